@@ -1,14 +1,16 @@
-"""The mini solver beside PyFR, a public solver for ideal gases: the Taylor-Green vortex of
-examples/mini_solver/cases/taylor_green.toml (Re 1600, M 0.1, gamma 1.4, Pr 0.71) on the same number of points, both in
+"""The mini solver beside PyFR and JAX-Fluids, public solvers for ideal gases: the Taylor-Green vortex of
+examples/mini_solver/cases/taylor_green.toml (Re 1600, M 0.1, gamma 1.4, Pr 0.71) on the same number of points, all in
 double precision on one core or one GPU.
 
-    .venv/bin/python benchmarks/taylor_green.py --pyfr /path/to/venv/bin/python [--cells 32 48] [--backend cpu] [--json
-    FILE]
+    .venv/bin/python benchmarks/taylor_green.py --pyfr /path/to/venv/bin/python [--jaxfluids /path/to/venv/bin/python]
+    [--cells 32 48] [--backend cpu] [--json FILE]
 
 --pyfr: a Python that has PyFR 3 (pip install pyfr), which runs benchmarks/pyfr_run.py. On a CPU it takes libxsmm where
-the loader finds it, otherwise GiMMiK through the C compiler; the answer names it. Each solver takes the largest time
-step at which it stayed stable: ours ssp43 at CFL 1.2, PyFR tvd-rk3 at 0.45 of the step of our CFL 1 at rest (degree 3;
-0.5 was unstable on 32^3). The times are those of the steps, without set-up.
+the loader finds it, otherwise GiMMiK through the C compiler; the answer names it. --jaxfluids: a Python that has
+JAX-Fluids, which runs benchmarks/jaxfluids_run.py. Each solver takes the largest time step at which it stayed stable:
+ours ssp43 at CFL 1.2, PyFR tvd-rk3 at 0.45 of the step of our CFL 1 at rest (degree 3; 0.5 was unstable on 32^3),
+JAX-Fluids RK3 at 1. The times are those of the steps, without set-up; on a CPU processor time, which a busy machine
+changes little.
 
 Output: points times Runge-Kutta stages per second, in the fastest of the intervals between the times; seconds to the
 end at that rate; the errors of the kinetic energy there and of the dissipated part of it, against incompressible
@@ -63,20 +65,54 @@ def ours(cells, times, backend, numerics, mixture):
     flow = Flow(case, backend=backend)
     rho = float(flow.field("rho").mean())
     kinetic = lambda: float((0.5 * flow.field("rho") * sum(flow.field(n) ** 2 for n in "uvw")).mean()) / (rho * V * V)
+    clock = time.process_time if backend.memory == "host" else time.perf_counter
     flow.step()  # kernels are bound at the first step
     stages = len(RUNGE_KUTTA[case.numerics["runge_kutta"]])
     row = {"stages": stages, "kinetic": [0.125], "seconds": [], "steps": []}
     for t in times:
         steps = flow.steps
         backend.synchronize()
-        began = time.perf_counter()
+        began = clock()
         while flow.time < t / V * (1 - 1e-12):
             flow.advance(flow.queue, t / V, t / V * (1 - 1e-12))
         backend.synchronize()
-        row["seconds"].append(time.perf_counter() - began)
+        row["seconds"].append(clock() - began)
         row["steps"].append(flow.steps - steps)
         row["kinetic"].append(kinetic())
     return row
+
+
+def answer(python, script, settings, name):
+    """What a run of another solver prints last."""
+    done = subprocess.run(
+        [*shlex.split(python), str(ROOT / "benchmarks" / script), json.dumps(settings)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"},
+    )
+    if done.returncode:
+        sys.exit(f"{name} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def jaxfluids(python, cells, times, backend):
+    """In units of rho, V, L, where sound has the speed 10."""
+    data = Case.from_file(CASE).data
+    transport, R = data["transport"], 8.31446261815324 / W
+    steps = math.ceil(times[0] * 3 * 10 * cells / (2 * math.pi))
+    settings = {
+        "cells": cells,
+        "side": data["domain"]["upper"][0],
+        "gamma": 1.4,
+        "p0": 1e5 / (RHO * V * V),
+        "mu": transport["mu"] / (RHO * V),
+        "lam": transport["lam"] / (RHO * V * R),
+        "dt": times[0] / steps,
+        "times": times,
+    }
+    os.environ["JAX_PLATFORMS"] = backend
+    return answer(python, "jaxfluids_run.py", settings, "JAX-Fluids")
 
 
 def pyfr(python, degree, step, cells, times, backend):
@@ -97,16 +133,7 @@ def pyfr(python, degree, step, cells, times, backend):
         "times": [t / V for t in times],
         "backend": {"cpu": "openmp", "cuda": "cuda"}[backend],
     }
-    done = subprocess.run(
-        [*shlex.split(python), str(ROOT / "benchmarks/pyfr_run.py"), json.dumps(settings)],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"},
-    )
-    if done.returncode:
-        sys.exit(f"PyFR failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    row = json.loads(done.stdout.strip().splitlines()[-1])
+    row = answer(python, "pyfr_run.py", settings, "PyFR")
     row["kinetic"] = [e / (RHO * V * V) for e in row["kinetic"]]
     return row
 
@@ -118,6 +145,7 @@ def main():
         metavar="PYTHON",
         help="a Python that has PyFR, with mpirun and its words before it if wished; without it ours alone",
     )
+    parser.add_argument("--jaxfluids", metavar="PYTHON", help="a Python that has JAX-Fluids")
     parser.add_argument(
         "--ours",
         nargs="+",
@@ -142,8 +170,10 @@ def main():
     points = given.degree + 1
     if points < 2 or any(n % points or n < max(8, 2 * points) for n in given.cells):
         parser.error(f"--cells {given.cells}: wanted multiples of {points}, {max(8, 2 * points)} or more.")
-    if given.pyfr is not None and not shutil.which((shlex.split(given.pyfr) or [""])[0]):
-        parser.error(f"--pyfr {given.pyfr}: no such program; wanted a Python that has PyFR.")
+    for name in ("pyfr", "jaxfluids"):
+        python = getattr(given, name)
+        if python is not None and not shutil.which((shlex.split(python) or [""])[0]):
+            parser.error(f"--{name} {python}: no such program; wanted a Python that has it.")
     backend, rows, wrong = backend_of(given.backend), [], False
     print(", ".join(f"{k} {v}" for k, v in backend.describe().items()), flush=True)
     print(
@@ -158,8 +188,9 @@ def main():
         if given.pyfr:
             row = pyfr(given.pyfr, given.degree, given.step, cells, given.times, given.backend)
             here.append({"solver": f"PyFR {row['version']}, p = {given.degree}", **row})
-            off = abs(here[-1]["kinetic"][1] / here[0]["kinetic"][1] - 1)
-            wrong = wrong or not off <= SAME
+        if given.jaxfluids:
+            row = jaxfluids(given.jaxfluids, cells, given.times, given.backend)
+            here.append({"solver": f"JAX-Fluids {row['version']}, central", **row})
         for row in here:
             speed = max(n / t for n, t in zip(row["steps"], row["seconds"]))  # steps a second
             row.update(
@@ -176,10 +207,11 @@ def main():
                 f"{', '.join(errors)}",
                 flush=True,
             )
-        if given.pyfr:
+        for row in here[len(given.ours) :]:
+            off = abs(row["kinetic"][1] / here[0]["kinetic"][1] - 1)
+            wrong = wrong or not off <= SAME
             print(
-                f"  products of small matrices in PyFR: {row['products']}; energies of the first and the last row at "
-                f"t = {given.times[0]:g} differ by "
+                f"  {row['solver']} ({row['products']}): energy at t = {given.times[0]:g} beside the first row's: "
                 f"{off:.1e}" + ("" if off <= SAME else f", more than {SAME:g}: NOT the same flow"),
                 flush=True,
             )

@@ -17,13 +17,15 @@ import types
 import numpy as np
 import pytest
 from cuda_on_cpu import DEVICE, shared_folder
+from mini_solver_runs import restart_of, same
 from mixtures_for_tests import ROOT, species_set
 from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
 
-from examples.mini_solver import clock, flow as flow_module, mailboxes, moves, ranks, stencil
+from examples.mini_solver import clock, flow as flow_module, formulas, mailboxes, moves, ranks, stencil
 from examples.mini_solver.case import Case
-from examples.mini_solver.errors import CaseError
+from examples.mini_solver.errors import CaseError, FlowError
+from examples.mini_solver.expression import FUNCTIONS, Expression
 from kernels import Mixture, declare, get_backend
 from kernels.backend.base import Shape, Source
 from kernels.backend.record import layout, record, structure
@@ -182,8 +184,15 @@ AROUND = dict(  # an axis
     y_high={"kind": "wall", "T": 300.0},
 )
 INLET = dict(
-    x_low={"kind": "inlet", "h": 0.0, "velocity": [40, 0, 0], "X": {"O2": 0.5, "CH4": 0.5}},
-    x_high={"kind": "outlet", "p": 1e7},
+    x_low={
+        "kind": "inlet",
+        "h": 0.0,
+        "velocity": ["40*minimum(0.6 + t/1e-6, 1)", "sin(1e6*t)", 0],
+        "X": {"O2": "0.5 + 1e4*t*cos(1e6*z)", "CH4": "rest"},
+    },
+    x_high={"kind": "outlet", "p": "1e7 + 1e9*t"},
+    y_low={"kind": "wall", "T": "200 + 1e8*t", "velocity": ["where(t > 2e-7, 5, 1)", 0, 0]},
+    y_high="slip_wall",
 )
 
 
@@ -193,7 +202,7 @@ INLET = dict(
 )
 def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):  # noqa: F811
     if boundary is INLET:  # an inlet that lets waves out beside one that holds its velocity
-        held = {**boundary["x_low"], "h": enthalpy()}
+        held = {**boundary["x_low"], "h": f"{enthalpy()} + 1e9*t"}
         boundary = {**boundary, "x_low": [{**held, "where": "y < 0.5e-3", "sigma": 0.27}, held]}
     fields = {}
     for name, backend in (("cpu", get_backend("cpu")), ("cuda", be)):
@@ -234,7 +243,15 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
             {"y_low": {"kind": "wall", "velocity": [3.0, 0, 0]}, "y_high": {"kind": "outlet", "p": 1e7}},
             True,
         ),
-        ("double_flux", True, WALLS, True),
+        (
+            "double_flux",
+            True,
+            {
+                "y_low": {"kind": "wall", "T": "130 + 10*sin(1e7*t)", "velocity": ["3*sin(1e7*t)", 0, 0]},
+                "y_high": WALLS["y_high"],
+            },
+            True,
+        ),
     ],
 )
 def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, graphed, monkeypatch):  # noqa: F811
@@ -259,6 +276,49 @@ def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, gr
     for f in flows:
         f.timers.collect()
         assert min(f.timers.seconds[n] for n in ("flux", "update", "viscous", "time step")) > 0
+
+
+FORMULAS = """sin(x) cos(y) tan(z) exp(-x) log(1+y) sqrt(t) tanh(x) sinh(x) cosh(y) arctan(x) abs(z) erf(x) floor(7*x)
+where(x<y,1,-t) minimum(x,y) maximum(x,y) sign(z) sign(0*x) mod(z,0.3) mod(x,-0.2) hypot(x,y) heaviside(z,0.5)
+heaviside(0*x,0.25) x+y-z*t/2 -x**2 +y//0.1 z%0.25 z%-0.25 2**-1*t (x<y)&(z>0) (x<=y)|(z>=0) ~(x<0.5) x==x x!=y
+where(0<t<1,w,pi) 1e-3 w*t**0.5""".split()
+
+
+def test_a_formula_means_on_a_device_what_it_means_on_a_host(be):  # noqa: F811
+    """Every function and operator of a formula of t, beside NumPy's."""
+    assert all(any(name in f for f in FORMULAS) for name in FUNCTIONS)
+    names = "x y z out".split()
+    members = " ".join(f"{n}:address" for n in names) + " t:real given:address plane:whole"
+    head = structure("Given", members, dict.fromkeys([*names, "given"], "double *"))
+    said = "".join(f"    out[{k}] = {formulas.translated(f, {'w': 3.0}, 'here')};\n" for k, f in enumerate(FORMULAS))
+    text = f"""constexpr int NS = 2;
+{head}#include "formulas.h"
+POINT_FN void all_item(const Given &a, const long n) {{
+    const double x = a.x[n], y = a.y[n], z = a.z[n], t = a.t;
+    double *out = a.out + {len(FORMULAS)} * n;
+{said}}}
+ITEM_KERNEL(all, Given, 64, all_item)
+"""
+    source = Source("formulas", text, (stencil.HERE,))
+    values = np.random.default_rng(5).uniform(-1, 1, (3, 40))
+    values[:2] = np.abs(values[:2])
+    held, out = [be.from_host(row) for row in values], be.empty((40, len(FORMULAS)))
+    filled = record(members, **{n: be.address(a) for n, a in zip(names, [*held, out])}, t=0.7)
+    be.compile(source).launch("all", Shape(64), filled, 40)
+    for f, row in zip(FORMULAS, be.to_host(out).T):
+        wanted = Expression(f, {"w": 3.0}, "here", True)(list(values), 0.7) if "0<t<1" not in f else np.full(40, 3.0)
+        assert np.abs(row - wanted).max() <= 4e-15 * max(1, np.abs(wanted).max()), f
+    with pytest.raises(CaseError, match="LShift in .*there is no word for it in a formula of t"):
+        formulas.translated("t + (1 << 2)", {}, "here")
+
+
+def test_a_formula_that_makes_no_sense_stops_a_device(be):  # noqa: F811
+    """It is told as the host tells it; the queued steps behind it are not taken."""
+    walls = WALLS | {"y_low": {"kind": "wall", "T": "130 - 1e9*t"}}
+    f = flow_module.Flow(case("double_flux", True, **walls), backend=be)
+    with pytest.raises(FlowError, match=r"y_low T: lowest value -?[\d.]+ K; the models end at 20 K"):
+        f.take(40)
+    assert f.time - f.dt <= 1.1e-7 < f.time
 
 
 def enthalpy():
@@ -627,6 +687,50 @@ def test_ranks_in_processes_give_the_same_bits(tmp_path_factory, most):
         *((("4", True, "same"), ("4", False, "same")) if most == 4 else ()),
     ]
     assert not done.left
+
+
+JET = """
+[mixture]
+file = "examples/mixtures/ch4_o2.yaml"
+species = ["CH4", "O2"]
+[domain]
+cells = [12, 10]
+upper = [2e-3, 1e-3]
+[initial]
+p = 1e7
+T = 300
+X = {CH4 = 1}
+[[boundary.x_low]]
+kind = "inlet"
+where = "abs(y - 0.5e-3) < 0.25e-3"
+velocity = ["30*minimum(t/2e-7, 1)", "3*sin(1e6*t)", 0]
+T = "200 + 20*cos(1e6*t)"
+Y = {O2 = "1 - 0.2*sin(1e6*t)**2", CH4 = "rest"}
+[[boundary.x_low]]
+kind = "wall"
+[boundary.x_high]
+kind = "outlet"
+p = "1e7 + 1e10*t"
+[boundary.y]
+kind = "wall"
+[numerics]
+viscous = true
+[time]
+steps = 8
+[output]
+restart = 10
+"""
+
+
+def test_formulas_of_t_on_ranks_in_processes(tmp_path_factory, tmp_path):
+    """Queued steps, on 1 and 2 ranks: the same bits."""
+    (tmp_path / "jet.toml").write_text(JET)
+    for number in (1, 2):
+        words = (str(tmp_path / "jet.toml"), "--backend", "cuda", "--folder", str(tmp_path / str(number)))
+        done = in_processes(tmp_path_factory, number, *words, ways=("ipc",) * (number > 1))
+        assert done.returncode == 0 and ("CUDA IPC" in done.stdout) == (number > 1), done.stdout + done.stderr
+    one, two = (restart_of(tmp_path / name) for name in "12")
+    assert same(one, two) and one["steps"] == 8
 
 
 def test_a_rank_that_fails_ends_all(tmp_path_factory):

@@ -184,7 +184,7 @@ def test_history_and_probes(tmp_path):
     assert rows["enstrophy"][0] == pytest.approx(k * k * V * V / 2, rel=2 * (k / 48) ** 2 / 6)  # second order
     assert list(rows["probe_u"][0]) == [u[0, 12], u[24, 47]]
     data["time"]["steps"] = 6
-    assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart-before.h5")() == 0
+    assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart.h5")() == 0
     with h5py.File(tmp_path / "history.h5") as file:
         assert list(file["step"]) == [0, 2, 4, 6]
         assert np.array_equal(file["kinetic_energy"][:3], rows["kinetic_energy"])

@@ -165,3 +165,12 @@ def test_scaling_measures_and_compares_bits(tmp_path):
     text = "digest = scaling.digest\nscaling.digest = lambda f: digest(f)[:-1] + str(f.ranks.size)"
     done = broken(tmp_path, ("scaling", "--cells", 8, "--steps", 1), text, 2)
     assert done.returncode != 0 and "OTHER" in done.stdout and "do NOT give the same bits" in done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+def test_ranks_with_the_same_error_tell_it_once(tmp_path):
+    pytest.importorskip("mpi4py")
+    done = run(small(tmp_path), "--set", "numerics.cfll=1", ranks=2)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("python -m examples.mini_solver")]
+    assert len(told) == 1 and "unknown key 'cfll', did you mean 'cfl'" in told[0], done.stderr

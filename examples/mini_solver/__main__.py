@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import time
 import traceback
 
 from kernels.errors import FrameError
@@ -38,6 +39,20 @@ ARGUMENTS = {
 }
 
 
+MEETING = 2.0  # s, in which ranks with the same error find one another
+
+
+def of_all(comm, text) -> list[str]:
+    """What all ranks of this communicator, on which nothing else travels, have to tell; none where not all have come to
+    an end."""
+    waiting, until = comm.Ibarrier(), time.monotonic() + MEETING
+    while not waiting.Test():
+        if time.monotonic() > until:
+            return []
+        time.sleep(0.005)
+    return list(dict.fromkeys(comm.allgather(text)))
+
+
 def main(arguments=None) -> int:
     """Exit status: 0 done, 1 a case that cannot be run or a flow that failed, 2 a check that did not pass, 3 stopped
     with a restart."""
@@ -52,6 +67,7 @@ def main(arguments=None) -> int:
     given = parser.parse_args(arguments)
     comm = world()
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
+    apart = comm.Dup() if size > 1 else None
     try:
         if given.case == "verify":
             return verify.main(given.quick, given.only, given.folder)
@@ -66,13 +82,11 @@ def main(arguments=None) -> int:
             case.parallel["exchange"] = given.exchange[-1]
         return run.main(case, comm, given.restart, given.folder, given.overwrite)
     except FrameError as error:
-        # a rank may be the only one with this error, and the others wait for it
-        print(
-            f"python -m examples.mini_solver: {f'rank {rank}: ' if size > 1 else ''}{error}",
-            file=sys.stderr,
-            flush=True,
-        )
-        if size > 1:
+        texts = of_all(apart, str(error)) if apart else [str(error)]
+        if rank == 0 or not texts:
+            for text in texts or [f"rank {rank}: {error}"]:
+                print(f"python -m examples.mini_solver: {text}", file=sys.stderr, flush=True)
+        if not texts:  # the others wait for this rank
             comm.Abort(1)
         return 1
     except Exception:

@@ -1,55 +1,22 @@
-"""Case files: TOML, every key checked by name, type and range before anything is computed."""
+"""Case files: TOML, every key checked by name, type and range before anything is computed. expression.py has their
+formulas, mixtures.py what becomes of [mixture]."""
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import math
 import pathlib
 
-import numpy as np
-
-from kernels import Mixture, SpeciesData
 from kernels.errors import closest
-from kernels.species.cantera_yaml import read_cantera_yaml
 
+from . import mixtures
 from .errors import CaseError, check_known, wanted
+from .expression import Expression, is_number
 from .grid import Line
 
 AXES = "xyz"
-
-
-def erf(x):
-    """The error function of math.erf, for arrays."""
-    return np.vectorize(math.erf, otypes=[float])(x)
-
-
 FRINGE = 3
-FUNCTIONS = {
-    n: getattr(np, n)
-    for n in (
-        "sin",
-        "cos",
-        "tan",
-        "exp",
-        "log",
-        "sqrt",
-        "tanh",
-        "sinh",
-        "cosh",
-        "arctan",
-        "abs",
-        "where",
-        "minimum",
-        "maximum",
-        "sign",
-        "floor",
-        "mod",
-        "hypot",
-        "heaviside",
-    )
-} | {"pi": math.pi, "erf": erf}
 POSITIVE, COUNT, NOT_NEGATIVE, TEXT, FLAG = (
     "a positive number",
     "a whole number, 0 or more",
@@ -166,10 +133,6 @@ BOUNDARIES = {  # kind: {key: (wanted, default)}
 }
 
 
-def _is_number(x):
-    return isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x)
-
-
 def _is_whole(x):
     return isinstance(x, int) and not isinstance(x, bool)
 
@@ -178,9 +141,9 @@ FITS = {
     TEXT: lambda value: isinstance(value, str),
     FLAG: lambda value: isinstance(value, bool),
     COUNT: lambda value: _is_whole(value) and value >= 0,
-    POSITIVE: lambda value: _is_number(value) and value > 0,
-    NOT_NEGATIVE: lambda value: _is_number(value) and value >= 0,
-    EXPRESSION: lambda value: _is_number(value) or isinstance(value, str),
+    POSITIVE: lambda value: is_number(value) and value > 0,
+    NOT_NEGATIVE: lambda value: is_number(value) and value >= 0,
+    EXPRESSION: lambda value: is_number(value) or isinstance(value, str),
 }
 
 
@@ -202,81 +165,6 @@ def _read_table(given, schema, where) -> dict:
         meant = closest(value, kind, 1) if isinstance(kind, tuple) and isinstance(value, str) else ""
         wanted(key not in given or _fits(value, kind), f"[{where}] {key} = {value!r}{meant}; wanted {words}.")
     return out
-
-
-ALLOWED = (  # in an expression
-    ast.Expression,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.Call,
-    ast.Name,
-    ast.Constant,
-    ast.operator,
-    ast.unaryop,
-    ast.cmpop,
-    ast.expr_context,
-)
-
-
-class Expression:
-    """A number, or a formula in x, y, z, the case's constants and, where it is asked for at a time, t, with NumPy's
-    functions and no others."""
-
-    def __init__(self, text, constants, where, takes_time=False, of=("x", "y", "z")):
-        self.text, self.constants, self.where, self._of = text, constants, where, of
-        names = (*of, "t") if takes_time else of
-        if _is_number(text):
-            self._code = None
-            return
-        wanted(
-            isinstance(text, str), f"{where} = {text!r}; wanted a finite number or an expression in {', '.join(of)}."
-        )
-        known = {*FUNCTIONS, *constants, *names}
-        try:
-            tree = ast.parse(text, mode="eval")
-        except (SyntaxError, ValueError) as error:
-            raise CaseError(f"{where}: {text!r} is not an expression ({getattr(error, 'msg', error)}).") from None
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name):
-                said = f"{where}: {text!r} has t, but this formula is of x, y, z alone; those of a boundary take t."
-                wanted(node.id != "t" or node.id in known, said)
-                check_known([node.id], sorted(known), f"{where}: unknown name", f" in {text!r}")
-            allowed = isinstance(node, ALLOWED) and (not isinstance(node, ast.Constant) or _is_number(node.value))
-            wanted(allowed, f"{where}: {type(node).__name__} is not allowed in the expression {text!r}.")
-            if isinstance(node, ast.Call):
-                function = isinstance(node.func, ast.Name) and callable(FUNCTIONS.get(node.func.id))
-                names = ", ".join(k for k in FUNCTIONS if k != "pi")
-                wanted(
-                    function and not node.keywords, f"{where}: only the functions {names} may be called, in {text!r}."
-                )
-        self._code = compile(tree, where, "eval")
-
-    @staticmethod
-    def takes(text, name) -> bool:
-        """Whether a formula has this name; False where it is no formula."""
-        try:
-            return any(
-                isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(text, mode="eval"))
-            )
-        except (SyntaxError, ValueError):
-            return False
-
-    def __call__(self, coordinates, time=0.0) -> np.ndarray:
-        """coordinates: (x, y, z) or what else it is of, arrays that broadcast; time [s]. Raises CaseError where the
-        value is not finite."""
-        shape = np.broadcast_shapes(*(c.shape for c in coordinates))
-        if self._code is None:
-            return np.full(shape, float(self.text))
-        scope = {**FUNCTIONS, **self.constants, **dict(zip(self._of, coordinates)), "t": time, "__builtins__": {}}
-        try:
-            with np.errstate(all="ignore"):
-                # names and nodes were checked above
-                value = np.array(np.broadcast_to(eval(self._code, scope), shape), float)
-        except Exception as error:
-            raise CaseError(f"{self.where}: {self.text!r} failed: {error}.") from None
-        wanted(np.isfinite(value).all(), f"{self.where}: {self.text!r} is not finite everywhere.")
-        return value
 
 
 def _side(given, axis, side) -> list[dict]:
@@ -312,7 +200,7 @@ def _boundary(value, where) -> dict:
     schema = BOUNDARIES[kind] | {"where": (EXPRESSION, "")}
     rest = _read_table(rest, schema, f"boundary.{where}, {kind}")
     velocity = rest.get("velocity", [0, 0, 0])
-    fit = len(velocity) == 3 and all(_is_number(x) or isinstance(x, str) for x in velocity)
+    fit = len(velocity) == 3 and all(is_number(x) or isinstance(x, str) for x in velocity)
     wanted(fit, f"[boundary] {where} velocity = {velocity}; wanted 3 numbers or expressions.")
     fit = kind != "inlet" or (rest["T"] == "") != (rest["h"] == "")
     wanted(fit, f"[boundary] {where}: an inlet needs T or h, one of them.")
@@ -387,7 +275,7 @@ class Case:
         self.dimensions = len(d["cells"])
         lower, upper = d["lower"] or [0.0] * self.dimensions, d["upper"]
         for key, value in (("lower", lower), ("upper", upper)):
-            fit = len(value) == self.dimensions and all(map(_is_number, value))
+            fit = len(value) == self.dimensions and all(map(is_number, value))
             wanted(fit, f"[domain] {key} = {value}; wanted {self.dimensions} numbers.")
         rising = all(a < b for a, b in zip(lower, upper))
         wanted(rising, f"[domain] lower = {lower}, upper = {upper}; wanted lower < upper in each direction.")
@@ -450,7 +338,7 @@ class Case:
         wanted(sum(i[k] != "" for k in ("T", "p", "rho")) == 2, "[initial]: give two of T, p and rho.")
         wanted(not (i["X"] and i["Y"]), "[initial]: both X and Y are given; give one.")
         for name, value in i["constants"].items():
-            wanted(_is_number(value), f"[initial.constants] {name} = {value!r}; wanted a number.")
+            wanted(is_number(value), f"[initial.constants] {name} = {value!r}; wanted a number.")
         wanted(self.time["steps"] or math.isfinite(self.time["end"]), "[time]: give end [s] or steps.")
         c = self.chemistry
         said = f"[chemistry] coldest = {c['coldest']:g} K; rates end at 200 and 6000 K, wanted a temperature between."
@@ -488,62 +376,4 @@ class Case:
     def make_mixture(self):
         """The layer's Mixture for this case."""
         m = self.mixture
-        for option, served, words in (("mixing", "vdw", "'vdw'"), ("translation", "none", "untranslated volumes")):
-            value = m["options"].get(option, served)
-            said = f"[mixture] options: {option} = {value!r}; the solver's kernels know {words} only."
-            wanted(value == served, said)
-        if m["ideal_gas"]:
-            g = {"gamma": 1.4, "W": 0.028}
-            check_known(m["ideal_gas"], g, "[mixture] ideal_gas: unknown key")
-            g |= m["ideal_gas"]
-            fit = all(map(_is_number, g.values())) and 1 < g["gamma"] < 5 / 3 + 1e-9 and g["W"] > 0
-            wanted(fit, f"[mixture] ideal_gas = {m['ideal_gas']}; wanted gamma (1 to 5/3) and W [kg/mol].")
-            return Mixture(ideal_gas_species(**g), **m["options"])
-        data = read_cantera_yaml(self.path(m["file"]), m["phase"] or None)[0]
-        if m["species"]:
-            data = with_copies(data, m["species"])
-        return Mixture(data, **m["options"])
-
-
-def ideal_gas_species(gamma, W):
-    """A species that Peng-Robinson treats as an ideal gas of constant gamma to 1e-10: Tc = 1 K, alpha = 1."""
-    omega = (1.54226 - math.sqrt(1.54226**2 + 4 * 0.26992 * 0.37464)) / (2 * 0.26992)  # where kappa(omega) = 0
-    row = [gamma / (gamma - 1), 0, 0, 0, 0, 0, 0]
-    return SpeciesData.from_arrays(["gas"], [W], [omega], [row], [row], [1000.0], Tc=1.0, pc=1e10, T_min=1.0, T_max=1e4)
-
-
-def with_copies(data, names):
-    """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a
-    tracer."""
-    wanted(all(isinstance(n, str) for n in names), f"[mixture] species = {names}; wanted a list of names.")
-    if len(set(names)) == len(names):
-        return data.subset(names)
-    pick = [data.index(n) for n in names]
-    shown = [n if names[:i].count(n) == 0 else f"{n}_{names[:i].count(n) + 1}" for i, n in enumerate(names)]
-    fields = (
-        "W",
-        "omega",
-        "nasa_low",
-        "nasa_high",
-        "T_mid",
-        "T_min",
-        "T_max",
-        "Tc",
-        "pc",
-        "Vc",
-        "dipole",
-        "kappa_assoc",
-        "geometry",
-        "diameter",
-        "well_depth",
-        "polarizability",
-        "rotational_relaxation",
-        "fuller_volume",
-    )
-    return SpeciesData.from_arrays(
-        shown,
-        **{f: getattr(data, f)[pick] for f in fields},
-        kij=data.kij[np.ix_(pick, pick)],
-        p_ref=data.p_ref,
-        T_fit=data.T_fit,
-    )
+        return mixtures.make(m, self.path(m["file"]) if m["file"] else None)

@@ -5,6 +5,7 @@ block.py       cells of this rank, and the arrays over them
 properties.py  what the equation of state and the transport models give
 fluxes.py      sensor, convective and viscous fluxes
 sides.py       boundaries: the fringe beyond them, what passes through
+formulas.py    kernels of their formulas of t
 limiter.py     bounds of a stage: species, density, pressure
 chemistry.py   reactions, split from the flow
 clock.py       time, and the length of the steps, which may be queued
@@ -32,9 +33,10 @@ from kernels.backend import cuda_devices, get_backend
 from . import averages, chemistry, limiter, stencil, stepping
 from .balance import Balance
 from .block import Block
-from .case import AXES, CFL_LIMIT, LOWEST_T, Expression
+from .case import AXES, CFL_LIMIT, LOWEST_T
 from .clock import ROWS as CLOCK_ROWS, Clock
 from .errors import wanted
+from .expression import Expression
 from .fluxes import Fluxes
 from .properties import Properties, declare as declare
 from .ranks import Exchange, Ranks, rank_on_node
@@ -115,9 +117,7 @@ class Flow:
         # on a device, no host takes part in a step
         alone = self.backend.memory == "device" and self.exchange.way in ("none", "ipc") and self.clock.alone
         self.replay = stepping.Replay(self._step, self.backend, alone and case.parallel["graph"], self.timers)
-        # formulas of t are the host's; a CPU's host is never ahead of it
-        moving = any(Side.uses_time(part) for pair in case.boundary.values() for side in pair for part in side)
-        self.queue = 1 if moving else case.parallel["queue"] or (QUEUE if alone else 1)
+        self.queue = case.parallel["queue"] or (QUEUE if alone else 1)
         self.balance = Balance(self)
         self.averages, o = None, case.output
         if o["averages"]:
@@ -353,8 +353,6 @@ class Flow:
         if self.chemistry:
             self.chemistry.hold()
         self.clock.set(self.time, self.steps, until, reached, limit)
-        for side in self.sides:
-            side.at(self.time)
         for number in range(min(steps, self.queue)):
             self.replay(self.steps + number)
         now, before = self.clock.read(), self.steps

@@ -1,4 +1,13 @@
-"""A run from case file to summary: the loop, output, signals, failures."""
+"""A run from case file to summary: the loop, output, signals, failures.
+
+report.py      what it tells
+results.py     the folder of its results
+restart.py     files from which it goes on
+fields.py      fields and averages for ParaView
+history.py     integrals and probes
+pictures.py    frames, a film
+files.py       HDF5 from the blocks of all ranks
+"""
 
 import contextlib
 import math
@@ -6,10 +15,14 @@ import pathlib
 import signal
 import sys
 
-from . import output
 from .errors import FlowError, OutputError, check_known
+from .fields import AverageFile, FieldFiles, output_names
 from .flow import Flow
+from .history import History
+from .pictures import Frames
 from .report import Report
+from .restart import RESTART, read_restart, write_restart
+from .results import prepare, writes
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -22,19 +35,19 @@ class Run:
         self.case = case
         self.folder = pathlib.Path(folder or case.output["folder"] or f"build/mini_solver/{case.name}")
         self.flow = flow = Flow(case, comm, backend)
-        known = [*output.output_names(flow), "u", "v", "w", "mach", "rho", *(f"Y_{n}" for n in flow.mixture.names)]
+        known = [*output_names(flow), "u", "v", "w", "mach", "rho", *(f"Y_{n}" for n in flow.mixture.names)]
         check_known(case.output["frame"], list(dict.fromkeys(known)), "[output] frame: unknown field")
         flow.balance.start = flow.sums()
         if restart:
-            output.read_restart(flow, restart)
-        if output.writes(case):
-            output.prepare(flow, self.folder, bool(restart), overwrite)
-        self.fields = output.FieldFiles(flow, self.folder, bool(restart))
-        self.frames = output.Frames(flow, self.folder, case.output, bool(restart))
-        self.history = output.History(flow, self.folder, bool(restart))
-        self.averages = output.AverageFile(flow, self.folder) if flow.averages else None
+            read_restart(flow, restart)
+        if writes(case):
+            prepare(flow, self.folder, bool(restart), overwrite)
+        self.fields = FieldFiles(flow, self.folder, bool(restart))
+        self.frames = Frames(flow, self.folder, case.output, bool(restart))
+        self.history = History(flow, self.folder, bool(restart))
+        self.averages = AverageFile(flow, self.folder) if flow.averages else None
         self.report = Report(flow, out)
-        self.asked_to_stop = False
+        self.asked_to_stop, self._kept = False, None
 
     def __call__(self) -> int:
         """Exit status: 0 done, 3 stopped by a signal with a restart written."""
@@ -47,8 +60,8 @@ class Run:
             while not self._done():
                 if self._stopping():
                     self._write_sums()
-                    output.write_restart(f, self.folder)
-                    where = self.folder / output.RESTART
+                    self._keep()
+                    where = self.folder / RESTART
                     report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
                     return 3
                 target = self._target()
@@ -58,7 +71,7 @@ class Run:
                 self._write()
                 report.after_step()
             if c.output["restart"]:
-                output.write_restart(f, self.folder)
+                self._keep()
         except FlowError:
             with contextlib.suppress(OutputError):
                 self.history.write(f)  # rows of the flow before it failed
@@ -122,6 +135,12 @@ class Run:
         step = o[f"{what}_time"]
         return bool(step) and abs(f.time / step - round(f.time / step)) < 1e-9 * max(1, f.time / step)
 
+    def _keep(self):
+        """A restart file, once of each state: the one before it is of another."""
+        if self._kept != self.flow.steps:
+            write_restart(self.flow, self.folder)
+            self._kept = self.flow.steps
+
     def _write_sums(self):
         """What is gathered over the run and written as a whole."""
         self.history.write(self.flow)
@@ -147,7 +166,7 @@ class Run:
             if frames:
                 self.frames.write(f)
             if restart:
-                output.write_restart(f, self.folder)
+                self._keep()
 
 
 def main(case, comm=None, restart=None, folder=None, overwrite=False) -> int:

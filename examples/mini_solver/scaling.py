@@ -14,9 +14,10 @@ import numpy as np
 from . import mailboxes
 from .case import Case, change
 from .errors import NoWay, wanted
+from .files import save, whole
 from .flow import Flow, backend_of
-from .output import whole
 from .ranks import ways as ways_here
+from .results import try_folder
 
 ROUNDS, WARM = 3, 3
 LAYER = "0.5*(1 - tanh((y - 0.5e-3 + 5e-5*sin(2*pi*x/2e-3))/1e-4))"
@@ -123,6 +124,9 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, chang
     takes them. Table on rank 0, JSON in `path`."""
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
     wanted(cells >= 8, f"--cells {cells}; wanted 8 or more.")
+    wanted(steps >= 1, f"--steps {steps}; wanted 1 or more.")
+    if path and rank == 0:
+        try_folder(pathlib.Path(path).parent)
     rows, wrong, device = [], False, backend_of(backend or "auto")
     mailboxes.PATIENCE = 2**25  # nothing here takes longer than half a minute
     if "all" in ways:
@@ -189,10 +193,8 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, chang
                     time.sleep(0.005)
                 group.Free()
     if path and rank == 0:
-        pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
-        pathlib.Path(path).write_text(
-            json.dumps({"backend": device.describe(), "steps": steps, "rows": rows}, indent=1, default=str)
-        )
+        told = {"backend": device.describe(), "steps": steps, "rows": rows}
+        save(pathlib.Path(path), json.dumps(told, indent=1, default=str).encode())
     if wrong:
         say("ranks do NOT give the same bits")
     return 2 if comm is not None and comm.bcast(wrong) or wrong else 0

@@ -4,8 +4,10 @@ import numpy as np
 
 from kernels.errors import closest
 
-from .case import AXES, FRINGE, LOWEST_T, Expression
-from .errors import wanted
+from . import formulas
+from .case import AXES, FRINGE, LOWEST_T
+from .errors import CaseError, wanted
+from .expression import Expression
 
 KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
 # rows of `given` there
@@ -82,7 +84,12 @@ class Side:
         self._moving = any(self.uses_time(part) for part in parts)
         self._by_enthalpy = any(part.get("h", "") != "" for part in parts)
         self._finds = any("inlet" in p["kind"] or p["kind"] == "wall" and p["T"] != "" for p in parts)
+        self._part = np.zeros(plane)
         self.set(0.0)
+        self._renewal = None
+        if self._moving:
+            place = [np.broadcast_to(c, plane).reshape(-1) for c in (*self._coordinates(), self._part)]
+            self._renewal = formulas.Renewal(block, self._lines(), self._slab, np.stack(place), ns)
         names = dict(self._slab, flux=block.arrays[f"flux_{AXES[d]}"])
         if scheme.viscous:
             names["viscous_flux"] = block.arrays[f"viscous_{AXES[d]}"]
@@ -137,7 +144,7 @@ class Side:
         own = tuple(slice(f, f + n) for f, n in ((self.block.fringe[e], self.block.cells[e]) for e in self._across))
         self.faces = {}  # of this block, by boundary
         for number, part in enumerate(self.parts):
-            where = f"[boundary] {self.name}" + (f" number {number + 1}" if len(self.parts) > 1 else "")
+            where = self._where_of(number)
 
             def value(key, text=None, where=where, part=part):
                 text = part[key] if text is None else text
@@ -147,6 +154,7 @@ class Side:
             if part["where"] != "":
                 here &= Expression(part["where"], self._constants, f"{where} where")(x) != 0
             left &= ~here
+            self._part[here] = number
             self.faces[where] = int(here[own].sum())
             kind = part["kind"]
             given[KIND][here] = KINDS.index(kind)
@@ -180,10 +188,53 @@ class Side:
             layers = np.repeat(values[:, None], FRINGE, 1).reshape(len(values), -1)
             self._slab[name][:, : self._points] = self.block.backend.from_host(layers)
 
+    def _where_of(self, number):
+        """What messages call a boundary."""
+        return f"[boundary] {self.name}" + (f" number {number + 1}" if len(self.parts) > 1 else "")
+
+    def _lines(self):
+        """C++ of the formulas of t, by boundary."""
+        return [(number, lines) for number, part in enumerate(self.parts) if (lines := self._lines_of(number, part))]
+
+    def _lines_of(self, number, part):
+        where, normal = self._where_of(number), "v <= 0.0" if self.side else "v >= 0.0"
+        moves = lambda text: isinstance(text, str) and Expression.takes(text, "t")
+        formula = lambda text, key: formulas.translated(text, self._constants, f"{where} {key}")
+        lines = []
+        for c, text in enumerate(part.get("velocity", ())):
+            if moves(text):
+                fits = normal if c == self.d and "inlet" in part["kind"] else "true"
+                lines.append(formulas.value("given", VELOCITY + c, formula(text, "velocity"), fits))
+        for key, row, fits in (("T", TEMPERATURE, formulas.WARM), ("p", PRESSURE, "v > 0.0")):
+            if moves(part.get(key)):
+                lines.append(formulas.value("given", row, formula(part[key], key), fits))
+        if moves(part.get("h")):
+            lines.append(formulas.value("h_in", 0, formula(part["h"], "h")))
+        table = part.get("X") or part.get("Y") or {}
+        if any(map(moves, table.values())):
+            rows = [table.get(name, 0.0) for name in self.mixture.names]
+            rest = rows.index("rest") if "rest" in rows else None
+            rows = [formula(0.0 if k == rest else text, self.mixture.names[k]) for k, text in enumerate(rows)]
+            lines.append(formulas.composition(rows, rest, self.mixture.species.W if part["X"] else None))
+        return lines
+
     def at(self, time):
-        """Before a step that begins at this time: formulas of t are held over it."""
+        """A flow begins, or goes on, at this time."""
         if self._moving:
             self.set(time)
+
+    def renew(self):
+        """After a step, or after none: what is given at the clock's time, for the fringe and all of the next step."""
+        if self._renewal:
+            self._renewal()
+
+    def complaint(self, time) -> str:
+        """What a formula of t makes of this time that makes no sense; "" if nothing."""
+        try:
+            self.at(time)
+        except CaseError as error:
+            return str(error)
+        return ""
 
     # ---- what is done
     def fill(self):

@@ -68,6 +68,10 @@ class Stages:
         if self._keep:
             with self.timers.timed("update"):
                 self._keep(*block.box())
+        if self.sides:
+            with self.timers.timed("boundaries"):
+                for side in self.sides:
+                    side.renew()
         self.fill()
         self.properties()
 
@@ -227,6 +231,7 @@ class Failure:
 def fail(flow):
     """FlowError that names the cell where it began; on every rank. Collective."""
     mine = flow.exchange.complaint() or flow.clock.complaint()
+    mine = mine or next(filter(None, (side.complaint(flow.time) for side in flow.sides)), "")
     if flow.chemistry and not mine:
         mine = flow.chemistry.complaint(flow.field)
     complaints = [c for c in flow.ranks.everyone(mine) if c]

@@ -10,6 +10,7 @@ import time
 import traceback
 
 from ..errors import CaseError
+from ..results import try_folder
 from . import (
     axis,
     boundaries,
@@ -18,6 +19,7 @@ from . import (
     injection,
     interfaces,
     orders,
+    restarts,
     shock_tubes,
     shu_osher,
     transport,
@@ -44,6 +46,7 @@ CHECKS = {
     "decay": transport.decay,
     "species_layer": transport.species_layer,
     "taylor_green": turbulence.taylor_green,
+    "taylor_green_2d": turbulence.taylor_green_2d,
     "double_shear_layer": turbulence.double_shear_layer,
     "shear_layer": turbulence.shear_layer,
     "outlet": boundaries.outlet,
@@ -53,6 +56,7 @@ CHECKS = {
     "supersonic": boundaries.supersonic,
     "couette": boundaries.couette,
     "flame": flame.flame,
+    "restart": restarts.restart,
 }
 
 
@@ -71,7 +75,7 @@ def main(quick=False, only=(), folder=None) -> int:
     if unknown:
         raise CaseError(f"verify --only {unknown[0]}: unknown check; known: {', '.join(CHECKS)}.")
     folder = pathlib.Path(folder or "build/mini_solver/verify")
-    folder.mkdir(parents=True, exist_ok=True)
+    try_folder(folder)
     lines, failed = ["| check | measured | bound | |", "|---|---|---|---|"], 0
     for name in only or CHECKS:
         began = time.perf_counter()

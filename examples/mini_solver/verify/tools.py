@@ -11,7 +11,7 @@ from kernels.species.cantera_yaml import read_cantera_yaml
 
 from ..case import Case
 from ..flow import Flow
-from ..output import pyplot
+from ..pictures import pyplot
 from ..riemann import Gas, R
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]

@@ -48,6 +48,28 @@ def taylor_green(quick, pictures):
             curves(axis, ours, spectral, size=5, **words)
 
 
+def taylor_green_2d(quick, pictures):
+    """Re 100, M 0.05, ideal gas, beside the exact incompressible decay exp(-2 t/Re) of the velocity; it differs by
+    compressibility, M^2."""
+    N, end, M, Re = 32, (1.0 if quick else 5.0), 0.05, 100.0
+    V = M * SOUND
+    initial = dict(
+        rho=RHO0,
+        p=f"{P0} + {RHO0 * V * V / 4!r}*(cos(2*x) + cos(2*y))",
+        u=f"{V!r}*sin(x)*cos(y)",
+        v=f"-{V!r}*cos(x)*sin(y)",
+    )
+    how = viscous_ideal(RHO0 * V / Re) | {"transport": "step"}
+    f = advance(flow_of([N] * 2, [0.0] * 2, [2 * math.pi] * 2, initial, end / V, **how), end / V)
+    x, y, _ = f.coordinates()
+    left = math.exp(-2 * end / Re)
+    return rows(
+        f"Taylor-Green, {N}^2",
+        (f"kinetic energy at t = {end:g}", abs(kinetic(f, V) / (0.25 * left**2) - 1), M * M),
+        ("velocity", float(np.abs(f.field("u") / V - left * np.sin(x) * np.cos(y)).max()), M * M),
+    )
+
+
 def double_shear_layer(quick, pictures):
     """Two shear layers roll up (Brown & Minion 1995, original not seen; the thick ones), Re 1e4, M 0.1, ideal gas:
     velocity beside an incompressible pseudo-spectral run on three times as many points; what differs is of the order of

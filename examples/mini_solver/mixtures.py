@@ -1,0 +1,74 @@
+"""The mixture of a case, as the layer has it."""
+
+import math
+
+import numpy as np
+
+from kernels import Mixture, SpeciesData
+from kernels.species.cantera_yaml import read_cantera_yaml
+
+from .errors import check_known, wanted
+from .expression import is_number
+
+
+def make(given, file):
+    """The layer's Mixture. given: section [mixture]; file: where its species are, None for an ideal gas."""
+    for option, served, words in (("mixing", "vdw", "'vdw'"), ("translation", "none", "untranslated volumes")):
+        value = given["options"].get(option, served)
+        said = f"[mixture] options: {option} = {value!r}; the solver's kernels know {words} only."
+        wanted(value == served, said)
+    if given["ideal_gas"]:
+        g = {"gamma": 1.4, "W": 0.028}
+        check_known(given["ideal_gas"], g, "[mixture] ideal_gas: unknown key")
+        g |= given["ideal_gas"]
+        fit = all(map(is_number, g.values())) and 1 < g["gamma"] < 5 / 3 + 1e-9 and g["W"] > 0
+        wanted(fit, f"[mixture] ideal_gas = {given['ideal_gas']}; wanted gamma (1 to 5/3) and W [kg/mol].")
+        return Mixture(ideal_gas_species(**g), **given["options"])
+    data = read_cantera_yaml(file, given["phase"] or None)[0]
+    if given["species"]:
+        data = with_copies(data, given["species"])
+    return Mixture(data, **given["options"])
+
+
+def ideal_gas_species(gamma, W):
+    """A species that Peng-Robinson treats as an ideal gas of constant gamma to 1e-10: Tc = 1 K, alpha = 1."""
+    omega = (1.54226 - math.sqrt(1.54226**2 + 4 * 0.26992 * 0.37464)) / (2 * 0.26992)  # where kappa(omega) = 0
+    row = [gamma / (gamma - 1), 0, 0, 0, 0, 0, 0]
+    return SpeciesData.from_arrays(["gas"], [W], [omega], [row], [row], [1000.0], Tc=1.0, pc=1e10, T_min=1.0, T_max=1e4)
+
+
+def with_copies(data, names):
+    """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a
+    tracer."""
+    wanted(all(isinstance(n, str) for n in names), f"[mixture] species = {names}; wanted a list of names.")
+    if len(set(names)) == len(names):
+        return data.subset(names)
+    pick = [data.index(n) for n in names]
+    shown = [n if names[:i].count(n) == 0 else f"{n}_{names[:i].count(n) + 1}" for i, n in enumerate(names)]
+    fields = (
+        "W",
+        "omega",
+        "nasa_low",
+        "nasa_high",
+        "T_mid",
+        "T_min",
+        "T_max",
+        "Tc",
+        "pc",
+        "Vc",
+        "dipole",
+        "kappa_assoc",
+        "geometry",
+        "diameter",
+        "well_depth",
+        "polarizability",
+        "rotational_relaxation",
+        "fuller_volume",
+    )
+    return SpeciesData.from_arrays(
+        shown,
+        **{f: getattr(data, f)[pick] for f in fields},
+        kij=data.kij[np.ix_(pick, pick)],
+        p_ref=data.p_ref,
+        T_fit=data.T_fit,
+    )
