@@ -1,7 +1,8 @@
 """Tensor expressions: values of every organisation, on the CPU and (CUDA) on the stand-in, against numpy.einsum.
 
 Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with small whole numbers sums are exact.
-    python tests/test_tensor_values.py 10000 [cpu|cuda|both] [processes] [first seed]      so many random expressions
+    python tests/test_tensor_values.py 10000 [cpu|cuda|gpu|both] [processes] [first seed]      so many random expressions
+cuda: on the stand-in; gpu: on a device; both: cpu and cuda.
 """
 
 import concurrent.futures
@@ -63,23 +64,32 @@ def run(plan, arrays, n):
     return {name: np.array(backend.to_host(held[name])) for name in plan.expression.outputs}
 
 
-def check_random(backend, seed, count=6, told=False):
-    """`count` random statements in one kernel, by every organisation; returns how many results were compared, told: and
-    before that how many statements there were."""
+def check_random(backend, seed, count=6, told=False, alone=0):
+    """`count` random statements in one kernel, by every organisation that serves all of them; then so many of them
+    alone, by one organisation each, in turn: those of a GPU that serve one statement. Returns how many results were
+    compared, told: and before that how many statements there were."""
     rng = np.random.default_rng(seed)
     layout, dtype, batch = ("right", "left")[seed % 2], ("float64", "float32")[seed // 2 % 2], int(rng.integers(0, 20))
     statements, extents = reference.random_statements(rng, count, layout)
     if not statements:
         return (0, 0) if told else 0
-    text = reference.text(statements, ("[]", "()")[seed // 4 % 2])
     arrays = reference.random_arrays(rng, statements, extents, batch, dtype)
     wanted, compared = reference.evaluate(statements, arrays), 0
-    for plan in organisations(text, extents, backend, dtype=dtype, batch="e"):
+
+    def check(plan, some):
         found = run(plan, arrays, batch)
-        for s in statements:
+        for s in some:
             name = s[0][0]
-            assert reference.close(found[name], wanted[name], EPS[dtype]), (seed, plan.how.name, reference.text([s]))
-            compared += 1
+            assert reference.close(found[name], wanted[name], EPS[dtype]), (seed, str(plan.how), reference.text([s]))
+        return len(some)
+
+    text = lambda some: reference.text(some, ("[]", "()")[seed // 4 % 2])
+    for plan in organisations(text(statements), extents, backend, dtype=dtype, batch="e"):
+        compared += check(plan, statements)
+    for k, s in enumerate(statements[:alone]):
+        make = functools.partial(Contraction, text([s]), extents, dtype, "e", backend, quick=True)
+        able = make().candidates
+        compared += check(make(how=able[(seed + k) % len(able)][1].name), [s])
     return (len(statements), compared) if told else compared
 
 
@@ -90,7 +100,7 @@ def test_random_expressions(seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_random_expressions_on_the_stand_in(stand_in, seed):
-    assert check_random(stand_in, seed)
+    assert check_random(stand_in, seed, alone=2)
 
 
 def nekbone(n, batch, dtype="float64", whole=False):
@@ -453,7 +463,7 @@ def test_on_a_gpu():
     """Every organisation: random expressions; Ax and a field contraction in whole numbers."""
     backend = get_backend("cuda")
     for seed in range(8):
-        assert check_random(backend, seed)
+        assert check_random(backend, seed, alone=6)
     check_turns(backend)
     for n in (2, 7, 12, 17):
         arrays, sizes = nekbone(n, 37, whole=True)
@@ -470,8 +480,9 @@ def test_on_a_gpu():
 def one_kernel(where: str, folder, seed: int):
     """(expressions, comparisons) of one seed on one backend, in a process of its own."""
     with contextlib.ExitStack() as stack:
-        backend = get_backend("cpu") if where == "cpu" else stack.enter_context(on_stand_in(pathlib.Path(folder)))
-        return check_random(backend, seed, told=True)
+        if where == "cuda":
+            return check_random(stack.enter_context(on_stand_in(pathlib.Path(folder))), seed, told=True)
+        return check_random(get_backend({"gpu": "cuda"}.get(where, where)), seed, told=True, alone=6 * (where == "gpu"))
 
 
 def read_ahead(folder: pathlib.Path) -> pathlib.Path:
@@ -490,8 +501,9 @@ def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1, first
     kernel; a run that was ended goes on from the seed that it told last."""
     backends_ = ("cpu", "cuda") if where == "both" else (where,)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        os.environ |= {"FRAME_CACHE": f"{folder}/cache"}
         if "cpu" in backends_:
-            os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder))), "FRAME_CACHE": f"{folder}/cache"}
+            os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder)))}
         for name in backends_:
             expressions, compared, seeds = 0, 0, itertools.count(first)
             waiting: set = set()

@@ -32,6 +32,7 @@ class Writer:
         self.once: dict[str, str] = {}  # names of factors that lanes hold, by the text that reads them
         self.of_once: set[Reference] = set()
         self.number = "scalar" if plan.narrow else "double"  # in shared memory
+        self.unit = "float" if self.how.split else "double"  # in the units
 
     def held(self, name: str) -> str:
         return f"{self.number} *const h_{name} = ({self.number} *)shared_memory + {self.plan.held[name].at}"
@@ -194,7 +195,7 @@ class Writer:
         )
         lines += ["(void)chunk, (void)other;", "const int m_a = tile * 16 + row, m_b = m_a + 8;"]
         for t in inner:
-            lines += [f"double given[{t.width}][4];", "{", *t.rows(), *t.start(), *t.sums(), *t.give(), "}"]
+            lines += [f"{self.unit} given[{t.width}][4];", "{", *t.rows(), *t.start(), *t.sums(), *t.give(), "}"]
         lines += [*tile.rows(), *tile.start(), *tile.sums(), *tile.leave()]
         lines.append("}" if exact else "} }")
         return lines

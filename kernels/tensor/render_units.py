@@ -182,7 +182,7 @@ class Tile:
         guarded = self.extents[j] % (8 if self.paired[j] else 4) != 0
         loads = self.load(j, "0", self.count[j], guarded, "b")
         return [
-            f"double {self.fb(j)}[{self.width}][{self.count[j]}];",
+            f"{self.writer.unit} {self.fb(j)}[{self.width}][{self.count[j]}];",
             "{ " + "\n".join([*self.column_bases(j, "0"), *loads]) + " }",
         ]
 
@@ -226,7 +226,8 @@ class Tile:
     def start(self) -> list[str]:
         """What the sums begin with, and what they will be multiplied by: asked for before the products."""
         s, scale, width = self.s, self.scale, self.width
-        lines = [f"double acc[{width}][4];" + (f" double scaled[{width}][4];" if scale else "")]
+        unit = self.writer.unit
+        lines = [f"{unit} acc[{width}][4];" + (f" {unit} scaled[{width}][4];" if scale else "")]
         for t, i, half, find, test in self.spots():
             lines.append(f"acc[{t}][{i}] = 0;" + (f" scaled[{t}][{i}] = 0;" if scale else ""))
             if test is None:
@@ -297,8 +298,8 @@ class Tile:
         return lines
 
     def product(self, j: int, first: str, steps_: int, guarded: bool) -> list[str]:
-        fb = self.fb(j)
-        made = [f"double fa[{steps_}][2];", *([] if self.hoisted else [f"double {fb}[{self.width}][{steps_}];"])]
+        fb, unit = self.fb(j), self.writer.unit
+        made = [f"{unit} fa[{steps_}][2];", *([] if self.hoisted else [f"{unit} {fb}[{self.width}][{steps_}];"])]
         made += self.load(j, first, steps_, guarded, "a")
         if not self.hoisted:
             made += self.load(j, first, steps_, guarded, "b")

@@ -229,6 +229,7 @@ def _of_stages(p: Program, how: Staged) -> dict[str, tuple]:
         "narrow": (False, True) if p.dtype == "float32" else (),
         "apart": (False, True) if how.bulk else (),
         "line": (False, True) if p.dtype == "float32" else (),
+        "split": (False, True) if p.dtype == "float32" else (),
         "once": (False, True),
         "turned": (False, True),
     }

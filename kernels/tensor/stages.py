@@ -55,7 +55,7 @@ class Staged:
     not the copy unit, so that lines may lie apart against bank conflicts. line: a thread has a row of a product, not a
     warp sixteen on the units; sums and shared memory have the arrays' precision. once: what lanes hold of the columns'
     factors is read at the beginning, for all steps. turned: the slowest index of the rows runs first where only shared
-    memory is read."""
+    memory is read. split: products of single precision on the TF32 units, of numbers in two parts; all is narrow."""
 
     warps: int
     entries: int = 1
@@ -76,6 +76,7 @@ class Staged:
     line: bool = False
     once: bool = False
     turned: bool = False
+    split: bool = False
 
     @property
     def name(self) -> str:
@@ -95,7 +96,7 @@ class Staged:
         told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
         told += [f"ring of {self.ring}"] * (self.ring > 1) + ["narrow"] * self.narrow
         told += ["lines apart"] * self.apart + ["a row a thread"] * self.line
-        told += ["factors once"] * self.once + ["rows turned"] * self.turned
+        told += ["factors once"] * self.once + ["rows turned"] * self.turned + ["split"] * self.split
         return f"{self.name} ({', '.join(told)})"
 
 
@@ -179,12 +180,14 @@ class Stages:
 
     def __init__(self, p: Program, how):
         self.p, self.how = p, how
-        self.narrow = how.narrow or how.line
+        self.narrow = how.narrow or how.line or how.split
         self.size = np.dtype(p.dtype).itemsize if self.narrow else 8  # bytes of a number in shared memory
         self.grain = 16 // self.size
         self.shortest = self.grain if how.apart else 64  # numbers of a copy
         e = p.expression
         self.batch = p.batch
+        if how.split and (p.dtype != "float32" or how.line or how.orbit):
+            raise Unable("for numbers in two parts float32 on the units")
         if e.symmetric or any(s.function or p.once(s) for s in p.statements):
             raise Unable("no functions, symmetric operands and locals that the batch shares")
         made = orders.gathered(e, p.sizes, LARGEST)
