@@ -320,10 +320,10 @@ def test_bits_do_not_depend_on_batch_chunk_launch_or_threads(how):
 
 
 def test_outputs_past_the_caches(monkeypatch):
-    """Streaming stores change no bit; an entry that is no multiple of a cache line is stored as always."""
+    """Streaming stores change no bit; an entry that is no multiple of a cache line is stored as always. One has a page."""
     from kernels.tensor import contraction
 
-    for n, ways in ((4, ("rows", "lanes")), (3, ("rows",))):
+    for n, ways in ((4, ("rows", "lanes")), (3, ("rows",)), (8, ("rows",))):
         arrays, sizes = nekbone(n, 9)
         for how in ways:
             plan = Contraction(named.LG3, sizes, backend="cpu", how=how, constant="D", quick=True)
