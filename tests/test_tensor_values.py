@@ -24,7 +24,7 @@ from reference import tensor as reference
 from kernels import Contraction, backend as backends, contract, get_backend
 from kernels.backend import cpu, cuda
 from kernels.errors import ArgumentError
-from kernels.tensor import named
+from kernels.tensor import intrepid, named
 
 machine_code = cuda.machine_code  # the real one: the stand-in puts another in its place
 EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
@@ -386,6 +386,31 @@ def test_contract_as_einsum():
         contract("o[c l] += a[c l p]", a=left)
 
 
+def check_device_arrays(backend):
+    """CuPy's arrays in, CuPy's out: new ones, one that is added to in place, Intrepid's names."""
+    rng, host = np.random.default_rng(0), lambda a: np.array(backend.to_host(a))
+    left, right = rng.integers(-3, 4, (4, 3, 9)).astype(float), rng.integers(-3, 4, (4, 5, 9)).astype(float)
+    a, b, wanted = backend.from_host(left), backend.from_host(right), np.einsum("clp,crp->clr", left, right)
+    made = contract("clp,crp->clr", a, b)
+    assert hasattr(made, "__cuda_array_interface__") and np.array_equal(host(made), wanted)
+    assert contract("o[c l r] += a[c l p] b[c r p]", a=a, b=b, o=made) is made
+    assert np.array_equal(host(made), 2 * wanted)
+    out = backend.from_host(np.full(wanted.shape, np.nan))
+    assert intrepid.contractFieldFieldScalar(out, a, b) is out and np.array_equal(host(out), wanted)
+    intrepid.contractFieldFieldScalar(out, a, b, sumInto=True)
+    assert np.array_equal(host(out), 2 * wanted)
+    plan = Contraction("o[c l r] = a[c l p] b[c r p]", dict(l=3, r=5, p=9), backend=backend)
+    assert "reached: 4 entries in" in plan.explain({"a": a, "b": b, "o": out})
+    with pytest.raises(ArgumentError, match="is not where backend cuda works"):
+        contract("o[c l r] = a[c l p] b[c r p]", a=a, b=right)
+    with pytest.raises(ArgumentError, match="'operand1', index 'p': extent 8, wanted 9"):
+        contract("clp,crp->clr", a, b[:, :, :8])
+
+
+def test_arrays_of_a_device_in_and_out(stand_in):
+    check_device_arrays(stand_in)
+
+
 def refused(**changes):
     """What binding says when one thing is changed."""
     plan = Contraction("o[e i] = a[e i j] m[i j]", dict(i=3, j=4), batch="e", backend="cpu")
@@ -496,6 +521,7 @@ def test_on_a_gpu():
         assert check_random(backend, seed, alone=6)
     check_turns(backend)
     check_parts(backend, 12, 301)
+    check_device_arrays(backend)
     for n in (2, 7, 12, 17):
         arrays, sizes = nekbone(n, 37, whole=True)
         for plan in organisations(named.AX, sizes, backend, **named.TEXTS["ax"].options):
