@@ -97,7 +97,11 @@ static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
     __syncwarp();
 }
 // the same of TF32, which takes the 11 leading digits of a number
-static inline double leading(float x) { int bits; memcpy(&bits, &x, 4); bits &= ~0x1fff; memcpy(&x, &bits, 4); return x; }
+static inline double leading(float x) {
+    int bits;
+    memcpy(&bits, &x, 4), bits &= ~0x1fff, memcpy(&x, &bits, 4);
+    return x;
+}
 static inline void matrix_unit(float (&c)[4], const float (&a)[2], float b) {
     double sums[4] = {c[0], c[1], c[2], c[3]};
     matrix_unit(sums, {leading(a[0]), leading(a[1])}, leading(b));

@@ -1,7 +1,7 @@
 """Tensor expressions: values of every organisation, on the CPU and (CUDA) on the stand-in, against numpy.einsum.
 
 Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with small whole numbers sums are exact.
-    python tests/test_tensor_values.py 10000 [cpu|cuda|gpu|both] [processes] [first seed]      so many random expressions
+    python tests/test_tensor_values.py 10000 [cpu|cuda|gpu|both] [processes] [first seed]    random expressions
 cuda: on the stand-in; gpu: on a device; both: cpu and cuda.
 """
 
@@ -350,7 +350,8 @@ def test_parts_of_a_batch_have_the_bits_of_the_whole(stand_in):
 
 
 def test_outputs_past_the_caches(monkeypatch):
-    """Streaming stores change no bit; an entry that is no multiple of a cache line is stored as always. One has a page."""
+    """Streaming stores change no bit; an entry that is no multiple of a cache line is stored as always; one has a
+    page."""
     from kernels.tensor import contraction
 
     for n, ways in ((4, ("rows", "lanes")), (3, ("rows",)), (8, ("rows",))):
