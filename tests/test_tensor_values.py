@@ -190,6 +190,24 @@ def test_eqn1_with_six_extents(stand_in, dtype, where):
         assert np.array_equal(run(plan, arrays, batch)["V"], wanted), plan.how
 
 
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+def test_tce_ex_with_ten_extents(stand_in, where):
+    """The example of four factors; two indices have one value."""
+    backend = stand_in if where == "cuda" else get_backend("cpu")
+    sizes, batch = dict(zip("bcdefijkl", (3, 2, 4, 1, 5, 7, 2, 1, 6))), 3
+    shapes = dict(A="acik", B="befl", C="dfjk", D="cdel", S="abij")
+    rng = np.random.default_rng(0)
+    arrays = {
+        name: rng.integers(-2, 3, [sizes.get(i, batch) for i in indices]).astype(float)
+        for name, indices in shapes.items()
+    }
+    wanted = np.einsum("acik,befl,dfjk,cdel->abij", *(arrays[x] for x in "ABCD"))
+    arrays["S"][...] = np.nan
+    t = named.TEXTS["tce_ex"]
+    for plan in organisations(t.text, sizes, backend, **t.options):
+        assert np.array_equal(run(plan, arrays, batch)["S"], wanted), plan.how
+
+
 @pytest.mark.parametrize("dtype, lines", [("float64", (9, 12, 17)), ("float32", (17,))])
 def test_lanes_across_short_lines(dtype, lines):
     """Lines of the output that are no whole number of packs: lanes go across them, and the tile is turned on its way

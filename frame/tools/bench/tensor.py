@@ -1,4 +1,4 @@
-"""`bench tensor`: tensor expressions beside einsum and matmul of NumPy, CuPy and torch, libxsmm, cuTENSOR.
+"""`bench tensor`: tensor expressions beside einsum and matmul of NumPy, CuPy and torch, opt_einsum, libxsmm, cuTENSOR.
 
 Values of ours and of every rival are checked first. Then all run in turns; medians count.
 On a CPU one thread runs, and its processor time counts, which is not the time that other processes took. Start it with
@@ -63,20 +63,19 @@ class Case:
 def cases() -> list[Case]:
     """For one core of a CPU."""
     lg3, eqn1 = named.TEXTS["lg3"], named.TEXTS["eqn1"]
+    arranged = ("einsum", "opt_einsum", "matmul")
     made = [
-        Case("Lg3 n = 12", lg3.text, dict.fromkeys("ijkl", 12), n, lg3.options, ("einsum", "matmul", "xsmm_lg3"))
+        Case("Lg3 n = 12", lg3.text, dict.fromkeys("ijkl", 12), n, lg3.options, (*arranged, "xsmm_lg3"))
         for n in (64, 2000)
     ]
     made += [
-        Case(
-            "Eqn.(1) n = 10", eqn1.text, dict.fromkeys("ijklmn", 10), n, eqn1.options, ("einsum", "matmul", "xsmm_eqn1")
-        )
+        Case("Eqn.(1) n = 10", eqn1.text, dict.fromkeys("ijklmn", 10), n, eqn1.options, (*arranged, "xsmm_eqn1"))
         for n in (64, 5000)
     ]
     for size, points, numbers in ((8, 8, (1000, 10000)), (16, 64, (100, 10000))):
         sizes = dict(l=size, r=size, p=points)
         made += [
-            Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, ("einsum", "matmul", "xsmm_fields"))
+            Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, (*arranged, "xsmm_fields"))
             for n in numbers
         ]
     return made
