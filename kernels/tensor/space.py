@@ -222,7 +222,7 @@ def _of_stages(p: Program, how: Staged) -> dict[str, tuple]:
         "batch": (2, 4, 8, 16),
         "paired": (False, True),
         "columns": (1, 2, 4, 8),
-        "stage": (1, 2),
+        "stage": (0, 1, 2),
         "bulk": (False, True),
         "tight": (False, True),
         "ring": (1, 2, 3, 4),

@@ -92,7 +92,7 @@ class Staged:
         told += [f"{self.entries} entries"] * (self.entries > 1) + [f"{self.blocks} blocks"] * (self.blocks > 0)
         told += [f"{self.ahead} tiles, {self.batch} steps"]
         told += [f"along {self.walk} in {self.parts}"] if self.walk else []
-        told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
+        told += [f"{self.columns} columns"] * (self.columns < 8) + [f"staged from {self.stage}"] * (self.stage < 2)
         told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
         told += [f"ring of {self.ring}"] * (self.ring > 1) + ["narrow"] * self.narrow
         told += ["lines apart"] * self.apart + ["a row a thread"] * self.line
@@ -317,6 +317,8 @@ class Stages:
             only = self.sides(s, t)
             if only and (t.sums(s.out) or outer):
                 found.setdefault(frozenset(map(frozenset, only)), []).append(t)
+        if outer and len(found) > 1:  # without sums they are one another's pointwise terms
+            return {}
         for t in s.terms:
             only = self.sides(s, t)
             key = frozenset(map(frozenset, only)) if only else None
@@ -488,6 +490,8 @@ class Stages:
                 reads = [(f, 1) for _, f, _, _ in terms] + [(g, 1 + many) for _, _, g, _ in terms]
                 for r, times in [*reads, *([(scale, 1)] if scale else [])]:
                     count[self.slice(r)] = count.get(self.slice(r), 0) + times
+            for s in step.statements if step.kind == "each" and not self.how.stage else ():
+                count |= {self.slice(f): 1 for t in s.terms for f in t.factors if not t.sums(s.out)}
         known = {self.slice(f): f for step in self.steps for s in step.statements for t in s.terms for f in t.factors}
         room = LIMIT - (self.size + 1) * self._most_alive()
         stays: list[tuple[int, tuple]] = []
