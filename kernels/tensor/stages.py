@@ -48,9 +48,10 @@ class Staged:
     registers; 0: no bound. ahead: tiles of a warp, or rows of a thread, at a time. batch: steps of a sum whose numbers
     are read at once. paired: two neighbours of a sum are read at once. walk: an index that a block takes value by
     value, in `parts`. orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp,
-    at most. stage: how often a factor has to be read to be copied into shared memory first. bulk: such copies are made
-    by the copy unit. tight: less shared memory, for more bank conflicts and barriers. ring: entries whose bulk copies
-    have room at the same time; with more than one a block stays, and works on an entry while the next ones come.
+    at most. stage: how often a factor of products has to be read to be copied into shared memory first; 0: what is
+    read number by number is copied, too. bulk: such copies are made by the copy unit. tight: less shared memory, for
+    more bank conflicts and barriers. ring: entries whose bulk copies have room at the same time; with more than one a
+    block stays, and works on an entry while the next ones come.
     narrow: what lies in shared memory has the arrays' precision, not double. apart: the threads copy, 16 bytes each,
     not the copy unit, so that lines may lie apart against bank conflicts. line: a thread has a row of a product, not a
     warp sixteen on the units; sums and shared memory have the arrays' precision. once: what lanes hold of the columns'
@@ -828,7 +829,8 @@ def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
     entries = row["entries"] if kind == "alone" else 1
     blocks = row["blocks"] if warps == row["warps"] else 0
     told = {key: row[key] for key in ("ahead", "columns", "stage", "ring")}
-    told |= {key: bool(row[key]) for key in ("bulk", "tight", "apart", "paired", "narrow", "line", "once", "turned")}
+    told |= {key: bool(row[key]) for key in ("bulk", "tight", "apart", "paired", "narrow")}
+    told |= {key: bool(row[key]) for key in ("line", "once", "turned", "split")}
     return Staged(warps, entries, blocks, **told, **more)
 
 
