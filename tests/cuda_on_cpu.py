@@ -96,6 +96,17 @@ static inline void matrix_unit(double (&c)[4], const double (&a)[2], double b) {
         c[2*r + q] += shown[warp + 4*row + k][r]*shown[warp + 4*(2*column + q) + k][2];
     __syncwarp();
 }
+// the same of TF32, which takes the 11 leading digits of a number
+static inline double leading(float x) {
+    int bits;
+    memcpy(&bits, &x, 4), bits &= ~0x1fff, memcpy(&x, &bits, 4);
+    return x;
+}
+static inline void matrix_unit(float (&c)[4], const float (&a)[2], float b) {
+    double sums[4] = {c[0], c[1], c[2], c[3]};
+    matrix_unit(sums, {leading(a[0]), leading(a[1])}, leading(b));
+    for (int i = 0; i < 4; ++i) c[i] = float(sums[i]);
+}
 static inline int min(int a, int b) { return a < b ? a : b; }
 // Fibres change at barriers alone, so that nothing comes between.
 template <class T> static inline T atomicExch(T *at, T value) { const T old = *at; *at = value; return old; }

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from test_tensor_values import stand_in  # noqa: F401  a fixture
 
 from frame.tools.bench import tensor as bench
 from frame.tools.cli import main
+from kernels import Contraction
 from kernels.errors import ArgumentError
 from kernels.tensor import intrepid
 
@@ -114,3 +116,17 @@ def test_the_bench_checks_before_it_measures(capsys, tmp_path):
     assert "rows" in told and "einsum" in told and "matmul" in told and (tmp_path / "o").read_text().startswith("[")
     with pytest.raises(bench.FrameError, match="x: off by 1.0e-03 of the terms' size"):
         bench.check("x", [np.array([1.001])], [np.ones(1)], [np.ones(1)])
+
+
+def test_short_work_by_a_graph(stand_in):  # noqa: F811
+    """Each of its launches runs so often; the table has its own column."""
+    plan = Contraction("out[c] += left[c p] right[c p]", dict(p=4), backend=stand_in, quick=True)
+    arrays = {name: stand_in.from_host(np.ones(plan.shape(name, 7))) for name in ("left", "right", "out")}
+    assert bench.by_graph(stand_in, plan.bind(arrays), 2) > 0
+    assert np.all(stand_in.to_host(arrays["out"]) == 1 + 4 * 3 * bench.LAUNCHES)
+    rows = [dict.fromkeys(("share", "ratio", "bound", "graph")) | dict(ours=True, chosen=True, name="sums")]
+    rows[0] |= dict(case="x", entries=7, cold=1e-6, hot=2e-6, max_rel_diff=0.0)
+    head, first = bench.table(rows).splitlines()
+    assert first[head.index("by a graph us")] == "-"
+    rows[0]["graph"] = 3e-6
+    assert bench.table(rows).splitlines()[1][head.index("by a graph us") :].startswith("3.00")

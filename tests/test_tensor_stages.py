@@ -217,6 +217,14 @@ NARROW = (
     dict(bulk=True, stage=1, warps=2, apart=False, line=False),
     dict(line=True, bulk=True, stage=1, warps=2, ahead=3, apart=True),
     dict(line=True, bulk=True, stage=1, warps=2, ring=2, apart=False),
+    dict(split=True, bulk=True, stage=1, warps=2, ring=2, apart=False, line=False, once=True),
+    dict(split=True, bulk=False, warps=3, apart=False, line=False),
+)
+SIX = (  # of six factors, whose products are not alone; with stage 0 these are staged too
+    dict(line=True, bulk=False, warps=1, ahead=2, apart=False),
+    dict(line=True, bulk=True, warps=2, stage=0, apart=False),
+    dict(split=True, bulk=True, warps=2, stage=0, apart=False, line=False, narrow=False),
+    dict(narrow=True, bulk=True, warps=1, stage=0, ring=2, apart=False, line=False),
 )
 
 
@@ -229,12 +237,11 @@ def check_narrow(backend, n, batch):
 
 
 def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
-    """And a row a thread: of six factors too, whose products are not alone; not where the matrix is no constant."""
+    """And a row a thread, and numbers in two parts: of six factors too; not where the matrix is no constant."""
     check_narrow(stand_in, 8, 3)
     arrays, sizes = nekbone(6, 2, "float32", whole=True)
-    rows = (dict(line=True, bulk=False, warps=1, ahead=2, apart=False),)
     options = dict(dtype="float32", **named.TEXTS["ax"].options)
-    check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, rows, **options)
+    check_variants(stand_in, named.AX, sizes, arrays, {"w": ax(arrays)}, 2, SIX, **options)
     off = stand_in.empty((arrays["u"].size + 1,), np.float32)[1:].reshape(arrays["u"].shape)  # 4 bytes off
     off[...] = arrays["u"]
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
@@ -250,9 +257,38 @@ def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
         Contraction(FIELD, dict(l=4, r=4, p=8), "float32", backend=stand_in, how=how)
 
 
+def test_numbers_in_two_parts_are_as_exact_as_single_precision(stand_in):  # noqa: F811
+    """A number's second part is off by 2^-21 of the number at most, 2^-22 of a product is left out, and each sum of the
+    unit rounds: 4 eps of the terms' size are enough for them, and those of whole numbers have no error at all."""
+    arrays, sizes = nekbone(6, 2, "float32")
+    exact = {name: a.astype(float) for name, a in arrays.items()}
+    how = stages.Staged(2, split=True, stage=1)
+    plan = Contraction(named.LG3, sizes, "float32", backend=stand_in, how=how, **named.TEXTS["lg3"].options)
+    found = run(plan, {**arrays, **empty(plan, 2)}, 2)
+    for name, text in LG3.items():
+        size = np.einsum(text, abs(exact["D"]), abs(exact["u"]))
+        off = abs(found[name] - np.einsum(text, exact["D"], exact["u"])) / size
+        assert 0 < off.max() < 4 * 2**-23, name
+    for more, dtype in ((dict(), "float64"), (dict(line=True), "float32")):
+        with pytest.raises(ArgumentError, match="numbers in two parts float32 on the units"):
+            how = stages.Staged(2, split=True, **more)
+            Contraction(named.LG3, sizes, dtype, backend=stand_in, how=how, **named.TEXTS["lg3"].options)
+
+
+def test_outer_products_with_other_sides(stand_in):  # noqa: F811
+    """Two terms without sums whose rows and columns differ: number by number."""
+    text, sizes = "o[e f q l] = a[e f] b[e q l] + c[e l] d[e f q]", dict(f=4, q=5, l=3)
+    rng, shapes = np.random.default_rng(0), dict(a="ef", b="eql", c="el", d="efq")
+    arrays = {x: whole(rng, *(sizes.get(i, 3) for i in own)) for x, own in shapes.items()}
+    wanted = np.einsum("ef,eql->efql", arrays["a"], arrays["b"]) + np.einsum("el,efq->efql", arrays["c"], arrays["d"])
+    for _, how, _ in Contraction(text, sizes, backend=stand_in).candidates:
+        plan = Contraction(text, sizes, backend=stand_in, how=how.name, quick=True)
+        assert np.array_equal(run(plan, {**arrays, **empty(plan, 3)}, 3)["o"], wanted), how
+
+
 def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
     """The table's row for Ax with one factor; in single precision, or with odd rows, the same without such copies."""
-    for dtype, n, apart in (("float64", 8, True), ("float64", 16, True), ("float32", 8, True), ("float32", 7, False)):
+    for dtype, n, apart in (("float64", 8, True), ("float64", 16, False), ("float32", 8, True), ("float32", 7, False)):
         options = dict(dtype=dtype, backend=stand_in, how="stages", **named.TEXTS["ax_one"].options)
         assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.apart == apart, (dtype, n)
 

@@ -1,7 +1,8 @@
 """Tensor expressions: values of every organisation, on the CPU and (CUDA) on the stand-in, against numpy.einsum.
 
 Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with small whole numbers sums are exact.
-    python tests/test_tensor_values.py 10000 [cpu|cuda|both] [processes] [first seed]      so many random expressions
+    python tests/test_tensor_values.py 10000 [cpu|cuda|gpu|both] [processes] [first seed]    random expressions
+cuda: on the stand-in; gpu: on a device; both: cpu and cuda.
 """
 
 import concurrent.futures
@@ -23,7 +24,7 @@ from reference import tensor as reference
 from kernels import Contraction, backend as backends, contract, get_backend
 from kernels.backend import cpu, cuda
 from kernels.errors import ArgumentError
-from kernels.tensor import named
+from kernels.tensor import intrepid, named
 
 machine_code = cuda.machine_code  # the real one: the stand-in puts another in its place
 EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
@@ -63,23 +64,32 @@ def run(plan, arrays, n):
     return {name: np.array(backend.to_host(held[name])) for name in plan.expression.outputs}
 
 
-def check_random(backend, seed, count=6, told=False):
-    """`count` random statements in one kernel, by every organisation; returns how many results were compared, told: and
-    before that how many statements there were."""
+def check_random(backend, seed, count=6, told=False, alone=0):
+    """`count` random statements in one kernel, by every organisation that serves all of them; then so many of them
+    alone, by one organisation each, in turn: those of a GPU that serve one statement. Returns how many results were
+    compared, told: and before that how many statements there were."""
     rng = np.random.default_rng(seed)
     layout, dtype, batch = ("right", "left")[seed % 2], ("float64", "float32")[seed // 2 % 2], int(rng.integers(0, 20))
     statements, extents = reference.random_statements(rng, count, layout)
     if not statements:
         return (0, 0) if told else 0
-    text = reference.text(statements, ("[]", "()")[seed // 4 % 2])
     arrays = reference.random_arrays(rng, statements, extents, batch, dtype)
     wanted, compared = reference.evaluate(statements, arrays), 0
-    for plan in organisations(text, extents, backend, dtype=dtype, batch="e"):
+
+    def check(plan, some):
         found = run(plan, arrays, batch)
-        for s in statements:
+        for s in some:
             name = s[0][0]
-            assert reference.close(found[name], wanted[name], EPS[dtype]), (seed, plan.how.name, reference.text([s]))
-            compared += 1
+            assert reference.close(found[name], wanted[name], EPS[dtype]), (seed, str(plan.how), reference.text([s]))
+        return len(some)
+
+    text = lambda some: reference.text(some, ("[]", "()")[seed // 4 % 2])
+    for plan in organisations(text(statements), extents, backend, dtype=dtype, batch="e"):
+        compared += check(plan, statements)
+    for k, s in enumerate(statements[:alone]):
+        make = functools.partial(Contraction, text([s]), extents, dtype, "e", backend, quick=True)
+        able = make().candidates
+        compared += check(make(how=able[(seed + k) % len(able)][1].name), [s])
     return (len(statements), compared) if told else compared
 
 
@@ -90,7 +100,7 @@ def test_random_expressions(seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_random_expressions_on_the_stand_in(stand_in, seed):
-    assert check_random(stand_in, seed)
+    assert check_random(stand_in, seed, alone=2)
 
 
 def nekbone(n, batch, dtype="float64", whole=False):
@@ -117,7 +127,7 @@ def ax(a):
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
-@pytest.mark.parametrize("n, batch", [(3, 1), (2, 9), (7, 5), (13, 3), (17, 2)])
+@pytest.mark.parametrize("n, batch", [(n, {2: 9, 3: 1, 7: 5, 13: 3}.get(n, 2)) for n in range(2, 18)])
 def test_nekbone_in_whole_numbers(stand_in, n, batch, where):
     """Lg3, Lg3t and Ax exactly, by every organisation; outputs were NaN."""
     backend = stand_in if where == "cuda" else get_backend("cpu")
@@ -178,6 +188,24 @@ def test_eqn1_with_six_extents(stand_in, dtype, where):
     wanted = arrays["V"] + np.einsum("lk,mj,ni,elmn->eijk", *(arrays[a] for a in "ABCU"))
     for plan in organisations(named.TEXTS["eqn1_add"].text, sizes, backend, dtype=dtype, **named.TEXTS["eqn1"].options):
         assert np.array_equal(run(plan, arrays, batch)["V"], wanted), plan.how
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+def test_tce_ex_with_ten_extents(stand_in, where):
+    """The example of four factors; two indices have one value."""
+    backend = stand_in if where == "cuda" else get_backend("cpu")
+    sizes, batch = dict(zip("bcdefijkl", (3, 2, 4, 1, 5, 7, 2, 1, 6))), 3
+    shapes = dict(A="acik", B="befl", C="dfjk", D="cdel", S="abij")
+    rng = np.random.default_rng(0)
+    arrays = {
+        name: rng.integers(-2, 3, [sizes.get(i, batch) for i in indices]).astype(float)
+        for name, indices in shapes.items()
+    }
+    wanted = np.einsum("acik,befl,dfjk,cdel->abij", *(arrays[x] for x in "ABCD"))
+    arrays["S"][...] = np.nan
+    t = named.TEXTS["tce_ex"]
+    for plan in organisations(t.text, sizes, backend, **t.options):
+        assert np.array_equal(run(plan, arrays, batch)["S"], wanted), plan.how
 
 
 @pytest.mark.parametrize("dtype, lines", [("float64", (9, 12, 17)), ("float32", (17,))])
@@ -309,11 +337,42 @@ def test_bits_do_not_depend_on_batch_chunk_launch_or_threads(how):
             assert np.array_equal(part["us"], whole["us"][first : first + count], equal_nan=True)
 
 
+def check_parts(backend, n, batch):
+    """By every organisation: an entry has the same bits in any batch, at any place of it. One NaN reaches what einsum
+    says that it reaches, and nothing else."""
+    arrays, sizes = nekbone(n, batch)
+    arrays["u"][1, 0, n - 1, 1] = np.nan
+    rng = np.random.default_rng(n)
+    fields = {"a": rng.random((batch, n, 2 * n)) - 0.5, "b": rng.random((batch, n + 1, 2 * n)) - 0.5}
+    fields["a"][1, 1, 2] = np.nan
+    slopes = {name: np.einsum(text, arrays["D"], arrays["u"]) for name, text in LG3.items()}
+    field = "o[c l r] = a[c l p] b[c r p]"
+    for text, extents, given, wanted, options in (
+        (named.LG3, sizes, arrays, slopes, named.TEXTS["lg3"].options),
+        (named.AX, sizes, arrays, {"w": ax(arrays)}, named.TEXTS["ax"].options),
+        (field, dict(l=n, r=n + 1, p=2 * n), fields, {"o": np.einsum("clp,crp->clr", *fields.values())}, {}),
+    ):
+        for plan in organisations(text, extents, backend, **options):
+            whole = run(plan, {**given, **empty(plan, batch)}, batch)
+            for name, x in wanted.items():
+                assert np.array_equal(np.isnan(whole[name]), np.isnan(x)), (str(plan.how), name)
+            for first, count in ((0, 1), (1, batch - 1), (batch - 2, 2)):
+                part = {k: a if k == "D" else a[first : first + count] for k, a in given.items()}
+                found = run(plan, {**part, **empty(plan, count)}, count)
+                for name, x in whole.items():
+                    assert np.array_equal(found[name], x[first : first + count], equal_nan=True), (str(plan.how), name)
+
+
+def test_parts_of_a_batch_have_the_bits_of_the_whole(stand_in):
+    check_parts(stand_in, 4, 5)
+
+
 def test_outputs_past_the_caches(monkeypatch):
-    """Streaming stores change no bit; an entry that is no multiple of a cache line is stored as always."""
+    """Streaming stores change no bit; an entry that is no multiple of a cache line is stored as always; one has a
+    page."""
     from kernels.tensor import contraction
 
-    for n, ways in ((4, ("rows", "lanes")), (3, ("rows",))):
+    for n, ways in ((4, ("rows", "lanes")), (3, ("rows",)), (8, ("rows",))):
         arrays, sizes = nekbone(n, 9)
         for how in ways:
             plan = Contraction(named.LG3, sizes, backend="cpu", how=how, constant="D", quick=True)
@@ -344,6 +403,31 @@ def test_contract_as_einsum():
         contract("clp,crp->clr", left)
     with pytest.raises(ArgumentError, match="array 'o' is added to, so it has to be given"):
         contract("o[c l] += a[c l p]", a=left)
+
+
+def check_device_arrays(backend):
+    """CuPy's arrays in, CuPy's out: new ones, one that is added to in place, Intrepid's names."""
+    rng, host = np.random.default_rng(0), lambda a: np.array(backend.to_host(a))
+    left, right = rng.integers(-3, 4, (4, 3, 9)).astype(float), rng.integers(-3, 4, (4, 5, 9)).astype(float)
+    a, b, wanted = backend.from_host(left), backend.from_host(right), np.einsum("clp,crp->clr", left, right)
+    made = contract("clp,crp->clr", a, b)
+    assert hasattr(made, "__cuda_array_interface__") and np.array_equal(host(made), wanted)
+    assert contract("o[c l r] += a[c l p] b[c r p]", a=a, b=b, o=made) is made
+    assert np.array_equal(host(made), 2 * wanted)
+    out = backend.from_host(np.full(wanted.shape, np.nan))
+    assert intrepid.contractFieldFieldScalar(out, a, b) is out and np.array_equal(host(out), wanted)
+    intrepid.contractFieldFieldScalar(out, a, b, sumInto=True)
+    assert np.array_equal(host(out), 2 * wanted)
+    plan = Contraction("o[c l r] = a[c l p] b[c r p]", dict(l=3, r=5, p=9), backend=backend)
+    assert "reached: 4 entries in" in plan.explain({"a": a, "b": b, "o": out})
+    with pytest.raises(ArgumentError, match="is not where backend cuda works"):
+        contract("o[c l r] = a[c l p] b[c r p]", a=a, b=right)
+    with pytest.raises(ArgumentError, match="'operand1', index 'p': extent 8, wanted 9"):
+        contract("clp,crp->clr", a, b[:, :, :8])
+
+
+def test_arrays_of_a_device_in_and_out(stand_in):
+    check_device_arrays(stand_in)
 
 
 def refused(**changes):
@@ -453,8 +537,10 @@ def test_on_a_gpu():
     """Every organisation: random expressions; Ax and a field contraction in whole numbers."""
     backend = get_backend("cuda")
     for seed in range(8):
-        assert check_random(backend, seed)
+        assert check_random(backend, seed, alone=6)
     check_turns(backend)
+    check_parts(backend, 12, 301)
+    check_device_arrays(backend)
     for n in (2, 7, 12, 17):
         arrays, sizes = nekbone(n, 37, whole=True)
         for plan in organisations(named.AX, sizes, backend, **named.TEXTS["ax"].options):
@@ -470,8 +556,9 @@ def test_on_a_gpu():
 def one_kernel(where: str, folder, seed: int):
     """(expressions, comparisons) of one seed on one backend, in a process of its own."""
     with contextlib.ExitStack() as stack:
-        backend = get_backend("cpu") if where == "cpu" else stack.enter_context(on_stand_in(pathlib.Path(folder)))
-        return check_random(backend, seed, told=True)
+        if where == "cuda":
+            return check_random(stack.enter_context(on_stand_in(pathlib.Path(folder))), seed, told=True)
+        return check_random(get_backend({"gpu": "cuda"}.get(where, where)), seed, told=True, alone=6 * (where == "gpu"))
 
 
 def read_ahead(folder: pathlib.Path) -> pathlib.Path:
@@ -490,8 +577,9 @@ def main(count: int, where: str = "both", jobs: int = os.cpu_count() or 1, first
     kernel; a run that was ended goes on from the seed that it told last."""
     backends_ = ("cpu", "cuda") if where == "both" else (where,)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        os.environ |= {"FRAME_CACHE": f"{folder}/cache"}
         if "cpu" in backends_:
-            os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder))), "FRAME_CACHE": f"{folder}/cache"}
+            os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder)))}
         for name in backends_:
             expressions, compared, seeds = 0, 0, itertools.count(first)
             waiting: set = set()

@@ -415,6 +415,12 @@ template <long COUNT> static void copy_past(scalar *to, const scalar *from) {
     static_assert(COUNT % W == 0, "whole vectors");
     for (long i = 0; i < COUNT; i += W) stream(to + i, fetch<Pack<W>, W, 1>(from + i));
 }
+// Of the numbers that the next entry will write one in each page: the page is found before the stores wait for it.
+template <int COUNT> POINT_FN void pages(const scalar *to) {
+    constexpr int STEP = 4096 / int(sizeof(scalar));
+    UNROLL
+    for (int at = 0; at < COUNT; at += STEP) __builtin_prefetch(to + at, 1, 3);
+}
 // Arrays of so many numbers that the next entry will read, asked for in PARTS, those of an array one after
 // the other: all at once would fill the queue to memory, behind which this entry's loads wait.
 template <int PARTS, int... COUNT> struct Ahead {

@@ -10,6 +10,8 @@ import collections
 import dataclasses
 import math
 
+import numpy as np
+
 from ..backend.base import Source
 from ..backend.record import structure
 from . import outer
@@ -18,6 +20,7 @@ from .text import Reference, Statement, Term
 
 UNIT = "vector operations"
 WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
+PAGE = 4096  # bytes
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
 
 
@@ -388,6 +391,8 @@ class _Body:
             at = ", ".join(f"at_{a.name} + a.step_{a.name}" for a in self.asked)
             counts = ", ".join(str(a.size) for a in self.asked)
             ahead.append(f"Ahead<{' + '.join(self.tiles)}, {counts}> ahead = {{{{{at}}}}};")
+            large = [x for x in self.past if p.arrays[x].size * np.dtype(p.dtype).itemsize >= PAGE]
+            ahead += [f"if constexpr (PAST) pages<{p.arrays[x].size}>(to_{x} + a.step_{x});" for x in large]
         held = [f"scalar *const at_{name} = shared + {at};" for name, at in self.shared_places.items()]
         unused = "".join(f"(void)at_{a.name}; " for a in p.arrays.values())
         scale = " * W" if self.lanes else ""

@@ -10,6 +10,8 @@ import functools
 import itertools
 import math
 
+import numpy as np
+
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
 from . import render_lines
@@ -32,6 +34,10 @@ class Writer:
         self.once: dict[str, str] = {}  # names of factors that lanes hold, by the text that reads them
         self.of_once: set[Reference] = set()
         self.number = "scalar" if plan.narrow else "double"  # in shared memory
+        self.sum = "scalar" if self.how.split or self.how.line else "double"  # in registers
+
+    def constant(self, number: float) -> str:
+        return repr(number) if self.sum == "double" else f"scalar({number!r})"
 
     def held(self, name: str) -> str:
         return f"{self.number} *const h_{name} = ({self.number} *)shared_memory + {self.plan.held[name].at}"
@@ -111,13 +117,16 @@ class Writer:
             for r in loaded:  # too many for registers: at least the second cache has them in time
                 one = self.loops(own, [accesses[r]])
                 if len(one) == 1 and one[0].step == (1,):
-                    early.append(
-                        f"for (int x = me * 16; x < {size}; x += {self.team * 16}) ask({accesses[r].pointer} + x);"
-                    )
+                    line = 128 // np.dtype(self.p.dtype).itemsize
+                    once = size <= self.team * line
+                    head_ = f"if (x < {size})" if once else f"UNROLL_BY(1) for (; x < {size}; x += {self.team * line})"
+                    early.append(f"{{ int x = me * {line}; {head_} ask({accesses[r].pointer} + x); }}")
         body, stores = list(split), []
         done: dict[str, str] = {}
         for j, s in enumerate(step.statements):
-            body.append(f"double sum{j} = {value(s.out) if s.add else 0};")
+            begun = s.add or bool(s.terms[0].sums(s.out)) or s.terms[0].number < 0
+            if begun:
+                body.append(f"{self.sum} sum{j} = {value(s.out) if s.add else 0};")
             for t in s.terms:
                 sums = t.sums(s.out)
                 if not sums:
@@ -130,8 +139,10 @@ class Writer:
                     for q, f in enumerate(t.factors):
                         k_part = offset(turns, "k", q, inner[q])
                         words.append(f"{accesses[f].pointer}[{offset(loops, 'x', place[f], accesses[f])} + {k_part}]")
-                words = [*([repr(t.number)] if abs(t.number) != 1 or not words else []), *words]
-                body.append(f"sum{j} {'-' if t.number == -1 and t.factors else '+'}= {' * '.join(words)};")
+                words = [*([self.constant(t.number)] if abs(t.number) != 1 or not words else []), *words]
+                sign = "-=" if t.number == -1 and t.factors else "+="
+                body.append(f"{f'sum{j} {sign}' if begun else f'{self.sum} sum{j} ='} {' * '.join(words)};")
+                begun = True
             done[s.out.name] = f"sum{j}"
             stores.append(self.store(s.out, where(s.out), f"sum{j}"))
         body += stores
@@ -163,7 +174,10 @@ class Writer:
             return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}"]
         return [
             f"// {s}",
-            f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {split} bulk({ends}, {run}, gate); }}",
+            f"{'if (me < 32) for (' if runs > 32 else '{ '}int x = me; "
+            f"{f'x < {runs}; x += 32)' if runs > 32 else f'if (x < {runs})'} {{ {split} bulk({ends}, {run}, gate); }}"
+            + "}"
+            * (runs <= 32),
         ]
 
     def store(self, out: Reference, where: str, value: str) -> str:
@@ -194,7 +208,7 @@ class Writer:
         )
         lines += ["(void)chunk, (void)other;", "const int m_a = tile * 16 + row, m_b = m_a + 8;"]
         for t in inner:
-            lines += [f"double given[{t.width}][4];", "{", *t.rows(), *t.start(), *t.sums(), *t.give(), "}"]
+            lines += [f"{self.sum} given[{t.width}][4];", "{", *t.rows(), *t.start(), *t.sums(), *t.give(), "}"]
         lines += [*tile.rows(), *tile.start(), *tile.sums(), *tile.leave()]
         lines.append("}" if exact else "} }")
         return lines

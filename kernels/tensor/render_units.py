@@ -116,7 +116,7 @@ class Tile:
     def load(self, j: int, first: str, steps_: int, guarded: bool, what: str) -> list[str]:
         """Of `steps_` steps from sum number `first`, the rows' factor ("a") or the columns' ("b")."""
         sign, f, g, _ = self.terms[j]
-        loops, pair_ = self.k_loops[j], self.paired[j]
+        loops, pair_, number = self.k_loops[j], self.paired[j], self.writer.constant(sign)
         r = f if what == "a" else g
         base = {"a": ("row_a", "row_b"), "b": tuple(f"column{t}" for t in range(self.width))}[what]
         made = []
@@ -137,12 +137,12 @@ class Tile:
                 if vector:
                     load = f"pair({from_}, {to}, {after});"
                     if what == "b" and sign != 1:
-                        load += f" {to} *= {sign!r}, {after} *= {sign!r};"
+                        load += f" {to} *= {number}, {after} *= {number};"
                     put.append(f"if ({inside}) {{ {load} }} else {to} = {after} = 0;" if inside else load)
                 else:
                     read = f"*({from_})"
                     if what == "b" and sign != 1:
-                        read = f"-{read}" if sign == -1 else f"{sign!r} * {read}"
+                        read = f"-{read}" if sign == -1 else f"{number} * {read}"
                     put.append(f"{to} = {inside + ' ? ' if inside else ''}{read}{' : 0' if inside else ''};")
             made.append("{ " + " ".join(put) + " }")
         return made
@@ -182,7 +182,7 @@ class Tile:
         guarded = self.extents[j] % (8 if self.paired[j] else 4) != 0
         loads = self.load(j, "0", self.count[j], guarded, "b")
         return [
-            f"double {self.fb(j)}[{self.width}][{self.count[j]}];",
+            f"{self.writer.sum} {self.fb(j)}[{self.width}][{self.count[j]}];",
             "{ " + "\n".join([*self.column_bases(j, "0"), *loads]) + " }",
         ]
 
@@ -226,14 +226,15 @@ class Tile:
     def start(self) -> list[str]:
         """What the sums begin with, and what they will be multiplied by: asked for before the products."""
         s, scale, width = self.s, self.scale, self.width
-        lines = [f"double acc[{width}][4];" + (f" double scaled[{width}][4];" if scale else "")]
+        unit = self.writer.sum
+        lines = [f"{unit} acc[{width}][4];" + (f" {unit} scaled[{width}][4];" if scale else "")]
         for t, i, half, find, test in self.spots():
             lines.append(f"acc[{t}][{i}] = 0;" + (f" scaled[{t}][{i}] = 0;" if scale else ""))
             if test is None:
                 continue
             begin = [self.spot(s.out, half)] if s.add and not scale else []
             for p in self.points:
-                number = [repr(p.number)] if p.number != 1 or not p.factors else []
+                number = [self.writer.constant(p.number)] if p.number != 1 or not p.factors else []
                 begin.append(" * ".join([*number, *(self.spot(f, half) for f in p.factors)]))
             loads = [f"acc[{t}][{i}] = {' + '.join(begin)};"] if begin else []
             loads += [f"scaled[{t}][{i}] = {self.spot(scale, half)};"] if scale else []
@@ -297,8 +298,8 @@ class Tile:
         return lines
 
     def product(self, j: int, first: str, steps_: int, guarded: bool) -> list[str]:
-        fb = self.fb(j)
-        made = [f"double fa[{steps_}][2];", *([] if self.hoisted else [f"double {fb}[{self.width}][{steps_}];"])]
+        fb, unit = self.fb(j), self.writer.sum
+        made = [f"{unit} fa[{steps_}][2];", *([] if self.hoisted else [f"{unit} {fb}[{self.width}][{steps_}];"])]
         made += self.load(j, first, steps_, guarded, "a")
         if not self.hoisted:
             made += self.load(j, first, steps_, guarded, "b")

@@ -25,7 +25,7 @@ POINT_FN void pair(const double *from, double &first, double &second) {
     const double2 both = *(const double2 *)from;
     first = both.x, second = both.y;
 }
-POINT_FN void pair(const float *from, double &first, double &second) {
+template <class T> POINT_FN void pair(const float *from, T &first, T &second) {
     const float2 both = *(const float2 *)from;
     first = both.x, second = both.y;
 }

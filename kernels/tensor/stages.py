@@ -48,14 +48,15 @@ class Staged:
     registers; 0: no bound. ahead: tiles of a warp, or rows of a thread, at a time. batch: steps of a sum whose numbers
     are read at once. paired: two neighbours of a sum are read at once. walk: an index that a block takes value by
     value, in `parts`. orbit: a block takes all orders of the entry's indices. columns: tiles of eight columns a warp,
-    at most. stage: how often a factor has to be read to be copied into shared memory first. bulk: such copies are made
-    by the copy unit. tight: less shared memory, for more bank conflicts and barriers. ring: entries whose bulk copies
-    have room at the same time; with more than one a block stays, and works on an entry while the next ones come.
+    at most. stage: how often a factor of products has to be read to be copied into shared memory first; 0: what is
+    read number by number is copied, too. bulk: such copies are made by the copy unit. tight: less shared memory, for
+    more bank conflicts and barriers. ring: entries whose bulk copies have room at the same time; with more than one a
+    block stays, and works on an entry while the next ones come.
     narrow: what lies in shared memory has the arrays' precision, not double. apart: the threads copy, 16 bytes each,
     not the copy unit, so that lines may lie apart against bank conflicts. line: a thread has a row of a product, not a
     warp sixteen on the units; sums and shared memory have the arrays' precision. once: what lanes hold of the columns'
     factors is read at the beginning, for all steps. turned: the slowest index of the rows runs first where only shared
-    memory is read."""
+    memory is read. split: products of single precision on the TF32 units, of numbers in two parts; all is narrow."""
 
     warps: int
     entries: int = 1
@@ -76,6 +77,7 @@ class Staged:
     line: bool = False
     once: bool = False
     turned: bool = False
+    split: bool = False
 
     @property
     def name(self) -> str:
@@ -91,11 +93,11 @@ class Staged:
         told += [f"{self.entries} entries"] * (self.entries > 1) + [f"{self.blocks} blocks"] * (self.blocks > 0)
         told += [f"{self.ahead} tiles, {self.batch} steps"]
         told += [f"along {self.walk} in {self.parts}"] if self.walk else []
-        told += [f"{self.columns} columns"] * (self.columns < 8) + ["all staged"] * (self.stage < 2)
+        told += [f"{self.columns} columns"] * (self.columns < 8) + [f"staged from {self.stage}"] * (self.stage < 2)
         told += ["no bulk copies"] * (not self.bulk) + ["tight"] * self.tight
         told += [f"ring of {self.ring}"] * (self.ring > 1) + ["narrow"] * self.narrow
         told += ["lines apart"] * self.apart + ["a row a thread"] * self.line
-        told += ["factors once"] * self.once + ["rows turned"] * self.turned
+        told += ["factors once"] * self.once + ["rows turned"] * self.turned + ["split"] * self.split
         return f"{self.name} ({', '.join(told)})"
 
 
@@ -179,12 +181,14 @@ class Stages:
 
     def __init__(self, p: Program, how):
         self.p, self.how = p, how
-        self.narrow = how.narrow or how.line
+        self.narrow = how.narrow or how.line or how.split
         self.size = np.dtype(p.dtype).itemsize if self.narrow else 8  # bytes of a number in shared memory
         self.grain = 16 // self.size
         self.shortest = self.grain if how.apart else 64  # numbers of a copy
         e = p.expression
         self.batch = p.batch
+        if how.split and (p.dtype != "float32" or how.line or how.orbit):
+            raise Unable("for numbers in two parts float32 on the units")
         if e.symmetric or any(s.function or p.once(s) for s in p.statements):
             raise Unable("no functions, symmetric operands and locals that the batch shares")
         made = orders.gathered(e, p.sizes, LARGEST)
@@ -314,6 +318,8 @@ class Stages:
             only = self.sides(s, t)
             if only and (t.sums(s.out) or outer):
                 found.setdefault(frozenset(map(frozenset, only)), []).append(t)
+        if outer and len(found) > 1:  # without sums they are one another's pointwise terms
+            return {}
         for t in s.terms:
             only = self.sides(s, t)
             key = frozenset(map(frozenset, only)) if only else None
@@ -485,6 +491,8 @@ class Stages:
                 reads = [(f, 1) for _, f, _, _ in terms] + [(g, 1 + many) for _, _, g, _ in terms]
                 for r, times in [*reads, *([(scale, 1)] if scale else [])]:
                     count[self.slice(r)] = count.get(self.slice(r), 0) + times
+            for s in step.statements if step.kind == "each" and not self.how.stage else ():
+                count |= {self.slice(f): 1 for t in s.terms for f in t.factors if not t.sums(s.out)}
         known = {self.slice(f): f for step in self.steps for s in step.statements for t in s.terms for f in t.factors}
         room = LIMIT - (self.size + 1) * self._most_alive()
         stays: list[tuple[int, tuple]] = []
@@ -821,7 +829,8 @@ def measured(kind: str, steps_: int, jobs: int, **more) -> Staged:
     entries = row["entries"] if kind == "alone" else 1
     blocks = row["blocks"] if warps == row["warps"] else 0
     told = {key: row[key] for key in ("ahead", "columns", "stage", "ring")}
-    told |= {key: bool(row[key]) for key in ("bulk", "tight", "apart", "paired", "narrow", "line", "once", "turned")}
+    told |= {key: bool(row[key]) for key in ("bulk", "tight", "apart", "paired", "narrow")}
+    told |= {key: bool(row[key]) for key in ("line", "once", "turned", "split")}
     return Staged(warps, entries, blocks, **told, **more)
 
 

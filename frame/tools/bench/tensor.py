@@ -1,4 +1,4 @@
-"""`bench tensor`: tensor expressions beside einsum and matmul of NumPy, CuPy and torch, libxsmm, cuTENSOR.
+"""`bench tensor`: tensor expressions beside einsum and matmul of NumPy, CuPy and torch, opt_einsum, libxsmm, cuTENSOR.
 
 Values of ours and of every rival are checked first. Then all run in turns; medians count.
 On a CPU one thread runs, and its processor time counts, which is not the time that other processes took. Start it with
@@ -6,7 +6,8 @@ OPENBLAS_NUM_THREADS=1 in the environment: threads of NumPy's library would not 
 registers and a copy of as many bytes take is measured before; the longer of the two is the bound.
 On a device its own clock counts. Cold: the caches hold other numbers, which were read last: with numbers that were
 written there, the work would wait for their way to memory, which is none of its own. Hot: the same work ran just
-before. Both wait behind that, so that no time of the host is in them.
+before. Both wait behind that, so that no time of the host is in them. By a graph: hot, of short work of ours, which a
+graph launches many times: between two launches of a stream lies about a microsecond more.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from .tensor_rivals import Rivals
 ROUNDS = 9
 LEAST = 2e-3  # seconds of one measurement on a CPU: shorter work is repeated
 FAR_OFF = 20  # times the quickest: measured once
+SHORT, LAUNCHES = 30e-6, 64  # seconds of work that a graph of so many launches measures too
 FLUSHED = 1 << 30  # bytes that are written, and half of them read, to empty a device's caches: so long that the host is
 # done queueing
 BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as measured
@@ -63,20 +65,19 @@ class Case:
 def cases() -> list[Case]:
     """For one core of a CPU."""
     lg3, eqn1 = named.TEXTS["lg3"], named.TEXTS["eqn1"]
+    arranged = ("einsum", "opt_einsum", "matmul")
     made = [
-        Case("Lg3 n = 12", lg3.text, dict.fromkeys("ijkl", 12), n, lg3.options, ("einsum", "matmul", "xsmm_lg3"))
+        Case("Lg3 n = 12", lg3.text, dict.fromkeys("ijkl", 12), n, lg3.options, (*arranged, "xsmm_lg3"))
         for n in (64, 2000)
     ]
     made += [
-        Case(
-            "Eqn.(1) n = 10", eqn1.text, dict.fromkeys("ijklmn", 10), n, eqn1.options, ("einsum", "matmul", "xsmm_eqn1")
-        )
+        Case("Eqn.(1) n = 10", eqn1.text, dict.fromkeys("ijklmn", 10), n, eqn1.options, (*arranged, "xsmm_eqn1"))
         for n in (64, 5000)
     ]
     for size, points, numbers in ((8, 8, (1000, 10000)), (16, 64, (100, 10000))):
         sizes = dict(l=size, r=size, p=points)
         made += [
-            Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, ("einsum", "matmul", "xsmm_fields"))
+            Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, (*arranged, "xsmm_fields"))
             for n in numbers
         ]
     return made
@@ -167,6 +168,16 @@ class DeviceClock:
         time = self.backend.elapsed(begin, self.backend.mark()) / often
         self.often[id(work)] = min(max(int(1e-4 / time), 1), 16)
         return time
+
+
+def by_graph(backend, work, rounds: int) -> float:
+    """Seconds of one launch of many in a graph."""
+    launch, times = backend.record(lambda: [work() for _ in range(LAUNCHES)]), []
+    for _ in range(rounds + 1):
+        begin = backend.mark()
+        launch()
+        times.append(backend.elapsed(begin, backend.mark()) / LAUNCHES)
+    return statistics.median(times[1:])
 
 
 def bound(plan, entries: int, backend, roofs=None) -> float | None:
@@ -273,6 +284,8 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
                 for key, clock in clocks.items():
                     times[key][name].append(clock(run))
     median = {key: {name: statistics.median(t[1:]) for name, t in found.items()} for key, found in times.items()}
+    short = [n for n in runs if n not in case.rivals and median.get("hot", {}).get(n, SHORT) < SHORT]
+    graph = {name: by_graph(backend, runs[name], rounds) for name in short}
     least = {name: min(t) for name, t in times[main].items()}
     best = min((median[main][name] for name in runs if name in case.rivals), default=None)
     quickest = min((least[name] for name in runs if name in case.rivals), default=0.0)
@@ -288,6 +301,7 @@ def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clock
             "ours": any(p.how.name == name for p in plans),
             "chosen": name == plan.how.name,
             **{key: median[key][name] for key in clocks},
+            "graph": graph.get(name),
             "seconds": median[main][name],
             "fastest": least[name],
             "flops_per_s": plan.flops * case.entries / median[main][name],
@@ -308,7 +322,10 @@ HEAD = (
     *("case", "entries", "by", "ms", "GF/s", "GB/s", "bound ms", "share"),
     *("beside the best rival", "by fastest times", "rel. diff."),
 )
-DEVICE_HEAD = ("case", "entries", "by", "cold us", "hot us", "bound us", "share", "beside the best rival", "rel. diff.")
+DEVICE_HEAD = (
+    *("case", "entries", "by", "cold us", "hot us", "by a graph us", "bound us", "share"),
+    *("beside the best rival", "rel. diff."),
+)
 
 
 def table(rows) -> str:
@@ -320,7 +337,8 @@ def table(rows) -> str:
         share = "-" if r["share"] is None else f"{r['share']:.2f}"
         if on_device:
             floor = "-" if r["bound"] is None else f"{r['bound'] * 1e6:.1f}"
-            figures = [f"{r['cold'] * 1e6:.1f}", f"{r['hot'] * 1e6:.1f}", floor, share, ratio(r["ratio"])]
+            graph = "-" if r["graph"] is None else f"{r['graph'] * 1e6:.2f}"
+            figures = [f"{r['cold'] * 1e6:.1f}", f"{r['hot'] * 1e6:.1f}", graph, floor, share, ratio(r["ratio"])]
         else:
             figures = [
                 f"{r['seconds'] * 1e3:.3f}",

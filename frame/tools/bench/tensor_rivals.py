@@ -55,6 +55,13 @@ class Rivals:
         """NumPy's or CuPy's."""
         return self._einsum(self.arrays, lambda text, *x: self.xp.einsum(text, *x, optimize=True))
 
+    def opt_einsum(self):
+        try:
+            from opt_einsum import contract
+        except ImportError as error:
+            raise BackendError(f"opt_einsum is not installed ({error}).") from None
+        return self._einsum(self.arrays, contract)
+
     def sizes(self):
         """The sum of the terms' sizes, for arrays of sizes: no term is taken away."""
         return self._einsum(self.arrays, lambda text, *x: self.xp.einsum(text, *x, optimize=True), abs)
