@@ -384,10 +384,30 @@ POINT_FN void production_slopes(const M &m, const R T, const R rho, const Specie
     partial_state<true>(m, T, x, state);
     partial_slopes(m, x, state, slopes);
     slopes_in_moles(m, T, x, state, slopes, o);
+    const bool past = goes_past(omega_rho, NS * NS);
     slope_rows(m, state, slopes, o, [&](int i, const auto &in_x, const R in_T) INLINED {
-        FOR_SPECIES (k, NS) omega_rho.set(i * NS + k, in_x(k));
+        FOR_SPECIES (k, NS) set_past(omega_rho, i * NS + k, in_x(k), past);
         omega_T.set(i, in_T);
     });
+}
+
+template <class M, class R, class Species>
+POINT_FN void slope_time(const M &m, const R T, const R rho, const Species &Y, R &tau_slopes) {
+    constexpr int NS = M::NS;
+    R x[NS], fastest = R(1e-30);
+    FOR_SPECIES (k, NS) x[k] = rho * Y[k];
+    Partial<M, R> state;
+    PartialSlopes<M, R> slopes;
+    Slopes<M, R, NS> o;
+    partial_state<true>(m, T, x, state);
+    partial_slopes(m, x, state, slopes);
+    slopes_in_moles(m, T, x, state, slopes, o);
+    slope_rows(m, state, slopes, o, [&](int, const auto &in_x, const R) INLINED {
+        R row = R(0.0);
+        FOR_SPECIES (k, NS) row += fabs(in_x(k));
+        fastest = select(row > fastest, row, select(row < 1e300, fastest, row)); // NaN where a row is none
+    });
+    tau_slopes = 1.0 / fastest;
 }
 
 // at constant T and p: d rho_k/dY_j = rho delta_kj + Y_k rho_Yj
@@ -399,16 +419,6 @@ POINT_FN void production_in_composition(const M &, const R rho, const Species &Y
         FOR_SPECIES (k, M::NS) all += omega_rho[i * M::NS + k] * Y[k];
         FOR_SPECIES (j, M::NS) omega_Y.set(i * M::NS + j, rho * omega_rho[i * M::NS + j] + all * rho_Y[j]);
     }
-}
-
-template <class M, class R, class Matrix> POINT_FN void slope_time(const M &, const Matrix &omega_rho, R &tau_slopes) {
-    R fastest = R(1e-30);
-    FOR_SPECIES (i, M::NS) {
-        R row = R(0.0);
-        FOR_SPECIES (j, M::NS) row += fabs(omega_rho[i * M::NS + j]);
-        fastest = select(row > fastest, row, select(row < 1e300, fastest, row)); // NaN where a row is none
-    }
-    tau_slopes = 1.0 / fastest;
 }
 
 // ---- closed adiabatic reactors. Unknowns z = (x_1 .. x_ns, T). At constant volume dx_k/dt = w_k and U(T, x) stays; at
@@ -540,11 +550,9 @@ POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species 
     R x[NS], w[NS], f[N];
     JacobianEnds<false, M, R> ends;
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
+    const bool past = goes_past(J_cv, N * N);
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
-        FOR_SPECIES (k, NS) {
-            ask_for(J_cv, (i + 1) * N + k);
-            J_cv.set(i * N + k, in_x(k));
-        }
+        FOR_SPECIES (k, NS) set_past(J_cv, i * N + k, in_x(k), past);
         J_cv.set(i * N + NS, in_T);
     });
     FOR_UNKNOWNS(j, N) J_cv.set(NS * N + j, ends.T[j]);
@@ -558,12 +566,14 @@ POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Specie
     R x[NS], w[NS], f[N];
     JacobianEnds<true, M, R> ends;
     const R inv_rho = 1.0 / rho;
+    const bool past = goes_past(J_cp, N * N);
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
     const auto row = [&](int i, const R *of_x, const R of_T, const R of_rho, const R scale) INLINED {
         R all = of_rho; // what a change of rho brings
         FOR_SPECIES (k, NS) all += of_x[k] * Y[k];
         all = all * -(rho / ends.stiffness);
-        FOR_SPECIES (j, NS) J_cp.set(i * N + j, (rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale);
+        FOR_SPECIES (j, NS)
+        set_past(J_cp, i * N + j, R((rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale), past);
         J_cp.set(i * N + NS, (of_T + all * ends.slopes.p_T) * scale);
     };
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
@@ -1185,6 +1195,7 @@ template <class... A> POINT_FN void react_at_pressure_in_turn(A &&...a) { react_
     template <class... A> POINT_FN void ideal_##name(A &&...a) { name(a...); } \
     template <class... A> POINT_FN void cubic_##name(A &&...a) { name(a...); }
 OF_BOTH(production_slopes)
+OF_BOTH(slope_time)
 OF_BOTH(volume_reactor)
 OF_BOTH(pressure_reactor)
 OF_BOTH(volume_jacobian)
