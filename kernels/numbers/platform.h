@@ -253,8 +253,9 @@ template <class R> struct Rows {
 // reading it first. goes_past: whether an array of so many rows is that large, and its packs are whole lines. Memory
 // that others read needs a fence after it (packs.h).
 template <class R> POINT_FN void store_past(typename number<R>::stored *address, const R x) { store(address, x); }
-template <class Out> POINT_FN bool goes_past(const Out &, int) { return false; }
-template <class Out, class R> POINT_FN void set_past(const Out &out, int s, const R x, bool) { out.set(s, x); }
+struct Never {};
+template <class Out> POINT_FN Never goes_past(const Out &, int) { return Never(); }
+template <class Out, class R> POINT_FN void set_past(Out &out, int s, const R x, Never) { out.set(s, x); }
 #ifndef ON_DEVICE
 constexpr long CACHED = 6 << 20; // bytes
 template <class R> POINT_FN bool goes_past(const Rows<R> &out, const int rows) {

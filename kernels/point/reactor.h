@@ -3,6 +3,10 @@
 //
 // A rate coefficient is differentiated by the body that makes it, on dual numbers; the products by hand.
 #pragma once
+#ifndef ON_DEVICE
+#include <stdio.h>
+#include <stdlib.h>
+#endif
 #include "point/equations/partial_densities.h"
 #include "point/kinetics.h"
 
@@ -32,6 +36,32 @@ template <class M> POINT_FN constexpr bool colliders_written() {
 #endif
 }
 
+// An array of a body's own. Large ones are not on a host's stack: of 1268 species a matrix of packs takes 100 MB.
+#ifdef ON_DEVICE
+constexpr size_t ON_STACK = ~size_t(0);
+#else
+constexpr size_t ON_STACK = 512 << 10; // bytes
+#endif
+template <class R, long COUNT, bool SMALL = (sizeof(R) * COUNT <= ON_STACK)> struct Room {
+    R at[COUNT];
+    POINT_FN operator R *() { return at; }
+    POINT_FN operator const R *() const { return at; }
+};
+#ifndef ON_DEVICE
+template <class R, long COUNT> struct Room<R, COUNT, false> {
+    R *const at = (R *)aligned_alloc(64, (sizeof(R) * COUNT + 63) / 64 * 64);
+    Room() {
+        if (at) return;
+        fprintf(stderr, "no memory for a matrix of %ld MB\n", long(sizeof(R) * COUNT >> 20));
+        abort();
+    }
+    Room(const Room &) = delete;
+    ~Room() { free(at); }
+    operator R *() { return at; }
+    operator const R *() const { return at; }
+};
+#endif
+
 template <class M> POINT_FN constexpr bool with_gamma() { return !M::equation_ideal && !M::kinetics_concentration; }
 
 #ifndef LANES
@@ -58,7 +88,10 @@ template <class M, class R, int LD> struct Slopes {
     static constexpr int NS = M::NS, GS = with_gamma<M>() ? NS * NS : 1;
     static constexpr bool walked = GS > 1 && !M::kinetics_fugacity; // G by the reactions
     static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
-    R w[NS], T[NS], p[pressed ? NS : 1], J[LD * LD], G[GS], third[(M::RATE_COLLIDERS + 1) * NS], common[NS];
+    R w[NS], T[NS], p[pressed ? NS : 1], common[NS];
+    Room<R, LD * LD> J;
+    Room<R, GS> G;
+    Room<R, (M::RATE_COLLIDERS + 1) * NS> third;
 };
 
 // What they are made of beside the activities. d: rate coefficients only, directions T and (ln [M] or ln p); E: 1/I.
@@ -384,7 +417,7 @@ POINT_FN void production_slopes(const M &m, const R T, const R rho, const Specie
     partial_state<true>(m, T, x, state);
     partial_slopes(m, x, state, slopes);
     slopes_in_moles(m, T, x, state, slopes, o);
-    const bool past = goes_past(omega_rho, NS * NS);
+    const auto past = goes_past(omega_rho, NS * NS);
     slope_rows(m, state, slopes, o, [&](int i, const auto &in_x, const R in_T) INLINED {
         FOR_SPECIES (k, NS) set_past(omega_rho, i * NS + k, in_x(k), past);
         omega_T.set(i, in_T);
@@ -550,7 +583,7 @@ POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species 
     R x[NS], w[NS], f[N];
     JacobianEnds<false, M, R> ends;
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
-    const bool past = goes_past(J_cv, N * N);
+    const auto past = goes_past(J_cv, N * N);
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
         FOR_SPECIES (k, NS) set_past(J_cv, i * N + k, in_x(k), past);
         J_cv.set(i * N + NS, in_T);
@@ -566,7 +599,7 @@ POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Specie
     R x[NS], w[NS], f[N];
     JacobianEnds<true, M, R> ends;
     const R inv_rho = 1.0 / rho;
-    const bool past = goes_past(J_cp, N * N);
+    const auto past = goes_past(J_cp, N * N);
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
     const auto row = [&](int i, const R *of_x, const R of_T, const R of_rho, const R scale) INLINED {
         R all = of_rho; // what a change of rho brings
@@ -688,7 +721,7 @@ template <int N, class R> POINT_FN void solve(const R *A, R *b) {
 // The linear systems (d - J) K = b of a step. Dense:
 template <bool PRESSURE, class M, class R> struct DenseSystem {
     static constexpr int N = M::NS + 1;
-    R A[N * N];
+    Room<R, N * N> A;
     POINT_FN DenseSystem(const M &) {}
     PART_FN void prepare(const M &m, const R *z, const R d, R *f) {
         constexpr int NS = M::NS;
@@ -708,9 +741,9 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
         }
         UNROLL_IF(written_out<N>())
         for (int i = 0; i < N; ++i) A[i * N + i] += d;
-        factorise<N>(A);
+        factorise<N, R>(A);
     }
-    PART_FN void solve(const M &, R *b) const { ::solve<N>(A, b); }
+    PART_FN void solve(const M &, R *b) const { ::solve<N, R>(A, b); }
 };
 
 // Sparse. Unknowns are K_k/W_k, then what couples all species, each of which is an unknown with a row of its own: the
@@ -736,7 +769,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         AT_T = OF_B + (real ? 2 + M::translated : 0), THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;
     Slopes<M, R, N> o; // whose J is the matrix
     // its factors by species: 1/pivot, the pivot's row, the column's factors; those of what couples all stay in J
-    R factors[M::RATE_ELIMINATED - 3 * NS + 2 * NS * (N - NS)];
+    Room<R, M::RATE_ELIMINATED - 3 * NS + 2 * NS * (N - NS)> factors;
     PartialSlopes<M, R> s;
 #ifdef ON_DEVICE
     const scalar *table;
