@@ -606,7 +606,7 @@ POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Specie
         FOR_SPECIES (k, NS) all += of_x[k] * Y[k];
         all = all * -(rho / ends.stiffness);
         FOR_SPECIES (j, NS)
-        set_past(J_cp, i * N + j, R((rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale), past);
+            set_past(J_cp, i * N + j, R((rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale), past);
         J_cp.set(i * N + NS, (of_T + all * ends.slopes.p_T) * scale);
     };
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
@@ -769,7 +769,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         AT_T = OF_B + (real ? 2 + M::translated : 0), THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;
     Slopes<M, R, N> o; // whose J is the matrix
     // its factors by species: 1/pivot, the pivot's row, the column's factors; those of what couples all stay in J
-    Room<R, M::RATE_ELIMINATED - 3 * NS + 2 * NS * (N - NS)> factors;
+    Room<R, M::RATE_ELIMINATED - 3 * NS + 2 * NS *(N - NS)> factors;
     PartialSlopes<M, R> s;
 #ifdef ON_DEVICE
     const scalar *table;
