@@ -15,7 +15,7 @@ from frame.tools.bench import kinetics as bench
 from frame.tools.validate import delays
 from kernels import Mixture, set_constant
 from kernels.codegen import launches
-from kernels.declare import settable
+from kernels.declare import settable, value_of
 from kernels.errors import ArgumentError
 from kernels.point import kinetics
 from kernels.program import Program
@@ -102,6 +102,14 @@ def test_ignition_delay(name, tmp_path):
     wanted, Y = delays.of_cvode(file, X, T, p)
     for rtol, limit in delays.LIMITS.items():
         assert abs(delays.off(mix, wanted, Y, T, p, rtol)) < limit
+
+
+def test_delays_as_rows_of_validate(monkeypatch):
+    name = "H2 in O2, 10 bar"
+    monkeypatch.setattr(delays, "CASES", {name: delays.CASES[name]})
+    loose, tight = delays.rows()
+    assert loose.passed and tight.passed and 0 < tight.worst < loose.worst
+    assert f"delay of {name}, 0.0004616 s; rtol 1e-06" == tight.name and value_of("react_rtol")[0] == 1e-4
 
 
 def test_equilibrium_is_cantera_s():
