@@ -278,21 +278,30 @@ def test_refused():
         mix.react(np.ones(3), 1e5, "H2:1", 1e-6, last=np.ones(2))
 
 
-def test_thousands_of_reactions():
-    """1268 species, 5336 reactions: tables in seconds, and matrices of 100 MB a pack, which no stack has room for."""
+LARGE = {
+    "100": ("nDodecane_Reitz.yaml", "c12h26:1, o2:18.5, oh:0.01"),
+    "1268": ("example_data/n-hexane-NUIG-2015.yaml", "CH4:1, O2:2, OH:0.01, CH3:0.01"),
+}
+
+
+@pytest.mark.parametrize("file, X", LARGE.values(), ids=LARGE)
+def test_large_mechanisms(file, X):
+    """Up to 1268 species, 5336 reactions: tables in seconds, and matrices of up to 100 MB a pack, which are not on the
+    stack."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on polynomials that do not meet
-        mix = Mixture.from_yaml("example_data/n-hexane-NUIG-2015.yaml", equation="ideal", takahashi="off")
+        mix = Mixture.from_yaml(file, "nDodecane_IG" if "Reitz" in file else None, equation="ideal", takahashi="off")
     begin = time.process_time()
-    assert mix.constant("reaction_steps").of.sizes["CREW_ROWS"] == 0  # the points of warps would not fit
-    assert time.process_time() - begin < 20
-    T, p, dt = np.array([1500.0, 2000.0]), 1e6, 1e-9
-    gas = mix.properties("Y rho f_cv", T=T, p=p, X="CH4:1, O2:2, OH:0.01, CH3:0.01")
+    fit = mix.constant("reaction_steps").of.sizes["CREW_ROWS"] > 0  # whether a GPU's warps could share points
+    assert time.process_time() - begin < 20 and fit == (mix.ns < 130)
+    T, p, dt = np.array([1500.0, 2000.0]), 1e6, 1e-13
+    set_constant("react_rtol", 1e-8)
+    gas = mix.properties("Y rho f_cv", T=T, p=p, X=X)
     out = mix.react(T, p, gas["Y"], dt)
     assert (out["status"] == 0).all()
     after = mix.properties("f_cv", T=out["T"], p=out["p"], Y=out["Y"])["f_cv"]
-    mean = (gas["f_cv"] + after)[-1] / 2  # it changes by a fifth, whose square over 12 is the trapezoid's error
-    np.testing.assert_allclose(out["T"] - T, mean * dt, rtol=0.01)
+    mean = (gas["f_cv"] + after)[-1] / 2  # over so short a time it hardly changes
+    np.testing.assert_allclose(out["T"] - T, mean * dt, rtol=2e-3)
     np.testing.assert_allclose(out["Y"].sum(0), 1, rtol=1e-12)
 
 
