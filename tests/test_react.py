@@ -1,5 +1,8 @@
 """Points that react over a step: CVODE, equilibrium, what is conserved, order, bits, bad points."""
 
+import time
+import warnings
+
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
@@ -9,9 +12,10 @@ from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
 from frame import launcher, stripe as stripes
 from frame.tools.bench import kinetics as bench
+from frame.tools.validate import delays
 from kernels import Mixture, set_constant
 from kernels.codegen import launches
-from kernels.declare import settable
+from kernels.declare import settable, value_of
 from kernels.errors import ArgumentError
 from kernels.point import kinetics
 from kernels.program import Program
@@ -89,32 +93,23 @@ def test_the_same_as_cvode(kind):
         assert (np.abs(got["Y"] - Y1) <= limit).all()
 
 
-METHANE = "CH4:1, O2:2"
-DELAYS = {
-    f"{name}-{X.split(', ')[-1]}-{p}bar": (name, T, p * 1e5, X)
-    for name, X, starts in (
-        ("h2o2", AIR, {1: 1000.0, 10: 1200.0, 100: 1300.0}),
-        ("h2o2", OXYGEN, {10: 1100.0}),
-        ("CH4/O2", METHANE, {1: 1700.0, 10: 1600.0, 100: 1500.0}),
-        ("GRI-3.0", METHANE + ", N2:7.52", {1: 1700.0, 10: 1600.0, 100: 1500.0}),
-    )
-    for p, T in starts.items()
-}
+@pytest.mark.parametrize("name", delays.CASES)
+def test_ignition_delay(name, tmp_path):
+    """From gas without radicals. The larger mechanisms solve sparse systems."""
+    mechanism, X, T, p = delays.CASES[name]
+    file = dict(bench.files(tmp_path))[mechanism]
+    mix = Mixture.from_yaml(file, equation="ideal", takahashi="off")
+    wanted, Y = delays.of_cvode(file, X, T, p)
+    for rtol, limit in delays.LIMITS.items():
+        assert abs(delays.off(mix, wanted, Y, T, p, rtol)) < limit
 
 
-@pytest.mark.parametrize("name, T, p, X", DELAYS.values(), ids=DELAYS)
-def test_ignition_delay(name, T, p, X, tmp_path):
-    """From gas without radicals: points alike but for dt are one curve of T. The larger mechanisms solve sparse
-    systems."""
-    file = dict(bench.files(tmp_path))[name]
-    mix, wanted = Mixture.from_yaml(file, equation="ideal", takahashi="off"), delay_of(T, p, X, file=file)
-    gas = ct.Solution(str(file))
-    gas.TPX = T, p, X
-    for rtol, limit in ((1e-4, 3e-4), (1e-6, 5e-5)):
-        set_constant("react_rtol", rtol)
-        dt = wanted * (1 + np.array([-1, 1]) * limit)
-        before, after = mix.react(T, p, gas.Y[:, None], dt)["T"]
-        assert before < T + 400 < after
+def test_delays_as_rows_of_validate(monkeypatch):
+    name = "H2 in O2, 10 bar"
+    monkeypatch.setattr(delays, "CASES", {name: delays.CASES[name]})
+    loose, tight = delays.rows()
+    assert loose.passed and tight.passed and 0 < tight.worst < loose.worst
+    assert f"delay of {name}, 0.0004616 s; rtol 1e-06" == tight.name and value_of("react_rtol")[0] == 1e-4
 
 
 def test_equilibrium_is_cantera_s():
@@ -281,6 +276,33 @@ def test_refused():
         mix.react(1e3, 1e5, "H2:1", 1e-6, precision="single")
     with pytest.raises(ArgumentError, match="'T': shape .3,. does not fit last"):
         mix.react(np.ones(3), 1e5, "H2:1", 1e-6, last=np.ones(2))
+
+
+LARGE = {
+    "100": ("nDodecane_Reitz.yaml", "c12h26:1, o2:18.5, oh:0.01"),
+    "1268": ("example_data/n-hexane-NUIG-2015.yaml", "CH4:1, O2:2, OH:0.01, CH3:0.01"),
+}
+
+
+@pytest.mark.parametrize("file, X", LARGE.values(), ids=LARGE)
+def test_large_mechanisms(file, X):
+    """Up to 1268 species, 5336 reactions: tables in seconds, and matrices of up to 100 MB a pack, which are not on the
+    stack."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on polynomials that do not meet
+        mix = Mixture.from_yaml(file, "nDodecane_IG" if "Reitz" in file else None, equation="ideal", takahashi="off")
+    begin = time.process_time()
+    fit = mix.constant("reaction_steps").of.sizes["CREW_ROWS"] > 0  # whether a GPU's warps could share points
+    assert time.process_time() - begin < 20 and fit == (mix.ns < 130)
+    T, p, dt = np.array([1500.0, 2000.0]), 1e6, 1e-13
+    set_constant("react_rtol", 1e-8)
+    gas = mix.properties("Y rho f_cv", T=T, p=p, X=X)
+    out = mix.react(T, p, gas["Y"], dt)
+    assert (out["status"] == 0).all()
+    after = mix.properties("f_cv", T=out["T"], p=out["p"], Y=out["Y"])["f_cv"]
+    mean = (gas["f_cv"] + after)[-1] / 2  # over so short a time it hardly changes
+    np.testing.assert_allclose(out["T"] - T, mean * dt, rtol=2e-3)
+    np.testing.assert_allclose(out["Y"].sum(0), 1, rtol=1e-12)
 
 
 def test_cuda(be):  # noqa: F811

@@ -104,19 +104,23 @@ contains
   ! Every point of a block as a closed adiabatic reactor over dt [s], at constant 'volume' or 'pressure', in place:
   !   call frame_react('volume', [frame_inout('T', T), frame_inout('p', p), frame_inout('Y', Y), &
   !                               frame_out('status', status), frame_out('steps', steps)], dt=1d-6)
+  ! Without a kind, call frame_react(fields=[..]), it is the volume.
   ! dt is a number, or a field: frame_in('dt', dt). status and steps may be left out; docs/howto/chemistry.md has them.
   ! frame_inout('steps', steps): cells of similar numbers there, as the last call left them, work together.
   subroutine frame_react(kind, fields, dt, lo, hi, stat)
-    character(*), intent(in) :: kind
+    character(*), intent(in), optional :: kind
     type(frame_field), intent(in) :: fields(:)
     real(c_double), intent(in), optional :: dt
     integer, intent(in), optional :: lo(:), hi(:)
     integer, intent(out), optional :: stat
     integer(c_int) :: status
+    character(:), allocatable :: how
     real(c_double) :: number
+    how = 'volume'
+    if (present(kind)) how = trim(kind)
     number = -1                                                 ! not given; a negative number that was given is refused
     if (present(dt)) number = merge(dt, -2._c_double, dt >= 0)
-    status = c_react_fields(keep(present(stat)), trim(kind)//c_null_char, fields, size(fields, kind=c_int), number, &
+    status = c_react_fields(keep(present(stat)), how//c_null_char, fields, size(fields, kind=c_int), number, &
                             corner(lo), corner(hi))
     if (present(stat)) stat = status
   end subroutine

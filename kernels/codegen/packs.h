@@ -171,6 +171,9 @@ template <class P> static int run_part(const Arguments<P::COUNT> &arguments, con
     if (!scratch) return 1;
     P::composed(*arguments.constants, scratch);
     some_blocks<P>(arguments, scratch, first, end);
+#if defined(__x86_64__)
+    __builtin_ia32_sfence(); // what went past the caches
+#endif
     free(scratch);
     return 0;
 }

@@ -295,6 +295,9 @@ POINT_FN bool all_of(vmask c) { return !any_of(!c); }
 
 POINT_FN void load(const scalar *address, vec &x) { memcpy(&x.v, address, sizeof x.v); }
 POINT_FN void store(scalar *address, vec x) { memcpy(address, &x.v, sizeof x.v); }
+#ifdef AVX512_DOUBLE
+POINT_FN void store_past(scalar *address, vec x) { _mm512_stream_pd(address, (__m512d)x.v); }
+#endif
 
 POINT_FN vec fabs(vec a) { return from_bits(bits(a) & whole(~SIGN)); }
 // With AVX-512 each is one instruction, whose last operand is a truth table. 0xd8: `sign` in the sign bit, `size` in

@@ -249,16 +249,24 @@ template <class R> struct Rows {
     POINT_FN void set(int s, R x) const { store(base + s * stride, x); }
 };
 
-// Asks for the line of memory that value s of many will be written to: the processor's own guesses do not reach as far
-// as from row to row.
-template <class Out> POINT_FN void ask_for(const Out &, int) {}
-template <class R> POINT_FN void ask_for(const Rows<R> &out, int s) {
+// Matrices of many points are larger than the caches: a pack that is written past them takes its line of memory without
+// reading it first. goes_past: whether an array of so many rows is that large, and its packs are whole lines. Memory
+// that others read needs a fence after it (packs.h).
+template <class R> POINT_FN void store_past(typename number<R>::stored *address, const R x) { store(address, x); }
+struct Never {};
+template <class Out> POINT_FN Never goes_past(const Out &, int) { return Never(); }
+template <class Out, class R> POINT_FN void set_past(Out &out, int s, const R x, Never) { out.set(s, x); }
 #ifndef ON_DEVICE
-    __builtin_prefetch(out.base + s * out.stride, 1);
-#else
-    (void)out, (void)s;
-#endif
+constexpr long CACHED = 6 << 20; // bytes
+template <class R> POINT_FN bool goes_past(const Rows<R> &out, const int rows) {
+    const long line = out.stride * (long)sizeof *out.base;
+    return rows * line > CACHED && ((long)out.base | line) % 64 == 0;
 }
+template <class R> POINT_FN void set_past(const Rows<R> &out, const int s, const R x, const bool past) {
+    if (past) store_past(out.base + s * out.stride, x);
+    else out.set(s, x);
+}
+#endif
 
 // Discards species values that are not among the outputs.
 struct Discarded {

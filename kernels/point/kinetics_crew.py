@@ -90,7 +90,10 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
             totals[s] += abs(nu)
     shares = _shared(totals)
     room = TWO_BLOCKS if 8 * POINTS * least < TWO_BLOCKS else ONE_BLOCK
-    for count in range(1, -(-len(steps) // WARPS) + 1):  # portions: the first that leave room
+    free = room // (8 * POINTS) - first  # rows of rates at most, of which each step of a portion has one
+    if 8 * POINTS * least > room or free < 1:
+        return none()
+    for count in range(-(-len(steps) // free), -(-len(steps) // WARPS) + 1):  # portions: the first that leave room
         laid = _laid_out(steps, shares, first, count)
         rows, size = max(least, laid.rows), 2 * 8 * WARPS * max(laid.net.block, laid.apart.block)
         if 8 * POINTS * rows + size <= room:

@@ -3,6 +3,10 @@
 //
 // A rate coefficient is differentiated by the body that makes it, on dual numbers; the products by hand.
 #pragma once
+#ifndef ON_DEVICE
+#include <stdio.h>
+#include <stdlib.h>
+#endif
 #include "point/equations/partial_densities.h"
 #include "point/kinetics.h"
 
@@ -32,6 +36,32 @@ template <class M> POINT_FN constexpr bool colliders_written() {
 #endif
 }
 
+// An array of a body's own. Large ones are not on a host's stack: of 1268 species a matrix of packs takes 100 MB.
+#ifdef ON_DEVICE
+constexpr size_t ON_STACK = ~size_t(0);
+#else
+constexpr size_t ON_STACK = 512 << 10; // bytes
+#endif
+template <class R, long COUNT, bool SMALL = (sizeof(R) * COUNT <= ON_STACK)> struct Room {
+    R at[COUNT];
+    POINT_FN operator R *() { return at; }
+    POINT_FN operator const R *() const { return at; }
+};
+#ifndef ON_DEVICE
+template <class R, long COUNT> struct Room<R, COUNT, false> {
+    R *const at = (R *)aligned_alloc(64, (sizeof(R) * COUNT + 63) / 64 * 64);
+    Room() {
+        if (at) return;
+        fprintf(stderr, "no memory for a matrix of %ld MB\n", long(sizeof(R) * COUNT >> 20));
+        abort();
+    }
+    Room(const Room &) = delete;
+    ~Room() { free(at); }
+    operator R *() { return at; }
+    operator const R *() const { return at; }
+};
+#endif
+
 template <class M> POINT_FN constexpr bool with_gamma() { return !M::equation_ideal && !M::kinetics_concentration; }
 
 #ifndef LANES
@@ -58,7 +88,10 @@ template <class M, class R, int LD> struct Slopes {
     static constexpr int NS = M::NS, GS = with_gamma<M>() ? NS * NS : 1;
     static constexpr bool walked = GS > 1 && !M::kinetics_fugacity; // G by the reactions
     static constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
-    R w[NS], T[NS], p[pressed ? NS : 1], J[LD * LD], G[GS], third[(M::RATE_COLLIDERS + 1) * NS], common[NS];
+    R w[NS], T[NS], p[pressed ? NS : 1], common[NS];
+    Room<R, LD * LD> J;
+    Room<R, GS> G;
+    Room<R, (M::RATE_COLLIDERS + 1) * NS> third;
 };
 
 // What they are made of beside the activities. d: rate coefficients only, directions T and (ln [M] or ln p); E: 1/I.
@@ -384,10 +417,30 @@ POINT_FN void production_slopes(const M &m, const R T, const R rho, const Specie
     partial_state<true>(m, T, x, state);
     partial_slopes(m, x, state, slopes);
     slopes_in_moles(m, T, x, state, slopes, o);
+    const auto past = goes_past(omega_rho, NS * NS);
     slope_rows(m, state, slopes, o, [&](int i, const auto &in_x, const R in_T) INLINED {
-        FOR_SPECIES (k, NS) omega_rho.set(i * NS + k, in_x(k));
+        FOR_SPECIES (k, NS) set_past(omega_rho, i * NS + k, in_x(k), past);
         omega_T.set(i, in_T);
     });
+}
+
+template <class M, class R, class Species>
+POINT_FN void slope_time(const M &m, const R T, const R rho, const Species &Y, R &tau_slopes) {
+    constexpr int NS = M::NS;
+    R x[NS], fastest = R(1e-30);
+    FOR_SPECIES (k, NS) x[k] = rho * Y[k];
+    Partial<M, R> state;
+    PartialSlopes<M, R> slopes;
+    Slopes<M, R, NS> o;
+    partial_state<true>(m, T, x, state);
+    partial_slopes(m, x, state, slopes);
+    slopes_in_moles(m, T, x, state, slopes, o);
+    slope_rows(m, state, slopes, o, [&](int, const auto &in_x, const R) INLINED {
+        R row = R(0.0);
+        FOR_SPECIES (k, NS) row += fabs(in_x(k));
+        fastest = select(row > fastest, row, select(row < 1e300, fastest, row)); // NaN where a row is none
+    });
+    tau_slopes = 1.0 / fastest;
 }
 
 // at constant T and p: d rho_k/dY_j = rho delta_kj + Y_k rho_Yj
@@ -399,16 +452,6 @@ POINT_FN void production_in_composition(const M &, const R rho, const Species &Y
         FOR_SPECIES (k, M::NS) all += omega_rho[i * M::NS + k] * Y[k];
         FOR_SPECIES (j, M::NS) omega_Y.set(i * M::NS + j, rho * omega_rho[i * M::NS + j] + all * rho_Y[j]);
     }
-}
-
-template <class M, class R, class Matrix> POINT_FN void slope_time(const M &, const Matrix &omega_rho, R &tau_slopes) {
-    R fastest = R(1e-30);
-    FOR_SPECIES (i, M::NS) {
-        R row = R(0.0);
-        FOR_SPECIES (j, M::NS) row += fabs(omega_rho[i * M::NS + j]);
-        fastest = select(row > fastest, row, select(row < 1e300, fastest, row)); // NaN where a row is none
-    }
-    tau_slopes = 1.0 / fastest;
 }
 
 // ---- closed adiabatic reactors. Unknowns z = (x_1 .. x_ns, T). At constant volume dx_k/dt = w_k and U(T, x) stays; at
@@ -540,11 +583,9 @@ POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species 
     R x[NS], w[NS], f[N];
     JacobianEnds<false, M, R> ends;
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
+    const auto past = goes_past(J_cv, N * N);
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
-        FOR_SPECIES (k, NS) {
-            ask_for(J_cv, (i + 1) * N + k);
-            J_cv.set(i * N + k, in_x(k));
-        }
+        FOR_SPECIES (k, NS) set_past(J_cv, i * N + k, in_x(k), past);
         J_cv.set(i * N + NS, in_T);
     });
     FOR_UNKNOWNS(j, N) J_cv.set(NS * N + j, ends.T[j]);
@@ -558,12 +599,14 @@ POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Specie
     R x[NS], w[NS], f[N];
     JacobianEnds<true, M, R> ends;
     const R inv_rho = 1.0 / rho;
+    const auto past = goes_past(J_cp, N * N);
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
     const auto row = [&](int i, const R *of_x, const R of_T, const R of_rho, const R scale) INLINED {
         R all = of_rho; // what a change of rho brings
         FOR_SPECIES (k, NS) all += of_x[k] * Y[k];
         all = all * -(rho / ends.stiffness);
-        FOR_SPECIES (j, NS) J_cp.set(i * N + j, (rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale);
+        FOR_SPECIES (j, NS)
+            set_past(J_cp, i * N + j, R((rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale), past);
         J_cp.set(i * N + NS, (of_T + all * ends.slopes.p_T) * scale);
     };
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
@@ -678,7 +721,7 @@ template <int N, class R> POINT_FN void solve(const R *A, R *b) {
 // The linear systems (d - J) K = b of a step. Dense:
 template <bool PRESSURE, class M, class R> struct DenseSystem {
     static constexpr int N = M::NS + 1;
-    R A[N * N];
+    Room<R, N * N> A;
     POINT_FN DenseSystem(const M &) {}
     PART_FN void prepare(const M &m, const R *z, const R d, R *f) {
         constexpr int NS = M::NS;
@@ -698,9 +741,9 @@ template <bool PRESSURE, class M, class R> struct DenseSystem {
         }
         UNROLL_IF(written_out<N>())
         for (int i = 0; i < N; ++i) A[i * N + i] += d;
-        factorise<N>(A);
+        factorise<N, R>(A);
     }
-    PART_FN void solve(const M &, R *b) const { ::solve<N>(A, b); }
+    PART_FN void solve(const M &, R *b) const { ::solve<N, R>(A, b); }
 };
 
 // Sparse. Unknowns are K_k/W_k, then what couples all species, each of which is an unknown with a row of its own: the
@@ -726,7 +769,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         AT_T = OF_B + (real ? 2 + M::translated : 0), THETA = AT_T + 1, N = AT_T + 1 + PRESSURE;
     Slopes<M, R, N> o; // whose J is the matrix
     // its factors by species: 1/pivot, the pivot's row, the column's factors; those of what couples all stay in J
-    R factors[M::RATE_ELIMINATED - 3 * NS + 2 * NS * (N - NS)];
+    Room<R, M::RATE_ELIMINATED - 3 * NS + 2 * NS *(N - NS)> factors;
     PartialSlopes<M, R> s;
 #ifdef ON_DEVICE
     const scalar *table;
@@ -1185,6 +1228,7 @@ template <class... A> POINT_FN void react_at_pressure_in_turn(A &&...a) { react_
     template <class... A> POINT_FN void ideal_##name(A &&...a) { name(a...); } \
     template <class... A> POINT_FN void cubic_##name(A &&...a) { name(a...); }
 OF_BOTH(production_slopes)
+OF_BOTH(slope_time)
 OF_BOTH(volume_reactor)
 OF_BOTH(pressure_reactor)
 OF_BOTH(volume_jacobian)

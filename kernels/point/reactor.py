@@ -88,17 +88,7 @@ point_kernel(
     sweeps="states",
     double_only=DOUBLE,
 )
-point_kernel(
-    "slope_time",
-    header="point/reactor.h",
-    reads="omega_rho",
-    writes="tau_slopes",
-    constants="",
-    source="largest row sum, a bound of the spectral radius",
-    valid=VALID,
-    sweeps="states",
-    double_only=DOUBLE,
-)
+kernel("slope_time", "T rho Y", "tau_slopes", "largest row sum, a bound of the spectral radius")
 MASS_AND_ENERGY = "mass of each species and energy of a closed system"
 kernel("volume_reactor", "T rho Y", "f_cv", MASS_AND_ENERGY)
 kernel("pressure_reactor", "T rho Y", "f_cp", MASS_AND_ENERGY)

@@ -55,6 +55,7 @@ CHECKS = {
     "stretched_channel": boundaries.stretched_channel,
     "supersonic": boundaries.supersonic,
     "couette": boundaries.couette,
+    "ignition": flame.ignition,
     "flame": flame.flame,
     "restart": restarts.restart,
 }

@@ -1,4 +1,4 @@
-"""A premixed flame of hydrogen and oxygen, beside Cantera's FreeFlame."""
+"""Hydrogen and oxygen beside Cantera: a uniform box that ignites, and a premixed flame."""
 
 import pathlib
 
@@ -12,13 +12,70 @@ FRESH, T_FRESH, PRESSURE, LAM, MU = {"H2": 2 / 3, "O2": 1 / 3}, 300.0, 1e5, 0.2,
 LENGTH, MARK = 2e-3, 1000.0  # m; K, where the flame is
 
 
-def cantera_flame(pressure):
-    """FreeFlame of the ideal gas. Its conductivity is made constant, as the solver's; D are the same by their model."""
+def cantera(check):
+    """The package, which finds the mechanism."""
     try:
         import cantera as ct
     except ImportError:
-        wanted(False, "the check 'flame' needs the package cantera.")
+        wanted(False, f"the check '{check}' needs the package cantera.")
     ct.add_directory(str(MECHANISM.parent))
+    return ct
+
+
+def ignition(quick, pictures):
+    """Peng-Robinson, 10 bar, by steps of a fortieth of the delay. Of T and p at every step the distance from Cantera's
+    reactor is measured in what 1e-4 of the time and 1e-6 of the value make."""
+    ct = cantera("ignition")
+    gas = ct.Solution(str(MECHANISM), "burning")
+    X, step, end, off = {"H2": 0.6, "O2": 0.38, "H2O": 0.02}, 9e-8, 5e-6, 1e-4
+    gas.TPX = 1300.0, 1e6, X
+    reactor = ct.Reactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol = 1e-10, 1e-18
+    f = flow_of(
+        [4],
+        [0.0],
+        [1e-3],
+        dict(T=1300.0, p=1e6, X=X),
+        end,
+        mixture={
+            "file": str(MECHANISM),
+            "phase": "burning",
+            "options": {"alpha": "cantera", "takahashi": "off", "kinetics": "fugacity"},
+        },
+        chemistry={"kind": "volume", "rtol": 1e-6},
+        time_step=step,
+    )
+    seen, farthest = [], np.zeros(2)
+    while f.time < end:
+        f.step()
+        there = []
+        for t in f.time * (1 + off * np.array([-1, 0, 1])):
+            net.advance(t)
+            there.append((reactor.T, reactor.phase.P))
+        before, exact, after = np.array(there)
+        here = np.array([f.field("T")[0, 0], f.field("p")[0, 0]])
+        allowed = np.maximum(np.abs(before - exact), np.abs(after - exact)) + 1e-6 * exact
+        farthest = np.maximum(farthest, (np.abs(here - exact[:, None]) / allowed[:, None]).max(1))
+        seen.append((f.time, *here[:, 0], *exact))
+    risen = seen[-1][1] - 1300.0
+    yield from rows(
+        "a uniform box of H2/O2 ignites, beside Cantera",
+        ("T, of what 1e-4 of the time and 1e-6 of the value make", farthest[0], 1.0),
+        ("p, of the same", farthest[1], 1.0),
+        ("T has risen by, K", risen, 1500.0, "above"),
+    )
+    if pictures:
+        t, T, p, T_there, p_there = np.array(seen).T
+        with figure(pictures / "ignition.png", 1, 2, figsize=(9, 3.5)) as axes:
+            for axis, name, here, exact in zip(axes, ("T [K]", "p [bar]"), (T, p / 1e5), (T_there, p_there / 1e5)):
+                drawn = (t * 1e6, here, "o", "solver"), (t * 1e6, exact, "-", "Cantera")
+                curves(axis, *drawn, xlabel="time [us]", title=name)
+
+
+def cantera_flame(pressure):
+    """FreeFlame of the ideal gas. Its conductivity is made constant, as the solver's; D are the same by their model."""
+    ct = cantera("flame")
     gas = ct.Solution(str(MECHANISM), "ideal")
     T = np.linspace(250, 3500, 400)
     fit = np.polyfit(np.log(T), LAM / np.sqrt(T), 4)[::-1]  # as Cantera writes a species' conductivity; to 1.3e-4
@@ -82,6 +139,6 @@ def flame(quick, pictures):
             shift = np.interp(MARK, there.T, there.grid) - front[-1]
             for axis, name, exact in zip(axes, ("T", "Y_OH"), (there.T, there.Y[there.gas.species_index("OH")])):
                 drawn = (x * 1e3, line(f, name), "o", f"solver, {found:.3g} m/s")
-                cantera = ((there.grid - shift) * 1e3, exact, "-", f"Cantera, {there.velocity[0]:.3g} m/s")
-                curves(axis, drawn, cantera, xlabel="x [mm]", title=name)
+                other = ((there.grid - shift) * 1e3, exact, "-", f"Cantera, {there.velocity[0]:.3g} m/s")
+                curves(axis, drawn, other, xlabel="x [mm]", title=name)
                 axis.set_xlim(0, LENGTH * 1e3)

@@ -11,7 +11,7 @@ from kernels.species.cantera_yaml import cantera_data, gas_phases
 
 from ...errors import ArgumentError, MixtureError
 from ..progress import clear, progress
-from . import report
+from . import delays, report
 from .report import Row
 from .scale import EPS
 
@@ -156,4 +156,8 @@ def sweep(say, states: int, seed: int, backend, folder=None):
         rows += found
     for text in left_out:
         say(f"\nleft out: {text}")
+    if folder is None:
+        found = delays.rows(backend)
+        say(report.table(found))
+        rows += found
     return rows
