@@ -244,7 +244,7 @@ def launch(plan, arrays, values, n: int):
         for x in _at_once(p, how)
     ):
         how = dataclasses.replace(how, near=1)
-    module = backend.compile(plan._render(p, how))
+    module = backend.compile(plan.render(p, how))
     keep = list(arrays.values())
     values = {key: x for key, x in values.items() if key != "past"}
     shape, items = Shape(how.threads), n

@@ -56,7 +56,7 @@ def launch(plan, how: Outer, arrays, values, n: int):
         f"{how.label}: it needs compute capability {how.generation}, this is {backend.generation}.",
         VariantUnsuitable,
     )
-    module = backend.compile(plan._render(p, how))
+    module = backend.compile(plan.render(p, how))
     held = record(members(p), **{f"at_{x}": values[f"at_{x}"] for x in names}, **{f"ld_{t.out}": rows.pop()})
     keep = list(arrays.values())
     run = module.bind("contraction", how.shape, held, keep=keep)
