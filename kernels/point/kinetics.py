@@ -77,6 +77,7 @@ DOUBLE = "rate coefficients and equilibrium constants are beyond the range of si
 
 
 def kernel(name, reads, writes, source, valid, sweeps="states", **more):
+    """point_kernel of kinetics.h, in double or mixed precision."""
     point_kernel(
         name,
         header="point/kinetics.h",

@@ -34,10 +34,12 @@ class Orders:
 
 
 def extent(indices, sizes, batch) -> int:
+    """How many values these indices take together. The batch does not count."""
     return math.prod(sizes[i] for i in set(indices) if i != batch)
 
 
 def leaves(tree) -> frozenset[int]:
+    """Numbers of the factors in a tree of products."""
     return frozenset((tree,)) if isinstance(tree, int) else leaves(tree[0]) | leaves(tree[1])
 
 
@@ -81,6 +83,9 @@ def trees(numbers: tuple[int, ...]):
 
 
 def orders(term: Term, out: Reference, sizes, batch) -> Orders:
+    """The orders in which a term can be evaluated, with their costs in multiply-adds an entry.
+
+    sizes: {index: extent}. Of more than ENUMERATED factors the cheapest is found over subsets."""
     factors = tuple(frozenset(f.indices) for f in term.factors)
     kept, n = frozenset(out.indices), len(factors)
     direct = extent(frozenset().union(kept, *factors), sizes, batch)

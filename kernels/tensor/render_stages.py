@@ -525,6 +525,7 @@ class Writer:
 
 
 def render(p: Program, how, members: str, headers, folders, quick: bool) -> Source:
+    """The Source of a program by stages. members: of the record of arguments. headers, folders: C++ of maps."""
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         '#include "tensor/stages.h"',

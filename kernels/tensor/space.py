@@ -36,6 +36,8 @@ TILES: tuple[tuple[int, int], ...] = (
 
 
 class Candidate(NamedTuple):
+    """An order of evaluation, by its number, and an organisation."""
+
     order: int
     how: Packs | Threads | Staged | Outer
 

@@ -768,7 +768,10 @@ class Stages:
         """Share of the units' multiplications that belong to the products."""
         if self.how.line:  # of the threads, where a warp's rows are few
             rows = [
-                self.extent_of(self.layout(s)[1]) for step in self.steps if step.kind == "units" for s in step.statements
+                self.extent_of(self.layout(s)[1])
+                for step in self.steps
+                if step.kind == "units"
+                for s in step.statements
             ]
             return min(m / (32 * -(-m // 32)) for m in rows)
         useful = done = 0

@@ -34,6 +34,7 @@ REGIONS = {
 
 
 def missing(mixture) -> str | None:
+    """Why there is nothing to compare with, or None."""
     if not set(mixture.names) & set(FLUIDS):
         return f"it is for {', '.join(FLUIDS)}, none of which is in the mixture"
     return not_installed("CoolProp", "CoolProp") and not_installed("cantera", "CoolProp or cantera")
@@ -154,6 +155,7 @@ def table(rows) -> str:
 
 
 def run(job) -> list[Row]:
+    """Rows of the models' errors against reference equations, by quantity and region."""
     kind, said = source()
     pure = [name for name in job.mixture.names if name in FLUIDS]
     why = (
