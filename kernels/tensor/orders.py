@@ -200,9 +200,9 @@ def gathered(e: Expression, sizes, most: int):
 
 
 def regrouped(terms, inner):
-    """[({order of the inner indices: number}, terms)]: the sum over the groups, and in each over its orders, of the
-    number times the group's terms, whose inner indices, as the first order has them, are those of the order. None where
-    a term lacks an inner index."""
+    """[({order of the inner indices: number}, terms)], a group each. Their sum is the terms': in each group the sum
+    over its orders of the number times the group's terms. These are written for the first order; another one puts its
+    inner indices in the place of the first's. None where a term lacks an inner index."""
     uses: dict[tuple, dict[tuple[str, ...], float]] = {}  # product: order of the inner indices -> number
     for t in terms:
         key, order = _placed(t, inner)

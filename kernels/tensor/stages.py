@@ -447,8 +447,8 @@ class Stages:
 
     # ---- orders of the entry
     def _orbit(self):
-        """(indices, products, {order: number}): a local is the sum over orders of the entry's indices of the number
-        times the products, so that a block that has all orders does each product once for all of them."""
+        """(indices, products, {order: number}). A local is a sum over orders of the entry's indices: of the order's
+        number times the products. A block that has all orders does each product once for all of them."""
         if len(self.steps) != 2 or [step.kind for step in self.steps] != ["units", "each"]:
             raise Unable("two steps, products and their sum")
         first, last = (step.statements[0] for step in self.steps)
