@@ -407,9 +407,9 @@ class AverageFile(Xdmf):
 
 
 class History:
-    """history.h5: a row every so many steps. It has time, step, kinetic energy [J], enstrophy [1/s2 x volume], mass of
-    each species [kg], momentum and total energy. Then what of these came in through the sides, and the values of the
-    fields at the probes (rows, probes). Integrals are per metre of the directions that the flow does not have."""
+    """history.h5: a row every so many steps. time, step, kinetic energy [J], enstrophy [1/s2 x volume], mass of each
+    species [kg], momentum, total energy, what of these came in through the sides; values of the fields at the probes
+    (rows, probes). Integrals are per metre of the directions that the flow does not have."""
 
     def __init__(self, flow, folder, continued):
         self.path, self.rows = pathlib.Path(folder) / "history.h5", {}
