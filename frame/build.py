@@ -141,6 +141,7 @@ def c_aliases() -> str:
 
 
 def c_source() -> str:
+    """C of the library: declarations of the Python side, shim.c, and the entry points of the table."""
     head = (
         f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n"
         f"#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"

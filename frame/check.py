@@ -16,6 +16,8 @@ NOT_NEGATIVE = ("cp", "cv", "mu", "lam")  # results
 
 
 class Check:
+    """Check mode (FRAME_CHECK=1): tests of inputs and results. on: whether it is in force. rank: for messages."""
+
     def __init__(self, rank: int):
         self.rank, self.on = rank, False
 

@@ -30,6 +30,9 @@ TAG_SIZE, TEXT_SIZE, LINES_SIZE = 64, 1024, 16384
 
 @dataclasses.dataclass(frozen=True)
 class Arg:
+    """An argument of an entry point. kind: one of those above. low, high: the numbers that the shim lets pass.
+    dims: of an array, the arguments that give its shape. intent: as in Fortran."""
+
     name: str
     kind: str
     doc: str = ""

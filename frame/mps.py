@@ -91,6 +91,7 @@ def hindrance() -> str:
 
 
 def environment(folder) -> dict[str, str]:
+    """Variables by which a process finds the service of this folder."""
     return {"CUDA_MPS_PIPE_DIRECTORY": str(folder), "CUDA_MPS_LOG_DIRECTORY": str(folder)}
 
 
@@ -142,6 +143,7 @@ def start(pids) -> str:
 
 
 def stop(folder) -> None:
+    """End the service of this folder and remove the folder. A service that is gone is no error."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         _tell(folder, "quit -t 5")
     shutil.rmtree(folder, ignore_errors=True)

@@ -60,6 +60,8 @@ class Row(typing.NamedTuple):
 
 @functools.cache
 def table() -> tuple[Row, ...]:
+    """The rows of rule.csv."""
+
     def row(line: dict[str, str]) -> Row:
         whole = {key: int(line[key] or 0) for key in ("ranks", "species", "chunk", "bytes", "arrays")}
         times = {key: float(line[key] or "nan") for key in ("gpu", "cpu")}
@@ -116,6 +118,7 @@ def gpu(work: Work, rates: Rates, ranks: int, service: bool) -> float:
 
 
 def sharing_of(ranks: int, service: bool) -> str:
+    """The word of the table for how ranks share a device. service: whether CUDA's multi-process service runs."""
     return "alone" if ranks == 1 else "service" if service else "turns"
 
 

@@ -46,8 +46,8 @@ def call(kernel, fields, backend):
     """What runs the kernel on these arrays, as often as wanted; they must stay where they are.
 
     Arrays that the backend reaches are worked on in place, others are copied in and, where they are written, back.
-    Errors: ArgumentError for a name that the kernel does not have or that comes twice, frame_in of an array that is
-    written or frame_out of one that is not, and as TeamKernel.bind.
+    Errors: ArgumentError for a name that the kernel does not have or that comes twice; for frame_in of an array that is
+    written, frame_out of one that is not; and as TeamKernel.bind.
     """
     declared = {a.name: a for a in kernel.arrays}
     arrays: dict = {}

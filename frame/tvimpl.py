@@ -639,9 +639,9 @@ class TVImpl:
 
     def _resident(self, launcher: Launcher, inputs, outputs):
         """(run(points) on the host's own arrays, without views and copies, the blocks that lie in the host's memory);
-        (None, []) where that cannot be. It can where kernels reach all arrays, in the views' type, no two share memory,
-        and their points lie one behind the other or are the same box of larger arrays. Across a link a launch has to
-        touch each number once; copy engines bring the largest whole arrays. On a CPU only slabs of a few points in x
+        (None, []) where that cannot be. Kernels have to reach all arrays, which have the views' type; no two may share
+        memory. Their points lie one behind the other, or are the same box of larger arrays. Across a link a launch has
+        to touch each number once; copy engines bring the largest whole arrays. On a CPU only slabs of a few points in x
         are worked on so, for which copies cost more than the kernel."""
         no: tuple[None, list[Block]] = (None, [])
         hosts: list[Block] = []

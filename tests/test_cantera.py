@@ -57,9 +57,9 @@ def test_enough_states(name):
 @pytest.mark.parametrize("quantity", GETTERS)
 @pytest.mark.parametrize("name", ("n2", "h2_o2", "ch4_o2"))
 def test_same_as_cantera(name, quantity):
-    """1e-9 where conditioning allows: beyond that 64 times the oracle's rounding bound (Cantera divides a'' by alpha,
-    stops its Newton early and cancels M - x_k W_k and 1 - x_k), and for D the step of its table where Pr crosses
-    0.1."""
+    """1e-9 where conditioning allows, beyond that 64 times the oracle's rounding bound: Cantera divides a'' by alpha,
+    stops its Newton early and cancels M - x_k W_k and 1 - x_k. D also has the step of its table where Pr crosses 0.1.
+    """
     ours, theirs, q, Y = both(name)
     got, expected = ours[quantity], theirs[quantity]
     limit = 1e-9 * np.abs(expected) + 64 * EPS * getattr(q, quantity).err

@@ -103,8 +103,8 @@ def worst(got, want, mask, more=0.0):
 
 
 # Allowed multiples of the oracle's running rounding bound for plain Fortran. The bound follows one order of operations.
-# Fortran's double sums over pairs, its Horner forms and its cubic in Z (the oracle's is in Z - B) have others, and pow,
-# exp and acos of the C library round by up to 1 ulp each where the bound counts half: a few units, not a few hundred.
+# Fortran's double sums over pairs, its Horner forms and its cubic in Z (the oracle's is in Z - B) have others. And pow,
+# exp and acos of the C library round by up to 1 ulp each, where the bound counts half. So a few units, not hundreds.
 ALLOWED = 8
 
 

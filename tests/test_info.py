@@ -79,7 +79,8 @@ def test_jumps_of_reverse_rates():
     out = Mixture.from_species(wrong, equation="ideal", takahashi="off").properties(
         "rate_f rate_r", T=T * np.array([1, 1 + 1e-12]), p=1e6, Y=np.full((7, 2), 1 / 7)
     )
-    across = {name: out[name][:, 1] / out[name][:, 0] - 1 for name in out}
+    with np.errstate(invalid="ignore"):  # reactions that do not go back
+        across = {name: out[name][:, 1] / out[name][:, 0] - 1 for name in out}
     equations = [r.equation for r in species.mechanism.reactions]
     for found, _, equation in jumps:
         if abs(found) > 1e-3:

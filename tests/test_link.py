@@ -625,8 +625,8 @@ def test_a_slab_that_is_read_and_written_has_the_same_bits(threads, precision, m
 
 
 def test_threads_that_pack():
-    """More and fewer of them from one copy to the next, from two threads of the host at the same time, another copy
-    before the end of the first, and in a child that has none of them: every number arrives."""
+    """Every number arrives: with more and fewer of them from one copy to the next, from two threads of the host at the
+    same time, with another copy before the end of the first, and in a child that has none of them."""
     rng, points = np.random.default_rng(16), 40000
     host, backend = rng.random((3, points)), kernels.get_backend("cpu", threads=1)
 

@@ -360,7 +360,7 @@ def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
 @pytest.mark.parametrize("size", ["every-kind", "32"])
 def test_lanes_of_a_warp_share_matrices(be, size, tmp_path):  # noqa: F811
     """J_cv and implicit_cv as larger mechanisms have them on a device. Over a tenth of the reactions' fastest time the
-    linear system is about a unit matrix, so results are as exact as J and f, which are to rounding of gross rates."""
+    linear system is about a unit matrix. Results are then as exact as J and f: to the rounding of gross rates."""
     if size == "32":
         mix, (T, p, Y) = of_32_species(tmp_path)
     else:

@@ -147,9 +147,9 @@ def test_candidates_as_text_and_back(stand_in, where):  # noqa: F811
         assert len({len(space.features(c)) for c in made}) == 1
         for c in dict.fromkeys((*space.defaults, *made)):
             line = organisations.written(c.how)
-            assert organisations.read(line, plan._renderer.KINDS) == c.how
+            assert organisations.read(line, plan.renderer.KINDS) == c.how
             assert space.price(c) > 0 and math.isfinite(space.price(c))
-            assert "contraction" in plan._renderer.render(space.programs[c.order], c.how).text
+            assert "contraction" in plan.renderer.render(space.programs[c.order], c.how).text
             seen.add(c.how.name)
     wanted = render_threads.KINDS if where == "cuda" else render_packs.KINDS
     assert set(wanted) - seen <= {"warp", "occupancy", "stays", "orbits", "lines", "stages", "tiles", "slices", "team"}

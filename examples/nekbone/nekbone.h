@@ -18,6 +18,15 @@ struct Shared {
     }
     POINT_FN int copies() const { return (1 + high[0] - low[0]) * (1 + high[1] - low[1]) * (1 + high[2] - low[2]); }
     POINT_FN int there(int d, int step) const { return step < 0 ? n - 1 : step > 0 ? 0 : at[d]; }
+    // Of a field over the elements that have the point, always in the same order.
+    template <class M, class F> POINT_FN scalar sum(const M &m, const F &field, long e) const {
+        scalar total = 0;
+        for (int z = low[2]; z <= high[2]; ++z)
+            for (int y = low[1]; y <= high[1]; ++y)
+                for (int x = low[0]; x <= high[0]; ++x)
+                    total += field(e + x + m.mx * (y + m.my * z), there(2, z), there(1, y), there(0, x));
+        return total;
+    }
 };
 
 // p = r + (rho / rho_old) p
@@ -30,11 +39,7 @@ template <class M, class Team> POINT_FN void nek_gather(const M &m, const Team &
     const long e = team.league_rank();
     team.for_each(m.n * m.n * m.n, [&](long point) {
         const Shared s(m, e, int(point));
-        scalar sum = 0;
-        for (int z = s.low[2]; z <= s.high[2]; ++z)
-            for (int y = s.low[1]; y <= s.high[1]; ++y)
-                for (int x = s.low[0]; x <= s.high[0]; ++x)
-                    sum += m.w(e + x + m.mx * (y + m.my * z), s.there(2, z), s.there(1, y), s.there(0, x));
+        const scalar sum = s.sum(m, m.w, e);
         const scalar p = m.p(e, s.at[2], s.at[1], s.at[0]), v = s.inside ? sum + scalar(0.1) * p : scalar(0);
         m.v(e, s.at[2], s.at[1], s.at[0]) = v;
         pap += p * v / s.copies();
@@ -58,11 +63,7 @@ template <class M, class Team> POINT_FN void nek_start(const M &m, const Team &t
     const long e = team.league_rank();
     team.for_each(m.n * m.n * m.n, [&](long point) {
         const Shared s(m, e, int(point));
-        scalar sum = 0;
-        for (int z = s.low[2]; z <= s.high[2]; ++z)
-            for (int y = s.low[1]; y <= s.high[1]; ++y)
-                for (int x = s.low[0]; x <= s.high[0]; ++x)
-                    sum += m.f(e + x + m.mx * (y + m.my * z), s.there(2, z), s.there(1, y), s.there(0, x));
+        const scalar sum = s.sum(m, m.f, e);
         const scalar r = s.inside ? sum / s.copies() : scalar(0);
         m.r(e, s.at[2], s.at[1], s.at[0]) = r;
         m.x(e, s.at[2], s.at[1], s.at[0]) = 0;

@@ -1,9 +1,9 @@
 !> Rates of an ideal gas's reactions in plain Fortran, two ways, for the benchmark. "textbook": one point at a time, for
 !! each reaction an exponential for its rate coefficient and one for its equilibrium constant. "reduced": the strongest
-!! plain Fortran that we could write, with the layer's own algebra: points in blocks, loops over points innermost so that
-!! the compiler vectorises them, one exponential for all rate coefficients with the same T^b exp(-E/T), and two for each
-!! species instead of one for each equilibrium constant. It has not the layer's shorter sums over third bodies. Both read
-!! the same tables of reactions. SI units with mol.
+!! plain Fortran that we could write, with the layer's own algebra. Points are in blocks, and loops over points innermost,
+!! so that the compiler vectorises them. All rate coefficients with the same T^b exp(-E/T) share one exponential. Each
+!! species has two, in the place of one for each equilibrium constant. It has not the layer's shorter sums over third
+!! bodies. Both read the same tables of reactions. SI units with mol.
 module kineticsModule
   use, intrinsic :: iso_c_binding, only : c_int, c_double
   implicit none

@@ -238,6 +238,7 @@ def poles(mixture) -> list[str]:
 
 
 def binaries(species) -> list[str]:
+    """What there is to say of k_ij: the largest ones with their pairs."""
     pairs = [(species.kij[i, j], f"{species.names[i]}/{species.names[j]}") for i in range(species.ns) for j in range(i)]
     given = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -abs(pair[0]))
     shown = ", ".join(f"{name} {k:.4g}" for k, name in given[:12]) + (", ..." if len(given) > 12 else "")

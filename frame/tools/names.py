@@ -81,6 +81,7 @@ def _table(*rows) -> list[str]:
 
 
 def collections(options) -> list[str]:
+    """Lines of the table of collections."""
     rows = []
     for c in registry.collections.values():
         try:
@@ -101,6 +102,7 @@ def collections(options) -> list[str]:
 
 
 def single() -> list[str]:
+    """Lines of the table of kernels."""
     where = used_by()
     return _table(
         ("kernel", "makes", "reads", "source", "valid", "used by"),
@@ -119,6 +121,7 @@ def single() -> list[str]:
 
 
 def quantities() -> list[str]:
+    """Lines of the table of quantities."""
     return _table(
         ("quantity", "unit", "a value for each", "what", "made by"),
         *(

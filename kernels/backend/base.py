@@ -303,6 +303,8 @@ class Lent(typing.NamedTuple):
 
 
 class Pointer(typing.NamedTuple):
+    """An address as CuPy's arrays have it, at `.ptr`."""
+
     ptr: int
 
 

@@ -25,6 +25,7 @@ from ..errors import BackendError, CompileError, refuse
 
 
 def shared() -> bool:
+    """Whether FRAME_CACHE_SHARED=1 says that others may write to the folder."""
     return os.environ.get("FRAME_CACHE_SHARED") == "1"
 
 

@@ -41,6 +41,7 @@ _orphan: list[bool] = []  # not empty: this process was forked from one with Ope
 
 
 def default_threads() -> int:
+    """FRAME_THREADS, else 1. Raises ArgumentError where it is no whole number of 1 to 4096."""
     text = os.environ.get("FRAME_THREADS") or "1"
     refuse(
         not text.isdecimal() or not 1 <= int(text) <= 4096,
@@ -191,6 +192,8 @@ def _declare(name: str) -> None:
 
 
 class CpuBackend(Backend):
+    """Kernels on this process's cores. threads: OpenMP threads of a launch."""
+
     name, style, memory = "cpu", "packs", "host"
     threads: int
 

@@ -94,6 +94,7 @@ def _row(cells, path, line: int) -> Row:
 
 
 def write(path: pathlib.Path, rows) -> None:
+    """Write the rows (Row) to a table of launches at `path`, in place of what it holds."""
     with open(path, "w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(COLUMNS)
@@ -101,10 +102,13 @@ def write(path: pathlib.Path, rows) -> None:
 
 
 def sweeps_of(kernels) -> frozenset[str]:
+    """The words that these kernels declare as `sweeps`."""
     return frozenset(word for kernel in kernels for word in kernel.sweeps.split())
 
 
 def facts_of(kernels, mixture, precision: str) -> dict[str, str]:
+    """What a row of the table may ask for, {name: value}: options and facts of the mixture, precision, and whether the
+    kernels run by crews or by lanes."""
     facts = {**mixture.options, **mixture.facts, "precision": precision}
     yes = {"crew": in_crew(kernels, mixture), "lanes": in_lanes(kernels, mixture)}
     return facts | {name: "yes" if whether else "no" for name, whether in yes.items()}
@@ -183,4 +187,5 @@ def crews() -> list[Launch]:
 
 
 def text(how: Launch) -> str:
+    """A launch in one line, as `info` and `tune` print it."""
     return " ".join(f"{k}={v}" for k, v in dataclasses.asdict(how).items())

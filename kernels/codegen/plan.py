@@ -324,6 +324,7 @@ def filled_structure(p: Plan, backend) -> tuple[np.ndarray, list]:
 
 
 def defines(p: Plan) -> str:
+    """The macros of a precision, for the head of a source."""
     names = {
         "FRAME_FLOAT_ARRAYS": p.precision in FLOAT_ARRAYS,
         "FRAME_SINGLE": p.precision == "single",
@@ -333,10 +334,12 @@ def defines(p: Plan) -> str:
 
 
 def include(name: str) -> str:
+    """A line that includes a header, by its path from `kernels/`."""
     return f'#include "{name}"\n'
 
 
 def headers(p: Plan) -> list[pathlib.Path]:
+    """Headers of the plan's kernels, each once, in their order."""
     return list(dict.fromkeys(k.header for k in p.kernels))
 
 

@@ -25,6 +25,7 @@ CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts 
 
 
 def in_constant_memory(p: Plan) -> bool:
+    """Whether the mixture's constants lie in constant memory: the launch asks for it, and they fit."""
     return p.launch.constants == "constant" and 8 * structure_size(p) <= CONSTANT_MEMORY
 
 
@@ -78,10 +79,12 @@ def ahead_of_lanes(p: Plan) -> int:
 
 
 def points_of_block(p: Plan) -> int:
+    """Points that a block of threads has at the same time."""
     return 32 * p.launch.unroll if crewed(p) else p.launch.threads
 
 
 def shape(p: Plan) -> Shape:
+    """Threads, shared memory [bytes] and blocks of the plan's launch."""
     if crewed(p):
         points = points_of_block(p)
         shared = 8 * points * p.sizes["CREW_ROWS"] + p.sizes["CREW_BYTES"]

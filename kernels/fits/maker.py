@@ -55,7 +55,7 @@ class Fit:
     ends: tuple[Decimal | int, Decimal | int]  # of the interval on which it is used
     error: Callable  # error(c, x), relative unless the comment says otherwise
     way: str  # how the set was made, in words
-    make: Callable | None = None  # makes the set in this way; None: only the error is found
+    make: Callable | None = None  # makes it so; None: only the error is found
     single: bool = False  # whether it is used in single precision
     arrange: Callable = list  # brings the numbers of the header into the order of c
 

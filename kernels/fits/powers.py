@@ -52,6 +52,7 @@ def as_in_header(a: Decimal) -> list[Decimal]:
 
 
 def one_set(name: str, a: Decimal, comment: str) -> Fit:
+    """The fit of (1 + r)^a for |r| up to R_MOST. comment: the line above the coefficients."""
     return Fit(
         "power " + name,
         HEADER,

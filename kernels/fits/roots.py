@@ -28,10 +28,12 @@ def third_power(sign: int, x) -> Decimal:
 
 
 def of_third(sign: int):
+    """error(c, x) of a polynomial for x^(sign/3), relative."""
     return lambda c, x: polynomial(c, x) / third_power(sign, x) - 1
 
 
 def nearest(sign: int, low, high):
+    """make(): the coefficients whose largest error between low and high is least."""
     return lambda: minimax(of_third(sign), interpolated(lambda x: third_power(sign, x), 5, low, high), low, high)
 
 
@@ -41,6 +43,7 @@ def bits(x: float, single: bool) -> int:
 
 
 def from_bits(n: int, single: bool) -> float:
+    """The float with these bits, of 32 (single) or 64."""
     return struct.unpack("f" if single else "d", struct.pack("i" if single else "q", n))[0]
 
 
@@ -58,14 +61,17 @@ def inverse_root_start(c, x: float, single: bool = False) -> float:
 
 
 def of_two_thirds(single: bool):
+    """error(c, x) of the start for x^(2/3) that is made of x's bits, relative."""
     return lambda c, x: two_thirds_start(c, float(x), single) / float(x) ** (2 / 3) - 1
 
 
 def of_inverse_root(single: bool):
+    """error(c, x) of the start for x^(-1/2) that is made of x's bits, relative."""
     return lambda c, x: inverse_root_start(c, float(x), single) * float(x) ** 0.5 - 1
 
 
 def in_pack(name: str, header: str, comment: str, single: bool) -> Fit:
+    """The fit of the cube root's start between 2^(-1/2) and 2^(1/2), for the header of a pack."""
     ends, section = (1 / ROOT_OF_TWO, ROOT_OF_TWO), (" start = (", ";")
     return Fit(name, header, section, comment, ends, of_third(1), MINIMAX, nearest(1, *ends), single=single)
 

@@ -14,7 +14,6 @@ POINT_FN lanes_d looked_up(const Sixteen &table, lanes_i index) { // by the low 
 // correction starts from 42 bits: about one result in 2^30 is not the correctly rounded one. A divisor that is 0 or
 // infinite gives NaN.
 #ifndef __SSE4A__
-#define OWN_DIVISION
 POINT_FN lanes_d reciprocal_start(lanes_d b) {
     const lanes_d y = (lanes_d)_mm512_rcp14_pd(LANES(b)), e = 1.0 - b * y;
     return y + y * (e + e * e);

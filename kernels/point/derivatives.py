@@ -37,6 +37,7 @@ PAIRS = f"b_mass {ALPHA} {DELTA} shift_mass? kij_rows? kij_factor? kij_sign? pai
 
 
 def kernel(name, reads, writes, source, valid, **more):
+    """point_kernel of derivatives.h. Bodies hold whole states."""
     point_kernel(
         name,
         header="point/derivatives.h",

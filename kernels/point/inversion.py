@@ -30,6 +30,10 @@ NOTE = (
 
 
 def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0"):
+    """Declare the two kernels of an inversion: with a start of the host's own, T_start, and without.
+
+    name: of the pair in the kernels' names. reads, given: as in point_kernel. more: further constants.
+    """
     for start in ("", " T_start"):
         point_kernel(
             f"temperature_from_{name}{start.replace(' T', '')}",

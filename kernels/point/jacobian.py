@@ -24,6 +24,7 @@ DETERMINANT = "rho_p' rho h_T + rho_T (1 - rho h_p) not 0: rho h_T/V_p^2"
 
 
 def kernel(name, reads, writes, source, valid, **more):
+    """point_kernel of jacobian.h."""
     point_kernel(name, header="point/jacobian.h", reads=reads, writes=writes, source=source, valid=valid, **more)
 
 

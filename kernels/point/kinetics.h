@@ -1,9 +1,10 @@
 // Finite-rate chemistry: rate coefficients, rates of reactions, net production of species. The mechanism is data, in
 // the tables that kinetics.py makes; one body serves any number of reactions.
 //
-// A reversible reaction costs no exponential of its own. With L_k = g_k/RT + ln(RT/p_ref) (and ln gamma_k, as option
-// kinetics says), I_k = exp(-L_k), D_k = c_k exp(L_k), the net rate is k_f (product of I) (product of D of reactants -
-// product of D of products), products over the reactants, which is k_f (prod c^nu' - prod c^nu''/Kc).
+// A reversible reaction costs no exponential of its own. Each species has two:
+//   I_k = exp(-L_k) and D_k = c_k exp(L_k),  L_k = g_k/RT + ln(RT/p_ref) (and ln gamma_k, as option kinetics says).
+// The net rate k_f (prod c^nu' - prod c^nu''/Kc) is then
+//   k_f (product of I of the reactants) (product of D of the reactants - product of D of the products).
 #pragma once
 #include "point/derivatives.h"
 

@@ -77,6 +77,7 @@ DOUBLE = "rate coefficients and equilibrium constants are beyond the range of si
 
 
 def kernel(name, reads, writes, source, valid, sweeps="states", **more):
+    """point_kernel of kinetics.h, in double or mixed precision."""
     point_kernel(
         name,
         header="point/kinetics.h",
@@ -114,16 +115,16 @@ kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhe
 
 # ---- the tables. All numbers are doubles; the bodies read them in the order in which they are written here.
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
-# Of |L_k| of kinetics.h, 50 less than its bound, and of |sums of L_k| over species of a side, which are exponents of
-# products: ln gamma comes on top, and rate coefficients.
+# FARTHEST: of |L_k| of kinetics.h, 50 less than its bound. MOST: of |sums of L_k| over species of a side, the exponents
+# of products. Both leave room for ln gamma and for rate coefficients.
 FARTHEST, MOST = 400.0, 500.0
 FORMS = {"Lindemann": 0, "Troe": 1, "Tsang": 2, "SRI": 3}
 NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T times more, are 0
 # So many reactions are written out, more are loops over tables. On one core of an EPYC (AVX-512), net_production in ns
 # a state, written and as a loop: 29 reactions 47 and 59, 201 reactions 470 and 383, 325 reactions 733 and 609.
 WRITTEN = 100
-# The linear systems of an integration are sparse where they have more unknowns than DENSE and so small a share of the
-# dense form's multiplications, with BORDERS rows and columns that are full. (reactor.h)
+# The linear systems of an integration are sparse where they have more unknowns than DENSE, and where the sparse form
+# needs less than the part SPARSER of the dense one's multiplications. BORDERS: full rows and columns. (reactor.h)
 DENSE, SPARSER, BORDERS = 16, 0.9, 2
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))
 

@@ -18,7 +18,7 @@ ONE_AT_A_TIME = PLOG | CHEBYSHEV | OTHER | REACTANT | PRODUCT  # else a warp tak
 SUMS_AT_ONCE = 8  # of a point, that other kernels may ask the warps for (sum_over_owners)
 
 
-def _word(low: int, high: int = 0) -> float:
+def word(low: int, high: int = 0) -> float:
     """A double that is a whole number and has in its bits one of 32 bits and one of 20. So it comes through all that is
     done to tables, and a GPU need not convert it."""
     return float(2**52 + (low | high << 32))
@@ -57,7 +57,7 @@ class _Step:
         a, b, c, d, e, f = self.rows
         if self.flags & OTHER:
             a = to
-        words = [_word(a, b), _word(c | self.flags << 24, d), _word(self.last | self.place << 16, e | f << 10)]
+        words = [word(a, b), word(c | self.flags << 24, d), word(self.last | self.place << 16, e | f << 10)]
         return [self.A, self.b, self.E, *words]
 
 
@@ -182,7 +182,7 @@ def _portion(units, shares, first: int, own: int, reverse: int):
     gone: list[tuple[list, list]] = [([], []) for _ in shares]
     tables, row = [], first
     for steps in _dealt(units):
-        table = [_word(len(steps), row), 0.0]
+        table = [word(len(steps), row), 0.0]
         for step in steps:
             table += step.row_of_table(own)
             if step.flags & OTHER:
@@ -242,7 +242,7 @@ def _blocks(parts, zero: int) -> _Blocks:
     values: list[float] = []
     for table, lists in parts:
         listed = [x for words_of in lists for x in words_of]
-        values += table + [0.0] * (lists_at - len(table)) + listed + [_word(zero, zero)] * (words - len(listed))
+        values += table + [0.0] * (lists_at - len(table)) + listed + [word(zero, zero)] * (words - len(listed))
     return _Blocks(values + [0.0] * (LARGE + 1 - len(values)), lists_at + words, lists_at)
 
 
@@ -253,7 +253,7 @@ def _signed(lists, zero: int) -> list[float]:
     rows += [(zero, 0)] * (-len(rows) % 4 or 4 * (not rows))
     pairs = [(a | of_a << 31 | of_b << 30, b) for (a, of_a), (b, of_b) in zip(rows[::2], rows[1::2])]
     pairs[-2] = (pairs[-2][0] | 1 << 29, pairs[-2][1])
-    return [_word(*pair) for pair in pairs]
+    return [word(*pair) for pair in pairs]
 
 
 def _shared(lengths) -> list[int]:

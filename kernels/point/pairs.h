@@ -1,6 +1,6 @@
 // Sums over pairs of species with a constant symmetric matrix: sum_ij y_i K_ij z_j.
-// The strict lower triangle is stored by panels of M::PANEL rows, in the order in which the sweep below reads it, and
-// half the diagonal behind it. matrix_units.h has the same sums for the matrix units of a GPU.
+// The strict lower triangle is stored by panels of M::PANEL rows, in the order in which the sweep below reads it. Half
+// the diagonal follows. matrix_units.h has the same sums for the matrix units of a GPU.
 #pragma once
 #ifndef MATRIX_UNITS
 

@@ -1,7 +1,7 @@
 // Reactors where the lanes of a warp share a point (lanes.h): of ideal gases, with reactions of whole coefficients.
-// Lanes share species, rate coefficients and reactions; rates and slopes of reactions wait in shared memory until those
-// of a species, or of a place of the matrix, are added up, in an order that a table knows. The system is dense: a lane
-// has rows of it. reactor_lanes.py makes the tables.
+// Lanes share species, rate coefficients and reactions. Rates and slopes of reactions wait in shared memory. A table
+// says in which order those of a species, or of a place of the matrix, are added up. The system is dense: a lane has
+// rows of it. reactor_lanes.py makes the tables.
 #pragma once
 
 struct LanesMemory { // numbers of the warp's point

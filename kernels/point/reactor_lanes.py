@@ -6,7 +6,7 @@ import collections
 import dataclasses
 
 from ..codegen.plan import LARGE
-from .kinetics_crew import _word
+from .kinetics_crew import word
 
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"
 EFFICIENCIES = "lanes_efficiencies"
@@ -106,8 +106,8 @@ def tables(net, ns, pairs, others, coefficients, exponents, falloff_colliders, n
             a, b, c, d, e, f, *_ = _places((left, right), row, one)
             if max(a, b, c, d, e, f) > 255 or k >= 2**16:
                 return none()
-            words += [row[0], _word(a | b << 8 | c << 16 | d << 24, e | f << 8)]
-            words += [_word(k | third << 16, collider if blended else no_collider)]
+            words += [row[0], word(a | b << 8 | c << 16 | d << 24, e | f << 8)]
+            words += [word(k | third << 16, collider if blended else no_collider)]
             terms = [(j, OF_SPECIES + at_left) for at_left, j in enumerate(reactants)]
             terms += [(j, OF_SPECIES + 3 + at_right) for at_right, j in enumerate(products)] * bool(reversible)
             for i, nu in net[number].items():
@@ -192,7 +192,7 @@ def _table(gathered: dict[int, Terms], zero: int, ahead: int) -> list[float]:
     for n, row in enumerate(zip(*lanes)):
         for lane, (((a, b), negative), target) in zip(lanes, row):
             last = negative and (target != NOWHERE or not lane[n + 1][0][1])  # of what is subtracted
-            words.append(_word(8 * (a | b << 16), target | FLIP * last))
+            words.append(word(8 * (a | b << 16), target | FLIP * last))
     return [float(len(lanes[0])), *words]
 
 
@@ -238,7 +238,7 @@ def _weighted(sums: dict[int, list[tuple[int, float]]], still: int) -> list[floa
     lanes = _dealt(sums, (still, 0.0), 1)
     out = [float(len(lanes[0]))]
     for row in zip(*lanes):
-        out += [_word(source, target) for (source, _), target in row] + [weight for (_, weight), _ in row]
+        out += [word(source, target) for (source, _), target in row] + [weight for (_, weight), _ in row]
     return out
 
 

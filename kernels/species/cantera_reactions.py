@@ -117,9 +117,8 @@ class _Reader:
         """[([Node of an entry], rule)]"""
         chosen = self.phase.data.get("reactions", ["reactions"])
         if isinstance(chosen, str):
-            rules = ("all", "declared-species", "none")
             self.phase.refuse(
-                chosen not in rules, f"reactions: got {short(chosen)}, wanted {', '.join(rules)} or a list."
+                chosen not in RULES, f"reactions: got {short(chosen)}, wanted {', '.join(RULES)} or a list."
             )
             chosen = [] if chosen == "none" else [{"reactions": chosen}]
         self.phase.refuse(not isinstance(chosen, list), f"reactions: got {short(chosen)}, wanted a rule or a list.")
@@ -252,9 +251,8 @@ class _Reader:
         """Refuses two reactions of the same species and kind unless both are marked. Between M and an explicit collider
         the phase's `explicit-third-body-duplicates` decides."""
         rule = self.phase.data.get("explicit-third-body-duplicates", "warn")
-        rules = ("warn", "error", "mark-duplicate", "modify-efficiency")
         self.phase.refuse(
-            rule not in rules, f"explicit-third-body-duplicates is {short(rule)}, wanted {', '.join(rules)}."
+            rule not in TWINS, f"explicit-third-body-duplicates is {short(rule)}, wanted {', '.join(TWINS)}."
         )
         places: dict[tuple, list[int]] = {}
         paired: set[int] = set()

@@ -17,8 +17,8 @@ substance has measured data, and those for which the caller asks. The first of t
      Tc = exp(5.72 + 0.31 ln n + 0.28 O/n + 0.58 N/n) K, Vc = 4 + 31.1 C + 12.4 H + 25.3 O + 33.7 N cm3/mol,
      pc = 0.256 R Tc/Vc, omega = 0.21 + 0.032 n. Fitted here to the 1210 such substances of the package whose Tc and Vc
      were measured: half of them are met within 6, 9 and 4 % in Tc, pc, Vc, and 95 % within 17, 27 and 12 %.
-Estimates are for traces. With 0.1 % of a radical whose Tc is wrong by a factor of two the density of a mixture moves by
-less than 0.25 % in 99 of 100 states between 90 and 3500 K, 1 and 300 bar, and by 1.2 % next to its critical point
+Estimates are for traces. Take 0.1 % of a radical whose Tc is wrong by a factor of two. A mixture's density then moves
+by less than 0.25 % in 99 of 100 states between 90 and 3500 K, 1 and 300 bar; next to its critical point by 1.2 %
 (tests/test_substances.py).
 """
 

@@ -68,7 +68,7 @@ class Contraction:
                 raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
             self.sizes[index] = int(extent)
         describe(e, e.statements, self.sizes)
-        self._render = functools.partial(self._renderer.render, headers=headers, folders=folders, quick=quick)
+        self.render = functools.partial(self.renderer.render, headers=headers, folders=folders, quick=quick)
         self.programs = tuple(self._programs())
         if order is not None and order not in range(len(self.programs)):
             raise ArgumentError(f"tensor expression: order {order}, wanted 0 to {len(self.programs) - 1}.")
@@ -77,7 +77,7 @@ class Contraction:
         if self.row:
             how, order = self.row.how, self.row.order
         if isinstance(how, str) and "=" in how:
-            how = organisations.read(how, self._renderer.KINDS)
+            how = organisations.read(how, self.renderer.KINDS)
         self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
         self.given = how is not None  # by the caller or the table: no other takes its place
         named = how if how is None or isinstance(how, str) else how.name
@@ -88,14 +88,14 @@ class Contraction:
         self.price, self.how, self.program = able[0]
         if how is not None and how is not named:
             self.how = how
-            if reason := self._renderer.unable(self.program, how):
+            if reason := self.renderer.unable(self.program, how):
                 raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
         for a in self.program.arrays.values():
             if a.size >= 2**31:
                 raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")
 
     @property
-    def _renderer(self):
+    def renderer(self):
         if self.backend.style == "packs":
             return render_packs
         from . import render_threads
@@ -106,7 +106,7 @@ class Contraction:
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
         for program in self.programs if order is None else self.programs[order : order + 1]:
-            for price, how in self._renderer.choices(program):
+            for price, how in self.renderer.choices(program):
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
         return best.values()
@@ -123,7 +123,7 @@ class Contraction:
 
     @functools.cached_property
     def source(self):
-        return self._render(self.program, self.how)
+        return self.render(self.program, self.how)
 
     # ---- arrays
     def shape(self, name: str, n: int) -> tuple[int, ...]:
@@ -242,12 +242,12 @@ class Contraction:
         """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a
         device that is not here, also what the table has for any."""
         for row in () if self.backend.product or self.given else organisations.elsewhere(self.key):
-            how = organisations.read(row.how, self._renderer.KINDS)
+            how = organisations.read(row.how, self.renderer.KINDS)
             self._with(how, self.programs[row.order], given=True).compile_ahead()
         plan: Contraction = self
         while True:
-            for how in plan._renderer.stand_ins(plan.program, plan.how):
-                plan.backend.compile(plan._render(plan.program, how))
+            for how in plan.renderer.stand_ins(plan.program, plan.how):
+                plan.backend.compile(plan.render(plan.program, how))
             if plan.given or not isinstance(plan.how, outer.Outer):
                 return
             plan = plan._instead()
@@ -265,7 +265,7 @@ class Contraction:
             held = record(render_packs.members(self.program), **values)
             run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
             return functools.partial(run, n)
-        return self._renderer.launch(self, arrays, values, n)
+        return self.renderer.launch(self, arrays, values, n)
 
     def _instead(self) -> Contraction:
         """The plan for arrays that do not lie as the model's choice needs: the naive one, then any other."""
@@ -327,7 +327,7 @@ class Contraction:
         lines += [f"done: {s}" for s in self.program.statements]
         for price, how, _ in self.candidates:
             mark = "  <- chosen" if how is self.how else ""
-            lines.append(f"organisation {how}: {price:.0f} {self._renderer.UNIT} an entry{mark}")
+            lines.append(f"organisation {how}: {price:.0f} {self.renderer.UNIT} an entry{mark}")
         if self.row:
             lines.append(
                 f"chosen by {organisations.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}"

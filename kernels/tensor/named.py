@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 
 class Text(NamedTuple):
+    """An expression by name. options: of parse; source: where it comes from."""
+
     text: str
     options: dict
     source: str

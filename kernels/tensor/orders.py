@@ -34,10 +34,12 @@ class Orders:
 
 
 def extent(indices, sizes, batch) -> int:
+    """How many values these indices take together. The batch does not count."""
     return math.prod(sizes[i] for i in set(indices) if i != batch)
 
 
 def leaves(tree) -> frozenset[int]:
+    """Numbers of the factors in a tree of products."""
     return frozenset((tree,)) if isinstance(tree, int) else leaves(tree[0]) | leaves(tree[1])
 
 
@@ -81,6 +83,9 @@ def trees(numbers: tuple[int, ...]):
 
 
 def orders(term: Term, out: Reference, sizes, batch) -> Orders:
+    """The orders in which a term can be evaluated, with their costs in multiply-adds an entry.
+
+    sizes: {index: extent}. Of more than ENUMERATED factors the cheapest is found over subsets."""
     factors = tuple(frozenset(f.indices) for f in term.factors)
     kept, n = frozenset(out.indices), len(factors)
     direct = extent(frozenset().union(kept, *factors), sizes, batch)
@@ -195,9 +200,9 @@ def gathered(e: Expression, sizes, most: int):
 
 
 def regrouped(terms, inner):
-    """[({order of the inner indices: number}, terms)]: the sum over the groups, and in each over its orders, of the
-    number times the group's terms, whose inner indices, as the first order has them, are those of the order. None where
-    a term lacks an inner index."""
+    """[({order of the inner indices: number}, terms)], a group each. Their sum is the terms': in each group the sum
+    over its orders of the number times the group's terms. These are written for the first order; another one puts its
+    inner indices in the place of the first's. None where a term lacks an inner index."""
     uses: dict[tuple, dict[tuple[str, ...], float]] = {}  # product: order of the inner indices -> number
     for t in terms:
         key, order = _placed(t, inner)

@@ -237,6 +237,7 @@ def places(p: Program, names, multiple: int = 16, lasting=()) -> tuple[dict[str,
 
 
 def step_text(step: int, ld: str) -> str:
+    """C++ of a step in memory. step: FAR times rows, plus numbers; ld: the text for a row's length."""
     far, near = divmod(step, FAR)
     return " + ".join([*([f"{far} * {ld}"] if far else []), *([str(near)] if near or not far else [])])
 

@@ -46,7 +46,7 @@ class Lines:
         self.accesses = {r: writer.access(r) for r in refs}
         self.place = {r: k for k, r in enumerate(refs)}
         self.loops = writer.loops(rows, list(self.accesses.values()))
-        self.m, self.n = plan._extent(rows), plan._extent(columns)
+        self.m, self.n = plan.extent_of(rows), plan.extent_of(columns)
         self.rows = min(plan.how.ahead, -(-self.m // writer.team))  # of a thread at a time
 
     def line(self, r: Reference, along: str, row: int) -> tuple[str, str, int]:

@@ -85,6 +85,7 @@ def turned(p: Program, ways) -> tuple[Program, tuple[str, ...]]:
 
 
 def nest_step(p: Program, f: Reference, index: str) -> int:
+    """Numbers in memory from one value of `index` to the next in the array of f; 0 where f has no such index."""
     return steps(f, p.arrays[f.name], p.batch).get(index, 0)
 
 
@@ -146,6 +147,7 @@ def choices(p: Program) -> list[tuple[float, Packs | outer.Outer]]:
 
 
 def lanes_serve(p: Program) -> bool:
+    """Whether lanes may be entries: there is a batch, whose index stands in one place of each array."""
     return bool(p.batch) and not any(a.mixed for a in p.arrays.values())
 
 

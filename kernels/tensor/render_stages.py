@@ -298,7 +298,7 @@ class Writer:
         accesses = {r: self.access(r) for r in refs}
         order, place = list(accesses.values()), {r: k for k, r in enumerate(refs)}
         row_loops, column_loops = self.loops(rows, order), self.loops(columns, order)
-        m, n, width = plan._extent(rows), plan._extent(columns), self.how.columns
+        m, n, width = plan.extent_of(rows), plan.extent_of(columns), self.how.columns
         tiles, chunks = -(-m // 16), -(-n // (8 * width))
         jobs, warps = tiles * chunks, self.how.warps
         at = lambda r, what, letter: offset(what, letter, place[r], accesses[r])
@@ -539,6 +539,7 @@ class Writer:
 
 
 def render(p: Program, how, members: str, headers, folders, quick: bool) -> Source:
+    """The Source of a program by stages. members: of the record of arguments. headers, folders: C++ of maps."""
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         '#include "tensor/stages.h"',
@@ -559,7 +560,7 @@ def launch(plan, arrays, values, n: int, members: str):
     grain = writer.plan.grain
     if any(values[f"at_{x}"] % 16 or values[f"step_{x}"] % grain or values[f"ld_{x}"] % grain for x in writer.even):
         how = how.singly
-    module = plan.backend.compile(plan._render(plan.program, how))
+    module = plan.backend.compile(plan.render(plan.program, how))
     stages = Stages(plan.program, how)
     items = stages.items(n) if n else 0
     shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes, -1 if how.ring > 1 else 0)

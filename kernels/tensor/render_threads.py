@@ -59,6 +59,7 @@ KINDS |= dict.fromkeys(("stages", "stays", "orbits"), stages.Staged) | outer.KIN
 
 
 def nests(p: Program) -> list[Nest]:
+    """A nest of loops for each statement."""
     return [nest(p, s, far=True) for s in p.statements]
 
 
@@ -191,6 +192,7 @@ def _along(n: Nest, q: Product, v: int) -> bool:
 
 
 def members(p: Program) -> str:
+    """Of the record of arguments: address, step and row length of each array."""
     words = [f"at_{a.name}:address step_{a.name}:whole ld_{a.name}:whole" for a in p.arguments]
     return " ".join([*words, "arena:address n:whole"])
 
@@ -244,7 +246,7 @@ def launch(plan, arrays, values, n: int):
         for x in _at_once(p, how)
     ):
         how = dataclasses.replace(how, near=1)
-    module = backend.compile(plan._render(p, how))
+    module = backend.compile(plan.render(p, how))
     keep = list(arrays.values())
     values = {key: x for key, x in values.items() if key != "past"}
     shape, items = Shape(how.threads), n
@@ -301,6 +303,7 @@ def _offset(n: Nest, place: int, loops, names) -> str:
 
 
 def number_text(q: Product) -> str:
+    """C++ of a product's number."""
     return f"scalar({q.number!r})"
 
 
@@ -466,6 +469,7 @@ def _blocks(n: Nest, how: Threads) -> int:
 
 
 def tile_bytes(p: Program, how: Threads) -> int:
+    """Shared memory of a block by tiles [bytes]."""
     m, c, k = how.tile
     return (m + (c if how.name == "tiles" else 0)) * (k + 1) * np.dtype(p.dtype).itemsize
 

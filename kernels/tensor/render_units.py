@@ -89,7 +89,7 @@ class Tile:
         self.row_loops, self.column_loops, self.other_loops = (
             writer.loops(x, order) for x in (self.rows_of, self.columns_of, self.others)
         )
-        self.m, self.n, self.q = (plan._extent(x) for x in (self.rows_of, self.columns_of, self.others))
+        self.m, self.n, self.q = (plan.extent_of(x) for x in (self.rows_of, self.columns_of, self.others))
         self.tiles, all_columns = -(-self.m // 16), -(-self.n // 8)
         self.width = min(all_columns, writer.how.columns)
         self.chunks = -(-all_columns // self.width)

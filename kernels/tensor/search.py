@@ -72,6 +72,7 @@ class Found(NamedTuple):
 
 
 def moves(space, measure, rng=None) -> None:
+    """From the best candidates to their neighbours, the cheapest by the model first, until nothing gets better."""
     seeds = first(space)
     known = _with_times(measure(seeds), seeds, {})
     patience, best = 0, min(known.values(), default=math.inf)
@@ -103,6 +104,7 @@ def first(space) -> list:
 
 
 def randomly(space, measure, rng) -> None:
+    """Candidates drawn at random, as a search to compare the others with."""
     seen: set = set()
     for _ in range(100):
         batch = [c for c in dict.fromkeys(space.random(rng) for _ in range(2 * BATCH)) if c not in seen][:BATCH]
@@ -113,6 +115,7 @@ def randomly(space, measure, rng) -> None:
 
 
 def forest(space, measure, rng) -> None:
+    """A model of the times by extra trees says which candidates to measure next."""
     pool = list(dict.fromkeys([*space.defaults, *(space.random(rng) for _ in range(POOL))]))
     begin = [*first(space)[:BATCH], *(pool[k] for k in rng.permutation(len(pool))[:BATCH])]
     known = _with_times(measure(begin), begin, {})

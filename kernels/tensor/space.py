@@ -36,6 +36,8 @@ TILES: tuple[tuple[int, int], ...] = (
 
 
 class Candidate(NamedTuple):
+    """An order of evaluation, by its number, and an organisation."""
+
     order: int
     how: Packs | Threads | Staged | Outer
 
@@ -47,7 +49,7 @@ class Space:
     """Of one contraction's plan."""
 
     def __init__(self, plan):
-        self.plan, self.programs, self.renderer = plan, plan.programs, plan._renderer
+        self.plan, self.programs, self.renderer = plan, plan.programs, plan.renderer
         self._price = functools.lru_cache(None)(self._model)
 
     # ---- candidates
@@ -308,16 +310,16 @@ def _of_units(p: Program, how: Staged) -> tuple[float, float, int, int]:
                 lanes += made.numbers(s.out) * (1 + sum(len(t.factors) for t in s.terms))
                 continue
             others, rows, columns, terms = made.layout(s)
-            e, n = made._extent(others), made._extent(columns)
-            tiles, columns_of_8 = -(-made._extent(rows) // 16), -(-n // 8)
+            e, n = made.extent_of(others), made.extent_of(columns)
+            tiles, columns_of_8 = -(-made.extent_of(rows) // 16), -(-n // 8)
             if how.line:  # float multiply-adds of threads are as fast as double ones of the units
-                m = made._extent(rows)
-                units += sum(2 * m * n * made._extent(sums) for *_, sums in terms)
-                lanes += sum(m * made._extent(sums) for _, f, _, sums in terms if f.name not in made.inner)
+                m = made.extent_of(rows)
+                units += sum(2 * m * n * made.extent_of(sums) for *_, sums in terms)
+                lanes += sum(m * made.extent_of(sums) for _, f, _, sums in terms if f.name not in made.inner)
                 lanes += 0 if s.out.name in made.inner else made.numbers(s.out)
                 continue
             for _, f, _, sums in terms:
-                k = -(-made._extent(sums) // 4) * 4
+                k = -(-made.extent_of(sums) // 4) * 4
                 units += e * tiles * 16 * columns_of_8 * 8 * k * 2
                 rows_read = 0 if f.name in made.inner else 16 * -(-columns_of_8 // how.columns)
                 lanes += e * k * tiles * (rows_read + columns_of_8 * 8 / how.ahead)

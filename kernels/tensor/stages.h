@@ -75,8 +75,8 @@ POINT_FN void add_lines(const scalar *m, const scalar (&line)[R][K], scalar (&to
     }
 }
 
-// The column of a tile of eight that the unit takes from lane `row`, so that what it gives back to the lanes of a row
-// lies side by side in fours: column 2 k is k there, column 2 k + 1 is k + 4.
+// The column of a tile of eight that the unit takes from lane `row`. Column 2 k is k there, column 2 k + 1 is k + 4: so
+// what it gives back to the lanes of a row lies side by side in fours.
 POINT_FN int column_of(int row) { return (row >> 1) + 4 * (row & 1); }
 
 // Copies of 16 bytes into shared memory: they are there after the thread's own wait, for others after a barrier.

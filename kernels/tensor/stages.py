@@ -337,7 +337,7 @@ class Stages:
         pointwise = [t for t in rest if not t.sums(s.out)]
         summed = [t for t in rest if t.sums(s.out)]
         fastest = self.own(s)[-1]
-        rows = lambda terms: fastest in max(self.sides(s, terms[0]), key=self._extent)
+        rows = lambda terms: fastest in max(self.sides(s, terms[0]), key=self.extent_of)
         parts = [("each", summed)] * bool(summed) + [
             ("units", terms) for terms in sorted(groups.values(), key=lambda terms: (rows(terms), terms[0].number))
         ]
@@ -360,7 +360,7 @@ class Stages:
             return [*made, Step(kind, [Statement(sum_, (*pointwise, *terms), True)])]
         return [*made, Step(kind, [s._replace(terms=(Term(1.0, (sum_,)), *pointwise, *terms))])]
 
-    def _extent(self, indices) -> int:
+    def extent_of(self, indices) -> int:
         return math.prod(self.p.sizes[i] for i in indices)
 
     def layout(self, s: Statement):
@@ -369,7 +369,7 @@ class Stages:
         (terms,) = self.products(s).values()
         first, second = self.sides(s, terms[0])
         fastest = self.own(s)[-1]
-        rows = max((first, second), key=lambda side: (self._extent(side), fastest in side))
+        rows = max((first, second), key=lambda side: (self.extent_of(side), fastest in side))
         columns = second if rows is first else first
         made = []
         for t in terms:
@@ -387,9 +387,9 @@ class Stages:
         held = 0
         for s in statements:
             others, _, columns, terms = self.layout(s)
-            tiles = -(-self._extent(columns) // 8)
-            held += sum(-(-self._extent(sums) // 4) * tiles for *_, sums in terms)
-            if tiles > self.how.columns or self._extent(others) > 1:
+            tiles = -(-self.extent_of(columns) // 8)
+            held += sum(-(-self.extent_of(sums) // 4) * tiles for *_, sums in terms)
+            if tiles > self.how.columns or self.extent_of(others) > 1:
                 return False
         return held <= HELD
 
@@ -453,8 +453,8 @@ class Stages:
 
     # ---- orders of the entry
     def _orbit(self):
-        """(indices, products, {order: number}): a local is the sum over orders of the entry's indices of the number
-        times the products, so that a block that has all orders does each product once for all of them."""
+        """(indices, products, {order: number}). A local is a sum over orders of the entry's indices: of the order's
+        number times the products. A block that has all orders does each product once for all of them."""
         if len(self.steps) != 2 or [step.kind for step in self.steps] != ["units", "each"]:
             raise Unable("two steps, products and their sum")
         first, last = (step.statements[0] for step in self.steps)
@@ -486,7 +486,7 @@ class Stages:
         for step in self.steps:
             for s in step.statements if step.kind == "units" else ():
                 _, rows, _, terms = self.layout(s)
-                many = -(-self._extent(rows) // 16) > 1 and not self.hoisted(s)
+                many = -(-self.extent_of(rows) // 16) > 1 and not self.hoisted(s)
                 scale = self.scale(s)
                 reads = [(f, 1) for _, f, _, _ in terms] + [(g, 1 + many) for _, _, g, _ in terms]
                 for r, times in [*reads, *([(scale, 1)] if scale else [])]:
@@ -674,7 +674,7 @@ class Stages:
             return []
         _, f, _, (k,) = terms[0]
         turned = tuple(columns[0] if i == k else i for i in f.indices)
-        alone = sum(g.name == f.name for g in reads) == 1 and -(-self._extent(columns) // 8) <= self.how.columns
+        alone = sum(g.name == f.name for g in reads) == 1 and -(-self.extent_of(columns) // 8) <= self.how.columns
         whole = -(-self.p.sizes[k] // 4) <= self.how.batch or self.hoisted(s)
         return [f] if f.name in self.held and turned == s.out.indices and alone and whole else []
 
@@ -708,7 +708,7 @@ class Stages:
                 continue
             _, rows, columns, terms = self.layout(s)
             rows = self.order(rows, step)
-            m, n = self._extent(rows), self._extent(columns)
+            m, n = self.extent_of(rows), self.extent_of(columns)
             points = [f for t in s.terms if len(t.factors) == 1 for f in t.factors]
             if self.how.line:
                 scale = self.scale(s)
@@ -725,7 +725,7 @@ class Stages:
                 for r in (s.out, *points, *([scale] if scale else [])):
                     note(r, [{**row(r_), **split(columns, min(c, n - 1))} for r_, c in lanes], tiles * -(-n // 4))
                 for _, f, g, sums in terms:
-                    k = self._extent(sums)
+                    k = self.extent_of(sums)
                     by = lambda c: split(sums, min(c, k - 1)) if sums else {}
                     note(f, [{**row(r_), **by(c)} for r_, c in lanes], tiles * -(-k // 4))
                     col = lambda r: split(columns, min(((first + r) >> 1) + 4 * (r & 1), n - 1))
@@ -742,11 +742,11 @@ class Stages:
         for first in range(0, 32, 32 // wide):
             lanes = []
             for lane in range(first, first + 32 // wide):
-                number, digits = min(lane, self._extent(rows) - 1), {}
+                number, digits = min(lane, self.extent_of(rows) - 1), {}
                 for i in reversed(rows):
                     number, digits[i] = divmod(number, self.p.sizes[i])
                 lanes += [{**digits, along: k} for k in range(wide)]
-            note(r, lanes, self._extent(rows) / 32 * extent / wide)
+            note(r, lanes, self.extent_of(rows) / 32 * extent / wide)
 
     # ---- counts
     @property
@@ -776,16 +776,19 @@ class Stages:
         """Share of the units' multiplications that belong to the products."""
         if self.how.line:  # of the threads, where a warp's rows are few
             rows = [
-                self._extent(self.layout(s)[1]) for step in self.steps if step.kind == "units" for s in step.statements
+                self.extent_of(self.layout(s)[1])
+                for step in self.steps
+                if step.kind == "units"
+                for s in step.statements
             ]
             return min(m / (32 * -(-m // 32)) for m in rows)
         useful = done = 0
         for step in self.steps:
             for s in step.statements if step.kind == "units" else ():
                 _, rows, columns, terms = self.layout(s)
-                m, n = self._extent(rows), self._extent(columns)
+                m, n = self.extent_of(rows), self.extent_of(columns)
                 for *_, sums in terms:
-                    k = self._extent(sums)
+                    k = self.extent_of(sums)
                     useful += m * n * k
                     done += -(-m // 16) * 16 * -(-n // 8) * 8 * -(-k // 4) * 4
         return useful / done
@@ -797,10 +800,10 @@ class Stages:
             if step.kind == "units":
                 others, rows, columns, _ = self.layout(step.statements[0])
                 if self.how.line:
-                    most = max(most, -(-self._extent(rows) // 32))
+                    most = max(most, -(-self.extent_of(rows) // 32))
                     continue
-                chunks = math.ceil(math.ceil(self._extent(columns) / 8) / self.how.columns)
-                most = max(most, self._extent(others) * -(-self._extent(rows) // 16) * chunks)
+                chunks = math.ceil(math.ceil(self.extent_of(columns) / 8) / self.how.columns)
+                most = max(most, self.extent_of(others) * -(-self.extent_of(rows) // 16) * chunks)
         return most
 
 

@@ -1,6 +1,6 @@
-// Tensor expressions on CUDA devices. An entry of the batch belongs to a thread (flat), or to a team of threads of a
-// block, which share what lies in shared memory (team, lines), or to several blocks (tiles). The renderer writes which
-// loop goes to what; here is what they call.
+// Tensor expressions on CUDA devices. An entry of the batch belongs to a thread (flat), to a team of a block's threads
+// with its shared memory (team, lines), or to several blocks (tiles). The renderer writes which loop goes to what; here
+// is what the loops call.
 #pragma once
 #include "numbers/launch.h"
 

@@ -1,5 +1,5 @@
-! A host with its own kernels (examples/own_kernel): blocks with a halo of 2 in x and y and none in z, variables in separate
-! arrays, T as an in-out start value, sizes that differ by rank and change between steps, a chunk that does not divide them.
+! A host with its own kernels (examples/own_kernel). Blocks have a halo of 2 in x and y and none in z, and variables in
+! separate arrays; T is an in-out start value. Sizes differ by rank and change between steps; the chunk does not divide them.
 ! Everything is done in the old style and in the new one, and compared with the formulas written out here.
 ! -DWITH_MPI: under MPI. Argument 1: the declaration file.
 program blocks

@@ -11,7 +11,6 @@ import numpy as np
 
 from .species import LD, R
 
-LN10 = np.log(LD(10))
 TINY = LD("1e-300")
 
 

@@ -1,9 +1,9 @@
 """Numbers that carry a running bound of the rounding error a float64 evaluation would make.
 
 A Tracked holds `val` (longdouble) and `err` (float64, in units of the float64 eps): after each operation
-err = first-order propagated error + |result|. A sum therefore gets the familiar sum |terms|, a root of the
-cubic gets its condition number, and a test can ask for |kernel - val| <= n eps err with a small n, near the
-critical point as well as in a hot gas. Wilkinson's running error analysis; Higham, Accuracy and Stability
+err = first-order propagated error + |result|. A sum therefore gets the familiar sum |terms|, and a root of the
+cubic its condition number. So a test can ask for |kernel - val| <= n eps err with a small n, near the critical
+point as well as in a hot gas. Wilkinson's running error analysis; Higham, Accuracy and Stability
 of Numerical Algorithms, section 3.3 (book not at hand).
 """
 

@@ -8,9 +8,9 @@
 // Diffusion is added to the bounds of the molar density as to itself: pressure has been told of all of it.
 // Species are corrected towards the donor cell's, carried with the velocity of the higher-order flux of pressure: so
 // the correction leaves uniform pressure and velocity as they are, and the temperature of what is mixed lies between.
-// It keeps its bounds while less than all of a cell flows out in a step. All together are corrected towards HLLC of the
-// cells' own states, in double flux as elsewhere, where pressure or velocity change so much from a cell to the next
-// that the pressure may come near 0.
+// It keeps its bounds while less than all of a cell flows out in a step. Where pressure or velocity change so much from
+// a cell to the next that the pressure may come near 0, all together are corrected towards HLLC of the cells' own
+// states, in double flux as elsewhere.
 //
 // Rows of `shares`: for each species the share that may be taken from a cell; of what lowers its molar density, of what
 // raises it; of all corrections at once; and 0 where any of these is below 1. Where that row is 1 the others are

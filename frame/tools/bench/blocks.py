@@ -67,6 +67,7 @@ class Case:
 
 
 def add_arguments(parser) -> None:
+    """Options of `bench blocks`."""
     words = lambda known: lambda text: _words(text, known)
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--shapes", type=_shapes, default=_shapes("32x32x32,64x64x64,128x128x128,256x128x64"))
@@ -203,6 +204,7 @@ class Ranks:
 
 
 def fortran_host() -> pathlib.Path:
+    """The program built from blocks.f90."""
     from . import launch
 
     return launch.host("blocks.f90", module=True)
@@ -222,6 +224,7 @@ def run(given) -> None:
 
 
 def cases(given, backend: str) -> list[Case]:
+    """All combinations that were asked for and that the backend has. Raises ArgumentError."""
     chunks = given.chunks or [8192 if backend == "cpu" else 131072]
     made = [
         Case(*each)
@@ -240,6 +243,7 @@ def cases(given, backend: str) -> list[Case]:
 
 
 def measure(given, say) -> Report:
+    """Run every case on every number of ranks. say(text): progress. Raises ArgumentError."""
     backend = given.backend
     if backend == "auto":
         from kernels import backend as backends

@@ -29,6 +29,8 @@ SAMPLE = 64  # points whose values are compared
 
 
 class Rank:
+    """One rank of `bench blocks`. Its verbs come line by line from the command that started it."""
+
     def __init__(self):
         self.frame, self._key, self._arrays, self._pinned = Frame(), None, {}, []
 
@@ -178,6 +180,7 @@ class Rank:
 
 
 def main() -> None:
+    """Answer each line of standard input with one line."""
     rank = Rank()
     for line in sys.stdin:
         verb, *words = line.split()

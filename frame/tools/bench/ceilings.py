@@ -1,8 +1,8 @@
 """What the machine can do at most, measured in the run that is to be judged; and the bound that follows for a
 collection.
 
-Memory: the faster of two ways to move as many bytes, a plain copy, and the collection's own rows read and written
-without arithmetic, as often in turn as the collection is, so that what stays in a cache does so for both. Arithmetic:
+Memory: the faster of two ways to move as many bytes. One is a plain copy. The other reads and writes the collection's
+own rows without arithmetic, as often in turn as the collection: what stays in a cache does so for both. Arithmetic:
 the pace of fused multiply-adds, apart for what is done in single precision, and each function, division and root by
 the fastest of the layer's own ways, at full pace. On a CPU divisions and roots have a unit of their own and overlap
 with the rest; on a GPU single precision has, and divisions add to the multiply-adds that they are made of.

@@ -65,6 +65,7 @@ def compiler() -> tuple[str, str]:
 
 
 def run(command, what: str) -> None:
+    """Run a compiler. what: for the message. Raises BackendError with the compiler's text."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode:
         raise BackendError(f"compiling {what} failed ({command[0]}):\n{done.stderr[:3000]}")

@@ -81,6 +81,7 @@ def kij_matrix(ns: int, kind: str) -> np.ndarray:
 
 
 def mixture(ns: int, kij: str, **options):
+    """The mixture of ns species with this structure of k_ij."""
     return kernels.Mixture(species(ns, kij), **options)
 
 

@@ -85,6 +85,7 @@ def per_call(backend, work, repeats: int) -> float:
 
 
 def from_python(backend, repeats: int) -> list[Row]:
+    """Rows of what a launch costs from Python, N2, a few points."""
     mixture = kernels.Mixture.from_yaml(NITROGEN)
     rows = []
     beside, nothing = empty_call(backend)

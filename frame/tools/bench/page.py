@@ -31,6 +31,7 @@ def merged(text: str, section: str) -> str:
 
 
 def write(file: pathlib.Path, section: str) -> None:
+    """Put a machine's section into the page `file`, in place of its former one."""
     file.write_text(merged(file.read_text() if file.is_file() else "", section))
 
 

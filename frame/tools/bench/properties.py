@@ -36,6 +36,8 @@ MOST_OTHER_ROOTS = 1e-3  # share of points where codes may so differ
 
 @dataclasses.dataclass(frozen=True)
 class Case:
+    """A collection with the options that decide its cost."""
+
     name: str
     collection: str
     takahashi: str = "smooth"
@@ -87,6 +89,7 @@ class Unfused:
 
 
 def fill(backend, arrays, state) -> None:
+    """Copy the state's quantities, (rows, points), into the arrays of these names."""
     for name in arrays:
         if name in state:
             arrays[name][:, : state["T"].size] = backend.from_host(
@@ -165,6 +168,7 @@ def difference(ours: dict, rival: dict, state: dict, what: str, tolerance: float
 
 
 def flat(array):
+    """The array as a vector."""
     return np.reshape(array, -1)
 
 
@@ -182,6 +186,7 @@ def interleaved(backend, ours, others: list[list], repeats: int) -> tuple[list[f
 
 
 def part(state: dict, first: int, count: int) -> dict:
+    """The points from `first` on, `count` of them."""
     return {name: np.ascontiguousarray(value[..., first : first + count]) for name, value in state.items()}
 
 
@@ -272,6 +277,7 @@ def measure(
 
 
 def all_rivals(backend) -> list:
+    """The rivals that run on this backend."""
     if backend.memory == "device":
         return [Unfused(backend), expressions.Cupy(backend)]
     return [*(fortran.Fortran(*rival) for rival in fortran.RIVALS), expressions.Numpy()]
@@ -325,6 +331,7 @@ def run(given, backend, say) -> Report:
 
 
 def notes(given, backend) -> str:
+    """The lines above the table: how it was measured."""
     rival = (
         ""
         if backend.memory == "device"

@@ -49,6 +49,7 @@ KEYS = tuple(f.name for f in dataclasses.fields(Row) if not f.metadata)
 
 
 def dumps(rows) -> str:
+    """The rows as JSON."""
     return json.dumps([row.record() for row in rows], indent=1)
 
 
@@ -63,6 +64,7 @@ def rate(points_per_s) -> str:
 
 
 def span(seconds: float) -> str:
+    """A time with three digits and a unit."""
     for size, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

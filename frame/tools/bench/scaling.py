@@ -100,6 +100,7 @@ def run(given, backend, say, path):
 
 
 def arrays(values: dict):
+    """(numbers of species, values) of a dictionary, in their order."""
     ns = sorted(values)
     return np.array(ns), np.array([values[n] for n in ns])
 

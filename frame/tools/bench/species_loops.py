@@ -252,6 +252,7 @@ def _title(key, lines):
 
 
 def print_table(made, to=None) -> None:
+    """Print the rows as text, a table for each case."""
     for key, lines in _groups(made):
         print(f"\n{_title(key, lines)}\n{HEAD[0]:<32}{HEAD[1]:<7}" + "".join(f"{h:>10}" for h in HEAD[2:]), file=to)
         for r in lines:
@@ -279,6 +280,7 @@ def best(made) -> list[str]:
 
 
 def markdown(made, to=None) -> None:
+    """Print the rows as Markdown, a table for each case."""
     for key, lines in _groups(made):
         print(f"\n{_title(key, lines)}\n\n| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}", file=to)
         for r in lines:

@@ -132,6 +132,7 @@ def check(name: str, found, wanted, sizes, eps: float = float(np.finfo(float).ep
 
 
 def seconds(work: Callable[[], object]) -> float:
+    """Processor time of work() [s], repeated until the sum is LEAST."""
     begin = time.thread_time()
     work()
     once = time.thread_time() - begin
@@ -329,6 +330,7 @@ DEVICE_HEAD = (
 
 
 def table(rows) -> str:
+    """The rows as text."""
     on_device = "hot" in rows[0]
     lines = [DEVICE_HEAD if on_device else HEAD]
     ratio = lambda x: "-" if x is None else f"{x:.2f}x"
@@ -354,6 +356,7 @@ def table(rows) -> str:
 
 
 def add_arguments(parser) -> None:
+    """Options of `bench tensor`."""
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="one core (cpu), or a GPU")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns that medians are taken of ({ROUNDS})")
     parser.add_argument("--cases", metavar="TEXT", default="", help="only cases whose name begins so, such as Lg3")

@@ -27,6 +27,7 @@ XSMM = Source(
 
 
 def torch_module():
+    """The module torch. Raises BackendError where it is not installed."""
     try:
         import torch
     except ImportError as error:

@@ -55,6 +55,7 @@ def extents_of(e, told: dict[str, int]) -> dict[str, int]:
 
 
 def add_arguments(parser) -> None:
+    """Options of `tune tensor`."""
     parser.add_argument(
         "text", nargs="?", metavar="TEXT|NAME", help="the statements, or a name: lg3, eqn1, contractFieldFieldScalar"
     )

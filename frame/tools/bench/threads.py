@@ -35,6 +35,7 @@ def counts(cores: int) -> list[int]:
 
 
 def run(given, backend, say) -> Report:
+    """Time the collections on 1, 2, ... threads. Raises ArgumentError for a backend without threads."""
     if backend.threads is None:
         raise ArgumentError(f"bench threads: threads are the CPU's, the backend is '{backend}'; wanted --backend cpu.")
     cores = len(os.sched_getaffinity(0))

@@ -56,6 +56,7 @@ FIT_WHY = (
 
 
 def missing(mixture) -> str | None:
+    """Why Cantera cannot be compared with, or None."""
     equation = mixture.options["equation"]
     comparable_rates = equation in cantera_rates.EQUATIONS.values() and mixture.species.reactions is not None
     known = equation == "pr" or comparable_rates
@@ -74,6 +75,7 @@ def phase(job):
 
 
 def run(job) -> list[Row]:
+    """Rows of properties and of rates, as far as the mixture has them."""
     rows = properties(job) if job.mixture.options["equation"] == "pr" else []
     return rows + (rates(job) if job.mixture.species.reactions is not None else [])
 
@@ -91,6 +93,7 @@ sweep = cantera_rates.sweep
 
 
 def properties(job) -> list[Row]:
+    """Rows of Peng-Robinson and Chung's transport against Cantera's at random states."""
     gas, mixture = phase(job)
     states = draw(mixture, job.subset(SUBSET), job.seed + 71)
     given = {k: states[k] for k in "TpY"}

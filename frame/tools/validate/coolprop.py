@@ -21,6 +21,7 @@ TOLERANCE = 16384.0
 
 
 def missing(mixture) -> str | None:
+    """Why CoolProp cannot be compared with, or None."""
     heavy = mixture.options["equation"] == "pr" and mixture.species.omega.max() > OMEGA_LIMIT
     why = f"its alpha is that of 1976 for acentric factors above {OMEGA_LIMIT} too" if heavy else None
     return others.missing(mixture, BACKENDS, "CoolProp", why)
@@ -53,6 +54,7 @@ def _register(CP, backend, species, Tc, pc, omega, W):
 
 
 def run(job):
+    """Rows against CoolProp's cubic equations at our T and molar volume."""
     import CoolProp.CoolProp as CP
 
     mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")

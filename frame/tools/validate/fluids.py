@@ -66,6 +66,7 @@ def methane(T, p, density, p_T):
 
 @functools.cache
 def fluid(name):
+    """Cantera's pure fluid of this name."""
     import cantera as ct
 
     return ct.Water(backend="Reynolds") if name == "H2O" else ct.PureFluid("liquidvapor.yaml", NAMES[name])

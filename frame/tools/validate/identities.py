@@ -112,6 +112,7 @@ LEFT = 0.01  # of the step: a smooth line leaves 1e-6, a kink too, a square root
 
 
 def run(job) -> list[Row]:
+    """Rows of all laws."""
     return [*_algebra(job), *_derivatives(job), *_limits(job), *_saturation(job), *_lines(job)]
 
 

@@ -1,10 +1,10 @@
 """Physical errors of the models: pure fluids against reference equations of state, by region. For information, without
 a tolerance.
 
-Three models are compared: `plain` (no volume translation, Chung as in Cantera, without measured critical volumes),
-`corrected` (volume translation fitted to a liquid density, Chung with measured critical volumes), and the model of the
-options where it is neither. The reference is CoolProp (HEOS) or, where CoolProp is not installed, Cantera's pure fluids
-(fluids.py).
+Up to three models are compared. `plain` has no volume translation, and Chung as in Cantera, without measured critical
+volumes. `corrected` has a volume translation fitted to a liquid density, and Chung with measured critical volumes. The
+third is the model of the options, where it is neither. The reference is CoolProp (HEOS) or, where CoolProp is not
+installed, Cantera's pure fluids (fluids.py).
 """
 
 import importlib.util
@@ -34,6 +34,7 @@ REGIONS = {
 
 
 def missing(mixture) -> str | None:
+    """Why there is nothing to compare with, or None."""
     if not set(mixture.names) & set(FLUIDS):
         return f"it is for {', '.join(FLUIDS)}, none of which is in the mixture"
     return not_installed("CoolProp", "CoolProp") and not_installed("cantera", "CoolProp or cantera")
@@ -154,6 +155,7 @@ def table(rows) -> str:
 
 
 def run(job) -> list[Row]:
+    """Rows of the models' errors against reference equations, by quantity and region."""
     kind, said = source()
     pure = [name for name in job.mixture.names if name in FLUIDS]
     why = (

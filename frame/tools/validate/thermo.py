@@ -10,10 +10,12 @@ TOLERANCE = 256.0
 
 
 def missing(mixture) -> str | None:
+    """Why thermo cannot be compared with, or None."""
     return others.missing(mixture, CLASSES, "thermo")
 
 
 def run(job):
+    """Rows against thermo's cubic equations at our T, molar volume and mole fractions."""
     from thermo import eos_mix
 
     mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")

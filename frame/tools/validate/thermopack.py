@@ -42,15 +42,18 @@ NAMES = {
 
 
 def known(species) -> list[str]:
+    """The species of which ThermoPack has data."""
     return [name for name in species.names if name.upper() in NAMES]
 
 
 def missing(mixture) -> str | None:
+    """Why ThermoPack cannot be compared with, or None."""
     why = None if known(mixture.species) else "its data base has none of the species"
     return others.missing(mixture, EQUATIONS, "thermopack", why)
 
 
 def run(job):
+    """Rows against ThermoPack's cubic equations, with its own critical data."""
     from thermopack.cubic import cubic
 
     species = job.mixture.species.subset(known(job.mixture.species))

@@ -83,9 +83,9 @@ POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, con
 }
 
 // a, a', a'' of amounts Y at T.
-// Soave's alpha: sqrt(a_i) = |g_i - q_i s| with s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc), so
-// that a, a', a'' follow from the sums yKy, yKz, zKz with y_i = n_i |g_i - q_i s| and z_i = n_i q_i sign(g_i - q_i s),
-// n_i = Y_i/W_i: a = yKy,  a' = -yKz/s,  a'' = (zKz + yKz/s)/(2T). Where kappa < 0 (omega below -0.22: helium) the
+// Soave's alpha: sqrt(a_i) = |g_i - q_i s| with s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc).
+// With y_i = n_i |g_i - q_i s|, z_i = n_i q_i sign(g_i - q_i s), n_i = Y_i/W_i the sums yKy, yKz, zKz are enough:
+// a = yKy,  a' = -yKz/s,  a'' = (zKz + yKz/s)/(2T). Where kappa < 0 (omega below -0.22: helium) the
 // constants are -g and -q, so that q is positive: y is the same, and the flipped n gives z its sign. With mixing by
 // pseudo-critical pairs a_ij = (g_ij - q_ij s)^2 takes the place of y_i y_j, and the sums do not depend on T: `pairs`,
 // found once where many T are tried. So do those of a Redlich-Kwong phase with its own a_ij = (c_ij + q_ij s^2)/s.
@@ -277,9 +277,9 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
         }
 }
 
-// u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1 (where a >= 0). The outer root of the
-// depressed cubic by a step of Halley from a good start, the others by deflation where they can matter, then a step on
-// the cubic itself.
+// u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1 (where a >= 0). A step of Halley from a good
+// start gives the outer root of the depressed cubic. Deflation gives the others where they can matter. A step on the
+// cubic itself follows.
 template <class M, class R, class Delta>
 POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          const Delta delta_mix, R &Z, R &vol, R &v_free) {

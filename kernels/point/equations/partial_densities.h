@@ -160,8 +160,8 @@ POINT_FN void partial_activities(const M &m, const Partial<M, R> &s, R *ln_gamma
     }
 }
 
-// How ln gamma_k moves with changes dx of the densities, by the sums R_k dx_k, b_k dx_k, s_k dx_k and S_k dx_k where
-// a_kj is a product of a number of k and one of j: S_k S_j/A
+// How ln gamma_k moves with changes dx of the densities. Four sums are enough: R_k dx_k, b_k dx_k, s_k dx_k, S_k dx_k.
+// a_kj has to be a product of a number of k and one of j: S_k S_j/A.
 template <class M, class R>
 POINT_FN R activity_along(const M &m, const Partial<M, R> &s, const int k, const R of_R, const R of_b, const R of_c,
                           const R of_S) {

@@ -277,16 +277,19 @@ def _critical(delta_1):
 
 
 def rkpr_omega_a(delta_1):
+    """Omega_a of delta_1: a_c = Omega_a (R Tc)^2/pc (Cismondi & Mollerup 2005)."""
     y, d = _critical(delta_1)
     return (3 * y * y + 3 * y * d + d * d + d - 1) / (3 * y + d - 1) ** 2
 
 
 def rkpr_omega_b(delta_1):
+    """Omega_b of delta_1: b = Omega_b R Tc/pc (Cismondi & Mollerup 2005)."""
     y, d = _critical(delta_1)
     return 1 / (3 * y + d - 1)
 
 
 def rkpr_own_Z_c(delta_1):
+    """The critical compressibility that the equation itself has at delta_1 (Cismondi & Mollerup 2005)."""
     y, d = _critical(delta_1)
     return y / (3 * y + d - 1)
 

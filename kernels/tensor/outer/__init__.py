@@ -1,6 +1,8 @@
 """Outer products at a point: eight organisations in two layouts, for texts such as
-`out[y x] = ax[x] ay[y] + bx[x] by[y]` with the point index t (organisation.py says which). packs.py and threads.py hold
-every variant worth a try on CPUs and on CUDA, and the one taken where nobody chose; the headers do the work."""
+`out[y x] = ax[x] ay[y] + bx[x] by[y]` with the point index t (organisation.py says which). The headers do the work.
+
+packs.py and threads.py list every variant worth a try on CPUs and on CUDA, and the one taken where nobody chose.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def launch(plan, how: Outer, arrays, values, n: int):
         f"{how.label}: it needs compute capability {how.generation}, this is {backend.generation}.",
         VariantUnsuitable,
     )
-    module = backend.compile(plan._render(p, how))
+    module = backend.compile(plan.render(p, how))
     held = record(members(p), **{f"at_{x}": values[f"at_{x}"] for x in names}, **{f"ld_{t.out}": rows.pop()})
     keep = list(arrays.values())
     run = module.bind("contraction", how.shape, held, keep=keep)

@@ -26,6 +26,20 @@ POINT_FN long at(const Loops &a, int y, int x, long t) {
     return RIGHT ? (t * NY + y) * NX + x : (long(y) * NX + x) * a.ld + t;
 }
 
+template <class P> POINT_FN P fetch(const real *from); // a number or a pack, on each kind of backend below
+template <class P> POINT_FN Factors<P> x_at(const Loops &a, int x, long t) {
+    Factors<P> f;
+    UNROLL
+    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.x[q] + at_x(a, x, t));
+    return f;
+}
+template <class P> POINT_FN Factors<P> y_at(const Loops &a, int y, long t) {
+    Factors<P> f;
+    UNROLL
+    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.y[q] + at_y(a, y, t));
+    return f;
+}
+
 #ifdef ON_DEVICE
 #define ROLLED _Pragma("unroll 1")
 #define COMPILER_CHOOSES
@@ -66,18 +80,6 @@ template <> struct Word<16> {
 template <class P> POINT_FN P fetch(const real *from) {
     const auto word = __ldg((const typename Word<sizeof(P)>::type *)from);
     return *(const P *)&word;
-}
-template <class P> POINT_FN Factors<P> x_at(const Loops &a, int x, long t) {
-    Factors<P> f;
-    UNROLL
-    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.x[q] + at_x(a, x, t));
-    return f;
-}
-template <class P> POINT_FN Factors<P> y_at(const Loops &a, int y, long t) {
-    Factors<P> f;
-    UNROLL
-    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.y[q] + at_y(a, y, t));
-    return f;
 }
 // In shared memory, where the terms' arrays follow each other.
 template <class P> POINT_FN Factors<P> held(const real *from, int apart) {
@@ -154,18 +156,6 @@ template <class P> POINT_FN P fetch(const real *from) {
     P p;
     memcpy(&p, from, sizeof p);
     return p;
-}
-template <class P> POINT_FN Factors<P> x_at(const Loops &a, int x, long t) {
-    Factors<P> f;
-    UNROLL
-    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.x[q] + at_x(a, x, t));
-    return f;
-}
-template <class P> POINT_FN Factors<P> y_at(const Loops &a, int y, long t) {
-    Factors<P> f;
-    UNROLL
-    for (int q = 0; q < TERMS; ++q) f.v[q] = fetch<P>(a.y[q] + at_y(a, y, t));
-    return f;
 }
 POINT_FN void put(real *to, real p) { *to = p; }
 POINT_FN void put_plain(real *to, lanes p) { memcpy(to, &p, sizeof p); }
