@@ -89,10 +89,10 @@ VARIANTS = (  # lines lie apart where copies are made: of the last two no table'
     dict(bulk=False, stage=1, tight=False, warps=2, ahead=2, apart=False),
     dict(paired=False, columns=1, batch=2, apart=False),
 )
-RINGS = (
-    dict(bulk=True, stage=1, warps=3, ring=2, apart=False),
-    dict(bulk=True, stage=1, warps=2, ring=3, tight=True, apart=False),
-    dict(bulk=True, stage=1, warps=2, apart=True),
+RINGS = (  # whatever the table's row has: only pairs come by bulk copies
+    dict(bulk=True, paired=True, stage=1, warps=3, ring=2, apart=False),
+    dict(bulk=True, paired=True, stage=1, warps=2, ring=3, tight=True, apart=False),
+    dict(bulk=True, paired=True, stage=1, warps=2, apart=True),
 )
 
 
