@@ -13,7 +13,7 @@ mkdir -p $carry/wheels $carry/lib $carry/modules $carry/openmpi/bin
     --python-version "${GPU_PYTHON:-3.12}" --implementation cp \
     --platform manylinux_2_28_x86_64 --platform manylinux_2_24_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
     --platform manylinux_2_5_x86_64 --platform manylinux1_x86_64 -d $carry/wheels \
-    cffi pycparser ruamel.yaml f90nml mpi4py pyfr gimmik mako platformdirs pytools rtree siphash24
+    cffi pycparser ruamel.yaml f90nml mpi4py cantera pyfr gimmik mako platformdirs pytools rtree siphash24
 
 # Linked against this machine's libframe; on the GPU machine it finds the one built there, in build/.
 # shellcheck disable=SC2086

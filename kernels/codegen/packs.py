@@ -143,7 +143,7 @@ def _program(p: Plan, types, boxed: bool) -> str:
             [*pointers, *(_loop(p, loops, number, checked) for number in range(len(loops)))],
         ),
     ]
-    lines = len(loops) == 1 and not inner and not any(quantities[q].per for q in touched[0])
+    lines = len(loops) == len(stages) == 1 and not inner and not any(quantities[q].per for q in touched[0])
     if boxed:
         members += [f"static constexpr bool LINES = {str(lines).lower()};", *[_lines(p, stages[0], lost)] * lines]
     # in a namespace of its own: the loader makes one of what has the same name in several libraries
