@@ -69,8 +69,8 @@ def test_stencils_compile_for_a_device(header, ns, conservative, switches):
     report = TARGET.compile(stencil.source(names[0], given, np.full(ns, 1 / 0.028))).report
     for name in names:
         r = report[f"{name}_box"]
-        # Species arrays of 10 and fewer live in registers; a few values may be parked. More may be in the path of the few
-        # cells that are looked at again, where a measurement chose more blocks with fewer registers (TILES).
+        # Species arrays of 10 and fewer live in registers; a few values may be parked. More may be in the path of few
+        # cells, which are looked at again, where a measurement chose more blocks with fewer registers (TILES).
         most = 1024 if name in stencil.THEN and stencil.TILES[name][1] else 512
         assert r["registers"] <= 255 and (ns > 10 or r["spill_stores"] <= most), (name, r)
 
