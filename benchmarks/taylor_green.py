@@ -82,14 +82,14 @@ def ours(cells, times, backend, numerics, mixture):
     return row
 
 
-def answer(python, script, settings, name):
+def answer(python, script, settings, name, **environment):
     """What a run of another solver prints last."""
     done = subprocess.run(
         [*shlex.split(python), str(ROOT / "benchmarks" / script), json.dumps(settings)],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"},
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"} | environment,
     )
     if done.returncode:
         sys.exit(f"{name} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
@@ -111,8 +111,7 @@ def jaxfluids(python, cells, times, backend):
         "dt": times[0] / steps,
         "times": times,
     }
-    os.environ["JAX_PLATFORMS"] = backend
-    return answer(python, "jaxfluids_run.py", settings, "JAX-Fluids")
+    return answer(python, "jaxfluids_run.py", settings, "JAX-Fluids", JAX_PLATFORMS=backend)
 
 
 def pyfr(python, degree, step, cells, times, backend):

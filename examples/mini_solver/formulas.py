@@ -8,7 +8,7 @@ import numpy as np
 from kernels.backend.base import Shape, Source
 from kernels.backend.record import record, structure
 
-from .case import LOWEST_T
+from .case import FRINGE, LOWEST_T
 from .errors import CaseError
 from .stencil import HERE
 
@@ -83,6 +83,11 @@ def translated(text, constants, where) -> str:
     return of(ast.parse(text, mode="eval").body) if isinstance(text, str) else number(text)
 
 
+def head(ns) -> str:
+    """Constants that formulas.h wants."""
+    return f"constexpr int NS = {ns}, FRINGE = {FRINGE};\n"
+
+
 class Renewal:
     """Launches that bring what a side's boundaries are given to the clock's time, where a step was taken. lines: C++ of
     each boundary, [(number, statements)]; slab: its arrays; place: rows x, y, z and number of the boundary, of the
@@ -107,9 +112,7 @@ class Renewal:
             ld_place=place.shape[1],
             plane=place.shape[1],
         )
-        source = Source(
-            "flow-formulas", f'constexpr int NS = {ns};\n{text}#include "formulas.h"\n{ITEM % body}', (HERE,)
-        )
+        source = Source("flow-formulas", head(ns) + text + '#include "formulas.h"\n' + ITEM % body, (HERE,))
         keep = (slab["given"], slab["Y_in"], slab["h_in"], place, a["clock"], a["rate"])
         launch = backend.compile(source).bind("renew", Shape(THREADS), filled, keep=keep)
         self._launch = lambda: launch(place.shape[1])

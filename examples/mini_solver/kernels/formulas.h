@@ -1,4 +1,4 @@
-// What formulas.py renders formulas of t with. NumPy's meaning of each; true is 1, false 0.
+// What formulas.py renders formulas of t with. NumPy's meaning of each, also of what is no number; true is 1, false 0.
 #pragma once
 #include "numbers/launch.h"
 
@@ -6,10 +6,10 @@ POINT_FN double is(const bool b) { return b ? 1.0 : 0.0; }
 POINT_FN double both_of(const double a, const double b) { return is(a != 0.0 && b != 0.0); }
 POINT_FN double either_of(const double a, const double b) { return is(a != 0.0 || b != 0.0); }
 POINT_FN double chosen(const double where, const double a, const double b) { return where != 0.0 ? a : b; }
-POINT_FN double least_of(const double a, const double b) { return a < b ? a : b; }
-POINT_FN double most_of(const double a, const double b) { return a > b ? a : b; }
-POINT_FN double sign_of(const double a) { return is(a > 0.0) - is(a < 0.0); }
-POINT_FN double step_at(const double a, const double at_0) { return a == 0.0 ? at_0 : is(a > 0.0); }
+POINT_FN double least_of(const double a, const double b) { return a < b || a != a ? a : b; }
+POINT_FN double most_of(const double a, const double b) { return a > b || a != a ? a : b; }
+POINT_FN double sign_of(const double a) { return a != a ? a : is(a > 0.0) - is(a < 0.0); }
+POINT_FN double step_at(const double a, const double at_0) { return a != a ? a : a == 0.0 ? at_0 : is(a > 0.0); }
 POINT_FN double modulo(const double a, const double b) {
     const double rest = fmod(a, b);
     return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
@@ -18,7 +18,7 @@ POINT_FN bool is_finite(const double v) { return v - v == 0.0; }
 
 // The slab has FRINGE layers, all of which are given the same.
 POINT_FN void set(const Given &a, double *row, const long n, const double v) {
-    for (int layer = 0; layer < 3; ++layer) row[layer * a.plane + n] = v;
+    for (int layer = 0; layer < FRINGE; ++layer) row[layer * a.plane + n] = v;
 }
 
 POINT_FN double sum_of(const double (&Y)[NS]) {
