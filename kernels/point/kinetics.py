@@ -124,7 +124,7 @@ NEVER, GONE = 1e10, 1e8  # 1/K, K: exponentials of -T times more, or of -1/T tim
 # a state, written and as a loop: 29 reactions 47 and 59, 201 reactions 470 and 383, 325 reactions 733 and 609.
 WRITTEN = 100
 # The linear systems of an integration are sparse where they have more unknowns than DENSE, and where the sparse form
-# needs less than the part SPARSER of the dense one's multiplications. BORDERS: full rows and columns. (reactor.h)
+# needs less than the part SPARSER of the dense one's multiplications. BORDERS: full rows and columns. (integration.h)
 DENSE, SPARSER, BORDERS = 16, 0.9, 2
 PATTERNS = tuple(itertools.product((1, 2, 3), (1, 2, 3)))
 

@@ -1,9 +1,9 @@
-// A cell as a closed adiabatic reactor at constant volume, by the layer's integration (point/reactor.h). Its energy
+// A cell as a closed adiabatic reactor at constant volume, by the layer's integration (point/integration.h). Its energy
 // stays as it is to rounding: of what was integrated the composition is kept, and T is that of the energy with it. The
 // cell keeps its state where the status is not 0, and its bits where the time is 0.
 #pragma once
 #include "flow.h"
-#include "point/reactor.h"
+#include "point/integration.h"
 
 template <class M, class R, class Species>
 POINT_FN void cell_reactor(const M &m, R &T, R &p, const Species &rho_k, const R e_vol, const R reaction_time,
