@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from kernels import Mixture, SpeciesData
 from kernels.species.cantera_yaml import read_cantera_yaml
 
@@ -43,32 +41,6 @@ def with_copies(data, names):
     wanted(all(isinstance(n, str) for n in names), f"[mixture] species = {names}; wanted a list of names.")
     if len(set(names)) == len(names):
         return data.subset(names)
-    pick = [data.index(n) for n in names]
-    shown = [n if names[:i].count(n) == 0 else f"{n}_{names[:i].count(n) + 1}" for i, n in enumerate(names)]
-    fields = (
-        "W",
-        "omega",
-        "nasa_low",
-        "nasa_high",
-        "T_mid",
-        "T_min",
-        "T_max",
-        "Tc",
-        "pc",
-        "Vc",
-        "dipole",
-        "kappa_assoc",
-        "geometry",
-        "diameter",
-        "well_depth",
-        "polarizability",
-        "rotational_relaxation",
-        "fuller_volume",
-    )
-    return SpeciesData.from_arrays(
-        shown,
-        **{f: getattr(data, f)[pick] for f in fields},
-        kij=data.kij[np.ix_(pick, pick)],
-        p_ref=data.p_ref,
-        T_fit=data.T_fit,
+    return data.subset(
+        names, [n if names[:i].count(n) == 0 else f"{n}_{names[:i].count(n) + 1}" for i, n in enumerate(names)]
     )

@@ -369,17 +369,18 @@ class SpeciesData:
         min(T_max))."""
         return dataclasses.replace(self, T_fit=(float(T_low), float(T_high)))
 
-    def subset(self, names):
+    def subset(self, names, shown=None):
         """The same data for some of the species, in the order given. T_fit is derived again unless it had been given.
-        MixtureError for an unknown name."""
-        pick = [self.index(n) for n in names]
+        MixtureError for an unknown name. shown: other names for them; then a species may be taken several times, and
+        reactions, which are of the names before, stay behind."""
+        pick, called = [self.index(n) for n in names], list(shown or names)
         derived = self.T_fit == (self.T_min.max(), self.T_max.min())
         fields = (
             set(BOUNDS) | {"geometry", "nasa_low", "nasa_high", "nasa9", "T_break", "sutherland", "power_law", "liquid"}
         ) - {"Tc", "pc"}
         arrays = {f: getattr(self, f)[pick] for f in fields if getattr(self, f) is not None}
         out = type(self).from_arrays(
-            [self.names[s] for s in pick],
+            called,
             a=self.a[pick],
             b=self.b[pick],
             kij=self.kij[np.ix_(pick, pick)],
@@ -387,14 +388,14 @@ class SpeciesData:
             T_fit=None if derived else self.T_fit,
             without_critical=bool(np.isnan([self.Tc, self.omega]).any()),
             **{
-                kept: {n: getattr(self, kept)[n] for n in names if n in getattr(self, kept)}
+                kept: {new: getattr(self, kept)[n] for new, n in zip(called, names) if n in getattr(self, kept)}
                 for kept in ("sources", "origin")
             },
             **arrays,
         )
         # Tc and pc keep the digits that were given; computed from a and b they could differ in the last one
         own = None if self.rk_a is None else self.rk_a[np.ix_((0, 1), pick, pick)]
-        reactions = self.reactions and self.reactions.only([self.names[s] for s in pick])
+        reactions = None if shown else self.reactions and self.reactions.only(called)
         return dataclasses.replace(
             out, Tc=_locked(self.Tc[pick]), pc=_locked(self.pc[pick]), rk_a=own, reactions=reactions
         )
