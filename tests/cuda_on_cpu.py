@@ -316,10 +316,15 @@ class Memory:
         self.ranges[address, kind] = size
 
     def kind(self, address):
-        # "device" memory lies between host memory here, so whole pinned pages may cover some of it
         return max(
             (kind for (start, kind), size in self.ranges.items() if start <= address < start + size), default=PAGEABLE
         )
+
+
+def own_pages(size):
+    """Bytes on pages that nothing else lies on: a host that pins whole pages has none of them."""
+    raw = np.empty(size + 2 * 4096, np.uint8)
+    return raw[-raw.ctypes.data % 4096 :][:size]
 
 
 class Array(np.ndarray):
@@ -361,7 +366,8 @@ def make(lag=None):
     def empty(shape, dtype=np.float64):
         if np.prod(shape, dtype=float) * np.dtype(dtype).itemsize > TOTAL:
             raise OutOfMemoryError
-        array = np.full(shape, np.nan if np.issubdtype(dtype, np.floating) else 0, dtype).view(Array)
+        array = own_pages(int(np.prod(shape)) * np.dtype(dtype).itemsize).view(dtype).reshape(shape).view(Array)
+        array[...] = np.nan if np.issubdtype(dtype, np.floating) else 0
         memory.add(array.ctypes.data, max(array.nbytes, 1), DEVICE)
         keep.append(array)  # kept, so that an address is not reused and a range never changes its kind
         return array
@@ -500,8 +506,7 @@ def make(lag=None):
     )
 
     def alloc_pinned_memory(size):
-        raw = np.empty(size + 2 * 4096, np.uint8)  # on its own pages
-        block = raw[-raw.ctypes.data % 4096 :][:size].view(Pinned)
+        block = own_pages(size).view(Pinned)
         memory.add(block.ctypes.data, size, PINNED)
         keep.append(block)
         return block

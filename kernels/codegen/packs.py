@@ -145,7 +145,10 @@ def _program(p: Plan, types, boxed: bool) -> str:
     ]
     lines = len(loops) == len(stages) == 1 and not inner and not any(quantities[q].per for q in touched[0])
     if boxed:
-        members += [f"static constexpr bool LINES = {str(lines).lower()};", *[_lines(p, stages[0], lost)] * lines]
+        members += [
+            f"static constexpr bool LINES = {str(lines).lower()};",
+            *(_lines(p, stage, lost) for stage in stages * lines),
+        ]
     # in a namespace of its own: the loader makes one of what has the same name in several libraries
     return "namespace {\nstruct Program {\n" + "\n".join(members) + "\n};\n}\n"
 
