@@ -82,6 +82,8 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
         starts = itertools.accumulate(map(len, rows[:-1]), initial=0)
         tabled += [(flag, place, 0.0, 0.0, 0) for place in starts][: len(rows)]
     steps = _steps(net, ns, exponents, tabled, pairs, others, colliders)
+    if not steps:
+        return none()
     first = ln_third + logs
     least = max(first + max(ns, weighted + WARPS), SUMS_AT_ONCE * WARPS)
     totals = [0] * ns
@@ -123,7 +125,7 @@ def tables(net, ns, exponents, falloffs, plog_rows, chebyshev_rows, pairs, other
 
 
 def none() -> OfCrew:
-    """Of mechanisms that have too many species or reactions."""
+    """Of mechanisms that have too many species or reactions, or no reactions."""
     return OfCrew(dict.fromkeys((STEPS, STEPS_APART), [0.0]), {"CREW_ROWS": 0}, [])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from ..errors import MixtureError
-from .atomic_weights import ATOMIC_WEIGHT
+from .cantera_text import text_of
 from .units import Units, short as _short
 
 LARGEST, DEEPEST = 2**24, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
@@ -170,13 +170,17 @@ class File:
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
                 raise ValueError(f"no regular file, or larger than {LARGEST >> 20} MiB")
             self.passed_over: dict[str, str] = {}  # sections of reactions
-            text = _without_reactions(self.path.read_text(encoding="utf-8"), self.passed_over)
+            text = _without_reactions(text_of(self.path.read_bytes()), self.passed_over)
         except UnicodeDecodeError:
             raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
         except (OSError, ValueError) as error:  # ValueError: also of what is no path at all
             told = f"{path}: cannot be read ({getattr(error, 'strerror', error)})"
             raise MixtureError(f"{told}{'' if os.path.exists(path) else _searched(path)}.") from None
         self.top = Node(self._data(text), str(path), Units())
+
+    def beside(self, path) -> File:
+        """Another file, by its path from this file's folder."""
+        return File(path, self.path.parent)
 
     def _data(self, text):
         """The map that a text of this file is. Raises MixtureError."""
@@ -221,13 +225,3 @@ class File:
             node.where = f"{self.path}: species {_short(key)}"
             out[key] = node
         return out
-
-    def atomic_weights(self):
-        weights = dict(ATOMIC_WEIGHT)
-        items = self.top.data.get("elements") or []
-        if not isinstance(items, list):
-            self.top.fail(f"elements: got {_short(items)}, wanted a list of elements.")
-        for item in items:
-            node = Node(item, f"{self.path}: elements", self.top.units)
-            weights[node.text("symbol", "an element symbol")] = node.number("atomic-weight")
-        return weights

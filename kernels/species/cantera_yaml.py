@@ -31,10 +31,12 @@ import warnings
 import numpy as np
 
 from ..errors import closest, refuse
+from .cantera_elements import read_elements
 from .cantera_file import File, Node, cantera_data  # noqa: F401
 from .cantera_reactions import ReactionText
 from .critical import FROM, Unidentified, Unusable, filled, solid
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
+from .names import Names
 from .units import short as _short
 
 MODEL, RK, IDEAL = "Peng-Robinson", "Redlich-Kwong", "ideal-gas"
@@ -47,6 +49,7 @@ CONDENSED = (
     "liquid-water-IAPWS95",
 )
 NAMED = 12  # how many species a message explains
+CRITICAL_VOLUMES = (1e-5, 1e-2)  # m3/mol, of molecules
 RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
@@ -66,7 +69,11 @@ GASES = (MODEL, RK, IDEAL)
 def gas_phases(path) -> list[tuple[str, str]]:
     """[(name, thermo model)] of the gas phases of a file; empty for a file without phases. Raises MixtureError."""
     phases = File(path).top.data.get("phases") or []
-    return [(str(p["name"]), p["thermo"]) for p in phases if isinstance(p, dict) and p.get("thermo") in GASES]
+    gases = []
+    for number, data in enumerate(phases, 1):
+        if isinstance(data, dict) and data.get("thermo") in GASES:
+            gases.append((_named(data, number), data["thermo"]))
+    return gases
 
 
 def models_for(equation: str) -> tuple[str, ...]:
@@ -83,39 +90,20 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
     Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
     """
     file = File(path)
-    node = _choose_phase(file, phase, models)
+    node, name = _choose_phase(file, phase, models)
     entries = _species_of(file, node)
-    skip = bool(node.data.get("skip-undeclared-elements"))
-    declared = node.data.get("elements")
-    declared = set(declared) if isinstance(declared, list) and all(isinstance(e, str) for e in declared) else None
-    weights = file.atomic_weights()
-    rows, nodes, atoms = [], [], {}
+    choices = choices or {}
+    _refuse_unknown(node, [*without, *(key for key in choices if key != "*")], entries)
+
     rk = node.data["thermo"] == RK == models[0]
     ideal = models[0] == IDEAL or rk  # the acentric factor is of no use to Redlich and Kwong
-    choices, names, unusable, unidentified = choices or {}, [entry.data["name"] for entry in entries], {}, {}
-    for name in [*without, *(name for name in choices if name != "*")]:
-        node.refuse(name not in names, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
-    for entry in [entry for entry in entries if entry.data["name"] not in without]:
-        composition = entry.child("composition", "a map of elements")
-        foreign = [] if declared is None else [e for e in composition.data if e not in declared]
-        if foreign and skip:
-            continue
-        if foreign:
-            composition.fail(
-                f"element {_short(foreign[0])} is not among the phase's elements {sorted(declared or ())}."
-            )
-        try:
-            rows.append(
-                _species_row(entry, composition, weights, choices if fill else None, ideal, RK if rk else MODEL)
-            )
-            nodes.append(entry)
-            atoms[entry.data["name"]] = {e: composition.number(e) for e in composition.data}
-        except Unusable as error:
-            unusable[entry.data["name"]] = str(error)
-        except Unidentified as error:
-            unidentified[entry.data["name"]] = str(error)
-    _refuse_found(node, unusable, unidentified)
-    node.refuse(not rows, "has no species.")
+    rows, nodes, atoms = _species_rows(
+        node,
+        [entry for entry in entries if entry.data["name"] not in without],
+        read_elements(file, node),
+        lambda entry, elements: _species_row(entry, elements, choices if fill else None, ideal, RK if rk else MODEL),
+    )
+
     columns = {field: [row[field] for row in rows] for field in rows[0]}
     names, p_ref = columns.pop("name"), set(columns.pop("p_ref"))
     node.refuse(len(p_ref) > 1, f"species have different reference-pressure {sorted(p_ref)} Pa, wanted one for all.")
@@ -131,11 +119,46 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
         without_critical=ideal,
         where=str(path),
     )
-    kij, own = _binary_rk(node, names, nodes, bare) if rk else (_binary(names, nodes, bare.a), None)
-    left_out = tuple(name for name in (entry.data["name"] for entry in entries) if name not in atoms)
+
+    left_out = tuple(entry.data["name"] for entry in entries if entry.data["name"] not in atoms)
+    known = Names((*names, *left_out))
+    kij, own = _binary_rk(node, known, nodes, bare) if rk else (_binary(known, nodes, bare.a), None)
     reactions = ReactionText(file, node, tuple(names), atoms, left_out) if node.has("kinetics") else None
     species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own, reactions=reactions)
-    return species, node.data["name"]
+    return species, name
+
+
+def _refuse_unknown(phase, wanted, entries):
+    """Raise MixtureError where a species to leave out or to choose is not in the phase."""
+    names = [entry.data["name"] for entry in entries]
+    for name in wanted:
+        phase.refuse(name not in names, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
+
+
+def _species_rows(phase, entries, elements, row_of):
+    """(rows, nodes, {species: {element: atoms}}) of the entries, without species of undeclared elements that the phase
+    skips. row_of(entry, elements) makes a row. Raises MixtureError, of all species that cannot be used at
+    once."""
+    rows, nodes, atoms = [], [], {}
+    unusable, unidentified = {}, {}
+    for entry in entries:
+        name = entry.data["name"]
+        composition = entry.child("composition", "a map of elements")
+        if elements.leaves_out(composition):
+            continue
+        try:
+            rows.append(row_of(entry, elements))
+        except Unusable as error:
+            unusable[name] = str(error)
+        except Unidentified as error:
+            unidentified[name] = str(error)
+        else:
+            nodes.append(entry)
+            atoms[name] = {e: composition.number(e) for e in composition.data}
+
+    _refuse_found(phase, unusable, unidentified)
+    phase.refuse(not rows, "has no species.")
+    return rows, nodes, atoms
 
 
 def _refuse_found(phase, unusable, unidentified):
@@ -162,21 +185,48 @@ def _refuse_found(phase, unusable, unidentified):
     phase.refuse(said, " ".join(said))
 
 
-def _choose_phase(file, wanted, models):
-    nodes = {}
+def _named(data, number):
+    """The name of a phase, for the caller and for messages. A phase may be without a name."""
+    name = data.get("name") if isinstance(data, dict) else None
+    return f"phase {number}" if name is None else str(name)
+
+
+def _phases(file):
+    """{name: Node} of the phases of a file. Raises MixtureError."""
+    phases = {}
     for number, data in enumerate(file.top.items("phases", "a list of phases", least=1), 1):
+        name = _named(data, number)
         node = Node(data, f"{file.path}: phase {number}", file.top.units)
-        name = node.text("name", "the name of the phase")
+        node.refuse(
+            isinstance(data.get("name"), (dict, list, bool)) or not name,
+            f"name: got {_short(data.get('name'))}, wanted the name of the phase.",
+        )
         node.where = f"{file.path}: phase {_short(name)}"
-        file.top.refuse(name in nodes, f"phase {_short(name)} is defined more than once.")
-        nodes[name] = node
-    known = ", ".join(map(repr, nodes))
-    file.top.refuse(wanted is not None and wanted not in nodes, f"has no phase {wanted!r}, wanted one of {known}.")
-    fitting = [n for some in (models, GASES) for n in nodes.values() if n.data.get("thermo") in some]
-    node = nodes[wanted] if wanted is not None else (fitting or list(nodes.values()))[0]
+        file.top.refuse(name in phases, f"phase {_short(name)} is defined more than once.")
+        phases[name] = node
+    return phases
+
+
+def _choose_phase(file, wanted, models):
+    """(Node, name) of the phase that is asked for, or of the first that fits. Raises MixtureError."""
+    phases = _phases(file)
+    known = ", ".join(map(repr, phases))
+    file.top.refuse(wanted is not None and wanted not in phases, f"has no phase {wanted!r}, wanted one of {known}.")
+
+    name = wanted if wanted is not None else _first_fitting(phases, models)
+    node = phases[name]
     thermo = node.data.get("thermo")
     node.refuse(thermo not in GASES, f"thermo is {_short(thermo)}, wanted a gas: {', '.join(map(repr, GASES))}.")
-    return node
+    return node, name
+
+
+def _first_fitting(phases, models):
+    """The name of the first phase of one of the models, else of the first gas, else of the first."""
+    for some in (models, GASES):
+        for name, node in phases.items():
+            if node.data.get("thermo") in some:
+                return name
+    return next(iter(phases))
 
 
 def _species_of(file, phase):
@@ -191,7 +241,7 @@ def _species_of(file, phase):
     def pick(source, names):
         if source not in sections:
             folder, _, section = source.rpartition("/")
-            sections[source] = (File(folder, file.path.parent) if folder else file).section(section)
+            sections[source] = (file.beside(folder) if folder else file).section(section)
         available = sections[source]
         names = list(available) if names == "all" else names
         text = f"species: {source}: got {_short(names)}, wanted 'all' or a list of names."
@@ -211,20 +261,15 @@ def _species_of(file, phase):
     return list(out.values())
 
 
-def _species_row(node, composition, weights, choices, ideal, model):
+def _species_row(node, elements, choices, ideal, model):
     """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin. choices:
     None where nothing is to be filled."""
-    name, mass = node.data["name"], 0.0
+    name, composition = node.data["name"], node.child("composition", "a map of elements")
     refuse(set(composition.data) == {"E"}, "the electron, no molecule", Unusable)
     condensed = next((m for m in CONDENSED if _eos(node, m).data), "sites" if node.has("sites") else "")
     condensed = condensed or solid(name, composition.data)
     refuse(condensed, f"no gas ({condensed})", Unusable)
-    for element in composition.data:
-        text = f"element {_short(element)} has no atomic weight; a top-level `elements` entry can give one."
-        composition.refuse(element not in weights, text)
-        mass += weights[element] * composition.number(element)
-    composition.refuse(not mass > 0, f"got {_short(composition.data)}, wanted elements with positive counts.")
-    row = {"name": name, "sources": {}, "W": mass * 1e-3}
+    row = {"name": name, "sources": {}, "W": elements.mass(composition) * 1e-3}
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
     extra = node.child("real-gas")
     extra.only("substance", "association-factor", "diffusion-volume", *MEASURED, "note")
@@ -322,7 +367,7 @@ def _critical(node, model, choices, composition):
     eos, critical = _eos(node, model), node.child("critical-parameters")
     translation = critical.number("volume-translation", "m^3/kmol", math.nan)
     row = {
-        "Vc": critical.number("critical-molar-volume", "m^3/kmol", math.nan) * 1e-3,
+        "Vc": _critical_volume(critical),
         "volume_translation": eos.number("volume-translation", "m^3/kmol", translation) * 1e-3,
         "Z_RA": critical.number("rackett-compressibility", default=math.nan),
         "origin": {},
@@ -366,6 +411,27 @@ def _critical(node, model, choices, composition):
     return row
 
 
+def _critical_volume(critical):
+    """critical-molar-volume [m3/mol], nan where there is none.
+
+    A number without a unit is in the file's units; where that is no critical volume of a molecule, in m3/kmol: so are
+    the numbers of Cantera's data base, which files of other units have copied. Cantera itself does not read them.
+    """
+    key, unit = "critical-molar-volume", "m^3/kmol"
+    volume = critical.number(key, unit, math.nan) * 1e-3
+    if isinstance(critical.data.get(key), str) or math.isnan(volume):
+        return volume
+
+    copied = critical.data[key] * 1e-3
+    low, high = CRITICAL_VOLUMES
+    critical.refuse(
+        not (low <= volume <= high or low <= copied <= high),
+        f"{key}: got {critical.data[key]:g}, which is {volume:g} m3/mol in the file's units; wanted {low:g} to "
+        f"{high:g} m3/mol, or a number with its unit, such as 98.6 cm^3/mol.",
+    )
+    return volume if low <= volume <= high else copied
+
+
 def _rk_a(block, key):
     """a0 [Pa m6 K^0.5/mol2] and a1 [Pa m6/K^0.5/mol2] of a number or of two; a1 is 0 where it is not given."""
     value = block.need(key, "a number or [a0, a1]")
@@ -391,10 +457,10 @@ def _rk_critical(eos):
     return Tc, RK_OMEGA_B * GAS_CONSTANT * Tc / b
 
 
-def _binary_rk(phase, names, nodes, data):
+def _binary_rk(phase, known, nodes, data):
     """k_ij and a_ij (2, ns, ns) of a Redlich-Kwong phase: the latter where some a depends on T, else None. Cross terms
     as Cantera has them: sqrt(a0_i a0_j), sqrt(a1_i a1_j), or binary-a."""
-    ns = len(names)
+    names, ns = data.names, len(nodes)
     own = np.zeros((2, ns))
     own[0] = RK_OMEGA_A * GAS_CONSTANT**2 * data.Tc**2.5 / data.pc
     for s, node in enumerate(nodes):
@@ -404,7 +470,7 @@ def _binary_rk(phase, names, nodes, data):
     with np.errstate(invalid="ignore"):
         a = np.sqrt(own[:, :, None] * own[:, None])
     a[:, range(ns), range(ns)] = own
-    for i, j, value in _pairs(names, nodes, RK, _rk_a):
+    for i, j, value in _pairs(known, nodes, RK, _rk_a):
         a[:, i, j] = a[:, j, i] = value
     for i, j in np.argwhere(np.isnan(a[1])):
         phase.fail(
@@ -414,16 +480,20 @@ def _binary_rk(phase, names, nodes, data):
     return (np.zeros((ns, ns)), a) if a[1].any() else (1 - a[0] / np.sqrt(own[0][:, None] * own[0]), None)
 
 
-def _pairs(names, nodes, model, read):
+def _pairs(known, nodes, model, read):
     """(i, j, value) of each binary-a, in whichever of the two species it stands; twice with different values is an
-    error."""
+    error. known: Names of the phase. A pair with a species that the mixture leaves out is passed over."""
     said: dict = {}
+    place = {node.data["name"]: s for s, node in enumerate(nodes)}
     for i, node in enumerate(nodes):
         pairs = _eos(node, model).child("binary-a")
         for other in [key for key in pairs.data if key != "units"]:
-            pairs.refuse(other not in names, f"species {other!r} is not in the phase.")
-            j = names.index(other)
-            pairs.refuse(i == j, "names the species itself, wanted another one.")
+            name = known.find(other)
+            pairs.refuse(name is None, known.absent(other))
+            pairs.refuse(name == node.data["name"], "names the species itself, wanted another one.")
+            if name not in place:
+                continue
+            j = place[name]
             value = read(pairs, other)
             got = ", ".join(f"{number:g}" for number in np.ravel(value))
             text = f"{other}: got {got} Pa m6/mol2, but {other!r} gives another value for the same pair."
@@ -431,10 +501,10 @@ def _pairs(names, nodes, model, read):
             yield i, j, value
 
 
-def _binary(names, nodes, a):
+def _binary(known, nodes, a):
     """k_ij from binary-a."""
-    kij = np.zeros((len(names),) * 2)
-    for i, j, value in _pairs(names, nodes, MODEL, lambda pairs, other: pairs.number(other, "Pa*m^6/kmol^2") * 1e-6):
+    kij = np.zeros((len(nodes),) * 2)
+    for i, j, value in _pairs(known, nodes, MODEL, lambda pairs, other: pairs.number(other, "Pa*m^6/kmol^2") * 1e-6):
         kij[i, j] = kij[j, i] = 1 - value / math.sqrt(a[i] * a[j])
     return kij
 
