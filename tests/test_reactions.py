@@ -1,6 +1,7 @@
 """Reading of reactions: against Cantera, reaction by reaction; what is refused, and by which words; and that nothing is
 read before a rate is asked for."""
 
+import itertools
 import warnings
 
 import mechanisms_for_tests as mechanisms
@@ -124,7 +125,7 @@ REFUSED = {
     "unit of A": (PLAIN.replace("1e10", "1e10 cm/s"), "A: got '1e10 cm/s', wanted a unit of the kind"),
     "unit of Ea": (PLAIN.replace("1000", "10 Pa"), "Ea: unit 'Pa', wanted one such as J/mol, K or eV"),
     "falloff alone": (FALLOFF.replace(" (+M)", ""), r"a falloff reaction has \(\+M\)"),
-    "collider of an elementary one": (PLAIN.replace("O2 ", "O2 (+M) ").replace("OH", "OH (+M)") + "  type: elementary\n",
+    "its collider": (PLAIN.replace("O2 ", "O2 (+M) ").replace("OH", "OH (+M)") + "  type: elementary\n",
         r"an elementary reaction has no \(\+M\)"),
     "one side": (FALLOFF.replace("HO2 (+M)", "HO2"), r"\(\+M\) stands on one side only"),
     "two forms": (FALLOFF + "  Troe: {A: 1, T3: 1, T1: 1}\n  Tsang: {A: 1, B: 0}\n", "has Troe and Tsang"),
@@ -159,6 +160,125 @@ def test_refused_by_file_reaction_and_reason(tmp_path, what):
             mix.species.mechanism  # noqa: B018
         assert str(tmp_path / "own.yaml") in str(caught.value)
     assert mix.constant("W") is not None
+
+
+CHEBYSHEV = (
+    "- equation: {}\n  type: Chebyshev\n  temperature-range: [300, 3000]\n  pressure-range: [0.01 atm, 100 atm]\n"
+    "  data: [[8.2, -1, -0.3], [1.5, 0.7, 0.1]]\n"
+)
+PLOG = (
+    "- equation: {}\n  type: pressure-dependent-Arrhenius\n  rate-constants:\n"
+    "  - {{P: 1 atm, A: 1e10, b: 0, Ea: 100}}\n  - {{P: 10 atm, A: 1e11, b: 0, Ea: 100, note: x}}\n"
+)
+ELEMENTARY = "- equation: {}\n  rate-constant: {{A: 1e10, b: 0, Ea: 1000}}\n"
+FORMS = (
+    *("H + O2 <=> HO2", "H + O2 (+M) <=> HO2 (+M)", "H + O2 (+ M) <=> HO2 (+M)", "H (+M) + O2 <=> HO2 (+M)"),
+    *("H + O2 (+H2O) <=> HO2 (+H2O)", "H + O2 + M <=> HO2 + M", "H + O2 + H2O <=> HO2 + H2O"),
+    *("HO2 (+M) <=> H + O2 (+M)", "HO2 + M <=> H + O2 + M", "h + o2 + h2o <=> ho2 + h2o"),
+    "0 H2 + H + O2 = HO2 + 0.0 OH",
+)
+
+
+@pytest.mark.parametrize("equation", FORMS)
+@pytest.mark.parametrize("kind", [ELEMENTARY, PLOG, CHEBYSHEV], ids=["elementary", "P-log", "Chebyshev"])
+def test_third_bodies_of_each_kind_are_cantera_s(tmp_path, kind, equation):
+    """M is of no effect in a Chebyshev reaction, and refused in a P-log one; what is in (+ ) multiplies nothing."""
+    same_rates(tmp_path, kind.format(equation))
+
+
+def same_rates(tmp_path, reactions, extra="", refused=None):
+    """Rates as Cantera's, or refused by both. refused: a word of the message."""
+    ct = pytest.importorskip("cantera")
+    mix = mixture(tmp_path, reactions, extra)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that M is of no effect
+            gas = ct.Solution(str(tmp_path / "own.yaml"), "ideal")
+    except ct.CanteraError:
+        with pytest.raises(MixtureError, match=refused):
+            mix.species.mechanism  # noqa: B018
+        return
+    assert refused is None
+    X = np.random.default_rng(4).dirichlet(np.ones(mix.ns))
+    gas.TPX = 1200.0, 2e6, X
+    q = kinetics.evaluate(
+        mix.species.mechanism, mix.species, np.array([1200.0]), np.array([2e6]), gas.concentrations[:, None] * 1e3
+    )
+    np.testing.assert_allclose(q.rate_f[:, 0].astype(float), gas.forward_rates_of_progress * 1e3, rtol=5e-13)
+    np.testing.assert_allclose(q.rate_r[:, 0].astype(float), gas.reverse_rates_of_progress * 1e3, rtol=1e-12)
+
+
+def test_two_kinds_marked_duplicate(tmp_path):
+    """Every pair of kinds, marked or not: taken or refused as by Cantera, whose rule is that of participants."""
+    fall = FALLOFF.replace("H + O2 (+M) <=> HO2 (+M)", "{}").replace("{A", "{{A").replace("0}", "0}}")
+    kinds = [
+        ELEMENTARY.format("H + O2 <=> HO2"),
+        ELEMENTARY.format("2 HO2 => 2 H + 2 O2"),
+        ELEMENTARY.format("H + O2 + M <=> HO2 + M") + "  efficiencies: {H2O: 0}\n",
+        ELEMENTARY.format("H + O2 + H2O <=> HO2 + H2O"),
+        fall.format("H + O2 (+M) <=> HO2 (+M)"),
+        fall.format("H + O2 (+M) <=> HO2 (+M)") + "  Troe: {A: 0.6, T3: 100, T1: 1000}\n",
+        PLOG.format("H + O2 <=> HO2"),
+        CHEBYSHEV.format("H + O2 (+M) <=> HO2 (+M)"),
+    ]
+    for one, other in itertools.combinations_with_replacement(kinds, 2):
+        for mark in ("", "  duplicate: true\n"):
+            rule = "\n  explicit-third-body-duplicates: mark-duplicate"
+            same_rates_or_both_refuse(tmp_path, one + mark + other + mark, rule)
+
+
+def same_rates_or_both_refuse(tmp_path, reactions, extra):
+    ct = pytest.importorskip("cantera")
+    mix = mixture(tmp_path, reactions, extra)
+    taken = []
+    for read_ in (lambda: ct.Solution(str(tmp_path / "own.yaml"), "ideal"), lambda: mix.species.mechanism):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                read_()
+            taken.append(True)
+        except (ct.CanteraError, MixtureError) as error:
+            assert "duplicate" in str(error)
+            taken.append(False)
+    assert taken[0] == taken[1], reactions
+
+
+def test_what_cantera_reads_in_a_reaction(tmp_path):
+    """Letter case, units within a rate constant, orders of undeclared species, a collider that the phase lacks."""
+    case = FALLOFF + "  efficiencies: {h2O: 6.0, ho2: 0.5}\n" + PLAIN.replace("H + O2", "h + o2")
+    same_rates(tmp_path, case)
+    # Cantera's rates do not obey units within a rate constant; a note says so. The pressures of P-log do.
+    within = PLAIN.replace("Ea: 1000", "Ea: 1000, note: x, units: {length: m, activation-energy: K}")
+    same_rates(tmp_path, within)
+    assert "units within a rate constant, where they are of no effect" in read(tmp_path, within).notes[0]
+    units = "units: {pressure: atm, length: m}, "
+    same_rates(tmp_path, PLOG.format("H + O2 <=> HO2").replace(" atm,", ",").replace("{P", f"{{{units}P"))
+    orders = PLAIN.replace("<=>", "=>") + "  orders: {H: 0.5, h2O: 1.5}\n  nonreactant-orders: true\n"
+    same_rates(tmp_path, orders)
+    with pytest.raises(MixtureError, match="orders: species 'o2' has another letter case than in the equation"):
+        read(tmp_path, orders.replace("h2O:", "o2:"))
+    same_rates(tmp_path, orders.replace("h2O:", "CO2:"), refused="orders: species 'CO2' is not in the phase")
+    same_rates(tmp_path, PLAIN + "  efficiencies: {H: 2}\n", refused="has efficiencies, but no third body")
+    skip = "\n  skip-undeclared-third-bodies: true"
+    same_rates(tmp_path, PLAIN + ELEMENTARY.format("H + O2 + AR <=> HO2 + AR"), skip)
+
+    text = mechanisms.text(PLAIN + orders.replace("h2O:", "CO2:")).replace(
+        "reactions: all", "reactions: declared-species"
+    )
+    (tmp_path / "own.yaml").write_text(text)
+    (left,) = Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal").species.mechanism.reactions
+    assert left.reversible
+    with pytest.raises(MixtureError, match="efficiencies: species H2O is there more than once"):
+        read(tmp_path, FALLOFF + "  efficiencies: {H2O: 6.0, h2o: 0.5}\n")
+
+
+def test_a_partner_that_was_left_out(tmp_path):
+    """The mark of the other is no error."""
+    marked = [
+        ELEMENTARY.format(f"H + O2 + {third} <=> HO2 + {third}") + "  duplicate: true\n" for third in ("M", "H2O")
+    ]
+    (left,) = read(tmp_path, "".join(marked), without="H2O").reactions
+    assert left.collider.name == "M"
 
 
 def test_unlike_keys_are_left_alone(tmp_path):

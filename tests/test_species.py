@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from kernels.errors import ArgumentError, MixtureError
 from kernels.species import GAS_CONSTANT, SpeciesData, data as species_data, kinetic_theory, nasa7
-from kernels.species.cantera_yaml import read_cantera_yaml
+from kernels.species.cantera_yaml import gas_phases, read_cantera_yaml
 from kernels.species.units import Units, parse
 
 ct = pytest.importorskip("cantera")
@@ -266,6 +266,110 @@ def test_species_from_other_files_sections_and_elements(tmp_path):
     del data["phases"][1]["skip-undeclared-elements"]
     with pytest.raises(MixtureError, match="species 'CO2': composition: element 'C' is not among the phase's elements"):
         read(tmp_path, data)
+
+
+ISOTOPES = "isotopes: [{symbol: O, atomic-weight: 17.999}]\n"
+NAMED = "elements: [{symbol: O, atomic-weight: 18.0}, {symbol: C, atomic-weight: 13.0}]\n"
+ELEMENTS = {  # the phase's elements, the file's sections: molar masses of CO2 and N2 by Cantera 3.2
+    "sections": ("[{default: [C, N]}, {isotopes: [O]}]", ISOTOPES),
+    "another file": ("[{default: [C, N]}, {weights.yaml/isotopes: [O]}]", ""),
+    "listed": ("[C, N, O]", NAMED),
+    "default": ("[{default: [C, N, O]}]", NAMED),
+    "a section of the name default": ("[{default: [C]}, {isotopes: [O]}, {elements: [N]}]",
+        ISOTOPES + "default: [{symbol: C, atomic-weight: 14}]\nelements: [{symbol: N, atomic-weight: 15}]\n"),
+    "not taken": ("", NAMED),
+    "a weight of 0": ("[C, N, O]", NAMED.replace("18.0", "0")),
+    "skipped": ("[{default: [N]}]\n  skip-undeclared-elements: true", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ELEMENTS)
+def test_atomic_weights_are_cantera_s(case, tmp_path):
+    elements, sections = ELEMENTS[case]
+    (tmp_path / "weights.yaml").write_text(ISOTOPES)
+    taken = f"  elements: {elements}\n" if elements else ""
+    got, _ = read(tmp_path, BASE.replace("  transport: high", f"{taken}  transport: high") + sections)
+    gas = ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None)
+    assert got.names == tuple(gas.species_names)
+    np.testing.assert_allclose(got.W * 1e3, gas.molecular_weights, rtol=4 * EPS)
+
+
+@pytest.mark.parametrize(
+    "elements, sections, message",
+    [
+        ("[C, N]", "", "'CO2': composition: element 'O' is not among the phase's elements"),
+        ("[C, Xx]", "", "elements: 'Xx' has no atomic weight"),
+        ("[{isotopes: [C]}]", ISOTOPES, "elements: 'C' is not in section 'isotopes'"),
+        ("[{isotope: [O]}]", ISOTOPES, "elements: there is no section 'isotope'"),
+        ("[{isotopes: all}]", ISOTOPES, "elements: isotopes: got 'all', wanted symbols"),
+        ("[{default: [O]}, {isotopes: [O]}]", ISOTOPES, "elements: O has the weights 15.999 and 17.999"),
+        ("[{isotopes: [O], default: [C]}]", ISOTOPES, "elements: got .*, wanted symbols, or sections"),
+        ("O", ISOTOPES, "elements: got 'O', wanted symbols, or sections"),
+    ],
+)
+def test_elements_that_are_refused(elements, sections, message, tmp_path):
+    """As in Cantera."""
+    text = BASE.replace("  transport: high", f"  elements: {elements}\n  transport: high") + sections
+    with pytest.raises(MixtureError, match=message):
+        read(tmp_path, text)
+    with pytest.raises(ct.CanteraError):
+        ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None)
+
+
+ENCODED = {
+    "cp1252 in a comment": b"# rates 1995\x962003\n" + BASE.encode(),
+    "byte that cp1252 lacks": b"# \x81\n" + BASE.encode(),
+    "utf-8 with a mark": b"\xef\xbb\xbf" + BASE.encode(),
+    "utf-16": BASE.encode("utf-16"),
+    "lines of DOS": BASE.replace("\n", "\r\n").encode(),
+    "lines of old Macs": BASE.replace("\n", "\r").encode(),
+    "control characters": b"# a\0b\x0cc\x1b\n" + BASE.replace("CO2\n", "CO2\n  note: 'a\x01b'\n", 1).encode(),
+    "C1 control character": "# a\x85b\u2028c\n".encode() + BASE.encode(),
+    "directives": b"# a comment\n%YAML 1.2\n%TAG ! tag:example.org,2000:\n---\n" + BASE.encode(),
+    "the directive of an older version": b"%YAML 1.1\n--- # of this\n" + BASE.encode(),
+}
+
+
+@pytest.mark.parametrize("case", ENCODED)
+def test_encodings_and_directives(case, tmp_path):
+    """Cantera reads each; the data are those of the plain file."""
+    got, _ = read(tmp_path, ENCODED[case])
+    assert got.names == ("CO2", "N2") and np.array_equal(got.kij, read(tmp_path, BASE, name="plain.yaml")[0].kij)
+
+
+def test_phases_without_a_name_or_with_a_number(tmp_path):
+    phase = "- {thermo: ideal-gas, species: [N2]}\n"
+    text = BASE.replace(
+        "species:\n- name: CO2", f"{phase}- {{name: 12, thermo: ideal-gas, species: [N2]}}\nspecies:\n- name: CO2"
+    )
+    assert read(tmp_path, text)[1] == "gas"
+    assert read(tmp_path, text, "12")[1] == "12" and read(tmp_path, text, "phase 2")[0].names == ("N2",)
+    assert [name for name, _ in gas_phases(tmp_path / "mix.yaml")] == ["gas", "phase 2", "12"]
+
+
+@pytest.mark.parametrize("units", ["", "units: {length: cm, quantity: mol}\n", "units: {quantity: mol}\n"])
+def test_critical_volumes_as_in_cantera_s_data_base(units, tmp_path):
+    """m3/kmol, also in a file of other units; with a unit, in that."""
+    for volume in ("0.094118", "94.118 cm^3/mol", "9.4118e-05 m^3/mol"):
+        text = BASE.replace("0.094118", volume).replace("2.4e+05", "0.24 Pa*m^6/mol^2")
+        assert read(tmp_path, units + text)[0].Vc[0] == pytest.approx(94.118e-6, rel=4 * EPS)
+
+
+def test_pairs_with_a_species_left_out(tmp_path):
+    """A binary-a of theirs is passed over; letter case of a name is of no account."""
+    for without, names in (("N2", ("CO2",)), ("CO2", ("N2",))):
+        (tmp_path / "mix.yaml").write_text(BASE.replace("{N2: 2.4", "{n2: 2.4"))
+        got, _ = read_cantera_yaml(tmp_path / "mix.yaml", without=[without])
+        assert got.names == names and got.kij.tolist() == [[0.0]]
+    np.testing.assert_array_equal(
+        read(tmp_path, BASE.replace("{N2: 2.4", "{n2: 2.4"))[0].kij, read(tmp_path, BASE)[0].kij
+    )
+
+
+def test_soot_is_heavier_than_molecules(tmp_path):
+    """A molar mass of atoms is taken; numbers in g/mol are refused all the same (test_hostile_arrays)."""
+    got, _ = read(tmp_path, BASE.replace("composition: {C: 1, O: 2}", "composition: {C: 400}"))
+    assert got.W[0] == pytest.approx(4.8044) and got.subset(["CO2"]).W[0] == got.W[0]
 
 
 def test_own_atomic_weight_single_range_and_fit_range(tmp_path):

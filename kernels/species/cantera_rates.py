@@ -16,7 +16,7 @@ BLENDS = {  # numbers of each form: those that must be there, those that may be 
     "SRI": (("A", "B", "C"), {"D": 1.0, "E": 0.0}),
     "Tsang": (("A", "B"), {}),
 }
-ASIDE = ("units", "note")  # keys that any map of numbers may have
+CONSTANTS = ("rate-constant", "low-P-rate-constant", "high-P-rate-constant")
 CHECKED = (300.0, 500.0, 1000.0, 2000.0, 5000.0, 10000.0)  # K, where a sum of P-log terms has to be positive
 
 
@@ -46,13 +46,28 @@ def _rate(node, key, order) -> Arrhenius:
     given = node.need(key, "a rate constant {A, b, Ea} or [A, b, Ea]")
     node.refuse(isinstance(given, list) and len(given) != 3, f"{key}: got {short(given)}, wanted A, b and Ea.")
     data = dict(zip(("A", "b", "Ea"), given)) if isinstance(given, list) else given
-    block = Node(data, f"{node.where}: {key}", node.units)
-    block.only("A", "b", "Ea", *ASIDE)
+
+    block = _in_units_of(node, data, key)
+    block.only("A", "b", "Ea", "note")
     rate = _arrhenius(block, order)
     block.refuse(
         rate.A < 0 and not yes(node, "negative-A"), f"A is {short(data['A'])}, wanted `negative-A: true` with it."
     )
     return rate
+
+
+def _in_units_of(node, data, key) -> Node:
+    """A map within a reaction, without units of its own: those of a rate constant are of no effect in Cantera 3.2."""
+    own = {name: value for name, value in data.items() if name != "units"} if isinstance(data, dict) else data
+    return Node(own, f"{node.where}: {key}", node.units)
+
+
+def has_own_units(node) -> bool:
+    """Whether a rate constant of a reaction has units of its own."""
+    entries = node.data.get("rate-constants")
+    entries = entries if isinstance(entries, list) else []
+    constants = [node.data.get(key) for key in CONSTANTS]
+    return any(isinstance(data, dict) and "units" in data for data in (*constants, *entries))
 
 
 def plain(node, order) -> Arrhenius:
@@ -71,7 +86,7 @@ def blended(node, order) -> Falloff:
         return Falloff(low, high, activated=activated)
     block = node.child(forms[0])
     needed, optional = BLENDS[forms[0]]
-    block.only(*needed, *optional, *ASIDE)
+    block.only(*needed, *optional, "note")
     numbers = [block.number(key, _unit(forms[0], key)) for key in needed]
     numbers += [block.number(key, _unit(forms[0], key), default=value) for key, value in optional.items()]
     if forms[0] == "SRI":
@@ -87,8 +102,9 @@ def plog(node, order) -> Plog:
     groups: dict[float, list[Arrhenius]] = {}
     for number, data in enumerate(node.items("rate-constants", "a list of {P, A, b, Ea}", least=1), 1):
         block = Node(data, f"{node.where}: rate-constants, entry {number}", node.units)
-        block.only("P", "A", "b", "Ea", *ASIDE)
-        groups.setdefault(block.positive("P", "Pa"), []).append(_arrhenius(block, order))
+        block.only("P", "A", "b", "Ea", "units", "note")
+        term = _arrhenius(_in_units_of(node, data, f"rate-constants, entry {number}"), order)
+        groups.setdefault(block.positive("P", "Pa"), []).append(term)
     for p, terms in groups.items():
         T = np.array(CHECKED)
         wrong = T[~(sum(term.at(T) for term in terms) > 0)]
@@ -97,7 +113,9 @@ def plog(node, order) -> Plog:
     return Plog(tuple(sorted(groups)), tuple(tuple(groups[p]) for p in sorted(groups)))
 
 
-def chebyshev(node, order) -> Chebyshev:
+def chebyshev(node, order, unit_order) -> Chebyshev:
+    """unit_order: how many concentrations the unit of k counts; one more than `order` where + M is of no effect."""
+
     def span(key, unit):
         values = node.items(key, f"two numbers in {unit}", 2, 2)
         block = Node(dict(enumerate(values)), f"{node.where}: {key}", node.units)
@@ -109,7 +127,7 @@ def chebyshev(node, order) -> Chebyshev:
     good = all(isinstance(row, list) and row for row in rows) and len({len(row) for row in rows}) == 1
     node.refuse(not good, f"data: got {short(rows)}, wanted rows of the same length.")
     data = [[node.finite("data", value, "numbers") for value in row] for row in rows]
-    power = order - 1
-    factor = node.units.convert(1.0, f"m^{3 * power!r}*kmol^{-power!r}/s") * 1e-3**power
+    power = unit_order - 1
+    factor = node.units.convert(1.0, f"m^{3 * power!r}*kmol^{-power!r}/s") * 1e-3 ** (order - 1)
     data[0][0] += math.log10(factor)
     return Chebyshev(span("temperature-range", "K"), span("pressure-range", "Pa"), tuple(map(tuple, data)))

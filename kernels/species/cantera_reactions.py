@@ -183,7 +183,10 @@ class _Reader:
         reactants, products = self._by_index(equation.reactants), self._by_index(equation.products)
         self._check_balance(node, reactants, products)
 
-        orders = self._orders(node, reactants, equation.reversible)
+        if rates.has_own_units(node):
+            self._remark("with units within a rate constant, where they are of no effect; wanted beside it", node)
+
+        orders = self._orders(node, equation, reactants)
         order = sum(orders.values()) + equation.multiplied
         reaction = Reaction(
             number=number,
@@ -192,7 +195,7 @@ class _Reader:
             products=_present(products),
             orders=_present(orders),
             reversible=equation.reversible,
-            rate=self._rate(node, kind, order),
+            rate=self._rate(node, kind, order, equation.multiplied and third is None),
             collider=third if equation.multiplied or kind in BLENDED else None,
             duplicate=rates.yes(node, "duplicate"),
         )
@@ -206,14 +209,15 @@ class _Reader:
             like = closest(key, KEYS)
             node.refuse(like, f"unknown key {short(key)}{like}?")
 
-    def _rate(self, node, kind, order):
-        """The rate coefficient. order: how many concentrations it goes with; for a falloff, without the collider's."""
+    def _rate(self, node, kind, order, drops):
+        """The rate coefficient. order: how many concentrations its unit counts; for a falloff, without the collider.
+        drops: the concentration of M does not multiply the rate."""
         if kind in BLENDED:
             return rates.blended(node, order)
         if kind in PLOG:
             return rates.plog(node, order)
         if kind in CHEBYSHEV:
-            return rates.chebyshev(node, order)
+            return rates.chebyshev(node, order - drops, order)
         return rates.plain(node, order)
 
     # ---- species
@@ -241,14 +245,18 @@ class _Reader:
             out[s] = out.get(s, 0.0) + coefficient
         return out
 
-    def _orders(self, node, reactants, reversible) -> dict[int, float]:
+    def _orders(self, node, equation: Equation, reactants) -> dict[int, float]:
         """The forward orders: the coefficients, but for those in `orders`."""
         orders, given = dict(reactants), node.child("orders")
         given.refuse(
-            given.data and reversible, "a reversible reaction has the orders of its equation; wanted => in it."
+            given.data and equation.reversible, "a reversible reaction has the orders of its equation; wanted => in it."
         )
         for name in given.data:
             s = self.index[self.names[name]]
+            given.refuse(
+                s in reactants and name not in equation.reactants,
+                f"species {short(name)} has another letter case than in the equation.",
+            )
             other = s not in reactants and not rates.yes(node, "nonreactant-orders")
             given.refuse(other, f"species {short(name)} is no reactant, wanted `nonreactant-orders: true` with it.")
             orders[s] = given.number(name)

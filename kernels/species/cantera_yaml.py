@@ -117,15 +117,23 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
         p_ref=p_ref.pop(),
         T_fit=_fit_range(node),
         without_critical=ideal,
+        of_atoms=True,
         where=str(path),
     )
 
     left_out = tuple(entry.data["name"] for entry in entries if entry.data["name"] not in atoms)
     known = Names((*names, *left_out))
-    kij, own = _binary_rk(node, known, nodes, bare) if rk else (_binary(known, nodes, bare.a), None)
+    kij, own = _pair_matrices(node, known, nodes, bare, rk, models)
     reactions = ReactionText(file, node, tuple(names), atoms, left_out) if node.has("kinetics") else None
     species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own, reactions=reactions)
     return species, name
+
+
+def _pair_matrices(phase, known, nodes, data, rk, models):
+    """k_ij and a_ij of the equation that the species are read for. An ideal gas has neither."""
+    if models[0] == IDEAL:
+        return np.zeros((len(nodes),) * 2), None
+    return _binary_rk(phase, known, nodes, data) if rk else (_binary(known, nodes, data.a), None)
 
 
 def _refuse_unknown(phase, wanted, entries):

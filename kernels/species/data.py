@@ -50,6 +50,7 @@ BOUNDS = {
     "T_mid": ("K", 1.0, 1e5, "temperature where the NASA polynomials meet"),
     "T_max": ("K", 1.0, 1e5, "highest temperature of the NASA polynomials"),
 }
+HEAVIEST = 1e6  # kg/mol, of lumps of soot, whose molar mass follows from their atoms
 CRITICAL = ("Tc", "pc", "omega")  # may be unknown where only the ideal gas is computed
 OPTIONAL = (
     "Vc",
@@ -175,6 +176,7 @@ class SpeciesData:
         power_law=None,
         liquid=None,
         without_critical=False,
+        of_atoms=False,
         where="species data",
         **optional,
     ):
@@ -186,6 +188,7 @@ class SpeciesData:
         nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials are used, and nasa_low, nasa_high, T_mid
         are None. A species with fewer ranges repeats its last range, with the last temperature again.
         without_critical: Tc, pc and omega may be unknown (nan); such species can be used with the ideal gas only.
+        of_atoms: W follows from compositions, so that a large one is no error of units.
         where: start of the messages. Raises MixtureError. Warns where the NASA polynomials do not meet at T_mid.
         """
 
@@ -244,7 +247,7 @@ class SpeciesData:
             data["Tc"] = data["a"] * OMEGA_B / (data["b"] * OMEGA_A * GAS_CONSTANT)
             data["pc"] = OMEGA_B * GAS_CONSTANT * data["Tc"] / data["b"]
         for field, (unit, low, high, _) in BOUNDS.items():
-            check(field, data[field], low, high, unit)
+            check(field, data[field], low, HEAVIEST if field == "W" and of_atoms else high, unit)
         for name, lo, mid, hi in zip(names, data["T_min"], data["T_mid"], data["T_max"]):
             text = f"species {name!r}: T_min, T_mid, T_max are {lo:g}, {mid:g}, {hi:g} K, wanted ascending."
             refuse(not (lo <= mid <= hi and lo < hi), text)
@@ -387,6 +390,7 @@ class SpeciesData:
             p_ref=self.p_ref,
             T_fit=None if derived else self.T_fit,
             without_critical=bool(np.isnan([self.Tc, self.omega]).any()),
+            of_atoms=True,
             **{
                 kept: {new: getattr(self, kept)[n] for new, n in zip(called, names) if n in getattr(self, kept)}
                 for kept in ("sources", "origin")
