@@ -281,6 +281,29 @@ def test_rates_are_cantera_s(phase, options):
     same_as_cantera(mix, gas, *states(150))
 
 
+def test_no_reactions_are_rates_of_zero(tmp_path):
+    """`reactions: none`, as Cantera; the same where the species left out take all of them along."""
+    (tmp_path / "none.yaml").write_text(mechanisms.text("").replace("reactions: all", "reactions: none"))
+    mix = Mixture.from_yaml(tmp_path / "none.yaml", "ideal", equation="ideal", takahashi="off")
+    Y = np.full(mix.ns, 1 / mix.ns)
+    out = mix.properties("omega creation heat_release tau_chem rate_f J_cv", T=[1500.0, 300.0], p=1e5, Y=Y)
+    assert mix.nr == 0 and out["rate_f"].shape == (0, 2)
+    np.testing.assert_allclose(out["tau_chem"], 1e30)
+    for name in ("omega", "creation", "heat_release", "J_cv"):
+        np.testing.assert_array_equal(out[name], 0)
+    after = mix.react(1500.0, 1e5, Y, dt=1e-6)
+    assert after["status"] == 0 and after["T"] == pytest.approx(1500.0)
+    np.testing.assert_allclose(after["Y"], Y, rtol=1e-15)
+
+    without = [name for name in mechanism_names() if name not in ("H2", "HO2")]
+    left = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal", without=without)
+    assert left.nr == 0 and all("left out" in note for note in left.species.mechanism.notes)
+
+
+def mechanism_names():
+    return Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal").names
+
+
 def test_gri30_is_cantera_s():
     """53 species, 325 reactions: several panels of colliders, tables outside the struct of constants."""
     ct = pytest.importorskip("cantera")

@@ -233,6 +233,8 @@ def mechanism(species, options) -> Constants:
     reactions, ns = mech.reactions, species.ns
     L, shift = _elements(species, mech)
     exponents, colliders = _Numbered(), _Numbered()
+    if not reactions:
+        exponents((0.0, 0.0))  # a C++ array has one element at least
     falloffs = [(r, r.rate) for r in reactions if isinstance(r.rate, Falloff)]
     plogs = [(r, r.rate) for r in reactions if isinstance(r.rate, Plog)]
     chebyshevs = [(r, r.rate) for r in reactions if isinstance(r.rate, Chebyshev)]
