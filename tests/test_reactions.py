@@ -11,6 +11,7 @@ from reference import kinetics
 
 from kernels import Mixture, MixtureError
 from kernels.species import cantera_reactions
+from kernels.species.names import Names
 
 PLAIN = "- equation: H + O2 <=> O + OH\n  rate-constant: {A: 1e10, b: 0.5, Ea: 1000}\n"
 FALLOFF = (
@@ -270,6 +271,22 @@ def test_what_cantera_reads_in_a_reaction(tmp_path):
     assert left.reversible
     with pytest.raises(MixtureError, match="efficiencies: species H2O is there more than once"):
         read(tmp_path, FALLOFF + "  efficiencies: {H2O: 6.0, h2o: 0.5}\n")
+
+
+def test_multipliers_count_reactions_that_the_mixture_leaves_out(tmp_path):
+    """They are of the phase's reactions, whatever the mixture takes of them."""
+    two = '\n  rate-multipliers: {"1": 0.5}'
+    for without in ((), "O"):
+        reactions = read(tmp_path, PLAIN + FALLOFF, two, without=without).reactions
+        assert [(len(r.products), r.multiplier) for r in reactions] == [(2, 1.0), (1, 0.5)][-len(reactions) :]
+
+
+def test_names_that_differ_by_letter_case_only():
+    """The exact name goes first; another letter case may mean any of them."""
+    names = Names(["Ar", "AR", "H2O"])
+    assert [names.find(name) for name in ("AR", "Ar", "h2o", "ar", "N2")] == ["AR", "Ar", "H2O", None, None]
+    assert names.is_ambiguous("ar") and names.absent("ar") == "species 'ar' may be any of Ar, AR."
+    assert names.absent("H20") == "species 'H20' is not in the phase, did you mean 'H2O'."
 
 
 def test_a_partner_that_was_left_out(tmp_path):

@@ -27,6 +27,7 @@ class Candidate:
     third: Collider | None  # its third body, also where it does not multiply the rate
     key: int  # of the participants
     marked: bool
+    place: int  # in the phase, from 0, before the mixture leaves any out
 
     @property
     def type(self) -> tuple:

@@ -92,6 +92,7 @@ class _Reader:
         self.names = Names((*text.names, *text.without))
         self.elements = list(dict.fromkeys(e for name in text.names for e in text.composition[name]))
         self.skips_third_bodies = bool(text.phase.data.get("skip-undeclared-third-bodies"))
+        self.count = 0  # reactions of the phase so far, also those that the mixture leaves out
         self.remarks: dict[str, list[str]] = {}  # what was done with reactions: their equations
 
     def mechanism(self) -> Mechanism:
@@ -160,12 +161,12 @@ class _Reader:
         given = self.phase.child("rate-multipliers")
         factors = {key: given.number(key) for key in given.data}
         for key in factors:
-            known = key == "default" or key.isdecimal() and int(key) < len(candidates)
+            known = key == "default" or key.isdecimal() and int(key) < self.count
             given.refuse(not known, f"got {short(key)}, wanted default or the number of a reaction, from 0 on.")
 
         default = factors.get("default", 1.0)
         for candidate in candidates:
-            multiplier = factors.get(str(candidate.reaction.number), default)
+            multiplier = factors.get(str(candidate.place), default)
             candidate.reaction = dataclasses.replace(candidate.reaction, multiplier=multiplier)
 
     # ---- one reaction
@@ -177,6 +178,7 @@ class _Reader:
         equation = read_equation(node, kind)
         if not self._has_species(node, equation, rule):
             return None
+        place = self.count - 1
         self._check_third_body(node, kind, equation)
         third = self._third_body(node, kind, equation)
 
@@ -199,7 +201,7 @@ class _Reader:
             collider=third if equation.multiplied or kind in BLENDED else None,
             duplicate=rates.yes(node, "duplicate"),
         )
-        return Candidate(reaction, third, participants([*reactants, *products]), reaction.duplicate)
+        return Candidate(reaction, third, participants([*reactants, *products]), reaction.duplicate, place)
 
     def _check_keys(self, node, kind):
         readable = f"wanted none or one of {', '.join(READ[1:])}."
@@ -225,18 +227,22 @@ class _Reader:
         """Whether the mixture has all species of a reaction. If not: whether the reaction is left out, or an error."""
         collider = [equation.collider] if equation.collider not in (None, "M") else []
         orders = node.child("orders").data
-        for name in (*equation.reactants, *equation.products, *orders, *collider):
-            found = self.names.find(name)
-            if found in self.index:
+        names = (*equation.reactants, *equation.products, *orders, *collider)
+
+        for name in names:
+            if self.names.find(name) is not None:
                 continue
-            if found is not None:
-                self._remark("left out, as the mixture leaves out their species", node)
-            elif rule == "declared-species" or name in collider and self.skips_third_bodies:
-                self._remark("left out, as their species are not in the phase", node)
-            else:
-                node.fail(f"{'orders: ' if name in orders else ''}{self.names.absent(name)}")
+            skipped = rule == "declared-species" or name in collider and self.skips_third_bodies
+            skipped = skipped and not self.names.is_ambiguous(name)
+            node.refuse(not skipped, f"{'orders: ' if name in orders else ''}{self.names.absent(name)}")
+            self._remark("left out, as their species are not in the phase", node)
             return False
-        return True
+
+        self.count += 1
+        if all(self.names.find(name) in self.index for name in names):
+            return True
+        self._remark("left out, as the mixture leaves out their species", node)
+        return False
 
     def _by_index(self, side: Side) -> dict[int, float]:
         out: dict[int, float] = {}

@@ -30,9 +30,12 @@ class Names:
             raise KeyError(name)
         return found
 
+    def is_ambiguous(self, name) -> bool:
+        """Whether several species have the name but for letter case, and none has it exactly."""
+        return name not in self._exact and len(self._alike.get(str(name).lower(), [])) > 1
+
     def absent(self, name) -> str:
         """What is wrong with a name that was not found, for a message."""
-        alike = self._alike.get(str(name).lower(), [])
-        if len(alike) > 1:
-            return f"species {short(name)} may be any of {', '.join(alike)}."
+        if self.is_ambiguous(name):
+            return f"species {short(name)} may be any of {', '.join(self._alike[str(name).lower()])}."
         return f"species {short(name)} is not in the phase{closest(name, self.names)}."
