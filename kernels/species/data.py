@@ -267,8 +267,9 @@ class SpeciesData:
         law = lambda row: np.isfinite(row).all() and 0 < row[0] < 1 and row[1] > 0 and row[2] > -100
         law_or_none = lambda row: np.isnan(row).all() or law(row)
         state_or_none = lambda row: np.isnan(row).all() or ((row > 0) & (row < (1e4, 1e10, 1e5))).all()
-        check_rows("nasa_low", nasa_low, 7, finite, "7 finite numbers, with a heat capacity")
-        check_rows("nasa_high", nasa_high, 7, finite, "7 finite numbers, with a heat capacity")
+        wanted = "7 finite numbers, with a heat capacity above 0 (or the species left out)"
+        check_rows("nasa_low", nasa_low, 7, finite, wanted)
+        check_rows("nasa_high", nasa_high, 7, finite, wanted)
         for field, value in (("sutherland", sutherland), ("power_law", power_law)):
             check_rows(field, value, 3, law_or_none, "a viscosity [Pa s], a temperature [K] and a constant")
         wanted = "a temperature [K], a pressure [Pa] and a density [kg/m3]"

@@ -70,8 +70,12 @@ def sizes(mechanism, ns: int, C, rates) -> tuple:
 
 
 def compare(name: str, mixture: Mixture, gas, n: int, seed: int, backend) -> list[Row]:
-    """Rows of one phase. name: what stands behind the quantities, empty for nothing."""
+    """Rows of one phase; no rows where it has no reactions. name: what stands behind the quantities, empty for
+    nothing."""
     mechanism, ns = mixture.species.mechanism, mixture.ns
+    if not mechanism.reactions:
+        return []
+
     states = draw(ns, max(5, min(n, SUBSET, NUMBERS // len(mechanism.reactions))), seed)
     given = {k: states[k] for k in "TpY"}
     ours = mixture.properties([*NAMES.split(), "rho"], backend=backend, **given)
