@@ -7,7 +7,7 @@ lies beside this one, or in that folder. Electrons and solids are refused by nam
   `composition`; `thermo` (NASA7, NASA9); `transport` (gas); `critical-parameters`;
   `equation-of-state`: Peng-Robinson (a, b, acentric-factor, binary-a) or Redlich-Kwong (a0 or [a0, a1] with
   a = a0 + a1 T, b, binary-a).
-The file's `units` and explicit units are taken into account.
+The file's `units` and explicit units are taken into account. Atomic weights: cantera_elements.py.
 
 These keys are ours; Cantera ignores them:
   in critical-parameters: `critical-molar-volume` (measured), `rackett-compressibility` (Z_RA of Rackett's equation);
