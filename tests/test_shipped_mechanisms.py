@@ -52,7 +52,9 @@ def test_numbers_that_the_mixtures_have_too_are_the_same(mix):
     name = "h2_o2" if mix.ns == 9 else "ch4_o2"
     plain = Mixture.from_yaml(ROOT / f"examples/mixtures/{name}.yaml").species
     at = [mix.species.index(species) for species in plain.names]
-    fields = "W Tc pc Vc omega diameter well_depth dipole polarizability rotational_relaxation kappa_assoc fuller_volume"
+    fields = (
+        "W Tc pc Vc omega diameter well_depth dipole polarizability rotational_relaxation kappa_assoc fuller_volume"
+    )
     for field in fields.split() + (["nasa_low", "nasa_high"] if name == "ch4_o2" else []):
         np.testing.assert_array_equal(getattr(mix.species, field)[at], getattr(plain, field), field)
     np.testing.assert_array_equal(mix.species.kij[np.ix_(at, at)], plain.kij)

@@ -125,8 +125,8 @@ def rows(folder: pathlib.Path):
 
 
 COMMAND = dict(
-    help="which phases of Cantera's files load as ideal and as real gases, and whether they have rates; what to do else; "
-    "--convert: CHEMKIN to Cantera YAML",
+    help="which phases of Cantera's files load as ideal and as real gases, and whether they have rates; what to do "
+    "else; --convert: CHEMKIN to Cantera YAML",
 )
 NEEDS_MIXTURE = None
 ARGUMENTS: dict[str, dict] = {

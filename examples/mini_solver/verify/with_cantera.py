@@ -1,5 +1,5 @@
-"""python -m examples.mini_solver.verify.with_cantera: computes h2_o2_cantera.json, which the checks `ignition` and `flame`
-compare with. Needs Cantera; the checks do not."""
+"""python -m examples.mini_solver.verify.with_cantera: computes h2_o2_cantera.json, which the checks `ignition` and
+`flame` compare with. Needs Cantera; the checks do not."""
 
 import json
 import pathlib

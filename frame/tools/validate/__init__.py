@@ -140,12 +140,16 @@ def main(given, mixture) -> int:
         refuse(given.against not in (None, ["cantera"]), "--mechanism compares with cantera only.", ArgumentError)
         refuse(given.states < 100, f"--states {given.states}: wanted 100 or more.", ArgumentError)
         say(f"{given.mechanism}: {sweep}")
-        job = Job(None, given.mechanism, given.phase, given.states, given.seed, kernels.get_backend(given.backend), None)
+        job = Job(
+            None, given.mechanism, given.phase, given.states, given.seed, kernels.get_backend(given.backend), None
+        )
         found = mechanism.sweep(given.mechanism, given.phase, job, say)
         rows, not_read = found.rows, found.not_read
     elif mixture is None:
         if given.against != ["cantera"]:
-            raise ArgumentError("--mixture FILE is needed, or --mechanism FILE; for rates of Cantera's mechanisms --against cantera.")
+            raise ArgumentError(
+                "--mixture FILE is needed, or --mechanism FILE; for rates of Cantera's mechanisms --against cantera."
+            )
         say(sweep)
         rows = cantera.sweep(say, given.states, given.seed, kernels.get_backend(given.backend))
     else:

@@ -27,8 +27,8 @@ GETTERS = {
 SUBSET = 500  # states of the thermodynamics
 TOLERANCE = 128.0  # as of the properties of Peng-Robinson phases, see cantera.py
 WHY = (
-    f"thermodynamics: tolerance {TOLERANCE:g} eps of the conditioned scale: the same polynomials and equation of state, "
-    "summed species by species; p is Cantera's at our density, by which a choice of root is none of the comparison"
+    f"thermodynamics: tolerance {TOLERANCE:g} eps of the conditioned scale: the same polynomials and equation of "
+    "state, summed species by species; p is Cantera's at our density, so that neither code chooses a root"
 )
 
 
