@@ -4,7 +4,8 @@ import mechanisms_for_tests as mechanisms
 import pytest
 from mixtures_for_tests import ROOT
 
-from frame.tools import chemkin, cli
+from frame.tools import chemkin, cli, mechanisms as mechanism_rows
+from kernels.species.cantera_yaml import cantera_data
 
 # Hydrogen and oxygen of TM-4513's data, one reaction with a third body and one without.
 CHEMISTRY = """ELEMENTS
@@ -55,6 +56,26 @@ def test_reactions_by_kind_and_refusals_by_name(tmp_path, capsys):
     assert "| burke.yaml | ideal | ideal-gas | 7 species | " in told
     assert "\nburke.yaml, ideal, omega: " in told and "linear-Burke' is not read" in told
     assert "not read: broken.yaml: " in told and f"--convert {tmp_path / 'chem.inp'}" in told
+
+
+def test_what_a_refused_phase_has_with_the_options_that_it_needs(tmp_path, capsys):
+    """Electrons are refused by name; without them, as the message says, there are species and reactions."""
+    pytest.importorskip("cantera")
+    assert cli.main(["mechanisms", str(cantera_data() / "gri30_ion.yaml")]) == 0
+    told = capsys.readouterr().out
+    assert "| refused | refused | 326 reactions: " in told
+    assert "gri30_ion.yaml, gas, ideal: " in told and 'With without=["E"]: 55 species' in told
+    assert mechanism_rows.named_options('Choose {"*": "estimate"}.') == {"critical": {"*": "estimate"}}
+
+
+def test_no_kinetics_is_no_refusal(tmp_path, capsys):
+    shipped = ROOT / "examples/mixtures/n2.yaml"
+    path = tmp_path / "none.yaml"
+    path.write_text(
+        f"phases: [{{name: gas, thermo: ideal-gas, kinetics: none, species: [{{{shipped}/species: all}}]}}]\n"
+    )
+    assert cli.main(["mechanisms", str(path)]) == 0
+    assert capsys.readouterr().out.count("no reactions") == 1
 
 
 def test_one_file_and_one_without_reactions(capsys):

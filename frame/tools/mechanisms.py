@@ -2,7 +2,10 @@
 reactions have rates, and what to do where they do not. With --convert: a CHEMKIN mechanism becomes a Cantera file."""
 
 import collections
+import contextlib
+import json
 import pathlib
+import re
 import warnings
 from dataclasses import dataclass, field
 
@@ -60,7 +63,8 @@ def loaded(mixture: Mixture) -> str:
 def kinds(mixture: Mixture) -> str:
     """The reactions of a mixture by kind, and how many of them were left out. Raises MixtureError, which names the
     first reaction that cannot be read."""
-    if mixture.species.reactions is None:
+    text = mixture.species.reactions
+    if text is None or text.phase.data["kinetics"] == "none":
         return NO_REACTIONS
 
     mechanism = mixture.species.mechanism
@@ -77,6 +81,23 @@ def kinds(mixture: Mixture) -> str:
     return f"{len(mechanism.reactions)} reactions: {shown}"
 
 
+def named_options(text: str) -> dict:
+    """The options that the message of a refused phase tells to give: `without` and `critical`."""
+    needed: dict = {}
+    if left_out := re.search(r"To leave out: without=(\[.*?\])", text):
+        needed["without"] = json.loads(left_out[1])
+    if '"*": "estimate"' in text:
+        needed["critical"] = {"*": "estimate"}
+    return needed
+
+
+def quietly(path, phase: str, options: dict) -> Mixture:
+    """The mixture of a phase, without warnings of polynomials that do not meet: `info` reports them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Mixture.from_yaml(path, phase, **options)
+
+
 def row(path, phase: str, thermo: str, folder=None) -> Row:
     """The row of one phase; file names are shown relative to `folder`."""
     shown = str(path.relative_to(folder)) if folder else str(path)
@@ -85,14 +106,20 @@ def row(path, phase: str, thermo: str, folder=None) -> Row:
 
     for way, options in WAYS.items():
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # polynomials that do not meet: `info` reports them
-                mixtures[way] = Mixture.from_yaml(path, phase, **options)
+            mixtures[way] = quietly(path, phase, options)
             setattr(found, way, loaded(mixtures[way]))
         except MixtureError as error:
             found.said[way] = str(error)
 
-    # Rates do not depend on the equation where both load.
+            # What the message says to do, done.
+            needed = named_options(str(error))
+            with contextlib.suppress(MixtureError):
+                if needed:
+                    mixtures[way] = quietly(path, phase, options | needed)
+                    shown = ", ".join(f"{option}={json.dumps(value)}" for option, value in needed.items())
+                    found.said[way] += f" With {shown}: {loaded(mixtures[way])}."
+
+    # The reactions are those of the file, whatever the equation.
     for mixture in list(mixtures.values())[:1]:
         try:
             found.omega = kinds(mixture)
