@@ -56,17 +56,27 @@ class Mixture:
         to be chosen by hand; the key "*" with "estimate" is for all that cannot be identified.
         Raises MixtureError for the file, ArgumentError for options.
         """
+        species, options = cls.species_from_yaml(path, phase, without=without, **options)
+
+        return cls(species, **options)
+
+    @staticmethod
+    def species_from_yaml(path, phase=None, *, without=(), **options) -> tuple[SpeciesData, dict]:
+        """The species of a file, read as these options of a mixture want them, and the options for a Mixture of these
+        species. For callers that change the species in between; everything else is as in from_yaml."""
         from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
         from .species.critical import choices
 
         by_hand = choices(options.get("critical"))
         if by_hand:
             options["critical"] = "fill"
+
         chosen = checked_options({key: value for key, value in options.items() if key not in species_numbers})
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without
+
         species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand)[0]
-        return cls(species, **options)
+        return species, options
 
     @classmethod
     def from_species(cls, species: SpeciesData, **options) -> Mixture:

@@ -144,7 +144,8 @@ def test_headline_is_the_strongest_rival():
 @pytest.mark.usefixtures("briefly")
 def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
     data = species_set(1)
-    monkeypatch.setattr(properties, "read_cantera_yaml", lambda file: (changed(data, fuller_volume=[np.nan]),))
+    read = lambda file, **options: (changed(data, fuller_volume=[np.nan]), options)
+    monkeypatch.setattr(properties.Mixture, "species_from_yaml", staticmethod(read))
     assert main(["bench", "properties", *SMALL, "--mixture", "x.yaml", "--cases", "viscous"]) == 0
     text = capsys.readouterr().out
     assert (

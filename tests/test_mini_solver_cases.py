@@ -2,6 +2,7 @@
 
 import copy
 import io
+import re
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from examples.mini_solver.errors import FlowError
 from examples.mini_solver.expression import Expression
 from examples.mini_solver.flow import Flow
 from examples.mini_solver.run import Run
-from kernels.errors import FrameError
+from kernels.errors import FrameError, MixtureError
 
 CASES = sorted((ROOT / "examples/mini_solver/cases").glob("*.toml"))
 
@@ -349,3 +350,36 @@ def test_expressions_are_formulas_only():
     e = Expression("a*sin(x) + where(y > 0, 1, 2)", {"a": 2.0}, "here")
     x, y = np.linspace(0, 1, 5).reshape(1, 1, 5), np.array([-1.0, 1.0]).reshape(1, 2, 1)
     assert np.allclose(e([x, y, np.zeros((1, 1, 1))]), 2 * np.sin(x) + np.where(y > 0, 1, 2))
+
+
+def test_options_decide_what_a_file_has_to_have(tmp_path):
+    """Species without critical properties: an ideal gas flows; a real gas is refused, unless they are filled. `without`
+    leaves a species out before it is read."""
+    text = (ROOT / "examples/mechanisms/h2_o2.yaml").read_text()
+    text = re.sub(r"  critical-parameters:.*?(?=  thermo:)", "", text, flags=re.S).replace(
+        "- name: O\n", "- name: OX\n"
+    )
+    head, species = text.split("\nspecies:\n")
+    path = tmp_path / "bare.yaml"
+    path.write_text(head.replace("OH, H, O,", "OH, H, OX,") + "\nspecies:\n" + species.partition("\nreactions:")[0])
+    given = dict(
+        mixture={"file": str(path), "phase": "ideal", "species": ["O2", "N2"], "options": {"equation": "ideal"}},
+        domain=dict(cells=[8], upper=[1e-3]),
+        initial=dict(T="1000 + 100*sin(2*pi*x/1e-3)", p=1e5, u=20.0, X={"O2": 0.2, "N2": "rest"}),
+        time=dict(steps=3),
+    )
+    flow = Flow(Case(given))
+    flow.take(3)
+    rho, T, p = (flow.field(name) for name in ("rho", "T", "p"))
+    W = 0.2 * 31.998 + 0.8 * 28.014
+    np.testing.assert_allclose(p, rho * 8.31446261815324 * T / (W * 1e-3), rtol=1e-5)  # of the atomic weights
+
+    for options, words in (({}, "critical-parameters is missing"), ({"equation": "rk"}, "critical-parameters")):
+        given["mixture"]["options"] = options
+        with pytest.raises(MixtureError, match=words):
+            Case(given).make_mixture()
+    given["mixture"] |= {"options": {"critical": "fill"}, "without": ["OX", "HO2"]}
+    assert Case(given).make_mixture().names == ("O2", "N2")
+    given["mixture"]["without"] = ["XE"]
+    with pytest.raises(MixtureError, match="no species 'XE' to leave out"):
+        Case(given).make_mixture()

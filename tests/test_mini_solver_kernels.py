@@ -4,6 +4,8 @@ those.
 About 20 s, most of it compiling.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
 from mixtures_for_tests import species_set
@@ -122,6 +124,40 @@ def test_temperature_of_pressure_and_of_energy(ns, options):
         e_vol=q["e_vol"], rho_k=rho_k, T=T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
     )["T"]
     assert (np.abs(found - T) < 1e-13 * (T + np.abs(q["e_vol"]) / q["cv_vol"])).all()
+
+
+def test_an_ideal_gas_has_kernels_of_its_own():
+    """Sums of n_k R and of the polynomials in extended precision; no critical properties are read. cv = cp - R, and
+    d(rho e)/d rho_k at constant p of rho e = sum n_k e_k(T), T = p/(n R)."""
+    data = species_set(10)
+    bare = dataclasses.replace(data, Tc=np.full(10, np.nan), pc=np.full(10, np.nan), omega=np.full(10, np.nan))
+    mix = Mixture(bare, equation="ideal", takahashi="off", viscosity="sutherland")
+    T, _, rho_k = states(10)
+    q = mix.properties("p_eos e_vol cv_vol gamma_c gruneisen h_Y eps_k", T=T, rho_k=rho_k)
+
+    sp = species.arrays(data)
+    n_k = np.asarray(rho_k, LD) / sp.W[:, None]
+    n = n_k.sum(0)
+    one = lambda k: ideal_gas.mixture(np.asarray(T, LD), np.full_like(T, 1e5), np.eye(10)[k][:, None] + 0 * n_k, sp)
+    cp_k, h_k = (np.array([one(k)[i] for k in range(10)]) for i in (0, 1))
+    cv = (n_k * cp_k).sum(0) - n * R
+    e = (n_k * h_k).sum(0) - n * R * T
+    size = (n_k * (np.abs(h_k) + R * T)).sum(0)
+    eps_k = (h_k - R * T - cv / (n * R) * R * T) / sp.W[:, None]
+
+    assert (np.abs(q["p_eos"] / (n * R * T) - 1) < 1e-14).all()
+    assert (np.abs(q["e_vol"] - e) < 1e-13 * size).all()
+    assert (np.abs(q["cv_vol"] / cv - 1) < 1e-12).all()  # terms of cp that cancel, some 100 times its size
+    assert (np.abs(q["gruneisen"] / (n * R / cv) - 1) < 1e-12).all()
+    assert (np.abs(q["gamma_c"] / (1 + n * R / cv) - 1) < 1e-12).all()
+    scale = (np.abs(h_k) + R * T * (1 + cv / (n * R))) / sp.W[:, None]
+    assert (np.abs(q["h_Y"] - h_k / sp.W[:, None]) < 1e-12 * scale).all()
+    assert (np.abs(q["eps_k"] - eps_k) < 1e-12 * scale).all()
+
+    assert (np.abs(mix.properties("T", p=q["p_eos"], rho_k=rho_k)["T"] / T - 1) < 1e-14).all()
+    start = T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
+    found = mix.kernel("ideal_flow_temperature_e")(e_vol=q["e_vol"], rho_k=rho_k, T=start)["T"]
+    assert (np.abs(found - T) < 1e-13 * (T + size / q["cv_vol"])).all()
 
 
 def test_a_state_without_temperature_gives_nan():

@@ -16,6 +16,7 @@ from frame.tools.validate import (
     delays,
     fluids,
     identities,
+    mechanism,
     reference,
     report,
     scale,
@@ -219,6 +220,79 @@ def test_another_rate_than_canteras_fails(monkeypatch):
     monkeypatch.setattr(ct, "Solution", Wrong)
     failed = {row.name for row in cantera.run(given) if not row.passed}
     assert {"rate_f", "rate_r"} <= failed and "Kc" not in failed
+
+
+THERMODYNAMICS = ["p at our rho", *mechanism.GETTERS]
+
+
+@pytest.mark.parametrize("phase", ["real", "ideal"])
+def test_a_mechanism_of_one_s_own(phase, capsys):
+    """`validate --mechanism FILE --phase P`: thermodynamics and rates of the shipped hydrogen."""
+    pytest.importorskip("cantera")
+    file = ROOT / "examples/mechanisms/h2_o2.yaml"
+    asked = ["validate", "--mechanism", str(file), "--phase", phase, "--states", "150", "--backend", "cpu"]
+    assert cli.main([*asked, "--json", "-"]) == 0
+    out, told = capsys.readouterr()
+    rows = json.loads(out)["rows"]
+    assert [row["quantity"] for row in rows] == [*THERMODYNAMICS, *RATES]
+    assert all(row["passed"] and row["states"] > 140 and row["worst"] > 0 for row in rows)
+    assert f"phase '{phase}': 9 species, 23 reactions" in told and "14 of 14 within tolerance" in told
+
+
+def test_phases_that_cannot_be_compared_are_reported(tmp_path, capsys):
+    """What the layer refuses, and what Cantera does; the phase between them is compared. Exit status 1."""
+    pytest.importorskip("cantera")
+    species = "species: [{h2o2.yaml/species: [H2, O2, H2O, H, O, OH, HO2, H2O2, N2, AR]}], kinetics: bulk"
+    burke = "{equation: H + O2 <=> OH + O, type: linear-Burke, rate-constant: [1.0, 0.0, 0.0]}"
+    path = tmp_path / "three.yaml"
+    path.write_text(
+        f"""
+phases:
+- {{name: burke, thermo: ideal-gas, {species}, reactions: [burke]}}
+- {{name: good, thermo: ideal-gas, {species}, reactions: [h2o2.yaml/reactions]}}
+- {{name: strange, thermo: ideal-gas, {species}, reactions: [h2o2.yaml/reactions], transport: none-such}}
+burke:
+- {burke}
+"""
+    )
+    asked = ["validate", "--mechanism", str(path), "--states", "100", "--backend", "cpu"]
+    assert cli.main(asked) == 1
+    told = capsys.readouterr().out
+    assert "not compared: phase 'burke': the layer cannot read it: " in told and "linear-Burke" in told
+    assert "not compared: phase 'strange': Cantera cannot read it: " in told and "none-such" in told
+    assert "phase 'good': 10 species, 29 reactions" in told and "14 of 14 within tolerance" in told
+
+
+def test_thermodynamics_other_than_cantera_s_fail(tmp_path, capsys, monkeypatch):
+    """An enthalpy of formation of one species 1e-9 off: h and e, Kc and reverse rates."""
+    ct = pytest.importorskip("cantera")
+    text = (ROOT / "examples/mechanisms/h2_o2.yaml").read_text()
+    assert "-30293.7267" in text
+    (tmp_path / "off.yaml").write_text(text.replace("-30293.7267", "-30293.727"))
+    other = ct.Solution(str(tmp_path / "off.yaml"), "ideal")
+    monkeypatch.setattr(ct, "Solution", lambda *args: other)
+    file = str(ROOT / "examples/mechanisms/h2_o2.yaml")
+    asked = ["validate", "--mechanism", file, "--phase", "ideal", "--states", "150", "--backend", "cpu", "--json", "-"]
+    assert cli.main(asked) == 1
+    failed = {row["quantity"] for row in json.loads(capsys.readouterr().out)["rows"] if not row["passed"]}
+    assert {"h", "e", "Kc", "rate_r"} <= failed and not {"p at our rho", "cp", "cv", "c", "rate_f"} & failed
+
+
+def test_what_validate_of_a_mechanism_refuses(tmp_path, capsys):
+    (tmp_path / "none.yaml").write_text("phases: [{name: w, thermo: liquid-water-IAPWS95}]\n")
+    (tmp_path / "broken.yaml").write_text("phases: [")
+    shipped = str(ROOT / "examples/mechanisms/h2_o2.yaml")
+    for arguments, words in (
+        ([shipped, "--phase", "reel"], "no gas phase 'reel', did you mean 'real'"),
+        ([shipped, "--mixture", shipped], "both given"),
+        ([shipped, "--against", "wide"], "with cantera only"),
+        ([shipped, "--states", "5"], "wanted 100 or more"),
+        ([str(tmp_path / "none.yaml")], "has no gas phase"),
+        ([str(tmp_path / "broken.yaml")], "is not valid YAML"),
+        ([str(tmp_path / "nowhere.yaml")], "cannot be read"),
+    ):
+        assert cli.main(["validate", "--backend", "cpu", "--mechanism", *arguments]) == 1
+        assert words in capsys.readouterr().err, arguments
 
 
 NINE = """

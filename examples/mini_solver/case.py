@@ -9,6 +9,7 @@ import math
 import pathlib
 
 from kernels.errors import closest
+from kernels.species.cantera_yaml import cantera_data
 
 from . import mixtures
 from .errors import CaseError, check_known, wanted
@@ -38,6 +39,7 @@ SCHEMA = {
         "file": (TEXT, ""),
         "phase": (TEXT, ""),
         "species": ("a list of species names", []),
+        "without": ("a list of species names", []),
         "options": ("a table of model options", {}),
         "ideal_gas": ("a table with gamma and W", {}),
     },
@@ -355,12 +357,18 @@ class Case:
         return [f"{AXES[d]}_{s}" for d, s, parts in pairs if parts[0]["kind"] != "periodic"]
 
     def path(self, text) -> pathlib.Path:
-        """A file named in the case: beside the case file, in the working folder, or in the project."""
-        for folder in (self.folder, pathlib.Path("."), pathlib.Path(__file__).resolve().parents[2]):
+        """A file named in the case: beside the case file, in the working folder, in the project, or among the
+        mechanisms that Cantera ships, where it is installed."""
+        folders = [self.folder, pathlib.Path("."), pathlib.Path(__file__).resolve().parents[2]]
+        if cantera_data():
+            folders.append(cantera_data())
+
+        for folder in folders:
             if (folder / text).is_file():
                 return folder / text
         raise CaseError(
-            f"[mixture] file = '{text}': not found beside the case file, in the working folder or in the project."
+            f"[mixture] file = '{text}': not found beside the case file, in the working folder, in the project or in "
+            "the data folder of Cantera."
         )
 
     def digest(self) -> str:

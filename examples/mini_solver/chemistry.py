@@ -9,6 +9,7 @@ from kernels import set_constant
 from kernels.errors import FrameError
 
 from .errors import wanted
+from .properties import of_equation
 
 ROWS = (
     "T",
@@ -42,7 +43,7 @@ class Chemistry:
         a["failed"][...] = 0.0
         self._gather, self._scatter = bind("gather"), bind("scatter")
         try:
-            program = mixture.program(kernels=["cell_reactor"], backend=block.backend)
+            program = mixture.program(kernels=[of_equation("cell_reactor", mixture)], backend=block.backend)
         except FrameError as error:
             wanted(False, f"[chemistry] kind = '{self.given['kind']}': {error}")
         batch = dict(zip(ROWS, a["batch"])) | {"rho_k": a["batch"][len(ROWS) :]}

@@ -3,7 +3,6 @@
 import math
 
 from kernels import Mixture, SpeciesData
-from kernels.species.cantera_yaml import read_cantera_yaml
 
 from .errors import check_known, wanted
 from .expression import is_number
@@ -22,10 +21,15 @@ def make(given, file):
         fit = all(map(is_number, g.values())) and 1 < g["gamma"] < 5 / 3 + 1e-9 and g["W"] > 0
         wanted(fit, f"[mixture] ideal_gas = {given['ideal_gas']}; wanted gamma (1 to 5/3) and W [kg/mol].")
         return Mixture(ideal_gas_species(**g), **given["options"])
-    data = read_cantera_yaml(file, given["phase"] or None)[0]
+
+    # The options decide what the file has to have: an ideal gas, for example, needs no critical properties.
+    data, options = Mixture.species_from_yaml(
+        file, given["phase"] or None, without=given["without"], **given["options"]
+    )
     if given["species"]:
         data = with_copies(data, given["species"])
-    return Mixture(data, **given["options"])
+
+    return Mixture(data, **options)
 
 
 def ideal_gas_species(gamma, W):

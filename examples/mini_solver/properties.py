@@ -14,6 +14,11 @@ def declare():
         kernels.load_declarations(DECLARATIONS)
 
 
+def of_equation(kernel: str, mixture) -> str:
+    """The name of a kernel of kernels/flow.py for the mixture's equation."""
+    return f"ideal_{kernel}" if mixture.options["equation"] == "ideal" else kernel
+
+
 class Properties:
     """Launches over a whole block, fringe included. scheme: a Scheme (flow.py)."""
 
@@ -51,7 +56,7 @@ class Properties:
         everything = (state, thermal) if scheme.conservative else (["T", *state], mechanical)
         self._of_step = together(everything, *rest(varying))
         if scheme.conservative:
-            self._temperature_e = program(kernels=["flow_temperature_e"])
+            self._temperature_e = program(kernels=[of_equation("flow_temperature_e", mixture)])
             self._pressure = program({"p_eos": a["p"]}, outputs=["p_eos"], given=thermal)
         # within a step gamma_c may be frozen: convection then needs nothing beyond it and p
         if scheme.frozen:

@@ -1,85 +1,207 @@
-"""`python -m frame mechanisms`: which phases of Cantera's files load, as an ideal and as a real gas, and what to do
-where one does not."""
+"""`python -m frame mechanisms`: which phases of Cantera's files load, as an ideal and as a real gas, whether their
+reactions have rates, and what to do where they do not. With --convert: a CHEMKIN mechanism becomes a Cantera file."""
 
+import collections
+import contextlib
+import json
 import pathlib
+import re
 import warnings
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernels.species.cantera_yaml import cantera_data, gas_phases, models_for, read_cantera_yaml
+from kernels import Mixture, declare
+from kernels.species.cantera_yaml import cantera_data, gas_phases
 
 from ..errors import ArgumentError, MixtureError, refuse
+from . import chemkin
 
-WAYS = {"ideal": ("ideal", False), "real": ("pr", True)}  # heading: equation, whether critical = fill
+IDEAL, REAL, OMEGA = "ideal", "real", "omega"
+WAYS = {
+    IDEAL: {"equation": "ideal", "takahashi": "off"},
+    REAL: {"critical": "fill", "takahashi": "off"},
+}
+HEADINGS = ("file", "phase", "thermo", "`equation=ideal`", "`critical=fill`", "`omega`")
+NO_REACTIONS = "no reactions"
+NOT_TRIED = "not tried"
 
 
-class Row(NamedTuple):
-    """One phase. ideal, real: what loads, or "refused"; said: {heading: the message}."""
+@dataclass
+class Row:
+    """One phase of a file."""
 
     file: str
     phase: str
     thermo: str
-    ideal: str
-    real: str
-    said: dict
+    ideal: str = "refused"  # what loads with equation = ideal
+    real: str = "refused"  # what loads with critical = fill
+    omega: str = NOT_TRIED  # the reactions that `omega` sums, by kind
+    said: dict[str, str] = field(default_factory=dict)  # {ideal, real or omega: why it is refused, and what to do}
+
+    def cells(self) -> tuple[str, ...]:
+        """The texts below HEADINGS."""
+        return self.file, self.phase, self.thermo, self.ideal, self.real, self.omega
 
 
-def loaded(path, phase: str, equation: str, fill: bool) -> str:
-    """What loads of a phase, in words. Raises MixtureError."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # polynomials that do not meet: `info` tells of them
-        species = read_cantera_yaml(path, phase, fill, models_for(equation))[0]
+def loaded(mixture: Mixture) -> str:
+    """What a mixture has, in words: species, how many are estimated, what is missing."""
+    species = mixture.species
     words = [f"{species.ns} species"]
-    if fill:
-        estimated = sum(
-            any(text.startswith("estimated") for text in known.values()) for known in species.origin.values()
-        )
-        words.append(f"{estimated} estimated")
+
+    if mixture.options["critical"] == "fill":
+        estimated = 0
+        for known in species.origin.values():
+            estimated += any(text.startswith("estimated") for text in known.values())
+        words.append(f"{estimated} estimated" if any(species.origin.values()) else "all in the file")
+
     if np.isnan(species.diameter).any():
         words.append("no transport data")
     return ", ".join(words)
 
 
+def kinds(mixture: Mixture) -> str:
+    """The reactions of a mixture by kind, and how many of them were left out. Raises MixtureError, which names the
+    first reaction that cannot be read."""
+    text = mixture.species.reactions
+    if text is None or text.phase.data["kinetics"] == "none":
+        return NO_REACTIONS
+
+    mechanism = mixture.species.mechanism
+    if not mechanism.reactions:
+        return NO_REACTIONS
+
+    lacks = mixture.constants.lacks
+    for kernel in declare.resolve(["omega"], ["T", "p", "Y"], mixture.options):
+        for name in kernel.constants:
+            refuse(name.rstrip("?") in lacks, lacks.get(name.rstrip("?"), ""), MixtureError)
+
+    counts = collections.Counter(reaction.kind for reaction in mechanism.reactions)
+    shown = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+    return f"{len(mechanism.reactions)} reactions: {shown}"
+
+
+def named_options(text: str) -> dict:
+    """The options that the message of a refused phase tells to give: `without` and `critical`."""
+    needed: dict = {}
+    if left_out := re.search(r"To leave out: without=(\[.*?\])", text):
+        needed["without"] = json.loads(left_out[1])
+    if '"*": "estimate"' in text:
+        needed["critical"] = {"*": "estimate"}
+    return needed
+
+
+def quietly(path, phase: str, options: dict) -> Mixture:
+    """The mixture of a phase, without warnings of polynomials that do not meet: `info` reports them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Mixture.from_yaml(path, phase, **options)
+
+
 def row(path, phase: str, thermo: str, folder=None) -> Row:
     """The row of one phase; file names are shown relative to `folder`."""
-    cells, said = {}, {}
-    for heading, (equation, fill) in WAYS.items():
-        try:
-            cells[heading] = loaded(path, phase, equation, fill)
-        except MixtureError as error:
-            cells[heading], said[heading] = "refused", str(error)
     shown = str(path.relative_to(folder)) if folder else str(path)
-    return Row(shown, phase, thermo, cells["ideal"], cells["real"], said)
+    found = Row(shown, phase, thermo)
+    mixtures = {}
+
+    for way, options in WAYS.items():
+        try:
+            mixtures[way] = quietly(path, phase, options)
+            setattr(found, way, loaded(mixtures[way]))
+        except MixtureError as error:
+            found.said[way] = str(error)
+
+            # What the message says to do, done.
+            needed = named_options(str(error))
+            with contextlib.suppress(MixtureError):
+                if needed:
+                    mixtures[way] = quietly(path, phase, options | needed)
+                    shown = ", ".join(f"{option}={json.dumps(value)}" for option, value in needed.items())
+                    found.said[way] += f" With {shown}: {loaded(mixtures[way])}."
+
+    # The reactions are those of the file, whatever the equation.
+    for mixture in list(mixtures.values())[:1]:
+        try:
+            found.omega = kinds(mixture)
+        except MixtureError as error:
+            found.omega, found.said[OMEGA] = "refused", str(error)
+    return found
+
+
+def files(path: pathlib.Path) -> list[pathlib.Path]:
+    """The Cantera files of a folder and of the folders in it, or the file itself."""
+    if path.is_file():
+        return [path]
+    found = {*path.rglob("*.yaml"), *path.rglob("*.yml")}
+    return sorted(found)
 
 
 def rows(folder: pathlib.Path):
-    """The rows of all files of a folder, one after the other."""
-    for path in sorted(folder.rglob("*.yaml")):
-        for phase, thermo in gas_phases(path):
-            yield row(path, phase, thermo, folder)
+    """The rows of a folder's files, or of a file, one after the other; for a file that is no mechanism its path and the
+    reason."""
+    beside = folder if folder.is_dir() else folder.parent
+    for path in files(folder):
+        try:
+            phases = gas_phases(path)
+        except MixtureError as error:
+            yield path.relative_to(beside), str(error)
+            continue
+
+        for phase, thermo in phases:
+            yield row(path, phase, thermo, beside)
 
 
 COMMAND = dict(
-    help="which phases of Cantera's files (or of a folder's) load as ideal and as real gases; what to do else"
+    help="which phases of Cantera's files load as ideal and as real gases, and whether they have rates; what to do "
+    "else; --convert: CHEMKIN to Cantera YAML",
 )
 NEEDS_MIXTURE = None
 ARGUMENTS: dict[str, dict] = {
-    "--folder": dict(type=pathlib.Path, help="folder of Cantera YAML files (default: those that Cantera ships)"),
+    "path": dict(
+        nargs="?",
+        metavar="FOLDER",
+        type=pathlib.Path,
+        help="folder of Cantera YAML files, or one file (default: those that Cantera ships)",
+    ),
+    "--folder": dict(type=pathlib.Path, help="the same"),
+    **chemkin.ARGUMENTS,
 }
 
 
 def main(given, mixture=None) -> int:
     """Print the table as Markdown, each row when it is done. Exit status 1 where nothing was found."""
-    folder = given.folder or cantera_data()
-    refuse(folder is None, "Cantera is not installed: pip install cantera, or name a --folder.", ArgumentError)
-    refuse(not folder.is_dir(), f"--folder {folder}: no such folder.", ArgumentError)
-    print("| file | phase | thermo | `equation=ideal` | `critical=fill` |\n| --- | --- | --- | --- | --- |", flush=True)
-    found = []
+    if given.convert:
+        refuse(given.path or given.folder, "--convert FILE and a folder are two things; give one.", ArgumentError)
+        path = chemkin.convert(given)
+        print(f"written: {path}\n")
+        return table(path)
+
+    stray = [flag for flag in chemkin.ONLY_WITH_CONVERT if getattr(given, flag)]
+    refuse(stray, f"--{(stray or [''])[0]} belongs to --convert FILE, which is not given.", ArgumentError)
+    refuse(given.path and given.folder, "a folder is given twice; give one.", ArgumentError)
+
+    folder = given.path or given.folder or cantera_data()
+    refuse(folder is None, "Cantera is not installed: pip install cantera, or name a folder.", ArgumentError)
+    refuse(not folder.exists(), f"{folder}: no such folder or file.", ArgumentError)
+    return table(folder)
+
+
+def table(folder: pathlib.Path) -> int:
+    """Print the rows of a folder, or of a file, and below them what was refused. 1 where nothing was found."""
+    print(f"| {' | '.join(HEADINGS)} |\n|{' --- |' * len(HEADINGS)}", flush=True)
+    found, not_read = [], []
     for one in rows(folder):
-        found.append(one)
-        print("| " + " | ".join(one[:5]) + " |", flush=True)
+        if isinstance(one, Row):
+            found.append(one)
+            print(f"| {' | '.join(one.cells())} |", flush=True)
+        else:
+            not_read.append(one)
+
     for one in found:
         for heading, text in one.said.items():
             print(f"\n{one.file}, {one.phase}, {heading}: {text}")
+    for path, text in not_read:
+        print(f"\nnot read: {path}: {text}")
+    for path in chemkin.inputs(folder):
+        print(f"\nCHEMKIN: python -m frame mechanisms --convert {path} makes a Cantera file of it.")
     return 0 if found else 1

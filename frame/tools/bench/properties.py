@@ -13,7 +13,6 @@ from kernels.codegen.plan import dtype_of
 from kernels.codegen.tune import seconds
 from kernels.declare import collections
 from kernels.mixture import Mixture
-from kernels.species.cantera_yaml import read_cantera_yaml
 
 from ...errors import BackendError
 from . import ceilings, expressions, fortran, inputs
@@ -287,7 +286,8 @@ def mixtures(given, kij: str, case: Case):
     """The mixtures asked for, made when their turn comes; none where a file lacks what the case needs."""
     options = dict(takahashi=case.takahashi, diffusion=case.diffusion)
     if given.mixture:
-        data = inputs.with_kij(read_cantera_yaml(given.mixture)[0], kij)
+        species, options = Mixture.species_from_yaml(given.mixture, **options)
+        data = inputs.with_kij(species, kij)
         if case.diffusion != "fuller" or np.isfinite(data.fuller_volume).all():
             yield Mixture(data, **options)
         return

@@ -1,0 +1,62 @@
+// The ideal gas in a flow solver's own variables, T and the partial densities rho_k. N = sum rho_k R/W_k [J/m3/K]:
+//   p = N T,   rho e = rho h - N T,   rho cv = rho cp - N.
+#pragma once
+#include "point/derivatives.h"
+#include "point/inversion.h"
+
+template <class R, class M, class Species> POINT_FN R ideal_flow_N(const M &m, const Species &rho_k) {
+    R moles = R(0.0);
+    FOR_SPECIES (k, M::NS) moles += rho_k[k] * m.inv_W[k];
+    return R_UNIVERSAL * moles;
+}
+
+template <class M, class R, class Species>
+POINT_FN void ideal_flow_temperature_p(const M &m, const R p, const Species &rho_k, R &T) {
+    const R N = ideal_flow_N<R>(m, rho_k);
+    T = select(N > 0.0 && p > 0.0, p / N, R(NOT_A_NUMBER));
+}
+
+// gamma_c = rho c^2/p = cp/cv, gruneisen = p_T/(rho cv)
+template <class M, class R, class Species>
+POINT_FN void ideal_flow_state(const M &m, const R T, const Species &rho_k, R &p_eos, R &e_vol, R &cv_vol, R &gamma_c,
+                               R &gruneisen) {
+    R cp, h;
+    ideal_gas(m, T, rho_k, cp, h); // weighted by rho_k: per volume
+    const R N = ideal_flow_N<R>(m, rho_k);
+    p_eos = N * T;
+    e_vol = h - N * T;
+    cv_vol = cp - N;
+    gruneisen = N / cv_vol;
+    gamma_c = 1.0 + gruneisen;
+}
+
+// T of given rho e by Newton from the T that comes in, no step beyond 30 %, as flow_temperature_e. A point that is done
+// stays as it is, so that its result does not depend on its neighbours.
+template <class M, class R, class Species>
+POINT_FN void ideal_flow_temperature_e(const M &m, const R e_vol, const Species &rho_k, R &T) {
+    const R N = ideal_flow_N<R>(m, rho_k);
+    auto open = !(T < 0.0);
+    for (int step = 0; step < 8; ++step) {
+        R cp, h;
+        ideal_gas(m, T, rho_k, cp, h);
+        const R change = (e_vol - (h - N * T)) / (cp - N), bound = 0.3 * T;
+        const R next = T + smaller(larger(change, -bound), bound);
+        const auto done = fabs(change) < 1e-14 * T;
+        T = select(open, next, T);
+        open = open && !done;
+        if (everywhere(!open)) break;
+    }
+}
+
+// p_k = dp/drho_k = R T/W_k at constant T; then eps_k = e_k - (rho cv/p_T) p_k, and h_Y is the species' own enthalpy.
+template <class M, class R, class Species, class OutH, class OutE>
+POINT_FN void ideal_flow_partials(const M &m, const R T, const Species &rho_k, OutH &h_Y, OutE &eps_k) {
+    R cp, h;
+    ideal_gas(m, T, rho_k, cp, h);
+    const R N = ideal_flow_N<R>(m, rho_k), ratio = (cp - N) / N, ln_T = log_for_ideal(m, T);
+    FOR_SPECIES (k, M::NS) {
+        const R h_k = species_ideal<false>(m, T, ln_T, k), p_k = R_UNIVERSAL * T * m.inv_W[k];
+        h_Y.set(k, h_k);
+        eps_k.set(k, h_k - p_k - ratio * p_k);
+    }
+}

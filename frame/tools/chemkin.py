@@ -1,0 +1,85 @@
+"""CHEMKIN mechanisms (chemistry, thermodynamic and transport data) to Cantera YAML, by Cantera's own converter."""
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from ..errors import ArgumentError, MixtureError, refuse
+
+SUFFIXES = (".inp", ".mech", ".ck")  # what chemistry files are usually called
+NOISE = ("***", "Please check", "https://", "for the correct Chemkin syntax", "Unable to convert mechanism", "INFO")
+ONLY_WITH_CONVERT = ("thermo", "transport", "output", "permissive")
+ARGUMENTS: dict[str, dict] = {
+    "--convert": dict(
+        type=pathlib.Path,
+        metavar="FILE",
+        help="a CHEMKIN mechanism (.inp): make a Cantera file of it by Cantera's converter, and show its rows",
+    ),
+    "--thermo": dict(type=pathlib.Path, metavar="FILE", help="with --convert: thermodynamic data of another file"),
+    "--transport": dict(type=pathlib.Path, metavar="FILE", help="with --convert: transport data of another file"),
+    "--output": dict(
+        type=pathlib.Path, metavar="FILE", help="with --convert: the new file (default: as --convert, with .yaml)"
+    ),
+    "-o": dict(dest="output", type=pathlib.Path, metavar="FILE", help="the same"),
+    "--permissive": dict(
+        action="store_true", help="with --convert: pass over recoverable errors, such as thermodynamic data given twice"
+    ),
+}
+
+
+def inputs(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The files of a folder that look like CHEMKIN chemistry."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+
+
+def convert(given) -> pathlib.Path:
+    """Write the Cantera file of given.convert, and return its path. given: the values of ARGUMENTS.
+
+    Raises ArgumentError where Cantera or a file is missing, or the new file is there already; MixtureError with the
+    converter's words, which have the line. Nothing is written then."""
+    new = given.output or given.convert.with_suffix(".yaml")
+    refuse(
+        importlib.util.find_spec("cantera") is None,
+        "--convert needs the converter of Cantera, which is not installed: pip install cantera.",
+        ArgumentError,
+    )
+    for flag in ("convert", "thermo", "transport"):
+        path = getattr(given, flag)
+        refuse(path is not None and not path.is_file(), f"--{flag} {path}: no such file.", ArgumentError)
+    refuse(new.suffix not in (".yaml", ".yml"), f"--output {new}: wanted a name that ends in .yaml.", ArgumentError)
+    refuse(new.exists(), f"{new} is there already; nothing was written. Name another file by --output.", ArgumentError)
+    refuse(not new.parent.is_dir(), f"--output {new}: no such folder.", ArgumentError)
+
+    with tempfile.TemporaryDirectory(dir=new.parent) as folder:
+        made = pathlib.Path(folder) / "converted.yaml"
+        _run(given, made)
+        made.rename(new)
+    return new
+
+
+def _run(given, made: pathlib.Path) -> None:
+    """The converter, in a process of its own. Raises MixtureError."""
+    command = [sys.executable, "-m", "cantera.ck2yaml", "--no-validate"]
+    command += [f"--input={given.convert}", f"--output={made}"]
+    for flag in ("thermo", "transport"):
+        if getattr(given, flag):
+            command.append(f"--{flag}={getattr(given, flag)}")
+    if given.permissive:
+        command.append("--permissive")
+
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if done.returncode or not made.is_file():
+        raise MixtureError(f"{given.convert} was not converted: {said(done.stdout + done.stderr)}")
+
+
+def said(text: str) -> str:
+    """The converter's words without its banners; of a traceback the last line only."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    if any(line.startswith("Traceback") for line in lines):
+        lines = lines[-1:]
+    kept = [line for line in lines if not line.startswith(NOISE)]
+    return "\n  ".join(kept) or "no reason given."
