@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ArgumentError, StateError, closest, refuse
+from .values import real_array
 
 PER = {
     "": lambda ns, nr: 1,
@@ -349,9 +350,10 @@ def species_values(key: str, given, names) -> np.ndarray:
         if unknown:
             raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture{closest(unknown[0], names)}.")
         given = [given.get(name, species_numbers[key].default) for name in names]
+    numbers = real_array(key, given)
     try:
-        values = np.broadcast_to(np.asarray(given, dtype=float), (len(names),))
-    except (TypeError, ValueError):
+        values = np.broadcast_to(numbers, (len(names),))
+    except ValueError:
         raise ArgumentError(
             f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name."
         ) from None
@@ -406,10 +408,7 @@ def constant(name: str, unit: str, what: str, default=None, *, count: int | None
 
 
 def _checked(known: Settable, value) -> np.ndarray:
-    try:
-        numbers = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"constant '{known.name}' = {value!r}; wanted numbers.") from None
+    numbers = np.array(real_array(known.name, value, unit=known.unit))
     wanted = "one number" if known.count is None else f"an array of {known.count}"
     came = f"an array of {' x '.join(map(str, numbers.shape))}" if numbers.ndim else "one number"
     refuse(came != wanted, f"constant '{known.name}' [{known.unit}]: {came} came, wanted {wanted}.")
