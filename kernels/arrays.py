@@ -10,12 +10,13 @@ from . import check
 from .backend import get_backend
 from .codegen.plan import dtype_of
 from .declare import quantities, refuse_unknown_quantity, resolve
-from .errors import ArgumentError, closest, refuse
+from .errors import ArgumentError, StateError, closest, refuse
 from .species import NoSpecies
 from .values import real_array, refuse_type
 
 WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
 ROUNDED = 1e-3  # mass fractions of files and of float32 sum to 1 within this; a forgotten species is further off
+STATE = ("T", "p", "Y", "X")  # the usual variables; of several arrays that contradict each other, another is named
 COLDEST, HOTTEST = 20.0, 6000.0  # K: the inversions' bracket; beyond the species' own ranges models hold this far
 
 
@@ -273,6 +274,7 @@ class State:
         left = (T < low) | (T > high)
         if left.any():
             self._note(T, left, f"outside {low:g} to {high:g} K, the range of the models: results are NaN there")
+            refuse(self.notes and check.is_on(), f"check: input {' '.join(self.notes)}", StateError)
             xp = self.backend.arrays if _on_device(T) else np
             return xp.where(left, xp.asarray(np.nan, self.dtype), T)
 
@@ -320,7 +322,8 @@ class State:
 def refuse_surplus(mixture, arrays, read) -> None:
     """Raise ArgumentError for an array that is not read, and whose values follow from the others: both may contradict
     each other. One that is independent of the others, such as a velocity, may come and is not used."""
-    for name in (name for name in arrays if name not in read):
+    surplus = [name for name in arrays if name not in read]
+    for name in sorted(surplus, key=lambda name: name in STATE):
         others = [other for other in arrays if other != name]
         try:
             resolve([name], others, mixture.options)
