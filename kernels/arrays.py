@@ -131,7 +131,7 @@ class State:
         self._masked = False  # whether a masked array came: then such arrays are handed back
 
         for name, given in arrays.items():
-            self._take(name, fractions(name, given, mixture.names))
+            self._take(name, _stacked(fractions(name, given, mixture.names)))
 
         self.size = int(np.prod(self.shape))
         self.points = check.Points(self.shape, self._hidden())
@@ -164,8 +164,6 @@ class State:
 
     def _take_mask(self, name: str, given, per: bool) -> None:
         """A point is masked where any of its values is."""
-        if isinstance(given, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in given):
-            given = np.ma.stack([np.ma.asarray(part) for part in given])
         if not isinstance(given, np.ma.MaskedArray):
             return
 
@@ -264,8 +262,8 @@ class State:
         return (there.copy() if copied else there).reshape(self.mixture.rows(name), self.size)
 
     def _limited(self, T):
-        """T with NaN outside the range of the models. Notes such points, and points that are hotter than the polynomials
-        of a species that is there."""
+        """T with NaN outside the range of the models. Notes such points, and points that are hotter than the
+        polynomials of a species that is there."""
         species = self.mixture.species
         if isinstance(species, NoSpecies):
             return T
@@ -315,8 +313,15 @@ class State:
         if not self._masked:
             return array
 
+        whole = self._spread(np, array, bool(quantities[name].per))
         hidden = self.points.hidden.reshape(self.shape)
-        return np.ma.array(array, mask=np.broadcast_to(hidden, np.shape(array)))
+        return np.ma.array(whole, mask=np.broadcast_to(hidden, whole.shape))
+
+
+def _stacked(given):
+    """A list of masked arrays as one masked array; anything else as it came."""
+    masked = isinstance(given, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in given)
+    return np.ma.stack([np.ma.asarray(part) for part in given]) if masked else given
 
 
 def refuse_surplus(mixture, arrays, read) -> None:
@@ -354,7 +359,7 @@ def react(mixture, state, dt, kind, last, backend, precision) -> dict:
     order = None
     if last is not None:
         order = Order(mixture, last, names)
-        arrays = {name: order.sorted(name, given) for name, given in arrays.items()}
+        arrays = {name: order.sorted(name, _stacked(given)) for name, given in arrays.items()}
     out = call(mixture, names, arrays, backend, precision, update=True)
     if order:
         out = {name: order.put_back(name, value) for name, value in out.items()}

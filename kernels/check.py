@@ -1,4 +1,4 @@
-"""Check mode (FRAME_CHECK=1): what is wrong with an input or a result. frame/check.py asks the same at hosts' blocks."""
+"""Check mode (FRAME_CHECK=1): what is wrong with an input or a result. frame/check.py does the same for hosts."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def check_input(name: str, values: np.ndarray, points: Points) -> None:
         found = points.first(np.abs(total - 1) > SUM_Y)
         if found:
             raise StateError(
-                f"check: input 'Y' sums to {float(total[found])!r} over the species at {points.place(found[1])}, wanted "
-                f"1 within {SUM_Y:g}."
+                f"check: input 'Y' sums to {float(total[found])!r} over the species at {points.place(found[1])}, "
+                f"wanted 1 within {SUM_Y:g}."
             )
 
 

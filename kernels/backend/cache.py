@@ -73,13 +73,13 @@ def runnable_folder() -> pathlib.Path:
     own = folder("")
     refuse(
         forbids_programs(own),
-        f"the kernel cache folder {where} is on a file system mounted noexec: no compiled kernel can be loaded from it. "
-        "Set FRAME_CACHE to a folder where programs may run.",
+        f"the kernel cache folder {where} is on a file system mounted noexec: no compiled kernel can be loaded from "
+        "it. Set FRAME_CACHE to a folder where programs may run.",
         BackendError,
     )
     warnings.warn(
-        f"the kernel cache folder {where} is on a file system mounted noexec, from which no kernel can be loaded: {own} "
-        "is used. Set FRAME_CACHE to a folder where programs may run.",
+        f"the kernel cache folder {where} is on a file system mounted noexec, from which no kernel can be loaded: "
+        f"{own} is used. Set FRAME_CACHE to a folder where programs may run.",
         stacklevel=2,
     )
     return own

@@ -118,8 +118,8 @@ def shared_object(source: Source) -> pathlib.Path:
         program, *more = words(wanted)
         refuse(
             not shutil.which(program),
-            f"C++ compiler '{wanted}'{_unless_alone(program, more)} is not on PATH and '{source.name}' is not in the kernel cache "
-            f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile.",
+            f"C++ compiler '{wanted}'{_unless_alone(program, more)} is not on PATH and '{source.name}' is not in the "
+            f"kernel cache {cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile.",
             BackendError,
         )
         file, rule = path.with_suffix(".cpp"), path.with_suffix(".d")
@@ -259,8 +259,8 @@ class CpuBackend(Backend):
             return CpuModule(source.name, _opened(path), self.threads)
         except OSError as error:
             raise BackendError(
-                f"the kernel {path} cannot be loaded ({error}), though it was just compiled: may programs run from that "
-                "folder? Set FRAME_CACHE to another one."
+                f"the kernel {path} cannot be loaded ({error}), though it was just compiled: may programs run from "
+                "that folder? Set FRAME_CACHE to another one."
             ) from None
 
     @property
