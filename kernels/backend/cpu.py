@@ -73,7 +73,7 @@ def words(command: str) -> list[str]:
 def programs(command: str) -> list[str]:
     """The programs that a command names, by their paths: the compiler is the last one, wrappers stand before it.
     Assignments of `env` are left out. Empty where the first word is no program."""
-    found = []
+    found: list[str] = []
     for word in words(command):
         if found and "=" in word and not word.startswith("-"):
             continue
