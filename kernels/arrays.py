@@ -9,7 +9,7 @@ import numpy as np
 from . import check
 from .backend import get_backend
 from .codegen.plan import dtype_of
-from .declare import quantities, refuse_unknown_quantity, resolve
+from .declare import collections, quantities, refuse_unknown_quantity, resolve
 from .errors import ArgumentError, StateError, closest, refuse
 from .species import NoSpecies
 from .values import real_array, refuse_type
@@ -93,7 +93,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     backend = get_backend(backend or ("cuda" if device else "cpu"))
     refuse(device and backend.memory != "device", f"arrays on a device were given, but backend is '{backend}'.")
 
-    state = State(mixture, arrays, backend, dtype_of(precision))
+    state = State(mixture, arrays, backend, dtype_of(precision), device)
     plain = not kernel and not update  # a kernel is called for its formula; a reactor has a status at each point
     if plain:
         state.normalise()
@@ -104,35 +104,40 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
         what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=list(arrays))
         program = mixture.program(**what, backend=backend, precision=precision)
     if plain:
-        refuse_surplus(mixture, arrays, program.reads if program else ())
+        refuse_surplus(mixture, names, arrays, program.reads if program else ())
 
     out = dict(state.inputs)
     if program:
         out |= state.run(program, limited=plain)
         for note in state.notes:
             warnings.warn(note, RuntimeWarning, stacklevel=3)
-    return {name: state.handed_back(name, out[name], device) for name in names}
+    return {name: state.handed_back(name, out[name]) for name in names}
 
 
 class State:
-    """The arrays of one call. inputs: {name: array of the program's type}, where the backend works or on the host.
-    shape: of the points, to which all broadcast. points: where a value belongs, and which points are masked. notes: of
-    temperatures beyond the models' ranges, for warnings.
+    """The arrays of one call. device: whether any of them is on a device; then results are, too.
+
+    inputs: {name: array of the program's type}, all on the device, or all on the host.
+    shape: of the points, to which all broadcast.
+    points: where a value belongs, and which points are masked.
+    notes: of temperatures beyond the models' ranges, for warnings.
 
     Raises ArgumentError, which names the array, for types, units and shapes.
     """
 
-    def __init__(self, mixture, arrays, backend, dtype):
+    def __init__(self, mixture, arrays, backend, dtype, device: bool):
         self.mixture, self.backend, self.dtype = mixture, backend, dtype
+        self._device, self._xp = device, backend.arrays if device else np
         self.inputs: dict = {}
         self.shape: tuple[int, ...] = ()
         self.notes: list[str] = []
-        self._masks = []
+        self._masks: list[np.ndarray] = []
         self._masked = False  # whether a masked array came: then such arrays are handed back
 
         for name, given in arrays.items():
             self._take(name, _stacked(fractions(name, given, mixture.names)))
 
+        refuse(device and self._masked, "masked arrays were given beside arrays on a device, which have no masks.")
         self.size = int(np.prod(self.shape))
         self.points = check.Points(self.shape, self._hidden())
 
@@ -157,10 +162,11 @@ class State:
         self._take_mask(name, given, bool(per))
 
     def _numbers(self, name: str, given):
-        if not _on_device(given):
-            return real_array(name, given, self.dtype, quantities[name].unit)
-        refuse_type(name, given.dtype)
-        return self.backend.from_host(given, self.dtype)
+        if _on_device(given):
+            refuse_type(name, given.dtype)
+        else:
+            given = real_array(name, given, self.dtype, quantities[name].unit)
+        return self.backend.from_host(given, self.dtype) if self._device else given
 
     def _take_mask(self, name: str, given, per: bool) -> None:
         """A point is masked where any of its values is."""
@@ -188,19 +194,19 @@ class State:
 
     def _divided(self, name: str):
         """Fractions divided by their sum, where it is not 1 within WHOLE: others keep their bits."""
-        array, xp = self.inputs[name], self.backend.arrays if _on_device(self.inputs[name]) else np
+        array = self.inputs[name]
         total = array.sum(axis=0, dtype=np.float64)
         off = abs(total - 1) > WHOLE
         if not off.any():
             return array
 
-        total = xp.where(total > 0, total, np.nan)
+        total = self._xp.where((total > 0) & (total < np.inf), total, np.nan)
         with np.errstate(all="ignore"):
-            return xp.where(off, array / total, array).astype(self.dtype)
+            return self._xp.where(off, array / total, array).astype(self.dtype)
 
     def _refuse_far_from_whole(self, Y) -> None:
         total = Y.sum(axis=0, dtype=np.float64)
-        far = abs(total - 1) > ROUNDED
+        far = (abs(total - 1) > ROUNDED) & (abs(total) < np.inf)  # infinity and NaN give NaN at that point
         if not far.any():
             return
 
@@ -214,7 +220,7 @@ class State:
 
     def _flat(self, array, per: bool) -> np.ndarray:
         """On the host, for all points: (rows, points), or (points,)."""
-        array = self.backend.to_host(array) if _on_device(array) else np.asarray(array)
+        array = self.backend.to_host(array) if self._device else np.asarray(array)
         return self._spread(np, array, per).reshape((len(array), self.size) if per else (self.size,))
 
     def _spread(self, xp, array, per: bool):
@@ -273,8 +279,7 @@ class State:
         if left.any():
             self._note(T, left, f"outside {low:g} to {high:g} K, the range of the models: results are NaN there")
             refuse(self.notes and check.is_on(), f"check: input {' '.join(self.notes)}", StateError)
-            xp = self.backend.arrays if _on_device(T) else np
-            return xp.where(left, xp.asarray(np.nan, self.dtype), T)
+            return self._xp.where(left, np.nan, T).astype(self.dtype)
 
         self._note_extrapolation(T)
         return T
@@ -305,9 +310,9 @@ class State:
     def _shaped(self, name: str, array):
         return array.reshape((len(array), *self.shape) if quantities[name].per else self.shape)
 
-    def handed_back(self, name: str, array, device: bool):
+    def handed_back(self, name: str, array):
         """As the caller's arrays are: on a device, on the host, or masked."""
-        if device:
+        if self._device:
             return array
         array = self.backend.to_host(array) if _on_device(array) else array
         if not self._masked:
@@ -324,9 +329,14 @@ def _stacked(given):
     return np.ma.stack([np.ma.asarray(part) for part in given]) if masked else given
 
 
-def refuse_surplus(mixture, arrays, read) -> None:
+def refuse_surplus(mixture, names, arrays, read) -> None:
     """Raise ArgumentError for an array that is not read, and whose values follow from the others: both may contradict
-    each other. One that is independent of the others, such as a velocity, may come and is not used."""
+    each other. One that is independent of the others, such as a velocity, may come and is not used; so may the inputs
+    of a collection that has the names, such as p of `viscous` beside rho and T."""
+    for known in collections.values():
+        if set(known.given) <= set(arrays) and set(known.outputs).intersection(names) and read:
+            read = (*read, *known.given)
+
     surplus = [name for name in arrays if name not in read]
     for name in sorted(surplus, key=lambda name: name in STATE):
         others = [other for other in arrays if other != name]

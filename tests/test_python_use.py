@@ -1,11 +1,13 @@
 """Python as its users write it: compositions by name, messages that say what was meant, progress, announcements."""
 
 import io
+import shutil
 import warnings
 
 import numpy as np
 import pytest
 from mixtures_for_tests import species_set
+from test_tensor_values import on_stand_in
 
 from frame.frame import Frame
 from frame.tools.progress import progress, time_left
@@ -244,6 +246,32 @@ def test_masks_come_back(mix, Y):
     assert all(pressure[name].mask.tolist() == [False, True] for name in pressure)
     named = mix.properties("W", X={"CH4": np.ma.array([1.0, -1.0], mask=[False, True])})["W"]
     assert named.mask.tolist() == [False, True] and named[0] == mix.species.W[0]
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="the stand-in needs g++")
+def test_arrays_of_a_device(tmp_path):
+    """On the stand-in: the same rules, and results on the device."""
+    mix = Mixture.from_species(species_set(2), equation="ideal")
+    with on_stand_in(tmp_path) as device:
+        there = lambda values: device.from_host(np.asarray(values, float))
+        moles = np.array([[1.0, 2.0], [3.0, 0.0]])
+        with pytest.warns(RuntimeWarning, match=r"T = 100000 K at point \[1\]"):
+            got = mix.properties("rho X T", T=there([300.0, 1e5]), p=p, X=there(moles))
+        assert all(hasattr(array, "__cuda_array_interface__") for array in got.values())
+        host = {name: np.array(device.to_host(array)) for name, array in got.items()}
+
+        with pytest.raises(ArgumentError, match=r"'Y' sums to 2 over the species at point \[1\]"):
+            mix.properties("rho", T=there([300.0, 300.0]), p=p, Y=there([[1.0, 1.0], [0.0, 1.0]]))
+        with pytest.raises(ArgumentError, match="'T': type complex128"):
+            mix.properties("rho", T=device.from_host(np.ones(2, complex), complex), p=p, X="O2")
+        with pytest.raises(ArgumentError, match="masked arrays were given beside arrays on a device"):
+            mix.properties("rho", T=there([300.0]), p=np.ma.array([p]), X={mix.names[0]: 1})
+
+    np.testing.assert_array_equal(host["X"], moles / moles.sum(axis=0))
+    wanted = mix.properties("rho", T=300.0, p=p, X=moles[:, 0], backend="cpu")["rho"]
+    # 8 roundings: two divisions and a product, of sums of two
+    assert host["rho"][0] == pytest.approx(wanted, rel=8 * 2.2e-16) and np.isnan(host["rho"][1])
+    assert host["T"].tolist() == [300.0, 1e5]
 
 
 @pytest.mark.parametrize(

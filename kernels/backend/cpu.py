@@ -55,8 +55,8 @@ def default_threads() -> int:
 def compiler() -> str:
     """The C++ compiler: FRAME_CXX, CXX, else g++. A program, or a command with arguments or a wrapper in front, such
     as "g++ -m64", "ccache g++"."""
-    given = (os.environ.get(name, "").strip() for name in ("FRAME_CXX", "CXX"))
-    return next(filter(None, given), "g++")
+    own, usual = os.environ.get("FRAME_CXX", ""), os.environ.get("CXX", "")
+    return own.strip() or usual.strip() or "g++"
 
 
 def words(command: str) -> list[str]:
