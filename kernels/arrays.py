@@ -131,7 +131,7 @@ class State:
         self.inputs: dict = {}
         self.shape: tuple[int, ...] = ()
         self.notes: list[str] = []
-        self._masks: list[np.ndarray] = []
+        self._masks: list = []
         self._masked = False  # whether a masked array came: then such arrays are handed back
 
         for name, given in arrays.items():
