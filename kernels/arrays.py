@@ -185,12 +185,11 @@ class State:
         return hidden.reshape(-1) if self._masked else None
 
     def normalise(self) -> None:
-        """X is divided by its sum, and Y by a sum that is off by rounding; see Mixture.properties."""
-        if "X" in self.inputs:
-            self.inputs["X"] = self._divided("X")
-        if "Y" in self.inputs:
-            self._refuse_far_from_whole(self.inputs["Y"])
-            self.inputs["Y"] = self._divided("Y")
+        """X is divided by its sum, and Y by a sum that is off by rounding; see Mixture.properties. Notes the first Y that
+        is further off: it stays as it came, and kernels make NaN of it."""
+        for name in ("X", "Y"):
+            if name in self.inputs:
+                self.inputs[name] = self._divided(name)
 
     def _divided(self, name: str):
         """Fractions divided by their sum, where it is not 1 within WHOLE: others keep their bits."""
@@ -200,22 +199,23 @@ class State:
         if not off.any():
             return array
 
+        if name == "Y":
+            far = abs(total - 1) > ROUNDED
+            self._note_sum(total, far & (abs(total) < np.inf))
+            off = off & ~far
+
         total = self._xp.where((total > 0) & (total < np.inf), total, np.nan)
         with np.errstate(all="ignore"):
             return self._xp.where(off, array / total, array).astype(self.dtype)
 
-    def _refuse_far_from_whole(self, Y) -> None:
-        total = Y.sum(axis=0, dtype=np.float64)
-        far = (abs(total - 1) > ROUNDED) & (abs(total) < np.inf)  # infinity and NaN give NaN at that point
-        if not far.any():
-            return
-
+    def _note_sum(self, total, far) -> None:
         total, far = (self._flat(values, False)[None, :] for values in (total, far))
         found = self.points.first(far)
         if found:
-            raise ArgumentError(
+            self.notes.append(
                 f"'Y' sums to {float(total[found]):.9g} over the species at {self.points.place(found[1])}, wanted 1 "
-                f"within {ROUNDED:g}; give amounts by name, {{species: mass}}, or divide by the sum."
+                f"within {ROUNDED:g}: results are NaN there; give amounts by name, {{species: mass}}, or divide by the "
+                "sum."
             )
 
     def _flat(self, array, per: bool) -> np.ndarray:
@@ -277,8 +277,11 @@ class State:
         low, high = min(COLDEST, species.T_min.min()), max(HOTTEST, species.T_max.max())
         left = (T < low) | (T > high)
         if left.any():
-            self._note(T, left, f"outside {low:g} to {high:g} K, the range of the models: results are NaN there")
-            refuse(self.notes and check.is_on(), f"check: input {' '.join(self.notes)}", StateError)
+            noted = self._note(
+                T, left, f"outside {low:g} to {high:g} K, the range of the models: results are NaN there"
+            )
+            if noted and check.is_on():
+                raise StateError(f"check: input {self.notes[-1]}")
             return self._xp.where(left, np.nan, T).astype(self.dtype)
 
         self._note_extrapolation(T)
@@ -300,12 +303,14 @@ class State:
                 self._note(T, hot, f"{end}: they are extrapolated")
                 return
 
-    def _note(self, T, wrong, text: str) -> None:
+    def _note(self, T, wrong, text: str) -> bool:
+        """Keep a note of the first such point that is not masked; whether there is one."""
         T, wrong = (self._flat(values, False)[None, :] for values in (T, wrong))
         found = self.points.first(wrong)
         if found:
             place = self.points.place(found[1])
             self.notes.append(f"T = {float(T[found]):g} K at {place} is {text}.")
+        return bool(found)
 
     def _shaped(self, name: str, array):
         return array.reshape((len(array), *self.shape) if quantities[name].per else self.shape)

@@ -144,8 +144,9 @@ class Mixture:
         list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
         NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays. A masked array gives masked results: a
         point is masked where any of its inputs is.
-        X: amounts of moles, by name or as an array, are divided by their sum. Y as an array has to sum to 1 within
-        1e-3, else ArgumentError; sums within 1e-6 are taken as they are, others divided. No positive sum gives NaN.
+        X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN. Y as an array
+        is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
+        point and a RuntimeWarning.
         T: NaN and a RuntimeWarning outside 20 to 6000 K, or outside the species' polynomials where these reach
         further; a RuntimeWarning above the polynomials of a species that is there: they are extrapolated, as they are
         below their range, without a warning.

@@ -217,7 +217,7 @@ def test_where_an_attraction_changes_sign_h_jumps():
 
 
 @pytest.mark.parametrize(
-    "fault", ("h = NaN", "h too high", "h too low", "p < 0", "p = NaN", "Y = NaN", "rho beyond 1/b", "rho < 0")
+    "fault", ("h = NaN", "h too high", "h too low", "p < 0", "p = NaN", "sum(Y) = 1.1", "rho beyond 1/b", "rho < 0")
 )
 def test_nothing_found_is_nan_and_told(fault):
     """At that point alone: every other keeps its bits."""
@@ -234,7 +234,7 @@ def test_nothing_found_is_nan_and_told(fault):
         "h too low": ("h", q["h"][k] - 3e8),
         "p < 0": ("p", -1e5),
         "p = NaN": ("p", np.nan),
-        "Y = NaN": ("Y", np.nan),
+        "sum(Y) = 1.1": ("Y", given["Y"][:, k] * 1.1),
         "rho beyond 1/b": ("rho", 1e5),
         "rho < 0": ("rho", -1.0),
     }[fault]
