@@ -185,8 +185,8 @@ class State:
         return hidden.reshape(-1) if self._masked else None
 
     def normalise(self) -> None:
-        """X is divided by its sum, and Y by a sum that is off by rounding; see Mixture.properties. Notes the first Y that
-        is further off: it stays as it came, and kernels make NaN of it."""
+        """X is divided by its sum, and Y by a sum that is off by rounding; see Mixture.properties. Notes the first Y
+        that is further off: it stays as it came, and kernels make NaN of it."""
         for name in ("X", "Y"):
             if name in self.inputs:
                 self.inputs[name] = self._divided(name)

@@ -198,7 +198,7 @@ def test_moles_as_an_array_are_divided_by_their_sum(mix):
 
 
 def test_mass_fractions_that_are_off(mix, Y):
-    """By rounding: divided by the sum. By more: NaN at that point, and said, since a species may have been forgotten."""
+    """By rounding: divided by the sum. By more: NaN at that point, and said: a species may have been forgotten."""
     # 1e-15: a division and a product, of numbers whose sum of 1 has an error of 1 rounding
     assert density(mix, Y * 1.0005) == pytest.approx(density(mix, Y), rel=1e-15)
     with pytest.warns(RuntimeWarning, match=r"'Y' sums to 0.8 over the species at point \[1\], wanted 1 within 0.001"):
