@@ -338,11 +338,11 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
     """Raise ArgumentError for an array that is not read, and whose values follow from the others: both may contradict
     each other. One that is independent of the others, such as a velocity, may come and is not used; so may the inputs
     of a collection that has the names, such as p of `viscous` beside rho and T."""
-    for known in collections.values():
-        if set(known.given) <= set(arrays) and set(known.outputs).intersection(names) and read:
-            read = (*read, *known.given)
-
     surplus = [name for name in arrays if name not in read]
+    for known in collections.values() if surplus and read else ():
+        if set(known.given) <= set(arrays) and set(known.outputs).intersection(names):
+            surplus = [name for name in surplus if name not in known.given]
+
     for name in sorted(surplus, key=lambda name: name in STATE):
         others = [other for other in arrays if other != name]
         try:

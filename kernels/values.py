@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import refuse
+from .errors import ArgumentError, refuse
 
 EXACT = 2**53  # whole numbers up to this size are exact in float64
 REFUSED = {
@@ -32,10 +32,12 @@ REFUSED = {
 def refuse_type(name: str, dtype) -> None:
     """Raise ArgumentError, which names the argument and the type, for a type that float64 does not hold."""
     dtype = np.dtype(dtype)
-    wide = dtype.kind == "f" and dtype.itemsize > 8
-
-    refuse(dtype.kind in REFUSED, f"'{name}': type {dtype}, {REFUSED.get(dtype.kind)}.")
-    refuse(wide, f"'{name}': type {dtype}, wanted float64: digits would be lost; convert it by astype(float).")
+    if dtype.kind in REFUSED:
+        raise ArgumentError(f"'{name}': type {dtype}, {REFUSED[dtype.kind]}.")
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise ArgumentError(
+            f"'{name}': type {dtype}, wanted float64: digits would be lost; convert it by astype(float)."
+        )
 
 
 def refuse_unit(name: str, given, unit: str) -> None:

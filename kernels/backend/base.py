@@ -22,7 +22,7 @@ import typing
 
 import numpy as np
 
-from ..errors import ArgumentError, BackendError, refuse
+from ..errors import ArgumentError, BackendError
 
 if typing.TYPE_CHECKING:
     from .peers import Peers
@@ -184,7 +184,8 @@ class Backend(abc.ABC):
     def address(self, array) -> int:
         """Of its first element, where kernels find it. The array has to be kept as long as the address is used. Raises
         ArgumentError for a NumPy scalar: it tells the address of a copy that is freed at once."""
-        refuse(isinstance(array, np.generic), f"{array!r} is a number, which has no address; wanted an array.")
+        if isinstance(array, np.generic):
+            raise ArgumentError(f"{array!r} is a number, which has no address; wanted an array.")
         return array.__array_interface__["data"][0]
 
     def at(self, address: int, shape, strides, dtype):
