@@ -483,7 +483,7 @@ def test_types_that_would_lose_something_are_refused(wrong, words):
     with pytest.raises(ArgumentError, match=words):
         contract("ij,jk->ik", wrong, np.ones((2, 2)))
     with pytest.raises(ArgumentError, match="array 'a'"):
-        contract("o[i j] = a[i j] b[i j]", b=np.ones((2, 2)), a=wrong)
+        contract("o[i j] = a[i j] b[i j]", a=wrong, b=np.ones((2, 2)))
 
 
 @pytest.mark.parametrize(

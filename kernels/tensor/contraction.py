@@ -442,6 +442,8 @@ def contract(text: str, *operands, batch: str | None = None, backend=None, how=N
         for name, a in arrays.items():
             if not is_number(a) and not (hasattr(a, "dtype") and hasattr(a, "strides")):
                 raise ArgumentError(f"array '{name}' is {type(a).__name__}, wanted an array.")
+            if not is_number(a) and np.dtype(a.dtype).name not in TYPES:
+                raise ArgumentError(f"array '{name}': type {a.dtype}, wanted {' or '.join(TYPES)}.")
         dtype = _type_of(arrays.values())
     sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
     plan = _plan(
