@@ -6,13 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 import kernels
+from kernels.check import NOT_NEGATIVE, POSITIVE, SUM_Y, left_range
 
 from . import stripe as stripes
 from .errors import StateError
-
-SUM_Y = 1e-6  # far above rounding (ns * 1e-16), far below a forgotten species
-POSITIVE = ("T", "p", "rho")
-NOT_NEGATIVE = ("cp", "cv", "mu", "lam")  # results
 
 
 class Check:
@@ -76,17 +73,8 @@ class Check:
 
     @staticmethod
     def _left(launcher, t: int, backend, species) -> str:
-        views = {v.name: v for v in (*launcher.reads, *launcher.writes)}
-        if species is None or "T" not in views:
-            return ""
-        T = float(backend.to_host(views["T"].matrix)[0, t])
-        left = (T < species.T_min) | (T > species.T_max)
-        if "Y" in views:
-            left &= backend.to_host(views["Y"].matrix)[:, t] != 0
-        if not left.any():
-            return ""
-        low, high = species.T_min[left].max(), species.T_max[left].min()
-        return f" T is outside {low:g} to {high:g} K, the range of the polynomials of {species.named(left)}."
+        views = {v.name: v for v in (*launcher.reads, *launcher.writes) if v.name in ("T", "Y")}
+        return left_range({name: backend.to_host(v.matrix) for name, v in views.items()}, t, species)
 
     def _where(self, block, first: int, t: int) -> str:
         return f"point (i, j, k) = {stripes.point(block, first - 1 + t)} of rank {self.rank}"

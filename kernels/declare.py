@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ArgumentError, StateError, closest, refuse
+from .values import real_array
 
 PER = {
     "": lambda ns, nr: 1,
@@ -349,9 +350,10 @@ def species_values(key: str, given, names) -> np.ndarray:
         if unknown:
             raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture{closest(unknown[0], names)}.")
         given = [given.get(name, species_numbers[key].default) for name in names]
+    numbers = real_array(key, given)
     try:
-        values = np.broadcast_to(np.asarray(given, dtype=float), (len(names),))
-    except (TypeError, ValueError):
+        values = np.broadcast_to(numbers, (len(names),))
+    except ValueError:
         raise ArgumentError(
             f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name."
         ) from None
@@ -406,10 +408,7 @@ def constant(name: str, unit: str, what: str, default=None, *, count: int | None
 
 
 def _checked(known: Settable, value) -> np.ndarray:
-    try:
-        numbers = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"constant '{known.name}' = {value!r}; wanted numbers.") from None
+    numbers = np.array(real_array(known.name, value, unit=known.unit))
     wanted = "one number" if known.count is None else f"an array of {known.count}"
     came = f"an array of {' x '.join(map(str, numbers.shape))}" if numbers.ndim else "one number"
     refuse(came != wanted, f"constant '{known.name}' [{known.unit}]: {came} came, wanted {wanted}.")
@@ -633,10 +632,10 @@ def resolve(outputs, given, options) -> list[PointKernel]:
             if missing & {"X", "Y"}:
                 missing = missing - {"X", "Y"} | {"Y (or X)"}
             missing = {with_unit(lack) + _instead(lack, options) + _other_options(lack, options) for lack in missing}
-            raise ArgumentError(
-                f"'{name}' cannot be computed from {', '.join(given) or 'nothing'}: missing "
-                f"{', '.join(sorted(missing))}."
-            )
+            came = ", ".join(given) or "nothing"
+            if not missing:
+                raise ArgumentError(f"'{name}' cannot be computed from {came} together{_ways(given, options)}.")
+            raise ArgumentError(f"'{name}' cannot be computed from {came}: missing {', '.join(sorted(missing))}.")
     return order
 
 
@@ -670,6 +669,36 @@ def _instead(name, options) -> str:
     sets = {k.given for k in kernels.values() if k.given and name in k.writes and k.serves(options)}
     ways = sorted(" and ".join(way) for way in sets if not any(set(other) < set(way) for other in sets))
     return f" (or {', or '.join(ways)})" if ways else ""
+
+
+def _ways(given, options) -> str:
+    """Text for the message where nothing is missing, but no kernel takes the combination: what T and p, where they were
+    not given, can be computed from."""
+    plain = _of_temperature(options)
+    text = ""
+    for name in (name for name in ("T", "p") if name not in given):
+        ways = set()
+        for kernel in kernels.values():
+            if kernel.given and name in kernel.writes and kernel.serves(options):
+                reads = kernel.for_options(options).reads
+                state = [read for read in reads if read in kernel.given or read in ("T", "p") or read not in plain]
+                ways.add(" and ".join(state))
+
+        starts = "T_start"  # no way of its own: where an iteration starts
+        ways = {way for way in ways if starts not in way}
+        text += f"; with Y, {name} is computed from {', or from '.join(sorted(ways))}" if ways else ""
+    return text
+
+
+def _of_temperature(options) -> set[str]:
+    """The quantities that follow from T and a composition alone."""
+    found, before = {"T", "X", "Y"}, 0
+    while len(found) > before:
+        before = len(found)
+        for kernel in kernels.values():
+            if kernel.serves(options) and set(kernel.for_options(options).reads) <= found:
+                found.update(kernel.writes)
+    return found
 
 
 def _other_options(name, options) -> str:

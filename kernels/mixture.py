@@ -152,11 +152,22 @@ class Mixture:
         names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
         any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a
         list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
-        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays.
+        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays. A masked array gives masked results: a
+        point is masked where any of its inputs is.
+        X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN. Y as an array
+        is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
+        point and a RuntimeWarning.
+        T: NaN and a RuntimeWarning outside 20 to 6000 K, or outside the species' polynomials where these reach
+        further; a RuntimeWarning above the polynomials of a species that is there: they are extrapolated, as they are
+        below their range, without a warning.
+        Types: float64, float32, float16, whole numbers up to 2^53, which become float64. Complex numbers, longdouble,
+        bool, text, objects and quantities in another unit raise ArgumentError.
         precision: "double"; "mixed": inputs and results are float32, the arithmetic is double; "single": the arithmetic
         is float32 too, and T from h, s or e is refused.
         Returns {name: array}; species quantities have shape (ns, ...). Raises ArgumentError for unknown names, missing
-        inputs, or shapes that do not fit. A point outside the validity of a kernel gives NaN at this point.
+        inputs, shapes that do not fit, and an input that follows from the others, such as h beside T, p and Y. A point
+        outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
+        field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
         names = names.split() if isinstance(names, str) else list(names)
         return call(self, names, arrays, backend, precision)
@@ -179,7 +190,8 @@ class Mixture:
 
     def kernel(self, name):
         """A single kernel as a function of its declared arguments, such as
-        `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes and errors as `properties`."""
+        `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes, types and errors as `properties`; X, Y
+        and T reach the formula as they are."""
         declare.refuse_unknown_kernel([name])
         record = declare.kernels[name].for_options(self.options)
 

@@ -13,6 +13,7 @@ import resource
 import shutil
 import zlib
 
+import numpy as np
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -96,6 +97,15 @@ def registry():
     for store, then in zip(stores, before):
         store.clear()
         store.update(then)
+
+
+@pytest.fixture
+def any_temperature(monkeypatch):
+    """`properties` takes temperatures beyond the models, too."""
+    from kernels import arrays
+
+    monkeypatch.setattr(arrays, "COLDEST", 0.0)
+    monkeypatch.setattr(arrays, "HOTTEST", np.inf)
 
 
 def used():

@@ -687,6 +687,7 @@ def make(lag=None):
         array=lambda a, order=None: asarray(np.array(a)),
         ascontiguousarray=lambda a: asarray(np.ascontiguousarray(a)),
         broadcast_to=lambda a, s: np.broadcast_to(a, s, subok=True),
+        where=lambda c, a, b: asarray(np.where(c, a, b)),
         get_default_memory_pool=lambda: pool,
         ndarray=Array,
         get_default_pinned_memory_pool=lambda: pool,

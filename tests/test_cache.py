@@ -75,6 +75,99 @@ def test_processes_that_start_at_once_compile_once(tmp_path, counted):
     ]
 
 
+LOADED = (
+    "from kernels.backend import cpu; print(cpu.CpuBackend().compile(cpu.Source('tiny', {text!r}, quick=True)).name)"
+)
+TINY_KERNEL = LOADED.format(text='extern "C" int tiny(const void *, long, int) { return 0; }')
+
+
+def loaded(folder, **environment):
+    """Compiles and loads a kernel of one line in a process of its own: (exit status, output)."""
+    process = subprocess.run(
+        [sys.executable, "-c", TINY_KERNEL],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        env={**os.environ, "FRAME_CACHE": str(folder), **environment},
+    )
+    return process.returncode, process.stdout + process.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["{cxx} -m64", "{wrapper} {cxx}", "/usr/bin/env A=1 {cxx} -g0", "{blank}/c++", "  ", "'{blank}/c++' -DX='a b'"],
+)
+def test_a_compiler_with_arguments_or_a_wrapper(command, tmp_path):
+    """As modules and CI set CXX."""
+    cxx, wrapper, blank = shutil.which(cpu.compiler()), tmp_path / "ccache", tmp_path / "a folder"
+    blank.mkdir()
+    for path, line in ((wrapper, 'exec "$@"'), (blank / "c++", f'exec {cxx} "$@"')):
+        path.write_text(f"#!/bin/sh\n{line}\n")
+        path.chmod(0o755)
+    command = command.format(cxx=cxx, wrapper=wrapper, blank=blank)
+    for _ in range(2):  # made, and found again
+        assert loaded(tmp_path / "cache", FRAME_CXX=command) == (0, "tiny\n")
+    assert len(list((tmp_path / "cache").glob("*.so"))) == 1
+
+
+@pytest.mark.parametrize(
+    "command, words",
+    [
+        ("true", "C++ compiler 'true' ended without an error, and made nothing of 'tiny': is it a compiler"),
+        ("absent g++", "C++ compiler 'absent g++': 'absent' is not on PATH"),
+        ("absent", "C++ compiler 'absent' is not on PATH"),
+        ("g++ 'x", "No closing quotation; set FRAME_CXX"),
+        ("{broken}", "cannot be started"),
+        ("env absent-g++", "compiling 'tiny' failed (env absent-g++)"),
+    ],
+)
+def test_a_compiler_that_makes_nothing_is_named(command, words, tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_text("no program")
+    broken.chmod(0o755)
+    status, text = loaded(tmp_path / "cache", FRAME_CXX=command.format(broken=broken))
+    assert status == 1 and words in text and "cannot be written" not in text
+
+
+def test_the_compiler_behind_a_wrapper_decides_the_key(monkeypatch, tmp_path):
+    monkeypatch.setenv("FRAME_CACHE", str(tmp_path / "cache"))
+    plain = cpu._version(shutil.which("g++"))
+    assert plain and cpu._version("/usr/bin/env g++ -m64") == plain
+
+
+NOEXEC = """
+import os, sys
+real = os.statvfs
+class Mounted:
+    def __init__(self, path):
+        self.f_flag = real(path).f_flag | os.ST_NOEXEC * any(str(path).startswith(p) for p in sys.argv[1:])
+os.statvfs = Mounted
+"""
+
+
+def on_noexec(folder, own, *mounted):
+    process = subprocess.run(
+        [sys.executable, "-c", NOEXEC + TINY_KERNEL, *map(str, mounted)],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        env={**os.environ, "FRAME_CACHE": str(folder), "XDG_CACHE_HOME": str(own)},
+    )
+    return process.returncode, process.stdout + process.stderr
+
+
+def test_a_folder_mounted_noexec(tmp_path):
+    """The user's own folder takes its place, with a warning; where that is mounted so as well, the error says it."""
+    folder, own = tmp_path / "cache", tmp_path / "own"
+    status, text = on_noexec(folder, own, folder)
+    assert status == 0 and f"{folder} is on a file system mounted noexec" in text and str(own) in text
+    assert not list(folder.glob("*.so")) and len(list((own / "castles-frame").glob("*.so"))) == 1
+
+    status, text = on_noexec(folder, own, folder, own)
+    assert status == 1 and "BackendError" in text and "mounted noexec: no compiled kernel can be loaded from it" in text
+    assert "Set FRAME_CACHE to a folder where programs may run" in text
+
+
 def seal(path: pathlib.Path) -> None:
     """Write the checksum of the present content."""
     path.with_suffix(".sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest())

@@ -191,7 +191,7 @@ def test_takahashi_of_pairs(be, which):
 
 
 @pytest.mark.parametrize("ns", [10, 13])
-def test_states_beyond_the_ends_of_takahashi_table(be, ns):
+def test_states_beyond_the_ends_of_takahashi_table(be, ns, any_temperature):
     """On a GPU too no temperature and no pressure leads out of the table. Results are compared with the formula in
     quadruple precision; the factor is 0.01 or more, with an error of 6e-7."""
     mix, (T, p, Y) = inputs.mixture(ns, "none"), impossible_states(ns)

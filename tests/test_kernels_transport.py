@@ -170,7 +170,7 @@ def test_takahashi_is_continuous_by_default_and_steps_in_table():
     assert abs(off[0] / table[0] - 1) < 1e-14  # the factor is exactly 1 below Pr = 0.1: otherwise the same products
 
 
-def test_takahashi_table_error():
+def test_takahashi_table_error(any_temperature):
     """The factor of mode smooth against the formula, N2: within the error that its table states."""
     data = species_set(1)
     Tr = np.exp(np.linspace(np.log(0.5), np.log(60), 3001))
@@ -185,7 +185,7 @@ def test_takahashi_table_error():
 
 
 @pytest.mark.parametrize("ns", (2, 10))
-def test_states_beyond_the_ends_of_takahashi_table(ns):
+def test_states_beyond_the_ends_of_takahashi_table(ns, any_temperature):
     """The place in the table is found from the digits of a sum, in single precision: no temperature and no pressure
     leads out of the table. Results are compared with the formula in quadruple precision; the factor is 0.01 or more,
     with an error of 6e-7."""

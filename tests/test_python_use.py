@@ -1,14 +1,17 @@
 """Python as its users write it: compositions by name, messages that say what was meant, progress, announcements."""
 
 import io
+import shutil
+import warnings
 
 import numpy as np
 import pytest
 from mixtures_for_tests import species_set
+from test_tensor_values import on_stand_in
 
 from frame.frame import Frame
 from frame.tools.progress import progress, time_left
-from kernels import ArgumentError, Mixture
+from kernels import ArgumentError, Mixture, SpeciesData, StateError, set_constant
 from kernels.arrays import fractions
 from kernels.backend import cache
 
@@ -71,12 +74,262 @@ def test_properties_take_them():
     assert mix.kernel("mass_fractions")(X="O2")["Y"].tolist() == [0, 1, *[0] * 8]
 
 
-# ---- messages -------------------------------------------------------------------------------------------------------
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+T, p = 300.0, 1e5
 
 
 @pytest.fixture(scope="module")
 def mix():
     return Mixture.from_species(species_set(10))
+
+
+@pytest.fixture(scope="module")
+def Y(mix):
+    fractions = np.zeros(mix.ns)
+    fractions[:2] = 0.2, 0.8
+    return fractions
+
+
+def density(mix, Y, **changes):
+    return mix.properties("rho", **{"T": T, "p": p, "Y": Y, **changes})["rho"]
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        (300 + 1j, "'T': type complex128, wanted real numbers: the imaginary part would be lost"),
+        (np.array([300 + 1e-20j]), "'T': type complex128"),
+        (np.array([300], np.complex64), "'T': type complex64"),
+        (True, "'T': type bool, wanted numbers"),
+        ("300", "'T': type <U3, wanted numbers, not text"),
+        (["300", "400"], "wanted numbers, not text"),
+        (np.datetime64("2020-01-01"), "not dates"),
+        (None, "'T' is None, wanted numbers"),
+        ([300, None], "'T': type object, wanted numbers"),
+        ([[300, 400], [500]], "'T': wanted numbers"),
+        ({}, "'T': type object"),
+        (2**60, "'T': a whole number above 2\\^53"),
+        (np.longdouble(300), "'T': type .*, wanted float64: digits would be lost"),
+    ],
+)
+def test_types_that_are_refused(wrong, words, mix, Y):
+    """By name at every door: nothing is cast silently."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ArgumentError, match=words):
+            density(mix, Y, T=wrong)
+
+
+POLYNOMIAL = [[3.5, 0, 0, 0, 0, 0, 0]]
+WITHOUT_W = dict(names=["a"], omega=0.0, nasa_low=POLYNOMIAL, nasa_high=POLYNOMIAL, T_mid=1000.0, Tc=100.0, pc=1e6)
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda mix, Y: density(mix, Y * 1j),
+        lambda mix, Y: mix.properties("W", X={"CH4": 1j}),
+        lambda mix, Y: mix.kernel("molar_mass")(Y=Y * 1j),
+        lambda mix, Y: mix.react(1000.0, p, Y * 1j, dt=1e-6),
+        lambda mix, Y: mix.react(1000.0, p, Y, dt=1e-6j),
+        lambda mix, Y: mix.react(1000.0, p, Y, dt=1e-6j, last=np.zeros(3)),
+        lambda mix, Y: set_constant("react_rtol", 1e-4 + 0j),
+        lambda mix, Y: Mixture.from_species(mix.species, lewis=1 + 0j),
+        lambda mix, Y: SpeciesData.from_arrays(**WITHOUT_W, W=[0.03 + 0j]),
+    ],
+)
+def test_complex_numbers_are_refused_at_every_door(door, mix, Y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ArgumentError, match="complex"):
+            door(mix, Y)
+
+
+def test_types_that_are_taken(mix, Y):
+    """Each holds 300 exactly, so that results have the same bits."""
+    wanted = density(mix, Y)
+    for same in (300, np.int32(300), np.float16(300), np.array(300.0, ">f8"), np.array([[300.0]]).T, [300.0]):
+        assert np.array_equal(np.ravel(density(mix, Y, T=same)), [wanted])
+    pandas = pytest.importorskip("pandas")
+    assert np.array_equal(density(mix, Y, T=pandas.Series([300.0, 300.0])), [wanted, wanted])
+
+
+def test_layouts_of_arrays(mix, Y):
+    """Fortran's order, negative steps and read-only arrays give the bits of a plain array."""
+    fields = np.linspace(200.0, 900.0, 12).reshape(3, 4)
+    wanted = density(mix, Y[:, None, None], T=fields)
+    locked = fields.copy()
+    locked.flags.writeable = False
+    for same in (np.asfortranarray(fields), fields[::-1, ::-1].copy()[::-1, ::-1], locked, fields.astype(">f8")):
+        assert np.array_equal(density(mix, Y[:, None, None], T=same), wanted)
+    assert density(mix, Y[:, None], T=np.zeros(0)).shape == (0,)
+
+
+class InCelsius:
+    """As libraries of units have it: an array, and a unit that NumPy drops."""
+
+    units = "degree_Celsius"
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(27.0)
+
+
+def test_units_are_refused(mix, Y):
+    with pytest.raises(ArgumentError, match="'T': came in degree_Celsius, wanted plain numbers in K"):
+        density(mix, Y, T=InCelsius())
+
+
+# ---- compositions as arrays -----------------------------------------------------------------------------------------
+
+
+def test_moles_as_an_array_are_divided_by_their_sum(mix):
+    """As by name, and as Cantera's TPX; at each point. Fractions within 1e-6 keep their bits."""
+    moles = np.zeros((mix.ns, 2))
+    moles[0], moles[1] = 1.0, (2.0, 0.0)
+    got = mix.properties("rho X", T=T, p=p, X=moles)
+    wanted = mix.properties("rho X", T=T, p=p, X={"CH4": 1, "O2": [2.0, 0.0]})
+    assert all(np.array_equal(got[name], wanted[name]) for name in got)
+
+    near = wanted["X"] * (1 + 1e-8)
+    assert np.array_equal(mix.properties("X", X=near)["X"], near)
+    nothing = mix.properties("rho", T=T, p=p, X=np.zeros(mix.ns))["rho"]
+    assert np.isnan(nothing) and np.isnan(mix.properties("rho", T=T, p=p, X=-moles[:, 0])["rho"])
+
+
+def test_mass_fractions_that_are_off(mix, Y):
+    """By rounding: divided by the sum. By more: NaN at that point, and said: a species may have been forgotten."""
+    # 1e-15: a division and a product, of numbers whose sum of 1 has an error of 1 rounding
+    assert density(mix, Y * 1.0005) == pytest.approx(density(mix, Y), rel=1e-15)
+    with pytest.warns(RuntimeWarning, match=r"'Y' sums to 0.8 over the species at point \[1\], wanted 1 within 0.001"):
+        got = density(mix, np.stack([Y, np.where(Y == 0.2, 0, Y)], axis=1))
+    assert got[0] == density(mix, Y) and np.isnan(got[1])
+    assert np.isnan(density(mix, Y * np.nan)) and np.isnan(mix.kernel("molar_mass")(Y=1.1 * Y)["W"])
+
+
+# ---- what the models do not hold for --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [1e5, 6001.0, 19.0, -1.0])
+def test_temperatures_outside_the_models(wrong, mix, Y):
+    with pytest.warns(RuntimeWarning, match=rf"T = {wrong:g} K at point \[1\] is outside 20 to 6000 K"):
+        got = mix.properties("rho W T", T=[T, wrong], p=p, Y=Y[:, None])
+    assert np.isnan(got["rho"][1]) and got["rho"][0] == density(mix, Y)
+    assert np.isfinite(got["W"]).all() and got["T"].tolist() == [T, wrong]  # W does not hang on T; T is as it came
+
+
+def test_polynomials_that_are_extrapolated(mix, Y):
+    """Above the end of a species that is there: the formula's own value, with a warning."""
+    end = mix.species.T_max[:2].min()
+    with pytest.warns(RuntimeWarning, match=f"above {end:g} K, where the polynomials of .* end: they are extrapolated"):
+        got = mix.properties("h_ig", T=end + 100, Y=Y)["h_ig"]
+    assert got == mix.kernel("ideal_gas")(T=end + 100, Y=Y)["h_ig"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mix.properties("h_ig", T=end, Y=Y)
+        mix.properties("h_ig", T=50.0, Y=Y)  # cold liquids: documented, and no warning
+
+
+def test_masks_come_back(mix, Y):
+    """A point is masked in the results where any of its inputs is; the others have the bits of a call without it."""
+    hot = np.ma.array([300.0, 1e20, 400.0], mask=[False, True, False])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what lies below a mask is nothing to warn of
+        got = mix.properties("rho X", T=hot, p=p, Y=Y[:, None])
+    assert got["rho"].mask.tolist() == [False, True, False] and got["X"].mask[4].tolist() == [False, True, False]
+    assert np.array_equal(got["rho"].compressed(), density(mix, Y[:, None], T=np.array([300.0, 400.0])))
+
+    parts = np.ma.array(np.stack([Y, 5 * Y], axis=1))
+    parts[3, 1] = np.ma.masked
+    assert density(mix, parts).mask.tolist() == [False, True]
+    assert density(mix, Y[:, None], p=[np.ma.array(p), np.ma.masked]).mask.tolist() == [False, True]
+    pressure = mix.properties("T p rho", T=T, p=np.ma.array([p, p], mask=[False, True]), Y=Y[:, None])
+    assert all(pressure[name].mask.tolist() == [False, True] for name in pressure)
+    named = mix.properties("W", X={"CH4": np.ma.array([1.0, -1.0], mask=[False, True])})["W"]
+    assert named.mask.tolist() == [False, True] and named[0] == mix.species.W[0]
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="the stand-in needs g++")
+def test_arrays_of_a_device(tmp_path):
+    """On the stand-in: the same rules, and results on the device."""
+    mix = Mixture.from_species(species_set(2), equation="ideal")
+    with on_stand_in(tmp_path) as device:
+        there = lambda values: device.from_host(np.asarray(values, float))
+        moles = np.array([[1.0, 2.0], [3.0, 0.0]])
+        with pytest.warns(RuntimeWarning, match=r"T = 100000 K at point \[1\]"):
+            got = mix.properties("rho X T", T=there([300.0, 1e5]), p=p, X=there(moles))
+        assert all(hasattr(array, "__cuda_array_interface__") for array in got.values())
+        host = {name: np.array(device.to_host(array)) for name, array in got.items()}
+
+        with pytest.warns(RuntimeWarning, match=r"'Y' sums to 2 over the species at point \[1\]"):
+            mix.properties("rho", T=there([300.0, 300.0]), p=p, Y=there([[1.0, 1.0], [0.0, 1.0]]))
+        with pytest.raises(ArgumentError, match="'T': type complex128"):
+            mix.properties("rho", T=device.from_host(np.ones(2, complex), complex), p=p, X="O2")
+        with pytest.raises(ArgumentError, match="masked arrays were given beside arrays on a device"):
+            mix.properties("rho", T=there([300.0]), p=np.ma.array([p]), X={mix.names[0]: 1})
+
+    np.testing.assert_array_equal(host["X"], moles / moles.sum(axis=0))
+    wanted = mix.properties("rho", T=300.0, p=p, X=moles[:, 0], backend="cpu")["rho"]
+    # 8 roundings: two divisions and a product, of sums of two
+    assert host["rho"][0] == pytest.approx(wanted, rel=8 * 2.2e-16) and np.isnan(host["rho"][1])
+    assert host["T"].tolist() == [300.0, 1e5]
+
+
+@pytest.mark.parametrize(
+    "names, more, words",
+    [
+        ("rho", dict(h=5e5), "'h' was given beside T, p, Y, from which it follows"),
+        ("h", dict(h=5e5), "'h' was given beside T, p, Y"),
+        ("rho", dict(rho=1.0), "'rho' was given beside T, p, Y"),
+        ("rho cp", dict(W=0.03), "'W' was given beside"),
+    ],
+)
+def test_surplus_inputs_are_refused(names, more, words, mix, Y):
+    with pytest.raises(ArgumentError, match=words):
+        mix.properties(names, T=T, p=p, Y=Y, **more)
+
+
+def test_independent_inputs_may_come(mix, Y):
+    assert density(mix, Y, u=5.0, v=0.0) == density(mix, Y)
+    assert mix.properties("W", T=T, p=p, Y=Y)["W"] == mix.properties("W", Y=Y)["W"]
+
+
+# ---- check mode -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        (dict(T=[[300.0, np.nan]]), r"check: input 'T' = nan K at point \[0, 1\], wanted a finite number"),
+        (dict(p=[[p, p], [-1.0, p]]), r"check: input 'p' = -1.0 Pa at point \[1, 0\], wanted > 0"),
+        (dict(T=[[300.0, 1e5]]), r"check: input T = 100000 K at point \[0, 1\] is outside 20 to 6000 K"),
+    ],
+)
+def test_check_mode_names_inputs(changes, words, mix, Y, monkeypatch):
+    monkeypatch.setenv("FRAME_CHECK", "1")
+    with pytest.raises(StateError, match=words):
+        density(mix, Y[:, None, None], **changes)
+    assert np.isfinite(density(mix, Y * 1.0001))  # divided by the sum before it is checked
+
+
+def test_check_mode_names_kernel_and_point(mix, Y, monkeypatch):
+    """1/rho below the covolume: no pressure. A kernel by itself is checked, too."""
+    monkeypatch.setenv("FRAME_CHECK", "1")
+    with pytest.raises(
+        StateError, match=r"check: kernel 'cubic_pressure' gave 'p' = nan at point \[1\]; there .*rho = "
+    ):
+        mix.properties("p", T=T, rho=[1.0, 1e5], Y=Y[:, None])
+    with pytest.raises(StateError, match="check: input 'Y' sums to 0.5 over the species at the point"):
+        mix.kernel("molar_mass")(Y=Y / 2)
+    hidden = np.ma.array([1.0, 1e5], mask=[False, True])
+    assert mix.properties("p", T=T, rho=hidden, Y=Y[:, None])["p"].mask.tolist() == [False, True]
+
+    monkeypatch.setenv("FRAME_CHECK", "yes")
+    with pytest.raises(ArgumentError, match="FRAME_CHECK = 'yes'; wanted 0 or 1"):
+        density(mix, Y)
+
+
+# ---- messages -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -94,6 +347,11 @@ def mix():
             r"'h0' cannot be computed from T, p, Y: missing u \[m/s\], v \[m/s\], w",
         ),
         (lambda m: m.program(), "nothing asked for: name outputs"),
+        (
+            lambda m: m.program("T p", "h rho Y"),
+            "'T' cannot be computed from h, rho, Y together; with Y, T is computed from e and rho, or from h and p, or "
+            "from s and p; with Y, p is computed from rho and T",
+        ),
         (
             lambda m: m.program(["rho"]),
             r"'rho' cannot be computed from nothing: missing .*T \[K\].*p \[Pa\]",

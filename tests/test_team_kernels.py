@@ -399,6 +399,10 @@ GOOD = dict(v=np.ones((3, 5)), out=np.zeros((3, 5)), prefix=np.zeros((3, 5)), tw
         (dict(v=np.ones((3, 10))[:, ::2]), "array 'v', extent n: neighbours are 16 bytes apart, wanted 8"),
         (dict(v=np.ones((5, 3)).T), "array 'v', extent n: neighbours are 24 bytes apart"),
         (dict(prefix=GOOD["out"], out=GOOD["out"]), "'out' is written and shares memory with 'prefix'"),
+        (dict(v=np.float64(1)), "'v' is float64, wanted an array"),
+        (dict(v=np.ones((3, 5), complex)), "type complex128, wanted float64 or float32"),
+        (dict(twice=np.ones((3, 5), complex)), "array 'twice' has type complex128, wanted float64"),
+        (dict(v=np.ma.array(np.ones((3, 5)))), "array 'v' is masked, and a kernel reads no masks"),
         (dict(total=np.zeros(2)), "sum 'total' has shape .2,., type float64, wanted .1,., float64"),
     ],
 )
@@ -414,6 +418,13 @@ def test_numbers_and_formulas_that_are_refused():
         FLAT.bind({"v": v}, "cpu")
     with pytest.raises(ArgumentError, match="has no number 'n'; it has factor"):
         FLAT.bind({"v": v}, "cpu", n=3, factor=1.0)
+    for wrong, words in (
+        (1j, "'factor': type complex128, wanted real"),
+        ("1", "not text"),
+        ([1.0], "is an array of shape"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            FLAT.bind({"v": v}, "cpu", factor=wrong)
     with pytest.raises(ArgumentError, match="read-only, and written"):
         frozen = np.zeros(3, np.int64)
         frozen.flags.writeable = False

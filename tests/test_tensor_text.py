@@ -90,7 +90,8 @@ def test_the_point_index_is_not_written():
         ("map q[i] = f(a[i j])", {}, "has an index that the left side does not have"),
         ("o[i] = a[i]", dict(layout="up"), "layout 'up'; wanted left or right"),
         ("ij,j->k", {}, "index 'k' of the result is in no operand"),
-        ("i...->i", {}, "wanted letters"),
+        ("i...->i", {}, "an ellipsis is not served; name each index"),
+        ("i1->i", {}, "'i1', wanted letters"),
     ],
 )
 def test_what_is_refused(text, options, why):

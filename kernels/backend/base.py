@@ -182,7 +182,10 @@ class Backend(abc.ABC):
         return raw[-raw.ctypes.data % ALIGN :][:size].view(dtype).reshape(shape)
 
     def address(self, array) -> int:
-        """Of its first element, where kernels find it."""
+        """Of its first element, where kernels find it. The array has to be kept as long as the address is used. Raises
+        ArgumentError for a NumPy scalar: it tells the address of a copy that is freed at once."""
+        if isinstance(array, np.generic):
+            raise ArgumentError(f"{array!r} is a number, which has no address; wanted an array.")
         return array.__array_interface__["data"][0]
 
     def at(self, address: int, shape, strides, dtype):

@@ -55,6 +55,36 @@ def folder(named: str | None = None) -> pathlib.Path:
     return path
 
 
+LIBRARY = ".so"  # entries that the system's loader maps; others are read as data
+
+
+def forbids_programs(path: pathlib.Path) -> bool:
+    """Whether the file system is mounted `noexec`: the loader then refuses libraries there."""
+    return bool(os.statvfs(path).f_flag & os.ST_NOEXEC)
+
+
+def runnable_folder() -> pathlib.Path:
+    """The cache's folder; where it is mounted noexec, the user's own, with a warning. Raises BackendError where that is
+    mounted so, too."""
+    where = folder()
+    if not forbids_programs(where):
+        return where
+
+    own = folder("")
+    refuse(
+        forbids_programs(own),
+        f"the kernel cache folder {where} is on a file system mounted noexec: no compiled kernel can be loaded from "
+        "it. Set FRAME_CACHE to a folder where programs may run.",
+        BackendError,
+    )
+    warnings.warn(
+        f"the kernel cache folder {where} is on a file system mounted noexec, from which no kernel can be loaded: "
+        f"{own} is used. Set FRAME_CACHE to a folder where programs may run.",
+        stacklevel=2,
+    )
+    return own
+
+
 def key(*parts) -> str:
     """Name of the entry for these parts (bytes, or anything with a text): 32 hexadecimal digits."""
     digest = hashlib.sha256()
@@ -211,7 +241,7 @@ def entry(name: str, suffix: str, make) -> pathlib.Path:
     takes the entry. Raises BackendError where that cannot be written either, and the same CompileError again for what
     `make` refused before."""
     refuse(name in _failed, _failed.get(name, ""), CompileError)
-    where = folder()
+    where = folder() if suffix != LIBRARY else runnable_folder()
     if announce is not None and not _sound(where / (name + suffix), where / (name + ".sha256")):
         announce(where)
     try:

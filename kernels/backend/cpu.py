@@ -8,6 +8,8 @@ import functools
 import os
 import pathlib
 import platform
+import re
+import shlex
 import shutil
 import subprocess
 
@@ -51,8 +53,35 @@ def default_threads() -> int:
 
 
 def compiler() -> str:
-    """The C++ compiler: FRAME_CXX, CXX, else g++."""
-    return os.environ.get("FRAME_CXX") or os.environ.get("CXX") or "g++"
+    """The C++ compiler: FRAME_CXX, CXX, else g++. A program, or a command with arguments or a wrapper in front, such
+    as "g++ -m64", "ccache g++"."""
+    own, usual = os.environ.get("FRAME_CXX", ""), os.environ.get("CXX", "")
+    return own.strip() or usual.strip() or "g++"
+
+
+def words(command: str) -> list[str]:
+    """The words of a compiler's command, as a shell reads them; a program whose path has blanks is one word. Raises
+    BackendError for quotes that do not end."""
+    if shutil.which(command):
+        return [command]
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise BackendError(f"C++ compiler {command!r}: {error}; set FRAME_CXX to a command.") from None
+
+
+def programs(command: str) -> list[str]:
+    """The programs that a command names, by their paths: the compiler is the last one, wrappers stand before it.
+    Assignments of `env` are left out. Empty where the first word is no program."""
+    found: list[str] = []
+    for word in words(command):
+        if found and "=" in word and not word.startswith("-"):
+            continue
+        path = shutil.which(word)
+        if word.startswith("-") or not path:
+            break
+        found.append(path)
+    return found
 
 
 def target() -> str:
@@ -86,25 +115,19 @@ def shared_object(source: Source) -> pathlib.Path:
     folders = [HERE, *source.folders]
 
     def make(path):
-        program = shutil.which(wanted)
+        program, *more = words(wanted)
         refuse(
-            not program,
-            f"C++ compiler '{wanted}' is not on PATH and '{source.name}' is not in the kernel cache "
-            f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile.",
+            not shutil.which(program),
+            f"C++ compiler '{wanted}'{_unless_alone(program, more)} is not on PATH and '{source.name}' is not in the "
+            f"kernel cache {cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile.",
             BackendError,
         )
         file, rule = path.with_suffix(".cpp"), path.with_suffix(".d")
         where = [f"-I{HERE}", *(f"-idirafter{folder}" for folder in source.folders)]
-        command = [program, *flags, *where, str(file), "-o", str(path)]
+        command = [shutil.which(program), *more, *flags, *where, str(file), "-o", str(path)]
         try:
             file.write_text(source.text)
-            done = subprocess.run(
-                [*command, "-MMD", f"-MF{rule}", *(f"-l{name}" for name in source.libraries)],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                env={**os.environ, "LC_ALL": "C"},  # explain.py reads English
-            )
+            done = _compiled([*command, "-MMD", f"-MF{rule}", *(f"-l{name}" for name in source.libraries)], wanted)
             if rule.is_file():
                 cache.note(noted, rule, {file.resolve(), *cache.included(source.text, folders)})
         finally:
@@ -112,7 +135,13 @@ def shared_object(source: Source) -> pathlib.Path:
             rule.unlink(missing_ok=True)
         if done.returncode:
             said = explain.cause(source, done.stderr)
-            raise CompileError(f"{said}compiling '{source.name}' failed ({program}):\n{done.stderr[:4000]}")
+            raise CompileError(f"{said}compiling '{source.name}' failed ({wanted}):\n{done.stderr[:4000]}")
+        refuse(
+            not path.is_file(),
+            f"C++ compiler '{wanted}' ended without an error, and made nothing of '{source.name}': is it a compiler? "
+            "Set FRAME_CXX to one.",
+            BackendError,
+        )
 
     texts = cache.texts(source.text, folders)
     key = cache.key(*texts, " ".join(flags), wanted, _version(wanted), processor(target()))
@@ -122,15 +151,34 @@ def shared_object(source: Source) -> pathlib.Path:
             return cache.entry(f"{source.name[:40]}-{cache.with_noted(key, noted)}", ".so", make)
 
 
+def _unless_alone(program: str, more: list[str]) -> str:
+    return f": '{program}'" if more else ""
+
+
+def _compiled(command: list[str], wanted: str) -> subprocess.CompletedProcess:
+    """The compiler's run. Raises BackendError where it cannot be started."""
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, "LC_ALL": "C"},  # explain.py reads English
+        )
+    except OSError as error:
+        raise BackendError(f"C++ compiler '{wanted}' cannot be started ({error}).") from None
+
+
 @functools.lru_cache(None)
-def _version(name: str) -> str:
+def _version(command: str) -> str:
     """Identity of the compiler without starting it (a filled cache must not fork inside an MPI job). A node that has no
     compiler takes the one that filled the cache, so that it finds what was compiled ahead for it."""
-    note = cache.folder() / f"compiler-{pathlib.Path(name).name}"
-    path = shutil.which(name)
-    if not path:
+    names = [pathlib.Path(word).name for word in words(command)]
+    note = cache.folder() / f"compiler-{re.sub('[^A-Za-z0-9.+_-]', '_', '-'.join(names))[:100]}"
+    found = programs(command)
+    if not found:
         return note.read_text() if note.is_file() else ""
-    real = os.path.realpath(path)
+    real = os.path.realpath(found[-1])
     identity = f"{os.path.basename(real)} {os.stat(real).st_size}"
     with contextlib.suppress(OSError):  # a cache filled by somebody else may be read-only
         if not note.is_file() or note.read_text() != identity:
@@ -206,12 +254,19 @@ class CpuBackend(Backend):
             return CpuModule(source.name, _opened(path), self.threads)
         except OSError:  # sound by its checksum and yet not loadable: another system's library
             path.unlink(missing_ok=True)
-            return CpuModule(source.name, _opened(shared_object(source)), self.threads)
+            path = shared_object(source)
+        try:
+            return CpuModule(source.name, _opened(path), self.threads)
+        except OSError as error:
+            raise BackendError(
+                f"the kernel {path} cannot be loaded ({error}), though it was just compiled: may programs run from "
+                "that folder? Set FRAME_CACHE to another one."
+            ) from None
 
     @property
     def compiler(self):
         """The program that the command leads to, by a name that has its version (g++-12), and the target."""
-        return f"{(_version(compiler()) or pathlib.Path(compiler()).name).split()[0]} {target()}"
+        return f"{(_version(compiler()) or pathlib.Path(words(compiler())[-1]).name).split()[0]} {target()}"
 
     @functools.cached_property
     def product(self):
@@ -220,10 +275,9 @@ class CpuBackend(Backend):
         return f"{(names or what.splitlines())[0]}, {cache.key(what)[:8]}, {self.threads} threads"
 
     def describe(self) -> dict:
-        program = shutil.which(compiler())
         version = "none"
-        if program:
-            version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+        if programs(compiler()):
+            version = _compiled([*words(compiler()), "--version"], compiler()).stdout.split("\n")[0]
         return {
             "name": "cpu",
             "threads": self.threads,

@@ -197,7 +197,8 @@ class CudaModule(Module):
                 return
             use()
             grid = min(-(-items // covers), blocks)
-            queue(address, grid, rows, 1, threads, 1, 1, shared, stream().ptr, arguments(items)[0], 0)
+            at, _held = arguments(items)
+            queue(address, grid, rows, 1, threads, 1, 1, shared, stream().ptr, at, 0)
 
         return run
 

@@ -233,7 +233,7 @@ class Marshal:
         their place."""
         arguments = record(FRACTIONS, view=self.backend.address(view), rows=view.shape[0])
         arguments["ld"] = view.strides[0] // view.itemsize
-        run = self.module.bind(f"last_fraction_{view.itemsize}", Shape(256), arguments)
+        run = self.module.bind(f"last_fraction_{view.itemsize}", Shape(256), arguments, keep=view)
 
         def at(count: int, column: int) -> None:
             arguments["column"] = column

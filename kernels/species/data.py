@@ -212,7 +212,7 @@ class SpeciesData:
 
         def array(field, value, shape, spread=True):
             try:
-                value = np.array(value, float)
+                value = _floats(value)
             except (TypeError, ValueError) as error:
                 raise MixtureError(f"{where}: {field} is not an array of numbers ({error}).") from None
             if spread and value.ndim == 0:
@@ -459,9 +459,20 @@ def checked_kij(names, kij, where):
     return _locked(kij)
 
 
+def _floats(value) -> np.ndarray:
+    """A copy as float64, None as nan. Raises TypeError for complex numbers: NumPy would drop the imaginary part."""
+    if np.asarray(value).dtype.kind == "c":
+        raise TypeError("complex numbers")
+    return np.array(value, float)
+
+
 def _nine(rows, T_break, names, refuse):
     """(nasa9, T_break), checked."""
-    rows, T_break, ns = np.array(rows, float), np.array(T_break, float), len(names)
+    ns = len(names)
+    try:
+        rows, T_break = _floats(rows), _floats(T_break)
+    except (TypeError, ValueError) as error:
+        refuse(True, f"nasa9 or T_break is not an array of numbers ({error}).")
     refuse(
         rows.ndim != 3 or rows.shape[::2] != (ns, 9) or T_break.shape != (ns, rows.shape[1] + 1),
         f"nasa9 has shape {rows.shape} and T_break {T_break.shape}, wanted ({ns}, ranges, 9) and ({ns}, ranges + 1).",

@@ -20,6 +20,7 @@ from ..backend.base import Shape
 from ..backend.record import record
 from ..codegen import tune
 from ..errors import ArgumentError, VariantUnsuitable
+from ..values import is_number, real_array, refuse_type, typed_number
 from . import orders, organisations, outer, render_packs
 from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, parse, words
@@ -64,7 +65,7 @@ class Contraction:
             if index == e.batch:
                 continue
             extent = sizes.get(index)
-            if extent is None or int(extent) != extent or extent < 1:
+            if not _is_extent(extent):
                 raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
             self.sizes[index] = int(extent)
         describe(e, e.statements, self.sizes)
@@ -176,6 +177,8 @@ class Contraction:
 
         Shapes, types and contiguity are checked here, once; what is missing, too short, scattered, or an output that
         shares memory with another array, raises ArgumentError that names array, index, found and wanted extent.
+        An input without indices, `a[]`, may be a number: run() has the value of now. An array of no dimensions is read
+        at each run. An output that is a number, and masked arrays, raise ArgumentError.
         """
         e, p = self.expression, self.program
         wanted = (*e.inputs, *e.outputs)
@@ -185,8 +188,8 @@ class Contraction:
         for name in wanted:
             if name not in arrays:
                 raise ArgumentError(f"array '{name}' is missing.")
-            if not hasattr(arrays[name], "strides") or not hasattr(arrays[name], "dtype"):
-                raise ArgumentError(f"array '{name}': wanted an array of {self.backend.arrays.__name__}.")
+        arrays = {name: self._operand(name, arrays[name]) for name in wanted}
+        for name in wanted:
             if hasattr(arrays[name], "__cuda_array_interface__") != (self.backend.memory == "device") and (
                 self.backend.product
             ):
@@ -212,6 +215,21 @@ class Contraction:
                 raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
         values["past"] = int(self._past(values, n))
         return self._launches(arrays, values, n)
+
+    def _operand(self, name: str, given):
+        """The array that is bound for what came. A number becomes an array of its own, which run() keeps: NumPy's
+        scalars tell the address of a copy that is freed at once."""
+        if is_number(given):
+            if name in self.expression.outputs:
+                raise ArgumentError(f"output '{name}' is a number ({type(given).__name__}), wanted an array to write.")
+            return self.backend.from_host(typed_number(name, given, self.dtype), self.dtype)
+
+        if not hasattr(given, "strides") or not hasattr(given, "dtype"):
+            raise ArgumentError(
+                f"array '{name}' is {type(given).__name__}, wanted an array of {self.backend.arrays.__name__}."
+            )
+        _refuse_mask(name, given)
+        return given
 
     def _entries(self, arrays) -> int:
         """Of the first output."""
@@ -349,6 +367,16 @@ class Contraction:
         return "\n".join(lines)
 
 
+def _is_extent(given) -> bool:
+    """Whether it is a whole number of 1 or more."""
+    return is_number(given) and not isinstance(given, complex | str | bytes) and int(given) == given >= 1
+
+
+def _refuse_mask(name: str, given) -> None:
+    if isinstance(given, np.ma.MaskedArray):
+        raise ArgumentError(f"array '{name}' is masked, and a sum over its entries is not defined; give a.filled(0).")
+
+
 def shared(one, other, size: int) -> bool:
     """Whether two arrays (address, shape, strides), the slowest dimension first, overlap. Two whose first dimensions
     make the same steps may lie between each other: sections of one larger array."""
@@ -376,7 +404,11 @@ def contract(text: str, *operands, batch: str | None = None, backend=None, how=N
     """Evaluate a text on NumPy's or CuPy's arrays: named ones, or the operands of an einsum string in their order.
 
     Outputs that are not given are made and returned: one, or a tuple in the text's order. Outputs that are given are
-    written in place, and returned too. Options of text.parse (point, layout, local, constant, symmetric, headers,
+    written in place, and returned too. An operand without indices may be a number.
+    Types: float64 or float32, all the same, in a text of statements. An einsum string takes what NumPy makes an array
+    of, strided ones too, and works in float32 where all arrays are float32, else in float64: float16 and whole numbers
+    up to 2^53 are converted, True counts as 1. Complex numbers, longdouble, objects, text and masked arrays raise
+    ArgumentError. Options of text.parse (point, layout, local, constant, symmetric, headers,
     folders) go by their names. The plan is kept for the next call with the same extents. Raises ArgumentError.
     """
     named = ("point", "layout", "local", "constant", "symmetric", "headers", "folders", "quick")
@@ -393,6 +425,8 @@ def contract(text: str, *operands, batch: str | None = None, backend=None, how=N
         arrays = dict(zip(names, operands))
     if out is not None:
         arrays["out"] = out
+    for name, a in arrays.items():
+        _refuse_mask(name, a)
     device = any(hasattr(a, "__cuda_array_interface__") for a in arrays.values())
     be = (
         get_backend(backend or ("cuda" if device else "cpu"))
@@ -400,16 +434,18 @@ def contract(text: str, *operands, batch: str | None = None, backend=None, how=N
         else backend
     )
     if "->" in text or operands:  # einsum takes whatever NumPy makes an array of, and strided ones
-        kinds = [getattr(a, "dtype", np.dtype(float)) for a in arrays.values()]
-        dtype = np.dtype("float32") if all(k == np.float32 for k in kinds) else np.dtype("float64")
-        xp = be.arrays
-        arrays = {k: a if k == "out" else xp.ascontiguousarray(be.from_host(a, dtype)) for k, a in arrays.items()}
+        strong = [a for a in arrays.values() if type(a) not in (int, float)]
+        single = strong and all(getattr(a, "dtype", np.dtype(float)) == np.float32 for a in strong)
+        dtype = np.dtype("float32" if single else "float64")
+        arrays = {k: a if k == "out" else _einsum_operand(k, a, be, dtype) for k, a in arrays.items()}
     else:
         for name, a in arrays.items():
-            if not hasattr(a, "dtype") or not hasattr(a, "strides"):
+            if not is_number(a) and not (hasattr(a, "dtype") and hasattr(a, "strides")):
                 raise ArgumentError(f"array '{name}' is {type(a).__name__}, wanted an array.")
-        dtype = np.dtype(next(iter(arrays.values())).dtype) if arrays else np.dtype("float64")
-    sizes, n = extents(e, {name: tuple(a.shape) for name, a in arrays.items()})
+            if not is_number(a) and np.dtype(a.dtype).name not in TYPES:
+                raise ArgumentError(f"array '{name}': type {a.dtype}, wanted {' or '.join(TYPES)}.")
+        dtype = _type_of(arrays.values())
+    sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
     plan = _plan(
         text, tuple(sorted(sizes.items())), dtype.name, batch, be, how, tuple(sorted(options.items())), e.batch
     )
@@ -420,6 +456,24 @@ def contract(text: str, *operands, batch: str | None = None, backend=None, how=N
     plan.bind({**arrays, **made}, n)()
     results = tuple({**arrays, **made}[name] for name in e.outputs)
     return results[0] if len(results) == 1 else results
+
+
+def _einsum_operand(name: str, given, backend, dtype):
+    """A contiguous array of `dtype` where the backend works. Raises ArgumentError for types that it would change."""
+    if hasattr(given, "__cuda_array_interface__"):
+        refuse_type(name, given.dtype)
+    else:
+        truth = np.asarray(given).dtype == bool
+        given = real_array(name, np.asarray(given).astype(np.int8) if truth else given, dtype)
+
+    there = backend.from_host(given, dtype)
+    return backend.arrays.ascontiguousarray(there).reshape(there.shape)  # NumPy makes one dimension of none
+
+
+def _type_of(arrays) -> np.dtype:
+    """The type that a text of statements works in: the first array's; of numbers alone the first one of NumPy's."""
+    found = [a for a in arrays if not is_number(a)] or [a for a in arrays if isinstance(a, np.floating)]
+    return np.dtype(found[0].dtype) if found else np.dtype("float64")
 
 
 @functools.lru_cache(256)

@@ -21,6 +21,7 @@ from ..backend import get_backend
 from ..backend.base import Shape, Source
 from ..backend.record import record, structure
 from ..errors import ArgumentError, refuse
+from ..values import is_number, real_array
 
 LEVEL_0 = 227 * 1024  # bytes of shared memory that a block of today's devices can have; a CPU keeps to it too
 THREADS = 128  # of a block, where the declaration leaves it open
@@ -440,8 +441,12 @@ class Bound:
                 f"{self._where} has no array '{name}'; it has {', '.join([*wanted, *k.sums])}.",
             )
             refuse(
-                not (hasattr(array, "dtype") and hasattr(array, "strides")),
+                is_number(array) or not (hasattr(array, "dtype") and hasattr(array, "strides")),
                 f"{self._where}: '{name}' is {type(array).__name__}, wanted an array.",
+            )
+            refuse(
+                isinstance(array, np.ma.MaskedArray),
+                f"{self._where}: array '{name}' is masked, and a kernel reads no masks; give {name}.filled(...).",
             )
         types = [np.dtype(arrays[a.name].dtype) for a in k.arrays if a.kind == "real"]
         real = types[0] if types else np.dtype(np.float64)
@@ -454,6 +459,10 @@ class Bound:
         kinds = dict(k.numbers)
         for name in numbers:
             refuse(name not in kinds, f"{self._where} has no number '{name}'; it has {', '.join(kinds) or 'none'}.")
+            refuse(
+                real_array(name, numbers[name]).ndim > 0,
+                f"{self._where}: the number '{name}' is an array of shape {np.shape(numbers[name])}.",
+            )
         for name, kind in k.numbers:
             if name in numbers:
                 value = numbers[name]

@@ -306,6 +306,8 @@ class _Reader:
 
 def _einsum(text: str) -> list[Statement]:
     """numpy.einsum's string, without ellipsis: arrays operand0, operand1, ..., out."""
+    if "..." in text:
+        raise ArgumentError(f"einsum string '{text}': an ellipsis is not served; name each index.")
     left, arrow, right = (part.strip() for part in text.replace(" ", "").partition("->"))
     operands = left.split(",")
     for part in (*operands, right):
@@ -347,7 +349,7 @@ def _check(e: Expression) -> None:
         if name in e.symmetric and len(refs[0].indices) - (e.batch_place(name) is not None) < 2:
             fail(f"'{name}' is named symmetric and has not two indices")
         if any(r.indices.count(e.batch) > 1 for r in refs if e.batch):
-            fail(f"the batch index '{e.batch}' stands twice in '{name}'")
+            fail(f"the batch index '{e.batch}' stands twice in '{name}': diagonals are not served")
     for names, what in ((e.local - set(e.written), "local"), (e.symmetric & set(e.written), "symmetric")):
         for name in sorted(names):
             fail(f"'{name}' is named {what} but is {'never' if what == 'local' else 'also'} written")
