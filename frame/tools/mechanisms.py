@@ -32,11 +32,9 @@ def loaded(path, phase: str, equation: str, fill: bool) -> str:
         species = read_cantera_yaml(path, phase, fill, models_for(equation))[0]
     words = [f"{species.ns} species"]
     if fill:
-        estimated = sum(
-            any(text.startswith("estimated") for text in known.values()) for known in species.origin.values()
-        )
-        words.append(f"{estimated} estimated")
-    if np.isnan(species.diameter).any():
+        words.append(f"{len(species.estimated())} estimated")
+    without = any("diameter" in known for known in species.origin.values())
+    if without or np.isnan(species.diameter).any():
         words.append("no transport data")
     return ", ".join(words)
 

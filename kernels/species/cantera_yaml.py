@@ -18,7 +18,8 @@ These keys are ours; Cantera ignores them:
   in a phase a map `real-gas`: `diffusion-fit-range: [T_low, T_high]`.
 
 Cantera looks up missing critical properties in a data base by name. Here a missing number is an error, unless the
-caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.origin then says so for each number.
+caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.origin then says so for each number, and
+one warning names the species that are estimated. Absent transport data are then estimated too.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ import warnings
 import numpy as np
 
 from ..errors import closest, refuse
+from . import critical as substances
 from .cantera_file import File, Node, cantera_data  # noqa: F401
 from .cantera_reactions import ReactionText
-from .critical import FROM, Unidentified, Unusable, filled, solid
+from .critical import FROM, Unusable, filled, solid
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
 from .units import short as _short
 
@@ -92,7 +94,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
     rows, nodes, atoms = [], [], {}
     rk = node.data["thermo"] == RK == models[0]
     ideal = models[0] == IDEAL or rk  # the acentric factor is of no use to Redlich and Kwong
-    choices, names, unusable, unidentified = choices or {}, [entry.data["name"] for entry in entries], {}, {}
+    choices, names, unusable = choices or {}, [entry.data["name"] for entry in entries], {}
     for name in [*without, *(name for name in choices if name != "*")]:
         node.refuse(name not in names, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
     for entry in [entry for entry in entries if entry.data["name"] not in without]:
@@ -112,9 +114,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
             atoms[entry.data["name"]] = {e: composition.number(e) for e in composition.data}
         except Unusable as error:
             unusable[entry.data["name"]] = str(error)
-        except Unidentified as error:
-            unidentified[entry.data["name"]] = str(error)
-    _refuse_found(node, unusable, unidentified)
+    _refuse_unusable(node, unusable)
     node.refuse(not rows, "has no species.")
     columns = {field: [row[field] for row in rows] for field in rows[0]}
     names, p_ref = columns.pop("name"), set(columns.pop("p_ref"))
@@ -135,31 +135,35 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
     left_out = tuple(name for name in (entry.data["name"] for entry in entries) if name not in atoms)
     reactions = ReactionText(file, node, tuple(names), atoms, left_out) if node.has("kinetics") else None
     species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own, reactions=reactions)
+    _warn_of_estimates(node, species)
     return species, node.data["name"]
 
 
-def _refuse_found(phase, unusable, unidentified):
+def _refuse_unusable(phase, unusable):
     """Raise MixtureError on {species: what is wrong}: one message for all, with what to do."""
-    said = []
-    if unusable:
-        groups: dict = {}
-        for name, why in unusable.items():
-            groups.setdefault(why, []).append(repr(name))
-        told = "; ".join(f"{', '.join(names)}: {why}" for why, names in groups.items())
-        known = next((name for name, why in unusable.items() if why.endswith(FROM)), None)
-        numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
-        give = f" Or give numbers in K and Pa: critical={{{json.dumps(known)}: {numbers}}}." if known else ""
-        said.append(f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
-    if unidentified:
-        name = json.dumps(next(iter(unidentified)))
-        more = f"; and {len(unidentified) - NAMED} species more" if len(unidentified) > NAMED else ""
-        said.append(
-            "nothing decides which substance of its composition a species is: "
-            f"{'; '.join([*unidentified.values()][:NAMED])}{more}. Choose by CAS number, "
-            f'critical={{{name}: "..."}} or `real-gas: {{substance: ...}}` in the file; an estimate by '
-            f'critical={{{name}: "estimate"}}, of all of them by critical={{"*": "estimate"}}.'
+    groups: dict = {}
+    for name, why in unusable.items():
+        groups.setdefault(why, []).append(repr(name))
+    told = "; ".join(f"{', '.join(names)}: {why}" for why, names in groups.items())
+
+    known = next((name for name, why in unusable.items() if why.endswith(FROM)), None)
+    numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
+    give = f" Or give numbers in K and Pa: critical={{{json.dumps(known)}: {numbers}}}." if known else ""
+
+    phase.refuse(unusable, f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
+
+
+def _warn_of_estimates(phase, species):
+    """One warning that names the species with estimated critical properties."""
+    guessed = species.estimated()
+    if guessed:
+        mask = [name in guessed for name in species.names]
+        warnings.warn(
+            f"{phase.where}: critical properties of {len(guessed)} of {species.ns} species are estimated, which is for "
+            f"traces: {species.named(mask)}. `python -m frame info` and species.estimated() show rules and errors; "
+            'critical={"NAME": "CAS number"} chooses a substance.',
+            stacklevel=3,
         )
-    phase.refuse(said, " ".join(said))
 
 
 def _choose_phase(file, wanted, models):
@@ -235,6 +239,9 @@ def _species_row(node, composition, weights, choices, ideal, model):
         own = {name: extra.text("substance", "a CAS number, or 'estimate'")} if extra.has("substance") else {}
         critical = _critical(node, model, None if choices is None else own | choices, composition.data)
     row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
+    if choices is not None and not node.has("transport") and not math.isnan(row["omega"]):
+        absent, origin = substances.transport(name, composition.data, row)
+        row |= absent | {"origin": row["origin"] | origin}
     row |= {field: _measured(extra, key, numbers) for key, (field, numbers) in MEASURED.items()}
     row["kappa_assoc"] = extra.number("association-factor", default=0.0)
     row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
@@ -345,7 +352,6 @@ def _critical(node, model, choices, composition):
             data["diameter"],
             data["well_depth"],
             choice=choices.get(name),
-            others=choices.get("*"),
             rk=_rk_critical(rk) if rk.has("a") and rk.has("b") else None,
         )
         known = {field: critical.number(key, unit) for key, field, unit in CRITICAL if critical.has(key)}
