@@ -53,7 +53,7 @@ class Mixture:
         phase: its name; None: the first phase that the equation is usual for, else the first gas phase. The equation of
         the options counts, not the phase's. without: names of species to leave out.
         critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have
-        to be chosen by hand; the key "*" with "estimate" is for all that cannot be identified.
+        to be chosen by hand. Species that no name tells are estimated, with one warning: `species.estimated()`.
         Raises MixtureError for the file, ArgumentError for options.
         """
         species, options = cls.species_from_yaml(path, phase, without=without, **options)

@@ -134,8 +134,8 @@ def test_only_what_is_absent_is_filled(tmp_path):
         read_cantera_yaml(path)
 
 
-def test_nothing_to_estimate_from_is_an_error(tmp_path):
-    """A radical that substances.csv does not know either, without transport data."""
+def test_a_radical_without_any_data_is_estimated(tmp_path):
+    """A radical that substances.csv does not know either, without transport data: from its composition, and roughly."""
     yaml = YAML(typ="safe", pure=True)
     data = yaml.load(without(tmp_path, ("OH",)).read_text().replace("name: OH", "name: OX"))
     for entry in data["species"]:
@@ -144,10 +144,11 @@ def test_nothing_to_estimate_from_is_an_error(tmp_path):
     data["phases"][0]["species"] = "all"
     with open(tmp_path / "bare.yaml", "w") as out:
         yaml.dump(data, out)
-    with pytest.raises(
-        MixtureError, match=r"'OX': a radical \(odd number of electrons\); there are no transport data .*without=\[\"OX"
-    ):
-        read_cantera_yaml(tmp_path / "bare.yaml", fill=True)
+    with pytest.warns(UserWarning, match="properties of 1 of .* species are estimated, .*: OX."):
+        species = read_cantera_yaml(tmp_path / "bare.yaml", fill=True)[0]
+    words = species.estimated()["OX"]
+    assert "a radical (odd number of electrons)" in words and "within a factor of two" in words
+    assert "the file has no transport data" in species.origin["OX"]["well_depth"]
 
 
 def test_looked_up_in_the_package_itself(tmp_path):

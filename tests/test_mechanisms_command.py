@@ -65,7 +65,6 @@ def test_what_a_refused_phase_has_with_the_options_that_it_needs(tmp_path, capsy
     told = capsys.readouterr().out
     assert "| refused | refused | 326 reactions: " in told
     assert "gri30_ion.yaml, gas, ideal: " in told and 'With without=["E"]: 55 species' in told
-    assert mechanism_rows.named_options('Choose {"*": "estimate"}.') == {"critical": {"*": "estimate"}}
 
 
 def test_no_kinetics_is_no_refusal(tmp_path, capsys):

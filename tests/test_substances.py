@@ -14,7 +14,8 @@ from ruamel.yaml import YAML
 from frame.tools import cli, info, mechanisms
 from kernels import Mixture, MixtureError
 from kernels.errors import ArgumentError
-from kernels.species import GAS_CONSTANT as R, critical
+from kernels.fits import critical_points
+from kernels.species import GAS_CONSTANT as R, critical, estimates
 from kernels.species.cantera_yaml import cantera_data, gas_phases, read_cantera_yaml
 
 chemicals = pytest.importorskip("chemicals")
@@ -59,12 +60,53 @@ KNOWN = {
     "HONO2": ("HNO3", "7697-37-2", 520.0),
     "toluene": ("C7H8", "108-88-3", 591.8),  # no row of the table: the substance's own name
 }
-# names without which nothing decides, and two of the isomers that the message has to show
-AMBIGUOUS = {
-    "C8H18": ("C8H18", ("octane", "2,2,4-trimethylpentane")),
-    "C4H8": ("C4H8", ("1-butene", "isobutene")),
-    "C2H6O": ("C2H6O", ("dimethyl ether", "ethanol")),
-    "C3H6O": ("C3H6O", ("acetone", "propionaldehyde")),
+# Labels of generators, marks of bonds, letter case, propellants, refrigerants. Critical temperatures: the same WebBook.
+KNOWN |= {
+    "ethane(1)": ("C2H6", "74-84-0", 305.3),
+    "C2H2(43)": ("C2H2", "74-86-2", 308.3),
+    "HCOOH(7)": ("CH2O2", "64-18-6", 588.0),
+    "aC3H4(39)": ("C3H4", "463-49-0", 394.0),
+    "CF2:CF2": ("C2F4", "116-14-3", 306.5),
+    "CH3-CF3": ("C2H3F3", "420-46-2", 346.0),
+    "CH2F-CF3": ("C2H2F4", "811-97-2", 374.2),
+    "CH3F": ("CH3F", "593-53-3", 317.4),
+    "CF4": ("CF4", "75-73-0", 227.5),
+    "C6H5CHO": ("C7H6O", "100-52-7", 695.0),
+    "CH2OCH2": ("C2H4O", "75-21-8", 469.0),
+    "C5H10-2": ("C5H10", "646-04-8", 474.0),
+    "c4h8-2": ("C4H8", "624-64-6", 428.6),
+    "CYC5H10": ("C5H10", "287-92-3", 511.7),
+    "N2H4": ("N2H4", "302-01-2", 653.0),
+    "MMH": ("CH6N2", "60-34-4", 567.0),
+    "He": ("He", "7440-59-7", 5.195),
+    "Ar": ("Ar", "7440-37-1", 150.7),
+}
+# Names that tell no substance of their composition: lumped species, isomers, peroxides, radicals, excited states, and
+# isomers that a generator names by their formula and a number. Each is estimated, and no substance is named.
+UNTOLD = {
+    "C8H18": "C8H18",
+    "C4H8": "C4H8",
+    "C2H6O": "C2H6O",
+    "C3H6O": "C3H6O",
+    "FULVENE": "C6H6",
+    "C6H6(27)": "C6H6",
+    "C3H6(49)": "C3H6",
+    "C3H4": "C3H4",
+    "CC3H4": "C3H4",
+    "NC3H7O2H": "C3H8O2",
+    "C2H3OOH": "C2H4O2",
+    "NC4KET13": "C4H8O3",
+    "C5H6-L": "C5H6",
+    "C6H4O2": "C6H4O2",
+    "HNC": "CHN",
+    "O2X": "O2",
+    "S-CH2": "CH2",
+    "CH2*": "CH2",
+    "CH2(S)": "CH2",
+    "OH*": "HO",
+    "CH3X(29)": "CH3X",
+    "K2O2H2": "H2K2O2",
+    "BIN20": "C5000H500",
 }
 
 
@@ -88,22 +130,39 @@ def test_known_isomers(name):
     assert abs(values["Tc"] / Tc - 1) < 0.02 and {"Tc", "pc", "omega"} <= set(values)
 
 
-@pytest.mark.parametrize("name", AMBIGUOUS)
-def test_several_isomers_are_refused_with_their_list(name):
-    formula, isomers = AMBIGUOUS[name]
-    with pytest.raises(critical.Unidentified) as caught:
-        filled(name, formula)
-    listed = [isomer for isomer in isomers if isomer in str(caught.value)]
-    assert listed and f"{name!r} may be " in str(caught.value)
+@pytest.mark.parametrize("name", UNTOLD)
+def test_what_no_name_tells_is_estimated(name):
+    """With the rule and the reason; within the bounds of species data, with a pressure of a fluid."""
+    values, origin = filled(name, UNTOLD[name])
+    assert origin["Tc"].startswith("estimated: ") and "chemicals " not in origin["Tc"].partition("; ")[0]
+    assert 10 < values["Tc"] < 5000 and 1e5 < values["pc"] < 3e7 and -0.3 < values["omega"] <= 1.5
+    assert 0.1 < values["pc"] * values["Vc"] / (R * values["Tc"]) < 0.5
 
 
 def test_a_name_with_another_composition_is_not_that_substance():
     """CO is carbon monoxide, Co cobalt; a C2H5OH of two more H is nothing known."""
     assert "carbon monoxide" in filled("CO", "CO")[1]["Tc"]
-    with pytest.raises(critical.Unusable, match="an atom; there are no transport data"):
-        filled("CO", "Co")
-    with pytest.raises(critical.Unidentified, match="'C2H5OH' may be 107-21-1 ethylene glycol"):
-        filled("C2H5OH", "C2H6O2")
+    assert "an atom" in filled("CO", "Co")[1]["Tc"]
+    assert "the name tells no substance" in filled("C2H5OH", "C2H6O2")[1]["Tc"]
+
+
+def test_ions_are_estimated_from_their_transport_data_only():
+    ion = {"N": 2, "E": -1}
+    with pytest.raises(critical.Unusable, match="an ion; there are no transport data"):
+        critical.filled("file", "N2+", ion)
+    values, origin = critical.filled("file", "N2+", ion, 3.6e-10, 97.5)
+    assert values["Tc"] == pytest.approx(1.2593 * 97.5) and "an ion" in origin["Tc"]
+
+
+def test_the_shipped_values_are_the_packages():
+    """Every bit, where the package is of the version that they were made with; every row of the table."""
+    version = {whose for _, sources in critical.shipped().values() for whose, _ in sources.values()}
+    if version != {f"chemicals {chemicals.__version__}"}:
+        pytest.skip(f"the values were made with {version}")
+    for row in {row.cas: row for row in critical.table().values() if row.cas[:1].isdigit()}.values():
+        values, origin = critical.from_package(row.cas, row.name)
+        assert (row.cas in critical.shipped()) == bool(values), row
+        assert not values or critical.looked_up(row.cas, row.name) == (values, origin), row
 
 
 def test_the_table_is_sound():
@@ -140,6 +199,11 @@ def test_against_canteras_own_data_base():
     assert compared >= 25 and off == {
         "C4H8-1": "2-butene,cis",
         "C7H14-1": "cycloheptane",
+        "C7H14-2": "ethylcyclopentane",
+        "C8H16-1": "cyclooctane",
+        "C9H18-1": "butylcyclopentane",
+        "C10H20-1": "1-cyclopentylpentane",
+        "CH3BR": "bromomethane",  # pc: 8.0 MPa in the package, 6.9 there
         "C4H6": "1,2-butadiene",
         "C4H6-2": "1-butyne(ethylacetylene)",
     }
@@ -166,9 +230,7 @@ def test_choices_of_the_caller():
     assert "dimethyl ether (115-10-6)" in filled("FUEL", "C2H6O", choice="115-10-6")[1]["Tc"]
     values, origin = filled("FUEL", "C2H6O", choice={"Tc": 500, "pc": 6e6, "omega": 0.6})
     assert values == {"Tc": 500.0, "pc": 6e6, "omega": 0.6} and set(origin.values()) == {"given by the caller"}
-    for choice in (dict(choice="estimate"), dict(others="estimate")):
-        assert filled("FUEL", "C2H6O", **choice)[1]["Tc"].startswith("estimated: ")
-    assert "chemicals" in filled("C2H5OH", "C2H6O", others="estimate")[1]["Tc"]  # identified: not among the others
+    assert "as the caller chose" in filled("C2H5OH", "C2H6O", choice="estimate")[1]["Tc"]
 
 
 @pytest.mark.parametrize(
@@ -186,13 +248,18 @@ def test_choices_that_make_no_sense(choice, words):
         filled("FUEL", "C2H6O", choice=choice)
 
 
-def test_without_the_package_fill_is_an_error(monkeypatch):
+def test_without_the_package_the_shipped_substances_are_enough(monkeypatch):
+    """The same bits; a name or a CAS number that only the package knows is estimated or an error."""
+    names = {"CH4": "CH4", "toluene": "C7H8", "C6H5CH3": "C7H8"}
+    before = {name: filled(name, formula) for name, formula in names.items()}
     monkeypatch.setitem(sys.modules, "chemicals", None)
-    for file in ("h2o2.yaml", "gri30.yaml"):
-        with pytest.raises(
-            MixtureError, match="needs the Python package chemicals, .* not installed: pip install chem"
-        ):
-            Mixture.from_yaml(file, critical="fill")
+    monkeypatch.setattr(critical, "installed", lambda: False)
+    assert filled("CH4", "CH4") == before["CH4"] and filled("C6H5CH3", "C7H8") == before["C6H5CH3"]
+    assert "chemicals, which has more names, is not installed" in filled("toluene", "C7H8")[1]["Tc"]
+    assert filled("FUEL", "C7H8", choice="108-88-3") == before["C6H5CH3"]
+    with pytest.raises(MixtureError, match="needs the Python package chemicals, .* not installed: pip install chem"):
+        filled("FUEL", "C7H8", choice="544-25-2")
+    assert Mixture.from_yaml("gri30.yaml", critical="fill").ns == 53
 
 
 FUEL = """
@@ -204,13 +271,17 @@ species:
 """
 
 
+PEROXY = "- {name: C7H15O2, composition: {C: 7, H: 15, O: 2}, thermo: *cold}\n"
+
+
 def test_choices_through_a_file_and_the_command(tmp_path, capsys):
     path = tmp_path / "fuel.yaml"
     path.write_text(FUEL)
-    with pytest.raises(MixtureError, match="phase 'gas': nothing decides which substance") as caught:
-        Mixture.from_yaml(path, critical="fill")
-    isomers = ("64-17-5 ethanol", "115-10-6 dimethyl ether", 'critical={"FUEL": "..."}', '{"*": "estimate"}')
-    assert all(word in str(caught.value) for word in isomers)
+    with pytest.warns(UserWarning, match="properties of 1 of 2 species are estimated, .*: FUEL.") as caught:
+        mix = Mixture.from_yaml(path, critical="fill")
+    assert len(caught) == 1 and 'critical={"NAME": "CAS number"}' in str(caught[0].message)
+    assert list(mix.species.estimated()) == ["FUEL"] and "the name tells no substance" in info.report(mix)
+    assert "16, 22, 11 %" in mix.species.estimated()["FUEL"] and "half of 463 substances" in info.report(mix)
     mix = Mixture.from_yaml(path, critical={"FUEL": "64-17-5"})
     assert mix.options["critical"] == "fill" and "ethanol (64-17-5)" in mix.species.origin["FUEL"]["Tc"]
     assert "ethanol (64-17-5), HEOS" in info.report(mix)
@@ -230,30 +301,81 @@ def test_choices_through_a_file_and_the_command(tmp_path, capsys):
 # ---- estimates ------------------------------------------------------------------------------------------------------
 
 
-def test_the_rule_by_composition_within_its_range():
-    """Against the measured values of all substances of C, H, O, N with 2 to 20 heavy atoms that the table names; and
-    the spread that the rule is said to have (95 % within 17, 27, 12 %) with half as much again for so few."""
-    off = {"Tc": [], "pc": [], "Vc": []}
-    for row in {row.cas: row for row in critical.table().values() if row.cas[:1].isdigit()}.values():
-        known, guess = critical.looked_up(row.cas, row.name)[0], critical.estimated(row.atoms, "", np.nan, np.nan)[0]
-        for field in off if known and guess else ():
-            if field in known:
-                off[field].append(abs(guess[field] / known[field] - 1))
-    for field, bound in (("Tc", 0.17), ("pc", 0.27), ("Vc", 0.12)):
-        assert len(off[field]) > 60 and np.percentile(off[field], 90) < 1.5 * bound, (
-            field,
-            np.percentile(off[field], 90),
-        )
+@pytest.fixture(scope="module")
+def measured():
+    return critical_points.Measured()
 
 
-def test_ranges_of_the_estimates():
-    estimated = lambda formula, *lj: critical.estimated(critical.counted(formula), "", *(lj or (np.nan, np.nan)))[0]
-    for formula in ("CH3", "O", "HO2", "C21H44", "C2H5Cl", "SiH3", "H2"):
-        assert estimated(formula) == {}, formula
-    assert estimated("O", 2.75e-10, 80.0)["Tc"] == pytest.approx(1.2593 * 80)
-    assert set(estimated("C20H41")) == {"Tc", "pc", "omega", "Vc"}
-    found = critical.estimated(critical.counted("O"), "", np.nan, np.nan, (300.0, 5e6))
-    assert found[0] == {"Tc": 300.0, "pc": 5e6, "omega": 0.0} and "Redlich-Kwong a, b" in found[1]["Tc"]
+def test_the_coefficients_are_those_of_the_fit(measured):
+    """Least absolute errors by reweighting: its last digits depend on the linear algebra; 2 % of the largest."""
+    for field, shipped in estimates.COEFFICIENTS.items():
+        found = critical_points.fitted(measured, field)
+        assert np.abs(found - shipped).max() < 0.02 * np.abs(shipped).max(), field
+
+
+def test_the_rule_by_composition_is_as_good_as_said(measured):
+    """Median and 90 % error on the substances held out, as `info` and the page say; a unit of the last digit."""
+    held_out = critical_points.errors(measured, measured.held_out)
+    assert measured.held_out.sum() == 463 and "463 substances" in estimates.BY_COMPOSITION
+    said = {"Tc": (0.05, 0.16), "pc": (0.07, 0.22), "Vc": (0.04, 0.11), "omega": (0.06, 0.29)}
+    for field, limits in said.items():
+        assert held_out[field] == pytest.approx(limits, abs=0.01), field
+
+
+def test_the_density_of_estimated_substances(measured):
+    """Peng-Robinson with estimated and with measured Tc, pc, omega, for the held-out substances themselves, at 1.2 to 3
+    Tc and 0.1 to 2 pc: half of the densities within 0.5 %, 90 % within 4 % (of all 463: 0.3 and 3 %)."""
+    rows = np.flatnonzero(measured.held_out)[:100]
+    known = {field: measured.values[field][rows] for field in ("Tc", "pc", "omega")}
+    guess = [estimates.by_composition(measured.atoms[row]) for row in rows]
+    guess = {field: np.array([g[field] for g in guess]) for field in known}
+    T, p = (grid.ravel() for grid in np.meshgrid(np.geomspace(1.2, 3, 8), np.geomspace(0.1, 2, 8)))
+    off = [
+        pr_density(T * Tc, p * pc, *g) / pr_density(T * Tc, p * pc, Tc, pc, w) - 1
+        for Tc, pc, w, *g in zip(*known.values(), *guess.values())
+    ]
+    assert np.median(np.abs(off)) < 0.005 and np.percentile(np.abs(off), 90) < 0.04, np.percentile(
+        np.abs(off), (50, 90)
+    )
+
+
+def pr_density(T, p, Tc, pc, omega):
+    """Molar density [mol/m3] of Peng and Robinson's equation of 1976, its largest volume."""
+    kappa = 0.37464 + 1.54226 * omega - 0.26992 * omega**2
+    a = 0.45724 * (R * Tc) ** 2 / pc * (1 + kappa * (1 - np.sqrt(T / Tc))) ** 2
+    b = 0.07780 * R * Tc / pc
+    A, B = a * p / (R * T) ** 2, b * p / (R * T)
+    out = []
+    for a, b, t, q in zip(A, B, T, p):
+        roots = np.roots([1, b - 1, a - 3 * b * b - 2 * b, b**3 + b * b - a * b])
+        out.append(q / (R * t * roots.real[np.abs(roots.imag) < 1e-9].max()))
+    return np.array(out)
+
+
+def test_which_rule_is_taken():
+    estimated = lambda formula, *data: estimates.estimated(critical.counted(formula), *data)
+    assert estimated("O", 2.75e-10, 80.0).values["Tc"] == pytest.approx(1.2593 * 80)
+    assert estimated("O", 2.75e-10, 80.0).rule == estimates.SIMPLE_FLUID
+    for formula in ("C3H7", "C21H44", "C2H5Cl", "C12H25O2"):
+        assert estimated(formula, 5e-10, 400.0).rule == estimates.BY_COMPOSITION, formula
+    assert estimated("K2O2H2").rule == estimates.ROUGH and estimated("SiH3").rule == estimates.SINGLE
+    assert estimated("D").values == estimated("H2").values == estimates.ATOMS_OF_HYDROGEN
+    found = estimated("O", np.nan, np.nan, (300.0, 5e6))
+    assert found.values == {"Tc": 300.0, "pc": 5e6, "omega": 0.0} and found.rule == estimates.REDLICH_KWONG
+
+
+def test_a_gas_of_estimates_has_properties_everywhere(tmp_path):
+    """A mixture of two estimated species and oxygen, without transport data: finite, positive and as they are defined
+    at 300 to 3000 K and 1 to 300 bar."""
+    path = tmp_path / "fuel.yaml"
+    path.write_text(FUEL.replace("FUEL, O2", "FUEL, C7H15O2, O2") + PEROXY)
+    with pytest.warns(UserWarning, match="of 2 of 3 species are estimated"):
+        mix = Mixture.from_yaml(path, critical="fill")
+    T, p = (grid.ravel() for grid in np.meshgrid(np.geomspace(300, 3000, 12), np.geomspace(1e5, 3e7, 8)))
+    found = mix.properties("rho cp c mu lam D", T=T, p=p, X="FUEL:0.1, C7H15O2:0.05, O2:0.85")
+    for name, values in found.items():
+        assert np.isfinite(values).all() and (values > 0).all(), name
+    assert found["rho"][0] > 0.99 * 1e5 * 38.3e-3 / (R * 300)  # W = 0.1 46.07 + 0.05 131.2 + 0.85 32.0 = 38.4 g/mol
 
 
 @pytest.mark.parametrize("radical", ["OH", "HO2"])
@@ -300,12 +422,12 @@ def test_liquid_ethanol(translation, within, tmp_path):
 # ---- every mechanism ------------------------------------------------------------------------------------------------
 
 ELECTRON = "the electron, no molecule"
-KOH_WITHOUT = "Electron H+ H- H2+ H2- H2O+ H3O+ K K+ KH KO KO- KOH+ K2 K2O2H2 O+ O- OH+ OH- O2+ O2-"
+KOH_WITHOUT = "Electron H+ H- H2+ H2- H2O+ H3O+ K+ KO- KOH+ O+ O- OH+ OH- O2+ O2-"
 REFUSED = {  # (file, phase): what both ways say, what the real gas says, and the options with which it loads
     ("KOH.yaml", "KOH_plasma"): (
         ELECTRON,
-        "'K2': no K2 has measured critical properties",
-        dict(critical={"KOH": "1310-58-3"}, without=KOH_WITHOUT.split()),
+        ELECTRON,
+        dict(critical="fill", without=KOH_WITHOUT.split()),
     ),
     ("airNASA9.yaml", "airNASA9"): (
         ELECTRON,
@@ -313,11 +435,6 @@ REFUSED = {  # (file, phase): what both ways say, what the real gas says, and th
         dict(critical="fill", without=["N2+", "O2+", "NO+", "N+", "O+", "e-"]),
     ),
     ("gri30_ion.yaml", "gas"): (ELECTRON, ELECTRON, dict(critical="fill", without=["E"])),
-    ("example_data/n-hexane-NUIG-2015.yaml", "gas"): (
-        None,
-        "nothing decides which substance of its composition a species is: 'C2H3OOH' may be 64-19-7 acetic acid",
-        dict(critical={"*": "estimate"}),
-    ),
 }
 
 
@@ -364,7 +481,7 @@ def test_every_mechanism_loads_or_says_what_to_do(file, phase):
     both, real, options = REFUSED.get((file, phase), (None, None, {"critical": "fill"}))
     assert (row.ideal == "refused", row.real == "refused") == (bool(both), bool(real))
     assert (both or "") in row.said.get("ideal", "") and (real or "") in row.said.get("real", "")
-    assert all("without=[" in text or '"*": "estimate"' in text for way, text in row.said.items() if way != "omega")
+    assert all("without=[" in text for way, text in row.said.items() if way != "omega")
     page = (ROOT / "docs/howto/mechanisms.md").read_text()
     thermo = dict(gas_phases(DATA / file))[phase] if "NUIG" not in file else "ideal-gas"
     assert (
@@ -383,7 +500,7 @@ def test_every_mechanism_loads_or_says_what_to_do(file, phase):
             assert not Zc[data.index(name)] > 0.36, name
 
 
-@pytest.mark.parametrize("options", [dict(equation="ideal"), dict(critical={"*": "estimate"})], ids=["ideal", "real"])
+@pytest.mark.parametrize("options", [dict(equation="ideal"), dict(critical="fill")], ids=["ideal", "real"])
 def test_a_thousand_species_load_in_seconds(options):
     """1268 species: 20 s of one core, of which reading the YAML takes 3 to 10, and 1 GB."""
     code = (
@@ -403,8 +520,7 @@ def test_the_command_prints_a_folder_of_mechanisms(tmp_path, capsys):
     (tmp_path / "fuel.yaml").write_text(FUEL)
     assert cli.main(["mechanisms", "--folder", str(tmp_path)]) == 0
     told = capsys.readouterr().out
-    assert "| fuel.yaml | gas | ideal-gas | 2 species, no transport data | refused |" in told
-    assert "\nfuel.yaml, gas, real: " in told and "64-17-5 ethanol" in told
+    assert "| 2 species, no transport data | 2 species, 1 estimated, no transport data |" in told
     assert cli.main(["mechanisms", "--folder", str(tmp_path / "none")]) == 1
 
 
@@ -471,8 +587,10 @@ def test_what_lacks_transport_data_is_said():
     mix = Mixture.from_yaml("methane_pox_on_pt.yaml", "gas", critical="fill")
     state = dict(T=300.0, p=1e5, X="CH4:1, O2:2")
     assert mix.properties("rho", **state)["rho"] == pytest.approx(1.07, rel=0.02)  # p W/(R T), W = 26.7 g/mol
-    with pytest.raises(ArgumentError, match=r"species H2, O2, H2O, CH4, CO, CO2, AR without transport data \(diameter"):
-        mix.properties("D", **state)
+    assert "the file has no transport data" in mix.species.origin["CH4"]["diameter"]
+    # CH4 in O2 at 300 K, 1 bar: 0.226 cm2/s by the data of GRI-Mech; mixture-averaged: (1 - Y)/X_O2 = 1.2 times
+    D = mix.properties("D", **state)["D"]
+    assert D[mix.names.index("CH4")] == pytest.approx(1.2 * 0.226e-4, rel=0.1)
     mix = Mixture.from_yaml("methane_pox_on_pt.yaml", "gas", equation="ideal")
     for name in ("mu", "lam"):
         with pytest.raises(

@@ -85,7 +85,7 @@ def _add_mixture(parser, required: bool) -> None:
         action="append",
         default=[],
         metavar="NAME=CAS",
-        help="critical fill: CAS number of a species that cannot be identified, or 'estimate'; '*=estimate': of all",
+        help="critical fill: CAS number of a species that its name does not tell, or 'estimate'",
     )
     for option in kernels.registry.options.values():
         said = f"{option.what} (default: {option.values[0]})"

@@ -50,12 +50,10 @@ def loaded(mixture: Mixture) -> str:
     words = [f"{species.ns} species"]
 
     if mixture.options["critical"] == "fill":
-        estimated = 0
-        for known in species.origin.values():
-            estimated += any(text.startswith("estimated") for text in known.values())
-        words.append(f"{estimated} estimated" if any(species.origin.values()) else "all in the file")
+        words.append(f"{len(species.estimated())} estimated")
 
-    if np.isnan(species.diameter).any():
+    without = any("diameter" in known for known in species.origin.values())
+    if without or np.isnan(species.diameter).any():
         words.append("no transport data")
     return ", ".join(words)
 
@@ -86,8 +84,6 @@ def named_options(text: str) -> dict:
     needed: dict = {}
     if left_out := re.search(r"To leave out: without=(\[.*?\])", text):
         needed["without"] = json.loads(left_out[1])
-    if '"*": "estimate"' in text:
-        needed["critical"] = {"*": "estimate"}
     return needed
 
 

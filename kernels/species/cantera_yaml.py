@@ -18,7 +18,8 @@ These keys are ours; Cantera ignores them:
   in a phase a map `real-gas`: `diffusion-fit-range: [T_low, T_high]`.
 
 Cantera looks up missing critical properties in a data base by name. Here a missing number is an error, unless the
-caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.origin then says so for each number.
+caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.origin then says so for each number, and
+one warning names the species that are estimated. Absent transport data are then estimated too.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ import warnings
 import numpy as np
 
 from ..errors import closest, refuse
+from . import critical as substances
 from .cantera_elements import read_elements
 from .cantera_file import File, Node, cantera_data  # noqa: F401
 from .cantera_reactions import ReactionText
-from .critical import FROM, Unidentified, Unusable, filled, solid
+from .critical import FROM, Unusable, filled, solid
 from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
 from .names import Names
 from .units import short as _short
@@ -48,7 +50,6 @@ CONDENSED = (
     "HKFT",
     "liquid-water-IAPWS95",
 )
-NAMED = 12  # how many species a message explains
 CRITICAL_VOLUMES = (1e-5, 1e-2)  # m3/mol, of molecules
 RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
@@ -126,6 +127,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
     kij, own = _pair_matrices(node, known, nodes, bare, rk, models)
     reactions = ReactionText(file, node, tuple(names), atoms, left_out) if node.has("kinetics") else None
     species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own, reactions=reactions)
+    _warn_of_estimates(node, species)
     return species, name
 
 
@@ -148,7 +150,7 @@ def _species_rows(phase, entries, elements, row_of):
     skips. row_of(entry, elements) makes a row. Raises MixtureError, of all species that cannot be used at
     once."""
     rows, nodes, atoms = [], [], {}
-    unusable, unidentified = {}, {}
+    unusable = {}
     for entry in entries:
         name = entry.data["name"]
         composition = entry.child("composition", "a map of elements")
@@ -158,39 +160,40 @@ def _species_rows(phase, entries, elements, row_of):
             rows.append(row_of(entry, elements))
         except Unusable as error:
             unusable[name] = str(error)
-        except Unidentified as error:
-            unidentified[name] = str(error)
         else:
             nodes.append(entry)
             atoms[name] = {e: composition.number(e) for e in composition.data}
 
-    _refuse_found(phase, unusable, unidentified)
+    _refuse_unusable(phase, unusable)
     phase.refuse(not rows, "has no species.")
     return rows, nodes, atoms
 
 
-def _refuse_found(phase, unusable, unidentified):
+def _refuse_unusable(phase, unusable):
     """Raise MixtureError on {species: what is wrong}: one message for all, with what to do."""
-    said = []
-    if unusable:
-        groups: dict = {}
-        for name, why in unusable.items():
-            groups.setdefault(why, []).append(repr(name))
-        told = "; ".join(f"{', '.join(names)}: {why}" for why, names in groups.items())
-        known = next((name for name, why in unusable.items() if why.endswith(FROM)), None)
-        numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
-        give = f" Or give numbers in K and Pa: critical={{{json.dumps(known)}: {numbers}}}." if known else ""
-        said.append(f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
-    if unidentified:
-        name = json.dumps(next(iter(unidentified)))
-        more = f"; and {len(unidentified) - NAMED} species more" if len(unidentified) > NAMED else ""
-        said.append(
-            "nothing decides which substance of its composition a species is: "
-            f"{'; '.join([*unidentified.values()][:NAMED])}{more}. Choose by CAS number, "
-            f'critical={{{name}: "..."}} or `real-gas: {{substance: ...}}` in the file; an estimate by '
-            f'critical={{{name}: "estimate"}}, of all of them by critical={{"*": "estimate"}}.'
+    groups: dict = {}
+    for name, why in unusable.items():
+        groups.setdefault(why, []).append(repr(name))
+    told = "; ".join(f"{', '.join(names)}: {why}" for why, names in groups.items())
+
+    known = next((name for name, why in unusable.items() if why.endswith(FROM)), None)
+    numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
+    give = f" Or give numbers in K and Pa: critical={{{json.dumps(known)}: {numbers}}}." if known else ""
+
+    phase.refuse(unusable, f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
+
+
+def _warn_of_estimates(phase, species):
+    """One warning that names the species with estimated critical properties."""
+    guessed = species.estimated()
+    if guessed:
+        mask = [name in guessed for name in species.names]
+        warnings.warn(
+            f"{phase.where}: critical properties of {len(guessed)} of {species.ns} species are estimated, which is for "
+            f"traces: {species.named(mask)}. `python -m frame info` and species.estimated() show rules and errors; "
+            'critical={"NAME": "CAS number"} chooses a substance.',
+            stacklevel=3,
         )
-    phase.refuse(said, " ".join(said))
 
 
 def _named(data, number):
@@ -288,6 +291,9 @@ def _species_row(node, elements, choices, ideal, model):
         own = {name: extra.text("substance", "a CAS number, or 'estimate'")} if extra.has("substance") else {}
         critical = _critical(node, model, None if choices is None else own | choices, composition.data)
     row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
+    if choices is not None and not node.has("transport") and not math.isnan(row["omega"]):
+        absent, origin = substances.transport(name, composition.data, row)
+        row |= absent | {"origin": row["origin"] | origin}
     row |= {field: _measured(extra, key, numbers) for key, (field, numbers) in MEASURED.items()}
     row["kappa_assoc"] = extra.number("association-factor", default=0.0)
     row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
@@ -398,7 +404,6 @@ def _critical(node, model, choices, composition):
             data["diameter"],
             data["well_depth"],
             choice=choices.get(name),
-            others=choices.get("*"),
             rk=_rk_critical(rk) if rk.has("a") and rk.has("b") else None,
         )
         known = {field: critical.number(key, unit) for key, field, unit in CRITICAL if critical.has(key)}

@@ -1,22 +1,16 @@
 """Critical properties that a mixture file does not give (option critical = fill): first which substance a species is,
-then that substance's numbers from the package chemicals; and an estimate for species that no one could bottle.
+then that substance's measured numbers; and an estimate for every other species.
 
 **Identity.** A species is the substance that its row of substances.csv names, where its composition is the row's
 formula; or the one that the caller chose by CAS number. A name without a row is taken for a substance only where it is
-the substance's own name (`toluene`). Otherwise, where any substance of this composition has measured data, the species
-is refused, and the message lists them: a wrong isomer is worse than none.
+the substance's own name (`toluene`). Numbers that a generator appends (`ethane(1)`) and marks of bonds (`CF2:O`,
+`CH3-CF3`) do not count. Every other species is estimated: a wrong isomer is worse than an estimate.
 
-**Data** are measured: values from group contributions are refused. Every number has its origin.
+**Data** are measured: values from group contributions are refused. Every number has its origin. Those of the substances
+in substances.csv are shipped, critical_points.csv; the package chemicals has more.
 
-**Estimates** serve atoms, radicals, ions, fleeting molecules of substances.csv, species of whose composition no
-substance has measured data, and those for which the caller asks. The first of these that there are numbers for:
-  1. Tc, pc of the file's own Redlich-Kwong a and b; omega = 0;
-  2. Chung's relations for a simple fluid from the transport data, or from those of substances.csv:
-     Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3 [cm3/mol, A], pc = 0.291 R Tc/Vc, omega = 0;
-  3. from the composition, for 2 to 20 atoms of C, N, O with at least one C, n of them in all:
-     Tc = exp(5.72 + 0.31 ln n + 0.28 O/n + 0.58 N/n) K, Vc = 4 + 31.1 C + 12.4 H + 25.3 O + 33.7 N cm3/mol,
-     pc = 0.256 R Tc/Vc, omega = 0.21 + 0.032 n. Fitted here to the 1210 such substances of the package whose Tc and Vc
-     were measured: half of them are met within 6, 9 and 4 % in Tc, pc, Vc, and 95 % within 17, 27 and 12 %.
+**Estimates** (estimates.py) serve atoms, radicals, fleeting molecules of substances.csv, and species whose name tells
+no substance. Ions are estimated from Lennard-Jones data only, and else refused.
 Estimates are for traces. Take 0.1 % of a radical whose Tc is wrong by a factor of two. A mixture's density then moves
 by less than 0.25 % in 99 of 100 states between 90 and 3500 K, 1 and 300 bar; next to its critical point by 1.2 %
 (tests/test_substances.py).
@@ -28,6 +22,7 @@ import contextlib
 import csv
 import functools
 import importlib
+import importlib.util
 import math
 import pathlib
 import re
@@ -35,9 +30,13 @@ import statistics
 from typing import NamedTuple
 
 from ..errors import ArgumentError, MixtureError, refuse
+from . import estimates
 from .data import GAS_CONSTANT
 
 TABLE = pathlib.Path(__file__).with_name("substances.csv")
+POINTS = pathlib.Path(__file__).with_name("critical_points.csv")
+FIELDS = ("Tc", "pc", "omega", "Vc", "Z_RA")
+METHODS = FIELDS[:4]  # of which the package names the source
 NOBLE = ("He", "Ne", "Ar", "Kr", "Xe", "Rn")
 GROUP_CONTRIBUTIONS = (
     "JOBACK",
@@ -49,30 +48,29 @@ GROUP_CONTRIBUTIONS = (
     "MODIFIED_WILSON_JASPERSON",
     "IHMELS",
 )
-SIMPLE_FLUID = "Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3, pc = 0.291 R Tc/Vc, omega = 0"
-BY_COMPOSITION = "Tc, pc, Vc, omega from the numbers of atoms (half of all molecules within 6, 9, 4 % of Tc, pc, Vc)"
+COSTALD = "Hankinson & Thomson's table (COSTALD)"
 AGREE = 0.2  # of a value: measured ones that differ more from the others are misprints
 ZC = (0.1, 0.36)  # critical compressibility, from hydrogen fluoride's (it associates) to above any fluid's
+ZC_SIMPLE, ZC_SLOPE = 0.291, 0.080  # Zc = 0.291 - 0.080 omega, Lee & Kesler 1975 (original not seen)
+ION = "an ion"
+ESTIMATED = "estimated"
 NEEDED = ("Tc", "pc", "omega")
 FROM = "there are no transport data to estimate Tc and pc from"
 CAS = re.compile(r"\d{2,7}-\d\d-\d")
-ESTIMATE, OTHERS = "estimate", "*"  # a choice, and the key of the choice for all species that are not identified
+ESTIMATE, OTHERS = "estimate", "*"  # a choice, and a key for all other species, which are estimated in any case
 WAYS = f'a CAS number, "{ESTIMATE}", or numbers such as {{"Tc": 514.7, "pc": 6.27e6, "omega": 0.646}} in K and Pa'
 
 
 class Substance(NamedTuple):
     """A row of substances.csv. cas: empty for what has no measured critical point; "solid" for what is no gas. sigma
-    [A] and eps [K] are nan where the row has none."""
+    [A] and eps [K] are nan where the row has none. basis: how its names are read."""
 
     cas: str
     atoms: tuple
     name: str
+    basis: str
     sigma: float
     eps: float
-
-
-class Unidentified(MixtureError):
-    """Several substances may be meant by a species; the text says which, as "'C4H8' may be 106-98-9 1-butene, ..."."""
 
 
 class Unusable(MixtureError):
@@ -98,14 +96,17 @@ def table() -> dict[tuple, Substance]:
     out: dict[tuple, Substance] = {}
     for row in csv.DictReader(lines):
         atoms, cas = counted(row["formula"]), row["CAS"].replace("-", "", row["CAS"] == "-")
-        known = Substance(cas, atoms, row["substance"], *(float(row[key] or "nan") for key in ("sigma", "eps")))
+        known = Substance(
+            cas, atoms, row["substance"], row["basis"], *(float(row[key] or "nan") for key in ("sigma", "eps"))
+        )
         out |= {(name, atoms): known for name in row["names"].split()}
     return out
 
 
 def solid(name: str, composition) -> str:
     """What a species of this name is where it is no gas, such as soot; else nothing."""
-    row = table().get((name.upper(), _atoms({k: v for k, v in composition.items() if isinstance(v, (int, float))})))
+    atoms = _atoms({element: count for element, count in composition.items() if isinstance(count, (int, float))})
+    row = table().get((name.upper(), atoms))
     return row.name if row and row.cas == "solid" else ""
 
 
@@ -115,9 +116,15 @@ def package():
         return importlib.import_module("chemicals")
     except ImportError:
         raise MixtureError(
-            "critical = fill needs the Python package chemicals, which is not installed: pip install chemicals, or "
-            "the project with its extra 'critical'. Or give each species critical-parameters in the file."
+            "a CAS number without a row in substances.csv needs the Python package chemicals, which is not installed: "
+            "pip install chemicals, or the project with its extra 'critical'. Or give numbers in K and Pa."
         ) from None
+
+
+@functools.cache
+def installed() -> bool:
+    """Whether there is a package chemicals. It is not imported."""
+    return importlib.util.find_spec("chemicals") is not None
 
 
 def _measured_value(get, methods, cas, least=0.0, possible=(-math.inf, math.inf)):
@@ -132,9 +139,31 @@ def _measured_value(get, methods, cas, least=0.0, possible=(-math.inf, math.inf)
 
 
 @functools.cache
+def shipped() -> dict[str, tuple[dict, dict]]:
+    """{CAS: ({field: value}, {field: source})} of critical_points.csv."""
+    lines = POINTS.read_text(encoding="utf-8").splitlines()
+    version = next(line for line in lines if line.startswith("# chemicals "))[2:]
+    out = {}
+    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+        values = {field: float(row[field]) for field in FIELDS if row[field]}
+        methods = dict(zip([field for field in METHODS if row[field]], row["methods"].split()))
+        methods |= {"Z_RA": COSTALD} if "Z_RA" in values else {}
+        out[row["CAS"]] = values, {field: (version, method) for field, method in methods.items()}
+    return out
+
+
 def looked_up(cas: str, name: str) -> tuple[dict, dict]:
     """({Tc [K], pc [Pa], omega, Vc [m3/mol], Z_RA}, {field: origin}) of a substance; both are empty where not all of
-    Tc, pc, omega were measured. Callers do not change them. Raises MixtureError where the package is missing."""
+    Tc, pc, omega were measured, or where it is neither shipped nor the package is there. Callers do not change them."""
+    if cas in shipped():
+        values, sources = shipped()[cas]
+        return values, {field: f"{whose}, {name} ({cas}), {how}" for field, (whose, how) in sources.items()}
+    return from_package(cas, name) if installed() else ({}, {})
+
+
+@functools.cache
+def from_package(cas: str, name: str) -> tuple[dict, dict]:
+    """As `looked_up`, from the package. Raises MixtureError where it is missing."""
     chemicals = package()
     values: dict[str, float] = {}
     origin: dict[str, str] = {}
@@ -154,7 +183,7 @@ def looked_up(cas: str, name: str) -> tuple[dict, dict]:
         return {}, {}
     with contextlib.suppress(KeyError, AttributeError, ValueError):  # 190 substances have it
         values["Z_RA"] = float(importlib.import_module("chemicals.volume").rho_data_COSTALD.at[cas, "Z_RA"])
-        origin["Z_RA"] = f"chemicals {chemicals.__version__}, {name} ({cas}), Hankinson & Thomson's table (COSTALD)"
+        origin["Z_RA"] = f"chemicals {chemicals.__version__}, {name} ({cas}), {COSTALD}"
     return values, origin
 
 
@@ -177,23 +206,25 @@ def _listed() -> dict[tuple, list[tuple[str, str, frozenset]]]:
     return out
 
 
-def _measured(atoms) -> list[tuple[str, str, frozenset]]:
-    """Those of this composition with measured Tc, pc and omega."""
-    return [known for known in _listed().get(atoms, []) if looked_up(*known[:2])[0]]
-
-
 def _odd(atoms) -> bool:
-    """Whether the number of electrons is odd: a radical, but for NO and NO2, which have rows of their own."""
+    """Whether the number of electrons is odd: a radical, but for NO and NO2, which have rows of their own. False for
+    elements of the file's own."""
     elements = importlib.import_module("chemicals.elements").periodic_table
-    return sum(count * (1 if e in ("D", "Tr") else elements[e].number) for e, count in atoms) % 2 == 1
+    try:
+        return sum(count * (1 if e in estimates.HYDROGENS else elements[e].number) for e, count in atoms) % 2 == 1
+    except KeyError:
+        return False
 
 
 def chosen_substance(where: str, cas: str, atoms) -> tuple[dict, dict]:
     """As `looked_up`, for a CAS number that the caller gives. Raises MixtureError where it is none, or belongs to
     another formula, or has no measured data."""
-    package()
     text = f"{where}: {cas!r} was chosen as its substance"
     refuse(not CAS.fullmatch(cas), f"{text}, wanted {WAYS}.", MixtureError)
+    row = next((row for row in table().values() if row.cas == cas), None)
+    if row and row.atoms == atoms and cas in shipped():
+        return looked_up(cas, row.name)
+    package()
     try:
         found = importlib.import_module("chemicals.identifiers").search_chemical(cas)
     except ValueError:
@@ -209,105 +240,106 @@ def _formula(atoms) -> str:
     return "".join(f"{element}{count:g}" if count != 1 else element for element, count in atoms)
 
 
-def estimated(atoms, reason: str, diameter: float, well_depth: float, redlich_kwong=None) -> tuple[dict, dict]:
-    """({field: value}, {field: origin}) by the rules above; both are empty where none applies. diameter [m] and
-    well_depth [K]: nan where not known. redlich_kwong: Tc, pc of the file's a and b."""
-    number = dict(atoms)
-    heavy = {element: number.get(element, 0.0) for element in "CNO"}
-    n = sum(heavy.values())
-    if redlich_kwong:
-        values, rule = (
-            dict(zip(("Tc", "pc"), redlich_kwong)) | {"omega": 0.0},
-            "Tc, pc of the file's Redlich-Kwong a, b",
-        )
-    elif diameter > 0 and well_depth > 0:
-        Tc, Vc = 1.2593 * well_depth, (diameter * 1e10 / 0.809) ** 3 * 1e-6
-        values, rule = {"Tc": Tc, "pc": 0.291 * GAS_CONSTANT * Tc / Vc, "omega": 0.0, "Vc": Vc}, SIMPLE_FLUID
-    elif set(number) <= set("CHNO") and heavy["C"] and 2 <= n <= 20:
-        Tc = math.exp(5.72 + 0.31 * math.log(n) + 0.28 * heavy["O"] / n + 0.58 * heavy["N"] / n)
-        Vc = (4 + 31.1 * heavy["C"] + 12.4 * number.get("H", 0.0) + 25.3 * heavy["O"] + 33.7 * heavy["N"]) * 1e-6
-        values = {"Tc": Tc, "pc": 0.256 * GAS_CONSTANT * Tc / Vc, "omega": 0.21 + 0.032 * n, "Vc": Vc}
-        rule = BY_COMPOSITION
-    else:
-        return {}, {}
-    return values, dict.fromkeys(values, f"estimated: {rule}; {reason}")
+NUMBERED = re.compile(r"(.+)\(\d+\)$")  # ethane(1): the generator RMG numbers its species
+BOND = re.compile(r"[:=]|(?<=[A-Za-z0-9)])-(?=[A-Z(])")  # CF2:O, CH3-CF3
+PLAIN = re.compile(r"([A-Z][a-z]?\d*)+")
 
 
-def identified(where: str, name: str, atoms, choice, others) -> tuple[dict, dict, str]:
-    """({field: value}, {field: origin}, reason): the values of the substance that a species is; or, where it has no
-    measured ones, no values and the reason. Raises Unidentified where nothing decides between substances, MixtureError
-    for a choice that does not fit. choice, others: see `filled`."""
-    row = table().get((name.upper(), atoms))
+def _row(name: str, atoms) -> Substance | None:
+    """The row of a species: by its name, then without a generator's number, then without marks of bonds. Generators
+    name isomers by their formula (`C6H6(27)`): a numbered formula counts only where it has one stable molecule."""
+    numbered = NUMBERED.match(name)
+    bare = numbered[1] if numbered else name
+    symbols = re.findall("[A-Z][a-z]?", bare)
+    formula = numbered and PLAIN.fullmatch(bare) and len(symbols) == len(set(symbols))
+    for label in dict.fromkeys((name, bare, BOND.sub("", bare))):
+        row = table().get((label.upper(), atoms))
+        several = formula and row and row.basis != "structure" and estimates.counts(atoms)[1].sum() > 2
+        if row and not several:
+            return row
+    return None
+
+
+def _named(name: str, atoms) -> tuple[str, str] | None:
+    """(CAS, name) of the substance of this composition whose own name a species has; None without the package."""
+    numbered = NUMBERED.match(name)
+    labels = {name.lower(), numbered[1].lower() if numbered else name.lower()}
+    for cas, its_name, names in _listed().get(atoms, []) if installed() else []:
+        if labels & names and looked_up(cas, its_name)[0]:
+            return cas, its_name
+    return None
+
+
+def identified(where: str, name: str, atoms, choice) -> tuple[dict, dict, str]:
+    """({field: value}, {field: origin}, reason): the measured values of the substance that a species is; or no values
+    and the reason. choice: see `filled`. Raises MixtureError for a choice that does not fit."""
     if isinstance(choice, str) and choice != ESTIMATE:
         return *chosen_substance(where, choice, atoms), ""
     if choice == ESTIMATE:
         return {}, {}, "as the caller chose"
+
+    row = _row(name, atoms)
     if row and not row.cas:
         return {}, {}, f"{row.name} has no measured critical point"
     if row:
-        values, origin = looked_up(row.cas, row.name)
-        return values, origin, f"{row.name} ({row.cas}) has no measured critical point in the package chemicals"
+        return *looked_up(row.cas, row.name), f"{row.name} ({row.cas}) has no measured critical point"
+
     if "E" in dict(atoms):
-        return {}, {}, "an ion"
+        return {}, {}, ION
     if len(atoms) == 1 and atoms[0][1] == 1 and atoms[0][0] not in NOBLE:
         return {}, {}, "an atom"
-    try:
-        if _odd(atoms):
-            return {}, {}, "a radical (odd number of electrons)"
-        like = _measured(atoms)
-    except KeyError as error:  # an element of the file's own
-        raise MixtureError(f"{where}: element {error} is unknown here; wanted {WAYS}.") from None
-    for cas, its_name, names in like:
-        if name.lower() in names:
-            return *looked_up(cas, its_name), ""
-    if like and others != ESTIMATE:
-        shown = ", ".join(f"{cas} {its_name}" for cas, its_name, _ in like[:4])
-        more = f" and {len(like) - 4} more" if len(like) > 4 else ""
-        raise Unidentified(f"{name!r} may be {shown}{more}")
-    reason = "not identified, as the caller chose" if like else f"no {_formula(atoms)} has measured critical properties"
-    return {}, {}, reason
+    if installed() and _odd(atoms):
+        return {}, {}, "a radical (odd number of electrons)"
+
+    own = _named(name, atoms)
+    if own:
+        return *looked_up(*own), ""
+    lacking = "" if installed() else ", and the package chemicals, which has more names, is not installed"
+    return {}, {}, f"the name tells no substance of this composition{lacking}"
 
 
-def filled(
-    where: str,
-    name: str,
-    composition: dict,
-    diameter=math.nan,
-    well_depth=math.nan,
-    *,
-    choice=None,
-    others=None,
-    rk=None,
-) -> tuple[dict, dict]:
+def filled(where: str, name: str, composition: dict, diameter=math.nan, well_depth=math.nan, *, choice=None, rk=None):
     """({Tc, pc, omega and, where known, Vc, Z_RA}, {field: origin}) of a species.
 
     where: start of messages. composition: element -> number of atoms. diameter [m], well_depth [K]: of its transport
-    data. choice: None; a CAS number; "estimate"; or {Tc [K], pc [Pa], omega, Vc [m3/mol]}. others: "estimate", where
-    species that are not identified are to be estimated. rk: Tc, pc of the file's own Redlich-Kwong a and b.
-    Raises Unidentified, Unusable, or MixtureError which names the missing package or what is wrong with the choice.
+    data. choice: None; a CAS number; "estimate"; or {Tc [K], pc [Pa], omega, Vc [m3/mol]}. rk: Tc, pc of the file's own
+    Redlich-Kwong a and b. Raises Unusable for ions without transport data, or MixtureError which names the missing
+    package or what is wrong with the choice.
     """
-    package()
     if isinstance(choice, dict):
         known = dict(zip((*NEEDED, "Vc"), (choice.get(field) for field in (*NEEDED, "Vc"))))
         values = {field: float(value) for field, value in known.items() if isinstance(value, (int, float))}
         wrong = set(choice) - set(values) or set(NEEDED) - set(values)
         refuse(wrong, f"{where}: critical properties {choice} were chosen, wanted {WAYS}.", MixtureError)
         return values, dict.fromkeys(values, "given by the caller")
+
     atoms = _atoms(composition)
-    try:
-        values, origin, reason = identified(where, name, atoms, choice, others)
-    except Unidentified:
-        if not rk:
-            raise
-        values, origin, reason = {}, {}, "which isomer it is does not matter"
-    row = table().get((name.upper(), atoms))
-    if not values and row and not (diameter > 0 and well_depth > 0):
+    values, origin, reason = identified(where, name, atoms, choice)
+    if values:
+        return values, origin
+
+    known = diameter > 0 and well_depth > 0
+    refuse(reason == ION and not known and not rk, f"{reason}; {FROM}", Unusable)
+    row = _row(name, atoms)
+    if row and not known and row.eps > 0:
         diameter, well_depth = row.sigma * 1e-10, row.eps
         reason += "; sigma, eps/k of substances.csv"
-    if not values:
-        values, origin = estimated(atoms, reason, diameter, well_depth, rk)
-    refuse(not values, f"{reason}; {FROM}", Unusable)
-    return values, origin
+    guess = estimates.estimated(atoms, diameter, well_depth, rk)
+    return guess.values, dict.fromkeys(guess.values, f"{ESTIMATED}: {guess.rule}; {reason}")
+
+
+def transport(name: str, composition: dict, critical: dict) -> tuple[dict, dict]:
+    """({diameter [m], well_depth [K], dipole [D], polarizability [m3]}, {field: origin}) of a species without transport
+    data: those of substances.csv, or Chung's relations for Tc, Vc of `critical`. The molecule counts as nonpolar."""
+    row = _row(name, _atoms(composition))
+    if row and row.eps > 0:
+        values, rule = {"diameter": row.sigma * 1e-10, "well_depth": row.eps}, "sigma, eps/k of substances.csv"
+    else:
+        Tc, pc, omega, Vc = (critical.get(field, math.nan) for field in FIELDS[:4])
+        Vc = Vc if Vc > 0 else (ZC_SIMPLE - ZC_SLOPE * omega) * GAS_CONSTANT * Tc / pc
+        values, rule = estimates.lennard_jones(Tc, Vc), "sigma = 0.809 Vc^(1/3), eps/k = Tc/1.2593"
+    values |= {"dipole": 0.0, "polarizability": 0.0}
+    return values, dict.fromkeys(values, f"{ESTIMATED}: {rule}, nonpolar; the file has no transport data")
 
 
 def choices(given) -> dict:

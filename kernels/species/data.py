@@ -346,6 +346,12 @@ class SpeciesData:
         """Raise MixtureError that names the species without Tc, pc or omega."""
         self.refuse(np.isnan([getattr(self, field) for field in CRITICAL]).any(0), "critical properties")
 
+    def estimated(self):
+        """{name: rule, its error, reason} of the species whose critical properties are estimated. `origin` has the
+        source of every number that was not in the file."""
+        tc = {name: fields.get("Tc", "") for name, fields in self.origin.items()}
+        return {name: text for name, text in tc.items() if text.startswith("estimated: ")}
+
     def named(self, mask):
         """The names of the species where the mask (ns,) is true, as text."""
         names = [name for name, there in zip(self.names, mask) if there]
