@@ -24,7 +24,8 @@ from .blocks import PARTS, BlockCall
 from .check import Check
 from .errors import ArgumentError, StateError, closest, refuse
 from .launcher import Launcher
-from .views import EMPTY, USED, Filling, Lost, View
+from .overlap import refuse_overlaps
+from .views import EMPTY, USED, Filling, Lost, OfMixtureBefore, View
 from .watch import COPIES_IN, COPIES_OUT, KERNELS, Watch
 
 VELOCITY = ("u", "v", "w")
@@ -309,14 +310,12 @@ class TVImpl:
             if self._elsewhere(view.name):
                 told = "was never filled by this thread, another thread filled its own: populate it here"
             return told + self._made_by(view.name)
-        if filled.lost:
-            since = f"('{filled.lost}' has been filled from another array since)"
-            if filled.maker:
-                return f"is stale: '{filled.maker}' computed it for another block {since}"
-            return f"holds another block's points {since}: populate '{view.name}' for this block"
+        gone = filled.gone(view.name)
+        if gone:
+            return gone
         if filled.stripe != stripe:
             return f"is stale: it holds stripe {filled.stripe[0]}..{filled.stripe[1]}, wanted {stripe[0]}..{stripe[1]}"
-        changed = filled.changed()
+        changed = filled.changed(view)
         if changed is not None:
             return f"is stale: '{changed.name}' was changed after '{filled.maker}' computed it"
         if filled.count < count:
@@ -336,21 +335,30 @@ class TVImpl:
     # ---- launches ----
 
     def set_mixture(self, mixture) -> None:
-        """Use another mixture. Launchers hold the constants of their mixture, so they are dropped."""
+        """Use another mixture. Launchers hold the constants of their mixture, so they are dropped. Results are stale. So
+        are views with a value for each species, where these are others or in another order."""
+        before = self.mixture
+        same_species = before is None or before.names == mixture.names
         self.programs.clear()
         self.wait_for_all()  # kernels that are queued read the constants of the mixture before
         for thread in self.threads:
             thread.mixture = mixture
             thread.launchers.clear()
             thread.replays.clear()
-            for view in thread.views.values():  # results of an earlier mixture are void
-                if view.filled.basis:
-                    view.filled = EMPTY
+            thread._void(same_species)
             quantities = kernels.quantities
             for name in [name for name in thread.views if name in quantities and quantities[name].per == "nr"]:
                 thread.marshal.let_go()
                 thread._movers.clear()
                 del thread.views[name]  # it has a row for each reaction of the mixture before
+
+    def _void(self, same_species: bool) -> None:
+        """Mark what views hold of the mixture before as stale."""
+        for view in self.views.values():
+            filled, name = view.filled, view.name
+            of_species = name == "Q" or kernels.quantities[name].per != ""
+            if filled is not EMPTY and (filled.maker or (of_species and not same_species)):
+                view.filled = OfMixtureBefore(maker=filled.maker)
 
     def wait_for_all(self) -> None:
         """For what the calls of all threads have queued."""
@@ -445,7 +453,7 @@ class TVImpl:
                 and filled.stripe != stripe
                 or filled.count < n_active
                 or filled.basis
-                and filled.changed() is not None
+                and filled.changed(view) is not None
             ):
                 self._refuse(launcher, n_active)
             filled.when = USED
@@ -454,8 +462,9 @@ class TVImpl:
         self._filled = True
         with self._work:
             self.timed(KERNELS, "", launcher.name, n_active, 0, launcher.run[0], n_active)
+        number = {view: view.filled.number for view in launcher.reads}  # before results overwrite some of them
         for sources, results in launcher.groups:
-            basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
+            basis = tuple([(view, number[view]) for view in sources])
             filling = Filling(stripe, n_active, basis, launcher.name)
             for view in results:
                 view.filled = filling
@@ -480,7 +489,8 @@ class TVImpl:
         collection does not list are made too where its inputs suffice. A single kernel makes its own outputs only.
         Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
         StateError for an input that is missing. Arrays on the device are worked on in place where they can be, in the
-        order of the current stream; then what repeats the call is returned.
+        order of the current stream; then what repeats the call is returned. ArgumentError also for an output that shares
+        memory with another one, or with an input of other points (overlap.py).
         """
         fields = (*inputs, *order, *outputs)
         shapes = {b.n[:3] for _, b in fields}
@@ -497,6 +507,7 @@ class TVImpl:
         if not total:  # a rank without points of this block still takes part
             _launchable(kernels.registry.name_of(name))
             return None
+        refuse_overlaps(f"a block call of '{name}'", (*inputs, *order), outputs)
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
