@@ -67,6 +67,7 @@ class Frame:
         self._properties = TVProperties(
             self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank, self.config.precision
         )
+        self._properties.impl.last_from_sum |= self.config.last_species == "sum"
         self._properties.impl.watch.time(self.config.timers)
         if self.config.trace:
             self._properties.impl.watch.trace(self.config.trace)
@@ -233,7 +234,7 @@ class Frame:
         return self._config
 
     def set_option(self, name: str, value: str) -> None:
-        """Set backend, precision or calls (before initialize), or an option of the model (before the mixture). Errors:
+        """Set backend, precision, calls or last_species (before initialize), or an option of the model (before the mixture). Errors:
         ArgumentError for an unknown name or value, StateError when it is too late."""
         self.config.check_option(name, value)
         if self._properties is not None:

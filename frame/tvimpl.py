@@ -31,6 +31,11 @@ from .watch import COPIES_IN, COPIES_OUT, KERNELS, Watch
 VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
+# where Y comes without its last species
+LAST_FROM_SUM = (
+    " For a last mass fraction of 1 less the sum of the others: frame_setoption('last_species', 'sum') before "
+    "frame_initialize."
+)
 MOVERS = 512  # copies of stripe calls that are kept
 
 
@@ -80,6 +85,7 @@ class TVImpl:
         self.mixture = None
         self.programs: dict[tuple, kernels.Program] = {}  # keys as those of launchers
         self.watch = Watch(backend)
+        self.last_from_sum = nq == ns + 4  # Y may come without its last species, which is then 1 less the others' sum
         self.later = False
         self.turns = False  # ranks share the device without a service: a kernel holds it, also while the link is slow
         self.check = Check(rank)
@@ -168,9 +174,14 @@ class TVImpl:
     @staticmethod
     def _check_variables(view: View, given: int, least: int) -> None:
         if not least <= given <= view.rows:
+            hint = LAST_FROM_SUM if view.name == "Y" and given == view.rows - 1 else ""
             raise ArgumentError(
-                f"'{view.name}' has {view.rows} variable{'s' * (view.rows > 1)}, {given} given (SptData..EptData)."
+                f"'{view.name}' has {view.rows} variable{'s' * (view.rows > 1)}, {given} given (SptData..EptData).{hint}"
             )
+
+    def least(self, view: View) -> int:
+        """The fewest variables that may come for this view."""
+        return view.rows - (self.last_from_sum and view.name == "Y" and view.rows > 1)
 
     # ---- copies ----
 
@@ -181,8 +192,7 @@ class TVImpl:
         view = self.view(name)
         self._fetch()
         variables = block.n[3]
-        # Y may come without its last species, which is then 1 - sum
-        self._check_variables(view, variables, view.rows - (name == "Y" and view.rows > 1))
+        self._check_variables(view, variables, self.least(view))
         count = stripes.check_stripe(block, first, last, self.chunk)
         matrix = view.matrix if variables == view.rows else view.matrix[:variables]
         self._filled = True
@@ -531,7 +541,7 @@ class TVImpl:
             by = self.view(order[0][0]) if order else None
             into, out = ([(self.views[tag], block) for tag, block in way] for way in ((*inputs, *order), outputs))
             for view, block in into:
-                self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
+                self._check_variables(view, block.n[3], self.least(view))
             for view, block in out:
                 self._check_variables(view, block.n[3], view.rows)
             call = BlockCall(self, launcher, into, out, by, run)

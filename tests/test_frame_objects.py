@@ -493,6 +493,33 @@ def test_the_last_mass_fraction(backend):
     assert np.abs(host.get("Y", Y).sum(axis=-1) - 1).max() < ns * np.finfo(float).eps
 
 
+def test_one_species_less_has_to_be_said():
+    """ns - 1 mass fractions: refused, unless the host has said that the last one is 1 less their sum: by an option, or
+    by nq = ns + 4."""
+    nine = of_species(0.0)[..., :9]
+    nine[..., 0], nine[..., 1] = 0.2, 0.7
+    whole_Y = np.concatenate([nine, np.full((4, 3, 2, 1), 0.1)], axis=-1)
+    inputs = dict(T=field(300), p=field(1e7))
+    host = Host(ns=10, nq=15, mixture="ch4_o2")
+    for call in (
+        lambda: asked(host, "thermal", inputs | dict(Y=nine), rho=field(np.nan)),
+        lambda: host.put("Y", np.asfortranarray(nine)),
+    ):
+        with pytest.raises(ArgumentError, match=r"'Y' has .*frame_setoption\('last_species', 'sum'\) before"):
+            call()
+    wanted = field(np.nan)
+    asked(host, "thermal", inputs | dict(Y=whole_Y), rho=wanted)
+    for nq, options in ((15, dict(last_species="sum")), (14, {})):
+        host, rho = Host(ns=10, nq=nq, mixture="ch4_o2", **options), field(np.nan)
+        asked(host, "thermal", inputs | dict(Y=nine), rho=rho)
+        np.testing.assert_allclose(rho, wanted, rtol=100 * np.finfo(float).eps)  # 0.1 from a sum: 2 eps, condition < 10
+    with pytest.raises(StateError, match="has to be set before frame_initialize"):
+        host.frame.set_option("last_species", "given")
+    host.frame.set_parameter("check", 1)
+    with pytest.raises(StateError, match=r"'Y' \(variable 10\) = -0.8.*, 1 less the sum of the species given"):
+        asked(host, "thermal", inputs | dict(Y=2 * nine), rho=rho)
+
+
 def test_a_small_q_is_a_plain_view():
     host = Host(ns=1, nq=3)
     Q = np.asfortranarray(np.arange(72.0).reshape(4, 3, 2, 3))
@@ -911,7 +938,7 @@ def test_model_options_reach_the_mixture():
     [
         (
             lambda c: c.set_option("rot", "gibbs"),
-            "unknown option 'rot', did you mean 'root'; known: backend, precision, calls, equation, root",
+            "unknown option 'rot', did you mean 'root'; known: backend, precision, calls, last_species, equation, root",
         ),
         (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
         (
