@@ -18,8 +18,8 @@ PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 
 
 
 class Config:
-    """backend, precision, calls, last_species, threads (and whether they were given), timers, check, queue, trace, placement, mps,
-    and the options of the model that the host chose.
+    """backend, precision, calls, last_species, threads (and whether they were given), timers, check, queue, trace,
+    placement, mps, and the options of the model that the host chose.
 
     The first values come from FRAME_BACKEND, FRAME_CALLS, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS, FRAME_TRACE and
     FRAME_CHECK; the calls override them. Errors: ArgumentError.

@@ -109,6 +109,7 @@ def _array(block: Block, dimensions, ahead: int = 0) -> np.ndarray:
 def _meet(one: np.ndarray, two: np.ndarray) -> bool:
     """Whether they share a byte; True where the search takes too long."""
     try:
-        return bool(np.shares_memory(one, two, max_work=MOST_WORK))
+        found = np.shares_memory(one, two, max_work=MOST_WORK)  # type: ignore[arg-type]
+        return bool(found)
     except (RuntimeError, OverflowError):  # NumPy's TooHardError is a RuntimeError
         return True

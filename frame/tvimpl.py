@@ -79,6 +79,7 @@ class TVImpl:
     """
 
     def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
+        self.views: dict[str, View] = {}  # __del__ looks at it, also where what follows fails
         self.precision, self.dtype = precision, kernels.dtype_of(precision)
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
         self.row, self.marshal = backend.pad(chunk), Marshal(backend)
@@ -95,7 +96,7 @@ class TVImpl:
     def _own(self) -> None:
         """What a thread has for itself."""
         self.marshal = self.marshal.twin()
-        self.views: dict[str, View] = {}
+        self.views = {}
         self.launchers: dict[tuple, Launcher] = {}  # by name, optional inputs in use, and outputs asked for
         self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
         self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
@@ -176,7 +177,8 @@ class TVImpl:
         if not least <= given <= view.rows:
             hint = LAST_FROM_SUM if view.name == "Y" and given == view.rows - 1 else ""
             raise ArgumentError(
-                f"'{view.name}' has {view.rows} variable{'s' * (view.rows > 1)}, {given} given (SptData..EptData).{hint}"
+                f"'{view.name}' has {view.rows} variable{'s' * (view.rows > 1)}, {given} given (SptData..EptData)."
+                + hint
             )
 
     def least(self, view: View) -> int:
@@ -345,8 +347,8 @@ class TVImpl:
     # ---- launches ----
 
     def set_mixture(self, mixture) -> None:
-        """Use another mixture. Launchers hold the constants of their mixture, so they are dropped. Results are stale. So
-        are views with a value for each species, where these are others or in another order."""
+        """Use another mixture. Launchers hold the constants of their mixture, so they are dropped. Results are stale.
+        So are views with a value for each species, where these are others or in another order."""
         before = self.mixture
         same_species = before is None or before.names == mixture.names
         self.programs.clear()
@@ -499,8 +501,8 @@ class TVImpl:
         collection does not list are made too where its inputs suffice. A single kernel makes its own outputs only.
         Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
         StateError for an input that is missing. Arrays on the device are worked on in place where they can be, in the
-        order of the current stream; then what repeats the call is returned. ArgumentError also for an output that shares
-        memory with another one, or with an input of other points (overlap.py).
+        order of the current stream; then what repeats the call is returned. ArgumentError also for an output that
+        shares memory with another one, or with an input of other points (overlap.py).
         """
         fields = (*inputs, *order, *outputs)
         shapes = {b.n[:3] for _, b in fields}

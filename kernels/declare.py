@@ -441,8 +441,7 @@ def _checked(known: Settable, value) -> np.ndarray:
         outside = numbers.reshape(-1)[((numbers < low) | (numbers > high)).reshape(-1)].tolist()
         refuse(
             outside,
-            f"constant '{known.name}' [{known.unit}]: {', '.join(f'{x:g}' for x in outside[:4])} came, wanted {low:g} to "
-            f"{high:g}.",
+            f"constant '{known.name}' [{known.unit}]: {', '.join(map(repr, outside[:4]))} came, wanted {low:g} to {high:g}.",
         )
     return numbers.reshape(-1)
 

@@ -17,7 +17,7 @@ from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, 
 from frame.frame import Frame
 from frame.mpi import device_for, numa_node, spread
 from frame.report import table
-from frame.stripe import IN, INOUT, OUT, Field
+from frame.stripe import IN, INOUT, Field
 from frame.views import Filling
 
 MIXTURES = ROOT / "examples" / "mixtures"

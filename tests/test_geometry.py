@@ -22,7 +22,12 @@ OPTIONS = [
     ("flang", "-O3"),
     ("flang", "-O0", "-fdefault-integer-8", "-fdefault-real-8"),
 ]
-LOST = ("components alone", "components and first", "sections of these alone", "sections of these")  # gfortran: refused, and nothing written
+LOST = (
+    "components alone",
+    "components and first",
+    "sections of these alone",
+    "sections of these",
+)  # gfortran: refused, and nothing written
 
 
 def told(done) -> dict:
