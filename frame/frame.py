@@ -250,8 +250,8 @@ class Frame:
         return self._config
 
     def set_option(self, name: str, value: str) -> None:
-        """Set backend, precision, calls or last_species (before initialize), or an option of the model (before the mixture).
-        Errors: ArgumentError for an unknown name or value, StateError when it is too late."""
+        """Set backend, precision, calls or last_species (before initialize), or an option of the model (before the
+        mixture). Errors: ArgumentError for an unknown name or value, StateError when it is too late."""
         self.config.check_option(name, value)
         if self._properties is not None:
             refuse(name in FIRST, f"option '{name}' has to be set before frame_initialize.", StateError)

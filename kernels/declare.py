@@ -439,10 +439,8 @@ def _checked(known: Settable, value) -> np.ndarray:
     if known.range is not None:
         low, high = known.range
         outside = numbers.reshape(-1)[((numbers < low) | (numbers > high)).reshape(-1)].tolist()
-        refuse(
-            outside,
-            f"constant '{known.name}' [{known.unit}]: {', '.join(map(repr, outside[:4]))} came, wanted {low:g} to {high:g}.",
-        )
+        came = ", ".join(map(repr, outside[:4]))
+        refuse(outside, f"constant '{known.name}' [{known.unit}]: {came} came, wanted {low:g} to {high:g}.")
     return numbers.reshape(-1)
 
 
