@@ -519,10 +519,10 @@ class TVImpl:
         if not total:  # a rank without points of this block still takes part
             _launchable(kernels.registry.name_of(name))
             return None
-        refuse_overlaps(f"a block call of '{name}'", (*inputs, *order), outputs)
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
+        refuse_overlaps(f"a block call of '{name}'", (*inputs, *order), outputs)
         call, holds = self._bound(launcher, inputs, outputs, order, brought)
         call()
 

@@ -254,7 +254,7 @@ contains
       real(8) :: x, y
     end type
     type(point), target :: cells(n, n, n, 2)
-    real(dp), pointer :: x(:, :, :, :)
+    real(8), pointer :: x(:, :, :, :)
     real(8), target :: D(n, n), u(n, n, n, 2), wide(2*n, n, n, 2), D6(6, 6), &
                        none(n, n, n, 0), flat(n**3*2), pair(n, n, n, 3)
     real(4), target :: single(n, n)
