@@ -22,12 +22,14 @@ class Check:
         """Check an input that was just populated: values (rows, points). Errors: StateError with field, value, point,
         rank."""
         self._stop(view, ~np.isfinite(values), values, block, first, "wanted a finite number")
+        given = block.n[3] if view.name == "Y" and block.n[3] < view.rows else view.rows
         if view.name in POSITIVE:
             self._stop(view, values <= 0, values, block, first, "wanted > 0")
         if view.name == "Y":
-            self._stop(
-                view, values < -SUM_Y, values, block, first, f"wanted 0 or more (-{SUM_Y:g} is let pass as rounding)"
-            )
+            wanted = f"wanted 0 or more (-{SUM_Y:g} is let pass as rounding)"
+            self._stop(view, values[:given] < -SUM_Y, values, block, first, wanted)
+            wanted = f"1 less the sum of the species given, {wanted}"
+            self._stop(view, values < -SUM_Y, values, block, first, wanted)
             total = values.sum(axis=0, dtype=np.float64)
             bad = np.abs(total - 1) > SUM_Y
             if bad.any():

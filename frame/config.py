@@ -11,13 +11,15 @@ from .errors import ArgumentError, closest, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
 PRECISIONS = ("double", "mixed", "single")
-FIRST = {"backend": BACKENDS, "precision": PRECISIONS, "calls": rule.CALLS}  # options that initialize reads
+LAST_SPECIES = ("given", "sum")  # the last mass fraction comes with the others; it is 1 less their sum
+# Options that initialize reads.
+FIRST = {"backend": BACKENDS, "precision": PRECISIONS, "calls": rule.CALLS, "last_species": LAST_SPECIES}
 PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 
 class Config:
-    """backend, precision, calls, threads (and whether they were given), timers, check, queue, trace, placement, mps,
-    and the options of the model that the host chose.
+    """backend, precision, calls, last_species, threads (and whether they were given), timers, check, queue, trace,
+    placement, mps, and the options of the model that the host chose.
 
     The first values come from FRAME_BACKEND, FRAME_CALLS, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS, FRAME_TRACE and
     FRAME_CHECK; the calls override them. Errors: ArgumentError.
@@ -38,6 +40,7 @@ class Config:
             raise ArgumentError(f"FRAME_TRACE is '{self.trace}', and its folder is not there.")
         self.queue = False
         self.precision = PRECISIONS[0]
+        self.last_species = LAST_SPECIES[0]
         self.model: dict[str, str] = {}
 
     def set_option(self, name: str, value: str) -> None:

@@ -172,7 +172,8 @@ ENTRIES: tuple[Entry, ...] = (
         "setoption",
         (Arg("tag", "tag", "option"), Arg("value", "text", "its value")),
         "set_option",
-        "Before initialize: backend, precision, calls. Before loadmixture: the options of the model, see the README.",
+        "Before initialize: backend, precision, calls, last_species. Before loadmixture: the options of the model, see "
+        "the README.",
         needs_initialize=False,
     ),
     Entry(

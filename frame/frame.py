@@ -67,6 +67,7 @@ class Frame:
         self._properties = TVProperties(
             self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank, self.config.precision
         )
+        self._properties.impl.last_from_sum |= self.config.last_species == "sum"
         self._properties.impl.watch.time(self.config.timers)
         if self.config.trace:
             self._properties.impl.watch.trace(self.config.trace)
@@ -129,9 +130,11 @@ class Frame:
 
     def set_communicator(self, handle: int) -> None:
         """Take the host's communicator, MPI's Fortran integer. Until the first view is made, this may still change the
-        device. Errors: ArgumentError when MPI is not initialised; BackendError without mpi4py; StateError when it would
-        change the device after work has begun."""
-        before, self.comm = self.comm, Communicator(handle)
+        device. Errors, on all ranks where a setting is wrong on one: ArgumentError when MPI is not initialised;
+        BackendError without mpi4py; StateError when it would change the device after work has begun."""
+        found = Communicator(handle)
+        self._agree(found)
+        before, self.comm = self.comm, found
         before.free()
         self._share_devices(self.comm.node)
         if self._properties is None:
@@ -149,6 +152,20 @@ class Frame:
             )
             self.backend = backend
             self._make_properties()
+
+    def _agree(self, comm: Communicator) -> None:
+        """Settings that make no sense on one rank are an error on all, which would else wait for that rank."""
+        failed = None
+        try:
+            _ = self.config
+        except FrameError as error:
+            failed = error
+        said = comm.share(str(failed or ""))
+        wrong = [rank for rank, text in enumerate(said) if text]
+        if not wrong:
+            return
+        comm.free()
+        raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
 
     def _share_devices(self, node) -> None:
         """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError where
@@ -233,8 +250,8 @@ class Frame:
         return self._config
 
     def set_option(self, name: str, value: str) -> None:
-        """Set backend, precision or calls (before initialize), or an option of the model (before the mixture). Errors:
-        ArgumentError for an unknown name or value, StateError when it is too late."""
+        """Set backend, precision, calls or last_species (before initialize), or an option of the model (before the
+        mixture). Errors: ArgumentError for an unknown name or value, StateError when it is too late."""
         self.config.check_option(name, value)
         if self._properties is not None:
             refuse(name in FIRST, f"option '{name}' has to be set before frame_initialize.", StateError)

@@ -42,6 +42,19 @@ def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
         raise ArgumentError(f"team kernel '{kernel.name}': {error}") from None
 
 
+def _refuse_shared(kernel, declared: dict, fields) -> None:
+    """Raises ArgumentError for an array that is written and shares memory with another: copies on a device would not
+    show it."""
+    ranges = [(f, *f.range) for f in fields if all(f.extent)]
+    for f, low, high in ranges:
+        written = f.name not in declared or declared[f.name].written
+        for other, begin, end in ranges:
+            refuse(
+                written and other is not f and low < end and begin < high,
+                f"team kernel '{kernel.name}': '{f.name}' is written and shares memory with '{other.name}'.",
+            )
+
+
 def call(kernel, fields, backend):
     """What runs the kernel on these arrays, as often as wanted; they must stay where they are.
 
@@ -84,6 +97,7 @@ def call(kernel, fields, backend):
         device = backend.from_host(np.ascontiguousarray(across), across.dtype)
         arrays[f.name] = device.T if step == 1 else device
         copies.append((device, across, written))
+    _refuse_shared(kernel, declared, fields)
     run = kernel.bind(arrays, backend)
 
     def again(first=False) -> None:

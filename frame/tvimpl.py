@@ -24,12 +24,18 @@ from .blocks import PARTS, BlockCall
 from .check import Check
 from .errors import ArgumentError, StateError, closest, refuse
 from .launcher import Launcher
-from .views import EMPTY, USED, Filling, Lost, View
+from .overlap import refuse_overlaps
+from .views import EMPTY, USED, Filling, Lost, OfMixtureBefore, View
 from .watch import COPIES_IN, COPIES_OUT, KERNELS, Watch
 
 VELOCITY = ("u", "v", "w")
 IN_Q = ("p", "u", "v", "w", "T")  # then Y_1..Y_ns, then the host's further variables
 COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
+# where Y comes without its last species
+LAST_FROM_SUM = (
+    " For a last mass fraction of 1 less the sum of the others: frame_setoption('last_species', 'sum') before "
+    "frame_initialize."
+)
 MOVERS = 512  # copies of stripe calls that are kept
 
 
@@ -73,12 +79,14 @@ class TVImpl:
     """
 
     def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
+        self.views: dict[str, View] = {}  # __del__ looks at it, also where what follows fails
         self.precision, self.dtype = precision, kernels.dtype_of(precision)
         self.backend, self.chunk, self.ns, self.nq = backend, chunk, ns, nq
         self.row, self.marshal = backend.pad(chunk), Marshal(backend)
         self.mixture = None
         self.programs: dict[tuple, kernels.Program] = {}  # keys as those of launchers
         self.watch = Watch(backend)
+        self.last_from_sum = nq == ns + 4  # Y may come without its last species, which is then 1 less the others' sum
         self.later = False
         self.turns = False  # ranks share the device without a service: a kernel holds it, also while the link is slow
         self.check = Check(rank)
@@ -88,7 +96,7 @@ class TVImpl:
     def _own(self) -> None:
         """What a thread has for itself."""
         self.marshal = self.marshal.twin()
-        self.views: dict[str, View] = {}
+        self.views = {}
         self.launchers: dict[tuple, Launcher] = {}  # by name, optional inputs in use, and outputs asked for
         self.stripe: tuple[int, int] | None = None  # (first, last) of the stripe that was populated last
         self.geometry = None  # block of that stripe, turns a point into (i, j, k); its address is not used again
@@ -167,9 +175,15 @@ class TVImpl:
     @staticmethod
     def _check_variables(view: View, given: int, least: int) -> None:
         if not least <= given <= view.rows:
+            hint = LAST_FROM_SUM if view.name == "Y" and given == view.rows - 1 else ""
             raise ArgumentError(
                 f"'{view.name}' has {view.rows} variable{'s' * (view.rows > 1)}, {given} given (SptData..EptData)."
+                + hint
             )
+
+    def least(self, view: View) -> int:
+        """The fewest variables that may come for this view."""
+        return view.rows - (self.last_from_sum and view.name == "Y" and view.rows > 1)
 
     # ---- copies ----
 
@@ -180,8 +194,7 @@ class TVImpl:
         view = self.view(name)
         self._fetch()
         variables = block.n[3]
-        # Y may come without its last species, which is then 1 - sum
-        self._check_variables(view, variables, view.rows - (name == "Y" and view.rows > 1))
+        self._check_variables(view, variables, self.least(view))
         count = stripes.check_stripe(block, first, last, self.chunk)
         matrix = view.matrix if variables == view.rows else view.matrix[:variables]
         self._filled = True
@@ -309,14 +322,12 @@ class TVImpl:
             if self._elsewhere(view.name):
                 told = "was never filled by this thread, another thread filled its own: populate it here"
             return told + self._made_by(view.name)
-        if filled.lost:
-            since = f"('{filled.lost}' has been filled from another array since)"
-            if filled.maker:
-                return f"is stale: '{filled.maker}' computed it for another block {since}"
-            return f"holds another block's points {since}: populate '{view.name}' for this block"
+        gone = filled.gone(view.name)
+        if gone:
+            return gone
         if filled.stripe != stripe:
             return f"is stale: it holds stripe {filled.stripe[0]}..{filled.stripe[1]}, wanted {stripe[0]}..{stripe[1]}"
-        changed = filled.changed()
+        changed = filled.changed(view)
         if changed is not None:
             return f"is stale: '{changed.name}' was changed after '{filled.maker}' computed it"
         if filled.count < count:
@@ -336,21 +347,30 @@ class TVImpl:
     # ---- launches ----
 
     def set_mixture(self, mixture) -> None:
-        """Use another mixture. Launchers hold the constants of their mixture, so they are dropped."""
+        """Use another mixture. Launchers hold the constants of their mixture, so they are dropped. Results are stale.
+        So are views with a value for each species, where these are others or in another order."""
+        before = self.mixture
+        same_species = before is None or before.names == mixture.names
         self.programs.clear()
         self.wait_for_all()  # kernels that are queued read the constants of the mixture before
         for thread in self.threads:
             thread.mixture = mixture
             thread.launchers.clear()
             thread.replays.clear()
-            for view in thread.views.values():  # results of an earlier mixture are void
-                if view.filled.basis:
-                    view.filled = EMPTY
+            thread._void(same_species)
             quantities = kernels.quantities
             for name in [name for name in thread.views if name in quantities and quantities[name].per == "nr"]:
                 thread.marshal.let_go()
                 thread._movers.clear()
                 del thread.views[name]  # it has a row for each reaction of the mixture before
+
+    def _void(self, same_species: bool) -> None:
+        """Mark what views hold of the mixture before as stale."""
+        for view in self.views.values():
+            filled, name = view.filled, view.name
+            of_species = name == "Q" or kernels.quantities[name].per != ""
+            if filled is not EMPTY and (filled.maker or (of_species and not same_species)):
+                view.filled = OfMixtureBefore(maker=filled.maker)
 
     def wait_for_all(self) -> None:
         """For what the calls of all threads have queued."""
@@ -445,7 +465,7 @@ class TVImpl:
                 and filled.stripe != stripe
                 or filled.count < n_active
                 or filled.basis
-                and filled.changed() is not None
+                and filled.changed(view) is not None
             ):
                 self._refuse(launcher, n_active)
             filled.when = USED
@@ -454,8 +474,9 @@ class TVImpl:
         self._filled = True
         with self._work:
             self.timed(KERNELS, "", launcher.name, n_active, 0, launcher.run[0], n_active)
+        number = {view: view.filled.number for view in launcher.reads}  # before results overwrite some of them
         for sources, results in launcher.groups:
-            basis = tuple([pair for v in sources for pair in ((v, v.filled), *v.filled.basis)])
+            basis = tuple([(view, number[view]) for view in sources])
             filling = Filling(stripe, n_active, basis, launcher.name)
             for view in results:
                 view.filled = filling
@@ -480,7 +501,8 @@ class TVImpl:
         collection does not list are made too where its inputs suffice. A single kernel makes its own outputs only.
         Errors: ArgumentError for different numbers of points, an unknown name, an output that cannot be made;
         StateError for an input that is missing. Arrays on the device are worked on in place where they can be, in the
-        order of the current stream; then what repeats the call is returned.
+        order of the current stream; then what repeats the call is returned. ArgumentError also for an output that
+        shares memory with another one, or with an input of other points (overlap.py).
         """
         fields = (*inputs, *order, *outputs)
         shapes = {b.n[:3] for _, b in fields}
@@ -500,6 +522,7 @@ class TVImpl:
         brought, wanted = self._names(inputs), frozenset(q for q in self._names(outputs) if q in kernels.quantities)
         more = [group for group in self.variants(name, asked=True) if brought.issuperset(group)]
         launcher = self.launcher(name, tuple(q for group in more for q in group), wanted)
+        refuse_overlaps(f"a block call of '{name}'", (*inputs, *order), outputs)
         call, holds = self._bound(launcher, inputs, outputs, order, brought)
         call()
 
@@ -520,7 +543,7 @@ class TVImpl:
             by = self.view(order[0][0]) if order else None
             into, out = ([(self.views[tag], block) for tag, block in way] for way in ((*inputs, *order), outputs))
             for view, block in into:
-                self._check_variables(view, block.n[3], view.rows - (view.name == "Y" and view.rows > 1))
+                self._check_variables(view, block.n[3], self.least(view))
             for view, block in out:
                 self._check_variables(view, block.n[3], view.rows)
             call = BlockCall(self, launcher, into, out, by, run)

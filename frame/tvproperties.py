@@ -16,7 +16,7 @@ import kernels
 
 from . import stripe as stripes, teams
 from .errors import ArgumentError, StateError, closest, refuse
-from .tvimpl import TVImpl
+from .tvimpl import LAST_FROM_SUM, TVImpl
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
 KEPT = 512  # selections remembered: a host uses the same few again and again
@@ -193,6 +193,8 @@ class TVProperties:
         if block is None:
             rows, extent = self.impl.view(field.name).rows, field.extent
             if field.name == "Y" and rows > 1 and 1 < len(extent) < 5 and extent[-1] == rows - 1:
+                wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
+                refuse(not self.impl.last_from_sum or field.way != stripes.IN, wanted + LAST_FROM_SUM)
                 rows -= 1
             block = self._keep(key, stripes.block_from_field(field, lo, hi, rows))
         return field.name, block

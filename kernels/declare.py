@@ -196,13 +196,14 @@ class Constants:
 @dataclasses.dataclass(frozen=True)
 class Settable:
     """A constant whose value a host sets at run time: a number, or `count` of them. default: None where the host has to
-    set it."""
+    set it. range: the smallest and the largest value that it may have, None where all finite ones make sense."""
 
     name: str
     unit: str
     what: str
     default: tuple[float, ...] | None
     count: int | None
+    range: tuple[float, float] | None = None
 
     @property
     def size(self) -> int:
@@ -383,11 +384,20 @@ def constants(names, make: Callable[..., Constants], *, when=None, at_once=False
     providers.append(new)
 
 
-def constant(name: str, unit: str, what: str, default=None, *, count: int | None = None) -> Settable:
+def constant(
+    name: str,
+    unit: str,
+    what: str,
+    default=None,
+    *,
+    count: int | None = None,
+    range: tuple[float, float] | None = None,
+) -> Settable:
     """Declare a constant whose value the host sets by name, at any time and without a compilation: set_constant, or
     frame_setconstant. A body reads it as `m.name`, or `m.name[i]` where it has `count` values. default: without one, a
-    launch before it was set is refused. Raises ArgumentError for a name that is taken, or values that do not fit."""
-    new = Settable(name, unit, what, None, count)
+    launch before it was set is refused. range: (smallest, largest) value that makes sense. Raises ArgumentError for a
+    name that is taken, or values that do not fit."""
+    new = Settable(name, unit, what, None, count, _checked_range(name, range))
     taken = name in RESERVED or any(name in known.names for known in providers)
     refuse(
         taken or not name.isidentifier(),
@@ -407,6 +417,17 @@ def constant(name: str, unit: str, what: str, default=None, *, count: int | None
     return new
 
 
+def _checked_range(name: str, given) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    try:
+        low, high = (float(bound) for bound in given)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    refuse(not low <= high, f"constant '{name}': range = {given!r}, wanted (smallest, largest).")
+    return low, high
+
+
 def _checked(known: Settable, value) -> np.ndarray:
     numbers = np.array(real_array(known.name, value, unit=known.unit))
     wanted = "one number" if known.count is None else f"an array of {known.count}"
@@ -414,12 +435,18 @@ def _checked(known: Settable, value) -> np.ndarray:
     refuse(came != wanted, f"constant '{known.name}' [{known.unit}]: {came} came, wanted {wanted}.")
     finite = np.isfinite(numbers).all()
     refuse(not finite, f"constant '{known.name}' [{known.unit}]: {numbers} came, wanted finite numbers.")
+    if known.range is not None:
+        low, high = known.range
+        outside = numbers.reshape(-1)[((numbers < low) | (numbers > high)).reshape(-1)].tolist()
+        came = ", ".join(map(repr, outside[:4]))
+        refuse(outside, f"constant '{known.name}' [{known.unit}]: {came} came, wanted {low:g} to {high:g}.")
     return numbers.reshape(-1)
 
 
 def set_constant(name: str, value) -> None:
     """Set a declared constant, in SI. The next launch of every program that reads it has the new value, also of those
-    that are bound or recorded. Raises ArgumentError for an unknown name, another number of values, NaN or infinity."""
+    that are bound or recorded. Raises ArgumentError for an unknown name, another number of values, NaN, infinity, or a
+    value outside the range that the constant declares."""
     refuse(
         name not in settable,
         f"unknown constant '{name}'{closest(name, settable)}; known: {', '.join(settable) or 'none'}. For one of a "

@@ -6,14 +6,16 @@ import os
 import pathlib
 import platform
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 from hosts import ROOT
 
-from kernels.backend import cpu
+from kernels.backend import cache, cpu
 
 PROGRAM = """
 import numpy as np
@@ -311,7 +313,9 @@ def test_two_users_of_a_shared_folder(tmp_path):
     second = dict(user=NOBODY, FRAME_CACHE_SHARED="1", XDG_CACHE_HOME=str(own))
     first = tiny(folder, 2)
     assert first.stdout.readline() == "making\n"
-    assert told(tiny(folder, **second)) == (0, f"{folder / 'tiny.so'}\n")
+    status, text = told(tiny(folder, **second))
+    assert status == 0 and text.startswith(f"{folder / 'tiny.so'}\n")
+    assert f"compiles it (node and number: {platform.node()} {first.pid}) is waited for" in text
     assert told(first)[0] == 0
     (folder / "tiny.so").write_text("broken")
     status, text = told(tiny(folder, **second))
@@ -368,3 +372,35 @@ def test_every_width_of_vectors_agrees(tmp_path, mixture):
                 target,
                 name,
             )
+
+
+def test_a_stopped_process_that_compiles_does_not_hold_up_others(tmp_path, capfd):
+    """It holds the lock; a line names it, and the entry is made without it."""
+    code = (
+        "import sys, time, pathlib\n"
+        "from kernels.backend import cache\n"
+        "def make(path):\n"
+        "    print('making', flush=True)\n"
+        "    time.sleep(60)\n"
+        "cache.entry('slow', '.txt', make)\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "FRAME_CACHE": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout.readline() == "making\n"
+        holder.send_signal(signal.SIGSTOP)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("FRAME_CACHE", str(tmp_path))
+            begin = time.monotonic()
+            path = cache.entry("slow", ".txt", lambda path: path.write_text("made") and None)
+        assert path.read_text() == "made" and time.monotonic() - begin < 20
+        said = capfd.readouterr().err
+        assert f"{holder.pid}) is not done, so this process compiles it too" in said
+    finally:
+        holder.kill()
+        holder.wait()

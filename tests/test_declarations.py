@@ -2,13 +2,15 @@
 a kernel does."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 from mixtures_for_tests import species_set
 
 import kernels
-from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, declare
+from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, constant, declare, set_constant
+from kernels.declare import settable, value_of
 
 HEADER = """#pragma once
 template <class M, class R> POINT_FN void own_scaled(const M &m, const R T, R &mu) { mu = T * m.own_factor[0]; }
@@ -150,3 +152,21 @@ def test_a_header_is_found_beside_its_declaration_or_by_its_path(own):
 def test_numbers_of_species_reach_their_model(given):
     expected = [1 / 1.5, 1 / 1.5] if given["lewis"] == 1.5 else [1.0, 1 / 1.5]
     assert Mixture(species_set(2), **given).constant("inv_lewis").array.tolist() == expected
+
+
+@pytest.mark.parametrize("name, value", [("rtol", -1.0), ("rtol", 0.0), ("rtol", 1e6), ("atol", 0.0), ("most", 0.5)])
+def test_constants_keep_to_their_range(name, value):
+    name = f"react_{name}"
+    before = value_of(name)
+    low, high = settable[name].range
+    with pytest.raises(ArgumentError, match=re.escape(f"'{name}' [1]: {value} came, wanted {low:g} to {high:g}.")):
+        set_constant(name, value)
+    np.testing.assert_array_equal(value_of(name), before)
+
+
+def test_a_range_that_is_none():
+    for given in ((2, 1), "ab", (1,), (0, float("nan"))):
+        with pytest.raises(ArgumentError, match="constant 'ranged': range = .* wanted .smallest, largest"):
+            constant("ranged", "1", "a test", range=given)
+    with pytest.raises(ArgumentError, match="constant 'ranged' .*: 3.0 came, wanted 1 to 2"):
+        constant("ranged", "1", "a test", 3.0, range=(1, 2))

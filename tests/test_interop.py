@@ -1,6 +1,7 @@
 """Fortran calling embedded Python: each failure that was seen in practice, from a compiled program."""
 
 import importlib.util
+import os
 import pathlib
 import re
 import shutil
@@ -507,3 +508,30 @@ def test_the_same_library_serves_both(mpi):
     host = compiled("traps.f90", mpi=mpi)
     linked = subprocess.run(["ldd", str(host)], capture_output=True, text=True).stdout
     assert str(BUILD / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+def test_a_wrong_setting_on_one_rank_fails_setcomm_on_all():
+    """The others would wait for it; afterwards each goes on without the communicator."""
+    code = (
+        "import os\n"
+        "from mpi4py import MPI\n"
+        "from frame.errors import FrameError\n"
+        "from frame.frame import Frame\n"
+        "world = MPI.COMM_WORLD\n"
+        "os.environ['FRAME_THREADS'] = '0' if world.rank == 1 else '1'\n"
+        "frame = Frame()\n"
+        "try:\n"
+        "    frame.set_communicator(world.py2f())\n"
+        "    said = 'nothing'\n"
+        "except FrameError as error:\n"
+        "    said = str(error)\n"
+        "for line in world.gather(f'{world.rank} {frame.comm.size} {said}') or []:\n"
+        "    print(line)\n"
+    )
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = ["mpirun", "--oversubscribe", "-n", "3", sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    wrong = "FRAME_THREADS is 0, wanted a whole number 1..4096."
+    wanted = [f"0 1 rank 1 failed: {wrong}", f"1 1 {wrong}", f"2 1 rank 1 failed: {wrong}"]
+    assert done.stdout.splitlines() == wanted, done.stdout + done.stderr

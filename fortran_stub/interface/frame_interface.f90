@@ -15,8 +15,9 @@
 ! The host declares it with the attribute TARGET (a pointer needs none). Without TARGET, for an expression, for a vector
 ! subscript and for another kind or rank a compiler says "There is no specific function for the generic 'frame_in'", or
 ! the like.
-! gfortran does not tell where a component of an array of a derived type begins (status 3 says so). Give it the first
-! element too: frame_in('T', cells%T, first=cells(1, 1, 1)%T). With other compilers this is not needed, and checked.
+! gfortran does not tell where a component of an array of a derived type begins (status 3 says so). Give it a pointer, and
+! its first element to be checked: T => cells(:, :, :)%T; frame_in('T', T, first=T(1, 1, 1)). With other compilers this
+! is not needed, and right too. (Without the colons gfortran does not tell either, where cells is allocatable.)
 ! lo and hi are inclusive bounds, one for each direction of space, in the bounds that the host declared: with
 ! w(1-ng:nx+ng) it is lo=[1], hi=[nx]. Every array of the call has to contain this box. Without lo and hi all points
 ! take part, and the shapes have to agree. A section, and an assumed-shape dummy argument of the host, count from 1.
@@ -65,7 +66,8 @@ module frame_interface
 
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0: "not given"; a 0 that was given is refused
   integer(c_int64_t), parameter :: not_given = -huge(0_c_int64_t)
-  integer(c_int), parameter :: none = 0, not_associated = 1, needs_first = 2, not_first = 3, not_set = 4  ! what is wrong
+  integer(c_int), parameter :: none = 0, not_associated = 1, needs_pointer = 2, not_first = 3, not_set = 4, &
+    needs_first = 5                                             ! what is wrong
 
   ! An array with its name, for the list that frame_block takes. It holds the array's address: use it in the call only.
   type, bind(c) :: frame_field
@@ -534,7 +536,7 @@ contains
     if (present(stat)) stat = status
   end subroutine
 
-  ! Before initialize: backend, precision, calls. Before loadmixture: the options of the model, see the README.
+  ! Before initialize: backend, precision, calls, last_species. Before loadmixture: the options of the model, see the README.
   subroutine frame_setoption(tag, value, stat)
     character(*), intent(in) :: tag   ! option
     character(*), intent(in) :: value   ! its value
@@ -826,23 +828,23 @@ contains
     address = place(c_loc(array(lbound(array, 1))))
   end function
 
-  ! Such a compiler says in its descriptor that the elements are those of a derived type. Its words are the address, an
-  ! offset, the size of an element, its type, and the unit of the strides. first: address of the first element, as the
-  ! host passes it for itself; 0: not given.
+  ! Such a compiler says in its descriptor that an element has the size of the derived type: the address is that of
+  ! another component, and nothing tells which component is meant. Of a pointer to components it says the component's
+  ! size: the address is right, but not that of a section of the pointer, so its first element has to agree. The words
+  ! are the address, an offset, the size of an element, its type, and the unit of the strides. first: address of the
+  ! first element, as the host passes it for itself; 0: not given.
   subroutine settle(field, words, first)
     type(frame_field), intent(inout) :: field
     integer(c_intptr_t), intent(in) :: words(5), first
     integer(c_int), save :: misplaced = -1
-    integer(c_intptr_t) :: reach
-    reach = 1
     if (misplaced < 0) misplaced = misplaces_components()
-    if (misplaced == 1 .and. any(words([3, 5]) /= field%size)) then
-      reach = words(5)
-      if (first == 0) field%problem = needs_first
+    if (misplaced == 1 .and. words(3) /= field%size) then
+      field%problem = needs_pointer
+    else if (misplaced == 1 .and. words(5) /= field%size .and. first == 0) then
+      field%problem = needs_first
+    else if (first /= 0 .and. first /= field%address) then
+      field%problem = not_first
     end if
-    if (first == 0) return
-    if (first < field%address .or. first >= field%address + reach) field%problem = not_first
-    field%address = first
   end subroutine
 
   ! ---- arrays, for every kind and rank: frame_in_8_3 is frame_in of a real(8) array of rank 3 ----

@@ -364,17 +364,22 @@ static int own_finalize(void) {
 /* ---- arrays of the Fortran module: address, extents, strides and bounds ---- */
 static int frame_check_fields(const struct frame_field *fields, int n) {
     static const char *const what[] = {
-        "", "is not allocated or not associated",
-        "is a component of an array of a derived type, or a pointer to one, and this Fortran compiler does not tell "
-        "where it begins; pass its first element too, as in frame_in('T', cells%T, first=cells(1)%T)",
-        "does not begin at the element given as first", "was not made by frame_in or frame_out"};
-    const int known = (int)(sizeof what / sizeof *what);
+        "",
+        "is not allocated or not associated",
+        "is a component of an array of a derived type, and this Fortran compiler does not tell where it begins; point "
+        "at "
+        "all of it, T => cells(:)%T, and pass the pointer with its first element: frame_in('T', T, first=T(1))",
+        "does not begin at the element given as first",
+        "was not made by frame_in or frame_out",
+        "is a pointer to components of a derived type, and this Fortran compiler does not tell where a section of it "
+        "begins; pass its first element too, as in frame_in('T', T, first=T(1))"};
+    const int known = (int)(sizeof what / sizeof *what), unset = 4;
     int i;
     for (i = 0; i < n; i++) {
         const int problem = fields[i].problem;
         if (problem)
             return frame_refuse(FRAME_BAD_ARGUMENT, "array for '%.63s' %s.", fields[i].tag,
-                                what[problem > 0 && problem < known ? problem : known - 1]);
+                                what[problem > 0 && problem < known ? problem : unset]);
         if (frame_check_place(fields[i].tag, fields[i].address, fields[i].size)) return FRAME_BAD_ARGUMENT;
     }
     return FRAME_DONE;

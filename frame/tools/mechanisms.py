@@ -50,7 +50,7 @@ def loaded(mixture: Mixture) -> str:
     words = [f"{species.ns} species"]
 
     if mixture.options["critical"] == "fill":
-        words.append(f"{len(species.estimated())} estimated")
+        words.append(f"{len(species.estimated())} estimated" if any(species.origin.values()) else "all in the file")
 
     without = any("diameter" in known for known in species.origin.values())
     if without or np.isnan(species.diameter).any():

@@ -140,10 +140,17 @@ def quantities() -> list[str]:
 def constants() -> list[str]:
     """Those that a host sets by frame_setconstant; the project's own kernels have none."""
     rows = [
-        (c.name, c.unit, str(c.count or ""), c.what, " ".join(map(repr, c.default or ())) or "has to be set")
+        (
+            c.name,
+            c.unit,
+            str(c.count or ""),
+            c.what,
+            " ".join(map(repr, c.default or ())) or "has to be set",
+            "{:g} to {:g}".format(*c.range) if c.range else "",
+        )
         for c in registry.settable.values()
     ]
-    head = ("constant", "unit", "values", "what", "default")
+    head = ("constant", "unit", "values", "what", "default", "range")
     return ["", "## Constants that a host sets", "", *_table(head, *rows)] if rows else []
 
 

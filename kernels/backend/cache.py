@@ -18,10 +18,15 @@ import pathlib
 import platform
 import re
 import stat
+import sys
+import time
 import warnings
 from collections.abc import Callable
 
 from ..errors import BackendError, CompileError, refuse
+
+_waits: set[pathlib.Path] = set()  # locks that this process has said that it waits for: one line is enough
+SAID_AFTER, LONGEST_WAIT = 1.0, 600.0  # seconds of waiting for another process that compiles an entry
 
 
 def shared() -> bool:
@@ -178,18 +183,60 @@ def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
 
 def _lock(path: pathlib.Path) -> int | None:
     """The open lock, held until it is closed. None where it cannot be held (a file system without locks, something else
-    of that name): the rename in `_make` is still atomic. Another user's can be read, and so waited for."""
+    of that name), or its holder is stopped or takes too long: the rename in `_make` is still atomic. Another user's
+    can be read, and so waited for."""
     for flags in (os.O_RDWR | os.O_CREAT, os.O_RDONLY):
         with contextlib.suppress(OSError):
             handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
             try:
                 if stat.S_ISREG(os.fstat(handle).st_mode):
-                    fcntl.flock(handle, fcntl.LOCK_EX)
-                    return handle
+                    if _held(handle, path):
+                        return handle
+                    os.close(handle)
+                    return None
             except OSError:
                 pass
             os.close(handle)
     return None
+
+
+def _held(handle: int, path: pathlib.Path) -> bool:
+    """Take the lock, after its holder is done. False where the holder is stopped, or not done within LONGEST_WAIT. A
+    line says after a second, once in a process, what is waited for. The lock's text is its holder's node and
+    process."""
+    begin = time.monotonic()
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(OSError):  # another user's lock is open for reading alone
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, f"{platform.node()} {os.getpid()}".encode(), 0)
+            return True
+        waited = time.monotonic() - begin
+        holder = os.pread(handle, 200, 0).decode("utf-8", "replace") or "unknown"
+        late = waited > LONGEST_WAIT or (waited > SAID_AFTER and _is_stopped(holder))
+        if late or (waited > SAID_AFTER and not _waits):
+            does = "is not done, so this process compiles it too" if late else "is waited for"
+            sys.stderr.write(
+                f"frame: kernel {path.stem}: the process that compiles it (node and number: {holder}) {does}\n"
+            )
+            sys.stderr.flush()
+            _waits.add(path)
+        if late:
+            return False
+        time.sleep(min(0.05, 0.002 + waited / 10))
+
+
+def _is_stopped(holder: str) -> bool:
+    """Whether the holder of a lock is a process of this node that a signal or a debugger has stopped."""
+    node, _, number = holder.rpartition(" ")
+    if node != platform.node() or not number.isdigit():
+        return False
+    try:
+        state = pathlib.Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in ("T", "t")
 
 
 def _is_at(handle: int, path: pathlib.Path) -> bool:

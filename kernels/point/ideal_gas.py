@@ -21,7 +21,7 @@ for name, unit, what, *per in (
 ):
     quantity(name, unit, what, *per)
 
-COMPOSITION = "Y >= 0, sum(Y) = 1 within 1e-6 (else NaN)"
+COMPOSITION = "sum(Y) = 1 within 1e-6 (else NaN); Y >= -0.001, used as it is"
 NASA = "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? nasa9_break?"
 
 point_kernel(

@@ -46,11 +46,15 @@ for name, unit, what, *per in (
 ):
     quantity(name, unit, what, *per)
 
-constant("react_rtol", "1", "relative tolerance of the integration of reactors", 1e-4)
+constant("react_rtol", "1", "relative tolerance of the integration of reactors", 1e-4, range=(1e-14, 1))
 constant(
-    "react_atol", "1", "absolute tolerance of mass fractions there; above 1e-9 a cold mixture does not ignite", 1e-12
+    "react_atol",
+    "1",
+    "absolute tolerance of mass fractions there; above 1e-9 a cold mixture does not ignite",
+    1e-12,
+    range=(1e-30, 1),
 )
-constant("react_most", "1", "steps that a point may take there", 10000.0)
+constant("react_most", "1", "steps that a point may take there", 10000.0, range=(1, 1e9))
 
 CONSTANTS = f"inv_W W inv_p_ref {NASA} {TABLES.replace(' reaction_net', '')} {SLOPE_TABLES}"
 SUMS = " ".join(name for name in kernels["cubic_mixture"].constants if name not in PAIRS.split())

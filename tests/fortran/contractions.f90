@@ -254,6 +254,7 @@ contains
       real(8) :: x, y
     end type
     type(point), target :: cells(n, n, n, 2)
+    real(8), pointer :: x(:, :, :, :)
     real(8), target :: D(n, n), u(n, n, n, 2), wide(2*n, n, n, 2), D6(6, 6), &
                        none(n, n, n, 0), flat(n**3*2), pair(n, n, n, 3)
     real(4), target :: single(n, n)
@@ -288,7 +289,8 @@ contains
     call contract('lg3', [frame_in('u', wide(::2, :, :, :)), f(2:)], stat=status); call tell('every other')
     call contract('lg3', [frame_in('u', wide(:n, :, :, :)), f(2:)], stat=status); call tell('a part')
     call contract('lg3', [f(1), frame_in('D', D(:, n:1:-1)), f(3:)], stat=status); call tell('backwards')
-    call contract('lg3', [frame_in('u', cells%x, first=cells(1, 1, 1, 1)%x), f(2:)], stat=status); call tell('components')
+    x => cells%x
+    call contract('lg3', [frame_in('u', x, first=x(1, 1, 1, 1)), f(2:)], stat=status); call tell('components')
     call contract('lg3', [f(:4), frame_out('ut', us)], stat=status); call tell('one array twice')
     call contract('lg3', [frame_in('u', pair(:, :, :, 1:2)), f(2:4), frame_out('ut', pair(:, :, :, 2:3))], stat=status)
     call tell('overlap')
