@@ -244,7 +244,7 @@ def test_example_programs(tmp_path, style, monkeypatch):
     library = hosts.library()
     sources = [ROOT / "examples/call_from_fortran" / f"{style}.f90"]
     if style == "new_style":
-        sources.insert(0, ROOT / "fortran_stub/interface/frame_interface.f90")
+        sources.insert(0, hosts.MODULE)
     subprocess.run(
         [
             hosts.FORTRAN,

@@ -27,9 +27,9 @@ def species_of(name: str) -> int:
 # ---- what is generated --------------------------------------------------------------------------------------------
 
 
-def test_the_committed_fortran_module_is_the_generated_one():
-    """After a change of the table, run: python -m frame build --module."""
-    assert build.MODULE_SOURCE.read_text() == build.fortran_module()
+def test_the_module_lies_beside_the_library():
+    """Hosts compile it from there, also those of an installation."""
+    assert (library().parent / "frame_interface.f90").read_text() == build.fortran_module()
 
 
 def test_the_module_fits_fortrans_lines():

@@ -116,6 +116,7 @@ SAYS = {
 @pytest.fixture(scope="module", params=COMPILERS)
 def with_module(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
+    library()
     subprocess.run([need(request.param), "-c", MODULE], cwd=folder, check=True)
     return request.param, folder
 
@@ -151,6 +152,7 @@ def test_long_integers_in_the_host_alone_do_not_compile(with_module):
 
 
 def test_the_module_is_standard_fortran(tmp_path):
+    library()
     flags = ("-std=f2018", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c")
     done = subprocess.run([need("gfortran"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
