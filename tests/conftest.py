@@ -2,13 +2,18 @@
 
 Test files are shared out to several processes by pytest-xdist (`-n`), the file that takes longest first. How long each
 takes is kept in seconds.json: CPU seconds with nothing cached, from `pytest --record-seconds tests/seconds.json`.
-Tests that full.txt names repeat a law at further sizes and options: `make test-full` runs them, `make test` does not.
+
+`make test` has every law at some sizes and options, `make test-full` at all. A test's marks say which, by values of its
+parameters (a list: any of its values; an object goes by its `name`). Several marks of a kind add up.
+
+    @pytest.mark.quick(ns=10, kij="dense")   make test runs the case with these two values, and no other case
+    @pytest.mark.long(ns=[20, 53])           make test leaves these cases out
+    @pytest.mark.full                        make test leaves the whole test out
 """
 
 import json
 import os
 import pathlib
-import re
 import resource
 import shutil
 import zlib
@@ -16,7 +21,7 @@ import zlib
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-SECONDS, FULL = HERE / "seconds.json", HERE / "full.txt"
+SECONDS = HERE / "seconds.json"
 QUICK = HERE / "compiler/quick"
 UNKNOWN = 60.0  # seconds; a new file starts early
 GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
@@ -53,35 +58,57 @@ def pytest_configure(config):
         os.environ["PATH"] = ":".join([*map(str, folders), os.environ["PATH"]])
 
 
-def left_out():
-    """The lines of full.txt: (line, its pattern for the end of a test's id, whether it takes a test out)."""
-    for line in FULL.read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            text = line.removeprefix("keep ").strip()
-            yield line, re.compile(".*".join(map(re.escape, text.split("*"))) + "$"), text == line.strip()
+def choice(mark, name) -> list:
+    """The values of a parameter that a mark names."""
+    values = mark.kwargs[name]
+    return values if isinstance(values, list) else [values]
+
+
+def agrees(item, mark) -> bool:
+    """Whether the case has values that the mark names. Errors: UsageError if the test has no such parameter."""
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    for name in mark.kwargs:
+        if name not in given:
+            raise pytest.UsageError(f"{item.nodeid}: mark '{mark.name}' names '{name}', which is no parameter.")
+        value = given[name]
+        if value not in (wanted := choice(mark, name)) and getattr(value, "name", None) not in wanted:
+            return False
+    return True
+
+
+def in_make_test(item) -> bool:
+    """Whether `make test` runs this case."""
+    if any(agrees(item, mark) for mark in item.iter_markers("long")):
+        return False
+    quick = list(item.iter_markers("quick"))
+    return not quick or any(agrees(item, mark) for mark in quick)
+
+
+def check_marks(items) -> None:
+    """Errors: UsageError for a mark that agrees with no case: its value is wrong, or has been renamed."""
+    marks, used = {}, set()
+    for item in items:
+        for mark in (*item.iter_markers("quick"), *item.iter_markers("long")):
+            marks[id(mark)] = item.nodeid.split("[")[0], mark
+            if agrees(item, mark):
+                used.add(id(mark))
+
+    for number, (test, mark) in marks.items():
+        if number not in used:
+            raise pytest.UsageError(f"{test}: no case agrees with its mark {mark.name}{mark.kwargs}.")
 
 
 @pytest.hookimpl(tryfirst=True)  # -m looks at the marks afterwards
 def pytest_collection_modifyitems(config, items):
     known = json.loads(SECONDS.read_text())
     items.sort(key=lambda item: -known.get(item.path.name, UNKNOWN))
-    names = [item.path.name + item.nodeid[item.nodeid.index("::") :] for item in items]
-    everything = all(os.path.isdir(a) for a in config.args)  # and not some files or tests, of which lines say nothing
-    files, out = {item.path.name for item in items}, {}  # a file that needs what is not installed has no tests
-    forms = {}  # of a test function
-    for k, name in enumerate(names):
-        forms.setdefault(name.split("[")[0], []).append(k)
-    for line, pattern, takes in left_out():
-        found = [k for k in forms.get(line.removeprefix("keep ").split("[")[0], ()) if pattern.match(names[k])]
-        if everything and not found and line.removeprefix("keep ").split("::")[0] in files:
-            raise pytest.UsageError(f"{FULL.name}: no test is called '{line}'.")
-        out |= dict.fromkeys(found, takes)
-    for k, item in enumerate(items):
-        if out.get(k) and not item.get_closest_marker("gpu"):
+
+    if all(os.path.isdir(a) for a in config.args):  # and not some files or cases, which may lack those of a mark
+        check_marks(items)
+
+    for item in items:
+        if not item.get_closest_marker("gpu") and not in_make_test(item):
             item.add_marker("full")
-    lost = {function for function, found in forms.items() if all(map(out.get, found))}
-    if everything and lost:
-        raise pytest.UsageError(f"{FULL.name}: nothing of {', '.join(sorted(lost))} stays in make test.")
 
 
 @pytest.fixture

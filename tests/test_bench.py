@@ -355,6 +355,7 @@ def test_launch(capsys):
 
 
 @pytest.mark.parametrize("host", ["python", "fortran"])
+@pytest.mark.quick(host="fortran")
 def test_blocks(capsys, host, tmp_path):
     """Two ranks at the same time, a block call beside the loops of calls for each array; a trace of the last case."""
     arguments = "--shapes 8x9x10 --fringes mixed --ns 4 --ranks 1,2 --seconds 0.01 --repeats 1 --chunks 500".split()
@@ -564,6 +565,7 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
 
+@pytest.mark.full
 def test_programs_of_rates_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     """Collections and slopes of rates, of an ideal and of a real gas."""
     array_functions(be, monkeypatch)
@@ -578,6 +580,7 @@ def test_programs_of_rates_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
 
+@pytest.mark.full
 def test_reactors_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     pytest.importorskip("cantera")
     array_functions(be, monkeypatch)

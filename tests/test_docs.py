@@ -42,6 +42,9 @@ def name_of(page):
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if p.name not in {*TESTED, *MADE} and blocks(p)], ids=name_of)
+@pytest.mark.long(
+    page=["chemistry.md", "cluster.md", "mechanisms.md", "models.md", "tensor_expressions.md", "validate.md"]
+)
 def test_blocks_run(page, tmp_path, monkeypatch):
     hosts.library()
     monkeypatch.chdir(tmp_path)

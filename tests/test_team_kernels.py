@@ -153,6 +153,7 @@ def levels_of(be, k, v):
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 37])
+@pytest.mark.quick(n=[0, 37])
 def test_levels(be, n):
     """Whole numbers: every sum is exact, in any order."""
     v = np.random.default_rng(n).integers(-50, 50, (3, n)).astype(float)
@@ -287,6 +288,33 @@ SMALL = {  # sizes of the exercises, and of the stand-in where it takes longer
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.quick(
+    name=[
+        "mdrange",
+        "scan",
+        "scatter",
+        "scratch_field",
+        "scratch_levels",
+        "unique_token_pool",
+        "unique_token_team",
+        "yax_vector",
+    ]
+)
+@pytest.mark.quick(
+    be="cpu",
+    name=[
+        "contractions9",
+        "mdrange",
+        "scan",
+        "scatter",
+        "scratch_field",
+        "scratch_levels",
+        "subview",
+        "unique_token_pool",
+        "unique_token_team",
+        "yax_vector",
+    ],
+)
 def test_exercise(be, name):
     module = importlib.import_module(name)
     if be.style == "packs" or is_stand_in(be):
@@ -304,6 +332,7 @@ def test_an_exercise_that_is_wrong_raises():
 
 
 @pytest.mark.parametrize("name", [*SMALL, "teams"])
+@pytest.mark.quick(name=["contractions9", "scan", "unique_token_pool"])
 def test_sources_compile_for_a_device(name):
     """NVRTC, sm_90; a thread spills 64 bytes at most, no more than a few numbers."""
     if name == "teams":
