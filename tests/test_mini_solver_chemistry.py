@@ -19,7 +19,6 @@ from examples.mini_solver.run import Run
 from kernels import get_backend, set_constant
 from kernels.declare import settable
 
-BURNING = ROOT / "examples/mini_solver/cases/h2_o2_burning.yaml"
 ONE = """
 phases:
 - name: one
