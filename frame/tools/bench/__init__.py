@@ -97,6 +97,7 @@ def add(commands) -> None:
         sub.add_argument(
             "--threads", type=_numbers, metavar="N,...", help="threads: which (default: from 1 to all cores)"
         )
+        sub.add_argument("--kinetix", metavar="FOLDER", help="kinetics: the source of KinetiX, a rival")
         sub.add_argument(
             "--scaling", metavar="FILE.png", help="properties: draw the time a point over NS, with its cubic fit"
         )
@@ -128,6 +129,8 @@ def _check(given) -> None:
         raise ArgumentError("--precision: belongs to bench properties.")
     if given.scaling and given.bench not in ("properties", "all"):
         raise ArgumentError("--scaling: belongs to bench properties.")
+    if given.kinetix and given.bench not in ("kinetics", "all"):
+        raise ArgumentError("--kinetix: belongs to bench kinetics.")
     if given.threads and given.bench not in ("threads", "all"):
         raise ArgumentError("--threads: belongs to bench threads.")
     if given.threads and not 1 <= min(given.threads) <= max(given.threads) <= 4096:
