@@ -24,6 +24,7 @@ import zlib
 
 import pytest
 
+import kernels
 from kernels.backend import cpu
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -150,6 +151,16 @@ def registry():
     for store, then in zip(stores, before):
         store.clear()
         store.update(then)
+
+
+@pytest.fixture
+def plain_tolerances():
+    """Tolerances of `react` are as declared after a test, whatever it sets."""
+    from kernels.declare import settable
+
+    yield
+    for name in ("react_rtol", "react_atol", "react_most"):
+        kernels.set_constant(name, settable[name].default[0])
 
 
 def used():

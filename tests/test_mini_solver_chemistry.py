@@ -16,8 +16,9 @@ from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.flow import Flow, declare
 from examples.mini_solver.run import Run
-from kernels import get_backend, set_constant
-from kernels.declare import settable
+from kernels import get_backend
+
+pytestmark = pytest.mark.usefixtures("plain_tolerances")
 
 ONE = """
 phases:
@@ -31,14 +32,6 @@ reactions:
   rate-constant: {{A: 2.0e+09, b: 0.0, Ea: 100 kJ/mol}}
   orders: {{H2: 1.0, O2: 1.0}}
 """
-
-
-@pytest.fixture(autouse=True)
-def plain():
-    """Tolerances are as declared after a test."""
-    yield
-    for name in ("react_rtol", "react_atol", "react_most"):
-        set_constant(name, settable[name].default[0])
 
 
 @pytest.fixture(scope="module")

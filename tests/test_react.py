@@ -20,18 +20,12 @@ from kernels.errors import ArgumentError
 from kernels.point import kinetics
 from kernels.program import Program
 
+pytestmark = pytest.mark.usefixtures("plain_tolerances")
+
 ct = pytest.importorskip("cantera")
 IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
 SHIFTED = dict(equation="srk", translation="peneloux", critical="fill")
 AIR, OXYGEN = "H2:2, O2:1, N2:3.76", "H2:2, O2:1"
-
-
-@pytest.fixture(autouse=True)
-def plain():
-    """Tolerances are as declared before and after a test."""
-    yield
-    for name in ("react_rtol", "react_atol", "react_most"):
-        set_constant(name, settable[name].default[0])
 
 
 def mixture(**options):
