@@ -31,23 +31,24 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 endif
 
 # A file comes after those whose modules it uses.
+MODULE = build/frame_interface.f90
 RIVAL = $(patsubst %,fortran_stub/rivals/%.f90,species_tables peng_robinson chung diffusion properties)
-HOST = $(RIVAL) fortran_stub/interface/frame_interface.f90 \
+HOST = $(RIVAL) $(MODULE) \
        $(patsubst %,fortran_stub/demo/%.f90,host_config host_field host_layer host_compare host_output host)
 
-CASTLES = $(RIVAL) fortran_stub/interface/frame_interface.f90 \
+CASTLES = $(RIVAL) $(MODULE) \
           $(patsubst %,fortran_stub/demo/%.f90,host_config host_field host_layer) \
           $(patsubst %,fortran_stub/castles/castles%.f90,_config _plain _properties _block _rhs) fortran_stub/castles/castles.f90
 CASTLES_NAMELIST ?= fortran_stub/castles/castles.nml
 
-NEKBONE = fortran_stub/interface/frame_interface.f90 \
+NEKBONE = $(MODULE) \
           $(patsubst %,fortran_stub/nekbone/nekbone%.f90,_case _mesh _plain) fortran_stub/nekbone/nekbone.f90
 NEKBONE_NAMELIST ?= fortran_stub/nekbone/nekbone.nml
 
 LINT = .venv/bin
 SOURCES_OF = find kernels frame fortran_stub examples tests -type f
 CPP = $(shell $(SOURCES_OF) '(' -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' ')')
-# frame_interface.f90 is generated; the file in frame/templates is its template.
+# The file in frame/templates is a template, which `python -m frame build` fills in.
 FORTRAN = $(shell $(SOURCES_OF) -name '*.f90' ! -name frame_interface.f90)
 FPRETTIFY = $(LINT)/fprettify -c .fprettify.rc --disable-whitespace -S
 
@@ -128,6 +129,9 @@ setup-lint:
 # libframe records the interpreter that built it, so a new .venv means a new library.
 build/libframe.so: $(wildcard frame/*.py frame/templates/*) .venv/pyvenv.cfg
 	$(PY) -m frame build
+
+# Written by the same command.
+$(MODULE): build/libframe.so ;
 
 # The rpath lets the host find libframe in its own folder.
 build/demo_host: $(HOST) build/libframe.so

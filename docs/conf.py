@@ -79,5 +79,7 @@ def _options() -> str:
     return "\n".join(lines)
 
 
+_said("bench", "figures")  # docs/pictures/*.svg
+
 for name, text in (("entry_points", _entry_points()), ("commands", _commands()), ("options", _options())):
     (HERE / "reference" / f"{name}.md").write_text(text + "\n")

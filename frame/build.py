@@ -20,10 +20,9 @@ import sysconfig
 
 from .entry import ENTRIES, LINES_SIZE, TAG_SIZE, TEXT_SIZE, Arg, Entry
 from .errors import BackendError, refuse
-from .shipped import BUILD, ROOT
+from .shipped import BUILD
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODULE_SOURCE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
 TEMPLATES = HERE / "templates"
 RANKS = 7  # of the arrays that the module takes; block calls know 5
 # What the module's calls are called. The record of an array depends on RANKS: a host that was compiled with another
@@ -306,8 +305,8 @@ def _f_specific(size: int, rank: int) -> str:
 
 
 def fortran_module() -> str:
-    """The text of fortran_stub/interface/frame_interface.f90: the template with the rows of the table and the
-    procedures for every kind and rank of arrays filled in."""
+    """The text of frame_interface.f90: the template with the rows of the table and the procedures for every kind and
+    rank of arrays filled in."""
     made = [e for e in ENTRIES if e.fortran]
     text = (TEMPLATES / "frame_interface.f90").read_text()
     for mark, part in (

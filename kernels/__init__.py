@@ -30,7 +30,7 @@ from .program import Program
 from .species import NoSpecies, SpeciesData
 from .tensor import Contraction, UniqueToken, contract, team_kernel
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the package index has another `kernels`
 
 __all__ = [

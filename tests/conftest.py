@@ -1,34 +1,44 @@
-"""For every test: a compiler with precompiled headers, the order of the files, and what `make test` leaves out.
+"""For every test: options of the C++ compiler, the order of the files, and what `make test` leaves out.
 
 Test files are shared out to several processes by pytest-xdist (`-n`), the file that takes longest first. How long each
 takes is kept in seconds.json: CPU seconds with nothing cached, from `pytest --record-seconds tests/seconds.json`.
-Tests that full.txt names repeat a law at further sizes and options: `make test-full` runs them, `make test` does not.
+
+`make test` has every law at some sizes and options, `make test-full` at all. A test's marks say which, by values of its
+parameters (a list: any of its values; an object goes by its `name`). Several marks of a kind add up.
+
+    @pytest.mark.quick(ns=10, kij="dense")   make test runs the case with these two values, and no other case
+    @pytest.mark.long(ns=[20, 53])           make test leaves these cases out
+    @pytest.mark.full                        make test leaves the whole test out
 """
 
+import contextlib
 import json
 import os
 import pathlib
-import re
 import resource
+import shlex
 import shutil
+import subprocess
+import tempfile
 import zlib
 
 import numpy as np
 import pytest
 
+import kernels
+from kernels.backend import cpu
+
 HERE = pathlib.Path(__file__).resolve().parent
-SECONDS, FULL = HERE / "seconds.json", HERE / "full.txt"
-QUICK = HERE / "compiler/quick"
+SECONDS = HERE / "seconds.json"
+# Less of the optimiser, and a quicker linker: half of the compiler's time. Products and sums become FMAs, as by -O3.
+QUICK = "-O1 -fexpensive-optimizations -fno-tree-loop-optimize -fira-region=one -fno-schedule-insns -fno-sched-pressure"
+GOLD = "-fuse-ld=gold"
+HEADERS = ("pack.h", "box.h")  # with which programs begin: 0.3 s less of 0.6 to 2 s where they are precompiled
 UNKNOWN = 60.0  # seconds; a new file starts early
 GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
 
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # ranks that wait leave the cores to other tests
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several processes, each with as many threads as there are cores
-if "REAL_CXX" not in os.environ and shutil.which("g++"):  # a process of pytest-xdist has all of it already
-    os.environ["REAL_CXX"] = shutil.which("g++")
-    headers = b"".join(path.read_bytes() for path in sorted((HERE.parent / "kernels/numbers").glob("*.h")))
-    os.environ["HEADERS_SUM"] = f"{zlib.crc32(headers):08x}"  # of what is in their precompiled form
-    os.environ["PATH"] = f"{HERE / 'compiler'}:{os.environ['PATH']}"
 
 
 def pytest_addoption(parser):
@@ -45,44 +55,89 @@ def pytest_cmdline_main(config):
 
 
 def pytest_configure(config):
-    """What leaves out the full forms leaves out most of the optimiser, too."""
-    if "not full" in config.option.markexpr and "REAL_CXX" in os.environ and str(QUICK) not in os.environ["PATH"]:
-        folders = [QUICK]
-        if shutil.which("gfortran"):
-            os.environ["REAL_FC"] = shutil.which("gfortran")
-            folders.append(QUICK.parent / "rivals")
-        os.environ["PATH"] = ":".join([*map(str, folders), os.environ["PATH"]])
+    """FRAME_CXXFLAGS for what the tests compile, unless it is set: its processes inherit it."""
+    if "FRAME_CXXFLAGS" in os.environ or "g++" not in cpu.compiler() or not shutil.which(cpu.compiler()):
+        return
+    flags = []
+    if "not full" in config.option.markexpr:
+        flags = [*QUICK.split(), *[GOLD] * bool(shutil.which("ld.gold"))]
+    os.environ["FRAME_CXXFLAGS"] = shlex.join([*flags, "-iquote", str(precompiled(flags))])
 
 
-def left_out():
-    """The lines of full.txt: (line, its pattern for the end of a test's id, whether it takes a test out)."""
-    for line in FULL.read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            text = line.removeprefix("keep ").strip()
-            yield line, re.compile(".*".join(map(re.escape, text.split("*"))) + "$"), text == line.strip()
+def precompiled(flags) -> pathlib.Path:
+    """The folder of precompiled headers for these flags, made if it is not there. g++ itself sees whether flags of a
+    program differ, or a macro is defined that the header asks for, and then reads the header as it is."""
+    numbers = pathlib.Path(cpu.HERE) / "numbers"
+    command = [cpu.compiler(), *cpu.FLAGS, f"-march={cpu.target()}", *cpu.INTERLEAVED, *flags, f"-I{cpu.HERE}"]
+    texts = b"".join(path.read_bytes() for path in sorted(numbers.glob("*.h")))
+    build = pathlib.Path(os.environ.get("FRAME_TEST_BUILD") or HERE.parent / "build")
+    folder = build / "tests/headers" / f"{zlib.crc32(texts + shlex.join([*command, *HEADERS]).encode()):08x}"
+    if folder.is_dir():
+        return folder
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
+    (part / "numbers").mkdir()
+    for header in HEADERS:
+        (part / "head.h").write_text(f'#include "numbers/{header}"\n')
+        made = part / "numbers" / f"{header}.gch"
+        subprocess.run([*command, "-x", "c++-header", part / "head.h", "-o", made], check=True)
+    with contextlib.suppress(OSError):  # another run of pytest was quicker
+        part.rename(folder)
+    return folder
+
+
+def choice(mark, name) -> list:
+    """The values of a parameter that a mark names."""
+    values = mark.kwargs[name]
+    return values if isinstance(values, list) else [values]
+
+
+def agrees(item, mark) -> bool:
+    """Whether the case has values that the mark names. Errors: UsageError if the test has no such parameter."""
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    for name in mark.kwargs:
+        if name not in given:
+            raise pytest.UsageError(f"{item.nodeid}: mark '{mark.name}' names '{name}', which is no parameter.")
+        value = given[name]
+        if value not in (wanted := choice(mark, name)) and getattr(value, "name", None) not in wanted:
+            return False
+    return True
+
+
+def in_make_test(item) -> bool:
+    """Whether `make test` runs this case."""
+    if any(agrees(item, mark) for mark in item.iter_markers("long")):
+        return False
+    quick = list(item.iter_markers("quick"))
+    return not quick or any(agrees(item, mark) for mark in quick)
+
+
+def check_marks(items) -> None:
+    """Errors: UsageError for a mark that agrees with no case: its value is wrong, or has been renamed."""
+    marks, used = {}, set()
+    for item in items:
+        for mark in (*item.iter_markers("quick"), *item.iter_markers("long")):
+            marks[id(mark)] = item.nodeid.split("[")[0], mark
+            if agrees(item, mark):
+                used.add(id(mark))
+
+    for number, (test, mark) in marks.items():
+        if number not in used:
+            raise pytest.UsageError(f"{test}: no case agrees with its mark {mark.name}{mark.kwargs}.")
 
 
 @pytest.hookimpl(tryfirst=True)  # -m looks at the marks afterwards
 def pytest_collection_modifyitems(config, items):
     known = json.loads(SECONDS.read_text())
     items.sort(key=lambda item: -known.get(item.path.name, UNKNOWN))
-    names = [item.path.name + item.nodeid[item.nodeid.index("::") :] for item in items]
-    everything = all(os.path.isdir(a) for a in config.args)  # and not some files or tests, of which lines say nothing
-    files, out = {item.path.name for item in items}, {}  # a file that needs what is not installed has no tests
-    forms = {}  # of a test function
-    for k, name in enumerate(names):
-        forms.setdefault(name.split("[")[0], []).append(k)
-    for line, pattern, takes in left_out():
-        found = [k for k in forms.get(line.removeprefix("keep ").split("[")[0], ()) if pattern.match(names[k])]
-        if everything and not found and line.removeprefix("keep ").split("::")[0] in files:
-            raise pytest.UsageError(f"{FULL.name}: no test is called '{line}'.")
-        out |= dict.fromkeys(found, takes)
-    for k, item in enumerate(items):
-        if out.get(k) and not item.get_closest_marker("gpu"):
+
+    if all(os.path.isdir(a) for a in config.args):  # and not some files or cases, which may lack those of a mark
+        check_marks(items)
+
+    for item in items:
+        if not item.get_closest_marker("gpu") and not in_make_test(item):
             item.add_marker("full")
-    lost = {function for function, found in forms.items() if all(map(out.get, found))}
-    if everything and lost:
-        raise pytest.UsageError(f"{FULL.name}: nothing of {', '.join(sorted(lost))} stays in make test.")
 
 
 @pytest.fixture
@@ -106,6 +161,16 @@ def any_temperature(monkeypatch):
 
     monkeypatch.setattr(arrays, "COLDEST", 0.0)
     monkeypatch.setattr(arrays, "HOTTEST", np.inf)
+
+
+@pytest.fixture
+def plain_tolerances():
+    """Tolerances of `react` are as declared after a test, whatever it sets."""
+    from kernels.declare import settable
+
+    yield
+    for name in ("react_rtol", "react_atol", "react_most"):
+        kernels.set_constant(name, settable[name].default[0])
 
 
 def used():

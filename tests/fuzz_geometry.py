@@ -26,7 +26,7 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("FRAME_TEST_BUILD") or ROOT / "build")  # set by sanitize.py
-MODULE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
+MODULE = BUILD / "frame_interface.f90"
 NAMES, INPUTS = ("T", "Y", "p", "X"), 2
 ARENA = 24 * mmap.PAGESIZE
 SETTINGS = [(1, 37), (2, 8), (3, 1000)]  # species, chunk

@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh
 begun=$(date +%s)
 
-exercise() { timeout 120 "$python" "examples/hierarchy/$1.py" --backend cuda ${2:-} >> "$out/exercises.log" 2>&1 || { echo "failed: $1"; failed=1; }; }
+file_of() { grep -l "^def $1(" examples/hierarchy/*.py; }
+exercise() { timeout 120 "$python" "$(file_of "$1")" "$1" --backend cuda ${2:-} >> "$out/exercises.log" 2>&1 || { echo "failed: $1"; failed=1; }; }
 for name in yax_flat yax_atomic yax_layout yax_team yax_rows_first yax_vector quiz scratch_field scratch_race scratch_levels slicing \
     unique_token_pool unique_token_team mdrange subview scan single scatter nested_adjoint contractions9; do
     exercise $name
@@ -17,7 +18,7 @@ echo "exercises: $(($(date +%s) - begun)) s"
 
 if [ -n "${SANITIZER=$(command -v compute-sanitizer)}" ]; then
     check() {
-        timeout 100 "$SANITIZER" --tool "$1" --error-exitcode 9 "$python" "examples/hierarchy/$2.py" --backend cuda -nrepeat 1 \
+        timeout 100 "$SANITIZER" --tool "$1" --error-exitcode 9 "$python" "$(file_of "$2")" "$2" --backend cuda -nrepeat 1 \
             $3 > "$out/$1-$2.log" 2>&1 && echo "$1 $2: nothing found" || { echo "$1 $2: status $?"; tail -3 "$out/$1-$2.log"; failed=1; }
     }
     for tool in memcheck racecheck initcheck; do

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("FRAME_TEST_BUILD") or ROOT / "build")  # set by sanitize.py
 SOURCES = ROOT / "tests" / "fortran"
 OWN_KERNEL = ROOT / "examples" / "own_kernel" / "air.py"
-MODULE = ROOT / "fortran_stub" / "interface" / "frame_interface.f90"
+MODULE = BUILD / "frame_interface.f90"
 FORTRAN = os.environ.get("FC", "gfortran")
 FLANG = next(filter(shutil.which, ("flang-22", "flang-new-22", "flang")), "flang-22")
 COMPILERS = {"gfortran": FORTRAN, "flang": FLANG}
@@ -50,7 +50,7 @@ OPENMPI, MPICH = MPIS
 
 
 def makefile_list(name: str) -> list[pathlib.Path]:
-    """Source files that the Makefile names in this variable, in its order."""
+    """Source files that the Makefile names in this variable, in its order. The module is that of `library()`."""
     told = subprocess.run(
         ["make", "-s", "--no-print-directory", f"--eval=print-it:; @echo $({name})", "print-it"],
         cwd=ROOT,
@@ -58,7 +58,8 @@ def makefile_list(name: str) -> list[pathlib.Path]:
         text=True,
         check=True,
     )
-    return [ROOT / word for word in told.stdout.split()]
+    words = [ROOT / word for word in told.stdout.split()]
+    return [MODULE if word.name == MODULE.name else word for word in words]
 
 
 def newest(*files) -> float:
@@ -73,7 +74,6 @@ def library() -> pathlib.Path:
     source = [
         folder / "entry.py",
         folder / "build.py",
-        MODULE,
         *(folder / "templates").iterdir(),
     ]
     if not made.exists() or not (BUILD / "frame_interface.o").exists() or made.stat().st_mtime < newest(*source):

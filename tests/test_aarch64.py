@@ -104,6 +104,7 @@ def results(command, folder, plan, given):
 
 
 @pytest.mark.parametrize("collection, ns", [("thermal", 10), ("viscous", 4)])
+@pytest.mark.quick(ns=4)
 def test_neon(tmp_path, collection, ns):
     """Against the oracle, by its bound, as the native kernels are; and the lanes' code by itself: with contraction to
     FMA off, which SSE2 does not have, 2 lanes of NEON give what 2 lanes of SSE2 give, to the bit."""

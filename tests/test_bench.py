@@ -2,12 +2,15 @@
 
 import dataclasses
 import json
+import re
+import shlex
 import shutil
 import types
 
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
+from hosts import ROOT
 from mixtures_for_tests import changed, species_set
 from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
@@ -21,9 +24,11 @@ from frame.tools.bench import (
     fortran,
     inputs,
     kinetics,
+    pictures,
     properties,
     reactors,
     report,
+    results,
     scaling,
     threads,
 )
@@ -273,33 +278,62 @@ def test_smooth_states(ns):
 
 
 @pytest.mark.usefixtures("briefly")
-def test_page_of_several_machines(capsys, monkeypatch, tmp_path):
-    """bench all --markdown FILE: a section of this machine is added, made anew by the next run, and others are left."""
+def test_a_recorded_run(capsys, monkeypatch, tmp_path):
+    """It has where, when and how it was measured, and the rows that --json has; a table of it can be printed."""
     monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
-    file = tmp_path / "B.md"
-    file.write_text("# Benchmarks\n\nOld words.\n\n## Another machine\n\n- a fact\n\n### properties\n\n| kept |\n")
-    for states in ("random", "smooth"):
-        assert (
-            main(
-                ["bench", "all", *SMALL, "--ns", "3", "--cases", "thermal", "--states", states, "--markdown", str(file)]
-            )
-            == 0
-        )
-        assert f"Written: {file}" in capsys.readouterr().out
-        text = file.read_text()
-        assert "## Another machine\n\n- a fact\n\n### properties\n\n| kept |\n" in text and "Old words" not in text
-        assert text.count("\n## ") == 2 and text.count("\n### properties\n") == 2 and text.count("\n### threads\n") == 1
-        assert (
-            "-bit vectors\n" in text
-            and f"{states} states" in text
-            and "GFLOP/s" in text
-            and "| thermal, 1 thread |" in text
-        )
-        assert (
-            "python -m frame bench all --backend cpu --points 1500 --repeats 1 --ns 3 --cases thermal --states "
-            f"{states}" in text
-        )
-    assert "random states" not in text
+    kept, rows = tmp_path / "run.json", tmp_path / "rows.json"
+    given = ["bench", "all", *SMALL, "--ns", "3", "--cases", "thermal", "--json", str(rows), "--record", str(kept)]
+    assert main(given) == 0
+    assert f"Written: {kept}" in capsys.readouterr().err
+
+    run = results.read(kept)
+    assert run.machine.startswith(bench.machine()) and run.machine.endswith("-bit vectors") and run.backend == "cpu"
+    assert run.command == results.command(shlex.join(given)) and run.commit == results.commit()
+    assert run.rows == json.loads(rows.read_text()) and {row["bench"] for row in run.rows} == {"properties", "threads"}
+
+    assert main(["bench", "figures", str(kept)]) == 0
+    out = capsys.readouterr().out
+    assert run.origin in out and run.command in out and out.count("\n| ") == len(run.rows) + len(["names", "rule"])
+
+
+def test_runs_of_several_commits_are_mixed_on_request_only(capsys, tmp_path):
+    row = {"bench": "properties", "case": "thermal", "ns": 4, "backend": "cpu", "points_per_s": 1.5e9}
+    files = []
+    for name, machine, commit in (("a", "X", "123"), ("b", "X", "124"), ("c", "Y", "123"), ("d", "X", "123")):
+        run = results.Run(name, machine, "cpu", commit, "2026-01-01", None, [row])
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(run.text())
+        assert results.read(files[-1]) == run
+    a, b, c, d = map(str, files)
+
+    for other, origin in ((b, "X, commit 124"), (c, "Y, commit 123")):
+        assert main(["bench", "figures", a, other]) == 1
+        said = capsys.readouterr().err
+        assert "X, commit 123" in said and origin in said and "--mixed" in said
+        assert main(["bench", "figures", a, other, "--mixed"]) == 0
+        assert f"| {origin} |" in capsys.readouterr().out
+    assert main(["bench", "figures", a, d]) == 0
+    assert capsys.readouterr().out.count("| thermal | 4 | 1.5e+09 |") == 2
+
+
+def test_files_that_are_no_runs(capsys, tmp_path):
+    for name, text in (("no.json", "?"), ("rows.json", "[]"), ("part.json", '{"machine": "X"}')):
+        (tmp_path / name).write_text(text)
+        assert main(["bench", "figures", str(tmp_path / name)]) == 1 and name in capsys.readouterr().err
+    assert main(["bench", "figures", str(tmp_path / "none.json")]) == 1
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_pictures_of_the_page(capsys, tmp_path):
+    """Every picture that docs/explanation/figures.md shows is drawn, with the commit of its runs."""
+    page = (ROOT / "docs/explanation/figures.md").read_text()
+    assert set(re.findall(r"pictures/(\w+)\.svg", page)) == set(pictures.PICTURES)
+    assert main(["bench", "figures", "--out", str(tmp_path)]) == 0
+    assert "5245d84" in (tmp_path / "speed_over_ranks.svg").read_text()
+
+    runs = {file.name: results.read(file) for file in results.FOLDER.glob("*.json")}
+    assert all(run.rows and run.machine and run.date and run.text() for run in runs.values())
+    assert set(re.findall(r"`(?:benchmarks/results/)?([\w-]+\.json)`", page)) <= set(runs)
 
 
 @pytest.mark.parametrize(
@@ -356,6 +390,7 @@ def test_launch(capsys):
 
 
 @pytest.mark.parametrize("host", ["python", "fortran"])
+@pytest.mark.quick(host="fortran")
 def test_blocks(capsys, host, tmp_path):
     """Two ranks at the same time, a block call beside the loops of calls for each array; a trace of the last case."""
     arguments = "--shapes 8x9x10 --fringes mixed --ns 4 --ranks 1,2 --seconds 0.01 --repeats 1 --chunks 500".split()
@@ -565,6 +600,7 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
 
+@pytest.mark.full
 def test_programs_of_rates_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     """Collections and slopes of rates, of an ideal and of a real gas."""
     array_functions(be, monkeypatch)
@@ -579,6 +615,7 @@ def test_programs_of_rates_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
 
+@pytest.mark.full
 def test_reactors_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     pytest.importorskip("cantera")
     array_functions(be, monkeypatch)
@@ -586,24 +623,18 @@ def test_reactors_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     assert len(rows) == 4 and all(row.ratio > 0 and row.max_rel_diff < 1e-5 for row in rows)
 
 
-def test_page_of_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811
-    """A GPU's section has its product's name, smooth states, and no threads; asked for by name they are refused."""
+def test_a_recorded_run_on_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811
+    """It has the GPU's product, smooth states, and no threads; asked for by name they are refused."""
     array_functions(be, monkeypatch)
     little = ceilings.measure(be, 1e-3)
     monkeypatch.setattr(ceilings, "measure", lambda backend: little)
     monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
-    file, given = (
-        tmp_path / "B.md",
-        ["--backend", "cuda", "--points", "300", "--repeats", "1", "--ns", "2", "--cases", "thermal"],
-    )
-    assert main(["bench", "all", *given, "--markdown", str(file)]) == 0, capsys.readouterr().err
-    text = file.read_text()
-    assert (
-        f"\n## {be.describe()['product']}\n" in text
-        and "- host: " in text
-        and "driver " in text
-        and "smooth states" in text
-    )
-    assert "| unfused launches | CuPy expressions |" in text and "### threads" not in text
+    file = tmp_path / "run.json"
+    given = ["--backend", "cuda", "--points", "300", "--repeats", "1", "--ns", "2", "--cases", "thermal"]
+    assert main(["bench", "all", *given, "--record", str(file)]) == 0, capsys.readouterr().err
+    run = results.read(file)
+    assert run.machine == f"{be.product}, host {bench.machine()}" and run.backend == "cuda"
+    assert {row["bench"] for row in run.rows} == {"properties"} and "smooth states" in capsys.readouterr().out
+
     assert main(["bench", "threads", *given]) == 1
     assert "threads are the CPU's, the backend is 'cuda'" in capsys.readouterr().err

@@ -175,18 +175,18 @@ def seal(path: pathlib.Path) -> None:
     path.with_suffix(".sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
-        lambda so: so.write_bytes(so.read_bytes()[:100]),
-        lambda so: so.write_bytes(b""),
-        lambda so: so.unlink(),
-        lambda so: so.with_suffix(".sha256").unlink(),
-        lambda so: so.with_suffix(".sha256").write_text("?"),
-        lambda so: (so.write_bytes(b"of another system"), seal(so)),
-    ],
-    ids=["truncated", "empty", "gone", "no checksum", "other checksum", "not loadable"],
-)
+HARMS = {
+    "truncated": lambda so: so.write_bytes(so.read_bytes()[:100]),
+    "empty": lambda so: so.write_bytes(b""),
+    "gone": lambda so: so.unlink(),
+    "no checksum": lambda so: so.with_suffix(".sha256").unlink(),
+    "other checksum": lambda so: so.with_suffix(".sha256").write_text("?"),
+    "not loadable": lambda so: (so.write_bytes(b"of another system"), seal(so)),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.quick(harm="truncated")
 def test_a_broken_entry_is_rebuilt(filled, harm, tmp_path):
     folder, wanted = filled
     copy = tmp_path / "cache"
@@ -194,7 +194,7 @@ def test_a_broken_entry_is_rebuilt(filled, harm, tmp_path):
     entries = sorted(copy.glob("*.so"))
     assert [e.name.split("-")[0] for e in entries] == ["marshal", "rho"]
     for entry in entries:
-        harm(entry)
+        HARMS[harm](entry)
     assert finish(start(copy)) == wanted
     for entry in entries:
         assert entry.with_suffix(".sha256").read_text().split("\n")[0] == hashlib.sha256(entry.read_bytes()).hexdigest()
@@ -349,6 +349,7 @@ np.savez(sys.argv[1], **mix.properties("rho h cp c mu lam D", T=T, p=p, Y=Y, bac
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
 @pytest.mark.parametrize("mixture", ["h2_o2", "ch4_o2"])
+@pytest.mark.quick(mixture="h2_o2")
 def test_every_width_of_vectors_agrees(tmp_path, mixture):
     """SSE2, AVX2 and this processor's vectors give the same results up to the rounding of FMA, which SSE2 does not
     have. The states are away from the critical ridge; 1e-10 is 1e6 roundings. D contains Takahashi's factor, between

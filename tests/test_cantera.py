@@ -50,12 +50,14 @@ def both(name):
 
 
 @pytest.mark.parametrize("name", ("n2", "h2_o2", "ch4_o2"))
+@pytest.mark.quick(name="h2_o2")
 def test_enough_states(name):
     assert both(name)[3].shape[1] > 600
 
 
 @pytest.mark.parametrize("quantity", GETTERS)
 @pytest.mark.parametrize("name", ("n2", "h2_o2", "ch4_o2"))
+@pytest.mark.quick(name="h2_o2")
 def test_same_as_cantera(name, quantity):
     """1e-9 where conditioning allows, beyond that 64 times the oracle's rounding bound: Cantera divides a'' by alpha,
     stops its Newton early and cancels M - x_k W_k and 1 - x_k. D also has the step of its table where Pr crosses 0.1.
@@ -78,6 +80,7 @@ def test_same_as_cantera(name, quantity):
 
 
 @pytest.mark.parametrize("name", ("n2", "h2_o2", "ch4_o2"))
+@pytest.mark.long(name="ch4_o2")
 def test_lucas_viscosity_is_cantera_s(name):
     """Its transport model `high-pressure`, wherever it gives an answer; T_r <= 1 (its vapour pressure is another)
     included."""

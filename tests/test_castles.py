@@ -175,6 +175,7 @@ MIXTURES = {
 
 
 @pytest.mark.parametrize("file", MIXTURES)
+@pytest.mark.quick(file="castles_4.nml")
 def test_other_mixtures(solver, tmp_path, file):
     """As shipped: other options too."""
     done = run(solver, tmp_path, file=file, mixture=f"'{ROOT / MIXTURES[file]}'", takahashi="'smooth'", steps="2")

@@ -40,6 +40,7 @@ def check_values(done, ranks=1):
     assert len(re.findall(r" +\d+ lg3 +7 ", done.stdout)) == ranks  # timers know its name
 
 
+@pytest.mark.quick(where="cpu")
 def test_values_against_plain_loops(where):
     """Lg3, Lg3t, Eqn. (1) with +=, four of Intrepid's; old style; sections; real(4); a constant that changes."""
     file, environment = where
@@ -116,6 +117,7 @@ def test_another_compiler(tmp_path):
 
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
+@pytest.mark.quick(mpi="openmpi")
 def test_under_mpi(mpi):
     """Each rank has its own numbers."""
     check_values(

@@ -124,6 +124,25 @@ def collection_cases():
 
 
 @pytest.mark.parametrize("ns, name, part", list(collection_cases()))
+@pytest.mark.long(ns=[1, 10, 53], name=["thermal_viscous", "viscous"])
+@pytest.mark.long(
+    ns=[2, 53],
+    name=[
+        "T_from_e_rho",
+        "T_from_h_p",
+        "T_from_s_p",
+        "gamma_jacobian_properties",
+        "gamma_matrices",
+        "gamma_solve_dU",
+        "gamma_times_dQ",
+        "rho_h0_from_T_p",
+        "thermal",
+        "viscous",
+    ],
+)
+@pytest.mark.long(part="others")
+@pytest.mark.long(ns=[2, 10, 53], name=["thermal", "viscous"])
+@pytest.mark.long(ns=53)
 def test_collections_compile(ns, name, part):
     report = build_all(dict(collection_plans(ns, name, part)))
     assert len(report) == ((len(PARTS[part]) if ns == 10 else 6) if name in EVERY_STEP else 4 * (ns in (2, 53)))
@@ -135,6 +154,7 @@ def test_collections_compile(ns, name, part):
 
 
 @pytest.mark.parametrize("name", ["thermal", "viscous"])
+@pytest.mark.quick(name="thermal")
 def test_chosen_organisations_spill_nothing_up_to_20_species(name):
     """Three values and a half at most: that is cheaper than the threads that two more registers would cost. Six where
     what Takahashi's pairs take of 10 species fills the registers: measured faster than fewer threads."""
@@ -151,6 +171,7 @@ def test_chosen_organisations_spill_nothing_up_to_20_species(name):
 
 @pytest.mark.parametrize("part", ["first", "some", "others"])
 @pytest.mark.parametrize("ns", [2, 53])
+@pytest.mark.quick(ns=2, part="first")
 def test_every_kernel_compiles_alone(ns, part):
     """Each declared kernel under each set of options that it serves. First: the first of these. Some: those with an
     option or a constant that the kernel has not had before."""
@@ -175,6 +196,7 @@ def test_every_kernel_compiles_alone(ns, part):
 
 @pytest.mark.parametrize("what", ["10", "53", "alone"])
 @pytest.mark.parametrize("precision", ["mixed", "single"])
+@pytest.mark.quick(precision="single", what="10")
 def test_single_precision_compiles(precision, what):
     """Collections with 10 and 53 species (registers and shared memory, panels and matrix units); all kernels alone."""
     plans = {}
@@ -193,6 +215,7 @@ def test_single_precision_compiles(precision, what):
 
 
 @pytest.mark.parametrize("name, precision", [(RATES[1], "double"), (RATES[0], "mixed"), ("alone", "double")])
+@pytest.mark.quick(precision="double")
 def test_rates_compile(name, precision):
     """Both collections and the rates by reaction, in both precisions; every kind of reaction, and none but plain ones.
     A point's arrays over species and reactions lie in local memory, or spill from registers: `stack`."""
@@ -208,6 +231,7 @@ def test_rates_compile(name, precision):
 
 
 @pytest.mark.parametrize("name, precision", [(RATES[1], "double"), (RATES[0], "mixed")])
+@pytest.mark.quick(precision="double")
 def test_rates_by_a_crew_compile(name, precision):
     """Both collections of a real gas, and every kind of reaction, where the warps of a block share its points."""
     mix, c = Mixture.from_yaml(mechanisms.path(), "real"), declare.collections[name]
@@ -228,6 +252,7 @@ def test_production_stays_on_the_multiprocessor(file, hold):
 
 
 @pytest.mark.parametrize("what", ["few", "react_volume", "react_pressure", "product"])
+@pytest.mark.quick(what="few")
 def test_reactors_compile(what, tmp_path):
     """A reactor over a step and a Jacobian's product; matrices of a point lie in local memory. One reaction of three
     species compiles in a tenth of the time."""

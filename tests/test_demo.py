@@ -69,6 +69,7 @@ def table(out):
 @pytest.mark.parametrize(
     "ranks, file", [(1, "demo.nml"), (2, "demo.nml"), (4, "demo.nml"), (2, "demo_h2_o2.nml"), (1, "demo_n2.nml")]
 )
+@pytest.mark.quick(ranks=2, file="demo.nml")
 def test_demo_agrees(host, tmp_path, ranks, file):
     done = run(host, tmp_path, ranks, file=STUB / file)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -101,6 +102,7 @@ def test_block_calls(host, tmp_path, collection, reserve, blocks):
 
 
 @pytest.mark.parametrize("file", ["demo.nml", "demo_h2_o2.nml"])
+@pytest.mark.quick(file="demo_h2_o2.nml")
 def test_model_options_reach_both_sides(host, tmp_path, file):
     done = run(
         host,
@@ -203,6 +205,9 @@ ALL = (
 
 @pytest.mark.parametrize("options", [FEW, FEW[:1] + ALL], ids=["few", "all"])
 @pytest.mark.parametrize("style", ["old_style", "new_style"])
+@pytest.mark.quick(
+    options=(("gfortran",), ("flang",), ("gfortran", "-O0", "-fcheck=all", "-ffpe-trap=invalid,zero,overflow"))
+)
 def test_readme_programs_as_pasted(tmp_path, style, options, monkeypatch):
     """The README's Fortran, by its own compile line, runs and prints the density that its Python finds. Another
     compiler and other options in that line: the same digits."""
@@ -244,7 +249,7 @@ def test_example_programs(tmp_path, style, monkeypatch):
     library = hosts.library()
     sources = [ROOT / "examples/call_from_fortran" / f"{style}.f90"]
     if style == "new_style":
-        sources.insert(0, ROOT / "fortran_stub/interface/frame_interface.f90")
+        sources.insert(0, hosts.MODULE)
     subprocess.run(
         [
             hosts.FORTRAN,

@@ -32,6 +32,19 @@ SPECIES = [name for name in DERIVED if registry.kernels[name].constants]
 
 @pytest.mark.parametrize("ns, n", ((1, 300), (2, 300), (10, 500)))
 @pytest.mark.parametrize("name", DERIVED)
+@pytest.mark.quick(n=500)
+@pytest.mark.quick(
+    name=[
+        "cubic_fugacity",
+        "cubic_partial_properties",
+        "cubic_pressure",
+        "gamma_inverse_matrix",
+        "gamma_inverse_product",
+        "gamma_matrix",
+        "gamma_product",
+    ],
+    ns=[1, 10],
+)
 def test_kernel_alone(name, ns, n):
     check_single(name, ns, n)
 
@@ -59,6 +72,10 @@ def species_cases():
 
 
 @pytest.mark.parametrize("name, ns, n, kij, family", list(species_cases()))
+@pytest.mark.quick(kij="none")
+@pytest.mark.quick(ns=10, kij=["dense", "none", "sparse"])
+@pytest.mark.quick(family="srk-translated")
+@pytest.mark.quick(ns=53, kij="file")
 def test_species_kernel_alone(name, ns, n, kij, family):
     check_single(name, ns, n, kij, **FAMILY[family])
 
@@ -75,6 +92,9 @@ def test_species_kernel_alone(name, ns, n, kij, family):
         (2, FAMILY["vdw"]),
         (10, FAMILY["rkpr"]),
     ),
+)
+@pytest.mark.quick(
+    options=[{"equation": "srk", "translation": "peneloux", "mixing": "pseudocritical"}, {"equation": "srk"}]
 )
 def test_every_name(ns, options):
     got = mixture(ns, **options).properties(EVERYTHING, **states(ns, 2000))
@@ -136,6 +156,7 @@ def extensive(k, step, **options):
 
 @pytest.mark.parametrize("name", ("v_Y", "h_Y", "e_Y", "g_Y", "s_Y"))
 @pytest.mark.parametrize("options", [FAMILY[name] for name in MOVED], ids=MOVED)
+@pytest.mark.quick(options={"mixing": "pseudocritical"})
 def test_partial_properties_are_derivatives_in_the_masses(name, options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties(EVERYTHING, T=T, p=p, Y=Y)[name]
@@ -149,6 +170,7 @@ def test_partial_properties_are_derivatives_in_the_masses(name, options):
 
 
 @pytest.mark.parametrize("options", [FAMILY[name] for name in MOVED], ids=MOVED)
+@pytest.mark.long(options=[{"equation": "rk"}, {}])
 def test_slopes_of_energy_and_entropy_are_derivatives(options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties(EVERYTHING, T=T, p=p, Y=Y)
@@ -223,6 +245,7 @@ def test_euler():
 @pytest.mark.parametrize(
     "options", (FAMILY["pr"], FAMILY["srk-pairs"], FAMILY["rkpr"]), ids=("pr", "srk-pairs", "rkpr")
 )
+@pytest.mark.long(options=[{"equation": "rkpr"}, {}])
 def test_fugacity_coefficients_obey_gibbs_and_duhem(options):
     """sum x_k d ln phi_k = 0 at constant T, p; = (Z - 1)/p dp; = -h_res/(R T^2) dT. Sixth-order differences of the
     quadruple build."""
@@ -268,6 +291,7 @@ def conserved(data, Q, **options):
 
 
 @pytest.mark.parametrize("options", [FAMILY[name] for name in MOVED], ids=MOVED)
+@pytest.mark.quick(options={"mixing": "pseudocritical"})
 def test_gamma_is_the_derivative_of_the_conserved_variables(options):
     mix, T, p, Y = some(10, **options)
     u, v, w = np.random.default_rng(2).uniform(-300, 300, (3, T.size))
@@ -294,6 +318,7 @@ def test_gamma_is_the_derivative_of_the_conserved_variables(options):
 @pytest.mark.parametrize(
     "ns, how", ((1, "slope"), (2, "slope"), (2, "plain"), (2, "speed"), (10, "slope"), (53, "slope"))
 )
+@pytest.mark.quick(ns=2, how="slope")
 def test_inverse_and_products(ns, how):
     """inverse times Gamma = 1, each product as its matrix, with and without preconditioning: roundings of each term of
     a sum. An element of Gamma is such a sum too: w d_rho + what d_rho does not move, w = (1, u, v, w, H, Y_j)."""
@@ -357,6 +382,7 @@ def test_products_need_their_vector():
 
 
 @pytest.mark.parametrize("name", ("n2", "h2_o2", "ch4_o2"))
+@pytest.mark.long(name="ch4_o2")
 def test_same_as_cantera(name):
     """Partial molar volumes, enthalpies, energies, activity (fugacity) coefficients and chemical potentials of its
     Peng-Robinson."""

@@ -26,7 +26,7 @@ ELSEWHERE = {
 }
 TESTED = {"kernel_language.md": "tests/test_own_kernels.py", "own_kernel.md": "test_the_page_of_an_own_kernel"}
 LANGUAGES = {"python", "fortran", "c", "cpp", "sh", "text", "{toctree}"}
-MADE = {"entry_points.md", "commands.md", "reference/options.md"}  # by docs/conf.py
+MADE = {"entry_points.md", "commands.md", "reference/options.md", ".svg"}  # by docs/conf.py
 WORDS = 25  # of a sentence on average
 
 
@@ -42,6 +42,9 @@ def name_of(page):
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if p.name not in {*TESTED, *MADE} and blocks(p)], ids=name_of)
+@pytest.mark.long(
+    page=["chemistry.md", "cluster.md", "mechanisms.md", "models.md", "tensor_expressions.md", "validate.md"]
+)
 def test_blocks_run(page, tmp_path, monkeypatch):
     hosts.library()
     monkeypatch.chdir(tmp_path)

@@ -27,9 +27,9 @@ def species_of(name: str) -> int:
 # ---- what is generated --------------------------------------------------------------------------------------------
 
 
-def test_the_committed_fortran_module_is_the_generated_one():
-    """After a change of the table, run: python -m frame build --module."""
-    assert build.MODULE_SOURCE.read_text() == build.fortran_module()
+def test_the_module_lies_beside_the_library():
+    """Hosts compile it from there, also those of an installation."""
+    assert (library().parent / "frame_interface.f90").read_text() == build.fortran_module()
 
 
 def test_the_module_fits_fortrans_lines():
@@ -78,6 +78,7 @@ def test_own_kernel_optimised_host():
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
 @pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.quick(ranks=2, mpi="mpich")
 def test_own_kernel_under_mpi(mpi, ranks):
     done = run(compiled("blocks.f90", mpi=mpi), OWN_KERNEL, mpi=mpi, ranks=ranks)
     check_own_kernel(done, ranks)
@@ -129,6 +130,7 @@ def check_results(path, mixture, same=None):
 
 @pytest.mark.parametrize("name", NS)
 @pytest.mark.parametrize("extra", [4, 5, 7])
+@pytest.mark.quick(extra=[5, 7], name="ch4_o2")
 def test_mixture_through_q(name, extra, tmp_path):
     """The last mass fraction is formed by the layer (nq = ns + 4), given, or followed by the host's own variables."""
     file = MIXTURES / f"{name}.yaml"
@@ -149,6 +151,7 @@ def test_bits_do_not_depend_on_chunk_and_threads(tmp_path):
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
 @pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.quick(ranks=2)
 def test_mixture_under_mpi(mpi, ranks, tmp_path):
     """Every rank has its own field; rank 0 has to give the bits of the serial run."""
     file, ns = MIXTURES / "h2_o2.yaml", species_of("h2_o2")
@@ -280,6 +283,7 @@ assert out.all()
 
 
 @pytest.mark.parametrize("only", ((), ("--only", "eosThermalProperties", "viscous")), ids=("all", "only"))
+@pytest.mark.long(only=())
 def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path, only):
     """python -m frame compile, then hosts without a compiler on PATH; with an empty cache the message tells the
     remedy."""

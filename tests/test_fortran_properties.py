@@ -120,6 +120,8 @@ ALLOWED = 8
     ids=lambda o: " ".join(o.values()) or "default",
 )
 @pytest.mark.parametrize("ns, kij", [(1, "file"), (2, "dense"), (10, "file"), (10, "dense"), (53, "file")])
+@pytest.mark.quick(ns=[1, 2, 10])
+@pytest.mark.quick(fortran="reduced", options={})
 def test_agrees_with_the_oracle(fortran, ns, kij, options):
     data = species_set(ns, kij)
     fit = pair_fit(data, "cantera" if options.get("diffusion") == "cantera" else "kinetic")

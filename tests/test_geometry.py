@@ -52,6 +52,12 @@ def check(done, compiler, ranks=1):
 
 
 @pytest.mark.parametrize("flags", [(name, *PLAIN[name]) for name in COMPILERS] + OPTIONS, ids=" ".join)
+@pytest.mark.quick(
+    flags=[
+        ("flang", "-O0", "-fdefault-integer-8", "-fdefault-real-8"),
+        ("gfortran", "-O0", "-g", "-fcheck=all", "-Wall"),
+    ]
+)
 def test_every_geometry(flags, tmp_path):
     """Options are those of the host and of the module."""
     compiler, *flags = flags
@@ -67,6 +73,7 @@ def test_every_geometry(flags, tmp_path):
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
+@pytest.mark.quick(mpi="openmpi", compiler="gfortran")
 def test_every_geometry_under_mpi(compiler, mpi, tmp_path):
     done, host = compile_with_module(compiler, tmp_path, "geometry.f90", *PLAIN[compiler], mpi=mpi)
     assert done.returncode == 0, done.stderr
@@ -75,6 +82,7 @@ def test_every_geometry_under_mpi(compiler, mpi, tmp_path):
 
 
 @pytest.mark.parametrize("flags", [("flang", "-O2"), ("gfortran", "-O3", "-flto")], ids=" ".join)
+@pytest.mark.long(flags=("flang", "-O2"))
 def test_own_kernel(flags, tmp_path):
     """The host of test_entry_points.py, old style and new, with other compilers and options."""
     compiler, *flags = flags
@@ -85,6 +93,7 @@ def test_own_kernel(flags, tmp_path):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.quick(compiler="gfortran")
 def test_random_geometries(compiler):
     """A part of what the script does by itself: guard pages, old style and new."""
     script = ROOT / "tests" / "fuzz_geometry.py"
@@ -123,6 +132,7 @@ SAYS = {
 @pytest.fixture(scope="module", params=COMPILERS)
 def with_module(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
+    library()
     subprocess.run([need(request.param), "-c", MODULE], cwd=folder, check=True)
     return request.param, folder
 
@@ -158,6 +168,7 @@ def test_long_integers_in_the_host_alone_do_not_compile(with_module):
 
 
 def test_the_module_is_standard_fortran(tmp_path):
+    library()
     flags = ("-std=f2018", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c")
     done = subprocess.run([need("gfortran"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

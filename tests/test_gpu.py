@@ -67,6 +67,7 @@ def bound(be, program, n, given):
 
 
 @pytest.mark.parametrize("ns", [1, 2, 10, 53])
+@pytest.mark.quick(ns=10)
 def test_against_oracle_and_cpu(be, ns):
     """Thermal and viscous properties at random states: against the oracle, and against the CPU backend."""
     n = (10_000 if ns < 20 else 2000) if is_gpu(be) else 400  # the oracle's pairs at NS = 53 take gigabytes
@@ -87,6 +88,7 @@ def test_against_oracle_and_cpu(be, ns):
 
 @pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
 @pytest.mark.parametrize("ns", [2, 10, 53])
+@pytest.mark.quick(ns=53)
 def test_every_structure_of_kij(be, ns, kij):
     names = "rho h cp c Tc_mix"
     got = mixture(ns, kij).properties(names, **{k: states(ns, 300)[k] for k in "TpY"}, backend=be)
@@ -111,6 +113,8 @@ def test_every_structure_of_kij(be, ns, kij):
         "takahashi=off",
     ],
 )
+@pytest.mark.long(option=["root=liquid", "root=vapour", "takahashi=off", "translation=peneloux"])
+@pytest.mark.long(option=["chung=cantera", "diffusion=cantera"])
 def test_every_option(be, option):
     options = dict([option.split("=")])
     got = mixture(10, **options).properties("rho cp mu lam D", **{k: states(10, 300)[k] for k in "TpY"}, backend=be)
@@ -118,6 +122,7 @@ def test_every_option(be, option):
 
 
 @pytest.mark.parametrize("ns", [2, 10, 53])
+@pytest.mark.quick(ns=10)
 def test_pseudocritical_pairs(be, ns):
     """All of thermal, partial properties and an inversion; 53 species go through the matrix units."""
     names, options = "rho h cp c Tc_mix", dict(mixing="pseudocritical")
@@ -139,6 +144,7 @@ def test_pseudocritical_pairs(be, ns):
 
 @pytest.mark.parametrize("ns", [13, 20])
 @pytest.mark.parametrize("diffusion", ["kinetic", "fuller"])
+@pytest.mark.quick(diffusion="fuller", ns=13)
 def test_friction_by_matrix_units(be, ns, diffusion):
     """D without Takahashi for 13 species and more, with its matrices outside of the struct for `kinetic`, as on the
     CPU. All terms are positive."""
@@ -166,6 +172,7 @@ def test_friction_by_matrix_units(be, ns, diffusion):
 
 
 @pytest.mark.parametrize("which", ["cpu", "cuda"])
+@pytest.mark.quick(which="cuda")
 def test_takahashi_of_pairs(be, which):
     """The tabulated factor of pairs in any ratio, most of them where it is steep, against the formula. To the table's
     own 2e-7 comes an error of position: reduced temperature and pressure of a pair are known to a few roundings of
@@ -191,6 +198,7 @@ def test_takahashi_of_pairs(be, which):
 
 
 @pytest.mark.parametrize("ns", [10, 13])
+@pytest.mark.quick(ns=13)
 def test_states_beyond_the_ends_of_takahashi_table(be, ns, any_temperature):
     """On a GPU too no temperature and no pressure leads out of the table. Results are compared with the formula in
     quadruple precision; the factor is 0.01 or more, with an error of 6e-7."""
@@ -202,6 +210,8 @@ def test_states_beyond_the_ends_of_takahashi_table(be, ns, any_temperature):
 
 @pytest.mark.parametrize("which", ["cpu", "cuda"])
 @pytest.mark.parametrize("ns", [5, 15, 26])
+@pytest.mark.quick(ns=5)
+@pytest.mark.quick(ns=[5, 15], which="cuda")
 def test_what_is_unknown_leads_to_no_number(be, ns, which):
     """NaN, infinite or impossible T, p or one of Y: D_ij and D, whose factor comes from a table, are NaN there and
     nowhere else."""
@@ -659,6 +669,7 @@ GIVEN = {"h": "h p Y", "s": "s p Y", "e": "e rho Y"}
 
 @pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
 @pytest.mark.parametrize("ns", [2, 10, 53])
+@pytest.mark.quick(ns=10, kij="low_rank")
 def test_partial_properties_and_inversions(be, ns, kij):
     """The device against the CPU: each of them is within N of the oracle's bound, see test_derivatives.py,
     test_inversions.py."""
@@ -686,6 +697,7 @@ def test_partial_properties_and_inversions(be, ns, kij):
 
 
 @pytest.mark.parametrize("ns", [1, 10, 53])
+@pytest.mark.quick(ns=53)
 def test_gamma(be, ns):
     """Gamma times a vector, its inverse, and both as matrices, on the device. Tolerance: roundings of each term; terms
     as in test_derivatives.py."""

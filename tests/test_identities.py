@@ -67,6 +67,7 @@ ALGEBRA = {
 @pytest.mark.parametrize(
     "ns, model", [(1, "pr"), (2, "pr"), (53, "pr"), *((SIZE.get(model, 10), model) for model in MODELS)]
 )
+@pytest.mark.quick(model=["pr translated", "pr", "rkpr"])
 def test_law(ns, model, law):
     q = results(ns, model)
     residual = ALGEBRA[law](q)
@@ -76,6 +77,7 @@ def test_law(ns, model, law):
 
 
 @pytest.mark.parametrize("ns", (1, 2, 10, 53))
+@pytest.mark.long(ns=53)
 def test_stability(ns):
     """The root of lower Gibbs energy is mechanically and thermally stable: rho_p > 0, cv > 0, cp > cv, c > 0."""
     q = results(ns)
@@ -155,6 +157,7 @@ DIFFERENTIAL = {  # law: (f, variable, what it must be, from which names)
 @pytest.mark.parametrize(
     "ns, model", [(1, "pr"), *((SIZE.get(model, 10), model) for model in MODELS if model != "pr translated")]
 )
+@pytest.mark.quick(model=["pr", "rkpr"])
 def test_derivative(ns, model, law):
     """Truncation: STEP^6/140 of the seventh derivative times x^6. Where rho changes by at most 5 % within 1 % the
     nearest singularity is some 2 % away or more: 7! (1/0.02)^6 STEP^6/140 = 6e-7 of the slope is a crude bound; 1e-7 is

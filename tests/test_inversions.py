@@ -44,6 +44,7 @@ ALONE = (
     "name, ns, n, kij, family",
     [(name, *case) for name in KERNELS for case in ALONE if not name.startswith("ideal") or case[3] == "pr"],
 )
+@pytest.mark.quick(n=300)
 def test_kernel_alone(name, ns, n, kij, family):
     """Against bisection in the oracle."""
     check_single(name, ns, n, kij, **FAMILY[family])
@@ -74,6 +75,7 @@ def pairs(mix, s):
         (10, 1000, "rkpr"),
     ],
 )
+@pytest.mark.quick(family="srk-translated")
 def test_round_trip(ns, n, family):
     """T -> h -> T and so on: both evaluations of h are off by its bound at most, so T by twice that over cp, and by its
     own rounding."""
@@ -365,6 +367,7 @@ def test_a_host_inverts_with_and_without_a_start():
 
 
 @pytest.mark.parametrize("name", (*SEEDS, "eosPhaseFlag", "eosPhaseFlagFromRhoT"))
+@pytest.mark.quick(name=["eosPhaseFlag", "prEOSCalcTFromHP"])
 def test_routines_are_launched_by_the_names_that_solvers_use(name):
     """Each in lower case, as Fortran passes it, and as written: the collection behind it, with the same results."""
     host = Host(ns=2, nq=7, mixture=None)
@@ -421,6 +424,7 @@ def nine(data):
 
 @pytest.mark.parametrize("equation", ("ideal", "pr"))
 @pytest.mark.parametrize("coefficients", (7, 9))
+@pytest.mark.quick(coefficients=9, equation="pr")
 def test_ideal_gases_and_nine_coefficients(equation, coefficients):
     """Round trips, sums of partial properties, Gamma and its inverse: 1e-10 is far above rounding, 1e-16 of formation
     enthalpies over cp T."""

@@ -17,6 +17,7 @@ RANDOM = 10000
 
 @pytest.mark.parametrize("n", (RANDOM, 0), ids=("random", "grid"))
 @pytest.mark.parametrize("ns", SIZES)
+@pytest.mark.long(ns=[2, 53], n=10000)
 def test_every_name(ns, n):
     got = mixture(ns).properties(THERMAL, **states(ns, n))
     compare(THERMAL, got, expected(ns, n, transport=False), f"NS={ns}")
@@ -24,6 +25,8 @@ def test_every_name(ns, n):
 
 @pytest.mark.parametrize("kij", [k for k in KIJ if k != "file"])
 @pytest.mark.parametrize("ns", (2, 10, 53))
+@pytest.mark.quick(ns=10, kij="low_rank")
+@pytest.mark.quick(ns=53, kij="dense")
 def test_every_structure_of_kij(ns, kij):
     names = "rho h s cp c a_mix a_T a_TT Tc_mix pc_mix"
     given = {k: v for k, v in states(ns, 2000).items() if k in "TpY"}
@@ -47,6 +50,7 @@ def test_kij_structures_are_told_apart():
     ids=lambda o: "-".join(map(str, *o.items())),
 )
 @pytest.mark.parametrize("ns", (1, 53))
+@pytest.mark.quick(ns=1, options={"root": "liquid"})
 def test_options(ns, options):
     """NS = 53 holds species heavy enough for the branch of alpha above omega = 0.491."""
     data = species_set(ns)
@@ -89,6 +93,8 @@ GENERAL_SIZES = (*((2, e) for e in GENERAL if e != "rkpr"), (10, "rk"), (1, "rkp
     "ns, family",
     [*((ns, family) for ns in (1, 2, 10) for family in FAMILY if family not in GENERAL), *GENERAL_SIZES],
 )
+@pytest.mark.quick(ns=1, family="srk-translated")
+@pytest.mark.quick(ns=10, family="srk-pairs")
 def test_the_family_of_cubics(ns, family):
     options = FAMILY[family]
     got = mixture(ns, **options).properties(THERMAL, **states(ns, 2000))
@@ -96,6 +102,7 @@ def test_the_family_of_cubics(ns, family):
 
 
 @pytest.mark.parametrize("ns, kij, family", ((10, "low_rank", "rk"), (53, "dense", "vdw"), (53, "sparse", "rk")))
+@pytest.mark.quick(family="rk")
 def test_general_alpha_with_every_structure_of_kij(ns, kij, family):
     names, n = "rho h s cp c a_mix a_T a_TT Tc_mix pc_mix", 300
     given = {k: v for k, v in states(ns, n).items() if k in "TpY"}
@@ -104,6 +111,7 @@ def test_general_alpha_with_every_structure_of_kij(ns, kij, family):
 
 
 @pytest.mark.parametrize("equation", CUBICS)
+@pytest.mark.quick(equation=["pr", "rkpr"])
 def test_the_critical_point_is_one(equation):
     """dp/dv = d2p/dv2 = 0 at Tc, pc and v = Z_c R Tc/pc of every species: the law that Omega_a, Omega_b and Z_c obey.
     Three terms of the size of R T/v^2 or so cancel: 1e-13 of them is some hundred roundings."""
@@ -129,6 +137,7 @@ def test_the_critical_point_is_one(equation):
 
 
 @pytest.mark.parametrize("ns, kij", ((53, "file"), (53, "dense"), (10, "sparse")))
+@pytest.mark.long(ns=53)
 def test_pseudocritical_pairs(ns, kij):
     """More species than a panel has rows, with every pair's k_ij; alpha of heavy pairs (omega of two species above
     0.491 and one below)."""
@@ -209,6 +218,8 @@ def test_pairs_need_a_cubic_equation():
         "cubic_phase_flag",
     ),
 )
+@pytest.mark.quick(name=["cubic_mixture", "cubic_root"], family=["pairs", "srk-translated"])
+@pytest.mark.quick(family="pairs")
 def test_kernels_of_the_family_alone(name, family):
     check_single(name, 10 if family not in ("rk", "vdw") else 2, 1000, **FAMILY[family])
 
@@ -315,6 +326,8 @@ def test_alpha_of_cantera_is_for_peng_robinson():
     "rule, equation",
     [(r, e) for r in ("gibbs", "vapour", "liquid") for e in ("pr", "srk")] + [("gibbs", "vdw"), ("gibbs", "rkpr")],
 )
+@pytest.mark.quick(rule="gibbs", equation=["pr", "rkpr"])
+@pytest.mark.quick(rule="liquid", equation="srk")
 def test_the_cubic_over_its_whole_plane(rule, equation):
     """One step of Halley from the fitted start and one on the cubic itself suffice: A = a p/(RT)^2 and B = b p/RT over
     all that a fluid can have and beyond, and densely around the critical point and the fold that ends in it."""
@@ -349,6 +362,8 @@ def test_the_cubic_over_its_whole_plane(rule, equation):
 
 @pytest.mark.parametrize("equation", ("pr", "srk"))
 @pytest.mark.parametrize("root", ("gibbs", "vapour", "liquid"))
+@pytest.mark.quick(root="gibbs", equation="pr")
+@pytest.mark.quick(root="liquid", equation="srk")
 def test_phase_flag_by_all_roots_of_the_cubic(root, equation):
     """At T and p: eigenvalues of the companion matrix of the cubic in v say how many roots there are and which of them
     was taken."""
@@ -480,6 +495,19 @@ def test_kernel_alone(name):
 
 @pytest.mark.parametrize("ns", (1, 2, 53))
 @pytest.mark.parametrize("name", SPECIES_KERNELS)
+@pytest.mark.quick(
+    name=[
+        "critical_state",
+        "cubic_delta",
+        "cubic_mixture",
+        "ideal_gas",
+        "ideal_gas_entropy",
+        "mass_fractions",
+        "molar_mass",
+        "mole_fractions",
+    ],
+    ns=53,
+)
 def test_species_kernel_alone(name, ns):
     if (name, ns) != ("cubic_delta", 53):  # for which some of these have no critical volume
         check_single(name, ns, 1000)
@@ -516,6 +544,7 @@ EVERYTHING = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T mu lam D"
 
 
 @pytest.mark.parametrize("ns", (1, 2, 10))
+@pytest.mark.quick(ns=10)
 def test_bit_identical_for_any_place_chunk_and_threads(ns):
     """Neighbours of other temperature ranges and numbers of roots included: a pack may take short cuts, not other
     results."""
@@ -539,6 +568,7 @@ def test_bit_identical_for_any_place_chunk_and_threads(ns):
 @pytest.mark.parametrize(
     "names", ("rho", "c", "h cp", "s", "mu", "lam D", "D", "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T")
 )
+@pytest.mark.quick(names=["h cp", "lam D", "mu", "rho", "s"])
 def test_a_subset_of_the_names_gives_the_same(names):
     """Fusion must not change values beyond the order of contraction that the compiler picks: 1/8 of the bound."""
     s = {k: states(10, 1000)[k] for k in ("T", "p", "Y")}
@@ -619,6 +649,7 @@ def test_a_broken_point_is_nan_and_alone(fault):
 
 
 @pytest.mark.parametrize("composition", ("Y", "X"))
+@pytest.mark.quick(composition="Y")
 def test_one_species_is_all_there_is_or_nothing(composition):
     """What follows from the composition alone is found once with one species; at a point where that is not 1 all is
     NaN, as with more species, and the others are what they are without it. Amounts X are divided by their sum."""
@@ -703,6 +734,7 @@ def test_both_compositions_are_refused():
 
 
 @pytest.mark.parametrize("ns", (1, 10))
+@pytest.mark.quick(ns=1)
 def test_wide_build_agrees(ns):
     """The same bodies in quadruple precision, rounded once: within the bound of the oracle and of the double build."""
     s = states(ns, 300)

@@ -13,6 +13,8 @@ from kernels.species import GAS_CONSTANT
 
 
 @pytest.mark.parametrize("ns, n", ((1, 10000), (2, 10000), (10, 2000), (10, 10000), (1, 0), (2, 0), (10, 0), (53, 0)))
+@pytest.mark.quick(n=2000)
+@pytest.mark.quick(ns=[1, 10], n=[0, 2000])
 def test_every_name(ns, n):
     names = TRANSPORT if ns < 53 else TRANSPORT.replace(" D_ij", "")
     got = mixture(ns).properties(names, **{k: states(ns, n)[k] for k in "TpY"})
@@ -20,12 +22,14 @@ def test_every_name(ns, n):
 
 
 @pytest.mark.parametrize("n", (2000, 10000))
+@pytest.mark.quick(n=2000)
 def test_viscosity_and_conductivity_of_53_species(n):
     got = mixture(53).properties("mu lam", **{k: states(53, n)[k] for k in "TpY"})
     compare("mu lam", got, expected(53, n, pairs=False), "NS=53")
 
 
 @pytest.mark.parametrize("block", range(10))
+@pytest.mark.quick(block=0)
 def test_diffusion_of_53_species(block):
     """D_ij at 500 states, the averages at 5000 in blocks that fit the memory: the oracle takes 1378 pairs of each in
     longdouble."""
@@ -44,6 +48,7 @@ CORNERS = {
 
 @pytest.mark.parametrize("corners", CORNERS)
 @pytest.mark.parametrize("ns", (10, 53))
+@pytest.mark.quick(ns=10, corners="six")
 def test_every_pure_corner(ns, corners):
     """Each species pure, and with equal traces of all others, against the oracle. The limit of no traces is the pure
     point."""
@@ -85,6 +90,8 @@ OPTIONS = (
 
 @pytest.mark.parametrize("ns", (1, 2, 10))
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(o.values()))
+@pytest.mark.quick(options={"chung": "published"}, ns=10)
+@pytest.mark.quick(options={"diffusion": "fuller", "takahashi": "table", "chung": "cantera", "alpha": "cantera"}, ns=1)
 def test_options(ns, options):
     s = {k: states(ns, 2000)[k] for k in "TpY"}
     got = mixture(ns, **options).properties("mu lam D D_ij", **s)
@@ -122,6 +129,8 @@ def test_kernel_alone(name):
     "name",
     ("chung_mixture", "binary_diffusion", "mixture_diffusion", "mixture_diffusion_mole", "mixture_diffusion_mass"),
 )
+@pytest.mark.quick(ns=1)
+@pytest.mark.quick(name="chung_mixture", ns=[1, 53])
 def test_species_kernel_alone(name, ns):
     check_single(name, ns, 300)
 
@@ -185,6 +194,7 @@ def test_takahashi_table_error(any_temperature):
 
 
 @pytest.mark.parametrize("ns", (2, 10))
+@pytest.mark.quick(ns=2)
 def test_states_beyond_the_ends_of_takahashi_table(ns, any_temperature):
     """The place in the table is found from the digits of a sum, in single precision: no temperature and no pressure
     leads out of the table. Results are compared with the formula in quadruple precision; the factor is 0.01 or more,
@@ -215,6 +225,7 @@ def test_pure_species_has_a_limit():
 
 
 @pytest.mark.parametrize("ns", (1, 2, 10))
+@pytest.mark.quick(ns=[1, 2])
 def test_quadruple_precision_agrees(ns):
     """The bodies in quadruple precision, in which Takahashi's factor (0.01 or more) is from the formula and not from
     the table."""

@@ -126,6 +126,7 @@ def test_kernel_alone(name):
     ],
     ids=lambda options: "-".join(options.values()),
 )
+@pytest.mark.quick(options=[{"equation": "ideal", "chebyshev": "clamp"}, {"kinetics": "fugacity", "alpha": "cantera"}])
 def test_options(options):
     """Also with a translated volume: C is that of the translated density, and gamma C R T the same fugacity."""
     mix, (T, p, Y) = mixture(**options), states()
@@ -172,6 +173,7 @@ def test_mass_and_elements_are_kept():
 
 
 @pytest.mark.parametrize("options", [dict(equation="ideal"), {}, dict(kinetics="fugacity", alpha="cantera")], ids=str)
+@pytest.mark.long(options=[{"equation": "ideal"}, {}])
 def test_forward_and_reverse_agree_at_equilibrium(options):
     """Of the mixture's own Gibbs energy: where g_Y W of every molecule is the sum of its atoms' potentials, each
     reversible reaction stands still; with `concentration` of a real gas none does."""

@@ -166,6 +166,8 @@ def check(frame, made, before):
 
 
 @pytest.mark.parametrize("where", MEMORY)
+@pytest.mark.long(frame=[0, 1, 3], where=["inputs pageable", "mixed"])
+@pytest.mark.long(frame=[1, 3])
 def test_block_calls(frame, where):
     """Random boxes in random fringes, smaller and larger than what is under way; each call twice."""
     rng = np.random.default_rng([3, MEMORY.index(where)])
@@ -203,6 +205,8 @@ def test_pageable_arrays_by_one_launch_a_piece(frame, sparse):
 
 
 @pytest.mark.parametrize("where", MEMORY)
+@pytest.mark.quick(frame=0, where=["device", "mixed", "outputs pageable", "pageable", "pinned"])
+@pytest.mark.quick(frame=[0, 2], where=["mixed", "outputs pageable"])
 def test_sections_of_larger_arrays(frame, where):
     """Steps in every dimension, forwards and backwards, by block calls and, queued or not, chunk by chunk."""
     rng = np.random.default_rng([13, MEMORY.index(where)])
@@ -219,6 +223,7 @@ def test_sections_of_larger_arrays(frame, where):
 
 
 @pytest.mark.parametrize("where", ["pageable", "pinned", "device"])
+@pytest.mark.quick(frame=[0, 2])
 def test_what_is_read_and_written(frame, where):
     """T comes in as the start value and goes out as the result: the next piece's start waits for it."""
     frame.register_kernel(str(OWN_KERNEL))
@@ -241,6 +246,7 @@ def test_what_is_read_and_written(frame, where):
 
 @pytest.mark.parametrize("queue", [0, 1])
 @pytest.mark.parametrize("where", MEMORY)
+@pytest.mark.quick(frame=[0, 2])
 def test_stripe_calls(frame, where, queue):
     """Chunk by chunk; the host overwrites a pinned array as soon as it may."""
     rng = np.random.default_rng([4, MEMORY.index(where)])
@@ -340,6 +346,7 @@ def test_fetches_in_a_queue_are_one_launch(frame, starts, launches, timers):
         frame.unpin(array.ctypes.data, array.size)
 
 
+@pytest.mark.quick(frame=[0, 2])
 def test_a_block_call_waits_once_and_pins_nothing(frame, monkeypatch):
     if not hasattr(frame.backend.arrays, "calls"):
         pytest.skip("looks into the stand-in")
@@ -390,6 +397,7 @@ def test_memory_that_is_not_there(frame, monkeypatch):
     assert "its memory is full; is the chunk" in said and "Traceback" not in said
 
 
+@pytest.mark.quick(frame=0)
 def test_a_refused_pin(frame, monkeypatch):
     """One message; the array is as any other then, and unpinning it is refused by name."""
     if not hasattr(frame.backend.arrays, "calls"):
@@ -414,6 +422,7 @@ def test_a_refused_pin(frame, monkeypatch):
 
 @pytest.mark.parametrize("fails", ["launch", "wait"])
 @pytest.mark.parametrize("where", ["pinned", "pageable"])
+@pytest.mark.quick(frame=0)
 def test_a_device_that_fails(frame, monkeypatch, where, fails):
     """By a fault of a kernel, of another rank, or because the service died: one message that says so. Here the device
     comes back, which a real one does not: the next call is in order."""
@@ -447,6 +456,7 @@ def test_a_device_that_fails(frame, monkeypatch, where, fails):
 
 
 @pytest.mark.parametrize("where", ["pinned", "pageable"])
+@pytest.mark.quick(frame=[0, 2])
 def test_timers_and_a_trace(frame, where, tmp_path, capsys):
     """Each part of a block call has its name and its track; spans of one piece follow one another; bytes are those of
     the arrays; the report has the link's rate. With timers the numbers stay right."""
@@ -482,6 +492,7 @@ def test_timers_and_a_trace(frame, where, tmp_path, capsys):
     check(frame, made, before)
 
 
+@pytest.mark.quick(frame=[0, 2])
 def test_unpinned_arrays_are_found_out(frame):
     """The same call after frame_pin and after frame_unpin."""
     rng = np.random.default_rng(7)
@@ -528,6 +539,7 @@ def test_arrays_that_a_launch_reaches_across_the_link(frame, where, whole):
             array.where = "pageable"
 
 
+@pytest.mark.quick(frame=0)
 def test_what_the_sanitizers_look_at(frame):
     """The program of gpu_link_sanitize.sh, on fewer copies and two collections of one species."""
     import gpu_link_kernels as looked_at

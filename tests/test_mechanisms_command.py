@@ -4,7 +4,7 @@ import mechanisms_for_tests as mechanisms
 import pytest
 from mixtures_for_tests import ROOT
 
-from frame.tools import chemkin, cli, mechanisms as mechanism_rows
+from frame.tools import chemkin, cli
 from kernels.species.cantera_yaml import cantera_data
 
 # Hydrogen and oxygen of TM-4513's data, one reaction with a third body and one without.

@@ -20,6 +20,9 @@ h5py = pytest.importorskip("h5py")
 
 
 @pytest.mark.parametrize("name", sorted(verify.CHECKS))
+@pytest.mark.quick(
+    name=["ignition", "impinging_jet", "interface", "outlet", "reflection", "shock_tubes", "stretched", "vortex"]
+)
 def test_quick_check(name):
     rows = verify.run(name, quick=True)
     assert rows and not [
@@ -66,6 +69,7 @@ def test_order_four_and_the_other_runge_kutta():
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+@pytest.mark.long(scheme="apec")
 def test_walls_let_nothing_through(scheme):
     """A viscous swirl of CH4 and O2 between an isothermal, a moving and two slip walls: mass of each species to
     rounding."""
@@ -158,6 +162,7 @@ def test_a_wall_whose_temperature_swings():
 
 
 @pytest.mark.parametrize("how", [{}, {"runge_kutta": "ssp43", "cfl": 1.2}, {"viscous": True, "D": 1e-3, "mu": 1e-5}])
+@pytest.mark.quick(how={"viscous": True, "D": 0.001, "mu": 1e-05})
 def test_species_stay_within_0_and_1(how):
     """Without dissipation and limiter they do not; with the limiter mass is kept and p and u stay uniform, too."""
     f = advected(False, dissipation="none", **how)

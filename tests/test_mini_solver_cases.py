@@ -62,6 +62,9 @@ def test_shipped_cases_are_read():
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
+@pytest.mark.quick(
+    path=["interface_n2.toml", "shear_layer_long.toml", "shear_layer_lox_ch4.toml", "shock_tube_n2.toml", "sod_n2.toml"]
+)
 def test_shipped_cases_start(path):
     """Each shipped case is read, set up on a coarse grid and takes three steps."""
     case = Case.from_file(path)
@@ -286,6 +289,7 @@ def places(data):
 
 
 @pytest.mark.parametrize("seed, count", ((4, 100), (3, 300)))
+@pytest.mark.quick(count=100)
 def test_random_values_give_a_message_or_a_flow(tmp_path, seed, count):
     """Values of any kind anywhere in a case, keys lost or invented: a run that ends, or the project's own error, told
     in words."""

@@ -17,10 +17,12 @@ from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.flow import Flow, declare
 from examples.mini_solver.run import Run
 from examples.mini_solver.verify import with_cantera
-from kernels import get_backend, set_constant
-from kernels.declare import settable
+from kernels import get_backend
 
 SHIPPED = ROOT / "examples/mechanisms/h2_o2.yaml"
+
+pytestmark = pytest.mark.usefixtures("plain_tolerances")
+
 ONE = """
 phases:
 - name: one
@@ -33,14 +35,6 @@ reactions:
   rate-constant: {{A: 2.0e+09, b: 0.0, Ea: 100 kJ/mol}}
   orders: {{H2: 1.0, O2: 1.0}}
 """
-
-
-@pytest.fixture(autouse=True)
-def plain():
-    """Tolerances are as declared after a test."""
-    yield
-    for name in ("react_rtol", "react_atol", "react_most"):
-        set_constant(name, settable[name].default[0])
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +70,7 @@ def atoms(f):
 
 
 @pytest.mark.parametrize("scheme, equation", [("double_flux", "pr"), ("apec", "pr"), ("apec", "ideal")])
+@pytest.mark.long(scheme="apec")
 def test_a_cell_keeps_its_mass_momentum_energy_and_atoms(one, scheme, equation):
     """To rounding, cell by cell, while thousands of kelvins are released; and a cold cell its bits."""
     wave = WAVE | {"T": "where(x < 3e-4, 180, 1800)"}
@@ -201,6 +196,7 @@ def toml(value):
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 @pytest.mark.parametrize("scheme, numbers", [("double_flux", (3,)), ("double_flux", (2, 4)), ("apec", (2, 3))])
+@pytest.mark.quick(numbers=(3,))
 def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one, tmp_path, scheme, numbers):
     pytest.importorskip("mpi4py"), pytest.importorskip("h5py")
     case = as_file(tmp_path / "burns.toml", burning(one, scheme))
@@ -217,6 +213,7 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one, tmp_path,
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+@pytest.mark.long(scheme="apec")
 def test_any_number_of_queued_steps_gives_the_same_bits(one, scheme):
     ends, states = [2e-7, 2.01e-7, 5e-7], []
     for queue in (1, 3, 50):
@@ -273,6 +270,7 @@ def test_the_reactor_compiles_for_a_device(one):
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+@pytest.mark.quick(scheme="apec")
 def test_on_a_device(one, be, scheme):  # noqa: F811
     """The CUDA sources: on the stand-in, and with `pytest -m gpu` on a device. A cell's steps may differ by rounding,
     and its result then by react's tolerance. Steps that are queued as a graph have the bits of single launches."""

@@ -53,6 +53,9 @@ def stencil_cases():
 
 
 @pytest.mark.parametrize("header, ns, conservative, switches", list(stencil_cases()))
+@pytest.mark.quick(ns=10, conservative=0, switches=["3d", "axis"])
+@pytest.mark.quick(header="convective.h", ns=53, switches="2d")
+@pytest.mark.quick(header="update.h", switches=["axis", "metrics"])
 def test_stencils_compile_for_a_device(header, ns, conservative, switches):
     dimensions, viscous, source, order, dissipation, metrics, axisymmetric = SWITCHES[switches]
     given = dict(
@@ -83,6 +86,7 @@ def test_moves_and_the_clock_compile_for_a_device():
 
 
 @pytest.mark.parametrize("ns, kij", [(1, "none"), (10, "dense"), (10, "sparse"), (53, "low_rank")])
+@pytest.mark.quick(ns=[1, 10])
 def test_point_kernels_compile_for_a_device(ns, kij):
     flow_module.declare()
     mix = Mixture(species_set(ns, kij))
@@ -202,6 +206,7 @@ INLET = dict(
     "scheme, viscous, boundary",
     [("double_flux", True, WALLS), ("apec", True, {}), ("double_flux", False, INLET), ("apec", True, AROUND)],
 )
+@pytest.mark.quick(boundary={"y_low": {"kind": "wall", "T": 130.0}, "y_high": {"kind": "outlet", "p": 10000000.0}})
 def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):  # noqa: F811
     if boundary is INLET:  # an inlet that lets waves out beside one that holds its velocity
         held = {**boundary["x_low"], "h": f"{enthalpy()} + 1e9*t"}
@@ -255,6 +260,12 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
             True,
         ),
     ],
+)
+@pytest.mark.quick(
+    boundary={
+        "y_low": {"kind": "wall", "T": "130 + 10*sin(1e7*t)", "velocity": ["3*sin(1e7*t)", 0, 0]},
+        "y_high": {"kind": "outlet", "p": 10000000.0},
+    }
 )
 def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, graphed, monkeypatch):  # noqa: F811
     """Every value of a step has to come from its launches, the length of the step too."""
@@ -337,6 +348,7 @@ def enthalpy():
 
 
 @pytest.mark.parametrize("ns, kij", [(10, "sparse"), (53, "dense")])
+@pytest.mark.quick(kij="sparse")
 def test_point_kernels_on_the_device(be, ns, kij):  # noqa: F811
     """In registers, and with the pairs of species on matrix units; points that do not fill a warp."""
     flow_module.declare()
@@ -680,6 +692,7 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
 
 
 @pytest.mark.parametrize("most", (2, 4))
+@pytest.mark.quick(most=2)
 def test_ranks_in_processes_give_the_same_bits(tmp_path_factory, most):
     """1, 2 and 4 ranks, the last neighbours of each other twice in x and in z; every flow's memory is given back."""
     words = ("scaling", "--backend", "cuda", "--cells", "8", "--steps", "1")

@@ -82,6 +82,8 @@ def declared():
         (53, "dense", "pr"),
     ],
 )
+@pytest.mark.quick(kij="file")
+@pytest.mark.quick(equation=["rkpr", "vdw"])
 def test_states_and_slopes(ns, kij, equation):
     data = species_set(ns, kij)
     mix = Mixture(data, equation=equation)
@@ -110,6 +112,7 @@ def test_states_and_slopes(ns, kij, equation):
     [*((ns, {}) for ns in (1, 2, 10)), *((2, dict(equation=e)) for e in ("rk", "vdw", "rkpr")), (10, PAIRS)],
     ids=lambda x: " ".join(x.values()) if isinstance(x, dict) else str(x),
 )
+@pytest.mark.long(ns=2, options=[{"equation": "rk"}, {"equation": "vdw"}, {}])
 def test_temperature_of_pressure_and_of_energy(ns, options):
     """By a quadratic, or by Newton's method where alpha is general or pairs have their own."""
     mix = Mixture(species_set(ns), **options)

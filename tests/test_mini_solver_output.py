@@ -194,6 +194,7 @@ def test_history_and_probes(tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+@pytest.mark.long(scheme="apec")
 def test_averages_in_time(tmp_path, scheme):
     """Means, fluctuations and covariances of every second state against NumPy's over the same states; a run in two
     parts has the same bits, a later beginning leaves out what was before."""
@@ -245,6 +246,7 @@ def test_averages_in_time(tmp_path, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+@pytest.mark.long(scheme="apec")
 def test_probes_have_the_values_of_their_cells(tmp_path, scheme):
     case = Case.from_file(small(tmp_path, steps=1, scheme=scheme))
     case.output["probes"] = [[1e-6, 1e-6, 1e-6], [1.2e-3, 0.5e-3, 0.99e-3]]

@@ -27,6 +27,7 @@ def test_blocks_and_grids():
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 @pytest.mark.parametrize("scheme, numbers", [("double_flux", ()), ("double_flux", (2, 4)), ("apec", (2, 3))])
+@pytest.mark.quick(numbers=())
 def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, scheme, numbers):
     """Files of several ranks hold what those of one do: rank 0 writes them, or all ranks together where h5py has
     parallel HDF5. Two ranks go half the way and three the rest, in one folder; each of `numbers` goes all of it."""
@@ -94,6 +95,7 @@ restart = 40
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 @pytest.mark.parametrize("what", ["shipped", "around an axis"])
+@pytest.mark.quick(what="around an axis")
 def test_a_jet_has_the_same_bits_on_several_ranks(tmp_path, what):
     """Several boundaries on a side, formulas of t, limited cells at the ranks' sides, a stretched grid; so have its
     balances."""

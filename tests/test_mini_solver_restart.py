@@ -41,6 +41,7 @@ def waves(scheme, queue=1):
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+@pytest.mark.long(scheme="apec")
 def test_any_number_of_queued_steps_gives_the_same_bits(scheme):
     """Steps that are queued beyond the time asked for change nothing: neither fields nor balances."""
     ends = [1.3e-9, 1.31e-9, 2.9e-9]
@@ -74,6 +75,7 @@ def test_a_run_that_queues_steps_writes_the_same_files(tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
+@pytest.mark.long(scheme="apec")
 def test_a_flow_that_fails_among_queued_steps_stays_there(scheme):
     """What is told of it, time and number of the step included, is what steps one by one tell."""
     told, states = [], []
@@ -92,6 +94,7 @@ def test_a_flow_that_fails_among_queued_steps_stays_there(scheme):
 
 
 @pytest.mark.parametrize("number, ranks", [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 2)])
+@pytest.mark.quick(number="SIGINT", ranks=0)
 def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
     if ranks and not shutil.which("mpirun"):
         pytest.skip("needs mpirun")

@@ -45,6 +45,7 @@ def known(mix):
 
 
 @pytest.mark.parametrize("equation", ["pr", "ideal"])
+@pytest.mark.long(equation="ideal")
 def test_properties(equation):
     mix = Mixture.from_yaml(ROOT / "examples/mixtures/ch4_o2_4.yaml", equation=equation)
     check(mix, known(mix), 300.0, 1e7, np.array([0.1, 0.7, 0.1, 0.1]), "cpu")

@@ -52,6 +52,7 @@ def norms(out):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.quick(ranks=1)
 def test_the_known_answer(nekbone, tmp_path, ranks):
     """The program checks it: within 1e-4 up to iteration 50, within 1e-2 at 100."""
     done = run(nekbone, tmp_path, ranks, file="nekbone_check.nml")

@@ -31,6 +31,7 @@ FEW = {
 
 @pytest.mark.parametrize("ns", FEW)
 @pytest.mark.parametrize("takahashi", ["off", "smooth"])
+@pytest.mark.quick(takahashi="smooth", ns=3)
 def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_path, monkeypatch, capsys):  # noqa: F811
     """For the mixture it was measured with; for other species, structures and sweeps nothing changes."""
     mix = inputs.mixture(ns, "dense", takahashi=takahashi)

@@ -62,6 +62,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("ns, options", OPTIONS, ids=[f"{ns} {' '.join(o.values())}" for ns, o in OPTIONS])
+@pytest.mark.quick(backend="cpu", ns=2, options={})
 def test_mixed_is_the_double_result_rounded_once(backend, ns, options):
     """All quantities that follow from T, p, Y, in one launch. No intermediate is rounded, so the rounding of the output
     is the only error. The matrices of 53 species are left out: they take too long."""
@@ -83,6 +84,7 @@ SINGLE_TOLERANCE = 48
 
 
 @pytest.mark.parametrize("ns, options", OPTIONS, ids=[f"{ns} {' '.join(o.values())}" for ns, o in OPTIONS])
+@pytest.mark.quick(backend="cuda", ns=10, options={})
 def test_single_is_within_a_few_roundings(backend, ns, options):
     mix = mixture(ns, **options)
     names = [name for name in reachable(mix) if is_public(name) and "*" not in declare.quantities[name].per]
@@ -109,6 +111,8 @@ OF_REACTIONS = {"kinetics", "thermal_kinetics", "react_volume", "react_pressure"
 
 
 @pytest.mark.parametrize("name", sorted(set(declare.collections) - OF_REACTIONS))
+@pytest.mark.quick(backend="cpu", name="thermal")
+@pytest.mark.quick(backend="cuda", name=["gamma_solve_dU", "thermal_viscous"])
 def test_every_collection(backend, name):
     """Each collection by name, from its own inputs; inversions and the Jacobian too."""
     c, mix = declare.collections[name], mixture(2)
@@ -125,6 +129,8 @@ def test_every_collection(backend, name):
 
 
 @pytest.mark.parametrize("first", (0, 3, 6, 9))
+@pytest.mark.quick(backend="cpu", first=0)
+@pytest.mark.quick(backend="cuda", first=6)
 def test_kernels_alone(backend, first):
     """A twelfth of the kernels of the default options, each launched alone; others on either backend. The fused launch
     above contains all of them."""
@@ -148,6 +154,7 @@ def test_kernels_alone(backend, first):
 
 
 @pytest.mark.parametrize("name", ["viscous", "gamma_jacobian_properties"])
+@pytest.mark.quick(backend="cuda")
 def test_many_species(backend, name):
     """A kernel launched alone, as by a host: with 53 species a GPU keeps sums of pairs in the memory of the results, if
     their type is wide enough."""
@@ -164,6 +171,7 @@ def test_many_species(backend, name):
 @pytest.mark.parametrize(
     "ns, kij, diffusion", [(15, "dense", "kinetic"), (26, "none", "fuller"), (50, "dense", "kinetic")]
 )
+@pytest.mark.quick(ns=15)
 def test_pairs_by_a_gpus_matrix_units(be, ns, kij, diffusion):  # noqa: F811
     """The matrix units work on doubles: the matrices of pairs stay double; all other constants and the results are
     single."""
@@ -192,6 +200,8 @@ def test_pairs_by_a_gpus_matrix_units(be, ns, kij, diffusion):  # noqa: F811
 
 
 @pytest.mark.parametrize("precision", ["mixed", "single"])
+@pytest.mark.quick(backend="cpu", precision="mixed")
+@pytest.mark.quick(backend="cuda", precision="single")
 def test_a_point_does_not_depend_on_its_place(backend, precision):
     mix, given = mixture(10), rounded_states(10)
     whole = mix.properties("rho D X", backend=backend, precision=precision, **given)
@@ -330,10 +340,11 @@ def test_the_host_link_carries_single_precision(be):  # noqa: F811
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the targets are those of x86-64")
 @pytest.mark.parametrize("ns", (2, 10))
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
+@pytest.mark.quick(target="x86-64-v3", ns=2)
 def test_narrower_packs(target, ns, monkeypatch):
     """4 and 8 lanes: AVX gives the bits of AVX-512; SSE2 has no FMA and differs. By the flags that users get: which
     products become FMAs may differ by -O1."""
-    monkeypatch.setenv("FRAME_CXX", str(pathlib.Path(__file__).parent / "compiler/g++"))
+    monkeypatch.delenv("FRAME_CXXFLAGS", raising=False)
     mix, names = mixture(ns), ("rho h cp c mu lam D X" if ns > 2 else "rho c mu D").split()
     given = {q: v for q, v in rounded_states(ns, 500).items() if q in "TpY"}
     here = mix.properties(names, backend="cpu", precision="single", **given)
@@ -436,6 +447,7 @@ def test_validation_finds_a_second_rounding(monkeypatch):
 
 
 @pytest.mark.parametrize("precision", ["mixed", "single"])
+@pytest.mark.quick(precision="single")
 def test_bench_beside_double(precision, capsys, monkeypatch):
     measure = ceilings.measure  # for a fiftieth of the time: no figure is judged
     monkeypatch.setattr(ceilings, "measure", lambda backend: measure(backend, 0.02))

@@ -20,18 +20,12 @@ from kernels.errors import ArgumentError
 from kernels.point import kinetics
 from kernels.program import Program
 
+pytestmark = pytest.mark.usefixtures("plain_tolerances")
+
 ct = pytest.importorskip("cantera")
 IDEAL, REAL = dict(equation="ideal"), dict(critical="fill")
 SHIFTED = dict(equation="srk", translation="peneloux", critical="fill")
 AIR, OXYGEN = "H2:2, O2:1, N2:3.76", "H2:2, O2:1"
-
-
-@pytest.fixture(autouse=True)
-def plain():
-    """Tolerances are as declared before and after a test."""
-    yield
-    for name in ("react_rtol", "react_atol", "react_most"):
-        set_constant(name, settable[name].default[0])
 
 
 def mixture(**options):
@@ -73,6 +67,7 @@ def delay_of(T, p, X, kind="volume", file="h2o2.yaml"):
 
 
 @pytest.mark.parametrize("kind", ["volume", "pressure"])
+@pytest.mark.quick(kind="pressure")
 def test_the_same_as_cvode(kind):
     """T, p, Y after 1e-6 s of states along an ignition, H2/O2 at 10 bar: at rtol 1e-4 within 1e-5, at 1e-6 within 1e-7
     and 1e-6; next to ignition, where the delay's error counts, 100 times that."""
@@ -94,6 +89,7 @@ def test_the_same_as_cvode(kind):
 
 
 @pytest.mark.parametrize("name", delays.CASES)
+@pytest.mark.quick(name=["H2 in O2, 10 bar", "H2 in air, 1 bar", "H2 in air, 10 bar"])
 def test_ignition_delay(name, tmp_path):
     """From gas without radicals. The larger mechanisms solve sparse systems."""
     mechanism, X, T, p = delays.CASES[name]
@@ -128,6 +124,7 @@ def test_equilibrium_is_cantera_s():
 
 
 @pytest.mark.parametrize("options", [REAL, SHIFTED], ids=ids)
+@pytest.mark.quick(options={"critical": "fill"})
 def test_equilibrium_of_a_real_gas(options):
     """After a second the chemical potentials of every reaction balance, by another kernel: entropy is at its
     maximum."""
@@ -147,12 +144,14 @@ def test_equilibrium_of_a_real_gas(options):
     [("volume", IDEAL), ("volume", REAL), ("pressure", IDEAL), ("pressure", SHIFTED)],
     ids=["volume-ideal", "volume-pr", "pressure-ideal", "pressure-srk"],
 )
+@pytest.mark.quick(options=[{"critical": "fill"}, {"equation": "ideal"}])
 def test_what_a_closed_reactor_keeps(kind, options):
     """Elements to rounding; density, or pressure's bits; energy or enthalpy to 10 rtol of RT a step's worth."""
     kept(mixture(**options), burning(24, X=AIR), kind)
 
 
 @pytest.mark.parametrize("kind", ["volume", "pressure"])
+@pytest.mark.quick(kind="volume")
 def test_what_one_with_a_shape_by_species_keeps(kind, tmp_path):
     """Equation rkpr: delta_1 moves with the composition."""
     file = tmp_path / "few.yaml"
@@ -201,6 +200,7 @@ SPARSE = {
 
 
 @pytest.mark.parametrize("phase, options", SPARSE.values(), ids=SPARSE)
+@pytest.mark.quick(options={"equation": "srk", "translation": "peneloux"})
 def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path):
     """Rates that go with third bodies, with p and with fugacities: steps over which the fastest modes decay. Both
     eliminate without pivoting; rounding grows with the conditions of d - J, up to 1e4, from 1e-15."""
@@ -285,6 +285,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("file, X", LARGE.values(), ids=LARGE)
+@pytest.mark.quick(X="c12h26:1, o2:18.5, oh:0.01")
 def test_large_mechanisms(file, X):
     """Up to 1268 species, 5336 reactions: tables in seconds, and matrices of up to 100 MB a pack, which are not on the
     stack."""
@@ -327,6 +328,7 @@ def of_32_species(folder):
 
 
 @pytest.mark.parametrize("kind", ["cv", "cp", "cv-32", "cp-32"])
+@pytest.mark.quick(kind=["cv", "cv-32"])
 def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
     """As larger mechanisms react on a device; every kind of reaction at constant volume. A point's place does not
     matter, nor do bad ones beside it."""
@@ -358,6 +360,7 @@ def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize("size", ["every-kind", "32"])
+@pytest.mark.long(size="32")
 def test_lanes_of_a_warp_share_matrices(be, size, tmp_path):  # noqa: F811
     """J_cv and implicit_cv as larger mechanisms have them on a device. Over a tenth of the reactions' fastest time the
     linear system is about a unit matrix. Results are then as exact as J and f: to the rounding of gross rates."""

@@ -74,6 +74,7 @@ def test_every_kind_of_reaction_is_cantera_s():
         ("example_data/ammonia-CO-H2-Alzueta-2023.yaml", "baseline"),
     ],
 )
+@pytest.mark.quick(phase=["gas", "gri30", "ohmech"])
 def test_shipped_mechanisms_are_cantera_s(file, phase):
     """Lindemann, Troe, P-log, duplicates, explicit colliders, declared-species, section units as they occur."""
     ct = pytest.importorskip("cantera")

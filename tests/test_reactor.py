@@ -100,6 +100,7 @@ PRESSED = """
 
 
 @pytest.mark.parametrize("options", ["few", dict(equation="ideal"), *REAL], ids=lambda o: o if o == "few" else ids(o))
+@pytest.mark.quick(options="few")
 def test_matrices_by_differences(options, tmp_path):
     """Every matrix by differences of what it is the derivative of, at the same equation of state. J_cp and omega_Y go
     along changes that keep sum(Y), since other states are none. A matrix times a vector is the same by another way."""
@@ -150,6 +151,7 @@ def test_matrices_by_differences(options, tmp_path):
 
 
 @pytest.mark.parametrize("options", [dict(equation="ideal"), REAL[2], REAL[5]], ids=ids)
+@pytest.mark.long(options={"equation": "ideal"})
 def test_reactors_by_partial_properties(options):
     """dT/dt from other kernels: h_Y and cp at constant p; at constant volume eps_k = h_k - T p_T v_k and cv."""
     mix, (T, p, Y) = mixture(**options), states()
@@ -256,6 +258,7 @@ def test_cuda(be, tmp_path):  # noqa: F811
         assert (np.abs(here[name] - there[name]) <= 1e-10 * np.abs(here[name]).max(0)).all(), name
 
 
+@pytest.mark.full
 def test_slopes_by_tables_cuda(be, monkeypatch):  # noqa: F811
     """As larger mechanisms run there."""
     monkeypatch.setattr("kernels.point.kinetics.WRITTEN", 33)

@@ -4,11 +4,14 @@ import re
 
 import pytest
 from hosts import ROOT
+from ruamel.yaml import YAML
 
+import kernels
 from frame.config import PRECISIONS
 from kernels import OPTIONS
 
 FOLDERS = ("benchmarks", "examples", "fortran_stub", "frame", "kernels", "tests")
+AUTHORS = "The authors of castles-frame"
 MADE = {"frame.h"}  # by python -m frame build
 
 
@@ -30,3 +33,9 @@ def test_named_options_exist():
     for option, value in named:
         assert value in {**OPTIONS, "precision": PRECISIONS}[option], (option, value)
     assert all(f"`{value}`" in text or ("precision", value) in named for value in PRECISIONS)
+
+
+def test_pages_have_the_version():
+    citation = YAML(typ="safe").load(ROOT / "CITATION.cff")
+    assert citation["version"] == kernels.__version__ and citation["authors"] == [{"name": AUTHORS}]
+    assert f"\n## [{kernels.__version__}]\n" in (ROOT / "CHANGELOG.md").read_text()

@@ -18,6 +18,7 @@ def cached(folder):
 
 @pytest.mark.parametrize("steps", [400, 10000])
 @pytest.mark.parametrize("ranks", [1, 4])
+@pytest.mark.quick(ranks=4, steps=400)
 def test_a_host_on_the_cpu(ranks, steps, tmp_path):
     tmp_path.chmod(0o700)
     host = compiled("refine.f90", mpi=OPENMPI)
@@ -35,6 +36,7 @@ def test_a_host_on_the_cpu(ranks, steps, tmp_path):
 
 
 @pytest.mark.parametrize("steps", [20, 300])
+@pytest.mark.quick(frame=2, steps=20)
 def test_a_device(frame, steps, monkeypatch):  # noqa: F811
     """After the first calls nothing is allocated, compiled or loaded on the device, and pinned buffers stay."""
     if not hasattr(frame.backend.arrays, "calls"):

@@ -217,6 +217,7 @@ MPI.COMM_WORLD.Barrier()
     ),
     ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
 )
+@pytest.mark.long(wanted=[["cpu", "cpu", "device_id = 7, wanted -1"], ["cuda", "cuda", "cuda"]])
 def test_ranks_agree_or_end_with_one_message(environment, wanted):
     mpi = hosts.OPENMPI
     if mpi.missing:

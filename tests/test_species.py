@@ -120,6 +120,8 @@ def test_shipped_file_reads_as_in_cantera(path):
 
 @pytest.mark.parametrize("ns", [2, 10, 53])
 @pytest.mark.parametrize("kij", KIJ)
+@pytest.mark.quick(ns=[2, 10])
+@pytest.mark.quick(kij="dense")
 def test_written_set_reads_as_in_cantera(ns, kij, tmp_path):
     data = species_set(ns, kij)
     path = write_yaml(data, tmp_path / "set.yaml")

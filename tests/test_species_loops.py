@@ -65,6 +65,7 @@ def one_each(variants):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("ns", NS)
+@pytest.mark.quick(ns=3, dtype="float32")
 def test_on_the_cpu(ns, dtype):
     done, left_out = run_all(get_backend("cpu"), ns, dtype, one_each)
     assert {v.name for v in done} == set(STRATEGIES) - {"occupancy"} or ns < 2
@@ -103,6 +104,7 @@ def stand_in(tmp_path_factory):
 @pytest.mark.parametrize(
     "ns, dtype", [(1, "float64"), (3, "float64"), (8, "float32"), (16, "float64"), (50, "float32")]
 )
+@pytest.mark.quick(ns=3)
 def test_cuda_on_the_stand_in(stand_in, ns, dtype):
     done, left_out = run_all(stand_in, ns, dtype, one_each)
     assert not left_out
@@ -136,6 +138,7 @@ def test_the_benchmark_on_the_stand_in(stand_in, monkeypatch):
 
 
 @pytest.mark.parametrize("ns, dtype", [(3, "float32"), (16, "float64")])
+@pytest.mark.quick(dtype="float32")
 def test_every_cuda_variant_compiles(ns, dtype, monkeypatch):
     """For sm_90; and no registers spilled by what is chosen without tuning."""
     monkeypatch.setattr(cuda, "machine_code", machine_code)
@@ -182,6 +185,7 @@ def test_the_oracle_is_the_formula(layout):
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.quick(layout="right")
 def test_other_outer_products(stand_in, layout, where):
     """Three terms with signs and numbers, 5 columns x and 12 rows y, arrays read twice; exact in whole numbers, by one
     of each organisation; 77 points, of rows of 80 where they are fastest."""

@@ -379,6 +379,7 @@ def test_a_gas_of_estimates_has_properties_everywhere(tmp_path):
 
 
 @pytest.mark.parametrize("radical", ["OH", "HO2"])
+@pytest.mark.quick(radical="HO2")
 def test_what_an_estimate_costs(radical):
     """0.1 % of a radical whose Tc is wrong by a factor of two, in three mixtures at 90 to 3500 K, 1 to 300 bar: density
     moves by less than 0.25 % in 99 of 100 states, and by 1.2 % next to a critical point. Where the states lie so close
@@ -474,6 +475,8 @@ def test_the_list_of_phases_is_complete():
 
 
 @pytest.mark.parametrize("file, phase", PHASES, ids=lambda text: str(text).split("/")[-1].removesuffix(".yaml"))
+@pytest.mark.quick(file=["air.yaml", "airNASA9.yaml", "example_data/co2-thermo.yaml", "gri30_ion.yaml"])
+@pytest.mark.quick(phase=["CO2-Ideal", "CO2-RK", "air", "airNASA9", "ohmech-RK"])
 def test_every_mechanism_loads_or_says_what_to_do(file, phase):
     """Every species: identified by the table, with the formula of its composition; or estimated with a reason; or
     refused with a reason. With the options that the message names the phase loads."""
@@ -501,6 +504,7 @@ def test_every_mechanism_loads_or_says_what_to_do(file, phase):
 
 
 @pytest.mark.parametrize("options", [dict(equation="ideal"), dict(critical="fill")], ids=["ideal", "real"])
+@pytest.mark.quick(options={"equation": "ideal"})
 def test_a_thousand_species_load_in_seconds(options):
     """1268 species: 20 s of one core, of which reading the YAML takes 3 to 10, and 1 GB."""
     code = (
@@ -622,6 +626,7 @@ IDEAL = dict(equation="ideal", diffusion="cantera")
         ("nDodecane_Reitz.yaml", "nDodecane_RK", dict(equation="rk"), THERMAL),
     ],
 )
+@pytest.mark.quick(file="h2o2.yaml")
 def test_options_that_reproduce_cantera(file, phase, options, quantities):
     """The digits that the page promises, at 100 states of random composition, 400 to 3000 K, 0.1 to 300 bar. A sum
     over up to 100 species: 1e-13. D: Cantera's own fit of the same integrals, read by another formula, 1e-12. mu and

@@ -153,6 +153,7 @@ def levels_of(be, k, v):
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 37])
+@pytest.mark.quick(n=[0, 37])
 def test_levels(be, n):
     """Whole numbers: every sum is exact, in any order."""
     v = np.random.default_rng(n).integers(-50, 50, (3, n)).astype(float)
@@ -179,7 +180,7 @@ def test_single_precision(be):
     """Whole numbers below 2^24."""
     A, B = (np.random.default_rng(3).integers(-50, 50, s).astype(np.float32) for s in ((3, 5, 37), (3, 37)))
     arrays = on(be, A=A, B=B, result=np.full((3, 5), np.nan, np.float32))
-    run = importlib.import_module("scratch_field").scratch_field.bind(arrays, be, quick=True)
+    run = importlib.import_module("scratch").SCRATCH_FIELD.bind(arrays, be, quick=True)
     run()
     wanted = np.einsum("eqi,ei->eq", A, B)
     np.testing.assert_array_equal(be.to_host(arrays["result"]), wanted)
@@ -258,11 +259,12 @@ def test_a_barrier_that_some_do_not_reach_is_found(stand_in):
 
 
 def test_a_missing_barrier_in_exercise_9(stand_in):
-    assert importlib.import_module("scratch_race").exercise(stand_in, E=3, quick=True)
+    assert importlib.import_module("scratch").scratch_race(stand_in, E=3, quick=True)
 
 
 # ---- the exercises --------------------------------------------------------------------------------------------------
 
+FILES = ("matrix_vector", "scratch", "primitives", "tokens", "contractions9")
 SMALL = {  # sizes of the exercises, and of the stand-in where it takes longer
     "yax_flat": dict(N=300, M=50),
     "yax_atomic": dict(N=30, M=40),
@@ -287,12 +289,39 @@ SMALL = {  # sizes of the exercises, and of the stand-in where it takes longer
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.quick(
+    name=[
+        "mdrange",
+        "scan",
+        "scatter",
+        "scratch_field",
+        "scratch_levels",
+        "unique_token_pool",
+        "unique_token_team",
+        "yax_vector",
+    ]
+)
+@pytest.mark.quick(
+    be="cpu",
+    name=[
+        "contractions9",
+        "mdrange",
+        "scan",
+        "scatter",
+        "scratch_field",
+        "scratch_levels",
+        "subview",
+        "unique_token_pool",
+        "unique_token_team",
+        "yax_vector",
+    ],
+)
 def test_exercise(be, name):
-    module = importlib.import_module(name)
+    (exercise,) = (getattr(module, name) for module in map(importlib.import_module, FILES) if hasattr(module, name))
     if be.style == "packs" or is_stand_in(be):
-        module.exercise(be, **SMALL[name], nrepeat=1, quick=True)
+        exercise(be, **SMALL[name], nrepeat=1, quick=True)
     else:
-        module.exercise(be)
+        exercise(be)
 
 
 def test_an_exercise_that_is_wrong_raises():
@@ -303,7 +332,8 @@ def test_an_exercise_that_is_wrong_raises():
         common.check("x", np.nan, 2.0)
 
 
-@pytest.mark.parametrize("name", [*SMALL, "teams"])
+@pytest.mark.parametrize("name", [*FILES, "teams"])
+@pytest.mark.quick(name=["contractions9", "tokens"])
 def test_sources_compile_for_a_device(name):
     """NVRTC, sm_90; a thread spills 64 bytes at most, no more than a few numbers."""
     if name == "teams":

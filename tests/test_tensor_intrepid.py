@@ -21,6 +21,9 @@ KINDS = {  # indices and extents of out, first and second array, without the poi
 
 @pytest.mark.parametrize("rank", POINTS)
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.quick(kind="DataData", rank="Scalar")
+@pytest.mark.quick(kind="DataField", rank="Vector")
+@pytest.mark.quick(kind="FieldField", rank="Tensor")
 def test_the_nine(kind, rank):
     """In whole numbers. out was NaN, or 2 with sumInto; data of one point count for all; no cells."""
     rng = np.random.default_rng(0)

@@ -77,6 +77,7 @@ def all_27(backend, n):
 
 
 @pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.quick(n=3)
 def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):  # noqa: F811
     """A team's numbers are bounded as they are for 16, so that the other indices are spread over teams here too."""
     monkeypatch.setattr(stages, "LARGEST", n**3)
@@ -106,6 +107,7 @@ def check_variants(backend, text, sizes, arrays, wanted, count, changed=VARIANTS
 
 
 @pytest.mark.parametrize("n", [8, 5])
+@pytest.mark.quick(n=8)
 def test_every_parameter_gives_the_same_numbers(stand_in, n):  # noqa: F811
     """Ax with bulk copies (n = 8) and where rows are odd; a field contraction whose rows are too many for registers."""
     arrays, sizes = nekbone(n, 2, whole=True)
@@ -143,12 +145,14 @@ def check_chosen(backend, n, batch):
 
 
 @pytest.mark.parametrize("n", [8, 10, 12, 16])
+@pytest.mark.quick(n=[8, 16])
 def test_what_the_table_has(stand_in, n):  # noqa: F811
     """Its own extents, and 10, which takes the rows of 12."""
     check_chosen(stand_in, n, 3)
 
 
 @pytest.mark.parametrize("n", [8, 5, 13])
+@pytest.mark.quick(n=8)
 def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # noqa: F811
     """Of Ax with one factor, no derivative is stored: three pairs of products, what lies between stays in registers. An
     infinite number makes the lines through it infinite or NaN, and no other."""

@@ -94,11 +94,13 @@ def check_random(backend, seed, count=6, told=False, alone=0):
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.quick(seed=0)
 def test_random_expressions(seed):
     assert check_random(get_backend("cpu"), seed)
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.quick(seed=1)
 def test_random_expressions_on_the_stand_in(stand_in, seed):
     assert check_random(stand_in, seed, alone=2)
 
@@ -128,6 +130,8 @@ def ax(a):
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 @pytest.mark.parametrize("n, batch", [(n, {2: 9, 3: 1, 7: 5, 13: 3}.get(n, 2)) for n in range(2, 18)])
+@pytest.mark.quick(batch=1, where="cuda")
+@pytest.mark.quick(batch=5, where="cpu")
 def test_nekbone_in_whole_numbers(stand_in, n, batch, where):
     """Lg3, Lg3t and Ax exactly, by every organisation; outputs were NaN."""
     backend = stand_in if where == "cuda" else get_backend("cpu")
@@ -175,6 +179,8 @@ def test_adjoints_and_derivatives():
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.quick(dtype="float64", where="cpu")
+@pytest.mark.quick(dtype="float32", where="cuda")
 def test_eqn1_with_six_extents(stand_in, dtype, where):
     """All different, one of them 1; += reads the old values once."""
     backend = stand_in if where == "cuda" else get_backend("cpu")
@@ -228,6 +234,7 @@ def test_lanes_across_short_lines(dtype, lines):
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
+@pytest.mark.quick(where="cpu")
 def test_triples_with_seven_extents(stand_in, where):
     """One of each kind of NWChem's kernels in whole numbers; the batch index d stands last, and inside, in operands."""
     from test_tensor_text import triple
@@ -288,6 +295,8 @@ def test_locals_shared_by_the_batch_and_symmetric_operands(stand_in, where):
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 @pytest.mark.parametrize("layout", ["left", "right"])
+@pytest.mark.quick(layout="left", where="cpu")
+@pytest.mark.quick(layout="right", where="cuda")
 def test_point_layouts_and_functions_of_a_host(stand_in, tmp_path, layout, where):
     """The species loops, and pair values that a host's function forms at the point, in both layouts."""
     backend = stand_in if where == "cuda" else get_backend("cpu")

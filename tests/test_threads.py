@@ -136,6 +136,7 @@ def test_python_threads_do_not_deadlock(gil, calls):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("how", ["first", "own", "busy", "starting"])
+@pytest.mark.quick(threads=2)
 def test_a_forked_child_calls_on(c_host, how, threads):
     """threads: OpenMP's, which stay in the parent."""
     done = c_host("forks", how, 2 if how == "starting" else 10, FRAME_THREADS=str(threads))

@@ -48,6 +48,7 @@ def job(mixture, file=N2, n=2000):
     ),
     ids=("CH4/O2", "four species", "N2", "laws by van der Waals", "N2 by van der Waals"),
 )
+@pytest.mark.quick(against=[["identities"]])
 def test_sweep(file, against, states, options):
     """The kernels' laws, their arithmetic in quadruple precision, and Cantera."""
     pytest.importorskip("cantera")
@@ -79,6 +80,7 @@ PSEUDOCRITICAL = dict(mixing="pseudocritical", translation="fitted")
     ),
     ids=lambda given: "-".join(given.values()) if isinstance(given, dict) else given.stem,
 )
+@pytest.mark.quick(options={"equation": "ideal", "viscosity": "sutherland", "takahashi": "off"})
 def test_other_models(file, options):
     against = ["identities", *["wide"] * ("lucas" in options.values() or "mixing" in options)]
     rows = validate.run(
@@ -322,6 +324,7 @@ def test_rates_with_polynomials_of_nine_coefficients(tmp_path):
         *("example_data/ammonia-CO-H2-Alzueta-2023", "example_data/n-hexane-NUIG-2015"),
     ),
 )
+@pytest.mark.quick(file="air")
 def test_rates_of_canteras_mechanisms(file, tmp_path):
     pytest.importorskip("cantera")
     path = cantera_rates.cantera_data() / f"{file}.yaml"
@@ -444,6 +447,7 @@ def test_other_codes(name, module):
 
 
 @pytest.mark.parametrize("liquids", (("N2",), ("N2", "O2", "CH4")), ids=" ".join)
+@pytest.mark.quick(liquids=("N2",))
 def test_reference_errors_by_region(monkeypatch, liquids):
     """What the README says of cold liquids: plain 12 to 13 % and 170 to 310 % off, corrected within 3 % and 20 %
     (medians)."""

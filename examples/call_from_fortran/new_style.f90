@@ -1,5 +1,5 @@
 ! New style: a module, shapes and strides from the arrays themselves, an optional stat=. From the project's folder:
-!   gfortran -Jbuild fortran_stub/interface/frame_interface.f90 examples/call_from_fortran/new_style.f90 -o build/new_style \
+!   gfortran -Jbuild build/frame_interface.f90 examples/call_from_fortran/new_style.f90 -o build/new_style \
 !     -Lbuild -lframe -Wl,-rpath,$PWD/build && build/new_style
 program new_style
   use frame_interface

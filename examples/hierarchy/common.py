@@ -66,16 +66,20 @@ def say(name: str, backend, sizes, result, time: float, nbytes: float, more: str
     print(f"{name} {backend} {words} {result:.17g} {time:.4g} s {nbytes / time * 1e-9:.4g} GB/s {more}".rstrip())
 
 
-def main(exercise) -> None:
-    """Runs an exercise with sizes from the command line; its keyword arguments are the options."""
-    known = inspect.signature(exercise).parameters
-    parser = argparse.ArgumentParser(description=inspect.getmodule(exercise).__doc__)
-    parser.add_argument("--backend", default="auto", help="auto, cpu, cuda, or stand-in: the CUDA side on a CPU")
-    for name, p in known.items():
-        if p.default is not inspect.Parameter.empty and name != "quick":
-            parser.add_argument(f"-{name}", type=int, default=p.default)
+def main(*exercises) -> None:
+    """Runs an exercise by its name, with sizes from the command line: its keyword arguments are the options."""
+    parser = argparse.ArgumentParser(description=inspect.getmodule(exercises[0]).__doc__)
+    names = parser.add_subparsers(dest="name", required=True)
+    for exercise in exercises:
+        own = names.add_parser(exercise.__name__, help=exercise.__doc__.split("\n")[0], description=exercise.__doc__)
+        own.add_argument("--backend", default="auto", help="auto, cpu, cuda, or stand-in: the CUDA side on a CPU")
+        for name, p in inspect.signature(exercise).parameters.items():
+            if p.default is not inspect.Parameter.empty and name != "quick":
+                own.add_argument(f"-{name}", type=int, default=p.default)
+
     given = vars(parser.parse_args())
-    exercise(backend_named(given.pop("backend")), **given)
+    chosen = {exercise.__name__: exercise for exercise in exercises}[given.pop("name")]
+    chosen(backend_named(given.pop("backend")), **given)
 
 
 def backend_named(name: str):

@@ -57,7 +57,8 @@ def size_of(strategy, L, R, K, D1, D2) -> dict:
     return dict(team=min(members, 1024)) if members else {}
 
 
-def exercise(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
+def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
+    """Exercise 20: every contraction by every strategy that applies to it; the fastest is named."""
     rng = np.random.default_rng(20)
     for C, P, fields, dims in ((N, M, (E, E), (1, 3, 3)), (max(N // 10, 1), 9, (7, 5), (1, 3, 5))):
         for name, ((left_fields, right_fields), rank) in NINE.items():
@@ -91,4 +92,4 @@ def exercise(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
 
 
 if __name__ == "__main__":
-    main(exercise)
+    main(contractions9)

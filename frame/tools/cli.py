@@ -31,11 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     make = commands.add_parser("build", help="make libframe.so, frame.h and the Fortran module")
     make.add_argument("--folder", type=pathlib.Path, help="folder of the results (default: build)")
-    make.add_argument(
-        "--module",
-        action="store_true",
-        help="write fortran_stub/interface/frame_interface.f90 from the table, and nothing else",
-    )
 
     examples = commands.add_parser("examples", help="write the example mixtures, hosts and namelists into a folder")
     examples.add_argument("folder", type=pathlib.Path)
@@ -103,11 +98,7 @@ def _mixture(given):
 
 
 def _build(given) -> None:
-    if given.module:
-        build.MODULE_SOURCE.write_text(build.fortran_module())
-        print(build.MODULE_SOURCE)
-    else:
-        build.build(given.folder or shipped.BUILD)
+    build.build(given.folder or shipped.BUILD)
 
 
 def _examples(given) -> None:

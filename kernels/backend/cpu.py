@@ -89,6 +89,11 @@ def target() -> str:
     return os.environ.get("FRAME_ARCH") or "native"
 
 
+def added_flags() -> list[str]:
+    """FRAME_CXXFLAGS: the user's options, which come after the layer's own and so win over them."""
+    return shlex.split(os.environ.get("FRAME_CXXFLAGS") or "")
+
+
 @functools.lru_cache(None)
 def processor(arch: str) -> str:
     """What -march=native stands for on this node, so that nodes that differ do not share machine code. A named target
@@ -111,7 +116,7 @@ def shared_object(source: Source) -> pathlib.Path:
     """Compile `source` unless the cache has it; a filled cache starts no process."""
     wanted = compiler()
     scheduling = () if "clang" in _version(wanted) else INTERLEAVED
-    flags = [*FLAGS, "-march=" + target(), *(("-O1",) if source.quick else scheduling)]
+    flags = [*FLAGS, "-march=" + target(), *(("-O1",) if source.quick else scheduling), *added_flags()]
     folders = [HERE, *source.folders]
 
     def make(path):

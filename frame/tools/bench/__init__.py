@@ -16,7 +16,7 @@ import sys
 from ...config import PRECISIONS
 from ...errors import ArgumentError
 from ..progress import clear, progress
-from . import blocks, inputs, species_loops, tensor
+from . import blocks, inputs, pictures, results, species_loops, tensor
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
@@ -24,8 +24,14 @@ BENCHES = {
     "threads": "collections by 1, 2, ... threads of the CPU, beside one thread",
     "launch": "what a launch costs from Python and from Fortran, and what a start costs",
 }
+RECORD: dict = {
+    "metavar": "FILE.json",
+    "type": pathlib.Path,
+    "help": "the run as benchmarks/results keeps it: machine, commit, date, command and rows",
+}
 CASES = ("thermal", "viscous", "thermal_viscous")
 KINETICS = ("omega", "programs", "real", "matrices", "react")
+OWN = {"species-loops": species_loops.run, "tensor": tensor.run, "blocks": blocks.run}
 STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
 
 
@@ -47,7 +53,7 @@ def add(commands) -> None:
     """Declare the command and its benches to the parser of `python -m frame`."""
     bench = commands.add_parser("bench", help="measure, beside rivals, with values checked first")
     benches = bench.add_subparsers(dest="bench", required=True)
-    for name, what in {**BENCHES, "all": "these one after another, and BENCHMARKS.md"}.items():
+    for name, what in {**BENCHES, "all": "these one after another"}.items():
         sub = benches.add_parser(name, help=what)
         sub.add_argument(
             "--backend", choices=("auto", "cpu", "cuda"), default=None, help="default: FRAME_BACKEND, else auto"
@@ -60,16 +66,8 @@ def add(commands) -> None:
         sub.add_argument(
             "--json", metavar="FILE", help="rows as JSON; -: to standard output, and the tables to standard error"
         )
-        if name == "all":
-            sub.add_argument(
-                "--markdown",
-                nargs="?",
-                const=str(inputs.ROOT / "BENCHMARKS.md"),
-                metavar="FILE",
-                help="put this machine's section into FILE (BENCHMARKS.md): made anew, the others left",
-            )
-        else:
-            sub.add_argument("--markdown", action="store_true", help="tables as Markdown, with machine and versions")
+        sub.add_argument("--markdown", action="store_true", help="tables as Markdown, with machine and versions")
+        sub.add_argument("--record", **RECORD)
         sub.add_argument("--mixture", metavar="FILE", help="Cantera YAML instead of generated species")
         sub.add_argument(
             "--kij",
@@ -99,6 +97,7 @@ def add(commands) -> None:
         sub.add_argument(
             "--threads", type=_numbers, metavar="N,...", help="threads: which (default: from 1 to all cores)"
         )
+        sub.add_argument("--kinetix", metavar="FOLDER", help="kinetics: the source of KinetiX, a rival")
         sub.add_argument(
             "--scaling", metavar="FILE.png", help="properties: draw the time a point over NS, with its cubic fit"
         )
@@ -110,6 +109,10 @@ def add(commands) -> None:
     tensor.add_arguments(expressions)
     calls = benches.add_parser("blocks", help="block calls of ranks, beside the link's limit and as many CPU ranks")
     blocks.add_arguments(calls)
+    for sub in (loops, expressions, calls):
+        sub.add_argument("--record", **RECORD)
+    drawn = benches.add_parser("figures", help="pictures and tables of recorded runs: benchmarks/results/*.json")
+    pictures.add_arguments(drawn)
 
 
 def _check(given) -> None:
@@ -126,6 +129,8 @@ def _check(given) -> None:
         raise ArgumentError("--precision: belongs to bench properties.")
     if given.scaling and given.bench not in ("properties", "all"):
         raise ArgumentError("--scaling: belongs to bench properties.")
+    if given.kinetix and given.bench not in ("kinetics", "all"):
+        raise ArgumentError("--kinetix: belongs to bench kinetics.")
     if given.threads and given.bench not in ("threads", "all"):
         raise ArgumentError("--threads: belongs to bench threads.")
     if given.threads and not 1 <= min(given.threads) <= max(given.threads) <= 4096:
@@ -138,59 +143,59 @@ def _check(given) -> None:
 
 
 def main(given) -> None:
-    """Run what was asked for, print the tables, write the JSON and the page. Raises the layer's errors."""
-    if given.bench == "species-loops":
-        return species_loops.run(given)
-    if given.bench == "tensor":
-        return tensor.run(given)
-    if given.bench == "blocks":
-        return blocks.run(given)
+    """Run what was asked for, print the tables, write the JSON and the record. Raises the layer's errors."""
+    if given.bench == "figures":
+        return pictures.run(given)
+    if given.bench in OWN:
+        rows = OWN[given.bench](given)
+    else:
+        rows = _run(given)
+
+    if given.record:
+        from kernels import get_backend
+
+        backend = get_backend(rows[0]["backend"])
+        results.record(given.record, _where(backend), str(backend), results.command(given.said), rows)
+        print(f"Written: {given.record}", file=sys.stderr)
+    return None
+
+
+def _run(given):
+    """Run the benches of BENCHES that were asked for, print the tables, write the JSON. Returns the rows."""
     from kernels import get_backend
 
-    from . import page, report, scaling
+    from . import report, scaling
 
     _check(given)
     backend = get_backend("cuda") if given.backend == "cuda" else get_backend(given.backend, threads=1)
     out = sys.stderr if given.json == "-" else sys.stdout
-    file = pathlib.Path(given.markdown) if given.bench == "all" and given.markdown else None
 
     def say(text):
         if sys.stderr.isatty():
             clear()
             print(text, file=sys.stderr, flush=True)
 
-    rows, parts = [], []
+    rows = []
     names = (
         [given.bench] if given.bench != "all" else [name for name in BENCHES if name != "threads" or backend.threads]
     )
     for name in progress("bench", names):
         made = importlib.import_module(f".{name}", __name__).run(given, backend, say)
         rows += made.rows
-        parts.append(page.part(name, made.facts, report.markdown(made.rows), made.notes))
         clear()
-        print(_shown(name, made, given.markdown and not file, backend, report), file=out, flush=True)
+        print(_shown(name, made, given.markdown, backend, report), file=out, flush=True)
+
     if given.scaling:
         found, text = scaling.run(given, backend, say, pathlib.Path(given.scaling))
         rows += found
-        print(
-            "\n".join(["```", *text, "```"] if given.markdown and not file else text),
-            f"Drawn: {given.scaling}",
-            sep="\n",
-            file=out,
-        )
-        if file:
-            picture = os.path.relpath(given.scaling, file.parent)
-            parts.append(
-                page.part("scaling", [], "\n".join(["```", *text, "```"]), f"![time a point over NS]({picture})")
-            )
-    if file:
-        page.write(file, page.section(*_what(backend), page.command(given.said), parts))
-        print(f"Written: {file}", file=out)
+        print("\n".join(["```", *text, "```"] if given.markdown else text), file=out)
+        print(f"Drawn: {given.scaling}", file=out)
+
     if given.json == "-":
         print(report.dumps(rows))
     elif given.json:
         pathlib.Path(given.json).write_text(report.dumps(rows) + "\n")
-    return None
+    return [row.record() for row in rows]
 
 
 def machine() -> str:
@@ -204,15 +209,13 @@ def machine() -> str:
     return f"{name}, {len(names) or os.cpu_count() or '?'} cores"
 
 
-def _what(backend) -> tuple[str, list[str]]:
-    """Heading of a machine's section, and the facts below it."""
-    host = machine()
-    told = _told(backend)
+def _where(backend) -> str:
+    """A machine in words: a GPU's product, or the processor with its vectors."""
     if backend.style == "packs":
         from .ceilings import lanes
 
-        return f"{host}, {64 * lanes(backend)}-bit vectors", [f"backend {backend}, one core but in `threads`: {told}"]
-    return backend.product, [f"backend {backend}: {told}", f"host: {host}"]
+        return f"{machine()}, {64 * lanes(backend)}-bit vectors"
+    return f"{backend.product}, host {machine()}"
 
 
 def _told(backend) -> str:

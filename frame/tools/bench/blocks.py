@@ -210,8 +210,8 @@ def fortran_host() -> pathlib.Path:
     return launch.host("blocks.f90", module=True)
 
 
-def run(given) -> None:
-    """Print the table, write the JSON. Raises the layer's errors."""
+def run(given) -> list[dict]:
+    """Print the table, write the JSON; returns the rows. Raises the layer's errors."""
     made = measure(given, say=lambda text: print(text, file=sys.stderr, flush=True))
     out = sys.stderr if given.json == "-" else sys.stdout
     parts = [[row for row in made.rows if (row.bench == "launch") == small] for small in (False, True)]
@@ -221,6 +221,7 @@ def run(given) -> None:
         print(report.dumps(made.rows))
     elif given.json:
         pathlib.Path(given.json).write_text(report.dumps(made.rows) + "\n")
+    return [row.record() for row in made.rows]
 
 
 def cases(given, backend: str) -> list[Case]:

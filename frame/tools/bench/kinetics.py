@@ -349,7 +349,7 @@ def run(given, backend, say) -> Report:
                 beside = []
                 facts.append(f"{name}: {error}")
             try:
-                beside = [*beside, KinetiX(path, folder)]
+                beside = [*beside, KinetiX(path, folder, given.kinetix)]
             except BackendError as error:
                 facts.append(f"{name}: KinetiX is left out: {error}")
             if wanted("omega"):

@@ -1,7 +1,7 @@
 """KinetiX as a rival of `bench kinetics`: C++ that it generates from a mechanism (Danciu & Frouzakis 2025, Comput.
 Phys. Commun. 310, 109504), compiled with the flags of its own example, one point at a time on one core.
 
-Its source is public (github.com/bogdandanciu/KinetiX, BSD-2). FRAME_KINETIX names the folder that has it, with kinetix/
+Its source is public (github.com/bogdandanciu/KinetiX, BSD-2). `--kinetix` names the folder that has it, with kinetix/
 inside; without it a module `kinetix` is looked for.
 """
 
@@ -60,7 +60,7 @@ class KinetiX:
 
     name = "KinetiX"
 
-    def __init__(self, path, folder):
+    def __init__(self, path, folder, source=None):
         out = pathlib.Path(tempfile.mkdtemp(dir=folder))
         file = out / "mechanism.yaml"
         if importlib.util.find_spec("cantera") is None:
@@ -68,15 +68,15 @@ class KinetiX:
         import cantera as ct
 
         ct.Solution(str(path)).write_yaml(file, units=UNITS)
-        _run([sys.executable, *_generator(), "--mechanism", file, "--output", out / "code"])
+        _run([sys.executable, *_generator(source), "--mechanism", file, "--output", out / "code"])
         rates = (out / "code" / "rates.cpp").read_text()
         by_pressure = "const cfloat P," in rates.partition("{")[0]
-        source = out / "rival.cpp"
-        source.write_text(SOURCE.replace("ARGUMENTS", "p[t], log(p[t])," if by_pressure else ""))
+        rival = out / "rival.cpp"
+        rival.write_text(SOURCE.replace("ARGUMENTS", "p[t], log(p[t])," if by_pressure else ""))
         compiler = shutil.which(os.environ.get("CXX") or "g++")
         if compiler is None:
             raise BackendError("there is no C++ compiler: install g++, or set CXX")
-        _run([compiler, *FLAGS, "-I", out / "code", source, "-o", out / "rival.so"])
+        _run([compiler, *FLAGS, "-I", out / "code", rival, "-o", out / "rival.so"])
         self._library = ffi.dlopen(str(out / "rival.so"))
         self._species = ffi.string(self._library.rival_species()).decode().split()
 
@@ -94,16 +94,15 @@ class KinetiX:
         return work, lambda: arrays[-1][order]
 
 
-def _generator() -> list[str]:
-    """What Python is started with. Raises BackendError where it is not there."""
-    named = os.environ.get("FRAME_KINETIX")
-    if named:
-        main = pathlib.Path(named).expanduser() / "kinetix" / "__main__.py"
+def _generator(source) -> list[str]:
+    """What Python is started with. source: folder of KinetiX, or None. Errors: BackendError if it is not there."""
+    if source:
+        main = pathlib.Path(source).expanduser() / "kinetix" / "__main__.py"
         if not main.is_file():
-            raise BackendError(f"FRAME_KINETIX: no {str(main)!r}")
+            raise BackendError(f"--kinetix: no {str(main)!r}")
         return [str(main)]
     if importlib.util.find_spec("kinetix") is None:
-        raise BackendError("set FRAME_KINETIX to a folder with its source (github.com/bogdandanciu/KinetiX)")
+        raise BackendError("--kinetix has to name a folder with its source (github.com/bogdandanciu/KinetiX)")
     return ["-m", "kinetix"]
 
 

@@ -318,8 +318,9 @@ def draw(made, file) -> None:
     pyplot.close(figure)
 
 
-def run(args) -> None:
-    """`python -m frame bench species-loops`: measure, then show what was asked for (the plain table if nothing was)."""
+def run(args) -> list[dict]:
+    """`python -m frame bench species-loops`: measure, then show what was asked for (the plain table if nothing was).
+    Returns the rows."""
     made = rows(args)
     for name, write in (
         (args.json, lambda to: print("\n".join(map(json.dumps, made)), file=to)),
@@ -335,6 +336,7 @@ def run(args) -> None:
     if "-" not in (args.json, args.markdown):
         print_table(made)
         print("\n" + "\n".join(best(made)))
+    return made
 
 
 def tune(args) -> None:

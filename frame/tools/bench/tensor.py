@@ -366,8 +366,8 @@ def add_arguments(parser) -> None:
     )
 
 
-def run(given) -> None:
-    """`python -m frame bench tensor`."""
+def run(given) -> list[dict]:
+    """`python -m frame bench tensor`; returns the rows."""
     known = device_cases() if given.backend == "cuda" else cases()
     prefixes = tuple(given.cases.split("|"))
     chosen = [case for case in known if case.name.startswith(prefixes)]
@@ -400,3 +400,4 @@ def run(given) -> None:
             print(text)
         else:
             pathlib.Path(given.json).write_text(text + "\n")
+    return rows

@@ -1,0 +1,126 @@
+"""Exercises 1 to 6 and 19: <y|Ax> by threads, atomics, teams and lanes."""
+
+import numpy as np
+from common import check, kernels_of, main, on, say, seconds
+
+declared = kernels_of(__file__)
+
+YAX_FLAT = declared("yax_flat", arrays="y(N) A(N,M) x(M)", sums="total", range="N")
+
+
+def yax_flat(backend, N=4096, M=1024, nrepeat=10, quick=False):
+    """Exercise 1: <y|Ax> with a thread a row. With few rows a GPU is nearly empty."""
+    run = YAX_FLAT.bind(on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
+    time = seconds(backend, run, nrepeat)
+    check("yax_flat", run.value("total"), N * M)
+    say("yax_flat", backend, (N, M), run.value("total"), time, 8 * (N * M + N + M))
+
+
+YAX_ATOMIC = declared(
+    "yax_atomic", arrays="y(N) A(N,M) x(M) total(1)", writes="total", range="N*M", source="not reproducible: atomics"
+)
+
+
+def yax_atomic(backend, N=4096, M=1024, nrepeat=3, quick=False):
+    """Exercise 2: <y|Ax> with an atomic for every element: all wait for one address."""
+    arrays = on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
+    run = YAX_ATOMIC.bind(arrays, backend, quick=quick)
+    time = seconds(backend, run, nrepeat, turns=1)
+    total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
+    check("yax_atomic", total, N * M)
+    say("yax_atomic", backend, (N, M), total, time, 8 * (N * M + N + M))
+
+
+LAYOUTS = {
+    layout: declared(
+        f"yax_{layout}", body="yax_layout", arrays=f"y(N) A(N,M){mark} x(M)", sums="total", range="N", team=32
+    )
+    for layout, mark in (("right", ""), ("left", ":left"))
+}
+
+
+def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
+    """Exercise 3: exercise 1 with A row by row (right) and column by column (left)."""
+    times = {}
+    for layout, kernel in LAYOUTS.items():
+        arrays = on(backend, y=np.ones(N), A=np.ones((M, N) if layout == "left" else (N, M)), x=np.ones(M))
+        if layout == "left":
+            arrays["A"] = arrays["A"].T
+        run = kernel.bind(arrays, backend, quick=quick)
+        times[layout] = seconds(backend, run, nrepeat)
+        check(f"yax_layout, {layout}", run.value("total"), N * M)
+        say(f"yax_layout {layout}", backend, (N, M), run.value("total"), times[layout], 8 * (N * M + N + M))
+    print(f"yax_layout {backend}: time of right over left {times['right'] / times['left']:.3g}")
+
+
+YAX_TEAM = declared("yax_team", arrays="y(N) A(N,M) x(M)", sums="total", league="N", team=128)
+
+
+def yax_team(backend, N=4096, M=1024, nrepeat=10, quick=False):
+    """Exercise 4: <y|Ax> with a team a row: inner reduction over the columns; one member adds y(row) times the sum."""
+    run = YAX_TEAM.bind(on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
+    time = seconds(backend, run, nrepeat)
+    check("yax_team", run.value("total"), N * M)
+    say("yax_team", backend, (N, M), run.value("total"), time, 8 * (N * M + N + M))
+
+
+def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
+    """Exercise 5: exercises 1 and 4 where rows are many and short, and where they are few and long."""
+    for n, m in ((M, N), (N, M)):
+        arrays = on(backend, y=np.ones(n), A=np.ones((n, m)), x=np.ones(m))
+        times = {}
+        for name, kernel, team in (("flat", YAX_FLAT, None), ("team", YAX_TEAM, 32 if m < 1000 else 1024)):
+            run = kernel.bind(arrays, backend, team=team, quick=quick)
+            times[name] = seconds(backend, run, nrepeat)
+            check(f"yax_rows_first, {name}", run.value("total"), n * m)
+            say(f"yax_rows_first {name}", backend, (n, m), run.value("total"), times[name], 8 * (n * m + n + m))
+        print(f"yax_rows_first {backend} {n} {m}: teams are {times['flat'] / times['team']:.3g} times as fast as flat")
+
+
+YAX_VECTOR = declared(
+    "yax_vector",
+    arrays="y(E,N) A(E,N,M) x(E,M) result(E)",
+    writes="result",
+    sums="total",
+    league="E",
+    team=8,
+    vector=32,
+)
+
+
+def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
+    """Exercise 6: <y|Ax> of E elements, all three levels."""
+    for name, y in (("y = 1", np.ones(E)), ("y = e + 1", np.arange(1.0, E + 1))):
+        rows = np.repeat(y[:, None], N, axis=1)
+        arrays = on(backend, y=rows, A=np.ones((E, N, M)), x=np.ones((E, M)), result=np.full(E, np.nan))
+        run = YAX_VECTOR.bind(arrays, backend, quick=quick)
+        time = seconds(backend, run, nrepeat)
+        check(f"yax_vector, elements, {name}", backend.to_host(arrays["result"]), N * M * y)
+        check(f"yax_vector, {name}", run.value("total"), N * M * (E if name == "y = 1" else E * (E + 1) // 2))
+        say("yax_vector", backend, (E, N, M), run.value("total"), time, 8 * E * (N * M + N + M + 1), f"({name})")
+
+
+BOTH = dict(arrays="y(N) A(N,M) x(M)", sums="product")
+ROWS_OF = declared("rows_of", league="N", team=128, **BOTH)
+COLUMNS_OF = declared(
+    "columns_of", league="(M + 31) // 32", team=16, vector=32, scratch={"member 0": "partial(32)"}, **BOTH
+)
+
+
+def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
+    """Exercise 19: <y|A x> = <A^T y|x>, a team a row for one, a team for 32 columns for the other."""
+    rng = np.random.default_rng(19)
+    given = dict(y=rng.random(N), A=rng.random((N, M)), x=rng.random(M))
+    products = []
+    for kernel in (ROWS_OF, COLUMNS_OF):
+        run = kernel.bind(on(backend, **given), backend, quick=quick)
+        time = seconds(backend, run, nrepeat)
+        products.append(run.value("product"))
+        say(f"nested_adjoint {kernel.name}", backend, (N, M), products[-1], time, 8 * (N * M + N + M))
+    check("nested_adjoint", products[0] / products[1] - 1, 0, 1e-13)
+    # all terms are positive: each sum of n terms is within n eps, and both together far within this
+    check("nested_adjoint, numpy", products[0] / (given["y"] @ given["A"] @ given["x"]) - 1, 0, 1e-13)
+
+
+if __name__ == "__main__":
+    main(yax_flat, yax_atomic, yax_layout, yax_team, yax_rows_first, yax_vector, nested_adjoint)

@@ -1,0 +1,126 @@
+"""Exercises 7 and 14 to 17: reductions, tiles, parts of arrays, prefix sums, single threads."""
+
+import numpy as np
+from common import check, kernels_of, main, on, say, seconds
+
+declared = kernels_of(__file__)
+
+QUIZ_FLAT = declared("quiz_flat", sums="total", numbers="E N", range="E*N")
+QUIZ_TEAM = declared("quiz_team", sums="total", numbers="E N", league="E", team=32)
+QUIZ_NESTED = declared("quiz_nested", sums="total", numbers="E N", league="E", team=32)
+
+
+def quiz(backend, E=7, N=32, nrepeat=10, quick=False):
+    """Exercise 7: what do sums of 10 give, of every thread, every team, and nested?"""
+    for kernel, wanted in ((QUIZ_FLAT, E * N * 10), (QUIZ_TEAM, E * N * 10), (QUIZ_NESTED, E * N * N * 10)):
+        run = kernel.bind({}, backend, quick=quick, E=E, N=N)
+        time = seconds(backend, run, nrepeat)
+        check(kernel.name, run.value("total"), wanted)
+        say(kernel.name, backend, (E, N), run.value("total"), time, 8)
+
+
+TILED = [
+    declared(
+        f"mdrange_{a}x{b}_{order}",
+        body="mdrange",
+        arrays="A(I,J) written(I,J)",
+        writes="A written",
+        sums="total count",
+        extents="I J",
+        tile=(a, b),
+        order=order,
+    )
+    for a, b in ((8, 8), (16, 4), (1, 32))
+    for order in ("right", "left")
+]
+
+
+def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
+    """Exercise 14: an iteration over two indices in tiles, with either of them the fastest."""
+    wanted = 1000 * M * N * (N - 1) // 2 + N * M * (M - 1) // 2
+    for kernel in TILED:
+        arrays = on(backend, A=np.full((N, M), np.nan), written=np.zeros((N, M)))
+        run = kernel.bind(arrays, backend, quick=quick)
+        time = seconds(backend, run, nrepeat, turns=1)
+        check(kernel.name, backend.to_host(arrays["A"]), np.add.outer(1000.0 * np.arange(N), np.arange(M)))
+        check(f"{kernel.name}, total", run.value("total"), wanted)
+        check(f"{kernel.name}, count", run.value("count"), N * M)
+        check(f"{kernel.name}, written", backend.to_host(arrays["written"]), np.full((N, M), 1.0 + nrepeat))
+        say(kernel.name, backend, (N, M), run.value("total"), time, 24 * N * M)
+
+
+SUBVIEWS = {
+    layout: declared(
+        f"subview_{layout}",
+        body="subview_sum",
+        arrays=f"v(I,J,K){mark}",
+        numbers="at a b",
+        sums="total",
+        range="J",
+    )
+    for layout, mark in (("right", ""), ("left", ":left"))
+}
+
+
+def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
+    """Exercise 15: a part of an array of three dimensions as an array of two.
+
+    v is N x M x E.
+    """
+    i, j, k = np.ogrid[:N, :M, :E]
+    v = 10000.0 * i + 100.0 * j + k
+    at, a, b = N - 2, 3, E - 4
+    wanted = (b - a) * (M * 10000 * at + 100 * M * (M - 1) // 2) + M * (b * (b - 1) - a * (a - 1)) // 2
+    for layout, kernel in SUBVIEWS.items():
+        arrays = on(backend, v=v if layout == "right" else v.T)
+        if layout == "left":
+            arrays["v"] = arrays["v"].T
+        run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b)
+        time = seconds(backend, run, nrepeat)
+        check(kernel.name, run.value("total"), wanted)
+        say(kernel.name, backend, (N, M, E), run.value("total"), time, 8 * M * (b - a), f"(closed form {wanted})")
+
+
+SCAN_OF_THREE = declared(
+    "scan_of_three", arrays="prefix(3,n) total(3)", writes="prefix total", league="1", team=12, vector=8
+)
+
+
+def scan(backend, nrepeat=3, quick=False):
+    """Exercise 16: exclusive prefix sums over a team and over lanes."""
+    for n in (1, 31, 32, 33, 1000):
+        arrays = on(backend, prefix=np.full((3, n), np.nan), total=np.full(3, np.nan))
+        run = SCAN_OF_THREE.bind(arrays, backend, quick=quick)
+        time = seconds(backend, run, nrepeat)
+        i = np.arange(n)
+        check(f"scan of {n}", backend.to_host(arrays["prefix"]), np.tile(i * (i - 1) // 2, (3, 1)))
+        check(f"scan of {n}, total", backend.to_host(arrays["total"]), [n * (n - 1) // 2] * 3)
+        say("scan", backend, (n,), backend.to_host(arrays["total"])[0], time, 24 * n)
+
+
+SINGLE = declared(
+    "single",
+    arrays="teams(1):whole members(1):whole seen(E,N,M)",
+    writes="teams members seen",
+    league="E",
+    team=16,
+    vector=8,
+)
+
+
+def single(backend, E=100, N=16, M=8, nrepeat=1, quick=False):
+    """Exercise 17: what one thread does for its team, one lane for its member, and the values that they pass on."""
+    zero = np.zeros(1, np.int64)
+    arrays = on(backend, teams=zero, members=zero.copy(), seen=np.full((E, N, M), np.nan))
+    run = SINGLE.bind(arrays, backend, quick=quick)
+    time = seconds(backend, run, nrepeat, turns=1)
+    teams, members = (backend.to_host(arrays[name])[0] / (1 + nrepeat) for name in ("teams", "members"))
+    check("single, teams", teams, E)
+    check("single, members", members, E * N)
+    wanted = 1000.0 + np.add.outer(np.arange(E), 10 * np.arange(N))
+    check("single, value", backend.to_host(arrays["seen"]), np.repeat(wanted[:, :, None], M, 2))
+    say("single", backend, (E, N, M), members, time, 8 * E * N * M, f"({teams:g} teams)")
+
+
+if __name__ == "__main__":
+    main(quiz, mdrange, subview, scan, single)

@@ -1,0 +1,120 @@
+"""Exercises 8 to 11: scratch of teams and members, and its barriers."""
+
+import numpy as np
+from common import WrongResult, check, kernels_of, main, on, say, seconds
+
+from kernels import ArgumentError
+
+declared = kernels_of(__file__)
+
+FIELD = dict(
+    arrays="A(E,Q,V) B(E,V) result(E,Q)",
+    writes="result",
+    sums="total",
+    league="E",
+    scratch={"team 0": "b(V)"},
+    team=16,
+    vector=8,
+)
+SCRATCH_FIELD = declared("scratch_field", **FIELD)
+
+
+def sums(kernel, backend, E, Q, V, nrepeat, quick):
+    """A = B = 1, then A = e + q and B = i."""
+    i = np.arange(V, dtype=float)
+    e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
+    for A, B, wanted in (
+        (np.ones((E, Q, V)), np.ones((E, V)), np.full((E, Q), float(V))),
+        (np.repeat(e_q[:, :, None], V, 2), np.repeat(i[None], E, 0), e_q * (V * (V - 1) // 2)),
+    ):
+        arrays = on(backend, A=A, B=B, result=np.full((E, Q), np.nan))
+        run = kernel.bind(arrays, backend, quick=quick)
+        time = seconds(backend, run, nrepeat)
+        check(kernel.name, backend.to_host(arrays["result"]), wanted)
+        check(f"{kernel.name}, total", run.value("total"), wanted.sum())
+        say(kernel.name, backend, (E, Q, V), run.value("total"), time, 8 * (E * Q * V + E * V + E * Q))
+
+
+def scratch_field(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
+    """Exercise 8: contractDataFieldScalar with a row in scratch, filled by the team, and a barrier."""
+    sums(SCRATCH_FIELD, backend, E, Q, V, nrepeat, quick)
+
+
+SCRATCH_RACE = declared("scratch_race", **FIELD)
+
+
+def scratch_race(backend, E=20, Q=16, V=64, nrepeat=0, quick=False):
+    """Exercise 9: exercise 8 without the barrier. `--backend stand-in` finds it: scratch is NaN there until written.
+
+    On a GPU the threads of a warp may happen to be in time; a CPU's team is one thread, which needs no barrier.
+    """
+    sums(SCRATCH_FIELD, backend, E, Q, V, nrepeat, quick)
+    print("scratch_race, with the barrier: nothing is found")
+    try:
+        sums(SCRATCH_RACE, backend, E, Q, V, nrepeat, quick)
+    except WrongResult as error:
+        print(f"scratch_race, without it: {error}")
+        return True
+    print(f"scratch_race, without it: nothing is found by {backend}")
+    return False
+
+
+SCRATCH_LEVELS = declared(
+    "scratch_levels",
+    arrays="result(E)",
+    writes="result",
+    numbers="n0 n1 n rows",
+    league="E",
+    scratch={"team 0": "near(n0)", "team 1": "far(n1)", "member 0": "own(n)", "member 1": "own_far(n)"},
+    team=8,
+    vector=4,
+)
+
+
+def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
+    """Exercise 10: scratch of level 0 up to 227 KiB a team, level 1 beyond; of teams and of members at once."""
+    n, rows, n1 = 32, 20, 2**17
+    n0 = 227 * 1024 // 8 - 8 * n  # with the members' 8 x 32 numbers exactly 227 KiB
+    arrays = on(backend, result=np.full(E, np.nan))
+    try:
+        SCRATCH_LEVELS.bind(arrays, backend, quick=quick, n0=n0 + 128, n1=n1, n=n, rows=rows)
+    except ArgumentError as error:
+        print(f"scratch_levels, 228 KiB of level 0: {error}")
+    else:
+        raise AssertionError("228 KiB of level 0 were not refused.")
+    run = SCRATCH_LEVELS.bind(arrays, backend, quick=quick, n0=n0, n1=n1, n=n, rows=rows)
+    time = seconds(backend, run, nrepeat)
+    e, sum_to = np.arange(E), lambda n: n * (n - 1) / 2
+    wanted = sum_to(n0) + e * n0 + sum_to(n1) - e * n1 + rows * n * e + sum_to(n) * sum_to(rows)
+    check("scratch_levels", backend.to_host(arrays["result"]), wanted)
+    total = backend.to_host(arrays["result"]).sum()
+    mib = f"(level 1: {run.resident} resident teams x {run.scratch[1]} bytes, {run.arena / 2**20:.4g} MiB held)"
+    say("scratch_levels", backend, (E, n0, n1), total, time, 16 * E * (n0 + n1), mib)
+
+
+SLICING = declared(
+    "slicing",
+    arrays="left(C,L,P) right(C,R,P) out(C,L,R)",
+    writes="out",
+    league="C * ((L + 1) // 2)",
+    scratch={"team 0": "left_rows(2,P)"},
+    team=128,
+    source="slicing, adaptive: Kokkos-Intrepid clinic 2015, with its rows of an odd L",
+)
+
+
+def slicing(backend, N=1000, M=125, nrepeat=10, quick=False):
+    """Exercise 11: contractFieldFieldScalar with two left rows of a team in scratch. L = R = 125 is odd."""
+    C, L, R, P = N, M, M, 27
+    rng = np.random.default_rng(11)
+    left, right = (rng.integers(-9, 10, (C, n, P)).astype(float) for n in (L, R))
+    arrays = on(backend, left=left, right=right, out=np.full((C, L, R), np.nan))
+    run = SLICING.bind(arrays, backend, quick=quick)
+    time = seconds(backend, run, nrepeat)
+    out = backend.to_host(arrays["out"])
+    check("slicing", out, np.einsum("clp,crp->clr", left, right))
+    say("slicing", backend, (C, L, R, P), abs(out).sum(), time, 8 * C * (L * P + R * P + L * R))
+
+
+if __name__ == "__main__":
+    main(scratch_field, scratch_race, scratch_levels, slicing)

@@ -1,2 +1,0 @@
-// Exercise 8 without its barrier
-#include "scratch_field.h"

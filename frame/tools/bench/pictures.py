@@ -1,0 +1,186 @@
+"""`python -m frame bench figures`: the pictures of docs/explanation/figures.md, drawn from benchmarks/results.
+
+With files in place of nothing it prints their rows as one table. Rows of several commits or machines come into one
+picture or table only where it says so, beside each curve or in each row.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+from ...errors import ArgumentError
+from ...shipped import ROOT
+from ..figures import grid, pyplot
+from . import results
+from .results import Run
+
+FOLDER = ROOT / "docs" / "pictures"
+CASES = ("thermal, k_ij dense", "viscous, low-pressure D, fuller", "viscous, Takahashi")
+STRONGEST = "gfortran -Ofast, reduced"
+STYLE = {"svg.fonttype": "none", "font.size": 9}  # text stays text
+
+
+def add_arguments(parser) -> None:
+    """Options of `bench figures`."""
+    parser.add_argument("files", nargs="*", metavar="FILE", type=pathlib.Path, help="runs to print as one table")
+    parser.add_argument("--mixed", action="store_true", help="runs of several machines or commits in one table")
+    parser.add_argument("--out", metavar="FOLDER", type=pathlib.Path, help="of the pictures (default: docs/pictures)")
+
+
+def run(given) -> None:
+    """Print a table of the files, or draw all pictures. Errors: ArgumentError."""
+    if given.files:
+        print(results.table([results.read(file) for file in given.files], given.mixed))
+        return
+    if not results.FOLDER.is_dir():
+        raise ArgumentError(f"{results.FOLDER} is not there: the pictures are drawn in a checkout. Name files instead.")
+
+    folder = given.out or FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    plt = pyplot("bench figures draws")
+    with plt.rc_context(STYLE):
+        for name, draw in PICTURES.items():
+            figure = draw(plt)
+            file = folder / f"{name}.svg"
+            figure.savefig(file, metadata={"Date": None})
+            plt.close(figure)
+            print(file)
+
+
+def named(*names: str, mixed: bool = False) -> list[Run]:
+    """Runs of benchmarks/results that share a picture. Errors: ArgumentError, see results.same_origin."""
+    runs = [results.read(results.FOLDER / f"{name}.json") for name in names]
+    results.same_origin(runs, mixed)
+    return runs
+
+
+def titled(axis, runs: list[Run], x: str, y: str) -> None:
+    """Axes with units; the title says machine and commits."""
+    commits = ", ".join(dict.fromkeys(run.commit or "not noted" for run in runs))
+    axis.set_title(f"{runs[0].machine}\n{'commits' if ',' in commits else 'commit'} {commits}", fontsize=8)
+    axis.set_xlabel(x)
+    axis.set_ylabel(y)
+
+
+def over(rows: list[dict], x: str, y: str) -> tuple[list, list]:
+    """Abscissas in ascending order, and the ordinates; the first row of each abscissa counts."""
+    points: dict = {}
+    for row in rows:
+        points.setdefault(row[x], row[y])
+    return sorted(points), [points[key] for key in sorted(points)]
+
+
+def species(plt):
+    """Points a second over the number of species. H200: one curve of two commits, which the title names."""
+    figure, axes = grid(plt, 2, 2, (3.6, 3.2), (0, 0))
+    panels = (named("properties-h200", "properties-h200-4-20", mixed=True), named("properties-epyc"))
+    for axis, runs in zip(axes.flat, panels):
+        rows = [row for run in runs for row in run.rows]
+        for case in CASES:
+            own = [row for row in rows if row["case"] == case]
+            axis.loglog(*over(own, "ns", "points_per_s"), "o-", label=case)
+            beside = [row for row in own if row["rival"] == STRONGEST]
+            if beside:
+                label = STRONGEST if case == CASES[0] else None
+                axis.loglog(
+                    *over(beside, "ns", "rival_points_per_s"), "x:", color=axis.lines[-1].get_color(), label=label
+                )
+        titled(axis, runs, "species", "points a second")
+        axis.legend(fontsize=7)
+    return figure
+
+
+def bounds(plt):
+    """Share of the bound over the number of species, and of tensor expressions."""
+    figure, axes = grid(plt, 3, 3, (3.2, 3.2), (0, 0))
+    panels = (named("properties-h200", "properties-h200-4-20", mixed=True), named("properties-xeon"))
+    for axis, runs in zip(axes.flat, panels):
+        rows = [row for run in runs for row in run.rows]
+        for case in CASES:
+            found = over([row for row in rows if row["case"] == case], "ns", "bound_fraction")
+            axis.semilogx(found[0], [100 * share for share in found[1]], "o-", label=case)
+        titled(axis, runs, "species", "share of the bound [%]")
+        axis.set_ylim(0, 105)
+        axis.legend(fontsize=7)
+
+    axis, runs = axes.flat[2], named("tensor-h200")
+    shares = sorted(100 * row["share"] for row in runs[0].rows)
+    axis.plot(range(1, len(shares) + 1), shares, "o", markersize=3)
+    titled(axis, runs, "tensor expressions, by their share", "share of the bound [%]")
+    axis.set_ylim(0, 105)
+    return figure
+
+
+def ranks(plt):
+    """Block calls of several ranks together: nanoseconds a point."""
+    figure, axes = grid(plt, 2, 2, (3.6, 3.2), (0, 0))
+    axis, runs = axes.flat[0], named("blocks-ranks-h200")
+    for kind in ("pinned", "pageable"):
+        for way in ("in turns", "by the service"):
+            start = f"80x80x80, {kind}, {way},"
+            rows = [r for r in runs[0].rows if r["case"].startswith(start) and r["case"].endswith("chunk 131072")]
+            _ranks(axis, rows, f"{kind}, {way}")
+    titled(axis, runs, "ranks on one GPU", "ns a point, all ranks together")
+
+    axis, runs = axes.flat[1], named("blocks-two-h100")
+    for shape in ("64x64x64", "128x128x128"):
+        for gpus in (1, 2):
+            rows = [r for r in runs[0].rows if r["case"].startswith(shape) and r.get("gpus", 1) == gpus]
+            _ranks(axis, rows, f"{shape}, {gpus} GPU{'s' * (gpus > 1)}")
+    titled(axis, runs, "ranks", "ns a point, all ranks together")
+
+    for axis in axes.flat:
+        axis.set_xticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
+        axis.set_ylim(bottom=0)
+        axis.legend(fontsize=7)
+    return figure
+
+
+def _ranks(axis, rows: list[dict], label: str) -> None:
+    x, seconds = over(rows, "ranks", "seconds_per_point")
+    axis.semilogx(x, [1e9 * value for value in seconds], "o-", base=2, label=label)
+
+
+def extents(plt):
+    """Block calls over the points of a block, and Nekbone's operators over the points of an element's edge."""
+    figure, axes = grid(plt, 2, 2, (3.6, 3.2), (0, 0))
+    axis, runs = axes.flat[0], named("blocks-h200", "blocks-pageable-h200")
+    rows = [{**row, "points": _points(row["case"])} for run in runs for row in run.rows]
+    for kind in ("pinned", "pageable"):
+        for count in (1, 8):
+            found = over([r for r in rows if kind in r["case"] and r["ranks"] == count], "points", "seconds_per_point")
+            label = f"{kind}, {count} rank{'s' * (count > 1)}"
+            axis.semilogx(found[0], [1e9 * value for value in found[1]], "o-", label=label)
+    titled(axis, runs, "points of a block", "ns a point, all ranks together")
+
+    axis = axes.flat[1]
+    for name in ("tensor-h200", "tensor-h200-ax"):
+        (run_,) = named(name)
+        for operator in ("Lg3", "Lg3t", "Ax g = J"):
+            sized = [(re.fullmatch(rf"{operator} n = (\d+)", row["case"]), row) for row in run_.rows]
+            rows = [{**row, "n": int(match[1])} for match, row in sized if match]
+            if rows:
+                axis.plot(*over(rows, "n", "ratio"), "o-", label=f"{operator} ({run_.machine})")
+    titled(axis, named("tensor-h200"), "points along an element's edge", "times faster than the best library")
+
+    for axis in axes.flat:
+        axis.set_ylim(bottom=0)
+        axis.legend(fontsize=7)
+    return figure
+
+
+def _points(case: str) -> int:
+    """Points of a block whose case begins with its extents, such as 64x64x64."""
+    product = 1
+    for extent in case.split(",")[0].split("x"):
+        product *= int(extent)
+    return product
+
+
+PICTURES = {
+    "speed_over_species": species,
+    "share_of_the_bound": bounds,
+    "speed_over_ranks": ranks,
+    "speed_over_extents": extents,
+}
