@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.backend.base import IN, OUT, QUEUES, WORK, Lent, Pointer
+from kernels.engine.backend.base import IN, OUT, QUEUES, WORK, Lent, Pointer
 from kernels.marshal import LATER, PAST, rows_block
 
 from .launcher import Launcher

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 import kernels
-from kernels.check import NOT_NEGATIVE, POSITIVE, SUM_Y, left_range
+from kernels.gas.check import NOT_NEGATIVE, POSITIVE, SUM_Y, left_range
 
 from . import stripe as stripes
 from .errors import StateError

@@ -1,8 +1,8 @@
 """Contractions of a host: texts by name, a plan for each set of extents, calls on the host's own arrays.
 
-A text is in Fortran's order of indices or in C's, see kernels/tensor/text.py. Extents come from the arrays of a call.
-The first call with a set of extents compiles; the extent of the batch index is free. Arrays that kernels reach are
-worked on where they are. Those of the host's memory are copied to a device and back.
+A text is in Fortran's order of indices or in C's, see kernels/contractions/text.py. Extents come from the
+arrays of a call. The first call with a set of extents compiles; the extent of the batch index is free. Arrays that
+kernels reach are worked on where they are. Those of the host's memory are copied to a device and back.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import itertools
 import numpy as np
 
 import kernels
+from kernels.contractions import Contraction, intrepid
+from kernels.contractions.contraction import extents, shared
+from kernels.contractions.text import Expression, Reference, parse
 from kernels.marshal import Block
-from kernels.tensor import Contraction, intrepid
-from kernels.tensor.contraction import extents, shared
-from kernels.tensor.text import Expression, Reference, parse
 
 from .errors import ArgumentError, refuse
 from .stripe import IN, INOUT, OUT, Field, listed

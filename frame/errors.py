@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import traceback
 
-from kernels.backend import failure
-from kernels.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, closest, refuse
+from kernels.engine.backend import failure
+from kernels.engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, closest, refuse
 
 __all__ = [
     "ArgumentError",

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import kernels
-from kernels.backend import cache
+from kernels.engine.backend import cache
 
 from . import mps, placement, rule
 from .config import FIRST, Config
@@ -81,7 +81,7 @@ class Frame:
     def _refuse_device_memory(block) -> None:
         """Where the rule took the CPU: an array of the device would end the process by a signal."""
         refuse(
-            mps.in_use() and kernels.backend.on_device(block.first),
+            mps.in_use() and kernels.engine.backend.on_device(block.first),
             "an array lies on the device, and backend auto has taken the CPU; set FRAME_BACKEND=cuda for such a host.",
             StateError,
         )
@@ -104,17 +104,17 @@ class Frame:
         config, device, rates, ranks, failed = self.config, None, None, 1, None
         used = config.backend != "cpu" and mps.used()  # before the layer uses the device
         try:
-            devices = kernels.backend.cuda_devices(config.backend)
+            devices = kernels.engine.backend.cuda_devices(config.backend)
             if devices or config.backend == "cuda":
-                place = self.comm.place(kernels.backend.device_nodes()) if devices and device_id < 0 else 0
+                place = self.comm.place(kernels.engine.backend.device_nodes()) if devices and device_id < 0 else 0
                 device = device_for(device_id, place, devices)
-                rates, ranks = kernels.backend.device_rates(device), self.comm.ranks_of(devices)
+                rates, ranks = kernels.engine.backend.device_rates(device), self.comm.ranks_of(devices)
         except FrameError as error:
             failed = error
         _, chunk, ns, *_ = self._arguments
         work = rule.Work(ns, config.precision, config.calls, chunk)
         auto = config.backend == "auto" and config.placement == "rule" and failed is None
-        cores, service = min(config.threads, self.comm.cores), kernels.backend.mps_runs()
+        cores, service = min(config.threads, self.comm.cores), kernels.engine.backend.mps_runs()
         everyone = self.comm.share(rule.Facts(self.comm.node_number, ranks, cores, rates, work, auto, service, used))
         if failed is not None:
             raise failed
@@ -170,8 +170,8 @@ class Frame:
     def _share_devices(self, node) -> None:
         """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError where
         FRAME_MPS=require and they cannot."""
-        wanted = self.config.backend != "cpu" and kernels.backend.has_driver()
-        said = mps.share(node, self.config.mps, wanted, kernels.backend.mps_runs())
+        wanted = self.config.backend != "cpu" and kernels.engine.backend.has_driver()
+        said = mps.share(node, self.config.mps, wanted, kernels.engine.backend.mps_runs())
         refuse(said.startswith("no MPS") and self.config.mps == "require", f"FRAME_MPS=require: {said}.", BackendError)
         if said and self.comm.rank == 0:
             print(f"libframe: {said}.", file=sys.stderr)

@@ -23,7 +23,7 @@ import pathlib
 import statistics
 import typing
 
-from kernels.backend.base import Rates
+from kernels.engine.backend.base import Rates
 
 from .errors import BackendError, refuse
 

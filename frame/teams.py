@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.backend.base import Lent, Pointer
+from kernels.engine.backend.base import Lent, Pointer
 
 from .errors import ArgumentError, refuse
 from .stripe import IN, OUT, Field, listed

@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Any
 
 import kernels
-from kernels.backend.base import IN, OUT, WORK, Lent, Pipeline, Pointer
-from kernels.declare import LISTED
+from kernels.engine.backend.base import IN, OUT, WORK, Lent, Pipeline, Pointer
+from kernels.gas.declare import LISTED
 from kernels.marshal import Block, Marshal
 
 from . import stripe as stripes, teams

@@ -132,11 +132,11 @@ class TVProperties:
     def get_species(self, tag: str, out: np.ndarray, n: int) -> None:
         """Write species data of the mixture in use into out (n,), SI. kij and nasa have the order in which the host
         gives them. binary_fit: the five coefficients of each pair fastest, then i, then j; their meaning depends on
-        option `diffusion`, see kernels.species.kinetic_theory.pair_fit. Errors: ArgumentError for an unknown tag or
+        option `diffusion`, see kernels.gas.species.kinetic_theory.pair_fit. Errors: ArgumentError for an unknown tag or
         another n; StateError without a mixture."""
         species = self.mixture.species
         if tag == "binary_fit":
-            from kernels.species.kinetic_theory import pair_fit
+            from kernels.gas.species.kinetic_theory import pair_fit
 
             model = self.mixture.options["diffusion"]
             data = pair_fit(species, "kinetic" if model == "fuller" else model).ravel(order="F")
@@ -315,7 +315,7 @@ class TVProperties:
         stays constant. fields: T, p and Y, which are updated, "status" and "steps" where the host wants them, "dt" [s]
         where it is one of each point. Where "steps" comes in, points of similar numbers there are worked on side by
         side. dt: the number for all; -1: none came; -2: a negative one. Errors: ArgumentError; see TVImpl.block."""
-        at = kernels.arrays.reactor(kind)
+        at = kernels.gas.arrays.reactor(kind)
         by_name = {field.name: field for field in fields}
         for name in ("T", "p", "Y"):
             refuse(name not in by_name, f"'{name}' is missing: wanted frame_inout('{name}', {name}).")

@@ -5,13 +5,11 @@ mix = Mixture.from_yaml("examples/mixtures/ch4_o2.yaml")
 out = mix.properties("rho h cp", T=300.0, p=1e7, Y=Y)
 """
 
-from . import (
-    declare as registry,
-    point,  # noqa: F401  declares the project's kernels
-)
-from .backend import get_backend
-from .codegen.plan import dtype_of
-from .declare import (
+from .contractions import Contraction, contract
+from .engine.backend import get_backend
+from .engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
+from .gas import declare as registry, models  # noqa: F401  models: declares the project's kernels
+from .gas.declare import (
     Constants,
     collection,
     collections,
@@ -24,11 +22,11 @@ from .declare import (
     quantity,
     set_constant,
 )
-from .errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
-from .mixture import Mixture
-from .program import Program
-from .species import NoSpecies, SpeciesData
-from .tensor import Contraction, UniqueToken, contract, team_kernel
+from .gas.mixture import Mixture
+from .gas.plan import dtype_of
+from .gas.program import Program
+from .gas.species import NoSpecies, SpeciesData
+from .teams import UniqueToken, team_kernel
 
 __version__ = "1.0.0rc1"
 DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the package index has another `kernels`

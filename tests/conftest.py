@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels.backend import cpu
+from kernels.engine.backend import cpu
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = HERE / "seconds.json"
@@ -67,7 +67,7 @@ def pytest_configure(config):
 def precompiled(flags) -> pathlib.Path:
     """The folder of precompiled headers for these flags, made if it is not there. g++ itself sees whether flags of a
     program differ, or a macro is defined that the header asks for, and then reads the header as it is."""
-    numbers = pathlib.Path(cpu.HERE) / "numbers"
+    numbers = pathlib.Path(cpu.HERE) / "engine/numbers"
     command = [cpu.compiler(), *cpu.FLAGS, f"-march={cpu.target()}", *cpu.INTERLEAVED, *flags, f"-I{cpu.HERE}"]
     texts = b"".join(path.read_bytes() for path in sorted(numbers.glob("*.h")))
     build = pathlib.Path(os.environ.get("FRAME_TEST_BUILD") or HERE.parent / "build")
@@ -77,10 +77,10 @@ def precompiled(flags) -> pathlib.Path:
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
-    (part / "numbers").mkdir()
+    (part / "engine/numbers").mkdir(parents=True)
     for header in HEADERS:
         (part / "head.h").write_text(f'#include "numbers/{header}"\n')
-        made = part / "numbers" / f"{header}.gch"
+        made = part / "engine/numbers" / f"{header}.gch"
         subprocess.run([*command, "-x", "c++-header", part / "head.h", "-o", made], check=True)
     with contextlib.suppress(OSError):  # another run of pytest was quicker
         part.rename(folder)
@@ -144,7 +144,7 @@ def pytest_collection_modifyitems(config, items):
 def registry():
     """What a test declares is gone after it: a kernel of a host's takes part in what later programs of the process are
     made of."""
-    from kernels import declare
+    from kernels.gas import declare
 
     stores = (declare.kernels, declare.quantities, declare.collections, declare.settable, declare._values)
     before = [dict(store) for store in stores]
@@ -157,7 +157,7 @@ def registry():
 @pytest.fixture
 def any_temperature(monkeypatch):
     """`properties` takes temperatures beyond the models, too."""
-    from kernels import arrays
+    from kernels.gas import arrays
 
     monkeypatch.setattr(arrays, "COLDEST", 0.0)
     monkeypatch.setattr(arrays, "HOTTEST", np.inf)
@@ -166,7 +166,7 @@ def any_temperature(monkeypatch):
 @pytest.fixture
 def plain_tolerances():
     """Tolerances of `react` are as declared after a test, whatever it sets."""
-    from kernels.declare import settable
+    from kernels.gas.declare import settable
 
     yield
     for name in ("react_rtol", "react_atol", "react_most"):

@@ -1,9 +1,9 @@
 """A stand-in for CuPy that runs the layer's CUDA on the CPU, thread by thread, where there is no GPU.
 
-It has the parts of CuPy that kernels/backend/cuda.py uses. The CUDA C++ itself is the real one: g++ compiles the source
-that NVRTC gets, with blockIdx and threadIdx as variables. Memory is checked as on a device: a pageable address in a
-kernel or an asynchronous copy is an error, and copies name their direction. Streams do their work at once or, with
-`lag`, as late or as early as their events allow.
+It has the parts of CuPy that kernels/engine/backend/cuda.py uses. The CUDA C++ itself is the real one: g++ compiles
+the source that NVRTC gets, with blockIdx and threadIdx as variables. Memory is checked as on a device: a pageable
+address in a kernel or an asynchronous copy is an error, and copies name their direction. Streams do their work at once
+or, with `lag`, as late or as early as their events allow.
 """
 
 import collections
@@ -24,7 +24,7 @@ import weakref
 
 import numpy as np
 
-from kernels.backend import cache, cuda
+from kernels.engine.backend import cache, cuda
 
 PREFIX = """#define __CUDACC_RTC__
 #define FRAME_STAND_IN
@@ -136,9 +136,9 @@ static inline void __nanosleep(unsigned) {
 }
 static inline double __longlong_as_double(long long bits) { double x; memcpy(&x, &bits, 8); return x; }
 """
-# numbers/launch.h takes this in place of its own: launch_<kernel>(grid, rows, threads, addresses of record and items),
-# and record_<kernel>(), the record's size. TEAMS: threads of a block wait for each other at barriers, so they are
-# fibres.
+# engine/numbers/launch.h takes this in place of its own: launch_<kernel>(grid, rows, threads, addresses of record and
+# items), and record_<kernel>(), the record's size. TEAMS: threads of a block wait for each other at barriers, so they
+# are fibres.
 KERNELS = """
 static long launch_items;
 template <class Work> static void run_threads(int gx, int gy, int bx, const Work &work) {
@@ -287,7 +287,7 @@ def compile_for_cpu(source, path, folders):
 
 
 def compiler(folder):
-    """The replacement of kernels.backend.cuda.machine_code; several processes may share the folder."""
+    """The replacement of kernels.engine.backend.cuda.machine_code; several processes may share the folder."""
 
     def machine_code(source, arch):
         folders = [cuda.HERE, *source.folders]

@@ -14,12 +14,12 @@ import numpy as np
 
 import frame.blocks
 import frame.tvimpl
+import kernels.gas.program
 import kernels.marshal
-import kernels.program
 from frame.tools.bench import blocks_rank
-from kernels.backend import get_backend
-from kernels.backend.base import IN, OUT, Shape
-from kernels.backend.cuda import in_own_pages
+from kernels.engine.backend import get_backend
+from kernels.engine.backend.base import IN, OUT, Shape
+from kernels.engine.backend.cuda import in_own_pages
 from kernels.marshal import Block, Marshal
 
 ROWS = ROWS_IN, ROWS_OUT = 12, 15
@@ -128,7 +128,7 @@ class Placed:
 def calls(shape, fringe, memory, way="block", chunk=131072, parts=3, copied=0, across=1, threads=0):
     """copied: points from which whole pinned arrays go by copies. across: blocks of a multiprocessor below that."""
     frame.blocks.PARTS = frame.tvimpl.PARTS = parts
-    frame.tvimpl.COPIED_FROM, kernels.program.ACROSS = copied, across
+    frame.tvimpl.COPIED_FROM, kernels.gas.program.ACROSS = copied, across
     if threads:
         os.environ["FRAME_THREADS"] = str(threads)
     else:

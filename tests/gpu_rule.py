@@ -10,7 +10,7 @@ import re
 import sys
 
 from frame import rule
-from kernels.backend import device_rates
+from kernels.engine.backend import device_rates
 
 CLOSE = 1.05
 

@@ -11,7 +11,7 @@ from gpu_faults import Calls
 from mpi4py import MPI
 
 from frame.mpi import numa_node
-from kernels.backend import device_nodes
+from kernels.engine.backend import device_nodes
 
 if __name__ == "__main__":
     os.environ["FRAME_BACKEND"] = "cuda"

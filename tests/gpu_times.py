@@ -11,7 +11,8 @@ import numpy as np
 from mixtures_for_tests import species_set
 from states import random_states
 
-from kernels import Mixture, declare, get_backend
+from kernels import Mixture, get_backend
+from kernels.gas import declare
 from kernels.marshal import Block, Marshal
 
 

@@ -12,7 +12,7 @@ from states import grid, random_states
 
 import kernels
 from kernels import Mixture
-from kernels.species.kinetic_theory import binary_fit, friction_fit, viscosity_fit
+from kernels.gas.species.kinetic_theory import binary_fit, friction_fit, viscosity_fit
 
 # n of assert_close. The bound is that of the textbook sums in doubles, with functions good to 1 ulp. The kernels' sums
 # are shorter; their exp, log and cbrt are good to about 1 ulp (2 on a GPU). Twice the bound leaves room for a compiler
@@ -24,7 +24,7 @@ THERMAL = (
     "v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L phase_flag Tc_mix pc_mix vc_mix"
 )
 TRANSPORT = "mu lam D D_mole D_mass D_lewis D_schmidt D_ij"
-PROJECT = Path(kernels.__file__).resolve().parent / "point"
+PROJECT = Path(kernels.__file__).resolve().parent / "gas"
 
 
 def project_kernels():

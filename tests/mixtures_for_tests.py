@@ -7,8 +7,8 @@ import numpy as np
 from ruamel.yaml import YAML
 
 from frame.tools.validate.cantera import GETTERS
-from kernels.species import SpeciesData
-from kernels.species.cantera_yaml import read_cantera_yaml
+from kernels.gas.species import SpeciesData
+from kernels.gas.species.cantera_yaml import read_cantera_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {

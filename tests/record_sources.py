@@ -14,7 +14,7 @@ import importlib
 import pathlib
 import re
 
-PLACES = ("kernels.engine.backend.cache", "kernels.backend.cache")  # the second of them in older checkouts
+PLACES = ("kernels.engine.backend.cache", "kernels.engine.backend.cache")  # the second of them in older checkouts
 INCLUDE = re.compile(r'#\s*include\s*["<]([^">\n]+)[">]')
 lines: set[str] = set()
 

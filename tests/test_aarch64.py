@@ -14,10 +14,11 @@ from mixtures_for_tests import species_set
 from reference import evaluate
 from states import random_states
 
-from kernels import Mixture, declare
-from kernels.backend import cpu
-from kernels.codegen import packs, plan as plans
-from kernels.species.kinetic_theory import friction_fit
+from kernels import Mixture
+from kernels.engine.backend import cpu
+from kernels.gas import declare, plan as plans
+from kernels.gas.schedules import packs
+from kernels.gas.species.kinetic_theory import friction_fit
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
 pytestmark = pytest.mark.skipif(

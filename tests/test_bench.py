@@ -34,7 +34,7 @@ from frame.tools.bench import (
 )
 from frame.tools.cli import main
 from kernels import Mixture, collections, get_backend
-from kernels.codegen import counting
+from kernels.gas import counting
 
 SMALL = ["--backend", "cpu", "--points", "1500", "--repeats", "1"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hosts import ROOT
 
-from kernels.backend import cache, cpu
+from kernels.engine.backend import cache, cpu
 
 PROGRAM = """
 import numpy as np
@@ -78,7 +78,8 @@ def test_processes_that_start_at_once_compile_once(tmp_path, counted):
 
 
 LOADED = (
-    "from kernels.backend import cpu; print(cpu.CpuBackend().compile(cpu.Source('tiny', {text!r}, quick=True)).name)"
+    "from kernels.engine.backend import cpu; "
+    "print(cpu.CpuBackend().compile(cpu.Source('tiny', {text!r}, quick=True)).name)"
 )
 TINY_KERNEL = LOADED.format(text='extern "C" int tiny(const void *, long, int) { return 0; }')
 
@@ -212,7 +213,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
 
 
 TINY = """
-from kernels.backend import cache
+from kernels.engine.backend import cache
 import os, sys, time
 if len(sys.argv) > 2:
     os.setgroups([])
@@ -379,7 +380,7 @@ def test_a_stopped_process_that_compiles_does_not_hold_up_others(tmp_path, capfd
     """It holds the lock; a line names it, and the entry is made without it."""
     code = (
         "import sys, time, pathlib\n"
-        "from kernels.backend import cache\n"
+        "from kernels.engine.backend import cache\n"
         "def make(path):\n"
         "    print('making', flush=True)\n"
         "    time.sleep(60)\n"

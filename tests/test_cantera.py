@@ -11,8 +11,8 @@ from reference import EPS, cubic, evaluate, value
 from states import random_states
 
 from kernels import Mixture
-from kernels.species.cantera_yaml import read_cantera_yaml
-from kernels.species.kinetic_theory import binary_fit
+from kernels.gas.species.cantera_yaml import read_cantera_yaml
+from kernels.gas.species.kinetic_theory import binary_fit
 
 ct = pytest.importorskip("cantera")
 

@@ -15,9 +15,9 @@ from frame.contractions import Contractions
 from frame.stripe import IN, INOUT, OUT, Field
 from frame.tvproperties import TVProperties
 from kernels import Contraction, get_backend
-from kernels.errors import ArgumentError
-from kernels.tensor import intrepid
-from kernels.tensor.text import parse
+from kernels.contractions import intrepid
+from kernels.contractions.text import parse
+from kernels.engine.errors import ArgumentError
 
 LG3 = "ur(i,j,k,e) = D(i,l) u(l,j,k,e); us(i,j,k,e) = D(j,l) u(i,l,k,e); ut(i,j,k,e) = D(k,l) u(i,j,l,e); constant D"
 

@@ -15,14 +15,15 @@ from kernel_cases import of_reactions
 from mixtures_for_tests import changed, species_set
 
 from frame.tools.bench import inputs
-from kernels import Contraction, Mixture, declare, get_backend, marshal
-from kernels.backend import cache, cuda, nvrtc
-from kernels.backend.base import Source
-from kernels.codegen import launches, render, threads
-from kernels.codegen.plan import Launch, folders, make_plan
-from kernels.errors import BackendError
-from kernels.species import GAS_CONSTANT
-from kernels.tensor import organisations
+from kernels import Contraction, Mixture, get_backend, marshal
+from kernels.contractions import organisations
+from kernels.engine.backend import cache, cuda, nvrtc
+from kernels.engine.backend.base import Source
+from kernels.engine.errors import BackendError
+from kernels.gas import declare
+from kernels.gas.plan import Launch, folders, make_plan
+from kernels.gas.schedules import launches, render, threads
+from kernels.gas.species import GAS_CONSTANT
 
 ARCH = "sm_90"
 NS = (1, 2, 10, 53)
@@ -307,7 +308,7 @@ def test_marshal_compiles_without_spills():
 LOOP = r"\s*(UNROLL\w*|FOR_[A-Z]+|for|while|do)\b"
 
 
-@pytest.mark.parametrize("folder", ["numbers", "point", "codegen"])
+@pytest.mark.parametrize("folder", ["engine/numbers", "gas"])
 def test_loops_of_discarded_branches_stand_in_braces(folder):
     """`if constexpr (no) for (...) { ... }` makes NVRTC 13 lose the statement that follows where that has a pragma of
     its own: species slopes of rates came without their molar masses (J_cv off by a factor of 15)."""

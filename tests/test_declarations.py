@@ -9,8 +9,9 @@ import pytest
 from mixtures_for_tests import species_set
 
 import kernels
-from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, constant, declare, set_constant
-from kernels.declare import settable, value_of
+from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, constant, set_constant
+from kernels.gas import declare
+from kernels.gas.declare import settable, value_of
 
 HEADER = """#pragma once
 template <class M, class R> POINT_FN void own_scaled(const M &m, const R T, R &mu) { mu = T * m.own_factor[0]; }

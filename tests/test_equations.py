@@ -15,9 +15,9 @@ from reference import EPS, LD, cubic, derivatives, evaluate, oracle, species, va
 from ruamel.yaml import YAML
 
 from kernels import ArgumentError, Mixture, MixtureError, registry
-from kernels.point.equations import records
-from kernels.point.equations.records import CUBICS, Cubic, General, Peneloux, Soave
-from kernels.species.cantera_yaml import read_cantera_yaml
+from kernels.gas.equations import records
+from kernels.gas.equations.records import CUBICS, Cubic, General, Peneloux, Soave
+from kernels.gas.species.cantera_yaml import read_cantera_yaml
 
 PARTIAL = "v_Y h_Y e_Y ln_phi g_Y s_Y rho_Y eps_k e_p e_T s_p s_T"
 

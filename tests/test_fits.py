@@ -2,9 +2,12 @@
 
 import pytest
 
-from kernels.fits import cubic_start, takahashi
-from kernels.fits.__main__ import SETS
-from kernels.fits.maker import Fit, Table
+from kernels.engine.fits.__main__ import FAMILIES, sets_of
+from kernels.engine.fits.maker import Fit, Table
+from kernels.gas.fits import cubic_start, takahashi
+from kernels.gas.fits.__main__ import FAMILIES as GAS
+
+SETS = sets_of((*FAMILIES, *GAS))
 
 FITS = [pytest.param(one, id=one.name) for one in SETS if isinstance(one, Fit)]
 MADE = [pytest.param(one, id=one.name) for one in SETS if isinstance(one, Fit) and one.make]

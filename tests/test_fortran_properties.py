@@ -10,7 +10,7 @@ from mixtures_for_tests import ROOT, species_set
 from reference import EPS, evaluate
 from states import random_states
 
-from kernels.species.kinetic_theory import pair_fit
+from kernels.gas.species.kinetic_theory import pair_fit
 
 SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
 NAMES = "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T h0 mu lam".split()

@@ -1005,7 +1005,7 @@ def test_get_species(host, tag, size):
     species, out = host.frame.properties.mixture.species, np.full(size, np.nan)
     host.frame.get_species(tag, out, size)
     if tag == "binary_fit":
-        from kernels.species.kinetic_theory import friction_fit
+        from kernels.gas.species.kinetic_theory import friction_fit
 
         coefficients = out.reshape(5, -1, order="F")
         np.testing.assert_array_equal(
@@ -1083,7 +1083,7 @@ def test_importing_needs_neither_cupy_nor_mpi4py():
 @pytest.fixture
 def driver_without_cupy(monkeypatch, tmp_path):
     """A machine with an NVIDIA driver whose Python has no CuPy."""
-    from kernels import backend
+    from kernels.engine import backend
 
     (tmp_path / "nvidiactl").touch()
     monkeypatch.setattr(backend, "DRIVER", (str(tmp_path / "nvidiactl"),))
@@ -1099,7 +1099,7 @@ def test_auto_without_cupy_says_once_that_it_takes_the_cpu(driver_without_cupy):
     """A run on the CPU of a GPU machine must be noticed, from Python and from a host."""
     with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy.*install the project's extra 'cuda'"):
         assert kernels.get_backend("auto", threads=1).memory == "host"
-    kernels.backend._devices_for_auto.cache_clear()
+    kernels.engine.backend._devices_for_auto.cache_clear()
     frame = Frame()
     with pytest.warns(RuntimeWarning, match="takes the CPU.*needs CuPy.*install the project's extra 'cuda'") as told:
         for _ in range(2):
@@ -1117,5 +1117,5 @@ def test_cuda_without_cupy_is_an_error(driver_without_cupy):
 
 
 def test_auto_without_a_driver_says_nothing(monkeypatch, driver_without_cupy, recwarn):
-    monkeypatch.setattr(kernels.backend, "DRIVER", ("/nowhere/nvidiactl",))
+    monkeypatch.setattr(kernels.engine.backend, "DRIVER", ("/nowhere/nvidiactl",))
     assert kernels.get_backend("auto", threads=1).memory == "host" and not list(recwarn)

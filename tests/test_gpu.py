@@ -22,9 +22,10 @@ from states import impossible_states, random_states
 
 from frame.stripe import Field
 from frame.tools.bench import inputs
-from kernels import Mixture, backend as backends, get_backend
-from kernels.backend import cuda
-from kernels.errors import ArgumentError, BackendError
+from kernels import Mixture, get_backend
+from kernels.engine import backend as backends
+from kernels.engine.backend import cuda
+from kernels.engine.errors import ArgumentError, BackendError
 from kernels.marshal import Block, Marshal
 
 STAND_IN = "stand-in"

@@ -13,8 +13,8 @@ from reference import EPS, Tracked, ideal, ideal_gas, value
 from ruamel.yaml import YAML
 
 from kernels import ArgumentError, Mixture, MixtureError
-from kernels.species import SpeciesData, nasa7, nasa9
-from kernels.species.kinetic_theory import species_viscosity, viscosity_fit
+from kernels.gas.species import SpeciesData, nasa7, nasa9
+from kernels.gas.species.kinetic_theory import species_viscosity, viscosity_fit
 
 ct = pytest.importorskip("cantera")
 DATA = Path(ct.__file__).parent / "data"

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from frame.tools import cli, info
 from kernels import Mixture, MixtureError
-from kernels.species.cantera_yaml import read_cantera_yaml
+from kernels.gas.species.cantera_yaml import read_cantera_yaml
 
 CH4_O2 = ROOT / "examples/mixtures/ch4_o2.yaml"
 RADICALS = ("OH", "H", "O", "HO2")

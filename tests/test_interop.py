@@ -188,7 +188,7 @@ def test_ctrl_c_still_stops_the_host(tmp_path):
 DRIVER_WITHOUT_CUPY = """
 import sys
 import kernels
-kernels.backend.DRIVER = (__file__,)  # a driver is here
+kernels.engine.backend.DRIVER = (__file__,)  # a driver is here
 sys.modules["cupy"] = None  # and CuPy is not
 """
 

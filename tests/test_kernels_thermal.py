@@ -9,7 +9,7 @@ from reference import Tracked, cubic, derivatives, evaluate, single, species, va
 from states import random_states
 
 from kernels import ArgumentError, Mixture, MixtureError, SpeciesData, get_backend
-from kernels.point.equations.records import CUBICS
+from kernels.gas.equations.records import CUBICS
 
 SIZES = (1, 2, 10, 53)
 RANDOM = 10000

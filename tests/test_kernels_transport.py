@@ -9,7 +9,7 @@ from reference import LD, Tracked, chung, diffusion, evaluate, single, value
 from states import impossible_states
 
 from kernels import ArgumentError, Mixture
-from kernels.species import GAS_CONSTANT
+from kernels.gas.species import GAS_CONSTANT
 
 
 @pytest.mark.parametrize("ns, n", ((1, 10000), (2, 10000), (10, 2000), (10, 10000), (1, 0), (2, 0), (10, 0), (53, 0)))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from mixtures_for_tests import FILES, species_set
 
-from kernels.errors import MixtureError
-from kernels.species import SpeciesData, monchick_mason as mm
-from kernels.species.kinetic_theory import BOLTZMANN, DEBYE, binary_diffusion, binary_fit, friction_fit, omega11
+from kernels.engine.errors import MixtureError
+from kernels.gas.species import SpeciesData, monchick_mason as mm
+from kernels.gas.species.kinetic_theory import BOLTZMANN, DEBYE, binary_diffusion, binary_fit, friction_fit, omega11
 
 ct = pytest.importorskip("cantera")
 

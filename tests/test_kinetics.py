@@ -11,10 +11,11 @@ from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
 
 import kernels
-from kernels import Mixture, declare
-from kernels.codegen.plan import Launch, in_crew, make_plan
-from kernels.program import Program
-from kernels.species import GAS_CONSTANT
+from kernels import Mixture
+from kernels.gas import declare
+from kernels.gas.plan import Launch, in_crew, make_plan
+from kernels.gas.program import Program
+from kernels.gas.species import GAS_CONSTANT
 
 # Of the gross rates. exp of sums up to 300 loses 300 eps; enthalpy and entropy cancel in g, and g over a reaction.
 # The largest seen is 1.5e-13, of reverse rates at 300 K.
@@ -139,7 +140,7 @@ def test_as_a_loop_over_tables(monkeypatch):
     """How mechanisms of more than WRITTEN reactions run; here one that is otherwise written out: the same rates."""
     mix, (T, p, Y) = mixture(kinetics="concentration"), states()
     written = mix.properties(SOME, T=T, p=p, Y=Y)
-    monkeypatch.setattr("kernels.point.kinetics.WRITTEN", 33)
+    monkeypatch.setattr("kernels.gas.kinetics.rates.WRITTEN", 33)
     assert mix.nr == 34
     looped = Mixture.from_yaml(mechanisms.path(), "real", kinetics="concentration").properties(SOME, T=T, p=p, Y=Y)
     for name in SOME.split():
@@ -366,7 +367,7 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
     sizes = mix.constant("reaction_steps").of.sizes
     assert sizes["RATE_PORTIONS"] == 1
     if portions > 1:
-        monkeypatch.setattr("kernels.point.kinetics_crew.TWO_BLOCKS", 40000)
+        monkeypatch.setattr("kernels.gas.kinetics.crew.TWO_BLOCKS", 40000)
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
@@ -443,7 +444,7 @@ def test_which_programs_are_for_crews(monkeypatch):
     with pytest.raises(kernels.FrameError, match="cannot share the work of reaction_rates here"):
         make_plan(kernels_of(ideal, "rate_net", given), ["rate_net"], ideal, Launch(256, "crew"))
     for room in ("TWO_BLOCKS", "ONE_BLOCK"):
-        monkeypatch.setattr(f"kernels.point.kinetics_crew.{room}", 15000)
+        monkeypatch.setattr(f"kernels.gas.kinetics.crew.{room}", 15000)
     large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
     assert not in_crew(kernels_of(large, "omega", given), large)
 

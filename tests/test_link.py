@@ -20,7 +20,7 @@ from frame import tvimpl
 from frame.errors import ArgumentError, BackendError, status_of, text_of
 from frame.frame import Frame
 from frame.stripe import IN, OUT, Field
-from kernels.backend import cuda
+from kernels.engine.backend import cuda
 from kernels.marshal import LATER, PAST, Marshal, rows_block
 
 NS, NOWHERE = 2, (None,) * 4
@@ -42,7 +42,7 @@ def frame(request, programs, monkeypatch, registry):
     made = Frame()
     if request.param < 0:
         device = -1 - request.param
-        if device >= len(kernels.backend.device_nodes()):
+        if device >= len(kernels.engine.backend.device_nodes()):
             pytest.skip("one GPU")
         backend = kernels.get_backend("cuda", device=device)
     else:

@@ -15,7 +15,7 @@ from mixtures_for_tests import species_set
 from test_gpu import be, bound  # noqa: F401
 
 import kernels
-from kernels import declare
+from kernels.gas import declare
 
 HEADER = """#pragma once
 struct ProbeExponent { static constexpr double value = -0.14874; };

@@ -5,7 +5,7 @@ import pytest
 from mixtures_for_tests import ROOT
 
 from frame.tools import chemkin, cli
-from kernels.species.cantera_yaml import cantera_data
+from kernels.gas.species.cantera_yaml import cantera_data
 
 # Hydrogen and oxygen of TM-4513's data, one reaction with a third body and one without.
 CHEMISTRY = """ELEMENTS

@@ -15,7 +15,7 @@ from examples.mini_solver.errors import FlowError
 from examples.mini_solver.expression import Expression
 from examples.mini_solver.flow import Flow
 from examples.mini_solver.run import Run
-from kernels.errors import FrameError, MixtureError
+from kernels.engine.errors import FrameError, MixtureError
 
 CASES = sorted((ROOT / "examples/mini_solver/cases").glob("*.toml"))
 

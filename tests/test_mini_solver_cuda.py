@@ -26,9 +26,10 @@ from examples.mini_solver import clock, flow as flow_module, formulas, mailboxes
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.expression import FUNCTIONS, Expression
-from kernels import Mixture, declare, get_backend
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import layout, record, structure
+from kernels import Mixture, get_backend
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import layout, record, structure
+from kernels.gas import declare
 
 TARGET = get_backend("cuda", arch="sm_90")
 # Takahashi's factor is tabulated in single precision: it would differ by 1e-7, and the flow by more than rounding
@@ -98,7 +99,7 @@ def test_point_kernels_compile_for_a_device(ns, kij):
             assert ns > 24 or r["spill_stores"] <= 160, (name, r)
 
 
-COUNTED = """#include "numbers/box.h"
+COUNTED = """#include "engine/numbers/box.h"
 template <class R, class A> POINT_FN void count_cell(const A &a, const int t, int) { a.cells[t] += 1.0; }
 template <class R, class A> POINT_FN void count_face(const A &a, const int d, const int t, int) {
     a.cells[t] += 1.0 + 9.0 * d;
@@ -648,7 +649,7 @@ STAND_IN_RUN = """
 import pathlib, sys
 import cuda_on_cpu
 sys.modules["cupy"] = cuda_on_cpu.make()
-from kernels.backend import cuda
+from kernels.engine.backend import cuda
 cuda.machine_code = cuda_on_cpu.compiler(pathlib.Path({folder!r}))
 from examples.mini_solver import __main__, flow
 {text}

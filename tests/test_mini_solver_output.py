@@ -14,7 +14,7 @@ from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
 from examples.mini_solver.run import Run
-from kernels.errors import FrameError
+from kernels.engine.errors import FrameError
 
 h5py = pytest.importorskip("h5py")
 

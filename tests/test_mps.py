@@ -41,9 +41,9 @@ case $order in quit*) kill "$(cat "$PLACE/daemon.pid")" ;; esac
 RANK = r"""
 import os, signal, sys, time
 from mpi4py import MPI
-import kernels.backend, frame.mpi, frame.mps
+import kernels.engine.backend, frame.mpi, frame.mps
 from frame.frame import Frame
-kernels.backend.has_driver = lambda: True
+kernels.engine.backend.has_driver = lambda: True
 frame.mps.touched = lambda: os.environ.get("TOUCHED") == "1"
 frame.mps.WAIT = float(os.environ.get("WAIT", frame.mps.WAIT))
 f = Frame()

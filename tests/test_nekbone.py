@@ -15,8 +15,9 @@ import pytest
 from hosts import ROOT
 from test_tensor_values import on_stand_in
 
-from kernels import declare, get_backend
-from kernels.tensor.team import render
+from kernels import get_backend
+from kernels.gas import declare
+from kernels.teams.team import render
 
 STUB = ROOT / "fortran_stub" / "nekbone"
 

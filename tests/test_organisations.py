@@ -11,12 +11,13 @@ from test_gpu import be  # noqa: F401  the backend: the stand-in, or a GPU with 
 
 from frame.tools import cli, info
 from frame.tools.bench import inputs, organisations
-from kernels import Mixture, declare, get_backend
-from kernels.codegen import launches, threads as by_threads
-from kernels.codegen.plan import Launch
-from kernels.codegen.tune import Outcome
-from kernels.errors import ArgumentError, BackendError
-from kernels.program import Program
+from kernels import Mixture, get_backend
+from kernels.engine.errors import ArgumentError, BackendError
+from kernels.engine.tune import Outcome
+from kernels.gas import declare
+from kernels.gas.plan import Launch
+from kernels.gas.program import Program
+from kernels.gas.schedules import launches, threads as by_threads
 
 FEW = {
     3: [Launch(64, blocks=4, pairs=2), Launch(64, blocks=4, pairs=5, constants="shared")],

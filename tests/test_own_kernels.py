@@ -15,9 +15,10 @@ from test_gpu import be, is_gpu  # noqa: F401
 from test_interop import told
 
 import kernels
-from kernels import ArgumentError, Mixture, NoSpecies, Program, StateError, declare
-from kernels.backend import cuda
-from kernels.errors import CompileError
+from kernels import ArgumentError, Mixture, NoSpecies, Program, StateError
+from kernels.engine.backend import cuda
+from kernels.engine.errors import CompileError
+from kernels.gas import declare
 
 PAGE = (ROOT / "docs/howto/kernel_language.md").read_text()
 ABOUT = "source='test', valid='everywhere'"
@@ -378,7 +379,7 @@ def test_a_change_of_any_included_file_is_seen(tmp_path, include, monkeypatch):
             Program(Mixture(NoSpecies(1)), kernels=["reading"], backend=SM_90)
 
 
-@pytest.mark.parametrize("header", ["own.h", "pack.h", "math.h", "numbers/platform.h"])
+@pytest.mark.parametrize("header", ["own.h", "pack.h", "math.h", "engine/numbers/platform.h"])
 def test_headers_of_equal_names_do_not_clash(tmp_path, header, be):  # noqa: F811
     declared = "point_kernel('{}', header='" + header + "', reads='{}', writes='{}', " + ABOUT + ")\n"
     for name, reads, writes in (("first_own", "T", "mu"), ("second_own", "mu", "lam")):

@@ -14,7 +14,7 @@ from frame.config import Config
 from frame.errors import ArgumentError
 from frame.mpi import Alone
 from frame.stripe import IN, OUT, Field
-from kernels.backend import cuda
+from kernels.engine.backend import cuda
 
 N2 = str(ROOT / "examples" / "mixtures" / "n2.yaml")
 

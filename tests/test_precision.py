@@ -19,8 +19,9 @@ from frame.tools import cli, validate
 from frame.tools.bench import ceilings, inputs
 from frame.tools.validate.scale import scales
 from frame.tools.validate.wide import GIVEN, is_public, reachable
-from kernels import Mixture, declare, get_backend
-from kernels.errors import ArgumentError
+from kernels import Mixture, get_backend
+from kernels.engine.errors import ArgumentError
+from kernels.gas import declare
 from kernels.marshal import Block, Marshal
 
 SINGLE = np.float32
@@ -364,7 +365,7 @@ def test_narrower_packs(target, ns, monkeypatch):
 
 FUNCTIONS = """#define FRAME_SINGLE
 #define FRAME_FLOAT_ARRAYS
-#include "numbers/pack.h"
+#include "engine/numbers/pack.h"
 #define APPLY(name) extern "C" void apply_##name(const float *x, float *y, long n) { \\
     for (long t = 0; t < n; t += VECTOR_LANES) { vec v; load(x + t, v); store(y + t, name(v)); } }
 APPLY(exp) APPLY(expm1) APPLY(log) APPLY(cbrt) APPLY(sqrt)
@@ -385,8 +386,8 @@ CASES = {
 def test_functions_of_a_pack():
     """The layer's exp, log, cbrt in single precision against NumPy's in double, in units in the last place. NaN stays
     NaN; log and cbrt of a number <= 0 give NaN."""
-    from kernels.backend import cpu
-    from kernels.backend.base import Source
+    from kernels.engine.backend import cpu
+    from kernels.engine.backend.base import Source
 
     random, ffi = np.random.default_rng(2), cpu.ffi.__class__()
     ffi.cdef("".join(f"void apply_{name}(const float *x, float *y, long n);" for name in CASES))

@@ -12,8 +12,8 @@ from test_tensor_values import on_stand_in
 from frame.frame import Frame
 from frame.tools.progress import progress, time_left
 from kernels import ArgumentError, Mixture, SpeciesData, StateError, set_constant
-from kernels.arrays import fractions
-from kernels.backend import cache
+from kernels.engine.backend import cache
+from kernels.gas.arrays import fractions
 
 SPECIES = ("CH4", "O2", "CO2")
 

@@ -14,11 +14,11 @@ from frame import launcher, stripe as stripes
 from frame.tools.bench import kinetics as bench
 from frame.tools.validate import delays
 from kernels import Mixture, set_constant
-from kernels.codegen import launches
-from kernels.declare import settable, value_of
-from kernels.errors import ArgumentError
-from kernels.point import kinetics
-from kernels.program import Program
+from kernels.engine.errors import ArgumentError
+from kernels.gas.declare import settable, value_of
+from kernels.gas.kinetics import rates as kinetics
+from kernels.gas.program import Program
+from kernels.gas.schedules import launches
 
 pytestmark = pytest.mark.usefixtures("plain_tolerances")
 

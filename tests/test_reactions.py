@@ -10,8 +10,8 @@ import pytest
 from reference import kinetics
 
 from kernels import Mixture, MixtureError
-from kernels.species import cantera_reactions
-from kernels.species.names import Names
+from kernels.gas.species import cantera_reactions
+from kernels.gas.species.names import Names
 
 PLAIN = "- equation: H + O2 <=> O + OH\n  rate-constant: {A: 1e10, b: 0.5, Ea: 1000}\n"
 FALLOFF = (

@@ -19,8 +19,8 @@ from frame.config import Config
 from frame.errors import ArgumentError, BackendError, StateError
 from frame.stripe import IN, Field
 from frame.tools import cli
-from kernels.backend import cuda
-from kernels.backend.base import Rates
+from kernels.engine.backend import cuda
+from kernels.engine.backend.base import Rates
 
 H200 = rule.KNOWN["NVIDIA H200"]
 DESKTOP = Rates("NVIDIA GeForce RTX 4090", "0000:01:00.0", 31.5e9, 1.0e12, 1.3e12)  # PCIe 4 x16, 1 of 64 in double
@@ -112,9 +112,9 @@ def frame(monkeypatch):
     def start(rates=H200, devices=1, ranks=1, used=False, ns=10, chunk=12288, **environment):
         monkeypatch.setenv("OMPI_COMM_WORLD_LOCAL_SIZE", str(ranks))
         monkeypatch.setattr(mps, "used", lambda: used)
-        monkeypatch.setattr(kernels.backend, "cuda_devices", lambda name: 0 if name == "cpu" else devices)
-        monkeypatch.setattr(kernels.backend, "device_rates", lambda device: rates)
-        monkeypatch.setattr(kernels.backend, "device_nodes", lambda: [-1] * devices)
+        monkeypatch.setattr(kernels.engine.backend, "cuda_devices", lambda name: 0 if name == "cpu" else devices)
+        monkeypatch.setattr(kernels.engine.backend, "device_rates", lambda device: rates)
+        monkeypatch.setattr(kernels.engine.backend, "device_nodes", lambda: [-1] * devices)
         monkeypatch.setattr(kernels, "get_backend", lambda name, **_: taken.append(name) or cpu)
         made.append(frames.Frame())
         made[-1]._config = Config({"FRAME_BACKEND": "auto"} | environment)
@@ -155,7 +155,7 @@ def test_an_array_of_the_device_is_refused_where_the_cpu_was_taken(frame, monkey
     one = [Field("T", IN, array.ctypes.data, (20,), (8,), (1,), 8)]
     everything = (None,) * 4
     asked = []
-    monkeypatch.setattr(kernels.backend, "on_device", lambda address: asked.append(address) or True)
+    monkeypatch.setattr(kernels.engine.backend, "on_device", lambda address: asked.append(address) or True)
     for ranks, in_use, refused in ((8, False, False), (8, True, True), (1, True, False)):
         monkeypatch.setattr(mps, "in_use", lambda: in_use)
         assert frame(ranks=ranks) == ("cpu" if ranks == 8 else "cuda")
@@ -175,17 +175,17 @@ def test_an_array_of_the_device_is_refused_where_the_cpu_was_taken(frame, monkey
 RANK = r"""
 import os
 from mpi4py import MPI
-import kernels, kernels.backend
+import kernels, kernels.engine.backend
 from frame import frame, mps, rule
 rank = MPI.COMM_WORLD.rank
 last = rank == MPI.COMM_WORLD.size - 1
 devices = 0 if last and os.environ.get("BLIND") else 1
 cpu = kernels.get_backend("cpu")
 mps.used = mps.touched = lambda: False
-kernels.backend.has_driver = lambda: False
-kernels.backend.cuda_devices = lambda name: 0 if name == "cpu" else devices
-kernels.backend.device_nodes = lambda: [-1] * devices
-kernels.backend.device_rates = lambda device: rule.KNOWN["NVIDIA H200"]
+kernels.engine.backend.has_driver = lambda: False
+kernels.engine.backend.cuda_devices = lambda name: 0 if name == "cpu" else devices
+kernels.engine.backend.device_nodes = lambda: [-1] * devices
+kernels.engine.backend.device_rates = lambda device: rule.KNOWN["NVIDIA H200"]
 told = []
 kernels.get_backend = lambda name, **_: told.append(name) or cpu
 f = frame.Frame()
@@ -281,8 +281,8 @@ def test_a_driver_that_only_started_is_no_use_of_a_device(monkeypatch, active):
 
 
 def test_info_prints_the_table_and_the_choice(capsys, monkeypatch):
-    monkeypatch.setattr(kernels.backend, "cuda_devices", lambda name: 1)
-    monkeypatch.setattr(kernels.backend, "device_rates", lambda device: DESKTOP)
+    monkeypatch.setattr(kernels.engine.backend, "cuda_devices", lambda name: 1)
+    monkeypatch.setattr(kernels.engine.backend, "device_rates", lambda device: DESKTOP)
     assert cli.main(["info"]) == 0
     told = capsys.readouterr().out
     assert (
@@ -291,7 +291,7 @@ def test_info_prints_the_table_and_the_choice(capsys, monkeypatch):
     for ranks in (1, 4, 8, 16):
         assert f"{ranks} rank{'s' * (ranks > 1)}, NVIDIA GeForce RTX 4090, ns a point of 10 species: CPU" in told
     assert told.count("  measured ") == len(rule.table())
-    monkeypatch.setattr(kernels.backend, "device_rates", lambda device: H200)
+    monkeypatch.setattr(kernels.engine.backend, "device_rates", lambda device: H200)
     cli.main(["info"])
     assert "NVIDIA H200 is in the table" in capsys.readouterr().out
 

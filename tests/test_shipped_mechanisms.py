@@ -5,8 +5,8 @@ import pytest
 from mixtures_for_tests import ROOT
 
 from kernels import Mixture
-from kernels.species import cantera_file
-from kernels.species.reactions import Falloff
+from kernels.gas.species import cantera_file
+from kernels.gas.species.reactions import Falloff
 
 FOLDER = ROOT / "examples/mechanisms"
 FILES = ("h2_o2", "ch4_o2")

@@ -13,10 +13,10 @@ import pytest
 from mixtures_for_tests import KIJ, ROOT, changed, species_set, write_yaml
 from ruamel.yaml import YAML
 
-from kernels.errors import ArgumentError, MixtureError
-from kernels.species import GAS_CONSTANT, SpeciesData, data as species_data, kinetic_theory, nasa7
-from kernels.species.cantera_yaml import gas_phases, read_cantera_yaml
-from kernels.species.units import Units, parse
+from kernels.engine.errors import ArgumentError, MixtureError
+from kernels.gas.species import GAS_CONSTANT, SpeciesData, data as species_data, kinetic_theory, nasa7
+from kernels.gas.species.cantera_yaml import gas_phases, read_cantera_yaml
+from kernels.gas.species.units import Units, parse
 
 ct = pytest.importorskip("cantera")
 SHIPPED = sorted((ROOT / "examples/mixtures").glob("*.yaml"))

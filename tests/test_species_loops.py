@@ -21,12 +21,12 @@ from frame.tools import cli
 from frame.tools.bench import species_loops as bench_species
 from frame.tools.bench.species_fields import LAYOUTS, READS, Fields, WrongResult, oracle, plan
 from frame.tools.bench.species_loops import default_of, tune_loops, variants_of
-from kernels import Contraction, backend as backends, get_backend
-from kernels.backend import cuda
-from kernels.codegen import tune
-from kernels.errors import ArgumentError, FrameError, VariantUnsuitable
-from kernels.tensor import organisations, outer
-from kernels.tensor.outer import STRATEGIES, packs
+from kernels import Contraction, get_backend
+from kernels.contractions import organisations, outer
+from kernels.contractions.outer import STRATEGIES, packs
+from kernels.engine import backend as backends, tune
+from kernels.engine.backend import cuda
+from kernels.engine.errors import ArgumentError, FrameError, VariantUnsuitable
 
 POINTS = 67  # several vectors, a team's worth and a rest
 NS = (1, 3, 8, 16, 50)

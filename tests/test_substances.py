@@ -13,10 +13,10 @@ from ruamel.yaml import YAML
 
 from frame.tools import cli, info, mechanisms
 from kernels import Mixture, MixtureError
-from kernels.errors import ArgumentError
-from kernels.fits import critical_points
-from kernels.species import GAS_CONSTANT as R, critical, estimates
-from kernels.species.cantera_yaml import cantera_data, gas_phases, read_cantera_yaml
+from kernels.engine.errors import ArgumentError
+from kernels.gas.fits import critical_points
+from kernels.gas.species import GAS_CONSTANT as R, critical, estimates
+from kernels.gas.species.cantera_yaml import cantera_data, gas_phases, read_cantera_yaml
 
 chemicals = pytest.importorskip("chemicals")
 pytest.importorskip("cantera")

@@ -23,10 +23,12 @@ import kernels
 from frame import teams
 from frame.stripe import Field
 from frame.tools import names, precompile
-from kernels import ArgumentError, UniqueToken, backend as backends, declare, get_backend, team_kernel
-from kernels.backend import cache, cuda
-from kernels.errors import CompileError
-from kernels.tensor.team import render
+from kernels import ArgumentError, UniqueToken, get_backend, team_kernel
+from kernels.engine import backend as backends
+from kernels.engine.backend import cache, cuda
+from kernels.engine.errors import CompileError
+from kernels.gas import declare
+from kernels.teams.team import render
 
 HEADER = pathlib.Path(__file__).with_name("teams.h")
 HOST_KERNEL = ROOT / "examples/own_kernel/rows.py"

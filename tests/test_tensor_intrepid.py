@@ -7,8 +7,8 @@ from test_tensor_values import stand_in  # noqa: F401  a fixture
 from frame.tools.bench import tensor as bench
 from frame.tools.cli import main
 from kernels import Contraction
-from kernels.errors import ArgumentError
-from kernels.tensor import intrepid
+from kernels.contractions import intrepid
+from kernels.engine.errors import ArgumentError
 
 C, L, R, F, P, D1, D2 = 5, 3, 7, 7, 9, 13, 5
 POINTS = {"Scalar": ("p", (P,)), "Vector": ("pi", (P, D1)), "Tensor": ("pij", (P, D1, D2))}

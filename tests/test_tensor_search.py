@@ -16,10 +16,10 @@ from test_tensor_values import on_stand_in, stand_in  # noqa: F401
 
 from frame.tools import cli, info
 from kernels import Contraction, get_backend
-from kernels.errors import ArgumentError, FrameError
-from kernels.tensor import named, organisations, render_packs, render_threads, search
-from kernels.tensor.forest import Forest
-from kernels.tensor.space import Space
+from kernels.contractions import named, organisations, render_packs, render_threads, search
+from kernels.contractions.forest import Forest
+from kernels.contractions.space import Space
+from kernels.engine.errors import ArgumentError, FrameError
 
 TEXT, SIZES = "o[c f] = d[c p] x[c f p]", dict(f=3, p=9)
 

@@ -10,10 +10,10 @@ import pytest
 from test_tensor_values import LG3, LG3T, ax, empty, nekbone, run, stand_in  # noqa: F401  stand_in: a fixture
 
 from kernels import Contraction, get_backend
-from kernels.backend.base import Source
-from kernels.errors import ArgumentError
-from kernels.tensor import named, orders, stages
-from kernels.tensor.text import parse
+from kernels.contractions import named, orders, stages
+from kernels.contractions.text import parse
+from kernels.engine.backend.base import Source
+from kernels.engine.errors import ArgumentError
 
 FIELD = "o[c l r] = a[c l p] b[c r p]"
 

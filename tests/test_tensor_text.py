@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kernels import get_backend
-from kernels.errors import ArgumentError
-from kernels.tensor import Contraction, named, orders, render_packs
-from kernels.tensor.text import parse
+from kernels.contractions import Contraction, named, orders, render_packs
+from kernels.contractions.text import parse
+from kernels.engine.errors import ArgumentError
 
 # TENSOR kernels of NWChem as einsum strings over arrays in C order: h1 h2 h3 p4 p5 p6 = a .. f, h7 or p7 = g. Written
 # down from its Fortran, the fastest index there last here.

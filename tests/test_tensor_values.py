@@ -21,10 +21,11 @@ import numpy as np
 import pytest
 from reference import tensor as reference
 
-from kernels import Contraction, backend as backends, contract, get_backend
-from kernels.backend import cpu, cuda
-from kernels.errors import ArgumentError
-from kernels.tensor import intrepid, named
+from kernels import Contraction, contract, get_backend
+from kernels.contractions import intrepid, named
+from kernels.engine import backend as backends
+from kernels.engine.backend import cpu, cuda
+from kernels.engine.errors import ArgumentError
 
 machine_code = cuda.machine_code  # the real one: the stand-in puts another in its place
 EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
@@ -379,7 +380,7 @@ def test_parts_of_a_batch_have_the_bits_of_the_whole(stand_in):
 def test_outputs_past_the_caches(monkeypatch):
     """Streaming stores change no bit; an entry that is no multiple of a cache line is stored as always; one has a
     page."""
-    from kernels.tensor import contraction
+    from kernels.contractions import contraction
 
     for n, ways in ((4, ("rows", "lanes")), (3, ("rows",)), (8, ("rows",))):
         arrays, sizes = nekbone(n, 9)

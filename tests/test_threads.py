@@ -11,9 +11,10 @@ import cuda_on_cpu
 import pytest
 from hosts import BUILD, ROOT, SOURCES, compiled, library, run
 
-from kernels import backend as backends, get_backend
-from kernels.backend import cuda
-from kernels.errors import BackendError
+from kernels import get_backend
+from kernels.engine import backend as backends
+from kernels.engine.backend import cuda
+from kernels.engine.errors import BackendError
 
 N2 = ROOT / "examples" / "mixtures" / "n2.yaml"
 CALL = re.compile(r"^([^:\n]+): (-?\d+) ?(?:frame_\w+: (.*\S))? *$", re.M)  # name, status, message

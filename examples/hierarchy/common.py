@@ -89,7 +89,7 @@ def backend_named(name: str):
     sys.path.append(str(ROOT / "tests"))
     import cuda_on_cpu
 
-    from kernels.backend import cache, cuda
+    from kernels.engine.backend import cache, cuda
 
     folder = cache.folder() / "stand-in"
     folder.mkdir(exist_ok=True)

@@ -8,8 +8,8 @@ import json
 import math
 import pathlib
 
-from kernels.errors import closest
-from kernels.species.cantera_yaml import cantera_data
+from kernels.engine.errors import closest
+from kernels.gas.species.cantera_yaml import cantera_data
 
 from . import mixtures
 from .errors import CaseError, check_known, wanted

@@ -6,7 +6,7 @@ Density, momentum and total energy of a cell stay as they are; its composition c
 import numpy as np
 
 from kernels import set_constant
-from kernels.errors import FrameError
+from kernels.engine.errors import FrameError
 
 from .errors import wanted
 from .properties import of_equation

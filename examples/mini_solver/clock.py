@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import record
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record
 
 from .errors import NoWay
 from .mailboxes import LINE, PATIENCE, Shared

@@ -1,6 +1,6 @@
 """What the solver raises for a user to read."""
 
-from kernels.errors import FrameError, closest
+from kernels.engine.errors import FrameError, closest
 
 
 class CaseError(FrameError, ValueError):

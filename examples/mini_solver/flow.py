@@ -28,7 +28,7 @@ import os
 
 import numpy as np
 
-from kernels.backend import cuda_devices, get_backend
+from kernels.engine.backend import cuda_devices, get_backend
 
 from . import averages, chemistry, limiter, stencil, stepping
 from .balance import Balance

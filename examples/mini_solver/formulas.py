@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import record, structure
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record, structure
 
 from .case import FRINGE, LOWEST_T
 from .errors import CaseError

@@ -5,8 +5,8 @@ import functools
 
 import numpy as np
 
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import layout, record
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import layout, record
 
 from .stencil import HERE
 

@@ -4,7 +4,7 @@ import math
 import pathlib
 
 import kernels
-from kernels.declare import resolve
+from kernels.gas.declare import resolve
 
 DECLARATIONS = pathlib.Path(__file__).resolve().parent / "kernels" / "flow.py"
 

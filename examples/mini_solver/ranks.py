@@ -7,8 +7,8 @@ import os
 
 import numpy as np
 
-from kernels.backend.base import DOUBLE
-from kernels.errors import BackendError
+from kernels.engine.backend.base import DOUBLE
+from kernels.engine.errors import BackendError
 
 from .case import FRINGE
 from .errors import CaseError, NoWay, wanted

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernels.errors import closest
+from kernels.engine.errors import closest
 
 from . import formulas
 from .case import AXES, FRINGE, LOWEST_T

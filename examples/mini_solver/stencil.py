@@ -1,18 +1,18 @@
 """Stencil kernels: one C++ source for CPU vector units and for CUDA, run over a box of a block.
 
 A body (kernels/*.h) is a function template over the number type for one cell; on a CPU the number is a pack of
-neighbours in x. numbers/box.h puts the loop over the box around it.
+neighbours in x. engine/numbers/box.h puts the loop over the box around it.
 """
 
 import functools
 import math
 import pathlib
 
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import record, structure
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
-# as numbers/box.h has it
+# as engine/numbers/box.h has it
 BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"
 # directions, how much wider the box is in each, and where the tiles begin
 FACES = "from:whole to:whole below:whole above:whole before:whole"
@@ -113,7 +113,7 @@ def source(name, switches, inv_W) -> Source:
     lines += [f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
     if header in PLAIN:
         lines.append("#define THREAD_NUMBER double")
-    lines += ['#include "numbers/box.h"', f"constexpr int NS = {ns};"]
+    lines += ['#include "engine/numbers/box.h"', f"constexpr int NS = {ns};"]
     lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
     lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
     if "INV_W" in used:
@@ -176,7 +176,7 @@ class Stencil:
         wanted = TILES.get(self.name, TILE)[0]
         apart = self.name in OVER_FACES and self._ns > MANY
         threads = 2 ** sum(wanted)
-        shape = Shape(threads, shared=8 + 24 * threads if self.name in THEN else 0)  # TO_DO in numbers/box.h
+        shape = Shape(threads, shared=8 + 24 * threads if self.name in THEN else 0)  # TO_DO in engine/numbers/box.h
         launch = self._module.bind(f"{self.name}_box", shape, filled, keep=keep)
 
         def run(lo, hi, **numbers):

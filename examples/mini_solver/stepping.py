@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from kernels.errors import BackendError
+from kernels.engine.errors import BackendError
 
 from .errors import FlowError
 

@@ -8,12 +8,12 @@ from collections import Counter
 import numpy as np
 
 import kernels
-from kernels import declare
-from kernels.codegen import launches
-from kernels.point.equations.constants import alpha_slope
-from kernels.species import GAS_CONSTANT as R
-from kernels.species.reactions import Chebyshev, Plog
-from kernels.tensor import organisations
+from kernels.contractions import organisations
+from kernels.gas import declare
+from kernels.gas.equations.constants import alpha_slope
+from kernels.gas.schedules import launches
+from kernels.gas.species import GAS_CONSTANT as R
+from kernels.gas.species.reactions import Chebyshev, Plog
 
 from .. import rule
 from ..config import Config
@@ -295,7 +295,7 @@ def organisation_table() -> list[tuple[str, str]]:
 def placement_table(config: Config, ns: int) -> list[tuple[str, str]]:
     """What `auto` does here and with 1, 4, 8, 16 ranks of one core each on a GPU, and the figures that it rests on."""
     try:
-        here = kernels.backend.device_rates(0) if kernels.backend.cuda_devices("auto") else None
+        here = kernels.engine.backend.device_rates(0) if kernels.engine.backend.cuda_devices("auto") else None
     except FrameError:  # a line above says why there is none
         here = None
     rates, told = here or next(iter(rule.KNOWN.values())), "no GPU here: CPU"
@@ -342,7 +342,7 @@ def _side_here(config: Config, rates, ns: int) -> str:
         rates,
         rule.Work(ns, config.precision, config.calls, CHUNK),
         True,
-        kernels.backend.mps_runs(),
+        kernels.engine.backend.mps_runs(),
         False,
     )
     on_gpu, said = rule.choose([facts])

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import kernels
-from kernels.backend import cache, cuda
+from kernels.engine.backend import cache, cuda
 
 from ..config import Config
 from ..errors import FrameError

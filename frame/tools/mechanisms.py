@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernels import Mixture, declare
-from kernels.species.cantera_yaml import cantera_data, gas_phases
+from kernels import Mixture
+from kernels.gas import declare
+from kernels.gas.species.cantera_yaml import cantera_data, gas_phases
 
 from ..errors import ArgumentError, MixtureError, refuse
 from . import chemkin

@@ -7,8 +7,8 @@ import os
 import sys
 
 import kernels
-from kernels.backend import cache
-from kernels.tensor.team import render
+from kernels.engine.backend import cache
+from kernels.teams.team import render
 
 from ..config import PRECISIONS
 from ..tvimpl import TVImpl
@@ -29,9 +29,9 @@ def _known(name: str) -> str:
     """The collection or kernel of this name or alias. Errors: ArgumentError for an unknown one."""
     found = kernels.registry.name_of(name)
     known = [*kernels.collections, *kernels.registry.kernels, *kernels.registry.team_kernels]
-    kernels.errors.refuse(
+    kernels.engine.errors.refuse(
         found not in known,
-        f"--only: unknown collection or kernel '{name}'{kernels.errors.closest(name, known)}; known "
+        f"--only: unknown collection or kernel '{name}'{kernels.engine.errors.closest(name, known)}; known "
         f"collections: {', '.join(kernels.collections)}.",
     )
     return found
@@ -42,10 +42,10 @@ def _contraction(asked: tuple[str, str], backend, dtype: str) -> str:
     text, sizes = asked
     told = tensor_tune.sizes_of(sizes)
     text, options = tensor_tune.text_of(text)
-    e = kernels.tensor.text.parse(text, **options)
+    e = kernels.contractions.text.parse(text, **options)
     extents = tensor_tune.extents_of(e, told)
     extents.pop(e.batch or "", None)
-    kernels.tensor.Contraction(text, extents, dtype, backend=backend, **options).compile_ahead()
+    kernels.contractions.Contraction(text, extents, dtype, backend=backend, **options).compile_ahead()
     return f"{backend}  {e}: {', '.join(f'{i} = {x}' for i, x in extents.items())}"
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import get_backend
-from ..backend.base import Backend, Shape, Source, check_rows
-from ..backend.record import record
-from ..errors import ArgumentError
+from ..engine.backend import get_backend
+from ..engine.backend.base import Backend, Shape, Source, check_rows
+from ..engine.backend.record import record
+from ..engine.errors import ArgumentError
 
 MOST_FIELDS, WORDS = 24, 11  # of a launch; of a field: marshal.h has the same
 MOVES = f"start:whole column:whole past:whole fields:whole field:whole:{MOST_FIELDS * WORDS}"

@@ -1,7 +1,7 @@
 // Blocks -> stripes and back, the fields of a call in one launch. Points are numbered x fastest, then y, then z, within
 // the selected extents.
 #pragma once
-#include "numbers/launch.h"
+#include "engine/numbers/launch.h"
 
 constexpr int MOST_FIELDS = 24;
 
@@ -70,7 +70,7 @@ template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const 
 #else
 #include <fenv.h>
 #include "marshal/helpers.h"
-#include "numbers/past.h"
+#include "engine/numbers/past.h"
 
 // n elements that lie `step` apart, of the block or, `in`, on their way to the view; N: n, where it is known, else 0
 template <class Inner, class Outer, bool in, long N>

@@ -1,7 +1,7 @@
 """Rates of gas-phase reactions, textbook form, in longdouble: one reaction after the other, Kc from enthalpies and
 entropies, no product pairs, no shared exponentials.
 
-Reactions come as kernels.species.reactions has them (SI with mol); what the reader makes of a file is compared with
+Reactions come as kernels.gas.species.reactions has them (SI with mol); what the reader makes of a file is compared with
 Cantera elsewhere.
 """
 

@@ -1,8 +1,8 @@
-// A cell as a closed adiabatic reactor at constant volume, by the layer's integration (point/integration.h). Its energy
+// A cell as a closed adiabatic reactor at constant volume, by the layer's integration (gas/reactors/integration.h). Its energy
 // stays as it is to rounding: of what was integrated the composition is kept, and T is that of the energy with it. The
 // cell keeps its state where the status is not 0, and its bits where the time is 0.
 #pragma once
-#include "point/integration.h"
+#include "gas/reactors/integration.h"
 
 // state(z, T, p): T, which comes in within 30 %, and p of the cell's energy with partial densities z.
 template <class M, class R, class Species, class State>

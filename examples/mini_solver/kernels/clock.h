@@ -4,7 +4,7 @@
 // A step beyond the time that is asked for has length 0, and so has every step after a state without a time step: the
 // other kernels leave such a flow as it is.
 #pragma once
-#include "numbers/launch.h"
+#include "engine/numbers/launch.h"
 
 enum { LENGTH, TIME, STEPS, UNTIL, REACHED, LIMIT, CFL, LAST, FAILED }; // of the clock, as clock.py has them
 typedef unsigned long long Bits;                                        // of a double

@@ -3,8 +3,8 @@
 // a_ij(T) [Pa]:
 //   p = N T/(1 - B) - A/D,   D = (1 + delta1 B)(1 + delta2 B).
 #pragma once
-#include "point/derivatives.h"
-#include "point/inversion.h"
+#include "gas/thermal/derivatives.h"
+#include "gas/thermal/inversion.h"
 
 template <class M, class R, class Species>
 POINT_FN void flow_linear_sums(const M &m, const Species &rho_k, R &N, R &B) {

@@ -3,10 +3,10 @@ densities. The kernels of the ideal gas are called ideal_ and the name of the cu
 kernels.load_declarations."""
 
 from kernels import point_kernel, quantity
-from kernels.declare import kernels
-from kernels.point.equations.records import FAMILY, ONE_SHAPE
-from kernels.point.ideal_gas import NASA as OF_IDEAL
-from kernels.point.reactor import CONSTANTS as REACTIONS, DOUBLE, PAIRS as BY_PAIRS, RODAS, STATUS, SUMS
+from kernels.gas.declare import kernels
+from kernels.gas.equations.records import FAMILY, ONE_SHAPE
+from kernels.gas.reactors.reactor import CONSTANTS as REACTIONS, DOUBLE, PAIRS as BY_PAIRS, RODAS, STATUS, SUMS
+from kernels.gas.thermal.ideal_gas import NASA as OF_IDEAL
 
 quantity("rho_k", "kg/m3", "partial densities", per="ns")
 quantity("p_eos", "Pa", "pressure of the equation of state at T and rho_k")

@@ -1,6 +1,6 @@
 // What formulas.py renders formulas of t with. NumPy's meaning of each, also of what is no number; true is 1, false 0.
 #pragma once
-#include "numbers/launch.h"
+#include "engine/numbers/launch.h"
 
 POINT_FN double is(const bool b) { return b ? 1.0 : 0.0; }
 POINT_FN double both_of(const double a, const double b) { return is(a != 0.0 && b != 0.0); }

@@ -2,7 +2,7 @@
 // mirror; into a message. One launch copies many boxes of any strides; each value is multiplied by a factor (0: nothing
 // is read), and a number is added. Also: what orders messages between devices.
 #pragma once
-#include "numbers/launch.h"
+#include "engine/numbers/launch.h"
 
 struct Part {
     const double *from;

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from kernels.species.cantera_yaml import read_cantera_yaml
+from kernels.gas.species.cantera_yaml import read_cantera_yaml
 
 from .. import manufactured, riemann
 from .tools import (

@@ -7,7 +7,7 @@ import pathlib
 import numpy as np
 
 from kernels import Mixture
-from kernels.species.cantera_yaml import read_cantera_yaml
+from kernels.gas.species.cantera_yaml import read_cantera_yaml
 
 from ..case import Case
 from ..flow import Flow

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from kernels.backend import device_nodes
+from kernels.engine.backend import device_nodes
 
 from ... import mps
 from ...errors import ArgumentError, BackendError, refuse
@@ -247,7 +247,7 @@ def measure(given, say) -> Report:
     """Run every case on every number of ranks. say(text): progress. Raises ArgumentError."""
     backend = given.backend
     if backend == "auto":
-        from kernels import backend as backends
+        from kernels.engine import backend as backends
 
         backend = "cuda" if backends.has_driver() else "cpu"
     refuse(backend == "cpu" and given.gpus != [1], "--gpus is for backend cuda.")

@@ -16,8 +16,8 @@ import time
 
 import numpy as np
 
-from kernels.backend.base import IN, OUT, Shape, Source
-from kernels.backend.record import record
+from kernels.engine.backend.base import IN, OUT, Shape, Source
+from kernels.engine.backend.record import record
 
 from ...frame import Frame
 from ...stripe import IN as READ, OUT as WRITTEN, Field

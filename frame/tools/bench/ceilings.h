@@ -1,7 +1,7 @@
-// What a processor or device can do at most, by the layer's own functions. Before this file: numbers/pack.h or
-// numbers/thread.h. ceilings.py writes a PACE(name, type, expression in x) for each way to an operation.
+// What a processor or device can do at most, by the layer's own functions. Before this file: engine/numbers/pack.h or
+// engine/numbers/thread.h. ceilings.py writes a PACE(name, type, expression in x) for each way to an operation.
 #pragma once
-#include "numbers/launch.h"
+#include "engine/numbers/launch.h"
 
 struct Pace {
     const double *in;

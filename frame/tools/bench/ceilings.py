@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import record
-from kernels.codegen.tune import seconds
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record
+from kernels.engine.tune import seconds
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -43,7 +43,7 @@ class Style:
 
 STYLES = {
     "packs": Style(
-        '#include "numbers/pack.h"\n',
+        '#include "engine/numbers/pack.h"\n',
         {
             "divide": [("vec", "1.5 / x"), ("vec", "inverse(x)"), ("vec", "rough_quotient(vec(1.5), x)")],
             "root": [("vec", "sqrt(x)"), ("vec", "inverse_root(x)")],
@@ -59,7 +59,7 @@ STYLES = {
         divider=True,
     ),
     "threads": Style(
-        '#define COLUMN_STRIDE 1\n#include "numbers/thread.h"\n',
+        '#define COLUMN_STRIDE 1\n#include "engine/numbers/thread.h"\n',
         {
             "fma": [("double", "fma(x, 0.999999, 1e-9)")],
             "narrow": [("float", "fmaf(x, 0.999999f, 1e-9f)")],

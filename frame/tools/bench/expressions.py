@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.point.equations.constants import alpha_slope
-from kernels.species import GAS_CONSTANT as R
+from kernels.gas.equations.constants import alpha_slope
+from kernels.gas.species import GAS_CONSTANT as R
 
 ROOT2 = float(np.sqrt(2.0))
 CHUNK = 1000  # points at a time on a CPU, so that intermediates stay in cache

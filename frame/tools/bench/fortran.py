@@ -19,9 +19,9 @@ import tempfile
 import cffi
 import numpy as np
 
-from kernels.backend import cache
-from kernels.backend.cpu import processor
-from kernels.species.kinetic_theory import pair_fit
+from kernels.engine.backend import cache
+from kernels.engine.backend.cpu import processor
+from kernels.gas.species.kinetic_theory import pair_fit
 
 from ...errors import BackendError
 from .inputs import ROOT

@@ -11,7 +11,7 @@ import numpy as np
 
 import kernels
 from kernels import SpeciesData
-from kernels.species.cantera_yaml import read_cantera_yaml
+from kernels.gas.species.cantera_yaml import read_cantera_yaml
 
 from ...errors import ArgumentError
 from ...shipped import ROOT

@@ -13,13 +13,12 @@ import time
 import cffi
 import numpy as np
 
-from kernels import declare
-from kernels.codegen import counting
-from kernels.codegen.tune import seconds
-from kernels.mixture import Mixture
-from kernels.program import Program
-from kernels.species.cantera_yaml import cantera_data
-from kernels.species.reactions import Arrhenius, Falloff
+from kernels.engine.tune import seconds
+from kernels.gas import counting, declare
+from kernels.gas.mixture import Mixture
+from kernels.gas.program import Program
+from kernels.gas.species.cantera_yaml import cantera_data
+from kernels.gas.species.reactions import Arrhenius, Falloff
 
 from ...errors import BackendError, MixtureError
 from . import ceilings, fortran, inputs, reactors

@@ -12,9 +12,9 @@ import time
 from typing import Any
 
 import kernels
-from kernels.backend import cache
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import record
+from kernels.engine.backend import cache
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record
 
 from ...errors import BackendError
 from ...shipped import BUILD, ROOT
@@ -28,7 +28,7 @@ POINTS = 16  # next to no work: what is left is the call
 CALLS = 2000
 NOTHING = Source(
     "nothing",
-    """#include "numbers/launch.h"
+    """#include "engine/numbers/launch.h"
 struct Unused {
     long unused;
 };

@@ -12,10 +12,11 @@ import os
 import numpy as np
 
 import kernels
-from kernels import declare
-from kernels.codegen import launches, tune as tuning
-from kernels.codegen.plan import in_crew
-from kernels.program import Program
+from kernels.engine import tune as tuning
+from kernels.gas import declare
+from kernels.gas.plan import in_crew
+from kernels.gas.program import Program
+from kernels.gas.schedules import launches
 
 from ...errors import ArgumentError, BackendError, FrameError, closest
 from ...shipped import BUILD

@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 
-from kernels.codegen import counting
-from kernels.codegen.plan import dtype_of
-from kernels.codegen.tune import seconds
-from kernels.declare import collections
-from kernels.mixture import Mixture
+from kernels.engine.tune import seconds
+from kernels.gas import counting
+from kernels.gas.declare import collections
+from kernels.gas.mixture import Mixture
+from kernels.gas.plan import dtype_of
 
 from ...errors import BackendError
 from . import ceilings, expressions, fortran, inputs

@@ -8,8 +8,8 @@ import statistics
 
 import numpy as np
 
-from kernels.codegen import counting
-from kernels.codegen.tune import seconds
+from kernels.engine.tune import seconds
+from kernels.gas import counting
 
 from .properties import SAMPLE, WrongValues, fill
 from .report import Row

@@ -14,7 +14,7 @@ import itertools
 import numpy as np
 
 from kernels import collections
-from kernels.codegen import counting
+from kernels.gas import counting
 
 from . import ceilings, fortran, inputs
 from .properties import CASES, STATES, given_state, measure

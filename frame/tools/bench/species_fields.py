@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernels import Contraction
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import record
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record
 
 from ...errors import FrameError, refuse
 
@@ -28,7 +28,7 @@ COPY = """#define NX 1
 #define RIGHT 0
 #define STREAM 1
 #define OUTER(x, y) x[0]
-#include "tensor/outer/copy_cpu.h"
+#include "contractions/outer/copy_cpu.h"
 struct Arguments {
     void *from, *to;
 };

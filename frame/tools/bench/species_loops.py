@@ -17,8 +17,8 @@ import sys
 import numpy as np
 
 from kernels import get_backend
-from kernels.codegen import tune as tuning
-from kernels.tensor import organisations, outer
+from kernels.contractions import organisations, outer
+from kernels.engine import tune as tuning
 
 from ...errors import FrameError
 from ...shipped import BUILD

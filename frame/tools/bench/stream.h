@@ -1,7 +1,7 @@
 // What threads of a CPU make of its memory: a plain copy, past the caches, that packing is compared with.
 #pragma once
-#include "numbers/launch.h"
-#include "numbers/past.h"
+#include "engine/numbers/launch.h"
+#include "engine/numbers/past.h"
 
 struct Copied {
     const double *in;

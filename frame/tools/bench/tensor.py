@@ -25,10 +25,10 @@ from collections.abc import Callable
 import numpy as np
 
 from kernels import Contraction, get_backend
-from kernels.backend.base import Shape
-from kernels.backend.record import record
-from kernels.tensor import named
-from kernels.tensor.evaluate import worst
+from kernels.contractions import named
+from kernels.contractions.evaluate import worst
+from kernels.engine.backend.base import Shape
+from kernels.engine.backend.record import record
 
 from ...errors import BackendError, FrameError
 from . import ceilings

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from kernels import Contraction
-from kernels.backend.base import Shape, Source
-from kernels.backend.record import record
-from kernels.tensor.evaluate import evaluate
+from kernels.contractions.evaluate import evaluate
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record
 
 from ...errors import BackendError
 

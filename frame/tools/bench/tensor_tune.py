@@ -1,7 +1,7 @@
 """`python -m frame tune tensor TEXT|NAME ...`: search for the fastest organisation of contractions on this machine.
 
 Searches within a budget, prints what was found, and writes it as rows of a table of organisations (see
-kernels/tensor/organisations.py). A journal holds what was measured: the same command goes on where it was ended.
+kernels/contractions/organisations.py). A journal holds what was measured: the same command goes on where it was ended.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pathlib
 import time
 
 import kernels
-from kernels.tensor import Contraction, intrepid, named, organisations, search
+from kernels.contractions import Contraction, intrepid, named, organisations, search
 
 from ...errors import ArgumentError
 from ...shipped import BUILD
@@ -62,7 +62,7 @@ def add_arguments(parser) -> None:
     parser.add_argument("--cases", metavar="TEXT|TEXT", help="instead: cases of `bench tensor` whose names begin so")
     parser.add_argument("--size", default="", metavar="i=12,j=8", help="extents; 12: of every index")
     parser.add_argument("--entries", type=int, help="of the batch (default: arrays of 64 MiB on a CPU, 512 on a GPU)")
-    parser.add_argument("--type", default="float64", choices=tuple(kernels.tensor.contraction.TYPES))
+    parser.add_argument("--type", default="float64", choices=tuple(kernels.contractions.contraction.TYPES))
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="default: FRAME_BACKEND, else auto")
     parser.add_argument("--method", choices=search.METHODS, default=search.METHODS[0], help="default: moves")
     parser.add_argument("--seconds", type=float, default=120.0, help="budget of a contraction (default: 120)")
@@ -82,7 +82,7 @@ def cases(given, backend) -> list[tensor.Case]:
             raise ArgumentError(f"--cases '{given.cases}'; known: {', '.join(dict.fromkeys(c.name for c in known))}.")
         return found
     text, options = text_of(given.text)
-    e = kernels.tensor.text.parse(text, **options)
+    e = kernels.contractions.text.parse(text, **options)
     sizes = extents_of(e, sizes_of(given.size) if given.size else {})
     entries = sizes.pop(e.batch or "", 0)
     plan = Contraction(text, sizes, given.type, backend=backend, **options)

@@ -2,7 +2,7 @@
 // its column-major ones transposed, so factors change places.
 #pragma once
 #include <libxsmm.h>
-#include "numbers/launch.h"
+#include "engine/numbers/launch.h"
 
 struct Xsmm {
     const double *at[4]; // Lg3: D, D transposed, u. Eqn.(1): A transposed, B transposed, C, U. Fields: left, right

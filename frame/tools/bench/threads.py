@@ -11,8 +11,8 @@ import os
 import numpy as np
 
 from kernels import get_backend
-from kernels.codegen.tune import seconds
-from kernels.declare import collections
+from kernels.engine.tune import seconds
+from kernels.gas.declare import collections
 
 from ...errors import ArgumentError
 from . import inputs

@@ -8,7 +8,7 @@ reports.
 
 import numpy as np
 
-from kernels.point.equations.constants import alpha_slope
+from kernels.gas.equations.constants import alpha_slope
 
 from . import cantera_rates
 from .others import comparable, not_installed

@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 
 from kernels import Mixture
-from kernels.species import GAS_CONSTANT as R
-from kernels.species.cantera_yaml import cantera_data, gas_phases
+from kernels.gas.species import GAS_CONSTANT as R
+from kernels.gas.species.cantera_yaml import cantera_data, gas_phases
 
 from ...errors import ArgumentError, MixtureError
 from ..progress import clear, progress

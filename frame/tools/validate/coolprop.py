@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kernels.species import GAS_CONSTANT as R
+from kernels.gas.species import GAS_CONSTANT as R
 
 from . import others
 from .others import comparable, compare_departures

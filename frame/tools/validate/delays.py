@@ -5,7 +5,7 @@ import tempfile
 import numpy as np
 
 from kernels import Mixture, set_constant
-from kernels.declare import value_of
+from kernels.gas.declare import value_of
 
 from ..bench.kinetics import files
 from .report import Row

@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from kernels.species import GAS_CONSTANT as R
+from kernels.gas.species import GAS_CONSTANT as R
 
 NAMES = {"N2": "nitrogen", "O2": "oxygen", "CH4": "methane", "H2": "hydrogen", "CO2": "carbon-dioxide", "H2O": "water"}
 # eps/k [K], sigma [nm], Tc [K], rho_c [mol/m3], M [g/mol], then (coefficient [uPa s], t, d, l)

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from kernels.species import GAS_CONSTANT as R
+from kernels.gas.species import GAS_CONSTANT as R
 
 from .report import Row
 from .scale import EPS, scales

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernels import Mixture
-from kernels.species.cantera_yaml import gas_phases
+from kernels.gas.species.cantera_yaml import gas_phases
 
 from ...errors import ArgumentError, MixtureError, closest, refuse
 from ..progress import clear, progress

@@ -5,8 +5,8 @@ import importlib.util
 import numpy as np
 
 import kernels
-from kernels.point.equations.constants import alpha_slope
-from kernels.species import GAS_CONSTANT as R
+from kernels.gas.equations.constants import alpha_slope
+from kernels.gas.species import GAS_CONSTANT as R
 
 from .report import Row
 from .scale import EPS, scales

@@ -87,7 +87,7 @@ def three_roots(mixture, n, random):
 
 def kinks(mixture, n, random):
     """States at temperatures where formulas change branch: NASA polynomials meet, or sqrt(a_i) passes through zero."""
-    from kernels.point.equations.constants import alpha_slope
+    from kernels.gas.equations.constants import alpha_slope
 
     species = mixture.species
     kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from kernels.species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B
+from kernels.gas.species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B
 
 from . import others
 from .others import comparable, compare_departures

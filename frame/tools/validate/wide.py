@@ -23,7 +23,7 @@ NUMBERS = 500_000  # largest count of numbers of quantities that are matrices
 # rest.
 TOLERANCE = 48.0
 NOTHING = 1e-200  # rates so small are products that left the range of doubles, and count as 0
-TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/point/transport/diffusion.py
+TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/gas/transport/diffusion.py
 
 
 def reachable(mixture, given=GIVEN) -> list[str]:

@@ -1,0 +1,502 @@
+"""Contraction: a tensor expression, planned, rendered, compiled and bound to arrays; contract: the same in one call.
+
+plan = Contraction("V[e i j k] += A[l k] B[m j] C[n i] U[e l m n]", sizes=dict.fromkeys("ijklmn", 10))
+run = plan.bind(dict(A=A, B=B, C=C, U=U, V=V), n)
+run()
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import math
+import statistics
+
+import numpy as np
+
+from ..engine import tune
+from ..engine.backend import get_backend
+from ..engine.backend.base import Shape
+from ..engine.backend.record import record
+from ..engine.errors import ArgumentError, VariantUnsuitable
+from ..engine.values import is_number, real_array, refuse_type, typed_number
+from . import orders, organisations, outer, render_packs
+from .plan import Array, Program, describe, mirrored
+from .text import Expression, Reference, parse, words
+
+TYPES = ("float64", "float32")
+STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores pass the caches by: twice a large L2
+
+
+class Contraction:
+    """One kernel from a text (see text.py), for extents that are compiled in, and a batch of any extent.
+
+    sizes: extent of each index but the batch's. dtype: float64 or float32. batch, point, layout, local, constant,
+    symmetric: see text.parse. backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
+    how: an organisation's name, or one with its numbers (an object, or a line of organisations.written), or None: that
+    of the table in force (organisations.py), else the model's choice. order: of evaluation, among the cheapest ones;
+    None: the one that suits the organisation best. quick: the compiler's time counts more than the code's.
+    `constant` inputs are copied by `bind` on a device.
+    Raises ArgumentError for what the text or the sizes lack.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        sizes,
+        dtype="float64",
+        batch: str | None = None,
+        backend=None,
+        how=None,
+        headers=(),
+        folders=(),
+        quick: bool = False,
+        order: int | None = None,
+        **options,
+    ):
+        self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
+        self.dtype = np.dtype(dtype)
+        if self.dtype.name not in TYPES:
+            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.")
+        self.expression = e = parse(text, batch, **options)
+        self.sizes = {}
+        for index in e.indices:
+            if index == e.batch:
+                continue
+            extent = sizes.get(index)
+            if not _is_extent(extent):
+                raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
+            self.sizes[index] = int(extent)
+        describe(e, e.statements, self.sizes)
+        self.render = functools.partial(self.renderer.render, headers=headers, folders=folders, quick=quick)
+        self.programs = tuple(self._programs())
+        if order is not None and order not in range(len(self.programs)):
+            raise ArgumentError(f"tensor expression: order {order}, wanted 0 to {len(self.programs) - 1}.")
+        self.key = organisations.key_of(e, self.sizes, self.dtype.name, self.backend)
+        self.row = organisations.serving(self.key) if how is None and order is None else None
+        if self.row:
+            how, order = self.row.how, self.row.order
+        if isinstance(how, str) and "=" in how:
+            how = organisations.read(how, self.renderer.KINDS)
+        self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
+        self.given = how is not None  # by the caller or the table: no other takes its place
+        named = how if how is None or isinstance(how, str) else how.name
+        able = [c for c in self.candidates if named is None or c[1].name == named]
+        if not able:
+            names = sorted({c[1].name for c in self.candidates})
+            raise ArgumentError(f"tensor expression: no organisation '{named}' here; able: {', '.join(names)}.")
+        self.price, self.how, self.program = able[0]
+        if how is not None and how is not named:
+            self.how = how
+            if reason := self.renderer.unable(self.program, how):
+                raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
+        for a in self.program.arrays.values():
+            if a.size >= 2**31:
+                raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")
+
+    @property
+    def renderer(self):
+        if self.backend.style == "packs":
+            return render_packs
+        from . import render_threads
+
+        return render_threads
+
+    def _candidates(self, order: int | None):
+        """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
+        best: dict[str, tuple] = {}
+        for program in self.programs if order is None else self.programs[order : order + 1]:
+            for price, how in self.renderer.choices(program):
+                if how.name not in best or price < best[how.name][0]:
+                    best[how.name] = (price, how, program)
+        return best.values()
+
+    def _programs(self):
+        """Programs of the cheapest orders; those of several terms are taken in step, the first of each, and so on."""
+        e, found = self.expression, orders.choices(self.expression, self.sizes)
+        for k in range(max([len(o.cheapest) for _, _, o in found], default=1)):
+            chosen = {(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found}
+            low = orders.lower(e, self.sizes, chosen)
+            sizes = dict(self.sizes) | ({e.batch: 1} if e.batch else {})
+            statements = mirrored(e, low.statements)
+            yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name)
+
+    @functools.cached_property
+    def source(self):
+        return self.render(self.program, self.how)
+
+    # ---- arrays
+    def shape(self, name: str, n: int) -> tuple[int, ...]:
+        """Of an array for n entries."""
+        a = self.program.arrays[name]
+        return tuple(n if x is None else x for x in a.extents)
+
+    def _place(self, name: str, array, n: int) -> tuple[int, int]:
+        """(step between entries, step between parts a batch apart), in numbers. Raises ArgumentError."""
+        a, shape = self.program.arrays[name], tuple(array.shape)
+        if array.dtype != self.dtype:
+            raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {self.dtype.name}.")
+        if len(shape) != len(a.extents):
+            raise ArgumentError(
+                f"array '{name}': {len(shape)} dimensions {shape}, wanted {len(a.extents)}: [{' '.join(a.indices)}]."
+            )
+        for place, (found, wanted, index) in enumerate(zip(shape, a.extents, a.indices)):
+            batch = place == a.place
+            if found < n if batch else found != wanted:
+                raise ArgumentError(
+                    f"array '{name}', index '{index}': extent {found}, wanted {n if batch else wanted}"
+                    + (" or more." if batch else ".")
+                )
+        size = self.dtype.itemsize
+        step, expected = a.after, 1
+        ld = math.prod(shape[a.place :]) if a.place is not None else 0
+        for place in reversed(range(len(shape))):
+            stride = array.strides[place]
+            if place == a.place:
+                if a.place == 0 and shape[0] > 1 and stride >= expected * size and stride % size == 0:
+                    step = stride // size  # entries may lie further apart
+                elif shape[place] > 1 and stride != expected * size:
+                    raise ArgumentError(self._scattered(name, a, place, stride, expected * size))
+                expected *= shape[place]
+            else:
+                if shape[place] > 1 and n > 0 and stride != expected * size:
+                    raise ArgumentError(self._scattered(name, a, place, stride, expected * size))
+                expected *= shape[place]
+        return step, ld
+
+    @staticmethod
+    def _scattered(name, a: Array, place, stride, wanted) -> str:
+        return (
+            f"array '{name}', index '{a.indices[place]}': neighbours are {stride} bytes apart, wanted {wanted}: "
+            "contiguous but for the batch index in front."
+        )
+
+    def bind(self, arrays, n: int | None = None):
+        """run() for the first n entries of the batch (None: all that the first output has).
+
+        Shapes, types and contiguity are checked here, once; what is missing, too short, scattered, or an output that
+        shares memory with another array, raises ArgumentError that names array, index, found and wanted extent.
+        An input without indices, `a[]`, may be a number: run() has the value of now. An array of no dimensions is read
+        at each run. An output that is a number, and masked arrays, raise ArgumentError.
+        """
+        e, p = self.expression, self.program
+        wanted = (*e.inputs, *e.outputs)
+        for name in arrays:
+            if name not in wanted:
+                raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+        for name in wanted:
+            if name not in arrays:
+                raise ArgumentError(f"array '{name}' is missing.")
+        arrays = {name: self._operand(name, arrays[name]) for name in wanted}
+        for name in wanted:
+            if hasattr(arrays[name], "__cuda_array_interface__") != (self.backend.memory == "device") and (
+                self.backend.product
+            ):
+                raise ArgumentError(f"array '{name}' is not where backend {self.backend} works.")
+        n = self._entries(arrays) if n is None else n
+        if n < 0 or (not e.batch and n != 1):
+            raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
+        values, spans = {}, {}
+        for a in p.arguments:
+            array = arrays[a.name]
+            values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
+            values[f"at_{a.name}"] = address = self.backend.address(array) if array.size else 0
+            if a.name in e.outputs and not getattr(array.flags, "writeable", True):
+                raise ArgumentError(f"array '{a.name}' is read-only, and an output.")
+            if array.size:
+                spans[a.name] = address, array.shape, array.strides
+            if a.mixed and n not in {
+                array.shape[r.indices.index(e.batch)] for r in e.references[a.name] if e.batch in r.indices
+            }:
+                raise ArgumentError(f"array '{a.name}': n = {n}, wanted the extent of '{e.batch}' that is compiled in.")
+        for name, other in itertools.product(spans, spans):
+            if name in e.outputs and name != other and shared(spans[name], spans[other], self.dtype.itemsize):
+                raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+        values["past"] = int(self._past(values, n))
+        return self._launches(arrays, values, n)
+
+    def _operand(self, name: str, given):
+        """The array that is bound for what came. A number becomes an array of its own, which run() keeps: NumPy's
+        scalars tell the address of a copy that is freed at once."""
+        if is_number(given):
+            if name in self.expression.outputs:
+                raise ArgumentError(f"output '{name}' is a number ({type(given).__name__}), wanted an array to write.")
+            return self.backend.from_host(typed_number(name, given, self.dtype), self.dtype)
+
+        if not hasattr(given, "strides") or not hasattr(given, "dtype"):
+            raise ArgumentError(
+                f"array '{name}' is {type(given).__name__}, wanted an array of {self.backend.arrays.__name__}."
+            )
+        _refuse_mask(name, given)
+        return given
+
+    def _entries(self, arrays) -> int:
+        """Of the first output."""
+        name = self.expression.outputs[0]
+        place = self.program.arrays[name].place
+        return arrays[name].shape[place] if place is not None and arrays[name].ndim > place else 1
+
+    def _past(self, values, n) -> bool:
+        """Whether outputs go past the caches: they are large, and each entry begins on a cache line."""
+        p, size = self.program, self.dtype.itemsize
+        outs = [p.arrays[name] for name in p.expression.outputs]
+        if n * sum(a.size for a in outs) * size < STREAMED:
+            return False
+        numbers = 64 // size
+        return all(
+            values[f"at_{a.name}"] % 64 == 0
+            and a.name not in p.expression.updated
+            and all(x % numbers == 0 for x in (a.after, values[f"step_{a.name}"]) if a.place == 0)
+            and (a.place == 0 or values[f"ld_{a.name}"] % numbers == 0)
+            for a in outs
+        )
+
+    def compile(self):
+        """The compiled kernel; it comes from the cache on disk where it was made before."""
+        return self.backend.compile(self.source)
+
+    def compile_ahead(self) -> None:
+        """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a
+        device that is not here, also what the table has for any."""
+        for row in () if self.backend.product or self.given else organisations.elsewhere(self.key):
+            how = organisations.read(row.how, self.renderer.KINDS)
+            self._with(how, self.programs[row.order], given=True).compile_ahead()
+        plan: Contraction = self
+        while True:
+            for how in plan.renderer.stand_ins(plan.program, plan.how):
+                plan.backend.compile(plan.render(plan.program, how))
+            if plan.given or not isinstance(plan.how, outer.Outer):
+                return
+            plan = plan._instead()
+
+    def _launches(self, arrays, values, n):
+        if isinstance(self.how, outer.Outer):
+            try:
+                return outer.launch(self, self.how, arrays, values, n)
+            except VariantUnsuitable:
+                if self.given:
+                    raise
+                return self._instead()._launches(arrays, values, n)
+        if self.backend.style == "packs":
+            module = self.compile()
+            held = record(render_packs.members(self.program), **values)
+            run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
+            return functools.partial(run, n)
+        return self.renderer.launch(self, arrays, values, n)
+
+    def _instead(self) -> Contraction:
+        """The plan for arrays that do not lie as the model's choice needs: the naive one, then any other."""
+        others = [(how, program) for _, how, program in self.candidates if isinstance(how, outer.Outer)]
+        naive = next((pair for pair in others if pair[0].name == "naive" != self.how.name), None)
+        rest = ((how, program) for _, how, program in self.candidates if not isinstance(how, outer.Outer))
+        how, program = naive or next(rest)
+        return self._with(how, program, self.given)
+
+    def _with(self, how, program: Program, given: bool) -> Contraction:
+        made = copy.copy(self)
+        made.how, made.program, made.given = how, program, given
+        made.__dict__.pop("source", None)
+        return made
+
+    # ---- what was decided
+    @property
+    def flops(self) -> int:
+        """Of one entry."""
+        return sum(
+            f
+            for f, once in (
+                orders.flops_of(s, self.program.sizes, self.expression.batch) for s in self.program.statements
+            )
+            if not once
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Of one entry that have to move: inputs once, outputs once, twice where they are added to."""
+        e = self.expression
+        batched = [a for a in self.program.arguments if a.place is not None or not e.batch]
+        return sum(a.size * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
+
+    def explain(self, arrays=None, n: int | None = None) -> str:
+        """What was considered and chosen: orders, products computed once, organisations, flops and bytes. With arrays
+        (see `bind`) it also runs a few times, outputs and all, and tells what it reached beside a copy, its bound."""
+        e, lines = self.expression, [f"statement: {s}" for s in self.expression.statements]
+        lines.append(f"batch index: {e.batch or 'none'}; " + ", ".join(f"{i} = {x}" for i, x in self.sizes.items()))
+        for k, m, found in orders.choices(e, self.sizes):
+            t = e.statements[k].terms[m]
+            lines.append(
+                f"orders of {' '.join(map(str, t.factors))}: {found.count}, {len(found.cheapest)} cheapest with "
+                f"{found.cost} multiply-adds an entry (dearest {found.dearest}, all loops at once {found.direct})"
+            )
+            sets = [frozenset(f.indices) for f in t.factors]
+            left = frozenset(e.statements[k].out.indices)
+            for tree in found.cheapest:
+                price, _ = orders.cost(tree, sets, left, self.program.sizes, e.batch)
+                held = orders.between(tree, sets, left, self.program.sizes, e.batch) * self.dtype.itemsize
+                lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops, {held} bytes between its products")
+        groups = orders.families(e)
+        if any(g > 1 for g in groups):
+            kept = len([s for s in self.program.statements if s.out.name not in e.references])
+            lines.append(
+                f"products equal up to names: families of {', '.join(map(str, groups))}; here {kept} products are "
+                "computed once for all who read them"
+            )
+        lines += [f"done: {s}" for s in self.program.statements]
+        for price, how, _ in self.candidates:
+            mark = "  <- chosen" if how is self.how else ""
+            lines.append(f"organisation {how}: {price:.0f} {self.renderer.UNIT} an entry{mark}")
+        if self.row:
+            lines.append(
+                f"chosen by {organisations.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}"
+            )
+        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
+        lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
+        if arrays is not None:
+            run = self.bind(arrays, n)
+            count = self._entries(arrays) if n is None else n
+            one, other = (self.backend.empty(max(self.bytes * count // 16, 1)) for _ in range(2))
+            one[...] = 1.0
+            clock = lambda work: statistics.median([tune.seconds(self.backend, work) for _ in range(6)][1:])
+            time, copied = clock(run), clock(lambda: other.__setitem__(..., one))
+            lines.append(
+                f"reached: {count} entries in {time:.3g} s, {self.flops * count / time * 1e-9:.4g} Gflop/s, "
+                f"{self.bytes * count / time * 1e-9:.4g} GB/s; a copy of as many bytes takes {copied:.3g} s, "
+                f"{copied / time:.2f} of it"
+            )
+        return "\n".join(lines)
+
+
+def _is_extent(given) -> bool:
+    """Whether it is a whole number of 1 or more."""
+    return is_number(given) and not isinstance(given, complex | str | bytes) and int(given) == given >= 1
+
+
+def _refuse_mask(name: str, given) -> None:
+    if isinstance(given, np.ma.MaskedArray):
+        raise ArgumentError(f"array '{name}' is masked, and a sum over its entries is not defined; give a.filled(0).")
+
+
+def shared(one, other, size: int) -> bool:
+    """Whether two arrays (address, shape, strides), the slowest dimension first, overlap. Two whose first dimensions
+    make the same steps may lie between each other: sections of one larger array."""
+
+    def span(shape, strides):
+        return sum((n - 1) * abs(s) for n, s in zip(shape, strides)) + size
+
+    (a, shape, strides), (b, other_shape, other_strides) = one, other
+    if a + span(shape, strides) <= b or b + span(other_shape, other_strides) <= a:
+        return False
+    step = strides[0] if shape else 0
+    if step <= 0 or not other_shape or other_strides[0] != step:
+        return True
+    return (b - a) % step < span(shape[1:], strides[1:]) or (a - b) % step < span(other_shape[1:], other_strides[1:])
+
+
+def _shown(tree, factors) -> str:
+    return factors[tree].name if isinstance(tree, int) else f"({_shown(tree[0], factors)} {_shown(tree[1], factors)})"
+
+
+# ---- one call -------------------------------------------------------------------------------------------------------
+
+
+def contract(text: str, *operands, batch: str | None = None, backend=None, how=None, out=None, **arrays):
+    """Evaluate a text on NumPy's or CuPy's arrays: named ones, or the operands of an einsum string in their order.
+
+    Outputs that are not given are made and returned: one, or a tuple in the text's order. Outputs that are given are
+    written in place, and returned too. An operand without indices may be a number.
+    Types: float64 or float32, all the same, in a text of statements. An einsum string takes what NumPy makes an array
+    of, strided ones too, and works in float32 where all arrays are float32, else in float64: float16 and whole numbers
+    up to 2^53 are converted, True counts as 1. Complex numbers, longdouble, objects, text and masked arrays raise
+    ArgumentError. Options of text.parse (point, layout, local, constant, symmetric, headers,
+    folders) go by their names. The plan is kept for the next call with the same extents. Raises ArgumentError.
+    """
+    named = ("point", "layout", "local", "constant", "symmetric", "headers", "folders", "quick")
+    options = {key: arrays.pop(key) for key in named if key in arrays}
+    options |= {key: words(options[key]) for key in ("local", "constant", "symmetric") if key in options}
+    marks = {k: v for k, v in options.items() if k not in ("headers", "folders", "quick")}
+    e = parse(text, batch, **marks)
+    if operands:
+        names = [f"operand{k}" for k in range(len(e.inputs))]
+        if arrays or sorted(e.inputs) != sorted(names) or len(operands) != len(names):
+            raise ArgumentError(
+                f"'{text}': {len(operands)} arrays in order, wanted {len(names)} of an einsum string, or named ones."
+            )
+        arrays = dict(zip(names, operands))
+    if out is not None:
+        arrays["out"] = out
+    for name, a in arrays.items():
+        _refuse_mask(name, a)
+    device = any(hasattr(a, "__cuda_array_interface__") for a in arrays.values())
+    be = (
+        get_backend(backend or ("cuda" if device else "cpu"))
+        if backend is None or isinstance(backend, str)
+        else backend
+    )
+    if "->" in text or operands:  # einsum takes whatever NumPy makes an array of, and strided ones
+        strong = [a for a in arrays.values() if type(a) not in (int, float)]
+        single = strong and all(getattr(a, "dtype", np.dtype(float)) == np.float32 for a in strong)
+        dtype = np.dtype("float32" if single else "float64")
+        arrays = {k: a if k == "out" else _einsum_operand(k, a, be, dtype) for k, a in arrays.items()}
+    else:
+        for name, a in arrays.items():
+            if not is_number(a) and not (hasattr(a, "dtype") and hasattr(a, "strides")):
+                raise ArgumentError(f"array '{name}' is {type(a).__name__}, wanted an array.")
+            if not is_number(a) and np.dtype(a.dtype).name not in TYPES:
+                raise ArgumentError(f"array '{name}': type {a.dtype}, wanted {' or '.join(TYPES)}.")
+        dtype = _type_of(arrays.values())
+    sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
+    plan = _plan(
+        text, tuple(sorted(sizes.items())), dtype.name, batch, be, how, tuple(sorted(options.items())), e.batch
+    )
+    for name in e.updated:
+        if name not in arrays:
+            raise ArgumentError(f"array '{name}' is added to, so it has to be given.")
+    made = {name: be.empty(plan.shape(name, n), dtype) for name in e.outputs if name not in arrays}
+    plan.bind({**arrays, **made}, n)()
+    results = tuple({**arrays, **made}[name] for name in e.outputs)
+    return results[0] if len(results) == 1 else results
+
+
+def _einsum_operand(name: str, given, backend, dtype):
+    """A contiguous array of `dtype` where the backend works. Raises ArgumentError for types that it would change."""
+    if hasattr(given, "__cuda_array_interface__"):
+        refuse_type(name, given.dtype)
+    else:
+        truth = np.asarray(given).dtype == bool
+        given = real_array(name, np.asarray(given).astype(np.int8) if truth else given, dtype)
+
+    there = backend.from_host(given, dtype)
+    return backend.arrays.ascontiguousarray(there).reshape(there.shape)  # NumPy makes one dimension of none
+
+
+def _type_of(arrays) -> np.dtype:
+    """The type that a text of statements works in: the first array's; of numbers alone the first one of NumPy's."""
+    found = [a for a in arrays if not is_number(a)] or [a for a in arrays if isinstance(a, np.floating)]
+    return np.dtype(found[0].dtype) if found else np.dtype("float64")
+
+
+@functools.lru_cache(256)
+def _plan(text, sizes, dtype, batch, backend, how, options, _):
+    return Contraction(text, dict(sizes), dtype, batch, backend, how, **dict(options))
+
+
+def extents(e: Expression, shapes) -> tuple[dict[str, int], int]:
+    """(extent of each index, of the batch) as the arrays' shapes have them. Raises ArgumentError where two disagree."""
+    found: dict[str, tuple[int, str]] = {}
+    for name, shape in shapes.items():
+        for r in e.references.get(name, ()):
+            _take(r, shape, found, e.batch)
+    sizes = {index: extent for index, (extent, _) in found.items()}
+    return sizes, sizes.pop(e.batch, 1) if e.batch else 1
+
+
+def _take(r: Reference, shape, found, batch) -> None:
+    if len(shape) != len(r.indices):
+        raise ArgumentError(f"array '{r.name}': {len(shape)} dimensions {shape}, wanted {len(r.indices)}: {r}.")
+    for index, extent in zip(r.indices, shape):
+        known, other = found.setdefault(index, (extent, r.name))
+        if known != extent:
+            raise ArgumentError(
+                f"array '{r.name}', index '{index}': extent {extent}, wanted {known} as '{other}' has it."
+            )

@@ -1,0 +1,189 @@
+"""Organisations as text, and the table of those that were measured to be fastest for one kernel on one machine.
+
+The table is organisations.csv, or the file that FRAME_ORGANISATIONS names; `python -m frame tune tensor` writes such
+files. A row serves one kernel: the text with its names taken out, all extents, the type of numbers, the device, the
+compiler and GENERATOR have to be those of the row. Where no row serves, the model chooses.
+
+An organisation may decide the last bits of a result, so the table is the committed one, or one that the user named: no
+cache folder has a part in the choice. `Contraction.explain` and `python -m frame info` tell which row is in force.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import functools
+import os
+import pathlib
+import typing
+from typing import Any, NamedTuple
+
+from ..engine.errors import ArgumentError, refuse
+
+PRICES = pathlib.Path(__file__).with_name("prices.csv")
+GENERATOR = "1"  # of the kernels' texts: raised when an organisation's name stands for another one
+COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
+
+
+class Key(NamedTuple):
+    """What decides which organisation is fastest. text: canonical (text.Expression). sizes: "i1=12 i2=12", by the names
+    of the canonical text. device, compiler: as a backend has them."""
+
+    text: str
+    sizes: str
+    dtype: str
+    device: str
+    compiler: str
+    generator: str = GENERATOR
+
+
+class Row(NamedTuple):
+    """order: of evaluation, among the cheapest ones. how: as `written`. case: for readers. seconds: for so many
+    entries; default: of the model's choice, in the same turns. line: of the file."""
+
+    key: Key
+    order: int
+    how: str
+    case: str
+    entries: int
+    seconds: float
+    default: float
+    date: str
+    line: int = 0
+
+
+COLUMNS = ("case", *Key._fields, "order", "how", "entries", "seconds", "default", "date")
+
+
+def key_of(expression, sizes, dtype, backend) -> Key:
+    """What a row of the table is for: the expression up to its indices' names, extents, type, device, compiler."""
+    indices = {name: f"i{k}" for k, name in enumerate(expression.indices)}
+    told = " ".join(f"{indices[i]}={sizes[i]}" for i in expression.indices if i in sizes)
+    return Key(expression.canonical(), told, dtype, backend.product, backend.compiler)
+
+
+# ---- text -----------------------------------------------------------------------------------------------------------
+
+
+def written(how) -> str:
+    """An organisation as one line: its name, then the numbers that are not the usual ones."""
+    told = ((f.name, getattr(how, f.name)) for f in _fields(type(how)) if getattr(how, f.name) != f.default)
+    return " ".join([how.name, *(f"{name}={_word(value)}" for name, value in told)])
+
+
+def _word(value) -> str:
+    if isinstance(value, tuple):
+        return ":".join(map(_word, value))
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def read(text: str, kinds: dict[str, type]):
+    """The organisation of a line. kinds: class of each name. Raises ArgumentError that names the word."""
+    name, *words = text.split()
+    refuse(name not in kinds, f"organisation '{name}'; wanted one of {', '.join(kinds)}.")
+    kind, values = kinds[name], {}
+    known = {f.name: f for f in _fields(kind)}
+    types = typing.get_type_hints(kind)
+    for word in words:
+        key, _, value = word.partition("=")
+        refuse(key not in known, f"organisation '{text}': '{word}'; wanted some of {', '.join(known)}.")
+        try:
+            values[key] = _value(value, types[key])
+        except ValueError:
+            raise ArgumentError(f"organisation '{text}': '{word}' is no {types[key]}.") from None
+    try:
+        how = kind(**({"name": name} if any(f.name == "name" for f in dataclasses.fields(kind)) else {}), **values)
+    except TypeError as error:
+        raise ArgumentError(f"organisation '{text}': {error}.") from None
+    refuse(how.name != name, f"organisation '{text}' is one of the name '{how.name}'.")
+    return how
+
+
+def _fields(kind):
+    return [f for f in dataclasses.fields(kind) if f.name != "name"]
+
+
+def _value(word: str, kind) -> Any:
+    if typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)[0]
+        return tuple(_value(part, inner) for part in word.split(":")) if word else ()
+    if kind is bool:
+        return {"0": False, "1": True}[word] if word in ("0", "1") else _value(word, int)
+    return kind(word)
+
+
+@functools.lru_cache(None)
+def price_of(name: str) -> float:
+    """The factor before an organisation's count of work, as measuring found it: prices.csv, which says of what."""
+    with open(PRICES, newline="") as file:
+        return {row["organisation"]: float(row["factor"]) for row in csv.DictReader(file)}[name]
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------
+
+
+def in_force() -> pathlib.Path:
+    """The file that is read: FRAME_ORGANISATIONS, else the committed one."""
+    named = os.environ.get("FRAME_ORGANISATIONS")
+    return pathlib.Path(named).expanduser() if named else COMMITTED
+
+
+@functools.lru_cache(None)
+def rows(path: pathlib.Path) -> dict[Key, Row]:
+    """Raises ArgumentError that names the line."""
+    found: dict[Key, Row] = {}
+    try:
+        with open(path, newline="") as file:
+            for line, cells in enumerate(csv.DictReader(file), 2):
+                row = _row(cells, path, line)
+                found.setdefault(row.key, row)
+    except OSError as error:
+        raise ArgumentError(
+            f"no table of organisations {str(path)!r} (FRAME_ORGANISATIONS): {error.strerror}."
+        ) from None
+    return found
+
+
+def _row(cells, path, line: int) -> Row:
+    try:
+        key = Key(*(cells[name] for name in Key._fields))
+        refuse(any(x is None for x in (*key, cells["how"], cells["date"])), "a cell is missing", ValueError)
+        return Row(
+            key,
+            int(cells["order"]),
+            cells["how"],
+            cells["case"],
+            int(cells["entries"]),
+            float(cells["seconds"]),
+            float(cells["default"]),
+            cells["date"],
+            line,
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise ArgumentError(f"{path}, line {line}: {error}; wanted the columns {', '.join(COLUMNS)}.") from None
+
+
+def serving(key: Key) -> Row | None:
+    """The row of the table in force for this kernel on this machine."""
+    return rows(in_force()).get(key)
+
+
+def elsewhere(key: Key) -> list[Row]:
+    """The rows for this kernel on any device, of the same compiler."""
+    return [row for other, row in rows(in_force()).items() if other._replace(device=key.device) == key]
+
+
+def write(path: pathlib.Path, made) -> None:
+    """A table of these rows; those that come first take the place of later ones for the same kernel and machine."""
+    kept: dict[Key, Row] = {}
+    for row in made:
+        kept.setdefault(row.key, row)
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    with open(part, "w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(COLUMNS)
+        for row in kept.values():
+            times = (f"{x:.4g}" for x in (row.seconds, row.default))
+            out.writerow((row.case, *row.key, row.order, row.how, row.entries, *times, row.date))
+    part.replace(path)
+    rows.cache_clear()

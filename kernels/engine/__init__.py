@@ -1,0 +1,1 @@
+"""What every product stands on: number types, backends, the search for the fastest launch, errors."""

@@ -1,0 +1,350 @@
+"""What a backend does. Files in this folder have the same verbs; nobody outside asks which one it has.
+
+Every family of kernels (point programs, marshalling, species loops, a solver's stencils, ceilings) goes the same way:
+
+    module = backend.compile(Source("name", text))                        C++ of one or more kernels, cached on disk
+    run = module.bind("function", Shape(threads=128), record)             arguments resolved once
+    run(items)                                                            as often as wanted
+    module.launch("function", Shape(threads=128), record, items)          both, for what runs once
+
+A kernel has one record of arguments (see record.py) and a number of items; engine/numbers/launch.h declares it for
+both kinds of backend.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+import pathlib
+import time
+import typing
+
+import numpy as np
+
+from ..errors import ArgumentError, BackendError
+
+if typing.TYPE_CHECKING:
+    from .peers import Peers
+
+DOUBLE = np.dtype(np.float64)
+ALIGN = 64  # bytes, of arrays in the host's memory
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """C++ as a family of kernels renders it.
+
+    name: in the cache's file names and in messages. text: the C++; it includes the project's headers by their path from
+    `kernels/`. folders: where its other headers lie. quick: the compiler's time counts more than the code's.
+    libraries: what it is linked with on a CPU. bodies: (kernel, its header, what it reads and writes), for messages.
+    """
+
+    name: str
+    text: str
+    folders: tuple[pathlib.Path, ...] = ()
+    quick: bool = False
+    libraries: tuple[str, ...] = ()
+    bodies: tuple[tuple[str, pathlib.Path, str], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """How items are spread over a device; a CPU has no use for it.
+
+    threads: of a block. covers: items that a block takes, 0: one a thread. shared: bytes of dynamic shared memory.
+    resident: blocks a multiprocessor, which loop over all items; 0: as many blocks as the items need; -1: as many as
+    run at the same time. rows: blocks side by side that share the items' other dimension.
+    """
+
+    threads: int = 128
+    covers: int = 0
+    shared: int = 0
+    resident: int = 0
+    rows: int = 1
+
+
+class Module(abc.ABC):
+    """Compiled and loaded kernels of one Source. report: what the compiler told of each function, such as registers."""
+
+    name: str
+    report: dict[str, dict[str, int]]
+
+    @abc.abstractmethod
+    def bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None = None, keep=()):
+        """run(items): queues `function` for that many items. Raises VariantUnsuitable for a shape that the device does
+        not have; run raises ArgumentError above `most` items.
+
+        record: an array of one structure; the kernel gets what it holds when run is called. keep: what it points to.
+        """
+
+    def launch(self, function: str, shape: Shape, record: np.ndarray, items: int) -> None:
+        self.bind(function, shape, record)(items)
+
+    @abc.abstractmethod
+    def resident(self, function: str, shape: Shape) -> int:
+        """How many blocks of this shape, or threads of a CPU, run at the same time. Raises VariantUnsuitable."""
+
+    def fill(self, name: str, data: np.ndarray) -> None:
+        """Write a variable that the source declares in constant memory."""
+        raise BackendError(f"'{self.name}': a CPU has no constant memory '{name}'.")
+
+
+IN, WORK, OUT = QUEUES = range(3)  # of a pipeline: copies in, kernels, copies out
+
+
+class Pipeline:
+    """Where there is one queue, what is queued happens in order, and nothing has to be told about it. A device has a
+    pipeline of its own, in which the three queues run side by side."""
+
+    def __init__(self, backend: Backend):
+        self._backend, self._step = backend, contextlib.nullcontext()
+
+    def step(self, queue: int, part: int = 0, after: tuple[int, ...] = ()):
+        """A context, to be entered as often as wanted: what it queues goes to `queue`, behind the last steps of the
+        queues `after` for the same part of the views."""
+        return self._step
+
+    def in_order(self) -> Pipeline:
+        """The same with one queue, for who waits for nearly every step."""
+        return self
+
+    def begin(self) -> None:
+        """What is queued from now on comes after what the caller's stream has."""
+
+    def end(self) -> None:
+        """What the caller's stream gets from now on comes after the last steps."""
+
+    def wait(self, queue: int | None = None, part: int | None = None) -> None:
+        """For all steps; or those of a queue; or its last one for this part."""
+        self._backend.synchronize()
+
+
+class Backend(abc.ABC):
+    """What it does with arrays and time is right where they are the host's; backends of devices have their own.
+
+    name: as users call it. style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a
+    thread a point). memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy.
+    generation: of a device, the major number of its compute capability. shared_memory: bytes of it that a block may
+    have, 0 where that is not known. peers: verbs for data between the devices of several processes, None without a
+    device.
+    """
+
+    name: str
+    style: str
+    memory: str
+    threads: int | None = None  # of a CPU
+    arrays = np
+    peers: Peers | None = None
+    generation = 0
+    shared_memory = 0
+
+    def __str__(self):
+        return self.name
+
+    # ---- kernels
+    @abc.abstractmethod
+    def compile(self, source: Source) -> Module:
+        """From the cache on disk, or made now. Raises BackendError with the compiler's text."""
+
+    @property
+    @abc.abstractmethod
+    def compiler(self) -> str:
+        """Its name and version: what was learnt by measuring holds for it."""
+
+    @property
+    @abc.abstractmethod
+    def product(self) -> str:
+        """The processor or device, as its maker calls it."""
+
+    @abc.abstractmethod
+    def describe(self) -> dict:
+        """Facts for `python -m frame info`."""
+
+    # ---- arrays
+    line = 1  # float64 values of a line of memory, where neighbours that work together should touch few of them
+
+    @abc.abstractmethod
+    def pad(self, n: int) -> int:
+        """Row length to allocate for n points."""
+
+    def empty(self, shape, dtype=DOUBLE):
+        """Uninitialised array, rows contiguous."""
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        try:
+            raw = np.empty(size + ALIGN, np.uint8)
+        except MemoryError:
+            numbers = " x ".join(map(str, shape))
+            raise BackendError(
+                f"no memory for an array of {numbers} numbers; is the chunk (nGridPoints) too large?"
+            ) from None
+        return raw[-raw.ctypes.data % ALIGN :][:size].view(dtype).reshape(shape)
+
+    def address(self, array) -> int:
+        """Of its first element, where kernels find it. The array has to be kept as long as the address is used. Raises
+        ArgumentError for a NumPy scalar: it tells the address of a copy that is freed at once."""
+        if isinstance(array, np.generic):
+            raise ArgumentError(f"{array!r} is a number, which has no address; wanted an array.")
+        return array.__array_interface__["data"][0]
+
+    def at(self, address: int, shape, strides, dtype):
+        """An array over memory that kernels reach, which stays the caller's; strides in bytes."""
+        return self.arrays.asarray(Memory(address, tuple(shape), tuple(strides), np.dtype(dtype)))
+
+    def to_host(self, array) -> np.ndarray:
+        """Waits until what was queued is done."""
+        return array
+
+    def from_host(self, array, dtype=DOUBLE):
+        return np.asarray(array, dtype=dtype)
+
+    # ---- time
+    def set_stream(self, stream: int) -> None:
+        """Queue what this thread does from now on a stream of the host's; 0: the default one. A CPU has none."""
+
+    def synchronize(self) -> None:
+        """Wait for what was queued."""
+
+    def pipeline(self, parts: int) -> Pipeline:
+        """A thread's own, for views of which `parts` parts are worked with at the same time."""
+        return Pipeline(self)
+
+    def mark(self):
+        """A point in the backend's time; costs next to nothing and waits for nothing."""
+        return time.perf_counter()
+
+    def elapsed(self, start, end) -> float:
+        """Seconds between two marks; may wait."""
+        return end - start
+
+    def record(self, work):
+        """What repeats the launches of `work()`, which is not run by this; it allocates nothing and waits for nothing.
+        Raises BackendError where a device cannot record it."""
+        return work
+
+    # ---- the host's memory
+    @contextlib.contextmanager
+    def session(self, ranges):
+        """For copies from and to the host's memory at these (address, end), which stays in place until the session
+        ends: they need not have happened before that. Yields lanes: contexts whose work is ordered within each, and
+        free between them."""
+        yield (contextlib.nullcontext(),)
+
+    def reach(self, low: int, high: int) -> str:
+        """How kernels come to memory from address low to below high: "own", it is the backend's; "shared", they read
+        and write the host's where it is; "no", it has to be staged."""
+        return "own"
+
+    def copied(self, low: int, high: int) -> bool:
+        """Whether `copier` takes this memory, which kernels reach as well: `pin` has pinned it as a whole."""
+        return False
+
+    def staging(self):
+        """A buffer of the host's memory that copies run straight from and to; see pinned.Staging."""
+        raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
+
+    def copy_rows(self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, in_: bool):
+        """Queue a copy of `rows` rows of `width` bytes between staging and device (in_: to the device)."""
+        raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
+
+    def copier(self, ends: list[tuple[int, int, int, int, int]], in_: bool):
+        """copy(own_at, host_at, nbytes): queues copies of so many bytes of each row between device and host (in_: to
+        the device), `own_at` and `host_at` behind the rows' beginning. ends: for each array the device's address, bytes
+        from one row to the next there, the host's address, the same there, rows. The host's memory is staging, or
+        memory for which `copied` holds."""
+        raise BackendError("this backend reaches all of the host's memory: nothing is staged.")
+
+    def pin(self, address: int, nbytes: int) -> None:
+        """Until `unpin` with the same numbers, or `release`, this memory of the host stays where it is, and copies to
+        and from it may count on that. Nothing to do where the host's memory is the backend's. Pinned ranges must not
+        overlap. Raises BackendError where the driver refuses."""
+
+    def unpin(self, address: int, nbytes: int) -> None:
+        """Before the memory is freed."""
+
+    def pinned(self, low: int, high: int) -> bool:
+        """Whether `pin` holds all of this memory; true where nothing has to be pinned."""
+        return True
+
+    @property
+    def pins(self) -> int:
+        """Another number after each change of what is pinned."""
+        return 0
+
+    def link(self) -> tuple[float, float] | None:
+        """Bytes a second to the device and from it, measured now, one after the other; None where there is no link."""
+        return None
+
+    def release(self) -> None:
+        """Give back what is held beyond arrays (device memory pools, registered host memory)."""
+
+
+class Rates(typing.NamedTuple):
+    """What limits a device. place: in its node, whatever a process calls it. link: bytes a second to it, and as many
+    from it; memory: bytes a second; double: operations of double precision a second. 0: the system does not tell."""
+
+    product: str
+    place: str
+    link: float
+    memory: float
+    double: float
+
+
+class Lent(typing.NamedTuple):
+    """An array over memory of the host's that kernels reach: what `check_rows` and `address` ask of one."""
+
+    data: Pointer
+    shape: tuple[int, int]
+    strides: tuple[int, int]
+    dtype: np.dtype
+
+    @property
+    def __array_interface__(self):
+        told = {"data": (self.data.ptr, False), "shape": self.shape, "strides": self.strides}
+        return told | {"typestr": self.dtype.str, "version": 3}
+
+
+class Pointer(typing.NamedTuple):
+    """An address as CuPy's arrays have it, at `.ptr`."""
+
+    ptr: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """What NumPy and CuPy make an array of without a copy."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def __array_interface__(self):
+        told = {"data": (self.address, False), "shape": self.shape, "strides": self.strides}
+        return told | {"typestr": self.dtype.str, "version": 3}
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.__array_interface__ | {"version": 2}  # 2: no stream to wait for
+
+
+def check_rows(name, array, rows: int, dtype=DOUBLE):
+    """Shape (ld,) for one row, (rows, ld) else; dtype, points contiguous. Returns (row stride in elements, row
+    length)."""
+    shape = tuple(array.shape)
+    if array.dtype != dtype:
+        raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype}.")
+    if len(shape) == 1 and rows == 1:
+        shape, strides = (1, shape[0]), (0, array.strides[0])
+    else:
+        strides = array.strides
+    if len(shape) != 2 or shape[0] != rows:
+        raise ArgumentError(
+            f"array '{name}': shape {tuple(array.shape)}, wanted ({rows}, points)"
+            + (" or (points,)." if rows == 1 else ".")
+        )
+    if shape[1] > 1 and strides[1] != dtype.itemsize:
+        raise ArgumentError(f"array '{name}': points are {strides[1]} bytes apart, wanted contiguous rows.")
+    return strides[0] // dtype.itemsize, shape[1]

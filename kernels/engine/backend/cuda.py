@@ -1,0 +1,575 @@
+"""CUDA devices: CUDA C++, compiled by NVRTC to machine code, loaded and launched through CuPy.
+
+CuPy is imported here and nowhere else, and only when a device is asked for; compiling needs neither CuPy nor a device.
+Everything runs on CuPy's current stream (the default stream unless the caller sets another), so arrays that the caller
+makes or uses with CuPy are in order with the launches. No verb waits for the device but `synchronize`, `elapsed` and
+`to_host`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import typing
+
+import numpy as np
+
+from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
+from . import cache, explain, nvrtc
+from .base import DOUBLE, QUEUES, WORK, Backend, Module, Pipeline, Rates, Source
+from .peers import Peers, mps
+from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
+
+HERE = pathlib.Path(__file__).resolve().parents[2]
+# FMA contraction is NVRTC's default and wanted, as on the CPU; division and square root stay IEEE.
+OPTIONS = ("--std=c++17", "--device-as-default-execution-space", nvrtc.REPORT)
+MAX_DYNAMIC_SHARED = 8  # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
+MOST = 2**31 - 1  # blocks of a launch, bytes between the rows of a copy
+CLOCK, MEMORY_CLOCK, BUS, SINGLE_TO_DOUBLE = 13, 36, 37, 87  # of CUDA's device attributes: kHz, kHz, bits, ratio
+LINK = 2**25  # bytes of a copy that measures the link
+
+
+def import_cupy():
+    """CuPy. Raises BackendError where it is not installed."""
+    try:
+        import cupy
+    except ImportError as error:
+        raise BackendError(
+            f"backend cuda needs CuPy ({error}): install the project's extra 'cuda' (CUDA 13) or 'cuda12'."
+        ) from None
+    return cupy
+
+
+def device_count() -> int:
+    """Devices that the driver shows; 0 when there is none or no driver. Raises BackendError without CuPy."""
+    runtime = import_cupy().cuda.runtime
+    try:
+        return runtime.getDeviceCount()
+    except runtime.CUDARuntimeError:
+        return 0
+
+
+def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
+    """The NUMA node of each device; -1 where the system does not tell."""
+    nodes = []
+    for device in range(device_count()):
+        name = import_cupy().cuda.runtime.deviceGetPCIBusId(device).lower()
+        try:
+            nodes.append(int(pathlib.Path(folder, name, "numa_node").read_text()))
+        except (OSError, ValueError):
+            nodes.append(-1)
+    return nodes
+
+
+def on_device(address: int) -> bool:
+    """Whether a device's memory is there."""
+    return import_cupy().cuda.runtime.pointerGetAttributes(address).type == DEVICE
+
+
+def rates(device: int, folder="/sys/bus/pci/devices") -> Rates:
+    """Asks the driver and the system and measures nothing; no context is made."""
+    runtime = import_cupy().cuda.runtime
+    facts, place = runtime.getDeviceProperties(device), runtime.deviceGetPCIBusId(device).lower()
+
+    def told(attribute: int) -> int:
+        try:
+            return runtime.deviceGetAttribute(attribute, device)
+        except runtime.CUDARuntimeError:  # a driver that does not know it
+            return 0
+
+    lanes = 128 * facts["multiProcessorCount"]  # of single precision
+    double = 2e3 * lanes * told(CLOCK) / told(SINGLE_TO_DOUBLE) if told(SINGLE_TO_DOUBLE) else 0.0
+    return Rates(
+        facts["name"].decode(),
+        place,
+        _link_of(pathlib.Path(folder, place)),
+        250 * told(MEMORY_CLOCK) * told(BUS),
+        double,
+    )
+
+
+def _link_of(folder: pathlib.Path) -> float:
+    """Bytes a second each way of a PCIe device: 128 of 130 bits are data, 4 of 5 up to 5 GT/s; 0 where it is not
+    told."""
+    try:
+        speed = float((folder / "max_link_speed").read_text().split()[0])
+        lanes = int((folder / "current_link_width").read_text())
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return 1e9 * speed * lanes / 8 * (0.8 if speed <= 5 else 128 / 130)
+
+
+def machine_code(source: Source, arch: str) -> pathlib.Path:
+    """The cubin of `source` for `arch` ("sm_90"), from the kernel cache or made now. Needs no device."""
+    folders = [HERE, *source.folders]
+    flags = [*OPTIONS, *(f"--include-path={folder}" for folder in folders)]
+
+    def make(path):
+        if unnamed:
+            raise CompileError(f"'{unnamed}': NVRTC does not tell which file it reads; write its name there.")
+        try:
+            code, log = nvrtc.compile_cubin(source.text, arch, flags, name=f"{source.name}.cu")
+        except CompileError as error:
+            raise CompileError(f"{explain.cause(source, str(error))}{error}") from None
+        path.write_bytes(code)
+        return json.dumps(nvrtc.resources(log))
+
+    texts = cache.texts(source.text, folders)
+    unnamed = cache.computed(texts)
+    key = cache.key(*texts, " ".join(OPTIONS), arch, nvrtc.version())
+    return cache.entry(f"{source.name[:40]}-{arch}-{key}", ".cubin", make)
+
+
+def in_own_pages(shape, dtype) -> np.ndarray:
+    """An empty array of the host's that shares no page with another: the driver refuses to copy memory of which a part
+    is pinned, such as the end of a neighbour's page."""
+    page, size = 4096, int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.empty(size // page * page + 2 * page, np.uint8)
+    return raw[-raw.ctypes.data % page :][:size].view(dtype).reshape(shape)
+
+
+class CudaModule(Module):
+    """Kernels loaded into a device. run queues a launch on the current stream and returns."""
+
+    def __init__(self, backend: CudaBackend, name: str, path: pathlib.Path):
+        self.name, self._backend = name, backend
+        self.report = json.loads(cache.report(path) or "{}")
+        backend.use()
+        self._module = backend.arrays.cuda.Module()  # one a Source: constant memory belongs to it
+        try:
+            self._module.load_file(str(path))
+        except backend.arrays.cuda.driver.CUDADriverError as error:
+            if "OUT_OF_MEMORY" in str(error):
+                raise BackendError(
+                    f"no memory on device {backend.device} for the kernels of '{name}' ({error})."
+                ) from None
+            raise BackendError(
+                f"the driver refuses {path.name} ({error}): NVRTC {nvrtc.version()} is newer than the driver "
+                "serves; install nvidia-cuda-nvrtc of the driver's CUDA version."
+            ) from None
+
+    def _function(self, name, shape):
+        backend = self._backend
+        refuse(
+            shape.shared > backend.shared_memory,
+            f"'{self.name}': {shape.shared} bytes of shared memory a block, the device has {backend.shared_memory}.",
+            VariantUnsuitable,
+        )
+        backend.use()
+        kernel = self._module.get_function(name)
+        if shape.shared > 48 * 1024:
+            backend.arrays.cuda.driver.funcSetAttribute(kernel.ptr, MAX_DYNAMIC_SHARED, shape.shared)
+        return kernel
+
+    def resident(self, function, shape):
+        kernel, driver = self._function(function, shape), self._backend.arrays.cuda.driver
+        blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, shape.threads, shape.shared)
+        refuse(not blocks, f"'{self.name}': no block of {shape.threads} threads fits the device.", VariantUnsuitable)
+        return blocks * self._backend.multiprocessors
+
+    def bind(self, function, shape, record, most=None, keep=()):
+        backend, cuda = self._backend, self._backend.arrays.cuda
+        kernel = self._function(function, shape)
+        covers, threads, rows, shared = shape.covers or shape.threads, shape.threads, shape.rows, shape.shared
+        blocks = shape.resident * backend.multiprocessors if shape.resident else MOST
+        if shape.resident < 0:
+            blocks = self.resident(function, shape)
+        most = MOST * covers if most is None else most
+
+        @functools.lru_cache(64)
+        def arguments(items):
+            """(address of the addresses of the kernel's arguments, what holds them)"""
+            count = np.array([items])
+            addresses = np.array([record.ctypes.data, count.ctypes.data], dtype=np.uint64)
+            return addresses.ctypes.data, (count, addresses)
+
+        # The driver's own launch: CuPy's takes 1 to 3 us longer.
+        queue, stream, use = cuda.driver.launchKernel, cuda.get_current_stream, backend.use
+        address = kernel.ptr
+
+        def run(items, keep=(kernel, record, keep)):  # kernel: the loaded module
+            if items > most:
+                raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
+            if items < 1:
+                return
+            use()
+            grid = min(-(-items // covers), blocks)
+            at, _held = arguments(items)
+            queue(address, grid, rows, 1, threads, 1, 1, shared, stream().ptr, at, 0)
+
+        return run
+
+    def fill(self, name, data):
+        own = in_own_pages(data.shape, data.dtype)
+        own[...] = data
+        runtime = self._backend.arrays.cuda.runtime
+        self._backend.use()
+        runtime.memcpy(self._module.get_global_var(name), own.ctypes.data, own.nbytes, runtime.memcpyHostToDevice)
+
+
+class NotHere(Module):
+    """Kernels that were compiled for a device that is not here."""
+
+    def __init__(self, name: str, path: pathlib.Path):
+        self.name, self.report = name, json.loads(cache.report(path) or "{}")
+
+    def bind(self, function, shape, record, most=None, keep=()):
+        def run(items):
+            raise BackendError(f"'{self.name}' was compiled for a device that is not here.")
+
+        return run
+
+    def resident(self, function, shape):
+        return 1
+
+    def fill(self, name, data):
+        pass
+
+
+# KiB of a block, by 10 x compute capability (CUDA C++ Programming Guide, technical specifications)
+SHARED_MEMORY = {70: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 120: 99}
+
+
+class CudaTarget(Backend):
+    """What compiles for a device that is not here: a login node fills the cache for compute nodes. Arrays of the host
+    stand for the device's. arch: "sm_90"."""
+
+    name, style, memory = "cuda", "threads", "device"
+    product = ""
+
+    def __init__(self, arch: str):
+        self.arch = arch
+        number = int(arch.strip("sm_af"))
+        self.generation, self.shared_memory = number // 10, 1024 * SHARED_MEMORY.get(number, 0)
+
+    def compile(self, source):
+        return NotHere(source.name, machine_code(source, self.arch))
+
+    @property
+    def compiler(self):
+        return f"nvrtc {nvrtc.version()}"
+
+    def describe(self):
+        return {"name": "cuda", "arch": self.arch, "nvrtc": nvrtc.version()}
+
+    line = 16
+
+    def pad(self, n: int) -> int:
+        return -(-max(n, 1) // 32) * 32  # each row starts on a 256-byte boundary
+
+
+class HostStream(typing.NamedTuple):
+    """A stream of the host's as CuPy takes it: by CUDA's stream protocol, version 0."""
+
+    address: int
+
+    def __cuda_stream__(self):
+        return 0, self.address
+
+
+class Streams(Pipeline):
+    """A stream for each queue, an event for each queue and part. The streams are blocking ones: what the host gives to
+    CUDA's default stream stays in order with them."""
+
+    def __init__(self, backend: CudaBackend, parts: int):
+        cuda = backend.arrays.cuda
+        self._use, self._cuda = backend.use, cuda
+        self._use()
+        self._streams = [cuda.Stream() for _ in QUEUES]
+        self._events = [[cuda.Event(disable_timing=True) for _ in range(parts)] for _ in QUEUES]
+        self._other = cuda.Event(disable_timing=True)  # of the caller's stream
+
+    def step(self, queue, part=0, after=()):
+        events = [self._events[q][part] for q in after]
+        return Step(self._use, self._streams[queue], events, self._events[queue][part])
+
+    def in_order(self):
+        return OneStream(self._use, self._streams[WORK])
+
+    def begin(self):
+        here = self._cuda.get_current_stream()
+        if here.ptr:
+            self._other.record(here)
+            for stream in self._streams:
+                stream.wait_event(self._other)
+
+    def end(self):
+        here = self._cuda.get_current_stream()
+        if here.ptr:
+            for stream in self._streams:
+                self._other.record(stream)
+                here.wait_event(self._other)
+
+    def wait(self, queue=None, part=None):
+        self._use()
+        if part is not None:
+            self._events[queue][part].synchronize()
+            return
+        for stream in self._streams if queue is None else [self._streams[queue]]:
+            stream.synchronize()
+
+
+class OneStream(Pipeline):
+    """Nothing has to wait for events: each would take as long as the calling thread takes to queue a copy."""
+
+    def __init__(self, use, stream):
+        self._use, self._stream = use, stream
+
+    def step(self, queue, part=0, after=()):
+        return Step(self._use, self._stream)
+
+    def wait(self, queue=None, part=None):
+        self._use()
+        self._stream.synchronize()
+
+
+class Step:
+    """Makes a stream the current one, behind some events; its own event, if any, is behind what was queued
+    meanwhile."""
+
+    __slots__ = ("_use", "_stream", "_after", "_own")
+
+    def __init__(self, use, stream, after=(), own=None):
+        self._use, self._stream, self._after, self._own = use, stream, after, own
+
+    def __enter__(self):
+        self._use()
+        for event in self._after:
+            self._stream.wait_event(event)
+        self._stream.__enter__()
+
+    def __exit__(self, *error):
+        if self._own is not None:
+            self._own.record(self._stream)
+        return self._stream.__exit__(*error)
+
+
+class CudaBackend(CudaTarget):
+    """One device. Raises BackendError when CuPy, a driver or the device is not there."""
+
+    def __init__(self, device: int = 0):
+        self.arrays = import_cupy()
+        count = device_count()
+        refuse(
+            count == 0,
+            "backend cuda: no CUDA device is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides it).",
+            BackendError,
+        )
+        refuse(
+            not 0 <= device < count,
+            f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.",
+            BackendError,
+        )
+        self.device, self._lost = device, False
+        os.register_at_fork(after_in_child=self._lose)
+        self._runtime = self.arrays.cuda.runtime
+        self.use()
+        facts = self._runtime.getDeviceProperties(device)
+        super().__init__(f"sm_{facts['major']}{facts['minor']}")
+        self.product = facts["name"].decode()
+        self.shared_memory = facts.get("sharedMemPerBlockOptin", 48 * 1024)
+        self.multiprocessors = facts["multiProcessorCount"]
+        self._memory_size = facts["totalGlobalMem"]
+        self._pinned, self.peers = PinnedMemory(self._runtime), Peers(self)
+        self._streams: dict[int, typing.Any] = {}  # kept: a version of CuPy 14 destroys a host's stream with its object
+
+    def use(self):
+        """Make the device current for the calling thread (a host may call from several)."""
+        if self._lost:
+            raise BackendError(
+                "backend cuda: this process was forked from one that uses the device, and CUDA does not survive a "
+                "fork; fork before frame_initialize, or let the parent do this work."
+            )
+        self._runtime.setDevice(self.device)
+
+    def _lose(self):
+        self._lost = True
+
+    def describe(self) -> dict:
+        version = lambda v: f"{v // 1000}.{v % 1000 // 10}"
+        return {
+            "name": "cuda",
+            "device": self.device,
+            "devices": device_count(),
+            "product": self.product,
+            "arch": self.arch,
+            "memory": f"{self._memory_size / 2**30:.0f} GiB",
+            "driver": version(self._runtime.driverGetVersion()),
+            "runtime": version(self._runtime.runtimeGetVersion()),
+            "nvrtc": nvrtc.version(),
+            "cupy": self.arrays.__version__,
+            "MPS": mps(),
+        }
+
+    def compile(self, source):
+        return CudaModule(self, source.name, machine_code(source, self.arch))
+
+    # ---- arrays
+    def empty(self, shape, dtype=DOUBLE):
+        self.use()
+        try:
+            return self.arrays.empty(shape, dtype=dtype)
+        except self.arrays.cuda.memory.OutOfMemoryError:
+            free, whole = self._runtime.memGetInfo()
+            numbers = " x ".join(map(str, (shape,) if isinstance(shape, int) else shape))
+            raise BackendError(
+                f"no memory on device {self.device} for an array of {numbers} numbers ({dtype}): {free / 2**30:.2f} of "
+                f"{whole / 2**30:.0f} GiB are free; is the chunk (nGridPoints) too large, or do others hold it?"
+            ) from None
+
+    def address(self, array):
+        return array.data.ptr
+
+    def to_host(self, array) -> np.ndarray:
+        self.use()
+        return self.arrays.asnumpy(array, out=in_own_pages(array.shape, array.dtype))  # waits
+
+    def from_host(self, array, dtype=DOUBLE):
+        self.use()
+        try:
+            return self.arrays.asarray(array, dtype=dtype)
+        except self._runtime.CUDARuntimeError:  # in_own_pages says why; what else is wrong comes again
+            own = in_own_pages(np.shape(array), dtype)
+            own[...] = array
+            return self.arrays.asarray(own)
+
+    # ---- time
+    @property
+    def stream(self) -> int:
+        """The current stream's address."""
+        return self.arrays.cuda.get_current_stream().ptr
+
+    def set_stream(self, stream):
+        self.use()
+        cuda = self.arrays.cuda
+        if not stream:
+            cuda.Stream.null.use()
+        elif hasattr(cuda.Stream, "from_external"):  # CuPy 14 and later
+            if stream not in self._streams:
+                self._streams[stream] = cuda.Stream.from_external(HostStream(stream))
+            self._streams[stream].use()
+        else:
+            cuda.ExternalStream(stream, self.device).use()
+
+    def synchronize(self):
+        self.use()
+        self._runtime.streamSynchronize(self.stream)
+
+    def pipeline(self, parts):
+        return Streams(self, parts)
+
+    def mark(self):
+        self.use()
+        event = self.arrays.cuda.Event()
+        event.record()
+        return event
+
+    def elapsed(self, start, end) -> float:
+        end.synchronize()
+        return self.arrays.cuda.get_elapsed_time(start, end) * 1e-3
+
+    def record(self, work):
+        self.use()
+        cuda = self.arrays.cuda
+        stream = cuda.Stream(non_blocking=True)
+        try:
+            with stream:
+                stream.begin_capture()
+                try:
+                    work()
+                finally:
+                    graph = stream.end_capture()
+                graph.upload()
+                stream.synchronize()
+        except (self._runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
+            raise BackendError(f"backend cuda: recording a graph failed ({error}).") from None
+        return graph.launch
+
+    # ---- the host's memory
+    @contextlib.contextmanager
+    def session(self, ranges):
+        """Two streams, so that copies in, kernels and copies out of different stripes overlap. Without the host's
+        memory there is nothing to overlap and nothing to wait for."""
+        self.use()
+        if not ranges:
+            yield (contextlib.nullcontext(),)
+            return
+        streams = [self.arrays.cuda.Stream(non_blocking=True) for _ in range(2)]
+        self.synchronize()  # what was queued before is done before the streams begin
+        with self._pinned.lasting(ranges):
+            try:
+                yield streams
+            finally:
+                for stream in streams:
+                    stream.synchronize()
+
+    def reach(self, low, high):
+        self.use()
+        kind = self._pinned.kind(low, high)
+        return {PAGEABLE: "no", DEVICE: "own"}.get(kind, "shared")
+
+    def copied(self, low, high):
+        return self._pinned.at_once(low, high)
+
+    def staging(self):
+        return Staging(self.arrays.cuda)
+
+    def copy_rows(self, to, to_pitch, source, source_pitch, width, rows, in_):
+        kind = self._runtime.memcpyHostToDevice if in_ else self._runtime.memcpyDeviceToHost
+        self.use()
+        stream, pitches = self.stream, (to_pitch, source_pitch)
+        if rows > 1 and width <= min(pitches) and max(pitches) <= MOST:
+            self._runtime.memcpy2DAsync(to, to_pitch, source, source_pitch, width, rows, kind, stream)
+            return
+        for row in range(rows):
+            self._runtime.memcpyAsync(to + row * to_pitch, source + row * source_pitch, width, kind, stream)
+
+    def copier(self, ends, in_):
+        def copy(own_at, host_at, nbytes):
+            for own, own_pitch, host, host_pitch, rows in ends:
+                there, here = (own + own_at, own_pitch), (host + host_at, host_pitch)
+                self.copy_rows(*(there if in_ else here), *(here if in_ else there), nbytes, rows, in_)
+
+        return copy
+
+    def pin(self, address, nbytes):
+        """Raises BackendError where the driver refuses, over the system's limit of locked memory for one."""
+        self.use()
+        self._pinned.pin(address, nbytes)
+
+    def unpin(self, address, nbytes):
+        self.synchronize()
+        self._pinned.unpin(address, nbytes)
+
+    def pinned(self, low, high):
+        return self._pinned.holds(low, high)
+
+    @property
+    def pins(self):
+        return self._pinned.changes
+
+    def link(self):
+        slot = self.staging()
+        host = slot.rows(1, LINK // 8, DOUBLE)
+        there, rates = self.empty(host.size), []
+        ends = self.address(there), host.ctypes.data
+        for into in (True, False):
+            to, source = ends if into else ends[::-1]
+            taken = []
+            for _ in range(4):  # the first is not counted
+                begin = self.mark()
+                self.copy_rows(to, LINK, source, LINK, LINK, 1, into)
+                taken.append(self.elapsed(begin, self.mark()))
+            rates.append(LINK / min(taken[1:]))
+        slot.free()
+        return rates[0], rates[1]
+
+    def release(self):
+        self.synchronize()
+        self.set_stream(0)
+        self._pinned.release()
+        self.arrays.get_default_memory_pool().free_all_blocks()
+        self.arrays.get_default_pinned_memory_pool().free_all_blocks()

@@ -1,0 +1,30 @@
+"""python -m kernels.engine.fits [name ...]"""
+
+import sys
+
+from . import atanh, exponentials, logarithms, powers, roots
+
+FAMILIES = (exponentials, logarithms, roots, powers, atanh)
+
+
+def sets_of(families) -> list:
+    """The sets of coefficients of these modules."""
+    return [fit for family in families for fit in family.SETS]
+
+
+def main(names, families=FAMILIES) -> int:
+    """Print the sets of the families whose names begin with one of `names`, or all sets. Returns the exit status: 1
+    when there is none of these names."""
+    known = sets_of(families)
+    wanted = [fit for fit in known if not names or fit.name.startswith(tuple(names))]
+
+    for fit in wanted:
+        print(f"{fit.name}: kernels/{fit.header}", *fit.lines(), sep="\n  ")
+    if not wanted:
+        print("known sets:", *(fit.name for fit in known), sep="\n  ", file=sys.stderr)
+
+    return 0 if wanted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,191 @@
+// A crew of CREW warps shares the work at 32 LANE_POINTS points. Each of its warps has all of these points: lane i has
+// point i and every 32nd after it, as one number type, so that indices, branches and what is read from tables serve
+// several points. Results of a species are written by one warp (FOR_OWN), scalars by all.
+#pragma once
+#include "engine/numbers/thread.h"
+
+struct several { // of the points of a lane
+    scalar v[LANE_POINTS];
+    POINT_FN several() {}
+    POINT_FN several(double s) {
+        UNROLL
+        for (int i = 0; i < LANE_POINTS; ++i) v[i] = scalar(s);
+    }
+};
+struct choices {
+    bool v[LANE_POINTS];
+};
+template <class F> POINT_FN several each_point(const F &f) {
+    several r;
+    UNROLL
+    for (int i = 0; i < LANE_POINTS; ++i) r.v[i] = f(i).v;
+    return r;
+}
+template <class F> POINT_FN choices each_choice(const F &f) {
+    choices r;
+    UNROLL
+    for (int i = 0; i < LANE_POINTS; ++i) r.v[i] = f(i);
+    return r;
+}
+// clang-format off
+#define UNARY(f) \
+    POINT_FN several f(several x) { return each_point([&](int i) { return f(of(x.v[i])); }); }
+UNARY(operator-) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(fabs) UNARY(expm1) UNARY(cbrt) UNARY(inverse_root)
+UNARY(two_thirds_start) UNARY(inverse_root_start)
+#undef UNARY
+#define TWO(f) \
+    POINT_FN several f(several x, several y) { return each_point([&](int i) { return f(of(x.v[i]), of(y.v[i])); }); }
+TWO(larger) TWO(smaller) TWO(flipped) TWO(rough_quotient)
+#undef TWO
+#define BINARY(op) \
+    POINT_FN several operator op(several x, several y) { return each_point([&](int i) { return of(x.v[i]) op of(y.v[i]); }); } \
+    POINT_FN several operator op(several x, double c) { return each_point([&](int i) { return of(x.v[i]) op c; }); } \
+    POINT_FN several operator op(double c, several y) { return each_point([&](int i) { return c op of(y.v[i]); }); }
+BINARY(+) BINARY(-) BINARY(*) BINARY(/)
+#undef BINARY
+#define COMPARE(op) \
+    POINT_FN choices operator op(several x, several y) { return each_choice([&](int i) { return x.v[i] op y.v[i]; }); } \
+    POINT_FN choices operator op(several x, double b) { return each_choice([&](int i) { return x.v[i] op scalar(b); }); }
+COMPARE(<) COMPARE(>) COMPARE(<=) COMPARE(>=)
+#undef COMPARE
+// clang-format on
+template <> struct number<several> {
+    static constexpr int lanes = 1;
+    static constexpr bool wide = false;
+    typedef scalar stored;
+    typedef narrow_point narrow;
+    typedef Line index;
+};
+
+POINT_FN several exp_within(several x) { // -708 <= x <= 709
+    return each_point([&](int i) { return of(exponential_within(x.v[i])); });
+}
+POINT_FN several &operator+=(several &x, several y) { return x = x + y; }
+POINT_FN several &operator-=(several &x, several y) { return x = x - y; }
+POINT_FN several &operator*=(several &x, several y) { return x = x * y; }
+POINT_FN choices operator&&(choices a, choices b) {
+    return each_choice([&](int i) { return a.v[i] && b.v[i]; });
+}
+POINT_FN choices operator||(choices a, choices b) {
+    return each_choice([&](int i) { return a.v[i] || b.v[i]; });
+}
+POINT_FN several select(choices c, several yes, several no) {
+    return each_point([&](int i) { return select(c.v[i], of(yes.v[i]), of(no.v[i])); });
+}
+// of all points of the warp: the lanes of a crew's warps stay together, for what they do with the other warps
+POINT_FN bool all_of(choices c) {
+    bool all = true;
+    UNROLL
+    for (int i = 0; i < LANE_POINTS; ++i) all &= c.v[i];
+    return __all_sync(WARP, all);
+}
+POINT_FN bool any_of(choices c) {
+    bool any = false;
+    UNROLL
+    for (int i = 0; i < LANE_POINTS; ++i) any |= c.v[i];
+    return !__all_sync(WARP, !any);
+}
+// Known to be alike for a warp and, where CREW is a power of 2, to be below it
+POINT_FN int crew_rank() {
+    const int rank = __shfl_sync(WARP, (int)threadIdx.x >> 5, 0);
+    return CREW & (CREW - 1) ? rank : rank & (CREW - 1);
+}
+POINT_FN void crew_barrier() { __syncthreads(); }
+
+// Values of the species that a warp owns, in registers
+template <int N> struct Owned {
+    several value[(N + CREW - 1) / CREW];
+    POINT_FN several operator[](int s) const { return value[s / CREW]; }
+    POINT_FN void set(int s, several x) { value[s / CREW] = x; }
+};
+
+// Where a lane's points lie. One beyond the last works on the last and stores nothing.
+struct CrewPlace {
+    bool in[LANE_POINTS];
+    long at[LANE_POINTS];
+    POINT_FN CrewPlace(const long first, const long n, const Box &box) {
+        UNROLL
+        for (int i = 0; i < LANE_POINTS; ++i) {
+            const long own = first + 32 * i + (threadIdx.x & 31);
+            in[i] = own < n;
+            at[i] = box.at(in[i] ? own : n - 1);
+        }
+    }
+};
+template <bool GIVEN = false> struct CrewField {
+    outside *base;
+    long stride;
+    const CrewPlace &place;
+    POINT_FN several operator[](int s) const {
+        return each_point([&](int i) {
+            const outside *const at = base + (s * stride + place.at[i]);
+            if constexpr (GIVEN) return of(__ldg(at));
+            else return of(*at);
+        });
+    }
+    POINT_FN void set(int s, several x) const {
+        UNROLL
+        for (int i = 0; i < LANE_POINTS; ++i) store_if(place.in[i], base + s * stride + place.at[i], outside(x.v[i]));
+    }
+};
+
+// Rows of shared memory, with a number for each point: those of a lane side by side, so that two are one access.
+struct alignas(LANE_POINTS % 2 ? 8 : 16) OfLane {
+    double v[LANE_POINTS];
+};
+// A row's place is a number of 32 bits, and what lies beyond these is dropped: bits of a row from the 24th may mean
+// something else.
+struct CrewMemory {
+    unsigned own;
+    POINT_FN OfLane *at(unsigned row) const {
+        extern __shared__ double shared_memory[];
+        return (OfLane *)((char *)shared_memory + (own + unsigned(32 * sizeof(OfLane)) * row));
+    }
+    POINT_FN several operator[](unsigned row) const {
+        const OfLane x = *at(row);
+        return each_point([&](int i) { return of(x.v[i]); });
+    }
+    POINT_FN void set(unsigned row, several x) const {
+        OfLane y;
+        UNROLL
+        for (int i = 0; i < LANE_POINTS; ++i) y.v[i] = x.v[i];
+        *at(row) = y;
+    }
+};
+template <int ROWS> POINT_FN double *crew_bytes() { // what lies behind so many rows
+    extern __shared__ double shared_memory[];
+    return shared_memory + 32 * LANE_POINTS * ROWS;
+}
+POINT_FN CrewMemory crew_memory() {
+    unsigned own = (threadIdx.x & 31) * unsigned(sizeof(OfLane));
+    asm("" : "+r"(own)); // made once: the compiler would make it for each row
+    return {own};
+}
+
+template <class Join> POINT_FN several over_owners(const several part, const Join &join) {
+    const CrewMemory s = crew_memory();
+    crew_barrier(); // others may still read what is there
+    s.set(crew_rank(), part);
+    crew_barrier();
+    several all = s[0];
+    UNROLL
+    for (int i = 1; i < CREW; ++i) all = join(all, s[i]);
+    crew_barrier();
+    return all;
+}
+template <int N> POINT_FN void sum_over_owners(several (&x)[N]) {
+    static_assert(N <= 8, "there are rows for so many");
+    const CrewMemory s = crew_memory();
+    const int rank = crew_rank();
+    crew_barrier();
+    UNROLL
+    for (int k = 0; k < N; ++k) s.set(N * rank + k, x[k]);
+    crew_barrier();
+    UNROLL
+    for (int k = 0; k < N; ++k) {
+        x[k] = s[k];
+        UNROLL_BY(1)
+        for (int i = 1; i < CREW; ++i) x[k] += s[N * i + k];
+    }
+    crew_barrier();
+}

@@ -1,0 +1,232 @@
+// The FP64 matrix units of a GPU (sm_80 and later have m8n8k4; here m16n8k4 and longer ones of sm_90 are used). A warp
+// multiplies the species values of its 32 points, 16 at a time, by a constant matrix over pairs of species. Each lane
+// itself forms the operands (point, species) that the unit reads from it: nothing is passed through shared memory. The
+// columns of a tile are numbered so that a lane finds the products for the same (point, species) in its own
+// accumulators. tiles() in plan.py lays the matrix out. In single precision an operand is formed in float and converted
+// to double, once for each species and point, and the sums are rounded to float: the units for shorter types lose too
+// many digits.
+#pragma once
+#include "engine/numbers/multiply_add.h"
+#include "engine/numbers/thread.h"
+#define MATRIX_UNITS
+
+// Both functions hide from the compiler where a number comes from. Otherwise it would keep values derived from it (in
+// single precision the converted number) in registers over a loop.
+#ifdef FRAME_STAND_IN
+static inline int fresh(int x) { return x; }
+static inline double widened(double x) { return x; }
+#else
+POINT_FN int fresh(int x) {
+    asm volatile("" : "+r"(x));
+    return x;
+}
+POINT_FN double widened(double x) { return x; }
+POINT_FN double widened(float x) {
+    double y = x;
+    asm("" : "+d"(y));
+    return y;
+}
+#endif
+
+// Where a lane stands in the matrix product: it has two of the 16 points (of half 0 or 1 of the warp), its rows, and
+// one of the four species of each step.
+struct Lane {
+    int lane, row, species;
+    POINT_FN Lane() : lane(fresh(threadIdx.x & 31)), row(lane >> 2), species(lane & 3) {}
+    POINT_FN int point(int half, int r) const { return 16 * half + 8 * r + row; }
+    template <class Row> POINT_FN void from_owners(scalar x, int half, Row (&rows)[2]) const {
+        UNROLL
+        for (int r = 0; r < 2; ++r) rows[r] = __shfl_sync(WARP, x, point(half, r));
+    }
+    template <class Species> POINT_FN void points_of(const Species &Y, int half, OtherPoint (&rows)[2]) const {
+        UNROLL
+        for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
+    }
+    // Sum over the four lanes that share a row, given to the thread that owns the point. Even lanes add up the first
+    // row, odd lanes the second.
+    POINT_FN void to_owners(const double (&rows)[2], int half, scalar &x) const {
+        const bool odd = lane & 1;
+        double sum = (odd ? rows[1] : rows[0]) + __shfl_xor_sync(WARP, odd ? rows[0] : rows[1], 1);
+        sum += __shfl_xor_sync(WARP, sum, 2);
+        sum = __shfl_sync(WARP, sum, (lane & 7) * 4 + (lane >> 3 & 1));
+        if ((lane >> 4) == half) x = scalar(sum);
+    }
+};
+
+// The quadratic forms yKy, yKz, zKz. pair(s, n, x, y, z) forms the elements y and z of the two vectors from species
+// value n and one number x of the point. Here and below the loop over the two halves of the warp is not unrolled: the
+// operands of both would take twice the registers.
+template <class M, class R, class Species, class Pair>
+POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, const Pair &pair, R &yy, R &yz, R &zz) {
+    constexpr int STEPS = (M::NS + 3) / 4, TILES = (M::NS + 7) / 8;
+    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+        const Lane at;
+        scalar x_row[2];
+        double sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
+        OtherPoint n[2];
+        at.from_owners(x.v, half, x_row);
+        at.points_of(Y, half, n);
+        double y[STEPS][2], z[STEPS][2];
+        UNROLL
+        for (int i = 0; i < STEPS; ++i) {
+            const int s = 4 * i + at.species < M::NS ? 4 * i + at.species : M::NS - 1; // beyond NS the matrix is 0
+            UNROLL
+            for (int r = 0; r < 2; ++r) {
+                R ys, zs;
+                pair(s, R(n[r][s]), R(x_row[r]), ys, zs);
+                y[i][r] = ys.v, z[i][r] = zs.v;
+            }
+        }
+        const double *b = tiles + at.lane;
+        for_constants<TILES>([&](auto tile) {
+            constexpr int first = 2 * tile.value, steps = first + 2 < STEPS ? first + 2 : STEPS;
+            double cy[4] = {0, 0, 0, 0}, cz[4] = {0, 0, 0, 0};
+            double column[steps];
+            UNROLL
+            for (int i = 0; i < steps; ++i) column[i] = b[32 * (first * (first + 2) / 4 + i)];
+            multiply_add<steps>(cy, y, column);
+            multiply_add<steps>(cz, z, column);
+            for_constants<steps - first>([&](auto q) {
+                UNROLL
+                for (int r = 0; r < 2; ++r) {
+                    const double ys = y[first + q.value][r], zs = z[first + q.value][r];
+                    sum_yy[r] += ys * cy[2 * r + q.value];
+                    sum_yz[r] += ys * cz[2 * r + q.value] + zs * cy[2 * r + q.value];
+                    sum_zz[r] += zs * cz[2 * r + q.value];
+                }
+            });
+        });
+        at.to_owners(sum_yy, half, yy.v);
+        at.to_owners(sum_yz, half, yz.v);
+        at.to_owners(sum_zz, half, zz.v);
+    }
+    yy = yy + yy;
+    zz = zz + zz;
+}
+
+template <class M, class R, class Species, class Element>
+POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &element) {
+    constexpr int STEPS = (M::NS + 3) / 4, TILES = (M::NS + 7) / 8;
+    R total;
+    UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
+        const Lane at;
+        double y[STEPS][2], sum[2] = {0, 0};
+        OtherPoint n[2];
+        at.points_of(Y, half, n);
+        UNROLL
+        for (int i = 0; i < STEPS; ++i) {
+            const int s = 4 * i + at.species < M::NS ? 4 * i + at.species : M::NS - 1;
+            UNROLL
+            for (int r = 0; r < 2; ++r) y[i][r] = element(s, R(n[r][s])).v;
+        }
+        const double *b = tiles + at.lane;
+        for_constants<TILES>([&](auto tile) {
+            constexpr int first = 2 * tile.value, steps = first + 2 < STEPS ? first + 2 : STEPS;
+            double c[4] = {0, 0, 0, 0};
+            double column[steps];
+            UNROLL
+            for (int i = 0; i < steps; ++i) column[i] = b[32 * (first * (first + 2) / 4 + i)];
+            multiply_add<steps>(c, y, column);
+            for_constants<steps - first>([&](auto q) {
+                UNROLL
+                for (int r = 0; r < 2; ++r) sum[r] += y[first + q.value][r] * c[2 * r + q.value];
+            });
+        });
+        at.to_owners(sum, half, total.v);
+    }
+    return total + total;
+}
+
+// OUTSIDE: the constant does not lie in the struct but in device memory, and no kernel writes to it.
+template <bool OUTSIDE> POINT_FN double constant_at(const double *address) {
+    if constexpr (OUTSIDE) return __ldg(address);
+    else return *address;
+}
+
+// The step (four species) of half Q of a tile. A compile-time constant where the tile is one.
+template <int T, int Q> POINT_FN constexpr Constant<2 * T + Q> step_of(Constant<T>, Constant<Q>) { return {}; }
+template <int Q> POINT_FN int step_of(int tile, Constant<Q>) { return 2 * tile + Q; }
+
+// D_k of diffusion.h. sum_j f_kj x_j is a polynomial in one number of the point, with a constant matrix for each power.
+// With more than 24 species both halves of the warp are done at once and share the loads of the matrix. In single
+// precision the loop over tiles is not unrolled: reading a species' mass again is cheaper than converting it from its
+// amount in double.
+template <class M, class R, class Species, class Others, class Out>
+POINT_FN void friction_products(const M &m, const R variable, const Species &Y, const Others &others, const R scale,
+                                Out &D) {
+    constexpr int STEPS = (M::NS + 3) / 4, TILES = (M::NS + 7) / 8, TERMS = M::FRICTION_TERMS,
+                  AT_ONCE = M::NS > 24 ? 2 : 1;
+    UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
+        const Lane at;
+        double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
+        OtherPoint n[AT_ONCE][2];
+        const auto floored = [&](int h, int r, int s) { return larger(m.least_mass[s], scalar(n[h][r][s])); };
+        UNROLL
+        for (int h = 0; h < AT_ONCE; ++h) {
+            if constexpr (TERMS > 1) at.from_owners(variable.v, begin + h, powers[h]);
+            at.points_of(Y, begin + h, n[h]);
+            UNROLL
+            for (int i = 0; i < STEPS; ++i) {
+                const int s = 4 * i + at.species < M::NS ? 4 * i + at.species : M::NS - 1;
+                UNROLL
+                for (int r = 0; r < 2; ++r) x[h][i][r] = widened(floored(h, r, s) * m.inv_W[s]);
+            }
+        }
+        scalar scales[AT_ONCE][2], total[AT_ONCE][2], rest[AT_ONCE][2];
+        OtherResult to[AT_ONCE][2];
+        UNROLL
+        for (int h = 0; h < AT_ONCE; ++h) {
+            at.from_owners(scale.v, begin + h, scales[h]);
+            at.from_owners(others.total.v, begin + h, total[h]);
+            at.from_owners(others.rest.v, begin + h, rest[h]);
+            UNROLL
+            for (int r = 0; r < 2; ++r) to[h][r] = D.to_lane(at.point(begin + h, r));
+        }
+        const double *b = m.friction_tiles + at.lane;
+        const auto of_tile = [&](auto full, auto tile) {
+            double c[AT_ONCE][4];
+            UNROLL
+            for (int h = 0; h < AT_ONCE; ++h) UNROLL
+            for (int q = 0; q < 4; ++q) c[h][q] = 0;
+            UNROLL
+            for (int term = TERMS - 1; term >= 0; --term) {
+                double column[STEPS];
+                UNROLL
+                for (int i = 0; i < STEPS; ++i)
+                    column[i] = constant_at<sizeof(m.friction_tiles) == sizeof(double *)>(
+                        b + 32 * ((term * TILES + tile) * STEPS + i));
+                UNROLL
+                for (int h = 0; h < AT_ONCE; ++h) {
+                    if (term < TERMS - 1) UNROLL
+                    for (int q = 0; q < 4; ++q) c[h][q] *= powers[h][q >> 1];
+                    multiply_add<STEPS>(c[h], x[h], column);
+                }
+            }
+            UNROLL
+            for (int h = 0; h < AT_ONCE; ++h) UNROLL
+            for (int r = 0; r < 2; ++r) {
+                const Others of_row{R(total[h][r]), others.limit, R(rest[h][r])}; // the limit is one number
+                const R below[2] = {R(c[h][2 * r]), R(c[h][2 * r + 1])}, divisor(scales[h][r]);
+                const auto store = [&](auto q, const R inverse) {
+                    const auto step = step_of(tile, q);
+                    const int s = 4 * step + at.species, k = full || s < M::NS ? s : M::NS - 1;
+                    R share;
+                    if constexpr (IN_SINGLE) share = R(floored(h, r, k));
+                    else share = R(x[h][step][r]) * m.W[k];
+                    const R result = of_row(share) * inverse;
+                    to[h][r].set(s, result.v, full || 4 * step + 3 < M::NS || s < M::NS);
+                };
+                if constexpr (full.value) { // both are species: one division
+                    const R inverse = 1.0 / (below[0] * below[1] * divisor);
+                    for_constants<2>([&](auto q) { store(q, inverse * below[1 - q.value]); });
+                } else
+                    for_constants<STEPS - 2 * TILES + 2>([&](auto q) { store(q, 1.0 / (below[q.value] * divisor)); });
+            }
+        };
+        if constexpr (IN_SINGLE) {
+            constexpr int WHOLE_TILES = M::NS / 8;
+            UNROLL_BY(1) for (int tile = fresh(0); tile < WHOLE_TILES; ++tile) of_tile(Constant<true>(), tile);
+            if constexpr (WHOLE_TILES < TILES) of_tile(Constant<false>(), Constant<WHOLE_TILES>());
+        } else for_constants<TILES>([&](auto tile) { of_tile(Constant<(8 * tile.value + 7 < M::NS)>(), tile); });
+    }
+}

@@ -1,0 +1,284 @@
+// What differs between CUDA and the CPU: function attributes, unrolling, NaN. And the functions that point bodies call
+// on any number type: select, any_of, all_of, at_least, at_most, Rows and others.
+#pragma once
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define ON_DEVICE
+#define POINT_FN __device__ __forceinline__
+#define PART_FN POINT_FN
+#define INLINED // of a lambda
+#define UNROLL _Pragma("unroll")
+#ifndef SPECIES_UNROLL
+#define SPECIES_UNROLL 1
+#endif
+
+#define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000LL) // NVRTC has no constexpr NaN
+#define FRAME_PRAGMA(x) _Pragma(#x)
+#define UNROLL_BY(n) FRAME_PRAGMA(unroll n)
+#define UNROLL_IF(condition) FRAME_PRAGMA(unroll((condition) ? 128 : 1))
+#define FOR_SPECIES(s, count) UNROLL_BY(SPECIES_UNROLL) for (int s = 0; s < (count); ++s)
+#else
+#include <math.h>
+#define POINT_FN inline __attribute__((always_inline))
+// A part of a long body, of thousands of operations. A compiler allots the registers of a function better that is not
+// all of it. Hidden, since other libraries of a process have parts of the same name.
+#define PART_FN __attribute__((noinline, visibility("hidden")))
+#define INLINED __attribute__((always_inline))
+#define NOT_A_NUMBER __builtin_nan("")
+#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL_BY(count)
+#define UNROLL_IF(condition)
+#define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
+#endif
+
+// Of a struct: the statics of its functions stay its own, also where other libraries of a process have the same names.
+#ifdef ON_DEVICE
+#define HIDDEN
+#else
+#define HIDDEN [[gnu::visibility("hidden")]]
+#endif
+
+// The species of which a thread writes the results: all, where a thread has a point to itself; see crew.h.
+// Threads that share a point: over_owners(x, join) is join(join(x, x), x)... over them, which all of them get;
+// sum_over_owners is that of several sums.
+#ifdef CREW
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0, rank = crew_rank(); turn < ((count) + CREW - 1) / CREW; ++turn) \
+        if (const int s = CREW * turn + rank; s < (count))
+#elif defined(LANES) // of a warp, which has a point: lanes.h
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0; turn < ((count) + 31) / 32; ++turn) \
+        if (const int s = 32 * turn + (int)(threadIdx.x & 31); s < (count))
+#else
+#define FOR_OWN(s, count) FOR_SPECIES (s, count)
+template <class R, class Join> POINT_FN R over_owners(const R part, const Join &) { return part; }
+template <class R, int N> POINT_FN void sum_over_owners(R (&)[N]) {}
+// An array of what a thread owns: owned(count) numbers, of which that of s is the own(s)-th.
+POINT_FN constexpr int owned(const int count) { return count; }
+POINT_FN int own(const int s) { return s; }
+POINT_FN bool owns(int) { return true; }
+template <class R> POINT_FN R of_owner(const R *x, const int s) { return x[s]; }
+#endif
+
+// Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every
+// loop over it is unrolled.
+#if defined(ON_DEVICE) && !defined(SPECIES_HELD)
+constexpr bool SPECIES_ARRAYS = false;
+#else
+constexpr bool SPECIES_ARRAYS = true;
+#endif
+
+constexpr double SQRT2 = 1.41421356237309504880;
+constexpr double LN2 = 0.69314718055994530942, LOG2E = 1.44269504088896340736;
+constexpr double R_UNIVERSAL = 8.31446261815324; // J/mol/K, CODATA 2018 (exact: k_B N_A)
+
+#ifdef FRAME_FLOAT_ARRAYS // outside: the type of the elements of a program's input and output arrays
+typedef float outside;
+#else
+typedef double outside;
+#endif
+// scalar: the type of constants and of the values in packs and points. SMALLEST keeps divisors away from zero. WHOLE:
+// how far from 1 a sum of fractions may be.
+#ifdef FRAME_SINGLE
+typedef float scalar;
+constexpr double SMALLEST = 1e-36, WHOLE = 1e-5;
+constexpr bool IN_SINGLE = true;
+#else
+typedef double scalar;
+constexpr double SMALLEST = 1e-300, WHOLE = 1e-6;
+constexpr bool IN_SINGLE = false;
+#endif
+
+// ---- scalar number types; pack.h overloads these names for packs
+POINT_FN double select(bool condition, double yes, double no) { return condition ? yes : no; }
+POINT_FN double larger(double a, double b) { return a > b ? a : b; } // b where a or b is NaN
+POINT_FN double smaller(double a, double b) { return a < b ? a : b; }
+POINT_FN bool any_of(bool condition) { return condition; }
+POINT_FN bool all_of(bool condition) { return condition; }
+POINT_FN double table_row(const double *table, double row) { return table[int(row)]; }
+// Tables of cubics in single precision. two_cubics evaluates the cubic at `line` and the one that follows it, at x.
+struct alignas(16) Cubic {
+    float c[4];
+};
+POINT_FN float narrow(double x) { return float(x); }
+POINT_FN double widen(float x) { return x; }
+POINT_FN float larger(float a, float b) { return a > b ? a : b; }
+POINT_FN float smaller(float a, float b) { return a < b ? a : b; }
+constexpr int CUBICS_A_WINDOW = 19, CUBIC_WINDOWS = 512;
+// window_of: the window in which above/below < 1 lies, and x, the distance from its middle. row_of: the row before a
+// number >= 0, and `share`, the distance from that row. NaN gives some window and some row.
+POINT_FN int window_of(double above, double below, float &x) {
+    const double along = smaller(CUBIC_WINDOWS * (above / below), CUBIC_WINDOWS - 0.001);
+    const int window = int(along);
+    x = float(along - window - 0.5);
+    return window;
+}
+POINT_FN int row_of(float number, float &share) {
+    const int row = int(number);
+    share = number - float(row);
+    return row;
+}
+POINT_FN int table_index(int window, int row) { return window * CUBICS_A_WINDOW + row; }
+POINT_FN float rough_quotient(float a, float b) { return a / b; }
+POINT_FN float reciprocal(float x) { return 1.0f / x; }
+POINT_FN double rough_quotient(double a, double b) { return a / b; }
+POINT_FN float cubic_at(const Cubic &a, float x) { return a.c[0] + x * (a.c[1] + x * (a.c[2] + x * a.c[3])); }
+POINT_FN void two_cubics(const double *table, int line, float x, float &here, float &behind) {
+    const Cubic *const from = (const Cubic *)table + line, first = from[0], second = from[1];
+    here = cubic_at(first, x);
+    behind = cubic_at(second, x);
+}
+POINT_FN double floor_small(double x) { return floor(x); }
+POINT_FN void load(const double *address, double &x) { x = *address; }
+POINT_FN void store(double *address, double x) { *address = x; }
+POINT_FN double flipped(double x, double sign) { return copysign(1.0, sign) * x; } // -x where sign is negative
+// starts of iterations, exact here; packs have rough ones
+POINT_FN double two_thirds_start(double x) {
+    const double root = cbrt(x);
+    return root * root;
+}
+POINT_FN double inverse_root_start(double x) { return 1.0 / sqrt(x); }
+
+#ifdef FRAME_WIDE // ahead of the templates below: argument-dependent look-up finds no functions of built-in types
+#include "engine/numbers/wide.h"
+#endif
+
+template <class R> struct number { // how a number type lies in memory
+    static constexpr int lanes = 1;
+    static constexpr bool wide = false;
+    typedef R stored;
+    typedef float narrow; // a value read from a table in single precision
+    typedef int index;    // and an index into such a table
+};
+
+#ifdef FRAME_WIDE
+template <> struct number<wide> {
+    static constexpr int lanes = 1;
+    static constexpr bool wide = true;
+    typedef __float128 stored;
+    typedef float narrow;
+    typedef int index;
+};
+#endif
+
+// Bounds that keep NaN, unlike fmin and fmax.
+template <class R> POINT_FN R at_least(R x, double floor) { return larger(R(floor), x); }
+template <class R> POINT_FN R at_most(R x, double ceiling) { return smaller(R(ceiling), x); }
+// a < b for numbers >= 0; their last digits are not compared. Threads compare integers, which leaves the units for
+// doubles free. NaN gives either answer.
+template <class R> POINT_FN auto roughly_less(R a, R b) { return a < b; }
+// A bounded index into a table. NaN and negative numbers become 0; the values beside the index carry the NaN.
+template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger(at_most(x, ceiling), R(0.0)); }
+// use(pack_of) for each pack of a value; pack_of(x) is that pack of x. Values of several packs: pack.h.
+template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) {
+    use([](auto &x) -> auto & { return x; });
+}
+template <class R> POINT_FN R square(R x) { return x * x; }
+// Powers, written with functions that every number type has. Packs and threads have faster ones.
+template <class R> POINT_FN R inverse(R x) { return 1.0 / x; }
+template <class R> POINT_FN R inverse_root(R x) { return 1.0 / sqrt(x); }
+template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0 / sqrt(sqrt(x)); }
+// atanh(sqrt(w))/sqrt(w) = 1 + w q(w) for 0 <= w <= 1/2; q is interpolated at Chebyshev points
+// (fits/atanh.py: relative error 8e-17; in single precision 7e-9).
+template <class R> POINT_FN R atanh_over_root(R w) {
+    const R w2 = w * w;
+    if constexpr (IN_SINGLE) {
+        const R even = 0.33333333 + w2 * (0.14301536 + w2 * (0.12197567 + w2 * (0.57763499 + w2 * 0.67559262)));
+        const R odd = 0.19999699 + w2 * (0.10795217 + w2 * (-0.090651369 - w2 * 0.78514688));
+        return 1.0 + w * (even + w * odd);
+    }
+    const R even = 0.3333333333333334 +
+                   w2 * (0.14285714289234905 +
+                         w2 * (0.09090925691372133 +
+                               w2 * (0.0667674887095401 +
+                                     w2 * (0.06696910695418518 +
+                                           w2 * (0.6578236180746505 +
+                                                 w2 * (8.772267647030702 +
+                                                       w2 * (40.35748192943202 +
+                                                             w2 * (49.85035525102195 + w2 * 7.62722932289126))))))));
+    const R odd = 0.19999999999985282 +
+                  w2 * (0.11111110777993315 +
+                        w2 * (0.07691804772084451 +
+                              w2 * (0.0574111714749272 +
+                                    w2 * (-0.060455571140087226 +
+                                          w2 * (-2.6150770515827872 +
+                                                w2 * (-21.709744458799758 +
+                                                      w2 * (-54.08237546659234 - w2 * 28.302405205750368)))))));
+    return 1.0 + w * (even + w * odd);
+}
+template <class Exponent, class R> POINT_FN R power(Exponent, R x) {
+    return exp(Exponent::value * log(x));
+} // 1/16 <= x < 4096, |exponent| < 1
+template <class R> POINT_FN R inverse_two_thirds(R x) { return square(1.0 / cbrt(x)); } // x^(-2/3), 1/16 <= x < 4096
+template <class R> POINT_FN R two_to(R a, R b) {
+    return exp(LN2 * (a * b));
+} // 2^(a b); threads and packs of AVX-512 do not round the product a b
+template <class R> POINT_FN R two_to_less_one(R a, R b) { return expm1(LN2 * (a * b)); }
+// is_whole: whether fractions with this sum are a composition. not_whole: 0 where they are, else NaN.
+template <class R> POINT_FN auto is_whole(const R sum) {
+    const R off = sum - 1.0;
+    return off < WHOLE && off > -WHOLE;
+}
+template <class R> POINT_FN R not_whole(const R sum) { return select(is_whole(sum), R(0.0), R(NOT_A_NUMBER)); }
+
+// work(i) for i = 0 .. COUNT-1, where the type of i holds its value (i.value). Species arrays in registers need indices
+// that the compiler knows, also in loops whose bounds depend on an outer index.
+template <int I> struct Constant {
+    static constexpr int value = I;
+    POINT_FN constexpr operator int() const { return I; }
+};
+template <int...> struct Indices {}; // several of them in a type
+template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Work &work) {
+    if constexpr (I < COUNT) {
+        work(Constant<I>());
+        for_constants<COUNT, I + 1>(work);
+    }
+}
+
+// The values at one point (or one pack of points) of an array (count, points), points fastest in memory.
+template <class R> struct Rows {
+    typename number<R>::stored *base;
+    long stride;
+    POINT_FN R operator[](int s) const {
+        R x;
+        load(base + s * stride, x);
+        return x;
+    }
+    POINT_FN void set(int s, R x) const { store(base + s * stride, x); }
+};
+
+// Matrices of many points are larger than the caches: a pack that is written past them takes its line of memory without
+// reading it first. goes_past: whether an array of so many rows is that large, and its packs are whole lines. Memory
+// that others read needs a fence after it (packs.h).
+template <class R> POINT_FN void store_past(typename number<R>::stored *address, const R x) { store(address, x); }
+struct Never {};
+template <class Out> POINT_FN Never goes_past(const Out &, int) { return Never(); }
+template <class Out, class R> POINT_FN void set_past(Out &out, int s, const R x, Never) { out.set(s, x); }
+#ifndef ON_DEVICE
+constexpr long CACHED = 6 << 20; // bytes
+template <class R> POINT_FN bool goes_past(const Rows<R> &out, const int rows) {
+    const long line = out.stride * (long)sizeof *out.base;
+    return rows * line > CACHED && ((long)out.base | line) % 64 == 0;
+}
+template <class R> POINT_FN void set_past(const Rows<R> &out, const int s, const R x, const bool past) {
+    if (past) store_past(out.base + s * out.stride, x);
+    else out.set(s, x);
+}
+#endif
+
+// Discards species values that are not among the outputs.
+struct Discarded {
+    template <class X> POINT_FN void set(int, X) const {}
+};
+
+// Stands for an optional quantity that this program does not compute.
+struct Absent {};
+
+// Species values held in registers; every index must be known to the compiler.
+template <class R, int N> struct Held {
+    R value[N];
+    POINT_FN R operator[](int s) const { return value[s]; }
+    POINT_FN void set(int s, R x) { value[s] = x; }
+};

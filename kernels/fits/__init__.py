@@ -1,7 +1,0 @@
-"""Where the coefficients in the headers come from. Each set is computed anew and compared with the set in its header;
-its largest error is found.
-
-    python -m kernels.fits [name ...]
-
-prints the sets whose names begin with one of the names given, or all sets. tests/test_fits.py checks the headers.
-"""

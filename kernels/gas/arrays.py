@@ -1,0 +1,431 @@
+"""Calls of programs on whole arrays of NumPy or CuPy: checks of shapes, broadcasting, copies."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..engine.backend import get_backend
+from ..engine.errors import ArgumentError, StateError, closest, refuse
+from ..engine.values import real_array, refuse_type
+from . import check
+from .declare import collections, quantities, refuse_unknown_quantity, resolve
+from .plan import dtype_of
+from .species import NoSpecies
+
+WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
+ROUNDED = 1e-3  # mass fractions of files and of float32 sum to 1 within this; a forgotten species is further off
+STATE = ("T", "p", "Y", "X")  # the usual variables; of several arrays that contradict each other, another is named
+COLDEST, HOTTEST = 20.0, 6000.0  # K: the inversions' bracket; beyond the species' own ranges models hold this far
+
+
+def _on_device(array) -> bool:
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def fractions(name: str, given, species):
+    """Fractions (ns, ...) of a composition X or Y that is written by name; anything else as it came.
+
+    given: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a list of names for equal parts. Species that are not named have
+    0; the amounts are divided by their sum. Raises ArgumentError, which names the species.
+    """
+    listed = isinstance(given, (list, tuple)) and given and all(isinstance(one, str) for one in given)
+    if name not in ("X", "Y") or not (listed or isinstance(given, (str, dict))):
+        return given
+    wanted = f'wanted "{species[0]}:1, ..." or {{"{species[0]}": 1, ...}}'
+    if isinstance(given, str):
+        given = [part.strip() for part in given.replace(";", ",").split(",") if part.strip()]
+    pairs = list(given.items()) if isinstance(given, dict) else [_pair(one) for one in given]
+    refuse(not pairs, f"'{name}': nothing came, {wanted}.")
+    amounts: dict = {}
+    for key, value in pairs:
+        refuse(key not in species, f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
+        refuse(key in amounts, f"'{name}': species {key!r} is given more than once.")
+        amounts[key] = _amount(name, key, value, wanted)
+    try:
+        total = sum(amounts.values())
+    except ValueError:
+        shapes = ", ".join(f"{key} {np.shape(value)}" for key, value in amounts.items())
+        raise ArgumentError(f"'{name}': amounts of different shapes: {shapes}.") from None
+    refuse(not np.all(total > 0), f"'{name}': the amounts sum to 0.")
+    masked = any(isinstance(value, np.ma.MaskedArray) for value in amounts.values())
+    out = (np.ma.zeros if masked else np.zeros)((len(species), *np.shape(total)))
+    for key, value in amounts.items():
+        out[species.index(key)] = value / total
+    return out
+
+
+def _amount(name: str, key: str, value, wanted: str):
+    """An amount of a species, finite and not negative where it is not masked."""
+    try:
+        values = real_array(f"{name}: {key}", float(value) if isinstance(value, str) else value)
+    except ArgumentError:
+        raise
+    except ValueError:
+        raise ArgumentError(f"'{name}': {key!r} is {value!r}, wanted a number; {wanted}.") from None
+    values = np.ma.array(values, mask=np.ma.getmaskarray(value)) if isinstance(value, np.ma.MaskedArray) else values
+
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    refuse(np.ma.filled(wrong, False).any(), f"'{name}': {key!r} is {value!r}, wanted no negative amount.")
+    return values
+
+
+def _pair(text):
+    """("CH4", "1") of "CH4:1" or "CH4=1"; ("CH4", 1) of a name alone."""
+    key, colon, value = text.replace("=", ":").rpartition(":")
+    return (key.strip(), value.strip()) if colon else (text, 1.0)
+
+
+def call(mixture, names, arrays, backend, precision, kernel=None, update=False) -> dict:
+    """Run a program on named arrays; returns {name: array} for `names`.
+
+    kernel: the name of the one to run; None: those that lead from the arrays to `names`. update: what is both given and
+    asked for is made anew, by a kernel that updates it. Shapes, units and errors: see Mixture.properties. backend: a
+    Backend, its name, or None (that of the arrays).
+    """
+    refuse_unknown_quantity([*names, *arrays])
+    refuse(not names, "no quantities asked for.")
+    contradiction = "X" in arrays and "Y" in arrays and not kernel
+    refuse(contradiction, "both X and Y were given: they may contradict each other; give one.")
+
+    device = any(_on_device(a) for a in arrays.values())
+    backend = get_backend(backend or ("cuda" if device else "cpu"))
+    refuse(device and backend.memory != "device", f"arrays on a device were given, but backend is '{backend}'.")
+
+    state = State(mixture, arrays, backend, dtype_of(precision), device)
+    plain = not kernel and not update  # a kernel is called for its formula; a reactor has a status at each point
+    if plain:
+        state.normalise()
+
+    made = list(names) if kernel or update else [name for name in names if name not in state.inputs]
+    program = None
+    if made:
+        what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=list(arrays))
+        program = mixture.program(**what, backend=backend, precision=precision)
+    if plain:
+        refuse_surplus(mixture, names, arrays, program.reads if program else ())
+
+    out = dict(state.inputs)
+    if program:
+        out |= state.run(program, limited=plain)
+        for note in state.notes:
+            warnings.warn(note, RuntimeWarning, stacklevel=3)
+    return {name: state.handed_back(name, out[name]) for name in names}
+
+
+class State:
+    """The arrays of one call. device: whether any of them is on a device; then results are, too.
+
+    inputs: {name: array of the program's type}, all on the device, or all on the host.
+    shape: of the points, to which all broadcast.
+    points: where a value belongs, and which points are masked.
+    notes: of temperatures beyond the models' ranges, for warnings.
+
+    Raises ArgumentError, which names the array, for types, units and shapes.
+    """
+
+    def __init__(self, mixture, arrays, backend, dtype, device: bool):
+        self.mixture, self.backend, self.dtype = mixture, backend, dtype
+        self._device, self._xp = device, backend.arrays if device else np
+        self.inputs: dict = {}
+        self.shape: tuple[int, ...] = ()
+        self.notes: list[str] = []
+        self._masks: list = []
+        self._masked = False  # whether a masked array came: then such arrays are handed back
+
+        for name, given in arrays.items():
+            self._take(name, _stacked(fractions(name, given, mixture.names)))
+
+        refuse(device and self._masked, "masked arrays were given beside arrays on a device, which have no masks.")
+        self.size = int(np.prod(self.shape))
+        self.points = check.Points(self.shape, self._hidden())
+
+    def _take(self, name: str, given) -> None:
+        rows, per = self.mixture.rows(name), quantities[name].per
+        array = self._numbers(name, given)
+        refuse(
+            per and (array.ndim == 0 or array.shape[0] != rows),
+            f"'{name}': shape {tuple(array.shape)}, wanted ({rows}, ...): one row for each of {per} = {rows}.",
+        )
+
+        shape = tuple(array.shape[1:] if per else array.shape)
+        try:
+            self.shape = np.broadcast_shapes(self.shape, shape)
+        except ValueError:
+            raise ArgumentError(
+                f"'{name}': shape {shape} after the species axis does not broadcast with {self.shape} of the arrays "
+                "before it."
+            ) from None
+
+        self.inputs[name] = array
+        self._take_mask(name, given, bool(per))
+
+    def _numbers(self, name: str, given):
+        if _on_device(given):
+            refuse_type(name, given.dtype)
+        else:
+            given = real_array(name, given, self.dtype, quantities[name].unit)
+        return self.backend.from_host(given, self.dtype) if self._device else given
+
+    def _take_mask(self, name: str, given, per: bool) -> None:
+        """A point is masked where any of its values is."""
+        if not isinstance(given, np.ma.MaskedArray):
+            return
+
+        self._masked = True
+        mask = np.ma.getmaskarray(given)
+        self._masks.append(mask.any(axis=0) if per else mask)
+
+    def _hidden(self):
+        """(points,) true where a point is masked; None where no mask came."""
+        hidden = np.zeros(self.shape, bool)
+        for mask in self._masks:
+            hidden |= mask
+        return hidden.reshape(-1) if self._masked else None
+
+    def normalise(self) -> None:
+        """X is divided by its sum, and Y by a sum that is off by rounding; see Mixture.properties. Notes the first Y
+        that is further off: it stays as it came, and kernels make NaN of it."""
+        for name in ("X", "Y"):
+            if name in self.inputs:
+                self.inputs[name] = self._divided(name)
+
+    def _divided(self, name: str):
+        """Fractions divided by their sum, where it is not 1 within WHOLE: others keep their bits."""
+        array = self.inputs[name]
+        total = array.sum(axis=0, dtype=np.float64)
+        off = abs(total - 1) > WHOLE
+        if not off.any():
+            return array
+
+        if name == "Y":
+            far = abs(total - 1) > ROUNDED
+            self._note_sum(total, far & (abs(total) < np.inf))
+            off = off & ~far
+
+        total = self._xp.where((total > 0) & (total < np.inf), total, np.nan)
+        with np.errstate(all="ignore"):
+            return self._xp.where(off, array / total, array).astype(self.dtype)
+
+    def _note_sum(self, total, far) -> None:
+        total, far = (self._flat(values, False)[None, :] for values in (total, far))
+        found = self.points.first(far)
+        if found:
+            self.notes.append(
+                f"'Y' sums to {float(total[found]):.9g} over the species at {self.points.place(found[1])}, wanted 1 "
+                f"within {ROUNDED:g}: results are NaN there; give amounts by name, {{species: mass}}, or divide by the "
+                "sum."
+            )
+
+    def _flat(self, array, per: bool) -> np.ndarray:
+        """On the host, for all points: (rows, points), or (points,)."""
+        array = self.backend.to_host(array) if self._device else np.asarray(array)
+        return self._spread(np, array, per).reshape((len(array), self.size) if per else (self.size,))
+
+    def _spread(self, xp, array, per: bool):
+        if not per:
+            return xp.broadcast_to(array, self.shape)
+        missing = (1,) * (len(self.shape) - array.ndim + 1)
+        return xp.broadcast_to(array.reshape(len(array), *missing, *array.shape[1:]), (len(array), *self.shape))
+
+    def run(self, program, limited: bool) -> dict:
+        """{name: array} of what the program writes. limited: T outside the range of the models becomes NaN.
+
+        Raises StateError in check mode."""
+        bound = {}
+        for name in program.writes:
+            if name not in program.reads:
+                bound[name] = self.backend.empty((self.mixture.rows(name), self.size), self.dtype)
+        for name in program.reads:
+            bound[name] = self._bound(name, copied=name in program.writes, limited=limited)
+
+        checked = check.is_on()
+        given = {name: self._on_host(bound[name]) for name in program.reads} if checked else {}
+        for name, values in given.items():
+            check.check_input(name, values, self.points)
+
+        if self.size:
+            program.bind(bound)(self.size)
+
+        if checked:
+            made = {name: self._on_host(bound[name]) for name in program.writes}
+            check.check_results(program, made, given, self.points, self.mixture.species)
+        return {name: self._shaped(name, bound[name]) for name in program.writes}
+
+    def _on_host(self, array) -> np.ndarray:
+        return np.array(self.backend.to_host(array))
+
+    def _bound(self, name: str, copied: bool, limited: bool):
+        """(rows, points), contiguous, where the backend works. copied: the program writes it, and the caller keeps
+        what it gave."""
+        array = self.inputs[name]
+        if name == "T" and limited:
+            array = self._limited(array)
+
+        xp, per = self.backend.arrays, bool(quantities[name].per)
+        there = xp.ascontiguousarray(self._spread(xp, self.backend.from_host(array, self.dtype), per))
+        return (there.copy() if copied else there).reshape(self.mixture.rows(name), self.size)
+
+    def _limited(self, T):
+        """T with NaN outside the range of the models. Notes such points, and points that are hotter than the
+        polynomials of a species that is there."""
+        species = self.mixture.species
+        if isinstance(species, NoSpecies):
+            return T
+
+        low, high = min(COLDEST, species.T_min.min()), max(HOTTEST, species.T_max.max())
+        left = (T < low) | (T > high)
+        if left.any():
+            noted = self._note(
+                T, left, f"outside {low:g} to {high:g} K, the range of the models: results are NaN there"
+            )
+            if noted and check.is_on():
+                raise StateError(f"check: input {self.notes[-1]}")
+            return self._xp.where(left, np.nan, T).astype(self.dtype)
+
+        self._note_extrapolation(T)
+        return T
+
+    def _note_extrapolation(self, T) -> None:
+        species = self.mixture.species
+        fractions = self.inputs.get("Y", self.inputs.get("X"))
+        if fractions is None:
+            return
+
+        for s in np.argsort(species.T_max):
+            hot = T > species.T_max[s]
+            if not hot.any():
+                return
+            hot = hot & (fractions[s] != 0)
+            if hot.any():
+                end = f"above {species.T_max[s]:g} K, where the polynomials of {species.names[s]} end"
+                self._note(T, hot, f"{end}: they are extrapolated")
+                return
+
+    def _note(self, T, wrong, text: str) -> bool:
+        """Keep a note of the first such point that is not masked; whether there is one."""
+        T, wrong = (self._flat(values, False)[None, :] for values in (T, wrong))
+        found = self.points.first(wrong)
+        if found:
+            place = self.points.place(found[1])
+            self.notes.append(f"T = {float(T[found]):g} K at {place} is {text}.")
+        return bool(found)
+
+    def _shaped(self, name: str, array):
+        return array.reshape((len(array), *self.shape) if quantities[name].per else self.shape)
+
+    def handed_back(self, name: str, array):
+        """As the caller's arrays are: on a device, on the host, or masked."""
+        if self._device:
+            return array
+        array = self.backend.to_host(array) if _on_device(array) else array
+        if not self._masked:
+            return array
+
+        whole = self._spread(np, array, bool(quantities[name].per))
+        hidden = self.points.hidden.reshape(self.shape)
+        return np.ma.array(whole, mask=np.broadcast_to(hidden, whole.shape))
+
+
+def _stacked(given):
+    """A list of masked arrays as one masked array; anything else as it came."""
+    masked = isinstance(given, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in given)
+    return np.ma.stack([np.ma.asarray(part) for part in given]) if masked else given
+
+
+def refuse_surplus(mixture, names, arrays, read) -> None:
+    """Raise ArgumentError for an array that is not read, and whose values follow from the others: both may contradict
+    each other. One that is independent of the others, such as a velocity, may come and is not used; so may the inputs
+    of a collection that has the names, such as p of `viscous` beside rho and T."""
+    surplus = [name for name in arrays if name not in read]
+    for known in collections.values() if surplus and read else ():
+        if set(known.given) <= set(arrays) and set(known.outputs).intersection(names):
+            surplus = [name for name in surplus if name not in known.given]
+
+    for name in sorted(surplus, key=lambda name: name in STATE):
+        others = [other for other in arrays if other != name]
+        try:
+            resolve([name], others, mixture.options)
+        except ArgumentError:
+            continue
+        raise ArgumentError(
+            f"'{name}' was given beside {', '.join(others)}, from which it follows: they may contradict each other; "
+            "leave one out."
+        )
+
+
+REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
+
+
+def reactor(kind) -> str:
+    """How the quantities of a kind of reactor end. Raises ArgumentError for another kind."""
+    refuse(kind not in REACTORS, f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}.")
+    return REACTORS[kind]
+
+
+def react(mixture, state, dt, kind, last, backend, precision) -> dict:
+    """See Mixture.react."""
+    at = reactor(kind)
+    arrays = {**{name: fractions(name, given, mixture.names) for name, given in state.items()}, f"dt_{at}": dt}
+    names = [*state, f"status_{at}", f"steps_{at}"]
+    refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")
+
+    order = None
+    if last is not None:
+        order = Order(mixture, last, names)
+        arrays = {name: order.sorted(name, _stacked(given)) for name, given in arrays.items()}
+    out = call(mixture, names, arrays, backend, precision, update=True)
+    if order:
+        out = {name: order.put_back(name, value) for name, value in out.items()}
+    return {name.removesuffix(f"_{at}"): value for name, value in out.items()}
+
+
+class Order:
+    """Points sorted by the effort of a call before, so that neighbours need similar effort. last: steps, by point.
+    In check mode points keep their places: messages name them."""
+
+    def __init__(self, mixture, last, names):
+        self.mixture, self.last, self.shape = mixture, last, tuple(last.shape)
+        self.order = np.arange(last.size) if check.is_on() else np.ma.getdata(last).reshape(-1).argsort()
+        self.back = self.order.argsort()
+
+    def _rows(self, name: str) -> tuple[int, ...]:
+        return (self.mixture.ns,) if quantities[name].per else ()
+
+    def sorted(self, name: str, given):
+        """(rows, points), or (points,), in this order. Raises ArgumentError where the shape does not fit."""
+        rows = self._rows(name)
+        if _on_device(given):
+            refuse_type(name, given.dtype)
+        else:
+            masked = isinstance(given, np.ma.MaskedArray)
+            values = real_array(name, given, unit=quantities[name].unit)
+            given = np.ma.array(values, mask=np.ma.getmaskarray(given)) if masked else values
+
+        inner = tuple(given.shape[len(rows) :])
+        refuse(
+            len(inner) > len(self.shape) or given.shape[: len(rows)] != rows,
+            f"'{name}': shape {given.shape} does not fit last, {self.shape}.",
+        )
+        if _on_device(self.last):
+            whole = _like(self.last, rows + self.shape)
+        else:
+            whole = np.empty(rows + self.shape)
+            whole = np.ma.array(whole) if isinstance(given, np.ma.MaskedArray) else whole
+
+        missing = (1,) * (len(self.shape) - len(inner))
+        try:
+            whole[...] = given.reshape(rows + missing + inner)
+        except ValueError:
+            raise ArgumentError(f"'{name}': shape {given.shape} does not fit last, {self.shape}.") from None
+        return whole.reshape(*rows, -1)[..., self.order]
+
+    def put_back(self, name: str, value):
+        """The same in the points' own order and shape."""
+        return value[..., self.back].reshape(self._rows(name) + self.shape)
+
+
+def _like(array, shape):
+    """An empty array beside one on a device."""
+    return get_backend("cuda").arrays.empty(shape, array.dtype)

@@ -1,0 +1,28 @@
+// The ideal gas as an equation of state: vol = R_s T/p and the ideal-gas heat capacity; what follows from these by
+// definitions alone (gamma, rho_p, rho_T, c, e) has kernels that all equations share.
+#pragma once
+#include "gas/thermal/ideal_gas.h"
+
+template <class M, class R>
+POINT_FN void ideal_equation(const M &, const R T, const R p, const R R_s, const R cp_ig, const R h_ig, R &Z, R &vol,
+                             R &rho, R &h, R &cp, R &cv, R &p_v, R &p_T, R &v_p, R &h_p, R &h_T) {
+    const R RT = R_s * known_temperature(T), known = select(p > 0.0 && RT > 0.0, R(1.0), R(NOT_A_NUMBER)),
+            inv = known / (RT * p), inv_p = inv * RT;
+    Z = known;
+    h_p = Z * 0.0; // NaN where the state is none
+    vol = RT * inv_p;
+    rho = p * (inv * p);
+    p_v = -p * rho;
+    p_T = R_s * rho;
+    v_p = -vol * inv_p;
+    h = h_ig * Z;
+    cp = cp_ig * Z;
+    h_T = cp;
+    cv = cp - R_s;
+}
+
+template <class M, class R> POINT_FN void ideal_equation_entropy(const M &, const R s_ig, R &s) { s = s_ig; }
+
+template <class M, class R> POINT_FN void ideal_phase_flag(const M &, const R vol, R &phase_flag) {
+    phase_flag = select(vol > 0.0, R(0.0), R(NOT_A_NUMBER));
+}

@@ -1,0 +1,224 @@
+// The equation of state as a function of T and the partial densities x_k [kg/m3]: p, the slopes of p and of the energy
+// U of a cubic metre, ln gamma_k and its slopes. All follow from the residual Helmholtz energy of a cubic metre,
+//   F(T, x) = -T N ln w - A L(V, B),  V = 1 + sum s_k x_k (s: volume translation), B = sum b_k x_k, w = V - B,
+//   N = sum R_k x_k, A = sum a_kj x_k x_j, L the integral of dV/D from V on, D = (V + delta1 B)(V + delta2 B),
+// with R_k T ln gamma_k = dF/dx_k. Where delta1 is one of each species, L and D go with delta1 + delta2 too, and so
+// with each density. Of cubic equations and of ideal gases.
+#pragma once
+#include "engine/numbers/dual.h"
+#include "gas/thermal/derivatives.h"
+
+template <class M, class R> struct Partial {
+    R T, N;
+    R w_inv, A, A_T, A_TT, L, L_V, L_B, inv_D, D_V, D_B, B, V;
+    R S[M::equation_ideal ? 1 : M::NS], S_T[M::equation_ideal ? 1 : M::NS]; // sum a_kj x_j, its slope in T
+    // delta1 + delta2, slopes of L in it, of that in delta1; delta1; 1/amount of substance: where each species has one
+    R sum, L_s, of_delta, delta, inv_moles;
+};
+template <class M> constexpr bool shaped() {
+    if constexpr (M::equation_ideal) return false;
+    else return M::deltas_by_species;
+}
+
+template <class M> POINT_FN double shift_of(const M &m, int k) {
+    if constexpr (M::translated) return m.shift_mass[k];
+    else return 0.0;
+}
+template <class M> POINT_FN double gas_constant(const M &m, int k) { return R_UNIVERSAL * m.inv_W[k]; }
+
+// Of those that share a point (FOR_OWN): the sum of their parts
+template <class R> POINT_FN R summed(const R part) {
+    return over_owners(part, [](const R a, const R b) { return a + b; });
+}
+
+// L(V, B); its slopes are known, so that a dual number needs none of its parts
+template <class Shape, class R> POINT_FN R departure_of(const Shape &eos, const R V, const R B, const R, const R) {
+    return departure_integral(eos, B, R(1.0 / (V + (0.5 * eos.sum) * B)));
+}
+template <class R> POINT_FN R slope_in_sum(const MixedShape<R> &eos, const R V, const R B, const R L) {
+    return departure_slope(eos, B, R(1.0 / (V + (0.5 * eos.sum) * B)), L);
+}
+template <class R>
+POINT_FN Dual<R> departure_of(const MixedShape<Dual<R>> &eos, const Dual<R> V, const Dual<R> B, const Dual<R> inv_D,
+                              const Dual<R> inv_B) {
+    const MixedShape<R> still{eos.delta1.v,     eos.delta2.v, eos.sum.v,  eos.product.v,
+                              eos.half_gap_2.v, eos.linear.v, eos.slope.v};
+    const R L = departure_of(still, V.v, B.v, inv_D.v, inv_B.v), L_B = (V.v * inv_D.v - L) * inv_B.v;
+    return moving(L, R(L_B * B.d[0] - inv_D.v * V.d[0] + slope_in_sum(still, V.v, B.v, L) * eos.sum.d[0]));
+}
+template <class Shape, class R>
+POINT_FN Dual<R> departure_of(const Shape &eos, const Dual<R> V, const Dual<R> B, const Dual<R> inv_D,
+                              const Dual<R> inv_B) {
+    const R L = departure_of(eos, V.v, B.v, inv_D.v, inv_B.v), L_B = (V.v * inv_D.v - L) * inv_B.v;
+    return moving(L, R(L_B * B.d[0] - inv_D.v * V.d[0]));
+}
+
+// CURVED: A_TT too
+template <bool CURVED, class M, class R>
+POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s) {
+    s.T = T;
+    s.N = R(0.0);
+    FOR_OWN (k, M::NS) s.N += gas_constant(m, k) * x[own(k)];
+    s.N = summed(s.N);
+    if constexpr (!M::equation_ideal) {
+        const auto eos = shape(m, delta_of(m, x));
+        s.V = R(1.0), s.B = R(0.0);
+        FOR_SPECIES (k, M::NS) {
+            s.B += m.b_mass[k] * x[k];
+            if constexpr (M::translated) s.V += m.shift_mass[k] * x[k];
+        }
+        const R w = s.V - s.B;
+        s.w_inv = 1.0 / select(w > 0.0, w, R(NOT_A_NUMBER));
+        s.inv_D = 1.0 / (s.V * s.V + s.B * (eos.sum * s.V + eos.product * s.B));
+        s.D_V = 2.0 * s.V + eos.sum * s.B, s.D_B = eos.sum * s.V + (2.0 * eos.product) * s.B;
+        const R inv_B = 1.0 / s.B;
+        s.L = departure_of(eos, s.V, s.B, s.inv_D, inv_B);
+        s.L_V = -s.inv_D, s.L_B = (s.V * s.inv_D - s.L) * inv_B;
+        if constexpr (shaped<M>()) {
+            R moles = R(0.0);
+            FOR_SPECIES (k, M::NS) moles += m.inv_W[k] * x[k];
+            s.inv_moles = 1.0 / moles, s.sum = eos.sum, s.delta = eos.delta1, s.of_delta = eos.slope;
+            s.L_s = slope_in_sum(eos, s.V, s.B, s.L);
+        }
+        s.A = s.A_T = s.A_TT = R(0.0);
+        if constexpr (CURVED) {
+            Dual<R> along[M::NS], at;
+            at = moving(T, R(1.0));
+            FOR_SPECIES (k, M::NS) along[k] = still<1>(x[k]);
+            attraction_slopes(m, at, along, [&](int k, const Dual<R> S, const Dual<R> S_T) {
+                s.S[k] = S.v, s.S_T[k] = S_T.v;
+                s.A += x[k] * S.v, s.A_T += x[k] * S_T.v, s.A_TT += x[k] * S_T.d[0];
+            });
+        } else
+            attraction_slopes(m, T, x, [&](int k, const R S, const R S_T) {
+                s.S[k] = S, s.S_T[k] = S_T;
+                s.A += x[k] * S, s.A_T += x[k] * S_T;
+            });
+    }
+}
+
+// Slopes in x_k of delta1, and of delta1 + delta2
+template <class M, class R> POINT_FN R delta_slope(const M &m, const Partial<M, R> &s, const int k) {
+    return s.inv_moles * (m.delta_numbers[k] - s.delta * m.delta_numbers[M::NS + k]);
+}
+template <class M, class R> POINT_FN R sum_slope(const M &m, const Partial<M, R> &s, const int k) {
+    return s.of_delta * delta_slope(m, s, k);
+}
+
+template <class M, class R> POINT_FN R partial_pressure(const M &, const Partial<M, R> &s) {
+    if constexpr (M::equation_ideal) return s.T * s.N;
+    else return s.T * s.N * s.w_inv - s.A * s.inv_D;
+}
+
+// Slopes of p and of U in T and in the partial densities: U_T = rho cv, U_x = h_k - T p_T v_k
+template <class M, class R> struct PartialSlopes {
+    R p, p_T, U_T, p_x[owned(M::NS)], U_x[owned(M::NS)];
+};
+template <class M, class R>
+POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, PartialSlopes<M, R> &o) {
+    const R T = s.T, ln_T = log_for_ideal(m, T);
+    o.p = partial_pressure(m, s);
+    o.U_T = R(0.0);
+    FOR_OWN (k, M::NS) {
+        o.U_x[own(k)] = species_ideal<false>(m, T, ln_T, k) - gas_constant(m, k) * T;
+        o.U_T += x[own(k)] * (species_cp(m, T, k) - gas_constant(m, k));
+    }
+    o.U_T = summed(o.U_T);
+    if constexpr (M::equation_ideal) {
+        o.p_T = s.N;
+        FOR_OWN (k, M::NS) o.p_x[own(k)] = gas_constant(m, k) * T;
+    } else {
+        const R of_w = T * s.N * (s.w_inv * s.w_inv), of_D = s.A * (s.inv_D * s.inv_D), of_L = s.A - T * s.A_T;
+        o.p_T = s.N * s.w_inv - s.A_T * s.inv_D;
+        o.U_T += T * s.A_TT * s.L;
+        FOR_SPECIES (k, M::NS) {
+            const double b = m.b_mass[k], c = shift_of(m, k);
+            o.p_x[k] = gas_constant(m, k) * T * s.w_inv + (b - c) * of_w - 2.0 * (s.S[k] * s.inv_D) +
+                       of_D * (c * s.D_V + b * s.D_B);
+            o.U_x[k] -= 2.0 * (s.S[k] - T * s.S_T[k]) * s.L + of_L * (b * s.L_B + c * s.L_V);
+            if constexpr (shaped<M>()) {
+                const R own = sum_slope(m, s, k);
+                o.p_x[k] += of_D * (s.B * (s.V - s.B)) * own;
+                o.U_x[k] -= of_L * s.L_s * own;
+            }
+        }
+    }
+}
+
+// ln gamma_k and its slope in T at constant x, of cubic equations
+template <class M, class R>
+POINT_FN void partial_activities(const M &m, const Partial<M, R> &s, R *ln_gamma, R *ln_gamma_T) {
+    const R T = s.T, inv_T = 1.0 / T, ln_w = -log(s.w_inv), Nw = s.N * s.w_inv;
+    const R slope = s.A_T - s.A * inv_T;
+    FOR_SPECIES (k, M::NS) {
+        const double b = m.b_mass[k], c = shift_of(m, k);
+        const R inv_RT = inv_T * (m.W[k] * (1 / R_UNIVERSAL));
+        R L_k = b * s.L_B + c * s.L_V;
+        if constexpr (shaped<M>()) L_k += s.L_s * sum_slope(m, s, k);
+        ln_gamma[k] = (T * (b - c) * Nw - 2.0 * (s.S[k] * s.L) - s.A * L_k) * inv_RT - ln_w;
+        ln_gamma_T[k] = -(2.0 * (s.S_T[k] - s.S[k] * inv_T) * s.L + slope * L_k) * inv_RT;
+    }
+}
+
+// How ln gamma_k moves with changes dx of the densities. Four sums are enough: R_k dx_k, b_k dx_k, s_k dx_k, S_k dx_k.
+// a_kj has to be a product of a number of k and one of j: S_k S_j/A.
+template <class M, class R>
+POINT_FN R activity_along(const M &m, const Partial<M, R> &s, const int k, const R of_R, const R of_b, const R of_c,
+                          const R of_S) {
+    const R T = s.T, L_VV = s.D_V * (s.inv_D * s.inv_D), L_BV = s.D_B * (s.inv_D * s.inv_D),
+            L_BB = -(2.0 * s.L_B + s.V * L_BV) / s.B;
+    const double b = m.b_mass[k], c = shift_of(m, k);
+    const R of_w = of_c - of_b, of_L = s.L_B * of_b + s.L_V * of_c;
+    const R in_w = T * s.w_inv * (s.N * s.w_inv * of_w - of_R), in_R = -(T * s.w_inv * of_w);
+    const R in_b = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c)),
+            in_c = -(2.0 * of_S * s.L_V + s.A * (L_BV * of_b + L_VV * of_c));
+    const R sum =
+        in_w * (c - b) + in_R * gas_constant(m, k) + in_b * b + in_c * c - 2.0 * (s.S[k] * (of_S / s.A * s.L + of_L));
+    return sum * (m.W[k] * (1 / R_UNIVERSAL)) / T;
+}
+
+// sum_k y_k d ln gamma_k/dx_j: use(j, sum). With v_k = y_k/(R_k T) the second derivatives of F times v.
+template <class M, class R, class Use>
+POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y, const Use &use) {
+    const R T = s.T, inv_T = 1.0 / T, inv_B = 1.0 / s.B;
+    const R L_VV = s.D_V * (s.inv_D * s.inv_D), L_BV = s.D_B * (s.inv_D * s.inv_D),
+            L_BB = -(2.0 * s.L_B + s.V * L_BV) * inv_B;
+    R v[M::NS], of_R = R(0.0), of_b = R(0.0), of_c = R(0.0), of_S = R(0.0), of_delta = R(0.0), of_moles = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        v[k] = y[k] * (inv_T * (m.W[k] * (1 / R_UNIVERSAL)));
+        of_R += gas_constant(m, k) * v[k];
+        of_b += m.b_mass[k] * v[k];
+        of_c += shift_of(m, k) * v[k];
+        of_S += s.S[k] * v[k];
+        if constexpr (shaped<M>()) {
+            of_delta += delta_slope(m, s, k) * v[k];
+            of_moles += s.inv_moles * m.inv_W[k] * v[k];
+        }
+    }
+    const R of_w = of_c - of_b;
+    R of_L = s.L_B * of_b + s.L_V * of_c;
+    const R w_j = T * s.w_inv * (s.N * s.w_inv * of_w - of_R), R_j = -(T * s.w_inv * of_w);
+    R b_j = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c)),
+      c_j = -(2.0 * of_S * s.L_V + s.A * (L_BV * of_b + L_VV * of_c)), delta_j = R(0.0), moles_j = R(0.0);
+    if constexpr (shaped<M>()) {
+        // slopes of L_V, L_B and L_s in the sum; those of L follow from L(tV, tB) = L/t
+        const R of_sum = s.of_delta * of_delta, inv_more = 1.0 / (1.0 + s.delta);
+        const R L_Vs = s.B * (s.V - s.B) * (s.inv_D * s.inv_D), L_Bs = -(s.L_s + s.V * L_Vs) * inv_B;
+        const Dual<R> sum = moving(s.sum, R(1.0)), none(0.0);
+        const MixedShape<Dual<R>> eos{none, none, sum, 1.0 - sum, 0.25 * sum * sum + sum - 1.0, 2.0 + sum, none};
+        const R L_ss = slope_in_sum(eos, still<1>(s.V), still<1>(s.B), moving(s.L, s.L_s)).d[0];
+        of_L += s.L_s * of_sum;
+        b_j -= s.A * L_Bs * of_sum, c_j -= s.A * L_Vs * of_sum;
+        // the sum's own second derivatives: delta1's are -(delta_k/(W_j n) + delta_j/(W_k n)), n the amount
+        const R A_L_s = s.A * s.L_s;
+        delta_j = -s.of_delta * (2.0 * of_S * s.L_s + s.A * (L_Bs * of_b + L_Vs * of_c + L_ss * of_sum)) -
+                  A_L_s * (4.0 * (inv_more * inv_more * inv_more) * of_delta - s.of_delta * of_moles);
+        moles_j = A_L_s * of_sum * s.inv_moles;
+    }
+    attraction_slopes(m, T, v, [&](int j, const R of_a, const R) {
+        const double b = m.b_mass[j], c = shift_of(m, j);
+        R own = w_j * (c - b) + R_j * gas_constant(m, j) + b_j * b + c_j * c - 2.0 * (of_a * s.L + s.S[j] * of_L);
+        if constexpr (shaped<M>()) own += delta_j * delta_slope(m, s, j) + moles_j * m.inv_W[j];
+        use(j, own);
+    });
+}

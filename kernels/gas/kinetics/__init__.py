@@ -1,0 +1,1 @@
+"""Rates of reactions, and their slopes."""

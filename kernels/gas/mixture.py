@@ -1,0 +1,209 @@
+"""Mixture: species data, model options, the constants that models compute from them, and calls of kernels on arrays. No
+model is named here: options and constants are declared beside the models' bodies (declare.py)."""
+
+from __future__ import annotations
+
+import copy
+
+from ..engine.backend import get_backend
+from ..engine.errors import ArgumentError, closest, refuse
+from . import declare
+from .arrays import call, react
+from .declare import checked_options, species_numbers, species_values, with_fallbacks
+from .model_constants import Constant, ModelConstants
+from .program import Program
+from .species import NoSpecies, SpeciesData
+
+declare.option(
+    "critical",
+    {
+        "file": "A species without critical data is refused, except with equations and laws that need none.",
+        "fill": "What the file lacks is looked up by the substance that the species is, or estimated; `info` says how.",
+    },
+    "critical properties that a file lacks: an error, or looked up by substance and estimated",
+    switch="",
+)
+
+
+class Mixture:
+    """Species with model options and constants.
+
+    species: SpeciesData, or NoSpecies(ns) for kernels that need no constants. options: see `kernels.OPTIONS` or
+    `python -m frame compile --help`; also the numbers `lewis` and `schmidt`: one for all species, one for each, or by
+    name. Constants are computed when a kernel first reads them. Raises MixtureError for species data that the chosen
+    equation cannot use, ArgumentError for options.
+    """
+
+    def __init__(self, species: SpeciesData | NoSpecies, **options):
+        self.species = species
+        self.ns = len(species.names)
+        self.names = tuple(species.names)
+        numbers = {key: options.pop(key, known.default) for key, known in species_numbers.items()}
+        self.options = checked_options(with_fallbacks(options, species))
+        for key, value in self.options.items():
+            species.require(*dict(declare.options[key].needs).get(value, ()), purpose=f"{key} {value}")
+        numbers = {key: species_values(key, given, self.names) for key, given in numbers.items()}
+        self.constants = ModelConstants(species, self.options, numbers)
+        self._programs: dict = {}
+
+    @classmethod
+    def from_yaml(cls, path, phase=None, *, without=(), **options) -> Mixture:
+        """A Mixture from a Cantera YAML file; one that is not there is looked for in the data folder of Cantera.
+
+        phase: its name; None: the first phase that the equation is usual for, else the first gas phase. The equation of
+        the options counts, not the phase's. without: names of species to leave out.
+        critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have
+        to be chosen by hand. Species that no name tells are estimated, with one warning: `species.estimated()`.
+        Raises MixtureError for the file, ArgumentError for options.
+        """
+        species, options = cls.species_from_yaml(path, phase, without=without, **options)
+
+        return cls(species, **options)
+
+    @staticmethod
+    def species_from_yaml(path, phase=None, *, without=(), **options) -> tuple[SpeciesData, dict]:
+        """The species of a file, read as these options of a mixture want them, and the options for a Mixture of these
+        species. For callers that change the species in between; everything else is as in from_yaml."""
+        from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
+        from .species.critical import choices
+
+        by_hand = choices(options.get("critical"))
+        if by_hand:
+            options["critical"] = "fill"
+
+        chosen = checked_options({key: value for key, value in options.items() if key not in species_numbers})
+        models = models_for(chosen["equation"])
+        without = [without] if isinstance(without, str) else without
+
+        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand)[0]
+        return species, options
+
+    @classmethod
+    def from_species(cls, species: SpeciesData, **options) -> Mixture:
+        """A Mixture from species data; as Mixture(species, **options)."""
+        return cls(species, **options)
+
+    @property
+    def nr(self) -> int:
+        """Number of reactions. The first call reads them; MixtureError where there are none, or one cannot be read."""
+        return len(self.species.mechanism.reactions)
+
+    def rows(self, name: str) -> int:
+        """Number of values at each point of a quantity."""
+        known = declare.quantities[name]
+        return known.rows(self.ns, self.nr if known.per == "nr" else 0)
+
+    def __repr__(self):
+        return f"Mixture({', '.join(self.names[:6])}{', ...' if self.ns > 6 else ''}; {self.options})"
+
+    def constant(self, name: str) -> Constant | None:
+        """The constant of this name; None where no model for these options makes it. Raises MixtureError (an
+        ArgumentError), with the reason, where the species lack the data."""
+        return self.constants.get(name)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """{name: word} for what the models choose by the species."""
+        return {name: of(self) for name, of in declare.facts.items()}
+
+    def has_data_for(self, outputs, given) -> bool:
+        """Whether kernels lead from the given names to the outputs, and the mixture has what they read."""
+        try:
+            order = declare.resolve(outputs, given, self.options)
+        except ArgumentError:
+            return False
+        lacks = self.constants.lacks
+        return not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants)
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for readers of results: numbers that the file did not give, and the notes of the models' constants."""
+        filled = [
+            f"{name}: {', '.join(f for f in fields if fields[f] == origin)} not in the file: {origin}."
+            for name, fields in self.species.origin.items()
+            for origin in dict.fromkeys(fields.values())
+        ]
+        return list(dict.fromkeys([*filled, *(note for made in self.constants.all() for note in made.notes)]))
+
+    def moved(self, move) -> Mixture:
+        """A copy whose constants and pair matrices are move(array): how results hang on what the species are."""
+        other = copy.copy(self)
+        other.constants, other._programs = self.constants.moved(move), {}
+        return other
+
+    # ---- use
+    def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):
+        """A compiled Program for outputs and given names, or for kernel names, each a list or one string with blanks;
+        made once and kept. See kernels.gas.program.Program. Raises ArgumentError, which names the inputs that are
+        missing."""
+        outputs, given, kernels = (n.split() if isinstance(n, str) else n for n in (outputs, given, kernels))
+        refuse(not outputs and not kernels, "nothing asked for: name outputs (and what is given), or kernels.")
+        backend = get_backend(backend)
+        key = (tuple(outputs or ()), tuple(given or ()), tuple(kernels or ()), backend, precision)
+        if key not in self._programs:
+            self._programs[key] = Program(
+                self, outputs=outputs, given=given or (), kernels=kernels, backend=backend, precision=precision
+            )
+        return self._programs[key]
+
+    def properties(self, names, *, backend=None, precision="double", **arrays) -> dict:
+        """Named quantities at given states: `mix.properties("rho h cp", T=..., p=..., Y=...)`.
+
+        names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
+        any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a
+        list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
+        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays. A masked array gives masked results: a
+        point is masked where any of its inputs is.
+        X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN. Y as an array
+        is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
+        point and a RuntimeWarning.
+        T: NaN and a RuntimeWarning outside 20 to 6000 K, or outside the species' polynomials where these reach
+        further; a RuntimeWarning above the polynomials of a species that is there: they are extrapolated, as they are
+        below their range, without a warning.
+        Types: float64, float32, float16, whole numbers up to 2^53, which become float64. Complex numbers, longdouble,
+        bool, text, objects and quantities in another unit raise ArgumentError.
+        precision: "double"; "mixed": inputs and results are float32, the arithmetic is double; "single": the arithmetic
+        is float32 too, and T from h, s or e is refused.
+        Returns {name: array}; species quantities have shape (ns, ...). Raises ArgumentError for unknown names, missing
+        inputs, shapes that do not fit, and an input that follows from the others, such as h beside T, p and Y. A point
+        outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
+        field, value, point (from 0) and kernel; `react` and kernels do the same.
+        """
+        names = names.split() if isinstance(names, str) else list(names)
+        return call(self, names, arrays, backend, precision)
+
+    def react(self, T, p, Y, dt, *, kind="volume", last=None, backend=None, precision="double") -> dict:
+        """Every point as a closed adiabatic reactor over dt, by its own steps: `mix.react(T, p, Y, dt=1e-6)`.
+
+        T [K], p [Pa], Y (ns, ...) or by name, dt [s]: arrays or numbers, which broadcast. kind: "volume" (p changes) or
+        "pressure" stays constant. last: the `steps` of the call before, of the points' shape: points of similar effort
+        then work together, which is faster where neighbours differ much. A point's bits do not depend on it.
+        Tolerances are constants, kernels.set_constant: react_rtol (1e-4; relative error of Y, and of T), react_atol
+        (1e-12, of Y), react_most (10000 steps).
+        Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
+        point: 0 done; 1 too many steps; 2 step too small; 4 T left 200 to 6000 K; 5 input out of range (T outside 200
+        to 6000 K, Y below -1e-8, not a number). Where it is not 0, T, p and Y are NaN. Method: Rodas4 (Hairer & Wanner
+        1996; original not seen), analytic Jacobian, LU without pivoting: sparse for large mechanisms, by their
+        reactions. Errors: as properties, also where there are no reactions.
+        """
+        return react(self, dict(T=T, p=p, Y=Y), dt, kind, last, backend, precision)
+
+    def kernel(self, name):
+        """A single kernel as a function of its declared arguments, such as
+        `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes, types and errors as `properties`; X, Y
+        and T reach the formula as they are."""
+        declare.refuse_unknown_kernel([name])
+        record = declare.kernels[name].for_options(self.options)
+
+        def launch(backend=None, precision="double", **arrays):
+            missing = ", ".join(declare.with_unit(read) for read in record.reads if read not in arrays)
+            stray = ", ".join(given + closest(given, record.reads) for given in arrays if given not in record.reads)
+            refuse(
+                missing or stray,
+                f"kernel '{name}' reads {', '.join(record.reads)}"
+                f"{'; missing ' + missing if missing else ''}{'; it does not read ' + stray if stray else ''}.",
+            )
+            return call(self, list(record.writes), arrays, backend, precision, kernel=name)
+
+        launch.__doc__ = declare.described(record)
+        return launch

@@ -1,0 +1,9 @@
+"""The kernels of the project: importing this package declares them."""
+
+from .thermal import ideal_gas
+from .equations import constants, cubic, ideal_equation
+from .transport import chung, lucas, ideal_transport, diffusion
+from .thermal import inversion, derivatives, jacobian
+from .kinetics import rates as kinetics
+from .reactors import reactor
+from . import collections as library

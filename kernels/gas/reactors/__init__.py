@@ -1,0 +1,1 @@
+"""Points as closed adiabatic reactors, and their integration over a step."""

@@ -1,0 +1,487 @@
+// Reactors where the lanes of a warp share a point (lanes.h): of ideal gases, with reactions of whole coefficients.
+// Lanes share species, rate coefficients and reactions. Rates and slopes of reactions wait in shared memory. A table
+// says in which order those of a species, or of a place of the matrix, are added up. The system is dense: a lane has
+// rows of it (lanes_factors.h). reactor_lanes.py makes the tables.
+#pragma once
+#include "gas/reactors/lanes_factors.h"
+
+// Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has the
+// places of two numbers to add; whether the sum so far is then to change its sign; with the last ones of a sum where it
+// goes. Words are read AHEAD of their use. Returns where the table ends.
+template <int AHEAD, class Use>
+POINT_FN const double *gathered(const LanesMemory &s, const int from, const double *table, const Use &use) {
+    const int length = whole_number(*table);
+    const double *const words = table + 1 + lane_rank();
+    const char *const values = (const char *)(s.at + from);
+    double next[AHEAD], sum = 0.0;
+    UNROLL
+    for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * i];
+    UNROLL_BY(1)
+    for (int t = 0; t < length; t += AHEAD) {
+        double parts[AHEAD];
+        unsigned then[AHEAD];
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) {
+            const unsigned two = low_word(next[i]);
+            parts[i] = *(const double *)(values + (two & 0xffff)) + *(const double *)(values + (two >> 16));
+            then[i] = high_word(next[i]);
+        }
+        const int following = t + AHEAD < length ? t + AHEAD : t;
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) next[i] = words[32 * (following + i)];
+        UNROLL
+        for (int i = 0; i < AHEAD; ++i) {
+            sum += parts[i];
+            sum = from_words(high_word(sum) ^ (then[i] << 12 & 0x80000000u), low_word(sum));
+            const int to = then[i] & 0x3ffff;
+            if (to != 0x3ffff) use(to, sum);
+            sum = to != 0x3ffff ? 0.0 : sum;
+        }
+    }
+    return table + 1 + 32 * length;
+}
+
+// Species, colliders and rate coefficients at T; SLOPES: with what slopes of rates need of them
+template <bool SLOPES, class M, class R>
+POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, const R p, const R *x) {
+    constexpr int NS = M::NS, COLLIDERS = M::RATE_COLLIDERS, EXPONENTS = M::RATE_EXPONENTS, FALLOFFS = M::RATE_FALLOFFS;
+    const int lane = lane_rank();
+    const Dual<R> along = moving(T, R(1.0)), ln_along = log(along), inv_along = 1.0 / along;
+    const R ln_T = ln_along.v, inv_T = inv_along.v;
+    R rest = R(0.0);
+    __syncwarp();
+    FOR_OWN (k, NS) {
+        const R c = x[own(k)] * m.inv_W[k];
+        R L;
+        if constexpr (SLOPES) {
+            const Dual<R> moved = potential<true>(m, along, ln_along, inv_along, k);
+            L = moved.v;
+            s.set(M::LANES_L_T + k, moved.d[0]);
+        } else L = potential<true>(m, T, ln_T, inv_T, k);
+        const R I = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
+        s.set(M::LANES_C + k, c), s.set(M::LANES_I + k, I), s.set(M::LANES_D + k, c / I);
+        if constexpr (SLOPES) s.set(M::LANES_E + k, 1.0 / I);
+        if (M::collider_place(k) >= M::RATE_WEIGHTED) rest += c;
+    }
+    if (lane < 2) { // a factor 1, a product 0
+        const R what = R(lane ? 0.0 : 1.0);
+        s.set(M::LANES_C + NS + lane, what), s.set(M::LANES_I + NS + lane, what);
+        s.set(M::LANES_D + NS + lane, what), s.set(M::LANES_E + NS + lane, what);
+        s.set(M::LANES_L_T + NS + lane, R(0.0)), s.set(M::LANES_V + M::LANES_ZERO, R(0.0));
+    }
+    rest = summed(rest);
+    UNROLL_BY(4)
+    for (int j = lane; j < EXPONENTS; j += 32) {
+        const scalar b = m.reaction_exponents[2 * j], E = m.reaction_exponents[2 * j + 1];
+        if constexpr (SLOPES) {
+            const Dual<R> k = exp(b * ln_along - E * inv_along);
+            s.set(M::LANES_K + j, k.v), s.set(M::LANES_K_T + j, k.d[0]);
+        } else s.set(M::LANES_K + j, exp(b * ln_T - E * inv_T));
+    }
+    __syncwarp();
+    UNROLL_BY(1)
+    for (int j = lane; j < COLLIDERS; j += 32) {
+        const scalar *w = m.reaction_weights + j * (M::RATE_WEIGHTED + 1);
+        R sum = w[M::RATE_WEIGHTED] * rest;
+        UNROLL_BY(4)
+        for (int t = 0; t < M::RATE_WEIGHTED; ++t) sum += w[t] * s[M::LANES_C + M::collider_species(t)];
+        s.set(M::LANES_THIRD + j, sum);
+    }
+    if (lane == 0) s.set(M::LANES_THIRD + COLLIDERS, R(1.0));
+    __syncwarp();
+    Dual<R, 2> T_d = still<2>(T), p_d = still<2>(p);
+    T_d.d[0] = R(1.0), p_d.d[1] = p;
+    const Dual<R, 2> ln_T_d = log(T_d), inv_T_d = 1.0 / T_d;
+    const auto leave = [&](const bool mine, const int j, const Dual<R, 2> k) {
+        if (mine)
+            s.set(M::LANES_K + j, k.v), s.set(M::LANES_K_T + j, k.d[0]), s.set(M::LANES_K_Z + j - EXPONENTS, k.d[1]);
+    };
+    UNROLL_BY(1)
+    for (int i = lane; i < FALLOFFS; i += 32) {
+        const scalar *f = m.reaction_falloffs + 15 * i;
+        const int base = whole_number(f[1]);
+        const R third = s[M::LANES_THIRD + whole_number(f[5])];
+        if constexpr (SLOPES) {
+            const R some = at_least(third, LEAST_THIRD);
+            Dual<R, 2> k = still<2>(s[M::LANES_K + base]), ln_third = still<2>(log(some));
+            k.d[0] = s[M::LANES_K_T + base], ln_third.d[1] = R(1.0);
+            leave(true, EXPONENTS + i, falloff_rate(f, T_d, ln_T_d, inv_T_d, k, ln_third));
+        } else
+            s.set(M::LANES_K + EXPONENTS + i,
+                  falloff_rate(f, T, ln_T, inv_T, s[M::LANES_K + base], R(log(at_least(third, SMALLEST)))));
+    }
+    if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) { // by all lanes: a table has no places of its rows
+        const Dual<R, 2> ln_p_d = log(p_d);
+        const R ln_p = ln_p_d.v;
+        const scalar *at = m.reaction_plogs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_PLOGS; ++i) {
+            const int j = EXPONENTS + FALLOFFS + i;
+            const bool mine = lane == i % 32;
+            if constexpr (SLOPES) leave(mine, j, plog_rate(at, ln_T_d, inv_T_d, ln_p_d));
+            else {
+                const R k = plog_rate(at, ln_T, inv_T, ln_p);
+                if (mine) s.set(M::LANES_K + j, k);
+            }
+        }
+        at = m.reaction_chebyshevs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) {
+            const int j = EXPONENTS + FALLOFFS + M::RATE_PLOGS + i;
+            const bool mine = lane == i % 32;
+            if constexpr (SLOPES) leave(mine, j, chebyshev_rate<M>(at, inv_T_d, ln_p_d));
+            else {
+                const R k = chebyshev_rate<M>(at, inv_T, ln_p);
+                if (mine) s.set(M::LANES_K + j, k);
+            }
+        }
+    }
+    __syncwarp();
+}
+
+// A reaction by its row: factor; rows of three reactants and three products; coefficient, colliders: that which
+// multiplies, that of the blending
+template <class M> struct LanesReaction {
+    scalar factor;
+    int a, b, c, d, e, f, k, third, of;
+    POINT_FN LanesReaction(const M &m, const int r) {
+        const scalar *const row = m.lanes_reactions + 3 * r;
+        const unsigned low = low_word(row[1]), high = high_word(row[1]), which = low_word(row[2]);
+        factor = row[0];
+        a = low & 255, b = low >> 8 & 255, c = low >> 16 & 255, d = low >> 24, e = high & 255, f = high >> 8 & 255;
+        k = which & 0xffff, third = which >> 16, of = high_word(row[2]) & 0xffff;
+    }
+};
+
+// use(r, whether it may have three reactants or products) of reactions from `first` to `end`, of which those below
+// `longer` may have three
+template <class Use> POINT_FN void each_reaction(const int longer, const int first, const int end, const Use &use) {
+    const int middle = longer < first ? first : longer < end ? longer : end;
+    UNROLL_BY(1)
+    for (int r = first + lane_rank(); r < middle; r += 32) use(r, Constant<1>());
+    UNROLL_BY(2)
+    for (int r = middle + lane_rank(); r < end; r += 32) use(r, Constant<0>());
+}
+
+// Reactions of other kinds go by the bodies of a thread (RateWalker, SlopeWalker): what these read and add to
+template <class M, class R> struct LanesListed {
+    const LanesMemory &s;
+    const int from;
+    POINT_FN R operator[](const int k) const { return s[from + k]; }
+};
+template <class M, class R> struct LanesPotentials {
+    const M &m;
+    const R T, ln_T, inv_T;
+    POINT_FN R operator[](const int k) const { return potential<true>(m, T, ln_T, inv_T, k); }
+};
+template <class M, class R> struct LanesReacting {
+    const LanesListed<M, R> c, third, k;
+    const LanesPotentials<M, R> L;
+    const R inv_T;
+    POINT_FN LanesReacting(const M &m, const LanesMemory &s, const R T)
+        : c{s, M::LANES_C}, third{s, M::LANES_THIRD}, k{s, M::LANES_K}, L{m, T, R(log(T)), R(1.0 / T)}, inv_T(L.inv_T) {
+    }
+};
+template <class M, class R> struct LanesCoefficients {
+    const LanesMemory &s;
+    POINT_FN Dual<R, 2> operator[](const int j) const {
+        Dual<R, 2> k = still<2>(s[M::LANES_K + j]);
+        k.d[0] = s[M::LANES_K_T + j];
+        if (j >= M::RATE_EXPONENTS) k.d[1] = s[M::LANES_K_Z + j - M::RATE_EXPONENTS];
+        return k;
+    }
+};
+template <class M, class R> struct LanesSlopeParts {
+    struct {
+        const LanesCoefficients<M, R> k;
+    } d;
+    const LanesListed<M, R> L_T, inv_third;
+};
+// += by the lane that owns number i / row; number i is at `from` + i `apart`, or nowhere where `from` is negative
+template <class R> struct LanesSums {
+    const LanesMemory &s;
+    const int from, row, apart;
+    struct Sum {
+        double *to;
+        POINT_FN void operator+=(const R x) const {
+            if (to) *to += x.v;
+        }
+        POINT_FN void operator-=(const R x) const {
+            if (to) *to -= x.v;
+        }
+    };
+    POINT_FN Sum operator[](const int i) const {
+        return {from >= 0 && owns(i / row) ? s.at + from + i * apart : (double *)0};
+    }
+};
+template <class R> struct LanesSlopes {
+    const LanesSums<R> w, T, p, J, G, third;
+};
+
+template <class M, class R>
+POINT_FN void production(const M &m, const R T_given, const R *x, const Partial<M, R> &state, R *w) {
+    const LanesMemory s(M::LANES_ROWS);
+    const R T = reacting_temperature(T_given), p = partial_pressure(m, state);
+    lanes_coefficients<false>(m, s, T, p, x);
+    each_reaction(M::LANES_LONG, 0, M::LANES_REACTIONS, [&](const int r, const auto three) {
+        const LanesReaction<M> o(m, r);
+        const R all = (o.factor * s[M::LANES_K + o.k]) * s[M::LANES_THIRD + o.third];
+        R I = s[M::LANES_I + o.a] * s[M::LANES_I + o.b], before = s[M::LANES_D + o.a] * s[M::LANES_D + o.b],
+          after = s[M::LANES_D + o.d] * s[M::LANES_D + o.e];
+        if constexpr (three.value)
+            I = I * s[M::LANES_I + o.c], before = before * s[M::LANES_D + o.c], after = after * s[M::LANES_D + o.f];
+        s.set(M::LANES_V + r, (all * I) * (before - after));
+    });
+    if constexpr (M::RATE_OTHERS > 0) {
+        const LanesReacting<M, R> all(m, s, T);
+        int to = M::LANES_V + M::LANES_REACTIONS;
+        const auto use = [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
+            net([&](int, const scalar nu) {
+                if (owns(0)) s.set(to, nu * q);
+                ++to;
+            });
+        };
+        const RateWalker<M, R, decltype(use), LanesReacting<M, R>> walker{all, use};
+        const scalar *row = m.reaction_others;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
+    }
+    __syncwarp();
+    const auto take = [&](const int target, const double sum) { s.at[target] = sum; };
+    const double *next = gathered<4>(s, M::LANES_V, m.lanes_rates, take);
+    __syncwarp();
+    gathered<4>(s, M::LANES_V, next, take);
+    __syncwarp();
+    const R start = 0.0 * (p / T);
+    FOR_OWN (k, M::NS) w[own(k)] = (s[M::LANES_W + k] + start) * m.W[k];
+}
+
+// Sums of slopes over the reactions: in the matrix's rows those in c_j, and in T; at W the rates; others in [M] of the
+// pairs (collider, species), and in ln p
+template <class M, class R>
+POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, const R *x, const R p) {
+    const R T = reacting_temperature(T_given);
+    const int lane = lane_rank();
+    __syncwarp(); // the last step's matrix may still be read
+    UNROLL_BY(4)
+    for (int i = lane; i < M::LANES_END_OF_ZERO; i += 32) s.at[i] = 0.0;
+    lanes_coefficients<true>(m, s, T, p, x);
+    const double *table = m.lanes_slopes;
+    UNROLL_BY(1)
+    for (int first = 0; first < M::LANES_REACTIONS; first += M::LANES_PORTION) {
+        const int end = first + M::LANES_PORTION;
+        const auto slopes = [&](const int n, const auto three) {
+            constexpr bool THREE = three.value;
+            const int r = n - first;
+            const LanesReaction<M> o(m, n);
+            const auto row = [&](const int of, int k) { return s[of + k]; };
+            const auto third_of = [&](const int of, int k) { return THREE ? s[of + k] : R(1.0); };
+            const auto leave = [&](int value, const R slope) {
+                s.set(M::LANES_V + value * M::LANES_PORTION + r, slope);
+            };
+            const bool exponent = o.k < M::RATE_EXPONENTS;
+            const R k = s[M::LANES_K + o.k], k_T = s[M::LANES_K_T + o.k],
+                    k_z = exponent ? R(0.0) : s[M::LANES_K_Z + (exponent ? 0 : o.k - M::RATE_EXPONENTS)];
+            const R third = s[M::LANES_THIRD + o.third], all = o.factor * k * third;
+            const R ca = row(M::LANES_C, o.a), cb = row(M::LANES_C, o.b), cc = third_of(M::LANES_C, o.c);
+            const R Dd = row(M::LANES_D, o.d), De = row(M::LANES_D, o.e), Df = third_of(M::LANES_D, o.f);
+            const R I = row(M::LANES_I, o.a) * row(M::LANES_I, o.b) * third_of(M::LANES_I, o.c);
+            const R before = row(M::LANES_D, o.a) * row(M::LANES_D, o.b) * third_of(M::LANES_D, o.c),
+                    after = Dd * De * Df;
+            R of_L = row(M::LANES_L_T, o.d) + row(M::LANES_L_T, o.e) - row(M::LANES_L_T, o.a) - row(M::LANES_L_T, o.b);
+            if constexpr (THREE) of_L += row(M::LANES_L_T, o.f) - row(M::LANES_L_T, o.c);
+            const R bare = (o.factor * I) * (before - after), scaled = all * I, by_k = bare * third, in_z = by_k * k_z;
+            leave(0, by_k * k);
+            leave(1, by_k * k_T - scaled * after * of_L);
+            if (o.of < M::RATE_COLLIDERS) leave(2, in_z / at_least(s[M::LANES_THIRD + o.of], LEAST_THIRD));
+            else leave(2, bare * k);
+            leave(3, all * (cb * cc)), leave(4, all * (ca * cc));
+            leave(6, -(scaled * row(M::LANES_E, o.d) * (De * Df)));
+            leave(7, -(scaled * row(M::LANES_E, o.e) * (Dd * Df)));
+            if constexpr (THREE) leave(5, all * (ca * cb)), leave(8, -(scaled * row(M::LANES_E, o.f) * (Dd * De)));
+            if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) leave(9, in_z);
+        };
+        each_reaction(M::LANES_LONG, first, end < M::LANES_REACTIONS ? end : M::LANES_REACTIONS, slopes);
+        __syncwarp();
+        table = gathered<8>(s, M::LANES_V, table, [&](const int target, const double sum) { s.at[target] += sum; });
+        __syncwarp();
+    }
+    if constexpr (M::RATE_OTHERS > 0) {
+        const LanesReacting<M, R> all(m, s, T);
+        const LanesSlopeParts<M, R> parts{{{s}}, {s, M::LANES_L_T}, {s, M::LANES_THIRD}};
+        constexpr int LD = (M::NS + 1) | 1;
+        LanesSlopes<R> to{{s, M::LANES_W, 1, 1}, {s, M::NS, 1, LD}, {s, M::LANES_P, 1, 1},
+                          {s, 0, LD, 1},         {s, -1, 1, 1},     {s, -1, 1, 1}};
+        const SlopeWalker<M, R, LD, LanesReacting<M, R>, LanesSlopeParts<M, R>, LanesSlopes<R>> walker{m, all, parts,
+                                                                                                       to};
+        const scalar *row = m.reaction_others;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
+        __syncwarp();
+    }
+    // the colliders' efficiencies: that of most species to COMMON, what others have more to the matrix
+    const double *const words = m.lanes_efficiencies + 1 + lane;
+    const int length = whole_number(m.lanes_efficiencies[0]);
+    double sum = 0.0;
+    UNROLL_BY(4)
+    for (int t = 0; t < length; ++t) {
+        const double word = words[64 * t];
+        const int to = high_word(word) & 0x3ffff;
+        sum += words[64 * t + 32] * s.at[low_word(word)];
+        if (to != 0x3ffff) {
+            s.at[to] += sum;
+            sum = 0.0;
+        }
+    }
+    __syncwarp();
+}
+
+// Slopes of dT/dt and theta in unknown j, NS for T. heat, work: how U_j and p_j change along f, and the slopes of all
+// w_k times U_k, p_k; U_j, p_j: slopes of U and p
+template <bool PRESSURE, class M, class R> struct JacobianColumn {
+    R T, p_T, U_T, stiffness;
+    Changes<R> c;
+    POINT_FN Changes<R> operator()(const int j, R heat, R work, const R U_j, const R p_j) const {
+        const R Tp_T = T * p_T, inv = 1.0 / (PRESSURE ? U_T * stiffness + Tp_T * p_T : U_T);
+        if constexpr (PRESSURE) {
+            if (j < M::NS) heat -= p_j * c.theta, work += p_j * c.theta;
+            else heat -= (p_j + U_j) * c.theta;
+            return {R(-((heat * stiffness + Tp_T * work) * inv)), R((p_T * heat - U_T * work) * inv)};
+        } else return {R(-(heat * inv)), R(0.0)};
+    }
+};
+
+// The linear systems (d - J) K = b of a step. OFTEN: several b follow
+template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem {
+    static constexpr int NS = M::NS, N = NS + 1, LD = N | 1;
+    LanesFactors<R, N, (OFTEN && N >= 4 && N <= 36)> factors;
+    POINT_FN LanesSystem(const M &) {}
+    POINT_FN void prepare(const M &m, const R *z, const R d, R *f) {
+        const LanesMemory s(M::LANES_ROWS);
+        matrix(m, s, z, d, f);
+        factors.factorise(s);
+    }
+    POINT_FN void solve(const M &, R *b) const { factors.solve(LanesMemory(M::LANES_ROWS), b); }
+
+    // d - J to the beginning of the memory, row i column j at i LD + j; f = dz/dt
+    static POINT_FN void matrix(const M &m, const LanesMemory &s, const R *z, const R d, R *f) {
+        const R T = of_owner(z, NS);
+        PartialSlopes<M, R> slopes;
+        {
+            Partial<M, R> state;
+            partial_state<true>(m, T, z, state);
+            partial_slopes(m, z, state, slopes);
+        }
+        lanes_slopes(m, s, T, z, slopes.p);
+        R w[owned(NS)];
+        FOR_OWN (k, NS) w[own(k)] = m.W[k] * s[M::LANES_W + k];
+        PartialSlopes<M, Dual<R>> along;
+        const Changes<R> c = change_along<PRESSURE>(m, T, z, slopes, w, f, along);
+        R stiffness = R(0.0);
+        if constexpr (PRESSURE) {
+            FOR_OWN (k, NS) stiffness += slopes.p_x[own(k)] * z[own(k)];
+            stiffness = summed(stiffness);
+        }
+        const JacobianColumn<PRESSURE, M, R> column{T, slopes.p_T, slopes.U_T, stiffness, c};
+        constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
+        constexpr int OF_U = M::LANES_V, OF_P = OF_U + NS, OF_X = OF_P + NS;
+        const R inv_p = 1.0 / slopes.p;
+        // what all columns have: sums over the rows of U_k and p_k times slopes in the common sum, in T, in ln p
+        R U[3] = {R(0.0), R(0.0), R(0.0)}, p[3] = {R(0.0), R(0.0), R(0.0)};
+        FOR_OWN (k, NS) {
+            const R U_k = m.W[k] * slopes.U_x[own(k)], p_k = m.W[k] * slopes.p_x[own(k)];
+            const R shared[] = {s[M::LANES_COMMON + k], s[k * LD + NS], pressed ? s[M::LANES_P + k] * inv_p : R(0.0)};
+            UNROLL
+            for (int i = 0; i < 2 + pressed; ++i) {
+                U[i] += U_k * shared[i];
+                if constexpr (PRESSURE) p[i] += p_k * shared[i];
+            }
+            s.set(OF_U + k, U_k), s.set(OF_P + k, p_k), s.set(OF_X + k, slopes.p_x[own(k)]);
+        }
+        sum_over_owners(U);
+        if constexpr (PRESSURE) sum_over_owners(p);
+        __syncwarp();
+        // the row of T by columns, the rows of species by rows
+        R theta[owned(NS)];
+        FOR_OWN (j, NS) {
+            R heat[2] = {U[0], R(0.0)}, work[2] = {p[0], R(0.0)};
+            UNROLL_BY(4)
+            for (int k = 0; k < NS; ++k) {
+                const R slope = s[k * LD + j];
+                heat[k % 2] += s[OF_U + k] * slope;
+                if constexpr (PRESSURE) work[k % 2] += s[OF_P + k] * slope;
+            }
+            const R p_j = slopes.p_x[own(j)];
+            const Changes<R> of_j = column(j, along.U_x[own(j)].d[0] + ((heat[0] + heat[1]) * m.inv_W[j] + U[2] * p_j),
+                                           along.p_x[own(j)].d[0] + ((work[0] + work[1]) * m.inv_W[j] + p[2] * p_j),
+                                           slopes.U_x[own(j)], p_j);
+            s.set(NS * LD + j, -of_j.T);
+            theta[own(j)] = of_j.theta;
+        }
+        const Changes<R> of_T = column(NS, along.U_T.d[0] + (U[1] + U[2] * slopes.p_T),
+                                       along.p_T.d[0] + (p[1] + p[2] * slopes.p_T), slopes.U_T, slopes.p_T);
+        if (owns(NS)) s.set(NS * LD + NS, d - of_T.T);
+        __syncwarp();
+        if constexpr (PRESSURE) {
+            FOR_OWN (j, NS) s.set(OF_U + j, theta[own(j)]);
+            __syncwarp();
+        }
+        FOR_OWN (i, NS) {
+            const R x = z[own(i)], W = R(m.W[i]), common = s[M::LANES_COMMON + i];
+            const R in_p = pressed ? s[M::LANES_P + i] * inv_p : R(0.0);
+            UNROLL_BY(4)
+            for (int j = 0; j < NS; ++j) {
+                R slope = (s[i * LD + j] + common) * m.inv_W[j];
+                if constexpr (pressed) slope += in_p * s[OF_X + j];
+                slope = W * slope;
+                if constexpr (PRESSURE) slope += x * s[OF_U + j];
+                s.set(i * LD + j, -slope);
+            }
+            const R slope = W * (s[i * LD + NS] + in_p * slopes.p_T);
+            s.set(i * LD + NS, -(slope + x * of_T.theta)), s.set(i * LD + i, s[i * LD + i] + (d - c.theta));
+        }
+        __syncwarp();
+    }
+};
+
+// work(z) with a point's unknowns
+template <class M, class R, class Species, class Work>
+POINT_FN bool of_unknowns(const M &, const R T, const R rho, const Species &Y, const Work &work) {
+    R z[owned(M::NS + 1)];
+    FOR_OWN (k, M::NS) z[own(k)] = rho * Y[k];
+    if (owns(M::NS)) z[own(M::NS)] = T;
+    work(z);
+    return true;
+}
+template <class M, class R, class At, class Next>
+POINT_FN void volume_jacobian_in_turn(const M &m, const R, const At &at, const Next &next) {
+    typedef LanesSystem<false, M, R> System;
+    const LanesMemory s(M::LANES_ROWS);
+    UNROLL_BY(1)
+    while (next())
+        at([&](const R T, const R rho, const auto &Y, const auto &J_cv) {
+            return of_unknowns(m, T, rho, Y, [&](const R *z) {
+                R f[owned(System::N)];
+                System::matrix(m, s, z, R(0.0), f);
+                FOR_OWN (i, System::N) {
+                    UNROLL_BY(4)
+                    for (int j = 0; j < System::N; ++j) J_cv.set(i * System::N + j, -s[i * System::LD + j]);
+                }
+                __syncwarp();
+            });
+        });
+}
+template <class M, class R, class At, class Next>
+POINT_FN void volume_implicit_in_turn(const M &m, const R, const At &at, const Next &next) {
+    LanesSystem<false, M, R, false> system(m);
+    UNROLL_BY(1)
+    while (next())
+        at([&](const R T, const R rho, const auto &Y, const R dt, const auto &implicit_cv) {
+            return of_unknowns(m, T, rho, Y, [&](const R *z) {
+                R f[owned(M::NS + 1)];
+                system.prepare(m, z, R(1.0 / dt), f);
+                system.solve(m, f);
+                FOR_OWN (i, M::NS + 1) implicit_cv.set(i, f[own(i)]);
+            });
+        });
+}

@@ -1,0 +1,197 @@
+// The loop around a point program on a CPU: blocks of BLOCK points, whose intermediates stay in the L1 cache, in stages
+// over packs. `real` and `Mixture` are defined before this file. After it packs.py defines a structure P, the program:
+//   COUNT arrays of ROWS[] rows, which are INPUT[] or OUTPUT[] or both; SCRATCH rows of intermediates
+//   composed(m, scratch)                       the part that depends on the composition alone, if that is uniform
+//   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
+//   LINES, lines<N>(m, array, step)            whether there is one stage of scalars; for boxes: of SIDE lines of N
+//   points
+#pragma once
+#include <fenv.h>
+#include <stdlib.h>
+#include "engine/numbers/launch.h"
+
+typedef number<real>::stored stored;
+// Rows lie slightly more than a block apart, so that no two are a multiple of 4 KiB apart: such rows would share the
+// same few lines of the L1 cache.
+constexpr long BLOCK = 128, ROW = BLOCK + 64 / sizeof(stored), LANES = number<real>::lanes;
+
+struct Array {
+    outside *at;
+    long ld;
+};
+// Of boxes of larger arrays: the selected extents, and how many numbers apart points are in x, y, z.
+struct Box {
+    long nx, ny, sx, sy, sz;
+};
+template <int COUNT> struct Arguments {
+    const Mixture *constants;
+    Array array[COUNT];
+#ifdef BOXED
+    Box box;
+#endif
+};
+
+// Prefetches an array's values of the next block: the hardware prefetcher does not follow so many streams, and a stream
+// that is written has to be read too. Each stage prefetches its part of the rows, which spreads the requests over the
+// time of a block.
+template <int POINTS, bool WRITE>
+static inline void ask_ahead(const stored *now, long stride, int rows, int part, int parts) {
+    for (int r = part; r < rows; r += parts)
+        for (long k = 0; k < POINTS; k += 64 / long(sizeof(stored)))
+            __builtin_prefetch(now + r * stride + k + BLOCK, WRITE, WRITE ? 3 : 2);
+}
+
+// A whole block is computed in place. A partial block, or one whose arrays have another type than the stages, is copied
+// first; the copy is filled up to whole packs with the last point. So there is no remainder loop, and a point's results
+// do not depend on its place in the block.
+template <class P>
+static void some_points(const Mixture &m, const Array *array, stored *scratch, const long first, const long count) {
+    stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
+    long stride[P::COUNT];
+    if (sizeof(outside) == sizeof(stored) && count == BLOCK) {
+        for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + first), stride[a] = array[a].ld;
+        P::stages(m, at, stride, scratch, BLOCK);
+        return;
+    }
+    const long whole = (count + LANES - 1) / LANES * LANES;
+    for (int a = 0; a < P::COUNT; ++a) {
+        at[a] = next;
+        stride[a] = ROW;
+        next += P::ROWS[a] * ROW;
+        if (P::INPUT[a])
+            for (int r = 0; r < P::ROWS[a]; ++r) {
+                const outside *from = array[a].at + r * array[a].ld + first;
+                stored *to = at[a] + r * ROW;
+                for (long t = 0; t < count; ++t) to[t] = from[t];
+                for (long t = count; t < whole; ++t) to[t] = from[count - 1];
+            }
+    }
+    P::stages(m, at, stride, scratch, whole);
+    for (int a = 0; a < P::COUNT; ++a)
+        if (P::OUTPUT[a])
+            for (int r = 0; r < P::ROWS[a]; ++r) {
+                outside *to = array[a].at + r * array[a].ld + first;
+                for (long t = 0; t < count; ++t) to[t] = outside(at[a][r * ROW + t]);
+            }
+}
+
+#ifdef BOXED
+#include "gas/schedules/lines.h"
+
+// Lines of N points in x, which lie one behind the other. All arrays go side by side, line by line: the processor waits
+// for the memory of several at once, and goes on with the next lines while it computes.
+template <class P, long N, bool IN, class Copy>
+static inline void each_line(const Array *array, const Box &box, long line, const long lines, const Copy &copy) {
+    long z = line / box.ny, y = line - z * box.ny;
+    for (long done = 0; done < lines; y = 0, ++z) {
+        const long end = box.ny - y < lines - done ? done + box.ny - y : lines;
+        long from = y * box.sy + z * box.sz;
+        for (; done < end; ++done, from += box.sy) {
+            UNROLL
+            for (int a = 0; a < P::COUNT; ++a)
+                if (IN ? P::INPUT[a] : P::OUTPUT[a])
+                    for (int r = 0; r < P::ROWS[a]; ++r) copy(a, r, array[a].at + r * array[a].ld + from, done * N);
+        }
+    }
+}
+
+template <class P, long N>
+static void some_lines(const Mixture &m, const Array *array, const Box &box, stored *scratch, long line, long lines) {
+    stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
+    long stride[P::COUNT];
+    for (int a = 0; a < P::COUNT; ++a) at[a] = next, stride[a] = ROW, next += P::ROWS[a] * ROW;
+    each_line<P, N, true>(array, box, line, lines, [&](int a, int r, const outside *from, long t) {
+        stored x[N];
+        for (long i = 0; i < N; ++i) x[i] = from[i];
+        for (long i = 0; i < N; ++i) at[a][r * ROW + t + i] = x[i];
+    });
+    const long count = lines * N, whole = (count + LANES - 1) / LANES * LANES;
+    for (int a = 0; a < P::COUNT; ++a)
+        for (int r = 0; r < P::ROWS[a] && P::INPUT[a]; ++r)
+            for (long t = count; t < whole; ++t) at[a][r * ROW + t] = at[a][r * ROW + count - 1];
+    P::stages(m, at, stride, scratch, whole);
+    each_line<P, N, false>(array, box, line, lines, [&](int a, int r, outside *to, long t) {
+        outside x[N];
+        for (long i = 0; i < N; ++i) x[i] = outside(at[a][r * ROW + t + i]);
+        for (long i = 0; i < N; ++i) to[i] = x[i];
+    });
+}
+
+// As many of `count` lines of a plane as SIDE divides. A function of its own has all registers.
+template <class P, long N>
+static PART_FN void whole_sides(const Mixture &m, const Array *array, long from, const long step, const long count) {
+    Array now[P::COUNT];
+    for (int a = 0; a < P::COUNT; ++a) now[a].at = array[a].at + from;
+    for (long line = 0; line + SIDE <= count; line += SIDE) {
+        P::template lines<N>(m, now, step);
+        UNROLL
+        for (int a = 0; a < P::COUNT; ++a) now[a].at += SIDE * step;
+    }
+}
+
+template <class P, long N>
+static void all_lines(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+    const Box &box = a.box;
+    long z = first / box.ny, y = first - z * box.ny;
+    while (first < end) {
+        long lines = end - first < BLOCK / N ? end - first : BLOCK / N;
+        if constexpr (P::LINES) {
+            const long left = box.ny - y < end - first ? box.ny - y : end - first, whole = left & ~(SIDE - 1);
+            if (whole) whole_sides<P, N>(*a.constants, a.array, y * box.sy + z * box.sz, box.sy, whole);
+            first += whole, y += whole, lines = left - whole;
+        }
+        if (lines) some_lines<P, N>(*a.constants, a.array, box, scratch, first, lines);
+        first += lines, y += lines;
+        z += y / box.ny, y %= box.ny;
+    }
+}
+
+// The points of whole lines first .. end - 1.
+template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+    (a.box.nx == 1   ? all_lines<P, 1>
+     : a.box.nx == 2 ? all_lines<P, 2>
+     : a.box.nx == 3 ? all_lines<P, 3>
+                     : all_lines<P, 4>)(a, scratch, first, end);
+}
+template <class P> static long units(const Arguments<P::COUNT> &a, const long points) { return points / a.box.nx; }
+#else
+template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+    for (; first < end; first += BLOCK)
+        some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
+}
+template <class P> static long units(const Arguments<P::COUNT> &, const long points) { return points; }
+#endif
+
+// Points, or lines of a box, first .. end - 1 on one thread. Returns 0 when done, 1 when there is no memory for
+// scratch.
+template <class P> static int run_part(const Arguments<P::COUNT> &arguments, const long first, const long end) {
+    int rows = P::SCRATCH;
+    for (int a = 0; a < P::COUNT; ++a) rows += P::ROWS[a];
+    stored *scratch = (stored *)aligned_alloc(64, rows * ROW * sizeof(stored));
+    if (!scratch) return 1;
+    P::composed(*arguments.constants, scratch);
+    some_blocks<P>(arguments, scratch, first, end);
+#if defined(__x86_64__)
+    __builtin_ia32_sfence(); // what went past the caches
+#endif
+    free(scratch);
+    return 0;
+}
+
+// One thread goes without OpenMP, whose regions cost a small call more than its work. Others are shared with the host,
+// which may have set traps for floating-point exceptions.
+template <class P> static int run_program(const Arguments<P::COUNT> &arguments, const long points, const int threads) {
+    const long n = units<P>(arguments, points);
+    if (threads == 1) return run_part<P>(arguments, 0, n);
+    const long blocks = (n + BLOCK - 1) / BLOCK;
+    int failed = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : failed)
+    for (int part = 0; part < threads; ++part) {
+        fenv_t host;
+        feholdexcept(&host), fesetenv(FE_DFL_ENV);
+        const long first = blocks * part / threads * BLOCK, end = blocks * (part + 1) / threads * BLOCK;
+        failed |= run_part<P>(arguments, first, end < n ? end : n);
+        fesetenv(&host);
+    }
+    return failed;
+}

@@ -1,0 +1,227 @@
+"""A Cantera YAML file: its parsed data, maps that know their place and units, and its sections of reactions as text."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+import os
+import re
+import stat
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from ...engine.errors import MixtureError
+from .cantera_text import text_of
+from .units import Units, short as _short
+
+LARGEST, DEEPEST = 2**24, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
+ALIASES = 10  # how many times longer aliases may make a file
+# The reader takes 30 us for a word, so these take 10 s: 5000 species, with 60 words and lines each.
+MOST, WORD = 300_000, re.compile(r"[^\s,:\[\]{}]+|[\[{\n]")
+# A section of reactions, mostly two thirds of a file: it is kept as text until a rate is asked for. One with an anchor
+# is left as it is, since other sections may refer to it.
+REACTIONS = re.compile(
+    r"^([\w-]*reactions):[ \t]*(?:#[^\n]*)?\n(?:(?:[ \t#]|-(?!--))[^\n&]*(?:\n|\Z)|\n)*(?![\s\[{#]|-(?!--))", re.M
+)
+
+
+class Node:
+    """A map of the file, with its place in the file (for messages) and the default units there. Its methods raise
+    MixtureError."""
+
+    def __init__(self, data, where, units):
+        self.data, self.where = data, where
+        if not isinstance(data, dict):
+            self.fail(f"got {_short(data)}, wanted a map.")
+        try:
+            self.units = units.inside(data)
+        except ValueError as error:
+            self.fail(f"{error}.")
+
+    def fail(self, text):
+        raise MixtureError(f"{self.where}: {text}")
+
+    def refuse(self, wrong, text):
+        if wrong:
+            self.fail(text)
+
+    def has(self, key):
+        return self.data.get(key) is not None
+
+    def need(self, key, wanted):
+        self.refuse(not self.has(key), f"{key} is missing, wanted {wanted}.")
+        return self.data[key]
+
+    def child(self, key, wanted=None):
+        """The map under `key`. wanted: what it has to be; None: it may be absent and is then empty."""
+        data = {} if wanted is None and not self.has(key) else self.need(key, wanted)
+        return Node(data, f"{self.where}: {key}", self.units)
+
+    def number(self, key, unit="1", default=None):
+        """A finite number in `unit`. Unit "1" also serves the numbers that Cantera keeps in fixed units (angstrom,
+        debye)."""
+        if not self.has(key) and default is not None:
+            return default
+        try:
+            return self.units.convert(self.need(key, f"a number in {unit}"), unit)
+        except ValueError as error:
+            self.fail(f"{key}: {error}.")
+
+    def positive(self, key, unit):
+        number = self.number(key, unit)
+        self.refuse(not number > 0, f"{key}: got {_short(self.data[key])}, wanted a positive number.")
+        return number
+
+    def text(self, key, wanted):
+        value = self.need(key, wanted)
+        self.refuse(not isinstance(value, str) or not value, f"{key}: got {_short(value)}, wanted {wanted}.")
+        return value
+
+    def choice(self, key, known, wanted):
+        value = self.text(key, wanted)
+        self.refuse(value not in known, f"{key} is {_short(value)}, wanted {wanted}.")
+        return value
+
+    def items(self, key, wanted, least=0, most=math.inf):
+        """A list of `least` to `most` items."""
+        value = self.need(key, wanted)
+        good = isinstance(value, list) and least <= len(value) <= most
+        self.refuse(not good, f"{key}: got {_short(value)}, wanted {wanted}.")
+        return value
+
+    def finite(self, key, value, wanted):
+        try:
+            number = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        self.refuse(not math.isfinite(number), f"{key}: got {_short(value)}, wanted {wanted}.")
+        return number
+
+    def only(self, *known):
+        """Refuse every other key: a misspelt one would otherwise be ignored in silence."""
+        for key in self.data:
+            self.refuse(key not in known, f"unknown key {_short(key)}, wanted some of {', '.join(known)}.")
+
+
+def _written_out(node, sizes):
+    """Nodes in a graph of YAML nodes if every alias were written out; infinite where one contains itself."""
+    if id(node) not in sizes:
+        sizes[id(node)] = math.inf
+        parts = node.value if isinstance(node.value, list) else []
+        sizes[id(node)] = 1 + sum(_written_out(n, sizes) for p in parts for n in (p if isinstance(p, tuple) else [p]))
+    return sizes[id(node)]
+
+
+def _without_reactions(text, passed_over):
+    """Lines keep their numbers; the sections go to `passed_over`, by name. Raises ValueError where more is left than
+    can be read in a reasonable time."""
+
+    def pass_over(section):
+        lines = text.count("\n", 0, section.start())
+        passed_over[section[1]] = "\n" * lines + section[0]
+        return "\n" * section[0].count("\n")
+
+    text = REACTIONS.sub(pass_over, text)
+    if next(itertools.islice(WORD.finditer(text.strip()), MOST, None), None):
+        raise ValueError(f"more than {MOST} words and lines beside its reactions; leave out species that are not used")
+    return text
+
+
+def _parsed(text):
+    """The data of a YAML document. Errors: whatever the reader raises; ValueError for aliases that grow without end."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = DEEPEST
+    constructor, _ = yaml.get_constructor_parser(text)
+    yaml.composer.warn_double_anchors = False  # it would quote the file
+    sizes: dict = {}
+    node = yaml.composer.get_single_node()
+    if node is not None and _written_out(node, sizes) > ALIASES * len(sizes) + 1e5:
+        raise ValueError("its aliases stand for too much, or for themselves")
+    return node and constructor.construct_document(node)
+
+
+def cantera_data():
+    """Cantera's data folder, None where Cantera is not installed. Nothing is imported."""
+    found = importlib.util.find_spec("cantera")
+    return Path(found.submodule_search_locations[0]) / "data" if found and found.submodule_search_locations else None
+
+
+def _located(path, beside):
+    """The path of a file as given, or beside another one; where it is not there but in Cantera's data folder, that."""
+    here, data = path if beside is None else beside / path, cantera_data()
+    return data / path if data and not os.path.exists(here) and os.path.isfile(data / path) else here
+
+
+def _searched(path):
+    where = "neither has Cantera's data folder such a file" if cantera_data() else "Cantera is not installed, in whose"
+    return f"; {where}{'' if cantera_data() else ' data folder it would be looked for too'}"
+
+
+class File:
+    """A parsed YAML file without its sections of reactions, which are `passed_over` as text, by name."""
+
+    def __init__(self, path, beside=None):
+        self.path = _located(Path(path), beside)
+        path = self.path
+        try:
+            facts = self.path.stat()
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
+                raise ValueError(f"no regular file, or larger than {LARGEST >> 20} MiB")
+            self.passed_over: dict[str, str] = {}  # sections of reactions
+            text = _without_reactions(text_of(self.path.read_bytes()), self.passed_over)
+        except UnicodeDecodeError:
+            raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
+        except (OSError, ValueError) as error:  # ValueError: also of what is no path at all
+            told = f"{path}: cannot be read ({getattr(error, 'strerror', error)})"
+            raise MixtureError(f"{told}{'' if os.path.exists(path) else _searched(path)}.") from None
+        self.top = Node(self._data(text), str(path), Units())
+
+    def beside(self, path) -> File:
+        """Another file, by its path from this file's folder."""
+        return File(path, self.path.parent)
+
+    def _data(self, text):
+        """The map that a text of this file is. Raises MixtureError."""
+        try:
+            data = _parsed(text)
+        except Exception as error:  # the reader's own, and Python's for numbers, dates and keys that are none
+            mark, told = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
+            told = re.split("[\"'`]", told)[0].strip() or type(error).__name__  # quotes none: it may be any file
+            where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            raise MixtureError(f"{self.path}: is not valid YAML: {told}{where}.") from None
+        if not isinstance(data, dict):
+            raise MixtureError(f"{self.path}: got {'nothing' if data is None else type(data).__name__}, wanted a map.")
+        return data
+
+    def reactions(self, section):
+        """The entries [Node] of a section of reactions. A first one that has only `units` sets the units of the
+        list."""
+        text = self.passed_over.get(section)
+        top = self.top if text is None else Node(self._data(text), self.top.where, self.top.units)
+        out, units = [], top.units
+        for number, item in enumerate(top.items(section, "a list of reactions"), 1):
+            node = Node(item, f"{self.path}: {section}, entry {number}", units)
+            if number == 1 and set(node.data) == {"units"}:
+                units = node.units
+                continue
+            equation = node.text("equation", "the reaction's equation")
+            node.where = f"{self.path}: reaction {_short(equation)} ({section}, entry {number})"
+            out.append(node)
+        return out
+
+    def section(self, name):
+        """{species name: Node} in the order of the file. A first item that has only `units` sets the units of the
+        list."""
+        out, units = {}, self.top.units
+        for number, item in enumerate(self.top.items(name, "a list of species"), 1):
+            node = Node(item, f"{self.path}: {name}, entry {number}", units)
+            if number == 1 and set(node.data) == {"units"}:
+                units = node.units
+                continue
+            key = node.text("name", "the name of the species")
+            self.top.refuse(key in out, f"species {_short(key)} is defined more than once in section {_short(name)}.")
+            node.where = f"{self.path}: species {_short(key)}"
+            out[key] = node
+        return out

@@ -1,0 +1,554 @@
+"""Reads a gas phase of a Cantera YAML file into SpeciesData: Peng-Robinson, Redlich-Kwong or ideal gas. The equation of
+state that the caller chose counts, not the phase's.
+
+A file that is not there is looked for in the data folder of Cantera, where Cantera is installed (`gri30.yaml`).
+The phase's `species` may be names, `all`, or {section or otherfile.yaml/section: names or all}, where the other file
+lies beside this one, or in that folder. Electrons and solids are refused by name. Of each species are read:
+  `composition`; `thermo` (NASA7, NASA9); `transport` (gas); `critical-parameters`;
+  `equation-of-state`: Peng-Robinson (a, b, acentric-factor, binary-a) or Redlich-Kwong (a0 or [a0, a1] with
+  a = a0 + a1 T, b, binary-a).
+The file's `units` and explicit units are taken into account. Atomic weights: cantera_elements.py.
+
+These keys are ours; Cantera ignores them:
+  in critical-parameters: `critical-molar-volume` (measured), `rackett-compressibility` (Z_RA of Rackett's equation);
+  in equation-of-state or critical-parameters: `volume-translation` (Peneloux's c for the equation that is used);
+  in a species a map `real-gas`: `substance` (its CAS number, for fill), `association-factor`, `diffusion-volume`,
+  `liquid-density` (a map of temperature, pressure, density), `sutherland` (a map of viscosity, temperature, constant),
+  `power-law` (a map of viscosity, temperature, exponent);
+  in a phase a map `real-gas`: `diffusion-fit-range: [T_low, T_high]`.
+
+Cantera looks up missing critical properties in a data base by name. Here a missing number is an error, unless the
+caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.origin then says so for each number, and
+one warning names the species that are estimated. Absent transport data are then estimated too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import warnings
+
+import numpy as np
+
+from ...engine.errors import closest, refuse
+from . import critical as substances
+from .cantera_elements import read_elements
+from .cantera_file import File, Node, cantera_data  # noqa: F401
+from .cantera_reactions import ReactionText
+from .critical import FROM, Unusable, filled, solid
+from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
+from .names import Names
+from .units import short as _short
+
+MODEL, RK, IDEAL = "Peng-Robinson", "Redlich-Kwong", "ideal-gas"
+# models of a species' equation of state that are no gas
+CONDENSED = (
+    "constant-volume",
+    "density-temperature-polynomial",
+    "molar-volume-temperature-polynomial",
+    "HKFT",
+    "liquid-water-IAPWS95",
+)
+CRITICAL_VOLUMES = (1e-5, 1e-2)  # m3/mol, of molecules
+RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
+RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
+GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
+ANGSTROM = 1e-10
+MEASURED = {  # key in real-gas: the field of SpeciesData, its three numbers as arguments of Node.number
+    "sutherland": ("sutherland", (("viscosity", "Pa*s"), ("temperature", "K"), ("constant", "K"))),
+    "power-law": ("power_law", (("viscosity", "Pa*s"), ("temperature", "K"), ("exponent", "1"))),
+    "liquid-density": ("liquid", (("temperature", "K"), ("pressure", "Pa", ONE_ATM), ("density", "kg/m^3"))),
+}
+COEFFICIENTS = {"NASA7": 7, "NASA9": 9}
+CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
+
+
+GASES = (MODEL, RK, IDEAL)
+
+
+def gas_phases(path) -> list[tuple[str, str]]:
+    """[(name, thermo model)] of the gas phases of a file; empty for a file without phases. Raises MixtureError."""
+    phases = File(path).top.data.get("phases") or []
+    gases = []
+    for number, data in enumerate(phases, 1):
+        if isinstance(data, dict) and data.get("thermo") in GASES:
+            gases.append((_named(data, number), data["thermo"]))
+    return gases
+
+
+def models_for(equation: str) -> tuple[str, ...]:
+    """The thermo models that a phase may have for this value of option `equation`."""
+    return {"ideal": (IDEAL, MODEL), "rk": (RK, MODEL)}.get(equation, (MODEL,))
+
+
+def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(), choices=None):
+    """Read one phase; returns (SpeciesData, phase name).
+
+    phase: its name; None: the first phase of the file whose thermo model is one of `models`, else the first gas phase.
+    fill: look up or estimate absent critical properties; choices: {species: choice} for that, see critical.py. Where
+    ideal-gas is the first of the models they may be absent (nan). without: names of species to leave out.
+    Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
+    """
+    file = File(path)
+    node, name = _choose_phase(file, phase, models)
+    entries = _species_of(file, node)
+    choices = choices or {}
+    _refuse_unknown(node, [*without, *(key for key in choices if key != "*")], entries)
+
+    rk = node.data["thermo"] == RK == models[0]
+    ideal = models[0] == IDEAL or rk  # the acentric factor is of no use to Redlich and Kwong
+    rows, nodes, atoms = _species_rows(
+        node,
+        [entry for entry in entries if entry.data["name"] not in without],
+        read_elements(file, node),
+        lambda entry, elements: _species_row(entry, elements, choices if fill else None, ideal, RK if rk else MODEL),
+    )
+
+    columns = {field: [row[field] for row in rows] for field in rows[0]}
+    names, p_ref = columns.pop("name"), set(columns.pop("p_ref"))
+    node.refuse(len(p_ref) > 1, f"species have different reference-pressure {sorted(p_ref)} Pa, wanted one for all.")
+    # the checks come first: k_ij is then formed from a and b that are sound
+    bare = SpeciesData.from_arrays(
+        names,
+        **_polynomials(columns.pop("polynomials")),
+        sources=dict(zip(names, columns.pop("sources"))),
+        origin=dict(zip(names, columns.pop("origin"))),
+        **columns,
+        p_ref=p_ref.pop(),
+        T_fit=_fit_range(node),
+        without_critical=ideal,
+        of_atoms=True,
+        where=str(path),
+    )
+
+    left_out = tuple(entry.data["name"] for entry in entries if entry.data["name"] not in atoms)
+    known = Names((*names, *left_out))
+    kij, own = _pair_matrices(node, known, nodes, bare, rk, models)
+    reactions = ReactionText(file, node, tuple(names), atoms, left_out) if node.has("kinetics") else None
+    species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own, reactions=reactions)
+    _warn_of_estimates(node, species)
+    return species, name
+
+
+def _pair_matrices(phase, known, nodes, data, rk, models):
+    """k_ij and a_ij of the equation that the species are read for. An ideal gas has neither."""
+    if models[0] == IDEAL:
+        return np.zeros((len(nodes),) * 2), None
+    return _binary_rk(phase, known, nodes, data) if rk else (_binary(known, nodes, data.a), None)
+
+
+def _refuse_unknown(phase, wanted, entries):
+    """Raise MixtureError where a species to leave out or to choose is not in the phase."""
+    names = [entry.data["name"] for entry in entries]
+    for name in wanted:
+        phase.refuse(name not in names, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
+
+
+def _species_rows(phase, entries, elements, row_of):
+    """(rows, nodes, {species: {element: atoms}}) of the entries, without species of undeclared elements that the phase
+    skips. row_of(entry, elements) makes a row. Raises MixtureError, of all species that cannot be used at
+    once."""
+    rows, nodes, atoms = [], [], {}
+    unusable = {}
+    for entry in entries:
+        name = entry.data["name"]
+        composition = entry.child("composition", "a map of elements")
+        if elements.leaves_out(composition):
+            continue
+        try:
+            rows.append(row_of(entry, elements))
+        except Unusable as error:
+            unusable[name] = str(error)
+        else:
+            nodes.append(entry)
+            atoms[name] = {e: composition.number(e) for e in composition.data}
+
+    _refuse_unusable(phase, unusable)
+    phase.refuse(not rows, "has no species.")
+    return rows, nodes, atoms
+
+
+def _refuse_unusable(phase, unusable):
+    """Raise MixtureError on {species: what is wrong}: one message for all, with what to do."""
+    groups: dict = {}
+    for name, why in unusable.items():
+        groups.setdefault(why, []).append(repr(name))
+    told = "; ".join(f"{', '.join(names)}: {why}" for why, names in groups.items())
+
+    known = next((name for name, why in unusable.items() if why.endswith(FROM)), None)
+    numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
+    give = f" Or give numbers in K and Pa: critical={{{json.dumps(known)}: {numbers}}}." if known else ""
+
+    phase.refuse(unusable, f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
+
+
+def _warn_of_estimates(phase, species):
+    """One warning that names the species with estimated critical properties."""
+    guessed = species.estimated()
+    if guessed:
+        mask = [name in guessed for name in species.names]
+        warnings.warn(
+            f"{phase.where}: critical properties of {len(guessed)} of {species.ns} species are estimated, which is for "
+            f"traces: {species.named(mask)}. `python -m frame info` and species.estimated() show rules and errors; "
+            'critical={"NAME": "CAS number"} chooses a substance.',
+            stacklevel=3,
+        )
+
+
+def _named(data, number):
+    """The name of a phase, for the caller and for messages. A phase may be without a name."""
+    name = data.get("name") if isinstance(data, dict) else None
+    return f"phase {number}" if name is None else str(name)
+
+
+def _phases(file):
+    """{name: Node} of the phases of a file. Raises MixtureError."""
+    phases = {}
+    for number, data in enumerate(file.top.items("phases", "a list of phases", least=1), 1):
+        name = _named(data, number)
+        node = Node(data, f"{file.path}: phase {number}", file.top.units)
+        node.refuse(
+            isinstance(data.get("name"), (dict, list, bool)) or not name,
+            f"name: got {_short(data.get('name'))}, wanted the name of the phase.",
+        )
+        node.where = f"{file.path}: phase {_short(name)}"
+        file.top.refuse(name in phases, f"phase {_short(name)} is defined more than once.")
+        phases[name] = node
+    return phases
+
+
+def _choose_phase(file, wanted, models):
+    """(Node, name) of the phase that is asked for, or of the first that fits. Raises MixtureError."""
+    phases = _phases(file)
+    known = ", ".join(map(repr, phases))
+    file.top.refuse(wanted is not None and wanted not in phases, f"has no phase {wanted!r}, wanted one of {known}.")
+
+    name = wanted if wanted is not None else _first_fitting(phases, models)
+    node = phases[name]
+    thermo = node.data.get("thermo")
+    node.refuse(thermo not in GASES, f"thermo is {_short(thermo)}, wanted a gas: {', '.join(map(repr, GASES))}.")
+    return node, name
+
+
+def _first_fitting(phases, models):
+    """The name of the first phase of one of the models, else of the first gas, else of the first."""
+    for some in (models, GASES):
+        for name, node in phases.items():
+            if node.data.get("thermo") in some:
+                return name
+    return next(iter(phases))
+
+
+def _species_of(file, phase):
+    """The species entries [Node] of a phase, in the order of the phase."""
+    chosen = phase.data.get("species", "all")
+    if chosen == "all":
+        chosen = [{"species": "all"}]
+    good = isinstance(chosen, list) and chosen
+    phase.refuse(not good, f"species: got {_short(chosen)}, wanted 'all' or a list.")
+    sections, out = {}, {}
+
+    def pick(source, names):
+        if source not in sections:
+            folder, _, section = source.rpartition("/")
+            sections[source] = (file.beside(folder) if folder else file).section(section)
+        available = sections[source]
+        names = list(available) if names == "all" else names
+        text = f"species: {source}: got {_short(names)}, wanted 'all' or a list of names."
+        phase.refuse(not isinstance(names, list), text)
+        for name in names:
+            known = isinstance(name, str) and name in available
+            phase.refuse(not known, f"species {_short(name)} is not defined in section {source!r}.")
+            phase.refuse(name in out, f"species {_short(name)} is listed more than once.")
+            out[name] = available[name]
+
+    for item in chosen:
+        if isinstance(item, dict):
+            for source, names in item.items():
+                pick(str(source), names)
+        else:
+            pick("species", [item])
+    return list(out.values())
+
+
+def _species_row(node, elements, choices, ideal, model):
+    """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin. choices:
+    None where nothing is to be filled."""
+    name, composition = node.data["name"], node.child("composition", "a map of elements")
+    refuse(set(composition.data) == {"E"}, "the electron, no molecule", Unusable)
+    condensed = next((m for m in CONDENSED if _eos(node, m).data), "sites" if node.has("sites") else "")
+    condensed = condensed or solid(name, composition.data)
+    refuse(condensed, f"no gas ({condensed})", Unusable)
+    row = {"name": name, "sources": {}, "W": elements.mass(composition) * 1e-3}
+    row |= _thermo(node.child("thermo", "NASA7 polynomials"))
+    extra = node.child("real-gas")
+    extra.only("substance", "association-factor", "diffusion-volume", *MEASURED, "note")
+    if ideal and model == MODEL and choices is None and not _eos(node).data and not node.has("critical-parameters"):
+        critical: dict = dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation", "Z_RA"), math.nan)
+        critical |= {"origin": {}}
+    else:
+        own = {name: extra.text("substance", "a CAS number, or 'estimate'")} if extra.has("substance") else {}
+        critical = _critical(node, model, None if choices is None else own | choices, composition.data)
+    row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
+    if choices is not None and not node.has("transport") and not math.isnan(row["omega"]):
+        absent, origin = substances.transport(name, composition.data, row)
+        row |= absent | {"origin": row["origin"] | origin}
+    row |= {field: _measured(extra, key, numbers) for key, (field, numbers) in MEASURED.items()}
+    row["kappa_assoc"] = extra.number("association-factor", default=0.0)
+    row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
+    for block in ("thermo", "critical-parameters", "transport", "equation-of-state", "real-gas"):
+        part = node.data.get(block)
+        if isinstance(part, dict) and (note := part.get("note") or part.get("source")):
+            row["sources"][block] = str(note).strip()
+    if node.has("note"):
+        row["sources"]["species"] = str(node.data["note"]).strip()
+    return row
+
+
+def _measured(extra, key, numbers):
+    """The three numbers of a law or a measured state; nan where the species has none."""
+    if not extra.has(key):
+        return [math.nan] * 3
+    block = extra.child(key)
+    block.only(*(name for name, *_ in numbers), "note")
+    return [block.number(*number) for number in numbers]
+
+
+def _thermo(node):
+    count = COEFFICIENTS[node.choice("model", COEFFICIENTS, "'NASA7' or 'NASA9'")]
+    wanted = "2 or 3 temperatures in K" if count == 7 else "2 or more temperatures in K"
+    ranges = node.items("temperature-ranges", wanted, 2, 3 if count == 7 else 9)
+    try:
+        T = [node.units.convert(t, "K") for t in ranges]
+    except ValueError as error:
+        node.fail(f"temperature-ranges: {error}.")
+    data = node.need("data", f"one list of {count} coefficients for each range")
+    good = isinstance(data, list) and len(data) == len(T) - 1
+    node.refuse(not good, f"data: got {_short(data)}, wanted {len(T) - 1} lists of {count} coefficients.")
+    wanted = f"{count} finite numbers"
+    for row in data:
+        got = f"{len(row)} coefficients" if isinstance(row, list) else _short(row)
+        node.refuse(not isinstance(row, list) or len(row) != count, f"data: got {got}, wanted {wanted}.")
+    rows = [[node.finite("data", value, wanted) for value in row] for row in data]
+    return {"polynomials": (T, rows), "p_ref": node.number("reference-pressure", "Pa", default=ONE_ATM)}
+
+
+def _polynomials(species):
+    """The fields of SpeciesData for [(temperatures, rows of 7 or 9 coefficients)], one for each species. If one species
+    has nine coefficients, all get nine."""
+    if all(len(rows[0]) == 7 for _, rows in species):
+        # a species with one range has it twice; the two meet at its upper end
+        return {
+            "T_min": np.array([T[0] for T, _ in species]),
+            "T_mid": np.array([T[1] for T, _ in species]),
+            "T_max": np.array([T[-1] for T, _ in species]),
+            "nasa_low": np.array([rows[0] for _, rows in species]),
+            "nasa_high": np.array([rows[-1] for _, rows in species]),
+        }
+    # T_mid belongs to the lower range for seven coefficients, to the upper one for nine: the break is the next double
+    species = [
+        ([T[0], float(np.nextafter(T[1], np.inf)), T[2]] if len(rows[0]) == 7 and len(rows) == 2 else T, rows)
+        for T, rows in species
+    ]
+    most = max(len(rows) for _, rows in species)
+    nine = [[row if len(row) == 9 else [0.0, 0.0, *row] for row in rows] for _, rows in species]
+    return {
+        "nasa9": np.array([rows + rows[-1:] * (most - len(rows)) for rows in nine]),
+        "T_break": np.array([T + T[-1:] * (most + 1 - len(T)) for T, _ in species]),
+        "nasa_low": None,
+        "nasa_high": None,
+        "T_mid": None,
+    }
+
+
+def _eos(node, model=MODEL):
+    """The species' equation-of-state map for this model; an empty one where it has none."""
+    models = node.data.get("equation-of-state")
+    for data in models if isinstance(models, list) else [models] if models is not None else []:
+        block = Node(data, f"{node.where}: equation-of-state", node.units)
+        if block.data.get("model") == model:
+            return block
+    return Node({}, node.where, node.units)
+
+
+def _critical(node, model, choices, composition):
+    """{Tc, pc, omega, Vc (measured), volume_translation, Z_RA, origin}. A complete equation-of-state takes precedence
+    over critical-parameters; all species have Tc and pc, and a and b follow from them up to the last bits.
+
+    choices: those of the caller where each absent number is to be looked up or estimated, else None.
+    """
+    eos, critical = _eos(node, model), node.child("critical-parameters")
+    translation = critical.number("volume-translation", "m^3/kmol", math.nan)
+    row = {
+        "Vc": _critical_volume(critical),
+        "volume_translation": eos.number("volume-translation", "m^3/kmol", translation) * 1e-3,
+        "Z_RA": critical.number("rackett-compressibility", default=math.nan),
+        "origin": {},
+    }
+    given = [key for key in ("a", "b", "acentric-factor") if eos.has(key)]
+    if model == RK and {"a", "b"} <= set(given):
+        row["Tc"], row["pc"] = _rk_critical(eos)
+        row["omega"] = critical.number("acentric-factor", default=math.nan)
+    elif len(given) == 3 or (given and not node.has("critical-parameters")):
+        a, b = eos.positive("a", "Pa*m^6/kmol^2") * 1e-6, eos.positive("b", "m^3/kmol") * 1e-3
+        row["omega"] = eos.number("acentric-factor")
+        row["Tc"] = a * OMEGA_B / (b * OMEGA_A * GAS_CONSTANT)
+        row["pc"] = OMEGA_B * GAS_CONSTANT * row["Tc"] / b
+    elif choices is not None and not all(critical.has(key) for key, *_ in CRITICAL):
+        data, name, rk = _transport(node), node.data["name"], _eos(node, RK)
+        absent, origin = filled(
+            node.where,
+            name,
+            composition,
+            data["diameter"],
+            data["well_depth"],
+            choice=choices.get(name),
+            rk=_rk_critical(rk) if rk.has("a") and rk.has("b") else None,
+        )
+        known = {field: critical.number(key, unit) for key, field, unit in CRITICAL if critical.has(key)}
+        known |= {field: row[field] for field in ("Vc", "Z_RA") if row[field] > 0}
+        row |= absent | known
+        row["origin"] = {field: text for field, text in origin.items() if field not in known}
+    elif not node.has("critical-parameters"):
+        node.fail(
+            "critical-parameters is missing, wanted critical-temperature, critical-pressure and acentric-factor "
+            f"(or a, b and acentric-factor in an equation-of-state of model {MODEL}). The option critical = fill looks "
+            "them up or estimates them; equation = ideal needs none"
+            + ("; equation = rk takes the Redlich-Kwong a and b." if _eos(node, RK).data else ".")
+        )
+    else:
+        row["Tc"] = critical.positive("critical-temperature", "K")
+        row["pc"] = critical.positive("critical-pressure", "Pa")
+        row["omega"] = critical.number("acentric-factor", default=math.nan if model == RK else None)
+    return row
+
+
+def _critical_volume(critical):
+    """critical-molar-volume [m3/mol], nan where there is none.
+
+    A number without a unit is in the file's units; where that is no critical volume of a molecule, in m3/kmol: so are
+    the numbers of Cantera's data base, which files of other units have copied. Cantera itself does not read them.
+    """
+    key, unit = "critical-molar-volume", "m^3/kmol"
+    volume = critical.number(key, unit, math.nan) * 1e-3
+    if isinstance(critical.data.get(key), str) or math.isnan(volume):
+        return volume
+
+    copied = critical.data[key] * 1e-3
+    low, high = CRITICAL_VOLUMES
+    critical.refuse(
+        not (low <= volume <= high or low <= copied <= high),
+        f"{key}: got {critical.data[key]:g}, which is {volume:g} m3/mol in the file's units; wanted {low:g} to "
+        f"{high:g} m3/mol, or a number with its unit, such as 98.6 cm^3/mol.",
+    )
+    return volume if low <= volume <= high else copied
+
+
+def _rk_a(block, key):
+    """a0 [Pa m6 K^0.5/mol2] and a1 [Pa m6/K^0.5/mol2] of a number or of two; a1 is 0 where it is not given."""
+    value = block.need(key, "a number or [a0, a1]")
+    parts = value if isinstance(value, list) else [value]
+    block.refuse(len(parts) not in (1, 2), f"{key}: got {_short(value)}, wanted a number or [a0, a1].")
+    try:
+        return (*(block.units.convert(v, unit) * 1e-6 for v, unit in zip(parts, RK_A)), *[0.0] * (2 - len(parts)))
+    except ValueError as error:
+        return block.fail(f"{key}: {error}.")
+
+
+def _rk_critical(eos):
+    """Tc, pc where p = R T/(v - b) - (a0 + a1 T)/(sqrt(T) v (v + b)) has its critical point: a0 + a1 Tc = k Tc^1.5."""
+    a0, a1 = _rk_a(eos, "a")
+    eos.refuse(not a0 > 0, f"a: got {_short(eos.data['a'])}, wanted a positive number.")
+    b = eos.positive("b", "m^3/kmol") * 1e-3
+    k = RK_OMEGA_A / RK_OMEGA_B * GAS_CONSTANT * b
+    Tc = (a0 / k) ** (2 / 3)
+    if a1:
+        Tc = 4 * max(Tc, (a1 / k) ** 2)  # right of the root of a convex function: Newton's method comes down to it
+        for _ in range(60):
+            Tc -= (k * Tc**1.5 - a1 * Tc - a0) / (1.5 * k * Tc**0.5 - a1)
+    return Tc, RK_OMEGA_B * GAS_CONSTANT * Tc / b
+
+
+def _binary_rk(phase, known, nodes, data):
+    """k_ij and a_ij (2, ns, ns) of a Redlich-Kwong phase: the latter where some a depends on T, else None. Cross terms
+    as Cantera has them: sqrt(a0_i a0_j), sqrt(a1_i a1_j), or binary-a."""
+    names, ns = data.names, len(nodes)
+    own = np.zeros((2, ns))
+    own[0] = RK_OMEGA_A * GAS_CONSTANT**2 * data.Tc**2.5 / data.pc
+    for s, node in enumerate(nodes):
+        eos = _eos(node, RK)
+        if eos.has("a") and eos.has("b"):
+            own[:, s] = _rk_a(eos, "a")
+    with np.errstate(invalid="ignore"):
+        a = np.sqrt(own[:, :, None] * own[:, None])
+    a[:, range(ns), range(ns)] = own
+    for i, j, value in _pairs(known, nodes, RK, _rk_a):
+        a[:, i, j] = a[:, j, i] = value
+    for i, j in np.argwhere(np.isnan(a[1])):
+        phase.fail(
+            f"a1 of {names[i]!r} and {names[j]!r} have different signs, of which there is no square root: wanted a "
+            "binary-a."
+        )
+    return (np.zeros((ns, ns)), a) if a[1].any() else (1 - a[0] / np.sqrt(own[0][:, None] * own[0]), None)
+
+
+def _pairs(known, nodes, model, read):
+    """(i, j, value) of each binary-a, in whichever of the two species it stands; twice with different values is an
+    error. known: Names of the phase. A pair with a species that the mixture leaves out is passed over."""
+    said: dict = {}
+    place = {node.data["name"]: s for s, node in enumerate(nodes)}
+    for i, node in enumerate(nodes):
+        pairs = _eos(node, model).child("binary-a")
+        for other in [key for key in pairs.data if key != "units"]:
+            name = known.find(other)
+            pairs.refuse(name is None, known.absent(other))
+            pairs.refuse(name == node.data["name"], "names the species itself, wanted another one.")
+            if name not in place:
+                continue
+            j = place[name]
+            value = read(pairs, other)
+            got = ", ".join(f"{number:g}" for number in np.ravel(value))
+            text = f"{other}: got {got} Pa m6/mol2, but {other!r} gives another value for the same pair."
+            pairs.refuse(said.setdefault((min(i, j), max(i, j)), value) != value, text)
+            yield i, j, value
+
+
+def _binary(known, nodes, a):
+    """k_ij from binary-a."""
+    kij = np.zeros((len(nodes),) * 2)
+    for i, j, value in _pairs(known, nodes, MODEL, lambda pairs, other: pairs.number(other, "Pa*m^6/kmol^2") * 1e-6):
+        kij[i, j] = kij[j, i] = 1 - value / math.sqrt(a[i] * a[j])
+    return kij
+
+
+def _transport(node, omega=None):
+    """Transport data with Cantera's defaults: an absent number is 0. Without the block everything is unknown (nan)."""
+    if not node.has("transport"):
+        unknown = ("diameter", "well_depth", "dipole", "polarizability", "rotational_relaxation")
+        return {"geometry": -1} | dict.fromkeys(unknown, math.nan)
+    block = node.child("transport")
+    block.choice("model", ["gas"], "'gas'")
+    if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
+        warnings.warn(
+            f"{block.where}: acentric-factor {block.data['acentric-factor']} differs from {omega:g} of the "
+            "equation of state, which is used for all models (Cantera uses each in its own model).",
+            stacklevel=6,
+        )
+    return {
+        "geometry": GEOMETRY[block.choice("geometry", GEOMETRY, "atom, linear or nonlinear")],
+        "diameter": block.number("diameter") * ANGSTROM,
+        "well_depth": block.number("well-depth"),
+        "dipole": block.number("dipole", default=0.0),
+        "polarizability": block.number("polarizability", default=0.0) * ANGSTROM**3,
+        "rotational_relaxation": block.number("rotational-relaxation", default=0.0),
+    }
+
+
+def _fit_range(phase):
+    if not phase.has("real-gas"):
+        return None
+    block = phase.child("real-gas")
+    block.only("diffusion-fit-range", "note")
+    key, wanted = "diffusion-fit-range", "two temperatures in K"
+    return tuple(block.finite(key, T, wanted) for T in block.items(key, wanted, 2, 2))

@@ -1,0 +1,41 @@
+"""Species by the names that a file writes for them."""
+
+from __future__ import annotations
+
+from ...engine.errors import closest
+from .units import short
+
+
+class Names:
+    """Finds species by name. Letter case does not matter where only one species has the name so, as in Cantera."""
+
+    def __init__(self, names):
+        self.names = tuple(names)
+        self._exact = set(self.names)
+        self._alike: dict[str, list[str]] = {}
+        for name in self.names:
+            self._alike.setdefault(name.lower(), []).append(name)
+
+    def find(self, name) -> str | None:
+        """The species' own name; None for an unknown or an ambiguous one."""
+        if name in self._exact:
+            return name
+        alike = self._alike.get(str(name).lower(), [])
+        return alike[0] if len(alike) == 1 else None
+
+    def __getitem__(self, name) -> str:
+        """The same for a name that is known to be there; else KeyError."""
+        found = self.find(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def is_ambiguous(self, name) -> bool:
+        """Whether several species have the name but for letter case, and none has it exactly."""
+        return name not in self._exact and len(self._alike.get(str(name).lower(), [])) > 1
+
+    def absent(self, name) -> str:
+        """What is wrong with a name that was not found, for a message."""
+        if self.is_ambiguous(name):
+            return f"species {short(name)} may be any of {', '.join(self._alike[str(name).lower()])}."
+        return f"species {short(name)} is not in the phase{closest(name, self.names)}."

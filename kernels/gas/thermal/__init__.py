@@ -1,0 +1,1 @@
+"""Thermal quantities: the ideal-gas part, derivatives, inversions, the Jacobian of a flow solver."""

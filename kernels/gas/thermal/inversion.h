@@ -1,0 +1,217 @@
+// Temperature from enthalpy and pressure, from energy and density, from entropy and pressure; pressure from temperature
+// and density.
+#pragma once
+#include "gas/equations/cubic.h"
+
+constexpr double T_LOWEST = 20.0, T_HIGHEST = 6000.0,
+                 T_PLAIN = 300.0; // K: the bracket, and a start where none is given
+constexpr int T_STEPS = 60;
+
+// A loop over points that work together ends when all are done: on a GPU's matrix units the whole warp.
+#ifdef MATRIX_UNITS
+template <class Mask> POINT_FN bool everywhere(const Mask done) { return __all_sync(WARP, all_of(done)); }
+#else
+template <class Mask> POINT_FN bool everywhere(const Mask done) { return all_of(done); }
+#endif
+
+// The T at which a function that grows with T is `target`: state(T, value, slope) gives it and its derivative. Newton's
+// method in a bracket; where a step leaves it, or is not half of the step before the last, the bracket is halved (in
+// log T). A point that is done stays as it is, so that its result does not depend on its neighbours. unconverged: 0,
+// found; 1, the function jumps over the target, T is where; 2, nothing found, T is NaN.
+template <class R, class State>
+POINT_FN void temperature_of(const R target, const R start, const State &state, R &T, R &unconverged) {
+    // the step that is within `near` is still taken: what is left is of the order of its square
+    constexpr double near = number<R>::wide ? 1e-17 : 1e-9, shut = number<R>::wide ? 1e-20 : 1e-11;
+    R low = R(T_LOWEST), high = R(T_HIGHEST), last = R(T_HIGHEST), before = R(T_HIGHEST);
+    R at = select(start > T_LOWEST && start < T_HIGHEST, start, R(T_PLAIN));
+    auto open = target > -1e300 && target < 1e300;
+    unconverged = R(2.0);
+    for (int step = 0; step < T_STEPS; ++step) {
+        R value, slope;
+        state(at, value, slope);
+        const R miss = target - value, newton = miss / slope, size = fabs(newton);
+        low = select(miss > 0.0, at, low);
+        high = select(miss < 0.0, at, high);
+        const auto there = slope > 0.0 && size < near * at, closed = high - low < shut * high;
+        const R guess = at + newton;
+        const auto sound = slope > 0.0 && guess > low && guess < high && size < 0.5 * before;
+        const R next = select(there || sound, guess, sqrt(low * high));
+        const auto jump =
+            closed && at > T_LOWEST * (1.0 + 1e-9) && at < T_HIGHEST * (1.0 - 1e-9); // at an end there is none
+        unconverged = select(open && there, R(0.0), select(open && jump, R(1.0), unconverged));
+        before = last;
+        last = fabs(next - at);
+        at = select(open, next, at);
+        open = open && !there && !closed;
+        if (everywhere(!open)) break;
+    }
+    T = select(unconverged < 1.5, at, R(NOT_A_NUMBER));
+}
+
+// ---- ideal gases: the start of constant heat capacity is good enough
+template <class M, class R, class Species>
+POINT_FN void ideal_temperature_from_h(const M &m, const R h, const Species &Y, R &T, R &unconverged) {
+    R cp, h_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    temperature_of(
+        h, T_PLAIN + (h - h_plain) / cp, [&](const R at, R &value, R &slope) { ideal_gas(m, at, Y, slope, value); }, T,
+        unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void ideal_temperature_from_e(const M &m, const R e, const Species &Y, const R R_s, R &T, R &unconverged) {
+    R cp, h_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    temperature_of(
+        e, T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s),
+        [&](const R at, R &value, R &slope) {
+            ideal_gas(m, at, Y, slope, value);
+            value -= R_s * at;
+            slope -= R_s;
+        },
+        T, unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void ideal_temperature_from_s_p(const M &m, const R s, const R p, const Species &Y, const R W, R &T,
+                                         R &unconverged) {
+    R cp, h;
+    const R mixing = entropy_of_mixing(m, p, Y, W);
+    ideal_gas(m, R(T_PLAIN), Y, cp, h);
+    temperature_of(
+        s, T_PLAIN * exp((s + mixing - entropy_of_temperature(m, R(T_PLAIN), Y)) / cp),
+        [&](const R at, R &value, R &slope) {
+            R h;
+            ideal_gas(m, at, Y, slope, h);
+            value = entropy_of_temperature(m, at, Y) - mixing;
+            slope = slope / at;
+        },
+        T, unconverged);
+}
+
+template <class M, class R> POINT_FN void ideal_pressure(const M &, const R rho, const R T, const R R_s, R &p) {
+    p = select(rho > 0.0, rho, R(NOT_A_NUMBER)) * R_s * known_temperature(T);
+}
+
+// ---- cubic equations
+// What the inversions need of a state: all by the bodies of the cubic equation and of the ideal gas.
+template <class R> struct CubicState {
+    R a, a_T, a_TT, b, shift, Z, vol, v_free, rho, inv_free, inv_D, inv_centred, p_v_attractive, p_v_repulsive, p_v,
+        p_T, v_p, L, cp_ig, h_ig, cv, cp;
+};
+
+template <class M, class R, class Species>
+POINT_FN void cubic_state(const M &m, const R T, const R p, const Species &Y, const PairSums<R> &pairs, const R R_s,
+                          CubicState<R> &s) {
+    const auto delta = delta_of(m, Y);
+    cubic_mixture_at(m, T, Y, pairs, s.a, s.a_T, s.a_TT, s.b, s.shift);
+    cubic_root(m, T, p, R_s, s.a, s.b, s.shift, delta, s.Z, s.vol, s.v_free);
+    cubic_reciprocals(m, s.b, s.v_free, s.vol, delta, s.rho, s.inv_free, s.inv_D, s.inv_centred);
+    cubic_pressure_slopes(m, T, R_s, s.a, s.a_T, s.b, s.v_free, s.inv_free, s.inv_D, delta, s.p_v_attractive,
+                          s.p_v_repulsive, s.p_v, s.p_T, s.v_p);
+    cubic_departure(m, s.b, s.inv_centred, delta, s.L);
+    ideal_gas(m, T, Y, s.cp_ig, s.h_ig);
+    cubic_cv(m, T, R_s, s.cp_ig, s.a_TT, s.L, s.cv);
+    heat_capacity_p(m, T, s.cv, s.p_T, s.v_p, s.cp);
+}
+
+template <class M, class R, class Species>
+POINT_FN void temperature_from_h_p_start(const M &m, const R h, const R p, const Species &Y, const R R_s,
+                                         const R T_start, R &T, R &unconverged) {
+    const PairSums<R> pairs = pair_sums<M, R>(m, Y);
+    temperature_of(
+        h, T_start,
+        [&](const R at, R &value, R &slope) {
+            CubicState<R> s;
+            cubic_state(m, at, p, Y, pairs, R_s, s);
+            cubic_enthalpy(m, at, R_s, s.h_ig, s.Z, s.a, s.a_T, s.L, value);
+            slope = s.cp;
+        },
+        T, unconverged);
+}
+
+// without a start: that of an ideal gas of constant heat capacity
+template <class M, class R, class Species>
+POINT_FN void temperature_from_h_p(const M &m, const R h, const R p, const Species &Y, const R R_s, R &T,
+                                   R &unconverged) {
+    R cp, h_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    temperature_from_h_p_start(m, h, p, Y, R_s, T_PLAIN + (h - h_plain) / cp, T, unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void temperature_from_s_p_start(const M &m, const R s, const R p, const Species &Y, const R W, const R R_s,
+                                         const R T_start, R &T, R &unconverged) {
+    const R mixing = entropy_of_mixing(m, p, Y, W);
+    const PairSums<R> pairs = pair_sums<M, R>(m, Y);
+    temperature_of(
+        s, T_start,
+        [&](const R at, R &value, R &slope) {
+            CubicState<R> state;
+            cubic_state(m, at, p, Y, pairs, R_s, state);
+            cubic_entropy(m, at, p, R_s, entropy_of_temperature(m, at, Y) - mixing, state.v_free, state.a_T, state.L,
+                          value);
+            slope = state.cp / at;
+        },
+        T, unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void temperature_from_s_p(const M &m, const R s, const R p, const Species &Y, const R W, const R R_s, R &T,
+                                   R &unconverged) {
+    R cp, h, s_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h);
+    ideal_gas_entropy(m, R(T_PLAIN), p, Y, W, s_plain);
+    temperature_from_s_p_start(m, s, p, Y, W, R_s, T_PLAIN * exp((s - s_plain) / cp), T, unconverged);
+}
+
+// v - b of the equation of state at a given density; NaN where there is none
+template <class M, class R> POINT_FN R free_volume(const M &, const R rho, const R b_mix, const R shift_mix) {
+    const R free = 1.0 / rho + shift_mix - b_mix;
+    return select(rho > 0.0 && free > 0.0, free, R(NOT_A_NUMBER));
+}
+
+// at constant density no root is to be chosen: the state may be metastable, or one that no pressure holds
+template <class M, class R, class Species>
+POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s,
+                                           const R T_start, R &T, R &unconverged) {
+    R b = Y[0] * m.b_mass[0], shift = R(0.0);
+    FOR_SPECIES (s, M::NS - 1) b += Y[s + 1] * m.b_mass[s + 1];
+    if constexpr (M::translated) {
+        FOR_SPECIES (s, M::NS) shift += Y[s] * m.shift_mass[s];
+    }
+    const R v_free = free_volume(m, rho, b, shift);
+    const auto eos = shape(m, delta_of(m, Y));
+    const R L = departure_integral(eos, b, R(1.0 / (v_free + (0.5 * eos.linear) * b)));
+    const PairSums<R> pairs = pair_sums<M, R>(m, Y);
+    temperature_of(
+        select(v_free > 0.0, e, R(NOT_A_NUMBER)), T_start,
+        [&](const R at, R &value, R &slope) {
+            R cp_ig, h_ig, a, a_T, a_TT, same_b, same_shift;
+            cubic_mixture_at(m, at, Y, pairs, a, a_T, a_TT, same_b, same_shift);
+            ideal_gas(m, at, Y, cp_ig, h_ig);
+            value = h_ig - R_s * at + (at * a_T - a) * L;
+            cubic_cv(m, at, R_s, cp_ig, a_TT, L, slope);
+        },
+        T, unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void temperature_from_e_rho(const M &m, const R e, const R rho, const Species &Y, const R R_s, R &T,
+                                     R &unconverged) {
+    R cp, h_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    temperature_from_e_rho_start(m, e, rho, Y, R_s, T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s), T,
+                                 unconverged);
+}
+
+template <class M, class R, class Delta>
+POINT_FN void cubic_pressure(const M &m, const R rho, const R T, const R R_s, const R a_mix, const R b_mix,
+                             const R shift_mix, const Delta delta_mix, R &p, R &Z, R &vol, R &v_free) {
+    const auto eos = shape(m, delta_mix);
+    vol = 1.0 / rho;
+    v_free = free_volume(m, rho, b_mix, shift_mix);
+    const R RT = R_s * T, D = v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix);
+    p = RT / v_free - a_mix / D;
+    Z = p * vol / RT;
+}

@@ -1,0 +1,98 @@
+"""States from other variables than T and p: T from (h, p), (e, rho) or (s, p), p from (rho, T); composition given.
+
+Each is taken where its names are given: properties("T c", h=..., p=..., Y=...). T_start, when given, starts the
+iteration. `unconverged` tells hosts by point what was not found.
+"""
+
+from ..declare import kernels, point_kernel, quantity
+from ..equations.cubic import DELTA, FAMILY
+
+for name, unit, what in (
+    ("T_start", "K", "start of the iteration for T; where it is not between 20 and 6000 K, 300 K"),
+    (
+        "unconverged",
+        "1",
+        "0: T found; 1: no state has the value given, T is where h, s or e jumps over it; 2: nothing found, T is NaN",
+    ),
+):
+    quantity(name, unit, what)
+
+PAIRS, NASA = (" ".join(kernels[name].constants) for name in ("cubic_mixture", "ideal_gas"))
+SINGLE = (
+    "it ends where a step is below 1e-9 of T, and rounding h, e or s to single (6e-8) moves T by more, "
+    "in boiling mixtures by any amount"
+)
+METHOD = "Newton's method in a bracket of 20 to 6000 K, 60 steps at most"
+NOTE = (
+    "1 in unconverged: h between two phases of equal Gibbs energy (a mixture boils at one temperature here), or at a "
+    "temperature where an f_i changes sign, since a' jumps there"
+)
+
+
+def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0"):
+    """Declare the two kernels of an inversion: with a start of the host's own, T_start, and without.
+
+    name: of the pair in the kernels' names. reads, given: as in point_kernel. more: further constants.
+    """
+    for start in ("", " T_start"):
+        point_kernel(
+            f"temperature_from_{name}{start.replace(' T', '')}",
+            header="gas/thermal/inversion.h",
+            sweeps="states",
+            reads=reads + start,
+            writes="T unconverged",
+            given=given + start,
+            constants=f"{PAIRS} {DELTA} {NASA}{more}",
+            source=METHOD,
+            valid=valid,
+            note=NOTE,
+            when={"equation": FAMILY},
+            double_only=SINGLE,
+        )
+
+
+inversion("h_p", "h p Y R_s", "h")
+inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
+inversion("e_rho", "e rho Y R_s", "e rho", valid="T between 20 and 6000 K; 1/rho > b")
+for name, reads, given, more in (
+    ("h", "h Y", "h", ""),
+    ("e", "e Y R_s", "e", ""),
+    ("s_p", "s p Y W", "s", " inv_p_ref"),
+):
+    point_kernel(
+        f"ideal_temperature_from_{name}",
+        header="gas/thermal/inversion.h",
+        sweeps="states",
+        reads=reads,
+        writes="T unconverged",
+        given=given,
+        constants=f"{NASA}{more}",
+        source=METHOD,
+        valid="T between 20 and 6000 K",
+        when={"equation": "ideal"},
+        double_only=SINGLE,
+    )
+point_kernel(
+    "ideal_pressure",
+    header="gas/thermal/inversion.h",
+    sweeps="states",
+    reads="rho T R_s",
+    writes="p",
+    given="rho",
+    source="definition, p = rho R_s T",
+    valid="rho > 0, T > 0",
+    when={"equation": "ideal"},
+)
+point_kernel(
+    "cubic_pressure",
+    header="gas/thermal/inversion.h",
+    sweeps="states",
+    reads="rho T R_s a_mix b_mix shift_mix delta_mix?",
+    writes="p Z vol v_free",
+    given="rho",
+    constants=DELTA,
+    source="the equation's own (equations/records.py; originals not seen)",
+    valid="1/rho > b (else NaN); p may be negative",
+    when={"equation": FAMILY},
+    note="the density given chooses the root",
+)

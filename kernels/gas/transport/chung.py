@@ -1,0 +1,166 @@
+"""Chung's dense-gas viscosity and conductivity."""
+
+import numpy as np
+
+from ..declare import Constants, constants, option, point_kernel, quantity
+from ..species import GAS_CONSTANT as R, OMEGA_VC
+
+option(
+    "viscosity",
+    {
+        "chung": r"$\mu = 26.69\,F_c \sqrt{M T}/(\sigma^2\,\Omega_v)$ in micropoise at low pressure, times "
+        r"$1/G_2 + E_6\,y$ and plus $36.344\,\sqrt{M T_c}\,V_c^{-2/3}\,E_7\,y^2 G_2 "
+        r"e^{E_8 + E_9/T^* + E_{10}/T^{*2}}$ for the dense fluid, $y = V_c/(6 v)$; the conductivity alike. Chung, "
+        "Ajlan, Lee & Starling 1988 as in Poling, Prausnitz & O'Connell, 5th ed., 9-6.18 to 9-6.23 and 10-5.5 to "
+        "10-5.8; original not seen."
+    },
+    "viscosity; the laws of dilute gases also give the conductivity",
+)
+option(
+    "chung",
+    {
+        "polefree": r"As published, but in $E_1 \ldots E_{10}$ with $\omega' = \max(\omega, 0)$, $\kappa' = 0$, "
+        r"$\mu_r$ below the pole of $E_1 E_4 + E_2 + E_3 = 0$, and $E_2 \ge 0$, $B_7 \ge 0$: positive everywhere.",
+        "published": r"The coefficients as printed. $\mu$ passes through infinity where $E_1 E_4 + E_2 + E_3$ or $G_2$ "
+        r"passes through 0: in O2/H2 between $x_{\mathrm{H_2}} = 0.34$ and $0.40$.",
+        "cantera": r"As published, with Cantera's $E_6$ and $B_1$, and the real gas's $c_v$ in the conductivity.",
+    },
+    "Chung's rules: without poles in composition, as published, as in Cantera",
+)
+
+for name, unit, what in (
+    ("mu", "Pa s", "viscosity"),
+    ("lam", "W/m/K", "thermal conductivity"),
+    ("sigma_m", "A", "Chung's collision diameter of the mixture (angstrom)"),
+    ("eps_m", "K", "Chung's well depth over k of the mixture"),
+    ("omega_m", "1", "acentric factor of the mixture, Chung's rule"),
+    ("M_m", "g/mol", "Chung's pseudo molar mass (g/mol)"),
+    ("mu_r4", "1", "reduced dipole moment to the fourth"),
+    ("kappa_m", "1", "association factor of the mixture"),
+    ("inv_eps_m", "1/K", "1/eps_m"),
+    ("inv_M_m", "mol/g", "1/M_m"),
+    ("scale_m", "(g/mol)^(1/2)/A2", "sqrt(M_m)/sigma_m^2"),
+    (
+        "unit_m",
+        "(g K/mol)^(1/2)/A2",
+        "sqrt(M_m eps_m)/sigma_m^2, to which the dense part of the viscosity is proportional",
+    ),
+    ("fill_m", "m3/kg", "Chung's y divided by the density: a sixth of the critical volume, per mass"),
+    ("T_star", "1", "reduced temperature T/eps_m"),
+    ("inv_T_star", "1", "eps_m/T"),
+    ("root_m", "(g K/mol)^(1/2)/A2", "sqrt(M_m T)/sigma_m^2"),
+    ("eta0", "Pa s", "low-pressure viscosity"),
+    ("fill", "1", "Chung's y = rho_mol Vc_m/6"),
+    ("gap3", "1", "(1 - y)^3"),
+):
+    quantity(name, unit, what)
+
+POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
+NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
+POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill gap3"
+VALID = "rho Vc/6 < 1, 0.3 <= T_star <= 100; chung published and cantera: where the result is positive"
+CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other viscosity laws have their own conductivity
+
+point_kernel(
+    "chung_mixture",
+    header="gas/transport/chung.h",
+    packs=4,
+    reads="Y W",
+    writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
+    constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair",
+    source=POLING + "9-5.25 to 9-5.44" + NOT_SEEN,
+    valid="everywhere",
+)
+point_kernel(
+    "chung_dilute",
+    header="gas/transport/chung.h",
+    packs=4,
+    reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
+    writes="T_star inv_T_star root_m eta0",
+    source=POLING + "9-4.3, 9-4.10, 9-4.11" + NOT_SEEN,
+    valid="0.3 <= T_star <= 100 (fit of the collision integral)",
+)
+point_kernel(
+    "chung_density",
+    header="gas/transport/chung.h",
+    packs=4,
+    reads="rho fill_m",
+    writes="fill gap3",
+    source=POLING + "9-6.20" + NOT_SEEN,
+    valid="rho Vc/6 < 1",
+)
+point_kernel(
+    "chung_viscosity",
+    header="gas/transport/chung.h",
+    packs=4,
+    reads=POLAR + " unit_m inv_T_star" + DENSE,
+    writes="mu",
+    source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN,
+    valid=VALID,
+    when={"viscosity": "chung"},
+    note="the published form has poles in composition space (E1 E4 + E2 + E3 = 0); the default bounds omega, mu_r4, "
+    "kappa in E_i only and has no poles; it also takes E_2 >= 0: otherwise mu <= 0 in cold water. The other forms are "
+    "negative on one side of their poles, and there outside their validity",
+)
+point_kernel(
+    "chung_conductivity",
+    header="gas/transport/chung.h",
+    packs=4,
+    reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE,
+    writes="lam",
+    source=POLING + "10-5.5 to 10-5.8, Table 10-3" + NOT_SEEN,
+    valid=VALID,
+    when={"chung": "polefree published"} | CONDUCTIVITY,
+    note="the default takes B_7 >= 0: otherwise lam <= 0 in cold mixtures of hydrogen and water",
+)
+point_kernel(
+    "chung_conductivity_cantera",
+    header="gas/transport/chung.h",
+    packs=4,
+    reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE,
+    writes="lam",
+    source="Cantera 3.2 high-pressure-Chung, with its departures from the book",
+    valid=VALID,
+    when={"chung": "cantera"} | CONDUCTIVITY,
+)
+
+SAID = {
+    "polefree": "Chung without composition poles (omega, dipole, association bounded in E_1..E_10), positive "
+    "(E_2, B_7 >= 0).",
+    "published": "Chung viscosity as published: it has poles in composition space (E1 E4 + E2 + E3 = 0).",
+    "cantera": "Chung viscosity as in Cantera: it has poles in composition space.",
+}
+
+
+def volumes(species, options):
+    """(Vc [m3/mol], association factors, notes) for the chosen form of Chung's rules; the arrays are (ns,)."""
+    if options["chung"] != "cantera":
+        Vc, notes = species.critical_volumes()
+        return Vc, species.kappa_assoc, notes
+    note = "Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association."
+    return OMEGA_VC * R * species.Tc / species.pc, np.zeros(species.ns), [note]
+
+
+def chung(species, options) -> Constants:
+    """Chung's parameters: vectors (ns,) and the pair matrix (ns, ns), divided by the molar masses so that bodies can
+    sum over mass fractions. MixtureError where critical properties are missing."""
+    species.refuse_without_critical()
+    Vc, association, notes = volumes(species, options)
+    W, M = species.W, species.W * 1e3
+    sigma, eps = 0.809 * np.cbrt(Vc * 1e6), species.Tc / 1.2593
+    dipole = np.nan_to_num(species.dipole)
+    share = np.sqrt(eps) * sigma / W
+    return Constants(
+        dict(
+            chung_sigma15=sigma**1.5 / W,
+            chung_eps=np.sqrt(eps) * sigma**1.5 / W,
+            chung_omega=species.omega * sigma**1.5 / W,
+            chung_dipole=dipole**2 / sigma**1.5 / W,
+            chung_kappa=np.sqrt(association) / W,
+        ),
+        {"chung_pair": np.sqrt(2 * M[:, None] * M / (M[:, None] + M)) * share[:, None] * share},
+        notes=[*notes, SAID[options["chung"]]],
+    )
+
+
+constants("chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair", chung)

@@ -1,0 +1,86 @@
+"""Transport of dilute gases (option viscosity = sutherland or powerlaw): a viscosity law for each species, Wilke's and
+Mathur's rules for mixtures."""
+
+import numpy as np
+
+from ..declare import Constants, constants, fallback, option, point_kernel
+from ..species import CRITICAL, GAS_CONSTANT as R, SpeciesData
+from ..species.kinetic_theory import viscosity_fit
+from ..thermal.ideal_gas import NASA
+from . import chung  # noqa: F401  (declares the quantities mu and lam)
+
+WILKE = (
+    r" A mixture by Wilke's rule, $\mu = \sum_i x_i \mu_i / \sum_j x_j \Phi_{ij}$, its conductivity by Mathur, Tondon "
+    r"& Saxena's, $\lambda = \frac12 (\sum_i x_i \lambda_i + 1/\sum_i x_i/\lambda_i)$, $\lambda_i = \mu_i (c_{p,i} + "
+    r"\frac54 R/W_i)$. Wilke 1950; Mathur et al. 1967; Eucken; originals not seen."
+)
+option(
+    "viscosity",
+    {"sutherland": r"$\mu_i = A\,T^{3/2}/(T + S)$." + WILKE, "powerlaw": r"$\mu_i = A\,T^n$." + WILKE},
+)
+
+point_kernel(
+    "wilke_transport",
+    header="gas/transport/ideal_transport.h",
+    reads="T Y W",
+    writes="mu lam",
+    constants=NASA + " viscosity_factor viscosity_constant wilke_mass wilke_pair eucken",
+    source="Wilke 1950; Mathur, Tondon & Saxena 1967; Eucken's lam = mu (cp + 5/4 R/W) (originals not seen, as in "
+    "Poling et al. and Cantera)",
+    valid="T > 0; low density",
+    sweeps="viscosities",
+    when={"viscosity": "sutherland powerlaw"},
+)
+
+
+def viscosity_laws(species, options) -> Constants:
+    """Constants of the species' viscosity laws, and those of Wilke's and Eucken's formulas. A law that is not given is
+    fitted to kinetic theory. MixtureError where a species has neither a law nor transport data."""
+    law, W, notes = options["viscosity"], species.W, []
+    given = species.sutherland if law == "sutherland" else species.power_law
+    known = np.isfinite(given[:, 0])
+    mu, T, last = given.T
+    if law == "sutherland":
+        factor = mu * (T + last) / T**1.5
+    else:
+        with np.errstate(invalid="ignore"):
+            factor = mu / T**last
+    if not known.all():
+        lacking = ~known & ~(np.isfinite(species.diameter) & np.isfinite(species.well_depth))
+        species.refuse(lacking, f"a viscosity law '{law}' and transport data to derive one")
+        fitted = viscosity_fit(species, law, *species.T_fit)
+        factor, last = np.where(known, factor, fitted[0]), np.where(known, last, fitted[1])
+        notes.append(
+            f"viscosity law of {species.named(~known)}: fitted to kinetic theory between "
+            f"{species.T_fit[0]:g} and {species.T_fit[1]:g} K."
+        )
+    return Constants(
+        dict(
+            viscosity_factor=factor,
+            viscosity_constant=last,
+            wilke_mass=W**-0.25,
+            eucken=1.25 * R / W,
+            wilke_pair=1 / np.sqrt(8 * (1 + W[:, None] / W)) / W,
+        ),
+        notes=notes,
+    )
+
+
+constants(
+    "viscosity_factor viscosity_constant wilke_mass wilke_pair eucken",
+    viscosity_laws,
+    when={"viscosity": "sutherland powerlaw"},
+)
+
+
+def _without_critical(options, species):
+    """An ideal gas whose species have no critical properties: Chung's and Takahashi's formulas cannot be used."""
+    return (
+        options["equation"] == "ideal"
+        and isinstance(species, SpeciesData)
+        and bool(np.isnan([getattr(species, field) for field in CRITICAL]).any())
+    )
+
+
+fallback("viscosity", "sutherland", _without_critical)
+fallback("takahashi", "off", _without_critical)

@@ -1,0 +1,127 @@
+// Hierarchical parallelism: a league of teams, a team of members, a member of lanes. One header for CUDA and CPU; the
+// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, a team of one, packs). This
+// file has what both share. docs/howto/team_kernels.md is the page for authors.
+//
+//   for_league            the launch itself: one call of the body a team, or for_range, for_tiles
+//   team.for_each(n, f)   f(i) over the members         team.for_vector(n, f)   over members x lanes
+//   member.for_vector     f(i) over the lanes           reduce, scan            over team.each(n), team.vector(n),
+//   single_per_team, single_per_member                                          member.vector(n)
+//   team.barrier()        team.scratch(m.x), member.scratch(m.x)                m.token.acquire(), release(id)
+//   for_parts<P>(team, f) f(part) of P parts of the team, which have barriers of their own: part.barrier()
+//   atomic_add, atomic_max, atomic_exchange, atomic_compare_exchange            subview(v, i, ALL, part(a, b))
+#pragma once
+#include "engine/numbers/launch.h"
+
+enum Layout { RIGHT, LEFT, STRIDED }; // which index has neighbours in memory: the last, the first, none
+
+struct Plus {
+    template <class T> POINT_FN T operator()(T a, T b) const { return a + b; }
+};
+// first[d]: where tile `number` begins. LAST: tiles are numbered with the last index fastest, else with the first.
+template <int RANK, bool LAST>
+POINT_FN void tile_of(long number, const long (&extent)[RANK], const int (&tile)[RANK], long (&first)[RANK]) {
+    for (int k = 0; k < RANK; ++k) {
+        const int d = LAST ? RANK - 1 - k : k;
+        const long many = (extent[d] + tile[d] - 1) / tile[d];
+        first[d] = number % many * tile[d], number /= many;
+    }
+}
+
+#ifdef ON_DEVICE
+#include "teams/team_threads.h"
+#else
+#include "teams/team_packs.h"
+#endif
+
+// The number type that goes with an index: a value, or a pack of them.
+template <class I> using Real = decltype(as_number(I{}));
+
+// An array at an address of somebody else's. v(i, j) is its element: a reference, or the value where T is const. On a
+// CPU one of the indices may be a pack of them.
+template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
+    T *data;
+    long extent[RANK], stride[RANK];
+    POINT_FN View() {}
+    POINT_FN View(T *data, const long (&n)[RANK]) : data(data) {
+        long step = 1;
+        for (int k = 0; k < RANK; ++k) {
+            const int d = LAYOUT == LEFT ? k : RANK - 1 - k;
+            extent[d] = n[d], stride[d] = step, step *= n[d];
+        }
+    }
+    template <int D> POINT_FN long step() const {
+        return (LAYOUT == RIGHT && D == RANK - 1) || (LAYOUT == LEFT && D == 0) ? 1 : stride[D];
+    }
+    template <int D, class I, class... More> POINT_FN auto offset(I i, More... more) const {
+        if constexpr (sizeof...(More) > 0) return i * step<D>() + offset<D + 1>(more...);
+        else return i * step<D>();
+    }
+    template <class... I> POINT_FN decltype(auto) operator()(I... i) const {
+        static_assert(sizeof...(I) == RANK, "as many indices as the array has dimensions");
+        return element(data, offset<0>(i...));
+    }
+};
+
+// A part of a view: a number takes one index of a dimension, ALL every one, part(a, b) those from a to below b.
+struct All {};
+constexpr All ALL{};
+struct Part {
+    long first, behind;
+};
+POINT_FN Part part(long first, long behind) { return {first, behind}; }
+template <class A> struct Kept {
+    static constexpr bool value = false;
+};
+template <> struct Kept<All> {
+    static constexpr bool value = true;
+};
+template <> struct Kept<Part> {
+    static constexpr bool value = true;
+};
+POINT_FN long first_of(long i, long) { return i; }
+POINT_FN long first_of(All, long) { return 0; }
+POINT_FN long first_of(Part p, long) { return p.first; }
+POINT_FN long count_of(long, long) { return 1; }
+POINT_FN long count_of(All, long extent) { return extent; }
+POINT_FN long count_of(Part p, long) { return p.behind - p.first; }
+template <class... A> struct Outer { // whether the first, the last of these stays a dimension
+    static constexpr bool all[] = {Kept<A>::value...};
+    static constexpr bool first = all[0], last = all[sizeof...(A) - 1];
+};
+template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(const View<T, RANK, LAYOUT> &v, A... a) {
+    static_assert(sizeof...(A) == RANK, "as many places as the array has dimensions");
+    constexpr int rank = (int(Kept<A>::value) + ...);
+    static_assert(rank > 0, "an element is v(i, j)");
+    constexpr Layout layout = LAYOUT == RIGHT && Outer<A...>::last   ? RIGHT
+                              : LAYOUT == LEFT && Outer<A...>::first ? LEFT
+                                                                     : STRIDED;
+    View<T, rank, layout> s;
+    s.data = v.data;
+    int from = 0, to = 0;
+    const auto take = [&](auto x) {
+        s.data += first_of(x, 0) * v.stride[from];
+        if constexpr (Kept<decltype(x)>::value) {
+            s.extent[to] = count_of(x, v.extent[from]), s.stride[to] = v.stride[from];
+            ++to;
+        }
+        ++from;
+    };
+    (take(a), ...);
+    return s;
+}
+
+// Room that the declaration names: bytes from the start of its level, of each team or each member.
+template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {
+    long offset, piece, extent[RANK];
+    POINT_FN Scratch(long offset, long piece, const long (&n)[RANK]) : offset(offset), piece(piece) {
+        for (int d = 0; d < RANK; ++d) extent[d] = n[d];
+    }
+    POINT_FN View<T, RANK> at(char *const (&level)[2], int rank) const {
+        return View<T, RANK>((T *)(level[LEVEL] + offset + rank * piece), extent);
+    }
+};
+
+template <class Range, class F, class T> POINT_FN void reduce(const Range &range, const F &f, T &sum) {
+    sum = T(0);
+    reduce(range, f, sum, Plus());
+}
