@@ -79,7 +79,7 @@ def precompiled(flags) -> pathlib.Path:
     part = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
     (part / "engine/numbers").mkdir(parents=True)
     for header in HEADERS:
-        (part / "head.h").write_text(f'#include "numbers/{header}"\n')
+        (part / "head.h").write_text(f'#include "engine/numbers/{header}"\n')
         made = part / "engine/numbers" / f"{header}.gch"
         subprocess.run([*command, "-x", "c++-header", part / "head.h", "-o", made], check=True)
     with contextlib.suppress(OSError):  # another run of pytest was quicker

@@ -167,7 +167,7 @@ def source(p: Program, how: Outer, style: str, quick: bool = False) -> Source:
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         *(f"#define {k} {v}" for k, v in values.items()),
         f"#define OUTER(x, y) ({formula(t)})",
-        f'#include "tensor/outer/{how.form}.h"',
+        f'#include "contractions/outer/{how.form}.h"',
         structure("Arguments", members(p)),
         f"OUTER_LOOP(contraction, {call}, {loops}, {bounds})",
         *([f"OUTER_LOOP(contraction_rest, rest, {loops}, {REST.threads})"] * (t.vector(how) > 1)),

@@ -16,7 +16,9 @@ from math import factorial
 from .maker import INTERPOLATED, LN2, MINIMAX, Fit, Table, interpolated, minimax, polynomial, rounded, series
 
 WIDER, WIDER_SINGLE = Decimal("1.0005"), Decimal("1.0001")
-PACK, SINGLE, AVX512, POWERS = (f"numbers/{name}.h" for name in ("pack", "pack_single", "avx512", "binary_powers"))
+PACK, SINGLE, AVX512, POWERS = (
+    f"engine/numbers/{name}.h" for name in ("pack", "pack_single", "avx512", "binary_powers")
+)
 
 
 @lru_cache(None)

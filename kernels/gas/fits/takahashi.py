@@ -21,4 +21,4 @@ def largest_error() -> float:
     return float(abs(1.0 + table - D * brackets[0] * brackets[1]).max())
 
 
-SETS = [Check("takahashi_cubics", "point/transport/diffusion.py", lambda: {"absolute": largest_error()})]
+SETS = [Check("takahashi_cubics", "gas/transport/diffusion.py", lambda: {"absolute": largest_error()})]

@@ -117,7 +117,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         *[f"#define CREW {how.threads // 32}\n#define LANE_POINTS {how.unroll}"] * crewed(p),
         *[f"#define LANES {ahead_of_lanes(p)}"] * by_lanes(p),
         *["#define BOXED"] * boxed,
-        include(HEADERS.get(how.hold) or f"numbers/{'matrix_units' if how.pairs == 'units' else 'thread'}.h")
+        include(HEADERS.get(how.hold) or f"engine/numbers/{'matrix_units' if how.pairs == 'units' else 'thread'}.h")
         + f"typedef {'several' if crewed(p) else 'point'} real;",
         structure(p) + spelled_headers(p) + include("gas/schedules/threads.h"),
         *["__constant__ Mixture mixture;"] * in_constant_memory(p),
