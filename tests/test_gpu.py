@@ -174,7 +174,7 @@ def test_friction_by_matrix_units(be, ns, diffusion):
 
 @pytest.mark.parametrize("which", ["cpu", "cuda"])
 @pytest.mark.quick(which="cuda")
-def test_takahashi_of_pairs(be, which):
+def test_takahashi_of_pairs(be, which, any_temperature):
     """The tabulated factor of pairs in any ratio, most of them where it is steep, against the formula. To the table's
     own 2e-7 comes an error of position: reduced temperature and pressure of a pair are known to a few roundings of
     single precision, and between two rows the factor changes by up to 1."""

@@ -269,8 +269,10 @@ class Flow:
             rho = flat(state["rho"])
             p = flat(state["p"]) if "p" in state else call("p_eos", T=flat(state["T"]), rho_k=rho * Y)["p_eos"]
         else:
-            p = flat(state["p"])
-            rho = call("rho", T=flat(state["T"]), p=p, Y=Y)["rho"]
+            p, T = flat(state["p"]), flat(state["T"])
+            said = f"[initial]: lowest temperature {T.min():g} K; the models end at {LOWEST_T:g} K."
+            wanted(T.min() >= LOWEST_T, said)
+            rho = call("rho", T=T, p=p, Y=Y)["rho"]
         T = call("T", p=p, rho_k=rho * Y)["T"]
         fits = np.isfinite(T) & np.isfinite(rho) & (rho > 0) & (p > 0)
         k, j, i = np.unravel_index(np.argmin(fits), shape)  # the first that does not fit, if there is one

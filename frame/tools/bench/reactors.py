@@ -132,7 +132,8 @@ def matrices_checked(mixture, state, J, implicit, f, dt, gas, which, label) -> t
     residual = np.abs(np.einsum("ijn,jn->in", left, implicit) - f)
     terms[:-1] += gross  # to whose rounding f is known
     # the row of T is a sum of the others' with the species' energies
-    thermal = mixture.properties("h_Y cv", backend="cpu", **few)
+    given = {name: few[name] for name in ("T", "p", "Y")}
+    thermal = mixture.properties("h_Y cv", backend="cpu", **given)
     terms[-1] += (np.abs(thermal["h_Y"]) * terms[:-1]).sum(0) / (few["rho"] * thermal["cv"])
     left_over = float((residual / (terms + 1e-200)).max())
     if not left_over <= RESIDUAL:
