@@ -13,6 +13,7 @@ from .config import FIRST, Config
 from .contractions import Contractions
 from .entry import ENTRIES, Entry
 from .errors import BackendError, FrameError, StateError, refuse
+from .impl.memory import Memory
 from .mpi import Alone, Communicator, device_for
 from .report import table
 from .tvproperties import TVProperties
@@ -67,13 +68,13 @@ class Frame:
         self._properties = TVProperties(
             self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank, self.config.precision
         )
-        self._properties.impl.last_from_sum |= self.config.last_species == "sum"
+        self._properties.impl.shared.last_from_sum |= self.config.last_species == "sum"
         self._properties.impl.watch.time(self.config.timers)
         if self.config.trace:
             self._properties.impl.watch.trace(self.config.trace)
         self._properties.impl.check.on = self.config.check
         self._properties.impl.queue(self.config.queue)
-        self._properties.impl.turns = self._turns
+        self._properties.impl.shared.turns = self._turns
         self._properties.impl.pack_with(self._packers())
         self._properties.guard = self._refuse_device_memory if self._said else None
 
@@ -142,7 +143,7 @@ class Frame:
         self._properties.impl.check.rank = self.comm.rank
         self._properties.impl.pack_with(self._packers())
         backend = self._choose_backend(self._arguments[0])
-        self._properties.impl.turns = self._turns
+        self._properties.impl.shared.turns = self._turns
         if backend is not self.backend:
             refuse(
                 self._properties.impl.begun or self._properties.pinned,
@@ -204,9 +205,9 @@ class Frame:
         return self._properties
 
     @property
-    def replays(self) -> dict:
-        """What repeats block calls of this thread, by their arguments; see TVImpl.block."""
-        return self.properties.impl.replays
+    def memory(self) -> Memory:
+        """Bound calls of this thread by their arguments."""
+        return self.properties.impl.memory
 
     # ---- the mixture ----
 
@@ -280,6 +281,8 @@ class Frame:
         """Run a Python file that declares kernels of the host's own. Errors: ArgumentError when it is missing or
         fails."""
         kernels.load_declarations(file)
+        if self._properties is not None:
+            self._properties.impl.shared.change()
 
     def set_constant(self, name: str, value) -> None:
         """Set a constant of the host's own kernels: a number, or an array (count,). From the next launch on it is in

@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 from .errors import ArgumentError
+from .impl import TVImpl
 from .stripe import IN, OUT, Field, block_from_field
-from .tvimpl import TVImpl
 
 MODES = ("rule", "device", "measured", "measured-pinned")  # device: a GPU where there is one
 POINTS = 2**17  # of a rank's block: enough for the pipeline to fill
@@ -59,7 +59,9 @@ def _seconds(mixture, collection: str, backend, chunk: int, comm, precision: str
             [(name, _block(impl, name, array, way)) for name, array in arrays.items() if (name in "TpY") == (way == IN)]
             for way in (IN, OUT)
         )
-        again, taken = impl.block(collection, inputs, outputs), []
+        again = impl.block(collection, inputs, outputs)
+        assert again is not None  # there are points
+        taken = []
         for _ in range(CALLS):
             comm.meet()
             begin = time.perf_counter()

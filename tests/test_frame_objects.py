@@ -15,10 +15,10 @@ import kernels
 from frame.config import Config
 from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, status_of, text_of
 from frame.frame import Frame
+from frame.impl.staleness import Filling
 from frame.mpi import device_for, numa_node, spread
 from frame.report import table
 from frame.stripe import IN, INOUT, Field
-from frame.views import Filling
 
 MIXTURES = ROOT / "examples" / "mixtures"
 COLLECTIONS = kernels.registry.collections
@@ -282,7 +282,7 @@ def test_every_chain_of_two_collections(first, chain_values):
     separate calls. Results of A that B did not overwrite, and whose inputs it did not, remain; its inputs too."""
     host = Host(nq=1)
     for second in CHAINED:
-        host.impl._empty()
+        host.impl.staleness.empty()
         a, b = COLLECTIONS[first], COLLECTIONS[second]
         put = [q for q in dict.fromkeys((*a.given, *b.given)) if q in a.given or q not in a.outputs]
         for name in put:

@@ -144,7 +144,7 @@ def test_a_host_gets_the_side_of_the_rule(frame, capsys):
     assert not capsys.readouterr().err
     for ranks, devices, turns in ((1, 1, False), (8, 1, True), (8, 8, False)):  # block calls want to know
         frame(ranks=ranks, devices=devices, FRAME_BACKEND="cuda")
-        assert frame.made[-1].properties.impl.turns == turns
+        assert frame.made[-1].properties.impl.shared.turns == turns
     with pytest.raises(ArgumentError, match="FRAME_CALLS is 'points', wanted one of chunks, blocks"):
         Config({"FRAME_CALLS": "points"})
 
