@@ -6,7 +6,7 @@ import os
 
 import kernels
 
-from . import mps, placement, rule
+from .devices import mps, placement, rule
 from .errors import ArgumentError, closest, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")

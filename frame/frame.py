@@ -8,13 +8,14 @@ from typing import Any
 import kernels
 from kernels.engine.backend import cache
 
-from . import mps, placement, rule
 from .config import FIRST, Config
 from .contractions import Contractions
+from .devices import mps, placement, rule
+from .devices.spread import device_for
 from .entry import ENTRIES, Entry
 from .errors import BackendError, FrameError, StateError, refuse
 from .impl.memory import Memory
-from .mpi import Alone, Communicator, device_for
+from .mpi import Alone, Communicator
 from .report import table
 from .tvproperties import TVProperties
 

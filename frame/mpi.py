@@ -5,11 +5,10 @@ Nothing here links an MPI: mpi4py's wheel finds the library that the host has lo
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
-import pathlib
 
+from .devices.spread import numa_node, spread
 from .errors import ArgumentError, BackendError, refuse
 
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
@@ -190,40 +189,3 @@ class Alone:
 
     def free(self) -> None:
         pass
-
-
-def numa_node(cores, folder="/sys/devices/system/node") -> int:
-    """The NUMA node that all these cores belong to; -1 where they are of several, or the system does not tell."""
-    for file in pathlib.Path(folder).glob("node[0-9]*/cpulist"):
-        with contextlib.suppress(OSError, ValueError):
-            ends = [[int(n) for n in part.split("-")] for part in file.read_text().strip().split(",") if part]
-            if cores and set(cores) <= {core for part in ends for core in range(part[0], part[-1] + 1)}:
-                return int(file.parent.name.removeprefix("node"))
-    return -1
-
-
-def spread(ranks: list[int], devices: list[int]) -> list[int]:
-    """A device for each rank, as many ranks on each as on any other, or one more. Numbers given are NUMA nodes, -1:
-    unknown. A rank gets a device of its own node where that leaves them even."""
-    each, more = divmod(len(ranks), len(devices))
-    load, chosen = [0] * len(devices), [-1] * len(ranks)
-    nobody = lambda d: load[d] > each or load[d] == each and sum(n > each for n in load) == more
-    for near in (True, False):
-        for rank, node in enumerate(ranks):
-            free = [d for d, at in enumerate(devices) if not nobody(d) and (not near or node == at >= 0)]
-            if chosen[rank] < 0 and free:
-                chosen[rank] = min(free, key=lambda d: load[d])
-                load[chosen[rank]] += 1
-    return chosen
-
-
-def device_for(device_id: int, rank_on_node: int, devices: int) -> int:
-    """The device of a rank. Errors: BackendError when there is none, ArgumentError when the one asked for does not
-    exist."""
-    refuse(
-        devices < 1,
-        "backend 'cuda' was asked for and no CUDA device is visible; set FRAME_BACKEND=cpu to run without.",
-        BackendError,
-    )
-    refuse(device_id >= devices, f"device_id = {device_id}, wanted -1 (by rank on the node) or 0..{devices - 1}.")
-    return device_id if device_id >= 0 else rank_on_node % devices

@@ -13,10 +13,10 @@ from hosts import OWN_KERNEL, ROOT
 
 import kernels
 from frame.config import Config
+from frame.devices.spread import device_for, numa_node, spread
 from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, status_of, text_of
 from frame.frame import Frame
 from frame.impl.staleness import Filling
-from frame.mpi import device_for, numa_node, spread
 from frame.report import table
 from frame.stripe import IN, INOUT, Field
 

@@ -14,8 +14,9 @@ import pytest
 from hosts import ROOT
 
 import kernels
-from frame import frame as frames, mps, rule
+from frame import frame as frames
 from frame.config import Config
+from frame.devices import mps, rule
 from frame.errors import ArgumentError, BackendError, StateError
 from frame.stripe import IN, Field
 from frame.tools import cli
@@ -176,7 +177,8 @@ RANK = r"""
 import os
 from mpi4py import MPI
 import kernels, kernels.engine.backend
-from frame import frame, mps, rule
+from frame import frame
+from frame.devices import mps, rule
 rank = MPI.COMM_WORLD.rank
 last = rank == MPI.COMM_WORLD.size - 1
 devices = 0 if last and os.environ.get("BLIND") else 1

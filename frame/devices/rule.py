@@ -25,7 +25,7 @@ import typing
 
 from kernels.engine.backend.base import Rates
 
-from .errors import BackendError, refuse
+from ..errors import BackendError, refuse
 
 CALLS = ("chunks", "blocks")  # how a host calls: array by array and chunk by chunk, or by block calls
 HOW = {"alone": "has", "service": "share by MPS", "turns": "share in turns"}

@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from .errors import ArgumentError
-from .impl import TVImpl
-from .stripe import IN, OUT, Field, block_from_field
+from ..errors import ArgumentError
+from ..impl import TVImpl
+from ..stripe import IN, OUT, Field, block_from_field
 
 MODES = ("rule", "device", "measured", "measured-pinned")  # device: a GPU where there is one
 POINTS = 2**17  # of a rank's block: enough for the pipeline to fill
