@@ -133,7 +133,7 @@ ENTRIES: tuple[Entry, ...] = (
             _int("nGridPoints", "points in a chunk: the size of the device buffers", 1, CHUNK),
             _int("ns", "number of species", 1, 4096),
             _int("nq", "number of variables in Q", 1, VARIABLES),
-            _int("iTurb", "1: the host supplies the eddy viscosity muT", 0, 1),
+            _int("iTurb", "number of the host's turbulence model; any is taken", -MOST, MOST),
         ),
         "initialize",
         "Start the layer. A second call with the same arguments has no effect; with other arguments: status 5.",

@@ -55,11 +55,12 @@ class Frame:
         """Choose the device and make room for views. After set_communicator all ranks have to call it.
 
         device_id: number of the CUDA device; -1: by rank on the node. chunk: points that the views hold. ns: species.
-        nq: variables of Q. turbulent: 1 where the host supplies muT. It may be called again after finalize. Errors:
+        nq: variables of Q. turbulent: the number that the host gives its turbulence model, 0 without one; collections that
+        read muT take its eddy viscosity with any number. It may be called again after finalize. Errors:
         StateError when it is called twice; ArgumentError, BackendError for a device that is not there.
         """
         refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
-        self._arguments = (device_id, chunk, ns, nq, bool(turbulent))
+        self._arguments = (device_id, chunk, ns, nq, turbulent)
         cache.announce = self._compiling
         self.backend = self._choose_backend(device_id)
         self._make_properties()

@@ -30,7 +30,8 @@ class TVProperties:
     """Thermal and viscous properties for one frame_initialize.
 
     ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own). With nq = ns + 4 the last mass
-    fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: the host supplies muT.
+    fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: the number of the host's
+    turbulence model.
     precision: see TVImpl.
     """
 
@@ -40,15 +41,16 @@ class TVProperties:
         chunk: int,
         ns: int,
         nq: int,
-        turbulent: bool,
+        turbulent: int,
         model: dict,
         rank: int = 0,
         precision: str = "double",
     ):
-        self.ns, self.nq, self.model = ns, nq, model
+        self.ns = ns
+        self.nq = nq
+        self.turbulent = turbulent
+        self.model = model
         self.guard: Callable[[Any], None] | None = None  # looks at each new selection of the host's memory
-        if turbulent:
-            kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
         self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
         self._here = (
             threading.local()

@@ -27,6 +27,18 @@ collection(
     aliases="eosThermalAndViscousProperties prEOSThermalAndViscousProperties prEOSViscousFluxProperties",
 )
 collection(
+    "effective_transport",
+    given="rho cp mu lam D muT",
+    outputs="mu_eff lam_eff D_eff",
+    what="molecular and turbulent transport, after one of the collections above",
+)
+collection(
+    "thermal_viscous_turbulent",
+    given="T p Y muT",
+    outputs=THERMAL + " mu lam D mu_eff lam_eff D_eff",
+    what="thermal_viscous and effective_transport in one launch",
+)
+collection(
     "critical_state_of_mixture",
     given="Y",
     outputs="Tc_mix pc_mix vc_mix",
