@@ -12,7 +12,7 @@ from .config import FIRST, Config
 from .contractions import Contractions
 from .devices import mps, placement, rule
 from .devices.spread import device_for
-from .entry import ENTRIES, Entry
+from .entry import ENTRIES
 from .errors import BackendError, FrameError, StateError, refuse
 from .impl.memory import Memory
 from .mpi import Alone, Communicator
@@ -20,16 +20,14 @@ from .report import table
 from .tvproperties import TVProperties
 
 
-def _asked(entry: Entry):
-    """The method for a row that TVProperties answers. It is looked up on the TVProperties that the last initialize
-    made."""
-    name, first = ("launch", (entry.launches,)) if entry.launches else (entry.serves, ())
-    doc = entry.doc if entry.launches else getattr(TVProperties, name).__doc__
+def _handed_on(name: str):
+    """A method that TVProperties answers: the TVProperties of the last initialize."""
 
     def method(self, *arguments):
-        return getattr(self._properties, name)(*first, *arguments)
+        return getattr(self._properties, name)(*arguments)
 
-    method.__name__, method.__doc__ = entry.serves, doc
+    method.__name__ = name
+    method.__doc__ = getattr(TVProperties, name).__doc__
     return method
 
 
@@ -55,9 +53,9 @@ class Frame:
         """Choose the device and make room for views. After set_communicator all ranks have to call it.
 
         device_id: number of the CUDA device; -1: by rank on the node. chunk: points that the views hold. ns: species.
-        nq: variables of Q. turbulent: the number that the host gives its turbulence model, 0 without one; collections that
-        read muT take its eddy viscosity with any number. It may be called again after finalize. Errors:
-        StateError when it is called twice; ArgumentError, BackendError for a device that is not there.
+        nq: variables of Q. turbulent: number of the host's turbulence model, 0 without one; with any number collections
+        that read muT take its eddy viscosity. It may be called again after finalize. Errors: StateError when it is
+        called twice; ArgumentError, BackendError for a device that is not there.
         """
         refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
         self._arguments = (device_id, chunk, ns, nq, turbulent)
@@ -331,4 +329,4 @@ class Frame:
 
 for _entry in ENTRIES:
     if not hasattr(Frame, _entry.serves):
-        setattr(Frame, _entry.serves, _asked(_entry))
+        setattr(Frame, _entry.serves, _handed_on(_entry.serves))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ import kernels
 from kernels.marshal import Block
 
 from . import stripe as stripes, teams
+from .entry import ENTRIES, Entry
 from .errors import ArgumentError, StateError, closest, refuse
 from .impl import TVImpl
 from .impl.memory import Bound
@@ -30,9 +30,10 @@ class TVProperties:
     """Thermal and viscous properties for one frame_initialize.
 
     ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own). With nq = ns + 4 the last mass
-    fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: the number of the host's
-    turbulence model.
-    precision: see TVImpl.
+    fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: number of the host's turbulence
+    model. model: options of the mixture. chunk, rank, precision: see impl.shared.Shared.
+
+    Each collection that entry.py names is a method: eosthermalproperties(n_active), for example.
     """
 
     def __init__(
@@ -50,14 +51,13 @@ class TVProperties:
         self.nq = nq
         self.turbulent = turbulent
         self.model = model
-        self.guard: Callable[[Any], None] | None = None  # looks at each new selection of the host's memory
-        self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
-        self._here = (
-            threading.local()
-        )  # `impl` of each thread, also of a host's: cffi keeps a thread's state till it ends
-        self._here.impl = self._first
+        self.guard: Callable[[Block], None] | None = None  # looks at each new selection of the host's memory
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
+
+        # `impl` of each thread, also of a host's thread: cffi keeps a thread's state till the thread ends.
+        self._here = threading.local()
+        self._here.impl = self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
 
     @property
     def impl(self) -> TVImpl:
@@ -400,3 +400,19 @@ def _constant_field(number: np.ndarray, fields) -> Field:
 
 def _range(low: int, high: int) -> str:
     return f"{high - low} bytes at {low:#x}"
+
+
+def _member(entry: Entry):
+    """The method for an entry point that launches a collection or kernel."""
+
+    def launch(self, n_active: int) -> None:
+        self.launch(entry.launches, n_active)
+
+    launch.__name__ = entry.serves
+    launch.__doc__ = entry.doc
+    return launch
+
+
+for _entry in ENTRIES:
+    if _entry.launches:
+        setattr(TVProperties, _entry.serves, _member(_entry))
