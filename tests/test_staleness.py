@@ -74,7 +74,7 @@ def test_staleness_goes_through_launches(views):
 
 
 def test_a_launch_may_overwrite_what_its_inputs_came_from(views):
-    """h from T, then T from h: h stays current, since T came from it. rho did not take part: it belongs to the T before."""
+    """h from T, then T from h: h stays current, since T came from it. rho belongs to the T before."""
     views.thermal()
     assert views.launch("inversion", "h p", "T") == ""
     assert views.problem("h") == "" and views.problem("T") == ""

@@ -89,9 +89,7 @@ def test_machine_code_of_a_device_has_the_names():
     try:
         backend = kernels.get_backend("cuda", arch=TARGET)
         mixture = kernels.Mixture.from_yaml(MIXTURE)
-        module = kernels.Program(
-            mixture, outputs=["rho"], given=["T", "p", "Y"], backend=backend, name="density"
-        ).module
+        program = kernels.Program(mixture, outputs=["rho"], given=["T", "p", "Y"], backend=backend, name="density")
     except kernels.BackendError as error:
         pytest.skip(str(error))
     module = program.module

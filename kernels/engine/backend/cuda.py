@@ -126,8 +126,8 @@ def machine_code(source: Source, arch: str) -> pathlib.Path:
 
 
 def _report(path: pathlib.Path) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
-    """(the compiler's report on each kernel by its name, {name: symbol in the machine code}) of a cached cubin. In cubins
-    of earlier versions symbols are the names."""
+    """(the compiler's report on each kernel by its name, {name: symbol in the machine code}) of a cached cubin. In a
+    cubin of an earlier version the symbols are the names."""
     report = json.loads(cache.report(path) or "{}")
     symbols = {symbol.rpartition(OF)[2]: symbol for symbol in report}
     named = {name: report[symbol] for name, symbol in symbols.items()}
