@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernels.engine.backend.base import Lent, Pointer
+import kernels
 
 from .errors import ArgumentError, refuse
 from .stripe import IN, OUT, Field, listed
@@ -17,19 +17,6 @@ from .watch import COPIES_IN, COPIES_OUT, KERNELS
 
 if TYPE_CHECKING:
     from .impl.shared import ThreadState
-
-
-class _Memory:
-    """An array of the host's, for NumPy."""
-
-    def __init__(self, f: Field, shape, strides):
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (f.address, False),
-            "shape": shape,
-            "strides": strides,
-            "typestr": f"=f{f.size}",
-        }
 
 
 def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
@@ -89,16 +76,14 @@ def bind(kernel, fields, state: ThreadState):
         shape, strides = field.extent[::step], field.stride[::step]
 
         low, high = field.range
-        reach = backend.reach(low, high) if low < high else "own"
-        if backend.memory == "device" and reach == "own":
-            arrays[field.name] = Lent(Pointer(field.address), shape, strides, np.dtype(f"f{field.size}"))
+        if low == high:  # no elements, and no address
+            arrays[field.name] = backend.empty(shape, f"f{field.size}")
+            continue
+        if backend.reach(low, high) == "own":
+            arrays[field.name] = backend.at(field.address, shape, strides, f"f{field.size}")
             continue
 
-        host = np.asarray(_Memory(field, shape, strides)) if low < high else np.empty(shape, f"f{field.size}")
-        if backend.memory == "host":
-            arrays[field.name] = host
-            continue
-
+        host = kernels.get_backend("cpu").at(field.address, shape, strides, f"f{field.size}")
         across = host.T if left else host
         device = backend.empty(across.shape, across.dtype)
         arrays[field.name] = device.T if left else device

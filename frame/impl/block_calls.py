@@ -154,8 +154,8 @@ class BlockCalls:
         On a CPU only slabs of a few points in x are worked on in place: for them copies cost more than the kernel.
         """
         shared, program = self._state.shared, launcher.program
-        device = shared.backend.memory == "device"
-        if shared.check.on or not (device or program.small):
+        apart = shared.backend.apart
+        if shared.check.on or not (apart or program.small):
             return None
 
         lending = _Lending(self._state)
@@ -176,7 +176,7 @@ class BlockCalls:
         if lending.hosts and not program.touches_once:
             return None
         # with any box: a later call may have a shorter one, and no later call should have to compile
-        if not device and not (box and program.has_boxed and box[0] <= program.longest_line and box[3] == 1):
+        if not apart and not (box and program.has_boxed and box[0] <= program.longest_line and box[3] == 1):
             return None
 
         across = bool(lending.hosts)

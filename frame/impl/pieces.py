@@ -66,7 +66,7 @@ class PieceLoop:
         self._geometry = (*outputs, *self._inputs)[-1][1]  # turns a point into (i, j, k)
         self.total = self._geometry.points
 
-        self._device = shared.backend.memory == "device"
+        self._apart = shared.backend.apart
         self._checked = shared.check.on
         reaches = [state.marshal.reach(block) for _, block in (*self._inputs, *outputs)]
         self._hosts = any(reach != "own" for reach in reaches)
@@ -74,14 +74,14 @@ class PieceLoop:
         self._divide(head)
         self._bind_fractions()
         plain = not (self._checked or self._rests or self._order)
-        straight = self._device and plain and self._may_go_straight(outputs, reaches)
+        straight = self._apart and plain and self._may_go_straight(outputs, reaches)
         self._bind_directions(outputs, straight)
         self._bind_steps(outputs)
         self._bind_straight(straight)
 
         # With one queue and nothing between, three calls do a piece. Small blocks are bound by what surrounds them.
         three = (self._in.run, launcher.run[0], self._out.run)
-        self._three = three if plain and not self._device else None
+        self._three = three if plain and not self._apart else None
 
     # ---- bind
 
@@ -90,7 +90,7 @@ class PieceLoop:
         the kernels: one queue, whole chunks."""
         chunk = self._state.shared.chunk
         self._parts = 1
-        if self._device and self._hosts and not self._checked:
+        if self._apart and self._hosts and not self._checked:
             self._parts = max(1, min(PARTS, chunk // LEAST))
 
         if self._parts == 1:
@@ -230,7 +230,7 @@ class PieceLoop:
             return
 
         pipe = self._state.queues.pipe
-        if self._hosts or (self._device and self._state.queues.waits):
+        if self._hosts or (self._apart and self._state.queues.waits):
             self._state.timed(HOST, "block", "wait", self.total, 0, pipe.wait, OUT)
         else:
             pipe.end()

@@ -170,6 +170,11 @@ class Backend(abc.ABC):
     def __str__(self):
         return self.name
 
+    @property
+    def apart(self) -> bool:
+        """Whether its memory is apart from the host's: copies and kernels can run side by side."""
+        return self.memory == "device"
+
     # ---- kernels
     @abc.abstractmethod
     def compile(self, source: Source) -> Module:
