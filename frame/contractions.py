@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .impl import TVImpl
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
+DOES = {IN: "reads it", OUT: "assigns it (=)", INOUT: "adds to it (+= or -=)"}
 PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
 
 
@@ -228,38 +229,51 @@ def _way(e: Expression, name: str) -> int:
 
 
 def _checked(e: Expression, fields: list[Field]) -> dict[str, Field]:
-    """Fields by name: all there, each once and in its way, of one kind, of the text's ranks, contiguous, apart."""
+    """Fields by name. Raises ArgumentError unless all arrays of the text are there, each once and in its way, of one
+    kind, of the text's ranks, contiguous, and apart."""
     given: dict[str, Field] = {}
-    for f in fields:
-        wanted = _way(e, _known(e, f.name))
-        refuse(f.name in given, f"array '{f.name}' is given twice; what is read and written goes by frame_inout.")
+    for field in fields:
+        wanted = _way(e, _known(e, field.name))
         refuse(
-            f.way != wanted,
-            f"array '{f.name}' is given by {SAID[f.way]}, wanted {SAID[wanted]}: the text "
-            + ("reads it." if wanted == IN else "assigns it (=)." if wanted == OUT else "adds to it (+= or -=)."),
+            field.name in given, f"array '{field.name}' is given twice; what is read and written goes by frame_inout."
         )
-        given[f.name] = f
-        first, r = fields[0], e.references[f.name][0]
         refuse(
-            f.size != first.size,
-            f"array '{f.name}' is real({f.size}), wanted real({first.size}) as '{first.name}' is.",
+            field.way != wanted,
+            f"array '{field.name}' is given by {SAID[field.way]}, wanted {SAID[wanted]}: the text {DOES[wanted]}.",
         )
-        if not r.indices and f.extent == (1,):  # Fortran passes no number as an array
-            given[f.name] = f._replace(extent=(), stride=(), lower=())
-        elif len(f.extent) != len(r.indices):
-            raise ArgumentError(
-                f"array '{f.name}' has {len(f.extent)} dimensions ({_list(f.extent)}), wanted {len(r.indices)}: "
-                f"{_fortran(r)}."
-            )
+        given[field.name] = _of_rank(e, field, fields[0])
+
     for name in (*e.inputs, *e.outputs):
         refuse(name not in given, f"array '{name}' is missing.")
-    for f in given.values():
-        _contiguous(e, f)
-    there = {x: (f.address, f.extent[::-1], f.stride[::-1]) for x, f in given.items() if all(f.extent)}
-    for name, other in itertools.product(there, there):
-        if name != other and given[name].way != IN and shared(there[name], there[other], fields[0].size):
-            raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+    for field in given.values():
+        _contiguous(e, field)
+    _refuse_shared(given, fields[0].size)
     return given
+
+
+def _of_rank(e: Expression, field: Field, first: Field) -> Field:
+    """The field, with as many dimensions as the text's array has indices."""
+    refuse(
+        field.size != first.size,
+        f"array '{field.name}' is real({field.size}), wanted real({first.size}) as '{first.name}' is.",
+    )
+    reference = e.references[field.name][0]
+    if not reference.indices and field.extent == (1,):  # Fortran passes no number as an array
+        return field._replace(extent=(), stride=(), lower=())
+    if len(field.extent) != len(reference.indices):
+        raise ArgumentError(
+            f"array '{field.name}' has {len(field.extent)} dimensions ({_list(field.extent)}), wanted "
+            f"{len(reference.indices)}: {_fortran(reference)}."
+        )
+    return field
+
+
+def _refuse_shared(given: dict[str, Field], size: int) -> None:
+    """Raises ArgumentError for an output that shares memory with another array."""
+    places = {x: (f.address, f.extent[::-1], f.stride[::-1]) for x, f in given.items() if all(f.extent)}
+    for name, other in itertools.permutations(places, 2):
+        if given[name].way != IN and shared(places[name], places[other], size):
+            raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
 
 
 def _contiguous(e: Expression, f: Field) -> None:

@@ -45,6 +45,7 @@ def import_mpi():
             ctypes.CDLL("libmpi.so.12", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
         except OSError:
             ctypes.CDLL(stand_in, mode=os.RTLD_GLOBAL | os.RTLD_NOW)
+
     try:
         import mpi4py
 
@@ -56,6 +57,7 @@ def import_mpi():
         raise BackendError(
             f"frame_setcomm needs mpi4py: pip install mpi4py into the environment of libframe ({error})."
         ) from error
+
     if not MPI.Is_initialized():
         raise BackendError(
             f"mpi4py is bound to another MPI ({MPI.Get_library_version().split(',')[0]}) than the host's "
@@ -71,6 +73,7 @@ def communicator(mpi, handle: int):
     most = {0x11: 2, 0x21: 256}.get((handle & 0xFFFFFFFF) >> 26, 1 << 26)  # built in; of its first, static objects
     told_by = [mpi.COMM_WORLD, mpi.COMM_SELF]  # an error without a communicator goes to one of them
     handlers = [comm.Get_errhandler() for comm in told_by]
+
     what = "is no communicator (did the caller forget %VAL(), or free it?)"
     try:
         for comm in told_by:
@@ -84,9 +87,19 @@ def communicator(mpi, handle: int):
         for comm, handler in zip(told_by, handlers):
             comm.Set_errhandler(handler)
             handler.Free()
+
     if what:
         raise ArgumentError(f"fcomm = {handle} {what}, wanted an integer such as MPI_COMM_WORLD.")
     return host
+
+
+def _share_of_cores(mine: set[int], everyone: list[set[int]]) -> int:
+    """How many cores a rank owns: a core on which several ranks may run is shared evenly. everyone: the cores of each
+    rank of the node."""
+    share = 0.0
+    for core in mine:
+        share += 1 / sum([core in other for other in everyone])
+    return int(share + 1e-9)
 
 
 class Communicator:
@@ -100,16 +113,21 @@ class Communicator:
             "MPI is not initialised: call MPI_INIT first; a serial host does not call frame_setcomm.",
         )
         refuse(host_has("Finalized"), "MPI is finalised: call frame_setcomm before MPI_FINALIZE.")
+
         self._mpi = import_mpi()
         self.comm = communicator(self._mpi, handle).Dup()
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
-        self.rank, self.size, self.rank_on_node = self.comm.rank, self.comm.size, self.node.rank
+
+        self.rank = self.comm.rank
+        self.size = self.comm.size
+        self.rank_on_node = self.node.rank
         self.rank_of_job = self.rank
         self.node_number = self.node.bcast(self.rank)
+
         mine = os.sched_getaffinity(0)
         everyone = self.node.allgather(mine)
         self._near = self.node.allgather(numa_node(mine))
-        self.cores = max(1, int(sum(1 / sum(core in other for other in everyone) for core in mine) + 1e-9))
+        self.cores = max(1, _share_of_cores(mine, everyone))
 
     def share(self, value) -> list:
         """The value of every rank."""

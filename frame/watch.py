@@ -34,7 +34,18 @@ class Timer:
     __slots__ = ("track", "calls", "points", "nbytes", "seconds")
 
     def __init__(self, track: str):
-        self.track, self.calls, self.points, self.nbytes, self.seconds = track, 0, 0, 0, 0.0
+        self.track = track
+        self.calls = 0
+        self.points = 0
+        self.nbytes = 0
+        self.seconds = 0.0
+
+    def add(self, points: int, nbytes: int, seconds: float) -> None:
+        """One more call."""
+        self.calls += 1
+        self.points += points
+        self.nbytes += nbytes
+        self.seconds += seconds
 
     @property
     def row(self) -> tuple:
@@ -102,26 +113,27 @@ class Watch:
             seconds = clock.elapsed(begin, end)
             if self._timers is not None:
                 timer = self._timers.setdefault(name, Timer(track))
-                timer.calls += 1
-                timer.points += points
-                timer.nbytes += nbytes
-                timer.seconds += seconds
+                timer.add(points, nbytes, seconds)
             if self._trace is not None:
                 self._trace.add(clock, begin, seconds, track, name, points, nbytes)
 
     def write(self, rank: int) -> None:
         """The trace, as a file of this rank: trace.json becomes trace.0.json."""
-        if self._trace is not None:
-            self.fold()
-            path = self._trace.file
-            path.with_name(f"{path.stem}.{rank}{path.suffix or '.json'}").write_text(self._trace.text(rank))
+        if self._trace is None:
+            return
+        self.fold()
+        path = self._trace.file
+        of_rank = path.with_name(f"{path.stem}.{rank}{path.suffix or '.json'}")
+        of_rank.write_text(self._trace.text(rank))
 
 
 class Trace:
     """Spans in the trace event format. base, now: the same instant on the backend's clock and on the host's."""
 
     def __init__(self, file: pathlib.Path, base, now: float):
-        self.file, self._base, self._now = file, base, now
+        self.file = file
+        self._base = base
+        self._now = now
         self._spans: list[dict] = []
         self._left_out = 0
 
@@ -129,13 +141,19 @@ class Trace:
         if len(self._spans) >= MOST_SPANS:
             self._left_out += 1
             return
+
         since = begin - self._now if clock is HostClock else clock.elapsed(self._base, begin)
-        facts = {"points": points, **({"bytes": nbytes, "GB/s": 1e-9 * nbytes / seconds} if nbytes and seconds else {})}
-        span = {"name": name, "ph": "X", "ts": 1e6 * since, "dur": 1e6 * seconds, "tid": TRACKS.index(track)}
-        self._spans.append({**span, "args": facts})
+        facts: dict[str, float] = {"points": points}
+        if nbytes and seconds:
+            facts |= {"bytes": nbytes, "GB/s": 1e-9 * nbytes / seconds}
+        times = {"ts": 1e6 * since, "dur": 1e6 * seconds}
+        self._spans.append({"name": name, "ph": "X", **times, "tid": TRACKS.index(track), "args": facts})
 
     def text(self, rank: int) -> str:
-        named: list[dict] = [{"name": "process_name", "args": {"name": f"rank {rank}"}}]
-        named += [{"name": "thread_name", "tid": n, "args": {"name": track}} for n, track in enumerate(TRACKS)]
-        events = [{**span, "pid": rank} for span in [*({**what, "ph": "M"} for what in named), *self._spans]]
+        """The trace in JSON."""
+        events: list[dict] = [{"name": "process_name", "args": {"name": f"rank {rank}"}, "ph": "M"}]
+        for number, track in enumerate(TRACKS):
+            events.append({"name": "thread_name", "tid": number, "args": {"name": track}, "ph": "M"})
+        events += self._spans
+        events = [{**event, "pid": rank} for event in events]
         return json.dumps({"traceEvents": events, "otherData": {"spans left out": self._left_out}})
