@@ -162,21 +162,34 @@ class TVProperties:
         finalize ends that. On a CPU nothing happens."""
         self.impl.use_stream(stream)
 
-    def populate_input(self, tag: str, address: int, *bounds: int) -> Bound:
+    def populate_input(self, tag: str, address: int, *bounds: int) -> Callable[[int, int], None]:
         """Fill the view `tag` from a stripe of the host's array at `address`.
 
         bounds: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData, stripeStart, stripeEnd, as Fortran
         counts. Returns call(stripeStart, stripeEnd) for repetition.
         """
-        call = self.impl.copies.into(tag, self._selection(address, bounds))
-        call(*bounds[11:])
+        return self._copy("populate_input", (tag, address, bounds[:11]), bounds[11:])
+
+    def populate_output(self, tag: str, address: int, *bounds: int) -> Callable[[int, int], None]:
+        """The reverse: write the selected points of the stripe and nothing else."""
+        return self._copy("populate_output", (tag, address, bounds[:11]), bounds[11:])
+
+    def _copy(self, name: str, arguments: tuple, stripe: tuple[int, ...]) -> Callable[[int, int], None]:
+        """Make the copy of a stripe, bound at its first time."""
+        memory, key = self.impl.memory, (name, *arguments)
+        call = memory.get(key)
+        if call is None:
+            bind = getattr(self, f"_bind_{name}")
+            call = bind(*arguments)
+            memory.keep(key, call)
+        call(*stripe)
         return call
 
-    def populate_output(self, tag: str, address: int, *bounds: int) -> Bound:
-        """The reverse: write the selected points of the stripe and nothing else."""
-        call = self.impl.copies.out(tag, self._selection(address, bounds))
-        call(*bounds[11:])
-        return call
+    def _bind_populate_input(self, tag: str, address: int, bounds) -> Bound:
+        return self.impl.copies.into(tag, self._selection(address, bounds))
+
+    def _bind_populate_output(self, tag: str, address: int, bounds) -> Bound:
+        return self.impl.copies.out(tag, self._selection(address, bounds))
 
     def wait(self) -> None:
         """Return when this thread's calls on pinned arrays are done; needed with parameter `queue` alone."""
@@ -200,31 +213,26 @@ class TVProperties:
             rows -= 1
         return field.name, self._guarded(stripes.block_from_field(field, lo, hi, rows))
 
-    def put(self, fields, lo, hi, first: int, last: int):
+    def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
         """Fill the view of the one field from points first..last of its selection lo..hi; 0: from the first, to the
         last. Without points nothing happens. Returns call(first, last) for repetition.
 
         Errors: ArgumentError for an unknown name, a shape or bounds that do not fit.
         """
-        return self._copy(self.impl.copies.into, *self._field(fields[0], lo, hi), first, last)
+        return self._copy("put", (fields[0], lo, hi), (first, last))
 
-    def get(self, fields, lo, hi, first: int, last: int):
+    def get(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
         """The reverse: write these points of the field and nothing else. Errors: as put; StateError for a view that was
         never computed or is stale."""
-        return self._copy(self.impl.copies.out, *self._field(fields[0], lo, hi), first, last)
+        return self._copy("get", (fields[0], lo, hi), (first, last))
 
-    @staticmethod
-    def _copy(bind, name: str, block: Block, first: int, last: int):
-        if not block.points and last <= 0:
-            return None
-        bound = bind(name, block)
+    def _bind_put(self, field: Field, lo, hi):
+        name, block = self._field(field, lo, hi)
+        return _any_stripe(self.impl.copies.into(name, block), block.points)
 
-        def call(first: int, last: int) -> None:
-            if block.points or last > 0:
-                bound(first or 1, last or block.points)
-
-        call(first, last)
-        return call
+    def _bind_get(self, field: Field, lo, hi):
+        name, block = self._field(field, lo, hi)
+        return _any_stripe(self.impl.copies.out(name, block), block.points)
 
     # ---- memory that stays ----
 
@@ -370,6 +378,16 @@ class TVProperties:
             "Is //char(0) missing?",
         )
         return self.impl.team(name, teams.fields(known[name], names, addresses, lengths, size))
+
+
+def _any_stripe(copy: Bound, points: int) -> Callable[[int, int], None]:
+    """call(first, last) of a new-style copy; 0: the first, the last. points: of the selection."""
+
+    def call(first: int, last: int) -> None:
+        if points or last > 0:
+            copy(first or 1, last or points)
+
+    return call
 
 
 def _check_reactor(fields, names: set[str]) -> None:
