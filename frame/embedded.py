@@ -17,6 +17,7 @@ from .frame import Frame
 from .stripe import Field
 
 NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the host left out
+CORNER = 32  # bytes of four indices
 
 
 class _Stream(io.FileIO):
@@ -70,6 +71,8 @@ class _Converter:
 
     def __init__(self, ffi, arg: Arg, places: dict[str, int]):
         self.ffi = ffi
+        self.string = ffi.string
+        self.buffer = ffi.buffer
         self.at = places[arg.name]
         self.dims = arg.dims
         self._places = places
@@ -87,7 +90,7 @@ class _Converter:
 
 class _Text(_Converter):
     def key(self, values) -> bytes:
-        return self.ffi.string(values[self.at])
+        return self.string(values[self.at])
 
     def read(self, values) -> str:
         return self.key(values).decode("utf-8", "replace")
@@ -123,7 +126,7 @@ class _Fields(_Converter):
         self._size = ffi.sizeof("struct frame_field")
 
     def key(self, values) -> bytes:
-        return bytes(self.ffi.buffer(values[self.at], self._size * values[self.at + 1]))
+        return bytes(self.buffer(values[self.at], self._size * values[self.at + 1]))
 
     def read(self, values) -> list[Field]:
         records = values[self.at]
@@ -146,7 +149,7 @@ class _Corner(_Converter):
     """Four indices, None where the host has not given one."""
 
     def key(self, values) -> bytes:
-        return bytes(self.ffi.buffer(values[self.at], 4 * self.ffi.sizeof("int64_t")))
+        return bytes(self.buffer(values[self.at], CORNER))
 
     def read(self, values) -> tuple[int | None, ...]:
         indices = self.ffi.unpack(values[self.at], 4)

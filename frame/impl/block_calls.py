@@ -105,15 +105,18 @@ class BlockCalls:
 
         in_place = None if request.order else self._in_place(launcher, request)
         if in_place is not None and not self._copied_faster(in_place):
-            return functools.partial(self._launch, launcher, request.points, in_place), used
+            return self._launch(launcher, request.points, in_place), used
 
         self._copies.clear()  # an input that this call lacks must not come from an earlier one
         self._check_fields(launcher, request)
         loop = PieceLoop(self._state, launcher, request, in_place.run if in_place else None)
 
+        staleness, clear, run_loop = self._state.staleness, self._copies.clear, loop.run
+
         def run() -> None:
-            self._copies.clear()
-            loop.run()
+            if staleness.filled:
+                clear()
+            run_loop()
 
         return run, used
 
@@ -131,14 +134,20 @@ class BlockCalls:
 
     # ---- in place
 
-    def _launch(self, launcher: Launcher, points: int, in_place: InPlace) -> None:
-        if in_place.hosts and self._state.staleness.filled:
-            self._copies.wait()  # for copies of these arrays that are queued
-        self._state.timed(KERNELS, "", launcher.name, points, 0, in_place.run, points)
-        if in_place.hosts:
-            self._state.shared.backend.synchronize()
-        else:
-            self._state.queues.settle()
+    def _launch(self, launcher: Launcher, points: int, in_place: InPlace):
+        """run() of a launch in place."""
+        state, name, wait = self._state, launcher.name, self._copies.wait
+        timed, staleness = state.timed, state.staleness
+        finish = state.shared.backend.synchronize if in_place.hosts else state.queues.settle
+        launch, on_host = in_place.run, bool(in_place.hosts)
+
+        def run() -> None:
+            if on_host and staleness.filled:
+                wait()  # for copies of these arrays that are queued
+            timed(KERNELS, "", name, points, 0, launch, points)
+            finish()
+
+        return run
 
     @staticmethod
     def _copied_faster(in_place: InPlace) -> bool:

@@ -33,13 +33,13 @@ class Bound:
         pinned = self._shared.backend.pinned
         self._unpinned = [b for b in blocks if self._reach(b) == "shared" and not pinned(*b.range)]
 
-    def _valid(self) -> bool:
-        if self._conditions != self._shared.conditions:
-            return False
-        return all(self._reach(block) == "shared" for block in self._unpinned)
+    def _moved(self) -> bool:
+        """Whether the host has unpinned or freed an array that it had pinned itself."""
+        return any(self._reach(block) != "shared" for block in self._unpinned)
 
     def __call__(self, *values):
-        if not self._valid():
+        changed = not self._shared.unchanged(self._conditions)
+        if changed or (self._unpinned and self._moved()):
             self._renew()
         return self._run(*values)
 

@@ -62,6 +62,11 @@ class Shared:
         """The present conditions of bound calls."""
         return Conditions(self._changes, self.backend.pins, self.check.on)
 
+    def unchanged(self, since: Conditions) -> bool:
+        """Whether the conditions are those: the rule for all bound calls."""
+        changes, pins, checked = since
+        return changes == self._changes and pins == self.backend.pins and checked == self.check.on
+
     def change(self) -> None:
         """Something changed that bound calls depend on: all threads forget theirs."""
         self._changes += 1
