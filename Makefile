@@ -127,7 +127,7 @@ setup-lint:
 	@sh setup_machine.sh lint
 
 # libframe records the interpreter that built it, so a new .venv means a new library.
-build/libframe.so: $(wildcard frame/*.py frame/templates/*) .venv/pyvenv.cfg
+build/libframe.so: $(wildcard frame/*.py frame/*/*.py frame/templates/*) .venv/pyvenv.cfg
 	$(PY) -m frame build
 
 # Written by the same command.

@@ -102,30 +102,47 @@ def _c_int(value: int) -> str:
 def c_entry(entry: Entry) -> str:
     """Three C functions for one row: the checks and the call, the symbol for hosts, the symbol for the module."""
     name, args = entry.name, entry.args
-    body = ["int status;"]
-    body += [f"char {a.name}_copy[FRAME_{a.kind.upper()}];" for a in args if a.kind in ("tag", "text", "lines")]
+    lines = ["int status;"]
+    for arg in args:
+        if arg.kind in ("tag", "text", "lines"):
+            lines.append(f"char {arg.name}_copy[FRAME_{arg.kind.upper()}];")
+
+    # Ready, then the checks, in the order of the arguments.
     if not entry.needs_python:
-        body.append("if (!frame_python_is_up) return FRAME_DONE;")
-    body.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) return status;")
-    checks = [_CHECK[a.kind].format(a.name, _c_int(a.low), _c_int(a.high)) for a in args if a.kind in _CHECK]
-    body += [f"if ((status = {check})) return status;" for check in checks]
-    passed = ", ".join(_PASS.get(a.kind, "{0}").format(a.name) for a in args)
-    body.append(f"return own_{name}({passed});" if entry.own else f"return frame_from_python(py_{name}({passed}));")
-    text = f"\nstatic int do_{name}({_list(args, _C)})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
-    names = ", ".join(f"{a.name}, {a.name}_n" if a.kind == "fields" else a.name for a in args)
+        lines.append("if (!frame_python_is_up) return FRAME_DONE;")
+    lines.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) return status;")
+    for arg in args:
+        if arg.kind in _CHECK:
+            check = _CHECK[arg.kind].format(arg.name, _c_int(arg.low), _c_int(arg.high))
+            lines.append(f"if ((status = {check})) return status;")
 
-    def exported(symbol, keep_arg, keep):
-        return (
-            f"EXPORT int {symbol}({_list(args, _C, keep_arg)})\n{{\n    struct frame_guard guard;\n"
-            f'    guard_enter(&guard, "frame_{entry.said}");\n    return guard_leave(&guard, do_{name}({names}), '
-            f"{keep});\n}}\n"
-        )
+    # The call.
+    passed = ", ".join([_PASS.get(arg.kind, "{0}").format(arg.name) for arg in args])
+    if entry.own:
+        lines.append(f"return own_{name}({passed});")
+    else:
+        lines.append(f"return frame_from_python(py_{name}({passed}));")
 
+    body = "".join([f"    {line}\n" for line in lines])
+    text = f"\nstatic int do_{name}({_list(args, _C)})\n{{\n{body}}}\n"
     if entry.old:
-        text += exported(f"frame_{name}_", "", "0")
+        text += _exported(entry, f"frame_{name}_", "", "0")
     if entry.fortran or not entry.old:
-        text += exported(f"{SYMBOL}{name}", "int keep", "keep")
+        text += _exported(entry, f"{SYMBOL}{name}", "int keep", "keep")
     return text
+
+
+def _exported(entry: Entry, symbol: str, first: str, keep: str) -> str:
+    """A symbol of the library. first: an argument in front of the others. keep: whether a failure ends the host."""
+    names = ", ".join([f"{a.name}, {a.name}_n" if a.kind == "fields" else a.name for a in entry.args])
+    return (
+        f"EXPORT int {symbol}({_list(entry.args, _C, first)})\n"
+        "{\n"
+        "    struct frame_guard guard;\n"
+        f'    guard_enter(&guard, "frame_{entry.said}");\n'
+        f"    return guard_leave(&guard, do_{entry.name}({names}), {keep});\n"
+        "}\n"
+    )
 
 
 def c_aliases() -> str:
@@ -238,15 +255,21 @@ def _f_pass(arg: Arg) -> str:
 
 
 def _f_interface(e: Entry) -> str:
-    names = ["keep", *(n for a in e.args for n in ([a.name, f"{a.name}_n"] if a.kind == "fields" else [a.name]))]
+    names = ["keep"]
+    for arg in e.args:
+        names.append(arg.name)
+        if arg.kind == "fields":
+            names.append(f"{arg.name}_n")
+
     lines = [
         _f_wrapped(f"    function c_{e.name}(", names, ") &"),
         f"        bind(c, name='{SYMBOL}{e.name}') result(status)",
         "      import",
         "      integer(c_int), value :: keep",
     ]
-    lines += ["      " + _declare(_F_C, a) for a in e.args]
-    return "\n".join([*lines, "      integer(c_int) :: status", "    end function"])
+    lines += ["      " + _declare(_F_C, arg) for arg in e.args]
+    lines += ["      integer(c_int) :: status", "    end function"]
+    return "\n".join(lines)
 
 
 def _f_wrapped(head, items, tail):
@@ -307,15 +330,21 @@ def _f_specific(size: int, rank: int) -> str:
 def fortran_module() -> str:
     """The text of frame_interface.f90: the template with the rows of the table and the procedures for every kind and
     rank of arrays filled in."""
-    made = [e for e in ENTRIES if e.fortran]
+    by_name = [entry for entry in ENTRIES if entry.fortran]
+    called = [entry for entry in ENTRIES if entry.fortran or not entry.old]
+    specifics = []
+    for size in REALS:
+        specifics += [_f_specific(size, rank) for rank in range(1, RANKS + 1)]
+
+    parts = {
+        "!@GENERICS": _f_generics(),
+        "!@SPECIFICS": "".join(specifics),
+        "!@PUBLIC": "\n".join([f"  public :: frame_{entry.fortran}" for entry in by_name]),
+        "!@INTERFACES": "\n".join([_f_interface(entry) for entry in called]),
+        "!@PROCEDURES": "\n\n".join([_f_procedure(entry) for entry in by_name]),
+    }
     text = (TEMPLATES / "frame_interface.f90").read_text()
-    for mark, part in (
-        ("!@GENERICS", _f_generics()),
-        ("!@SPECIFICS", "".join(_f_specific(s, r) for s in REALS for r in range(1, RANKS + 1))),
-        ("!@PUBLIC", "\n".join(f"  public :: frame_{e.fortran}" for e in made)),
-        ("!@INTERFACES", "\n".join(_f_interface(e) for e in ENTRIES if e.fortran or not e.old)),
-        ("!@PROCEDURES", "\n\n".join(map(_f_procedure, made))),
-    ):
+    for mark, part in parts.items():
         text = text.replace(mark, part)
     return text
 
@@ -359,9 +388,31 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
 
     Errors: BackendError when there is no compiler, no shared libpython, or a compilation fails.
     """
-    v = sysconfig.get_config_var
+    _refuse_python()
+    folder.mkdir(parents=True, exist_ok=True)
+
+    source = folder / "libframe.c"
+    shim_source(source)
+    (folder / "frame.h").write_text(c_header())
+    module = folder / "frame_interface.f90"
+    module.write_text(fortran_module())
+
+    library = folder / "libframe.so"
+    _compile_library(source, library)
+    say(f"{library}")
+    _libmpi_name(folder)
+
+    for package in ("frame", "kernels"):  # byte code made once here, not by every rank
+        compileall.compile_dir(str(HERE.parent / package), quiet=2)
+    if fortran:
+        _compile_module(module, say)
+    return library
+
+
+def _refuse_python() -> None:
+    """Raises BackendError for an interpreter that cannot be embedded."""
     refuse(
-        not v("Py_ENABLE_SHARED"),
+        not sysconfig.get_config_var("Py_ENABLE_SHARED"),
         f"{sys.executable} has no shared libpython; use an interpreter that has one (Debian: python3 with "
         "python3-dev).",
         BackendError,
@@ -371,66 +422,36 @@ def build(folder: pathlib.Path = BUILD, fortran: bool = True, say=print) -> path
         f"Python.h is not in {sysconfig.get_path('include')}; install the Python headers (Debian: python3-dev).",
         BackendError,
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    source, library = folder / "libframe.c", folder / "libframe.so"
-    shim_source(source)
-    (folder / "frame.h").write_text(c_header())
-    module = folder / "frame_interface.f90"
-    module.write_text(fortran_module())
-    places = [p for p in dict.fromkeys((v("LIBDIR"), v("LIBPL"))) if p]
-    fresh = folder / f"libframe.{os.getpid()}.so"
-    _run(
-        [
-            _compiler(),
-            "-shared",
-            "-fPIC",
-            "-O2",
-            "-Wall",
-            "-Wno-unused-function",
-            f'-DFRAME_BUILD_PYTHON="{sys.executable}"',
-            f'-DFRAME_LIBPYTHON="{v("INSTSONAME")}"',
-            f"-I{sysconfig.get_path('include')}",
-            str(source),
-            "-o",
-            str(fresh),
-            "-Wl,-soname,libframe.so",
-            "-Wl,-z,nodelete",  # fork's handlers point into it
-            *(f"-L{p}" for p in places),
-            f"-Wl,-rpath,{v('LIBDIR')}",
-            f"-lpython{v('LDVERSION')}",
-            "-lpthread",
-            "-ldl",
-            "-lm",
-        ],
-        "compiling libframe",
-    )
+
+
+def _compile_library(source: pathlib.Path, library: pathlib.Path) -> None:
+    v = sysconfig.get_config_var
+    fresh = library.with_name(f"libframe.{os.getpid()}.so")
+    command = [_compiler(), "-shared", "-fPIC", "-O2", "-Wall", "-Wno-unused-function"]
+
+    # The interpreter that it will run.
+    command += [f'-DFRAME_BUILD_PYTHON="{sys.executable}"', f'-DFRAME_LIBPYTHON="{v("INSTSONAME")}"']
+    command += [f"-I{sysconfig.get_path('include')}", str(source), "-o", str(fresh)]
+
+    command += ["-Wl,-soname,libframe.so", "-Wl,-z,nodelete"]  # nodelete: fork's handlers point into it
+    for place in dict.fromkeys((v("LIBDIR"), v("LIBPL"))):
+        if place:
+            command.append(f"-L{place}")
+    command += [f"-Wl,-rpath,{v('LIBDIR')}", f"-lpython{v('LDVERSION')}", "-lpthread", "-ldl", "-lm"]
+
+    _run(command, "compiling libframe")
     fresh.replace(library)  # a running host keeps the old file
-    say(f"{library}")
-    _libmpi_name(folder)
-    for package in ("frame", "kernels"):  # byte code made once here, not by every rank
-        compileall.compile_dir(str(HERE.parent / package), quiet=2)
-    if fortran:
-        compiler = os.environ.get("FC") or "gfortran"
-        if shutil.which(compiler):
-            _run(
-                [
-                    compiler,
-                    "-O2",
-                    "-fPIC",
-                    "-c",
-                    module.name,
-                    "-o",
-                    "frame_interface.o",
-                ],
-                "compiling frame_interface.f90",
-                folder,  # every compiler writes frame_interface.mod where it runs
-            )
-            say(f"{folder / 'frame_interface.o'}, frame_interface.mod")
-        else:
-            say(
-                f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {module} with the host's own."
-            )
-    return library
+
+
+def _compile_module(module: pathlib.Path, say) -> None:
+    """The module for gfortran or $FC; other compilers' users compile it themselves."""
+    compiler, folder = os.environ.get("FC") or "gfortran", module.parent
+    if not shutil.which(compiler):
+        say(f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {module} with the host's own.")
+        return
+    command = [compiler, "-O2", "-fPIC", "-c", module.name, "-o", "frame_interface.o"]
+    _run(command, "compiling frame_interface.f90", folder)  # every compiler writes frame_interface.mod where it runs
+    say(f"{folder / 'frame_interface.o'}, frame_interface.mod")
 
 
 def _libmpi_name(folder: pathlib.Path) -> None:

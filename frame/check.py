@@ -13,70 +13,101 @@ from .errors import StateError
 
 
 class Check:
-    """Check mode (FRAME_CHECK=1): tests of inputs and results. on: whether it is in force. rank: for messages."""
+    """Check mode (FRAME_CHECK=1): tests of inputs and results. rank: for messages. on: whether the tests are made."""
 
     def __init__(self, rank: int):
-        self.rank, self.on = rank, False
+        self.rank = rank
+        self.on = False
+
+    # ---- inputs
 
     def filled(self, view, values: np.ndarray, block, first: int) -> None:
-        """Check an input that was just populated: values (rows, points). Errors: StateError with field, value, point,
-        rank."""
+        """Check an input that was just populated.
+
+        values: (rows, points). first: number of the first point, as Fortran counts. Errors: StateError with field,
+        value, point, rank.
+        """
         self._stop(view, ~np.isfinite(values), values, block, first, "wanted a finite number")
-        given = block.n[3] if view.name == "Y" and block.n[3] < view.rows else view.rows
         if view.name in POSITIVE:
             self._stop(view, values <= 0, values, block, first, "wanted > 0")
         if view.name == "Y":
-            wanted = f"wanted 0 or more (-{SUM_Y:g} is let pass as rounding)"
-            self._stop(view, values[:given] < -SUM_Y, values, block, first, wanted)
-            wanted = f"1 less the sum of the species given, {wanted}"
-            self._stop(view, values < -SUM_Y, values, block, first, wanted)
-            total = values.sum(axis=0, dtype=np.float64)
-            bad = np.abs(total - 1) > SUM_Y
-            if bad.any():
-                t = int(np.argmax(bad))
-                raise StateError(
-                    f"check: input 'Y' sums to {float(total[t])!r} over the species at {self._where(block, first, t)}, "
-                    f"wanted 1 within {SUM_Y:g}."
-                )
+            self._check_fractions(view, values, block, first)
 
-    def _stop(self, view, bad, values, block, first, wanted) -> None:
+    def _check_fractions(self, view, values: np.ndarray, block, first: int) -> None:
+        given = block.n[3] if block.n[3] < view.rows else view.rows
+        wanted = f"wanted 0 or more (-{SUM_Y:g} is let pass as rounding)"
+        self._stop(view, values[:given] < -SUM_Y, values, block, first, wanted)
+        wanted = f"1 less the sum of the species given, {wanted}"
+        self._stop(view, values < -SUM_Y, values, block, first, wanted)
+
+        total = values.sum(axis=0, dtype=np.float64)
+        bad = np.abs(total - 1) > SUM_Y
         if bad.any():
-            t = int(np.argmax(bad.any(axis=0)))
-            row = int(np.argmax(bad[:, t]))
-            which = f"'{view.name}'" + (f" (variable {row + 1})" if view.rows > 1 else "")
+            t = int(np.argmax(bad))
             raise StateError(
-                f"check: input {which} = {float(values[row, t])!r} {view.unit} at {self._where(block, first, t)}, "
-                f"{wanted}."
+                f"check: input 'Y' sums to {float(total[t])!r} over the species at {self._where(block, first, t)}, "
+                f"wanted 1 within {SUM_Y:g}."
             )
 
+    def _stop(self, view, bad, values, block, first, wanted) -> None:
+        """Raises StateError for the first point at which a value is bad."""
+        if not bad.any():
+            return
+        t = int(np.argmax(bad.any(axis=0)))
+        row = int(np.argmax(bad[:, t]))
+        which = _variable(view.name, row, view.rows)
+        raise StateError(
+            f"check: input {which} = {float(values[row, t])!r} {view.unit} at {self._where(block, first, t)}, {wanted}."
+        )
+
+    # ---- results
+
     def computed(self, launcher, n: int, backend, block, first: int, species=None) -> None:
-        """Check the results of a launch. Errors: StateError with field, value, point, rank, kernel, the point's inputs,
-        and the range of the species' polynomials if the point has left it."""
+        """Check the results of a launch of n points. Errors: StateError with field, value, point, rank, kernel, the
+        point's inputs, and the range of the species' polynomials if the point has left it."""
         by_name = {view.name: view for view in launcher.writes}
-        order = [(k, w) for k in launcher.program.kernels for w in kernels.registry.kernels[k].writes if w in by_name]
-        for kernel, name in order:
+        for kernel, name in _in_order(launcher, by_name):
             values = backend.to_host(by_name[name].matrix)[:, :n]
             bad = ~np.isfinite(values)
             if name in NOT_NEGATIVE:
                 bad |= values < 0
             if not bad.any():
                 continue
+
             t = int(np.argmax(bad.any(axis=0)))
             row = int(np.argmax(bad[:, t]))
-            state = ", ".join(
-                f"{v.name} = {float(backend.to_host(v.matrix)[0, t])!r}" for v in launcher.reads if v.rows == 1
-            )
-            which = f"'{name}'" + (f" (variable {row + 1})" if len(values) > 1 else "")
+            which = _variable(name, row, len(values))
             raise StateError(
                 f"check: kernel '{kernel}' in launch '{launcher.name}' gave {which} = {float(values[row, t])!r} at "
-                f"{self._where(block, first, t)}; there {state or 'no scalar inputs'}."
-                + self._left(launcher, t, backend, species)
+                f"{self._where(block, first, t)}; there {_state(launcher, t, backend) or 'no scalar inputs'}."
+                + _left(launcher, t, backend, species)
             )
-
-    @staticmethod
-    def _left(launcher, t: int, backend, species) -> str:
-        views = {v.name: v for v in (*launcher.reads, *launcher.writes) if v.name in ("T", "Y")}
-        return left_range({name: backend.to_host(v.matrix) for name, v in views.items()}, t, species)
 
     def _where(self, block, first: int, t: int) -> str:
         return f"point (i, j, k) = {stripes.point(block, first - 1 + t)} of rank {self.rank}"
+
+
+def _variable(name: str, row: int, rows: int) -> str:
+    return f"'{name}'" + (f" (variable {row + 1})" if rows > 1 else "")
+
+
+def _in_order(launcher, by_name) -> list[tuple[str, str]]:
+    """(kernel, result) pairs of a launch, in the order in which they are computed."""
+    order = []
+    for kernel in launcher.program.kernels:
+        for name in kernels.registry.kernels[kernel].writes:
+            if name in by_name:
+                order.append((kernel, name))
+    return order
+
+
+def _state(launcher, t: int, backend) -> str:
+    """The scalar inputs of point t."""
+    scalars = [view for view in launcher.reads if view.rows == 1]
+    return ", ".join(f"{view.name} = {float(backend.to_host(view.matrix)[0, t])!r}" for view in scalars)
+
+
+def _left(launcher, t: int, backend, species) -> str:
+    """Whether T left the range of the species' polynomials, in words."""
+    views = {view.name: view for view in (*launcher.reads, *launcher.writes) if view.name in ("T", "Y")}
+    return left_range({name: backend.to_host(view.matrix) for name, view in views.items()}, t, species)

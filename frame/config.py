@@ -6,7 +6,7 @@ import os
 
 import kernels
 
-from . import mps, placement, rule
+from .devices import mps, placement, rule
 from .errors import ArgumentError, closest, refuse
 
 BACKENDS = ("auto", "cuda", "cpu")
@@ -18,30 +18,37 @@ PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 
 
 
 class Config:
-    """backend, precision, calls, last_species, threads (and whether they were given), timers, check, queue, trace,
-    placement, mps, and the options of the model that the host chose.
-
-    The first values come from FRAME_BACKEND, FRAME_CALLS, FRAME_THREADS, FRAME_TIMERS, FRAME_MPS, FRAME_TRACE and
-    FRAME_CHECK; the calls override them. Errors: ArgumentError.
-    """
+    """The settings. The first values come from the environment; the calls override them. Errors: ArgumentError."""
 
     def __init__(self, environment=os.environ):
-        self.backend = _one_of("FRAME_BACKEND", environment.get("FRAME_BACKEND") or "auto", BACKENDS)
-        given = environment.get("FRAME_THREADS")
-        self.threads = _whole("FRAME_THREADS", given or "1", 1, 4096)
-        self.threads_given = bool(given)
-        self.timers = bool(_whole("FRAME_TIMERS", environment.get("FRAME_TIMERS") or "0", 0, 1))
-        self.mps = _one_of("FRAME_MPS", environment.get("FRAME_MPS") or "auto", mps.MODES)
-        self.check = bool(_whole("FRAME_CHECK", environment.get("FRAME_CHECK") or "0", 0, 1))
-        self.placement = _one_of("FRAME_PLACEMENT", environment.get("FRAME_PLACEMENT") or "rule", placement.MODES)
-        self.calls = _one_of("FRAME_CALLS", environment.get("FRAME_CALLS") or rule.CALLS[0], rule.CALLS)
-        self.trace = environment.get("FRAME_TRACE") or ""
+        def choice(name: str, known) -> str:
+            """The value of a variable, or the first of those known."""
+            return _one_of(name, environment.get(name) or known[0], known)
+
+        def switch(name: str) -> bool:
+            return bool(_whole(name, environment.get(name) or "0", 0, 1))
+
+        self.backend = choice("FRAME_BACKEND", BACKENDS)
+        self.calls = choice("FRAME_CALLS", rule.CALLS)
+        self.mps = choice("FRAME_MPS", mps.MODES)
+        self.placement = choice("FRAME_PLACEMENT", placement.MODES)
+
+        self.timers = switch("FRAME_TIMERS")
+        self.check = switch("FRAME_CHECK")
+
+        threads = environment.get("FRAME_THREADS")
+        self.threads = _whole("FRAME_THREADS", threads or "1", 1, 4096)
+        self.threads_given = bool(threads)  # else a rank packs with as many threads as it owns cores
+
+        self.trace = environment.get("FRAME_TRACE") or ""  # file
         if self.trace and not os.path.isdir(os.path.dirname(self.trace) or "."):
             raise ArgumentError(f"FRAME_TRACE is '{self.trace}', and its folder is not there.")
+
+        # Set by calls only.
         self.queue = False
         self.precision = PRECISIONS[0]
         self.last_species = LAST_SPECIES[0]
-        self.model: dict[str, str] = {}
+        self.model: dict[str, str] = {}  # options of the mixture
 
     def set_option(self, name: str, value: str) -> None:
         """Set an option of FIRST or of the model. Errors: ArgumentError for an unknown name or value."""
@@ -62,11 +69,14 @@ class Config:
     def set_parameter(self, name: str, value: float) -> None:
         """Set timers, check or queue (0 or 1), or threads (1 to 4096). Errors: ArgumentError for an unknown name or
         value."""
-        known, meant = ", ".join(PARAMETERS), closest(name, PARAMETERS)
+        known = ", ".join(PARAMETERS)
+        meant = closest(name, PARAMETERS)
         refuse(name not in PARAMETERS, f"unknown parameter '{name}'{meant}; known: {known}. Is //char(0) missing?")
+
         kind, low, high = PARAMETERS[name]
         setattr(self, name, kind(_whole(f"parameter '{name}'", value, low, high)))
-        self.threads_given = self.threads_given or name == "threads"
+        if name == "threads":
+            self.threads_given = True
 
 
 def _one_of(what: str, value: str, known) -> str:

@@ -11,6 +11,8 @@ import contextlib
 import difflib
 import functools
 import itertools
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +23,15 @@ from kernels.contractions.text import Expression, Reference, parse
 from kernels.marshal import Block
 
 from .errors import ArgumentError, refuse
+from .impl.memory import Bound
 from .stripe import IN, INOUT, OUT, Field, listed
-from .watch import KERNELS
+from .watch import COPIES_IN, COPIES_OUT, KERNELS
+
+if TYPE_CHECKING:
+    from .impl import TVImpl
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
+DOES = {IN: "reads it", OUT: "assigns it (=)", INOUT: "adds to it (+= or -=)"}
 PART = 1 << 20  # numbers of one copy: a buffer that is staged stays small
 
 
@@ -38,7 +45,7 @@ class Contractions:
 
     def register(self, name: str, text: str) -> None:
         """Give a text its name. Errors: ArgumentError for a text that cannot be read, a name that has another one."""
-        with _told(name):
+        with _named(name):
             for s in _parsed(text).statements:
                 refuse(s.function, f"'{s}' is a map: its function in C++ can only be given in Python.")
             refuse(name in intrepid.NAMES, "this name is Intrepid's; take another one.")
@@ -56,44 +63,43 @@ class Contractions:
 
     # ---- calls
 
-    def fields(self, name: str, names: str, addresses, lengths, size: int):
-        """The arrays of an old-style call: contiguous, extents one array after the other, the fastest first. Which are
-        read and written is told by the text."""
-        e = _parsed(self._text(name, ()))
-        with _told(name):
-            what = lambda word: (len(e.references[_known(e, word)][0].indices), _way(e, word))
-            return listed(names, what, addresses, lengths, size)
+    def fields(self, name: str, names: str, addresses, lengths, size: int) -> list[Field]:
+        """The arrays of an old-style call: contiguous, extents one array after the other, the fastest first. The text
+        says which arrays are read and which are written."""
+        expression = _parsed(self._text(name, ()))
 
-    def run(self, name: str, fields: list[Field], impl):
-        """Evaluate the contraction on these arrays; impl: the TVImpl of the calling thread.
+        def rank_and_way(word: str) -> tuple[int, int]:
+            reference = expression.references[_known(expression, word)][0]
+            return len(reference.indices), _way(expression, word)
 
-        Returns what repeats the call on the same arrays, where it may be repeated. Errors: ArgumentError names the
+        with _named(name):
+            return listed(names, rank_and_way, addresses, lengths, size)
+
+    def run(self, name: str, fields: list[Field], impl: TVImpl) -> Bound | None:
+        """Evaluate the contraction on these arrays, by the calling thread's TVImpl.
+
+        Returns the call for repetition on the same arrays; None if the batch is empty. Errors: ArgumentError names the
         contraction, the array, the index, the found and the wanted extent. Nothing is written then.
         """
-        text, backend = self._text(name, fields), impl.backend
-        e = _parsed(text)
-        with _told(name):
-            given = _checked(e, fields)
-            sizes, n = extents(e, {x: f.extent[::-1] for x, f in given.items()})
-            if n == 0 and e.batch:
+        text = self._text(name, fields)
+        expression = _parsed(text)
+        with _named(name):
+            given = _checked(expression, fields)
+            sizes, n = extents(expression, {x: f.extent[::-1] for x, f in given.items()})
+            if n == 0 and expression.batch:
                 return None
-            dtype = np.dtype(f"f{fields[0].size}").name
-            key = text, dtype, tuple(sorted(sizes.items())), backend  # a communicator may bring another device
-            plan = self._plans.get(key)
-            if plan is None:
-                plan = self._plans[key] = Contraction(text, sizes, dtype, backend=backend)
-            here = [x for x, f in given.items() if backend.reach(*f.range) == "own"]
-            if len(here) < len(given):
-                self._staged(name, plan, n, given, here, impl)
-                return None
-            run = plan.bind({x: _array(backend, f) for x, f in given.items()}, n)
+            plan = self._plan(text, sizes, fields[0].size, impl.backend)
+            call = Bound(impl.shared, impl.marshal.reach, lambda: _bound(name, plan, n, given, impl))
+            call()
+        return call
 
-        def again() -> None:
-            impl.timed(KERNELS, "", name, n, 0, run)
-            impl.settle()
-
-        again()
-        return again
+    def _plan(self, text: str, sizes: dict[str, int], size: int, backend) -> Contraction:
+        dtype = np.dtype(f"f{size}").name
+        key = text, dtype, tuple(sorted(sizes.items())), backend  # a communicator may bring another device
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = Contraction(text, sizes, dtype, backend=backend)
+        return plan
 
     def _text(self, name: str, fields) -> str:
         """Registered, or one of Intrepid's nine, which add where `out` is read too."""
@@ -111,44 +117,91 @@ class Contractions:
             f"{intrepid.NAMES[0]}. Is //char(0) missing?"
         )
 
-    def _staged(self, name: str, plan: Contraction, n: int, given: dict[str, Field], here: list[str], impl) -> None:
-        """A run on a device with arrays of the host's: all copies and the launch are queued, then one wait. Buffers
-        stay for the next call. An array that is named constant is copied when its values change."""
-        backend, e, marshal = impl.backend, plan.expression, impl.marshal
-        fixed = {x: _array(kernels.get_backend("cpu"), given[x]) for x in sorted(e.constant) if x not in here}
-        key = n, tuple(given[x] for x in here)
-        kept = impl.contracted.get(id(plan))
-        if kept is None or kept[0] != key or any(not np.array_equal(fixed[x], kept[3][x], True) for x in fixed):
-            fixed = {x: a.copy() for x, a in fixed.items()}
-            arrays = {}
-            for x, f in given.items():
-                if x in here:
-                    arrays[x] = _array(backend, f)
-                elif x in fixed:
-                    arrays[x] = backend.from_host(fixed[x], plan.dtype)
-                else:
-                    arrays[x] = backend.empty(plan.shape(x, n), plan.dtype)
-            kept = impl.contracted[id(plan)] = key, plan.bind(arrays, n), arrays, fixed
-        _, run, arrays, _ = kept
-        blocks = {x: _block(f) for x, f in given.items() if x not in here and x not in fixed}
 
-        def copy(move, names) -> None:
-            for x in names:
-                flat = arrays[x].reshape(-1)
-                for start in range(0, flat.size, PART):
-                    part = flat[start : start + PART]
-                    move(blocks[x], start, part.size, part)
+def _bound(name: str, plan: Contraction, n: int, given: dict[str, Field], impl: TVImpl):
+    """(run(), blocks of the arrays): the launch on the arrays, if kernels reach all of them, else with copies."""
+    backend, state = impl.backend, impl.state
+    blocks = {x: _block(f) for x, f in given.items()}
+    here = [x for x, f in given.items() if backend.reach(*f.range) == "own"]
+    if len(here) < len(given):
+        staged = functools.partial(_run_staged, name, plan, n, given, here, blocks, impl)
+        return staged, list(blocks.values())
 
-        ranges = [b.range for b in blocks.values() if marshal.reach(b) != "own"]
-        with backend.session(ranges) as lanes, lanes[0]:
-            copy(marshal.gather, [x for x in blocks if given[x].way != OUT])
-            impl.timed(KERNELS, "", name, n, 0, run)
-            copy(marshal.scatter, [x for x in blocks if given[x].way != IN])
-        impl.settle()
+    launch = plan.bind({x: _array(backend, f) for x, f in given.items()}, n)
+
+    def run() -> None:
+        state.timed(KERNELS, "", name, n, 0, launch)
+        state.queues.settle()
+
+    return run, list(blocks.values())
+
+
+class Staged(NamedTuple):
+    """Buffers on the device for a plan, and the launch on them. They stay for the next call."""
+
+    key: tuple  # batch size, and the arrays of the device
+    launch: Any
+    arrays: dict[str, Any]
+    constants: dict[str, np.ndarray]  # values of the arrays that the text calls constant
+
+
+def _buffers(plan: Contraction, n: int, given: dict[str, Field], here: list[str], impl: TVImpl) -> Staged:
+    """The thread's buffers for this plan. A constant array is copied when its values change."""
+    backend = impl.backend
+    cpu = kernels.get_backend("cpu")
+    constants = {x: _array(cpu, given[x]) for x in sorted(plan.expression.constant) if x not in here}
+    key = n, tuple([given[x] for x in here])
+
+    kept = impl.staged.get(plan)
+    if kept is not None and kept.key == key and _equal(constants, kept.constants):
+        return kept
+
+    constants = {x: values.copy() for x, values in constants.items()}
+    arrays = {}
+    for x, field in given.items():
+        if x in here:
+            arrays[x] = _array(backend, field)
+        elif x in constants:
+            arrays[x] = backend.from_host(constants[x], plan.dtype)
+        else:
+            arrays[x] = backend.empty(plan.shape(x, n), plan.dtype)
+    impl.staged[plan] = made = Staged(key, plan.bind(arrays, n), arrays, constants)
+    return made
+
+
+def _equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return all(np.array_equal(values, other[x], equal_nan=True) for x, values in one.items())
+
+
+def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: dict[str, Block], impl: TVImpl) -> None:
+    """A run on a device with arrays of the host: all copies and the launch are queued, then one wait."""
+    backend, marshal, state = impl.backend, impl.marshal, impl.state
+    staged = _buffers(plan, n, given, here, impl)
+    copied = [x for x in given if x not in here and x not in staged.constants]
+
+    def copy(move, names: list[str]) -> None:
+        for x in names:
+            flat = staged.arrays[x].reshape(-1)
+            for start in range(0, flat.size, PART):
+                part = flat[start : start + PART]
+                move(blocks[x], start, part.size, part)
+
+    read = [x for x in copied if given[x].way != OUT]
+    written = [x for x in copied if given[x].way != IN]
+    ranges = [blocks[x].range for x in copied if marshal.reach(blocks[x]) != "own"]
+    with backend.session(ranges) as lanes, lanes[0]:
+        state.timed(COPIES_IN, "put", name, n, _bytes(given, read), copy, marshal.gather, read)
+        state.timed(KERNELS, "", name, n, 0, staged.launch)
+        state.timed(COPIES_OUT, "get", name, n, _bytes(given, written), copy, marshal.scatter, written)
+    state.queues.settle()
+
+
+def _bytes(given: dict[str, Field], names: list[str]) -> int:
+    return sum([given[x].size * math.prod(given[x].extent) for x in names])
 
 
 @contextlib.contextmanager
-def _told(name: str):
+def _named(name: str):
     """Errors name the contraction."""
     try:
         yield
@@ -176,38 +229,51 @@ def _way(e: Expression, name: str) -> int:
 
 
 def _checked(e: Expression, fields: list[Field]) -> dict[str, Field]:
-    """Fields by name: all there, each once and in its way, of one kind, of the text's ranks, contiguous, apart."""
+    """Fields by name. Raises ArgumentError unless all arrays of the text are there, each once and in its way, of one
+    kind, of the text's ranks, contiguous, and apart."""
     given: dict[str, Field] = {}
-    for f in fields:
-        wanted = _way(e, _known(e, f.name))
-        refuse(f.name in given, f"array '{f.name}' is given twice; what is read and written goes by frame_inout.")
+    for field in fields:
+        wanted = _way(e, _known(e, field.name))
         refuse(
-            f.way != wanted,
-            f"array '{f.name}' is given by {SAID[f.way]}, wanted {SAID[wanted]}: the text "
-            + ("reads it." if wanted == IN else "assigns it (=)." if wanted == OUT else "adds to it (+= or -=)."),
+            field.name in given, f"array '{field.name}' is given twice; what is read and written goes by frame_inout."
         )
-        given[f.name] = f
-        first, r = fields[0], e.references[f.name][0]
         refuse(
-            f.size != first.size,
-            f"array '{f.name}' is real({f.size}), wanted real({first.size}) as '{first.name}' is.",
+            field.way != wanted,
+            f"array '{field.name}' is given by {SAID[field.way]}, wanted {SAID[wanted]}: the text {DOES[wanted]}.",
         )
-        if not r.indices and f.extent == (1,):  # Fortran passes no number as an array
-            given[f.name] = f._replace(extent=(), stride=(), lower=())
-        elif len(f.extent) != len(r.indices):
-            raise ArgumentError(
-                f"array '{f.name}' has {len(f.extent)} dimensions ({_list(f.extent)}), wanted {len(r.indices)}: "
-                f"{_fortran(r)}."
-            )
+        given[field.name] = _of_rank(e, field, fields[0])
+
     for name in (*e.inputs, *e.outputs):
         refuse(name not in given, f"array '{name}' is missing.")
-    for f in given.values():
-        _contiguous(e, f)
-    there = {x: (f.address, f.extent[::-1], f.stride[::-1]) for x, f in given.items() if all(f.extent)}
-    for name, other in itertools.product(there, there):
-        if name != other and given[name].way != IN and shared(there[name], there[other], fields[0].size):
-            raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+    for field in given.values():
+        _contiguous(e, field)
+    _refuse_shared(given, fields[0].size)
     return given
+
+
+def _of_rank(e: Expression, field: Field, first: Field) -> Field:
+    """The field, with as many dimensions as the text's array has indices."""
+    refuse(
+        field.size != first.size,
+        f"array '{field.name}' is real({field.size}), wanted real({first.size}) as '{first.name}' is.",
+    )
+    reference = e.references[field.name][0]
+    if not reference.indices and field.extent == (1,):  # Fortran passes no number as an array
+        return field._replace(extent=(), stride=(), lower=())
+    if len(field.extent) != len(reference.indices):
+        raise ArgumentError(
+            f"array '{field.name}' has {len(field.extent)} dimensions ({_list(field.extent)}), wanted "
+            f"{len(reference.indices)}: {_fortran(reference)}."
+        )
+    return field
+
+
+def _refuse_shared(given: dict[str, Field], size: int) -> None:
+    """Raises ArgumentError for an output that shares memory with another array."""
+    places = {x: (f.address, f.extent[::-1], f.stride[::-1]) for x, f in given.items() if all(f.extent)}
+    for name, other in itertools.permutations(places, 2):
+        if given[name].way != IN and shared(places[name], places[other], size):
+            raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
 
 
 def _contiguous(e: Expression, f: Field) -> None:

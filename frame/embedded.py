@@ -6,19 +6,18 @@ import io
 import os
 import signal
 import sys
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from . import mpi
-from .entry import ENTRIES, Entry
+from .entry import ENTRIES, Arg, Entry
 from .errors import DONE, FAILED, status_of, text_of
 from .frame import Frame
 from .stripe import Field
 
 NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the host left out
-REPLAYS = 512  # block calls remembered: a host makes the same few again and again
-_CONVERTED = ("tag", "text", "lines", "doubles", "addresses", "ints", "fields", "corner")
+CORNER = 32  # bytes of four indices
 
 
 class _Stream(io.FileIO):
@@ -44,7 +43,7 @@ def _stream(number: int) -> io.TextIOWrapper:
 
 
 def serve(ffi, lib, build_folder: str) -> Frame:
-    """Bind the table to one Frame, the one of this process."""
+    """Bind the table to the Frame of this process."""
     sys.stdout, sys.stderr = _stream(1), _stream(2)
     # os.fork takes the lock before it takes Python's for imports, which a thread inside libframe may wait for
     os.register_at_fork(before=lib.frame_lock, after_in_parent=lib.frame_unlock)
@@ -56,24 +55,150 @@ def serve(ffi, lib, build_folder: str) -> Frame:
         return status_of(error)
 
     for entry in ENTRIES:
-        ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(
-            _bind(ffi, entry, getattr(frame, entry.serves), frame)
-        )
+        function = _bind(ffi, entry, getattr(frame, entry.serves), frame)
+        ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(function)
     return frame
 
 
-def _bind(ffi, entry: Entry, method, frame: Frame):
-    """Turn C arguments into Python ones. No pointer into the host's memory is used after
-    the call, except by the same call with the same arguments (`repeats`)."""
-    if all(a.kind not in _CONVERTED for a in entry.args):
+class _Converter:
+    """An argument of an entry point: `read` makes the Python value of it, `key` a value that identifies it.
+
+    at: place of its first value among the C values of the call. No pointer into the host's memory is used after the
+    call, except by a repetition that passes the same addresses.
+    """
+
+    takes = 1  # C values
+
+    def __init__(self, ffi, arg: Arg, places: dict[str, int]):
+        self.ffi = ffi
+        self.string = ffi.string
+        self.buffer = ffi.buffer
+        self.at = places[arg.name]
+        self.dims = arg.dims
+        self._places = places
+
+    def length(self, dim: str, values) -> int:
+        """An extent of an array: a number, or the value of another argument."""
+        return int(dim) if dim.isdigit() else values[self._places[dim]]
+
+    def key(self, values):
+        return values[self.at]
+
+    def read(self, values):
+        return values[self.at]
+
+
+class _Text(_Converter):
+    def key(self, values) -> bytes:
+        return self.string(values[self.at])
+
+    def read(self, values) -> str:
+        return self.key(values).decode("utf-8", "replace")
+
+
+class _Doubles(_Converter):
+    """A double array in Fortran's order."""
+
+    def read(self, values) -> np.ndarray:
+        shape = tuple([self.length(dim, values) for dim in self.dims])
+        address = self.ffi.cast("double *", values[self.at])
+        buffer = self.ffi.buffer(address, 8 * int(np.prod(shape)))
+        return np.frombuffer(buffer, dtype=np.float64).reshape(shape, order="F")
+
+
+class _List(_Converter):
+    """An array of integers or addresses."""
+
+    def key(self, values) -> tuple:
+        return tuple(self.read(values))
+
+    def read(self, values) -> list:
+        return self.ffi.unpack(values[self.at], self.length(self.dims[0], values))
+
+
+class _Fields(_Converter):
+    """Records of arrays, then their number."""
+
+    takes = 2
+
+    def __init__(self, ffi, arg: Arg, places: dict[str, int]):
+        super().__init__(ffi, arg, places)
+        self._size = ffi.sizeof("struct frame_field")
+
+    def key(self, values) -> bytes:
+        return bytes(self.buffer(values[self.at], self._size * values[self.at + 1]))
+
+    def read(self, values) -> list[Field]:
+        records = values[self.at]
+        return [self._field(records[number]) for number in range(values[self.at + 1])]
+
+    def _field(self, record) -> Field:
+        unpack, rank = self.ffi.unpack, record.rank
+        return Field(
+            name=self.ffi.string(record.tag).decode("ascii"),
+            way=record.way,
+            address=record.address,
+            extent=tuple(unpack(record.extent, rank)),
+            stride=tuple(unpack(record.stride, rank)),
+            lower=tuple(unpack(record.lower, rank)),
+            size=record.size,
+        )
+
+
+class _Corner(_Converter):
+    """Four indices, None where the host has not given one."""
+
+    def key(self, values) -> bytes:
+        return bytes(self.buffer(values[self.at], CORNER))
+
+    def read(self, values) -> tuple[int | None, ...]:
+        indices = self.ffi.unpack(values[self.at], 4)
+        return tuple([None if index == NOT_GIVEN else index for index in indices])
+
+
+CONVERTERS: dict[str, type[_Converter]] = {
+    "int": _Converter,
+    "double": _Converter,
+    "handle": _Converter,
+    "address": _Converter,
+    "tag": _Text,
+    "text": _Text,
+    "lines": _Text,
+    "doubles": _Doubles,
+    "addresses": _List,
+    "ints": _List,
+    "fields": _Fields,
+    "corner": _Corner,
+}
+
+
+def _converters(ffi, entry: Entry) -> list[_Converter]:
+    """One for each argument, in their order."""
+    places: dict[str, int] = {}
+    place = 0
+    for arg in entry.args:
+        places[arg.name] = place
+        place += CONVERTERS[arg.kind].takes
+    return [CONVERTERS[arg.kind](ffi, arg, places) for arg in entry.args]
+
+
+def _bind(ffi, entry: Entry, method: Callable, frame: Frame):
+    """The C function of an entry point: converts the arguments and calls the method."""
+    converters = _converters(ffi, entry)
+    if entry.repeats:
+        return _bind_repeated(entry, converters, method, frame)
+
+    plain = [type(converter) is _Converter for converter in converters]
+    if all(plain):
 
         def numbers(*values):
             method(*values)
             return DONE
 
         return numbers
-    if entry.args[0].kind == "tag" and all(a.kind not in _CONVERTED for a in entry.args[1:]):
-        string = ffi.string  # local name, looked up faster: these functions are called for every chunk
+
+    if entry.args[0].kind == "tag" and all(plain[1:]):
+        string = ffi.string  # a local name is looked up faster: frame_launch is called for every chunk
 
         def name_and_numbers(tag, *values):
             method(string(tag).decode("ascii"), *values)
@@ -81,99 +206,40 @@ def _bind(ffi, entry: Entry, method, frame: Frame):
 
         return name_and_numbers
 
-    at = {a.name: i for i, a in enumerate(entry.args)}  # each fields argument is followed by its count
-
-    def array(address, dims, values):
-        shape = tuple(int(d) if d.isdigit() else values[at[d]] for d in dims)
-        buffer = ffi.buffer(ffi.cast("double *", address), 8 * int(np.prod(shape)))
-        return np.frombuffer(buffer, dtype=np.float64).reshape(shape, order="F")
-
-    def field(f):
-        rank = f.rank
-        return Field(
-            ffi.string(f.tag).decode("ascii"),
-            f.way,
-            f.address,
-            tuple(ffi.unpack(f.extent, rank)),
-            tuple(ffi.unpack(f.stride, rank)),
-            tuple(ffi.unpack(f.lower, rank)),
-            f.size,
-        )
-
-    string, buffer = ffi.string, ffi.buffer
-    size, corner = ffi.sizeof("struct frame_field"), 4 * ffi.sizeof("int64_t")
-    known: dict[bytes, Any] = {}  # what records of a call say, by their bytes: the host's array is not looked at
-
-    def fields_of(raw):
-        records = ffi.from_buffer("struct frame_field[]", raw)
-        return [field(records[i]) for i in range(len(raw) // size)]
-
-    def corner_of(raw):
-        return tuple(
-            [None if index == NOT_GIVEN else index for index in ffi.unpack(ffi.from_buffer("int64_t[]", raw), 4)]
-        )
-
-    def remembered(raw, read):
-        found = known.get(raw)
-        if found is None:
-            if len(known) >= REPLAYS:
-                known.clear()
-            found = known[raw] = read(raw)
-        return found
-
-    def call(*values):
-        given = iter(values)
-        out = []
-        for arg in entry.args:
-            value = next(given)
-            if arg.kind in ("tag", "text", "lines"):
-                value = ffi.string(value).decode("utf-8", "replace")
-            elif arg.kind == "fields":
-                value = remembered(bytes(buffer(value, size * next(given))), fields_of)
-            elif arg.kind == "corner":
-                value = remembered(bytes(buffer(value, corner)), corner_of)
-            elif arg.kind in ("addresses", "ints"):
-                value = ffi.unpack(value, values[at[arg.dims[0]]])
-            elif arg.kind == "doubles":
-                value = array(value, arg.dims, values)
-            out.append(value)
-        return method(*out)
-
-    # where the values of names, of arrays with their count behind, and of corners stand
-    kinds = [k for a in entry.args for k in ([a.kind, "count"] if a.kind == "fields" else [a.kind])]
-    names, fields, corners = (
-        [i for i, k in enumerate(kinds) if k in w] for w in (("tag", "text"), ("fields",), ("corner",))
-    )
-    lists = [(at[a.name], at[a.dims[0]]) for a in entry.args if a.kind in ("addresses", "ints")]  # and their lengths
-
-    def raw(values):
-        """The same arguments give the same key: names, and the bytes behind the addresses of the call's own records."""
-        key = [*values]
-        for i in names:
-            key[i] = string(key[i])
-        for i in fields:
-            key[i] = bytes(buffer(key[i], size * key[i + 1]))
-        for i, n in lists:
-            key[i] = tuple(ffi.unpack(key[i], values[n]))
-        for i in corners:
-            key[i] = bytes(buffer(key[i], corner))
-        return tuple(key)
-
-    def once(*values):
-        call(*values)
+    def any_values(*values):
+        method(*[converter.read(values) for converter in converters])
         return DONE
 
-    def perhaps_again(*values):
-        replays, key = frame.replays, raw(values)  # every microsecond counts here: the device waits for the next launch
-        again = replays.get(key)
-        if again is not None:
-            again()
+    return any_values
+
+
+def _bind_repeated(entry: Entry, converters: list[_Converter], method: Callable, frame: Frame):
+    """The same for a method that returns the bound call, which is kept under the arguments, less those that may vary.
+    Every microsecond of a repetition counts: the device waits for the next launch."""
+    varying = [c.at for arg, c in zip(entry.args, converters) if arg.name in entry.varies]
+    keyed = [c for arg, c in zip(entry.args, converters) if arg.name not in entry.varies]
+    converted = [(c.at, c.key) for c in keyed if type(c) is not _Converter]
+    name, number = entry.name, len(varying)
+    first = min(varying, default=0)
+    after = first + number  # the varying arguments stand one behind the other
+
+    def repeated(*values):
+        key = [name, *values]
+        for at, key_of in converted:
+            key[at + 1] = key_of(values)
+        if number:
+            del key[first + 1 : after + 1]
+        arguments = tuple(key)
+
+        memory = frame.memory
+        call = memory.get(arguments)
+        if call is not None:
+            call(*values[first:after])
             return DONE
-        again = call(*values)
-        if again is not None:
-            if len(replays) >= REPLAYS:
-                replays.clear()
-            replays[key] = again
+
+        call = method(*[converter.read(values) for converter in converters])
+        if call is not None:
+            memory.keep(arguments, call)
         return DONE
 
-    return perhaps_again if entry.repeats else once
+    return repeated

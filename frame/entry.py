@@ -51,7 +51,8 @@ class Entry:
     short: name in the Fortran module, after `frame_`; "": the module has a hand-written procedure for it.
     old: whether hosts call it by symbol; the others are reached through the module only.
     needs_python: False: it returns at once where no call has started Python yet.
-    repeats: the method may return what repeats the call with the same arguments.
+    repeats: the method returns the bound call, for repetition with the same arguments; None: not to be repeated.
+    varies: arguments that may differ in a repetition, one behind the other; they are passed to the bound call.
     own: templates/shim.c has own_NAME, which calls Python and keeps the state that the shim itself needs.
     """
 
@@ -66,6 +67,7 @@ class Entry:
     needs_python: bool = True
     own: bool = False
     repeats: bool = False
+    varies: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
@@ -131,7 +133,7 @@ ENTRIES: tuple[Entry, ...] = (
             _int("nGridPoints", "points in a chunk: the size of the device buffers", 1, CHUNK),
             _int("ns", "number of species", 1, 4096),
             _int("nq", "number of variables in Q", 1, VARIABLES),
-            _int("iTurb", "1: the host supplies the eddy viscosity muT", 0, 1),
+            _int("iTurb", "number of the host's turbulence model; any is taken", -MOST, MOST),
         ),
         "initialize",
         "Start the layer. A second call with the same arguments has no effect; with other arguments: status 5.",
@@ -266,6 +268,8 @@ ENTRIES: tuple[Entry, ...] = (
         "populate_input",
         "Copy a stripe of the host's block into a view.",
         short="",
+        repeats=True,
+        varies=("stripeStart", "stripeEnd"),
     ),
     Entry(
         "castles_populateoutputstripe",
@@ -273,6 +277,8 @@ ENTRIES: tuple[Entry, ...] = (
         "populate_output",
         "Copy a view into a stripe of the host's block; no other point is touched.",
         short="",
+        repeats=True,
+        varies=("stripeStart", "stripeEnd"),
     ),
     Entry(
         "wait",
@@ -386,6 +392,8 @@ ENTRIES: tuple[Entry, ...] = (
         "populateinputstripe for any array.",
         short="",
         old=False,
+        repeats=True,
+        varies=("first", "last"),
     ),
     Entry(
         "get",
@@ -400,6 +408,8 @@ ENTRIES: tuple[Entry, ...] = (
         "populateoutputstripe for any array.",
         short="",
         old=False,
+        repeats=True,
+        varies=("first", "last"),
     ),
     Entry(
         "block",
@@ -433,6 +443,7 @@ ENTRIES: tuple[Entry, ...] = (
         short="",
         old=False,
         repeats=True,
+        varies=("dt",),
     ),
     Entry("pin_array", (Arg("fields", "fields"),), "pin_array", "pin for any array.", short="", old=False),
     Entry("unpin_array", (Arg("fields", "fields"),), "unpin_array", "unpin for any array.", short="", old=False),

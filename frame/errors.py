@@ -10,6 +10,7 @@ import traceback
 
 from kernels.engine.backend import failure
 from kernels.engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, closest, refuse
+from kernels.gas.declare import LISTED
 
 __all__ = [
     "ArgumentError",
@@ -17,6 +18,7 @@ __all__ = [
     "FrameError",
     "MixtureError",
     "StateError",
+    "check_known",
     "closest",
     "refuse",
     "status_of",
@@ -28,6 +30,13 @@ __all__ = [
 DONE = 1  # Python's answer to the shim for success; cffi's own 0 means a failure
 FAILED = 4
 LONGEST = 3900  # bytes: the shim's buffer less the name of the entry point
+
+
+def check_known(what: str, name: str, known) -> None:
+    """Raises ArgumentError, with the nearest known names, unless `name` is known. what: what the name is of."""
+    if name not in known:
+        near = closest(name, known) or LISTED
+        raise ArgumentError(f"unknown {what} '{name}'{near}. Is //char(0) missing?")
 
 
 def status_of(error: BaseException) -> int:

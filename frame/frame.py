@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import kernels
 from kernels.engine.backend import cache
+from kernels.engine.backend.base import Rates
 
-from . import mps, placement, rule
 from .config import FIRST, Config
 from .contractions import Contractions
-from .entry import ENTRIES, Entry
+from .devices import mps, placement, rule
+from .devices.spread import device_for
+from .entry import ENTRIES
 from .errors import BackendError, FrameError, StateError, refuse
-from .mpi import Alone, Communicator, device_for
+from .impl.memory import Memory
+from .mpi import Alone, Communicator
 from .report import table
 from .tvproperties import TVProperties
 
 
-def _asked(entry: Entry):
-    """The method for a row that TVProperties answers. It is looked up on the TVProperties that the last initialize
-    made."""
-    name, first = ("launch", (entry.launches,)) if entry.launches else (entry.serves, ())
-    doc = entry.doc if entry.launches else getattr(TVProperties, name).__doc__
+def _handed_on(name: str):
+    """A method that TVProperties answers: the TVProperties of the last initialize."""
 
     def method(self, *arguments):
-        return getattr(self._properties, name)(*first, *arguments)
+        return getattr(self._properties, name)(*arguments)
 
-    method.__name__, method.__doc__ = entry.serves, doc
+    method.__name__ = name
+    method.__doc__ = getattr(TVProperties, name).__doc__
     return method
+
+
+class _Device(NamedTuple):
+    """A rank's device."""
+
+    number: int | None  # None: the rank has none
+    rates: Rates | None  # what limits it
+    ranks: int  # for how many ranks this one speaks
 
 
 class Frame:
@@ -53,29 +62,34 @@ class Frame:
         """Choose the device and make room for views. After set_communicator all ranks have to call it.
 
         device_id: number of the CUDA device; -1: by rank on the node. chunk: points that the views hold. ns: species.
-        nq: variables of Q. turbulent: 1 where the host supplies muT. It may be called again after finalize. Errors:
-        StateError when it is called twice; ArgumentError, BackendError for a device that is not there.
+        nq: variables of Q. turbulent: number of the host's turbulence model, 0 without one; with any number collections
+        that read muT take its eddy viscosity. It may be called again after finalize. Errors: StateError when it is
+        called twice; ArgumentError, BackendError for a device that is not there.
         """
         refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
-        self._arguments = (device_id, chunk, ns, nq, bool(turbulent))
+        self._arguments = (device_id, chunk, ns, nq, turbulent)
         cache.announce = self._compiling
         self.backend = self._choose_backend(device_id)
         self._make_properties()
 
     def _make_properties(self) -> None:
         _, chunk, ns, nq, turbulent = self._arguments
-        self._properties = TVProperties(
-            self.backend, chunk, ns, nq, turbulent, self.config.model, self.comm.rank, self.config.precision
+        config = self.config
+        properties = TVProperties(
+            self.backend, chunk, ns, nq, turbulent, config.model, self.comm.rank, config.precision
         )
-        self._properties.impl.last_from_sum |= self.config.last_species == "sum"
-        self._properties.impl.watch.time(self.config.timers)
-        if self.config.trace:
-            self._properties.impl.watch.trace(self.config.trace)
-        self._properties.impl.check.on = self.config.check
-        self._properties.impl.queue(self.config.queue)
-        self._properties.impl.turns = self._turns
-        self._properties.impl.pack_with(self._packers())
-        self._properties.guard = self._refuse_device_memory if self._said else None
+        properties.guard = self._refuse_device_memory if self._said else None
+
+        impl, shared = properties.impl, properties.impl.shared
+        shared.last_from_sum |= config.last_species == "sum"
+        shared.turns = self._turns
+        shared.check.on = config.check
+        shared.watch.time(config.timers)
+        if config.trace:
+            shared.watch.trace(config.trace)
+        impl.queue(config.queue)
+        impl.pack_with(self._packers())
+        self._properties = properties
 
     @staticmethod
     def _refuse_device_memory(block) -> None:
@@ -98,35 +112,61 @@ class Frame:
             sys.stderr.flush()
 
     def _choose_backend(self, device_id: int):
-        """A device where the host asks for one, or with `auto` the rule takes it. The ranks of a node share its devices
-        evenly; a rank gets one near its cores where the system tells. Collective: a rank that fails takes part before
+        """A device if the host asks for one, or if the rule takes it with `auto`. The ranks of a node share its devices
+        evenly; a rank gets one near its cores if the system says which. Collective: a rank that fails takes part before
         it raises."""
-        config, device, rates, ranks, failed = self.config, None, None, 1, None
+        config, failed = self.config, None
         used = config.backend != "cpu" and mps.used()  # before the layer uses the device
+        choice = _Device(None, None, 1)
         try:
-            devices = kernels.engine.backend.cuda_devices(config.backend)
-            if devices or config.backend == "cuda":
-                place = self.comm.place(kernels.engine.backend.device_nodes()) if devices and device_id < 0 else 0
-                device = device_for(device_id, place, devices)
-                rates, ranks = kernels.engine.backend.device_rates(device), self.comm.ranks_of(devices)
+            choice = self._choose_device(device_id)
         except FrameError as error:
             failed = error
-        _, chunk, ns, *_ = self._arguments
-        work = rule.Work(ns, config.precision, config.calls, chunk)
-        auto = config.backend == "auto" and config.placement == "rule" and failed is None
-        cores, service = min(config.threads, self.comm.cores), kernels.engine.backend.mps_runs()
-        everyone = self.comm.share(rule.Facts(self.comm.node_number, ranks, cores, rates, work, auto, service, used))
+
+        facts = self._facts(choice, used, failed is not None)
+        everyone = self.comm.share(facts)
         if failed is not None:
             raise failed
-        sharing = [f.ranks for f in everyone if (f.node, f.rates) == (self.comm.node_number, rates)]
-        self._turns = not service and sum(sharing) > 1
-        on_gpu, said = rule.choose(everyone) if auto else (device is not None, "")
+
+        sharing = [f.ranks for f in everyone if (f.node, f.rates) == (self.comm.node_number, choice.rates)]
+        self._turns = not facts.service and sum(sharing) > 1
+
+        on_gpu, said = rule.choose(everyone) if facts.auto else (choice.number is not None, "")
         if said != self._said and self.comm.rank_of_job == 0:
             print(f"libframe: {said or 'auto takes the GPU after all'}.", file=sys.stderr)
         self._said = said
+
         if on_gpu:
-            return kernels.get_backend("cuda", device=device)
+            return kernels.get_backend("cuda", device=choice.number)
         return kernels.get_backend("cpu", threads=config.threads)
+
+    def _choose_device(self, device_id: int) -> _Device:
+        """This rank's device, if there are any. Errors: BackendError, ArgumentError."""
+        asked = self.config.backend
+        devices = kernels.engine.backend.cuda_devices(asked)
+        if not devices and asked != "cuda":
+            return _Device(None, None, 1)
+
+        place = 0
+        if devices and device_id < 0:
+            place = self.comm.place(kernels.engine.backend.device_nodes())
+        number = device_for(device_id, place, devices)
+        return _Device(number, kernels.engine.backend.device_rates(number), self.comm.ranks_of(devices))
+
+    def _facts(self, choice: _Device, used: bool, failed: bool) -> rule.Facts:
+        """What the rule has to know of this rank."""
+        config = self.config
+        _, chunk, ns, *_ = self._arguments
+        return rule.Facts(
+            node=self.comm.node_number,
+            ranks=choice.ranks,
+            cores=min(config.threads, self.comm.cores),
+            rates=choice.rates,
+            work=rule.Work(ns, config.precision, config.calls, chunk),
+            auto=config.backend == "auto" and config.placement == "rule" and not failed,
+            service=kernels.engine.backend.mps_runs(),
+            used=used,
+        )
 
     def set_communicator(self, handle: int) -> None:
         """Take the host's communicator, MPI's Fortran integer. Until the first view is made, this may still change the
@@ -139,19 +179,22 @@ class Frame:
         self._share_devices(self.comm.node)
         if self._properties is None:
             return
-        self._properties.impl.check.rank = self.comm.rank
-        self._properties.impl.pack_with(self._packers())
+        impl = self._properties.impl
+        impl.check.rank = self.comm.rank
+        impl.pack_with(self._packers())
+
         backend = self._choose_backend(self._arguments[0])
-        self._properties.impl.turns = self._turns
-        if backend is not self.backend:
-            refuse(
-                self._properties.impl.begun or self._properties.pinned,
-                "frame_setcomm would change the device after work has begun on another: "
-                "call it right after frame_initialize.",
-                StateError,
-            )
-            self.backend = backend
-            self._make_properties()
+        impl.shared.turns = self._turns
+        if backend is self.backend:
+            return
+        refuse(
+            impl.begun or self._properties.pinned,
+            "frame_setcomm would change the device after work has begun on another: "
+            "call it right after frame_initialize.",
+            StateError,
+        )
+        self.backend = backend
+        self._make_properties()
 
     def _agree(self, comm: Communicator) -> None:
         """Settings that make no sense on one rank are an error on all, which would else wait for that rank."""
@@ -179,19 +222,26 @@ class Frame:
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
         if self._properties is not None:
-            self._properties.impl.wait_for_all()
-            self._properties.impl.watch.write(self.comm.rank_of_job)
+            impl = self._properties.impl
+            impl.wait_for_all()
+            impl.watch.write(self.comm.rank_of_job)
             for address, end in self._properties.pinned.items():
                 self.backend.unpin(address, end - address)
-            self._properties.impl.free()
+            impl.free()
             self.backend.release()
-        self._properties = self.backend = cache.announce = None
+        self._properties = None
+        self.backend = None
+        self._arguments = ()
+
+        cache.announce = None
         kernels.registry.allow_again()
         self._contractions.finalize()
-        self._arguments = ()
+
         self.comm.free()
         self.comm = Alone()
-        self._config, self._said = None, ""
+        self._config = None
+        self._said = ""
+
         sys.stdout.flush()
         sys.stderr.flush()
 
@@ -204,9 +254,9 @@ class Frame:
         return self._properties
 
     @property
-    def replays(self) -> dict:
-        """What repeats block calls of this thread, by their arguments; see TVImpl.block."""
-        return self.properties.impl.replays
+    def memory(self) -> Memory:
+        """Bound calls of this thread by their arguments."""
+        return self.properties.impl.memory
 
     # ---- the mixture ----
 
@@ -214,30 +264,38 @@ class Frame:
         """Read a mixture. With FRAME_PLACEMENT=measured and no choice of a backend it settles the side, too: collective
         after setcomm, before arrays are pinned or populated. Errors: see TVProperties.load_mixture."""
         properties = self.properties
-        free = not properties.impl.begun and not properties.pinned
+        in_use = properties.impl.begun or bool(properties.pinned)
         properties.load_mixture(file, phase)
-        if (
-            not self.config.placement.startswith("measured")
-            or self.config.backend != "auto"
-            or self.backend.memory != "device"
-        ):
+
+        measured = self.config.placement.startswith("measured")
+        if not measured or self.config.backend != "auto" or not self.backend.apart:
             return
-        if not free:
+        if in_use:
             print("libframe: FRAME_PLACEMENT: arrays are in use before the mixture: GPU", file=sys.stderr)
             return
-        sides = self.backend, kernels.get_backend("cpu", threads=self.config.threads)
-        pinned = self.config.placement == "measured-pinned"
+        cpu = kernels.get_backend("cpu", threads=self.config.threads)
+        if self._cpu_is_faster(properties.mixture, cpu):
+            properties.impl.free()
+            self.backend.release()
+            self.backend = cpu
+            self._make_properties()
+            self.properties.load_mixture(file, phase)
+
+    def _cpu_is_faster(self, mixture, cpu) -> bool:
+        """Measured, on all ranks together; rank 0 prints the result."""
+        config = self.config
         side, said = placement.choose(
-            properties.mixture, sides, self._arguments[1], self.comm, self.config.precision, self._packers(), pinned
+            mixture,
+            (self.backend, cpu),
+            self._arguments[1],
+            self.comm,
+            config.precision,
+            self._packers(),
+            config.placement == "measured-pinned",
         )
         if self.comm.rank_of_job == 0:
             print(f"libframe: {said}.", file=sys.stderr)
-        if side:
-            properties.impl.free()
-            self.backend.release()
-            self.backend = sides[1]
-            self._make_properties()
-            self.properties.load_mixture(file, phase)
+        return side == 1
 
     # ---- configuration ----
 
@@ -280,6 +338,8 @@ class Frame:
         """Run a Python file that declares kernels of the host's own. Errors: ArgumentError when it is missing or
         fails."""
         kernels.load_declarations(file)
+        if self._properties is not None:
+            self._properties.impl.shared.change()
 
     def set_constant(self, name: str, value) -> None:
         """Set a constant of the host's own kernels: a number, or an array (count,). From the next launch on it is in
@@ -318,12 +378,13 @@ class Frame:
         timers = self.properties.impl.timers
         rows = None if timers is None else {name: timer.row for name, timer in timers.items()}
         gathered = self.comm.gather(rows)
-        if gathered is not None:
-            link = self.backend.link() if any(gathered) else None  # the other ranks wait or compute: it is rank 0's
-            sys.stdout.write(table(gathered, str(self.backend), link) + "\n")  # in one write: other ranks print too
-            sys.stdout.flush()
+        if gathered is None:
+            return
+        link = self.backend.link() if any(gathered) else None  # the other ranks wait or compute: it is rank 0's
+        sys.stdout.write(table(gathered, str(self.backend), link) + "\n")  # in one write: other ranks print too
+        sys.stdout.flush()
 
 
 for _entry in ENTRIES:
     if not hasattr(Frame, _entry.serves):
-        setattr(Frame, _entry.serves, _asked(_entry))
+        setattr(Frame, _entry.serves, _handed_on(_entry.serves))

@@ -5,11 +5,10 @@ Nothing here links an MPI: mpi4py's wheel finds the library that the host has lo
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
-import pathlib
 
+from .devices.spread import numa_node, spread
 from .errors import ArgumentError, BackendError, refuse
 
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
@@ -46,6 +45,7 @@ def import_mpi():
             ctypes.CDLL("libmpi.so.12", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
         except OSError:
             ctypes.CDLL(stand_in, mode=os.RTLD_GLOBAL | os.RTLD_NOW)
+
     try:
         import mpi4py
 
@@ -57,6 +57,7 @@ def import_mpi():
         raise BackendError(
             f"frame_setcomm needs mpi4py: pip install mpi4py into the environment of libframe ({error})."
         ) from error
+
     if not MPI.Is_initialized():
         raise BackendError(
             f"mpi4py is bound to another MPI ({MPI.Get_library_version().split(',')[0]}) than the host's "
@@ -72,6 +73,7 @@ def communicator(mpi, handle: int):
     most = {0x11: 2, 0x21: 256}.get((handle & 0xFFFFFFFF) >> 26, 1 << 26)  # built in; of its first, static objects
     told_by = [mpi.COMM_WORLD, mpi.COMM_SELF]  # an error without a communicator goes to one of them
     handlers = [comm.Get_errhandler() for comm in told_by]
+
     what = "is no communicator (did the caller forget %VAL(), or free it?)"
     try:
         for comm in told_by:
@@ -85,9 +87,19 @@ def communicator(mpi, handle: int):
         for comm, handler in zip(told_by, handlers):
             comm.Set_errhandler(handler)
             handler.Free()
+
     if what:
         raise ArgumentError(f"fcomm = {handle} {what}, wanted an integer such as MPI_COMM_WORLD.")
     return host
+
+
+def _share_of_cores(mine: set[int], everyone: list[set[int]]) -> int:
+    """How many cores a rank owns: a core on which several ranks may run is shared evenly. everyone: the cores of each
+    rank of the node."""
+    share = 0.0
+    for core in mine:
+        share += 1 / sum([core in other for other in everyone])
+    return int(share + 1e-9)
 
 
 class Communicator:
@@ -101,16 +113,21 @@ class Communicator:
             "MPI is not initialised: call MPI_INIT first; a serial host does not call frame_setcomm.",
         )
         refuse(host_has("Finalized"), "MPI is finalised: call frame_setcomm before MPI_FINALIZE.")
+
         self._mpi = import_mpi()
         self.comm = communicator(self._mpi, handle).Dup()
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
-        self.rank, self.size, self.rank_on_node = self.comm.rank, self.comm.size, self.node.rank
+
+        self.rank = self.comm.rank
+        self.size = self.comm.size
+        self.rank_on_node = self.node.rank
         self.rank_of_job = self.rank
         self.node_number = self.node.bcast(self.rank)
+
         mine = os.sched_getaffinity(0)
         everyone = self.node.allgather(mine)
         self._near = self.node.allgather(numa_node(mine))
-        self.cores = max(1, int(sum(1 / sum(core in other for other in everyone) for core in mine) + 1e-9))
+        self.cores = max(1, _share_of_cores(mine, everyone))
 
     def share(self, value) -> list:
         """The value of every rank."""
@@ -190,40 +207,3 @@ class Alone:
 
     def free(self) -> None:
         pass
-
-
-def numa_node(cores, folder="/sys/devices/system/node") -> int:
-    """The NUMA node that all these cores belong to; -1 where they are of several, or the system does not tell."""
-    for file in pathlib.Path(folder).glob("node[0-9]*/cpulist"):
-        with contextlib.suppress(OSError, ValueError):
-            ends = [[int(n) for n in part.split("-")] for part in file.read_text().strip().split(",") if part]
-            if cores and set(cores) <= {core for part in ends for core in range(part[0], part[-1] + 1)}:
-                return int(file.parent.name.removeprefix("node"))
-    return -1
-
-
-def spread(ranks: list[int], devices: list[int]) -> list[int]:
-    """A device for each rank, as many ranks on each as on any other, or one more. Numbers given are NUMA nodes, -1:
-    unknown. A rank gets a device of its own node where that leaves them even."""
-    each, more = divmod(len(ranks), len(devices))
-    load, chosen = [0] * len(devices), [-1] * len(ranks)
-    nobody = lambda d: load[d] > each or load[d] == each and sum(n > each for n in load) == more
-    for near in (True, False):
-        for rank, node in enumerate(ranks):
-            free = [d for d, at in enumerate(devices) if not nobody(d) and (not near or node == at >= 0)]
-            if chosen[rank] < 0 and free:
-                chosen[rank] = min(free, key=lambda d: load[d])
-                load[chosen[rank]] += 1
-    return chosen
-
-
-def device_for(device_id: int, rank_on_node: int, devices: int) -> int:
-    """The device of a rank. Errors: BackendError when there is none, ArgumentError when the one asked for does not
-    exist."""
-    refuse(
-        devices < 1,
-        "backend 'cuda' was asked for and no CUDA device is visible; set FRAME_BACKEND=cpu to run without.",
-        BackendError,
-    )
-    refuse(device_id >= devices, f"device_id = {device_id}, wanted -1 (by rank on the node) or 0..{devices - 1}.")
-    return device_id if device_id >= 0 else rank_on_node % devices

@@ -22,10 +22,12 @@ FOLDERS = ("examples", "fortran_stub")
 def _root() -> pathlib.Path:
     if (HERE.parent / "fortran_stub").is_dir():
         return HERE.parent
+
     try:
         files = importlib.metadata.files(kernels.DISTRIBUTION) or ()
     except importlib.metadata.PackageNotFoundError:  # a copy of the packages on PYTHONPATH
         files = ()
+
     for file in files:
         before, mark, _ = str(file).partition(SHARE)
         if mark:
@@ -40,13 +42,18 @@ BUILD = (ROOT if ROOT == HERE.parent else pathlib.Path.cwd()) / "build"
 def write(folder: pathlib.Path) -> list[pathlib.Path]:
     """Copy the examples and the Fortran hosts into `folder`; returns the files written. Nothing is overwritten. Errors:
     BackendError where they are not installed, or one is there already."""
-    found = [file for name in FOLDERS for file in sorted((ROOT / name).rglob("*")) if file.is_file()]
-    found = [file for file in found if "__pycache__" not in file.parts]
+    found = []
+    for name in FOLDERS:
+        for file in sorted((ROOT / name).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                found.append(file)
     refuse(not found, f"no examples in {ROOT}: install {kernels.DISTRIBUTION} again.", BackendError)
-    made = [folder / file.relative_to(ROOT) for file in found]
-    for file in made:
-        refuse(file.exists(), f"{file} is there already; nothing was written. Name a new folder.", BackendError)
-    for file, new in zip(found, made):
-        new.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, new)
-    return made
+
+    copies = [folder / file.relative_to(ROOT) for file in found]
+    for copy in copies:
+        refuse(copy.exists(), f"{copy} is there already; nothing was written. Name a new folder.", BackendError)
+
+    for file, copy in zip(found, copies):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    return copies

@@ -90,42 +90,75 @@ def block_from_field(field: Field, lo, hi, rows: int) -> Block:
     bounds of the array, None where not given. hi < lo, or an array without elements, selects no points. Errors:
     ArgumentError on rank, number of variables, strides, or a box that is not within the array.
     """
-    what, extent, rank = f"array for '{field.name}'", field.extent, len(field.extent)
+    what = f"array for '{field.name}'"
+    space = _dimensions_of_space(what, field, rows)
+    strides, variable_stride = _strides(what, field, space)
+    first, count = _box(what, field, lo, hi, space)
+
+    pad = 3 - space
+    ones, zeros = (1,) * pad, (0,) * pad
+    return Block(
+        field.address,
+        shape=(*field.extent[:space], *ones, rows),
+        strides=(*strides, *zeros, variable_stride),
+        lo=(*first, *zeros, 0),
+        n=(*count, *ones, rows),
+        size=field.size,
+        lower=(*field.lower[:space], *ones),
+    )
+
+
+def _dimensions_of_space(what: str, field: Field, rows: int) -> int:
+    """How many of the first dimensions are space; the others hold `rows` variables."""
+    extent, rank = field.extent, len(field.extent)
     if rank > 5:
         raise ArgumentError(f"{what} has {rank} dimensions, wanted up to 5: three of space and two of variables.")
-    space = min(3, rank - (rows > 1)) if rank < 4 else 3
-    variables = math.prod(extent[space:])
-    if variables != rows:
+
+    space = 3
+    if rank < 4:
+        space = min(3, rank - 1) if rows > 1 else rank
+    if math.prod(extent[space:]) != rows:
         last = "last dimension" if rank < 5 else "product of the last two dimensions"
-        raise ArgumentError(f"{what} has shape {extent}, wanted a {last} of {rows} variable{'s' * (rows > 1)}.")
-    if any(s % field.size for s in field.stride):
+        plural = "s" if rows > 1 else ""
+        raise ArgumentError(f"{what} has shape {extent}, wanted a {last} of {rows} variable{plural}.")
+    return space
+
+
+def _strides(what: str, field: Field, space: int) -> tuple[tuple[int, ...], int]:
+    """(elements from one point to the next in each dimension of space, elements from one variable to the next)"""
+    if any(stride % field.size for stride in field.stride):
         raise ArgumentError(
             f"{what} has strides of {field.stride} bytes, wanted multiples of {field.size}, the size of its elements; "
             "the compiler has packed the derived type that it belongs to."
         )
-    strides = tuple(s // field.size for s in field.stride)
-    per_variable = [(n, s) for n, s in zip(extent[space:], strides[space:]) if n > 1]
-    if len(per_variable) == 2 and per_variable[1][1] != math.prod(per_variable[0]) and field.address:
+    strides = tuple([stride // field.size for stride in field.stride])
+
+    # Two dimensions of variables are one list.
+    variables = [(n, s) for n, s in zip(field.extent[space:], strides[space:]) if n > 1]
+    if len(variables) == 2 and variables[1][1] != math.prod(variables[0]) and field.address:
         raise ArgumentError(f"{what} is a section in its last two dimensions, wanted all of them: they are one list.")
+    return strides[:space], variables[0][1] if variables else 0
+
+
+def _box(what: str, field: Field, lo, hi, space: int) -> tuple[list[int], list[int]]:
+    """(zero-based first index, extent) of the selection in each dimension of space"""
     for name, bounds in (("lo", lo), ("hi", hi)):
-        if any(b is not None for b in bounds[space:]):
-            given = sum(b is not None for b in bounds)
+        if any(bound is not None for bound in bounds[space:]):
+            given = sum([bound is not None for bound in bounds])
             raise ArgumentError(f"{what} has {space} dimensions in space, {name} has {given} bounds.")
-    own = [(first, first + n - 1) for first, n in zip(field.lower, extent[:space])]
-    box = [(a if b is None else b, c if d is None else d) for (a, c), b, d in zip(own, lo, hi)]
-    count = [max(last - first + 1, 0) for first, last in box] if all(extent) else extent[:space]
-    if all(count) and any(b[0] < o[0] or b[1] > o[1] for b, o in zip(box, own)):
-        raise ArgumentError(f"{what} has the bounds ({_ranges(own)}), which do not contain the box ({_ranges(box)}).")
-    pad = 3 - space
-    return Block(
-        field.address,
-        (*extent[:space], *[1] * pad, variables),
-        (*strides[:space], *[0] * pad, per_variable[0][1] if per_variable else 0),
-        (*[b[0] - o[0] for b, o in zip(box, own)], *[0] * pad, 0),
-        (*count, *[1] * pad, variables),
-        size=field.size,
-        lower=(*field.lower[:space], *[1] * pad),
-    )
+
+    whole = [(first, first + n - 1) for first, n in zip(field.lower, field.extent[:space])]
+    box = []
+    for (first, last), low, high in zip(whole, lo, hi):
+        box.append((first if low is None else low, last if high is None else high))
+
+    count = list(field.extent[:space])
+    if all(field.extent):
+        count = [max(last - first + 1, 0) for first, last in box]
+    outside = any(b[0] < w[0] or b[1] > w[1] for b, w in zip(box, whole))
+    if all(count) and outside:
+        raise ArgumentError(f"{what} has the bounds ({_ranges(whole)}), which do not contain the box ({_ranges(box)}).")
+    return [b[0] - w[0] for b, w in zip(box, whole)], count
 
 
 def _ranges(bounds) -> str:
@@ -166,17 +199,22 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
 
 
 def listed(names: str, what, addresses, lengths, size: int) -> list[Field]:
-    """The arrays of an old-style call: names separated by commas, an address each, extents one array after the other,
-    the fastest index first; size: bytes of a number. what(name) -> (rank, way). Errors: ArgumentError."""
+    """The arrays of an old-style call.
+
+    names: separated by commas, with an address each. lengths: the extents of one array after the other, the fastest
+    index first. size: bytes of a number. what(name) -> (rank, way). Errors: ArgumentError.
+    """
     words = [word.strip() for word in names.split(",")]
     refuse(size not in (8, 4), f"bytes = {size}, wanted 8 or 4, of a number; did the caller forget %VAL()?")
     refuse(len(addresses) != len(words), f"{len(words)} names in '{names}', {len(addresses)} addresses.")
-    told = [what(word) for word in words]
-    ranks = ", ".join(f"{rank} of '{word}'" for word, (rank, _) in zip(words, told))
-    wanted = sum(rank for rank, _ in told)
+
+    known = [what(word) for word in words]
+    wanted = sum([rank for rank, _ in known])
+    ranks = ", ".join(f"{rank} of '{word}'" for word, (rank, _) in zip(words, known))
     refuse(len(lengths) != wanted, f"{len(lengths)} extents, wanted {wanted}: {ranks}.")
+
     fields, at = [], 0
-    for word, address, (rank, way) in zip(words, addresses, told):
+    for word, address, (rank, way) in zip(words, addresses, known):
         fields.append(Field.contiguous(word, way, address, lengths[at : at + rank], size))
         at += rank
     return fields

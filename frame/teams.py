@@ -5,25 +5,18 @@ A Fortran array A(M, N) is what a declaration calls A(N,M), the last index faste
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import numpy as np
 
-from kernels.engine.backend.base import Lent, Pointer
+import kernels
 
 from .errors import ArgumentError, refuse
 from .stripe import IN, OUT, Field, listed
+from .watch import COPIES_IN, COPIES_OUT, KERNELS
 
-
-class _Memory:
-    """An array of the host's, for NumPy."""
-
-    def __init__(self, f: Field, shape, strides):
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (f.address, False),
-            "shape": shape,
-            "strides": strides,
-            "typestr": f"=f{f.size}",
-        }
+if TYPE_CHECKING:
+    from .impl.shared import ThreadState
 
 
 def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
@@ -55,58 +48,93 @@ def _refuse_shared(kernel, declared: dict, fields) -> None:
             )
 
 
-def call(kernel, fields, backend):
-    """What runs the kernel on these arrays, as often as wanted; they must stay where they are.
+class _Copy(NamedTuple):
+    """An array of the host, and its copy on the device."""
 
-    Arrays that the backend reaches are worked on in place, others are copied in and, where they are written, back.
+    device: Any
+    host: np.ndarray
+    written: bool
+
+
+def bind(kernel, fields, state: ThreadState):
+    """run() of a team kernel on these arrays, which must stay where they are.
+
+    Arrays that the backend reaches are worked on in place. Others are copied in and, if they are written, back.
     Errors: ArgumentError for a name that the kernel does not have or that comes twice; for frame_in of an array that is
-    written, frame_out of one that is not; and as TeamKernel.bind.
+    written, frame_out of an array that is read; and as TeamKernel.bind.
     """
-    declared = {a.name: a for a in kernel.arrays}
-    arrays: dict = {}
-    copies = []  # (device's, host's array, whether it is written)
-    for f in fields:
-        a = declared.get(f.name)
-        if a is None and f.name not in kernel.sums:
-            raise ArgumentError(
-                f"team kernel '{kernel.name}' has no array '{f.name}'; it has {', '.join([*declared, *kernel.sums])}."
-            )
-        refuse(f.name in arrays, f"team kernel '{kernel.name}': array '{f.name}' is given twice.")
-        written = a is None or a.written
-        refuse(
-            written != bool(f[1]),
-            f"team kernel '{kernel.name}': '{f.name}' is {'written' if written else 'read'}, so it is given by "
-            f"{'frame_out' if written else 'frame_in'}.",
-        )
-        refuse(
-            a is not None and a.kind == "whole",
-            f"team kernel '{kernel.name}': '{f.name}' holds whole numbers, which a Fortran host cannot pass.",
-        )
-        step = 1 if a is not None and a.layout == "LEFT" else -1
-        shape, strides = f.extent[::step], f.stride[::step]
-        low, high = f.range
-        there = backend.reach(low, high) if low < high else "own"
-        if backend.memory == "device" and there == "own":
-            arrays[f.name] = Lent(Pointer(f.address), shape, strides, np.dtype(f"f{f.size}"))
+    backend = state.shared.backend
+    declared = {array.name: array for array in kernel.arrays}
+    arrays: dict[str, Any] = {}
+    copies: list[_Copy] = []
+
+    for field in fields:
+        _check_field(kernel, declared, field, arrays)
+        array = declared.get(field.name)
+        left = array is not None and array.layout == "LEFT"
+        step = 1 if left else -1
+        shape, strides = field.extent[::step], field.stride[::step]
+
+        low, high = field.range
+        if low == high:  # no elements, and no address
+            arrays[field.name] = backend.empty(shape, f"f{field.size}")
             continue
-        host = np.asarray(_Memory(f, shape, strides)) if low < high else np.empty(shape, f"f{f.size}")
-        if backend.memory == "host":
-            arrays[f.name] = host
+        if backend.reach(low, high) == "own":
+            arrays[field.name] = backend.at(field.address, shape, strides, f"f{field.size}")
             continue
-        across = host.T if step == 1 else host
-        device = backend.from_host(np.ascontiguousarray(across), across.dtype)
-        arrays[f.name] = device.T if step == 1 else device
-        copies.append((device, across, written))
+
+        host = kernels.get_backend("cpu").at(field.address, shape, strides, f"f{field.size}")
+        across = host.T if left else host
+        device = backend.empty(across.shape, across.dtype)
+        arrays[field.name] = device.T if left else device
+        copies.append(_Copy(device, across, array is None or array.written))
+
     _refuse_shared(kernel, declared, fields)
-    run = kernel.bind(arrays, backend)
+    launch = kernel.bind(arrays, backend)
+    return _timed(kernel.name, launch, copies, state)
 
-    def again(first=False) -> None:
-        for device, host, _ in copies:
-            if not first:
-                device[...] = backend.from_host(np.ascontiguousarray(host), host.dtype)
-        run()
-        for device, host, written in copies:
-            if written:
-                host[...] = backend.to_host(device)
 
-    return again
+def _check_field(kernel, declared: dict, field: Field, arrays: dict) -> None:
+    """Raises ArgumentError unless the kernel has this array, in this way, and it did not come before."""
+    array = declared.get(field.name)
+    if array is None and field.name not in kernel.sums:
+        names = ", ".join([*declared, *kernel.sums])
+        raise ArgumentError(f"team kernel '{kernel.name}' has no array '{field.name}'; it has {names}.")
+    refuse(field.name in arrays, f"team kernel '{kernel.name}': array '{field.name}' is given twice.")
+
+    written = array is None or array.written
+    refuse(
+        written != bool(field.way),
+        f"team kernel '{kernel.name}': '{field.name}' is {'written' if written else 'read'}, so it is given by "
+        f"{'frame_out' if written else 'frame_in'}.",
+    )
+    refuse(
+        array is not None and array.kind == "whole",
+        f"team kernel '{kernel.name}': '{field.name}' holds whole numbers, which a Fortran host cannot pass.",
+    )
+
+
+def _timed(name: str, launch, copies: list[_Copy], state: ThreadState):
+    """run(): copies in, the launch, copies out, each under its name in the timers."""
+    backend = state.shared.backend
+    written = [copy for copy in copies if copy.written]
+    bytes_in = sum([copy.host.nbytes for copy in copies])
+    bytes_out = sum([copy.host.nbytes for copy in written])
+
+    def put() -> None:
+        for copy in copies:
+            copy.device[...] = backend.from_host(np.ascontiguousarray(copy.host), copy.host.dtype)
+
+    def get() -> None:
+        for copy in written:
+            copy.host[...] = backend.to_host(copy.device)
+
+    def run() -> None:
+        if copies:
+            state.timed(COPIES_IN, "put", name, 1, bytes_in, put)
+        state.timed(KERNELS, "", name, 1, 0, launch)
+        if written:
+            state.timed(COPIES_OUT, "get", name, 1, bytes_out, get)
+        state.queues.settle()
+
+    return run

@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 import kernels
+from kernels.marshal import Block
 
 from . import stripe as stripes, teams
+from .entry import ENTRIES, Entry
 from .errors import ArgumentError, StateError, closest, refuse
-from .tvimpl import LAST_FROM_SUM, TVImpl
+from .impl import TVImpl
+from .impl.memory import Bound
+from .impl.views import LAST_FROM_SUM
+from .stripe import Field
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
-KEPT = 512  # selections remembered: a host uses the same few again and again
+OF_REACTOR = ("dt", "status", "steps")  # fields whose views belong to the kind of reactor
 
 
 class TVProperties:
     """Thermal and viscous properties for one frame_initialize.
 
     ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own). With nq = ns + 4 the last mass
-    fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: the host supplies muT.
-    precision: see TVImpl.
+    fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: number of the host's turbulence
+    model. model: options of the mixture. chunk, rank, precision: see impl.shared.Shared.
+
+    Each collection that entry.py names is a method: eosthermalproperties(n_active), for example.
     """
 
     def __init__(
@@ -36,23 +42,22 @@ class TVProperties:
         chunk: int,
         ns: int,
         nq: int,
-        turbulent: bool,
+        turbulent: int,
         model: dict,
         rank: int = 0,
         precision: str = "double",
     ):
-        self.ns, self.nq, self.model = ns, nq, model
-        self.guard: Callable[[Any], None] | None = None  # looks at each new selection of the host's memory
-        if turbulent:
-            kernels.quantity("muT", "Pa s", "eddy viscosity, supplied by the host")
-        self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
-        self._here = (
-            threading.local()
-        )  # `impl` of each thread, also of a host's: cffi keeps a thread's state till it ends
-        self._here.impl = self._first
-        self._selections: dict[tuple, object] = {}
+        self.ns = ns
+        self.nq = nq
+        self.turbulent = turbulent
+        self.model = model
+        self.guard: Callable[[Block], None] | None = None  # looks at each new selection of the host's memory
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
+
+        # `impl` of each thread, also of a host's thread: cffi keeps a thread's state till the thread ends.
+        self._here = threading.local()
+        self._here.impl = self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
 
     @property
     def impl(self) -> TVImpl:
@@ -157,62 +162,77 @@ class TVProperties:
         finalize ends that. On a CPU nothing happens."""
         self.impl.use_stream(stream)
 
-    def populate_input(self, tag: str, address: int, *given: int) -> None:
-        """Fill the view `tag` from a stripe of the host's array at `address`. given: nx, ny, nz, SptX, EptX, SptY,
-        EptY, SptZ, EptZ, SptData, EptData, stripeStart, stripeEnd, as Fortran counts."""
-        self.impl.populate_input(tag, self._selection(address, given), given[11], given[12])
+    def populate_input(self, tag: str, address: int, *bounds: int) -> Callable[[int, int], None]:
+        """Fill the view `tag` from a stripe of the host's array at `address`.
 
-    def populate_output(self, tag: str, address: int, *given: int) -> None:
+        bounds: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, SptData, EptData, stripeStart, stripeEnd, as Fortran
+        counts. Returns call(stripeStart, stripeEnd) for repetition.
+        """
+        return self._copy("populate_input", (tag, address, bounds[:11]), bounds[11:])
+
+    def populate_output(self, tag: str, address: int, *bounds: int) -> Callable[[int, int], None]:
         """The reverse: write the selected points of the stripe and nothing else."""
-        self.impl.populate_output(tag, self._selection(address, given), given[11], given[12])
+        return self._copy("populate_output", (tag, address, bounds[:11]), bounds[11:])
+
+    def _copy(self, name: str, arguments: tuple, stripe: tuple[int, ...]) -> Callable[[int, int], None]:
+        """Make the copy of a stripe, bound at its first time."""
+        memory, key = self.impl.memory, (name, *arguments)
+        call = memory.get(key)
+        if call is None:
+            bind = getattr(self, f"_bind_{name}")
+            call = bind(*arguments)
+            memory.keep(key, call)
+        call(*stripe)
+        return call
+
+    def _bind_populate_input(self, tag: str, address: int, bounds) -> Bound:
+        return self.impl.copies.into(tag, self._selection(address, bounds))
+
+    def _bind_populate_output(self, tag: str, address: int, bounds) -> Bound:
+        return self.impl.copies.out(tag, self._selection(address, bounds))
 
     def wait(self) -> None:
         """Return when this thread's calls on pinned arrays are done; needed with parameter `queue` alone."""
         self.impl.wait()
 
-    def _selection(self, address: int, given):
-        key = (address, given[:11])
-        block = self._selections.get(key)
-        if block is None:
-            block = self._keep(key, stripes.block_from_bounds(address, given[:3], given[3:11]))
-        return block
+    def _selection(self, address: int, bounds) -> Block:
+        """The selection of an old-style call."""
+        return self._guarded(stripes.block_from_bounds(address, bounds[:3], bounds[3:11]))
 
-    def _keep(self, key, block):
-        """Remember a checked selection. The address is part of the key, so only a call with the same address uses
-        it."""
+    def _guarded(self, block: Block) -> Block:
         if self.guard and block.points:
             self.guard(block)
-        if len(self._selections) >= KEPT:
-            self._selections.clear()
-        self._selections[key] = block
         return block
 
-    def _field(self, field, lo, hi):
-        key = (field, lo, hi)
-        block = self._selections.get(key)
-        if block is None:
-            rows, extent = self.impl.view(field.name).rows, field.extent
-            if field.name == "Y" and rows > 1 and 1 < len(extent) < 5 and extent[-1] == rows - 1:
-                wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
-                refuse(not self.impl.last_from_sum or field.way != stripes.IN, wanted + LAST_FROM_SUM)
-                rows -= 1
-            block = self._keep(key, stripes.block_from_field(field, lo, hi, rows))
-        return field.name, block
+    def _field(self, field: Field, lo, hi) -> tuple[str, Block]:
+        """(view name, selection lo..hi of the field)"""
+        rows, extent = self.impl.view(field.name).rows, field.extent
+        if field.name == "Y" and rows > 1 and 1 < len(extent) < 5 and extent[-1] == rows - 1:
+            wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
+            refuse(not self.impl.shared.last_from_sum or field.way != stripes.IN, wanted + LAST_FROM_SUM)
+            rows -= 1
+        return field.name, self._guarded(stripes.block_from_field(field, lo, hi, rows))
 
-    def put(self, fields, lo, hi, first: int, last: int) -> None:
+    def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
         """Fill the view of the one field from points first..last of its selection lo..hi; 0: from the first, to the
-        last. Without points nothing happens. Errors: ArgumentError for an unknown name, a shape or bounds that do not
-        fit."""
-        name, block = self._field(fields[0], lo, hi)
-        if block.points or last > 0:
-            self.impl.populate_input(name, block, first or 1, last or block.points)
+        last. Without points nothing happens. Returns call(first, last) for repetition.
 
-    def get(self, fields, lo, hi, first: int, last: int) -> None:
+        Errors: ArgumentError for an unknown name, a shape or bounds that do not fit.
+        """
+        return self._copy("put", (fields[0], lo, hi), (first, last))
+
+    def get(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
         """The reverse: write these points of the field and nothing else. Errors: as put; StateError for a view that was
         never computed or is stale."""
-        name, block = self._field(fields[0], lo, hi)
-        if block.points or last > 0:
-            self.impl.populate_output(name, block, first or 1, last or block.points)
+        return self._copy("get", (fields[0], lo, hi), (first, last))
+
+    def _bind_put(self, field: Field, lo, hi):
+        name, block = self._field(field, lo, hi)
+        return _any_stripe(self.impl.copies.into(name, block), block.points)
+
+    def _bind_get(self, field: Field, lo, hi):
+        name, block = self._field(field, lo, hi)
+        return _any_stripe(self.impl.copies.out(name, block), block.points)
 
     # ---- memory that stays ----
 
@@ -310,43 +330,44 @@ class TVProperties:
             [self._field(f, lo, hi) for f in fields if f.way != stripes.IN],
         )
 
-    def react(self, kind, fields, dt, lo, hi):
-        """Every point of a block as a closed adiabatic reactor over dt, in place. kind: "volume" or "pressure", which
-        stays constant. fields: T, p and Y, which are updated, "status" and "steps" where the host wants them, "dt" [s]
-        where it is one of each point. Where "steps" comes in, points of similar numbers there are worked on side by
-        side. dt: the number for all; -1: none came; -2: a negative one. Errors: ArgumentError; see TVImpl.block."""
-        at = kernels.gas.arrays.reactor(kind)
-        by_name = {field.name: field for field in fields}
-        for name in ("T", "p", "Y"):
-            refuse(name not in by_name, f"'{name}' is missing: wanted frame_inout('{name}', {name}).")
-            way = by_name[name].way
-            refuse(way != stripes.INOUT, f"'{name}' is updated: wanted frame_inout('{name}', {name}).")
-        strange = ", ".join(sorted(set(by_name) - {"T", "p", "Y", "dt", "status", "steps"}))
-        refuse(strange, f"got {strange}; wanted T, p, Y, dt, status, steps.")
-        refuse(dt == -2 or dt != dt, "dt is negative, wanted a time in s.")
-        refuse(dt == -1 and "dt" not in by_name, "dt is missing: wanted a number, dt=1d-6, or frame_in('dt', dt).")
-        refuse(dt != -1 and "dt" in by_name, "dt came as a number and as a field; wanted one of them.")
-        number = np.array([dt])
-        if dt != -1:  # an array all of whose elements are this number
-            like = by_name["T"]
-            still = dict(address=number.ctypes.data if like.address else 0, stride=(0,) * len(like.stride), size=8)
-            fields = [*fields, like._replace(name="dt", way=stripes.IN, **still)]
-        own = lambda name: f"{name}_{at}" if name in ("dt", "status", "steps") else name
-        way = lambda wanted: [
-            self._field(f._replace(name=own(f.name)), lo, hi) for f in fields if wanted(f.way, f.name == "steps")
-        ]
-        run = self.impl.block(
-            f"react_{kind}",
-            way(lambda way, steps: way != stripes.OUT and not steps),
-            way(lambda way, _: way != stripes.IN),
-            way(lambda way, steps: way != stripes.OUT and steps),
-        )
+    def react(self, kind: str, fields, dt: float, lo, hi):
+        """Every point of a block as a closed adiabatic reactor over dt, in place.
 
-        def again() -> None:
-            number[0] = dt  # which lives as long as this call may be repeated
+        kind: "volume" or "pressure", which stays constant. fields: T, p and Y, which are updated; "status" and "steps"
+        if the host wants them; "dt" [s] if it differs between points. If "steps" comes in, points with similar numbers
+        of steps are worked on side by side. dt: the number for all points; -1: none came; -2: a negative one came.
+        Returns call(dt) for repetition; None without points. Errors: ArgumentError; see TVImpl.block.
+        """
+        at = kernels.gas.arrays.reactor(kind)
+        names = {field.name for field in fields}
+        _check_reactor(fields, names)
+        _check_time(dt, "dt" in names)
+
+        number = np.array([dt])
+        if dt != -1:
+            fields = [*fields, _constant_field(number, fields)]
+
+        inputs: list[tuple[str, Block]] = []
+        outputs: list[tuple[str, Block]] = []
+        order: list[tuple[str, Block]] = []
+        for field in fields:
+            name = f"{field.name}_{at}" if field.name in OF_REACTOR else field.name
+            selection = self._field(field._replace(name=name), lo, hi)
+            if field.way != stripes.OUT:
+                (order if field.name == "steps" else inputs).append(selection)
+            if field.way != stripes.IN:
+                outputs.append(selection)
+        run = self.impl.block(f"react_{kind}", inputs, outputs, order)
+
+        if run is None:
+            return None
+
+        def call(dt: float) -> None:
+            _check_time(dt, "dt" in names)
+            number[0] = dt  # `number` lives as long as this call may be repeated
             run()
 
-        return run and again
+        return call
 
     def team(self, name, names, addresses, lengths, size):
         """A team kernel on contiguous arrays by names and addresses. Errors: see teams.fields and teams.call."""
@@ -359,5 +380,57 @@ class TVProperties:
         return self.impl.team(name, teams.fields(known[name], names, addresses, lengths, size))
 
 
+def _any_stripe(copy: Bound, points: int) -> Callable[[int, int], None]:
+    """call(first, last) of a new-style copy; 0: the first, the last. points: of the selection."""
+
+    def call(first: int, last: int) -> None:
+        if points or last > 0:
+            copy(first or 1, last or points)
+
+    return call
+
+
+def _check_reactor(fields, names: set[str]) -> None:
+    """Raises ArgumentError unless T, p and Y are updated and no other field is there."""
+    by_name = {field.name: field for field in fields}
+    for name in ("T", "p", "Y"):
+        refuse(name not in names, f"'{name}' is missing: wanted frame_inout('{name}', {name}).")
+        way = by_name[name].way
+        refuse(way != stripes.INOUT, f"'{name}' is updated: wanted frame_inout('{name}', {name}).")
+
+    strange = ", ".join(sorted(names - {"T", "p", "Y", *OF_REACTOR}))
+    refuse(strange, f"got {strange}; wanted T, p, Y, dt, status, steps.")
+
+
+def _check_time(dt: float, field: bool) -> None:
+    """Raises ArgumentError unless there is a time, once. field: whether it came as a field."""
+    refuse(dt == -2 or dt != dt, "dt is negative, wanted a time in s.")
+    refuse(dt == -1 and not field, "dt is missing: wanted a number, dt=1d-6, or frame_in('dt', dt).")
+    refuse(dt != -1 and field, "dt came as a number and as a field; wanted one of them.")
+
+
+def _constant_field(number: np.ndarray, fields) -> Field:
+    """An array of the points of T, all elements of which are this number."""
+    like = next(field for field in fields if field.name == "T")
+    address = number.ctypes.data if like.address else 0
+    return like._replace(name="dt", way=stripes.IN, address=address, stride=(0,) * len(like.stride), size=8)
+
+
 def _range(low: int, high: int) -> str:
     return f"{high - low} bytes at {low:#x}"
+
+
+def _member(entry: Entry):
+    """The method for an entry point that launches a collection or kernel."""
+
+    def launch(self, n_active: int) -> None:
+        self.launch(entry.launches, n_active)
+
+    launch.__name__ = entry.serves
+    launch.__doc__ = entry.doc
+    return launch
+
+
+for _entry in ENTRIES:
+    if _entry.launches:
+        setattr(TVProperties, _entry.serves, _member(_entry))

@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 import pathlib
 import time
+from typing import Any
+
+from kernels.engine.timers import HostClock
 
 TRACKS = HOST, COPIES_IN, KERNELS, COPIES_OUT = "host", "copies in", "kernels", "copies out"
 FOLD = 512  # pairs of marks kept before they are read: this limits their memory and how often reading waits
 MOST_SPANS = 200_000  # of a trace
 
 
-class Clock:
-    """The host's, with the verbs of a backend."""
-
-    mark = staticmethod(time.perf_counter)
-
-    @staticmethod
-    def elapsed(begin: float, end: float) -> float:
-        return end - begin
+def _ranges():
+    """NVTX's (push_range, pop_range), if the package nvtx is there: a profiler of NVIDIA's then shows what is timed by
+    the same names."""
+    try:
+        import nvtx
+    except ImportError:
+        return None
+    return nvtx.push_range, nvtx.pop_range
 
 
 class Timer:
@@ -31,7 +34,18 @@ class Timer:
     __slots__ = ("track", "calls", "points", "nbytes", "seconds")
 
     def __init__(self, track: str):
-        self.track, self.calls, self.points, self.nbytes, self.seconds = track, 0, 0, 0, 0.0
+        self.track = track
+        self.calls = 0
+        self.points = 0
+        self.nbytes = 0
+        self.seconds = 0.0
+
+    def add(self, points: int, nbytes: int, seconds: float) -> None:
+        """One more call."""
+        self.calls += 1
+        self.points += points
+        self.nbytes += nbytes
+        self.seconds += seconds
 
     @property
     def row(self) -> tuple:
@@ -42,21 +56,32 @@ class Watch:
     """Timers and trace of a frame, of all its threads. on: whether there is anything to do."""
 
     def __init__(self, backend):
-        self._backend, self._timers, self._trace = backend, None, None
-        self._pairs: list[tuple] = []
+        self._backend = backend
+        self._timers: dict[str, Timer] | None = None
+        self._trace: Trace | None = None
+        self._pairs: list[tuple] = []  # (clock, two marks, track, name, points, bytes), not read yet
+        self._ranges: Any = None
         self.on = False
 
     def time(self, on: bool) -> None:
         """Switch timers on (from zero) or off."""
         self.fold()
-        self._timers = ({} if self._timers is None else self._timers) if on else None
-        self.on = on or self._trace is not None
+        if not on:
+            self._timers = None
+        elif self._timers is None:
+            self._timers = {}
+        self._switch(on or self._trace is not None)
+
+    def _switch(self, on: bool) -> None:
+        self.on = on
+        if on:
+            self._ranges = _ranges()
 
     def trace(self, file: str) -> None:
         """Keep what is timed from now on, for `write`."""
         self._backend.synchronize()
         self._trace = Trace(pathlib.Path(file), self._backend.mark(), time.perf_counter())
-        self.on = True
+        self._switch(True)
 
     @property
     def timers(self) -> dict[str, Timer] | None:
@@ -65,9 +90,17 @@ class Watch:
 
     def run(self, track: str, name: str, points: int, nbytes: int, work, *arguments):
         """work(*arguments), with its time kept."""
-        clock = Clock if track == HOST else self._backend
+        clock = HostClock if track == HOST else self._backend
+        if self._ranges:
+            push, pop = self._ranges
+            push(name)
+
         begin = clock.mark()
-        done = work(*arguments)
+        try:
+            done = work(*arguments)
+        finally:
+            if self._ranges:
+                pop()
         self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes))
         if len(self._pairs) >= FOLD:
             self.fold()
@@ -80,26 +113,27 @@ class Watch:
             seconds = clock.elapsed(begin, end)
             if self._timers is not None:
                 timer = self._timers.setdefault(name, Timer(track))
-                timer.calls += 1
-                timer.points += points
-                timer.nbytes += nbytes
-                timer.seconds += seconds
+                timer.add(points, nbytes, seconds)
             if self._trace is not None:
                 self._trace.add(clock, begin, seconds, track, name, points, nbytes)
 
     def write(self, rank: int) -> None:
         """The trace, as a file of this rank: trace.json becomes trace.0.json."""
-        if self._trace is not None:
-            self.fold()
-            path = self._trace.file
-            path.with_name(f"{path.stem}.{rank}{path.suffix or '.json'}").write_text(self._trace.text(rank))
+        if self._trace is None:
+            return
+        self.fold()
+        path = self._trace.file
+        of_rank = path.with_name(f"{path.stem}.{rank}{path.suffix or '.json'}")
+        of_rank.write_text(self._trace.text(rank))
 
 
 class Trace:
     """Spans in the trace event format. base, now: the same instant on the backend's clock and on the host's."""
 
     def __init__(self, file: pathlib.Path, base, now: float):
-        self.file, self._base, self._now = file, base, now
+        self.file = file
+        self._base = base
+        self._now = now
         self._spans: list[dict] = []
         self._left_out = 0
 
@@ -107,13 +141,19 @@ class Trace:
         if len(self._spans) >= MOST_SPANS:
             self._left_out += 1
             return
-        since = begin - self._now if clock is Clock else clock.elapsed(self._base, begin)
-        facts = {"points": points, **({"bytes": nbytes, "GB/s": 1e-9 * nbytes / seconds} if nbytes and seconds else {})}
-        span = {"name": name, "ph": "X", "ts": 1e6 * since, "dur": 1e6 * seconds, "tid": TRACKS.index(track)}
-        self._spans.append({**span, "args": facts})
+
+        since = begin - self._now if clock is HostClock else clock.elapsed(self._base, begin)
+        facts: dict[str, float] = {"points": points}
+        if nbytes and seconds:
+            facts |= {"bytes": nbytes, "GB/s": 1e-9 * nbytes / seconds}
+        times = {"ts": 1e6 * since, "dur": 1e6 * seconds}
+        self._spans.append({"name": name, "ph": "X", **times, "tid": TRACKS.index(track), "args": facts})
 
     def text(self, rank: int) -> str:
-        named: list[dict] = [{"name": "process_name", "args": {"name": f"rank {rank}"}}]
-        named += [{"name": "thread_name", "tid": n, "args": {"name": track}} for n, track in enumerate(TRACKS)]
-        events = [{**span, "pid": rank} for span in [*({**what, "ph": "M"} for what in named), *self._spans]]
+        """The trace in JSON."""
+        events: list[dict] = [{"name": "process_name", "args": {"name": f"rank {rank}"}, "ph": "M"}]
+        for number, track in enumerate(TRACKS):
+            events.append({"name": "thread_name", "tid": number, "args": {"name": track}, "ph": "M"})
+        events += self._spans
+        events = [{**event, "pid": rank} for event in events]
         return json.dumps({"traceEvents": events, "otherData": {"spans left out": self._left_out}})

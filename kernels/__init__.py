@@ -8,6 +8,7 @@ out = mix.properties("rho h cp", T=300.0, p=1e7, Y=Y)
 from .contractions import Contraction, contract
 from .engine.backend import get_backend
 from .engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
+from .engine.timers import timed
 from .gas import declare as registry, models  # noqa: F401  models: declares the project's kernels
 from .gas.declare import (
     Constants,
@@ -60,6 +61,7 @@ __all__ = [
     "registry",
     "set_constant",
     "team_kernel",
+    "timed",
 ]
 
 

@@ -20,7 +20,7 @@ import time
 import numpy as np
 from mixtures_for_tests import ROOT
 
-from frame import mps
+from frame.devices import mps
 from frame.errors import status_of, text_of
 from frame.frame import Frame
 from frame.stripe import IN, OUT, Field

@@ -1,5 +1,5 @@
-"""What the link to a GPU does, and what copies, pieces and threads make of it: figures behind frame/blocks.py's and
-kernels/marshal's constants. On a machine with a GPU: tests/gpu_link.sh runs it; about a minute.
+"""What the link to a GPU does, and what copies, pieces and threads make of it: figures behind the constants of
+frame/impl/pieces.py and kernels/marshal. On a machine with a GPU: tests/gpu_link.sh runs it; about a minute.
 
 Prints, for T, p, 10 Y in and rho, h, c, mu, lam, 10 D out: plain copies of each direction and of both; the marshal
 kernels across the link with several shapes, without fringe and with one of 3; block calls by copies in other pieces,
@@ -12,8 +12,9 @@ import time
 
 import numpy as np
 
-import frame.blocks
-import frame.tvimpl
+import frame.impl.block_calls
+import frame.impl.pieces
+import frame.impl.queues
 import kernels.gas.program
 import kernels.marshal
 from frame.tools.bench import blocks_rank
@@ -127,8 +128,8 @@ class Placed:
 
 def calls(shape, fringe, memory, way="block", chunk=131072, parts=3, copied=0, across=1, threads=0):
     """copied: points from which whole pinned arrays go by copies. across: blocks of a multiprocessor below that."""
-    frame.blocks.PARTS = frame.tvimpl.PARTS = parts
-    frame.tvimpl.COPIED_FROM, kernels.gas.program.ACROSS = copied, across
+    frame.impl.pieces.PARTS = frame.impl.queues.PARTS = parts
+    frame.impl.block_calls.COPIED_FROM, kernels.gas.program.ACROSS = copied, across
     if threads:
         os.environ["FRAME_THREADS"] = str(threads)
     else:

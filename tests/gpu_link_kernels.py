@@ -14,8 +14,8 @@ import test_link
 from hosts import SOURCES
 from mixtures_for_tests import ROOT
 
-import frame.blocks
-import frame.tvimpl
+import frame.impl.block_calls
+import frame.impl.pieces
 import kernels.marshal
 from frame.frame import Frame
 from frame.tools.bench import inputs
@@ -91,8 +91,8 @@ def main(what: str) -> None:
         with multiprocessing.get_context("spawn").Pool(PARALLEL) as pool:
             for name in pool.imap_unordered(compiled, tasks):
                 print(name, flush=True)
-    frame.blocks.LEAST = 32  # several pieces under way
-    kernels.marshal.COPIED_FROM, frame.tvimpl.COPIED_FROM = 256, 500  # by copy engines, and across the link
+    frame.impl.pieces.LEAST = 32  # several pieces under way
+    kernels.marshal.COPIED_FROM, frame.impl.block_calls.COPIED_FROM = 256, 500  # by copy engines, and across the link
     host = Frame()
     host.initialize(-1, 128, test_link.NS, 1, 0)
     host.register_kernel(str(SOURCES / "copies.py"))

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-from frame import rule
+from frame.devices import rule
 from kernels.engine.backend import device_rates
 
 CLOSE = 1.05

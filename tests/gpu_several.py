@@ -10,7 +10,7 @@ import sys
 from gpu_faults import Calls
 from mpi4py import MPI
 
-from frame.mpi import numa_node
+from frame.devices.spread import numa_node
 from kernels.engine.backend import device_nodes
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def impl_times(be, shape, fringe):
     """The block call, and the chunk loop of the old style, on pageable arrays and on ones that the host has pinned; T,
     p, Y in, rho, h, c, mu, lam, D out: NS = 10, Takahashi off, so that copies count. All three have to give the same
     bits."""
-    from frame.tvimpl import TVImpl
+    from frame.impl import TVImpl
 
     ns, names = 10, ("rho", "h", "c", "mu", "lam", "D")
     T, p = np.full(shape + (1,), 900.0, order="F"), np.full(shape + (1,), 1e7, order="F")

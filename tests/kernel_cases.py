@@ -105,6 +105,9 @@ def mixture_inputs(q, form="polefree"):
     out |= {name: getattr(q, name) for name in ("D", "delta_mix") if hasattr(q, name)}
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
     repulsive = -q.R_s * q.T * q.inv_free * q.inv_free
+    out["muT"] = (
+        np.random.default_rng(4).uniform(0, 100, q.T.shape) * value(q.mu) if hasattr(q, "mu") else 0 * value(q.T)
+    )
     out.update(p_v_repulsive=repulsive, p_v_attractive=q.p_v - repulsive)
     return {name: value(v).astype(np.float64) for name, v in out.items()}
 

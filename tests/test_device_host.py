@@ -155,9 +155,9 @@ def test_what_cannot_be_in_place_goes_through_the_views(be, case):
 
 def test_a_new_mixture_forgets_what_repeats_calls(be):
     host = Host(be)
-    host.properties.impl.replays["a call"] = host.block()
+    host.properties.impl.memory.keep("a call", host.block())
     host.properties.impl.set_mixture(kernels.Mixture(species_set(NS), equation="srk"))
-    assert not host.properties.impl.replays
+    assert not host.properties.impl.memory
 
 
 @pytest.mark.parametrize("protocol", [True, False])

@@ -13,12 +13,12 @@ from hosts import OWN_KERNEL, ROOT
 
 import kernels
 from frame.config import Config
+from frame.devices.spread import device_for, numa_node, spread
 from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, status_of, text_of
 from frame.frame import Frame
-from frame.mpi import device_for, numa_node, spread
+from frame.impl.staleness import Filling
 from frame.report import table
 from frame.stripe import IN, INOUT, Field
-from frame.views import Filling
 
 MIXTURES = ROOT / "examples" / "mixtures"
 COLLECTIONS = kernels.registry.collections
@@ -282,7 +282,7 @@ def test_every_chain_of_two_collections(first, chain_values):
     separate calls. Results of A that B did not overwrite, and whose inputs it did not, remain; its inputs too."""
     host = Host(nq=1)
     for second in CHAINED:
-        host.impl._empty()
+        host.impl.staleness.empty()
         a, b = COLLECTIONS[first], COLLECTIONS[second]
         put = [q for q in dict.fromkeys((*a.given, *b.given)) if q in a.given or q not in a.outputs]
         for name in put:
@@ -541,10 +541,23 @@ def test_changing_block_sizes_reallocates_nothing(host):
     assert runs == {name: id(launcher.run) for name, launcher in host.impl.launchers.items()}
 
 
-def test_eddy_viscosity():
-    host = Host(turbulent=1)
-    host.put("muT", field(3e-5))
-    assert (host.get("muT", field(0)) == 3e-5).all()
+@pytest.mark.parametrize("model", [0, 1, 7, -3])
+def test_eddy_viscosity(model, registry):
+    """Any number of a turbulence model: the effective transport properties after thermal_viscous, by their definition,
+    with the constants' defaults and with the host's."""
+    host, muT = Host(turbulent=model, nq=1), 3e-5
+    several(host, muT=field(muT), T=field(300), p=field(1e7), Y=field(1))
+    host.launch("thermal_viscous")
+    mu, lam, cp = (host.get(name, field(0)) for name in ("mu", "lam", "cp"))
+
+    for prandtl in (0.9, 0.5):
+        kernels.set_constant("Pr_t", prandtl)
+        host.launch("effective_transport")
+        np.testing.assert_allclose(host.get("mu_eff", field(0)), mu + muT, rtol=2.3e-16)  # one rounding
+        np.testing.assert_allclose(
+            host.get("lam_eff", field(0)), lam + cp * muT / prandtl, rtol=9e-16
+        )  # four roundings
+    kernels.set_constant("Pr_t", 0.9)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -363,7 +363,7 @@ def test_stripes_in_a_row_do_not_mix(be):
 def test_block_call_overlaps_and_agrees(be, chunk):
     """The layer's own chunk loop, in one lane and in two, on arrays large enough to be pinned. The results are those of
     one launch of all points, the fringe is unchanged, and nothing stays pinned."""
-    from frame.tvimpl import TVImpl
+    from frame.impl import TVImpl
 
     shape, ns = (64, 50, 11), 10
     rng = np.random.default_rng(8)
@@ -465,7 +465,7 @@ def test_results_keep_off_pages_that_neighbours_pinned(be):
 def test_block_call_on_pinned_arrays(be):
     """The same bits as on arrays that are pinned for the call. Memory pinned before stays pinned, and is copied without
     a buffer."""
-    from frame.tvimpl import TVImpl
+    from frame.impl import TVImpl
 
     shape, ns = (40, 40, 30), 10
     rng = np.random.default_rng(11)

@@ -16,9 +16,9 @@ import pytest
 from hosts import OWN_KERNEL, ROOT, SOURCES
 
 import kernels
-from frame import tvimpl
 from frame.errors import ArgumentError, BackendError, status_of, text_of
 from frame.frame import Frame
+from frame.impl import block_calls
 from frame.stripe import IN, OUT, Field
 from kernels.engine.backend import cuda
 from kernels.marshal import LATER, PAST, Marshal, rows_block
@@ -49,9 +49,9 @@ def frame(request, programs, monkeypatch, registry):
         monkeypatch.setitem(sys.modules, "cupy", cuda_on_cpu.make(lag=request.param))
         monkeypatch.setattr(cuda, "machine_code", programs)
         backend = cuda.CudaBackend(0)
-    monkeypatch.setattr("frame.blocks.LEAST", 32)
+    monkeypatch.setattr("frame.impl.pieces.LEAST", 32)
     if request.param in (0, 1):  # with the others, small whole arrays are worked on across the link
-        monkeypatch.setattr("frame.tvimpl.COPIED_FROM", 0)
+        monkeypatch.setattr("frame.impl.block_calls.COPIED_FROM", 0)
     monkeypatch.setattr("kernels.marshal.COPIED_FROM", 256)  # bytes: of a piece
     monkeypatch.setattr(made, "_choose_backend", lambda device: backend)
     made.initialize(-1, 128, NS, 1, 0)
@@ -195,7 +195,8 @@ def test_pageable_arrays_by_one_launch_a_piece(frame, sparse):
         if calls:
             assert {*calls} == {"frame_run", "wait"} and calls.count("frame_run") == -(-points // 32)
         check(frame, made, before)
-    frame.properties.impl.turns = True  # other ranks would wait for launches that wait for the link: copy engines
+    # Other ranks would wait for launches that wait for the link: copy engines.
+    frame.properties.impl.shared.turns = True
     made, box, points = arrays(frame, rng, "pageable", box=(10, 10, 10), sparse=sparse)
     before = {name: a.flat.copy() for name, a in made.items()}
     del calls[:]
@@ -532,7 +533,7 @@ def test_arrays_that_a_launch_reaches_across_the_link(frame, where, whole):
             made[name].flat[...] = np.nan
         del calls[:]
         again()
-        if calls and where_now == where and (not whole or tvimpl.COPIED_FROM):
+        if calls and where_now == where and (not whole or block_calls.COPIED_FROM):
             assert calls == ["frame_run", "wait"]
         check(frame, made, before)
         for array in made.values():
@@ -568,8 +569,8 @@ def test_slabs_on_a_cpu(threads, monkeypatch, registry, tmp_path):
     (tmp_path / "slab.py").write_text(f"from kernels import point_kernel\n\n{declared}\n")
     made.register_kernel(str(tmp_path / "slab.py"))
     views = []
-    whole = tvimpl.BlockCall
-    monkeypatch.setattr(tvimpl, "BlockCall", lambda *a: views.append(a) or whole(*a))
+    whole = block_calls.PieceLoop
+    monkeypatch.setattr(block_calls, "PieceLoop", lambda *a: views.append(a) or whole(*a))
     for nx, fringe, sparse in [(n, f, False) for n in (1, 2, 3, 4, 5, 9) for f in (0, 3)] + [(3, 3, True)]:
         for ny, nz in ((1, 1), (7, 5), (90, 11)):
             shape = (nx + fringe, ny + 2 * fringe, nz + fringe)
@@ -620,7 +621,7 @@ def test_a_slab_that_is_read_and_written_has_the_same_bits(threads, precision, m
 
         lo, hi = (3, 1, 1, None), (2 + nx, ny, nz, None)
         with monkeypatch.context() as patch:
-            patch.setattr(tvimpl, "BlockCall", lambda *a: pytest.fail("not in place"))
+            patch.setattr(block_calls, "PieceLoop", lambda *a: pytest.fail("not in place"))
             fields = [field(arrays, n, IN) for n in ins] + [field(arrays, n, OUT) for n in outs]
             made.block_of_fields("air_ideal_gas", fields, lo, hi)
         points = nx * ny * nz

@@ -13,7 +13,7 @@ import hosts
 import pytest
 from hosts import ROOT
 
-from frame import mps
+from frame.devices import mps
 
 SMI = """#!/bin/sh
 case $1 in
@@ -41,11 +41,11 @@ case $order in quit*) kill "$(cat "$PLACE/daemon.pid")" ;; esac
 RANK = r"""
 import os, signal, sys, time
 from mpi4py import MPI
-import kernels.engine.backend, frame.mpi, frame.mps
+import kernels.engine.backend, frame.mpi, frame.devices.mps
 from frame.frame import Frame
 kernels.engine.backend.has_driver = lambda: True
-frame.mps.touched = lambda: os.environ.get("TOUCHED") == "1"
-frame.mps.WAIT = float(os.environ.get("WAIT", frame.mps.WAIT))
+frame.devices.mps.touched = lambda: os.environ.get("TOUCHED") == "1"
+frame.devices.mps.WAIT = float(os.environ.get("WAIT", frame.devices.mps.WAIT))
 f = Frame()
 try:
     f.set_communicator(MPI.COMM_WORLD.py2f())

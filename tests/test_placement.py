@@ -9,8 +9,9 @@ from hosts import ROOT
 from test_link import programs  # noqa: F401
 
 import kernels
-from frame import frame as frames, placement
+from frame import frame as frames
 from frame.config import Config
+from frame.devices import placement
 from frame.errors import ArgumentError
 from frame.mpi import Alone
 from frame.stripe import IN, OUT, Field

@@ -10,7 +10,8 @@ from test_frame_objects import Host
 from test_gpu import be, bound, is_gpu  # noqa: F401
 from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
-from frame import launcher, stripe as stripes
+from frame import stripe as stripes
+from frame.impl import launchers
 from frame.tools.bench import kinetics as bench
 from frame.tools.validate import delays
 from kernels import Mixture, set_constant
@@ -424,13 +425,13 @@ def test_points_of_a_block_by_their_last_steps(monkeypatch):
     """`steps` that come in: within a chunk the kernel has the points in their order; results are those of any order."""
     mix, host = mixture(**IDEAL), Host(ns=10, nq=15, mixture=None, chunk=32, equation="ideal", takahashi="off")
     host.frame.load_mixture("h2o2.yaml", "")
-    seen, bound = [], launcher._Bound.__missing__
+    seen, bound = [], launchers._Columns.__missing__
 
     def watched(self, first):
         run = bound(self, first)
         return lambda count: (seen.append(self.views["T"].matrix[0, first : first + count].copy()), run(count))
 
-    monkeypatch.setattr(launcher._Bound, "__getitem__", watched, raising=False)
+    monkeypatch.setattr(launchers._Columns, "__getitem__", watched, raising=False)
     T, p, Y = (x.copy() for x in burning())
     wanted = mix.react(T, p, Y, 1e-6)
     given = np.random.default_rng(1).permutation(T.size).astype(float)

@@ -14,8 +14,9 @@ import pytest
 from hosts import ROOT
 
 import kernels
-from frame import frame as frames, mps, rule
+from frame import frame as frames
 from frame.config import Config
+from frame.devices import mps, rule
 from frame.errors import ArgumentError, BackendError, StateError
 from frame.stripe import IN, Field
 from frame.tools import cli
@@ -144,7 +145,7 @@ def test_a_host_gets_the_side_of_the_rule(frame, capsys):
     assert not capsys.readouterr().err
     for ranks, devices, turns in ((1, 1, False), (8, 1, True), (8, 8, False)):  # block calls want to know
         frame(ranks=ranks, devices=devices, FRAME_BACKEND="cuda")
-        assert frame.made[-1].properties.impl.turns == turns
+        assert frame.made[-1].properties.impl.shared.turns == turns
     with pytest.raises(ArgumentError, match="FRAME_CALLS is 'points', wanted one of chunks, blocks"):
         Config({"FRAME_CALLS": "points"})
 
@@ -176,7 +177,8 @@ RANK = r"""
 import os
 from mpi4py import MPI
 import kernels, kernels.engine.backend
-from frame import frame, mps, rule
+from frame import frame
+from frame.devices import mps, rule
 rank = MPI.COMM_WORLD.rank
 last = rank == MPI.COMM_WORLD.size - 1
 devices = 0 if last and os.environ.get("BLIND") else 1

@@ -21,6 +21,7 @@ from test_interop import told
 
 import kernels
 from frame import teams
+from frame.impl import TVImpl
 from frame.stripe import Field
 from frame.tools import names, precompile
 from kernels import ArgumentError, UniqueToken, get_backend, team_kernel
@@ -654,8 +655,9 @@ def test_arrays_of_a_host_beside_a_device(be, rows):
             for n, a in arrays.items()
         ]
 
-    again = teams.call(rows, fields(host, lambda a: a.ctypes.data), be)
-    again(first=True)
+    state = TVImpl(be, 1, 1, 1).state
+    again = teams.bind(rows, fields(host, lambda a: a.ctypes.data), state)
+    again()
     for _ in range(2):
         wanted = host["x"] @ host["A"]
         np.testing.assert_array_equal(host["y"], wanted)
@@ -664,6 +666,6 @@ def test_arrays_of_a_host_beside_a_device(be, rows):
         again()
     there = {n: be.from_host(np.ascontiguousarray(a.T), a.dtype).T for n, a in host.items()}
     there["y"][...] = 0
-    teams.call(rows, fields(there, lambda a: be.address(a)), be)()
+    teams.bind(rows, fields(there, lambda a: be.address(a)), state)()
     be.synchronize()
     np.testing.assert_array_equal(be.to_host(there["y"]), host["x"] @ host["A"])

@@ -15,8 +15,8 @@ from kernels.gas.schedules import launches
 from kernels.gas.species import GAS_CONSTANT as R
 from kernels.gas.species.reactions import Chebyshev, Plog
 
-from .. import rule
 from ..config import Config
+from ..devices import rule
 from ..errors import ArgumentError, FrameError, MixtureError
 from . import machine
 

@@ -8,7 +8,7 @@ import itertools
 
 import kernels
 
-from ..tvimpl import TVImpl
+from ..impl.launchers import variants
 from . import REGISTER
 
 registry = kernels.registry
@@ -178,7 +178,7 @@ def used_by() -> dict[str, str]:
     found: dict[str, dict[str, str]] = {name: {} for name in registry.kernels}
     for options, said in _option_sets():
         for c in registry.collections.values():
-            for more in TVImpl.variants(c.name):
+            for more in variants(c.name):
                 try:
                     order = registry.resolve(c.outputs, [*c.given, *more], options)
                 except kernels.ArgumentError:

@@ -11,7 +11,8 @@ from kernels.engine.backend import cache
 from kernels.teams.team import render
 
 from ..config import PRECISIONS
-from ..tvimpl import TVImpl
+from ..impl import TVImpl
+from ..impl.launchers import variants
 from . import BACKEND, REGISTER
 from .bench import tensor_tune
 from .progress import clear, progress
@@ -118,7 +119,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         print(f"{backend}  {' '.join(k.name for k in group)}")
     for name in progress("compile", [name for name in names if name not in teams]):
         try:
-            for more in impl.variants(name):
+            for more in variants(name):
                 _with_boxes(impl.launcher(name, more))
             clear()
             print(f"{backend}  {name}", flush=True)
@@ -127,7 +128,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
             print(f"left out: {name}: {error}", file=sys.stderr)
     for name, outputs in progress("compile", given.block, name=lambda block: block[0]):
         made, refused = 0, None
-        for more in impl.variants(name, asked=True):  # some outputs need optional inputs
+        for more in variants(name, asked=True):  # some outputs need optional inputs
             try:
                 _with_boxes(impl.launcher(name, more, outputs))
                 made += 1

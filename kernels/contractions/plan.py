@@ -94,6 +94,11 @@ class Program:
     def batch(self) -> str | None:
         return self.expression.batch
 
+    @property
+    def title(self) -> str:
+        """What it computes, for a profiler's table: outputs and inputs."""
+        return f"{'_'.join(self.expression.outputs)}_from_{'_'.join(self.expression.inputs)}"
+
     @functools.cached_property
     def arguments(self) -> tuple[Array, ...]:
         """In the order of the text: inputs, then outputs."""

@@ -202,7 +202,8 @@ def render(p: Program, how: Packs | outer.Outer, headers=(), folders=(), quick: 
         "}",
         "",
     ]
-    return Source(f"tensor-{how.name}", "\n".join(text), tuple(folders), quick=quick)
+    name = f"tensor-{how.name}"
+    return Source(name, "\n".join(text), tuple(folders), quick=quick, entry="contraction", title=p.title)
 
 
 class _Body:

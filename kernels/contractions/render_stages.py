@@ -548,7 +548,7 @@ def render(p: Program, how, members: str, headers, folders, quick: bool) -> Sour
         *Writer(Stages(p, how)).text(),
         "",
     ]
-    return Source("tensor-stages", "\n".join(text), tuple(folders), quick=quick)
+    return Source("tensor-stages", "\n".join(text), tuple(folders), quick=quick, entry="contraction", title=p.title)
 
 
 def launch(plan, arrays, values, n: int, members: str):

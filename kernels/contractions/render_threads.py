@@ -214,7 +214,8 @@ def render(p: Program, how, headers=(), folders=(), quick: bool = False) -> Sour
         *make(p, how),
         "",
     ]
-    return Source(f"tensor-{how.name}", "\n".join(text), tuple(folders), quick=quick)
+    name = f"tensor-{how.name}"
+    return Source(name, "\n".join(text), tuple(folders), quick=quick, entry="contraction", title=p.title)
 
 
 def unable(p: Program, how) -> str:

@@ -120,3 +120,15 @@ collection("gamma_times_dQ", given="T p Y u v w dQ", outputs="dU", optional="rho
 collection(
     "gamma_solve_dU", given="T p Y u v w dU", outputs="dQ", optional="rho_p_prime V_p", what="dQ from Gamma dQ = dU"
 )
+collection(
+    "effective_transport",
+    given="rho cp mu lam D muT",
+    outputs="mu_eff lam_eff D_eff",
+    what="molecular and turbulent transport, after one of the collections above",
+)
+collection(
+    "thermal_viscous_turbulent",
+    given="T p Y muT",
+    outputs=THERMAL + " mu lam D mu_eff lam_eff D_eff",
+    what="thermal_viscous and effective_transport in one launch",
+)

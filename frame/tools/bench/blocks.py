@@ -21,7 +21,7 @@ import time
 
 from kernels.engine.backend import device_nodes
 
-from ... import mps
+from ...devices import mps
 from ...errors import ArgumentError, BackendError, refuse
 from ...mpi import numa_node, spread
 from ...shipped import ROOT

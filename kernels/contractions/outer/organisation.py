@@ -173,4 +173,4 @@ def source(p: Program, how: Outer, style: str, quick: bool = False) -> Source:
         *([f"OUTER_LOOP(contraction_rest, rest, {loops}, {REST.threads})"] * (t.vector(how) > 1)),
         "",
     ]
-    return Source(f"tensor-{how.name}", "\n".join(text), quick=quick)
+    return Source(f"tensor-{how.name}", "\n".join(text), quick=quick, entry="contraction", title=p.title)

@@ -17,18 +17,22 @@ import abc
 import contextlib
 import dataclasses
 import pathlib
+import re
 import time
 import typing
 
 import numpy as np
 
 from ..errors import ArgumentError, BackendError
+from ..timers import HostClock, watched
 
 if typing.TYPE_CHECKING:
     from .peers import Peers
 
 DOUBLE = np.dtype(np.float64)
 ALIGN = 64  # bytes, of arrays in the host's memory
+OF = "__"  # between the title and the name of a kernel
+LONGEST_TITLE = 60  # characters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Source:
     name: in the cache's file names and in messages. text: the C++; it includes the project's headers by their path from
     `kernels/`. folders: where its other headers lie. quick: the compiler's time counts more than the code's.
     libraries: what it is linked with on a CPU. bodies: (kernel, its header, what it reads and writes), for messages.
+    entry: a kernel that has the same name in many sources, such as frame_run. A device's profiler shows it as
+    TITLE__ENTRY. title: what it computes; empty: the name of the source.
     """
 
     name: str
@@ -46,6 +52,21 @@ class Source:
     quick: bool = False
     libraries: tuple[str, ...] = ()
     bodies: tuple[tuple[str, pathlib.Path, str], ...] = ()
+    entry: str = ""
+    title: str = ""
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """{entry: what timers call it}"""
+        return {self.entry: self.title or self.name} if self.entry else {}
+
+    @property
+    def symbol(self) -> str:
+        """The name of `entry` in a device's machine code, an identifier of C++."""
+        title = re.sub(r"[^A-Za-z0-9]+", "_", self.title or self.name).strip("_")[:LONGEST_TITLE]
+        if not title[:1].isalpha():
+            title = f"kernel_{title}".strip("_")
+        return f"{title}{OF}{self.entry}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,14 +90,21 @@ class Module(abc.ABC):
 
     name: str
     report: dict[str, dict[str, int]]
+    titles: dict[str, str] = {}  # of kernels that have the same name in many sources
+    clock: typing.Any = HostClock  # has the marks of its launches
 
-    @abc.abstractmethod
     def bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None = None, keep=()):
         """run(items): queues `function` for that many items. Raises VariantUnsuitable for a shape that the device does
         not have; run raises ArgumentError above `most` items.
 
         record: an array of one structure; the kernel gets what it holds when run is called. keep: what it points to.
         """
+        run = self._bind(function, shape, record, most, keep)
+        return watched(run, self.titles.get(function, function), self.clock)
+
+    @abc.abstractmethod
+    def _bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None, keep):
+        """As `bind`, by the backend."""
 
     def launch(self, function: str, shape: Shape, record: np.ndarray, items: int) -> None:
         self.bind(function, shape, record)(items)
@@ -141,6 +169,11 @@ class Backend(abc.ABC):
 
     def __str__(self):
         return self.name
+
+    @property
+    def apart(self) -> bool:
+        """Whether its memory is apart from the host's: copies and kernels can run side by side."""
+        return self.memory == "device"
 
     # ---- kernels
     @abc.abstractmethod

@@ -204,8 +204,9 @@ class CpuModule(Module):
 
     report: dict[str, dict[str, int]] = {}
 
-    def __init__(self, name: str, library, threads: int):
-        self.name, self._library, self._threads = name, library, threads
+    def __init__(self, source, library, threads: int):
+        self.name, self.titles = source.name, source.titles
+        self._library, self._threads = library, threads
 
     def _function(self, name: str):
         with contextlib.suppress(cffi.FFIError):  # declared before
@@ -215,7 +216,7 @@ class CpuModule(Module):
         except AttributeError:
             raise BackendError(f"'{self.name}' has no kernel '{name}'.") from None
 
-    def bind(self, function, shape, record, most=None, keep=()):
+    def _bind(self, function, shape, record, most, keep):
         call, pointer, threads = self._function(function), ffi.cast("void *", record.ctypes.data), self._threads
         most = MOST if most is None else most
         if threads > 1:
@@ -256,12 +257,12 @@ class CpuBackend(Backend):
     def compile(self, source):
         path = shared_object(source)
         try:
-            return CpuModule(source.name, _opened(path), self.threads)
+            return CpuModule(source, _opened(path), self.threads)
         except OSError:  # sound by its checksum and yet not loadable: another system's library
             path.unlink(missing_ok=True)
             path = shared_object(source)
         try:
-            return CpuModule(source.name, _opened(path), self.threads)
+            return CpuModule(source, _opened(path), self.threads)
         except OSError as error:
             raise BackendError(
                 f"the kernel {path} cannot be loaded ({error}), though it was just compiled: may programs run from "

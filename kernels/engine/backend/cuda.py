@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
-from .base import DOUBLE, QUEUES, WORK, Backend, Module, Pipeline, Rates, Source
+from .base import DOUBLE, OF, QUEUES, WORK, Backend, Module, Pipeline, Rates, Source
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 
@@ -106,6 +106,8 @@ def machine_code(source: Source, arch: str) -> pathlib.Path:
     """The cubin of `source` for `arch` ("sm_90"), from the kernel cache or made now. Needs no device."""
     folders = [HERE, *source.folders]
     flags = [*OPTIONS, *(f"--include-path={folder}" for folder in folders)]
+    if source.entry:
+        flags.append(f"--define-macro={source.entry}={source.symbol}")
 
     def make(path):
         if unnamed:
@@ -123,6 +125,15 @@ def machine_code(source: Source, arch: str) -> pathlib.Path:
     return cache.entry(f"{source.name[:40]}-{arch}-{key}", ".cubin", make)
 
 
+def _report(path: pathlib.Path) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
+    """(the compiler's report on each kernel by its name, {name: symbol in the machine code}) of a cached cubin. In a
+    cubin of an earlier version the symbols are the names."""
+    report = json.loads(cache.report(path) or "{}")
+    symbols = {symbol.rpartition(OF)[2]: symbol for symbol in report}
+    named = {name: report[symbol] for name, symbol in symbols.items()}
+    return {**report, **named}, symbols
+
+
 def in_own_pages(shape, dtype) -> np.ndarray:
     """An empty array of the host's that shares no page with another: the driver refuses to copy memory of which a part
     is pinned, such as the end of a neighbour's page."""
@@ -134,9 +145,11 @@ def in_own_pages(shape, dtype) -> np.ndarray:
 class CudaModule(Module):
     """Kernels loaded into a device. run queues a launch on the current stream and returns."""
 
-    def __init__(self, backend: CudaBackend, name: str, path: pathlib.Path):
-        self.name, self._backend = name, backend
-        self.report = json.loads(cache.report(path) or "{}")
+    def __init__(self, backend: CudaBackend, source: Source, path: pathlib.Path):
+        name = self.name = source.name
+        self.titles, self.clock = source.titles, backend
+        self._backend = backend
+        self.report, self._symbols = _report(path)
         backend.use()
         self._module = backend.arrays.cuda.Module()  # one a Source: constant memory belongs to it
         try:
@@ -159,7 +172,7 @@ class CudaModule(Module):
             VariantUnsuitable,
         )
         backend.use()
-        kernel = self._module.get_function(name)
+        kernel = self._module.get_function(self._symbols.get(name, name))
         if shape.shared > 48 * 1024:
             backend.arrays.cuda.driver.funcSetAttribute(kernel.ptr, MAX_DYNAMIC_SHARED, shape.shared)
         return kernel
@@ -170,7 +183,7 @@ class CudaModule(Module):
         refuse(not blocks, f"'{self.name}': no block of {shape.threads} threads fits the device.", VariantUnsuitable)
         return blocks * self._backend.multiprocessors
 
-    def bind(self, function, shape, record, most=None, keep=()):
+    def _bind(self, function, shape, record, most, keep):
         backend, cuda = self._backend, self._backend.arrays.cuda
         kernel = self._function(function, shape)
         covers, threads, rows, shared = shape.covers or shape.threads, shape.threads, shape.rows, shape.shared
@@ -214,9 +227,9 @@ class NotHere(Module):
     """Kernels that were compiled for a device that is not here."""
 
     def __init__(self, name: str, path: pathlib.Path):
-        self.name, self.report = name, json.loads(cache.report(path) or "{}")
+        self.name, self.report = name, _report(path)[0]
 
-    def bind(self, function, shape, record, most=None, keep=()):
+    def _bind(self, function, shape, record, most, keep):
         def run(items):
             raise BackendError(f"'{self.name}' was compiled for a device that is not here.")
 
@@ -405,7 +418,7 @@ class CudaBackend(CudaTarget):
         }
 
     def compile(self, source):
-        return CudaModule(self, source.name, machine_code(source, self.arch))
+        return CudaModule(self, source, machine_code(source, self.arch))
 
     # ---- arrays
     def empty(self, shape, dtype=DOUBLE):

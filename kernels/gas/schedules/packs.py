@@ -43,6 +43,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         folders(p),
         quick=p.precision in ("count", "wide"),  # a few points, or arithmetic by library calls
         libraries=("quadmath",) if p.precision == "wide" else (),
+        entry="frame_run",
         bodies=bodies(p),
     )
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import itertools
 import math
 import pathlib
 import statistics
@@ -25,7 +24,7 @@ import typing
 
 from kernels.engine.backend.base import Rates
 
-from .errors import BackendError, refuse
+from ..errors import BackendError, refuse
 
 CALLS = ("chunks", "blocks")  # how a host calls: array by array and chunk by chunk, or by block calls
 HOW = {"alone": "has", "service": "share by MPS", "turns": "share in turns"}
@@ -39,23 +38,21 @@ LEAST_LINK = 12e9  # where the system does not tell: PCIe 3 x16
 
 
 class Row(typing.NamedTuple):
-    """A measured time. calls: of CALLS; `cores`: one rank by block calls on a CPU; `kernel`: data on the device. bytes:
-    of a point, in and out. arrays: calls a chunk. gpu, cpu: ns a point of all ranks together, NaN where there is none.
-    host: of the CPU's figure. by: the command that printed it."""
+    """A measured time."""
 
-    calls: str
-    sharing: str
+    calls: str  # of CALLS; "cores": one rank by block calls on a CPU; "kernel": data on the device
+    sharing: str  # a key of HOW
     ranks: int
     species: int
     chunk: int
-    bytes: int
-    arrays: int
-    gpu: float
-    cpu: float
+    bytes: int  # of a point, in and out
+    arrays: int  # calls a chunk
+    gpu: float  # ns a point of all ranks together, NaN: not measured
+    cpu: float  # the same
     device: str
-    host: str
+    host: str  # of the CPU's figure
     date: str
-    by: str
+    by: str  # the command that printed it
 
 
 @functools.cache
@@ -85,18 +82,16 @@ class Work(typing.NamedTuple):
 
 
 class Facts(typing.NamedTuple):
-    """Of a rank. node: any number, the same for all ranks of a node. ranks: how many it stands for. cores: of its
-    threads on the CPU. rates: of its device, None without one. auto: whether the rule decides here. service: whether
-    ranks share devices by CUDA's service. used: the host uses the device itself."""
+    """What the rule has to know of a rank."""
 
-    node: int
-    ranks: int
-    cores: int
-    rates: Rates | None
+    node: int  # any number, the same for all ranks of a node
+    ranks: int  # for how many ranks it stands
+    cores: int  # of its threads on the CPU
+    rates: Rates | None  # of its device; None: it has none
     work: Work
-    auto: bool
-    service: bool
-    used: bool
+    auto: bool  # whether the rule decides here
+    service: bool  # whether ranks share devices by CUDA's service
+    used: bool  # whether the host uses the device itself
 
 
 def cpu(work: Work, cores: int) -> float:
@@ -123,11 +118,38 @@ def sharing_of(ranks: int, service: bool) -> str:
 
 
 def choose(everyone: list[Facts]) -> tuple[bool, str]:
-    """(whether the GPU is taken, one line that says why the CPU is), the same for all ranks: of every device of the job
-    the slowest counts. Errors: BackendError where ranks would not take the same side."""
+    """(whether the GPU is taken, a line that says why the CPU is), the same for all ranks: of every device of the job
+    the slowest counts. Errors: BackendError if ranks would not take the same side."""
     asked = [rank for rank, facts in enumerate(everyone) if facts.auto]
-    for _, group in itertools.groupby(sorted(asked, key=lambda r: everyone[r].node), lambda r: everyone[r].node):
-        ranks = list(group)
+    _refuse_nodes_in_part(everyone, asked)
+    if not asked or any(everyone[rank].rates is None for rank in asked):
+        return False, ""
+    if any(everyone[rank].used for rank in asked):
+        return True, ""
+
+    chosen: dict[Work, tuple[bool, str]] = {}
+    sides: dict[bool, list[int]] = {}
+    for rank in asked:
+        work = everyone[rank].work
+        if work not in chosen:
+            chosen[work] = _slowest(everyone, work)
+        sides.setdefault(chosen[work][0], []).append(rank)
+
+    if len(sides) > 1:
+        raise BackendError(
+            f"backend auto: {_ranks(sides[True])} would take the GPU and {_ranks(sides[False])} the CPU, as they "
+            "differ in species, precision, calls or chunk; set FRAME_BACKEND."
+        )
+    return chosen[everyone[asked[0]].work]
+
+
+def _refuse_nodes_in_part(everyone: list[Facts], asked: list[int]) -> None:
+    """Raises BackendError if some ranks of a node see a device, and others there do not."""
+    nodes: dict[int, list[int]] = {}
+    for rank in asked:
+        nodes.setdefault(everyone[rank].node, []).append(rank)
+
+    for _, ranks in sorted(nodes.items()):
         without = [rank for rank in ranks if everyone[rank].rates is None]
         refuse(
             0 < len(without) < len(ranks),
@@ -135,20 +157,15 @@ def choose(everyone: list[Facts]) -> tuple[bool, str]:
             "CUDA_VISIBLE_DEVICES alike.",
             BackendError,
         )
-    if not asked or any(everyone[rank].rates is None for rank in asked):
-        return False, ""
-    if any(everyone[rank].used for rank in asked):
-        return True, ""
-    told = {work: _slowest(everyone, work) for work in dict.fromkeys(everyone[rank].work for rank in asked)}
-    sides: dict[bool, list[int]] = {}
-    for rank in asked:
-        sides.setdefault(told[everyone[rank].work][0], []).append(rank)
-    if len(sides) > 1:
-        raise BackendError(
-            f"backend auto: {_ranks(sides[True])} would take the GPU and {_ranks(sides[False])} the CPU, as they "
-            "differ in species, precision, calls or chunk; set FRAME_BACKEND."
-        )
-    return told[everyone[asked[0]].work]
+
+
+class _Times(typing.NamedTuple):
+    """ns a point of the ranks of a device, times the number of ranks: what a rank waits for one of its points."""
+
+    gpu: float
+    cpu: float
+    ranks: int
+    sharing: str  # in words
 
 
 def _slowest(everyone: list[Facts], work: Work) -> tuple[bool, str]:
@@ -157,20 +174,27 @@ def _slowest(everyone: list[Facts], work: Work) -> tuple[bool, str]:
     for facts in everyone:
         if facts.rates is not None:
             devices.setdefault((facts.node, facts.rates), []).append(facts)
-    found = []
-    for (_, rates), shared in devices.items():
-        ranks, service = sum(facts.ranks for facts in shared), shared[0].service
-        cores = sum(facts.ranks * facts.cores for facts in shared)
-        told = f"{ranks} rank{'s' * (ranks > 1)} {HOW[sharing_of(ranks, service)]} a GPU ({rates.product})"
-        found.append((ranks * gpu(work, rates, ranks, service), ranks * cpu(work, cores), ranks, told))
-    device, _, ranks, told = max(found)
-    host = max(times[1] for times in found)
-    if device <= host:
+
+    found = [_times(work, rates, shared) for (_, rates), shared in devices.items()]
+    slowest = max(found)
+    host = max([times.cpu for times in found])
+    if slowest.gpu <= host:
         return True, ""
     return False, (
-        f"auto takes the CPU: {told}, called by {_called(work)}: about {device / ranks:.3g} ns a point there, "
-        f"{host / ranks:.3g} on their cores (python -m frame info has the table, FRAME_BACKEND forces a side)"
+        f"auto takes the CPU: {slowest.sharing}, called by {_called(work)}: about {slowest.gpu / slowest.ranks:.3g} ns "
+        f"a point there, {host / slowest.ranks:.3g} on their cores (python -m frame info has the table, FRAME_BACKEND "
+        "forces a side)"
     )
+
+
+def _times(work: Work, rates: Rates, shared: list[Facts]) -> _Times:
+    """shared: the ranks that share a device."""
+    service = shared[0].service
+    ranks = sum([facts.ranks for facts in shared])
+    cores = sum([facts.ranks * facts.cores for facts in shared])
+    plural = "s" if ranks > 1 else ""
+    sharing = f"{ranks} rank{plural} {HOW[sharing_of(ranks, service)]} a GPU ({rates.product})"
+    return _Times(ranks * gpu(work, rates, ranks, service), ranks * cpu(work, cores), ranks, sharing)
 
 
 def _called(work: Work) -> str:
@@ -230,9 +254,12 @@ def _at_once(sharing: str, ranks: int) -> int:
 
 
 def _between(times: dict[int, float], species: int) -> float:
-    """The time at this number of species: straight lines between logarithms, the last ones go on."""
+    """The time at this number of species: straight lines between logarithms, the last lines go on."""
     known = sorted(times)
-    n = min(max(sum(m < species for m in known), 1), len(known) - 1)
-    (a, b), x = (math.log(m) for m in known[n - 1 : n + 1]), math.log(max(species, 1))
-    low, high = (math.log(times[m]) for m in known[n - 1 : n + 1])
+    n = sum([m < species for m in known])
+    n = min(max(n, 1), len(known) - 1)
+
+    a, b = math.log(known[n - 1]), math.log(known[n])
+    low, high = math.log(times[known[n - 1]]), math.log(times[known[n]])
+    x = math.log(max(species, 1))
     return math.exp(low + (high - low) * (x - a) / (b - a))

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 MODES = ("auto", "off", "require")
 CONTROL, SMI = "nvidia-cuda-mps-control", "nvidia-smi"
@@ -48,8 +49,10 @@ def in_use() -> bool:
     used, as by an MPI that knows CUDA, does not count."""
     if not touched():
         return False
-    cuda, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+    cuda = ctypes.CDLL("libcuda.so.1")
+    count = ctypes.c_int()
     cuda.cuDeviceGetCount(ctypes.byref(count))
+
     for number in range(count.value):
         device, flags, active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
         cuda.cuDeviceGet(ctypes.byref(device), number)
@@ -79,6 +82,7 @@ def hindrance() -> str:
     for program in (CONTROL, SMI):
         if not shutil.which(program):
             return f"{program} is not installed"
+
     facts = _ask(SMI, "--query-gpu=compute_mode,mig.mode.current", "--format=csv,noheader").splitlines()
     for number, line in enumerate(facts):
         mode, _, mig = (part.strip() for part in line.partition(","))
@@ -86,6 +90,7 @@ def hindrance() -> str:
             return f"compute mode of GPU {number} is {mode}, wanted Default"
         if mig == "Enabled":
             return f"GPU {number} is divided (MIG)"
+
     others = _ask(SMI, "--query-compute-apps=pid", "--format=csv,noheader").split()
     return f"another process uses a GPU (pid {others[0]})" if others else ""
 
@@ -126,13 +131,15 @@ def start(pids) -> str:
     """Start the service for these processes; returns its folder. Errors: OSError."""
     folder = tempfile.mkdtemp(prefix="castles-frame-mps-")  # mode 0700
     try:
-        env, words = {**os.environ, **environment(folder)}, pathlib.Path(folder, "start.txt")
+        env = {**os.environ, **environment(folder)}
+        words = pathlib.Path(folder, "start.txt")
         with open(words, "w") as out:  # no pipe, which the daemon would hold open
             done = subprocess.run(
                 [CONTROL, "-d"], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, timeout=WAIT
             )
         if done.returncode or _tell(folder, "get_server_list").returncode:
             raise OSError(f"{CONTROL} did not start: {words.read_text().strip() or 'no message'}")
+
         watch = [sys.executable, "-I", __file__, folder, *(f"{pid}:{_started(pid)}" for pid in pids)]
         none = subprocess.DEVNULL
         subprocess.Popen(watch, start_new_session=True, stdin=none, stdout=none, stderr=none)
@@ -150,36 +157,55 @@ def stop(folder) -> None:
 
 
 def share(node, mode: str, wanted: bool, running: bool) -> str:
-    """Let the ranks of a node share its devices through the service; collective over `node`. wanted: whether this rank
-    may take a GPU. running: whether a service is reachable already. Returns one line for the user, '' where there is
-    nothing to say; it begins with "no MPS" where ranks share a device without the service."""
-    facts = node.allgather((os.getpid(), touched(), running))
+    """Let the ranks of a node share its devices through the service; collective over `node`.
+
+    mode: of MODES. wanted: whether this rank may take a GPU. running: whether it reaches a service already. Returns a
+    line for the user, "" if there is nothing to say; it begins with "no MPS" if ranks share a device without the
+    service.
+    """
+    ranks = [_Rank(*facts) for facts in node.allgather((os.getpid(), touched(), running))]
     if not all(node.allgather(wanted and mode != "off" and node.size > 1)):
         return ""
-    folder = said = None
+
+    folder, said = None, ""
     if node.rank == 0:
         try:
-            devices = visible()
-            if not devices or node.size <= devices:
-                said = ""
-            else:
-                ranks = f"{node.size} ranks share {devices} GPU{'s' * (devices > 1)}"
-                if all(known for *_, known in facts) and answers():
-                    said = f"{ranks} by MPS, which was running"
-                elif any(begun for _, begun, _ in facts):
-                    why = "the host used CUDA before frame_setcomm (call it first, before frame_initialize)"
-                    said = f"no MPS: {ranks}; {COST}: {why}"
-                elif why := hindrance():
-                    said = f"no MPS: {ranks}; {COST}: {why}"
-                else:
-                    folder = start([pid for pid, *_ in facts])
-                    said = f"{ranks} by MPS, started for this job"
+            folder, said = _arrange(ranks)
         except OSError as error:
             said = f"no MPS: {node.size} ranks; {COST}: {error}"
+
     folder, said = node.bcast((folder, said))
     if folder:
         os.environ.update(environment(folder))
     return said
+
+
+class _Rank(NamedTuple):
+    """A process of the node."""
+
+    pid: int
+    begun: bool  # it has started CUDA's driver
+    served: bool  # it reaches a service already
+
+
+def _arrange(ranks: list[_Rank]) -> tuple[str | None, str]:
+    """(folder of a service that was started for these ranks, or None; the line for the user). Errors: OSError."""
+    devices = visible()
+    if not devices or len(ranks) <= devices:
+        return None, ""
+
+    plural = "s" if devices > 1 else ""
+    sharing = f"{len(ranks)} ranks share {devices} GPU{plural}"
+    if all(rank.served for rank in ranks) and answers():
+        return None, f"{sharing} by MPS, which was running"
+
+    if any(rank.begun for rank in ranks):
+        why = "the host used CUDA before frame_setcomm (call it first, before frame_initialize)"
+    else:
+        why = hindrance()
+    if why:
+        return None, f"no MPS: {sharing}; {COST}: {why}"
+    return start([rank.pid for rank in ranks]), f"{sharing} by MPS, started for this job"
 
 
 def watch(folder: str, known) -> None:

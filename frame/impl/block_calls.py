@@ -1,0 +1,273 @@
+"""Block calls: a whole selection of the host's arrays in one call.
+
+A call is checked, then bound. Where kernels reach all arrays, one launch works on them in place. Otherwise the call
+goes through the views, piece by piece (pieces.py).
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import kernels
+from kernels.engine.backend.base import Lent, Pointer
+from kernels.marshal import Block
+
+from ..errors import ArgumentError, StateError, refuse
+from ..overlap import refuse_overlaps
+from ..watch import KERNELS
+from .copies import StripeCopies
+from .launchers import Launcher, Launchers, check_launchable, variants
+from .memory import Bound
+from .pieces import PieceLoop
+from .shared import ThreadState
+from .staleness import no_inputs
+
+COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
+MOST_POINTS = 2**31  # of a box that a launch works on in place
+
+
+class Request(NamedTuple):
+    """A block call as the host passes it. Fields are (view name, Block) pairs with the same number of points."""
+
+    name: str  # of the collection or kernel
+    inputs: list[tuple[str, Block]]
+    outputs: list[tuple[str, Block]]
+    order: list[tuple[str, Block]]  # at most one: points with similar values there are worked on side by side
+
+    @property
+    def read(self) -> list[tuple[str, Block]]:
+        return [*self.inputs, *self.order]
+
+    @property
+    def fields(self) -> list[tuple[str, Block]]:
+        return [*self.read, *self.outputs]
+
+    @property
+    def points(self) -> int:
+        return self.fields[0][1].points
+
+
+class InPlace(NamedTuple):
+    """A launch on the host's arrays, without views and copies."""
+
+    run: Any  # run(points)
+    hosts: list[Block]  # the arrays that lie in the host's memory
+
+
+class BlockCalls:
+    """Block calls of one thread."""
+
+    def __init__(self, state: ThreadState, launchers: Launchers, copies: StripeCopies):
+        self._state = state
+        self._launchers = launchers
+        self._copies = copies
+
+    def bind(self, request: Request) -> Bound | None:
+        """The call as a Bound; None if it selects no points.
+
+        Errors: ArgumentError for different shapes of points, an input that comes twice, an unknown name, an output that
+        cannot be computed or that shares memory with another field (overlap.py); StateError for a missing input.
+        """
+        self._check_request(request)
+        if not request.points:  # a rank without points of this block still takes part
+            check_launchable(kernels.registry.name_of(request.name))
+            return None
+        return Bound(self._state.shared, self._state.marshal.reach, functools.partial(self._bind, request))
+
+    @staticmethod
+    def _check_request(request: Request) -> None:
+        shapes = {block.n[:3] for _, block in request.fields}
+        if len(shapes) > 1:  # extents of 1 do not count, and all empty shapes are alike
+            like = {_without_ones(shape) for shape in shapes}
+            shapes = shapes if len(like) > 1 else set()
+        if len(shapes) > 1:
+            said = ", ".join(f"'{name}' {' x '.join(map(str, b.n[:3]))}" for name, b in request.fields)
+            raise ArgumentError(f"the arrays of a block call select different shapes of points: {said}.")
+
+        if not request.outputs:
+            raise ArgumentError(f"a block call of '{request.name}' without outputs: nothing to compute.")
+
+        count = collections.Counter(name for name, _ in request.inputs)
+        twice = [name for name in count if count[name] > 1]
+        refuse(
+            bool(twice),
+            f"a block call of '{request.name}' gets '{', '.join(twice)}' twice: which of the arrays counts?",
+        )
+
+    def _bind(self, request: Request):
+        """(run(), arrays of the host that it uses)"""
+        launcher = self._launcher(request)
+        refuse_overlaps(f"a block call of '{request.name}'", request.read, request.outputs)
+        used = [block for _, block in request.fields]
+
+        in_place = None if request.order else self._in_place(launcher, request)
+        if in_place is not None and not self._copied_faster(in_place):
+            return self._launch(launcher, request.points, in_place), used
+
+        self._copies.clear()  # an input that this call lacks must not come from an earlier one
+        self._check_fields(launcher, request)
+        loop = PieceLoop(self._state, launcher, request, in_place.run if in_place else None)
+
+        staleness, clear, run_loop = self._state.staleness, self._copies.clear, loop.run
+
+        def run() -> None:
+            if staleness.filled:
+                clear()
+            run_loop()
+
+        return run, used
+
+    def _launcher(self, request: Request) -> Launcher:
+        """One program that computes the named outputs and no others. It uses the optional inputs that the call has."""
+        brought = self._state.views.names(request.inputs)
+        made = self._state.views.names(request.outputs)
+        wanted = frozenset(name for name in made if name in kernels.quantities)
+
+        more: list[str] = []
+        for group in variants(request.name, asked=True):
+            if brought.issuperset(group):
+                more += group
+        return self._launchers.find(request.name, tuple(more), wanted)
+
+    # ---- in place
+
+    def _launch(self, launcher: Launcher, points: int, in_place: InPlace):
+        """run() of a launch in place."""
+        state, name, wait = self._state, launcher.name, self._copies.wait
+        timed, staleness = state.timed, state.staleness
+        finish = state.shared.backend.synchronize if in_place.hosts else state.queues.settle
+        launch, on_host = in_place.run, bool(in_place.hosts)
+
+        def run() -> None:
+            if on_host and staleness.filled:
+                wait()  # for copies of these arrays that are queued
+            timed(KERNELS, "", name, points, 0, launch, points)
+            finish()
+
+        return run
+
+    @staticmethod
+    def _copied_faster(in_place: InPlace) -> bool:
+        """Whether copy engines bring these arrays faster than a launch across the link."""
+        hosts = in_place.hosts
+        return bool(hosts) and hosts[0].whole and hosts[0].points >= COPIED_FROM
+
+    def _in_place(self, launcher: Launcher, request: Request) -> InPlace | None:
+        """A launch on the host's own arrays, or None.
+
+        Kernels have to reach all arrays, which have the views' type, and no two may share memory. Their points lie one
+        behind the other, or are the same box of larger arrays. Across a link a launch has to touch each number once.
+        On a CPU only slabs of a few points in x are worked on in place: for them copies cost more than the kernel.
+        """
+        shared, program = self._state.shared, launcher.program
+        apart = shared.backend.apart
+        if shared.check.on or not (apart or program.small):
+            return None
+
+        lending = _Lending(self._state)
+        for name, block in (*request.inputs, *request.outputs):
+            if not lending.add(name, block):
+                return None
+
+        brought = self._state.views.names(request.inputs)
+        written = {name for name, _ in request.outputs}
+        if not (set(program.reads) <= brought and set(program.writes) == written):
+            return None
+        if not _apart(lending.ranges) or len(lending.boxes) != 1:
+            return None
+
+        box = lending.boxes.pop()
+        if box is not None and box[0] * box[1] * box[2] >= MOST_POINTS:
+            return None
+        if lending.hosts and not program.touches_once:
+            return None
+        # with any box: a later call may have a shorter one, and no later call should have to compile
+        if not apart and not (box and program.has_boxed and box[0] <= program.longest_line and box[3] == 1):
+            return None
+
+        across = bool(lending.hosts)
+        if box is None:
+            return InPlace(program.bind(lending.arrays, across=across), lending.hosts)
+        nx, ny, _, *strides = box
+        return InPlace(program.bind(lending.arrays, (nx, ny, *strides), across), lending.hosts)
+
+    # ---- through the views
+
+    def _check_fields(self, launcher: Launcher, request: Request) -> None:
+        """Raises StateError for inputs that the call lacks and for outputs that it neither brings nor computes;
+        ArgumentError for a wrong number of variables."""
+        views, staleness = self._state.views, self._state.staleness
+        brought = views.names(request.inputs)
+
+        missing = [view for view in launcher.reads if view.name not in brought]
+        if missing:
+            refuse(not brought, no_inputs(launcher.name, launcher.reads), StateError)
+            problems = [f"'{view.name}' {staleness.problem(view, 1, None)}" for view in missing]
+            raise StateError(f"'{launcher.name}' cannot run: {'; '.join(problems)}.")
+
+        there = brought | {view.name for view in launcher.writes}
+        for name, _ in request.outputs:
+            view = views[name]
+            lacking = [part for part in view.parts if part.name not in there]
+            if lacking:
+                problem = staleness.problem(lacking[0], 1, None)
+                raise StateError(f"'{name}' cannot be used: its '{lacking[0].name}' {problem}.")
+            if name not in there and not view.covered:
+                raise StateError(f"'{name}' {staleness.problem(view, 1, None)}.")
+
+        for name, block in request.read:
+            views.check_variables(views[name], block.n[3], views.least(views[name]))
+        for name, block in request.outputs:
+            views.check_variables(views[name], block.n[3], views[name].rows)
+
+
+class _Lending:
+    """Arrays of the host as a launch takes them."""
+
+    def __init__(self, state: ThreadState):
+        self._state = state
+        self._given: dict[str, Block] = {}
+        self.arrays: dict[str, Lent] = {}
+        self.hosts: list[Block] = []  # those that lie in the host's memory
+        self.ranges: list[tuple[int, int]] = []  # (address, end) of each
+        self.boxes: set = set()  # extents and strides of the selected points; None: one behind the other
+
+    def add(self, name: str, block: Block) -> bool:
+        """Lend the array of a view. Returns False if it cannot be lent."""
+        shared, view = self._state.shared, self._state.views[name]
+        self.boxes.add(None if block.whole else (*block.n[:3], *block.strides[:3]))
+        if self._given.get(name) == block:  # read and written in place
+            return True
+        if name in self._given:
+            return False
+        self._given[name] = block
+
+        reach = self._state.marshal.reach(block)
+        if reach == "no" or block.n[3] != view.rows or block.size != shared.dtype.itemsize:
+            return False
+        if view.parts and shared.q_lacks_last:
+            return False
+
+        if reach == "shared":
+            self.hosts.append(block)
+        self.ranges.append(block.range)
+
+        address, row = block.first, block.size * block.strides[3]
+        for part in view.rows_by_name:  # the rows of Q, one after the other
+            shape, strides = (part.rows, block.points), (row, block.size)
+            self.arrays[part.name] = Lent(Pointer(address), shape, strides, shared.dtype)
+            address += part.rows * row
+        return True
+
+
+def _apart(ranges) -> bool:
+    """Whether no two of these (address, end) share memory."""
+    return all(end <= start for (_, end), (start, _) in pairwise(sorted(ranges)))
+
+
+def _without_ones(shape) -> tuple[int, ...] | None:
+    """Extents other than 1; None for a shape without points."""
+    return tuple(n for n in shape if n != 1) if all(shape) else None

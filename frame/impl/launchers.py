@@ -1,0 +1,181 @@
+"""Launchers: compiled kernels and collections with their names and views."""
+
+from __future__ import annotations
+
+import functools
+
+import kernels
+
+from ..errors import ArgumentError, StateError, check_known, refuse
+from .shared import Shared
+from .staleness import Staleness
+from .views import VELOCITY, Views
+
+
+class Launcher:
+    """A program bound to views.
+
+    name: as hosts call it. reads, writes: views. run[first](n) launches n points from column `first` of the views.
+    groups: (sources, results) pairs of views; the results depend on these inputs, through all kernels of the launch.
+    """
+
+    def __init__(self, name: str, program, views: dict):
+        self.name = name
+        self.program = program
+        self.reads = tuple(views[q] for q in program.reads)
+        self.writes = tuple(views[q] for q in program.writes)
+        self.run = _Columns(program, views)
+
+        groups = []
+        for sources, results in _ancestry(program).items():
+            groups.append((tuple([views[q] for q in sources]), tuple([views[q] for q in results])))
+        self.groups = tuple(groups)
+
+
+class _Columns(dict):
+    """{first column of the views: run(n)}, bound at its first use."""
+
+    def __init__(self, program, views):
+        super().__init__()
+        self.program = program
+        self.views = views
+        self[0]  # an array that does not fit is refused here, not at the first launch
+
+    def __missing__(self, first: int):
+        arrays = {name: view.array[..., first:] for name, view in self.views.items()}
+        run = self[first] = self.program.bind(arrays)
+        return run
+
+
+def _ancestry(program) -> dict[tuple, list]:
+    """{names of inputs: names of the results computed from them}. An input that the launch overwrites is left out: its
+    old values are gone, so a later change of them cannot be seen."""
+    came_from: dict[str, set] = {}
+    for name in program.kernels:
+        kernel = kernels.registry.kernels[name]
+        sources = set().union(*(came_from.get(read, {read}) for read in kernel.reads))
+        came_from.update(dict.fromkeys(kernel.writes, sources))
+
+    kept = [q for q in program.reads if q not in program.writes]
+    groups: dict[tuple, list] = {}
+    for write in program.writes:
+        sources_kept = tuple([q for q in kept if q in came_from[write]])
+        groups.setdefault(sources_kept, []).append(write)
+    return groups
+
+
+@functools.lru_cache(None)
+def _optional(collection, asked: bool) -> tuple[tuple[str, ...], ...]:
+    """Groups of inputs that a collection uses if the host has filled them. A collection that computes h also computes
+    h0 if there are velocities. asked: whether the caller names the outputs, h0 perhaps among them."""
+    if collection is None:
+        return ()
+    groups: list[tuple[str, ...]] = [(name,) for name in collection.optional]
+    total_enthalpy = "h" in collection.outputs and "h0" not in collection.outputs
+    if asked or total_enthalpy:
+        groups.append(VELOCITY)
+    return tuple(groups)
+
+
+def variants(name: str, asked: bool = False) -> list[tuple[str, ...]]:
+    """The values that `more` of Launchers.find may take, one group of optional inputs after another."""
+    collection = kernels.registry.collections.get(kernels.registry.name_of(name))
+    return [(), *_optional(collection, asked)]
+
+
+def check_launchable(name: str) -> None:
+    """Raises ArgumentError, with the nearest name, unless a kernel or a collection has this name."""
+    refuse(
+        name in kernels.registry.team_kernels,
+        f"'{name}' is a team kernel, which works on whole arrays: call frame_block('{name}', [frame_in('A', A), ...]).",
+    )
+    known = [*kernels.registry.collections, *kernels.registry.kernels]
+    check_known("kernel or collection", name, known)
+
+
+def makers(name: str) -> list[str]:
+    """Collections, then kernels, that compute a quantity and do not read it."""
+    found = []
+    for collection in kernels.registry.collections.values():
+        if name in collection.outputs and name not in collection.given:
+            found.append(collection.name)
+    for kernel in kernels.registry.kernels.values():
+        if name in kernel.writes and name not in kernel.reads:
+            found.append(kernel.name)
+    return found
+
+
+class Launchers(dict[tuple, Launcher]):
+    """{(name, optional inputs) or (name, optional inputs, outputs): Launcher}. A launcher is compiled and bound when it
+    is first named, and kept."""
+
+    def __init__(self, shared: Shared, views: Views, staleness: Staleness):
+        super().__init__()
+        self._shared = shared
+        self._views = views
+        self._staleness = staleness
+
+    def find(self, name: str, more: tuple[str, ...] | None, asked: frozenset[str] | None) -> Launcher:
+        """The launcher of a kernel, a collection or an alias.
+
+        more: optional inputs that it uses; None: those that the host has filled for this stripe. asked: the outputs
+        wanted; None: all that the collection lists. Errors: ArgumentError lists the names that may be launched, or
+        names an output that cannot be computed; StateError if only a mixture is missing.
+        """
+        name = kernels.registry.name_of(name)
+        if more is None:
+            more = self._filled_optional(name)
+        key = (name, more) if asked is None else (name, more, asked)
+        found = self.get(key)
+        if found is None:
+            found = self[key] = self._make(key, name, more, asked)
+        return found
+
+    def _filled_optional(self, name: str) -> tuple[str, ...]:
+        found: list[str] = []
+        for group in _optional(kernels.registry.collections.get(name), False):
+            if all(map(self._staleness.holds, group)):
+                found += group
+        return tuple(found)
+
+    def _make(self, key: tuple, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
+        check_launchable(name)
+        shared = self._shared
+        try:
+            program = shared.programs.get(key) or shared.programs.setdefault(key, self._program(name, more, asked))
+        except ArgumentError as error:
+            if shared.mixture is not None:
+                raise
+            raise StateError(
+                f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
+                f"frame_tvproperties_populatepreosshareddata first ({error})"
+            ) from error
+        views = {q: self._views[q] for q in (*program.reads, *program.writes)}
+        return Launcher(name, program, views)
+
+    def _program(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> kernels.Program:
+        shared = self._shared
+        mixture = shared.mixture or kernels.Mixture(kernels.NoSpecies(shared.ns))
+        collection = kernels.registry.collections.get(name)
+
+        if collection is None:
+            kernel = kernels.registry.kernels[name]
+            strange = sorted((asked or set()) - {*kernel.reads, *kernel.writes})
+            refuse(strange, f"kernel '{name}' makes {', '.join(kernel.writes)}, not {', '.join(strange)}.")
+            return kernels.Program(mixture, kernels=[name], backend=shared.backend, precision=shared.precision)
+
+        if asked is None:
+            outputs = list(collection.outputs)
+            if "h" in outputs and VELOCITY[0] in more:
+                outputs.append("h0")
+        else:  # in one order: the same outputs in any order are the same program
+            order = dict.fromkeys((*collection.outputs, *kernels.quantities))
+            outputs = [q for q in order if q in asked]
+        return kernels.Program(
+            mixture,
+            outputs=outputs,
+            given=[*collection.given, *more],
+            backend=shared.backend,
+            precision=shared.precision,
+            name=name,
+        )

@@ -1,0 +1,91 @@
+"""Shared: what all threads of one frame_initialize have in common. ThreadState: what each thread has for itself."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import kernels
+from kernels.marshal import Marshal
+
+from ..check import Check
+from ..watch import Watch
+
+if TYPE_CHECKING:
+    from .queues import Queues
+    from .staleness import Staleness
+    from .tvimpl import TVImpl
+    from .views import Views
+
+
+class Conditions(NamedTuple):
+    """What bound calls depend on. A call that was bound under other conditions is bound again before it runs."""
+
+    changes: int  # mixtures loaded, views freed, kernels registered, packing threads and buffers replaced
+    pins: int  # changes of what the backend has pinned
+    checked: bool  # check mode
+
+
+class Shared:
+    """One chunk size, one mixture, one backend.
+
+    chunk: points that a view holds. ns: species. nq: variables of Q. rank: for messages. precision: "double"; "mixed":
+    views are float32, which halves the device's memory and traffic, and kernels calculate in double; "single": kernels
+    calculate in float32 too. With each of them the host's arrays may be double or single.
+    """
+
+    def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int, precision: str):
+        self.backend = backend
+        self.chunk = chunk
+        self.ns = ns
+        self.nq = nq
+        self.precision = precision
+        self.dtype = kernels.dtype_of(precision)
+        self.row = backend.pad(chunk)  # row length of a view
+        self.marshal = Marshal(backend)  # threads have twins of it
+
+        self.mixture: Any = None
+        self.programs: dict[tuple, kernels.Program] = {}  # keys as those of Launchers
+        self.watch = Watch(backend)
+        self.check = Check(rank)
+
+        self.q_lacks_last = nq == ns + 4  # Q comes without the last mass fraction
+        self.last_from_sum = self.q_lacks_last  # Y may come without its last species: 1 less the sum of the others
+        self.later = False  # stripe calls return before pinned arrays were read and written
+        self.turns = False  # ranks share the device without MPS: a kernel holds it, also while the link is slow
+
+        self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()
+        self._changes = 0
+
+    @property
+    def conditions(self) -> Conditions:
+        """The present conditions of bound calls."""
+        return Conditions(self._changes, self.backend.pins, self.check.on)
+
+    def unchanged(self, since: Conditions) -> bool:
+        """Whether the conditions are those: the rule for all bound calls."""
+        changes, pins, checked = since
+        return changes == self._changes and pins == self.backend.pins and checked == self.check.on
+
+    def change(self) -> None:
+        """Something changed that bound calls depend on: all threads forget theirs."""
+        self._changes += 1
+        for thread in self.threads:
+            thread.memory.forget()
+
+
+class ThreadState(NamedTuple):
+    """What the parts of a TVImpl work on."""
+
+    shared: Shared
+    marshal: Marshal
+    queues: Queues
+    views: Views
+    staleness: Staleness
+
+    def timed(self, track: str, verb: str, name: str, points: int, nbytes: int, work, *arguments):
+        """work(*arguments). If timers or a trace are on, its time is kept under verb and name."""
+        watch = self.shared.watch
+        if not watch.on:
+            return work(*arguments)
+        return watch.run(track, f"{verb} {name}" if verb else name, points, nbytes, work, *arguments)
