@@ -6,6 +6,7 @@ host (packing, waiting) is timed by the host's clock: a mark of the device would
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import time
@@ -44,19 +45,36 @@ class Watch:
     def __init__(self, backend):
         self._backend, self._timers, self._trace = backend, None, None
         self._pairs: list[tuple] = []
+        self._weight = 1
         self.on = False
 
     def time(self, on: bool) -> None:
         """Switch timers on (from zero) or off."""
         self.fold()
         self._timers = ({} if self._timers is None else self._timers) if on else None
-        self.on = on or self._trace is not None
+        self._look()
+
+    @contextlib.contextmanager
+    def weighted(self, weight: int):
+        """Within this context a timed piece of work counts `weight` times; 0: nothing is timed."""
+        before, self._weight = self._weight, weight
+        self._look()
+
+        try:
+            yield
+        finally:
+            self._weight = before
+            self._look()
+
+    def _look(self) -> None:
+        """Whether there is anything to do from now on."""
+        self.on = self._weight > 0 and not (self._timers is None and self._trace is None)
 
     def trace(self, file: str) -> None:
         """Keep what is timed from now on, for `write`."""
         self._backend.synchronize()
         self._trace = Trace(pathlib.Path(file), self._backend.mark(), time.perf_counter())
-        self.on = True
+        self._look()
 
     @property
     def timers(self) -> dict[str, Timer] | None:
@@ -68,22 +86,37 @@ class Watch:
         clock = Clock if track == HOST else self._backend
         begin = clock.mark()
         done = work(*arguments)
-        self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes))
+        self._keep(clock, begin, track, name, points, nbytes)
+        return done
+
+    @contextlib.contextmanager
+    def span(self, track: str, name: str, points: int = 0):
+        """A context; the time of the work that is queued in it is kept. Nothing happens where nobody looks."""
+        if not self.on:
+            yield
+            return
+
+        begin = self._backend.mark()
+        yield
+        self._keep(self._backend, begin, track, name, points, 0)
+
+    def _keep(self, clock, begin, track: str, name: str, points: int, nbytes: int) -> None:
+        """A pair of marks, the second of now; read later."""
+        self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes, self._weight))
         if len(self._pairs) >= FOLD:
             self.fold()
-        return done
 
     def fold(self) -> None:
         """Read the marks; may wait for the last one."""
         pairs, self._pairs = self._pairs, []
-        for clock, begin, end, track, name, points, nbytes in pairs:
+        for clock, begin, end, track, name, points, nbytes, weight in pairs:
             seconds = clock.elapsed(begin, end)
             if self._timers is not None:
                 timer = self._timers.setdefault(name, Timer(track))
-                timer.calls += 1
-                timer.points += points
-                timer.nbytes += nbytes
-                timer.seconds += seconds
+                timer.calls += weight
+                timer.points += weight * points
+                timer.nbytes += weight * nbytes
+                timer.seconds += weight * seconds
             if self._trace is not None:
                 self._trace.add(clock, begin, seconds, track, name, points, nbytes)
 

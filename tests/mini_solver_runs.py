@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from mixtures_for_tests import ROOT
 
+from examples.mini_solver.flow import Flow
+
 h5py = pytest.importorskip("h5py")
 
 
@@ -66,6 +68,15 @@ def command(*arguments, ranks=0, **more):
 def run(*arguments, ranks=0, **more):
     words, env = command(*arguments, ranks=ranks, **more)
     return subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def flow_on(backend, case, **how):
+    """A flow of this case on a backend of a test, which is the one that a Frame finds by its name."""
+    case.parallel["backend"] = backend.name
+    flow = Flow(case, **how)
+
+    assert flow.backend is backend
+    return flow
 
 
 def restart_of(folder):

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from mini_solver_runs import restart_of, run, same
+from mini_solver_runs import flow_on, restart_of, run, same
 from mixtures_for_tests import ROOT
 from test_gpu import be  # noqa: F401
 
@@ -14,7 +14,8 @@ from examples.mini_solver import verify
 from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
-from examples.mini_solver.flow import Flow, declare
+from examples.mini_solver.flow import Flow
+from examples.mini_solver.layer import declare
 from examples.mini_solver.run import Run
 from examples.mini_solver.verify import with_cantera
 from kernels import get_backend
@@ -274,7 +275,8 @@ def test_the_reactor_compiles_for_a_device(one):
 def test_on_a_device(one, be, scheme):  # noqa: F811
     """The CUDA sources: on the stand-in, and with `pytest -m gpu` on a device. A cell's steps may differ by rounding,
     and its result then by react's tolerance. Steps that are queued as a graph have the bits of single launches."""
-    here, there, graph = (Flow(Case(burning(one, scheme)), backend=b) for b in (None, be, be))
+    here = Flow(Case(burning(one, scheme)))
+    there, graph = (flow_on(be, Case(burning(one, scheme))) for _ in range(2))
     there.replay.watch = True
     for f in (here, there):
         for _ in range(8):

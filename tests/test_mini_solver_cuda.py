@@ -17,12 +17,12 @@ import types
 import numpy as np
 import pytest
 from cuda_on_cpu import DEVICE, shared_folder
-from mini_solver_runs import restart_of, same
+from mini_solver_runs import flow_on, restart_of, same
 from mixtures_for_tests import ROOT, species_set
 from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
 
-from examples.mini_solver import clock, flow as flow_module, formulas, mailboxes, moves, ranks, stencil
+from examples.mini_solver import clock, exchange, formulas, layer, mailboxes, moves, ranks, stencil
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.expression import FUNCTIONS, Expression
@@ -89,7 +89,7 @@ def test_moves_and_the_clock_compile_for_a_device():
 @pytest.mark.parametrize("ns, kij", [(1, "none"), (10, "dense"), (10, "sparse"), (53, "low_rank")])
 @pytest.mark.quick(ns=[1, 10])
 def test_point_kernels_compile_for_a_device(ns, kij):
-    flow_module.declare()
+    layer.declare()
     mix = Mixture(species_set(ns, kij))
     for name in declare.kernels:
         if name.startswith("flow_"):
@@ -221,7 +221,7 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
             )
             start = {k: 0 if k == "w" else v for k, v in given.data["initial"].items()}
             given = Case({**given.data, "domain": domain, "initial": start})
-        f = flow_module.Flow(given, backend=backend)
+        f = flow_on(backend, given)
         for _ in range(10):
             f.step()
             f.averages.add()
@@ -274,7 +274,7 @@ def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, gr
     to_host = be.to_host
     monkeypatch.setattr(be, "to_host", lambda array: reads.append(1) or to_host(array))
     for watch in (True, None):
-        f = flow_module.Flow(case(scheme, viscous, **boundary), backend=be)
+        f = flow_on(be, case(scheme, viscous, **boundary))
         f.replay.watch = watch
         if watch:
             for _ in range(20):
@@ -288,8 +288,8 @@ def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, gr
     replay = flows[1].replay
     assert replay.able == graphed and not replay.note and (replay.recorded is not None) == graphed
     for f in flows:
-        f.timers.collect()
-        assert min(f.timers.seconds[n] for n in ("flux", "update", "viscous", "time step")) > 0
+        seconds = layer.seconds(f.frame)
+        assert min(seconds[n] for n in ("flux", "update", "viscous", "time step")) > 0
 
 
 FORMULAS = """sin(x) cos(y) tan(z) exp(-x) log(1+y) sqrt(t) tanh(x) sinh(x) cosh(y) arctan(x) abs(z) erf(x) floor(7*x)
@@ -335,7 +335,7 @@ ITEM_KERNEL(all, Given, 64, all_item)
 def test_a_formula_that_makes_no_sense_stops_a_device(be):  # noqa: F811
     """It is told as the host tells it; the queued steps behind it are not taken."""
     walls = WALLS | {"y_low": {"kind": "wall", "T": "130 - 1e9*t"}}
-    f = flow_module.Flow(case("double_flux", True, **walls), backend=be)
+    f = flow_on(be, case("double_flux", True, **walls))
     with pytest.raises(FlowError, match=r"y_low T: lowest value -?[\d.]+ K; the models end at 20 K"):
         f.take(40)
     assert f.time - f.dt <= 1.1e-7 < f.time
@@ -352,7 +352,7 @@ def enthalpy():
 @pytest.mark.quick(kij="sparse")
 def test_point_kernels_on_the_device(be, ns, kij):  # noqa: F811
     """In registers, and with the pairs of species on matrix units; points that do not fill a warp."""
-    flow_module.declare()
+    layer.declare()
     mix = Mixture(species_set(ns, kij))
     T, _, rho_k = states(ns, 41)
     values = mix.properties("p_eos e_vol cv_vol gamma_c gruneisen h_Y eps_k", T=T, rho_k=rho_k, backend="cpu")
@@ -465,7 +465,7 @@ class Blocks:
         self.arrays = [be.empty((2, *(n + 6 for n in r.cells[::-1]))) for r in self.ranks]
         self.alarms = [be.empty((1,)) for r in self.ranks]
         make = [
-            lambda r=r, a=a, alarm=alarm: ranks.Exchange(r, a, be, way, alarm)
+            lambda r=r, a=a, alarm=alarm: exchange.Exchange(r, a, be, way, alarm)
             for r, a, alarm in zip(self.ranks, self.arrays, self.alarms)
         ]
         self.exchanges = self.post.together(make) if way in ("ipc", "auto") else [m() for m in make]
@@ -502,7 +502,7 @@ def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypat
     if be.arrays.__version__ != STAND_IN:
         pytest.skip("messages between ranks of one process: on the stand-in")
     blocks = Blocks(be, grid, way)
-    assert {e.way for e in blocks.exchanges} == {way} and {"ipc", "staged"} <= set(ranks.ways(be))
+    assert {e.way for e in blocks.exchanges} == {way} and {"ipc", "staged"} <= set(exchange.ways(be))
     for seed in range(3):  # both slots of the mailboxes, and the first again
         field = blocks.set(seed)
         for d in range(3):
@@ -522,7 +522,7 @@ def test_nccl_that_is_not_there_is_told(be):  # noqa: F811
         pytest.skip("a machine that has it")
     r = ranks.Ranks(case("apec"), Post(be).rank(0, 2))
     with pytest.raises(CaseError, match="CuPy finds no NCCL"):
-        ranks.Exchange(r, be.empty((2, 10, 18, 22)), be, "nccl")
+        exchange.Exchange(r, be.empty((2, 10, 18, 22)), be, "nccl")
 
 
 def own_devices(monkeypatch, be):  # noqa: F811
@@ -592,7 +592,7 @@ def test_a_rank_that_never_tells_its_time_step_is_told(be, monkeypatch):  # noqa
     if be.arrays.__version__ != STAND_IN:
         pytest.skip("messages between ranks of one process: on the stand-in")
     monkeypatch.setattr(clock, "PATIENCE", 100)
-    f, post = flow_module.Flow(case("double_flux", False), backend=be), Post(be)
+    f, post = flow_on(be, case("double_flux", False)), Post(be)
     comms = [post.rank(n, 3) for n in range(3)]
     for comm in comms:
         comm.everyone = comm.allgather

@@ -12,7 +12,7 @@ from mixtures_for_tests import species_set
 from reference import cubic, ideal_gas, species
 from reference.tracked import LD
 
-from examples.mini_solver.flow import declare
+from examples.mini_solver.layer import declare
 from kernels import Mixture
 
 POINTS = 60

@@ -5,7 +5,7 @@ import sys
 import time
 import traceback
 
-from kernels.engine.errors import FrameError
+from kernels import FrameError
 
 from . import run, scaling, verify
 from .case import Case

@@ -13,16 +13,16 @@ class Block:
 
     cells, extent: without and with the fringe, in x, y, z. span: the extent in memory, where a row of cells in x takes
     whole lines of it and its own cells begin with one. stride: of x, y, z in cells. arrays: name -> (rows, at least
-    `size` points), of the backend.
+    `size` points), of the backend. frame: the layer (layer.py).
     """
 
-    def __init__(self, case, ranks, backend):
-        self.case, self.ranks, self.backend = case, ranks, backend
+    def __init__(self, case, ranks, frame):
+        self.case, self.ranks, self.frame, self.backend = case, ranks, frame, frame.backend
         self.dimensions, self.inv_dx = case.dimensions, [1 / h for h in case.dx]  # NaN where cells differ
         self.fringe = tuple(FRINGE if d < case.dimensions else 0 for d in range(3))
         self.cells = ranks.cells
         self.extent = tuple(n + 2 * f for n, f in zip(self.cells, self.fringe))
-        line = backend.line
+        line = self.backend.line
         self.span = (-(-self.extent[0] // line) * line, *self.extent[1:])
         self._lead = -self.fringe[0] % line
         self.size = int(np.prod(self.span))

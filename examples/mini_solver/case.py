@@ -8,11 +8,8 @@ import json
 import math
 import pathlib
 
-from kernels.engine.errors import closest
-from kernels.gas.species.cantera_yaml import cantera_data
-
 from . import mixtures
-from .errors import CaseError, check_known, wanted
+from .errors import CaseError, check_known, closest, wanted
 from .expression import Expression, is_number
 from .grid import Line
 
@@ -359,9 +356,8 @@ class Case:
     def path(self, text) -> pathlib.Path:
         """A file named in the case: beside the case file, in the working folder, in the project, or among the
         mechanisms that Cantera ships, where it is installed."""
-        folders = [self.folder, pathlib.Path("."), pathlib.Path(__file__).resolve().parents[2]]
-        if cantera_data():
-            folders.append(cantera_data())
+        project = pathlib.Path(__file__).resolve().parents[2]
+        folders = [self.folder, pathlib.Path("."), project, *mixtures.cantera_folders()]
 
         for folder in folders:
             if (folder / text).is_file():

@@ -5,11 +5,10 @@ Density, momentum and total energy of a cell stay as they are; its composition c
 
 import numpy as np
 
-from kernels import set_constant
-from kernels.engine.errors import FrameError
+from kernels import FrameError
 
 from .errors import wanted
-from .properties import of_equation
+from .layer import of_equation
 
 ROWS = (
     "T",
@@ -36,28 +35,27 @@ class Chemistry:
     """Launches over the block's own cells, which lie together in a batch without fringe. Nothing waits for the host: a
     cell whose integration came to no end stops the clock. bind(name): a stencil kernel over the block."""
 
-    def __init__(self, block, mixture, bind, timers):
-        self.block, self.mixture, self.timers = block, mixture, timers
+    def __init__(self, block, bind):
+        self.block, self.frame, self.mixture = block, block.frame, block.frame.mixture
         self.given = block.case.chemistry
         a, n = block.arrays, int(np.prod(block.cells))
         a["failed"][...] = 0.0
         self._gather, self._scatter = bind("gather"), bind("scatter")
+        batch = dict(zip(ROWS, a["batch"])) | {"rho_k": a["batch"][len(ROWS) :]}
         try:
-            program = mixture.program(kernels=[of_equation("cell_reactor", mixture)], backend=block.backend)
+            react = self.frame.bind(batch, kernels=[of_equation("cell_reactor", self.mixture)])
         except FrameError as error:
             wanted(False, f"[chemistry] kind = '{self.given['kind']}': {error}")
-        batch = dict(zip(ROWS, a["batch"])) | {"rho_k": a["batch"][len(ROWS) :]}
-        react = program.bind(batch)
         self._react = lambda: react(n)
 
     def hold(self):
         """The case's tolerances, before some steps: they belong to the process, and another flow may have others."""
         for name in ("rtol", "atol", "most"):
-            set_constant(f"react_{name}", float(self.given[name]))
+            self.frame.set_constant(f"react_{name}", float(self.given[name]))
 
     def __call__(self, share):
         """This share of a step, whose length is read from memory."""
-        with self.timers.timed("chemistry"):
+        with self.frame.timed("chemistry"):
             self._gather(*self.block.box(), share=share, coldest=self.given["coldest"])
             self._react()
             self._scatter(*self.block.box())

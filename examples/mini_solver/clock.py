@@ -39,8 +39,8 @@ class Clock:
     """bind(name): a stencil kernel over the block. alone: whether no host takes part in what ranks have to agree on;
     else they do so through the host."""
 
-    def __init__(self, block, bind, viscous, timers, exchange):
-        self.block, self.viscous, self.timers, self._board = block, viscous, timers, None
+    def __init__(self, block, bind, viscous, exchange):
+        self.block, self.viscous, self.frame, self._board = block, viscous, block.frame, None
         backend, a, n = block.backend, block.arrays, block.case.numerics
         a["clock"][...] = 0.0
         self._found = a["rate"]  # the largest of the state, 0 between two searches
@@ -64,7 +64,7 @@ class Clock:
         if self._board:
             for name, value in self._board.words().items():
                 filled[name] = value
-        launch = backend.compile(SOURCE).bind("next_step", Shape(1), filled, keep=(a["clock"], self._found))
+        launch = self.frame.compile(SOURCE).bind("next_step", Shape(1), filled, keep=(a["clock"], self._found))
         self._next = lambda: launch(1)
 
     def set(self, time, steps, until=np.inf, reached=np.inf, limit=np.inf):
@@ -79,7 +79,7 @@ class Clock:
 
     def tick(self):
         """Queue: the length of the next step, and the time after it."""
-        with self.timers.timed("time step"):
+        with self.frame.timed("time step"):
             self._rates(*self.block.box(), inv_dx=self.block.inv_dx)
             if not self.alone:
                 self._found[...] = self.block.backend.from_host(self._over_ranks())
@@ -92,7 +92,7 @@ class Clock:
 
     def rates(self) -> np.ndarray:
         """The largest rates of the state on all ranks [1/s], of waves and of diffusion; infinite where it has none."""
-        with self.timers.timed("time step"):
+        with self.frame.timed("time step"):
             self._rates(*self.block.box(), inv_dx=self.block.inv_dx)
             found = self._over_ranks()
             self._found[...] = 0.0

@@ -1,6 +1,7 @@
 """What the solver raises for a user to read."""
 
-from kernels.engine.errors import FrameError, closest
+from kernels import FrameError
+from kernels.engine.errors import closest
 
 
 class CaseError(FrameError, ValueError):

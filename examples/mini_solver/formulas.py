@@ -114,7 +114,7 @@ class Renewal:
         )
         source = Source("flow-formulas", head(ns) + text + '#include "formulas.h"\n' + ITEM % body, (HERE,))
         keep = (slab["given"], slab["Y_in"], slab["h_in"], place, a["clock"], a["rate"])
-        launch = backend.compile(source).bind("renew", Shape(THREADS), filled, keep=keep)
+        launch = block.frame.compile(source).bind("renew", Shape(THREADS), filled, keep=keep)
         self._launch = lambda: launch(place.shape[1])
 
     def __call__(self):

@@ -1,14 +1,14 @@
 """Limiter: keeps the bounds of a stage (kernels/limiter.h)."""
 
 from .case import FRINGE
-from .ranks import Exchange
+from .exchange import Exchange
 
 
 class Limiter:
     """Corrects the fluxes of a stage. sides: the domain's sides of this block, whose faces stay as they are."""
 
-    def __init__(self, block, bind, sides, timers, way, alarm):
-        self.block, self.timers = block, timers
+    def __init__(self, block, bind, sides, way, alarm):
+        self.block, self.frame = block, block.frame
         block.arrays["open"][...] = 1.0
         block.arrays["shares"][...] = 1.0
         block.arrays["rough"][...] = 0.0
@@ -28,11 +28,11 @@ class Limiter:
     def __call__(self, scale):
         """scale: the part of the step that this stage goes ahead, before it is mixed with the state at the start."""
         block = self.block
-        with self.timers.timed("limiter"):
+        with self.frame.timed("limiter"):
             self._bounds(*block.box(), inv_dx=block.inv_dx, scale=scale)
-        with self.timers.timed("exchange"):
+        with self.frame.timed("exchange"):
             self.exchange.fill_all()
-        with self.timers.timed("limiter"):
+        with self.frame.timed("limiter"):
             self._limit(*block.box(), **{"from": 0, "to": block.dimensions, "below": 0, "above": 1})
 
 

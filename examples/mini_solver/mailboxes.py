@@ -11,7 +11,7 @@ import platform
 
 import numpy as np
 
-from kernels.engine.errors import BackendError
+from kernels import BackendError
 
 from .errors import NoWay
 from .moves import Box, bind_signal

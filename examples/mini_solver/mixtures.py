@@ -1,11 +1,22 @@
 """The mixture of a case, as the layer has it."""
 
+import importlib.util
 import math
+import pathlib
 
 from kernels import Mixture, SpeciesData
 
 from .errors import check_known, wanted
 from .expression import is_number
+
+
+def cantera_folders() -> list[pathlib.Path]:
+    """Where Cantera keeps its mechanisms; empty where it is not installed. Nothing is imported."""
+    found = importlib.util.find_spec("cantera")
+    if found is None:
+        return []
+
+    return [pathlib.Path(place) / "data" for place in found.submodule_search_locations or ()]
 
 
 def make(given, file):

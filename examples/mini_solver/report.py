@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from . import layer
 from .case import AXES
 from .stepping import RUNGE_KUTTA, SAMPLE
 
@@ -190,7 +191,6 @@ class Report:
         if f.ranks.rank == 0:
             for text in files():
                 self.say(text)
-        f.timers.collect()
         self.say(
             "largest change since the start, less what came in through the sides: "
             + ", ".join(f"{k} {v:.1e}" for k, v in self._changes.items())
@@ -203,11 +203,12 @@ class Report:
         self.say(
             f"{steps} steps in {took:.2f} s, {points / max(took, 1e-9):.3e} point steps/s ({stages} stages a step)"
         )
-        total = sum(f.timers.seconds.values())
+        seconds_of = layer.seconds(f.frame)
+        total = sum(seconds_of.values())
         if f.replay.able and steps > SAMPLE:
             self.say(
                 f"  timed: every {SAMPLE}th step, launched kernel by kernel and counted for those between, which as "
                 "CUDA graphs take less:"
             )
-        for name, seconds in f.timers.seconds.most_common():
+        for name, seconds in seconds_of.most_common():
             self.say(f"  {name:<12} {seconds:9.3f} s {100 * seconds / max(total, 1e-12):5.1f} %")

@@ -152,7 +152,7 @@ class Run:
         fields, frames = (self._due(what, start) for what in ("fields", "frames"))
         restart = o["restart"] and not start and f.steps % o["restart"] == 0
         history = o["history"] and f.steps % o["history"] == 0 and f.steps not in self.history.rows.get("step", ())
-        with f.timers.timed("output"):
+        with f.frame.timed("output"):
             if fields or frames or history or f.chemistry and (restart or self._done()):
                 f.check()  # nothing of a flow that has failed is written
             if history:

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from kernels.engine.errors import closest
-
 from . import formulas
 from .case import AXES, FRINGE, LOWEST_T
-from .errors import CaseError, wanted
+from .errors import CaseError, closest, wanted
 from .expression import Expression
 
 KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
@@ -54,11 +52,11 @@ class Side:
     Raises CaseError for values that make no sense.
     """
 
-    def __init__(self, block, mixture, bind, scheme, d, side, parts, constants):
-        self.block, self.mixture, self.d, self.side, self.parts = block, mixture, d, side, parts
+    def __init__(self, block, bind, scheme, d, side, parts, constants):
+        self.block, self.mixture, self.d, self.side, self.parts = block, block.frame.mixture, d, side, parts
         self.name = f"{AXES[d]}_{('low', 'high')[side]}"
         self._constants = constants
-        n, ns, backend = block.cells[d], mixture.ns, block.backend
+        n, ns, backend = block.cells[d], self.mixture.ns, block.backend
         self._edge = FRINGE + (n - 1 if side else 0)
         lo, hi = [0, 0, 0], list(block.extent)
         lo[d], hi[d] = (self._edge + 1, self._edge + 1 + FRINGE) if side else (0, FRINGE)
@@ -100,8 +98,8 @@ class Side:
 
             def program(outputs, given, **renamed):
                 arrays = {name: self._slab.get(f"slab_{name}") for name in ("T", "p", "rho", "Y", "rho_k")}
-                run = mixture.program(outputs=outputs, given=given, backend=backend)
-                run = run.bind(arrays | {k: self._slab[v] for k, v in renamed.items()})
+                arrays |= {k: self._slab[v] for k, v in renamed.items()}
+                run = block.frame.bind(arrays, outputs=outputs, given=given)
                 return lambda: run(self._points)
 
             self._temperature_inside = program(["T"], ["p", "rho_k"])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from kernels.gas.species.cantera_yaml import read_cantera_yaml
+from kernels import Mixture
 
 from .. import manufactured, riemann
 from .tools import (
@@ -157,7 +157,7 @@ class Manufactured:
     LENGTH, END = 2e-6, 4e-10  # cell Reynolds numbers of order 1: viscous errors show
 
     def __init__(self, dimensions):
-        species = read_cantera_yaml(ROOT / CH4_O2)[0].subset(["CH4", "O2"])
+        species = Mixture.from_yaml(ROOT / CH4_O2).species.subset(["CH4", "O2"])
         self.dimensions, self.flow = dimensions, manufactured.Flow(species, dimensions, self.LENGTH, 2e-2, 40.0, 1e-4)
 
     def error(self, N, scheme, viscous, **how):

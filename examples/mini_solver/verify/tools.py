@@ -7,7 +7,6 @@ import pathlib
 import numpy as np
 
 from kernels import Mixture
-from kernels.gas.species.cantera_yaml import read_cantera_yaml
 
 from ..case import Case
 from ..flow import Flow
@@ -90,7 +89,7 @@ def order(errors, cells) -> float:
 
 def nitrogen() -> Gas:
     """N2 by the textbook's Peng-Robinson equation, without the layer."""
-    return Gas(read_cantera_yaml(ROOT / N2)[0])
+    return Gas(Mixture.from_yaml(ROOT / N2).species)
 
 
 def nitrogen_of_layer(names, T) -> dict:
