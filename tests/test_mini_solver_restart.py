@@ -251,7 +251,8 @@ def test_a_formula_that_comes_to_make_no_sense_is_told(tmp_path, capsys):
     inlet = '{kind="inlet", velocity=["30 - 1e9*t", 0, 0], T=200.0, X={O2=1.0}}'
     words = ["--set", f"boundary.x_low={inlet}", "--set", "boundary.x_high={kind='outlet', p=1e7}"]
     assert main([str(case), "--folder", str(tmp_path / "out"), *words]) == 1
-    told = capsys.readouterr().err
-    assert len(told.splitlines()) == 1 and "x_low: an inlet, but its velocity" in told
+    compiling = "frame: compiling kernels"  # a line of the layer, where no run before has filled its cache
+    told = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(compiling)]
+    assert len(told) == 1 and "x_low: an inlet, but its velocity" in told[0]
     with h5py.File(tmp_path / "out/history.h5") as file:
         assert list(file["step"])[0] == 0 and np.isfinite(file["kinetic_energy"]).all()
