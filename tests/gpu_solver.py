@@ -64,11 +64,13 @@ def speed(what, n, backend) -> dict:
     while steps < 5 or time.perf_counter() - began < 3 and steps < 200:
         flow.take(5)
         steps += 5
+
     flow.backend.synchronize()
     rate = n**3 * steps / (time.perf_counter() - began)
 
     ms = {name: 1e3 * seconds / steps for name, seconds in layer.seconds(flow.frame).most_common()}
     flow.close()
+
     return {"case": what, "cells": n, "rate": rate, "ms": ms}
 
 

@@ -61,6 +61,7 @@ def command(*arguments, ranks=0, **more):
         "OMPI_MCA_odls_base_sigkill_timeout": "8",  # seconds from a signal to SIGTERM, and from there to SIGKILL
         **more,
     }
+
     launcher = ["mpirun", "-n", str(ranks)] if ranks else []
     return [*launcher, sys.executable, "-m", "examples.mini_solver", *map(str, arguments)], env
 
@@ -76,6 +77,7 @@ def flow_on(backend, case, **how):
     flow = Flow(case, **how)
 
     assert flow.backend is backend
+
     return flow
 
 
@@ -95,6 +97,8 @@ def broken(tmp_path, case, text, ranks):
         + text
         + "\nsys.exit(__main__.main(sys.argv[1:]))\n"
     )
+
     words, env = command(*case, ranks=ranks)
     words = [*words[: words.index("-m")], str(tmp_path / "break.py"), *words[words.index("-m") + 2 :]]
+
     return subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)

@@ -165,7 +165,9 @@ def test_order_of_the_splitting(one, kind, lowest, highest):
         f = kind(Case(data(one, WAVE, 1.0, chemistry={"rtol": 1e-10}, **numerics)))
         f.take(steps)
         fields.append([f.field(name)[0, 0] for name in ("T", "p", "Y_H2O")])
+
     assert fields[-1][0].max() > 2500
+
     for a, b, c, d in zip(*fields):
         e = [np.sqrt(np.mean((x - y) ** 2)) for x, y in ((a, b), (b, c), (c, d))]
         orders = np.log2([e[0] / e[1], e[1] / e[2]])
@@ -178,6 +180,7 @@ def burning(one, scheme, steps=6, restart=3, **more):
     given["boundary"] = {"y_low": {"kind": "wall", "T": 300.0}, "y_high": {"kind": "outlet", "p": 1e6}}
     given["time"] = {"steps": steps}
     given["output"] = {"report": 2, "restart": restart}
+
     return given | more
 
 
@@ -186,6 +189,7 @@ def as_file(path, given):
     for section, keys in given.items():
         lines += [f"[{section}]", *(f"{key} = {toml(value)}" for key, value in keys.items())]
     path.write_text("\n".join(lines) + "\n")
+
     return path
 
 
@@ -207,6 +211,7 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one, tmp_path,
     assert main([str(half), "--folder", str(parts)]) == 0
     assert main([str(case), "--folder", str(parts), "--restart", str(parts / "restart.h5")]) == 0
     assert same(restart_of(whole), restart_of(parts))
+
     for ranks in numbers:
         done = run(case, "--folder", tmp_path / f"r{ranks}", ranks=ranks)
         assert done.returncode == 0, done.stderr
@@ -223,7 +228,9 @@ def test_any_number_of_queued_steps_gives_the_same_bits(one, scheme):
         for end in ends:
             while f.time < end * (1 - 1e-12):
                 f.advance(queue, end, end * (1 - 1e-12))
+
         states.append(f.state() | {"time": f.time, "steps": f.steps})
+
     assert same(states[0], states[1]) and same(states[0], states[2]) and states[0]["steps"] > 5
 
 
@@ -239,6 +246,7 @@ def test_a_cell_that_cannot_be_integrated_ends_the_run_and_is_named(one, tmp_pat
         with pytest.raises(FlowError, match=words) as caught:
             f.take(100)
         told.append((str(caught.value), f.time, f.steps))
+
     assert told[0] == told[1]
     given["chemistry"]["most"] = 3
     given["time"], given["output"] = {"steps": 1}, {"restart": 1, "report": 0}
@@ -257,6 +265,7 @@ def test_what_is_refused(one):
     ):
         with pytest.raises(CaseError, match=told):
             Case(given | {"chemistry": {"kind": "volume"} | change})
+
     given["mixture"]["file"] = "examples/mixtures/h2_o2.yaml"
     with pytest.raises(CaseError, match="kind = 'volume': .* the species have no reactions"):
         Flow(Case(given))
@@ -281,6 +290,7 @@ def test_on_a_device(one, be, scheme):  # noqa: F811
     for f in (here, there):
         for _ in range(8):
             f.step()
+
     assert graph.advance(8) == 8 and graph.replay.recorded is not None and not graph.replay.note
     for name in ("T", "p", "rho", "Y_H2O"):
         np.testing.assert_allclose(there.field(name), here.field(name), rtol=1e-6)

@@ -69,6 +69,7 @@ def test_stencils_compile_for_a_device(header, ns, conservative, switches):
         METRICS=metrics,
         AXISYMMETRIC=axisymmetric,
     )
+
     names = [name for name, kernel in stencil.KERNELS.items() if kernel[0] == header]
     report = TARGET.compile(stencil.source(names[0], given, np.full(ns, 1 / 0.028))).report
     for name in names:
@@ -90,6 +91,7 @@ def test_moves_and_the_clock_compile_for_a_device():
 @pytest.mark.quick(ns=[1, 10])
 def test_point_kernels_compile_for_a_device(ns, kij):
     layer.declare()
+
     mix = Mixture(species_set(ns, kij))
     for name in declare.kernels:
         if name.startswith("flow_"):
@@ -135,16 +137,19 @@ def test_a_device_takes_every_cell_of_a_box_once(be, wanted):  # noqa: F811
         ((39, 22, 18), n),
         ((1, 2, 3), (34, 3, 18)),
     ]
+
     wider = [(0, 0, 0, 0, 0), (0, 3, 1, 2, 1), (0, 3, 1, 2, 16), (1, 2, 0, 1, 0)]
     for (lo, hi), (first, last, below, above, before) in itertools.product(box, wider):
         if first < last and (min(lo) < 3 or any(h + 3 > m for h, m in zip(hi, n))):
             continue
+
         exact, thirds = np.zeros((2, n[2], n[1], n[0]))
         for d in range(first, last) if last else [0]:
             ends = [(x - below * (c == d), h + above * (c == d)) for c, (x, h) in enumerate(zip(lo, hi))]
             inside = tuple(slice(*e) for e in ends[::-1])
             exact[inside] += 1.0 + 9.0 * d
             thirds[inside] += 1.0 + (1.0 + 9.0 * d) * ((number[inside] + d) % 3 == 0)
+
         size = [h - x for x, h in zip(lo, hi)]
         for d in range(first, last):
             size[d] += (below if d else before) + above
@@ -212,6 +217,7 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
     if boundary is INLET:  # an inlet that lets waves out beside one that holds its velocity
         held = {**boundary["x_low"], "h": f"{enthalpy()} + 1e9*t"}
         boundary = {**boundary, "x_low": [{**held, "where": "y < 0.5e-3", "sigma": 0.27}, held]}
+
     fields = {}
     for name, backend in (("cpu", get_backend("cpu")), ("cuda", be)):
         given = case(scheme, viscous, **boundary)
@@ -221,16 +227,20 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
             )
             start = {k: 0 if k == "w" else v for k, v in given.data["initial"].items()}
             given = Case({**given.data, "domain": domain, "initial": start})
+
         f = flow_on(backend, given)
         for _ in range(10):
             f.step()
             f.averages.add()
+
         names = ("rho", "u", "v", "w", "p", "T", "Y_O2")
         fields[name] = {n: f.field(n) for n in names} | f.averages.fields(names)
+
     # what rounding differs in, after 10 steps: 1e-12 of each field's size, of the speed for its components
     speed = max(np.abs(fields["cpu"][n]).max() for n in "uvw")
     for name, expected in fields["cpu"].items():
         assert np.isfinite(expected).all()
+
         kind, _, of = name.partition("_") if name.startswith(("mean", "favre", "rms", "cov")) else ("", "", name)
         size = speed if of[0] in "uvw" else np.abs(fields["cpu"][of]).max()
         found = fields["cuda"][name]
@@ -238,6 +248,7 @@ def test_a_run_on_the_device_agrees_with_the_cpu(be, scheme, viscous, boundary):
             expected, found, size = expected**2, found**2, size * expected.max()
         elif kind == "cov":
             size = speed * max(fields["cpu"][f"rms_{n}"].max() for n in "uvw")
+
         assert np.abs(found - expected).max() <= 1e-12 * size, name
 
 
@@ -273,6 +284,7 @@ def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, gr
     states, flows, reads = [], [], []
     to_host = be.to_host
     monkeypatch.setattr(be, "to_host", lambda array: reads.append(1) or to_host(array))
+
     for watch in (True, None):
         f = flow_on(be, case(scheme, viscous, **boundary))
         f.replay.watch = watch
@@ -282,11 +294,14 @@ def test_a_step_as_a_graph_gives_the_same_bits(be, scheme, viscous, boundary, gr
         else:  # and the host reads nothing between them
             before = len(reads)
             assert f.advance(20) == 20 and len(reads) == before + 1
+
         states.append(f.state())
         flows.append(f)
+
     assert all(np.array_equal(states[0][k], states[1][k]) and np.isfinite(states[0][k]).all() for k in "UQ")
     replay = flows[1].replay
     assert replay.able == graphed and not replay.note and (replay.recorded is not None) == graphed
+
     for f in flows:
         seconds = layer.seconds(f.frame)
         assert min(seconds[n] for n in ("flux", "update", "viscous", "time step")) > 0
@@ -314,20 +329,24 @@ POINT_FN void all_item(const Given &a, const long n) {{
 {said}}}
 ITEM_KERNEL(all, Given, 64, all_item)
 """
+
     source = Source("formulas", text, (stencil.HERE,))
     values = np.random.default_rng(5).uniform(-1, 1, (3, 40))
     values[:2] = np.abs(values[:2])
     held, out = [be.from_host(row) for row in values], be.empty((40, len(every)))
     filled = record(members, **{n: be.address(a) for n, a in zip(names, [*held, out])}, t=0.7)
     be.compile(source).launch("all", Shape(64), filled, 40)
+
     rows = be.to_host(out).T
     for f, row in zip(NO_NUMBERS, rows[len(FORMULAS) :]):
         with pytest.raises(CaseError, match="is not finite everywhere"):
             Expression(f, {}, "here")(list(values))
         assert np.isnan(row).all(), f
+
     for f, row in zip(FORMULAS, rows):
         wanted = Expression(f, {"w": 3.0}, "here", True)(list(values), 0.7) if "0<t<1" not in f else np.full(40, 3.0)
         assert np.abs(row - wanted).max() <= 4e-15 * max(1, np.abs(wanted).max()), f
+
     with pytest.raises(CaseError, match="LShift in .*there is no word for it in a formula of t"):
         formulas.translated("t + (1 << 2)", {}, "here")
 
@@ -354,6 +373,7 @@ def test_point_kernels_on_the_device(be, ns, kij):  # noqa: F811
     """In registers, and with the pairs of species on matrix units; points that do not fill a warp."""
     layer.declare()
     mix = Mixture(species_set(ns, kij))
+
     T, _, rho_k = states(ns, 41)
     values = mix.properties("p_eos e_vol cv_vol gamma_c gruneisen h_Y eps_k", T=T, rho_k=rho_k, backend="cpu")
     found = mix.properties(list(values), T=T, rho_k=rho_k, backend=be)
@@ -361,6 +381,7 @@ def test_point_kernels_on_the_device(be, ns, kij):  # noqa: F811
         # two orders of the same sums; p of a liquid is the difference of terms that are up to 1000 times larger
         scale = 1e-10 * (np.abs(value) + (values["cv_vol"] * T if name in ("p_eos", "e_vol") else np.abs(value).max(0)))
         assert (np.abs(found[name] - value) <= scale).all(), name
+
     p = values["p_eos"]
     assert np.abs(mix.properties("T", p=p, rho_k=rho_k, backend=be)["T"] / T - 1).max() < 1e-10
     start = T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
@@ -386,10 +407,13 @@ class Post:
     def together(self, works):
         """Each in a thread of its own, so that they can meet; their results."""
         self.meeting = threading.Barrier(len(works), timeout=60)
+
         with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
             done = [pool.submit(w) for w in works]
             concurrent.futures.wait(done)
+
         self.meeting = None
+
         return [d.result() for d in done]
 
     def allgather(self, number, size, value):
@@ -399,6 +423,7 @@ class Post:
         self.meeting.wait()
         everyone = [self.said[n] for n in range(size)]
         self.meeting.wait()
+
         return everyone
 
     def rank(self, number, size):
@@ -461,6 +486,7 @@ class Blocks:
                 parallel={"ranks": list(grid)},
             )
         )
+
         self.ranks = [ranks.Ranks(given, self.post.rank(n, size)) for n in range(size)]
         self.arrays = [be.empty((2, *(n + 6 for n in r.cells[::-1]))) for r in self.ranks]
         self.alarms = [be.empty((1,)) for r in self.ranks]
@@ -503,15 +529,19 @@ def test_fringes_hold_the_neighbours_cells_by_every_way(be, way, grid, monkeypat
         pytest.skip("messages between ranks of one process: on the stand-in")
     blocks = Blocks(be, grid, way)
     assert {e.way for e in blocks.exchanges} == {way} and {"ipc", "staged"} <= set(exchange.ways(be))
+
     for seed in range(3):  # both slots of the mailboxes, and the first again
         field = blocks.set(seed)
+
         for d in range(3):
             waiting = [e.start(d) for e in blocks.exchanges]
             blocks.post.deliver()
             for e, w in zip(blocks.exchanges, waiting):
                 e.finish(d, w)
+
         for number in range(len(blocks.ranks)):
             blocks.check(number, field)
+
     assert not any(blocks.post.sent.values())  # every message was taken
     blocks.post.together([e.close for e in blocks.exchanges])
     assert sorted(blocks.post.ended) == (list(range(len(blocks.ranks))) if way == "nccl" else [])
@@ -560,6 +590,7 @@ def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):  # noqa:
 
     fields = [np.random.default_rng(seed).random((2, *blocks.cells[::-1])) for seed in range(6)]
     start(0, fields[0]), start(1, fields[0])
+
     for n in range(5):
         finish(0, fields[n])
         inside(0, fields[n])
@@ -567,6 +598,7 @@ def test_a_rank_ahead_of_its_neighbour_spoils_nothing(be, monkeypatch):  # noqa:
         finish(1, fields[n])
         inside(1, fields[n])
         start(1, fields[n + 1])
+
     assert not fast.complaint() and not slow.complaint()
     blocks.post.together([e.close for e in blocks.exchanges])
 
@@ -611,6 +643,7 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
     if be.arrays.__version__ != STAND_IN:
         pytest.skip("a machine that can")
     monkeypatch.setattr(be.arrays.cuda, "nccl", None, raising=False)
+
     runtime, calls = be.arrays.cuda.runtime, []
 
     def once(function, at):
@@ -624,6 +657,7 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
 
     if what != "device":
         own_devices(monkeypatch, be)
+
     told = ""
     if what == "node":
         nodes = iter("aab")
@@ -633,6 +667,7 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
         name = {"export": "ipcGetMemHandle", "open": "ipcOpenMemHandle"}[what]
         monkeypatch.setattr(runtime, name, once(getattr(runtime, name), 2))
         told = f"{what}ing .*device 0: cudaErrorNotSupported"
+
     blocks = Blocks(be, (1, 1, 3), "auto")
     assert {e.way for e in blocks.exchanges} == {"staged"}
     calls.clear()
@@ -641,6 +676,7 @@ def test_where_one_rank_cannot_open_memory_all_go_another_way(be, monkeypatch, w
     if what == "device":  # but asked for, it is done
         assert {e.way for e in Blocks(be, (1, 1, 3), "ipc").exchanges} == {"ipc"}
         return
+
     with pytest.raises(CaseError, match=rf"exchange = 'ipc': rank \d, .*{told}.*choose 'staged'"):
         Blocks(be, (1, 1, 3), "ipc")
 
@@ -669,6 +705,7 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
             folder=str(folder), arguments=[*arguments, *(w for way in ways for w in ("--exchange", way))], text=text
         )
     )
+
     env = {
         **os.environ,
         "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}",
@@ -677,6 +714,7 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     }
+
     memory = f"stand-in-{os.getpid()}-"  # no other run's on this machine
     done = subprocess.run(
         ["mpirun", "-n", str(number), sys.executable, str(script)],
@@ -686,9 +724,11 @@ def in_processes(tmp_path_factory, number, *arguments, text="", ways=("ipc",)):
         text=True,
         timeout=240,
     )
+
     done.left = set(glob.glob(f"/dev/shm/{memory}*"))  # device memory that was not given back
     for path in done.left:
         os.unlink(path)
+
     return done
 
 
@@ -708,6 +748,7 @@ def test_ranks_in_processes_give_the_same_bits(tmp_path_factory, most):
         ("2", False, "same"),
         *((("4", True, "same"), ("4", False, "same")) if most == 4 else ()),
     ]
+
     assert not done.left
 
 
@@ -747,10 +788,12 @@ restart = 10
 def test_formulas_of_t_on_ranks_in_processes(tmp_path_factory, tmp_path):
     """Queued steps, on 1 and 2 ranks: the same bits."""
     (tmp_path / "jet.toml").write_text(JET)
+
     for number in (1, 2):
         words = (str(tmp_path / "jet.toml"), "--backend", "cuda", "--folder", str(tmp_path / str(number)))
         done = in_processes(tmp_path_factory, number, *words, ways=("ipc",) * (number > 1))
         assert done.returncode == 0 and ("CUDA IPC" in done.stdout) == (number > 1), done.stdout + done.stderr
+
     one, two = (restart_of(tmp_path / name) for name in "12")
     assert same(one, two) and one["steps"] == 8
 

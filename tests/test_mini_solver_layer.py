@@ -78,6 +78,7 @@ def test_a_flow_takes_everything_from_its_frame():
 def test_flows_that_share_a_frame(monkeypatch):
     """The bits of flows with a Frame of their own, and the Frame stays open; FRAME_BACKEND is the backend of auto."""
     monkeypatch.setenv("FRAME_BACKEND", "cpu")
+
     shared, states = layer.open_frame(), []
     for frame in (shared, shared, None):
         flow = Flow(layer_case([8, 8, 8]), frame=frame)

@@ -54,6 +54,7 @@ class Averages:
         if self._from > numbers["averages_began"]:
             self.begin(float(numbers["averages_until"]))
             return
+
         block = self.flow.block
         for name in arrays(self.flow.ns):
             block.put(block.interior(name), state[name])
@@ -71,7 +72,9 @@ class Averages:
         out = {f"mean_{name}": mean[rows.index(name)] for name in names}
         out |= {f"rms_{name}": np.sqrt(moments[rows.index(name)]) for name in names}
         out |= {f"favre_{n}": mean[rows.index(n)] + with_rho[n] / mean[0] for n in names if n in with_rho}
+
         for row, (a, b) in enumerate(SHEAR, len(rows)):
             if a in names and b in names:
                 out[f"cov_{a}_{b}"] = moments[row]
+
         return out

@@ -24,6 +24,7 @@ class Balance:
         )
         if self.flow.case.axisymmetric:  # momentum along a radius is no component of anything that is conserved
             found[ns + 1] = 0.0
+
         return found
 
     def motion(self) -> np.ndarray:
@@ -39,6 +40,7 @@ class Balance:
         rho = block.host(view[:ns].sum(0))
         squares = lambda rows: sum(row[cut] ** 2 for row in rows)
         rows = [0.5 * rho[cut] * squares(u), 0.5 * squares(curl)]
+
         return self._integrals([block.backend.from_host(np.ascontiguousarray(row)) for row in rows])
 
     def momentum_scale(self) -> float:
@@ -60,4 +62,5 @@ class Balance:
             shape = flow.block.cells[::-1]
             each = flow.block.backend.from_host(np.ascontiguousarray(np.broadcast_to(volume, shape)))
             return flow.ranks.total([float((density * each).sum()) for density in densities])
+
         return volume * flow.ranks.total([float(density.sum()) for density in densities])

@@ -40,12 +40,14 @@ class Chemistry:
         self.given = block.case.chemistry
         a, n = block.arrays, int(np.prod(block.cells))
         a["failed"][...] = 0.0
+
         self._gather, self._scatter = bind("gather"), bind("scatter")
         batch = dict(zip(ROWS, a["batch"])) | {"rho_k": a["batch"][len(ROWS) :]}
         try:
             react = self.frame.bind(batch, kernels=[of_equation("cell_reactor", self.mixture)])
         except FrameError as error:
             wanted(False, f"[chemistry] kind = '{self.given['kind']}': {error}")
+
         self._react = lambda: react(n)
 
     def hold(self):
@@ -81,6 +83,7 @@ class Chemistry:
         why = WHY[int(failed[k, j, i])].format(most=self.given["most"])
         state = ", ".join(f"{name} {field(name)[k, j, i]:.6g}" for name in ("T", "p", "rho"))
         Y = ", ".join(f"{name} {field(f'Y_{name}')[k, j, i]:.4g}" for name in self.mixture.names)
+
         return (
             f"rank {self.block.ranks.rank}, cell ({at[0]}, {at[1]}, {at[2]}) at ({where[0]:.6g}, {where[1]:.6g}, "
             f"{where[2]:.6g}) m: its reactions could not be integrated (status {failed[k, j, i]:.0f}: {why}). Before "

@@ -44,12 +44,14 @@ class Clock:
         backend, a, n = block.backend, block.arrays, block.case.numerics
         a["clock"][...] = 0.0
         self._found = a["rate"]  # the largest of the state, 0 between two searches
+
         self._found[...] = 0.0
         self._rates = bind("rates")
         ranks = block.ranks
         if exchange.way == "ipc" and ranks.size <= MOST_RANKS:
             with contextlib.suppress(NoWay):
                 self._board = Board(ranks, backend)
+
         self.alone = ranks.size == 1 or self._board is not None
         filled = record(
             MEMBERS,
@@ -61,9 +63,11 @@ class Clock:
             viscous=int(viscous),
             ranks=1,
         )
+
         if self._board:
             for name, value in self._board.words().items():
                 filled[name] = value
+
         launch = self.frame.compile(SOURCE).bind("next_step", Shape(1), filled, keep=(a["clock"], self._found))
         self._next = lambda: launch(1)
 
@@ -126,6 +130,7 @@ class Board(Shared):
         boards[: ranks.size] = [self.base if r == ranks.rank else self.opened[r] for r in range(ranks.size)]
         count, late = self.base + self._lines, self.base + self._lines + LINE
         words = dict(boards=boards, board=self.base, count=count, late=late)
+
         return words | dict(ranks=ranks.size, rank=ranks.rank, patience=PATIENCE)
 
     def complaint(self) -> str:
@@ -134,4 +139,5 @@ class Board(Shared):
         if not late[0]:
             return ""
         said = f"rank {self.ranks.rank} waited in vain for the time step of rank {late[0] - 1}"
+
         return f"{said}: for number {late[1]}, and has seen {late[2]}."

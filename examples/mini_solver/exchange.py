@@ -36,12 +36,14 @@ class Exchange:
             for at, other in sides.items()
             if other not in (None, ranks.rank)
         }
+
         self.way = "none" if ranks.size == 1 else "host" if backend.memory == "host" else self._choose(way, remote)
         if self.way == "ipc":
             boxes = {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in remote}
         else:
             boxes = {at: (backend.empty(shape), backend.empty(shape)) for at, (_, shape) in remote.items()}
             self._buffers = {at: (other, *boxes[at]) for at, (other, _) in remote.items()}
+
         if self.way == "staged":
             self._staging = {at: (backend.staging(), backend.staging()) for at in remote}  # of what is sent, received
             self._pinned = {
@@ -50,6 +52,7 @@ class Exchange:
             }
         elif self.way == "nccl":
             self._messages = _communicator(ranks, backend)
+
         self._pack, self._unpack, own = [], [], []
         for d in range(ranks.dimensions):
             out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
@@ -62,11 +65,13 @@ class Exchange:
                 for side in (0, 1)
                 if sides[d, side] is not None
             ]
+
             count = self.mailboxes.count(d) if self.way == "ipc" else 0
             if not (corners or out):  # no rank waits for these, and no other direction reads them
                 own, into = own + into, []
             for moves, parts in ((self._pack, out), (self._unpack, into)):
                 moves.append(bind_moves(backend, parts, boxes, count, last_decides) if parts else None)
+
         self._own = bind_moves(backend, own, last_decides=last_decides) if own else None
 
     def _choose(self, way, remote):
@@ -94,6 +99,7 @@ class Exchange:
         for other in range(0 if self._corners else self.ranks.dimensions):
             cut[3 - other] = slice(FRINGE, self.array.shape[3 - other] - FRINGE)
         cut[3 - d] = slice(start, start + layers)
+
         return self.array[tuple(cut)]
 
     def fill_all(self):
@@ -117,9 +123,11 @@ class Exchange:
         if not self._pack[d]:
             return []
         self._pack[d]()
+
         if self.way == "ipc":
             self.mailboxes.signal[d](post=True, wait=False)
             return []
+
         mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
         if self.way == "nccl":
             # Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends
@@ -127,17 +135,21 @@ class Exchange:
             out, into = [(a, other) for _, other, a, _ in mine], [(b, other) for _, other, _, b in reversed(mine)]
             self._messages.exchange(out, into)
             return []
+
         if self.way == "staged":
             for side, _, out, _ in mine:
                 self._copy(self._pinned[d, side][0].ctypes.data, self.backend.address(out), out.nbytes, in_=False)
+
         if self.way != "host":
             self.backend.synchronize()
+
         waiting = []
         for side, other, out, into in mine:
             send, receive = self._pinned[d, side] if self.way == "staged" else (out, into)
             # a tag says which side of the sender a message leaves: two blocks may be neighbours twice
             waiting.append(self.ranks.comm.Irecv(receive, other, tag=2 * d + (1 - side)))
             waiting.append(self.ranks.comm.Isend(send, other, tag=2 * d + side))
+
         return waiting
 
     def _copy(self, to, source, nbytes, in_):
@@ -150,10 +162,12 @@ class Exchange:
             request.Wait()
         if self._pack[d] and self.way == "ipc":
             self.mailboxes.signal[d](post=False, wait=True)
+
         for side in (0, 1):
             if self.way == "staged" and (d, side) in self._buffers:
                 into = self._buffers[d, side][2]
                 self._copy(self.backend.address(into), self._pinned[d, side][1].ctypes.data, into.nbytes, in_=True)
+
         if self._unpack[d]:
             self._unpack[d]()
 
@@ -200,6 +214,7 @@ def _communicator(ranks, backend):
             "[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose "
             "'staged'."
         )
+
     name = ranks.comm.bcast(backend.peers.name_of_communicator() if ranks.rank == 0 else None)
     try:
         return backend.peers.communicator(ranks.size, ranks.rank, name)

@@ -24,6 +24,7 @@ class Failure:
             fine = (q["rho"] > 0) & (q["T"] > 0) & (q["gamma_c"] * q["p"] > 0)
             if not flow.scheme.conservative:
                 fine &= (q["gamma_c"] > 1) & (q["p"] > 0)
+
         return ~(fine & np.isfinite(sum(q.values())))
 
     def _restore(self):
@@ -34,6 +35,7 @@ class Failure:
         if not flow.scheme.conservative:
             flow.set_state(U, np.stack([*u, last]))
             return
+
         T = flow.field("T")
         flow.set_state(U, np.stack([*u, np.ones_like(rho), np.where(T > 0, T, 300.0)]))
         self.block.put(self.block.interior("e_vol")[0], last - 0.5 * rho * (u * u).sum(0))
@@ -48,6 +50,7 @@ class Failure:
         if flow.stages.begun:
             self._restore()
             before = self._cells(self.bad())
+
         if flow.stages.begun and not before:
             last = self._numbers()
 
@@ -58,20 +61,24 @@ class Failure:
                 nonlocal found, last
                 if not flow.scheme.conservative:
                     flow.properties.of_pressure()
+
                 cells = self._cells(self.bad())
                 if cells:
                     found = number, cells, last
                     raise Found
+
                 last = self._numbers()
 
             flow.clock.hold(flow.dt)
             with contextlib.suppress(Found):
                 flow.stages(watch)
+
         if found is None:  # it came before the step, or does not come again
             found = -1, before or late, None
         number, cells, last = found
         rank, cell = min(cells, key=lambda c: (c[1][0], c[0])) if cells else (0, None)
         told = self._told(number, cell[1], last) if cell and rank == ranks.rank else ""
+
         return next((t for t in ranks.everyone(told) if t), "a state has no time step.")
 
     def _cells(self, bad):
@@ -82,6 +89,7 @@ class Failure:
             distance = ((at - at.mean(0)) ** 2).sum(1)
             nearest = int(np.argmin(distance))
             mine = self.block.ranks.rank, (-len(at), tuple(int(v) for v in at[nearest]))
+
         return [c for c in self.block.ranks.everyone(mine) if c]
 
     def _numbers(self):
@@ -100,6 +108,7 @@ class Failure:
             f"({where[0]:.6g}, {where[1]:.6g}, {where[2]:.6g}) m has no sound speed, or rho c^2/p <= 1: it began there"
             f"{stage}. The cell (>) and its neighbours in x:"
         )
+
         low, high = max(i - 2, 0), min(i + 3, block.cells[0])
         now = self._numbers()
         for title, fields in (("a stage before", last), ("then", now)):
@@ -110,6 +119,7 @@ class Failure:
                     text += f"\n  {name:<8} " + " ".join(
                         f"{'>' if low + n == i else ' '}{x:12.5e}" for n, x in enumerate(row)
                     )
+
         return text
 
 

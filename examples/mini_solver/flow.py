@@ -136,6 +136,7 @@ class Flow:
                 periodic = parts[0]["kind"] == "periodic"
                 if not periodic and self.ranks.neighbour(d, 2 * side - 1) is None:
                     sides.append(Side(self.block, bind, self.scheme, d, side, parts, self.case.initial["constants"]))
+
         return sides
 
     def _make_queue(self):
@@ -310,6 +311,7 @@ class Flow:
             initial["constants"],
             "[initial]",
         )
+
         return state
 
     def start(self, state):
@@ -333,6 +335,7 @@ class Flow:
             p, T = flat(state["p"]), flat(state["T"])
             self._refuse_cold(T)
             rho = call("rho", T=T, p=p, Y=Y)
+
         T = call("T", p=p, rho_k=rho * Y)
         self._refuse_impossible(T, p, rho)
 
@@ -356,6 +359,7 @@ class Flow:
             f"[initial]: no state of the equation of state at cell ({i}, {j}, {k}) of rank {self.ranks.rank}: p = "
             f"{p[k, j, i]:g} Pa, rho = {rho[k, j, i]:g} kg/m3, T = {T[k, j, i]:g} K.",
         )
+
         self._refuse_cold(T)
 
     @staticmethod

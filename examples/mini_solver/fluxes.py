@@ -30,6 +30,7 @@ class Fluxes:
                 # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
                 self._convective(*block.box(), **{"from": 0, "to": block.dimensions, "above": 1}, **numbers)
                 return
+
             for d in range(block.dimensions):
                 n, only = block.cells[d], {"from": d, "to": d + 1, "above": 0}
                 # whether this direction's fringe is filled before any message leaves

@@ -112,6 +112,7 @@ class Renewal:
             ld_place=place.shape[1],
             plane=place.shape[1],
         )
+
         source = Source("flow-formulas", head(ns) + text + '#include "formulas.h"\n' + ITEM % body, (HERE,))
         keep = (slab["given"], slab["Y_in"], slab["h_in"], place, a["clock"], a["rate"])
         launch = block.frame.compile(source).bind("renew", Shape(THREADS), filled, keep=keep)
@@ -151,6 +152,7 @@ def composition(rows, rest, weights) -> str:
         said.append(f"const double W[NS] = {{{', '.join(float(w).hex() for w in weights)}}};")
     said.append(f"as_mass(Y, {'nullptr' if weights is None else 'W'});")
     said.append(f"for (int k = 0; k < {ns}; ++k) set(a, a.Y_in + k * a.ld_Y_in, n, Y[k]);")
+
     return f"{{ {' '.join(said)} }}"
 
 

@@ -39,6 +39,7 @@ class Spectral:
     def run(self, u, v, end, courant=0.8):
         """(w at the start, w at `end`) from u, v (n, n), which have to be free of divergence and mean."""
         w = first = (1j * self.kx * np.fft.rfft2(v) - 1j * self.ky * np.fft.rfft2(u)) * self.keep
+
         steps = math.ceil(end * self.n * float(np.hypot(u, v).max()) / courant)
         dt = end / steps
         half = np.exp(-self.nu * self.k2 * dt / 2)
@@ -48,4 +49,5 @@ class Spectral:
             c = self._rate(half * w + dt / 2 * b)
             d = self._rate(half * (half * w + dt * c))
             w = half * half * w + dt / 6 * (half * half * a + 2 * half * (b + c) + d)
+
         return first, w

@@ -10,6 +10,7 @@ class Limiter:
     def __init__(self, block, bind, sides, way, alarm):
         self.block, self.frame = block, block.frame
         block.arrays["open"][...] = 1.0
+
         block.arrays["shares"][...] = 1.0
         block.arrays["rough"][...] = 0.0
         opened = block.view("open")
@@ -17,6 +18,7 @@ class Limiter:
             cut = [slice(None)] * 3
             cut[2 - side.d] = FRINGE + (block.cells[side.d] if side.side else 0)
             opened[(side.d, *cut)] = 0.0
+
         self._bounds = bind("bounds")
         self._limit = bind("limit")
         # a cell's shares are needed by the faces that it has in common with another block's cell

@@ -64,6 +64,7 @@ class Shared:
             work()
         except (BackendError, NoWay) as error:
             text = f"rank {self.ranks.rank}, {doing}: {error}"
+
         texts = [t for t in self.ranks.everyone(text) if t]
         if texts:
             self.close()
@@ -96,10 +97,13 @@ class Mailboxes(Shared):
         for key, (_, shape) in messages.items():
             self._at[key] = size
             size += 2 * self._slot(shape)
+
         super().__init__(ranks, backend, size, WORDS, at=self._at, place=backend.peers.place)
+
         if not sharing and len({(card["node"], card["place"]) for card in self.cards}) < ranks.size:
             self.close()
             raise NoWay("ranks share a device")
+
         self.open(sorted({other for other, _ in messages.values()}))
         self.signal = [self._signal(d) for d in range(ranks.dimensions)]
 
@@ -128,6 +132,7 @@ class Mailboxes(Shared):
             if (d, side) in self._messages:
                 mine[side] = self.base + LINE * (2 * d + side)
                 theirs[side] = self.opened[self._messages[d, side][0]] + LINE * (2 * d + 1 - side)
+
         return (
             bind_signal(self.backend, theirs, mine, self.count(d), self.base + LINE * 12, self._alarm, PATIENCE)
             if any(mine)
@@ -141,6 +146,7 @@ class Mailboxes(Shared):
             return ""
         side = int(late[0]) - 1
         others = [self._messages[d, s][0] for d, s in self._messages if s == side]
+
         return (
             f"rank {self.ranks.rank} waited in vain for message {late[1]} at its {('low', 'high')[side]} side "
             f"(from rank {' or '.join(map(str, others))}); it has seen {late[2]}."

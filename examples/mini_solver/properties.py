@@ -30,6 +30,7 @@ class Properties:
         thermal, mechanical = ["T", "rho_k"], ["p", "rho_k"]
         state = ["e_vol", "cv_vol", "gamma_c", "gruneisen"]
         partials = ["h_Y", "eps_k"] if "h_Y" in a else []
+
         varying = []
         if scheme.viscous:
             constant = {name: value for name, value in block.case.transport.items() if value}
@@ -38,15 +39,18 @@ class Properties:
             for name, value in constant.items():
                 a[name][...] = value
             varying = [name for name in ("mu", "lam", "D") if name not in constant]
+
         renewed = [] if block.case.numerics["transport"] == "step" else varying
         rest = lambda transport: ((partials, thermal), (transport, ["T", *mechanical]))
 
         self.of_pressure = together((["T"], mechanical))  # T
         everything = (state, thermal) if scheme.conservative else (["T", *state], mechanical)
+
         self._of_step = together(everything, *rest(varying))
         if scheme.conservative:
             self._temperature_e = program(kernels=[of_equation("flow_temperature_e", mixture)])
             self._pressure = program({"p_eos": a["p"]}, outputs=["p_eos"], given=thermal)
+
         # within a step gamma_c may be frozen: convection then needs nothing beyond it and p
         if scheme.frozen:
             self._of_stage = together((["T", "gruneisen"], mechanical), *rest(renewed)) if partials else None

@@ -16,12 +16,14 @@ def world():
     """mpi4py's COMM_WORLD under a launcher, else None."""
     if not any(name in os.environ for name in LAUNCHERS):
         return None
+
     try:
         from mpi4py import MPI
     except ImportError as error:
         if int(os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or 1) > 1:
             raise CaseError(f"several ranks need mpi4py ({error}): install the project's extra 'mpi'.") from None
         return None
+
     return MPI.COMM_WORLD
 
 
@@ -32,14 +34,17 @@ def choose_grid(ranks: int, cells, dimensions: int, given=()) -> tuple[int, int,
     divisors = [d for d in range(1, ranks + 1) if ranks % d == 0]
     choices = [given] if given else itertools.product(divisors, repeat=dimensions)
     choices = [(*grid, *rest) for grid in choices]
+
     if given:
         made = math.prod(given)
         wanted(made == ranks, f"[parallel] ranks = {list(given)} makes {made} ranks; the run has {ranks}.")
+
     fits = lambda grid: all(n // p >= FRINGE for n, p in zip(cells[:dimensions], grid))
     able = [grid for grid in choices if math.prod(grid) == ranks and fits(grid)]
     size = " x ".join(map(str, cells[:dimensions]))
     wanted(able, f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
     surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
+
     return min(able, key=lambda g: (surface(g), g))
 
 
@@ -73,10 +78,12 @@ class Ranks:
         """Rank beside this one in direction d (step -1 or 1), None at a boundary."""
         place = list(self.place)
         place[d] += step
+
         if not 0 <= place[d] < self.grid[d]:
             if not self.periodic[d]:
                 return None
             place[d] %= self.grid[d]
+
         return place[0] + self.grid[0] * (place[1] + self.grid[1] * place[2])
 
     def smallest(self, values) -> np.ndarray:
@@ -95,6 +102,7 @@ class Ranks:
 
         out = np.empty_like(values)
         self.comm.Allreduce(values, out, getattr(MPI, operation))
+
         return out
 
     def everyone(self, value) -> list:

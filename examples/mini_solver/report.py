@@ -63,12 +63,14 @@ class Report:
             f"{'T min .. max [K]':>19} {'Y min .. max - 1':>18} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} "
             f"{'left':>8}",
         ]
+
         if f.scheme.viscous:
             lines.insert(
                 3,
                 "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
                 "pressure diffusion, no thermodynamic factor",
             )
+
         if f.chemistry:
             given = c.chemistry
             lines.insert(
@@ -76,10 +78,12 @@ class Report:
                 f"  {f.mixture.nr} reactions at constant volume, half a step before the flow's and half after, rtol "
                 f"{given['rtol']:g}, atol {given['atol']:g}, in cells of {given['coldest']:g} K and more",
             )
+
         if f.averages:
             a = f.averages
             known = f", {a.weight:g} s of them from before" if a.weight else ""
             lines.insert(-1, f"  averages every {a.every} steps, from t = {a.began:g} s on{known}")
+
         self.say("\n".join(lines))
 
     def line(self):
@@ -104,6 +108,7 @@ class Report:
             f"{-change if np.isfinite(change) else 0:9.2e} {mass:9.1e} {energy:9.1e} {rate:9.2e} "
             f"{self._left(took, done):>8}"
         )
+
         self._look_for_misuse()
 
     def _watch(self, sums, passed):
@@ -121,6 +126,7 @@ class Report:
             changes[f"momentum in {AXES[c]}"] = abs(float(changed[ns + c])) / scale
         changes["energy"] = abs(energy)
         self._changes = {k: max(v, self._changes.get(k, 0.0)) for k, v in changes.items()}
+
         return mass, energy
 
     def _look_for_misuse(self):
@@ -128,6 +134,7 @@ class Report:
         f = self.flow
         for side in f.case.sides():
             here = [s for s in f.sides if s.name == side]
+
             faces = int(f.ranks.total([sum(s.enters_against_its_kind() for s in here)])[0])
             if faces:
                 self.warn(
@@ -135,6 +142,7 @@ class Report:
                     f"[boundary] {side}: flow enters through {faces} faces of a supersonic outlet, at t = "
                     f"{f.time:.3g} s; what comes in there is the cell beside it. An inlet or an outlet is meant?",
                 )
+
         if f.scheme.conservative:
             step = -f.ranks.smallest([-self._stiffest_step()])[0]
             if step > 1.5:
@@ -152,6 +160,7 @@ class Report:
             if g.shape[axis] > 1:
                 a, b = np.moveaxis(g, axis, 0)[1:], np.moveaxis(g, axis, 0)[:-1]
                 most = max(most, float((np.maximum(a, b) / np.minimum(a, b)).max()))
+
         return most
 
     def _left(self, took, done):
@@ -164,6 +173,7 @@ class Report:
         if math.isfinite(t["end"]) and f.time > self._time_began:
             parts.append((t["end"] - f.time) / (f.time - self._time_began))
         seconds = max(min(parts, default=0.0), 0.0) * took
+
         return (
             f"{seconds:.0f} s"
             if seconds < 600
@@ -188,14 +198,17 @@ class Report:
         f = self.flow
         took, steps = time.perf_counter() - self._began, f.steps - self._steps_began
         memory = float(f.ranks.total([resident()])[0])  # before the pictures are put together
+
         if f.ranks.rank == 0:
             for text in files():
                 self.say(text)
+
         self.say(
             "largest change since the start, less what came in through the sides: "
             + ", ".join(f"{k} {v:.1e}" for k, v in self._changes.items())
             + ("" if f.scheme.conservative else " (double flux does not conserve energy)")
         )
+
         if self._memory:
             self.say(f"memory: {', '.join(self._memory)}, {memory:.1f} MiB at the end")
         points = float(np.prod(self.case.cells)) * steps
@@ -205,10 +218,12 @@ class Report:
         )
         seconds_of = layer.seconds(f.frame)
         total = sum(seconds_of.values())
+
         if f.replay.able and steps > SAMPLE:
             self.say(
                 f"  timed: every {SAMPLE}th step, launched kernel by kernel and counted for those between, which as "
                 "CUDA graphs take less:"
             )
+
         for name, seconds in seconds_of.most_common():
             self.say(f"  {name:<12} {seconds:9.3f} s {100 * seconds / max(total, 1e-12):5.1f} %")

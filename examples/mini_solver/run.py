@@ -54,22 +54,27 @@ class Run:
         f, c, report = self.flow, self.case, self.report
         old = {s: signal.signal(s, self._stop) for s in SIGNALS}
         report.announce()
+
         try:
             report.line()
             self._write(start=True)
+
             while not self._done():
                 if self._stopping():
                     self._write_sums()
                     self._keep()
                     where = self.folder / RESTART
                     report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
+
                     return 3
+
                 target = self._target()
                 f.advance(self._ahead(target[0]), *target)
                 if c.output["report"] and f.steps % c.output["report"] == 0 or self._done():
                     report.line()
                 self._write()
                 report.after_step()
+
             if c.output["restart"]:
                 self._keep()
         except FlowError:
@@ -79,7 +84,9 @@ class Run:
         finally:
             for s, handler in old.items():
                 signal.signal(s, handler)
+
         report.summary(self._files)
+
         return 0
 
     def _files(self):
@@ -115,6 +122,7 @@ class Run:
             while t >= reached(number):
                 number += 1
             targets.append((number * step, reached(number)))
+
         return min(targets)
 
     def _ahead(self, until):
@@ -124,6 +132,7 @@ class Run:
         left = [n - f.steps % n for n in every] + [t["steps"] - f.steps] * bool(t["steps"]) + self.report.next_step()
         if f.dt > 0 and math.isfinite(until):  # a step more, in case they become shorter
             left.append(math.ceil(min((until - f.time) / f.dt, 1e9)) + 1)
+
         return max(1, min([f.queue, *left]))
 
     def _due(self, what, start):
@@ -133,6 +142,7 @@ class Run:
         if o[what] and (f.steps % o[what] == 0):
             return True
         step = o[f"{what}_time"]
+
         return bool(step) and abs(f.time / step - round(f.time / step)) < 1e-9 * max(1, f.time / step)
 
     def _keep(self):
@@ -149,6 +159,7 @@ class Run:
 
     def _write(self, start=False):
         f, o = self.flow, self.case.output
+
         fields, frames = (self._due(what, start) for what in ("fields", "frames"))
         restart = o["restart"] and not start and f.steps % o["restart"] == 0
         history = o["history"] and f.steps % o["history"] == 0 and f.steps not in self.history.rows.get("step", ())

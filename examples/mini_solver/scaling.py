@@ -57,7 +57,9 @@ def layer_case(
         numerics=dict(scheme=scheme, viscous=viscous),
         parallel=parallel,
     )
+
     change(data, changes)
+
     return Case(data)
 
 
@@ -92,6 +94,7 @@ def fastest(flow, steps, watch) -> dict:
     flow.take(WARM)
 
     rounds = [measure_round(flow, steps) for _ in range(ROUNDS)]
+
     return min(rounds, key=lambda measured: measured["step"])
 
 
@@ -125,6 +128,7 @@ def digest(flow) -> str:
         field = whole(flow, row)
         if field is not None:
             text.update(field.tobytes())
+
     return text.hexdigest()[:16]
 
 
@@ -157,6 +161,7 @@ class Table:
     def add(self, row, flow):
         """Complete a row by what it is compared with, the first row of its kind, and print it."""
         first = next((other for other in self.rows if other["kind"] == row["kind"]), row)
+
         row["rate"] = float(np.prod(flow.case.cells)) / row["step"]
         row["efficiency"] = row["rate"] / (row["ranks"] * first["rate"])
 
@@ -192,6 +197,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, chang
     # One Frame for all flows: each rank keeps its device.
     frame = layer.open_frame(backend or "auto", comm)
     layer.begin(frame, layer_case([cells] * 3, changes=changes).make_mixture())
+
     ways = ways_here(frame.backend) if "all" in ways else ways
 
     table = Table(rank)
@@ -202,6 +208,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, chang
             if rank < n:
                 for way in ways if n > 1 else ways[:1]:
                     run(table, kind, n, way, cells, steps, changes, group, frame)
+
             if comm is not None:
                 wait_asleep(comm)
                 group.Free()
@@ -209,6 +216,7 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, chang
     if path and rank == 0:
         told = {"backend": frame.backend.describe(), "steps": steps, "rows": table.rows}
         save(pathlib.Path(path), json.dumps(told, indent=1, default=str).encode())
+
     frame.finalize()
     if table.wrong:
         table.say("ranks do NOT give the same bits")
@@ -221,6 +229,7 @@ def run(table, kind, ranks, way, cells, steps, changes, group, frame):
     grid = grid_of(ranks)
     blocks = grid if kind == "weak" else (1, 1, 1)
     size = [cells * count for count in blocks]
+
     case = layer_case(size, blocks, changes=changes, ranks=list(grid), exchange=way)
 
     try:
@@ -237,6 +246,7 @@ def run(table, kind, ranks, way, cells, steps, changes, group, frame):
         "cells": flow.case.cells,
         **measure(flow, steps),
     }
+
     table.add(row, flow)
 
     flow.close()

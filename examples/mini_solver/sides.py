@@ -20,15 +20,18 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
     if not table:
         wanted(mixture.ns == 1, f"{where}: X or Y is missing for the {mixture.ns} species {names}.")
         return np.ones((1, *shape))
+
     out, rest = np.zeros((mixture.ns, *shape)), [name for name, text in table.items() if text == "rest"]
     for name, text in table.items():
         said = f"{where}: species '{name}' is not in the mixture, which has {names}{closest(name, mixture.names, 1)}."
         wanted(name in mixture.names, said)
         fits = isinstance(text, (str, int, float)) and not isinstance(text, bool)
         wanted(fits, f"{where} {name} = {text!r}; wanted a number or an expression.")
+
         if text != "rest":
             value = Expression(text, constants, f"{where} {name}", time is not None)
             out[mixture.names.index(name)] = value(coordinates, time or 0.0)
+
     wanted(len(rest) <= 1, f"{where}: 'rest' is given for {', '.join(rest)}; wanted for one species.")
     if rest:
         out[mixture.names.index(rest[0])] = 1 - out.sum(0)
@@ -38,10 +41,12 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
         f"{where}: fractions range from {out.min():g}, their sums from {total.min():g} to {total.max():g}; wanted "
         "0 or more, sum 1.",
     )
+
     out = np.maximum(out, 0.0) / np.maximum(out, 0.0).sum(0)
     if table_X:
         W = mixture.species.W.reshape(-1, *(1,) * len(shape))
         out = out * W / (out * W).sum(0)
+
     return out
 
 
@@ -84,13 +89,16 @@ class Side:
         self._finds = any("inlet" in p["kind"] or p["kind"] == "wall" and p["T"] != "" for p in parts)
         self._part = np.zeros(plane)
         self.set(0.0)
+
         self._renewal = None
         if self._moving:
             place = [np.broadcast_to(c, plane).reshape(-1) for c in (*self._coordinates(), self._part)]
             self._renewal = formulas.Renewal(block, self._lines(), self._slab, np.stack(place), ns)
+
         names = dict(self._slab, flux=block.arrays[f"flux_{AXES[d]}"])
         if scheme.viscous:
             names["viscous_flux"] = block.arrays[f"viscous_{AXES[d]}"]
+
         self._where = dict(direction=d, side=side, edge=self._edge, plane=self._points // FRINGE)
         self._mirror, self._flux = bind("side_mirror", **names), bind("side_flux", **names)
         if self._finds:
@@ -126,11 +134,14 @@ class Side:
                 c = low + (c - low) % (high - low)
             else:
                 c = np.clip(c, low, high)  # a formula need not make sense beyond the domain
+
             if e == 0 and e != self.d:  # memory behind the fringe is as its last cell
                 c = np.pad(c, [(0, 0), (0, 0), (0, self.block.span[0] - self.block.extent[0])], "edge")
             out.append(c)
+
         shape = [1 if e == self.d else self.block.span[e] for e in (2, 1, 0)]
         plane = self._shape[1:]
+
         return [np.broadcast_to(c, shape).reshape(plane) for c in out]
 
     def set(self, time):
@@ -138,6 +149,7 @@ class Side:
         x = self._coordinates()
         given, Y, h = np.zeros((ROWS, *x[0].shape)), np.zeros((self.mixture.ns, *x[0].shape)), np.zeros(x[0].shape)
         Y[:] = 1 / self.mixture.ns
+
         left = np.ones(x[0].shape, bool)
         own = tuple(slice(f, f + n) for f, n in ((self.block.fringe[e], self.block.cells[e]) for e in self._across))
         self.faces = {}  # of this block, by boundary
@@ -153,35 +165,43 @@ class Side:
                 here &= Expression(part["where"], self._constants, f"{where} where")(x) != 0
             left &= ~here
             self._part[here] = number
+
             self.faces[where] = int(here[own].sum())
             kind = part["kind"]
             given[KIND][here] = KINDS.index(kind)
             if "velocity" in part:
                 for c in range(3):
                     given[VELOCITY + c][here] = value("velocity", part["velocity"][c])[here]
+
                 inwards = given[VELOCITY + self.d][here] * (-1.0 if self.side else 1.0)
                 if "inlet" in kind and here.any():
                     said = f"{where}: an inlet, but its velocity {inwards.min():g} m/s points out of the domain"
                     wanted(inwards.min() >= 0, f"{said} (t = {time:g} s); wanted 0 or more along the inward normal.")
+
             if part.get("T", "") != "":
                 T = value("T")[here]
                 said = f"{where} T: lowest value {T.min(initial=np.inf):g} K; the models end at {LOWEST_T:g} K."
                 wanted((T >= LOWEST_T).all(), said)
                 given[TEMPERATURE][here] = T
+
             if part.get("h", "") != "":
                 h[here] = value("h")[here]
             if "p" in part:
                 p = value("p")[here]
                 wanted((p > 0).all(), f"{where} p: lowest value {p.min(initial=np.inf):g}; wanted positive.")
                 given[PRESSURE][here] = p
+
             if "sigma" in part:
                 d = self.d
                 given[SIGMA][here] = part["sigma"]
                 given[INV_LENGTH][here] = 1 / (part["length"] or self.block.case.upper[d] - self.block.case.lower[d])
+
             if "inlet" in kind:
                 Y[:, here] = composition(part["X"], part["Y"], self.mixture, x, self._constants, where, time)[:, here]
+
         said = f"[boundary] {self.name}: no boundary is given for some faces; the last one wants no 'where'."
         wanted(not left.any(), said)
+
         for name, values in (("given", given), ("Y_in", Y), ("h_in", h[None])):
             layers = np.repeat(values[:, None], FRINGE, 1).reshape(len(values), -1)
             self._slab[name][:, : self._points] = self.block.backend.from_host(layers)
@@ -196,6 +216,7 @@ class Side:
 
     def _lines_of(self, number, part):
         where, normal = self._where_of(number), "v <= 0.0" if self.side else "v >= 0.0"
+
         moves = lambda text: isinstance(text, str) and Expression.takes(text, "t")
         formula = lambda text, key: formulas.translated(text, self._constants, f"{where} {key}")
         lines = []
@@ -203,17 +224,21 @@ class Side:
             if moves(text):
                 fits = normal if c == self.d and "inlet" in part["kind"] else "true"
                 lines.append(formulas.value("given", VELOCITY + c, formula(text, "velocity"), fits))
+
         for key, row, fits in (("T", TEMPERATURE, formulas.WARM), ("p", PRESSURE, "v > 0.0")):
             if moves(part.get(key)):
                 lines.append(formulas.value("given", row, formula(part[key], key), fits))
+
         if moves(part.get("h")):
             lines.append(formulas.value("h_in", 0, formula(part["h"], "h")))
+
         table = part.get("X") or part.get("Y") or {}
         if any(map(moves, table.values())):
             rows = [table.get(name, 0.0) for name in self.mixture.names]
             rest = rows.index("rest") if "rest" in rows else None
             rows = [formula(0.0 if k == rest else text, self.mixture.names[k]) for k, text in enumerate(rows)]
             lines.append(formulas.composition(rows, rest, self.mixture.species.W if part["X"] else None))
+
         return lines
 
     def at(self, time):
@@ -268,6 +293,7 @@ class Side:
         found = (-area if self.side else area) * through.sum(1)
         if block.case.axisymmetric:  # momentum along a radius is no component of anything that is conserved
             found[self.mixture.ns + 1] = 0.0
+
         return found
 
     def enters_against_its_kind(self) -> int:
@@ -282,4 +308,5 @@ class Side:
         cut = tuple(slice(block.fringe[e], block.fringe[e] + block.cells[e]) for e in self._across)
         outlet = block.host(kinds)[cut] == KINDS.index("supersonic_outlet")
         inwards = -u if self.side else u
+
         return int((outlet.reshape(u.shape) & (inwards > 1e-3 * np.sqrt(np.abs(p / rho)))).sum())

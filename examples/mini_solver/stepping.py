@@ -44,6 +44,7 @@ class Stages:
                 self._refill()
             else:
                 self.fluxes.convective()
+
             if self.scheme.viscous:
                 self.fluxes.viscous()
             self._flux_of_sides(share)
@@ -127,6 +128,7 @@ class Replay:
             with self.frame.weighted(1 + self._unseen):
                 self.work()
             self._unseen = 0
+
         self._fresh += 1
 
     def _is_seen(self, number) -> bool:

@@ -26,6 +26,7 @@ def stream(quick):
             stretch=GROWING,
             axisymmetric=True,
         )
+
         f.take(50)
         worst = max(off(name, value)(f) for name, value in (("p", 5e6), ("T", 300), ("u", 40)))
         across = float(np.abs(f.field("v")).max()) / 40
@@ -60,6 +61,7 @@ class Smooth:
         rho, u, v, p = self.fields(x, r)
         (rho_x, u_x, v_x, p_x), (rho_r, u_r, v_r, p_r) = self.slopes(x, r)
         energy = p / (GAMMA - 1) + 0.5 * rho * (u * u + v * v)
+
         along = np.array([rho * u, rho * u * u + p, rho * u * v, (energy + p) * u])
         outward = np.array([rho * v, rho * u * v, rho * v * v + p, (energy + p) * v])
         about = 0 * u
@@ -71,10 +73,12 @@ class Smooth:
                 mu * (u_r + v_x),
                 mu * (2 * v / r - third),
             )
+
             T = lambda p_d, rho_d: (p_d / rho - p * rho_d / rho**2) * W / R
             zero = 0 * u
             along -= np.array([zero, xx, xr, xx * u + xr * v + self.lam * T(p_x, rho_x)])
             outward -= np.array([zero, xr, rr, xr * u + rr * v + self.lam * T(p_r, rho_r)])
+
         return along, outward, about
 
     def rates(self, x, r, viscous):
@@ -84,6 +88,7 @@ class Smooth:
         d_r = central(lambda s: (r + s) * self.fluxes(x, r + s, viscous)[1]) / r
         found = -d_x - d_r
         found[2] += (self.fields(x, r)[3] - self.fluxes(x, r, viscous)[2]) / r
+
         return found
 
 
@@ -109,6 +114,7 @@ def rates(quick):
                 axisymmetric=True,
                 **how,
             )
+
             x, r = np.broadcast_arrays(*(c[0] for c in f.coordinates()[:2]))
             rho, u, v, p = smooth.fields(x, r)
             f.start(dict(rho=rho[None], p=p[None], velocity=np.stack([u, v, 0 * u])[:, None], Y=np.ones((1, 1, N, N))))
@@ -120,6 +126,7 @@ def rates(quick):
             sizes = np.abs(known).reshape(4, -1).max(1)
             # over volumes: of rings
             weigh = lambda q: (q * r)[:, inner].sum((1, 2)) / r[inner].sum()
+
             return float((weigh(np.abs(found - known)) / sizes).max())
 
         cells = (16, 32) if quick else (16, 32, 64)
@@ -139,6 +146,7 @@ def source(quick):
         for _ in range(60):
             slope = (area(m + 1e-7) - area(m - 1e-7)) / 2e-7
             m = m - (area(m) - r / low) / slope
+
         return (total / (1 + (GAMMA - 1) / 2 * m * m)) ** 2.5
 
     def error(N):
@@ -156,11 +164,14 @@ def source(quick):
             },
             axisymmetric=True,
         )
+
         advance(f, 8 * (high - low) / SOUND)
         rho, keep = f.field("rho")[0, :, 0] / RHO0, slice(3, None)  # the inlet's face has what is given, no gradient
+
         return float(np.abs(rho / exact(radii) - 1)[keep].mean())
 
     cells = (20, 40) if quick else (20, 40, 80)
+
     return refined("supersonic source", f"L1 of rho, {cells[-1]} cells", error, cells, 1e-3 if quick else 3e-4, 1.8)
 
 
@@ -177,6 +188,7 @@ def spreading(quick):
     So with the sensor each grid has a bound, which goes with the width of its cells."""
     low, high, mach = 1.0, 2.0, 0.3
     total = 1 + (GAMMA - 1) / 2 * mach**2
+
     ratio = lambda m: total / (1 + (GAMMA - 1) / 2 * m * m)  # T/T0
 
     def error(N, dissipation="sensor"):
@@ -199,11 +211,14 @@ def spreading(quick):
             axisymmetric=True,
             dissipation=dissipation,
         )
+
         advance(f, (20 if quick else 60) * (high - low) / SOUND)
+
         return float(np.abs(f.field("p")[0, :, 0] - p[:-1]).max() / (p[-1] - p[0]))
 
     cells = (8, 16) if quick else (16, 32, 64)
     upwind = [error(N, "always") for N in cells[-2:]]
+
     return rows(
         "subsonic source",
         *((f"p over its rise, {N} cells", error(N), 1.92 / N) for N in cells),
@@ -240,6 +255,7 @@ def pipe(quick):
         cfl=1.2,
         axisymmetric=True,
     )
+
     start = f.sums()
     advance(f, end)
     p, u, rho = f.field("p")[0], f.field("u")[0], f.field("rho")[0]
@@ -249,6 +265,7 @@ def pipe(quick):
     flux, y = ring @ (rho * u), y[0, :, 0]
     mean = ring @ u[:, nx // 2] / ring.sum()
     parabola = 2 * (1 - (y / a) ** 2)
+
     return rows(
         "pipe",
         ("area of the rings", abs(ring.sum() / (math.pi * a * a) - 1), 1e-14),

@@ -13,6 +13,7 @@ def outlet(quick, pictures):
     f = flow_of([200], [0.0], [1.0], pulse, 6e-3, boundary={"x": {"kind": "outlet", "p": 5e6}})
     start = off("p", 5e6)(f)
     advance(f, 4e-3)  # the waves need 1.5e-3 s and 1.7e-3 s to the sides
+
     return rows("outlet", ("|p - p0| left of a pulse", off("p", 5e6)(f) / start, 2e-2))
 
 
@@ -29,6 +30,7 @@ def reflection(quick, pictures):
     for T in (130.0,) if quick else (130.0, 300.0):
         q = nitrogen_of_layer("rho c", T)
         c, rho = q["c"], q["rho"]
+
         outlet = {"kind": "outlet", "p": 5e6, "sigma": sigma}
         inlet = {"kind": "inlet", "T": T, "velocity": [mach * c, 0, 0]}
         pulse = f"{size!r}*exp(-((x - 0.5)/{width})**2)"
@@ -40,6 +42,7 @@ def reflection(quick, pictures):
             f = flow_of([200], [0.0], [1.0], start, 1.0, boundary={"x_low": inlet, "x_high": outlet})
             # all of it has met the side, and what came back is on its way to the other
             advance(f, (0.5 + 5 * width) / (c * (1 + towards * mach)) + 0.15 / c)
+
             return off("p", 5e6)(f) * 5e6 / size
 
         alone = lambda towards: 0.5 * sigma * (1 - towards * mach) * math.sqrt(math.pi) * width
@@ -49,6 +52,7 @@ def reflection(quick, pictures):
             ("back from an inlet with sigma", back(-1, inlet | {"sigma": sigma}), 1.1 * alone(-1)),
             ("back from an inlet that holds its velocity", back(-1, inlet), 0.99, "above"),
         )
+
     for degrees in () if quick else (0, 30, 45):
         # one-dimensional relations send (1 - cos)/(1 + cos) back; a side of second order, (k dx)^2/3
         cos, dx = math.cos(math.radians(degrees)), 1 / 200
@@ -69,6 +73,7 @@ def slanted(degrees, dx):
     cells, size = [round(1 / dx), round(high / dx)], [1.0, high]
     f = flow_of(cells, [0.0] * 2, size, start, 1.0, dissipation="none", boundary=sides)
     advance(f, 1 / (c * math.cos(angle)))
+
     return off("p", 5e6)(f) * 5e6 / 500
 
 
@@ -104,6 +109,7 @@ def channel_flow(name, ny, turns, stretch=""):
         cfl=1.2,
         stretch={"y": stretch} if stretch else {},
     )
+
     start = f.sums()
     advance(f, end)
     p, u, rho = f.field("p")[0], f.field("u")[0], f.field("rho")[0]
@@ -143,6 +149,7 @@ def supersonic(quick, pictures):
         "velocity": [1200, 0, 0],
         "X": {"O2": f"0.9*{layer}", "CH4": "rest"},
     }
+
     f = flow_of(
         [24, 24],
         [0.0] * 2,
@@ -152,10 +159,12 @@ def supersonic(quick, pictures):
         mixture=OXYGEN_METHANE,
         boundary={"x_low": inlet, "x_high": "supersonic_outlet", "y": "slip_wall"},
     )
+
     p, u = largest(f, 3 / 1200, off("p", 1e7), off("u", 1200))
     X = 0.45 * (1 - np.tanh((f.coordinates()[1] - 0.5) / 0.1))
     W = f.mixture.species.W
     Y = X * W[1] / (X * W[1] + (1 - X) * W[0])
+
     return rows(
         "supersonic stream",
         ("|p/p0 - 1|", p, 1e-10),
@@ -180,6 +189,7 @@ def couette(quick, pictures):
     advance(f, 2.5 * H * H / math.pi**2 * slowest * (2 if quick else 3))
     s, T = (np.arange(N) + 0.5) / N, line(f, "T")
     rise = mu * V * V / (2 * lam) * s * (1 - s)
+
     return rows(
         "Couette flow",
         ("u against a straight line", float(np.abs(line(f, "v") / V - s).max()), 1e-3),

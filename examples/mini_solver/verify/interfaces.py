@@ -34,6 +34,7 @@ def interface(quick, pictures):
             ("energy drift", energy, bound),
             ("mass", lost(f, start), 1e-12),
         )
+
     if pictures:
         with figure(pictures / "interface.png", 1, 3, figsize=(11, 3), sharey=True) as axes:
             for axis, (d, (x, exact, got)) in zip(axes, fields.items()):
@@ -55,6 +56,7 @@ def species_jump(quick, pictures):
             constants={"d": d},
             X={"O2": f"0.7*{f_}", "O2_2": f"0.3*{f_}", "CH4": "rest"},
         )
+
         f = flow_of([100], [0.0], [1.0], case, end, mixture={"file": CH4_O2, "species": ["CH4", "O2", "O2"]})
         start = f.sums()
         p, u = largest(f, end, off("p", 1e7), off("u", 60))

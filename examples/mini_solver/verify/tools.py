@@ -38,6 +38,7 @@ def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, sour
         chemistry=chemistry,
         boundary=boundary or {},
     )
+
     return Flow(Case(data), source=source)
 
 

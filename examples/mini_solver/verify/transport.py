@@ -65,6 +65,7 @@ def species_layer(quick, pictures):
         ("largest error of Y", float(np.abs(got - exact).max()), 2e-5),  # fourth order, 5 points over the initial width
         ("p uniform", off("p", 5e6)(f), 1e-9),
     )
+
     ends, end = {}, 5e-8
     unlike = dict(T="200 + 50*tanh(x/8e-8)", p=1e7, X={"O2": "0.5 - 0.5*tanh(x/8e-8)", "CH4": "rest"})
     for scheme, bound in (("double_flux", 1e-5), ("apec", 1e-12)):
@@ -74,6 +75,7 @@ def species_layer(quick, pictures):
         ends[scheme] = {n: line(g, n) for n in ("T", "p")}
         of = f"CH4/O2 layer, {scheme}"
         yield from rows(of, ("species mass", lost(g, start), 1e-12), ("energy", changed(g, start), bound))
+
     a, b = ends["double_flux"], ends["apec"]
     # two ways to the same pressure: they differ by what double flux does to the energy, second order in the time step
     yield from rows(
@@ -82,6 +84,7 @@ def species_layer(quick, pictures):
         ("T of both schemes [K]", float(np.abs(a["T"] - b["T"]).max()), 0.05),
         ("p of both schemes, relative", float(np.abs(a["p"] / b["p"] - 1).max()), 1e-4),
     )
+
     if pictures:
         with figure(pictures / "species_layer.png", 1, 2, figsize=(9, 3.2)) as axes:
             um = x * 1e6
