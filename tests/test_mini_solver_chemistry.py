@@ -94,7 +94,10 @@ def test_a_cell_keeps_its_mass_momentum_energy_and_atoms(one, scheme, equation):
     np.testing.assert_allclose(after["u"], before["u"], rtol=8 * eps)
     parts = np.abs(before["e_vol"]) + before["rho"] * 5e6  # J/kg, of the heat content at 3000 K
     assert (np.abs(after["e_vol"] - before["e_vol"]) < 32 * eps * parts).all()
-    Y = lambda at: np.array([at[f"Y_{n}"] for n in f.mixture.names]).T @ f.chemistry.atoms()
+
+    def Y(at):
+        return np.array([at[f"Y_{n}"] for n in f.mixture.names]).T @ f.chemistry.atoms()
+
     np.testing.assert_allclose(Y(after), Y(before), rtol=1e-13)
 
 

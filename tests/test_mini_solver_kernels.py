@@ -145,7 +145,10 @@ def test_an_ideal_gas_has_kernels_of_its_own():
     sp = species.arrays(data)
     n_k = np.asarray(rho_k, LD) / sp.W[:, None]
     n = n_k.sum(0)
-    one = lambda k: ideal_gas.mixture(np.asarray(T, LD), np.full_like(T, 1e5), np.eye(10)[k][:, None] + 0 * n_k, sp)
+
+    def one(k):
+        return ideal_gas.mixture(np.asarray(T, LD), np.full_like(T, 1e5), np.eye(10)[k][:, None] + 0 * n_k, sp)
+
     cp_k, h_k = (np.array([one(k)[i] for k in range(10)]) for i in (0, 1))
     cv = (n_k * cp_k).sum(0) - n * R
     e = (n_k * h_k).sum(0) - n * R * T

@@ -233,7 +233,10 @@ def test_averages_in_time(tmp_path, scheme):
     weights = np.diff([0.0, *(time for time, _ in states)])
     weights /= weights.sum()
     q = dict(zip(names, np.moveaxis([fields for _, fields in states], 1, 0)))
-    over = lambda values: np.tensordot(weights, values, 1)
+
+    def over(values):
+        return np.tensordot(weights, values, 1)
+
     mean = {n: over(q[n]) for n in names}
     away = {n: q[n] - mean[n] for n in names}
     with h5py.File(tmp_path / "averages.h5") as file:
@@ -241,7 +244,10 @@ def test_averages_in_time(tmp_path, scheme):
     wanted = {f"mean_{n}": mean[n] for n in names} | {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in "uvT"}
     wanted |= {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in names[-2:]}
     assert found.keys() - wanted.keys() == {"cov_u_v", *(f"rms_{n}" for n in names)}
-    largest = lambda n: np.abs(q[n.split("_", 1)[1]]).max()
+
+    def largest(n):
+        return np.abs(q[n.split("_", 1)[1]]).max()
+
     for n, values in wanted.items():  # four states: some ten roundings of the field
         assert np.abs(found[n] - values).max() <= 10 * 2.2e-16 * largest(n), n
 

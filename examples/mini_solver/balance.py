@@ -17,7 +17,10 @@ class Balance:
         block, ns = self.flow.block, self.flow.ns
         Q = block.interior("Q")
         rho = Q[:ns].sum(0)
-        inner = lambda name: block.interior(name)[0]
+
+        def inner(name):
+            return block.interior(name)[0]
+
         kinetic = 0.5 * (Q[ns : ns + 3] ** 2).sum(0) * rho
         found = self._integrals(
             [*Q[:ns], *(Q[ns : ns + 3] * rho), inner("e_vol") + kinetic, inner("cv_vol") * inner("T")]
@@ -31,14 +34,21 @@ class Balance:
         """Integrals of the kinetic energy rho u^2/2 [J] and of half the squared vorticity [m3/s2], which is taken by
         central differences of second order."""
         block, ns = self.flow.block, self.flow.ns
+
         view, d = block.view("Q"), block.dimensions
         u = [block.host(row) for row in view[ns : ns + 3]]
         x = [c.ravel() if block.case.stretched else h for c, h in zip(block.coordinates(fringe=True), block.case.dx)]
-        slope = lambda c, e: np.gradient(u[c], x[e], axis=2 - e) if e < d else np.zeros_like(u[c])
+
+        def slope(c, e):
+            return np.gradient(u[c], x[e], axis=2 - e) if e < d else np.zeros_like(u[c])
+
         curl = [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)]
         cut = tuple(slice(f, f + n) for f, n in zip(block.fringe[::-1], block.cells[::-1]))
         rho = block.host(view[:ns].sum(0))
-        squares = lambda rows: sum(row[cut] ** 2 for row in rows)
+
+        def squares(rows):
+            return sum(row[cut] ** 2 for row in rows)
+
         rows = [0.5 * rho[cut] * squares(u), 0.5 * squares(curl)]
 
         return self._integrals([block.backend.from_host(np.ascontiguousarray(row)) for row in rows])

@@ -314,9 +314,12 @@ class Case:
         lines = []
         for d, (low, high, n) in enumerate(zip(self.lower, self.upper, self.cells)):
             formula, periodic = None, d in self.boundary and self.boundary[d][0][0]["kind"] == "periodic"
+
             if AXES[d] in given:
                 text = Expression(given[AXES[d]], self.initial["constants"], f"[domain] stretch {AXES[d]}", of=("s",))
-                formula = lambda s, text=text: text([s])
+
+                def formula(s, text=text):
+                    return text([s])
 
             lines.append(Line(low, high, n, formula, periodic, self.numerics["order"], AXES[d]))
 

@@ -20,7 +20,10 @@ def mesh(case):
     grid = np.meshgrid(*lines[::-1], indexing="ij")[::-1]
     points = np.stack([*(g.ravel() for g in grid), *[np.zeros(grid[0].size)] * (3 - d)], 1)
     number = np.arange(len(points)).reshape(grid[0].shape)
-    square = lambda a: [a[..., :-1, :-1], a[..., :-1, 1:], a[..., 1:, 1:], a[..., 1:, :-1]]  # around, as XDMF wants it
+
+    def square(a):
+        return [a[..., :-1, :-1], a[..., :-1, 1:], a[..., 1:, 1:], a[..., 1:, :-1]]  # around, as XDMF wants it
+
     if d == 1:
         return "Polyline", points, np.stack([number[:-1], number[1:]], -1)
     corners = square(number) if d == 2 else [*square(number[:-1]), *square(number[1:])]

@@ -27,8 +27,12 @@ class Spectral:
     def pressure(self, w):
         """p/rho with zero mean: laplace p = -(u_x^2 + 2 u_y v_x + v_y^2)."""
         u, v = (np.fft.rfft2(q) for q in self.velocity(w))
-        slope = lambda q, k: np.fft.irfft2(1j * k * q, s=(self.n,) * 2)
+
+        def slope(q, k):
+            return np.fft.irfft2(1j * k * q, s=(self.n,) * 2)
+
         right = slope(u, self.kx) ** 2 + 2 * slope(u, self.ky) * slope(v, self.kx) + slope(v, self.ky) ** 2
+
         return np.fft.irfft2(np.fft.rfft2(right) * self.inverse, s=(self.n,) * 2)
 
     def _rate(self, w):

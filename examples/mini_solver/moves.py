@@ -54,7 +54,9 @@ def bind_moves(backend, parts, keep=(), count=0, last_decides=False):
     if not 0 < len(parts) <= MOST_PARTS:
         raise ValueError(f"{len(parts)} parts in one launch; wanted 1 to {MOST_PARTS}.")
 
-    box = lambda a: a if isinstance(a, Box) else Box(backend.address(a), a.shape, tuple(s // 8 for s in a.strides))
+    def box(a):
+        return a if isinstance(a, Box) else Box(backend.address(a), a.shape, tuple(s // 8 for s in a.strides))
+
     for k, (to, source, *how) in enumerate(parts):
         to, source = box(to), box(source)
         part, cells = filled["part"][0, k : k + 1], int(np.prod(to.shape[1:]))

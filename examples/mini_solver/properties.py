@@ -41,7 +41,9 @@ class Properties:
             varying = [name for name in ("mu", "lam", "D") if name not in constant]
 
         renewed = [] if block.case.numerics["transport"] == "step" else varying
-        rest = lambda transport: ((partials, thermal), (transport, ["T", *mechanical]))
+
+        def rest(transport):
+            return ((partials, thermal), (transport, ["T", *mechanical]))
 
         self.of_pressure = together((["T"], mechanical))  # T
         everything = (state, thermal) if scheme.conservative else (["T", *state], mechanical)

@@ -39,11 +39,15 @@ def choose_grid(ranks: int, cells, dimensions: int, given=()) -> tuple[int, int,
         made = math.prod(given)
         wanted(made == ranks, f"[parallel] ranks = {list(given)} makes {made} ranks; the run has {ranks}.")
 
-    fits = lambda grid: all(n // p >= FRINGE for n, p in zip(cells[:dimensions], grid))
+    def fits(grid):
+        return all(n // p >= FRINGE for n, p in zip(cells[:dimensions], grid))
+
     able = [grid for grid in choices if math.prod(grid) == ranks and fits(grid)]
     size = " x ".join(map(str, cells[:dimensions]))
     wanted(able, f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
-    surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
+
+    def surface(g):
+        return sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
 
     return min(able, key=lambda g: (surface(g), g))
 

@@ -77,7 +77,10 @@ def _read(file, flow, path):
         wanted(have == asked, said)
 
     box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.block.cells[::-1]))
-    part = lambda name: file[name][(slice(None), *box)]
+
+    def part(name):
+        return file[name][(slice(None), *box)]
+
     U, Q = part("U"), part("Q")
     time, steps, dt = float(a["time"]), int(a["steps"]), float(a["dt"])
     start, passed = np.array(a["start_sums"], float), np.array(a["passed"], float)

@@ -148,6 +148,7 @@ class Riemann:
     def __init__(self, gas, left, right):
         self.gas = gas
         self.left, self.right = [(rho, u, p, gas.temperature(p, rho)) for rho, u, p in (left, right)]
+
         sides = [(s[0], s[1], s[3]) for s in (self.left, self.right)]
 
         def miss(p):

@@ -118,7 +118,10 @@ class Run:
         targets = [(end, end * (1 - 1e-12))]
         for step in (o[key] for key in ("fields_time", "frames_time") if o[key]):
             number = math.floor(t / step)
-            reached = lambda n, step=step: n * step * (1 - 5e-10)  # half of what _due takes for the same time
+
+            def reached(n, step=step):
+                return n * step * (1 - 5e-10)  # half of what _due takes for the same time
+
             while t >= reached(number):
                 number += 1
             targets.append((number * step, reached(number)))

@@ -217,8 +217,12 @@ class Side:
     def _lines_of(self, number, part):
         where, normal = self._where_of(number), "v <= 0.0" if self.side else "v >= 0.0"
 
-        moves = lambda text: isinstance(text, str) and Expression.takes(text, "t")
-        formula = lambda text, key: formulas.translated(text, self._constants, f"{where} {key}")
+        def moves(text):
+            return isinstance(text, str) and Expression.takes(text, "t")
+
+        def formula(text, key):
+            return formulas.translated(text, self._constants, f"{where} {key}")
+
         lines = []
         for c, text in enumerate(part.get("velocity", ())):
             if moves(text):

@@ -53,7 +53,10 @@ class Smooth:
     def slopes(self, x, r):
         """d/dx and d/dr of rho, u, v, p."""
         h = 1e-30
-        at = lambda x, r: np.array(self.fields(x, r))
+
+        def at(x, r):
+            return np.array(self.fields(x, r))
+
         return at(x + 1j * h, r + 0j).imag / h, at(x + 0j, r + 1j * h).imag / h
 
     def fluxes(self, x, r, viscous):
@@ -74,7 +77,9 @@ class Smooth:
                 mu * (2 * v / r - third),
             )
 
-            T = lambda p_d, rho_d: (p_d / rho - p * rho_d / rho**2) * W / R
+            def T(p_d, rho_d):
+                return (p_d / rho - p * rho_d / rho**2) * W / R
+
             zero = 0 * u
             along -= np.array([zero, xx, xr, xx * u + xr * v + self.lam * T(p_x, rho_x)])
             outward -= np.array([zero, xr, rr, xr * u + rr * v + self.lam * T(p_r, rho_r)])
@@ -83,7 +88,10 @@ class Smooth:
 
     def rates(self, x, r, viscous):
         h = 1e-3
-        central = lambda f: (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
+
+        def central(f):
+            return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
+
         d_x = central(lambda s: self.fluxes(x + s, r, viscous)[0])
         d_r = central(lambda s: (r + s) * self.fluxes(x, r + s, viscous)[1]) / r
         found = -d_x - d_r
@@ -124,8 +132,10 @@ def rates(quick):
             known = smooth.rates(x, r, viscous)
             inner = slice(0, N - N // 4)  # the wall is another flow
             sizes = np.abs(known).reshape(4, -1).max(1)
+
             # over volumes: of rings
-            weigh = lambda q: (q * r)[:, inner].sum((1, 2)) / r[inner].sum()
+            def weigh(q):
+                return (q * r)[:, inner].sum((1, 2)) / r[inner].sum()
 
             return float((weigh(np.abs(found - known)) / sizes).max())
 
@@ -141,7 +151,10 @@ def source(quick):
 
     def exact(r):
         """rho/rho0 at radii, by Newton for the Mach number: r/r0 is an area ratio."""
-        area = lambda m: ((1 + (GAMMA - 1) / 2 * m * m) / total) ** 3 * mach / m  # exponent of gamma = 1.4
+
+        def area(m):
+            return ((1 + (GAMMA - 1) / 2 * m * m) / total) ** 3 * mach / m  # exponent of gamma = 1.4
+
         m = np.full_like(r, mach)
         for _ in range(60):
             slope = (area(m + 1e-7) - area(m - 1e-7)) / 2e-7
@@ -187,9 +200,11 @@ def spreading(quick):
     that is turbulence to the sensor, which leaves it: on 32 cells it stands behind the first few, on 64 it hardly does.
     So with the sensor each grid has a bound, which goes with the width of its cells."""
     low, high, mach = 1.0, 2.0, 0.3
+
     total = 1 + (GAMMA - 1) / 2 * mach**2
 
-    ratio = lambda m: total / (1 + (GAMMA - 1) / 2 * m * m)  # T/T0
+    def ratio(m):
+        return total / (1 + (GAMMA - 1) / 2 * m * m)  # T/T0
 
     def error(N, dissipation="sensor"):
         radii = np.concatenate([low + (np.arange(N) + 0.5) / N * (high - low), [high]])

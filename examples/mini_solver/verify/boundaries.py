@@ -45,7 +45,9 @@ def reflection(quick, pictures):
 
             return off("p", 5e6)(f) * 5e6 / size
 
-        alone = lambda towards: 0.5 * sigma * (1 - towards * mach) * math.sqrt(math.pi) * width
+        def alone(towards):
+            return 0.5 * sigma * (1 - towards * mach) * math.sqrt(math.pi) * width
+
         yield from rows(
             f"sound pulse, N2 at {T:g} K",
             ("back from an outlet", back(1, inlet), 1.1 * alone(1)),
@@ -115,8 +117,12 @@ def channel_flow(name, ny, turns, stretch=""):
     p, u, rho = f.field("p")[0], f.field("u")[0], f.field("rho")[0]
     x, y, _ = f.coordinates()
     slope = np.polyfit(x[0, 0][nx // 3 : -6], p.mean(0)[nx // 3 : -6], 1)[0]
+
     widths = f.case.lines[1].widths(np.arange(ny))
-    across = lambda values: widths @ values / H
+
+    def across(values):
+        return widths @ values / H
+
     flux, middle, y = across(rho * u), u[:, nx // 2], y[0, :, 0]
     parabola = 6 * y / H * (1 - y / H)
     yield from rows(

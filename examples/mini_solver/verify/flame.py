@@ -107,7 +107,10 @@ def flame(quick, pictures):
     )
 
     x, origin = f.coordinates()[0][0, 0], np.interp(MARK, start.T, start.x)
-    profile = lambda values: np.interp(x - 0.4 * LENGTH + origin, start.x, values)[None, None]
+
+    def profile(values):
+        return np.interp(x - 0.4 * LENGTH + origin, start.x, values)[None, None]
+
     Y = np.array([profile(start.Y[name]) for name in f.mixture.names])
     u = profile(start.u)
     f.start(dict(velocity=np.array([u, 0 * u, 0 * u]), Y=Y / Y.sum(0), T=profile(start.T), p=np.full_like(u, PRESSURE)))

@@ -73,9 +73,10 @@ def ideal_tubes(quick, pictures):
     drawn, unit = [], math.sqrt(UNIT)  # of velocities
     for name in ("Toro 2", "Toro 3") if quick else TUBES:
         left, right, middle, end = TUBES[name]
-        value = lambda k, by, left=left, right=right, middle=middle: (
-            f"where(x < {middle}, {left[k] * by}, {right[k] * by})"
-        )
+
+        def value(k, by, left=left, right=right, middle=middle):
+            return f"where(x < {middle}, {left[k] * by}, {right[k] * by})"
+
         start = dict(rho=value(0, 1.0), u=value(1, unit), p=value(2, UNIT))
         f = flow_of([100], [0.0], [1.0], start, end / unit, mixture=IDEAL, boundary={"x": "supersonic_outlet"}, cfl=0.4)
         least = []

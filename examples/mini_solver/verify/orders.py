@@ -200,7 +200,10 @@ def manufactured_flow(quick, pictures):
     made = Manufactured(dimensions)
     for scheme in ("double_flux", "apec"):
         for what, viscous, lowest in TERMS:
-            error = lambda N, scheme=scheme, viscous=viscous: made.error(N, scheme, viscous)
+
+            def error(N, scheme=scheme, viscous=viscous):
+                return made.error(N, scheme, viscous)
+
             of, said = f"manufactured, {scheme}, {what}, {dimensions}-D", f"error on {cells[-1]} cells a side"
             yield from refined(of, said, error, cells, 4e-6, lowest)
 
@@ -239,6 +242,9 @@ def stretched(quick, pictures):
     made, cells = Manufactured(2), (16, 32) if quick else (16, 32, 64)
     for scheme in ("double_flux",) if quick else ("double_flux", "apec"):
         for what, viscous, lowest in TERMS[:1] if quick else TERMS:
-            error = lambda N, scheme=scheme, viscous=viscous: made.error(N, scheme, viscous, stretch=WAVY)
+
+            def error(N, scheme=scheme, viscous=viscous):
+                return made.error(N, scheme, viscous, stretch=WAVY)
+
             of, said = f"stretched grid, manufactured, {scheme}, {what}", f"error on {cells[-1]} cells a side"
             yield from refined(of, said, error, cells, 1e-5 if quick else 2e-6, lowest)

@@ -49,8 +49,11 @@ def reference(cells):
         u, p = state(U)
         F, most = np.stack([U[1], U[1] * u + p, (U[2] + p) * u]), speed(U)
         up, down = 0.5 * (F + most * U), 0.5 * (F - most * U)
+
         # of cells -3 ... n + 2 there are faces between -1 and n
-        stencil = lambda f: np.stack([f[:, k : k + cells + 1] for k in range(5)])
+        def stencil(f):
+            return np.stack([f[:, k : k + cells + 1] for k in range(5)])
+
         flux = _weno(stencil(up)) + _weno(stencil(down[:, ::-1]))[:, ::-1]
 
         return (flux[:, :-1] - flux[:, 1:]) / h
@@ -94,7 +97,10 @@ def shu_osher(quick, pictures):
         x, same = reference(cells)
         exact = known.reshape(cells, -1).mean(1)
         short = (x > WAVE[0]) & (x < WAVE[1])
-        error = lambda a, exact=exact: float(np.abs(a - exact).mean())
+
+        def error(a, exact=exact):
+            return float(np.abs(a - exact).mean())
+
         size = float(got[short].std() / exact[short].std())  # of the wave: 1 where none of it is lost
         bound = {200: (0.08, 0.3), 400: (0.048, 0.58)}[cells] if limiter else (0.026, 0.95)
         yield from rows(

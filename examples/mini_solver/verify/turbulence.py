@@ -85,7 +85,10 @@ def double_shear_layer(quick, pictures):
     y, x = np.meshgrid(*[(np.arange(n) + 0.5) / n] * 2, indexing="ij")
     u, v = np.tanh(30 * np.where(y < 0.5, y - 0.25, 0.75 - y)), 0.05 * np.sin(2 * math.pi * (x + 0.25))
     first, last = reference.run(u, v, end)
-    coarse = lambda q: q[1::3, 1::3]
+
+    def coarse(q):
+        return q[1::3, 1::3]
+
     V = M * SOUND
     how = viscous_ideal(RHO0 * V / Re) | {"dissipation": "none"}
     f = flow_of([N, N], [0.0] * 2, [1.0] * 2, dict(T=T0, p=P0), end / V, **how)
@@ -100,7 +103,9 @@ def double_shear_layer(quick, pictures):
         )
     )
 
-    energy = lambda: float((f.field("rho") * (f.field("u") ** 2 + f.field("v") ** 2)).mean()) / (RHO0 * V * V)
+    def energy():
+        return float((f.field("rho") * (f.field("u") ** 2 + f.field("v") ** 2)).mean()) / (RHO0 * V * V)
+
     history = [energy()]
     for k in range(1, 11):
         advance(f, k / 10 * end / V)
@@ -108,7 +113,10 @@ def double_shear_layer(quick, pictures):
 
     whole = reference.velocity(last)
     exact, got = [coarse(q) for q in whole], [f.field(n)[0] / V for n in "uv"]
-    size = lambda fields: sum(float((q**2).mean()) for q in fields)
+
+    def size(fields):
+        return sum(float((q**2).mean()) for q in fields)
+
     left = float(sum((q**2).mean() for q in whole))
     yield from rows(
         f"double shear layer, {N}^2",
@@ -123,7 +131,10 @@ def double_shear_layer(quick, pictures):
 
     if pictures:
         with figure(pictures / "double_shear_layer.png", 1, 2, figsize=(9, 4.2)) as axes:
-            slope = lambda q, axis: (np.roll(q, -1, axis) - np.roll(q, 1, axis)) * N / 2
+
+            def slope(q, axis):
+                return (np.roll(q, -1, axis) - np.roll(q, 1, axis)) * N / 2
+
             titles = f"mini solver, M = {M}, {N}$^2$", f"incompressible, pseudo-spectral, {n}$^2$"
             for axis, title, (u, v) in zip(axes, titles, (got, exact)):
                 vorticity = slope(v, 1) - slope(u, 0)
