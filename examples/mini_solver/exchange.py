@@ -1,6 +1,7 @@
 """Exchange of fringes between the blocks of neighbouring ranks."""
 
 import ctypes
+import itertools
 import os
 
 import numpy as np
@@ -26,53 +27,86 @@ class Exchange:
     """
 
     def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE, corners=True, last_decides=False):
-        self.ranks, self.array, self.backend, self._alarm, self._layers = ranks, array, backend, alarm, layers
-        self._corners = corners
+        self.ranks, self.array, self.backend = ranks, array, backend
+        self._alarm, self._layers, self._corners, self._last_decides = alarm, layers, corners, last_decides
         self._buffers, self._messages, self.mailboxes = {}, None, None
         self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)  # direction with other ranks
-        sides = {(d, side): ranks.neighbour(d, 2 * side - 1) for d in range(ranks.dimensions) for side in (0, 1)}
-        remote = {
-            at: (other, self._slab(*at, inside=True).shape)
-            for at, other in sides.items()
-            if other not in (None, ranks.rank)
-        }
 
-        self.way = "none" if ranks.size == 1 else "host" if backend.memory == "host" else self._choose(way, remote)
-        if self.way == "ipc":
-            boxes = {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in remote}
-        else:
-            boxes = {at: (backend.empty(shape), backend.empty(shape)) for at, (_, shape) in remote.items()}
-            self._buffers = {at: (other, *boxes[at]) for at, (other, _) in remote.items()}
+        # (direction, side): the rank there; of other ranks also the shape of a message.
+        self._sides, self._remote = {}, {}
+        for at in itertools.product(range(ranks.dimensions), (0, 1)):
+            other = self._sides[at] = ranks.neighbour(at[0], 2 * at[1] - 1)
+            if other not in (None, ranks.rank):
+                self._remote[at] = other, self._slab(*at, inside=True).shape
 
+        self.way = self._way(way)
+        self._boxes = self._message_boxes()
         if self.way == "staged":
-            self._staging = {at: (backend.staging(), backend.staging()) for at in remote}  # of what is sent, received
-            self._pinned = {
-                at: [s.rows(1, int(np.prod(shape)), np.dtype(float)) for s in self._staging[at]]
-                for at, (_, shape) in remote.items()
-            }
+            self._stage()
         elif self.way == "nccl":
             self._messages = _communicator(ranks, backend)
 
+        # Launches: packing, unpacking, and copies that no rank waits for.
         self._pack, self._unpack, own = [], [], []
         for d in range(ranks.dimensions):
-            out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
-            # where one block fills a periodic direction, its fringe is a copy of its own other side
-            into = [
-                (
-                    self._slab(d, side, inside=False),
-                    boxes[d, side][1] if (d, side) in boxes else self._slab(d, 1 - side, inside=True),
-                )
-                for side in (0, 1)
-                if sides[d, side] is not None
-            ]
-
-            count = self.mailboxes.count(d) if self.way == "ipc" else 0
-            if not (corners or out):  # no rank waits for these, and no other direction reads them
+            out, into = self._moves_out(d), self._moves_in(d)
+            if not (corners or out):  # no other direction reads them
                 own, into = own + into, []
-            for moves, parts in ((self._pack, out), (self._unpack, into)):
-                moves.append(bind_moves(backend, parts, boxes, count, last_decides) if parts else None)
-
+            self._pack.append(self._bound(d, out))
+            self._unpack.append(self._bound(d, into))
         self._own = bind_moves(backend, own, last_decides=last_decides) if own else None
+
+    def _way(self, way):
+        """The way that these ranks take."""
+        if self.ranks.size == 1:
+            return "none"
+        if self.backend.memory == "host":
+            return "host"
+        return self._choose(way, self._remote)
+
+    def _message_boxes(self) -> dict:
+        """{(direction, side): (where a message is packed, where one arrives)}."""
+        if self.way == "ipc":
+            return {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in self._remote}
+
+        boxes = {}
+        for at, (other, shape) in self._remote.items():
+            boxes[at] = self.backend.empty(shape), self.backend.empty(shape)
+            self._buffers[at] = other, *boxes[at]
+        return boxes
+
+    def _stage(self):
+        """Pinned memory of the host for each message that is sent, and for each that is received."""
+        self._staging, self._pinned = {}, {}
+        for at, (_, shape) in self._remote.items():
+            self._staging[at] = self.backend.staging(), self.backend.staging()
+            self._pinned[at] = [s.rows(1, int(np.prod(shape)), np.dtype(float)) for s in self._staging[at]]
+
+    def _moves_out(self, d):
+        """(to, from) of what is packed for the neighbours in direction d."""
+        sides = [side for side in (0, 1) if (d, side) in self._boxes]
+        return [(self._boxes[d, side][0], self._slab(d, side, inside=True)) for side in sides]
+
+    def _moves_in(self, d):
+        """(to, from) of what fills the fringe of direction d."""
+        moves = []
+        for side in (0, 1):
+            if self._sides[d, side] is None:
+                continue
+            if (d, side) in self._boxes:
+                source = self._boxes[d, side][1]
+            else:  # this block fills a periodic direction: its fringe is a copy of its other side
+                source = self._slab(d, 1 - side, inside=True)
+            moves.append((self._slab(d, side, inside=False), source))
+        return moves
+
+    def _bound(self, d, parts):
+        """The launch of these moves; None without any."""
+        if not parts:
+            return None
+
+        count = self.mailboxes.count(d) if self.way == "ipc" else 0
+        return bind_moves(self.backend, parts, self._boxes, count, self._last_decides)
 
     def _choose(self, way, remote):
         if way in ("auto", "ipc"):

@@ -58,62 +58,95 @@ class Side:
     """
 
     def __init__(self, block, bind, scheme, d, side, parts, constants):
-        self.block, self.mixture, self.d, self.side, self.parts = block, block.frame.mixture, d, side, parts
+        self.block, self.frame, self.mixture = block, block.frame, block.frame.mixture
+        self.d, self.side, self.parts, self._constants = d, side, parts, constants
         self.name = f"{AXES[d]}_{('low', 'high')[side]}"
-        self._constants = constants
-        n, ns, backend = block.cells[d], self.mixture.ns, block.backend
-        self._edge = FRINGE + (n - 1 if side else 0)
-        lo, hi = [0, 0, 0], list(block.extent)
-        lo[d], hi[d] = (self._edge + 1, self._edge + 1 + FRINGE) if side else (0, FRINGE)
-        # along x a pack of cells would be across the layers: one of them at a time
-        layers = [(lo[d] + m, lo[d] + m + 1) for m in range(FRINGE)] if d == 0 else [(lo[d], hi[d])]
-        self._boxes = [
-            ([low if e == d else v for e, v in enumerate(lo)], [high if e == d else v for e, v in enumerate(hi)])
-            for low, high in layers
-        ]
-        place = self._edge + (1 if side else 0)  # faces are numbered by the cell on their high side
-        lo, hi = block.box()
-        lo[d], hi[d] = place, place + 1
-        self._faces = lo, hi
-        self._across = [e for e in (2, 1, 0) if e != d]
-        plane = [block.span[e] for e in self._across]  # the slab's layers, as kernels/sides.h numbers them
-        self._shape, self._points = (FRINGE, *plane), FRINGE * int(np.prod(plane))
-        rows = dict(given=ROWS, Y_in=ns, slab_rho_k=ns, slab_Y=ns, slab_p=1, slab_T=1, slab_T_h=1, slab_rho=1, h_in=1)
-        self._slab = {k: backend.empty((r, backend.pad(self._points + 64))) for k, r in rows.items()}
-        self._slab["through"] = backend.empty((ns + 4, backend.pad(self._points + 64)))
-        for array in self._slab.values():
-            array[...] = 1.0
-        self._slab["through"][...] = 0.0
+
+        self._place()
+        self._allocate()
+
         self._moving = any(self.uses_time(part) for part in parts)
         self._by_enthalpy = any(part.get("h", "") != "" for part in parts)
-        self._finds = any("inlet" in p["kind"] or p["kind"] == "wall" and p["T"] != "" for p in parts)
-        self._part = np.zeros(plane)
+        self._finds = any(self._has_a_state(part) for part in parts)
         self.set(0.0)
+        self._renewal = self._make_renewal() if self._moving else None
 
-        self._renewal = None
-        if self._moving:
-            place = [np.broadcast_to(c, plane).reshape(-1) for c in (*self._coordinates(), self._part)]
-            self._renewal = formulas.Renewal(block, self._lines(), self._slab, np.stack(place), ns)
+        self._bind(bind, scheme)
 
-        names = dict(self._slab, flux=block.arrays[f"flux_{AXES[d]}"])
-        if scheme.viscous:
-            names["viscous_flux"] = block.arrays[f"viscous_{AXES[d]}"]
+    @staticmethod
+    def _has_a_state(part) -> bool:
+        """Whether the fringe takes its density and energy from temperature and pressure: inlets and walls with T."""
+        return "inlet" in part["kind"] or part["kind"] == "wall" and part["T"] != ""
 
+    def _place(self):
+        """Where the fringe, the faces and the slab are. The slab is FRINGE layers beyond the side."""
+        block, d, side = self.block, self.d, self.side
+        self._edge = FRINGE + (block.cells[d] - 1 if side else 0)
+
+        # The fringe, as boxes. Along x a pack of cells would be across the layers: there each layer is a box.
+        lo, hi = [0, 0, 0], list(block.extent)
+        lo[d], hi[d] = (self._edge + 1, self._edge + 1 + FRINGE) if side else (0, FRINGE)
+        layers = [(lo[d] + m, lo[d] + m + 1) for m in range(FRINGE)] if d == 0 else [(lo[d], hi[d])]
+        self._boxes = []
+        for low, high in layers:
+            box = list(lo), list(hi)
+            box[0][d], box[1][d] = low, high
+            self._boxes.append(box)
+
+        # Faces are numbered by the cell on their high side.
+        lo, hi = block.box()
+        lo[d] = self._edge + (1 if side else 0)
+        hi[d] = lo[d] + 1
+        self._faces = lo, hi
+
+        # The slab's points, as kernels/sides.h numbers them.
+        self._across = [e for e in (2, 1, 0) if e != d]
+        self._plane = [block.span[e] for e in self._across]
+        self._shape = (FRINGE, *self._plane)
+        self._points = int(np.prod(self._shape))
         self._where = dict(direction=d, side=side, edge=self._edge, plane=self._points // FRINGE)
+
+    def _allocate(self):
+        """The slab's arrays by name, and the boundary of each face."""
+        ns, backend = self.mixture.ns, self.block.backend
+        rows = dict(given=ROWS, Y_in=ns, slab_rho_k=ns, slab_Y=ns, slab_p=1, slab_T=1, slab_T_h=1, slab_rho=1, h_in=1)
+        rows["through"] = ns + 4
+
+        self._slab = {}
+        for name, count in rows.items():
+            array = backend.empty((count, backend.pad(self._points + 64)))
+            array[...] = 0.0 if name == "through" else 1.0
+            self._slab[name] = array
+
+        self._part = np.zeros(self._plane)
+
+    def _make_renewal(self):
+        """The launch that brings the slab to the clock's time."""
+        place = [np.broadcast_to(c, self._plane).reshape(-1) for c in (*self._coordinates(), self._part)]
+        return formulas.Renewal(self.block, self._lines(), self._slab, np.stack(place), self.mixture.ns)
+
+    def _bind(self, bind, scheme):
+        """Stencil kernels and property launches over the slab."""
+        arrays, axis = self.block.arrays, AXES[self.d]
+        names = dict(self._slab, flux=arrays[f"flux_{axis}"])
+        if scheme.viscous:
+            names["viscous_flux"] = arrays[f"viscous_{axis}"]
+
         self._mirror, self._flux = bind("side_mirror", **names), bind("side_flux", **names)
         if self._finds:
             self._temperature, self._state = bind("side_temperature", **names), bind("side_state", **names)
+            self._temperature_inside = self._launch(["T"], ["p", "rho_k"])
+            self._density = self._launch(["rho"], ["T", "p", "Y"])
+        if self._by_enthalpy:
+            self._temperature_h = self._launch(["T"], ["h", "p", "Y"], h="h_in", T="slab_T_h")
 
-            def program(outputs, given, **renamed):
-                arrays = {name: self._slab.get(f"slab_{name}") for name in ("T", "p", "rho", "Y", "rho_k")}
-                arrays |= {k: self._slab[v] for k, v in renamed.items()}
-                run = block.frame.bind(arrays, outputs=outputs, given=given)
-                return lambda: run(self._points)
+    def _launch(self, outputs, given, **renamed):
+        """run(): a property launch over the slab. renamed: {quantity: array of the slab} where the names differ."""
+        arrays = {name: self._slab.get(f"slab_{name}") for name in ("T", "p", "rho", "Y", "rho_k")}
+        arrays |= {name: self._slab[array] for name, array in renamed.items()}
+        run = self.frame.bind(arrays, outputs=outputs, given=given)
 
-            self._temperature_inside = program(["T"], ["p", "rho_k"])
-            self._density = program(["rho"], ["T", "p", "Y"])
-            if self._by_enthalpy:
-                self._temperature_h = program(["T"], ["h", "p", "Y"], h="h_in", T="slab_T_h")
+        return lambda: run(self._points)
 
     # ---- what is given
     @staticmethod
