@@ -45,70 +45,90 @@ class Report:
 
     # ---- the head and the lines
     def announce(self):
+        """The head: the case, its numerics, what the columns of the lines are."""
+        self.say("\n".join([*self._case(), *self._models(), *self._columns()]))
+
+    def _case(self):
         f, c = self.flow, self.case
         n = c.numerics
-        lines = [
-            f"{c.title}",
-            f"  {' x '.join(map(str, c.cells[: f.dimensions]))} cells, {f.ns} species "
-            f"({', '.join(f.mixture.names[:8])}), {f.ranks.size} rank{'s' if f.ranks.size > 1 else ''} as "
-            f"{' x '.join(map(str, f.ranks.grid[: f.dimensions]))}, backend {f.backend}, "
-            f"exchange: {f.exchange.traffic()}",
+        size = " x ".join(map(str, c.cells[: f.dimensions]))
+        grid = " x ".join(map(str, f.ranks.grid[: f.dimensions]))
+
+        yield c.title
+        yield (
+            f"  {size} cells, {f.ns} species ({', '.join(f.mixture.names[:8])}), {f.ranks.size} "
+            f"rank{'s' if f.ranks.size > 1 else ''} as {grid}, backend {f.backend}, exchange: {f.exchange.traffic()}"
+        )
+        yield (
             f"  {n['scheme']}, order {n['order']}, dissipation {n['dissipation']}, limiter "
-            f"{'on' if n['limiter'] else 'off'}, {n['runge_kutta']}, CFL {n['cfl']}"
-            + (", viscous" if f.scheme.viscous else ", inviscid"),
-            f"  dmass, dE: {'moles of elements' if f.chemistry else 'masses of species'} over the whole, and energy "
-            "over sum(rho cv T), since the start, less what came in through the sides"
-            + ("" if f.scheme.conservative else "; dE is the price of double flux"),
-            f"{'step':>8} {'t [s]':>12} {'dt [s]':>10} {'CFL':>5} {'p min .. max [MPa]':>20} "
-            f"{'T min .. max [K]':>19} {'Y min .. max - 1':>18} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} "
-            f"{'left':>8}",
-        ]
+            f"{'on' if n['limiter'] else 'off'}, {n['runge_kutta']}, CFL {n['cfl']}, "
+            f"{'viscous' if f.scheme.viscous else 'inviscid'}"
+        )
+
+    def _models(self):
+        f = self.flow
+        if f.chemistry:
+            given = self.case.chemistry
+            yield (
+                f"  {f.mixture.nr} reactions at constant volume, half a step before the flow's and half after, rtol "
+                f"{given['rtol']:g}, atol {given['atol']:g}, in cells of {given['coldest']:g} K and more"
+            )
 
         if f.scheme.viscous:
-            lines.insert(
-                3,
+            yield (
                 "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
-                "pressure diffusion, no thermodynamic factor",
+                "pressure diffusion, no thermodynamic factor"
             )
 
-        if f.chemistry:
-            given = c.chemistry
-            lines.insert(
-                3,
-                f"  {f.mixture.nr} reactions at constant volume, half a step before the flow's and half after, rtol "
-                f"{given['rtol']:g}, atol {given['atol']:g}, in cells of {given['coldest']:g} K and more",
-            )
+    def _columns(self):
+        f = self.flow
+        mass = "moles of elements" if f.chemistry else "masses of species"
+        price = "" if f.scheme.conservative else "; dE is the price of double flux"
+        yield (
+            f"  dmass, dE: {mass} over the whole, and energy over sum(rho cv T), since the start, less what came in "
+            f"through the sides{price}"
+        )
 
         if f.averages:
             a = f.averages
             known = f", {a.weight:g} s of them from before" if a.weight else ""
-            lines.insert(-1, f"  averages every {a.every} steps, from t = {a.began:g} s on{known}")
+            yield f"  averages every {a.every} steps, from t = {a.began:g} s on{known}"
 
-        self.say("\n".join(lines))
+        yield (
+            f"{'step':>8} {'t [s]':>12} {'dt [s]':>10} {'CFL':>5} {'p min .. max [MPa]':>20} "
+            f"{'T min .. max [K]':>19} {'Y min .. max - 1':>18} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} "
+            f"{'left':>8}"
+        )
 
     def line(self):
+        """A line of the table. Errors: FlowError, on every rank, where the state has no time step."""
         f = self.flow
         f.check()
         sums, passed = f.sums(), f.balance.passed()
         p, T, rho = (f.field(name) for name in ("p", "T", "rho"))
         Y = [f.field(f"Y_{name}") for name in f.mixture.names]
+
+        # How fast the density changes, and ranges over all ranks.
         change = math.nan
         if self._last_rho is not None:
             change = float(np.abs(rho - self._last_rho).max()) / max(f.time - self._last_time, 1e-300)
         self._last_rho, self._last_time = rho, f.time
+        lowest, highest = min(y.min() for y in Y), max(y.max() for y in Y)
         low_p, high_p, low_T, high_T, change, low_Y, high_Y = f.ranks.smallest(
-            [p.min(), -p.max(), T.min(), -T.max(), -change, min(y.min() for y in Y), -max(y.max() for y in Y)]
+            [p.min(), -p.max(), T.min(), -T.max(), -change, lowest, -highest]
         )
+
+        # Balances, and the pace of the run.
         mass, energy = self._watch(sums, passed)
         took, done = time.perf_counter() - self._began, f.steps - self._steps_began
         rate = done * float(np.prod(self.case.cells)) / took if done else 0.0
+
         self.say(
             f"{f.steps:8d} {f.time:12.5e} {f.dt:10.3e} {f.cfl:5.2f} {low_p * 1e-6:9.4f} .. {-high_p * 1e-6:7.4f} "
             f"{low_T:8.2f} .. {-high_T:7.2f} {low_Y:8.1e} .. {-high_Y - 1:6.0e} "
             f"{-change if np.isfinite(change) else 0:9.2e} {mass:9.1e} {energy:9.1e} {rate:9.2e} "
             f"{self._left(took, done):>8}"
         )
-
         self._look_for_misuse()
 
     def _watch(self, sums, passed):

@@ -180,56 +180,25 @@ class Side:
     def set(self, time):
         """Values of all formulas at this time [s]."""
         x = self._coordinates()
-        given, Y, h = np.zeros((ROWS, *x[0].shape)), np.zeros((self.mixture.ns, *x[0].shape)), np.zeros(x[0].shape)
-        Y[:] = 1 / self.mixture.ns
+        plane = x[0].shape
+        given, h = np.zeros((ROWS, *plane)), np.zeros(plane)
+        Y = np.full((self.mixture.ns, *plane), 1 / self.mixture.ns)
 
-        left = np.ones(x[0].shape, bool)
-        own = tuple(slice(f, f + n) for f, n in ((self.block.fringe[e], self.block.cells[e]) for e in self._across))
-        self.faces = {}  # of this block, by boundary
+        cells = [(self.block.fringe[e], self.block.cells[e]) for e in self._across]
+        inside = tuple(slice(first, first + count) for first, count in cells)
+        left = np.ones(plane, bool)
+        self.faces = {}  # {boundary: faces of this block}
         for number, part in enumerate(self.parts):
             where = self._where_of(number)
-
-            def value(key, text=None, where=where, part=part):
-                text = part[key] if text is None else text
-                return Expression(text, self._constants, f"{where} {key}", True)(x, time)
-
             here = left.copy()
             if part["where"] != "":
                 here &= Expression(part["where"], self._constants, f"{where} where")(x) != 0
             left &= ~here
+
             self._part[here] = number
-
-            self.faces[where] = int(here[own].sum())
-            kind = part["kind"]
-            given[KIND][here] = KINDS.index(kind)
-            if "velocity" in part:
-                for c in range(3):
-                    given[VELOCITY + c][here] = value("velocity", part["velocity"][c])[here]
-
-                inwards = given[VELOCITY + self.d][here] * (-1.0 if self.side else 1.0)
-                if "inlet" in kind and here.any():
-                    said = f"{where}: an inlet, but its velocity {inwards.min():g} m/s points out of the domain"
-                    wanted(inwards.min() >= 0, f"{said} (t = {time:g} s); wanted 0 or more along the inward normal.")
-
-            if part.get("T", "") != "":
-                T = value("T")[here]
-                said = f"{where} T: lowest value {T.min(initial=np.inf):g} K; the models end at {LOWEST_T:g} K."
-                wanted((T >= LOWEST_T).all(), said)
-                given[TEMPERATURE][here] = T
-
-            if part.get("h", "") != "":
-                h[here] = value("h")[here]
-            if "p" in part:
-                p = value("p")[here]
-                wanted((p > 0).all(), f"{where} p: lowest value {p.min(initial=np.inf):g}; wanted positive.")
-                given[PRESSURE][here] = p
-
-            if "sigma" in part:
-                d = self.d
-                given[SIGMA][here] = part["sigma"]
-                given[INV_LENGTH][here] = 1 / (part["length"] or self.block.case.upper[d] - self.block.case.lower[d])
-
-            if "inlet" in kind:
+            self.faces[where] = int(here[inside].sum())
+            self._set_part(part, where, here, x, time, given, h)
+            if "inlet" in part["kind"]:
                 Y[:, here] = composition(part["X"], part["Y"], self.mixture, x, self._constants, where, time)[:, here]
 
         said = f"[boundary] {self.name}: no boundary is given for some faces; the last one wants no 'where'."
@@ -238,6 +207,45 @@ class Side:
         for name, values in (("given", given), ("Y_in", Y), ("h_in", h[None])):
             layers = np.repeat(values[:, None], FRINGE, 1).reshape(len(values), -1)
             self._slab[name][:, : self._points] = self.block.backend.from_host(layers)
+
+    def _set_part(self, part, where, here, x, time, given, h):
+        """Numbers of a boundary on its faces `here`: rows of `given`, and the enthalpy h. Errors: CaseError."""
+
+        def value(key, text):
+            return Expression(text, self._constants, f"{where} {key}", True)(x, time)[here]
+
+        given[KIND][here] = KINDS.index(part["kind"])
+
+        if "velocity" in part:
+            for c in range(3):
+                given[VELOCITY + c][here] = value("velocity", part["velocity"][c])
+            if "inlet" in part["kind"] and here.any():
+                self._refuse_outwards(given[VELOCITY + self.d][here], where, time)
+
+        if part.get("T", "") != "":
+            T = value("T", part["T"])
+            said = f"{where} T: lowest value {T.min(initial=np.inf):g} K; the models end at {LOWEST_T:g} K."
+            wanted((T >= LOWEST_T).all(), said)
+            given[TEMPERATURE][here] = T
+
+        if part.get("h", "") != "":
+            h[here] = value("h", part["h"])
+
+        if "p" in part:
+            p = value("p", part["p"])
+            wanted((p > 0).all(), f"{where} p: lowest value {p.min(initial=np.inf):g}; wanted positive.")
+            given[PRESSURE][here] = p
+
+        if "sigma" in part:
+            case, d = self.block.case, self.d
+            given[SIGMA][here] = part["sigma"]
+            given[INV_LENGTH][here] = 1 / (part["length"] or case.upper[d] - case.lower[d])
+
+    def _refuse_outwards(self, velocity, where, time):
+        """CaseError for an inlet with a velocity out of the domain."""
+        lowest = (velocity * (-1.0 if self.side else 1.0)).min()
+        said = f"{where}: an inlet, but its velocity {lowest:g} m/s points out of the domain (t = {time:g} s)"
+        wanted(lowest >= 0, f"{said}; wanted 0 or more along the inward normal.")
 
     def _where_of(self, number):
         """What messages call a boundary."""
