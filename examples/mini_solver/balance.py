@@ -1,12 +1,12 @@
-"""Balance: what the domain holds, less what came in through its sides. Species and momentum close to rounding, energy
+"""Balance: the content of the domain, less the inflow through its sides. Species and momentum close to rounding, energy
 too with apec; double flux lets it drift."""
 
 import numpy as np
 
 
 class Balance:
-    """Integrals over the domain of a flow, on all ranks. start: those at the start of the run. before: what had passed
-    through the sides when a restart was written."""
+    """Integrals over the domain of a flow, on all ranks. start: integrals at the start of the run. before: inflow
+    through the sides up to the restart file."""
 
     def __init__(self, flow):
         self.flow, self.start, self.before = flow, None, np.zeros(flow.ns + 4)

@@ -1,4 +1,4 @@
-"""Block: what one rank has of the grid, and the arrays over it. x is fastest, the fringe is included."""
+"""Block: the cells of a rank, and the arrays over them. x is fastest, the fringe is included."""
 
 import os
 

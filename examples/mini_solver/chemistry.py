@@ -27,7 +27,7 @@ WHY = {
 
 
 def arrays(ns) -> dict:
-    """Rows that it takes, by name."""
+    """{name: rows} of the arrays that the reactions need."""
     return {"batch": len(ROWS) + ns, "failed": 1}
 
 
@@ -73,8 +73,8 @@ class Chemistry:
         return self.mixture.species.mechanism.composition / self.mixture.species.W[:, None]
 
     def complaint(self, field) -> str:
-        """The first cell whose integration came to no end, and its state, which it has kept; "" when none. field(name):
-        a field on the host."""
+        """The first cell whose integration failed, and its state, which it has kept; "" without such a cell.
+        field(name): a field on the host."""
         failed = self.block.host(self.block.interior("failed")[0])
         if not failed.any():
             return ""

@@ -72,8 +72,8 @@ class Clock:
         self._next = lambda: launch(1)
 
     def set(self, time, steps, until=np.inf, reached=np.inf, limit=np.inf):
-        """The clock before some steps: none goes beyond `until` [s] or is longer than `limit` [s], and from `reached`
-        [s] on none is taken."""
+        """The clock before some steps. No step goes beyond `until` [s], is longer than `limit` [s], or begins from
+        `reached` [s] on."""
         values = dict(time=time, steps=steps, until=until, reached=reached, limit=limit)
         self.block.arrays["clock"][...] = self.block.backend.from_host([values.get(name, 0.0) for name in ROWS])
 
@@ -90,7 +90,7 @@ class Clock:
             self._next()
 
     def read(self) -> Reading:
-        """Waits for what was queued."""
+        """The clock after all queued steps; waits for them."""
         said = dict(zip(ROWS, np.array(self.block.backend.to_host(self.block.arrays["clock"])).tolist()))
         return Reading(said["time"], int(said["steps"]), said["last"], said["cfl"], said["failed"] != 0)
 
@@ -117,7 +117,7 @@ class Clock:
 
 
 class Board(Shared):
-    """Memory where every other rank of a node writes its rates. Raises NoWay on all ranks where one of them cannot."""
+    """Memory where every other rank of a node writes its rates. Raises NoWay, on all ranks, where a rank cannot."""
 
     def __init__(self, ranks, backend):
         self._lines = 2 * ranks.size * LINE
@@ -125,7 +125,7 @@ class Board(Shared):
         self.open(other for other in range(ranks.size) if other != ranks.rank)
 
     def words(self) -> dict:
-        """What the kernel takes."""
+        """{member of the kernel's record: value} of the boards."""
         ranks, boards = self.ranks, np.zeros(MOST_RANKS, np.int64)
         boards[: ranks.size] = [self.base if r == ranks.rank else self.opened[r] for r in range(ranks.size)]
         count, late = self.base + self._lines, self.base + self._lines + LINE

@@ -5,8 +5,8 @@ from kernels.engine.errors import closest
 
 
 class CaseError(FrameError, ValueError):
-    """A case file, restart file or command line that cannot be used; the message names the key, what came, what was
-    wanted."""
+    """A case file, restart file or command line that cannot be used; the message names the key, the value and the
+    wanted values."""
 
 
 class NoWay(CaseError):
@@ -19,7 +19,7 @@ class FlowError(FrameError):
 
 
 def wanted(fits, message):
-    """CaseError with this message unless what is given fits."""
+    """CaseError with this message unless the input fits."""
     if not fits:
         raise CaseError(message)
 

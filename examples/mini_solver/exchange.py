@@ -83,12 +83,12 @@ class Exchange:
             self._pinned[at] = [s.rows(1, int(np.prod(shape)), np.dtype(float)) for s in self._staging[at]]
 
     def _moves_out(self, d):
-        """(to, from) of what is packed for the neighbours in direction d."""
+        """(to, from): layers of the block that are packed for the neighbours in direction d."""
         sides = [side for side in (0, 1) if (d, side) in self._boxes]
         return [(self._boxes[d, side][0], self._slab(d, side, inside=True)) for side in sides]
 
     def _moves_in(self, d):
-        """(to, from) of what fills the fringe of direction d."""
+        """(to, from): messages, or layers of this block, that fill the fringe of direction d."""
         moves = []
         for side in (0, 1):
             if self._sides[d, side] is None:
@@ -206,7 +206,7 @@ class Exchange:
             self._unpack[d]()
 
     def complaint(self) -> str:
-        """What went wrong on the device, where no error can be raised; "" if nothing."""
+        """The error on the device, where none can be raised; "" without an error."""
         return self.mailboxes.complaint() if self.mailboxes else ""
 
     def close(self):

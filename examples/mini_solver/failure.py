@@ -9,7 +9,7 @@ from .errors import FlowError
 
 class Failure:
     """Finds where a flow failed: the step is done again from its start, stage by stage, until the first cell has no
-    state. What is not a number spreads by three cells a stage; where it began is what helps."""
+    state. NaN spreads by three cells a stage: a user needs the cell where it began."""
 
     NAMES = ("rho", "u", "v", "w", "p", "T")
 
@@ -44,7 +44,7 @@ class Failure:
         flow.properties()
 
     def text(self) -> str:
-        """What to tell; the same on all ranks. Collective."""
+        """The message, the same on all ranks. Collective."""
         flow, ranks = self.flow, self.block.ranks
         late, found, before = self._cells(self.bad()), None, []
         if flow.stages.begun:
@@ -82,7 +82,7 @@ class Failure:
         return next((t for t in ranks.everyone(told) if t), "a state has no time step.")
 
     def _cells(self, bad):
-        """Of all ranks that have bad cells: (rank, (less their number, the one nearest to the middle of them))."""
+        """For each rank with bad cells: (rank, (minus their number, the bad cell nearest to their middle))."""
         mine = None
         if bad.any():
             at = np.argwhere(bad)

@@ -98,7 +98,7 @@ class FieldFiles(Xdmf):
 
 
 class AverageFile(Xdmf):
-    """averages.h5 and averages.xmf: what is known so far (averages.py has the names)."""
+    """averages.h5 and averages.xmf: averages up to now (names in averages.py)."""
 
     def __init__(self, flow, folder):
         super().__init__(flow, folder, "averages.xmf")

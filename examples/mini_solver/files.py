@@ -154,7 +154,7 @@ def _closed(file):
 
 
 def save(path, data):
-    """Bytes to a new file, which then takes its name. OutputError where that cannot be done; what was there stays."""
+    """Bytes to a new file, which then takes its name. OutputError where that cannot be done; the old file stays."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

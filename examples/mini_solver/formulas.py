@@ -89,7 +89,7 @@ def head(ns) -> str:
 
 
 class Renewal:
-    """Launches that bring what a side's boundaries are given to the clock's time, where a step was taken. lines: C++ of
+    """Launches that bring the values of a side's boundaries to the clock's time, where a step was taken. lines: C++ of
     each boundary, [(number, statements)]; slab: its arrays; place: rows x, y, z and number of the boundary, of the
     plane's points. A value that makes no sense stops the clock."""
 
@@ -141,8 +141,8 @@ def value(array, row, formula, fits="true") -> str:
 
 
 def composition(rows, rest, weights) -> str:
-    """C++ that puts a composition into the slab. rows: a formula by species' number; rest: the number of the one that
-    takes what is left, or None; weights: W of mole fractions, or None."""
+    """C++ that puts a composition into the slab. rows: a formula for each species; rest: the species that takes the
+    remainder, or None; weights: W of mole fractions, or None."""
     ns = len(rows)
     said = [f"double Y[NS] = {{{', '.join(rows)}}};"]
     if rest is not None:

@@ -39,5 +39,5 @@ class Limiter:
 
 
 def arrays(ns, dimensions) -> dict:
-    """Rows that it takes, by name."""
+    """{name: rows} of the arrays that the limiter needs."""
     return {"open": dimensions, "shares": ns + 4, "rough": 1}

@@ -31,9 +31,9 @@ def node() -> str:
 
 class Shared:
     """Memory of this rank that others open, and theirs. base: its address; opened: rank -> address. zeros: so many of
-    its first bytes are 0. card: what the others are to know of it; cards: of all ranks.
+    its first bytes are 0. card: facts that the other ranks need; cards: of all ranks.
 
-    Collective. Raises NoWay on all ranks where one of them cannot; the text says which and why.
+    Collective. Raises NoWay, on all ranks, where a rank cannot; the text names it and the reason.
     """
 
     def __init__(self, ranks, backend, nbytes, zeros, **card):

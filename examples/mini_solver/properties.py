@@ -22,7 +22,7 @@ class Properties:
             return lambda: run(points)
 
         def together(*asked):
-            """One launch for several (outputs, given): what one of them makes the next need not read."""
+            """One launch for several (outputs, inputs). Outputs of the first are inputs of the next, in registers."""
             asked = [(outputs, given) for outputs, given in asked if outputs]
             names = [kernel.name for pair in asked for kernel in registry.resolve(*pair, mixture.options)]
             return program(kernels=list(dict.fromkeys(names)), outputs=[name for made, _ in asked for name in made])

@@ -1,4 +1,4 @@
-"""What a run tells: its head, a line every so many steps, warnings, its summary."""
+"""Lines of a run: the head, a line every so many steps, warnings, the summary."""
 
 import math
 import os
@@ -214,7 +214,7 @@ class Report:
 
     # ---- the end
     def summary(self, files):
-        """files: a function that tells, on rank 0, what was written."""
+        """The end of a run. files: a function that yields, on rank 0, a line for each written file."""
         f = self.flow
         took, steps = time.perf_counter() - self._began, f.steps - self._steps_began
         memory = float(f.ranks.total([resident()])[0])  # before the pictures are put together

@@ -1,4 +1,4 @@
-"""The folder of a run's results: whether it can be written, whether it has those of another run."""
+"""The folder of a run's results: it can be written, and holds no results of another run."""
 
 import pathlib
 

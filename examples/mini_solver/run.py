@@ -90,7 +90,7 @@ class Run:
         return 0
 
     def _files(self):
-        """What was written, in words."""
+        """A line for each kind of file that was written."""
         film = self.frames.animate()
         if film:
             yield f"pictures: {film}"
@@ -149,13 +149,13 @@ class Run:
         return bool(step) and abs(f.time / step - round(f.time / step)) < 1e-9 * max(1, f.time / step)
 
     def _keep(self):
-        """A restart file, once of each state: the one before it is of another."""
+        """Write a restart file, at most one of each state: so the file before it is of an earlier state."""
         if self._kept != self.flow.steps:
             write_restart(self.flow, self.folder)
             self._kept = self.flow.steps
 
     def _write_sums(self):
-        """What is gathered over the run and written as a whole."""
+        """Write the history and the averages: files that are written as a whole."""
         self.history.write(self.flow)
         if self.averages:
             self.averages.write(self.flow)

@@ -133,7 +133,7 @@ def digest(flow) -> str:
 
 
 class Table:
-    """Rows of what was measured, printed on rank 0. wrong: whether ranks gave other bits."""
+    """Measured rows, printed on rank 0. wrong: whether numbers of ranks gave different bits."""
 
     def __init__(self, rank):
         self.rank, self.rows, self.wrong = rank, [], False
@@ -159,7 +159,7 @@ class Table:
         self.say(f"{ranks:6d} {self._grid(grid):>7} {way:>15}: {error}")
 
     def add(self, row, flow):
-        """Complete a row by what it is compared with, the first row of its kind, and print it."""
+        """Compare a row with the first row of its kind, keep it, and print it."""
         first = next((other for other in self.rows if other["kind"] == row["kind"]), row)
 
         row["rate"] = float(np.prod(flow.case.cells)) / row["step"]

@@ -1,4 +1,4 @@
-"""The sides of the domain: what their boundaries are given, the fringe beyond them, and what passes through."""
+"""The sides of the domain: values of their boundaries, the fringe beyond them, the fluxes through them."""
 
 import numpy as np
 
@@ -148,7 +148,7 @@ class Side:
 
         return lambda: run(self._points)
 
-    # ---- what is given
+    # ---- values of the boundaries
     @staticmethod
     def uses_time(part):
         """Whether a formula of this boundary has t."""
@@ -292,19 +292,19 @@ class Side:
             self.set(time)
 
     def renew(self):
-        """After a step, or after none: what is given at the clock's time, for the fringe and all of the next step."""
+        """Bring the values to the clock's time, for the fringe and the next step."""
         if self._renewal:
             self._renewal()
 
     def complaint(self, time) -> str:
-        """What a formula of t makes of this time that makes no sense; "" if nothing."""
+        """The error of a formula of t at this time; "" where all values make sense."""
         try:
             self.at(time)
         except CaseError as error:
             return str(error)
         return ""
 
-    # ---- what is done
+    # ---- fringe and fluxes
     def fill(self):
         """The fringe beyond this side."""
         for box in self._boxes:
@@ -323,7 +323,7 @@ class Side:
         """Fluxes through this side; share: of this stage in the whole step."""
         self._flux(*self._faces, inv_dx=self.block.inv_dx, share=share, **self._where)
 
-    # ---- what there is to tell
+    # ---- results
     def passed(self) -> np.ndarray:
         """What has come in through this rank's faces since the start: species [kg], momentum [kg m/s], energy [J], per
         metre of the directions that the flow does not have."""

@@ -33,7 +33,7 @@ class Stages:
         self._keep = bind("keep") if self.scheme.conservative else None
         self._around = bind("around") if case.axisymmetric else None
 
-        # Between devices, messages take less time than the launches that a rim of its own needs.
+        # Between devices, messages take less time than the extra launches for a rim.
         several = self.block.ranks.size > 1
         self._overlap = several and case.parallel["overlap"] and self.scheme.frozen and flow.exchange.way != "ipc"
 

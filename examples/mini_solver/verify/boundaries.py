@@ -1,4 +1,4 @@
-"""Sides of the domain: what outlets let out, inlets in, and walls make of a flow."""
+"""Sides of the domain: outlets, inlets, walls."""
 
 import math
 

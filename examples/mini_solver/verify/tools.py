@@ -1,4 +1,4 @@
-"""What the checks share: flows in a few words, steps to an end, rows of the table, figures."""
+"""Parts of several checks: flows in a few words, steps to an end, rows of the table, figures."""
 
 import contextlib
 import math
