@@ -34,8 +34,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from examples.mini_solver.case import Case  # noqa: E402
-from examples.mini_solver.flow import Flow, backend_of  # noqa: E402
+from examples.mini_solver.flow import Flow  # noqa: E402
 from examples.mini_solver.stepping import RUNGE_KUTTA  # noqa: E402
+from kernels import get_backend  # noqa: E402
 
 CASE = ROOT / "examples/mini_solver/cases/taylor_green.toml"
 REFERENCE = {2.0: 0.123917, 4.0: 0.121509, 6.0: 0.113450}  # examples/mini_solver/verify
@@ -51,18 +52,20 @@ OURS = {  # changes of [numerics]; mixture replaces that of the case
 }
 
 
-def case_of(cells, numerics, mixture):
+def case_of(cells, backend, numerics, mixture):
     data = Case.from_file(CASE).data
     data["domain"]["cells"] = [cells] * 3
     data["numerics"].update(numerics, transport="step")
+    data.setdefault("parallel", {})["backend"] = backend
     if mixture:
         data["mixture"] = mixture
     return Case(data, CASE.parent, CASE.stem)
 
 
 def ours(cells, times, backend, numerics, mixture):
-    case = case_of(cells, numerics, mixture)
-    flow = Flow(case, backend=backend)
+    case = case_of(cells, backend, numerics, mixture)
+    flow = Flow(case)
+    backend = flow.backend
     rho = float(flow.field("rho").mean())
     kinetic = lambda: float((0.5 * flow.field("rho") * sum(flow.field(n) ** 2 for n in "uvw")).mean()) / (rho * V * V)
     clock = time.process_time if backend.memory == "host" else time.perf_counter
@@ -173,7 +176,8 @@ def main():
         python = getattr(given, name)
         if python is not None and not shutil.which((shlex.split(python) or [""])[0]):
             parser.error(f"--{name} {python}: no such program; wanted a Python that has it.")
-    backend, rows, wrong = backend_of(given.backend), [], False
+    rows, wrong = [], False
+    backend = get_backend(given.backend)
     print(", ".join(f"{k} {v}" for k, v in backend.describe().items()), flush=True)
     print(
         f"{'':<28}{'points':>7} {'point stages/s':>14} {'steps':>6} {'s to the end':>12}  error of the kinetic energy "
@@ -183,7 +187,7 @@ def main():
     for cells in given.cells:
         here = []
         for what in given.ours:
-            here.append({"solver": f"mini solver, {what}", **ours(cells, given.times, backend, *OURS[what])})
+            here.append({"solver": f"mini solver, {what}", **ours(cells, given.times, given.backend, *OURS[what])})
         if given.pyfr:
             row = pyfr(given.pyfr, given.degree, given.step, cells, given.times, given.backend)
             here.append({"solver": f"PyFR {row['version']}, p = {given.degree}", **row})

@@ -15,9 +15,16 @@ if not _place or not _place.endswith(".py") or "castles-frame" not in pathlib.Pa
     )
 
 
+__all__ = ["Frame"]
+
+
 def __getattr__(name):
     if name == "__version__":
         import kernels
 
         return kernels.__version__
+    if name == "Frame":
+        from .frame import Frame
+
+        return Frame
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

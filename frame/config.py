@@ -13,7 +13,13 @@ BACKENDS = ("auto", "cuda", "cpu")
 PRECISIONS = ("double", "mixed", "single")
 LAST_SPECIES = ("given", "sum")  # the last mass fraction comes with the others; it is 1 less their sum
 # Options that initialize reads.
-FIRST = {"backend": BACKENDS, "precision": PRECISIONS, "calls": rule.CALLS, "last_species": LAST_SPECIES}
+FIRST = {
+    "backend": BACKENDS,
+    "precision": PRECISIONS,
+    "calls": rule.CALLS,
+    "last_species": LAST_SPECIES,
+    "placement": placement.MODES,
+}
 PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 

@@ -19,6 +19,7 @@ from .impl.memory import Memory
 from .mpi import Alone, Communicator
 from .report import table
 from .tvproperties import TVProperties
+from .watch import KERNELS, Timer
 
 
 def _handed_on(name: str):
@@ -55,6 +56,7 @@ class Frame:
         self._arguments: tuple = ()  # of initialize
         self._said = ""  # on the rule's choice
         self._turns = False  # whether ranks share this one's device without a service
+        self._modules: dict = {}  # of sources that a solver in Python brings
 
     # ---- life cycle ----
 
@@ -236,6 +238,7 @@ class Frame:
         cache.announce = None
         kernels.registry.allow_again()
         self._contractions.finalize()
+        self._modules.clear()
 
         self.comm.free()
         self.comm = Alone()
@@ -297,6 +300,66 @@ class Frame:
             print(f"libframe: {said}.", file=sys.stderr)
         return side == 1
 
+    # ---- solvers in Python, whose arrays lie where the kernels run ----
+
+    @property
+    def mixture(self) -> kernels.Mixture:
+        """The mixture in use. Errors: StateError before one was loaded."""
+        return self.properties.mixture
+
+    def use_mixture(self, mixture: kernels.Mixture) -> None:
+        """Use a Mixture that the solver has put together, instead of load_mixture. Errors: ArgumentError when it has
+        another number of species than ns."""
+        self.properties.use_mixture(mixture)
+
+    def bind(self, arrays: dict, box=(), timer: str = "", **program):
+        """A launch on the solver's own arrays, in place of views: run(n) computes their first n points.
+
+        arrays: {quantity: (points,) or (rows, points) array of the backend}. box: as Program.bind takes it. timer: the
+        name under which its time is kept; "": the launch is not timed, as where `timed` stands around it. program:
+        `outputs` and `given`, or `kernels`, as Mixture.program takes them. Errors: ArgumentError for names and shapes;
+        StateError before a mixture was loaded.
+        """
+        made = self.mixture.program(**program, backend=self.backend, precision=self.config.precision)
+        launch = made.bind(arrays, box)
+        if not timer:
+            return launch
+
+        watch = self.properties.impl.watch
+
+        def run(points: int) -> None:
+            if watch.on:
+                watch.run(KERNELS, timer, points, 0, launch, points)
+            else:
+                launch(points)
+
+        return run
+
+    def compile(self, source):
+        """The module of a solver's own source (kernels.engine.backend.base.Source), on the backend in use; the same
+        source gives the same module. Errors: BackendError with the compiler's text; StateError before initialize."""
+        self.properties  # noqa: B018  raises StateError
+        key = self.backend, source
+        if key not in self._modules:
+            self._modules[key] = self.backend.compile(source)
+
+        return self._modules[key]
+
+    def timed(self, timer: str):
+        """`with frame.timed("flux"):` the time of the work that is queued there is kept under this name. Nothing
+        happens while timers are off."""
+        return self.properties.impl.watch.span(KERNELS, timer)
+
+    def weighted(self, weight: int):
+        """`with frame.weighted(16):` whatever is timed there counts 16 times, as a sample of equal pieces does. With 0
+        nothing is timed there: work that a graph records has no timers inside."""
+        return self.properties.impl.watch.weighted(weight)
+
+    @property
+    def timers(self) -> dict[str, Timer]:
+        """{name: Timer} with seconds, calls and points of each; empty while timers are off. May wait for the device."""
+        return self.properties.impl.timers or {}
+
     # ---- configuration ----
 
     @property
@@ -308,8 +371,8 @@ class Frame:
         return self._config
 
     def set_option(self, name: str, value: str) -> None:
-        """Set backend, precision, calls or last_species (before initialize), or an option of the model (before the
-        mixture). Errors: ArgumentError for an unknown name or value, StateError when it is too late."""
+        """Set an option of config.FIRST (before initialize), or of the model (before the mixture). Errors:
+        ArgumentError for an unknown name or value, StateError when it is too late."""
         self.config.check_option(name, value)
         if self._properties is not None:
             refuse(name in FIRST, f"option '{name}' has to be set before frame_initialize.", StateError)

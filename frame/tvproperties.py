@@ -85,6 +85,11 @@ class TVProperties:
         ns."""
         self._use(kernels.Mixture.from_yaml(file, phase=phase or None, **self.model), f"mixture {file!r}")
 
+    def use_mixture(self, mixture: kernels.Mixture) -> None:
+        """Use a Mixture that the host has put together. Errors: ArgumentError when it has another number of species
+        than ns."""
+        self._use(mixture, "the mixture")
+
     def _use(self, mixture, what: str) -> None:
         refuse(
             mixture.ns != self.ns,

@@ -6,6 +6,7 @@ host (packing, waiting) is timed by the host's clock: a mark of the device would
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import time
@@ -40,12 +41,12 @@ class Timer:
         self.nbytes = 0
         self.seconds = 0.0
 
-    def add(self, points: int, nbytes: int, seconds: float) -> None:
-        """One more call."""
-        self.calls += 1
-        self.points += points
-        self.nbytes += nbytes
-        self.seconds += seconds
+    def add(self, points: int, nbytes: int, seconds: float, weight: int = 1) -> None:
+        """One more call, or `weight` equal calls of which this one was timed."""
+        self.calls += weight
+        self.points += weight * points
+        self.nbytes += weight * nbytes
+        self.seconds += weight * seconds
 
     @property
     def row(self) -> tuple:
@@ -59,8 +60,9 @@ class Watch:
         self._backend = backend
         self._timers: dict[str, Timer] | None = None
         self._trace: Trace | None = None
-        self._pairs: list[tuple] = []  # (clock, two marks, track, name, points, bytes), not read yet
+        self._pairs: list[tuple] = []  # (clock, two marks, track, name, points, bytes, weight), not read yet
         self._ranges: Any = None
+        self._weight = 1
         self.on = False
 
     def time(self, on: bool) -> None:
@@ -70,18 +72,31 @@ class Watch:
             self._timers = None
         elif self._timers is None:
             self._timers = {}
-        self._switch(on or self._trace is not None)
+        self._switch()
 
-    def _switch(self, on: bool) -> None:
-        self.on = on
-        if on:
+    @contextlib.contextmanager
+    def weighted(self, weight: int):
+        """Within this context a timed piece of work counts `weight` times; 0: nothing is timed."""
+        before, self._weight = self._weight, weight
+        self._switch()
+
+        try:
+            yield
+        finally:
+            self._weight = before
+            self._switch()
+
+    def _switch(self) -> None:
+        """Whether there is anything to do from now on."""
+        self.on = self._weight > 0 and not (self._timers is None and self._trace is None)
+        if self.on:
             self._ranges = _ranges()
 
     def trace(self, file: str) -> None:
         """Keep what is timed from now on, for `write`."""
         self._backend.synchronize()
         self._trace = Trace(pathlib.Path(file), self._backend.mark(), time.perf_counter())
-        self._switch(True)
+        self._switch()
 
     @property
     def timers(self) -> dict[str, Timer] | None:
@@ -101,19 +116,34 @@ class Watch:
         finally:
             if self._ranges:
                 pop()
-        self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes))
+        self._keep(clock, begin, track, name, points, nbytes)
+        return done
+
+    @contextlib.contextmanager
+    def span(self, track: str, name: str, points: int = 0):
+        """A context; the time of the work that is queued in it is kept. Nothing happens where nobody looks."""
+        if not self.on:
+            yield
+            return
+
+        begin = self._backend.mark()
+        yield
+        self._keep(self._backend, begin, track, name, points, 0)
+
+    def _keep(self, clock, begin, track: str, name: str, points: int, nbytes: int) -> None:
+        """A pair of marks, the second of now; read later."""
+        self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes, self._weight))
         if len(self._pairs) >= FOLD:
             self.fold()
-        return done
 
     def fold(self) -> None:
         """Read the marks; may wait for the last one."""
         pairs, self._pairs = self._pairs, []
-        for clock, begin, end, track, name, points, nbytes in pairs:
+        for clock, begin, end, track, name, points, nbytes, weight in pairs:
             seconds = clock.elapsed(begin, end)
             if self._timers is not None:
                 timer = self._timers.setdefault(name, Timer(track))
-                timer.add(points, nbytes, seconds)
+                timer.add(points, nbytes, seconds, weight)
             if self._trace is not None:
                 self._trace.add(clock, begin, seconds, track, name, points, nbytes)
 

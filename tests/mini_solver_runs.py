@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from mixtures_for_tests import ROOT
 
+from examples.mini_solver.flow import Flow
+
 h5py = pytest.importorskip("h5py")
 
 
@@ -59,6 +61,7 @@ def command(*arguments, ranks=0, **more):
         "OMPI_MCA_odls_base_sigkill_timeout": "8",  # seconds from a signal to SIGTERM, and from there to SIGKILL
         **more,
     }
+
     launcher = ["mpirun", "-n", str(ranks)] if ranks else []
     return [*launcher, sys.executable, "-m", "examples.mini_solver", *map(str, arguments)], env
 
@@ -66,6 +69,16 @@ def command(*arguments, ranks=0, **more):
 def run(*arguments, ranks=0, **more):
     words, env = command(*arguments, ranks=ranks, **more)
     return subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def flow_on(backend, case, **how):
+    """A flow of this case on a backend of a test, which is the one that a Frame finds by its name."""
+    case.parallel["backend"] = backend.name
+    flow = Flow(case, **how)
+
+    assert flow.backend is backend
+
+    return flow
 
 
 def restart_of(folder):
@@ -84,6 +97,8 @@ def broken(tmp_path, case, text, ranks):
         + text
         + "\nsys.exit(__main__.main(sys.argv[1:]))\n"
     )
+
     words, env = command(*case, ranks=ranks)
     words = [*words[: words.index("-m")], str(tmp_path / "break.py"), *words[words.index("-m") + 2 :]]
+
     return subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120)

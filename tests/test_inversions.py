@@ -13,7 +13,7 @@ from test_frame_objects import Host, field, state
 from test_kernels_thermal import near_saturation
 
 import kernels
-from examples.mini_solver.flow import declare
+from examples.mini_solver.layer import declare
 from frame.errors import StateError
 from kernels import ArgumentError, registry
 

@@ -40,6 +40,7 @@ def test_rates_of_change_around_an_axis(monkeypatch):
 def test_order_four_and_the_other_runge_kutta():
     """Both are options; the vortex with them stays the vortex, at the lower order's error."""
     W, U = 0.028, (8.314462618 * 300 / 0.028) ** 0.5
+
     r0 = 1e5 * W / (8.31446261815324 * 300)
     tail = "(1 - 0.4*25/(8*1.4*pi**2)*exp(1 - x**2 - y**2))"
     errors = {}
@@ -61,10 +62,12 @@ def test_order_four_and_the_other_runge_kutta():
             runge_kutta="ssp43",
             cfl=0.9,
         )
+
         verify.advance(f, 1 / U)
         x, y, _ = f.coordinates()
         exact = (1 - 0.4 * 25 / (8 * 1.4 * np.pi**2) * np.exp(1 - (x - 1) ** 2 - (y - 1) ** 2)) ** 2.5
         errors[order] = float(np.abs(f.field("rho") / r0 - exact).mean())
+
     assert errors[6] < 3e-5 and errors[6] < errors[4] / 3 < 1e-3
 
 
@@ -94,6 +97,7 @@ def test_walls_let_nothing_through(scheme):
         viscous=True,
         scheme=scheme,
     )
+
     start = f.sums()
     for _ in range(60):
         f.step()
@@ -169,12 +173,15 @@ def test_species_stay_within_0_and_1(how):
     with pytest.raises(FlowError):
         for _ in range(60):
             f.step()
+
     f, extremes = advected(True, dissipation="none", **how), []
     start = f.sums()
+
     for _ in range(60):
         f.step()
         Y = np.stack([f.field(f"Y_{n}") for n in f.mixture.names])
         extremes.append((Y.min(), Y.max() - 1))
+
     assert np.min(extremes, 0)[0] >= -1e-15 and np.max(extremes, 0)[1] <= 4e-15
     assert np.abs(f.sums()[:2] / start[:2] - 1).max() < 60 * 12 * np.finfo(float).eps  # a rounding of each sum a stage
     if "viscous" not in how:
@@ -197,11 +204,13 @@ def test_bounds_hold_around_an_axis():
         axisymmetric=True,
         stretch={"y": "s + 0.2*s*s"},
     )
+
     start, low, high = f.sums(), 0.0, 0.0
     for _ in range(80):
         f.step()
         Y = np.stack([f.field(f"Y_{n}") for n in f.mixture.names])
         low, high = min(low, Y.min()), max(high, Y.max() - 1)
+
     assert low >= -1e-15 and high <= 4e-15 and f.field("p").min() > 0
     assert np.abs(f.sums()[:2] / start[:2] - 1).max() < 80 * 12 * np.finfo(float).eps
     ring = np.pi * 0.6**2
@@ -227,9 +236,11 @@ def test_the_limiter_leaves_smooth_flow_alone():
             mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
             limiter=limiter,
         )
+
         for _ in range(30):
             f.step()
         states.append(f.state())
+
     assert same(*states)
 
 
@@ -238,6 +249,7 @@ def test_an_inlet_with_sigma_comes_to_its_velocity_as_its_relaxation_says(scheme
     """u - u_given = (u_0 - u_given) exp(-K t), K = sigma c (1 - M^2)/(2 length), while no wave comes back."""
     inlet = {"kind": "inlet", "T": 300, "velocity": [33, 7, 0], "sigma": 0.27, "length": 0.1}
     start, sides = dict(T=300, p=5e6, u=30), {"x_low": inlet, "x_high": {"kind": "outlet", "p": 5e6}}
+
     f = verify.flow_of([60], [0.0], [1.0], start, 1.0, scheme=scheme, boundary=sides)
     c, rho = f.field("mach").mean(), f.field("rho").mean()
     c = 30 / c
@@ -247,6 +259,7 @@ def test_an_inlet_with_sigma_comes_to_its_velocity_as_its_relaxation_says(scheme
         left = np.exp(-0.135 * c * (1 - (u / c) ** 2) / 0.1 * f.time)
         assert (33 - u) / 3 == pytest.approx(left, abs=2e-3)  # a cell of 60 is crossed in 2 % of the time 1/K
         assert p - 5e6 == pytest.approx(rho * c * (u - 30), rel=1e-2)  # a wave that goes in; M changes by 0.9 %
+
     assert f.field("v")[0, 0, 0] == pytest.approx(7, rel=2e-2)  # 5.5 cells have come in: exp(-5.5) is left
 
 
@@ -280,10 +293,12 @@ def test_several_boundaries_on_a_side_and_what_they_let_in():
         mixture={"file": verify.CH4_O2, "species": ["CH4", "O2"]},
         boundary={"x_low": [inlet, "wall"], "x_high": {"kind": "outlet", "p": 1e7}, "y": "slip_wall"},
     )
+
     start, entered, rho = f.sums(), 0.0, None
     for _ in range(40):
         rho = f.mixture.properties("rho", T=np.array([300.0]), p=1e7, Y=np.array([[0.0], [1.0]]))["rho"][0]
         entered += f.step() * 20 * min((f.time - f.dt) / 1e-4, 1)  # formulas of t are held over a step
+
     changed, passed = f.sums()[:6] - start[:6], f.balance.passed()[:6]
     assert abs(changed[1] / passed[1] - 1) < 1e-12
     assert f.field("Y_O2")[0, 8, 0] > 0.3 and f.field("Y_O2")[0, :2].max() < 1e-3  # beside the faceplate next to none
@@ -317,9 +332,11 @@ def test_fields_and_balances_of_a_stretched_grid(tmp_path):
         time={"steps": 20},
         output=dict(fields=20, history=20, frames=20, frame=["T"], probes=[[0.9, 0.01]], precision="double"),
     )
+
     run = Run(Case(data), folder=tmp_path, out=io.StringIO())
     f = run.flow
     assert run() == 0
+
     widths = [line.widths(np.arange(line.count)) for line in f.case.lines[:2]]
     x, y, rho = f.coordinates()[0].ravel(), f.coordinates()[1].ravel(), None
     with h5py.File(tmp_path / "history.h5") as file, h5py.File(tmp_path / "fields-00000000.h5") as first:
@@ -331,6 +348,7 @@ def test_fields_and_balances_of_a_stretched_grid(tmp_path):
         assert file["kinetic_energy"][0] == pytest.approx(motion, rel=1e-12)
         inside = abs(x - 0.9).argmin(), abs(y - 0.01).argmin()
         assert f.case.lines[0].cell(0.9) == inside[0] and file["probe_T"][0, 0] == T[inside[1], inside[0]]
+
     with h5py.File(tmp_path / "mesh.h5") as file:
         corners = next(v[:] for v in file.values() if v.ndim == 2 and v.shape[1] in (2, 3) and v.dtype.kind == "f")
     assert np.allclose(np.unique(corners[:, 0]), f.case.lines[0].faces())

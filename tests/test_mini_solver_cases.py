@@ -32,6 +32,7 @@ def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
         initial=dict(T=300, p=5e6, u=30),
         boundary={"x": "supersonic_outlet"},
     )
+
     assert (
         "warning: [boundary] x_low: flow enters through 1 faces of a supersonic outlet" in wrong
         and "x_high" not in wrong
@@ -204,6 +205,7 @@ def test_a_wrong_case_is_told(change, told):
             data.setdefault(section, {})[name] = value
         else:
             data[section] = value
+
     with pytest.raises(FrameError, match=told):
         Run(Case(data), out=io.StringIO())
 
@@ -219,13 +221,16 @@ def test_random_damage_gives_a_message_and_nothing_else(tmp_path):
             damaged[at : at + 1] = [[], damaged[at] * 2, chr(int(random.integers(32, 127)))][
                 int(random.integers(3))
             ] or []
+
         path = tmp_path / "damaged.toml"
         path.write_text("".join(damaged))
+
         try:
             Case.from_file(path)
             outcomes["read"] += 1
         except FrameError:
             outcomes["refused"] += 1
+
     assert min(outcomes.values()) > 20, outcomes
 
 
@@ -298,6 +303,7 @@ def test_random_values_give_a_message_or_a_flow(tmp_path, seed, count):
         data = copy.deepcopy(FUZZED)
         for _ in range(random.integers(1, 3)):
             everywhere = list(places(data))
+
             table, key = everywhere[random.integers(len(everywhere))]
             match random.integers(6):
                 case 0:
@@ -308,6 +314,7 @@ def test_random_values_give_a_message_or_a_flow(tmp_path, seed, count):
                     table[key] *= 10 ** random.uniform(-2, 1)
                 case _:
                     table[key] = WRONG[random.integers(len(WRONG))]
+
         try:
             outcomes[
                 "ran"
@@ -321,6 +328,7 @@ def test_random_values_give_a_message_or_a_flow(tmp_path, seed, count):
             outcomes["refused"] += 1
         except Exception as error:
             raise AssertionError(f"{type(error).__name__}: {error} from {data}") from error
+
     assert outcomes["ran"] > count / 30 and outcomes["refused"] > count / 3, outcomes
 
 
@@ -340,6 +348,7 @@ def test_keys_of_a_case_by_the_command(tmp_path, capsys):
     assert main([str(case), "--folder", str(tmp_path / "out"), *(w for c in changes for w in ("--set", c))]) == 0
     state = restart_of(tmp_path / "out")
     assert state["steps"] == 1 and state["dt"] == 1e-9
+
     for change, told in (
         ("numerics.scheme=apec", "texts in quotes"),
         ("numerics=1", "wanted a table"),
@@ -372,6 +381,7 @@ def test_options_decide_what_a_file_has_to_have(tmp_path):
         initial=dict(T="1000 + 100*sin(2*pi*x/1e-3)", p=1e5, u=20.0, X={"O2": 0.2, "N2": "rest"}),
         time=dict(steps=3),
     )
+
     flow = Flow(Case(given))
     flow.take(3)
     rho, T, p = (flow.field(name) for name in ("rho", "T", "p"))
@@ -382,6 +392,7 @@ def test_options_decide_what_a_file_has_to_have(tmp_path):
         given["mixture"]["options"] = options
         with pytest.raises(MixtureError, match=words):
             Case(given).make_mixture()
+
     given["mixture"] |= {"options": {"critical": "fill"}, "without": ["OX", "HO2"]}
     assert Case(given).make_mixture().names == ("O2", "N2")
     given["mixture"]["without"] = ["XE"]

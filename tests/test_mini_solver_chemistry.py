@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from mini_solver_runs import restart_of, run, same
+from mini_solver_runs import flow_on, restart_of, run, same
 from mixtures_for_tests import ROOT
 from test_gpu import be  # noqa: F401
 
@@ -14,7 +14,8 @@ from examples.mini_solver import verify
 from examples.mini_solver.__main__ import main
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
-from examples.mini_solver.flow import Flow, declare
+from examples.mini_solver.flow import Flow
+from examples.mini_solver.layer import declare
 from examples.mini_solver.run import Run
 from examples.mini_solver.verify import with_cantera
 from kernels import get_backend
@@ -93,7 +94,10 @@ def test_a_cell_keeps_its_mass_momentum_energy_and_atoms(one, scheme, equation):
     np.testing.assert_allclose(after["u"], before["u"], rtol=8 * eps)
     parts = np.abs(before["e_vol"]) + before["rho"] * 5e6  # J/kg, of the heat content at 3000 K
     assert (np.abs(after["e_vol"] - before["e_vol"]) < 32 * eps * parts).all()
-    Y = lambda at: np.array([at[f"Y_{n}"] for n in f.mixture.names]).T @ f.chemistry.atoms()
+
+    def Y(at):
+        return np.array([at[f"Y_{n}"] for n in f.mixture.names]).T @ f.chemistry.atoms()
+
     np.testing.assert_allclose(Y(after), Y(before), rtol=1e-13)
 
 
@@ -164,7 +168,9 @@ def test_order_of_the_splitting(one, kind, lowest, highest):
         f = kind(Case(data(one, WAVE, 1.0, chemistry={"rtol": 1e-10}, **numerics)))
         f.take(steps)
         fields.append([f.field(name)[0, 0] for name in ("T", "p", "Y_H2O")])
+
     assert fields[-1][0].max() > 2500
+
     for a, b, c, d in zip(*fields):
         e = [np.sqrt(np.mean((x - y) ** 2)) for x, y in ((a, b), (b, c), (c, d))]
         orders = np.log2([e[0] / e[1], e[1] / e[2]])
@@ -177,6 +183,7 @@ def burning(one, scheme, steps=6, restart=3, **more):
     given["boundary"] = {"y_low": {"kind": "wall", "T": 300.0}, "y_high": {"kind": "outlet", "p": 1e6}}
     given["time"] = {"steps": steps}
     given["output"] = {"report": 2, "restart": restart}
+
     return given | more
 
 
@@ -185,6 +192,7 @@ def as_file(path, given):
     for section, keys in given.items():
         lines += [f"[{section}]", *(f"{key} = {toml(value)}" for key, value in keys.items())]
     path.write_text("\n".join(lines) + "\n")
+
     return path
 
 
@@ -206,6 +214,7 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one, tmp_path,
     assert main([str(half), "--folder", str(parts)]) == 0
     assert main([str(case), "--folder", str(parts), "--restart", str(parts / "restart.h5")]) == 0
     assert same(restart_of(whole), restart_of(parts))
+
     for ranks in numbers:
         done = run(case, "--folder", tmp_path / f"r{ranks}", ranks=ranks)
         assert done.returncode == 0, done.stderr
@@ -222,7 +231,9 @@ def test_any_number_of_queued_steps_gives_the_same_bits(one, scheme):
         for end in ends:
             while f.time < end * (1 - 1e-12):
                 f.advance(queue, end, end * (1 - 1e-12))
+
         states.append(f.state() | {"time": f.time, "steps": f.steps})
+
     assert same(states[0], states[1]) and same(states[0], states[2]) and states[0]["steps"] > 5
 
 
@@ -238,6 +249,7 @@ def test_a_cell_that_cannot_be_integrated_ends_the_run_and_is_named(one, tmp_pat
         with pytest.raises(FlowError, match=words) as caught:
             f.take(100)
         told.append((str(caught.value), f.time, f.steps))
+
     assert told[0] == told[1]
     given["chemistry"]["most"] = 3
     given["time"], given["output"] = {"steps": 1}, {"restart": 1, "report": 0}
@@ -256,6 +268,7 @@ def test_what_is_refused(one):
     ):
         with pytest.raises(CaseError, match=told):
             Case(given | {"chemistry": {"kind": "volume"} | change})
+
     given["mixture"]["file"] = "examples/mixtures/h2_o2.yaml"
     with pytest.raises(CaseError, match="kind = 'volume': .* the species have no reactions"):
         Flow(Case(given))
@@ -274,11 +287,13 @@ def test_the_reactor_compiles_for_a_device(one):
 def test_on_a_device(one, be, scheme):  # noqa: F811
     """The CUDA sources: on the stand-in, and with `pytest -m gpu` on a device. A cell's steps may differ by rounding,
     and its result then by react's tolerance. Steps that are queued as a graph have the bits of single launches."""
-    here, there, graph = (Flow(Case(burning(one, scheme)), backend=b) for b in (None, be, be))
+    here = Flow(Case(burning(one, scheme)))
+    there, graph = (flow_on(be, Case(burning(one, scheme))) for _ in range(2))
     there.replay.watch = True
     for f in (here, there):
         for _ in range(8):
             f.step()
+
     assert graph.advance(8) == 8 and graph.replay.recorded is not None and not graph.replay.note
     for name in ("T", "p", "rho", "Y_H2O"):
         np.testing.assert_allclose(there.field(name), here.field(name), rtol=1e-6)

@@ -12,7 +12,7 @@ from mixtures_for_tests import species_set
 from reference import cubic, ideal_gas, species
 from reference.tracked import LD
 
-from examples.mini_solver.flow import declare
+from examples.mini_solver.layer import declare
 from kernels import Mixture
 
 POINTS = 60
@@ -27,6 +27,7 @@ def states(ns, n=POINTS, seed=3, **options):
     Y = random.exponential(size=(ns, n))
     Y /= Y.sum(0)
     mix = Mixture(species_set(ns), **options)
+
     return T, p, mix.properties("rho", T=T, p=p, Y=Y)["rho"] * Y
 
 
@@ -39,6 +40,7 @@ def textbook(data, T, rho_k, equation="pr"):
     a, a_T, _, b = cubic.mixture_ab(T, X, sp, equation=equation)
     _, h0, _ = ideal_gas.mixture(T, np.full_like(T, 1e5), X, sp)
     p = R * T / (v - b) - a / cubic.attraction(v, b, eos)[0]
+
     return p, n * (h0 - R * T + (T * a_T - a) * cubic.departure_log(v, b, eos))
 
 
@@ -51,6 +53,7 @@ def slopes(data, T, rho_k, equation):
         return [(a - b) / width for a, b in zip(textbook(data, T1, r1, equation), textbook(data, T0, r0, equation))]
 
     p_T, e_T = difference(T * (1 - h), rho_k, T * (1 + h), rho_k, 2 * h * T)
+
     p_k, e_k = [], []
     for k in range(len(rho_k)):
         step = np.zeros_like(rho_k)
@@ -58,6 +61,7 @@ def slopes(data, T, rho_k, equation):
         a, b = difference(T, rho_k - step, T, rho_k + step, 2 * step[k])
         p_k.append(a)
         e_k.append(b)
+
     return p_T, e_T, np.array(p_k), np.array(e_k)
 
 
@@ -141,7 +145,10 @@ def test_an_ideal_gas_has_kernels_of_its_own():
     sp = species.arrays(data)
     n_k = np.asarray(rho_k, LD) / sp.W[:, None]
     n = n_k.sum(0)
-    one = lambda k: ideal_gas.mixture(np.asarray(T, LD), np.full_like(T, 1e5), np.eye(10)[k][:, None] + 0 * n_k, sp)
+
+    def one(k):
+        return ideal_gas.mixture(np.asarray(T, LD), np.full_like(T, 1e5), np.eye(10)[k][:, None] + 0 * n_k, sp)
+
     cp_k, h_k = (np.array([one(k)[i] for k in range(10)]) for i in (0, 1))
     cv = (n_k * cp_k).sum(0) - n * R
     e = (n_k * h_k).sum(0) - n * R * T

@@ -28,6 +28,7 @@ def test_fields_frames_and_the_report(tmp_path):
         time={"end": 4e-4},
         output=dict(report=2, fields=4, frames_time=1e-4, frame=["rho", "T"], restart=100),
     )
+
     out = io.StringIO()
     assert Run(Case(data), folder=tmp_path, out=out)() == 0
     text = out.getvalue()
@@ -43,18 +44,21 @@ def test_fields_frames_and_the_report(tmp_path):
     files = sorted(tmp_path.glob("fields-*.h5"))
     assert len(grids) == len(files) >= 2
     assert tree.getroot().get("Version") == "3.0" and grids[0].find("Topology").get("TopologyType") == "Quadrilateral"
+
     for grid in grids:
         for item in grid.findall(".//DataItem"):
             name, field = item.text.split(":/")
             with h5py.File(tmp_path / name) as file:
                 assert file[field].shape == tuple(map(int, item.get("Dimensions").split()))
                 assert np.isfinite(file[field][:]).all()
+
     with h5py.File(files[0]) as file:
         x = (np.arange(24) + 0.5) / 24
         y = (np.arange(16) + 0.5) / 32
         T = file["T"][:].reshape(file.attrs["cells"][::-1])
         # single precision
         assert np.allclose(T[0], 200 + 40 * np.sin(2 * np.pi * x) * np.cos(4 * np.pi * y)[:, None], rtol=1e-6)
+
     frames = sorted(tmp_path.glob("frame-*.png"))
     assert len(frames) == 5  # at 0, 1e-4, ..., 4e-4
     from PIL import Image
@@ -88,14 +92,18 @@ def test_limits_of_pictures(tmp_path):
         time={"steps": 1},
         output=dict(frames=10, frame=["T"]),
     )
+
     colours = {}
     for name, limits in (("own", {}), ("fixed", {"T": [100, 200]})):
         data["output"]["frame_limits"] = limits
         assert Run(Case(data), folder=tmp_path / name, out=io.StringIO())() == 0
+
         with Image.open(tmp_path / name / "frame-00000000.png") as picture:
             wide, high = picture.size
             middle = picture.convert("RGB").crop((wide // 3, high // 3, wide // 2, high * 2 // 3))
+
         colours[name] = {pixel for _, pixel in middle.getcolors(10**6)}
+
     assert len(colours["own"]) > 50 and len(colours["fixed"]) == 1
 
 
@@ -110,6 +118,7 @@ def sloping_field(tmp_path, cells, precision):
         time={"steps": 1},
         output=dict(fields=1, averages=1, precision=precision),
     )
+
     assert Run(Case(data), folder=tmp_path, out=io.StringIO())() == 0
 
 
@@ -119,15 +128,18 @@ def test_meshio_reads_the_fields(tmp_path, cells):
     meshio = pytest.importorskip("meshio")
     d = len(cells)
     sloping_field(tmp_path, cells, "double")
+
     with meshio.xdmf.TimeSeriesReader(tmp_path / "fields.xmf") as reader:
         points, blocks = reader.read_points_cells()
         assert reader.num_steps == 2
         time, _, fields = reader.read_data(0)
+
     middle = points[blocks[0].data].mean(1)
     assert time == 0 and np.prod(cells) == len(middle)
     assert np.abs(fields["T"][0] - (300 + middle @ [10, 20, 40])).max() < 1e-9
     sizes = np.ptp(points[blocks[0].data], axis=1)[:, :d]
     assert np.allclose(sizes, 1 / np.array(cells))  # and not a twisted one
+
     with meshio.xdmf.TimeSeriesReader(tmp_path / "averages.xmf") as reader:
         reader.read_points_cells()
         assert np.abs(reader.read_data(0)[2]["mean_T"][0] - fields["T"][0]).max() < 1
@@ -142,6 +154,7 @@ def test_vtk_reads_the_fields(tmp_path, cells, precision):
     from vtkmodules.vtkFiltersCore import vtkCellCenters
 
     sloping_field(tmp_path, cells, precision)
+
     found = {}
     for name in ("fields", "averages"):
         reader = vtk_xdmf.vtkXdmfReader()
@@ -150,6 +163,7 @@ def test_vtk_reads_the_fields(tmp_path, cells, precision):
         times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS())
         reader.UpdateTimeStep(times[0])
         found[name] = times, reader.GetOutputDataObject(0)
+
     times, grid = found["fields"]
     assert len(times) == 2 and times[0] == 0 < times[1] == found["averages"][0][0]
     centres = vtkCellCenters()
@@ -173,6 +187,7 @@ def test_history_and_probes(tmp_path):
         time={"steps": 4},
         output=dict(history=2, probes=[[0.25, 0.01], [0.99, 0.5]], restart=4),
     )
+
     run = Run(Case(data), folder=tmp_path, out=io.StringIO())
     rho = float(run.flow.field("rho").mean())
     u = run.flow.field("u")[0]
@@ -185,9 +200,11 @@ def test_history_and_probes(tmp_path):
     assert list(rows["probe_u"][0]) == [u[0, 12], u[24, 47]]
     data["time"]["steps"] = 6
     assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart.h5")() == 0
+
     with h5py.File(tmp_path / "history.h5") as file:
         assert list(file["step"]) == [0, 2, 4, 6]
         assert np.array_equal(file["kinetic_energy"][:3], rows["kinetic_energy"])
+
     data["output"]["probes"] = [[3.0, 0.5]]
     with pytest.raises(CaseError, match="a point in the domain"):
         Run(Case(data), folder=tmp_path / "other", out=io.StringIO())
@@ -207,6 +224,7 @@ def test_averages_in_time(tmp_path, scheme):
         time={"steps": 9},
         output=dict(averages=2, restart=5, precision="double"),
     )
+
     run = Run(Case(data), folder=tmp_path, out=io.StringIO())
     names, states, flow = ["rho", "u", "v", "p", "T", "Y_CH4", "Y_O2"], [], run.flow
     add = flow.averages.add
@@ -215,7 +233,10 @@ def test_averages_in_time(tmp_path, scheme):
     weights = np.diff([0.0, *(time for time, _ in states)])
     weights /= weights.sum()
     q = dict(zip(names, np.moveaxis([fields for _, fields in states], 1, 0)))
-    over = lambda values: np.tensordot(weights, values, 1)
+
+    def over(values):
+        return np.tensordot(weights, values, 1)
+
     mean = {n: over(q[n]) for n in names}
     away = {n: q[n] - mean[n] for n in names}
     with h5py.File(tmp_path / "averages.h5") as file:
@@ -223,14 +244,19 @@ def test_averages_in_time(tmp_path, scheme):
     wanted = {f"mean_{n}": mean[n] for n in names} | {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in "uvT"}
     wanted |= {f"favre_{n}": over(q["rho"] * q[n]) / mean["rho"] for n in names[-2:]}
     assert found.keys() - wanted.keys() == {"cov_u_v", *(f"rms_{n}" for n in names)}
-    largest = lambda n: np.abs(q[n.split("_", 1)[1]]).max()
+
+    def largest(n):
+        return np.abs(q[n.split("_", 1)[1]]).max()
+
     for n, values in wanted.items():  # four states: some ten roundings of the field
         assert np.abs(found[n] - values).max() <= 10 * 2.2e-16 * largest(n), n
+
     # a fluctuation is known to roundings of its field, its square to those times the fluctuation
     for n in names:
         error = np.abs(found[f"rms_{n}"] ** 2 - over(away[n] ** 2))
         assert (error <= 40 * 2.2e-16 * largest(f"_{n}") * np.abs(away[n]).max() + 1e-30).all(), n
         assert found[f"rms_{n}"].max() > 1e-5 * np.abs(q[n]).max()
+
     error = np.abs(found["cov_u_v"] - over(away["u"] * away["v"]))
     assert error.max() <= 40 * 2.2e-16 * largest("_u") * np.abs([away["u"], away["v"]]).max()
 
@@ -252,6 +278,7 @@ def test_probes_have_the_values_of_their_cells(tmp_path, scheme):
     case.output["probes"] = [[1e-6, 1e-6, 1e-6], [1.2e-3, 0.5e-3, 0.99e-3]]
     run = Run(case, folder=tmp_path / "out", out=io.StringIO())
     assert run() == 0
+
     with h5py.File(tmp_path / "out/history.h5") as file:
         for name in ("rho", "u", "v", "w", "p", "T", "Y_CH4", "Y_O2"):
             field = run.flow.field(name)
@@ -261,6 +288,7 @@ def test_probes_have_the_values_of_their_cells(tmp_path, scheme):
 def test_folders_that_cannot_be_written_are_told_in_a_line(tmp_path, capsys):
     case = small(tmp_path, steps=4)
     (tmp_path / "file").write_text("")
+
     for folder in (tmp_path / "file", tmp_path / "file/below", "/proc/nowhere"):
         assert main([str(case), "--folder", str(folder)]) == 1
         told = capsys.readouterr()
@@ -278,6 +306,7 @@ def test_memory_and_what_stays_in_the_long_case(tmp_path):
         "output.fields=100",
         "numerics.scheme='apec'",
     )
+
     assert Run(Case.from_file(path, changes), folder=tmp_path, out=out)() == 0
     kept = re.search(
         r"mass of a species (\S+), momentum in x (\S+), momentum in y (\S+), energy (\S+)\n", out.getvalue()

@@ -41,14 +41,17 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(tmp_path, sche
     half = tmp_path / "half.toml"
     half.write_text(case.read_text().replace("steps = 4", "steps = 2"))
     assert run(half, "--folder", tmp_path / "half", ranks=2).returncode == 0
+
     whole = [("half", 3, ("--restart", tmp_path / "half/restart.h5")), *((f"r{n}", n, ()) for n in numbers)]
     for folder, ranks, words in whole:
         done = run(case, "--folder", tmp_path / folder, *words, ranks=ranks)
         assert done.returncode == 0, done.stderr
+
         for name in names:
             with h5py.File(tmp_path / "one" / name) as a, h5py.File(tmp_path / folder / name) as b:
                 assert list(a) == list(b) and all(a[k].dtype == b[k].dtype for k in a)
                 assert all(np.array_equal(a[k][:], b[k][:]) for k in a), f"{ranks} ranks: {name}"
+
         with h5py.File(tmp_path / folder / "history.h5") as file:
             assert list(file["step"]) == [0, 1, 2, 3, 4]
         assert same(one, restart_of(tmp_path / folder))
@@ -100,6 +103,7 @@ def test_a_jet_has_the_same_bits_on_several_ranks(tmp_path, what):
     """Several boundaries on a side, formulas of t, limited cells at the ranks' sides, a stretched grid; so have its
     balances."""
     pytest.importorskip("mpi4py")
+
     if what == "shipped":
         case, ranks = ROOT / "examples/mini_solver/cases/lox_h2_jet.toml", [3, 1]
         changes = ["domain.cells=[24, 16]", "time.steps=30", "output.restart=30", "output.frames_time=1.0"]
@@ -107,6 +111,7 @@ def test_a_jet_has_the_same_bits_on_several_ranks(tmp_path, what):
     else:
         case, ranks, changes = tmp_path / "jet.toml", [2, 2], []
         case.write_text(AROUND)
+
     words = [case, *(w for c in changes for w in ("--set", c))]
     assert main([*map(str, words), "--folder", str(tmp_path / "one")]) == 0
     done = run(*words, "--folder", tmp_path / "many", "--set", f"parallel.ranks={ranks}", ranks=int(np.prod(ranks)))
@@ -132,6 +137,7 @@ def tired(self, *given, **how):
 flow.Flow.advance = tired""",
         2,
     )
+
     assert done.returncode != 0 and "had enough" in done.stderr
     assert restart_of(tmp_path / "out")["steps"] == 2
     assert main([str(case), "--folder", str(tmp_path / "on"), "--restart", str(tmp_path / "out/restart.h5")]) == 0
@@ -152,7 +158,9 @@ def test_scaling_measures_and_compares_bits(tmp_path):
         1458,
         2187,
     ]
+
     assert len({r["digest"] for r in strong}) == 1 and done.stdout.count(" same") == 3
+
     for group in (strong, weak):
         for r in group:
             assert r["rate"] == pytest.approx(np.prod(r["cells"]) / r["step"])
@@ -164,6 +172,7 @@ def test_scaling_measures_and_compares_bits(tmp_path):
                 and min(shares) > 0
                 and (r["ranks"] == 1) == (r["exchange_way"] == "none")
             )
+
     text = "digest = scaling.digest\nscaling.digest = lambda f: digest(f)[:-1] + str(f.ranks.size)"
     done = broken(tmp_path, ("scaling", "--cells", 8, "--steps", 1), text, 2)
     assert done.returncode != 0 and "OTHER" in done.stdout and "do NOT give the same bits" in done.stdout

@@ -36,7 +36,9 @@ def waves(scheme, queue=1):
         viscous=True,
         scheme=scheme,
     )
+
     f.queue = queue
+
     return f
 
 
@@ -49,14 +51,17 @@ def test_any_number_of_queued_steps_gives_the_same_bits(scheme):
     for end in ends:
         while alone.time < end * (1 - 1e-12):
             alone.step(end - alone.time)
+
     for queue in (3, 50):
         f, calls = waves(scheme, queue), []
         for end in ends:
             while f.time < end * (1 - 1e-12):
                 calls.append(f.advance(queue, end, end * (1 - 1e-12)))
+
         assert (f.time, f.steps, f.dt, f.cfl) == (alone.time, alone.steps, alone.dt, alone.cfl)
         assert same(alone.state(), f.state()) and np.array_equal(alone.balance.passed(), f.balance.passed())
         assert sum(calls) == f.steps and min(calls) < queue  # some of them had steps to spare
+
     assert f.steps > 5
 
 
@@ -65,10 +70,12 @@ def test_a_run_that_queues_steps_writes_the_same_files(tmp_path):
         case = Case.from_file(small(tmp_path, steps=9, restart=4))
         case.parallel["queue"], case.output["fields_time"], case.output["history"] = queue, 5e-8, 2
         assert Run(case, folder=tmp_path / str(queue), out=io.StringIO())() == 0
+
     one, five = (tmp_path / str(queue) for queue in (1, 5))
     assert same(restart_of(one), restart_of(five))
     names = [sorted(p.name for p in folder.iterdir()) for folder in (one, five)]
     assert names[0] == names[1] and sum(n.startswith("fields-") for n in names[0]) > 3
+
     for name in (n for n in names[0] if n.endswith(".h5")):
         with h5py.File(one / name) as a, h5py.File(five / name) as b:
             assert all(np.array_equal(a[key][()], b[key][()]) for key in a), name
@@ -90,6 +97,7 @@ def test_a_flow_that_fails_among_queued_steps_stays_there(scheme):
             f.take(20)
         told.append(str(caught.value))
         states.append((f.time, f.steps))
+
     assert told[0] == told[1] and states[0] == states[1] and 2 < f.steps < 10
 
 
@@ -101,11 +109,13 @@ def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
     text = SMALL.format(steps=5000, restart=0, scheme="double_flux")
     (tmp_path / "long.toml").write_text(text)
     words, env = command(tmp_path / "long.toml", "--folder", tmp_path / "long", ranks=ranks)
+
     process = subprocess.Popen(words, env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines = []
     while len(lines) < 12:  # it is stepping
         lines.append(process.stdout.readline())
         assert lines[-1], process.stderr.read()
+
     process.send_signal(number)
     rest, errors = process.communicate(timeout=60)
     assert process.returncode == (1 if ranks else 3) and "continue with --restart" in rest, errors  # 1: mpirun's own
@@ -124,6 +134,7 @@ def test_a_signal_leaves_a_restart_that_continues(tmp_path, number, ranks):
         )
         == 0
     )
+
     assert main([str(tmp_path / "more.toml"), "--folder", str(tmp_path / "b")]) == 0
     assert same(restart_of(tmp_path / "a"), restart_of(tmp_path / "b"))
 
@@ -134,6 +145,7 @@ def test_a_restart_of_another_case_is_refused(tmp_path, capsys):
     with h5py.File(tmp_path / "other.h5", "r+") as file:  # as if of these species in another order
         file.attrs["species"] = list(file.attrs["species"])[::-1]
     (tmp_path / "junk.h5").write_bytes(b"not HDF5")
+
     for name, old, new, told in (
         ("a/restart.h5", "cells = [19, 14, 9]", "cells = [19, 14, 8]", "cells"),
         ("a/restart.h5", "T = 130.0", "T = 131.0", "case"),
@@ -150,6 +162,7 @@ def test_a_damaged_restart_is_refused_or_whole(tmp_path):
     """Bytes changed or cut off: the project's own error, or, where nothing of use was hit, the very state; never other
     numbers."""
     assert main([str(small(tmp_path, steps=2)), "--folder", str(tmp_path / "a")]) == 0
+
     raw, whole = (tmp_path / "a/restart.h5").read_bytes(), restart_of(tmp_path / "a")
     random, refused = np.random.default_rng(8), 0
     f = Flow(Case.from_file(small(tmp_path)))
@@ -157,6 +170,7 @@ def test_a_damaged_restart_is_refused_or_whole(tmp_path):
         damaged = bytearray(raw)
         if n % 5 == 0:
             del damaged[random.integers(len(raw)) :]
+
         for _ in range(random.integers(1, 5)):
             near = (
                 (random.integers(len(damaged)), min(random.integers(4000), len(damaged) - 1))[n % 2]
@@ -165,7 +179,9 @@ def test_a_damaged_restart_is_refused_or_whole(tmp_path):
             )
             if damaged:
                 damaged[near] = random.integers(256)
+
         (tmp_path / "bad.h5").write_bytes(bytes(damaged))
+
         f.balance.start = f.sums()
         try:
             read_restart(f, tmp_path / "bad.h5")
@@ -175,6 +191,7 @@ def test_a_damaged_restart_is_refused_or_whole(tmp_path):
         else:
             state = f.state()
             assert np.array_equal(state["U"], whole["U"]) and np.array_equal(state["Q"], whole["Q"])
+
     assert 60 < refused < 200, refused
 
 
@@ -200,6 +217,7 @@ def test_a_flow_that_fails_names_the_cell_where_it_began(scheme):
     state["U"][f.ns][0, 0, 23] *= 4e3  # its velocity becomes 40 km/s
     state["Q"][0][0, 0, 23] *= 4e3
     f.set_state(state["U"], state["Q"])
+
     with pytest.raises(FlowError, match=r"step \d+, t = .*cell \(2[234], 0, 0\) at .*it began there(.|\n)*rho"):
         for _ in range(5):
             f.step()
@@ -207,6 +225,7 @@ def test_a_flow_that_fails_names_the_cell_where_it_began(scheme):
 
 def test_a_run_that_fails_leaves_status_1_and_its_last_good_restart(tmp_path, capsys, monkeypatch):
     case = small(tmp_path, steps=6, restart=2)
+
     advance, folder = Flow.advance, tmp_path / "out"
 
     def spoilt(self, *given):
@@ -242,6 +261,7 @@ def test_a_restart_while_formulas_of_t_change(tmp_path):
         case = Case.from_file(path, [*changes, f"time.steps={steps}"])
         assert Run(case, folder=tmp_path / name, restart=restart, out=io.StringIO())() == 0
         state[name] = restart_of(tmp_path / name)
+
     assert state["whole"]["steps"] == 6 and same(state["rest"], state["whole"])
 
 
@@ -251,7 +271,8 @@ def test_a_formula_that_comes_to_make_no_sense_is_told(tmp_path, capsys):
     inlet = '{kind="inlet", velocity=["30 - 1e9*t", 0, 0], T=200.0, X={O2=1.0}}'
     words = ["--set", f"boundary.x_low={inlet}", "--set", "boundary.x_high={kind='outlet', p=1e7}"]
     assert main([str(case), "--folder", str(tmp_path / "out"), *words]) == 1
-    told = capsys.readouterr().err
-    assert len(told.splitlines()) == 1 and "x_low: an inlet, but its velocity" in told
+    compiling = "frame: compiling kernels"  # a line of the layer, where no run before has filled its cache
+    told = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(compiling)]
+    assert len(told) == 1 and "x_low: an inlet, but its velocity" in told[0]
     with h5py.File(tmp_path / "out/history.h5") as file:
         assert list(file["step"])[0] == 0 and np.isfinite(file["kinetic_energy"]).all()

@@ -5,7 +5,7 @@ import sys
 import time
 import traceback
 
-from kernels.engine.errors import FrameError
+from kernels import FrameError
 
 from . import run, scaling, verify
 from .case import Case
@@ -50,6 +50,7 @@ def of_all(comm, text) -> list[str]:
         if time.monotonic() > until:
             return []
         time.sleep(0.005)
+
     return list(dict.fromkeys(comm.allgather(text)))
 
 
@@ -62,9 +63,11 @@ def main(arguments=None) -> int:
         epilog="verify [--quick]: runs the checks, writes their table and pictures. scaling, under mpirun: the "
         "same flow on 1, 2, 4, ... of the ranks.",
     )
+
     for name, how in ARGUMENTS.items():
         parser.add_argument(name, **how)
     given = parser.parse_args(arguments)
+
     comm = world()
     rank, size = (comm.rank, comm.size) if comm is not None else (0, 1)
     apart = comm.Dup() if size > 1 else None
@@ -74,20 +77,24 @@ def main(arguments=None) -> int:
         if given.case == "scaling":
             ways = given.exchange or ["all"]
             return scaling.main(comm, given.backend, ways, given.cells, given.steps, given.json, given.changes)
+
         case = Case.from_file(given.case, given.changes)
         if given.backend:
             case.parallel["backend"] = given.backend
         if given.exchange:
             wanted("all" not in given.exchange, "--exchange all is for scaling; a case takes one way.")
             case.parallel["exchange"] = given.exchange[-1]
+
         return run.main(case, comm, given.restart, given.folder, given.overwrite)
     except FrameError as error:
         texts = of_all(apart, str(error)) if apart else [str(error)]
         if rank == 0 or not texts:
             for text in texts or [f"rank {rank}: {error}"]:
                 print(f"python -m examples.mini_solver: {text}", file=sys.stderr, flush=True)
+
         if not texts:  # the others wait for this rank
             comm.Abort(1)
+
         return 1
     except Exception:
         if size == 1:
@@ -95,6 +102,7 @@ def main(arguments=None) -> int:
         traceback.print_exc()
         sys.stderr.flush()
         comm.Abort(1)
+
         return 1
 
 

@@ -7,16 +7,18 @@ SHEAR = (("u", "v"), ("u", "w"), ("v", "w"))
 
 
 def arrays(ns) -> dict:
-    """Rows that it takes, by name."""
+    """{name: rows} of the arrays that averages need."""
     means = len(ORDER) + ns
     return {"mean": means, "moments": means + len(SHEAR) + 4 + ns}
 
 
 class Averages:
-    """Sums over time at each cell. A state that is added counts for the time since the one before it; the first for the
-    time since `began`. every: steps from one to the next; began: averages leave out what was before [s].
+    """Sums over time at each cell. A state counts for the time since the state before it; the first state counts for
+    the time since `began`.
 
-    weight: time over which was averaged [s]; until: time of the last state."""
+    every: steps between two states. began: averages leave out the time before [s]. weight: averaged time [s]. until:
+    time of the last state [s].
+    """
 
     def __init__(self, flow, bind, every, began):
         self.flow, self.every, self._from = flow, every, began
@@ -34,7 +36,7 @@ class Averages:
         return self.flow.steps % self.every == 0 and self.flow.time > self.until
 
     def add(self):
-        """The flow's state of now. The host does not wait."""
+        """Add the present state. The host does not wait."""
         time, block = self.flow.time - self.until, self.flow.block
         share = time / (self.weight + time)
         self._average(*block.box(), share=share, weight=self.weight * share)
@@ -50,16 +52,17 @@ class Averages:
         return {name: block.host(block.interior(name)) for name in arrays(self.flow.ns)}
 
     def set_state(self, state, numbers):
-        """Goes on from a `state` and its `numbers`, unless the case leaves out a part of what they hold."""
+        """Go on from a `state` and its `numbers`; begin anew where the case leaves out a part of their time."""
         if self._from > numbers["averages_began"]:
             self.begin(float(numbers["averages_until"]))
             return
+
         block = self.flow.block
         for name in arrays(self.flow.ns):
             block.put(block.interior(name), state[name])
         self.began, self.until, self.weight = (float(numbers[name]) for name in self.numbers())
 
-    # ---- what there is to tell
+    # ---- results
     def fields(self, names) -> dict:
         """For each of the fields rho, u, ..., Y_<species> that is named: mean_, rms_ (of the fluctuation), favre_
         (weighted by density; not of rho and p), and cov_<a>_<b>, the mean product of the fluctuations of two velocities
@@ -71,7 +74,9 @@ class Averages:
         out = {f"mean_{name}": mean[rows.index(name)] for name in names}
         out |= {f"rms_{name}": np.sqrt(moments[rows.index(name)]) for name in names}
         out |= {f"favre_{n}": mean[rows.index(n)] + with_rho[n] / mean[0] for n in names if n in with_rho}
+
         for row, (a, b) in enumerate(SHEAR, len(rows)):
             if a in names and b in names:
                 out[f"cov_{a}_{b}"] = moments[row]
+
         return out

@@ -1,4 +1,4 @@
-"""Block: what one rank has of the grid, and the arrays over it. x is fastest, the fringe is included."""
+"""Block: the cells of a rank, and the arrays over them. x is fastest, the fringe is included."""
 
 import os
 
@@ -13,16 +13,16 @@ class Block:
 
     cells, extent: without and with the fringe, in x, y, z. span: the extent in memory, where a row of cells in x takes
     whole lines of it and its own cells begin with one. stride: of x, y, z in cells. arrays: name -> (rows, at least
-    `size` points), of the backend.
+    `size` points), of the backend. frame: the layer (layer.py).
     """
 
-    def __init__(self, case, ranks, backend):
-        self.case, self.ranks, self.backend = case, ranks, backend
+    def __init__(self, case, ranks, frame):
+        self.case, self.ranks, self.frame, self.backend = case, ranks, frame, frame.backend
         self.dimensions, self.inv_dx = case.dimensions, [1 / h for h in case.dx]  # NaN where cells differ
         self.fringe = tuple(FRINGE if d < case.dimensions else 0 for d in range(3))
         self.cells = ranks.cells
         self.extent = tuple(n + 2 * f for n, f in zip(self.cells, self.fringe))
-        line = backend.line
+        line = self.backend.line
         self.span = (-(-self.extent[0] // line) * line, *self.extent[1:])
         self._lead = -self.fringe[0] % line
         self.size = int(np.prod(self.span))
@@ -40,9 +40,11 @@ class Block:
             f"[domain] cells: a block of {size} cells takes {need:.3g} GiB, the machine has {have:.3g} GiB: more "
             "ranks, or fewer cells.",
         )
+
         wanted(self.size < 2**31 - 64, f"[domain] cells: a block of {size} cells; wanted below 2^31: more ranks.")
         if self.case.stretched:
             self._metrics()
+
         for name, count in rows.items():
             # the last pack reads beyond the last cell: there is room, and finite numbers
             whole = self.backend.empty((count, self.backend.pad(self.size + self._lead + 64)))
@@ -80,6 +82,7 @@ class Block:
             index = self.ranks.first[d] + np.arange(-f, self.cells[d] + f)
             shape = [-1 if axis == 2 - d else 1 for axis in range(3)]
             out.append(self.case.lines[d].centres(index).reshape(shape))
+
         return out
 
     def place(self, i, j, k):
@@ -94,13 +97,16 @@ class Block:
         case = self.case
         if not case.stretched:
             return float(np.prod([case.dx[d] for d in directions]))
+
         size = np.ones([self.cells[d] for d in directions[::-1]])
         for axis, d in enumerate(directions[::-1]):
             number = self.ranks.first[d] + np.arange(self.cells[d])
             widths = 1 / self._inv_ring(number) if case.axisymmetric and d == 1 else case.lines[d].widths(number)
             size = size * widths.reshape([-1 if other == axis else 1 for other in range(len(directions))])
+
         if case.axisymmetric:
             size = size * (2 * np.pi * (1.0 if 1 in directions else radius))
+
         return size
 
     def _inv_ring(self, number):

@@ -8,11 +8,8 @@ import json
 import math
 import pathlib
 
-from kernels.engine.errors import closest
-from kernels.gas.species.cantera_yaml import cantera_data
-
 from . import mixtures
-from .errors import CaseError, check_known, wanted
+from .errors import CaseError, check_known, closest, wanted
 from .expression import Expression, is_number
 from .grid import Line
 
@@ -159,6 +156,7 @@ def _fits(value, kind) -> bool:
 def _read_table(given, schema, where) -> dict:
     wanted(isinstance(given, dict), f"[{where}]: got {given!r}, wanted a table.")
     check_known(given, schema, f"[{where}]: unknown key")
+
     out = {}
     for key, (kind, default) in schema.items():
         out[key] = value = given.get(key, default)
@@ -166,6 +164,7 @@ def _read_table(given, schema, where) -> dict:
         wanted(key in given or default is not None, f"[{where}]: '{key}' is missing; wanted {words}.")
         meant = closest(value, kind, 1) if isinstance(kind, tuple) and isinstance(value, str) else ""
         wanted(key not in given or _fits(value, kind), f"[{where}] {key} = {value!r}{meant}; wanted {words}.")
+
     return out
 
 
@@ -179,12 +178,14 @@ def _side(given, axis, side) -> list[dict]:
     out = [_boundary(part, where if len(parts) == 1 else f"{where} number {n + 1}") for n, part in enumerate(parts)]
     periodic = [part for part in out if part["kind"] == "periodic"]
     wanted(not periodic or len(out) == 1, f"[boundary] {where}: periodic beside others; a periodic side has no others.")
+
     for n, part in enumerate(out):
         last = n == len(out) - 1
         said = (
             f"[boundary] {where}: the last boundary of a side takes the faces that are left, the others need 'where'."
         )
         wanted((part["where"] == "") == last, said)
+
     return out
 
 
@@ -194,6 +195,7 @@ def _boundary(value, where) -> dict:
         known = ["kind", *dict.fromkeys(key for keys in BOUNDARIES.values() for key in keys), "where"]
         check_known(value, known, f"[boundary] {where}: unknown key")
         raise CaseError(f"[boundary] {where}: 'kind' is missing; wanted one of {', '.join(BOUNDARIES)}.")
+
     kind = value.get("kind") if isinstance(value, dict) else value
     fit = isinstance(kind, str) and kind in BOUNDARIES
     meant = closest(kind, BOUNDARIES, 1) if isinstance(kind, str) else ""
@@ -206,6 +208,7 @@ def _boundary(value, where) -> dict:
     wanted(fit, f"[boundary] {where} velocity = {velocity}; wanted 3 numbers or expressions.")
     fit = kind != "inlet" or (rest["T"] == "") != (rest["h"] == "")
     wanted(fit, f"[boundary] {where}: an inlet needs T or h, one of them.")
+
     return {"kind": kind, **rest}
 
 
@@ -267,18 +270,22 @@ class Case:
             raise CaseError(f"case file '{path}': {error.strerror or error}.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CaseError(f"case file '{path}' is not TOML: {error}.") from None
+
         change(data, changes)
+
         return cls(data, path.parent, path.stem)
 
     def _domain(self):
         d = self.domain
         fit = 1 <= len(d["cells"]) <= 3 and all(_is_whole(n) and 4 <= n <= 2**31 for n in d["cells"])
         wanted(fit, f"[domain] cells = {d['cells']}; wanted 1 to 3 whole numbers, 4 or more each.")
+
         self.dimensions = len(d["cells"])
         lower, upper = d["lower"] or [0.0] * self.dimensions, d["upper"]
         for key, value in (("lower", lower), ("upper", upper)):
             fit = len(value) == self.dimensions and all(map(is_number, value))
             wanted(fit, f"[domain] {key} = {value}; wanted {self.dimensions} numbers.")
+
         rising = all(a < b for a, b in zip(lower, upper))
         wanted(rising, f"[domain] lower = {lower}, upper = {upper}; wanted lower < upper in each direction.")
         rest = 3 - self.dimensions
@@ -292,6 +299,7 @@ class Case:
         wanted(isinstance(given, dict), f"[boundary]: got {given!r}, wanted a table.")
         known = [f"{a}{s}" for a in AXES[: self.dimensions] for s in ("", "_low", "_high")]
         check_known(given, known, "[boundary]: unknown side", f" in {self.dimensions}-D")
+
         self.boundary = {d: tuple(_side(given, AXES[d], s) for s in ("low", "high")) for d in range(self.dimensions)}
         for d, (low, high) in self.boundary.items():
             kinds = low[0]["kind"], high[0]["kind"]
@@ -302,13 +310,19 @@ class Case:
         """The grid's directions; dx is NaN where cells differ."""
         given, axes = self.domain["stretch"], AXES[: self.dimensions]
         check_known(given, axes, "[domain] stretch: unknown direction", f" in {self.dimensions}-D")
+
         lines = []
         for d, (low, high, n) in enumerate(zip(self.lower, self.upper, self.cells)):
             formula, periodic = None, d in self.boundary and self.boundary[d][0][0]["kind"] == "periodic"
+
             if AXES[d] in given:
                 text = Expression(given[AXES[d]], self.initial["constants"], f"[domain] stretch {AXES[d]}", of=("s",))
-                formula = lambda s, text=text: text([s])
+
+                def formula(s, text=text):
+                    return text([s])
+
             lines.append(Line(low, high, n, formula, periodic, self.numerics["order"], AXES[d]))
+
         self.lines, self.dx = tuple(lines), tuple(line.dx for line in lines)
         self.axisymmetric = self.domain["axisymmetric"]
         self.stretched = self.axisymmetric or any(line.stretched for line in lines)  # cells differ
@@ -359,13 +373,14 @@ class Case:
     def path(self, text) -> pathlib.Path:
         """A file named in the case: beside the case file, in the working folder, in the project, or among the
         mechanisms that Cantera ships, where it is installed."""
-        folders = [self.folder, pathlib.Path("."), pathlib.Path(__file__).resolve().parents[2]]
-        if cantera_data():
-            folders.append(cantera_data())
+        project = pathlib.Path(__file__).resolve().parents[2]
+
+        folders = [self.folder, pathlib.Path("."), project, *mixtures.cantera_folders()]
 
         for folder in folders:
             if (folder / text).is_file():
                 return folder / text
+
         raise CaseError(
             f"[mixture] file = '{text}': not found beside the case file, in the working folder, in the project or in "
             "the data folder of Cantera."
@@ -379,6 +394,7 @@ class Case:
         }
         if self.chemistry["kind"] != "none":  # files of flows without it are as they were
             keep["chemistry"] = self.chemistry
+
         return hashlib.sha256(json.dumps(keep, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     def make_mixture(self):

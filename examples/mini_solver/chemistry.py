@@ -5,11 +5,10 @@ Density, momentum and total energy of a cell stay as they are; its composition c
 
 import numpy as np
 
-from kernels import set_constant
-from kernels.engine.errors import FrameError
+from kernels import FrameError
 
 from .errors import wanted
-from .properties import of_equation
+from .layer import of_equation
 
 ROWS = (
     "T",
@@ -28,7 +27,7 @@ WHY = {
 
 
 def arrays(ns) -> dict:
-    """Rows that it takes, by name."""
+    """{name: rows} of the arrays that the reactions need."""
     return {"batch": len(ROWS) + ns, "failed": 1}
 
 
@@ -36,28 +35,29 @@ class Chemistry:
     """Launches over the block's own cells, which lie together in a batch without fringe. Nothing waits for the host: a
     cell whose integration came to no end stops the clock. bind(name): a stencil kernel over the block."""
 
-    def __init__(self, block, mixture, bind, timers):
-        self.block, self.mixture, self.timers = block, mixture, timers
+    def __init__(self, block, bind):
+        self.block, self.frame, self.mixture = block, block.frame, block.frame.mixture
         self.given = block.case.chemistry
         a, n = block.arrays, int(np.prod(block.cells))
         a["failed"][...] = 0.0
+
         self._gather, self._scatter = bind("gather"), bind("scatter")
+        batch = dict(zip(ROWS, a["batch"])) | {"rho_k": a["batch"][len(ROWS) :]}
         try:
-            program = mixture.program(kernels=[of_equation("cell_reactor", mixture)], backend=block.backend)
+            react = self.frame.bind(batch, kernels=[of_equation("cell_reactor", self.mixture)])
         except FrameError as error:
             wanted(False, f"[chemistry] kind = '{self.given['kind']}': {error}")
-        batch = dict(zip(ROWS, a["batch"])) | {"rho_k": a["batch"][len(ROWS) :]}
-        react = program.bind(batch)
+
         self._react = lambda: react(n)
 
     def hold(self):
         """The case's tolerances, before some steps: they belong to the process, and another flow may have others."""
         for name in ("rtol", "atol", "most"):
-            set_constant(f"react_{name}", float(self.given[name]))
+            self.frame.set_constant(f"react_{name}", float(self.given[name]))
 
     def __call__(self, share):
         """This share of a step, whose length is read from memory."""
-        with self.timers.timed("chemistry"):
+        with self.frame.timed("chemistry"):
             self._gather(*self.block.box(), share=share, coldest=self.given["coldest"])
             self._react()
             self._scatter(*self.block.box())
@@ -73,8 +73,8 @@ class Chemistry:
         return self.mixture.species.mechanism.composition / self.mixture.species.W[:, None]
 
     def complaint(self, field) -> str:
-        """The first cell whose integration came to no end, and its state, which it has kept; "" when none. field(name):
-        a field on the host."""
+        """The first cell whose integration failed, and its state, which it has kept; "" without such a cell.
+        field(name): a field on the host."""
         failed = self.block.host(self.block.interior("failed")[0])
         if not failed.any():
             return ""
@@ -83,6 +83,7 @@ class Chemistry:
         why = WHY[int(failed[k, j, i])].format(most=self.given["most"])
         state = ", ".join(f"{name} {field(name)[k, j, i]:.6g}" for name in ("T", "p", "rho"))
         Y = ", ".join(f"{name} {field(f'Y_{name}')[k, j, i]:.4g}" for name in self.mixture.names)
+
         return (
             f"rank {self.block.ranks.rank}, cell ({at[0]}, {at[1]}, {at[2]}) at ({where[0]:.6g}, {where[1]:.6g}, "
             f"{where[2]:.6g}) m: its reactions could not be integrated (status {failed[k, j, i]:.0f}: {why}). Before "

@@ -39,17 +39,19 @@ class Clock:
     """bind(name): a stencil kernel over the block. alone: whether no host takes part in what ranks have to agree on;
     else they do so through the host."""
 
-    def __init__(self, block, bind, viscous, timers, exchange):
-        self.block, self.viscous, self.timers, self._board = block, viscous, timers, None
+    def __init__(self, block, bind, viscous, exchange):
+        self.block, self.viscous, self.frame, self._board = block, viscous, block.frame, None
         backend, a, n = block.backend, block.arrays, block.case.numerics
         a["clock"][...] = 0.0
         self._found = a["rate"]  # the largest of the state, 0 between two searches
+
         self._found[...] = 0.0
         self._rates = bind("rates")
         ranks = block.ranks
         if exchange.way == "ipc" and ranks.size <= MOST_RANKS:
             with contextlib.suppress(NoWay):
                 self._board = Board(ranks, backend)
+
         self.alone = ranks.size == 1 or self._board is not None
         filled = record(
             MEMBERS,
@@ -61,15 +63,17 @@ class Clock:
             viscous=int(viscous),
             ranks=1,
         )
+
         if self._board:
             for name, value in self._board.words().items():
                 filled[name] = value
-        launch = backend.compile(SOURCE).bind("next_step", Shape(1), filled, keep=(a["clock"], self._found))
+
+        launch = self.frame.compile(SOURCE).bind("next_step", Shape(1), filled, keep=(a["clock"], self._found))
         self._next = lambda: launch(1)
 
     def set(self, time, steps, until=np.inf, reached=np.inf, limit=np.inf):
-        """The clock before some steps: none goes beyond `until` [s] or is longer than `limit` [s], and from `reached`
-        [s] on none is taken."""
+        """The clock before some steps. No step goes beyond `until` [s], is longer than `limit` [s], or begins from
+        `reached` [s] on."""
         values = dict(time=time, steps=steps, until=until, reached=reached, limit=limit)
         self.block.arrays["clock"][...] = self.block.backend.from_host([values.get(name, 0.0) for name in ROWS])
 
@@ -79,20 +83,20 @@ class Clock:
 
     def tick(self):
         """Queue: the length of the next step, and the time after it."""
-        with self.timers.timed("time step"):
+        with self.frame.timed("time step"):
             self._rates(*self.block.box(), inv_dx=self.block.inv_dx)
             if not self.alone:
                 self._found[...] = self.block.backend.from_host(self._over_ranks())
             self._next()
 
     def read(self) -> Reading:
-        """Waits for what was queued."""
+        """The clock after all queued steps; waits for them."""
         said = dict(zip(ROWS, np.array(self.block.backend.to_host(self.block.arrays["clock"])).tolist()))
         return Reading(said["time"], int(said["steps"]), said["last"], said["cfl"], said["failed"] != 0)
 
     def rates(self) -> np.ndarray:
         """The largest rates of the state on all ranks [1/s], of waves and of diffusion; infinite where it has none."""
-        with self.timers.timed("time step"):
+        with self.frame.timed("time step"):
             self._rates(*self.block.box(), inv_dx=self.block.inv_dx)
             found = self._over_ranks()
             self._found[...] = 0.0
@@ -113,7 +117,7 @@ class Clock:
 
 
 class Board(Shared):
-    """Memory where every other rank of a node writes its rates. Raises NoWay on all ranks where one of them cannot."""
+    """Memory where every other rank of a node writes its rates. Raises NoWay, on all ranks, where a rank cannot."""
 
     def __init__(self, ranks, backend):
         self._lines = 2 * ranks.size * LINE
@@ -121,11 +125,12 @@ class Board(Shared):
         self.open(other for other in range(ranks.size) if other != ranks.rank)
 
     def words(self) -> dict:
-        """What the kernel takes."""
+        """{member of the kernel's record: value} of the boards."""
         ranks, boards = self.ranks, np.zeros(MOST_RANKS, np.int64)
         boards[: ranks.size] = [self.base if r == ranks.rank else self.opened[r] for r in range(ranks.size)]
         count, late = self.base + self._lines, self.base + self._lines + LINE
         words = dict(boards=boards, board=self.base, count=count, late=late)
+
         return words | dict(ranks=ranks.size, rank=ranks.rank, patience=PATIENCE)
 
     def complaint(self) -> str:
@@ -134,4 +139,5 @@ class Board(Shared):
         if not late[0]:
             return ""
         said = f"rank {self.ranks.rank} waited in vain for the time step of rank {late[0] - 1}"
+
         return f"{said}: for number {late[1]}, and has seen {late[2]}."

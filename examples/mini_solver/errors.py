@@ -1,11 +1,12 @@
 """What the solver raises for a user to read."""
 
-from kernels.engine.errors import FrameError, closest
+from kernels import FrameError
+from kernels.engine.errors import closest
 
 
 class CaseError(FrameError, ValueError):
-    """A case file, restart file or command line that cannot be used; the message names the key, what came, what was
-    wanted."""
+    """A case file, restart file or command line that cannot be used; the message names the key, the value and the
+    wanted values."""
 
 
 class NoWay(CaseError):
@@ -18,7 +19,7 @@ class FlowError(FrameError):
 
 
 def wanted(fits, message):
-    """CaseError with this message unless what is given fits."""
+    """CaseError with this message unless the input fits."""
     if not fits:
         raise CaseError(message)
 

@@ -63,30 +63,37 @@ class Expression:
     def __init__(self, text, constants, where, takes_time=False, of=("x", "y", "z")):
         self.text, self.constants, self.where, self._of = text, constants, where, of
         names = (*of, "t") if takes_time else of
+
         if is_number(text):
             self._code = None
             return
+
         wanted(
             isinstance(text, str), f"{where} = {text!r}; wanted a finite number or an expression in {', '.join(of)}."
         )
         known = {*FUNCTIONS, *constants, *names}
+
         try:
             tree = ast.parse(text, mode="eval")
         except (SyntaxError, ValueError) as error:
             raise CaseError(f"{where}: {text!r} is not an expression ({getattr(error, 'msg', error)}).") from None
+
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
                 said = f"{where}: {text!r} has t, but this formula is of x, y, z alone; those of a boundary take t."
                 wanted(node.id != "t" or node.id in known, said)
                 check_known([node.id], sorted(known), f"{where}: unknown name", f" in {text!r}")
+
             allowed = isinstance(node, ALLOWED) and (not isinstance(node, ast.Constant) or is_number(node.value))
             wanted(allowed, f"{where}: {type(node).__name__} is not allowed in the expression {text!r}.")
+
             if isinstance(node, ast.Call):
                 function = isinstance(node.func, ast.Name) and callable(FUNCTIONS.get(node.func.id))
                 names = ", ".join(k for k in FUNCTIONS if k != "pi")
                 wanted(
                     function and not node.keywords, f"{where}: only the functions {names} may be called, in {text!r}."
                 )
+
         self._code = compile(tree, where, "eval")
 
     @staticmethod
@@ -105,6 +112,7 @@ class Expression:
         shape = np.broadcast_shapes(*(c.shape for c in coordinates))
         if self._code is None:
             return np.full(shape, float(self.text))
+
         scope = {**FUNCTIONS, **self.constants, **dict(zip(self._of, coordinates)), "t": time, "__builtins__": {}}
         try:
             with np.errstate(all="ignore"):
@@ -112,5 +120,7 @@ class Expression:
                 value = np.array(np.broadcast_to(eval(self._code, scope), shape), float)
         except Exception as error:
             raise CaseError(f"{self.where}: {self.text!r} failed: {error}.") from None
+
         wanted(np.isfinite(value).all(), f"{self.where}: {self.text!r} is not finite everywhere.")
+
         return value

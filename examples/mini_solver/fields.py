@@ -20,10 +20,14 @@ def mesh(case):
     grid = np.meshgrid(*lines[::-1], indexing="ij")[::-1]
     points = np.stack([*(g.ravel() for g in grid), *[np.zeros(grid[0].size)] * (3 - d)], 1)
     number = np.arange(len(points)).reshape(grid[0].shape)
-    square = lambda a: [a[..., :-1, :-1], a[..., :-1, 1:], a[..., 1:, 1:], a[..., 1:, :-1]]  # around, as XDMF wants it
+
+    def square(a):
+        return [a[..., :-1, :-1], a[..., :-1, 1:], a[..., 1:, 1:], a[..., 1:, :-1]]  # around, as XDMF wants it
+
     if d == 1:
         return "Polyline", points, np.stack([number[:-1], number[1:]], -1)
     corners = square(number) if d == 2 else [*square(number[:-1]), *square(number[1:])]
+
     return ("Quadrilateral", "Hexahedron")[d - 2], points, np.stack([c.ravel() for c in corners], -1)
 
 
@@ -39,6 +43,7 @@ class Xdmf:
         """fields: name -> this rank's block."""
         told = dict(time=flow.time, steps=flow.steps, cells=flow.case.cells)
         write_file(flow, self.folder / name, fields.items(), told, line=True, dtype=self._type)
+
         if self._mesh is None and flow.ranks.rank == 0:
             kind, points, corners = mesh(flow.case)
             save(self.folder / "mesh.h5", image({"points": points, "cells": corners.astype("i8")}))
@@ -60,6 +65,7 @@ class Xdmf:
             grids.append(
                 f'<Grid Name="block" GridType="Uniform"><Time Value="{time:.12g}"/>\n{self._mesh}{fields}</Grid>'
             )
+
         text = (
             '<?xml version="1.0"?>\n<Xdmf Version="3.0"><Domain><Grid Name="run" GridType="Collection" '
             'CollectionType="Temporal">\n' + "\n".join(grids) + "\n</Grid></Domain></Xdmf>\n"
@@ -72,6 +78,7 @@ class FieldFiles(Xdmf):
 
     def __init__(self, flow, folder, continued):
         super().__init__(flow, folder, "fields.xmf")
+
         self.written = []
         for path in earlier(flow, folder, "fields-????????.h5", continued):
             try:
@@ -91,7 +98,7 @@ class FieldFiles(Xdmf):
 
 
 class AverageFile(Xdmf):
-    """averages.h5 and averages.xmf: what is known so far (averages.py has the names)."""
+    """averages.h5 and averages.xmf: averages up to now (names in averages.py)."""
 
     def __init__(self, flow, folder):
         super().__init__(flow, folder, "averages.xmf")

@@ -27,7 +27,9 @@ def collect(flow, block, rows=()):
     if ranks.rank:
         ranks.comm.Send(np.ascontiguousarray(block), 0, tag=99)
         return
+
     yield ranks.first, block
+
     for other in range(1, ranks.size):
         first, count = ranks.block_of(other, flow.case.cells)
         into = np.empty((*rows, *tuple(count)[::-1]))
@@ -41,6 +43,7 @@ def whole(flow, block):
     out = np.empty((*rows, *flow.case.cells[::-1])) if flow.ranks.rank == 0 else None
     for first, part in collect(flow, block, rows):
         out[(..., *_box(first, part))] = part
+
     return out
 
 
@@ -66,15 +69,19 @@ def _write_alone(flow, path, blocks, attributes, line, **how):
     if flow.ranks.rank == 0:
         file = hdf5().File("image", "w", driver="core", backing_store=False)
         file.attrs.update(attributes)
+
     for name, block in blocks:
         shape = (*block.shape[:-3], *flow.case.cells[::-1])
+
         if line:
             values = whole(flow, block)
             file.create_dataset(name, data=values.ravel(), **how) if file else None
             continue
+
         target = file.create_dataset(name, shape, **how) if file else None
         for first, values in collect(flow, block, shape[:-3]):
             target[(..., *_box(first, values))] = values
+
     if file:
         save(path, _closed(file))
 
@@ -87,22 +94,26 @@ def _write_together(flow, path, blocks, attributes, line, **how):
         if ranks.rank == 0:
             path.parent.mkdir(parents=True, exist_ok=True)
         ranks.comm.Barrier()
+
         with h5py.File(part, "w", driver="mpio", comm=ranks.comm) as file:
             file.attrs.update(attributes)
             for name, block in blocks:
                 shape = (*block.shape[:-3], *cells[::-1])
+
                 target = file.create_dataset(name, int(np.prod(shape)) if line else shape, **how)
                 with target.collective:  # what check sums ask for
                     if line:
                         _put_line(h5py, target, ranks.first, cells, np.ascontiguousarray(block))
                     else:
                         target[(..., *_box(ranks.first, block))] = block
+
         if ranks.rank == 0:
             with open(part, "rb+") as file:
                 os.fsync(file.fileno())
             os.replace(part, path)
     except (OSError, RuntimeError, ValueError) as error:
         told = getattr(error, "strerror", None) or str(error)
+
     told = next((t for t in ranks.everyone(told) if t), "")
     if told:
         if ranks.rank == 0 and part.is_file():
@@ -115,9 +126,11 @@ def _put_line(h5py, target, first, cells, block):
     (i, j, k), (nx, ny, _), (m, n, planes) = first, cells, block.shape[::-1]
     space = target.id.get_space()
     space.select_none()
+
     for plane in range(planes):
         start = i + nx * (j + ny * (k + plane))
         space.select_hyperslab((start,), (n,), (nx,), (m,), op=h5py.h5s.SELECT_OR)
+
     memory, how = h5py.h5s.create_simple((block.size,)), h5py.h5p.create(h5py.h5p.DATASET_XFER)
     how.set_dxpl_mpio(h5py.h5fd.MPIO_COLLECTIVE)
     target.id.write(memory, space, block.ravel(), dxpl=how)
@@ -129,6 +142,7 @@ def image(datasets, attributes=()):
     file.attrs.update(dict(attributes))
     for name, values in datasets.items():
         file.create_dataset(name, data=values)
+
     return _closed(file)
 
 
@@ -140,14 +154,16 @@ def _closed(file):
 
 
 def save(path, data):
-    """Bytes to a new file, which then takes its name. OutputError where that cannot be done; what was there stays."""
+    """Bytes to a new file, which then takes its name. OutputError where that cannot be done; the old file stays."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+
         with open(part, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+
         os.replace(part, path)
     except OSError as error:
         part.unlink(missing_ok=True) if part.is_file() else None

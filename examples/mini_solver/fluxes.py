@@ -6,8 +6,8 @@ import numpy as np
 class Fluxes:
     """Launches of kernels/convective.h and viscous.h. bind(name, **renamed): a stencil kernel over the block."""
 
-    def __init__(self, block, bind, scheme, timers, exchange):
-        self.block, self.timers, self.exchange = block, timers, exchange
+    def __init__(self, block, bind, scheme, exchange):
+        self.block, self.frame, self.exchange = block, block.frame, exchange
         numerics = block.case.numerics
         self._inv_threshold = 1 / numerics["threshold"]
         self._convective = bind("convective")
@@ -24,12 +24,13 @@ class Fluxes:
     def convective(self, part="all"):
         """Of the faces that do not wait for a message ("inside"), of the others ("rim"), or of all."""
         block = self.block
-        with self.timers.timed("flux"):
+        with self.frame.timed("flux"):
             numbers = dict(room=self._rooms(0.35), inv_threshold=self._inv_threshold, below=0)
             if part == "all":
                 # there are n + 1 faces, numbered by the cell on their high side; each sees 3 cells on both sides
                 self._convective(*block.box(), **{"from": 0, "to": block.dimensions, "above": 1}, **numbers)
                 return
+
             for d in range(block.dimensions):
                 n, only = block.cells[d], {"from": d, "to": d + 1, "above": 0}
                 # whether this direction's fringe is filled before any message leaves
@@ -43,7 +44,7 @@ class Fluxes:
     def viscous(self):
         """One face more on both sides: their divergence is of fourth order."""
         block = self.block
-        with self.timers.timed("viscous"):
+        with self.frame.timed("viscous"):
             whole = {"from": 0, "to": block.dimensions, "below": 1, "above": 2}
             self._viscous(*block.box(), inv_dx=block.inv_dx, room=self._rooms(0.14 / 1.5), **whole)
 

@@ -89,7 +89,7 @@ def head(ns) -> str:
 
 
 class Renewal:
-    """Launches that bring what a side's boundaries are given to the clock's time, where a step was taken. lines: C++ of
+    """Launches that bring the values of a side's boundaries to the clock's time, where a step was taken. lines: C++ of
     each boundary, [(number, statements)]; slab: its arrays; place: rows x, y, z and number of the boundary, of the
     plane's points. A value that makes no sense stops the clock."""
 
@@ -112,9 +112,10 @@ class Renewal:
             ld_place=place.shape[1],
             plane=place.shape[1],
         )
+
         source = Source("flow-formulas", head(ns) + text + '#include "formulas.h"\n' + ITEM % body, (HERE,))
         keep = (slab["given"], slab["Y_in"], slab["h_in"], place, a["clock"], a["rate"])
-        launch = backend.compile(source).bind("renew", Shape(THREADS), filled, keep=keep)
+        launch = block.frame.compile(source).bind("renew", Shape(THREADS), filled, keep=keep)
         self._launch = lambda: launch(place.shape[1])
 
     def __call__(self):
@@ -140,8 +141,8 @@ def value(array, row, formula, fits="true") -> str:
 
 
 def composition(rows, rest, weights) -> str:
-    """C++ that puts a composition into the slab. rows: a formula by species' number; rest: the number of the one that
-    takes what is left, or None; weights: W of mole fractions, or None."""
+    """C++ that puts a composition into the slab. rows: a formula for each species; rest: the species that takes the
+    remainder, or None; weights: W of mole fractions, or None."""
     ns = len(rows)
     said = [f"double Y[NS] = {{{', '.join(rows)}}};"]
     if rest is not None:
@@ -151,6 +152,7 @@ def composition(rows, rest, weights) -> str:
         said.append(f"const double W[NS] = {{{', '.join(float(w).hex() for w in weights)}}};")
     said.append(f"as_mass(Y, {'nullptr' if weights is None else 'W'});")
     said.append(f"for (int k = 0; k < {ns}; ++k) set(a, a.Y_in + k * a.ld_Y_in, n, Y[k]);")
+
     return f"{{ {' '.join(said)} }}"
 
 

@@ -26,6 +26,7 @@ class Line:
         ends = formula(np.array([0.0, 1.0]))
         said = f"[domain] stretch {name}: the formula falls from {ends[0]:g} at s = 0 to {ends[1]:g} at s = 1"
         wanted(ends[0] < ends[1], f"{said}; wanted one that rises.")
+
         self._ends = ends
         number = np.arange(count)
         for what, steps in (("width", self.widths(number)), ("distance", self.apart(np.arange(count + 1)))):
@@ -46,6 +47,7 @@ class Line:
         if self._periodic:
             turns = np.floor(s)
             return self._inner(s - turns) + turns * (self.upper - self.lower)
+
         inside = self._inner(np.where(s < 0, -s, np.where(s > 1, 2 - s, s)))
         return np.where(s < 0, 2 * self.lower - inside, np.where(s > 1, 2 * self.upper - inside, inside))
 
@@ -73,6 +75,7 @@ class Line:
         if not self.stretched:
             return np.full(number.shape, self.dx)
         steps = enumerate(self._central, 1)
+
         return sum(a * (self.centres(number + n) - self.centres(number - n)) for n, a in steps)
 
     def apart(self, number):
@@ -81,6 +84,7 @@ class Line:
         if not self.stretched:
             return np.full(number.shape, self.dx)
         x = self.centres
+
         return (27 * (x(number) - x(number - 1)) - (x(number + 1) - x(number - 2))) / 24
 
     def cell(self, position) -> int:

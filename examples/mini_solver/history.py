@@ -17,6 +17,7 @@ class History:
     def __init__(self, flow, folder, continued):
         self.path, self.rows = pathlib.Path(folder) / "history.h5", {}
         given = flow.case.output
+
         self.cells = [self._cell(flow.case, point) for point in given["probes"]]
         if continued and flow.ranks.rank == 0 and self.path.is_file():
             try:
@@ -25,6 +26,7 @@ class History:
                     self.rows = {name: list(data[:][keep]) for name, data in file.items()}
             except (OSError, KeyError) as error:
                 raise CaseError(f"'{self.path}', of the run that is continued, cannot be read ({error}).") from None
+
         self.rows = flow.ranks.everyone(self.rows)[0]  # all have to agree on which rows are still to be made
 
     @staticmethod
@@ -35,8 +37,10 @@ class History:
             and len(point) == case.dimensions
             and all(isinstance(v, (int, float)) for v in point)
         )
+
         inside = fits and all(a <= v <= b for a, v, b in zip(case.lower, point, case.upper))
         wanted(inside, f"[output] probes: {point!r}; wanted {case.dimensions} numbers, a point in the domain.")
+
         return [line.cell(v) for line, v in zip(case.lines, point)] + [0] * (3 - case.dimensions)
 
     def add(self, flow):
@@ -57,10 +61,12 @@ class History:
             i, j, k = (c - f for c, f in zip(cell, flow.ranks.first))
             if all(0 <= c < m for c, m in zip((i, j, k), block.cells)):
                 cells[n] = *block.host(Q[: ns + 4, k, j, i]), *block.host(T[:, k, j, i])
+
         cells = flow.ranks.total(cells).T  # a cell is one rank's: the others add 0
         rho = cells[:ns].sum(0)
         known = dict(zip(("u", "v", "w", "p", "T"), cells[ns:]), rho=rho)
         known |= {f"Y_{name}": row / rho for name, row in zip(flow.mixture.names, cells)}
+
         return {name: known[name] for name in output_names(flow)}
 
     def write(self, flow):

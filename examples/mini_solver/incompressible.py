@@ -27,8 +27,12 @@ class Spectral:
     def pressure(self, w):
         """p/rho with zero mean: laplace p = -(u_x^2 + 2 u_y v_x + v_y^2)."""
         u, v = (np.fft.rfft2(q) for q in self.velocity(w))
-        slope = lambda q, k: np.fft.irfft2(1j * k * q, s=(self.n,) * 2)
+
+        def slope(q, k):
+            return np.fft.irfft2(1j * k * q, s=(self.n,) * 2)
+
         right = slope(u, self.kx) ** 2 + 2 * slope(u, self.ky) * slope(v, self.kx) + slope(v, self.ky) ** 2
+
         return np.fft.irfft2(np.fft.rfft2(right) * self.inverse, s=(self.n,) * 2)
 
     def _rate(self, w):
@@ -39,6 +43,7 @@ class Spectral:
     def run(self, u, v, end, courant=0.8):
         """(w at the start, w at `end`) from u, v (n, n), which have to be free of divergence and mean."""
         w = first = (1j * self.kx * np.fft.rfft2(v) - 1j * self.ky * np.fft.rfft2(u)) * self.keep
+
         steps = math.ceil(end * self.n * float(np.hypot(u, v).max()) / courant)
         dt = end / steps
         half = np.exp(-self.nu * self.k2 * dt / 2)
@@ -48,4 +53,5 @@ class Spectral:
             c = self._rate(half * w + dt / 2 * b)
             d = self._rate(half * (half * w + dt * c))
             w = half * half * w + dt / 6 * (half * half * a + 2 * half * (b + c) + d)
+
         return first, w

@@ -11,7 +11,7 @@ import platform
 
 import numpy as np
 
-from kernels.engine.errors import BackendError
+from kernels import BackendError
 
 from .errors import NoWay
 from .moves import Box, bind_signal
@@ -31,9 +31,9 @@ def node() -> str:
 
 class Shared:
     """Memory of this rank that others open, and theirs. base: its address; opened: rank -> address. zeros: so many of
-    its first bytes are 0. card: what the others are to know of it; cards: of all ranks.
+    its first bytes are 0. card: facts that the other ranks need; cards: of all ranks.
 
-    Collective. Raises NoWay on all ranks where one of them cannot; the text says which and why.
+    Collective. Raises NoWay, on all ranks, where a rank cannot; the text names it and the reason.
     """
 
     def __init__(self, ranks, backend, nbytes, zeros, **card):
@@ -64,6 +64,7 @@ class Shared:
             work()
         except (BackendError, NoWay) as error:
             text = f"rank {self.ranks.rank}, {doing}: {error}"
+
         texts = [t for t in self.ranks.everyone(text) if t]
         if texts:
             self.close()
@@ -96,10 +97,13 @@ class Mailboxes(Shared):
         for key, (_, shape) in messages.items():
             self._at[key] = size
             size += 2 * self._slot(shape)
+
         super().__init__(ranks, backend, size, WORDS, at=self._at, place=backend.peers.place)
+
         if not sharing and len({(card["node"], card["place"]) for card in self.cards}) < ranks.size:
             self.close()
             raise NoWay("ranks share a device")
+
         self.open(sorted({other for other, _ in messages.values()}))
         self.signal = [self._signal(d) for d in range(ranks.dimensions)]
 
@@ -128,6 +132,7 @@ class Mailboxes(Shared):
             if (d, side) in self._messages:
                 mine[side] = self.base + LINE * (2 * d + side)
                 theirs[side] = self.opened[self._messages[d, side][0]] + LINE * (2 * d + 1 - side)
+
         return (
             bind_signal(self.backend, theirs, mine, self.count(d), self.base + LINE * 12, self._alarm, PATIENCE)
             if any(mine)
@@ -141,6 +146,7 @@ class Mailboxes(Shared):
             return ""
         side = int(late[0]) - 1
         others = [self._messages[d, s][0] for d, s in self._messages if s == side]
+
         return (
             f"rank {self.ranks.rank} waited in vain for message {late[1]} at its {('low', 'high')[side]} side "
             f"(from rank {' or '.join(map(str, others))}); it has seen {late[2]}."

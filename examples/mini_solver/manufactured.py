@@ -42,6 +42,7 @@ class Gas:
         e_k = h0 - R * T + (T * A_Tk - A_k) * L + (T * A_T - A) * (1 / D - L) / B * b_k
         p_T = n * R / (1 - B) - A_T / D
         h_k = e_k + T * p_T * p_k / (n_k * p_k).sum(0)
+
         return p, e, h_k / sp.W.reshape(wide)
 
 
@@ -65,6 +66,7 @@ class Flow:
         if d < self.dimensions:
             wave = np.cos(self.k * x[d] + self.phase[name][d])
             out = out + self.base[name] * self.size[name] / self.dimensions * self.k * wave
+
         return out
 
     def state(self, x):
@@ -81,6 +83,7 @@ class Flow:
         out = [r * u[d] for r in rho_k]
         out += [rho * u[c] * u[d] + (p if c == d else 0) for c in range(3)]
         out.append((e + 0.5 * rho * (u * u).sum(0) + p) * u[d])
+
         if viscous:
             du = [[self.slope(c, x, b) for b in range(3)] for c in "uvw"]
             div = du[0][0] + du[1][1] + du[2][2]
@@ -96,6 +99,7 @@ class Flow:
             out[:2] = [f + j for f, j in zip(out, J)]
             out[2:5] = [f - t for f, t in zip(out[2:5], tau)]
             out[5] = out[5] + q - sum(t * v for t, v in zip(tau, u))
+
         return np.stack([np.broadcast_to(f, np.broadcast_shapes(*(c.shape for c in x))) for f in out])
 
     def source(self, x, viscous):
@@ -104,4 +108,5 @@ class Flow:
         for d in range(self.dimensions):
             moved = [c + (1j * STEP if b == d else 0) for b, c in enumerate(x)]
             total = total + self.flux(moved, d, viscous).imag / STEP
+
         return total

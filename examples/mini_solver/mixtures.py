@@ -1,11 +1,22 @@
 """The mixture of a case, as the layer has it."""
 
+import importlib.util
 import math
+import pathlib
 
 from kernels import Mixture, SpeciesData
 
 from .errors import check_known, wanted
 from .expression import is_number
+
+
+def cantera_folders() -> list[pathlib.Path]:
+    """Where Cantera keeps its mechanisms; empty where it is not installed. Nothing is imported."""
+    found = importlib.util.find_spec("cantera")
+    if found is None:
+        return []
+
+    return [pathlib.Path(place) / "data" for place in found.submodule_search_locations or ()]
 
 
 def make(given, file):
@@ -14,12 +25,14 @@ def make(given, file):
         value = given["options"].get(option, served)
         said = f"[mixture] options: {option} = {value!r}; the solver's kernels know {words} only."
         wanted(value == served, said)
+
     if given["ideal_gas"]:
         g = {"gamma": 1.4, "W": 0.028}
         check_known(given["ideal_gas"], g, "[mixture] ideal_gas: unknown key")
         g |= given["ideal_gas"]
         fit = all(map(is_number, g.values())) and 1 < g["gamma"] < 5 / 3 + 1e-9 and g["W"] > 0
         wanted(fit, f"[mixture] ideal_gas = {given['ideal_gas']}; wanted gamma (1 to 5/3) and W [kg/mol].")
+
         return Mixture(ideal_gas_species(**g), **given["options"])
 
     # The options decide what the file has to have: an ideal gas, for example, needs no critical properties.
@@ -45,6 +58,7 @@ def with_copies(data, names):
     wanted(all(isinstance(n, str) for n in names), f"[mixture] species = {names}; wanted a list of names.")
     if len(set(names)) == len(names):
         return data.subset(names)
+
     return data.subset(
         names, [n if names[:i].count(n) == 0 else f"{n}_{names[:i].count(n) + 1}" for i, n in enumerate(names)]
     )

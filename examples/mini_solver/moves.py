@@ -53,7 +53,10 @@ def bind_moves(backend, parts, keep=(), count=0, last_decides=False):
     filled, total = np.zeros(1, MOVES), 0
     if not 0 < len(parts) <= MOST_PARTS:
         raise ValueError(f"{len(parts)} parts in one launch; wanted 1 to {MOST_PARTS}.")
-    box = lambda a: a if isinstance(a, Box) else Box(backend.address(a), a.shape, tuple(s // 8 for s in a.strides))
+
+    def box(a):
+        return a if isinstance(a, Box) else Box(backend.address(a), a.shape, tuple(s // 8 for s in a.strides))
+
     for k, (to, source, *how) in enumerate(parts):
         to, source = box(to), box(source)
         part, cells = filled["part"][0, k : k + 1], int(np.prod(to.shape[1:]))
@@ -66,10 +69,12 @@ def bind_moves(backend, parts, keep=(), count=0, last_decides=False):
         part["rows"], part["start"] = to.shape[0], total
         part["factor"], part["added"] = how or (1.0, 0.0)
         total += cells
+
     filled["parts"], filled["total"], filled["count"] = len(parts), total, count
     filled["last_decides"] = last_decides
     shape = Shape(THREADS, rows=int(filled["part"]["rows"].max()))
     run = code(backend).bind("move_boxes", shape, filled, keep=(parts, keep))
+
     return lambda: run(total)
 
 

@@ -49,6 +49,7 @@ class Frames:
         fields = {n: whole(flow, flow.field(n)) for n in self.names}
         if flow.ranks.rank:
             return
+
         plt, case, names = pyplot(), flow.case, self.names
         planes = {n: fields[n][case.cells[2] // 2] * (1e-6 if n == "p" else 1.0) for n in names}
         limits = {n: self._limits.get(n) or _limits(plane) for n, plane in planes.items()}
@@ -60,6 +61,7 @@ class Frames:
                 ax.plot(x, values, lw=1.3)
                 ax.set(ylim=(min(low, values.min()), max(high, values.max())), ylabel=label(n))
                 ax.grid(alpha=0.3)
+
             axes[-1, 0].set_xlabel("x [m]")
         else:
             wide, high = (case.upper[d] - case.lower[d] for d in (0, 1))
@@ -68,6 +70,7 @@ class Frames:
             rows = -(-len(names) // columns)
             width = 7.5 if columns == 1 else 4.6 * columns
             height = rows * (width / columns * 0.76 * shape + 0.3) + 0.6
+
             figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained")
             by, unit = (1e3, "mm") if max(wide, high) < 0.5 else (1.0, "m")
             for ax, n in zip(axes.flat, names):
@@ -85,12 +88,15 @@ class Frames:
                         aspect="equal",
                     )
                 )
+
                 figure.colorbar(image, cax=ax.inset_axes([1.015, 0, 0.02, 1]), label=label(n))
                 ax.set_ylabel(f"y [{unit}]")
+
             for ax in axes[:-1].flat:
                 ax.tick_params(labelbottom=False)
             for ax in axes[-1]:
                 ax.set_xlabel(f"x [{unit}]")
+
         figure.suptitle(f"{case.title}    t = {flow.time * 1e3:.4g} ms", fontsize=10)
         if flow.dimensions == 1:
             figure.tight_layout()
@@ -113,6 +119,7 @@ class Frames:
         how = dict(save_all=True, append_images=images[1:], duration=int(self.milliseconds), loop=0, optimize=False)
         images[0].save(film, "GIF", **how)
         save(path, film.getvalue())
+
         return path
 
 
@@ -128,4 +135,5 @@ def _limits(values):
     if high - low <= 1e-6 * max(abs(low), abs(high), 1e-30):
         pad = 0.01 * max(abs(low), abs(high), 1e-3)
         return low - pad, high + pad
+
     return low, high

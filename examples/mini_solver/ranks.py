@@ -1,5 +1,4 @@
-"""Ranks on a Cartesian grid, and the exchange of fringes between their blocks. A run without mpirun is serial and needs
-no mpi4py."""
+"""Ranks on a Cartesian grid. A run without mpirun is serial and needs no mpi4py."""
 
 import itertools
 import math
@@ -7,33 +6,25 @@ import os
 
 import numpy as np
 
-from kernels.engine.backend.base import DOUBLE
-from kernels.engine.errors import BackendError
-
 from .case import FRINGE
-from .errors import CaseError, NoWay, wanted
-from .mailboxes import Mailboxes
-from .moves import bind_moves
+from .errors import CaseError, wanted
 
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_PROCID")
-LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
 
 
 def world():
     """mpi4py's COMM_WORLD under a launcher, else None."""
     if not any(name in os.environ for name in LAUNCHERS):
         return None
+
     try:
         from mpi4py import MPI
     except ImportError as error:
         if int(os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or 1) > 1:
             raise CaseError(f"several ranks need mpi4py ({error}): install the project's extra 'mpi'.") from None
         return None
+
     return MPI.COMM_WORLD
-
-
-def rank_on_node() -> int:
-    return next((int(os.environ[n]) for n in LOCAL if os.environ.get(n, "").isdigit()), 0)
 
 
 def choose_grid(ranks: int, cells, dimensions: int, given=()) -> tuple[int, int, int]:
@@ -43,14 +34,21 @@ def choose_grid(ranks: int, cells, dimensions: int, given=()) -> tuple[int, int,
     divisors = [d for d in range(1, ranks + 1) if ranks % d == 0]
     choices = [given] if given else itertools.product(divisors, repeat=dimensions)
     choices = [(*grid, *rest) for grid in choices]
+
     if given:
         made = math.prod(given)
         wanted(made == ranks, f"[parallel] ranks = {list(given)} makes {made} ranks; the run has {ranks}.")
-    fits = lambda grid: all(n // p >= FRINGE for n, p in zip(cells[:dimensions], grid))
+
+    def fits(grid):
+        return all(n // p >= FRINGE for n, p in zip(cells[:dimensions], grid))
+
     able = [grid for grid in choices if math.prod(grid) == ranks and fits(grid)]
     size = " x ".join(map(str, cells[:dimensions]))
     wanted(able, f"{ranks} ranks on {size} cells: blocks would have fewer than {FRINGE} cells in a direction.")
-    surface = lambda g: sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
+
+    def surface(g):
+        return sum((g[d] > 1) * np.prod([cells[e] / g[e] for e in range(3) if e != d]) for d in range(3))
+
     return min(able, key=lambda g: (surface(g), g))
 
 
@@ -84,10 +82,12 @@ class Ranks:
         """Rank beside this one in direction d (step -1 or 1), None at a boundary."""
         place = list(self.place)
         place[d] += step
+
         if not 0 <= place[d] < self.grid[d]:
             if not self.periodic[d]:
                 return None
             place[d] %= self.grid[d]
+
         return place[0] + self.grid[0] * (place[1] + self.grid[1] * place[2])
 
     def smallest(self, values) -> np.ndarray:
@@ -106,203 +106,8 @@ class Ranks:
 
         out = np.empty_like(values)
         self.comm.Allreduce(values, out, getattr(MPI, operation))
+
         return out
 
     def everyone(self, value) -> list:
         return [value] if self.comm is None else self.comm.allgather(value)
-
-
-class Exchange:
-    """Fringes of one array (rows, nz, ny, nx with fringe), or the nearest layers of them, one direction at a time:
-    corners come with the later directions, unless nobody needs them (`corners` False); then `fill_all` is for them.
-
-    On a CPU MPI takes the buffers as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
-    neighbour on the same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host
-    memory), "nccl" (from device to device, in order with the kernels). "auto" is ipc where all ranks can and each has a
-    device, or MPS; else cuda_mpi where Open MPI says that it can; else staged.
-    With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain;
-    `complaint` says for what. last_decides: as bind_moves has it.
-    """
-
-    def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE, corners=True, last_decides=False):
-        self.ranks, self.array, self.backend, self._alarm, self._layers = ranks, array, backend, alarm, layers
-        self._corners = corners
-        self._buffers, self._messages, self.mailboxes = {}, None, None
-        self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)  # direction with other ranks
-        sides = {(d, side): ranks.neighbour(d, 2 * side - 1) for d in range(ranks.dimensions) for side in (0, 1)}
-        remote = {
-            at: (other, self._slab(*at, inside=True).shape)
-            for at, other in sides.items()
-            if other not in (None, ranks.rank)
-        }
-        self.way = "none" if ranks.size == 1 else "host" if backend.memory == "host" else self._choose(way, remote)
-        if self.way == "ipc":
-            boxes = {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in remote}
-        else:
-            boxes = {at: (backend.empty(shape), backend.empty(shape)) for at, (_, shape) in remote.items()}
-            self._buffers = {at: (other, *boxes[at]) for at, (other, _) in remote.items()}
-        if self.way == "staged":
-            self._staging = {at: (backend.staging(), backend.staging()) for at in remote}  # of what is sent, received
-            self._pinned = {
-                at: [s.rows(1, int(np.prod(shape)), DOUBLE) for s in self._staging[at]]
-                for at, (_, shape) in remote.items()
-            }
-        elif self.way == "nccl":
-            self._messages = _communicator(ranks, backend)
-        self._pack, self._unpack, own = [], [], []
-        for d in range(ranks.dimensions):
-            out = [(boxes[d, side][0], self._slab(d, side, inside=True)) for side in (0, 1) if (d, side) in boxes]
-            # where one block fills a periodic direction, its fringe is a copy of its own other side
-            into = [
-                (
-                    self._slab(d, side, inside=False),
-                    boxes[d, side][1] if (d, side) in boxes else self._slab(d, 1 - side, inside=True),
-                )
-                for side in (0, 1)
-                if sides[d, side] is not None
-            ]
-            count = self.mailboxes.count(d) if self.way == "ipc" else 0
-            if not (corners or out):  # no rank waits for these, and no other direction reads them
-                own, into = own + into, []
-            for moves, parts in ((self._pack, out), (self._unpack, into)):
-                moves.append(bind_moves(backend, parts, boxes, count, last_decides) if parts else None)
-        self._own = bind_moves(backend, own, last_decides=last_decides) if own else None
-
-    def _choose(self, way, remote):
-        if way in ("auto", "ipc"):
-            try:
-                self.mailboxes = Mailboxes(
-                    self.ranks,
-                    self.backend,
-                    remote,
-                    0 if self._alarm is None else self.backend.address(self._alarm),
-                    sharing=way == "ipc" or self.backend.peers.at_once,
-                )
-                return "ipc"
-            except NoWay as error:
-                if way == "ipc":
-                    raise NoWay(f"[parallel] exchange = 'ipc': {error}; choose 'staged'.") from None
-        return way if way != "auto" else "cuda_mpi" if cuda_aware() else "staged"
-
-    def _slab(self, d, side, inside):
-        """The layers at a side, of the block (inside) or of its fringe."""
-        n, layers = self.array.shape[3 - d], self._layers
-        low, high = FRINGE, n - FRINGE  # the block's own cells
-        start = {(0, True): low, (0, False): low - layers, (1, True): high - layers, (1, False): high}[side, inside]
-        cut = [slice(None)] * 4
-        for other in range(0 if self._corners else self.ranks.dimensions):
-            cut[3 - other] = slice(FRINGE, self.array.shape[3 - other] - FRINGE)
-        cut[3 - d] = slice(start, start + layers)
-        return self.array[tuple(cut)]
-
-    def fill_all(self):
-        """The fringes of all directions."""
-        for d in range(self.ranks.dimensions):
-            self.fill(d)
-        if self._own:
-            self._own()
-
-    def fill(self, d):
-        """The fringe of direction d."""
-        if self.way == "ipc" and self._pack[d]:
-            self._pack[d]()
-            self.mailboxes.signal[d](post=True, wait=True)
-            self._unpack[d]()
-        else:
-            self.finish(d, self.start(d))
-
-    def start(self, d):
-        """Pack, and set the messages of direction d going; returns what `finish` takes."""
-        if not self._pack[d]:
-            return []
-        self._pack[d]()
-        if self.way == "ipc":
-            self.mailboxes.signal[d](post=True, wait=False)
-            return []
-        mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
-        if self.way == "nccl":
-            # Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends
-            # from its low side the other takes in at its high side: so high comes first among what is received.
-            out, into = [(a, other) for _, other, a, _ in mine], [(b, other) for _, other, _, b in reversed(mine)]
-            self._messages.exchange(out, into)
-            return []
-        if self.way == "staged":
-            for side, _, out, _ in mine:
-                self._copy(self._pinned[d, side][0].ctypes.data, self.backend.address(out), out.nbytes, in_=False)
-        if self.way != "host":
-            self.backend.synchronize()
-        waiting = []
-        for side, other, out, into in mine:
-            send, receive = self._pinned[d, side] if self.way == "staged" else (out, into)
-            # a tag says which side of the sender a message leaves: two blocks may be neighbours twice
-            waiting.append(self.ranks.comm.Irecv(receive, other, tag=2 * d + (1 - side)))
-            waiting.append(self.ranks.comm.Isend(send, other, tag=2 * d + side))
-        return waiting
-
-    def _copy(self, to, source, nbytes, in_):
-        """Between device and pinned memory, in the order of the current stream; the host does not wait."""
-        self.backend.copy_rows(to, nbytes, source, nbytes, nbytes, 1, in_)
-
-    def finish(self, d, waiting):
-        """Wait, unpack."""
-        for request in waiting:
-            request.Wait()
-        if self._pack[d] and self.way == "ipc":
-            self.mailboxes.signal[d](post=False, wait=True)
-        for side in (0, 1):
-            if self.way == "staged" and (d, side) in self._buffers:
-                into = self._buffers[d, side][2]
-                self._copy(self.backend.address(into), self._pinned[d, side][1].ctypes.data, into.nbytes, in_=True)
-        if self._unpack[d]:
-            self._unpack[d]()
-
-    def complaint(self) -> str:
-        """What went wrong on the device, where no error can be raised; "" if nothing."""
-        return self.mailboxes.complaint() if self.mailboxes else ""
-
-    def close(self):
-        """Collective, at the end: frees memory that neighbours have open, and NCCL's communicator."""
-        if self.mailboxes:
-            self.mailboxes.close()
-            self.mailboxes = None
-        if self._messages:  # this waits for the other ranks, so it cannot be left to the garbage collector
-            self._messages.close()
-            self._messages = None
-
-    def traffic(self) -> str:
-        return {"ipc": "CUDA IPC", "cuda_mpi": "CUDA-aware MPI", "staged": "pinned staging", "nccl": "NCCL"}.get(
-            self.way, self.way
-        )
-
-
-def cuda_aware() -> bool:
-    """Whether Open MPI says that it takes device memory."""
-    import ctypes
-
-    for name in (None, "libmpi.so.40", "libmpi.so"):  # mpi4py may have loaded it for itself alone
-        try:
-            return bool(ctypes.CDLL(name, mode=os.RTLD_NOW | (os.RTLD_NOLOAD if name else 0)).MPIX_Query_cuda_support())
-        except (OSError, AttributeError):
-            continue
-    return False
-
-
-def ways(backend) -> list[str]:
-    """The ways from device to device that are there."""
-    if backend.memory == "host":
-        return ["auto"]
-    return ["ipc", "staged", *["nccl"] * backend.peers.has_nccl, *["cuda_mpi"] * cuda_aware()]
-
-
-def _communicator(ranks, backend):
-    """NCCL's communicator of these ranks. NoWay without NCCL, CaseError where it refuses."""
-    if not all(ranks.everyone(backend.peers.has_nccl)):
-        raise NoWay(
-            "[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose "
-            "'staged'."
-        )
-    name = ranks.comm.bcast(backend.peers.name_of_communicator() if ranks.rank == 0 else None)
-    try:
-        return backend.peers.communicator(ranks.size, ranks.rank, name)
-    except BackendError as error:
-        raise CaseError(f"[parallel] exchange = 'nccl': {error}; it needs a GPU for each rank.") from None

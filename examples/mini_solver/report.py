@@ -1,4 +1,4 @@
-"""What a run tells: its head, a line every so many steps, warnings, its summary."""
+"""Lines of a run: the head, a line every so many steps, warnings, the summary."""
 
 import math
 import os
@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from . import layer
 from .case import AXES
 from .stepping import RUNGE_KUTTA, SAMPLE
 
@@ -44,59 +45,84 @@ class Report:
 
     # ---- the head and the lines
     def announce(self):
+        """The head: the case, its numerics, what the columns of the lines are."""
+        self.say("\n".join([*self._case(), *self._models(), *self._columns()]))
+
+    def _case(self):
         f, c = self.flow, self.case
         n = c.numerics
-        lines = [
-            f"{c.title}",
-            f"  {' x '.join(map(str, c.cells[: f.dimensions]))} cells, {f.ns} species "
-            f"({', '.join(f.mixture.names[:8])}), {f.ranks.size} rank{'s' if f.ranks.size > 1 else ''} as "
-            f"{' x '.join(map(str, f.ranks.grid[: f.dimensions]))}, backend {f.backend}, "
-            f"exchange: {f.exchange.traffic()}",
+        size = " x ".join(map(str, c.cells[: f.dimensions]))
+        grid = " x ".join(map(str, f.ranks.grid[: f.dimensions]))
+
+        yield c.title
+        yield (
+            f"  {size} cells, {f.ns} species ({', '.join(f.mixture.names[:8])}), {f.ranks.size} "
+            f"rank{'s' if f.ranks.size > 1 else ''} as {grid}, backend {f.backend}, exchange: {f.exchange.traffic()}"
+        )
+        yield (
             f"  {n['scheme']}, order {n['order']}, dissipation {n['dissipation']}, limiter "
-            f"{'on' if n['limiter'] else 'off'}, {n['runge_kutta']}, CFL {n['cfl']}"
-            + (", viscous" if f.scheme.viscous else ", inviscid"),
-            f"  dmass, dE: {'moles of elements' if f.chemistry else 'masses of species'} over the whole, and energy "
-            "over sum(rho cv T), since the start, less what came in through the sides"
-            + ("" if f.scheme.conservative else "; dE is the price of double flux"),
-            f"{'step':>8} {'t [s]':>12} {'dt [s]':>10} {'CFL':>5} {'p min .. max [MPa]':>20} "
-            f"{'T min .. max [K]':>19} {'Y min .. max - 1':>18} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} "
-            f"{'left':>8}",
-        ]
-        if f.scheme.viscous:
-            lines.insert(
-                3,
-                "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
-                "pressure diffusion, no thermodynamic factor",
-            )
+            f"{'on' if n['limiter'] else 'off'}, {n['runge_kutta']}, CFL {n['cfl']}, "
+            f"{'viscous' if f.scheme.viscous else 'inviscid'}"
+        )
+
+    def _models(self):
+        f = self.flow
         if f.chemistry:
-            given = c.chemistry
-            lines.insert(
-                3,
+            given = self.case.chemistry
+            yield (
                 f"  {f.mixture.nr} reactions at constant volume, half a step before the flow's and half after, rtol "
-                f"{given['rtol']:g}, atol {given['atol']:g}, in cells of {given['coldest']:g} K and more",
+                f"{given['rtol']:g}, atol {given['atol']:g}, in cells of {given['coldest']:g} K and more"
             )
+
+        if f.scheme.viscous:
+            yield (
+                "  mixture-averaged D for gradients of mole fractions, with correction velocity; no Soret effect, no "
+                "pressure diffusion, no thermodynamic factor"
+            )
+
+    def _columns(self):
+        f = self.flow
+        mass = "moles of elements" if f.chemistry else "masses of species"
+        price = "" if f.scheme.conservative else "; dE is the price of double flux"
+        yield (
+            f"  dmass, dE: {mass} over the whole, and energy over sum(rho cv T), since the start, less what came in "
+            f"through the sides{price}"
+        )
+
         if f.averages:
             a = f.averages
             known = f", {a.weight:g} s of them from before" if a.weight else ""
-            lines.insert(-1, f"  averages every {a.every} steps, from t = {a.began:g} s on{known}")
-        self.say("\n".join(lines))
+            yield f"  averages every {a.every} steps, from t = {a.began:g} s on{known}"
+
+        yield (
+            f"{'step':>8} {'t [s]':>12} {'dt [s]':>10} {'CFL':>5} {'p min .. max [MPa]':>20} "
+            f"{'T min .. max [K]':>19} {'Y min .. max - 1':>18} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} "
+            f"{'left':>8}"
+        )
 
     def line(self):
+        """A line of the table. Errors: FlowError, on every rank, where the state has no time step."""
         f = self.flow
         f.check()
         sums, passed = f.sums(), f.balance.passed()
         p, T, rho = (f.field(name) for name in ("p", "T", "rho"))
         Y = [f.field(f"Y_{name}") for name in f.mixture.names]
+
+        # How fast the density changes, and ranges over all ranks.
         change = math.nan
         if self._last_rho is not None:
             change = float(np.abs(rho - self._last_rho).max()) / max(f.time - self._last_time, 1e-300)
         self._last_rho, self._last_time = rho, f.time
+        lowest, highest = min(y.min() for y in Y), max(y.max() for y in Y)
         low_p, high_p, low_T, high_T, change, low_Y, high_Y = f.ranks.smallest(
-            [p.min(), -p.max(), T.min(), -T.max(), -change, min(y.min() for y in Y), -max(y.max() for y in Y)]
+            [p.min(), -p.max(), T.min(), -T.max(), -change, lowest, -highest]
         )
+
+        # Balances, and the pace of the run.
         mass, energy = self._watch(sums, passed)
         took, done = time.perf_counter() - self._began, f.steps - self._steps_began
         rate = done * float(np.prod(self.case.cells)) / took if done else 0.0
+
         self.say(
             f"{f.steps:8d} {f.time:12.5e} {f.dt:10.3e} {f.cfl:5.2f} {low_p * 1e-6:9.4f} .. {-high_p * 1e-6:7.4f} "
             f"{low_T:8.2f} .. {-high_T:7.2f} {low_Y:8.1e} .. {-high_Y - 1:6.0e} "
@@ -120,6 +146,7 @@ class Report:
             changes[f"momentum in {AXES[c]}"] = abs(float(changed[ns + c])) / scale
         changes["energy"] = abs(energy)
         self._changes = {k: max(v, self._changes.get(k, 0.0)) for k, v in changes.items()}
+
         return mass, energy
 
     def _look_for_misuse(self):
@@ -127,6 +154,7 @@ class Report:
         f = self.flow
         for side in f.case.sides():
             here = [s for s in f.sides if s.name == side]
+
             faces = int(f.ranks.total([sum(s.enters_against_its_kind() for s in here)])[0])
             if faces:
                 self.warn(
@@ -134,6 +162,7 @@ class Report:
                     f"[boundary] {side}: flow enters through {faces} faces of a supersonic outlet, at t = "
                     f"{f.time:.3g} s; what comes in there is the cell beside it. An inlet or an outlet is meant?",
                 )
+
         if f.scheme.conservative:
             step = -f.ranks.smallest([-self._stiffest_step()])[0]
             if step > 1.5:
@@ -151,6 +180,7 @@ class Report:
             if g.shape[axis] > 1:
                 a, b = np.moveaxis(g, axis, 0)[1:], np.moveaxis(g, axis, 0)[:-1]
                 most = max(most, float((np.maximum(a, b) / np.minimum(a, b)).max()))
+
         return most
 
     def _left(self, took, done):
@@ -163,6 +193,7 @@ class Report:
         if math.isfinite(t["end"]) and f.time > self._time_began:
             parts.append((t["end"] - f.time) / (f.time - self._time_began))
         seconds = max(min(parts, default=0.0), 0.0) * took
+
         return (
             f"{seconds:.0f} s"
             if seconds < 600
@@ -183,19 +214,21 @@ class Report:
 
     # ---- the end
     def summary(self, files):
-        """files: a function that tells, on rank 0, what was written."""
+        """The end of a run. files: a function that yields, on rank 0, a line for each written file."""
         f = self.flow
         took, steps = time.perf_counter() - self._began, f.steps - self._steps_began
         memory = float(f.ranks.total([resident()])[0])  # before the pictures are put together
+
         if f.ranks.rank == 0:
             for text in files():
                 self.say(text)
-        f.timers.collect()
+
         self.say(
             "largest change since the start, less what came in through the sides: "
             + ", ".join(f"{k} {v:.1e}" for k, v in self._changes.items())
             + ("" if f.scheme.conservative else " (double flux does not conserve energy)")
         )
+
         if self._memory:
             self.say(f"memory: {', '.join(self._memory)}, {memory:.1f} MiB at the end")
         points = float(np.prod(self.case.cells)) * steps
@@ -203,11 +236,14 @@ class Report:
         self.say(
             f"{steps} steps in {took:.2f} s, {points / max(took, 1e-9):.3e} point steps/s ({stages} stages a step)"
         )
-        total = sum(f.timers.seconds.values())
+        seconds_of = layer.seconds(f.frame)
+        total = sum(seconds_of.values())
+
         if f.replay.able and steps > SAMPLE:
             self.say(
                 f"  timed: every {SAMPLE}th step, launched kernel by kernel and counted for those between, which as "
                 "CUDA graphs take less:"
             )
-        for name, seconds in f.timers.seconds.most_common():
+
+        for name, seconds in seconds_of.most_common():
             self.say(f"  {name:<12} {seconds:9.3f} s {100 * seconds / max(total, 1e-12):5.1f} %")

@@ -27,13 +27,16 @@ def write_restart(flow, folder):
         start_sums=flow.balance.start,
         passed=flow.balance.passed(),
     )
+
     blocks = flow.state()
     if flow.averages:
         attributes |= flow.averages.numbers()
         blocks |= flow.averages.state()
+
     folder = pathlib.Path(folder)
     # with a check sum of each chunk: a damaged file is refused when it is read
     write_file(flow, folder / "restart-new.h5", blocks.items(), attributes, dtype="f8", fletcher32=True)
+
     if flow.ranks.rank == 0:
         try:
             if (folder / RESTART).is_file():
@@ -54,6 +57,7 @@ def read_restart(flow, path):
         raise
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:  # what h5py makes of a damaged file
         raise CaseError(f"restart file '{path}' cannot be read ({' '.join(str(error).split())}).") from None
+
     flow.set_state(U, Q)
 
 
@@ -63,6 +67,7 @@ def _read(file, flow, path):
     have = a.get("format")
     said = f"it is of format {have}, wanted {FORMAT}" if have else "it is none of this solver"
     wanted(have == FORMAT, f"restart file '{path}' cannot be read: {said}.")
+
     for key, have, asked, more in (
         ("species", list(a["species"]), list(flow.mixture.names), ""),
         ("cells", [int(n) for n in a["cells"]], list(flow.case.cells), ""),
@@ -70,8 +75,12 @@ def _read(file, flow, path):
     ):
         said = f"restart file '{path}' is of another case: {key} {have}, the case has {asked}{more}."
         wanted(have == asked, said)
+
     box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.block.cells[::-1]))
-    part = lambda name: file[name][(slice(None), *box)]
+
+    def part(name):
+        return file[name][(slice(None), *box)]
+
     U, Q = part("U"), part("Q")
     time, steps, dt = float(a["time"]), int(a["steps"]), float(a["dt"])
     start, passed = np.array(a["start_sums"], float), np.array(a["passed"], float)
@@ -79,9 +88,11 @@ def _read(file, flow, path):
     usable = start.shape == balance.sums().shape and passed.shape == balance.before.shape and steps >= 0
     usable = usable and np.isfinite([time, dt, *start, *passed]).all()
     wanted(usable, f"restart file '{path}' cannot be read (step {steps}, time {time}, dt {dt}, sums {start}).")
+
     flow.time, flow.steps, flow.dt, balance.start, balance.before = time, steps, dt, start, passed
     if flow.averages and "averages_weight" in a:
         flow.averages.set_state({name: part(name) for name in ("mean", "moments")}, a)
     elif flow.averages:
         flow.averages.begin(time)
+
     return U, Q

@@ -1,4 +1,4 @@
-"""The folder of a run's results: whether it can be written, whether it has those of another run."""
+"""The folder of a run's results: it can be written, and holds no results of another run."""
 
 import pathlib
 
@@ -47,10 +47,12 @@ def prepare(flow, folder, continued, overwrite):
                 f"folder '{folder}' has results of an earlier run ({there[0].name}{more}): continue it with --restart, "
                 "choose another --folder, or give them up with --overwrite."
             )
+
         try:
             try_folder(folder)
         except OutputError as error:
             told = str(error)
+
     told = flow.ranks.everyone(told)[0]
     if told:
         raise OutputError(told)
@@ -66,7 +68,9 @@ def earlier(flow, folder, pattern, keep):
         for p in sorted(pathlib.Path(folder).glob(pattern))
         if p.stem.split("-")[1].isdigit()
     }
+
     for step, _path in list(files.items()):
         if not keep or step > flow.steps:
             files.pop(step).unlink()
+
     return list(files.values())

@@ -44,6 +44,7 @@ class Gas:
         cv = cp0 - R + T * a_TT * L
         e = h0 - R * T + (T * a_T - a) * L
         c2 = v * v * (T * p_T * p_T / cv - p_v) / self.W
+
         return p, e / self.W, math.sqrt(c2), p_T, cv / self.W
 
     def temperature(self, p, rho, T=300.0):
@@ -62,6 +63,7 @@ def density(gas, T, p, start):
     for _ in range(80):
         now = gas.at(T, rho)[0]
         rho -= (now - p) / ((gas.at(T, rho * 1.000001)[0] - now) / (rho * 1e-6))
+
     return rho
 
 
@@ -97,6 +99,7 @@ def isentrope(gas, rho, T, to, sign, steps=800):
         T += h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])
         u += h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
         x += h
+
     return np.array(rows)
 
 
@@ -109,6 +112,7 @@ def secant(f, a, b, tolerance=1e-13, most=100):
         if abs(b - a) <= tolerance * abs(b):
             break
         fb = f(b)
+
     return b
 
 
@@ -125,6 +129,7 @@ def wave(gas, rho, u, T, p_star, sign):
         r = secant(energy, guess, 0.98 * guess + 0.02 * rho)
         flux = math.sqrt((p_star - p0) / (1 / rho - 1 / r))  # mass through the shock
         speed = u + sign * flux / rho
+
         return Wave(u + sign * (p_star - p0) / flux, r, gas.temperature(p_star, r, T), None, speed)
 
     def miss(x):
@@ -133,6 +138,7 @@ def wave(gas, rho, u, T, p_star, sign):
     x0 = math.log(rho) + (p_star - p0) / (rho * c0 * c0)
     to = math.exp(secant(miss, math.log(rho) - 1e-3, x0, 1e-12))
     table = isentrope(gas, rho, T, to, sign, 1500)
+
     return Wave(u + table[-1, 3], table[-1, 0], table[-1, 1], table, None)
 
 
@@ -142,6 +148,7 @@ class Riemann:
     def __init__(self, gas, left, right):
         self.gas = gas
         self.left, self.right = [(rho, u, p, gas.temperature(p, rho)) for rho, u, p in (left, right)]
+
         sides = [(s[0], s[1], s[3]) for s in (self.left, self.right)]
 
         def miss(p):
@@ -168,4 +175,5 @@ class Riemann:
                 head = u + sign * c
                 order = np.argsort(head)
                 out[:, here] = [np.interp(s, head[order], column[order]) for column in (rho, u, p, T)]
+
         return out

@@ -54,22 +54,27 @@ class Run:
         f, c, report = self.flow, self.case, self.report
         old = {s: signal.signal(s, self._stop) for s in SIGNALS}
         report.announce()
+
         try:
             report.line()
             self._write(start=True)
+
             while not self._done():
                 if self._stopping():
                     self._write_sums()
                     self._keep()
                     where = self.folder / RESTART
                     report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
+
                     return 3
+
                 target = self._target()
                 f.advance(self._ahead(target[0]), *target)
                 if c.output["report"] and f.steps % c.output["report"] == 0 or self._done():
                     report.line()
                 self._write()
                 report.after_step()
+
             if c.output["restart"]:
                 self._keep()
         except FlowError:
@@ -79,11 +84,13 @@ class Run:
         finally:
             for s, handler in old.items():
                 signal.signal(s, handler)
+
         report.summary(self._files)
+
         return 0
 
     def _files(self):
-        """What was written, in words."""
+        """A line for each kind of file that was written."""
         film = self.frames.animate()
         if film:
             yield f"pictures: {film}"
@@ -111,10 +118,14 @@ class Run:
         targets = [(end, end * (1 - 1e-12))]
         for step in (o[key] for key in ("fields_time", "frames_time") if o[key]):
             number = math.floor(t / step)
-            reached = lambda n, step=step: n * step * (1 - 5e-10)  # half of what _due takes for the same time
+
+            def reached(n, step=step):
+                return n * step * (1 - 5e-10)  # half of what _due takes for the same time
+
             while t >= reached(number):
                 number += 1
             targets.append((number * step, reached(number)))
+
         return min(targets)
 
     def _ahead(self, until):
@@ -124,6 +135,7 @@ class Run:
         left = [n - f.steps % n for n in every] + [t["steps"] - f.steps] * bool(t["steps"]) + self.report.next_step()
         if f.dt > 0 and math.isfinite(until):  # a step more, in case they become shorter
             left.append(math.ceil(min((until - f.time) / f.dt, 1e9)) + 1)
+
         return max(1, min([f.queue, *left]))
 
     def _due(self, what, start):
@@ -133,26 +145,28 @@ class Run:
         if o[what] and (f.steps % o[what] == 0):
             return True
         step = o[f"{what}_time"]
+
         return bool(step) and abs(f.time / step - round(f.time / step)) < 1e-9 * max(1, f.time / step)
 
     def _keep(self):
-        """A restart file, once of each state: the one before it is of another."""
+        """Write a restart file, at most one of each state: so the file before it is of an earlier state."""
         if self._kept != self.flow.steps:
             write_restart(self.flow, self.folder)
             self._kept = self.flow.steps
 
     def _write_sums(self):
-        """What is gathered over the run and written as a whole."""
+        """Write the history and the averages: files that are written as a whole."""
         self.history.write(self.flow)
         if self.averages:
             self.averages.write(self.flow)
 
     def _write(self, start=False):
         f, o = self.flow, self.case.output
+
         fields, frames = (self._due(what, start) for what in ("fields", "frames"))
         restart = o["restart"] and not start and f.steps % o["restart"] == 0
         history = o["history"] and f.steps % o["history"] == 0 and f.steps not in self.history.rows.get("step", ())
-        with f.timers.timed("output"):
+        with f.frame.timed("output"):
             if fields or frames or history or f.chemistry and (restart or self._done()):
                 f.check()  # nothing of a flow that has failed is written
             if history:

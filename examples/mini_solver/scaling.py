@@ -11,12 +11,12 @@ import time
 
 import numpy as np
 
-from . import mailboxes
+from . import layer, mailboxes
 from .case import Case, change
 from .errors import NoWay, wanted
+from .exchange import ways as ways_here
 from .files import save, whole
-from .flow import Flow, backend_of
-from .ranks import ways as ways_here
+from .flow import Flow
 from .results import try_folder
 
 ROUNDS, WARM = 3, 3
@@ -57,7 +57,9 @@ def layer_case(
         numerics=dict(scheme=scheme, viscous=viscous),
         parallel=parallel,
     )
+
     change(data, changes)
+
     return Case(data)
 
 
@@ -76,37 +78,47 @@ def measure(flow, steps) -> dict:
     """Seconds a step (of the slowest rank) in the fastest of some rounds, and the shares of its parts (mean over the
     ranks). Where steps are graphs, which have no timers inside, the shares are those of steps that are launched kernel
     by kernel, which take "launched" seconds."""
+    best = fastest(flow, steps, watch=True)
 
-    def rounds(watch):
-        flow.replay.watch, best = watch, None
-        flow.take(WARM)
-        for _ in range(ROUNDS):
-            flow.timers.collect()
-            flow.timers.seconds.clear()
-            flow.backend.synchronize()
-            flow.ranks.smallest([0.0])  # together
-            began = time.perf_counter()
-            flow.take(steps)
-            flow.backend.synchronize()
-            took = -float(flow.ranks.smallest([began - time.perf_counter()])[0])
-            flow.timers.collect()
-            spent = [sum(flow.timers.seconds[n] for n in names) for names in PARTS.values()]
-            spent = flow.ranks.total(spent) / flow.ranks.size / took
-            if best is None or took / steps < best["step"]:
-                best = {
-                    "step": took / steps,
-                    **dict(zip(PARTS, map(float, spent))),
-                    "rest": float(1 - spent.sum()),
-                    "ms": {name: 1e3 * seconds / steps for name, seconds in flow.timers.seconds.most_common()},
-                }
-        return best
-
-    best = rounds(True)
     if flow.backend.memory == "device":  # with or without graphs: all flows take as many steps
-        fast = rounds(False)
+        fast = fastest(flow, steps, watch=False)
         if flow.replay.able:
             best |= {"launched": best["step"], "step": fast["step"]}
+
     return best | {"graph": flow.replay.able, "note": flow.replay.note}
+
+
+def fastest(flow, steps, watch) -> dict:
+    """The fastest of some rounds. watch: as Replay has it."""
+    flow.replay.watch = watch
+    flow.take(WARM)
+
+    rounds = [measure_round(flow, steps) for _ in range(ROUNDS)]
+
+    return min(rounds, key=lambda measured: measured["step"])
+
+
+def measure_round(flow, steps) -> dict:
+    """Seconds a step, shares of its parts, milliseconds by timer."""
+    layer.restart_timers(flow.frame)
+    flow.backend.synchronize()
+    flow.ranks.smallest([0.0])  # together
+    began = time.perf_counter()
+
+    flow.take(steps)
+    flow.backend.synchronize()
+    took = -float(flow.ranks.smallest([began - time.perf_counter()])[0])
+
+    seconds = layer.seconds(flow.frame)
+    spent = [sum(seconds[name] for name in names) for names in PARTS.values()]
+    spent = flow.ranks.total(spent) / flow.ranks.size / took
+
+    return {
+        "step": took / steps,
+        **dict(zip(PARTS, map(float, spent))),
+        "rest": float(1 - spent.sum()),
+        "ms": {name: 1e3 * spent / steps for name, spent in seconds.most_common()},
+    }
 
 
 def digest(flow) -> str:
@@ -116,7 +128,60 @@ def digest(flow) -> str:
         field = whole(flow, row)
         if field is not None:
             text.update(field.tobytes())
+
     return text.hexdigest()[:16]
+
+
+class Table:
+    """Measured rows, printed on rank 0. wrong: whether numbers of ranks gave different bits."""
+
+    def __init__(self, rank):
+        self.rank, self.rows, self.wrong = rank, [], False
+
+    def say(self, text):
+        if self.rank == 0:
+            print(text, flush=True)
+
+    def head(self, kind, cells, changes):
+        """kind: "strong" or "weak"."""
+        size = f"{cells} x {cells} x {cells} cells {'in all' if kind == 'strong' else 'a rank'}"
+        words = "".join(f", {change}" for change in changes)
+        parts = " ".join(f"{part:>10}" for part in (*PARTS, "rest"))
+
+        self.say(
+            f"{kind}: {size}, double flux, viscous, CH4 and O2{words}\n"
+            f"{'ranks':>6} {'grid':>7} {'exchange':>15} {'ms/step':>9} {'point steps/s':>14} {'efficiency':>10}  "
+            f"{parts}{'  bits' if kind == 'strong' else ''}"
+        )
+
+    def missing(self, ranks, grid, way, error):
+        """A way of exchange that these ranks do not have."""
+        self.say(f"{ranks:6d} {self._grid(grid):>7} {way:>15}: {error}")
+
+    def add(self, row, flow):
+        """Compare a row with the first row of its kind, keep it, and print it."""
+        first = next((other for other in self.rows if other["kind"] == row["kind"]), row)
+
+        row["rate"] = float(np.prod(flow.case.cells)) / row["step"]
+        row["efficiency"] = row["rate"] / (row["ranks"] * first["rate"])
+
+        bits = ""
+        if row["kind"] == "strong":
+            row["digest"] = digest(flow)
+            same = row["digest"] == first["digest"]
+            bits = "  same" if same else "  OTHER"
+            self.wrong = self.wrong or self.rank == 0 and not same
+
+        self.rows.append(row)
+        parts = " ".join(f"{100 * row[part]:8.1f} %" for part in (*PARTS, "rest"))
+        self.say(
+            f"{row['ranks']:6d} {self._grid(row['grid']):>7} {row['exchange_way']:>15} {1e3 * row['step']:9.3f} "
+            f"{row['rate']:14.3e} {100 * row['efficiency']:8.1f} %  {parts}{bits}"
+        )
+
+    @staticmethod
+    def _grid(grid) -> str:
+        return " x ".join(map(str, grid[::2]))
 
 
 def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, changes=(), kinds=("strong", "weak")) -> int:
@@ -127,74 +192,70 @@ def main(comm, backend=None, ways=("all",), cells=64, steps=10, path=None, chang
     wanted(steps >= 1, f"--steps {steps}; wanted 1 or more.")
     if path and rank == 0:
         try_folder(pathlib.Path(path).parent)
-    rows, wrong, device = [], False, backend_of(backend or "auto")
     mailboxes.PATIENCE = 2**25  # nothing here takes longer than half a minute
-    if "all" in ways:
-        ways = ways_here(device)
 
-    def say(text):
-        if rank == 0:
-            print(text, flush=True)
+    # One Frame for all flows: each rank keeps its device.
+    frame = layer.open_frame(backend or "auto", comm)
+    layer.begin(frame, layer_case([cells] * 3, changes=changes).make_mixture())
 
+    ways = ways_here(frame.backend) if "all" in ways else ways
+
+    table = Table(rank)
     for kind in kinds:
-        say(
-            f"{kind}: {cells} x {cells} x {cells} cells {'in all' if kind == 'strong' else 'a rank'}, double flux, "
-            f"viscous, CH4 and O2{''.join(f', {c}' for c in changes)}\n"
-            f"{'ranks':>6} {'grid':>7} {'exchange':>15} {'ms/step':>9} {'point steps/s':>14} {'efficiency':>10}  "
-            + " ".join(f"{p:>10}" for p in (*PARTS, "rest"))
-            + ("  bits" if kind == "strong" else "")
-        )
+        table.head(kind, cells, changes)
         for n in counts(size):
             group = comm.Split(0 if rank < n else 1, rank) if comm is not None else None
             if rank < n:
                 for way in ways if n > 1 else ways[:1]:
-                    grid = grid_of(n)
-                    blocks = grid if kind == "weak" else (1, 1, 1)
-                    try:
-                        flow = Flow(
-                            layer_case(
-                                [cells * b for b in blocks], blocks, changes=changes, ranks=list(grid), exchange=way
-                            ),
-                            group,
-                            device,
-                        )
-                    except NoWay as error:  # all ranks get it together
-                        say(f"{n:6d} {' x '.join(map(str, grid[::2])):>7} {way:>15}: {error}")
-                        continue
-                    row = {
-                        "kind": kind,
-                        "ranks": n,
-                        "grid": grid,
-                        "exchange_way": flow.exchange.traffic(),
-                        "cells": flow.case.cells,
-                        **measure(flow, steps),
-                    }
-                    row["rate"] = float(np.prod(flow.case.cells)) / row["step"]
-                    one = next((r for r in rows if r["kind"] == kind), row)
-                    row["efficiency"] = row["rate"] / (n * one["rate"])
-                    if kind == "strong":
-                        row["digest"] = digest(flow)
-                    same = row.get("digest") == one.get("digest")
-                    wrong = wrong or rank == 0 and not same
-                    rows.append(row)
-                    say(
-                        f"{n:6d} {' x '.join(map(str, grid[::2])):>7} {row['exchange_way']:>15} "
-                        f"{1e3 * row['step']:9.3f} {row['rate']:14.3e} "
-                        f"{100 * row['efficiency']:8.1f} %  "
-                        + " ".join(f"{100 * row[p]:8.1f} %" for p in (*PARTS, "rest"))
-                        + (("  same" if same else "  OTHER") if kind == "strong" else "")
-                    )
-                    flow.close()
-                    del flow
-                    device.release()
+                    run(table, kind, n, way, cells, steps, changes, group, frame)
+
             if comm is not None:
-                waiting = comm.Ibarrier()
-                while not waiting.Test():
-                    time.sleep(0.005)
+                wait_asleep(comm)
                 group.Free()
+
     if path and rank == 0:
-        told = {"backend": device.describe(), "steps": steps, "rows": rows}
+        told = {"backend": frame.backend.describe(), "steps": steps, "rows": table.rows}
         save(pathlib.Path(path), json.dumps(told, indent=1, default=str).encode())
-    if wrong:
-        say("ranks do NOT give the same bits")
-    return 2 if comm is not None and comm.bcast(wrong) or wrong else 0
+
+    frame.finalize()
+    if table.wrong:
+        table.say("ranks do NOT give the same bits")
+
+    return 2 if comm is not None and comm.bcast(table.wrong) or table.wrong else 0
+
+
+def run(table, kind, ranks, way, cells, steps, changes, group, frame):
+    """Measure a flow on so many ranks, which are `group`, with a way of exchange, and add its row to the table."""
+    grid = grid_of(ranks)
+    blocks = grid if kind == "weak" else (1, 1, 1)
+    size = [cells * count for count in blocks]
+
+    case = layer_case(size, blocks, changes=changes, ranks=list(grid), exchange=way)
+
+    try:
+        flow = Flow(case, group, frame)
+    except NoWay as error:  # all ranks get it together
+        table.missing(ranks, grid, way, error)
+        return
+
+    row = {
+        "kind": kind,
+        "ranks": ranks,
+        "grid": grid,
+        "exchange_way": flow.exchange.traffic(),
+        "cells": flow.case.cells,
+        **measure(flow, steps),
+    }
+
+    table.add(row, flow)
+
+    flow.close()
+    del flow
+    frame.backend.release()
+
+
+def wait_asleep(comm):
+    """Wait for all ranks without taking their processor's time."""
+    waiting = comm.Ibarrier()
+    while not waiting.Test():
+        time.sleep(0.005)

@@ -1,12 +1,10 @@
-"""The sides of the domain: what their boundaries are given, the fringe beyond them, and what passes through."""
+"""The sides of the domain: values of their boundaries, the fringe beyond them, the fluxes through them."""
 
 import numpy as np
 
-from kernels.engine.errors import closest
-
 from . import formulas
 from .case import AXES, FRINGE, LOWEST_T
-from .errors import CaseError, wanted
+from .errors import CaseError, closest, wanted
 from .expression import Expression
 
 KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
@@ -22,15 +20,18 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
     if not table:
         wanted(mixture.ns == 1, f"{where}: X or Y is missing for the {mixture.ns} species {names}.")
         return np.ones((1, *shape))
+
     out, rest = np.zeros((mixture.ns, *shape)), [name for name, text in table.items() if text == "rest"]
     for name, text in table.items():
         said = f"{where}: species '{name}' is not in the mixture, which has {names}{closest(name, mixture.names, 1)}."
         wanted(name in mixture.names, said)
         fits = isinstance(text, (str, int, float)) and not isinstance(text, bool)
         wanted(fits, f"{where} {name} = {text!r}; wanted a number or an expression.")
+
         if text != "rest":
             value = Expression(text, constants, f"{where} {name}", time is not None)
             out[mixture.names.index(name)] = value(coordinates, time or 0.0)
+
     wanted(len(rest) <= 1, f"{where}: 'rest' is given for {', '.join(rest)}; wanted for one species.")
     if rest:
         out[mixture.names.index(rest[0])] = 1 - out.sum(0)
@@ -40,10 +41,12 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
         f"{where}: fractions range from {out.min():g}, their sums from {total.min():g} to {total.max():g}; wanted "
         "0 or more, sum 1.",
     )
+
     out = np.maximum(out, 0.0) / np.maximum(out, 0.0).sum(0)
     if table_X:
         W = mixture.species.W.reshape(-1, *(1,) * len(shape))
         out = out * W / (out * W).sum(0)
+
     return out
 
 
@@ -54,62 +57,98 @@ class Side:
     Raises CaseError for values that make no sense.
     """
 
-    def __init__(self, block, mixture, bind, scheme, d, side, parts, constants):
-        self.block, self.mixture, self.d, self.side, self.parts = block, mixture, d, side, parts
+    def __init__(self, block, bind, scheme, d, side, parts, constants):
+        self.block, self.frame, self.mixture = block, block.frame, block.frame.mixture
+        self.d, self.side, self.parts, self._constants = d, side, parts, constants
         self.name = f"{AXES[d]}_{('low', 'high')[side]}"
-        self._constants = constants
-        n, ns, backend = block.cells[d], mixture.ns, block.backend
-        self._edge = FRINGE + (n - 1 if side else 0)
-        lo, hi = [0, 0, 0], list(block.extent)
-        lo[d], hi[d] = (self._edge + 1, self._edge + 1 + FRINGE) if side else (0, FRINGE)
-        # along x a pack of cells would be across the layers: one of them at a time
-        layers = [(lo[d] + m, lo[d] + m + 1) for m in range(FRINGE)] if d == 0 else [(lo[d], hi[d])]
-        self._boxes = [
-            ([low if e == d else v for e, v in enumerate(lo)], [high if e == d else v for e, v in enumerate(hi)])
-            for low, high in layers
-        ]
-        place = self._edge + (1 if side else 0)  # faces are numbered by the cell on their high side
-        lo, hi = block.box()
-        lo[d], hi[d] = place, place + 1
-        self._faces = lo, hi
-        self._across = [e for e in (2, 1, 0) if e != d]
-        plane = [block.span[e] for e in self._across]  # the slab's layers, as kernels/sides.h numbers them
-        self._shape, self._points = (FRINGE, *plane), FRINGE * int(np.prod(plane))
-        rows = dict(given=ROWS, Y_in=ns, slab_rho_k=ns, slab_Y=ns, slab_p=1, slab_T=1, slab_T_h=1, slab_rho=1, h_in=1)
-        self._slab = {k: backend.empty((r, backend.pad(self._points + 64))) for k, r in rows.items()}
-        self._slab["through"] = backend.empty((ns + 4, backend.pad(self._points + 64)))
-        for array in self._slab.values():
-            array[...] = 1.0
-        self._slab["through"][...] = 0.0
+
+        self._place()
+        self._allocate()
+
         self._moving = any(self.uses_time(part) for part in parts)
         self._by_enthalpy = any(part.get("h", "") != "" for part in parts)
-        self._finds = any("inlet" in p["kind"] or p["kind"] == "wall" and p["T"] != "" for p in parts)
-        self._part = np.zeros(plane)
+        self._finds = any(self._has_a_state(part) for part in parts)
         self.set(0.0)
-        self._renewal = None
-        if self._moving:
-            place = [np.broadcast_to(c, plane).reshape(-1) for c in (*self._coordinates(), self._part)]
-            self._renewal = formulas.Renewal(block, self._lines(), self._slab, np.stack(place), ns)
-        names = dict(self._slab, flux=block.arrays[f"flux_{AXES[d]}"])
-        if scheme.viscous:
-            names["viscous_flux"] = block.arrays[f"viscous_{AXES[d]}"]
+        self._renewal = self._make_renewal() if self._moving else None
+
+        self._bind(bind, scheme)
+
+    @staticmethod
+    def _has_a_state(part) -> bool:
+        """Whether the fringe takes its density and energy from temperature and pressure: inlets and walls with T."""
+        return "inlet" in part["kind"] or part["kind"] == "wall" and part["T"] != ""
+
+    def _place(self):
+        """Where the fringe, the faces and the slab are. The slab is FRINGE layers beyond the side."""
+        block, d, side = self.block, self.d, self.side
+        self._edge = FRINGE + (block.cells[d] - 1 if side else 0)
+
+        # The fringe, as boxes. Along x a pack of cells would be across the layers: there each layer is a box.
+        lo, hi = [0, 0, 0], list(block.extent)
+        lo[d], hi[d] = (self._edge + 1, self._edge + 1 + FRINGE) if side else (0, FRINGE)
+        layers = [(lo[d] + m, lo[d] + m + 1) for m in range(FRINGE)] if d == 0 else [(lo[d], hi[d])]
+        self._boxes = []
+        for low, high in layers:
+            box = list(lo), list(hi)
+            box[0][d], box[1][d] = low, high
+            self._boxes.append(box)
+
+        # Faces are numbered by the cell on their high side.
+        lo, hi = block.box()
+        lo[d] = self._edge + (1 if side else 0)
+        hi[d] = lo[d] + 1
+        self._faces = lo, hi
+
+        # The slab's points, as kernels/sides.h numbers them.
+        self._across = [e for e in (2, 1, 0) if e != d]
+        self._plane = [block.span[e] for e in self._across]
+        self._shape = (FRINGE, *self._plane)
+        self._points = int(np.prod(self._shape))
         self._where = dict(direction=d, side=side, edge=self._edge, plane=self._points // FRINGE)
+
+    def _allocate(self):
+        """The slab's arrays by name, and the boundary of each face."""
+        ns, backend = self.mixture.ns, self.block.backend
+        rows = dict(given=ROWS, Y_in=ns, slab_rho_k=ns, slab_Y=ns, slab_p=1, slab_T=1, slab_T_h=1, slab_rho=1, h_in=1)
+        rows["through"] = ns + 4
+
+        self._slab = {}
+        for name, count in rows.items():
+            array = backend.empty((count, backend.pad(self._points + 64)))
+            array[...] = 0.0 if name == "through" else 1.0
+            self._slab[name] = array
+
+        self._part = np.zeros(self._plane)
+
+    def _make_renewal(self):
+        """The launch that brings the slab to the clock's time."""
+        place = [np.broadcast_to(c, self._plane).reshape(-1) for c in (*self._coordinates(), self._part)]
+        return formulas.Renewal(self.block, self._lines(), self._slab, np.stack(place), self.mixture.ns)
+
+    def _bind(self, bind, scheme):
+        """Stencil kernels and property launches over the slab."""
+        arrays, axis = self.block.arrays, AXES[self.d]
+        names = dict(self._slab, flux=arrays[f"flux_{axis}"])
+        if scheme.viscous:
+            names["viscous_flux"] = arrays[f"viscous_{axis}"]
+
         self._mirror, self._flux = bind("side_mirror", **names), bind("side_flux", **names)
         if self._finds:
             self._temperature, self._state = bind("side_temperature", **names), bind("side_state", **names)
+            self._temperature_inside = self._launch(["T"], ["p", "rho_k"])
+            self._density = self._launch(["rho"], ["T", "p", "Y"])
+        if self._by_enthalpy:
+            self._temperature_h = self._launch(["T"], ["h", "p", "Y"], h="h_in", T="slab_T_h")
 
-            def program(outputs, given, **renamed):
-                arrays = {name: self._slab.get(f"slab_{name}") for name in ("T", "p", "rho", "Y", "rho_k")}
-                run = mixture.program(outputs=outputs, given=given, backend=backend)
-                run = run.bind(arrays | {k: self._slab[v] for k, v in renamed.items()})
-                return lambda: run(self._points)
+    def _launch(self, outputs, given, **renamed):
+        """run(): a property launch over the slab. renamed: {quantity: array of the slab} where the names differ."""
+        arrays = {name: self._slab.get(f"slab_{name}") for name in ("T", "p", "rho", "Y", "rho_k")}
+        arrays |= {name: self._slab[array] for name, array in renamed.items()}
+        run = self.frame.bind(arrays, outputs=outputs, given=given)
 
-            self._temperature_inside = program(["T"], ["p", "rho_k"])
-            self._density = program(["rho"], ["T", "p", "Y"])
-            if self._by_enthalpy:
-                self._temperature_h = program(["T"], ["h", "p", "Y"], h="h_in", T="slab_T_h")
+        return lambda: run(self._points)
 
-    # ---- what is given
+    # ---- values of the boundaries
     @staticmethod
     def uses_time(part):
         """Whether a formula of this boundary has t."""
@@ -128,65 +167,85 @@ class Side:
                 c = low + (c - low) % (high - low)
             else:
                 c = np.clip(c, low, high)  # a formula need not make sense beyond the domain
+
             if e == 0 and e != self.d:  # memory behind the fringe is as its last cell
                 c = np.pad(c, [(0, 0), (0, 0), (0, self.block.span[0] - self.block.extent[0])], "edge")
             out.append(c)
+
         shape = [1 if e == self.d else self.block.span[e] for e in (2, 1, 0)]
         plane = self._shape[1:]
+
         return [np.broadcast_to(c, shape).reshape(plane) for c in out]
 
     def set(self, time):
         """Values of all formulas at this time [s]."""
         x = self._coordinates()
-        given, Y, h = np.zeros((ROWS, *x[0].shape)), np.zeros((self.mixture.ns, *x[0].shape)), np.zeros(x[0].shape)
-        Y[:] = 1 / self.mixture.ns
-        left = np.ones(x[0].shape, bool)
-        own = tuple(slice(f, f + n) for f, n in ((self.block.fringe[e], self.block.cells[e]) for e in self._across))
-        self.faces = {}  # of this block, by boundary
+        plane = x[0].shape
+        given, h = np.zeros((ROWS, *plane)), np.zeros(plane)
+        Y = np.full((self.mixture.ns, *plane), 1 / self.mixture.ns)
+
+        cells = [(self.block.fringe[e], self.block.cells[e]) for e in self._across]
+        inside = tuple(slice(first, first + count) for first, count in cells)
+        left = np.ones(plane, bool)
+        self.faces = {}  # {boundary: faces of this block}
         for number, part in enumerate(self.parts):
             where = self._where_of(number)
-
-            def value(key, text=None, where=where, part=part):
-                text = part[key] if text is None else text
-                return Expression(text, self._constants, f"{where} {key}", True)(x, time)
-
             here = left.copy()
             if part["where"] != "":
                 here &= Expression(part["where"], self._constants, f"{where} where")(x) != 0
             left &= ~here
+
             self._part[here] = number
-            self.faces[where] = int(here[own].sum())
-            kind = part["kind"]
-            given[KIND][here] = KINDS.index(kind)
-            if "velocity" in part:
-                for c in range(3):
-                    given[VELOCITY + c][here] = value("velocity", part["velocity"][c])[here]
-                inwards = given[VELOCITY + self.d][here] * (-1.0 if self.side else 1.0)
-                if "inlet" in kind and here.any():
-                    said = f"{where}: an inlet, but its velocity {inwards.min():g} m/s points out of the domain"
-                    wanted(inwards.min() >= 0, f"{said} (t = {time:g} s); wanted 0 or more along the inward normal.")
-            if part.get("T", "") != "":
-                T = value("T")[here]
-                said = f"{where} T: lowest value {T.min(initial=np.inf):g} K; the models end at {LOWEST_T:g} K."
-                wanted((T >= LOWEST_T).all(), said)
-                given[TEMPERATURE][here] = T
-            if part.get("h", "") != "":
-                h[here] = value("h")[here]
-            if "p" in part:
-                p = value("p")[here]
-                wanted((p > 0).all(), f"{where} p: lowest value {p.min(initial=np.inf):g}; wanted positive.")
-                given[PRESSURE][here] = p
-            if "sigma" in part:
-                d = self.d
-                given[SIGMA][here] = part["sigma"]
-                given[INV_LENGTH][here] = 1 / (part["length"] or self.block.case.upper[d] - self.block.case.lower[d])
-            if "inlet" in kind:
+            self.faces[where] = int(here[inside].sum())
+            self._set_part(part, where, here, x, time, given, h)
+            if "inlet" in part["kind"]:
                 Y[:, here] = composition(part["X"], part["Y"], self.mixture, x, self._constants, where, time)[:, here]
+
         said = f"[boundary] {self.name}: no boundary is given for some faces; the last one wants no 'where'."
         wanted(not left.any(), said)
+
         for name, values in (("given", given), ("Y_in", Y), ("h_in", h[None])):
             layers = np.repeat(values[:, None], FRINGE, 1).reshape(len(values), -1)
             self._slab[name][:, : self._points] = self.block.backend.from_host(layers)
+
+    def _set_part(self, part, where, here, x, time, given, h):
+        """Numbers of a boundary on its faces `here`: rows of `given`, and the enthalpy h. Errors: CaseError."""
+
+        def value(key, text):
+            return Expression(text, self._constants, f"{where} {key}", True)(x, time)[here]
+
+        given[KIND][here] = KINDS.index(part["kind"])
+
+        if "velocity" in part:
+            for c in range(3):
+                given[VELOCITY + c][here] = value("velocity", part["velocity"][c])
+            if "inlet" in part["kind"] and here.any():
+                self._refuse_outwards(given[VELOCITY + self.d][here], where, time)
+
+        if part.get("T", "") != "":
+            T = value("T", part["T"])
+            said = f"{where} T: lowest value {T.min(initial=np.inf):g} K; the models end at {LOWEST_T:g} K."
+            wanted((T >= LOWEST_T).all(), said)
+            given[TEMPERATURE][here] = T
+
+        if part.get("h", "") != "":
+            h[here] = value("h", part["h"])
+
+        if "p" in part:
+            p = value("p", part["p"])
+            wanted((p > 0).all(), f"{where} p: lowest value {p.min(initial=np.inf):g}; wanted positive.")
+            given[PRESSURE][here] = p
+
+        if "sigma" in part:
+            case, d = self.block.case, self.d
+            given[SIGMA][here] = part["sigma"]
+            given[INV_LENGTH][here] = 1 / (part["length"] or case.upper[d] - case.lower[d])
+
+    def _refuse_outwards(self, velocity, where, time):
+        """CaseError for an inlet with a velocity out of the domain."""
+        lowest = (velocity * (-1.0 if self.side else 1.0)).min()
+        said = f"{where}: an inlet, but its velocity {lowest:g} m/s points out of the domain (t = {time:g} s)"
+        wanted(lowest >= 0, f"{said}; wanted 0 or more along the inward normal.")
 
     def _where_of(self, number):
         """What messages call a boundary."""
@@ -198,24 +257,33 @@ class Side:
 
     def _lines_of(self, number, part):
         where, normal = self._where_of(number), "v <= 0.0" if self.side else "v >= 0.0"
-        moves = lambda text: isinstance(text, str) and Expression.takes(text, "t")
-        formula = lambda text, key: formulas.translated(text, self._constants, f"{where} {key}")
+
+        def moves(text):
+            return isinstance(text, str) and Expression.takes(text, "t")
+
+        def formula(text, key):
+            return formulas.translated(text, self._constants, f"{where} {key}")
+
         lines = []
         for c, text in enumerate(part.get("velocity", ())):
             if moves(text):
                 fits = normal if c == self.d and "inlet" in part["kind"] else "true"
                 lines.append(formulas.value("given", VELOCITY + c, formula(text, "velocity"), fits))
+
         for key, row, fits in (("T", TEMPERATURE, formulas.WARM), ("p", PRESSURE, "v > 0.0")):
             if moves(part.get(key)):
                 lines.append(formulas.value("given", row, formula(part[key], key), fits))
+
         if moves(part.get("h")):
             lines.append(formulas.value("h_in", 0, formula(part["h"], "h")))
+
         table = part.get("X") or part.get("Y") or {}
         if any(map(moves, table.values())):
             rows = [table.get(name, 0.0) for name in self.mixture.names]
             rest = rows.index("rest") if "rest" in rows else None
             rows = [formula(0.0 if k == rest else text, self.mixture.names[k]) for k, text in enumerate(rows)]
             lines.append(formulas.composition(rows, rest, self.mixture.species.W if part["X"] else None))
+
         return lines
 
     def at(self, time):
@@ -224,19 +292,19 @@ class Side:
             self.set(time)
 
     def renew(self):
-        """After a step, or after none: what is given at the clock's time, for the fringe and all of the next step."""
+        """Bring the values to the clock's time, for the fringe and the next step."""
         if self._renewal:
             self._renewal()
 
     def complaint(self, time) -> str:
-        """What a formula of t makes of this time that makes no sense; "" if nothing."""
+        """The error of a formula of t at this time; "" where all values make sense."""
         try:
             self.at(time)
         except CaseError as error:
             return str(error)
         return ""
 
-    # ---- what is done
+    # ---- fringe and fluxes
     def fill(self):
         """The fringe beyond this side."""
         for box in self._boxes:
@@ -255,7 +323,7 @@ class Side:
         """Fluxes through this side; share: of this stage in the whole step."""
         self._flux(*self._faces, inv_dx=self.block.inv_dx, share=share, **self._where)
 
-    # ---- what there is to tell
+    # ---- results
     def passed(self) -> np.ndarray:
         """What has come in through this rank's faces since the start: species [kg], momentum [kg m/s], energy [J], per
         metre of the directions that the flow does not have."""
@@ -270,6 +338,7 @@ class Side:
         found = (-area if self.side else area) * through.sum(1)
         if block.case.axisymmetric:  # momentum along a radius is no component of anything that is conserved
             found[self.mixture.ns + 1] = 0.0
+
         return found
 
     def enters_against_its_kind(self) -> int:
@@ -284,4 +353,5 @@ class Side:
         cut = tuple(slice(block.fringe[e], block.fringe[e] + block.cells[e]) for e in self._across)
         outlet = block.host(kinds)[cut] == KINDS.index("supersonic_outlet")
         inwards = -u if self.side else u
+
         return int((outlet.reshape(u.shape) & (inwards > 1e-3 * np.sqrt(np.abs(p / rho)))).sum())

@@ -118,10 +118,13 @@ def source(name, switches, inv_W) -> Source:
     lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
     if "INV_W" in used:
         lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
+
     for other in together:
         types = dict.fromkeys(arrays_of(other, switches), "double *")
         lines.append(structure(f"{other}_arguments", members(other, switches), types))
+
     lines.append(f'#include "{header}"')
+
     for other in together:
         kind, bodies = "FACE_BOX_KERNEL" if other in OVER_FACES else "BOX_KERNEL", other
         if other in THEN:
@@ -129,6 +132,7 @@ def source(name, switches, inv_W) -> Source:
         if other == "rates":
             kind, bodies = "BOX_LARGEST_KERNEL", "rates, 1 + VISCOUS, rate"
         lines.append(f"{kind}({other}_box, {other}_arguments, {bodies}, {bounds(other, ns)})")
+
     return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
 
 
@@ -150,6 +154,7 @@ def tiling(cells, wanted):
     tile[2] += sum(wanted) - sum(tile)  # threads without a cell
     tiles = [-(-n // 2**t) for n, t in zip(cells, tile)]
     by_tiles = [-(-(2**38) // n) for n in tiles[:2]]
+
     return dict(tile=tile, tiles=tiles[:2], by_tiles=by_tiles), math.prod(tiles) * 2 ** sum(wanted)
 
 
@@ -173,10 +178,12 @@ class Stencil:
                 filled[name] = self.backend.address(array)
                 filled[f"ld_{name}"] = array.strides[0] // 8 if array.ndim == 2 else 0
                 keep.append(array)
+
         wanted = TILES.get(self.name, TILE)[0]
         apart = self.name in OVER_FACES and self._ns > MANY
         threads = 2 ** sum(wanted)
         shape = Shape(threads, shared=8 + 24 * threads if self.name in THEN else 0)  # TO_DO in engine/numbers/box.h
+
         launch = self._module.bind(f"{self.name}_box", shape, filled, keep=keep)
 
         def run(lo, hi, **numbers):
@@ -184,12 +191,14 @@ class Stencil:
                 for d in range(numbers["from"], numbers["to"]):
                     run(lo, hi, **{**numbers, "from": d, "to": d + 1})
                 return
+
             cells = [max(high - low, 0) for low, high in zip(lo, hi)]
             if not all(cells):
                 return
             if "to" in numbers:
                 line = self.backend.line
                 numbers["before"] = -(-numbers["below"] // line) * line
+
             for d in range(numbers.get("from", 0), numbers.get("to", 0)):
                 cells[d] += numbers["below" if d else "before"] + numbers["above"]
             how, items = tiling(tuple(cells), wanted)

@@ -15,10 +15,9 @@ import statistics
 
 import numpy as np
 
-from kernels import Contraction, get_backend, team_kernel
+from kernels import BackendError, Contraction, get_backend, team_kernel
 from kernels.contractions import named
 from kernels.engine import tune
-from kernels.engine.errors import BackendError
 
 HEADER = pathlib.Path(__file__).with_suffix(".h")
 BRICK = dict(header=HEADER, numbers="n mx my mz", league="E", team=256)

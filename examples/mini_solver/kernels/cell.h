@@ -1,6 +1,6 @@
-// A cell as a closed adiabatic reactor at constant volume, by the layer's integration (gas/reactors/integration.h). Its energy
-// stays as it is to rounding: of what was integrated the composition is kept, and T is that of the energy with it. The
-// cell keeps its state where the status is not 0, and its bits where the time is 0.
+// A cell as a closed adiabatic reactor at constant volume, by the layer's integration (gas/reactors/integration.h). Its
+// energy stays as it is to rounding: of what was integrated the composition is kept, and T is that of the energy with
+// it. The cell keeps its state where the status is not 0, and its bits where the time is 0.
 #pragma once
 #include "gas/reactors/integration.h"
 

@@ -181,10 +181,13 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
     for (int m = 0; m < 6; ++m) rho[m] = R(0.0);
     UNROLL
     for (int i = 0; i < PAIRS; ++i) rate[i] = (0.25 * WEIGHT[i]) * (u[0][A[i]] + u[0][B[i]]);
+
     const R gamma_l = at<R>(a.gamma_c, t - s), gamma_r = at<R>(a.gamma_c, t);
 #if DISSIPATION == 1
     Smooth<R> smooth(p, gamma_l, gamma_r);
 #endif
+
+    // Species.
     R worst = R(-1e300); // by how much what leaves of a species is above its part
     R jumps[PAIRS];
     UNROLL
@@ -208,6 +211,8 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
         for (int i = 0; i < PAIRS; ++i) jumps[i] += (eps[B[i]] - eps[A[i]]) * (r[B[i]] - r[A[i]]);
 #endif
     }
+
+    // Momentum, pressure and energy.
     R M[3] = {R(0.0), R(0.0), R(0.0)}, FA = R(0.0), FE = R(0.0);
 #if CONSERVATIVE
     R e[6];
@@ -228,6 +233,7 @@ POINT_FN auto convective(const Arguments &a, const int d, const int t, const int
         FA += rate[i] * (p[l] + p[r]);
 #endif
     }
+
     put_flux(a, d, t, count, F, M, FA, FE);
 #if DISSIPATION == 1
     const auto unsure = !smooth(p, rho, a.inv_threshold);
@@ -262,6 +268,8 @@ POINT_FN void upwind(const Arguments &a, const int d, const int t, const int cou
         mark(a.asks, -1.0, t, s, blended, count);
         mark(a.rough, 1.0, t, s, blended, count);
     }
+
+    // States on both sides of the face: partial densities, velocity, pressure.
     R q6[6], mass_l = R(0.0), mass_r = R(0.0), left[NS], right[NS];
     FOR_SPECIES (k, NS) {
         stencil_of(Q + k * a.ld_Q, t, s, q6);
@@ -271,16 +279,19 @@ POINT_FN void upwind(const Arguments &a, const int d, const int t, const int cou
         left[k] = q.l, right[k] = q.r;
         mass_l += q.l, mass_r += q.r;
     }
+
     Sides<R> U[3];
     UNROLL
     for (int c = 0; c < 3; ++c) {
         stencil_of(Q + (CELL_U + turned(d, c)) * a.ld_Q, t, s, q6);
         U[c] = reconstruct(q6, TINY);
     }
+
     stencil_of(Q + CELL_P * a.ld_Q, t, s, q6);
     Sides<R> P = reconstruct(q6, TINY);
     P.l = select(P.l > 0.0, P.l, q6[2]);
     P.r = select(P.r > 0.0, P.r, q6[3]);
+
     // where a density vanishes, the partial densities of the cells are taken
     const auto empty = !(mass_l > 0.0 && mass_r > 0.0);
     if (any_of(empty)) {
@@ -292,17 +303,22 @@ POINT_FN void upwind(const Arguments &a, const int d, const int t, const int cou
         }
         mass_l = select(empty, rho_l, mass_l), mass_r = select(empty, rho_r, mass_r);
     }
+
+    // HLLC of these states, blended into the central flux.
     const Passed<R> q = hllc<R>({mass_l, U[0].l, U[1].l, U[2].l, P.l, at<R>(a.gamma_c, t - s)},
                                 {mass_r, U[0].r, U[1].r, U[2].r, P.r, at<R>(a.gamma_c, t)});
+
     R F[NS], M[3], FA, FE;
     FOR_SPECIES (k, NS) load(flux + k * a.ld_flux_x + t, F[k]);
     UNROLL
     for (int c = 0; c < 3; ++c) load(flux + (FLUX_M + turned(d, c)) * a.ld_flux_x + t, M[c]);
     load(flux + FLUX_A * a.ld_flux_x + t, FA);
     load(flux + FLUX_E * a.ld_flux_x + t, FE);
+
     FOR_SPECIES (k, NS) F[k] += theta * (select(q.from_left, left[k], right[k]) * q.carried - F[k]);
     UNROLL
     for (int c = 0; c < 3; ++c) M[c] += theta * (q.M[c] - M[c]);
+
     R energy = q.E;
 #if CONSERVATIVE
     stencil_of(a.e_vol, t, s, q6);

@@ -114,6 +114,8 @@ POINT_FN R species_bounds(const Arguments &a, const int t, const int count, cons
     const R here = molar_density<R>(a, t);
     R lowest = here, highest = here, n = here, left = R(1.0), diffused = R(0.0);
     FOR_SPECIES (k, NS) rho_k[k] = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho, taken[k] = R(0.0);
+
+    // First order at all faces, and what the higher order takes in addition.
     UNROLL
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
         const int d = face / 2, side = face % 2;
@@ -135,17 +137,21 @@ POINT_FN R species_bounds(const Arguments &a, const int t, const int count, cons
         left -= out * f.velocity;
         lowers += larger(moles, R(0.0)), raises += larger(-moles, R(0.0));
     }
+
+    // Shares of the species.
     const auto asked = rough > 0.0 || short_of > 0.0, bounded = rough > 0.0; // whatever neighbours in its pack ask
     FOR_SPECIES (k, NS) {
         const R share = select(asked, share_of<R>(rho_k[k] * (1.0 - KEEP_BACK), taken[k]), R(1.0));
         put(a.shares + k * a.ld_shares, t, share, count);
         least = smaller(least, share);
     }
+
     // Bounds are compressed with the fluid: else an extremum would keep each expansion of a sound wave and lose each
     // compression. What diffuses comes on top, in a fluid that it has made expand.
     lowest *= left, highest *= left;
     const R may_lower = select(bounded, share_of<R>(n - lowest, lowers), R(1.0)),
             may_raise = select(bounded, share_of<R>(highest - n, raises), R(1.0));
+
     put(a.shares + LOWERS * a.ld_shares, t, may_lower, count);
     put(a.shares + RAISES * a.ld_shares, t, may_raise, count);
     return smaller(least, smaller(may_lower, may_raise));
@@ -157,14 +163,18 @@ POINT_FN R species_bounds(const Arguments &a, const int t, const int count, cons
 template <class R, class Arguments>
 POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const R rho, const R p, const R inverse) {
     R more[2 * DIMENSIONS][5], first[5], squares = R(0.0), share = R(1.0); // momentum, energy, density
+
+    // The state, and the first-order state after the stage.
     UNROLL
     for (int c = 0; c < 3; ++c) {
         const R u = at<R>(a.Q + (CELL_U + c) * a.ld_Q, t);
         first[c] = rho * u;
         squares += u * u;
     }
+
     first[3] = p * inverse + 0.5 * rho * squares;
     first[4] = rho;
+
     UNROLL
     for (int face = 0; face < 2 * DIMENSIONS; ++face) {
         const int d = face / 2, side = face % 2;
@@ -194,6 +204,8 @@ POINT_FN R bulk_bounds(const Arguments &a, const int t, const double step, const
 #if AXISYMMETRIC
     first[1] += step * (area_over_volume<R>(a, 1, t, 1) - area_over_volume<R>(a, 1, t, 0)) * outward_push<R>(a, t);
 #endif
+
+    // The share that any set of faces can bear in full.
     const auto energy = [](const R(&v)[5]) { return v[3] - 0.5 * (square(v[0]) + square(v[1]) + square(v[2])) / v[4]; };
     const R at_first = energy(first), least = LEAST * at_first;
     for (int faces = 1; faces < 1 << (2 * DIMENSIONS); ++faces) { // a bit for each
@@ -227,6 +239,8 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
     const auto unasked = at<R>(a.shares + ANY * a.ld_shares, t) >= 1.0;
     if (all_of(unasked)) return !unasked;
     const double step = a.scale * a.length[0];
+
+    // Species: can they pay for what leaves?
     R rho = R(0.0), rough = R(0.0), short_of = R(0.0), loud = R(0.0), shock = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
     FOR_SPECIES (k, NS) {
@@ -245,6 +259,8 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
         const R have = at<R>(a.Q + k * a.ld_Q, t) + FLOOR * rho;
         short_of = select(step * leaves <= 0.5 * have, short_of, R(1.0));
     }
+
+    // Pressure and velocity: are the neighbours' near?
     const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t);
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d) {
@@ -257,12 +273,14 @@ template <class R, class Arguments> POINT_FN auto bounds(const Arguments &a, con
         loud = select(quiet, loud, R(1.0));
         shock = larger(shock, larger(fabs(p_l - p), fabs(p_r - p)));
     }
+
 #if DISSIPATION == 1
     rough = at<R>(a.rough, t);
     put(a.rough, t, R(0.0), count);
 #endif
     // at one pressure, that is: in a shock the molar density of neighbours says nothing of the temperature
     rough = select(shock <= 0.2 * p, rough, R(0.0));
+
     const auto calm = !(rough > 0.0 || short_of > 0.0 || loud > 0.0);
     const R asks = select(rough > 0.0, R(ROUGH), R(0.0)) + short_of * SHORT + loud * LOUD;
     put(a.shares + ANY * a.ld_shares, t, select(calm, R(1.0), -asks), count);

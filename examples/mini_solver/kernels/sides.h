@@ -34,6 +34,7 @@ template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a
     const R kind = at<R>(a.given + KIND * a.ld_given, b.slab);
     const auto wall = kind <= WALL, no_slip = kind >= WALL && wall, inlet = kind >= INLET && kind <= SUPERSONIC_INLET;
     const auto held = inlet && !yielding(a, b.slab, kind);
+
     // all that is read comes before all that is written, as in update.h
     R rho = R(0.0), rho_k[NS], Y[NS], u[3];
     FOR_SPECIES (k, NS) {
@@ -42,6 +43,8 @@ template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a
         Y[k] = at<R>(a.Y_in + k * a.ld_Y_in, b.slab);
         rho += rho_k[k];
     }
+
+    // Velocity: of the wall or the inlet, mirrored, or of the last cell inside.
     UNROLL
     for (int c = 0; c < 3; ++c) {
         const double *row = a.Q + (CELL_U + c) * a.ld_Q;
@@ -51,10 +54,14 @@ template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a
                 given = c == a.direction ? select(held, V, inside) : select(inlet, V, inside);
         u[c] = select(wall, at_wall, given);
     }
+
+    // Pressure.
     const double *row = a.Q + CELL_P * a.ld_Q;
     const auto set = inlet && kind >= SUPERSONIC_INLET;
     const R p = select(wall, at<R>(row, b.mirror),
                        select(set, at<R>(a.given + PRESSURE * a.ld_given, b.slab), at<R>(row, b.edge)));
+
+    // Into the fringe and the slab.
     FOR_SPECIES (k, NS) {
         put(a.Q + k * a.ld_Q, t, rho_k[k], count);
         put(a.slab_rho_k + k * a.ld_slab_rho_k, b.slab, rho_k[k], count);
@@ -117,11 +124,14 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
     const long s = a.stride[d], b = a.side ? -s : s;
     const double sign = a.side ? 1.0 : -1.0;
     const auto h = inv_width<R>(a, d, edge);
+
+    // The cell's state and its derivatives along the outward normal.
     R rho = R(0.0), rho_n = R(0.0), u[3], slope[3];
     FOR_SPECIES (k, NS) {
         rho += at<R>(a.Q + k * a.ld_Q, edge);
         rho_n += outward<R>(a.Q + k * a.ld_Q, edge, b, h);
     }
+
     const auto inlet = at<R>(a.given + KIND * a.ld_given, slab) <= INLET;
     const long outer = edge - b;
     R rho_beyond = R(0.0);
@@ -139,6 +149,8 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
             u_n = sign * (d == 0   ? slope[0]
                           : d == 1 ? slope[1]
                                    : slope[2]);
+
+    // Characteristic waves L1 (sound, inwards), L2 (entropy), L5 (sound, outwards).
     const R mach2 = un * un / c2, wanted = sign * at<R>(a.given + (VELOCITY + d) * a.ld_given, slab);
     const R off = select(inlet, rho * c * (wanted - un), p - at<R>(a.given + PRESSURE * a.ld_given, slab));
     const R relax = at<R>(a.given + SIGMA * a.ld_given, slab) * (1.0 - mach2) * c * off *
@@ -152,6 +164,7 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
     const R out = larger(un, R(0.0)), in = select(inlet, smaller(un, R(0.0)), R(0.0)) * h;
     const R L5 = (un + c) * (p_n + rho * c * u_n), L2 = out * (c2 * rho_n - p_n) + in * c2 * (rho_beyond - rho);
     const R d2 = 0.5 * (L5 + L1), d1 = (L2 + d2) / c2, d3 = (L5 - L1) / (2.0 * rho * c);
+
     // rates of the normal direction: rho_k, velocity, pressure
     R kinetic = R(0.0), rate_u[3], energy = -d2;
     UNROLL
@@ -159,6 +172,8 @@ POINT_FN void open_side(const Arguments &a, const long face, const long edge, co
         const R across = in * (at<R>(a.given + (VELOCITY + v) * a.ld_given, slab) - u[v]);
         rate_u[v] = v == d ? -sign * d3 : -out * slope[v] - across;
     }
+
+    // Fluxes that give these rates, from those of the cell's other face.
     const double *inner = a.flux + (face - (a.side ? s : -s)); // the cell's other face
     const auto width = (a.side ? -1.0 : 1.0) / h;              // F_face = F_inner -+ dx rate
 #if CONSERVATIVE
@@ -199,6 +214,7 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
     const R kind = at<R>(a.given + KIND * a.ld_given, slab);
     const auto wall = kind <= WALL, opening = (kind >= OUTLET && kind <= OUTLET) || yielding(a, slab, kind),
                in = kind <= SUPERSONIC_INLET;
+
     R F[NS + 5], through[NS + 5];
     // carried by the state beyond (inlets) or by the last one inside (supersonic outlets)
     R u[3], rho = R(0.0);
@@ -207,6 +223,7 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
         const double *row = a.Q + (CELL_U + c) * a.ld_Q;
         u[c] = select(in, at<R>(row, outer), at<R>(row, edge));
     }
+
     const R un = d == 0 ? u[0] : d == 1 ? u[1] : u[2];
     const double *row = a.Q + CELL_P * a.ld_Q;
     const R p = select(in, at<R>(row, outer), at<R>(row, edge));
@@ -215,6 +232,7 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
         rho += r;
         F[k] = select(wall, R(0.0), r * un);
     }
+
     UNROLL
     for (int c = 0; c < 3; ++c) {
         const R pressed = c == d ? at<R>(a.flux + (FLUX_M + c) * a.ld_flux, t) : R(0.0);
@@ -226,10 +244,14 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
     energy += select(in, at<R>(a.e_vol, outer), at<R>(a.e_vol, edge)) * un;
 #endif
     F[FLUX_E] = select(wall, R(0.0), energy);
+
+    // Non-reflecting boundaries.
     if (any_of(opening)) {
         open_side(a, t, edge, slab, through);
         FOR_SPECIES (v, NS + 5) F[v] = select(opening, through[v], F[v]);
     }
+
+    // What passes, with the energy of the side from which it comes.
     R passes[NS + 4], passed[NS + 4]; // all that is read comes before all that is written, as in update.h
     FOR_SPECIES (v, NS + 3) passes[v] = F[v];
     passes[NS + 3] = F[FLUX_E];
@@ -241,6 +263,7 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
     passes[NS + 3] += mass * select(enters, at<R>(a.e_vol, outer), at<R>(a.e_vol, edge)) / density;
 #endif
     FOR_SPECIES (v, NS + 4) passed[v] = at<R>(a.through + v * a.ld_through, slab);
+
 #if VISCOUS
     const long inwards = a.side ? -s : s;
     R opposite[NS];
@@ -255,6 +278,7 @@ template <class R, class Arguments> POINT_FN void side_flux(const Arguments &a, 
         put(G, t - inwards, -opposite[k], count);
     }
 #endif
+
     FOR_SPECIES (v, NS + 5) put(a.flux + v * a.ld_flux, t, F[v], count);
     if (a.asks) put(a.asks, edge, R(-1.0), count); // nobody has looked at these fluxes
     FOR_SPECIES (v, NS + 4)

@@ -16,6 +16,8 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
 #endif
         return;
     }
+
+    // Divergence of the convective fluxes.
     R L[NS + 5], extra[NS + 4];
     FOR_SPECIES (v, NS + 5) L[v] = R(0.0);
     UNROLL
@@ -35,6 +37,7 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
             L[v] -= net<R>(a, d, t, at<R>(flux + v * a.ld_flux_x, t), at<R>(flux + v * a.ld_flux_x, t + s));
 #endif
     }
+
     R Q_u[3], rho = R(0.0), momentum[3];
 #if VISCOUS || SOURCE
     FOR_SPECIES (v, NS + 4) {
@@ -57,6 +60,8 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     extra[NS + 1] -= at<R>(a.around + a.ld_around, t);
 #endif
 #endif
+
+    // Diffusion and sources are added; the rate of energy follows.
     FOR_SPECIES (v, NS + 3) L[v] += extra[v];
     UNROLL
     for (int c = 0; c < 3; ++c) Q_u[c] = at<R>(a.Q + (CELL_U + c) * a.ld_Q, t);
@@ -80,8 +85,10 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     const R inverse = 1.0 / (at<R>(a.gamma_c, t) - 1.0);
     R energy = L[FLUX_E] + inverse * L[FLUX_A];
 #endif
+
     const double w0 = a.w0,
                  step = a.w1 * a.length[0]; // dt lies in memory: a CUDA graph repeats a launch with the same arguments
+
     // all that is read comes before all that is written: a compiler cannot tell whether they overlap
     R rho_start = R(0.0), rho_before = R(0.0), squares_start = R(0.0), squares_before = R(0.0);
     R starts[NS + 3], befores[NS + 3];
@@ -90,6 +97,8 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
         befores[v] = at<R>(row, t);
         starts[v] = at<R>(a.first ? row : a.U0 + v * a.ld_U0, t);
     }
+
+    // Energy's rows: of apec, or the pressure of double flux.
     double *const row_0 = a.U0 + (NS + 3) * a.ld_U0;
 #if CONSERVATIVE
     double *const row = a.momentum + 3 * a.ld_momentum;
@@ -98,6 +107,8 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     const R gamma_c = at<R>(a.gamma_c, t);
 #endif
     const R last = at<R>(row, t), last_start = at<R>(a.first ? row : row_0, t);
+
+    // Species and momentum of the next stage.
     FOR_SPECIES (v, NS + 3) {
         const R start = starts[v], before = befores[v], U = before + (w0 * (start - before) + step * L[v]);
         put(v < NS ? a.Q + v * a.ld_Q : a.momentum + (v - NS) * a.ld_momentum, t, U, count);
@@ -109,6 +120,8 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
             squares_start += start * start, squares_before += before * before;
         }
     }
+
+    // Energy of the next stage.
     const R inv_rho = 1.0 / rho;
 #if CONSERVATIVE
     const R total = last + (w0 * (last_start - last) + step * energy);
@@ -119,6 +132,8 @@ template <class R, class Arguments> POINT_FN void update(const Arguments &a, con
     const R total = before + (w0 * (last_start * inverse + 0.5 * squares_start / rho_start - before) + step * energy);
 #endif
     if (a.first) put(row_0, t, last, count);
+
+    // Velocity, and pressure or internal energy.
     R kinetic_energy = R(0.0);
     UNROLL
     for (int c = 0; c < 3; ++c) {
@@ -164,6 +179,8 @@ template <class R, class Arguments>
 POINT_FN void rates(const Arguments &a, const int t, int, R (&values)[1 + VISCOUS]) {
     R rho = R(0.0);
     FOR_SPECIES (k, NS) rho += at<R>(a.Q + k * a.ld_Q, t);
+
+    // Sound speed.
     const R p = at<R>(a.Q + CELL_P * a.ld_Q, t), g = at<R>(a.gamma_c, t), c2 = g * p / rho;
     const auto sound = rho > 0.0 && c2 > 0.0
 #if !CONSERVATIVE
@@ -171,6 +188,8 @@ POINT_FN void rates(const Arguments &a, const int t, int, R (&values)[1 + VISCOU
 #endif
         ;
     const R c = sqrt(select(sound, c2, R(NOT_A_NUMBER)));
+
+    // Waves.
     R waves = R(0.0);
     UNROLL
     for (int d = 0; d < DIMENSIONS; ++d)

@@ -27,6 +27,8 @@ template <int d, class R, class Arguments>
 POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count) {
     double *const flux = d == 0 ? a.viscous_x : d == 1 ? a.viscous_y : a.viscous_z;
     const int s = a.stride[d];
+
+    // Velocity and its derivatives at the face.
     R F[NS + 4], q[4], du[3][3], u[3]; // du[c][b]: d u_c/d x_b
     UNROLL
     for (int c = 0; c < 3; ++c) {
@@ -41,6 +43,8 @@ POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count
             else du[c][b] = across<R>(row, t, s, a.stride[b]) * inv_width<R>(a, b, t);
         }
     }
+
+    // Stress tau = mu (du_d/dx_c + du_c/dx_d - 2/3 delta div u), and the work that it does.
     cells_of(a.mu, t, s, q);
     const R mu = face_mean_positive(q);
     R divergence = du[0][0] + du[1][1] + du[2][2];
@@ -56,11 +60,15 @@ POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count
         F[FLUX_M + c] = -tau;
         energy -= tau * u[c];
     }
+
+    // Heat conduction.
     cells_of(a.lam, t, s, q);
     const R lam = face_mean_positive(q);
     cells_of(a.T, t, s, q);
     energy -= lam * face_slope(q) * inv_apart<R>(a, d, t);
 #if NS_GT_1
+
+    // Diffusion J_k = -n D_k W_k dX_k/dx: molar densities of the cells and of the face first.
     R molar[4] = {R(0.0), R(0.0), R(0.0), R(0.0)}, J[NS], total = R(0.0), density[NS], rho = R(0.0);
     FOR_SPECIES (k, NS) {
         cells_of(a.Q + k * a.ld_Q, t, s, q);
@@ -69,6 +77,7 @@ POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count
         density[k] = face_mean_positive(q);
         rho += density[k];
     }
+
     const R n = face_mean_positive(molar);
     UNROLL
     for (int m = 0; m < 4; ++m) molar[m] = 1.0 / molar[m];
@@ -81,6 +90,8 @@ POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count
         J[k] = -n * face_mean_positive(q) * slope * (1.0 / INV_W[k]);
         total += J[k];
     }
+
+    // Correction velocity: the fluxes sum to 0. Species carry their enthalpy.
     const R share = total / rho;
     FOR_SPECIES (k, NS) {
         const R corrected = J[k] - density[k] * share;
@@ -88,6 +99,8 @@ POINT_FN void viscous_normal_to(const Arguments &a, const int t, const int count
         energy += face_mean(q) * corrected;
         F[k] = corrected;
     }
+
+    // A cell is marked for the limiter where more leaves than a part of what it has.
     if (a.asks) {
         R left = R(0.0), right = R(0.0);
         FOR_SPECIES (k, NS) left += at<R>(a.Q + k * a.ld_Q, t - s), right += at<R>(a.Q + k * a.ld_Q, t);

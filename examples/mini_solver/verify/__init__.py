@@ -77,20 +77,26 @@ def main(quick=False, only=(), folder=None) -> int:
         raise CaseError(f"verify --only {unknown[0]}: unknown check; known: {', '.join(CHECKS)}.")
     folder = pathlib.Path(folder or "build/mini_solver/verify")
     try_folder(folder)
+
     lines, failed = ["| check | measured | bound | |", "|---|---|---|---|"], 0
     for name in only or CHECKS:
         began = time.perf_counter()
+
         try:
             rows = run(name, quick, None if quick else folder)
         except Exception:
             traceback.print_exc()
             rows = [(f"{name}: ended by an error", math.nan, 0.0, "below", False)]
+
         for what, value, bound, sense, passed in rows:
             failed += not passed
             verdict, limit = "ok" if passed else "FAILED", f"{'<=' if sense == 'below' else '>='} {bound:.3g}"
             print(f"{verdict:<6} {what:<75} {value:10.3e} {limit}", flush=True)
             lines.append(f"| {what} | {value:.3e} | {limit} | {verdict} |")
+
         print(f"       {name}: {time.perf_counter() - began:.1f} s", flush=True)
         (folder / "verify.md").write_text("\n".join(lines) + "\n")
+
     print(f"{len(lines) - 2 - failed} of {len(lines) - 2} passed; table: {folder / 'verify.md'}")
+
     return 2 if failed else 0

@@ -30,6 +30,7 @@ def ignition(quick, pictures):
         chemistry={"kind": "volume", "rtol": 1e-6},
         time_step=STEP,
     )
+
     seen, farthest = [], np.zeros(2)
     for time, *values in zip(there["t"], there["T"], there["p"]):
         f.step()
@@ -39,6 +40,7 @@ def ignition(quick, pictures):
         allowed = np.maximum(np.abs(before - exact), np.abs(after - exact)) + 1e-6 * exact
         farthest = np.maximum(farthest, (np.abs(here - exact[:, None]) / allowed[:, None]).max(1))
         seen.append((f.time, *here[:, 0], *exact))
+
     risen = seen[-1][1] - 1300.0
     yield from rows(
         "a uniform box of H2/O2 ignites, beside Cantera",
@@ -46,6 +48,7 @@ def ignition(quick, pictures):
         ("p, of the same", farthest[1], 1.0),
         ("T has risen by, K", risen, 1500.0, "above"),
     )
+
     if pictures:
         t, T, p, T_there, p_there = np.array(seen).T
         with figure(pictures / "ignition.png", 1, 2, figsize=(9, 3.5)) as axes:
@@ -102,15 +105,21 @@ def flame(quick, pictures):
         lam=LAM,
         mu=MU,
     )
+
     x, origin = f.coordinates()[0][0, 0], np.interp(MARK, start.T, start.x)
-    profile = lambda values: np.interp(x - 0.4 * LENGTH + origin, start.x, values)[None, None]
+
+    def profile(values):
+        return np.interp(x - 0.4 * LENGTH + origin, start.x, values)[None, None]
+
     Y = np.array([profile(start.Y[name]) for name in f.mixture.names])
     u = profile(start.u)
     f.start(dict(velocity=np.array([u, 0 * u, 0 * u]), Y=Y / Y.sum(0), T=profile(start.T), p=np.full_like(u, PRESSURE)))
+
     fields = []
     while f.time < end:
         f.take(64)
         fields.append((f.time, np.interp(MARK, line(f, "T"), x), line(f, "p")[0]))
+
     t, front, p = np.array(fields[len(fields) // 2 :]).T
     found = speed - np.polyfit(t, front, 1)[0]
     there = Flame(float(p.mean()))
@@ -122,6 +131,7 @@ def flame(quick, pictures):
         ("the burnt gas' temperature, relative", abs(burnt - 1), 0.01),
         ("lowest mass fraction", -Y_low, 1e-11),  # the integration's atol is 1e-12
     )
+
     if pictures:
         with figure(pictures / "flame.png", 1, 2, figsize=(9, 3.5)) as axes:
             shift = np.interp(MARK, there.T, there.x) - front[-1]

@@ -28,6 +28,7 @@ def side(p, rho, p0, g=GAMMA):
         A, B = 2 / ((g + 1) * rho), (g - 1) / (g + 1) * p0
         root = math.sqrt(A / (p + B))
         return (p - p0) * root, root * (1 - (p - p0) / (2 * (p + B)))
+
     c = math.sqrt(g * p0 / rho)
     return 2 * c / (g - 1) * ((p / p0) ** ((g - 1) / (2 * g)) - 1), (p / p0) ** (-(g + 1) / (2 * g)) / (rho * c)
 
@@ -40,6 +41,7 @@ def exact(left, right, speed, g=GAMMA):
         fl, dl = side(p, rl, pl)
         fr, dr = side(p, rr, pr)
         p = max(p - (fl + fr + ur - ul) / (dl + dr), 0.1 * p)
+
     u = 0.5 * (ul + ur + side(p, rr, pr)[0] - side(p, rl, pl)[0])
     out = []
     for s in np.asarray(speed, float):
@@ -60,7 +62,9 @@ def exact(left, right, speed, g=GAMMA):
                 ratio = 2 / (g + 1) + (g - 1) / ((g + 1) * c) * (w - v)
                 fan = 2 / (g + 1) * (c + (g - 1) / 2 * w + v)
                 state = r0 * ratio ** (2 / (g - 1)), fan, p0 * ratio ** (2 * g / (g - 1))
+
         out.append((state[0], sign * state[1], state[2]))
+
     return np.array(out).T
 
 
@@ -69,9 +73,10 @@ def ideal_tubes(quick, pictures):
     drawn, unit = [], math.sqrt(UNIT)  # of velocities
     for name in ("Toro 2", "Toro 3") if quick else TUBES:
         left, right, middle, end = TUBES[name]
-        value = lambda k, by, left=left, right=right, middle=middle: (
-            f"where(x < {middle}, {left[k] * by}, {right[k] * by})"
-        )
+
+        def value(k, by, left=left, right=right, middle=middle):
+            return f"where(x < {middle}, {left[k] * by}, {right[k] * by})"
+
         start = dict(rho=value(0, 1.0), u=value(1, unit), p=value(2, UNIT))
         f = flow_of([100], [0.0], [1.0], start, end / unit, mixture=IDEAL, boundary={"x": "supersonic_outlet"}, cfl=0.4)
         least = []
@@ -86,7 +91,9 @@ def ideal_tubes(quick, pictures):
             ("lowest density [kg/m3]", float(np.min(least, 0)[0]), 0.0, "above"),
             ("lowest pressure [Pa]", float(np.min(least, 0)[1]), 0.0, "above"),
         )
+
         drawn.append((name, x, known[0], got))
+
     if pictures:
         with figure(pictures / "ideal_tubes.png", 2, 3, figsize=(11, 6)) as axes:
             for axis, (name, x, known, got) in zip(axes.flat, drawn):

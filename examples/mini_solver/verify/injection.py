@@ -34,6 +34,7 @@ def injected(name, file, cells, end):
     changed = (f.sums()[: ns + 3] - start[: ns + 3] - f.balance.passed()[: ns + 3])[: ns + 2]
     # a rounding of the sums and of what passes each stage, 3e4 of them here, at random
     rounding = 4 * np.finfo(float).eps * (3 * f.steps) ** 0.5
+
     return rows(
         f"{name}, {cells[0]} x {cells[1]}, {f.steps} steps",
         ("lowest Y", -seen.low["Y"], 1e-14),

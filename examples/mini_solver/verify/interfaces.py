@@ -22,9 +22,13 @@ def interface(quick, pictures):
         (1e-4, 0.27, "stage"),
     ):
         case = dict(p=5e6, u=100, T="300 - 100*(tanh((x - 0.25)/d) - tanh((x - 0.75)/d))", constants={"d": d})
+
         f = flow_of([100], [0.0], [1.0], case, 0.01, freeze=freeze)
         start, scale, first = f.sums(), energy_scale(f), line(f, "rho")
-        drift = lambda f: abs(f.sums()[-2] - start[-2]) / scale
+
+        def drift(f):
+            return abs(f.sums()[-2] - start[-2]) / scale
+
         p, u, energy = largest(f, 0.01, off("p", 5e6), off("u", 100), drift)
         fields[d] = f.coordinates()[0][0, 0], first, line(f, "rho")
         yield from rows(
@@ -34,6 +38,7 @@ def interface(quick, pictures):
             ("energy drift", energy, bound),
             ("mass", lost(f, start), 1e-12),
         )
+
     if pictures:
         with figure(pictures / "interface.png", 1, 3, figsize=(11, 3), sharey=True) as axes:
             for axis, (d, (x, exact, got)) in zip(axes, fields.items()):
@@ -55,6 +60,7 @@ def species_jump(quick, pictures):
             constants={"d": d},
             X={"O2": f"0.7*{f_}", "O2_2": f"0.3*{f_}", "CH4": "rest"},
         )
+
         f = flow_of([100], [0.0], [1.0], case, end, mixture={"file": CH4_O2, "species": ["CH4", "O2", "O2"]})
         start = f.sums()
         p, u = largest(f, end, off("p", 1e7), off("u", 60))

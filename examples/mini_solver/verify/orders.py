@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from kernels.gas.species.cantera_yaml import read_cantera_yaml
+from kernels import Mixture
 
 from .. import manufactured, riemann
 from .tools import (
@@ -56,6 +56,7 @@ def vortex(quick, pictures):
         v="U*(1 + b/(2*pi)*exp((1 - x**2 - y**2)/2)*x)",
         constants=dict(g=g, b=b, p0=P0, r0=RHO0, U=U),
     )
+
     cells = (40, 80) if quick else (40, 80, 160)
     for scheme in ("double_flux",) if quick else ("double_flux", "apec"):
 
@@ -106,6 +107,7 @@ def vortex_real(quick, pictures):
             f.start(state(*f.coordinates()[:2]))
             advance(f, 2 / U)
             exact = state(*carried(f))
+
             return float(
                 np.abs(f.field("rho") / exact["rho"] - 1).mean()
                 + np.abs(f.field("u") - exact["velocity"][0]).mean() / U
@@ -157,7 +159,7 @@ class Manufactured:
     LENGTH, END = 2e-6, 4e-10  # cell Reynolds numbers of order 1: viscous errors show
 
     def __init__(self, dimensions):
-        species = read_cantera_yaml(ROOT / CH4_O2)[0].subset(["CH4", "O2"])
+        species = Mixture.from_yaml(ROOT / CH4_O2).species.subset(["CH4", "O2"])
         self.dimensions, self.flow = dimensions, manufactured.Flow(species, dimensions, self.LENGTH, 2e-2, 40.0, 1e-4)
 
     def error(self, N, scheme, viscous, **how):
@@ -179,11 +181,13 @@ class Manufactured:
             cfl=0.3 * 12 / N,
             **how,
         )
+
         T, rho_k, u = flow.state(f.coordinates())
         rho = rho_k.sum(0)
         f.start(dict(T=T, rho=rho, Y=rho_k / rho, velocity=u))
         advance(f, self.END)
         exact = {"T": T, "rho": rho, "u": u[0], "Y_O2": rho_k[1] / rho}
+
         return float(sum(np.abs(f.field(name) / value - 1).mean() for name, value in exact.items()))
 
 
@@ -196,7 +200,10 @@ def manufactured_flow(quick, pictures):
     made = Manufactured(dimensions)
     for scheme in ("double_flux", "apec"):
         for what, viscous, lowest in TERMS:
-            error = lambda N, scheme=scheme, viscous=viscous: made.error(N, scheme, viscous)
+
+            def error(N, scheme=scheme, viscous=viscous):
+                return made.error(N, scheme, viscous)
+
             of, said = f"manufactured, {scheme}, {what}, {dimensions}-D", f"error on {cells[-1]} cells a side"
             yield from refined(of, said, error, cells, 4e-6, lowest)
 
@@ -220,6 +227,7 @@ def stretched(quick, pictures):
             viscous=True,
             stretch=WAVY,
         )
+
         start = f.sums()
         f.take(50 if quick else 500)
         # a rounding of the fluxes a step
@@ -230,9 +238,13 @@ def stretched(quick, pictures):
             (f"a uniform stream after {f.steps} steps", worst, 1e-14 * f.steps**0.5),
             ("its mass and momentum", changed, 1e-14 * f.steps**0.5),
         )
+
     made, cells = Manufactured(2), (16, 32) if quick else (16, 32, 64)
     for scheme in ("double_flux",) if quick else ("double_flux", "apec"):
         for what, viscous, lowest in TERMS[:1] if quick else TERMS:
-            error = lambda N, scheme=scheme, viscous=viscous: made.error(N, scheme, viscous, stretch=WAVY)
+
+            def error(N, scheme=scheme, viscous=viscous):
+                return made.error(N, scheme, viscous, stretch=WAVY)
+
             of, said = f"stretched grid, manufactured, {scheme}, {what}", f"error on {cells[-1]} cells a side"
             yield from refined(of, said, error, cells, 1e-5 if quick else 2e-6, lowest)

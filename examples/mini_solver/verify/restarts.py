@@ -32,6 +32,7 @@ def run(ranks, folder, cells, steps, restart=None):
     )
     if done.returncode:
         raise CaseError(f"{ranks} ranks: {done.stderr[-2000:]}")
+
     return folder / "restart.h5"
 
 
@@ -45,6 +46,7 @@ def restart(quick, pictures):
         folder = pathlib.Path(folder)
         with h5py.File(run(1, folder / "whole", cells, steps)) as file:
             whole = {name: values[:] for name, values in file.items()}
+
         for first, then in ways:
             half = run(first, folder / f"half-{first}", cells, steps // 2)
             with h5py.File(run(then, folder / f"rest-{first}", cells, steps, half)) as file:

@@ -33,17 +33,20 @@ def shock_tubes(quick, pictures):
     for name, (left, right, end, bounds, star) in TUBES.items():
         exact = riemann.Riemann(gas, left, right)
         yield from rows(name, ("exact p* against the published table", abs(exact.p / star[0] - 1), 3e-7))
+
         for (scheme, dissipation, factor), N in itertools.product(SCHEMES, (100,) if quick else (100, 400)):
             start = dict(rho=f"where(x < 0, {left[0]}, {right[0]})", p=f"where(x < 0, {left[2]}, {right[2]})")
             how = dict(boundary={"x": "supersonic_outlet"}, scheme=scheme, dissipation=dissipation, cfl=0.5)
             f = flow_of([N], [-0.5], [0.5], start, end, **how)
             start = f.sums()
             advance(f, end)
+
             x, got = f.coordinates()[0][0, 0], [line(f, n) for n in ("rho", "u", "p")]
             of, sizes = f"{name}, {scheme}, {N} cells", (left[0] - right[0], exact.u, left[2] - right[2])
             for what, a, b, size, bound in zip(("rho", "u", "p"), got, exact.sample(x / end), sizes, bounds):
                 error = float(np.abs(a - b).mean()) / size
                 yield from rows(of, (f"L1 {what}", error, factor * bound * (100 / N) ** 0.75))
+
             # no wave has arrived at the open ends: what passes there are waves of the grid's length, which run ahead
             passed, mass = f.balance.passed()[0], f.sums()[0]
             yield from rows(
@@ -51,14 +54,17 @@ def shock_tubes(quick, pictures):
                 ("mass through the open ends", abs(passed) / start[0], 3e-7 * (100 / N)),
                 ("mass less what passed", abs(mass - start[0] - passed) / start[0], 1e-14),
             )
+
             p, middle = got[2], 0.5 * (exact.p + right[2])
             i = np.flatnonzero(p > middle)[-1]
             place = x[i] + (p[i] - middle) / (p[i] - p[i + 1]) / N
             yield from rows(of, ("shock position [cells]", abs(place - exact.waves[1].shock * end) * N, 2.1))
+
             if scheme == "apec":
                 yield from rows(of, ("energy", changed(f, start), 1e-12))
             elif N == 100:
                 drawn.append((name, x, got, exact, end))
+
     if pictures:
         with figure(pictures / "shock_tubes.png", 3, 3, figsize=(11, 8), sharex=True) as axes:
             for column, (name, x, got, exact, end) in zip(axes.T, drawn):
@@ -67,6 +73,7 @@ def shock_tubes(quick, pictures):
                     wanted = fine, wanted * scale, "k-", "exact (Peng-Robinson)"
                     ours = x, ours * scale, "o", "double flux, 100 cells"
                     curves(axis, wanted, ours, legend=axis is axes[0, 0])
+
                 column[0].set_title(name)
                 column[2].set_xlabel("x [m]")
             for axis, what in zip(axes[:, 0], ("density [kg/m$^3$]", "velocity [m/s]", "pressure [MPa]")):

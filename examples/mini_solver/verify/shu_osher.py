@@ -20,8 +20,10 @@ def _weno(f):
         13 / 12 * (b - 2 * c + d) ** 2 + (b - d) ** 2 / 4,
         13 / 12 * (c - 2 * d + e) ** 2 + (3 * c - 4 * d + e) ** 2 / 4,
     )
+
     parts = (2 * a - 7 * b + 11 * c) / 6, (-b + 5 * c + 2 * d) / 6, (2 * c + 5 * d - e) / 6
     weights = [g / (1e-6 + s) ** 2 for g, s in zip((0.1, 0.6, 0.3), smooth)]
+
     return sum(w * q for w, q in zip(weights, parts)) / sum(weights)
 
 
@@ -30,6 +32,7 @@ def reference(cells):
     h = (HIGH - LOW) / cells
     x = LOW + (np.arange(cells) + 0.5) * h
     behind = x < -4
+
     rho, u, p = (np.where(behind, v, w) for v, w in zip(LEFT, (1 + 0.2 * np.sin(5 * x), 0.0, 1.0)))
     U, time = np.stack([rho, rho * u, p / (GAMMA - 1) + 0.5 * rho * u * u]), 0.0
 
@@ -46,9 +49,13 @@ def reference(cells):
         u, p = state(U)
         F, most = np.stack([U[1], U[1] * u + p, (U[2] + p) * u]), speed(U)
         up, down = 0.5 * (F + most * U), 0.5 * (F - most * U)
+
         # of cells -3 ... n + 2 there are faces between -1 and n
-        stencil = lambda f: np.stack([f[:, k : k + cells + 1] for k in range(5)])
+        def stencil(f):
+            return np.stack([f[:, k : k + cells + 1] for k in range(5)])
+
         flux = _weno(stencil(up)) + _weno(stencil(down[:, ::-1]))[:, ::-1]
+
         return (flux[:, :-1] - flux[:, 1:]) / h
 
     while time < END * (1 - 1e-12):
@@ -56,6 +63,7 @@ def reference(cells):
         V = U + dt * rate(U)
         V = 0.75 * U + 0.25 * (V + dt * rate(V))
         U, time = U / 3 + 2 / 3 * (V + dt * rate(V)), time + dt
+
     return x, U[0]
 
 
@@ -67,6 +75,7 @@ def shu_osher(quick, pictures):
         x_half, half = reference(fine // 2)
         own = np.abs(known.reshape(-1, 2).mean(1) - half)
         yield from rows("Shu-Osher", (f"the reference: L1 of rho, {fine // 2} beside {fine} cells", own.mean(), 0.005))
+
     rho, u, p = LEFT
     unit, T = UNIT**0.5, lambda rho, p: T0 * (p * UNIT / P0) / (rho / RHO0)
     initial = dict(
@@ -74,7 +83,9 @@ def shu_osher(quick, pictures):
         p=f"where(x < -4, {p * UNIT}, {UNIT})",
         u=f"where(x < -4, {u * unit}, 0)",
     )
+
     inlet = dict(kind="supersonic_inlet", T=T(rho, p), p=p * UNIT, velocity=[u * unit, 0, 0], X={"gas": 1})
+
     sides = {"x_low": inlet, "x_high": "supersonic_outlet"}
     drawn = []
     # Without the limiter, whose bounds of the molar density take the tops of short waves for overshoots.
@@ -86,7 +97,10 @@ def shu_osher(quick, pictures):
         x, same = reference(cells)
         exact = known.reshape(cells, -1).mean(1)
         short = (x > WAVE[0]) & (x < WAVE[1])
-        error = lambda a, exact=exact: float(np.abs(a - exact).mean())
+
+        def error(a, exact=exact):
+            return float(np.abs(a - exact).mean())
+
         size = float(got[short].std() / exact[short].std())  # of the wave: 1 where none of it is lost
         bound = {200: (0.08, 0.3), 400: (0.048, 0.58)}[cells] if limiter else (0.026, 0.95)
         yield from rows(
@@ -95,7 +109,9 @@ def shu_osher(quick, pictures):
             ("the same, over that of the reference's scheme on as many cells", error(got) / error(same), 1.2),
             ("size of the short wave", size, bound[1], "above"),
         )
+
         drawn.append((x, got, "o" if cells == 200 else ".", f"{cells} cells" + ("" if limiter else ", no limiter")))
+
     if pictures:
         with figure(pictures / "shu_osher.png", figsize=(8, 4)) as axis:
             curves(axis, (x_fine, known, "k-", f"WENO, {fine} cells"), *drawn, xlabel="x", ylabel="density")

@@ -26,8 +26,12 @@ def decay(quick, pictures):
     of the layer."""
     q = nitrogen_of_layer("rho mu lam cp c", 140.0)
     length, N = 4e-7, 32  # so small that diffusion is as quick as sound: few steps
+
     k, size = 2 * np.pi / length, 2e-4
-    wave = lambda f, name: 2 * float((line(f, name) * np.sin(k * f.coordinates()[0][0, 0])).mean())
+
+    def wave(f, name):
+        return 2 * float((line(f, name) * np.sin(k * f.coordinates()[0][0, 0])).mean())
+
     end = 1 / (q["mu"] / q["rho"] * k * k)
     f = flow_of([N], [0.0], [length], dict(T=140, p=5e6, v=f"0.5*sin({k!r}*x)"), end, viscous=True)
     left = wave(advance(f, end), "v") / (0.5 * math.exp(-1))
@@ -54,9 +58,12 @@ def species_layer(quick, pictures):
     t0 = (0.04 * length) ** 2 / D  # 0.08 and 0.14 lengths wide: the walls are out of reach
     end = 2 * t0
     layer = f"0.5*(1 + erf(x/{math.sqrt(4 * D * t0)!r}))"
-    box = lambda initial, end, **how: flow_of(
-        [64], [-length / 2], [length / 2], initial, end, boundary={"x": "slip_wall"}, viscous=True, **how
-    )
+
+    def box(initial, end, **how):
+        return flow_of(
+            [64], [-length / 2], [length / 2], initial, end, boundary={"x": "slip_wall"}, viscous=True, **how
+        )
+
     f = advance(box(dict(T=140, p=5e6, X={"N2": layer, "N2_2": "rest"}), end, mixture=twins), end)
     x, got = f.coordinates()[0][0, 0], line(f, "Y_N2")
     exact = np.array([0.5 * (1 + math.erf(v / math.sqrt(4 * D * (t0 + end)))) for v in x])
@@ -65,6 +72,7 @@ def species_layer(quick, pictures):
         ("largest error of Y", float(np.abs(got - exact).max()), 2e-5),  # fourth order, 5 points over the initial width
         ("p uniform", off("p", 5e6)(f), 1e-9),
     )
+
     ends, end = {}, 5e-8
     unlike = dict(T="200 + 50*tanh(x/8e-8)", p=1e7, X={"O2": "0.5 - 0.5*tanh(x/8e-8)", "CH4": "rest"})
     for scheme, bound in (("double_flux", 1e-5), ("apec", 1e-12)):
@@ -74,6 +82,7 @@ def species_layer(quick, pictures):
         ends[scheme] = {n: line(g, n) for n in ("T", "p")}
         of = f"CH4/O2 layer, {scheme}"
         yield from rows(of, ("species mass", lost(g, start), 1e-12), ("energy", changed(g, start), bound))
+
     a, b = ends["double_flux"], ends["apec"]
     # two ways to the same pressure: they differ by what double flux does to the energy, second order in the time step
     yield from rows(
@@ -82,6 +91,7 @@ def species_layer(quick, pictures):
         ("T of both schemes [K]", float(np.abs(a["T"] - b["T"]).max()), 0.05),
         ("p of both schemes, relative", float(np.abs(a["p"] / b["p"] - 1).max()), 1e-4),
     )
+
     if pictures:
         with figure(pictures / "species_layer.png", 1, 2, figsize=(9, 3.2)) as axes:
             um = x * 1e6

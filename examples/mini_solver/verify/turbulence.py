@@ -29,7 +29,9 @@ def taylor_green(quick, pictures):
         u=f"{V!r}*sin(x)*cos(y)*cos(z)",
         v=f"-{V!r}*cos(x)*sin(y)*cos(z)",
     )
+
     how = viscous_ideal(RHO0 * V / 1600) | {"transport": "step"}
+
     f = flow_of([N] * 3, [0.0] * 3, [2 * math.pi] * 3, initial, times[-1] / V, **how)
     history = [(0.0, kinetic(f, V))]
 
@@ -40,6 +42,7 @@ def taylor_green(quick, pictures):
     for at in times:
         error = abs(kinetic(advance(f, at / V, watch), V) / reference[at] - 1)
         yield from rows(f"Taylor-Green, {N}^3", (f"kinetic energy at t = {at:g}", error, 1e-2))
+
     if pictures:
         with figure(pictures / "taylor_green.png", figsize=(5.5, 3.4)) as axis:
             ours = *np.array(history).T, "-", f"mini solver, {N}$^3$, M = 0.1"
@@ -59,10 +62,12 @@ def taylor_green_2d(quick, pictures):
         u=f"{V!r}*sin(x)*cos(y)",
         v=f"-{V!r}*cos(x)*sin(y)",
     )
+
     how = viscous_ideal(RHO0 * V / Re) | {"transport": "step"}
     f = advance(flow_of([N] * 2, [0.0] * 2, [2 * math.pi] * 2, initial, end / V, **how), end / V)
     x, y, _ = f.coordinates()
     left = math.exp(-2 * end / Re)
+
     return rows(
         f"Taylor-Green, {N}^2",
         (f"kinetic energy at t = {end:g}", abs(kinetic(f, V) / (0.25 * left**2) - 1), M * M),
@@ -80,7 +85,10 @@ def double_shear_layer(quick, pictures):
     y, x = np.meshgrid(*[(np.arange(n) + 0.5) / n] * 2, indexing="ij")
     u, v = np.tanh(30 * np.where(y < 0.5, y - 0.25, 0.75 - y)), 0.05 * np.sin(2 * math.pi * (x + 0.25))
     first, last = reference.run(u, v, end)
-    coarse = lambda q: q[1::3, 1::3]
+
+    def coarse(q):
+        return q[1::3, 1::3]
+
     V = M * SOUND
     how = viscous_ideal(RHO0 * V / Re) | {"dissipation": "none"}
     f = flow_of([N, N], [0.0] * 2, [1.0] * 2, dict(T=T0, p=P0), end / V, **how)
@@ -94,14 +102,21 @@ def double_shear_layer(quick, pictures):
             Y=np.ones((1, 1, N, N)),
         )
     )
-    energy = lambda: float((f.field("rho") * (f.field("u") ** 2 + f.field("v") ** 2)).mean()) / (RHO0 * V * V)
+
+    def energy():
+        return float((f.field("rho") * (f.field("u") ** 2 + f.field("v") ** 2)).mean()) / (RHO0 * V * V)
+
     history = [energy()]
     for k in range(1, 11):
         advance(f, k / 10 * end / V)
         history.append(energy())
+
     whole = reference.velocity(last)
     exact, got = [coarse(q) for q in whole], [f.field(n)[0] / V for n in "uv"]
-    size = lambda fields: sum(float((q**2).mean()) for q in fields)
+
+    def size(fields):
+        return sum(float((q**2).mean()) for q in fields)
+
     left = float(sum((q**2).mean() for q in whole))
     yield from rows(
         f"double shear layer, {N}^2",
@@ -113,14 +128,19 @@ def double_shear_layer(quick, pictures):
         ("most that kinetic energy rises", float(np.diff(history).max()), 0.0),
         ("kinetic energy left, against the spectral run", abs(history[-1] / left - 1), M * M),
     )
+
     if pictures:
         with figure(pictures / "double_shear_layer.png", 1, 2, figsize=(9, 4.2)) as axes:
-            slope = lambda q, axis: (np.roll(q, -1, axis) - np.roll(q, 1, axis)) * N / 2
+
+            def slope(q, axis):
+                return (np.roll(q, -1, axis) - np.roll(q, 1, axis)) * N / 2
+
             titles = f"mini solver, M = {M}, {N}$^2$", f"incompressible, pseudo-spectral, {n}$^2$"
             for axis, title, (u, v) in zip(axes, titles, (got, exact)):
                 vorticity = slope(v, 1) - slope(u, 0)
                 axis.imshow(vorticity, origin="lower", extent=(0, 1, 0, 1), cmap="RdBu_r", vmin=-36, vmax=36)
                 axis.set(title=title, xlabel="x", ylabel="y")
+
             axes[0].figure.suptitle("vorticity of a double shear layer, Re = 10 000, t = 1")
 
 

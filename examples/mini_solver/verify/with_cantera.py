@@ -31,6 +31,7 @@ def ignition() -> dict:
     gas = ct.Solution(str(MECHANISM), "real")
     gas.TPX = IGNITION["T"], IGNITION["p"], IGNITION["X"]
     reactor = ct.Reactor(gas, clone=False)
+
     net = ct.ReactorNet([reactor])
     net.rtol, net.atol = 1e-10, 1e-18
 
@@ -41,8 +42,10 @@ def ignition() -> dict:
             net.advance(at)
             T.append(reactor.T)
             p.append(reactor.phase.P)
+
         found["T"].append(T)
         found["p"].append(p)
+
     return found
 
 
@@ -61,6 +64,7 @@ def flame(pressure) -> dict:
     found.set_refine_criteria(ratio=2, slope=0.02, curve=0.03)
     found.solve(0, auto=True)
     Y = {name: found.Y[gas.species_index(name)] for name in gas.species_names}
+
     return {"p": pressure, "x": found.grid, "T": found.T, "u": found.velocity, "Y": Y}
 
 
@@ -70,6 +74,7 @@ def rounded(value):
         return {key: rounded(part) for key, part in value.items()}
     if np.ndim(value):
         return [rounded(part) for part in value]
+
     return value if isinstance(value, str) else float(f"{value:.{DIGITS}g}")
 
 
@@ -84,6 +89,7 @@ def computed() -> dict:
         "lower flame": lower,
         "upper flame": {name: upper[name] for name in ("p", "x", "T", "u")},
     }
+
     return rounded(found)
 
 

@@ -1,0 +1,256 @@
+"""Exchange of fringes between the blocks of neighbouring ranks."""
+
+import ctypes
+import itertools
+import os
+
+import numpy as np
+
+from kernels import BackendError
+
+from .case import FRINGE
+from .errors import CaseError, NoWay
+from .mailboxes import Mailboxes
+from .moves import bind_moves
+
+
+class Exchange:
+    """Fringes of one array (rows, nz, ny, nx with fringe), or the nearest layers of them, one direction at a time:
+    corners come with the later directions, unless nobody needs them (`corners` False); then `fill_all` is for them.
+
+    On a CPU MPI takes the buffers as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
+    neighbour on the same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host
+    memory), "nccl" (from device to device, in order with the kernels). "auto" is ipc where all ranks can and each has a
+    device, or MPS; else cuda_mpi where Open MPI says that it can; else staged.
+    With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain;
+    `complaint` says for what. last_decides: as bind_moves has it.
+    """
+
+    def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE, corners=True, last_decides=False):
+        self.ranks, self.array, self.backend = ranks, array, backend
+        self._alarm, self._layers, self._corners, self._last_decides = alarm, layers, corners, last_decides
+        self._buffers, self._messages, self.mailboxes = {}, None, None
+        self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)  # direction with other ranks
+
+        # (direction, side): the rank there; of other ranks also the shape of a message.
+        self._sides, self._remote = {}, {}
+        for at in itertools.product(range(ranks.dimensions), (0, 1)):
+            other = self._sides[at] = ranks.neighbour(at[0], 2 * at[1] - 1)
+            if other not in (None, ranks.rank):
+                self._remote[at] = other, self._slab(*at, inside=True).shape
+
+        self.way = self._way(way)
+        self._boxes = self._message_boxes()
+        if self.way == "staged":
+            self._stage()
+        elif self.way == "nccl":
+            self._messages = _communicator(ranks, backend)
+
+        # Launches: packing, unpacking, and copies that no rank waits for.
+        self._pack, self._unpack, own = [], [], []
+        for d in range(ranks.dimensions):
+            out, into = self._moves_out(d), self._moves_in(d)
+            if not (corners or out):  # no other direction reads them
+                own, into = own + into, []
+            self._pack.append(self._bound(d, out))
+            self._unpack.append(self._bound(d, into))
+        self._own = bind_moves(backend, own, last_decides=last_decides) if own else None
+
+    def _way(self, way):
+        """The way that these ranks take."""
+        if self.ranks.size == 1:
+            return "none"
+        if self.backend.memory == "host":
+            return "host"
+        return self._choose(way, self._remote)
+
+    def _message_boxes(self) -> dict:
+        """{(direction, side): (where a message is packed, where one arrives)}."""
+        if self.way == "ipc":
+            return {at: (self.mailboxes.send(*at), self.mailboxes.receive(*at)) for at in self._remote}
+
+        boxes = {}
+        for at, (other, shape) in self._remote.items():
+            boxes[at] = self.backend.empty(shape), self.backend.empty(shape)
+            self._buffers[at] = other, *boxes[at]
+        return boxes
+
+    def _stage(self):
+        """Pinned memory of the host for each message that is sent, and for each that is received."""
+        self._staging, self._pinned = {}, {}
+        for at, (_, shape) in self._remote.items():
+            self._staging[at] = self.backend.staging(), self.backend.staging()
+            self._pinned[at] = [s.rows(1, int(np.prod(shape)), np.dtype(float)) for s in self._staging[at]]
+
+    def _moves_out(self, d):
+        """(to, from): layers of the block that are packed for the neighbours in direction d."""
+        sides = [side for side in (0, 1) if (d, side) in self._boxes]
+        return [(self._boxes[d, side][0], self._slab(d, side, inside=True)) for side in sides]
+
+    def _moves_in(self, d):
+        """(to, from): messages, or layers of this block, that fill the fringe of direction d."""
+        moves = []
+        for side in (0, 1):
+            if self._sides[d, side] is None:
+                continue
+            if (d, side) in self._boxes:
+                source = self._boxes[d, side][1]
+            else:  # this block fills a periodic direction: its fringe is a copy of its other side
+                source = self._slab(d, 1 - side, inside=True)
+            moves.append((self._slab(d, side, inside=False), source))
+        return moves
+
+    def _bound(self, d, parts):
+        """The launch of these moves; None without any."""
+        if not parts:
+            return None
+
+        count = self.mailboxes.count(d) if self.way == "ipc" else 0
+        return bind_moves(self.backend, parts, self._boxes, count, self._last_decides)
+
+    def _choose(self, way, remote):
+        if way in ("auto", "ipc"):
+            try:
+                self.mailboxes = Mailboxes(
+                    self.ranks,
+                    self.backend,
+                    remote,
+                    0 if self._alarm is None else self.backend.address(self._alarm),
+                    sharing=way == "ipc" or self.backend.peers.at_once,
+                )
+                return "ipc"
+            except NoWay as error:
+                if way == "ipc":
+                    raise NoWay(f"[parallel] exchange = 'ipc': {error}; choose 'staged'.") from None
+        return way if way != "auto" else "cuda_mpi" if cuda_aware() else "staged"
+
+    def _slab(self, d, side, inside):
+        """The layers at a side, of the block (inside) or of its fringe."""
+        n, layers = self.array.shape[3 - d], self._layers
+        low, high = FRINGE, n - FRINGE  # the block's own cells
+        start = {(0, True): low, (0, False): low - layers, (1, True): high - layers, (1, False): high}[side, inside]
+        cut = [slice(None)] * 4
+        for other in range(0 if self._corners else self.ranks.dimensions):
+            cut[3 - other] = slice(FRINGE, self.array.shape[3 - other] - FRINGE)
+        cut[3 - d] = slice(start, start + layers)
+
+        return self.array[tuple(cut)]
+
+    def fill_all(self):
+        """The fringes of all directions."""
+        for d in range(self.ranks.dimensions):
+            self.fill(d)
+        if self._own:
+            self._own()
+
+    def fill(self, d):
+        """The fringe of direction d."""
+        if self.way == "ipc" and self._pack[d]:
+            self._pack[d]()
+            self.mailboxes.signal[d](post=True, wait=True)
+            self._unpack[d]()
+        else:
+            self.finish(d, self.start(d))
+
+    def start(self, d):
+        """Pack, and set the messages of direction d going; returns what `finish` takes."""
+        if not self._pack[d]:
+            return []
+        self._pack[d]()
+
+        if self.way == "ipc":
+            self.mailboxes.signal[d](post=True, wait=False)
+            return []
+
+        mine = [(side, *self._buffers[d, side]) for side in (0, 1) if (d, side) in self._buffers]
+        if self.way == "nccl":
+            # Messages between two ranks pair up in their order. Where two ranks are neighbours twice, what one sends
+            # from its low side the other takes in at its high side: so high comes first among what is received.
+            out, into = [(a, other) for _, other, a, _ in mine], [(b, other) for _, other, _, b in reversed(mine)]
+            self._messages.exchange(out, into)
+            return []
+
+        if self.way == "staged":
+            for side, _, out, _ in mine:
+                self._copy(self._pinned[d, side][0].ctypes.data, self.backend.address(out), out.nbytes, in_=False)
+
+        if self.way != "host":
+            self.backend.synchronize()
+
+        waiting = []
+        for side, other, out, into in mine:
+            send, receive = self._pinned[d, side] if self.way == "staged" else (out, into)
+            # a tag says which side of the sender a message leaves: two blocks may be neighbours twice
+            waiting.append(self.ranks.comm.Irecv(receive, other, tag=2 * d + (1 - side)))
+            waiting.append(self.ranks.comm.Isend(send, other, tag=2 * d + side))
+
+        return waiting
+
+    def _copy(self, to, source, nbytes, in_):
+        """Between device and pinned memory, in the order of the current stream; the host does not wait."""
+        self.backend.copy_rows(to, nbytes, source, nbytes, nbytes, 1, in_)
+
+    def finish(self, d, waiting):
+        """Wait, unpack."""
+        for request in waiting:
+            request.Wait()
+        if self._pack[d] and self.way == "ipc":
+            self.mailboxes.signal[d](post=False, wait=True)
+
+        for side in (0, 1):
+            if self.way == "staged" and (d, side) in self._buffers:
+                into = self._buffers[d, side][2]
+                self._copy(self.backend.address(into), self._pinned[d, side][1].ctypes.data, into.nbytes, in_=True)
+
+        if self._unpack[d]:
+            self._unpack[d]()
+
+    def complaint(self) -> str:
+        """The error on the device, where none can be raised; "" without an error."""
+        return self.mailboxes.complaint() if self.mailboxes else ""
+
+    def close(self):
+        """Collective, at the end: frees memory that neighbours have open, and NCCL's communicator."""
+        if self.mailboxes:
+            self.mailboxes.close()
+            self.mailboxes = None
+        if self._messages:  # this waits for the other ranks, so it cannot be left to the garbage collector
+            self._messages.close()
+            self._messages = None
+
+    def traffic(self) -> str:
+        return {"ipc": "CUDA IPC", "cuda_mpi": "CUDA-aware MPI", "staged": "pinned staging", "nccl": "NCCL"}.get(
+            self.way, self.way
+        )
+
+
+def cuda_aware() -> bool:
+    """Whether Open MPI says that it takes device memory."""
+    for name in (None, "libmpi.so.40", "libmpi.so"):  # mpi4py may have loaded it for itself alone
+        try:
+            return bool(ctypes.CDLL(name, mode=os.RTLD_NOW | (os.RTLD_NOLOAD if name else 0)).MPIX_Query_cuda_support())
+        except (OSError, AttributeError):
+            continue
+    return False
+
+
+def ways(backend) -> list[str]:
+    """The ways from device to device that are there."""
+    if backend.memory == "host":
+        return ["auto"]
+    return ["ipc", "staged", *["nccl"] * backend.peers.has_nccl, *["cuda_mpi"] * cuda_aware()]
+
+
+def _communicator(ranks, backend):
+    """NCCL's communicator of these ranks. NoWay without NCCL, CaseError where it refuses."""
+    if not all(ranks.everyone(backend.peers.has_nccl)):
+        raise NoWay(
+            "[parallel] exchange = 'nccl': CuPy finds no NCCL here; install nvidia-nccl-cu13 (or -cu12), or choose "
+            "'staged'."
+        )
+
+    name = ranks.comm.bcast(backend.peers.name_of_communicator() if ranks.rank == 0 else None)
+    try:
+        return backend.peers.communicator(ranks.size, ranks.rank, name)
+    except BackendError as error:
+        raise CaseError(f"[parallel] exchange = 'nccl': {error}; it needs a GPU for each rank.") from None

@@ -1,0 +1,133 @@
+"""Where a flow failed: the first cell without a state, for the message."""
+
+import contextlib
+
+import numpy as np
+
+from .errors import FlowError
+
+
+class Failure:
+    """Finds where a flow failed: the step is done again from its start, stage by stage, until the first cell has no
+    state. NaN spreads by three cells a stage: a user needs the cell where it began."""
+
+    NAMES = ("rho", "u", "v", "w", "p", "T")
+
+    def __init__(self, flow):
+        self.flow, self.block = flow, flow.block
+
+    def bad(self) -> np.ndarray:
+        """Which cells of this rank have no state that the scheme can go on from."""
+        flow = self.flow
+        q = {name: flow.field(name) for name in (*self.NAMES, "gamma_c")}
+        with np.errstate(invalid="ignore"):
+            fine = (q["rho"] > 0) & (q["T"] > 0) & (q["gamma_c"] * q["p"] > 0)
+            if not flow.scheme.conservative:
+                fine &= (q["gamma_c"] > 1) & (q["p"] > 0)
+
+        return ~(fine & np.isfinite(sum(q.values())))
+
+    def _restore(self):
+        """Sets the flow to the start of the step, which U0 holds; double flux keeps p there in the energy's row."""
+        flow, ns = self.flow, self.flow.ns
+        U = self.block.host(self.block.interior("U0"))
+        rho, u, last = U[:ns].sum(0), U[ns : ns + 3] / U[:ns].sum(0), U[ns + 3]
+        if not flow.scheme.conservative:
+            flow.set_state(U, np.stack([*u, last]))
+            return
+
+        T = flow.field("T")
+        flow.set_state(U, np.stack([*u, np.ones_like(rho), np.where(T > 0, T, 300.0)]))
+        self.block.put(self.block.interior("e_vol")[0], last - 0.5 * rho * (u * u).sum(0))
+        flow.properties.of_energy()
+        flow.fill()
+        flow.properties()
+
+    def text(self) -> str:
+        """The message, the same on all ranks. Collective."""
+        flow, ranks = self.flow, self.block.ranks
+        late, found, before = self._cells(self.bad()), None, []
+        if flow.stages.begun:
+            self._restore()
+            before = self._cells(self.bad())
+
+        if flow.stages.begun and not before:
+            last = self._numbers()
+
+            class Found(Exception):
+                pass
+
+            def watch(number):
+                nonlocal found, last
+                if not flow.scheme.conservative:
+                    flow.properties.of_pressure()
+
+                cells = self._cells(self.bad())
+                if cells:
+                    found = number, cells, last
+                    raise Found
+
+                last = self._numbers()
+
+            flow.clock.hold(flow.dt)
+            with contextlib.suppress(Found):
+                flow.stages(watch)
+
+        if found is None:  # it came before the step, or does not come again
+            found = -1, before or late, None
+        number, cells, last = found
+        rank, cell = min(cells, key=lambda c: (c[1][0], c[0])) if cells else (0, None)
+        told = self._told(number, cell[1], last) if cell and rank == ranks.rank else ""
+
+        return next((t for t in ranks.everyone(told) if t), "a state has no time step.")
+
+    def _cells(self, bad):
+        """For each rank with bad cells: (rank, (minus their number, the bad cell nearest to their middle))."""
+        mine = None
+        if bad.any():
+            at = np.argwhere(bad)
+            distance = ((at - at.mean(0)) ** 2).sum(1)
+            nearest = int(np.argmin(distance))
+            mine = self.block.ranks.rank, (-len(at), tuple(int(v) for v in at[nearest]))
+
+        return [c for c in self.block.ranks.everyone(mine) if c]
+
+    def _numbers(self):
+        return {name: self.flow.field(name) for name in self._names()}
+
+    def _names(self):
+        return [*self.NAMES, *(f"Y_{n}" for n in self.flow.mixture.names)]
+
+    def _told(self, number, cell, last):
+        flow, block = self.flow, self.block
+        k, j, i = cell
+        at, where = block.place(i, j, k)
+        stage = f" in stage {number + 1} of the step" if number >= 0 else ""
+        text = (
+            f"step {flow.steps}, t = {flow.time:.6e} s, rank {block.ranks.rank}, cell ({at[0]}, {at[1]}, {at[2]}) at "
+            f"({where[0]:.6g}, {where[1]:.6g}, {where[2]:.6g}) m has no sound speed, or rho c^2/p <= 1: it began there"
+            f"{stage}. The cell (>) and its neighbours in x:"
+        )
+
+        low, high = max(i - 2, 0), min(i + 3, block.cells[0])
+        now = self._numbers()
+        for title, fields in (("a stage before", last), ("then", now)):
+            if fields:
+                text += f"\n {title}:"
+                for name in self._names():
+                    row = fields[name][k, j, low:high]
+                    text += f"\n  {name:<8} " + " ".join(
+                        f"{'>' if low + n == i else ' '}{x:12.5e}" for n, x in enumerate(row)
+                    )
+
+        return text
+
+
+def fail(flow):
+    """FlowError that names the cell where it began; on every rank. Collective."""
+    mine = flow.exchange.complaint() or flow.clock.complaint()
+    mine = mine or next(filter(None, (side.complaint(flow.time) for side in flow.sides)), "")
+    if flow.chemistry and not mine:
+        mine = flow.chemistry.complaint(flow.field)
+    complaints = [c for c in flow.ranks.everyone(mine) if c]
+    raise FlowError(f"step {flow.steps}: {complaints[0]}" if complaints else Failure(flow).text())
