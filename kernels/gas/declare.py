@@ -181,6 +181,7 @@ class Constants:
     tables: name -> (windows, rows, 4) in single precision, the cubics of each window.
     sizes: name -> int or bool known to the compiler, `M::name`. numbers: name -> double known to the compiler.
     members: C++ text of static members of the struct `M`: functions of one species or of the mixture.
+    pieces: {where it was written: C++} of the parts of `members` that people write; for a compiler's errors in them.
     notes: lines that `python -m frame info` prints.
     """
 
@@ -190,6 +191,7 @@ class Constants:
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     numbers: dict[str, float] = dataclasses.field(default_factory=dict)
     members: str = ""
+    pieces: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
 
 

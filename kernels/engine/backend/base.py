@@ -37,7 +37,10 @@ class Source:
 
     name: in the cache's file names and in messages. text: the C++; it includes the project's headers by their path from
     `kernels/`. folders: where its other headers lie. quick: the compiler's time counts more than the code's.
-    libraries: what it is linked with on a CPU. bodies: (kernel, its header, what it reads and writes), for messages.
+    libraries: what it is linked with on a CPU.
+
+    For messages. bodies: (kernel, its header, what it reads and writes). pieces: {where it was written: C++} of the
+    parts of `text` that people write, such as the alpha of an equation of state.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Source:
     quick: bool = False
     libraries: tuple[str, ...] = ()
     bodies: tuple[tuple[str, pathlib.Path, str], ...] = ()
+    pieces: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

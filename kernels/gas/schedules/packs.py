@@ -44,6 +44,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         quick=p.precision in ("count", "wide"),  # a few points, or arithmetic by library calls
         libraries=("quadmath",) if p.precision == "wide" else (),
         bodies=bodies(p),
+        pieces=p.pieces,
     )
 
 

@@ -135,7 +135,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
         f"    points_of_a_thread({from_}, items - a.skipped, a.skipped, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
     ]
-    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p))
+    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), pieces=p.pieces)
 
 
 def _of_points(body: str) -> list[str]:
