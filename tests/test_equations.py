@@ -59,10 +59,10 @@ root_TT = -half * inv_Tc * root_T;""",
 
 @pytest.fixture
 def harmens(monkeypatch):
-    monkeypatch.setattr(registry, "options", dict(registry.options))
     monkeypatch.setitem(cubic.EQUATIONS, "harmens", cubic._one(*DELTAS, 3, -2, OMEGA_A, OMEGA_B, Z_C, _f))
-    records.add(RECORD)
-    yield dict(equation="harmens")
+    with registry.temporary():
+        records.add(RECORD)
+        yield dict(equation="harmens")
     records.FAMILY.remove("harmens")
     del CUBICS["harmens"]
 

@@ -9,8 +9,8 @@ import dataclasses
 import numpy as np
 
 from ..engine.errors import ArgumentError, MixtureError, refuse
-from . import declare
-from .declare import Constants
+from .records import Constants, Provider
+from .registry import registry
 
 KINDS = ("values", "pairs", "tables")
 
@@ -38,13 +38,13 @@ class ModelConstants:
 
     def __init__(self, species, options: dict, numbers: dict):
         self._given = species, options | numbers
-        self._made: dict[declare.Provider, Constants | str] = {}  # text: why they could not be made
+        self._made: dict[Provider, Constants | str] = {}  # text: why they could not be made
         for provider in self._providers():
             if provider.at_once and isinstance(made := self._of(provider), str):
                 raise MixtureError(f"{made}.")
 
-    def _providers(self) -> list[declare.Provider]:
-        return [provider for provider in declare.providers if provider.serves(self._given[1])]
+    def _providers(self) -> list[Provider]:
+        return [provider for provider in registry.providers.values() if provider.serves(self._given[1])]
 
     def get(self, name: str) -> Constant | None:
         """The constant of this name; None where no model for these options makes it. Raises MixtureError (an
@@ -68,9 +68,8 @@ class ModelConstants:
                 made = self._made[provider] = str(refusal).rstrip(".")
             stray = [name for kind in KINDS for name in getattr(made, kind, ()) if name not in provider.names]
             if stray:
-                maker = f"{provider.make.__module__}.{provider.make.__name__}"
                 raise ArgumentError(
-                    f"{maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
+                    f"{provider.maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
                 )
         return self._made[provider]
 

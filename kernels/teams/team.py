@@ -20,8 +20,8 @@ from ..engine.backend import get_backend
 from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
 from ..engine.errors import ArgumentError, refuse
+from ..engine.registry import declared
 from ..engine.values import is_number, real_array
-from ..gas import declare
 
 LEVEL_0 = 227 * 1024  # bytes of shared memory that a block of today's devices can have; a CPU keeps to it too
 THREADS = 128  # of a block, where the declaration leaves it open
@@ -171,6 +171,10 @@ class TeamKernel:
         return list(dict.fromkeys(names))
 
 
+STORE = "team kernels"
+team_kernels: dict[str, TeamKernel] = declared.store(STORE, launched=True)
+
+
 def team_kernel(
     name: str,
     *,
@@ -236,7 +240,7 @@ def team_kernel(
     held = tuple((x, "" if size is None else str(size)) for x, size in (tokens or {}).items())
     new = TeamKernel(
         name,
-        declare.header_of(name, header),
+        declared.header_of(name, header),
         kind,
         count,
         tuple(found),
@@ -256,8 +260,15 @@ def team_kernel(
     refuse(taken, f"{where}: the name '{taken[0] if taken else ''}' is there twice, or is no name in C++.")
     refuse(not name.isidentifier(), f"{where}: no name in C++.")
     new.organisation()
-    declare.add_team_kernel(new)
+    _keep(new)
     return new
+
+
+def _keep(new: TeamKernel) -> None:
+    """Keep a declared kernel by its name. Raises ArgumentError for a name that is taken."""
+    taken = declared.launches(new.name, but=STORE) or declared.taken(STORE, new)
+    refuse(taken, f"team kernel '{new.name}': the name is taken.")
+    declared.keep(STORE, new)
 
 
 # ---- text -----------------------------------------------------------------------------------------------------------
@@ -397,7 +408,7 @@ class Bound:
         if kernel.kind == "tiles":
             self.items = math.prod(-(-n // t) for n, t in zip(extents, kernel.tile))
         values |= self._scratch(names)
-        same = [k for k in declare.team_kernels.values() if k.header == kernel.header]
+        same = [k for k in team_kernels.values() if k.header == kernel.header]
         group = same if not own and kernel in same else [kernel]
         module = backend.compile(render(group, backend.style, self.dtype, quick, *((team, vector) if own else ())))
         threads = self.team * self.vector
@@ -415,8 +426,8 @@ class Bound:
 
     def __call__(self) -> None:
         for name, kind in self._from_host:
-            declare.require_values([name], self.kernel.name)
-            value = declare.value_of(name)[0]
+            declared.constants.require([name], self.kernel.name)
+            value = declared.constants.value_of(name)[0]
             self._record[f"n_{name}"] = value if kind == "real" else int(value)
         if self.items:
             self._launch(self.items)
@@ -468,11 +479,11 @@ class Bound:
                 value = numbers[name]
             else:
                 refuse(
-                    name not in declare.settable,
+                    name not in declared.constants.declared,
                     f"{self._where}: the number '{name}' is missing: give it, or declare constant('{name}', ...).",
                 )
-                declare.require_values([name], k.name)
-                value = declare.value_of(name)[0]
+                declared.constants.require([name], k.name)
+                value = declared.constants.value_of(name)[0]
                 self._from_host.append((name, kind))
             if kind == "whole":
                 refuse(int(value) != value, f"{self._where}: {name} = {value}, wanted a whole number.")
