@@ -18,14 +18,15 @@ import numpy as np
 
 from ..engine.backend import get_backend
 from ..engine.backend.base import Shape, Source
+from ..engine.backend.facts import REFERENCE
 from ..engine.backend.record import record, structure
 from ..engine.errors import ArgumentError, refuse
 from ..engine.registry import declared
 from ..engine.values import is_number, real_array
 
-LEVEL_0 = 227 * 1024  # bytes of shared memory that a block of today's devices can have; a CPU keeps to it too
 THREADS = 128  # of a block, where the declaration leaves it open
 SHARES = 512  # of a CPU's work, as in team_packs.h
+SLOTS = 512  # bytes of shared memory for the sums of a team of several warps
 SPARE = 1.2  # ids of a pool for each that can be held at the same time
 KINDS = {"real": "scalar", "whole": "long"}
 _WORD = re.compile(r"\s*(\w+)\s*\(([^()]*)\)((?::\w+)*)")
@@ -391,8 +392,7 @@ class Bound:
         self.kernel, self.backend = kernel, backend
         self._where = f"team kernel '{kernel.name}'"
         self.team, self.vector = kernel.organisation(team, vector)
-        self.members = 1 if backend.style == "packs" else self.team
-        own = (team, vector) != (None, None) and backend.style == "threads"
+        self.members = backend.sharing(self.team)
         tokens = {name: arrays.pop(name) for name, _ in kernel.tokens if name in arrays}
         self.dtype = self._real(arrays)
         self._from_host: list[tuple[str, str]] = []
@@ -408,9 +408,7 @@ class Bound:
         if kernel.kind == "tiles":
             self.items = math.prod(-(-n // t) for n, t in zip(extents, kernel.tile))
         values |= self._scratch(names)
-        same = [k for k in team_kernels.values() if k.header == kernel.header]
-        group = same if not own and kernel in same else [kernel]
-        module = backend.compile(render(group, backend.style, self.dtype, quick, *((team, vector) if own else ())))
+        module = backend.compile(self._source(team, vector, quick))
         threads = self.team * self.vector
         shape = Shape(
             threads,
@@ -423,6 +421,16 @@ class Bound:
         values |= self._room(tokens, names)
         self._record = record(members(kernel), extent=extents, **values)
         self._launch = module.bind(function, shape, self._record, keep=(list(self.arrays.values()), self._held))
+
+    def _source(self, team, vector, quick) -> Source:
+        """All kernels of the header in one source; or this kernel by itself where a device gets another organisation
+        than the declared one."""
+        kernel, backend = self.kernel, self.backend
+        if backend.in_warps and (team, vector) != (None, None):
+            return render([kernel], backend.style, self.dtype, quick, team, vector)
+
+        same = [known for known in team_kernels.values() if known.header == kernel.header]
+        return render(same if kernel in same else [kernel], backend.style, self.dtype, quick)
 
     def __call__(self) -> None:
         for name, kind in self._from_host:
@@ -558,7 +566,7 @@ class Bound:
     @property
     def _slots(self) -> int:
         """Bytes of shared memory for a team's own sums, where it has several warps."""
-        return 512 if self.backend.style == "threads" and self.team * self.vector > 32 else 0
+        return SLOTS if self.backend.sharing(self.team * self.vector) > REFERENCE.warp else 0
 
     def _scratch(self, names) -> dict:
         """Places of scratch. Raises ArgumentError above what level 0 can have."""
@@ -575,12 +583,14 @@ class Bound:
             }
             bytes_[a.level] += piece * (self.members if a.of_member else 1)
             told[a.level] += piece * (self.team if a.of_member else 1)
-        own = 512 if self.team * self.vector > 32 else 0
+
+        own = SLOTS if self.team * self.vector > REFERENCE.warp else 0
+        room = self.backend.shared_memory or REFERENCE.shared_of_block  # a CPU keeps to it, so that kernels move
         refuse(
-            told[0] + own > LEVEL_0,
+            told[0] + own > room,
             f"{self._where}: scratch of level 0 is {told[0]} bytes a team"
             + (f", and {own} for its sums" * bool(own))
-            + f"; wanted {LEVEL_0} (227 KiB) at most. Level 1 has room for more.",
+            + f"; wanted {room} ({room / 1024:g} KiB) at most. Level 1 has room for more.",
         )
         self.scratch = tuple(bytes_)
         return values | {"bytes": bytes_}
@@ -592,14 +602,16 @@ class Bound:
 
     def _room(self, tokens, names) -> dict:
         """Memory beside the arrays: the league's sums, scratch of level 1, tokens."""
-        k, packs = self.kernel, self.backend.style == "packs"
+        k, device = self.kernel, self.backend.in_warps
         self._held: list = [tokens]
         values = {
-            "shares": self._zeros((SHARES if packs else self.resident) * len(k.sums), self.dtype),
+            "shares": self._zeros((self.resident if device else SHARES) * len(k.sums), self.dtype),
             "ended": self._zeros(1, np.uint32),
         }
+
+        # Scratch of level 1: a device's teams take a piece each of an arena, a CPU's threads have their own.
         self.arena = self.resident * self.scratch[1]
-        if self.scratch[1] and not packs:
+        if self.scratch[1] and device:
             pieces = math.ceil(SPARE * self.resident)
             self.arena = pieces * self.scratch[1]
             room = self.backend.empty((self.arena // 8,))
@@ -609,14 +621,17 @@ class Bound:
                 "pieces": self._zeros(-(-pieces // 32), np.uint32),
                 "piece_count": pieces,
             }
+
+        # Tokens: pools of ids, as many as can be held at the same time unless a size is declared.
         self.tokens = {}
-        at_once = self.resident * (1 if packs or k.kind == "league" else self.team * self.vector)
+        holders = 1 if k.kind == "league" else self.team * self.vector
+        at_once = self.resident * self.backend.sharing(holders)
         for name, text in k.tokens:
             given = tokens.get(name)
             if given is None:
                 size = _value(text, names, f"{self._where}, token '{name}'") if text else math.ceil(SPARE * at_once)
                 given = UniqueToken(size, self.backend)
-                by_thread = packs and size >= at_once  # the thread's own number will do
+                by_thread = not device and size >= at_once  # the thread's own number will do
             else:
                 refuse(
                     not isinstance(given, UniqueToken) or given.backend is not self.backend,

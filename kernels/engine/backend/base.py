@@ -23,6 +23,7 @@ import typing
 import numpy as np
 
 from ..errors import ArgumentError, BackendError
+from .facts import CPU, DeviceFacts
 
 if typing.TYPE_CHECKING:
     from .peers import Peers
@@ -129,9 +130,8 @@ class Backend(abc.ABC):
 
     name: as users call it. style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a
     thread a point). memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy.
-    generation: of a device, the major number of its compute capability. shared_memory: bytes of it that a block may
-    have, 0 where that is not known. peers: verbs for data between the devices of several processes, None without a
-    device.
+    facts: warp, shared memory, registers and so on; what a launch is organised by. peers: verbs for data between the
+    devices of several processes, None without a device.
     """
 
     name: str
@@ -140,11 +140,31 @@ class Backend(abc.ABC):
     threads: int | None = None  # of a CPU
     arrays = np
     peers: Peers | None = None
-    generation = 0
-    shared_memory = 0
+    facts: DeviceFacts = CPU
 
     def __str__(self):
         return self.name
+
+    # ---- facts
+    @property
+    def generation(self) -> int:
+        """Of a device, the major number of its compute capability; 0 of a CPU."""
+        return self.facts.generation
+
+    @property
+    def shared_memory(self) -> int:
+        """Bytes of shared memory that a block may have; 0: not known, or a CPU."""
+        return self.facts.shared_of_block
+
+    @property
+    def in_warps(self) -> bool:
+        """Whether threads run in warps, which share work: launches have blocks and an organisation. A thread of a CPU
+        works by itself, on packs of points."""
+        return self.facts.warp > 1
+
+    def sharing(self, threads: int) -> int:
+        """How many threads share the work that a declaration gives to so many of a block: 1 on a CPU."""
+        return threads if self.in_warps else 1
 
     # ---- kernels
     @abc.abstractmethod
