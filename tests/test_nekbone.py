@@ -16,7 +16,7 @@ from hosts import ROOT
 from test_tensor_values import on_stand_in
 
 from kernels import get_backend, registry
-from kernels.teams.team import render
+from kernels.teams.render import render
 
 STUB = ROOT / "fortran_stub" / "nekbone"
 

@@ -27,7 +27,7 @@ from kernels import ArgumentError, UniqueToken, get_backend, team_kernel
 from kernels.engine import backend as backends
 from kernels.engine.backend import cache, cuda
 from kernels.engine.errors import CompileError
-from kernels.teams.team import render
+from kernels.teams.render import render
 
 HEADER = pathlib.Path(__file__).with_name("teams.h")
 HOST_KERNEL = ROOT / "examples/own_kernel/rows.py"

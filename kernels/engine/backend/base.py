@@ -216,6 +216,10 @@ class Backend(abc.ABC):
         """An array over memory that kernels reach, which stays the caller's; strides in bytes."""
         return self.arrays.asarray(Memory(address, tuple(shape), tuple(strides), np.dtype(dtype)))
 
+    def holds(self, array) -> bool:
+        """Whether an array of NumPy's or CuPy's is where the backend works."""
+        return hasattr(array, "__cuda_array_interface__") == (self.memory == "device")
+
     def to_host(self, array) -> np.ndarray:
         """Waits until what was queued is done."""
         return array
