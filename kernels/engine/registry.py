@@ -99,6 +99,7 @@ class Registry:
 
         launched, names = self._names(self._launched), self._names(self._of_files)
         failed = True
+
         outside = _folder.set(path.parent)
         try:
             spec.loader.exec_module(importlib.util.module_from_spec(spec))
@@ -113,6 +114,7 @@ class Registry:
             _folder.reset(outside)
             for name in self._names(self._of_files) - names:
                 self._again[name] = failed  # a file that failed may be mended and loaded again
+
         return sorted(self._names(self._launched) - launched)
 
     def _names(self, kinds) -> set[str]:

@@ -100,10 +100,12 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         """
         checks = Checks(names, where)
         checks.check_names()
+
         unknown = set(arrays) - set(BY_NAME)
         optional = ", ".join(field.name for field in FIELDS if field.may_lack)
         checks.refuse(unknown, f"unknown field {min(unknown, default='')!r}; optional fields are {optional}.")
 
+        # Polynomials of nine coefficients take the place of the others.
         arrays |= dict(W=W, omega=omega, nasa_low=nasa_low, nasa_high=nasa_high, T_mid=T_mid)
         nine = {}
         if arrays.get("nasa9") is not None:
@@ -113,6 +115,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
                 T_min=T_break[:, 0], T_mid=T_break[:, 1], T_max=T_break[:, -1], nasa_low=None, nasa_high=None
             )
 
+        # Numbers of each species, then of pairs.
         data = checked_arrays(checks, arrays, without_critical, of_atoms) | nine
         kij = arrays.get("kij")
         kij = checks.array(BY_NAME["kij"], 0.0 if kij is None else kij, spread=kij is None)
@@ -120,6 +123,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         if arrays.get("rk_a") is not None:
             data["rk_a"] = checks.array(BY_NAME["rk_a"], arrays["rk_a"], spread=False)
 
+        # Numbers of all.
         good = isinstance(p_ref, (int, float)) and 0 < p_ref < math.inf
         checks.refuse(not good, f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
         if T_fit is None:
@@ -160,20 +164,22 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         kernels and in Cantera, the lower range for seven coefficients, the upper one for nine."""
         T = np.asarray(T, float)
         if self.nasa9 is None:
-            rows, breaks, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), self._breaks(s), nasa7
+            rows, evaluate = np.array([self.nasa_low[s], self.nasa_high[s]]), nasa7
         else:
-            rows, breaks, evaluate = self.nasa9[s], self._breaks(s), nasa9
-        above = self.nasa9 is not None if above is None else above
-        return evaluate(rows[np.searchsorted(breaks, T, side="right" if above else "left")], T)
+            rows, evaluate = self.nasa9[s], nasa9
+
+        if above is None:
+            above = self.nasa9 is not None
+        number = np.searchsorted(self._breaks(s), T, side="right" if above else "left")
+        return evaluate(rows[number], T)
 
     def jumps(self, s, limit):
         """[(name, T, below, above)]: cp/R, h/RT or s/R of species s that jump where ranges meet, by more than `limit`
         times the larger of 1 and the value."""
         out = []
         for T in np.unique(self._breaks(s)):
-            for what, low, high in zip(
-                ("cp/R", "h/RT", "s/R"), self.polynomial(s, T, above=False), self.polynomial(s, T, above=True)
-            ):
+            below, above = self.polynomial(s, T, above=False), self.polynomial(s, T, above=True)
+            for what, low, high in zip(("cp/R", "h/RT", "s/R"), below, above):
                 if abs(high - low) > limit * max(1.0, abs(low)):
                     out.append((what, float(T), float(low), float(high)))
         return out
@@ -211,8 +217,11 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         """(Vc [m3/mol] (ns,), notes). An unknown Vc is replaced by that of the Peng-Robinson equation; the notes say
         so."""
         known = np.isfinite(self.Vc)
+        if known.all():
+            return self.Vc.copy(), []
+
         note = f"no measured critical volume for {self.named(~known)}: Vc = 0.3074 R Tc/pc is used."
-        return np.where(known, self.Vc, OMEGA_VC * GAS_CONSTANT * self.Tc / self.pc), [] if known.all() else [note]
+        return np.where(known, self.Vc, OMEGA_VC * GAS_CONSTANT * self.Tc / self.pc), [note]
 
     def index(self, name):
         """Index of a species. MixtureError, which lists the species, where there is none of that name."""
