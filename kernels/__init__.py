@@ -9,9 +9,8 @@ from .contractions import Contraction, contract
 from .engine.backend import get_backend
 from .engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
 from .engine.timers import timed
-from .gas import declare as registry, models  # noqa: F401  models: declares the project's kernels
+from .gas import models  # noqa: F401  declares the project's kernels
 from .gas.declare import (
-    Constants,
     collection,
     collections,
     constant,
@@ -26,6 +25,8 @@ from .gas.declare import (
 from .gas.mixture import Mixture
 from .gas.plan import dtype_of
 from .gas.program import Program
+from .gas.records import Constants
+from .gas.registry import registry
 from .gas.species import NoSpecies, SpeciesData
 from .teams import UniqueToken, team_kernel
 

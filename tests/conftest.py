@@ -144,14 +144,8 @@ def pytest_collection_modifyitems(config, items):
 def registry():
     """What a test declares is gone after it: a kernel of a host's takes part in what later programs of the process are
     made of."""
-    from kernels.gas import declare
-
-    stores = (declare.kernels, declare.quantities, declare.collections, declare.settable, declare._values)
-    before = [dict(store) for store in stores]
-    yield
-    for store, then in zip(stores, before):
-        store.clear()
-        store.update(then)
+    with kernels.registry.temporary():
+        yield
 
 
 @pytest.fixture
@@ -166,11 +160,9 @@ def any_temperature(monkeypatch):
 @pytest.fixture
 def plain_tolerances():
     """Tolerances of `react` are as declared after a test, whatever it sets."""
-    from kernels.gas.declare import settable
-
     yield
     for name in ("react_rtol", "react_atol", "react_most"):
-        kernels.set_constant(name, settable[name].default[0])
+        kernels.set_constant(name, kernels.registry.settable[name].default[0])
 
 
 def used():

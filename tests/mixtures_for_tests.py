@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 from frame.tools.validate.cantera import GETTERS
 from kernels.gas.species import SpeciesData
 from kernels.gas.species.cantera_yaml import read_cantera_yaml
+from kernels.gas.species.fields import FIELDS
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {
@@ -60,32 +61,9 @@ def kij_matrix(ns, kind):
 
 def changed(data, **new):
     """The same species with some fields replaced, checked anew."""
-    fields = (
-        "W",
-        "omega",
-        "nasa_low",
-        "nasa_high",
-        "T_mid",
-        "T_min",
-        "T_max",
-        "Tc",
-        "pc",
-        "kij",
-        "Vc",
-        "dipole",
-        "kappa_assoc",
-        "geometry",
-        "diameter",
-        "well_depth",
-        "polarizability",
-        "rotational_relaxation",
-        "fuller_volume",
-        "volume_translation",
-        "liquid",
-        "p_ref",
-        "T_fit",
-    )
-    return SpeciesData.from_arrays(data.names, **({f: getattr(data, f) for f in fields} | new))
+    fields = [field.name for field in FIELDS if field.name not in ("a", "b")]  # these follow from Tc and pc
+    fields += ["p_ref", "T_fit"]
+    return SpeciesData.from_arrays(data.names, **({field: getattr(data, field) for field in fields} | new))
 
 
 def with_kij(data, kij):

@@ -9,9 +9,8 @@ import pytest
 from mixtures_for_tests import species_set
 
 import kernels
-from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, constant, set_constant
-from kernels.gas import declare
-from kernels.gas.declare import settable, value_of
+from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, constant, registry, set_constant
+from kernels.gas.declare import exclusion, value_of
 
 HEADER = """#pragma once
 template <class M, class R> POINT_FN void own_scaled(const M &m, const R T, R &mu) { mu = T * m.own_factor[0]; }
@@ -46,27 +45,23 @@ point_kernel("own_mean", reads="Y", writes="mu", constants="own_mass", **about)
 @pytest.fixture
 def own(tmp_path):
     """A declaration file with constants; the registry is the process's, so it is put back after."""
-    before = dict(declare.kernels), dict(declare.options), list(declare.providers), list(declare.exclusions)
     (tmp_path / "own.h").write_text(HEADER)
     (tmp_path / "own.py").write_text(DECLARATION)
-    assert kernels.load_declarations(tmp_path / "own.py") == ["own_mean", "own_scaled"]
-    yield tmp_path / "own.py"
-    for now, then in zip((declare.kernels, declare.options), before):
-        now.clear()
-        now.update(then)
-    declare.providers[:], declare.exclusions[:] = before[2:]
+    with registry.temporary():
+        assert kernels.load_declarations(tmp_path / "own.py") == ["own_mean", "own_scaled"]
+        yield tmp_path / "own.py"
 
 
 def calls():
     """The options with which the file's own_mass was asked."""
-    return declare.providers[-1].make.__globals__["calls"]
+    return list(registry.providers.values())[-1].make.__globals__["calls"]
 
 
 def test_every_value_of_an_option_says_what_it_does():
-    for option in declare.options.values():
+    for option in registry.options.values():
         assert option.values == tuple(dict(option.about)) and all(len(text) > 10 for _, text in option.about)
     with pytest.raises(ArgumentError, match="option 'old': 'plain square' came, wanted a dictionary"):
-        declare.option("old", "plain square")
+        kernels.option("old", "plain square")
 
 
 def test_a_hosts_own_constants(own):
@@ -110,8 +105,8 @@ def test_without_species(own):
 
 
 def test_a_file_may_be_loaded_again(own):
-    count = len(declare.providers)
-    assert kernels.load_declarations(own) == [] and len(declare.providers) == count
+    count = len(registry.providers)
+    assert kernels.load_declarations(own) == [] and len(registry.providers) == count
 
 
 def test_a_name_has_one_maker(own):
@@ -131,7 +126,7 @@ def test_a_maker_keeps_to_its_names_and_to_numbers(own):
 
 def test_values_are_added_to_an_option_and_may_be_excluded(own):
     kernels.option("own", {"cubic": "text"}, needs={"cubic": ("fuller_volume",)})
-    declare.exclusion(lambda o: o["own"] == "cubic" and o["equation"] == "srk", "own = '{own}' without {equation}")
+    exclusion(lambda o: o["own"] == "cubic" and o["equation"] == "srk", "own = '{own}' without {equation}")
     assert kernels.OPTIONS["own"] == ("plain", "square", "picky", "cubic")
     data = species_set(2)
     with pytest.raises(ArgumentError, match="^own = 'cubic' without srk$"):
@@ -146,7 +141,7 @@ def test_a_header_is_found_beside_its_declaration_or_by_its_path(own):
     with pytest.raises(ArgumentError, match="header .*own.h' does not exist"):
         kernels.point_kernel("own_scaled_again", header="own.h", **words)  # nothing is being loaded
     made = kernels.point_kernel("own_scaled_again", header=own.parent / "own.h", **words)
-    assert made.header == declare.kernels["own_scaled"].header
+    assert made.header == registry.kernels["own_scaled"].header
 
 
 @pytest.mark.parametrize("given", [{"lewis": 1.5}, {"lewis": {"CO2": 1.5}}])
@@ -159,7 +154,7 @@ def test_numbers_of_species_reach_their_model(given):
 def test_constants_keep_to_their_range(name, value):
     name = f"react_{name}"
     before = value_of(name)
-    low, high = settable[name].range
+    low, high = registry.settable[name].range
     with pytest.raises(ArgumentError, match=re.escape(f"'{name}' [1]: {value} came, wanted {low:g} to {high:g}.")):
         set_constant(name, value)
     np.testing.assert_array_equal(value_of(name), before)

@@ -5,6 +5,7 @@ import dataclasses
 import re
 from io import StringIO
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from mixtures_for_tests import CANTERA_NAMES, changed, species_set
 from reference import EPS, LD, cubic, derivatives, evaluate, oracle, species, value
 from ruamel.yaml import YAML
 
-from kernels import ArgumentError, Mixture, MixtureError, registry
+from kernels import ArgumentError, Mixture, MixtureError, get_backend, registry
+from kernels.engine.errors import CompileError
 from kernels.gas.equations import records
 from kernels.gas.equations.records import CUBICS, Cubic, General, Peneloux, Soave
 from kernels.gas.species.cantera_yaml import read_cantera_yaml
@@ -57,10 +59,10 @@ root_TT = -half * inv_Tc * root_T;""",
 
 @pytest.fixture
 def harmens(monkeypatch):
-    monkeypatch.setattr(registry, "options", dict(registry.options))
     monkeypatch.setitem(cubic.EQUATIONS, "harmens", cubic._one(*DELTAS, 3, -2, OMEGA_A, OMEGA_B, Z_C, _f))
-    records.add(RECORD)
-    yield dict(equation="harmens")
+    with registry.temporary():
+        records.add(RECORD)
+        yield dict(equation="harmens")
     records.FAMILY.remove("harmens")
     del CUBICS["harmens"]
 
@@ -105,8 +107,29 @@ def test_a_record_with_a_field_missing_is_an_error():
         records.add(dataclasses.replace(RECORD, name="pr"))
 
 
+@pytest.mark.parametrize("backend", ["cpu", "sm_90"])
+@pytest.mark.parametrize(
+    "line, right, wrong",
+    [
+        (2, "inv_Tc * root;", "inv_Tcc * root;"),
+        (3, "root_T;", "root_T"),
+        (1, "exp(half *", "exp(&half *"),
+    ],
+)
+@pytest.mark.quick(line=2)
+def test_a_slip_in_the_text_of_an_equation_is_reported_there(harmens, backend, line, right, wrong):
+    """By the line of the record's text, and not of the header whose body calls it."""
+    alpha = dataclasses.replace(RECORD.alpha, text=RECORD.alpha.text.replace(right, wrong))
+    slip = dataclasses.replace(RECORD, alpha=alpha)
+    target = get_backend("cpu") if backend == "cpu" else get_backend("cuda", arch=backend)
+
+    with mock.patch.dict(CUBICS, harmens=slip), pytest.raises(CompileError) as refusal:
+        Mixture.from_species(species_set(2), **harmens).program("rho", "T p Y", backend=target)
+    assert str(refusal.value).startswith(f"equation 'harmens', text of its alpha, line {line}: "), refusal.value
+
+
 def test_every_record_says_where_it_is_from():
-    assert list(CUBICS) == list(cubic.EQUATIONS) and len(CUBICS) >= 5
+    assert set(CUBICS) == set(cubic.EQUATIONS) and len(CUBICS) >= 5
     for record in CUBICS.values():
         assert re.search(r"\b(18|19|20)\d\d\b", record.source) and record.valid
 

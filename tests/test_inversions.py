@@ -145,9 +145,9 @@ quantity("steps", "1", "evaluations")
 point_kernel("steps_h_p", header="steps.h", reads="h p Y R_s T_start", writes="steps",
              constants=kernels["temperature_from_h_p"].constants, source="test", valid="everywhere")
 """)
-    kernels.load_declarations(tmp_path / "steps.py")
-    yield int(re.search(r"T_STEPS = (\d+)", header.read_text())[1])
-    del registry.kernels["steps_h_p"], registry.quantities["steps"]
+    with registry.temporary():
+        kernels.load_declarations(tmp_path / "steps.py")
+        yield int(re.search(r"T_STEPS = (\d+)", header.read_text())[1])
 
 
 def test_the_steps_suffice(counting):
@@ -393,11 +393,9 @@ def test_routines_are_launched_by_the_names_that_solvers_use(name):
             )
 
 
-def test_an_alias_is_unique(monkeypatch):
-    monkeypatch.setattr(registry, "_aliases", dict(registry._aliases))
-    monkeypatch.setattr(registry, "collections", dict(registry.collections))
-    with pytest.raises(ArgumentError, match="'preosthermalproperties' is taken"):
-        registry.collection("another", given="T p Y", outputs="rho", aliases="prEOSThermalProperties")
+def test_an_alias_is_unique():
+    with registry.temporary(), pytest.raises(ArgumentError, match="'preosthermalproperties' is taken"):
+        kernels.collection("another", given="T p Y", outputs="rho", aliases="prEOSThermalProperties")
 
 
 # ---- ideal gases

@@ -330,6 +330,17 @@ def test_lewis_and_schmidt_numbers():
             Mixture.from_species(species_set(10), **bad)
 
 
+@pytest.mark.parametrize("law, chung", [("chung", True), ("lucas", True), ("sutherland", False), ("powerlaw", False)])
+def test_notes_are_of_the_chosen_law(law, chung):
+    """Chung's rules give the viscosity, and the conductivity beside Lucas'. Dilute gases have laws for both."""
+    mix = mixture(10, viscosity=law)
+    assert any(note.startswith("Chung") for note in mix.notes) == chung
+    assert mix.has_data_for(["sigma_m", "eta0"], ["T", "Y"]) == chung
+    if not chung:
+        with pytest.raises(ArgumentError, match=f"not there for viscosity = '{law}'"):
+            mix.properties("sigma_m", Y="O2:1")
+
+
 def test_lucas_by_name_knows_the_quantum_gases():
     notes = " ".join(mixture(10, viscosity="lucas").notes)
     assert "by name): H2;" in notes

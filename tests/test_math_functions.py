@@ -15,7 +15,6 @@ from mixtures_for_tests import species_set
 from test_gpu import be, bound  # noqa: F401
 
 import kernels
-from kernels.gas import declare
 
 HEADER = """#pragma once
 struct ProbeExponent { static constexpr double value = -0.14874; };
@@ -99,12 +98,9 @@ def probe(tmp_path_factory):
     folder = tmp_path_factory.mktemp("math")
     (folder / "math_probe.h").write_text(HEADER)
     (folder / "math_probe.py").write_text(DECLARATION)
-    before = dict(declare.kernels), dict(declare.quantities)
-    kernels.load_declarations(folder / "math_probe.py")
-    yield "math_probe"
-    for now, then in zip((declare.kernels, declare.quantities), before):
-        for name in set(now) - set(then):
-            del now[name]
+    with kernels.registry.temporary():
+        kernels.load_declarations(folder / "math_probe.py")
+        yield "math_probe"
 
 
 @pytest.fixture(params=WIDTHS)

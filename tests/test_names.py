@@ -2,6 +2,7 @@
 declare kernels too."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ from hosts import ROOT
 from kernel_cases import project_kernels
 from test_inversions import SEEDS
 
-from kernels import OPTIONS, quantities, registry
+from kernels import OPTIONS, ArgumentError, quantities, registry
 
 
 def printed(*arguments):
@@ -60,11 +61,34 @@ def test_everything_declared_is_there(page):
         row = next(row for row in collections.values() if name in row[2].split())
         assert registry.name_of(name) == row[0] and row[5].split()
     assert {q for kernel in project_kernels().values() for q in kernel.reads + kernel.writes} <= set(known)
-    assert single["cubic_root"][5].startswith("thermal ") and single["binary_diffusion"][5] == "by itself"
-    assert (
-        "(viscosity sutherland or powerlaw)" in single["wilke_transport"][5]
-        and "T_from_h_p" in single["temperature_from_h_p_start"][5]
-    )
+
+
+def test_a_kernels_row_names_the_collections_that_it_is_part_of(page):
+    """With the default options, or with one of them changed; a kernel is `by itself` if that gives none."""
+    used = {name: row[5] for name, row in rows(page, "Kernels").items()}
+    defaults = registry.checked_options({})
+    for option in registry.options.values():
+        for value in option.values:
+            try:
+                options = registry.checked_options({option.name: value})
+            except ArgumentError:  # a value that needs another option changed with it
+                continue
+            for collection in registry.collections.values():
+                try:
+                    order = registry.resolve(collection.outputs, collection.given, options)
+                except ArgumentError:
+                    continue
+                for kernel in (kernel for kernel in order if kernel.name in used):
+                    assert used[kernel.name] != "by itself"
+                    named = collection.name in re.findall(r"\w+", used[kernel.name])
+                    assert named or options != defaults, (kernel.name, collection.name)
+
+    alone = {name for name, text in used.items() if text == "by itself"}
+    assert alone and not alone & {
+        kernel.name
+        for collection in registry.collections.values()
+        for kernel in registry.resolve(collection.outputs, collection.given, defaults)
+    }
 
 
 def test_options_choose_the_kernels():

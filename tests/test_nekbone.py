@@ -15,9 +15,8 @@ import pytest
 from hosts import ROOT
 from test_tensor_values import on_stand_in
 
-from kernels import get_backend
-from kernels.gas import declare
-from kernels.teams.team import render
+from kernels import get_backend, registry
+from kernels.teams.render import render
 
 STUB = ROOT / "fortran_stub" / "nekbone"
 
@@ -170,16 +169,12 @@ def test_bad_input(nekbone, tmp_path, changes, says):
 @pytest.fixture(params=["cpu", "stand-in"])
 def resident(request, tmp_path, monkeypatch):
     """(the example's module, a backend)"""
-    before = dict(declare.team_kernels)
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "nekbone"))
     sys.modules.pop("nekbone", None)
-    try:
-        with on_stand_in(tmp_path) if request.param == "stand-in" else contextlib.nullcontext(get_backend("cpu")) as be:
-            yield importlib.import_module("nekbone"), be
-    finally:
-        declare.team_kernels.clear()
-        declare.team_kernels.update(before)
-        sys.modules.pop("nekbone", None)
+    here = on_stand_in(tmp_path) if request.param == "stand-in" else contextlib.nullcontext(get_backend("cpu"))
+    with registry.temporary(), here as be:
+        yield importlib.import_module("nekbone"), be
+    sys.modules.pop("nekbone", None)
 
 
 def plain_norms(module, n, elements, iterations):

@@ -74,6 +74,20 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
     assert told["  viscous"].startswith(f"line 2, of {ns} species: threads=") and "line 2," not in told["  thermal"]
 
 
+@pytest.mark.parametrize("equation", ["pr", "rkpr", "ideal"])
+@pytest.mark.parametrize("ns", [1, 10, 53])
+def test_a_derived_number_costs_what_its_formula_costs(ns, equation):
+    """Slopes of e and s hold no numbers of the species: thermal is organised with them as it is without."""
+    mix, thermal = inputs.mixture(ns, "none", equation=equation), declare.collections["thermal"]
+
+    def how(*more):
+        order = declare.resolve([*thermal.outputs, *more], thermal.given, mix.options)
+        return launches.chosen(order, mix, "double", "NVIDIA H200")
+
+    assert how("e_p", "e_T", "s_p", "s_T") == how()
+    assert how("h_Y") != how() or ns == 53
+
+
 def test_a_wrong_organisation_is_left_out(be, monkeypatch):  # noqa: F811
     mix, c = inputs.mixture(3, "none", takahashi="off"), declare.collections["viscous"]
     monkeypatch.setattr(launches, "candidates", lambda n: [Launch(64, blocks=4)])

@@ -13,9 +13,11 @@ import pytest
 from mixtures_for_tests import KIJ, ROOT, changed, species_set, write_yaml
 from ruamel.yaml import YAML
 
+from frame.entry import ENTRIES
 from kernels.engine.errors import ArgumentError, MixtureError
-from kernels.gas.species import GAS_CONSTANT, SpeciesData, data as species_data, kinetic_theory, nasa7
+from kernels.gas.species import GAS_CONSTANT, SpeciesData, arrays, kinetic_theory, nasa7
 from kernels.gas.species.cantera_yaml import gas_phases, read_cantera_yaml
+from kernels.gas.species.fields import FIELDS
 from kernels.gas.species.units import Units, parse
 
 ct = pytest.importorskip("cantera")
@@ -762,7 +764,7 @@ def test_mutated_copies_of_the_examples(tmp_path):
 
 def test_memory_of_pairs_is_checked_before_it_is_taken(monkeypatch):
     """4000 species: the fit of all pairs at once took 90 GB, and the system ended the process."""
-    monkeypatch.setattr(species_data, "free_memory", lambda: 2.0**32)
+    monkeypatch.setattr(arrays, "free_memory", lambda: 2.0**32)
     rows = np.full((4000, 7), 3.5)
     with pytest.raises(MixtureError, match="pairs of 4000 species take 6.0 GiB, 4.0 GiB are free"):
         SpeciesData.from_arrays([f"s{k}" for k in range(4000)], 0.03, 0.1, rows, rows, 1000.0, Tc=300.0, pc=5e6)
@@ -770,7 +772,7 @@ def test_memory_of_pairs_is_checked_before_it_is_taken(monkeypatch):
 
 def test_free_memory_is_that_of_the_machine_or_less():
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert 2**20 < species_data.free_memory() <= machine
+    assert 2**20 < arrays.free_memory() <= machine
 
 
 def test_pairs_are_fitted_in_slabs(monkeypatch):
@@ -875,28 +877,29 @@ def test_subset_keeps_everything_in_the_order_asked():
     data = species_set(10, "dense")
     names = ["H2O", "CH4", "HO2"]
     part, pick = data.subset(names), [data.index(n) for n in names]
-    for field in (
-        "W",
-        "Tc",
-        "pc",
-        "omega",
-        "a",
-        "b",
-        "Vc",
-        "dipole",
-        "kappa_assoc",
-        "nasa_low",
-        "nasa_high",
-        "T_mid",
-        "diameter",
-        "geometry",
-        "fuller_volume",
-        "volume_translation",
-        "liquid",
-    ):
+    numbers = [field.name for field in FIELDS if field.shape[0] == "ns" and field.name != "kij"]
+    for field in (name for name in numbers if getattr(data, name) is not None):
         np.testing.assert_array_equal(getattr(part, field), getattr(data, field)[pick])
     np.testing.assert_array_equal(part.kij, data.kij[np.ix_(pick, pick)])
     assert part.names == tuple(names) and part.T_fit == data.T_fit and not part.Tc.flags.writeable
+
+
+def test_subset_keeps_the_arrays_of_a_phase():
+    """Along both dimensions over the species."""
+    own = np.arange(200.0).reshape(2, 10, 10)
+    part = changed(species_set(10, "dense"), rk_a=own).subset(["CO2", "CH4"])
+    np.testing.assert_array_equal(part.rk_a, own[:, [2, 0]][..., [2, 0]])
+
+
+@pytest.mark.parametrize("call", ["tvproperties_populatepreosshareddata", "tvproperties_populatechungshareddata"])
+def test_a_host_hands_over_arrays_of_the_table(call):
+    """Under the table's names, with its units and shapes; Fortran has the other order of dimensions."""
+    (entry,) = (entry for entry in ENTRIES if entry.name == call)
+    by_host = {field.host: field for field in FIELDS if field.host}
+    for argument in (argument for argument in entry.args if argument.kind == "doubles"):
+        field = by_host[argument.name]
+        assert argument.dims == field.shape[::-1], argument.name
+        assert argument.name.startswith("nasa") or f"[{field.unit}" in argument.doc or argument.name == "fuller"
 
 
 def test_subset_derives_a_fit_range_that_was_derived():

@@ -7,6 +7,7 @@ check starts from outputs that are NaN and compares every element, the padding o
 
 import argparse
 import concurrent.futures
+import dataclasses
 import functools
 import json
 import os
@@ -115,10 +116,11 @@ def test_what_a_device_lacks(stand_in, monkeypatch):
     """Bulk stores need compute capability 9, and any team its shared memory: the tuner passes over them."""
     bulk = next(v for v in variants_of(stand_in, "right", 3, "float64") if v.form == "bulk_team")
     fields, made = Fields(stand_in, "right", 3, POINTS, "float64"), plan(stand_in, "right", 3, "float64", bulk)
-    monkeypatch.setattr(stand_in, "shared_memory", bulk.shared - 1)
+    facts = stand_in.facts
+    monkeypatch.setattr(stand_in, "facts", dataclasses.replace(facts, shared_of_block=bulk.shared - 1))
     with pytest.raises(VariantUnsuitable, match="bytes of shared memory"):
         fields.bind(made)
-    monkeypatch.setattr(stand_in, "generation", 8)
+    monkeypatch.setattr(stand_in, "facts", dataclasses.replace(facts, generation=8))
     with pytest.raises(VariantUnsuitable, match="compute capability 9, this is 8"):
         fields.bind(made)
     assert [get_backend("cuda", arch=arch).generation for arch in ("sm_80", "sm_90a", "sm_120")] == [8, 9, 12]

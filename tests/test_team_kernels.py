@@ -28,8 +28,7 @@ from kernels import ArgumentError, UniqueToken, get_backend, team_kernel
 from kernels.engine import backend as backends
 from kernels.engine.backend import cache, cuda
 from kernels.engine.errors import CompileError
-from kernels.gas import declare
-from kernels.teams.team import render
+from kernels.teams.render import render
 
 HEADER = pathlib.Path(__file__).with_name("teams.h")
 HOST_KERNEL = ROOT / "examples/own_kernel/rows.py"
@@ -340,11 +339,13 @@ def test_an_exercise_that_is_wrong_raises():
 def test_sources_compile_for_a_device(name):
     """NVRTC, sm_90; a thread spills 64 bytes at most, no more than a few numbers."""
     if name == "teams":
-        declared = [k for k in declare.team_kernels.values() if k.header == HEADER]
+        declared = [k for k in kernels.registry.team_kernels.values() if k.header == HEADER]
     else:
         module = importlib.import_module(name)
         declared = [
-            k for k in declare.team_kernels.values() if k.header == pathlib.Path(module.__file__).with_suffix(".h")
+            k
+            for k in kernels.registry.team_kernels.values()
+            if k.header == pathlib.Path(module.__file__).with_suffix(".h")
         ]
     if declared:
         path = MACHINE_CODE(render(declared, "threads", np.float64), "sm_90")
@@ -356,20 +357,18 @@ def test_sources_compile_for_a_device(name):
 # ---- numbers, tokens ------------------------------------------------------------------------------------------------
 
 
-def test_a_number_follows_its_constant(be):
+def test_a_number_follows_its_constant(be, registry):
     kernels.constant("factor", "1", "of a test")
-    try:
-        bound = lambda: FLAT.bind(on(be, v=np.arange(10.0)), be, quick=True)
-        with pytest.raises(kernels.StateError, match="reads the constant 'factor'"):
-            bound()
-        kernels.set_constant("factor", 2.0)
-        run = bound()
-        for factor in (2.0, 3.0):
-            kernels.set_constant("factor", factor)
-            run()
-            assert run.value("total") == 45 * factor
-    finally:
-        declare.settable.pop("factor"), declare._values.pop("factor", None)
+    bound = lambda: FLAT.bind(on(be, v=np.arange(10.0)), be, quick=True)
+    with pytest.raises(kernels.StateError, match="reads the constant 'factor'"):
+        bound()
+
+    kernels.set_constant("factor", 2.0)
+    run = bound()
+    for factor in (2.0, 3.0):
+        kernels.set_constant("factor", factor)
+        run()
+        assert run.value("total") == 45 * factor
 
 
 def test_a_token_of_another_backend():
@@ -474,7 +473,7 @@ def test_numbers_and_formulas_that_are_refused():
             with pytest.raises(ArgumentError, match=words):
                 wrong.bind({"out": v}, "cpu")
         finally:
-            declare.team_kernels.pop("wrong", None)
+            kernels.registry.team_kernels.pop("wrong", None)
 
 
 @pytest.mark.parametrize("name, fits", [("narrow", 29056), ("with", 28992)])
@@ -498,7 +497,7 @@ def test_a_body_that_does_not_compile(tmp_path):
         with pytest.raises(CompileError, match=r"kernel 'slip' \(slip.h, line 2\)"):
             slip.bind({"v": np.zeros(3), "out": np.zeros(3)}, "cpu", quick=True)
     finally:
-        declare.team_kernels.pop("slip")
+        kernels.registry.team_kernels.pop("slip")
 
 
 # ---- hosts ----------------------------------------------------------------------------------------------------------
@@ -506,12 +505,9 @@ def test_a_body_that_does_not_compile(tmp_path):
 
 @pytest.fixture
 def rows():
-    stores = (declare.team_kernels, declare.settable, declare._values)
-    before = [dict(store) for store in stores]
-    kernels.load_declarations(HOST_KERNEL)
-    yield declare.team_kernels["rows"]
-    for store, then in zip(stores, before):
-        store.clear(), store.update(then)
+    with kernels.registry.temporary():
+        kernels.load_declarations(HOST_KERNEL)
+        yield kernels.registry.team_kernels["rows"]
 
 
 def test_a_fortran_host_calls_a_team_kernel_by_its_name():
@@ -618,7 +614,7 @@ def test_it_is_compiled_ahead(rows, capsys):
         block=[],
         contraction=[],
     )
-    declare.team_kernels.pop("rows")
+    kernels.registry.team_kernels.pop("rows")
     assert precompile.main(given, None) == 0
     assert "cuda  rows\n" in capsys.readouterr().out
 

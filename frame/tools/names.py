@@ -7,6 +7,7 @@ python -m frame names > docs/reference/names.md
 import itertools
 
 import kernels
+from kernels.gas.species.fields import FIELDS
 
 from ..impl.launchers import variants
 from . import REGISTER
@@ -71,6 +72,7 @@ def page(options, said="names") -> list[str]:
             ("option", "values", "what"), *((o.name, " ".join(o.values), o.what) for o in registry.options.values())
         ),
         *constants(),
+        *species_data(),
         *teams(),
     ]
 
@@ -152,6 +154,22 @@ def constants() -> list[str]:
     ]
     head = ("constant", "unit", "values", "what", "default", "range")
     return ["", "## Constants that a host sets", "", *_table(head, *rows)] if rows else []
+
+
+def species_data() -> list[str]:
+    """The arrays over the species that a host may hand over in place of a file."""
+    rows = []
+    for field in FIELDS:
+        default = "" if field.default is None else "unknown" if field.may_lack else f"{field.default:g}"
+        shape = " x ".join(field.shape)
+        rows.append((field.name, field.unit, shape, field.what, field.range, default, field.host))
+
+    said = (
+        "Of `SpeciesData.from_arrays`, and of `frame_populatepreosshareddata` and `frame_populatechungshareddata` "
+        "under the names in the last column. Tc and pc may be left out where a and b are given."
+    )
+    head = ("array", "unit", "shape", "what", "range", "default", "from Fortran")
+    return ["", "## Species data", "", said, "", *_table(head, *rows)]
 
 
 def teams() -> list[str]:

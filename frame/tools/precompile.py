@@ -8,7 +8,7 @@ import sys
 
 import kernels
 from kernels.engine.backend import cache
-from kernels.teams.team import render
+from kernels.teams.render import render
 
 from ..config import PRECISIONS
 from ..impl import TVImpl

@@ -10,8 +10,8 @@ from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, StateError, closest, refuse
 from ..engine.values import real_array, refuse_type
 from . import check
-from .declare import collections, quantities, refuse_unknown_quantity, resolve
 from .plan import dtype_of
+from .registry import registry
 from .species import NoSpecies
 
 WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
@@ -84,7 +84,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     asked for is made anew, by a kernel that updates it. Shapes, units and errors: see Mixture.properties. backend: a
     Backend, its name, or None (that of the arrays).
     """
-    refuse_unknown_quantity([*names, *arrays])
+    registry.refuse_unknown_quantity([*names, *arrays])
     refuse(not names, "no quantities asked for.")
     contradiction = "X" in arrays and "Y" in arrays and not kernel
     refuse(contradiction, "both X and Y were given: they may contradict each other; give one.")
@@ -142,7 +142,7 @@ class State:
         self.points = check.Points(self.shape, self._hidden())
 
     def _take(self, name: str, given) -> None:
-        rows, per = self.mixture.rows(name), quantities[name].per
+        rows, per = self.mixture.rows(name), registry.quantities[name].per
         array = self._numbers(name, given)
         refuse(
             per and (array.ndim == 0 or array.shape[0] != rows),
@@ -165,7 +165,7 @@ class State:
         if _on_device(given):
             refuse_type(name, given.dtype)
         else:
-            given = real_array(name, given, self.dtype, quantities[name].unit)
+            given = real_array(name, given, self.dtype, registry.quantities[name].unit)
         return self.backend.from_host(given, self.dtype) if self._device else given
 
     def _take_mask(self, name: str, given, per: bool) -> None:
@@ -263,7 +263,7 @@ class State:
         if name == "T" and limited:
             array = self._limited(array)
 
-        xp, per = self.backend.arrays, bool(quantities[name].per)
+        xp, per = self.backend.arrays, bool(registry.quantities[name].per)
         there = xp.ascontiguousarray(self._spread(xp, self.backend.from_host(array, self.dtype), per))
         return (there.copy() if copied else there).reshape(self.mixture.rows(name), self.size)
 
@@ -313,7 +313,7 @@ class State:
         return bool(found)
 
     def _shaped(self, name: str, array):
-        return array.reshape((len(array), *self.shape) if quantities[name].per else self.shape)
+        return array.reshape((len(array), *self.shape) if registry.quantities[name].per else self.shape)
 
     def handed_back(self, name: str, array):
         """As the caller's arrays are: on a device, on the host, or masked."""
@@ -323,7 +323,7 @@ class State:
         if not self._masked:
             return array
 
-        whole = self._spread(np, array, bool(quantities[name].per))
+        whole = self._spread(np, array, bool(registry.quantities[name].per))
         hidden = self.points.hidden.reshape(self.shape)
         return np.ma.array(whole, mask=np.broadcast_to(hidden, whole.shape))
 
@@ -339,14 +339,14 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
     each other. One that is independent of the others, such as a velocity, may come and is not used; so may the inputs
     of a collection that has the names, such as p of `viscous` beside rho and T."""
     surplus = [name for name in arrays if name not in read]
-    for known in collections.values() if surplus and read else ():
+    for known in registry.collections.values() if surplus and read else ():
         if set(known.given) <= set(arrays) and set(known.outputs).intersection(names):
             surplus = [name for name in surplus if name not in known.given]
 
     for name in sorted(surplus, key=lambda name: name in STATE):
         others = [other for other in arrays if other != name]
         try:
-            resolve([name], others, mixture.options)
+            registry.resolve([name], others, mixture.options)
         except ArgumentError:
             continue
         raise ArgumentError(
@@ -391,7 +391,7 @@ class Order:
         self.back = self.order.argsort()
 
     def _rows(self, name: str) -> tuple[int, ...]:
-        return (self.mixture.ns,) if quantities[name].per else ()
+        return (self.mixture.ns,) if registry.quantities[name].per else ()
 
     def sorted(self, name: str, given):
         """(rows, points), or (points,), in this order. Raises ArgumentError where the shape does not fit."""
@@ -400,7 +400,7 @@ class Order:
             refuse_type(name, given.dtype)
         else:
             masked = isinstance(given, np.ma.MaskedArray)
-            values = real_array(name, given, unit=quantities[name].unit)
+            values = real_array(name, given, unit=registry.quantities[name].unit)
             given = np.ma.array(values, mask=np.ma.getmaskarray(given)) if masked else values
 
         inner = tuple(given.shape[len(rows) :])

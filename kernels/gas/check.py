@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from ..engine.errors import StateError, refuse
-from .declare import kernels, quantities
+from .registry import registry
 from .species import NoSpecies
 
 SUM_Y = 1e-6  # far above rounding (ns * 1e-16), far below a forgotten species
@@ -69,8 +69,8 @@ def _refuse_input(name, values, wrong, points: Points, wanted: str) -> None:
     found = points.first(wrong)
     if found:
         raise StateError(
-            f"check: input {_field(name, values, found)} = {float(values[found])!r} {quantities[name].unit} at "
-            f"{points.place(found[1])}, wanted {wanted}."
+            f"check: input {_field(name, values, found)} = {float(values[found])!r} "
+            f"{registry.quantities[name].unit} at {points.place(found[1])}, wanted {wanted}."
         )
 
 
@@ -78,7 +78,7 @@ def check_results(program, results: dict, inputs: dict, points: Points, species)
     """results, inputs: {name: (rows, points)}. Raises StateError, which names field, value, point, kernel and the
     point's inputs, for the first result that is not finite, or a negative heat capacity or transport coefficient."""
     for kernel in program.kernels:
-        for name in (written for written in kernels[kernel].writes if written in results):
+        for name in (written for written in registry.kernels[kernel].writes if written in results):
             values = results[name]
             wrong = ~np.isfinite(values)
             if name in NOT_NEGATIVE:

@@ -7,14 +7,14 @@ import copy
 
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
-from . import declare
 from .arrays import call, react
-from .declare import checked_options, species_numbers, species_values, with_fallbacks
+from .declare import option
 from .model_constants import Constant, ModelConstants
 from .program import Program
+from .registry import registry
 from .species import NoSpecies, SpeciesData
 
-declare.option(
+option(
     "critical",
     {
         "file": "A species without critical data is refused, except with equations and laws that need none.",
@@ -38,11 +38,11 @@ class Mixture:
         self.species = species
         self.ns = len(species.names)
         self.names = tuple(species.names)
-        numbers = {key: options.pop(key, known.default) for key, known in species_numbers.items()}
-        self.options = checked_options(with_fallbacks(options, species))
+        numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
+        self.options = registry.checked_options(registry.with_fallbacks(options, species))
         for key, value in self.options.items():
-            species.require(*dict(declare.options[key].needs).get(value, ()), purpose=f"{key} {value}")
-        numbers = {key: species_values(key, given, self.names) for key, given in numbers.items()}
+            species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
+        numbers = {key: registry.species_values(key, given, self.names) for key, given in numbers.items()}
         self.constants = ModelConstants(species, self.options, numbers)
         self._programs: dict = {}
 
@@ -71,7 +71,9 @@ class Mixture:
         if by_hand:
             options["critical"] = "fill"
 
-        chosen = checked_options({key: value for key, value in options.items() if key not in species_numbers})
+        chosen = registry.checked_options(
+            {key: value for key, value in options.items() if key not in registry.species_numbers}
+        )
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without
 
@@ -90,7 +92,7 @@ class Mixture:
 
     def rows(self, name: str) -> int:
         """Number of values at each point of a quantity."""
-        known = declare.quantities[name]
+        known = registry.quantities[name]
         return known.rows(self.ns, self.nr if known.per == "nr" else 0)
 
     def __repr__(self):
@@ -104,12 +106,12 @@ class Mixture:
     @property
     def facts(self) -> dict[str, str]:
         """{name: word} for what the models choose by the species."""
-        return {name: of(self) for name, of in declare.facts.items()}
+        return {name: of(self) for name, of in registry.facts.items()}
 
     def has_data_for(self, outputs, given) -> bool:
         """Whether kernels lead from the given names to the outputs, and the mixture has what they read."""
         try:
-            order = declare.resolve(outputs, given, self.options)
+            order = registry.resolve(outputs, given, self.options)
         except ArgumentError:
             return False
         lacks = self.constants.lacks
@@ -192,11 +194,11 @@ class Mixture:
         """A single kernel as a function of its declared arguments, such as
         `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes, types and errors as `properties`; X, Y
         and T reach the formula as they are."""
-        declare.refuse_unknown_kernel([name])
-        record = declare.kernels[name].for_options(self.options)
+        registry.refuse_unknown_kernel([name])
+        record = registry.kernels[name].for_options(self.options)
 
         def launch(backend=None, precision="double", **arrays):
-            missing = ", ".join(declare.with_unit(read) for read in record.reads if read not in arrays)
+            missing = ", ".join(registry.with_unit(read) for read in record.reads if read not in arrays)
             stray = ", ".join(given + closest(given, record.reads) for given in arrays if given not in record.reads)
             refuse(
                 missing or stray,
@@ -205,5 +207,5 @@ class Mixture:
             )
             return call(self, list(record.writes), arrays, backend, precision, kernel=name)
 
-        launch.__doc__ = declare.described(record)
+        launch.__doc__ = registry.described(record)
         return launch

@@ -1,5 +1,5 @@
-"""The constants of a mixture. Each model makes its own, by the function declared beside its bodies, when a kernel first
-reads one."""
+"""The constants of a mixture. The function declared beside a model's bodies computes them when a kernel first reads
+one of them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,24 @@ import dataclasses
 import numpy as np
 
 from ..engine.errors import ArgumentError, MixtureError, refuse
-from . import declare
-from .declare import Constants
+from .records import Constants, Provider
+from .registry import registry
 
-KINDS = ("values", "pairs", "tables")
+KINDS = ("values", "pairs", "tables")  # the fields of Constants that hold arrays
 
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """A constant that a kernel reads.
+    """A constant that a kernel reads. kind and array are None where the model has no such constant for these species
+    and options."""
 
-    kind: "values", "pairs" or "tables", the field of Constants that holds it. array: its numbers. Both are None where
-    the model did not make it for these species and options. of: the Constants it belongs to; a program that reads one
-    of their names also needs their sizes, numbers and members.
-    """
-
-    kind: str | None
+    kind: str | None  # the field of Constants that holds it: one of KINDS
     array: np.ndarray | None
-    of: Constants
+    of: Constants  # computed together: a program that reads the constant also needs the sizes, numbers and members
 
 
 class ModelConstants:
-    """What the models make of the species for these options.
+    """What the models compute from the species for these options.
 
     species: SpeciesData or NoSpecies. options: {option: value}; numbers: {declared species number: array (ns,)}.
     Raises MixtureError where a model must have its constants at once and the species lack the data.
@@ -38,71 +34,97 @@ class ModelConstants:
 
     def __init__(self, species, options: dict, numbers: dict):
         self._given = species, options | numbers
-        self._made: dict[declare.Provider, Constants | str] = {}  # text: why they could not be made
-        for provider in self._providers():
-            if provider.at_once and isinstance(made := self._of(provider), str):
-                raise MixtureError(f"{made}.")
+        self._made: dict[Provider, Constants | str] = {}  # a text: why they could not be computed
 
-    def _providers(self) -> list[declare.Provider]:
-        return [provider for provider in declare.providers if provider.serves(self._given[1])]
-
-    def get(self, name: str) -> Constant | None:
-        """The constant of this name; None where no model for these options makes it. Raises MixtureError (an
-        ArgumentError), with the reason, where the species lack the data."""
         for provider in self._providers():
-            if name in provider.names:
+            if provider.at_once:
                 made = self._of(provider)
                 if isinstance(made, str):
-                    raise MixtureError(made)
-                kind = next((kind for kind in KINDS if name in getattr(made, kind)), None)
-                return Constant(kind, getattr(made, kind)[name] if kind else None, made)
+                    raise MixtureError(f"{made}.")
+
+    def _providers(self) -> list[Provider]:
+        _, options = self._given
+        return [provider for provider in registry.providers.values() if provider.serves(options)]
+
+    def get(self, name: str) -> Constant | None:
+        """The constant of this name; None where no model for these options has it. Raises MixtureError (an
+        ArgumentError), with the reason, where the species lack the data."""
+        for provider in self._providers():
+            if name not in provider.names:
+                continue
+
+            made = self._of(provider)
+            if isinstance(made, str):
+                raise MixtureError(made)
+
+            for kind in KINDS:
+                if name in getattr(made, kind):
+                    return Constant(kind, getattr(made, kind)[name], made)
+            return Constant(None, None, made)
         return None
 
-    def _of(self, provider) -> Constants | str:
+    def _of(self, provider: Provider) -> Constants | str:
+        """A model's constants, computed at the first call; or why they could not be computed."""
         if provider not in self._made:
             try:
-                made = provider.make(*self._given)
-                made.values = {name: self._checked(name, value) for name, value in made.values.items()}
-                self._made[provider] = made
+                self._made[provider] = self._computed(provider)
             except MixtureError as refusal:
-                made = self._made[provider] = str(refusal).rstrip(".")
-            stray = [name for kind in KINDS for name in getattr(made, kind, ()) if name not in provider.names]
-            if stray:
-                maker = f"{provider.make.__module__}.{provider.make.__name__}"
-                raise ArgumentError(
-                    f"{maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
-                )
+                self._made[provider] = str(refusal).rstrip(".")
         return self._made[provider]
 
-    def _checked(self, name, value) -> np.ndarray:
+    def _computed(self, provider: Provider) -> Constants:
+        """Raises MixtureError where species lack data or a number is not finite, ArgumentError for a name that was not
+        declared."""
+        made = provider.make(*self._given)
+        made.values = {name: self._checked(name, value) for name, value in made.values.items()}
+
+        names = [name for kind in KINDS for name in getattr(made, kind)]
+        stray = [name for name in names if name not in provider.names]
+        if stray:
+            raise ArgumentError(
+                f"{provider.maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
+            )
+        return made
+
+    def _checked(self, name: str, value) -> np.ndarray:
+        """A vector of doubles, read-only. Raises MixtureError unless all are finite."""
+        species, _ = self._given
         value = np.array(value, dtype=np.float64).reshape(-1)
         refuse(
             not np.isfinite(value).all(),
-            f"mixture constant '{name}' is not finite; check the species data of {', '.join(self._given[0].names)}.",
+            f"mixture constant '{name}' is not finite; check the species data of {', '.join(species.names)}.",
             MixtureError,
         )
         value.flags.writeable = False
         return value
 
     def all(self) -> list[Constants]:
-        """The constants of all models for these options, except those that could not be made."""
-        return [made for made in map(self._of, self._providers()) if isinstance(made, Constants)]
+        """The constants of all models for these options, except those that could not be computed."""
+        made = [self._of(provider) for provider in self._providers()]
+        return [constants for constants in made if isinstance(constants, Constants)]
 
     @property
     def lacks(self) -> dict[str, str]:
         """{constant: reason} for the constants that the species cannot have."""
-        made = [(provider, self._of(provider)) for provider in self._providers()]
-        return {name: some for provider, some in made if isinstance(some, str) for name in provider.names}
+        lacking: dict[str, str] = {}
+        for provider in self._providers():
+            reason = self._of(provider)
+            if isinstance(reason, str):
+                lacking |= dict.fromkeys(provider.names, reason)
+        return lacking
 
     def moved(self, move) -> ModelConstants:
         """A copy whose values and pair matrices are move(array)."""
         self.all()
-        each = lambda arrays: {name: move(array) for name, array in arrays.items()}
         other = copy.copy(self)
-        other._made = {
-            provider: made
-            if isinstance(made, str)
-            else dataclasses.replace(made, values=each(made.values), pairs=each(made.pairs))
-            for provider, made in self._made.items()
-        }
+        other._made = {provider: _moved(made, move) for provider, made in self._made.items()}
         return other
+
+
+def _moved(made: Constants | str, move) -> Constants | str:
+    if isinstance(made, str):
+        return made
+
+    values = {name: move(array) for name, array in made.values.items()}
+    pairs = {name: move(array) for name, array in made.pairs.items()}
+    return dataclasses.replace(made, values=values, pairs=pairs)

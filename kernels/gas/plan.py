@@ -75,6 +75,7 @@ class Plan:
     precision: str = "double"
     numbers: dict[str, float] = dataclasses.field(default_factory=dict)
     members: str = ""
+    pieces: tuple[tuple[str, str], ...] = ()
 
     @property
     def launch(self) -> Launch:
@@ -165,6 +166,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         precision,
         numbers,
         members,
+        tuple(piece for maker in makers for piece in maker.pieces.items()),
     )
 
 

@@ -46,7 +46,7 @@ class Program:
         else:
             records = declare.resolve(outputs, given, mixture.options)
         self.dtype = plans.dtype_of(precision)
-        if backend.style == "threads":
+        if backend.in_warps:
             how = how or launches.chosen(records, mixture, precision, backend.product, memory=backend.shared_memory)
         self.kernels = tuple(r.name for r in records)
         self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(outputs or self.kernels))

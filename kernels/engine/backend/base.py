@@ -1,4 +1,4 @@
-"""What a backend does. Files in this folder have the same verbs; nobody outside asks which one it has.
+"""The verbs of a backend. A CPU and a CUDA device have the same; no code outside this folder asks which of them runs.
 
 Every family of kernels (point programs, marshalling, species loops, a solver's stencils, ceilings) goes the same way:
 
@@ -25,6 +25,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError
 from ..timers import HostClock, watched
+from .facts import CPU, DeviceFacts
 
 if typing.TYPE_CHECKING:
     from .peers import Peers
@@ -37,23 +38,22 @@ LONGEST_TITLE = 60  # characters
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """C++ as a family of kernels renders it.
+    """C++ as a family of kernels renders it."""
 
-    name: in the cache's file names and in messages. text: the C++; it includes the project's headers by their path from
-    `kernels/`. folders: where its other headers lie. quick: the compiler's time counts more than the code's.
-    libraries: what it is linked with on a CPU. bodies: (kernel, its header, what it reads and writes), for messages.
-    entry: a kernel that has the same name in many sources, such as frame_run. A device's profiler shows it as
-    TITLE__ENTRY. title: what it computes; empty: the name of the source.
-    """
+    name: str  # in the cache's file names and in messages
+    text: str  # the C++; the project's headers are included by their path from `kernels/`
+    folders: tuple[pathlib.Path, ...] = ()  # of other headers
+    quick: bool = False  # compile fast rather than well
+    libraries: tuple[str, ...] = ()  # to link on a CPU
 
-    name: str
-    text: str
-    folders: tuple[pathlib.Path, ...] = ()
-    quick: bool = False
-    libraries: tuple[str, ...] = ()
+    # For messages: (kernel, header, what the kernel reads and writes)
     bodies: tuple[tuple[str, pathlib.Path, str], ...] = ()
+    # For messages: (where it was written, C++) of the parts that people write, such as an equation's alpha
+    pieces: tuple[tuple[str, str], ...] = ()
+
+    # A kernel that has the same name in many sources, such as frame_run. A device's profiler shows it as TITLE__ENTRY
     entry: str = ""
-    title: str = ""
+    title: str = ""  # what it computes; empty: the name of the source
 
     @property
     def titles(self) -> dict[str, str]:
@@ -71,22 +71,19 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """How items are spread over a device; a CPU has no use for it.
+    """How items are spread over a device. A CPU does not read it."""
 
-    threads: of a block. covers: items that a block takes, 0: one a thread. shared: bytes of dynamic shared memory.
-    resident: blocks a multiprocessor, which loop over all items; 0: as many blocks as the items need; -1: as many as
-    run at the same time. rows: blocks side by side that share the items' other dimension.
-    """
-
-    threads: int = 128
-    covers: int = 0
-    shared: int = 0
+    threads: int = 128  # of a block
+    covers: int = 0  # items of a block; 0: an item for each thread
+    shared: int = 0  # bytes of dynamic shared memory of a block
+    # Blocks of a multiprocessor, which loop over all items. 0: as many blocks as the items need; -1: as many blocks as
+    # run at the same time.
     resident: int = 0
-    rows: int = 1
+    rows: int = 1  # blocks side by side, along a second dimension of the items
 
 
 class Module(abc.ABC):
-    """Compiled and loaded kernels of one Source. report: what the compiler told of each function, such as registers."""
+    """The compiled and loaded kernels of a Source. report: {function: {"registers": ..., ...}}, by the compiler."""
 
     name: str
     report: dict[str, dict[str, int]]
@@ -94,10 +91,11 @@ class Module(abc.ABC):
     clock: typing.Any = HostClock  # has the marks of its launches
 
     def bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None = None, keep=()):
-        """run(items): queues `function` for that many items. Raises VariantUnsuitable for a shape that the device does
-        not have; run raises ArgumentError above `most` items.
+        """Returns run(items), which queues `function` for that many items. Raises VariantUnsuitable for a shape that
+        the device does not have; run raises ArgumentError above `most` items.
 
-        record: an array of one structure; the kernel gets what it holds when run is called. keep: what it points to.
+        record: an array of one structure, read whenever run is called. keep: objects to keep alive, to which the record
+        points.
         """
         run = self._bind(function, shape, record, most, keep)
         return watched(run, self.titles.get(function, function), self.clock)
@@ -122,8 +120,8 @@ IN, WORK, OUT = QUEUES = range(3)  # of a pipeline: copies in, kernels, copies o
 
 
 class Pipeline:
-    """Where there is one queue, what is queued happens in order, and nothing has to be told about it. A device has a
-    pipeline of its own, in which the three queues run side by side."""
+    """The queues of a thread. A CPU has a single queue, which works in order; so these steps do nothing. A device has
+    three queues that run side by side."""
 
     def __init__(self, backend: Backend):
         self._backend, self._step = backend, contextlib.nullcontext()
@@ -134,38 +132,31 @@ class Pipeline:
         return self._step
 
     def in_order(self) -> Pipeline:
-        """The same with one queue, for who waits for nearly every step."""
+        """A pipeline with a single queue, for callers that wait after nearly every step."""
         return self
 
     def begin(self) -> None:
-        """What is queued from now on comes after what the caller's stream has."""
+        """Later steps wait for the work that is in the caller's stream now."""
 
     def end(self) -> None:
-        """What the caller's stream gets from now on comes after the last steps."""
+        """Later work in the caller's stream waits for the last steps."""
 
     def wait(self, queue: int | None = None, part: int | None = None) -> None:
-        """For all steps; or those of a queue; or its last one for this part."""
+        """Wait for all steps; with a queue, for its steps; with a part, for the queue's last step of this part."""
         self._backend.synchronize()
 
 
 class Backend(abc.ABC):
-    """What it does with arrays and time is right where they are the host's; backends of devices have their own.
+    """Memory, copies, compilation and launches on a CPU or a device. Verbs for arrays and time are here as a CPU has
+    them; a device's backend has others."""
 
-    name: as users call it. style: how sources have to be written, "packs" (a loop over packs of points) or "threads" (a
-    thread a point). memory: "host" where arrays are NumPy's, else "device". arrays: the module NumPy or CuPy.
-    generation: of a device, the major number of its compute capability. shared_memory: bytes of it that a block may
-    have, 0 where that is not known. peers: verbs for data between the devices of several processes, None without a
-    device.
-    """
-
-    name: str
-    style: str
-    memory: str
+    name: str  # as users call it: "cpu" or "cuda"
+    style: str  # how sources are written: "packs", a loop over packs of points, or "threads", a thread for each point
+    memory: str  # "host": arrays are NumPy's; "device": CuPy's
     threads: int | None = None  # of a CPU
-    arrays = np
-    peers: Peers | None = None
-    generation = 0
-    shared_memory = 0
+    arrays = np  # the module: NumPy or CuPy
+    peers: Peers | None = None  # verbs for data between devices of several processes; None on a CPU
+    facts: DeviceFacts = CPU  # warp, shared memory, registers: what a launch is organised by
 
     def __str__(self):
         return self.name
@@ -174,6 +165,26 @@ class Backend(abc.ABC):
     def apart(self) -> bool:
         """Whether its memory is apart from the host's: copies and kernels can run side by side."""
         return self.memory == "device"
+    # ---- facts
+    @property
+    def generation(self) -> int:
+        """Of a device, the major number of its compute capability; 0 of a CPU."""
+        return self.facts.generation
+
+    @property
+    def shared_memory(self) -> int:
+        """Bytes of shared memory that a block may have; 0: not known, or a CPU."""
+        return self.facts.shared_of_block
+
+    @property
+    def in_warps(self) -> bool:
+        """Whether threads run in warps, which share work: launches have blocks and an organisation. A thread of a CPU
+        works by itself, on packs of points."""
+        return self.facts.warp > 1
+
+    def sharing(self, threads: int) -> int:
+        """How many threads share the work that a declaration gives to so many of a block: 1 on a CPU."""
+        return threads if self.in_warps else 1
 
     # ---- kernels
     @abc.abstractmethod
@@ -183,7 +194,7 @@ class Backend(abc.ABC):
     @property
     @abc.abstractmethod
     def compiler(self) -> str:
-        """Its name and version: what was learnt by measuring holds for it."""
+        """The compiler's name and version; measured organisations hold for it."""
 
     @property
     @abc.abstractmethod
@@ -224,6 +235,10 @@ class Backend(abc.ABC):
     def at(self, address: int, shape, strides, dtype):
         """An array over memory that kernels reach, which stays the caller's; strides in bytes."""
         return self.arrays.asarray(Memory(address, tuple(shape), tuple(strides), np.dtype(dtype)))
+
+    def holds(self, array) -> bool:
+        """Whether an array of NumPy's or CuPy's is where the backend works."""
+        return hasattr(array, "__cuda_array_interface__") == (self.memory == "device")
 
     def to_host(self, array) -> np.ndarray:
         """Waits until what was queued is done."""
@@ -314,14 +329,13 @@ class Backend(abc.ABC):
 
 
 class Rates(typing.NamedTuple):
-    """What limits a device. place: in its node, whatever a process calls it. link: bytes a second to it, and as many
-    from it; memory: bytes a second; double: operations of double precision a second. 0: the system does not tell."""
+    """What limits a device. 0: the system does not report it."""
 
     product: str
-    place: str
-    link: float
-    memory: float
-    double: float
+    place: str  # in the node, whatever number a process gives the device
+    link: float  # bytes a second to the device, and as many from it
+    memory: float  # bytes a second
+    double: float  # operations of double precision a second
 
 
 class Lent(typing.NamedTuple):

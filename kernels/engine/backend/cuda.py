@@ -9,6 +9,7 @@ makes or uses with CuPy are in order with the launches. No verb waits for the de
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import json
 import os
@@ -20,6 +21,7 @@ import numpy as np
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
 from .base import DOUBLE, OF, QUEUES, WORK, Backend, Module, Pipeline, Rates, Source
+from .facts import of_capability
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 
@@ -242,10 +244,6 @@ class NotHere(Module):
         pass
 
 
-# KiB of a block, by 10 x compute capability (CUDA C++ Programming Guide, technical specifications)
-SHARED_MEMORY = {70: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 120: 99}
-
-
 class CudaTarget(Backend):
     """What compiles for a device that is not here: a login node fills the cache for compute nodes. Arrays of the host
     stand for the device's. arch: "sm_90"."""
@@ -255,8 +253,7 @@ class CudaTarget(Backend):
 
     def __init__(self, arch: str):
         self.arch = arch
-        number = int(arch.strip("sm_af"))
-        self.generation, self.shared_memory = number // 10, 1024 * SHARED_MEMORY.get(number, 0)
+        self.facts = of_capability(int(arch.strip("sm_af")))
 
     def compile(self, source):
         return NotHere(source.name, machine_code(source, self.arch))
@@ -383,7 +380,8 @@ class CudaBackend(CudaTarget):
         facts = self._runtime.getDeviceProperties(device)
         super().__init__(f"sm_{facts['major']}{facts['minor']}")
         self.product = facts["name"].decode()
-        self.shared_memory = facts.get("sharedMemPerBlockOptin", 48 * 1024)
+        shared = facts.get("sharedMemPerBlockOptin", 48 * 1024)
+        self.facts = dataclasses.replace(self.facts, shared_of_block=shared)
         self.multiprocessors = facts["multiProcessorCount"]
         self._memory_size = facts["totalGlobalMem"]
         self._pinned, self.peers = PinnedMemory(self._runtime), Peers(self)

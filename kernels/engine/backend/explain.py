@@ -32,10 +32,18 @@ def cause(source: Source, text: str) -> str:
     error = _ERROR.search(text)
     if not error or not source.bodies:
         return ""
+
     start = text.rfind("\n", 0, error.start()) + 1
     headers = {str(header): header for _, header, _ in source.bodies}
     place = re.compile(rf"({'|'.join(map(re.escape, headers))})[:(](\d+)")  # of g++ and clang, of NVRTC
     own = place.match(text, start)
+
+    # Text of a declaration that stands in the source itself: the error is there, or in a header that it led to.
+    following = _ERROR.search(text, error.end())
+    piece = "" if own else _piece(source, text[: following.start() if following else len(text)])
+    if piece:
+        return f"{piece}: {error[1].strip()}.{_likely(error[1])}\n"
+
     called = [body for body in source.bodies if re.search(rf"\b{body[0]}\b", error[1])]
     if called and not own:
         name, _, arguments = called[0]
@@ -51,5 +59,25 @@ def cause(source: Source, text: str) -> str:
     named = {name: text.find(f"void {name}(") for name, *_ in source.bodies}  # as the compiler says where it is
     inside = min((at, name) for name, at in named.items() if at >= 0)[1] if max(named.values()) >= 0 else ""
     above = max((before.rfind(f" {name}("), name) for name, header, _ in source.bodies if str(header) == path)[1]
-    likely = next((f" Likely: {said}." for words, said in _CAUSES.items() if re.search(words, error[1])), "")
-    return f"kernel '{inside or above}' ({headers[path].name}, line {line}): {error[1].strip()}.{likely}\n"
+    return f"kernel '{inside or above}' ({headers[path].name}, line {line}): {error[1].strip()}.{_likely(error[1])}\n"
+
+
+def _likely(said: str) -> str:
+    """The likely cause of a compiler's message, as a sentence with a blank before it; "" if no cause is known."""
+    for words, cause_ in _CAUSES.items():
+        if re.search(words, said):
+            return f" Likely: {cause_}."
+    return ""
+
+
+def _piece(source: Source, text: str) -> str:
+    """Where people wrote the first line that the compiler names of a piece of the source: "equation 'rk', text of its
+    alpha, line 2"; "" if it names none. text: the compiler's, up to the second error."""
+    for at_line in re.finditer(r"\.(?:cpp:|cu[:(])(\d+)", text):
+        line = int(at_line[1])
+        for where, piece in source.pieces:
+            first = source.text[: source.text.find(piece)].count("\n") + 1
+            last = first + piece.count("\n")
+            if first <= line <= last + 1:  # a missing `;` at the end is reported on the line behind
+                return f"{where}, line {min(line, last) - first + 1}"
+    return ""

@@ -136,6 +136,7 @@ def cubic(species, options) -> Constants:
         rows = [root_ac / species.W, *(make(species) for make in record.alpha.constants.values())]
         made.values["alpha_numbers"] = np.stack(rows)
         made.members = _root_attraction(record.alpha)
+        made.pieces = {f"equation '{record.name}', text of its alpha": record.alpha.text}
     elif options["mixing"] == "vdw":
         kappa = record.alpha.slope(species.omega, options["alpha"])
         made.values |= dict(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+from ...engine.backend.facts import REFERENCE
 from ..plan import LARGE
 
 # What a step does, as in kinetics_crew.h
@@ -12,7 +13,7 @@ EXPONENT, THIRD, FALLOFF, PLOG, CHEBYSHEV, OTHER, REACTANT, PRODUCT = (2**k for 
 WARPS = 8  # of a crew
 STEPS, STEPS_APART = "reaction_steps", "reaction_steps_apart"  # of net rates; of both directions
 # Bytes of shared memory of a block of 64 points, of which a multiprocessor has two, or one
-TWO_BLOCKS, ONE_BLOCK = 113 * 1024, 227 * 1024
+TWO_BLOCKS, ONE_BLOCK = REFERENCE.shared_for(2), REFERENCE.shared_for(1)
 POINTS = 64
 ONE_AT_A_TIME = PLOG | CHEBYSHEV | OTHER | REACTANT | PRODUCT  # else a warp takes two steps of a kind
 SUMS_AT_ONCE = 8  # of a point, that other kernels may ask the warps for (sum_over_owners)

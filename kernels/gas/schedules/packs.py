@@ -45,6 +45,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         libraries=("quadmath",) if p.precision == "wide" else (),
         entry="frame_run",
         bodies=bodies(p),
+        pieces=p.pieces,
     )
 
 

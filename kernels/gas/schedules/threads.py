@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...engine.backend.base import Shape, Source
+from ...engine.backend.facts import REFERENCE
 from ..declare import quantities
 from ..plan import (
     Plan,
@@ -21,13 +22,11 @@ from ..plan import (
 
 # The number type of a schedule, by `hold`; others have that of a thread.
 HEADERS = {"crew": "engine/numbers/crew.h", "lanes": "engine/numbers/lanes.h"}
-SHARED_MEMORY = 227 * 1024  # bytes of a block, of compute capability 9.0
-CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
 
 
 def in_constant_memory(p: Plan) -> bool:
     """Whether the mixture's constants lie in constant memory: the launch asks for it, and they fit."""
-    return p.launch.constants == "constant" and 8 * structure_size(p) <= CONSTANT_MEMORY
+    return p.launch.constants == "constant" and 8 * structure_size(p) <= REFERENCE.constant
 
 
 def column_stride(p: Plan) -> int:
@@ -62,14 +61,14 @@ def copied(p: Plan) -> int:
     """Units of 8 bytes of constants that a block copies to shared memory: all, or none where that leaves no room for
     the points of two warps."""
     size = structure_size(p)
-    fit = not by_lanes(p) or size + 2 + 2 * p.sizes["LANES_ROWS"] <= SHARED_MEMORY // 8
+    fit = not by_lanes(p) or size + 2 + 2 * p.sizes["LANES_ROWS"] <= REFERENCE.shared_of_block // 8
     return size if p.launch.constants == "shared" and fit else 0
 
 
 def block_of_lanes(p: Plan) -> tuple[int, int]:
     """(warps of a block, bytes of shared memory): as many as there is memory for."""
     used, rows = ahead_of_lanes(p), p.sizes["LANES_ROWS"]
-    warps = max(min(p.launch.threads // 32, (SHARED_MEMORY // 8 - used) // rows), 1)
+    warps = max(min(p.launch.threads // 32, (REFERENCE.shared_of_block // 8 - used) // rows), 1)
     return warps, 8 * (used + warps * rows)
 
 
@@ -135,7 +134,7 @@ def render(p: Plan, boxed: bool = False) -> Source:
         f"KERNEL(frame_run, ProgramArguments, {bounds}) {{",
         f"    points_of_a_thread({from_}, items - a.skipped, a.skipped, {'a.box' if boxed else 'Box()'}{given});\n}}\n",
     ]
-    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), entry="frame_run")
+    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), pieces=p.pieces, entry="frame_run")
 
 
 def _of_points(body: str) -> list[str]:

@@ -33,11 +33,13 @@ import numpy as np
 
 from ...engine.errors import closest, refuse
 from . import critical as substances
+from .arrays import checked_kij
 from .cantera_elements import read_elements
 from .cantera_file import File, Node, cantera_data  # noqa: F401
 from .cantera_reactions import ReactionText
 from .critical import FROM, Unusable, filled, solid
-from .data import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM, SpeciesData, checked_kij
+from .data import SpeciesData
+from .fields import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM
 from .names import Names
 from .units import short as _short
 

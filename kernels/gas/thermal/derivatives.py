@@ -37,7 +37,7 @@ PAIRS = f"b_mass {ALPHA} {DELTA} shift_mass? kij_rows? kij_factor? kij_sign? pai
 
 
 def kernel(name, reads, writes, source, valid, **more):
-    """point_kernel of derivatives.h. Bodies hold whole states."""
+    """point_kernel of derivatives.h. sweeps="states" stands beside the kernels that hold numbers of every species."""
     point_kernel(
         name,
         header="gas/thermal/derivatives.h",
@@ -45,7 +45,6 @@ def kernel(name, reads, writes, source, valid, **more):
         writes=writes,
         source=source,
         valid=valid,
-        sweeps="states",
         **more,
     )
 
@@ -60,6 +59,7 @@ kernel(
     when={"equation": FAMILY},
     crew="",
     crew_when={"k_ij": SHARED_KIJ},
+    sweeps="states",
 )
 kernel(
     "cubic_fugacity",
@@ -71,6 +71,7 @@ kernel(
     when={"equation": FAMILY},
     crew="",
     crew_when={"k_ij": SHARED_KIJ},
+    sweeps="states",
 )
 kernel(
     "ideal_partial_properties",
@@ -81,8 +82,17 @@ kernel(
     constants=NASA,
     when={"equation": "ideal"},
     crew="",
+    sweeps="states",
 )
-kernel("ideal_fugacity", "T p", "ln_phi", "definition, 0", "T > 0, p > 0; low density", when={"equation": "ideal"})
+kernel(
+    "ideal_fugacity",
+    "T p",
+    "ln_phi",
+    "definition, 0",
+    "T > 0, p > 0; low density",
+    when={"equation": "ideal"},
+    sweeps="states",
+)
 kernel(
     "chemical_potentials",
     "T p Y W ln_phi",
@@ -90,16 +100,18 @@ kernel(
     "definition, from h and s of the ideal gas and ln phi",
     "p > 0",
     constants=f"inv_p_ref {NASA}",
+    sweeps="states",
 )
-kernel("density_in_composition", "rho v_Y", "rho_Y", "definition, -rho^2 v_k", "everywhere")
+kernel("density_in_composition", "rho v_Y", "rho_Y", "definition, -rho^2 v_k", "everywhere", sweeps="states")
 kernel(
     "energy_in_partial_density",
     "rho cp rho_T v_Y h_Y",
     "eps_k",
     "eps_k = h_k - (cp/beta) rho v_k, beta = -rho_T/rho",
     "rho_T < 0",
+    sweeps="states",
 )
-kernel("partial_entropies", "T h_Y g_Y", "s_Y", "definition, g = h - T s", "T > 0")
+kernel("partial_entropies", "T h_Y g_Y", "s_Y", "definition, g = h - T s", "T > 0", sweeps="states")
 kernel(
     "energy_slopes",
     "a_mix a_T T inv_D p_T v_p cv",

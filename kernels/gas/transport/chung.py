@@ -59,7 +59,7 @@ POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
 NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
 POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill gap3"
 VALID = "rho Vc/6 < 1, 0.3 <= T_star <= 100; chung published and cantera: where the result is positive"
-CONDUCTIVITY = {"viscosity": "chung lucas"}  # the other viscosity laws have their own conductivity
+CONDUCTIVITY = {"viscosity": "chung lucas"}  # the laws of dilute gases have their own conductivity
 
 point_kernel(
     "chung_mixture",
@@ -70,6 +70,7 @@ point_kernel(
     constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair",
     source=POLING + "9-5.25 to 9-5.44" + NOT_SEEN,
     valid="everywhere",
+    when=CONDUCTIVITY,
 )
 point_kernel(
     "chung_dilute",
@@ -79,6 +80,7 @@ point_kernel(
     writes="T_star inv_T_star root_m eta0",
     source=POLING + "9-4.3, 9-4.10, 9-4.11" + NOT_SEEN,
     valid="0.3 <= T_star <= 100 (fit of the collision integral)",
+    when=CONDUCTIVITY,
 )
 point_kernel(
     "chung_density",
@@ -88,6 +90,7 @@ point_kernel(
     writes="fill gap3",
     source=POLING + "9-6.20" + NOT_SEEN,
     valid="rho Vc/6 < 1",
+    when=CONDUCTIVITY,
 )
 point_kernel(
     "chung_viscosity",
@@ -163,4 +166,4 @@ def chung(species, options) -> Constants:
     )
 
 
-constants("chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair", chung)
+constants("chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair", chung, when=CONDUCTIVITY)

@@ -1,0 +1,229 @@
+"""What declarations of the gas hold: quantities, kernels, collections, options, constants of models.
+
+A declaration says everything about a kernel except its formula. The formula stands once, in the header named in the
+declaration, as a C++ function template over the number type. Code generation, views, tests, timers and tables read
+these records. They are made by the functions in declare.py and kept by registry.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+# Values at each point, by the word `per` of a quantity, for ns species and nr reactions
+PER: dict[str, Callable[[int, int], int]] = {
+    "": lambda ns, nr: 1,
+    "ns": lambda ns, nr: ns,
+    "ns*ns": lambda ns, nr: ns * ns,
+    "nq": lambda ns, nr: ns + 4,  # variables of a flow solver
+    "nq*nq": lambda ns, nr: (ns + 4) ** 2,
+    "nr": lambda ns, nr: nr,
+    "nz": lambda ns, nr: ns + 1,  # unknowns of a reactor
+    "nz*nz": lambda ns, nr: (ns + 1) ** 2,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantity:
+    """A named field."""
+
+    name: str
+    unit: str
+    what: str
+    per: str = ""  # values at each point: a key of PER; "" is one value
+
+    def rows(self, ns: int, nr: int = 0) -> int:
+        """Number of values at each point for ns species and nr reactions."""
+        return PER[self.per](ns, nr)
+
+
+When = tuple[tuple[str, Sequence[str]], ...]  # ((option, the values it may have), ...)
+
+
+class Conditional:
+    """A declaration for some model options only: those whose values `when` lists."""
+
+    when: When
+
+    def serves(self, options: dict) -> bool:
+        """Whether the declaration is for these model options."""
+        return all(options.get(key) in values for key, values in self.when)
+
+
+@dataclasses.dataclass(frozen=True)
+class PointKernel(Conditional):
+    """A formula at one point: one quantity, or several that one sweep over the species gives.
+
+    reads and writes are names in the order of the C++ arguments. A name in both is updated in place.
+
+    sweeps: what the kernel holds in a GPU's registers beyond one value at a time; the table of launches is looked up
+    by it. "pairs": sums over pairs of species whose terms depend on the state. "viscosities": numbers of each species.
+    "states": whole states. "production": rates of reactions beside states. "root": the equation of state is solved.
+    Empty: the kernel costs what its formula costs.
+
+    Further bodies for a GPU: {name}_in_turn(m, R(0.0), at, next) where points take unequal times (`in_turn`). A thread
+    that is done with a point takes the next: at(use) calls `use` with a point's values, and writes the results if
+    `use` returns true; next() goes to the next point and returns whether there is one. `crew` and `lanes` name what
+    bodies read where several threads share the work of points.
+    """
+
+    name: str
+    header: pathlib.Path
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    constants: tuple[str, ...]  # of the mixture, members of the body's first argument
+    source: str
+    valid: str
+    note: str = ""
+    when: When = ()
+
+    # On a CPU. packs: how many packs form one value: 1, 2 or 4, whichever was measured to be fastest. 4 become 2 in
+    # sweeps over more than 10 species, and a kernel that looks up a table in single precision has 2.
+    packs: int = 1
+    # The kernel has a loop over points for itself: it is so long that the processor cannot overlap it with the next.
+    alone: bool = False
+
+    in_turn: bool = False  # points take unequal times; on a GPU the kernel is then launched alone
+
+    # Names that must be given, not computed, for this kernel to be chosen; its results must not be given. These are the
+    # inputs of an inversion. Without this rule T would follow from h, and h from T.
+    given: tuple[str, ...] = ()
+
+    double_only: str = ""  # why the kernel is refused in single precision; empty: it is not
+    sweeps: str = ""
+
+    # ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
+    instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    # All reads. A name marked `?` is read only if some kernel for the same options makes it; otherwise the body gets an
+    # Absent in its place.
+    order: tuple[str, ...] = ()
+
+    # Constants read in addition where the warps of a block share the work of points; None: there is no such body. Such
+    # a body writes its part of a quantity of each species (FOR_OWN), and reads no more than this part of quantities
+    # that the program makes. The constants' maker gives the sizes CREW_ROWS, numbers of a point in shared memory (0:
+    # the mixture is not for crews), and CREW_BYTES, further bytes of a block.
+    crew: tuple[str, ...] | None = None
+    crew_when: When = ()  # the facts of a mixture (see `fact`) for which there is that body; empty: all
+
+    # Constants read where the lanes of a warp share a point; empty: there is no such body. The first has in its sizes
+    # LANES_ROWS: numbers of shared memory that a point needs, 0 where the mixture is not for that.
+    lanes: tuple[str, ...] = ()
+
+    # {name: kernel} of the registry, in which the makers of optional reads are looked up
+    among: Mapping[str, PointKernel] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+
+    def for_options(self, options: dict) -> PointKernel:
+        """This kernel for these options: an optional read is kept if some kernel makes it."""
+        if len(self.reads) == len(self.order):
+            return self
+
+        made: set[str] = set()
+        for kernel in self.among.values():
+            if kernel.serves(options):
+                made.update(kernel.writes)
+
+        reads = tuple(name.rstrip("?") for name in self.order if name[-1] != "?" or name[:-1] in made)
+        return dataclasses.replace(self, reads=reads)
+
+
+@dataclasses.dataclass(frozen=True)
+class Collection:
+    """A named set of outputs, computed in one launch."""
+
+    name: str
+    given: tuple[str, ...]
+    outputs: tuple[str, ...]
+    what: str = ""
+    optional: tuple[str, ...] = ()  # names that are used, too, if the caller gives them
+    aliases: tuple[str, ...] = ()  # other names by which hosts launch it, in upper or lower case
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """A choice between models."""
+
+    name: str
+    values: tuple[str, ...]  # the first is the default
+    what: str
+    # Compile-time switches. None: one for each value, `name_value`. A name: one switch, true unless the value is the
+    # default. "": no switch.
+    switch: str | None = None
+    needs: When = ()  # the species fields that a value requires
+    about: When = ()  # formula and source of each value, Markdown with $LaTeX$
+
+    def switches(self, value: str) -> dict[str, bool]:
+        """{switch: on} for this value."""
+        if self.switch is None:
+            return {f"{self.name}_{known}": known == value for known in self.values}
+        return {self.switch: value != self.values[0]} if self.switch else {}
+
+
+class Names(list[str]):
+    """A list of an option's values that may grow after kernels were declared for it."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a list has none; the records that hold it need one
+
+
+@dataclasses.dataclass(frozen=True)
+class SpeciesNumber:
+    """A positive number for each species that may be given to a mixture."""
+
+    name: str
+    default: float
+    what: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Exclusion:
+    """Options that cannot be combined."""
+
+    excluded: Callable[[dict], bool]  # excluded(options): whether these are
+    say: str  # text of the error; it may have options in braces
+
+
+@dataclasses.dataclass(frozen=True)
+class Fallback:
+    """The value of an option that a mixture takes in place of the default where its species make this necessary."""
+
+    option: str
+    value: str
+    serves: Callable[[dict, Any], bool]  # serves(options, species)
+
+
+@dataclasses.dataclass
+class Constants:
+    """What a model computes from the species, once for a mixture. Bodies find all of it in their first argument `m`."""
+
+    values: dict[str, Any] = dataclasses.field(default_factory=dict)  # vectors of doubles, read as `m.name[i]`
+    # Matrices over pairs, laid out for each backend by code generation: symmetric (ns, ns) for quadratic forms, or
+    # (terms, ns, ns) with zeros on the diagonal for products with vectors
+    pairs: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    # (windows, rows, 4) in single precision, the cubics of each window
+    tables: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # int or bool known to the compiler, `M::name`
+    numbers: dict[str, float] = dataclasses.field(default_factory=dict)  # double known to the compiler
+    # C++ text of static members of the struct `M`: functions of one species or of the mixture
+    members: str = ""
+    # {where it was written: C++} of the parts of `members` that people write; for a compiler's errors in them
+    pieces: dict[str, str] = dataclasses.field(default_factory=dict)
+    notes: list[str] = dataclasses.field(default_factory=list)  # lines that `python -m frame info` prints
+
+
+@dataclasses.dataclass(frozen=True)
+class Provider(Conditional):
+    """The function that makes the constants of these names: `make(species, options)` returns Constants."""
+
+    names: tuple[str, ...]
+    make: Callable[..., Constants]
+    when: When = ()
+    at_once: bool = False  # called, and raises, when the mixture is made
+
+    @property
+    def maker(self) -> str:
+        """The function by module and name."""
+        return f"{self.make.__module__}.{self.make.__name__}"

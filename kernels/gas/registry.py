@@ -1,0 +1,200 @@
+"""The gas product's part of the registry: its stores, what may be added to them, and options of a mixture."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..engine.errors import ArgumentError, closest, refuse
+from ..engine.registry import Registry, declared
+from ..engine.values import real_array
+from .records import Collection, Exclusion, Fallback, Option, PointKernel, Provider, Quantity, SpeciesNumber
+from .resolve import resolve
+
+RESERVED = ("NS", "NR", "PANEL")  # of the struct in which bodies find constants
+LISTED = "; `python -m frame names` lists all"
+
+
+class GasRegistry:
+    """Declarations of the gas, each kind by name; and those of the whole process that hosts and commands ask for.
+
+    All dictionaries are the registry's own, and stay the same objects: reading names may be kept.
+    """
+
+    LISTED = LISTED
+
+    def __init__(self, declared: Registry):
+        self.declared = declared
+        self.quantities: dict[str, Quantity] = declared.store("quantities")
+        self.kernels: dict[str, PointKernel] = declared.store("kernels", launched=True)
+        self.collections: dict[str, Collection] = declared.store("collections", launched=True)
+        self.aliases: dict[str, str] = declared.store("aliases", of_files=False)  # alias in lower case -> collection
+
+        self.options: dict[str, Option] = declared.store("options", of_files=False)
+        self.exclusions: dict[str, Exclusion] = declared.store("exclusions", of_files=False)  # by text
+        self.fallbacks: dict[tuple, Fallback] = declared.store("fallbacks", of_files=False)  # by option, value
+        self.species_numbers: dict[str, SpeciesNumber] = declared.store("species numbers", of_files=False)
+        self.facts: dict = declared.store("facts", of_files=False)  # name -> of(mixture), a word
+        self.providers: dict[tuple, Provider] = declared.store("makers of constants", of_files=False)
+
+        self.temporary = declared.temporary
+        self.allow_again = declared.allow_again
+
+    @property
+    def settable(self) -> dict:
+        """{name: Settable} of the constants that a host sets."""
+        return self.declared.constants.declared
+
+    @property
+    def team_kernels(self) -> dict:
+        """{name: TeamKernel}."""
+        return self.declared.stores["team kernels"]
+
+    # ---- additions
+    def add_quantity(self, new: Quantity) -> Quantity:
+        """Keep a quantity; returns the one that is kept. Raises ArgumentError if its name has another unit or shape."""
+        changed = self.declared.may_change(new.name)
+        known = new if changed else self.quantities.get(new.name, new)
+        refuse(
+            (known.unit, known.per) != (new.unit, new.per),
+            f"quantity '{new.name}' [{new.unit}, per {new.per or 'point'}] is already declared as [{known.unit}, per "
+            f"{known.per or 'point'}].",
+        )
+        self.declared.keep("quantities", known)
+        return known
+
+    def add_kernel(self, new: PointKernel) -> None:
+        """Keep a kernel. Raises ArgumentError for quantities that are not declared, or a name that is taken."""
+        unknown = [q for q in new.reads + new.writes + new.given if q not in self.quantities]
+        refuse(
+            unknown,
+            f"kernel '{new.name}' uses undeclared quantities {unknown}: declare each with quantity(name, unit, what).",
+        )
+        refuse(not new.writes, f"kernel '{new.name}' writes nothing.")
+
+        known = self.kernels.get(new.name, new)
+        refuse(self.declared.taken("kernels", new), f"kernel '{new.name}' is already declared in {known.header}.")
+        refuse(self.declared.launches(new.name, but="kernels"), f"kernel '{new.name}': the name is taken.")
+        self.declared.keep("kernels", new)
+
+    def add_collection(self, new: Collection) -> None:
+        """Keep a collection. Raises ArgumentError for quantities that are not declared, or a name that is taken."""
+        unknown = [q for q in new.given + new.outputs + new.optional if q not in self.quantities]
+        refuse(unknown, f"collection '{new.name}' uses undeclared quantities {unknown}.")
+
+        taken = self.declared.launches(new.name, but="collections") or self.declared.taken("collections", new)
+        refuse(taken, f"collection '{new.name}': the name is taken.")
+
+        for alias in (alias.lower() for alias in new.aliases):
+            taken = alias in self.kernels or alias in self.collections
+            refuse(
+                taken or self.aliases.setdefault(alias, new.name) != new.name,
+                f"collection '{new.name}': its other name '{alias}' is taken.",
+            )
+        self.declared.keep("collections", new)
+
+    def add_provider(self, new: Provider) -> None:
+        """Keep a maker of constants; a former one of this function and these names goes. Raises ArgumentError if a name
+        has another maker for the same options."""
+        key = (new.names, new.make.__module__, new.make.__qualname__)
+        self.providers.pop(key, None)  # the file was loaded again
+
+        for old in self.providers.values():
+            taken = [name for name in new.names if name in old.names]
+            if taken and not _apart(new, old):
+                raise ArgumentError(f"constant '{taken[0]}' is already made by {old.maker}.")
+        self.providers[key] = new
+
+    # ---- questions
+    def name_of(self, tag: str) -> str:
+        """The collection with this alias, or the tag itself if it is no alias."""
+        return self.aliases.get(tag.lower(), tag)
+
+    def resolve(self, outputs, given, options) -> list[PointKernel]:
+        """The kernels that lead from `given` to `outputs`; see resolve.py."""
+        return resolve(self, outputs, given, options)
+
+    def with_unit(self, name: str) -> str:
+        """A quantity's name with its unit, as "T [K]", for messages."""
+        known = self.quantities.get(name)
+        return f"{name} [{known.unit}]" if known and known.unit != "1" else name
+
+    def refuse_unknown_quantity(self, names) -> None:
+        """Raise ArgumentError for the first name that is no quantity, with those that are most like it, or whose
+        description begins with that word."""
+        for name in names:
+            if name in self.quantities:
+                continue
+
+            word = str(name).lower().replace("_", " ")
+            described = [q.name for q in self.quantities.values() if q.what.lower().startswith(word)][:3]
+            meant = f", did you mean {' or '.join(map(repr, described))}" if described and len(word) > 3 else ""
+            raise ArgumentError(f"unknown quantity '{name}'{meant or closest(name, self.quantities) or LISTED}.")
+
+    def refuse_unknown_kernel(self, names) -> None:
+        """Raise ArgumentError for the first name that is no kernel, with those that are most like it."""
+        for name in names:
+            if name not in self.kernels:
+                raise ArgumentError(f"unknown kernel '{name}'{closest(name, self.kernels) or LISTED}.")
+
+    def described(self, kernel: PointKernel) -> str:
+        """One line for tables: the kernel's name, the quantities it writes and reads, and its source."""
+        written = [self.quantities[name] for name in kernel.writes]
+        what = "; ".join(f"{q.name} [{q.unit}] {q.what}" for q in written)
+        return f"{kernel.name}: {what}; from {' '.join(kernel.reads)}; {kernel.source}"
+
+    # ---- options of a mixture
+    def checked_options(self, given: dict) -> dict[str, str]:
+        """{option: value} for all options, with defaults for those not given. ArgumentError names an unknown option or
+        value and lists the known ones, or says why values cannot be combined."""
+        options = self.options
+        for key, value in given.items():
+            refuse(
+                key not in options, f"unknown model option '{key}'{closest(key, options)}; known: {', '.join(options)}."
+            )
+            refuse(
+                value not in options[key].values,
+                f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
+            )
+
+        chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}
+        for exclusion in self.exclusions.values():
+            refuse(exclusion.excluded(chosen), exclusion.say.format(**chosen))
+        return chosen
+
+    def with_fallbacks(self, given: dict, species) -> dict:
+        """The options that were given, and those that the species make necessary."""
+        chosen = self.checked_options(given)
+        found = {
+            fallback.option: fallback.value
+            for fallback in self.fallbacks.values()
+            if fallback.option not in given and fallback.serves(chosen, species)
+        }
+        return found | given
+
+    def species_values(self, key: str, given, names) -> np.ndarray:
+        """Positive numbers (ns,) from `given`: one number for all species, ns numbers, or {species name: number} with
+        the default for the others. key: name of the declared number. Raises ArgumentError."""
+        if isinstance(given, dict):
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                raise ArgumentError(f"{key}: no species {unknown[0]!r} in this mixture{closest(unknown[0], names)}.")
+            given = [given.get(name, self.species_numbers[key].default) for name in names]
+
+        numbers = real_array(key, given)
+        try:
+            values = np.broadcast_to(numbers, (len(names),))
+        except ValueError:
+            raise ArgumentError(
+                f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name."
+            ) from None
+        refuse(not (np.isfinite(values) & (values > 0)).all(), f"{key} = {given!r}; wanted positive numbers.")
+        return values
+
+
+def _apart(one: Provider, other: Provider) -> bool:
+    """Whether no options suit both makers."""
+    conditions = dict(other.when)
+    return any(key in conditions and not set(values) & set(conditions[key]) for key, values in one.when)
+
+
+registry = GasRegistry(declared)

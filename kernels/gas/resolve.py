@@ -1,0 +1,155 @@
+"""The search for the kernels that lead from given quantities to wanted ones, and its error messages."""
+
+from __future__ import annotations
+
+import typing
+
+from ..engine.errors import ArgumentError
+from .records import PointKernel
+
+if typing.TYPE_CHECKING:
+    from .registry import GasRegistry
+
+
+def resolve(registry: GasRegistry, outputs, given, options) -> list[PointKernel]:
+    """The kernels that lead from `given` to `outputs`, in an order in which the inputs of each are known.
+
+    Several kernels may write a name. The first declared is chosen that is for these options and whose inputs can be
+    computed; kernels with `given` names are tried before the others, those with the most first. A kernel that updates a
+    name in place is chosen only if this name is both given and among the outputs: other inputs are never changed. If
+    all its reads are given, it runs first, and the other kernels read the updated values.
+    Raises ArgumentError, which names the missing quantities.
+    """
+    registry.refuse_unknown_quantity([*outputs, *given])
+    search = Search(registry, outputs, given, options)
+
+    for name in outputs:
+        search.missing.clear()
+        if not search.make(name, frozenset()):
+            raise ArgumentError(search.refusal(name))
+    return search.order
+
+
+class Search:
+    """A search under way.
+
+    order: the kernels chosen so far. have: names that are known behind these. missing: quantities that no kernel can
+    compute, for the message.
+    """
+
+    def __init__(self, registry: GasRegistry, outputs, given, options):
+        self._registry, self._given, self._options = registry, given, options
+        self.order: list[PointKernel] = []
+        self.missing: set[str] = set()
+        self._makers: dict[str, list[PointKernel]] = {}
+
+        for kernel in self._candidates(set(outputs)):
+            for name in kernel.writes:
+                self._makers.setdefault(name, []).append(kernel)
+            if _updates(kernel) and set(kernel.reads) <= set(given):
+                self.order.append(kernel)
+
+        self.have = set(given).union(*(kernel.writes for kernel in self.order))
+
+    def _candidates(self, outputs: set[str]):
+        """The kernels that may take part, in the order in which they are tried."""
+        given = set(self._given)
+        kernels = [kernel.for_options(self._options) for kernel in self._registry.kernels.values()]
+        kernels.sort(key=lambda kernel: -len(kernel.given))
+
+        for kernel in kernels:
+            if not kernel.serves(self._options) or not _updates(kernel) <= given & outputs:
+                continue
+            if kernel.given and not (set(kernel.given) <= given and not set(kernel.writes) & given):
+                continue
+            yield kernel
+
+    def make(self, name: str, underway: frozenset[PointKernel]) -> bool:
+        """Whether `name` can be computed; its kernels are then in `order`. underway: the kernels that wait for it."""
+        if name in self.have:
+            return True
+
+        able = [kernel for kernel in self._makers.get(name, ()) if kernel not in underway]
+        for kernel in able:
+            mark, known = len(self.order), set(self.have)
+            found = [self.make(read, underway | {kernel}) for read in kernel.reads]  # all: the message names them
+            if all(found):
+                if kernel not in self.order:
+                    self.order.append(kernel)
+                    self.have.update(kernel.writes)
+                return True
+
+            del self.order[mark:]
+            self.have = known
+
+        if name not in self._makers or not able and name in ("X", "Y"):  # X and Y are made from each other
+            self.missing.add(name)
+        return False
+
+    # ---- messages
+    def refusal(self, name: str) -> str:
+        """Why an output cannot be computed."""
+        came = ", ".join(self._given) or "nothing"
+        if not self.missing:
+            return f"'{name}' cannot be computed from {came} together{self._ways()}."
+
+        missing = self.missing
+        if missing & {"X", "Y"}:
+            missing = missing - {"X", "Y"} | {"Y (or X)"}
+        lacks = [self._registry.with_unit(lack) + self._instead(lack) + self._other_options(lack) for lack in missing]
+        return f"'{name}' cannot be computed from {came}: missing {', '.join(sorted(lacks))}."
+
+    def _inversions(self, name: str) -> list[PointKernel]:
+        """The kernels for these options that compute `name` by inversion."""
+        kernels = self._registry.kernels.values()
+        return [k for k in kernels if k.given and name in k.writes and k.serves(self._options)]
+
+    def _instead(self, name: str) -> str:
+        """The names that may be given in the place of `name`, one shortest set for each inversion."""
+        sets = {kernel.given for kernel in self._inversions(name)}
+        ways = sorted(" and ".join(way) for way in sets if not any(set(other) < set(way) for other in sets))
+        return f" (or {', or '.join(ways)})" if ways else ""
+
+    def _ways(self) -> str:
+        """Where nothing is missing, but no kernel takes the combination: what T and p, if they were not given, can be
+        computed from."""
+        plain = self._of_temperature()
+        text = ""
+        for name in (name for name in ("T", "p") if name not in self._given):
+            ways = set()
+            for kernel in self._inversions(name):
+                reads = kernel.for_options(self._options).reads
+                state = [read for read in reads if read in kernel.given or read in ("T", "p") or read not in plain]
+                if "T_start" not in state:  # no way of its own: where an iteration starts
+                    ways.add(" and ".join(state))
+            text += f"; with Y, {name} is computed from {', or from '.join(sorted(ways))}" if ways else ""
+        return text
+
+    def _of_temperature(self) -> set[str]:
+        """The quantities that follow from T and a composition alone."""
+        kernels = [kernel.for_options(self._options) for kernel in self._registry.kernels.values()]
+        found, before = {"T", "X", "Y"}, 0
+        while len(found) > before:
+            before = len(found)
+            for kernel in kernels:
+                if kernel.serves(self._options) and set(kernel.reads) <= found:
+                    found.update(kernel.writes)
+        return found
+
+    def _other_options(self, name: str) -> str:
+        """The options for which no kernel makes `name`, if kernels for others do."""
+        makers = [kernel for kernel in self._registry.kernels.values() if name in kernel.writes]
+        if not makers or any(kernel.serves(self._options) for kernel in makers):
+            return ""
+
+        wrong = set()
+        for kernel in makers:
+            for key, values in kernel.when:
+                if self._options.get(key) not in values:
+                    wrong.add(f"{key} = '{self._options.get(key)}'")
+        return f" (not there for {', '.join(sorted(wrong))})"
+
+
+def _updates(kernel: PointKernel) -> set[str]:
+    """Names that the kernel changes in place."""
+    return set(kernel.reads) & set(kernel.writes)

@@ -1,0 +1,208 @@
+"""Species data from arrays, with the checks that a file gets as well."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import resource
+from pathlib import Path
+
+import numpy as np
+
+from ...engine.errors import MixtureError
+from .fields import ATTRACTION, COVOLUME, GAS_CONSTANT, GEOMETRY, NUMBERS, OMEGA_A, OMEGA_B, ROWS, Field
+
+HEAVIEST = 1e6  # kg/mol, of lumps of soot, whose molar mass follows from their atoms
+KIJ_LIMIT = 0.9  # published k_ij reach 0.6; a larger one most likely comes from an a_ij in another unit
+PAIR_BYTES = 400  # of each pair of species, for the matrices of all models while they are made
+
+INPUTS = (*NUMBERS, *ROWS)  # the fields that `from_arrays` takes by name, beside a, b, geometry, kij, nasa9 and T_break
+
+
+def free_memory() -> float:
+    """Bytes that this process may still take from the machine, its control group and its own limit."""
+    free = [limit for limit in resource.getrlimit(resource.RLIMIT_AS)[:1] if limit != resource.RLIM_INFINITY]
+
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free.append(next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")))
+
+    with contextlib.suppress(OSError, ValueError):  # ValueError: no limit
+        limit, used = (int(Path(f"/sys/fs/cgroup/memory.{what}").read_text()) for what in ("max", "current"))
+        free.append(limit - used)
+
+    return min(free, default=math.inf)
+
+
+class Checks:
+    """The checks of species data. All raise MixtureError, whose text begins with `where`."""
+
+    def __init__(self, names, where: str):
+        self.names, self.where = tuple(names), where
+        self.ns = len(self.names)
+
+    def refuse(self, wrong, text: str) -> None:
+        if wrong:
+            raise MixtureError(f"{self.where}: {text}")
+
+    # ---- names and numbers
+    def check_names(self) -> None:
+        """Non-empty texts, each once, and no more than memory suffices for."""
+        names, ns = self.names, self.ns
+        good = ns and all(isinstance(name, str) and name for name in names)
+        self.refuse(not good, f"species names are {names!r}, wanted at least one non-empty string.")
+
+        need, free = PAIR_BYTES * ns**2, free_memory()
+        self.refuse(
+            need > 2**28 and need > free,
+            f"matrices over the pairs of {ns} species take {need / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free.",
+        )
+        twice = sorted({name for name in names if names.count(name) > 1})
+        self.refuse(twice, f"species {', '.join(map(repr, twice))} given more than once.")
+
+    def array(self, field: Field, value, spread: bool = True) -> np.ndarray:
+        """The field's array as float64. spread: a number holds for all species."""
+        shape = field.sizes(self.ns)
+        try:
+            array = floats(value)
+        except (TypeError, ValueError) as error:
+            raise MixtureError(f"{self.where}: {field.name} is not an array of numbers ({error}).") from None
+
+        if spread and array.ndim == 0:
+            array = np.full(shape, float(array))
+        self.refuse(
+            array.shape != shape, f"{field.name} has shape {array.shape}, wanted {shape} for {self.ns} species."
+        )
+        return array
+
+    def check_bounds(self, field: Field, values, may_lack: bool, high: float) -> None:
+        """Each value from field.low to `high`; nan where it may be unknown."""
+        for name, value in zip(self.names, values):
+            good = field.low <= value <= high or (may_lack and math.isnan(value))
+            wanted = f"{field.low:g} to {high:g} {field.unit}"
+            self.refuse(not good, f"species {name!r}: {field.name} is {value:g}, wanted {wanted}.")
+
+    def check_rows(self, field: Field, rows) -> None:
+        """The numbers of each species together."""
+        for name, row in zip(self.names, rows):
+            good = field.good is None or field.good(row)
+            self.refuse(not good, f"species {name!r}: {field.name} is {row.tolist()}, wanted {field.wanted}.")
+
+    # ---- arrays with rules of their own
+    def check_temperatures(self, T_min, T_mid, T_max) -> None:
+        """Ascending in each species."""
+        for name, lo, mid, hi in zip(self.names, T_min, T_mid, T_max):
+            text = f"species {name!r}: T_min, T_mid, T_max are {lo:g}, {mid:g}, {hi:g} K, wanted ascending."
+            self.refuse(not (lo <= mid <= hi and lo < hi), text)
+
+    def geometry(self, value) -> np.ndarray:
+        """The shapes of the molecules, as integers."""
+        geometry = np.array(self.array(GEOMETRY, value), int)
+        self.refuse(
+            not np.isin(geometry, (-1, 0, 1, 2)).all(),
+            f"geometry is {geometry.tolist()}, wanted 0 (atom), 1 (linear), 2 (nonlinear), -1 (unknown).",
+        )
+        return geometry
+
+    def nine(self, rows, T_break) -> tuple[np.ndarray, np.ndarray]:
+        """nasa9 (ns, ranges, 9) and T_break (ns, ranges + 1)."""
+        try:
+            rows, T_break = floats(rows), floats(T_break)
+        except (TypeError, ValueError) as error:
+            raise MixtureError(f"{self.where}: nasa9 or T_break is not an array of numbers ({error}).") from None
+
+        ns = self.ns
+        self.refuse(
+            rows.ndim != 3 or rows.shape[::2] != (ns, 9) or T_break.shape != (ns, rows.shape[1] + 1),
+            f"nasa9 has shape {rows.shape} and T_break {T_break.shape}, wanted ({ns}, ranges, 9) and "
+            f"({ns}, ranges + 1).",
+        )
+        for name, row, T in zip(self.names, rows, T_break):
+            good = np.isfinite(row).all() and np.isfinite(T).all() and (np.diff(T) >= 0).all() and 0 <= T[0] < T[-1]
+            text = f"species {name!r}: nasa9 has {row.tolist()} between {T.tolist()} K, wanted finite numbers and "
+            self.refuse(not good, text + "ascending temperatures.")
+        return rows, T_break
+
+
+def checked_arrays(checks: Checks, arrays: dict, without_critical: bool, of_atoms: bool) -> dict[str, np.ndarray]:
+    """{field: array} of all fields but kij, nasa9 and T_break, with defaults, and with a and b of Tc and pc or the
+    reverse. arrays: {field: what was given, or None}. Raises MixtureError."""
+    given = {field.name: arrays.get(field.name) for field in INPUTS}
+    data = {}
+    for field in NUMBERS:
+        if field.name not in ("Tc", "pc"):
+            value = given[field.name]
+            data[field.name] = checks.array(field, field.default if value is None else value)
+
+    _add_critical(checks, data, given["Tc"], given["pc"], arrays.get("a"), arrays.get("b"), without_critical)
+
+    for field in NUMBERS:
+        may_lack = field.may_lack or without_critical and field.critical
+        high = HEAVIEST if field.name == "W" and of_atoms else field.high
+        checks.check_bounds(field, data[field.name], may_lack, high)
+    checks.check_temperatures(data["T_min"], data["T_mid"], data["T_max"])
+
+    geometry = arrays.get("geometry")
+    data["geometry"] = checks.geometry(GEOMETRY.default if geometry is None else geometry)
+
+    nine = arrays.get("nasa9") is not None
+    for field in ROWS:
+        value = given[field.name]
+        unknown = np.full(field.sizes(checks.ns), np.nan)
+        data[field.name] = checks.array(field, unknown if value is None else value, spread=False)
+        if not (nine and field.name in ("nasa_low", "nasa_high")):
+            checks.check_rows(field, data[field.name])
+    return data
+
+
+def _add_critical(checks: Checks, data: dict, Tc, pc, a, b, without_critical: bool) -> None:
+    """Tc, pc, a and b, of which two are given."""
+    by_name = {field.name: field for field in NUMBERS}
+    pairs = (by_name["Tc"], Tc), (by_name["pc"], pc)
+    if a is not None or b is not None:
+        pairs = (ATTRACTION, a), (COVOLUME, b)
+    for field, value in pairs:
+        checks.refuse(value is None, f"{field.name} is missing, wanted Tc and pc, or a and b.")
+    first, second = (checks.array(field, value) for field, value in pairs)
+
+    if pairs[0][0] is ATTRACTION:
+        if not without_critical:
+            checks.check_bounds(ATTRACTION, first, False, ATTRACTION.high)
+            checks.check_bounds(COVOLUME, second, False, COVOLUME.high)
+        data["a"], data["b"] = first, second
+        data["Tc"] = first * OMEGA_B / (second * OMEGA_A * GAS_CONSTANT)
+        data["pc"] = OMEGA_B * GAS_CONSTANT * data["Tc"] / second
+        return
+
+    data["Tc"], data["pc"] = first, second
+    with np.errstate(all="ignore"):  # a zero or negative pc is refused by its bounds, with the species' name
+        data["a"] = OMEGA_A * (GAS_CONSTANT * first) ** 2 / second
+        data["b"] = OMEGA_B * GAS_CONSTANT * first / second
+
+
+def checked_kij(names, kij, where: str) -> np.ndarray:
+    """kij, read-only. Raises MixtureError unless it is symmetric with a zero diagonal, and moderate."""
+    for i, j in np.argwhere(~(np.abs(kij) <= KIJ_LIMIT)):
+        raise MixtureError(
+            f"{where}: kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g}, wanted {-KIJ_LIMIT} to {KIJ_LIMIT}."
+        )
+    for i, j in np.argwhere((kij != kij.T) | (np.eye(len(names), dtype=bool) & (kij != 0))):
+        raise MixtureError(
+            f"{where}: kij of {names[i]!r} and {names[j]!r} is {kij[i, j]:g} one way and {kij[j, i]:g} the other, "
+            "wanted a symmetric matrix with a zero diagonal."
+        )
+    return locked(kij)
+
+
+def floats(value) -> np.ndarray:
+    """A copy as float64, None as nan. Raises TypeError for complex numbers: NumPy would drop the imaginary part."""
+    if np.asarray(value).dtype.kind == "c":
+        raise TypeError("complex numbers")
+    return np.array(value, float)
+
+
+def locked(array):
+    """The array, read-only from now on; None stays None."""
+    if array is not None:
+        array.flags.writeable = False
+    return array

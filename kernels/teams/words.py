@@ -1,0 +1,85 @@
+"""What the texts of a declaration say: arrays such as A(N,M):left, and extents by formulas of names."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+
+import numpy as np
+
+from ..engine.errors import ArgumentError, refuse
+
+KINDS = {"real": "scalar", "whole": "long"}  # of numbers, and their types in C++
+_WORD = re.compile(r"\s*(\w+)\s*\(([^()]*)\)((?::\w+)*)")
+_OPERATORS = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Array:
+    """An array or a piece of scratch."""
+
+    name: str
+    extents: tuple[str, ...]  # numbers, names or formulas
+    kind: str = "real"  # or "whole", of int64
+    layout: str = "RIGHT"  # the last index is the fastest in memory; LEFT: the first
+    written: bool = False
+    level: int = 0  # of scratch: 0, shared memory, or 1
+    of_member: bool = False  # of scratch: a piece for each member of a team
+
+    def dtype(self, real) -> np.dtype:
+        """The type of its elements, where `real` is that of real numbers."""
+        return np.dtype(np.int64) if self.kind == "whole" else real
+
+
+def arrays_of(where: str, text: str, **also) -> list[Array]:
+    """The arrays that a text such as "A(N,M) h(bins):whole B(N,M):left" names. where: start of the messages. also:
+    further fields of each Array. Raises ArgumentError."""
+    found, at = [], 0
+    text = text.strip()
+    while at < len(text):
+        word = _WORD.match(text, at)
+        if not word:
+            raise ArgumentError(f"{where}: '{text[at:]}', wanted words such as A(N,M) or h(bins):whole.")
+
+        marks = word[3].split(":")[1:]
+        wrong = [mark for mark in marks if mark not in ("left", "whole")]
+        refuse(wrong, f"{where}: '{word[1]}' is marked {wrong}, wanted left or whole.")
+
+        extents = tuple(part.strip() for part in word[2].split(","))
+        kind = "whole" if "whole" in marks else "real"
+        layout = "LEFT" if "left" in marks else "RIGHT"
+        found.append(Array(word[1], extents, kind, layout, **also))
+        at = word.end()
+    return found
+
+
+def value_of(text: str, names: dict, where: str) -> int:
+    """The whole number that a formula of names, numbers and + - * // % gives. Raises ArgumentError."""
+
+    def of(node):
+        if isinstance(node, ast.Expression):
+            return of(node.body)
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return node.value
+        if isinstance(node, ast.Name) and node.id in names:
+            return names[node.id]
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            left, right = of(node.left), of(node.right)
+            refuse(
+                isinstance(node.op, (ast.FloorDiv, ast.Mod)) and not right, f"{where}: division by zero in '{text}'."
+            )
+            return _OPERATORS[type(node.op)](left, right)
+        what = f"'{node.id}' is not known" if isinstance(node, ast.Name) else "wanted numbers, names and + - * // %"
+        raise ArgumentError(f"{where}: '{text}': {what}; known: {', '.join(names) or 'nothing'}.")
+
+    try:
+        return int(of(ast.parse(text, mode="eval")))
+    except SyntaxError:
+        raise ArgumentError(f"{where}: '{text}', wanted numbers, names and + - * // %.") from None
