@@ -98,7 +98,7 @@ def compare(mix, got, q):
 
 
 def test_every_kernel_of_rates_is_here():
-    declared = {name for name, kernel in project_kernels().items() if kernel.header.name == "kinetics.h"}
+    declared = {name for name, kernel in project_kernels().items() if kernel.header.name == "rates.h"}
     assert declared == set(RATES)
 
 
