@@ -133,21 +133,30 @@ def oracle_species(ns, kij="file", model="kinetic"):
     return sp
 
 
-def check_single(name, ns, n, kij="file", **options):
-    """Kernel `name` alone, by its declared arguments, at n states against its oracle entry."""
+def alone(name, ns, n, kij="file", **options):
+    """Inputs and outputs of kernel `name` by itself, by its declared arguments, at n states."""
     record = kernels.registry.kernels[name]
     options = {**{key: values[0] for key, values in dict(record.when).items()}, **options}
     mix = mixture(ns, kij, **options)
     record = record.for_options(mix.options)
-    # only inputs are taken from it; unknown options are left out
-    real = {key: value for key, value in options.items() if value not in ("ideal", "sutherland", "powerlaw")}
-    q = expected(ns, n, kij, True, "D" in record.reads, **real)
+
+    # Only inputs are taken from the oracle of everything; options that it does not know are left out.
+    known = {key: value for key, value in options.items() if value not in ("ideal", "sutherland", "powerlaw")}
+    q = expected(ns, n, kij, True, "D" in record.reads, **known)
     have = mixture_inputs(q, options.get("chung", "polefree"))
     if set(record.reads) - set(have):
-        have |= derived_inputs(q, species.arrays(species_set(ns, kij), tracked=True), {**oracle.OPTIONS, **real})
+        have |= derived_inputs(q, species.arrays(species_set(ns, kij), tracked=True), {**oracle.OPTIONS, **known})
+
     inputs = {key: have[key] for key in record.reads}
     got = mix.kernel(name)(**inputs)
     assert set(got) == set(record.writes)
+    return inputs, got
+
+
+def assert_as_oracle(name, ns, inputs, got, kij="file", **options):
+    """AssertionError where outputs of kernel `name` are not those of its oracle entry with these options."""
+    record = kernels.registry.kernels[name]
+    options = {**{key: values[0] for key, values in dict(record.when).items()}, **options}
     entry = {**single.THERMAL, **single.TRANSPORT, **derivatives.DERIVED}[name]
     wanted = entry(
         oracle_species(ns, kij, options.get("diffusion", "kinetic")),
@@ -156,8 +165,16 @@ def check_single(name, ns, n, kij="file", **options):
     )
     skip = wanted.pop("undecided", None)
     assert set(wanted) == set(got)
+
     out = {}
     for key, v in wanted.items():
         v = flat_pairs(v) if key == "D_ij" else v
         out[key] = assert_close(got[key], v, N, what=f"kernel {name} NS={ns} {key}", skip=skip)
+
     return out
+
+
+def check_single(name, ns, n, kij="file", **options):
+    """Kernel `name` alone, by its declared arguments, at n states against its oracle entry."""
+    inputs, got = alone(name, ns, n, kij, **options)
+    return assert_as_oracle(name, ns, inputs, got, kij, **options)
