@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import mpi
+from .answers import answering
 from .entry import ENTRIES, Entry
 from .errors import DONE, FAILED, status_of, text_of
 from .frame import Frame
@@ -57,7 +58,7 @@ def serve(ffi, lib, build_folder: str) -> Frame:
 
     for entry in ENTRIES:
         ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(
-            _bind(ffi, entry, getattr(frame, entry.serves), frame)
+            _bind(ffi, entry, answering(ffi, entry, getattr(frame, entry.serves)), frame)
         )
     return frame
 
