@@ -3,6 +3,8 @@ without a row here fails, and so does a row whose oracle cannot tell the value f
 
 import dataclasses
 
+from .cubic import EQUATIONS
+
 
 @dataclasses.dataclass(frozen=True)
 class Alone:
@@ -34,7 +36,7 @@ class Data:
     omega: float | None
 
 
-CUBIC = Alone(("cubic_mixture", "cubic_root"))
+CUBIC = Alone(("cubic_mixture", "cubic_pressure_slopes"))
 TRANSLATED = Alone(("cubic_mixture",))
 ROOT = Alone(("cubic_root",), species=1, states=3000)
 CHUNG = Alone(("chung_mixture", "chung_viscosity"))
@@ -43,10 +45,7 @@ REAL = Rates("omega_mol rate_f rate_r rate_net heat_release")
 IDEAL = Rates("rate_f", beside=(("equation", "ideal"),))
 
 ORACLES = {
-    ("equation", "pr"): CUBIC,
-    ("equation", "srk"): CUBIC,
-    ("equation", "rk"): CUBIC,
-    ("equation", "vdw"): CUBIC,
+    **{("equation", name): CUBIC for name in EQUATIONS},  # of cubic.py
     ("equation", "rkpr"): dataclasses.replace(CUBIC, kernels=(*CUBIC.kernels, "cubic_delta")),
     ("equation", "ideal"): Alone(("ideal_equation",)),
     ("root", "gibbs"): ROOT,
