@@ -413,7 +413,7 @@ ENTRIES: tuple[Entry, ...] = (
             *LISTED_ARRAYS,
         ),
         "team_arrays",
-        "Run a team kernel on the host's arrays. What it writes is told by its declaration.",
+        "Run a team kernel on the host's arrays. The declaration of the kernel says which arrays it writes.",
         short="",
         repeats=True,
     ),
