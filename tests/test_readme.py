@@ -1,4 +1,4 @@
-"""Files and options that the pages name are there. (tests/test_demo.py pastes and runs README's programs.)"""
+"""Files and options that the pages name are there. (tests/frame/test_demo.py pastes and runs README's programs.)"""
 
 import re
 

@@ -1,5 +1,8 @@
-"""Which oracle each value of each option of a mixture has. tests/test_options.py walks the declared options: a value
-without a row here fails, and so does a row whose oracle cannot tell the value from another value."""
+"""The oracle of each value of each option of a mixture.
+
+tests/gas/test_options.py walks the declared options: a value without a row here fails, and so does a row whose oracle
+cannot tell the value from another value.
+"""
 
 import dataclasses
 
