@@ -128,11 +128,6 @@ class Frame:
             return kernels.get_backend("cuda", device=device)
         return kernels.get_backend("cpu", threads=config.threads)
 
-    @staticmethod
-    def version() -> str:
-        """The version of the layer, such as 1.0.0."""
-        return kernels.__version__
-
     def set_communicator(self, handle: int) -> None:
         """Take the host's communicator, MPI's Fortran integer. Until the first view is made, this may still change the
         device. Errors, on all ranks where a setting is wrong on one: ArgumentError when MPI is not initialised;
@@ -212,6 +207,11 @@ class Frame:
     def replays(self) -> dict:
         """What repeats block calls of this thread, by their arguments; see TVImpl.block."""
         return self.properties.impl.replays
+
+    @staticmethod
+    def version() -> str:
+        """The version of the layer, such as 1.0.0."""
+        return kernels.__version__
 
     # ---- the mixture ----
 
