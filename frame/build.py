@@ -43,8 +43,17 @@ _C = {
     "ints": "const int *{0}",
     "fields": "const struct frame_field *{0}, int {0}_n",
     "corner": "const int64_t *{0}",
+    "number": "int *{0}",
+    "words": "char *{0}",
 }
-_PYTHON = {**_C, "doubles": "intptr_t {0}", "address": "intptr_t {0}", "addresses": "const intptr_t *{0}"}
+_PYTHON = {
+    **_C,
+    "doubles": "intptr_t {0}",
+    "address": "intptr_t {0}",
+    "addresses": "const intptr_t *{0}",
+    "number": "intptr_t {0}",
+    "words": "intptr_t {0}",
+}
 _CHECK = {
     "int": 'frame_check_int("{0}", {0}, {1}, {2})',
     "tag": 'frame_copy_tag("{0}", {0}, {0}_copy)',
@@ -55,6 +64,8 @@ _CHECK = {
     "doubles": 'frame_check_array("{0}", {0})',
     "address": 'frame_check_array("{0}", {0})',
     "fields": "frame_check_fields({0}, {0}_n)",
+    "number": 'frame_check_number("{0}", {0})',
+    "words": 'frame_check_pointer("{0}", {0})',
 }
 _PASS = {  # to Python
     "tag": "{0}_copy",
@@ -64,6 +75,8 @@ _PASS = {  # to Python
     "doubles": "(intptr_t){0}",
     "address": "(intptr_t){0}",
     "fields": "{0}, {0}_n",
+    "number": "(intptr_t){0}",
+    "words": "(intptr_t){0}",
 }
 
 FIELD = f"""struct frame_field {{
@@ -227,6 +240,8 @@ _F_C = {
     "doubles": "real(c_double), intent({2}) :: {0}(*)",
     "corner": "integer(c_int64_t), intent(in) :: {0}(4)",
     "fields": "type(frame_field), intent(in) :: {0}(*)\n      integer(c_int), value :: {0}_n",
+    "number": "integer(c_int), intent(out) :: {0}",
+    "words": "character(kind=c_char), intent(out) :: {0}(*)",
 }
 _F = {
     "int": "integer, intent(in) :: {0}",
@@ -236,12 +251,15 @@ _F = {
     "text": "character(*), intent(in) :: {0}",
     "lines": "character(*), intent(in) :: {0}",
     "doubles": "real(c_double), intent({2}) :: {0}({1})",
+    "number": "integer, intent(out) :: {0}",
+    "words": "character(*), intent(out) :: {0}",
 }
 _F_PASS = {
     "int": "int({0}, c_int)",
     "tag": "trim({0})//c_null_char",
     "text": "trim({0})//c_null_char",
     "lines": "trim({0})//c_null_char",
+    "number": "answer",
 }
 
 
@@ -277,17 +295,31 @@ def _f_wrapped(head, items, tail):
 
 
 def _f_procedure(e: Entry) -> str:
-    names = [a.name for a in e.args]
-    lines = [f"  ! {e.doc}", _f_wrapped(f"  subroutine frame_{e.fortran}(", [*names, "stat"], ")")]
-    order = sorted(e.args, key=lambda a: bool(a.dims))  # sizes before the arrays that use them
+    number = e.answer if e.answer and e.answer.kind == "number" else None
+    words = e.answer if e.answer and e.answer.kind == "words" else None
+
+    # The length of a text answer is that of the host's variable.
+    args, passed = list(e.args), list(map(_f_pass, e.args))
+    if words:
+        length = [a.name for a in e.args].index(words.dims[0])
+        passed[length] = f"len({words.name}, kind=c_int)"
+        del args[length]
+
+    lines = [f"  ! {e.doc}", _f_wrapped(f"  subroutine frame_{e.fortran}(", [*(a.name for a in args), "stat"], ")")]
+    order = sorted(args, key=lambda a: bool(a.dims))  # sizes before the arrays that use them
     lines += [f"    {_declare(_F, a)}" + (f"   ! {a.doc}" if a.doc else "") for a in order]
     lines += ["    integer, intent(out), optional :: stat", "    integer(c_int) :: status"]
-    passed = ["keep(present(stat))", *map(_f_pass, e.args)]
-    lines += [
-        _f_wrapped(f"    status = c_{e.name}(", passed, ")"),
-        "    if (present(stat)) stat = status",
-        "  end subroutine",
-    ]
+
+    # After a failure the answer is 0, or blank. The host's integers may have another kind than C's.
+    if number:
+        lines += ["    integer(c_int) :: answer", "    answer = 0"]
+    if words:
+        lines += [f"    {words.name} = ''"]
+
+    lines += [_f_wrapped(f"    status = c_{e.name}(", ["keep(present(stat))", *passed], ")")]
+    if number:
+        lines += [f"    {number.name} = answer"]
+    lines += ["    if (present(stat)) stat = status", "  end subroutine"]
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import mpi
+from .answers import answering
 from .entry import ENTRIES, Arg, Entry
 from .errors import DONE, FAILED, status_of, text_of
 from .frame import Frame
@@ -55,7 +56,8 @@ def serve(ffi, lib, build_folder: str) -> Frame:
         return status_of(error)
 
     for entry in ENTRIES:
-        function = _bind(ffi, entry, getattr(frame, entry.serves), frame)
+        method = answering(ffi, entry, getattr(frame, entry.serves))
+        function = _bind(ffi, entry, method, frame)
         ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(function)
     return frame
 

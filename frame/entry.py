@@ -14,6 +14,11 @@ Kinds of arguments:
   addresses, ints  arrays of addresses and of C ints by reference of the length `dims`, arrive in Python as lists
   fields   arrays with their names, extents, strides and lower bounds (new style only)
   corner   up to four Fortran indices, each may be not given (new style only)
+
+Kinds of answers. An entry has at most one, behind its inputs; the method returns it:
+  number   an integer, written to a C int by reference
+  words    a text, written to characters by reference, filled up with blanks; `dims` names the argument behind it that
+           is their number, which the Fortran module takes from the variable
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ CHUNK = 2**28
 VARIABLES = 65536
 
 TAG_SIZE, TEXT_SIZE, LINES_SIZE = 64, 1024, 16384
+ANSWERS = ("number", "words")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,9 +84,22 @@ class Entry:
     def fortran(self) -> str:
         return self.name if self.short is None else self.short
 
+    @property
+    def answer(self) -> Arg | None:
+        """The argument that the method returns."""
+        for argument in self.args:
+            if argument.kind in ANSWERS:
+                return argument
+        return None
+
 
 def _int(name, doc, low=1, high=MOST):
     return Arg(name, "int", doc, low, high)
+
+
+def _words(name, doc):
+    """An answer that is a text, with its length."""
+    return Arg(name, "words", doc, dims=("n",), intent="out"), _int("n", f"characters of {name}", 1, CHUNK)
 
 
 def _extents():
@@ -263,6 +282,32 @@ ENTRIES: tuple[Entry, ...] = (
         "Copy species data of the mixture in use into the host's array.",
     ),
     Entry(
+        "version",
+        _words("buf", "the version, such as 1.0.0"),
+        "version",
+        "The version of the layer that the host runs with.",
+        needs_initialize=False,
+    ),
+    Entry(
+        "getnumber",
+        (
+            Arg("tag", "tag", "ns species, nr reactions, nGridPoints points of a chunk, nq variables of Q"),
+            Arg("value", "number", "its value"),
+        ),
+        "get_number",
+        "Write a number of the mixture or of initialize into the host's variable.",
+    ),
+    Entry(
+        "getname",
+        (
+            Arg("tag", "tag", "species or reaction"),
+            _int("i", "which, counted from 1", -MOST, MOST),
+            *_words("buf", "its name in the mixture's file; of a reaction, its equation"),
+        ),
+        "get_name",
+        "Write the name of a species, or the equation of a reaction, into the host's variable.",
+    ),
+    Entry(
         "castles_populateinputstripe",
         _STRIPE,
         "populate_input",
@@ -374,7 +419,7 @@ ENTRIES: tuple[Entry, ...] = (
             *LISTED_ARRAYS,
         ),
         "team_arrays",
-        "Run a team kernel on the host's arrays. What it writes is told by its declaration.",
+        "Run a team kernel on the host's arrays. The declaration of the kernel says which arrays it writes.",
         short="",
         repeats=True,
     ),

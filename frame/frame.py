@@ -261,6 +261,11 @@ class Frame:
         """Bound calls of this thread by their arguments."""
         return self.properties.impl.memory
 
+    @staticmethod
+    def version() -> str:
+        """The version of the layer, such as 1.0.0."""
+        return kernels.__version__
+
     # ---- the mixture ----
 
     def load_mixture(self, file: str, phase: str) -> None:

@@ -159,6 +159,38 @@ class TVProperties:
         refuse(n != data.size, f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
 
+    def get_number(self, tag: str) -> int:
+        """A number by name: ns, nq, nGridPoints as initialize got them; nr, the number of reactions of the mixture.
+        Errors: ArgumentError for another name; StateError for nr without a mixture."""
+        numbers = {"ns": self.ns, "nq": self.nq, "nGridPoints": self.impl.chunk}
+        if tag == "nr":
+            return len(self._reactions())
+
+        known = ("nr", *numbers)
+        refuse(tag not in numbers, f"unknown number '{tag}'{closest(tag, known)}; known: {' '.join(known)}.")
+        return numbers[tag]
+
+    def _reactions(self) -> list:
+        """The reactions of the mixture, empty if the file has none. Errors: as `mixture`; MixtureError for a reaction
+        that cannot be read."""
+        species = self.mixture.species
+        return [] if species.reactions is None else list(species.mechanism.reactions)
+
+    def get_name(self, tag: str, i: int) -> str:
+        """The name of species i of the mixture, or the equation of reaction i, counted from 1. Errors: ArgumentError
+        for another tag or i; StateError without a mixture."""
+        kinds = ("species", "reaction")
+        refuse(tag not in kinds, f"unknown names '{tag}'{closest(tag, kinds)}; known: {' '.join(kinds)}.")
+
+        if tag == "species":
+            names = list(self.mixture.names)
+        else:
+            names = [reaction.equation for reaction in self._reactions()]
+            refuse(not names, f"reaction {i} came, but the mixture has no reactions.")
+
+        refuse(not 1 <= i <= len(names), f"{tag} {i} came, wanted 1..{len(names)}.")
+        return names[i - 1]
+
     # ---- copies ----
 
     def set_stream(self, stream: int) -> None:

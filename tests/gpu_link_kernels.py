@@ -10,7 +10,6 @@ import sys
 
 import mechanisms_for_tests
 import numpy as np
-import test_link
 from hosts import SOURCES
 from mixtures_for_tests import ROOT
 
@@ -20,6 +19,9 @@ import kernels.marshal
 from frame.frame import Frame
 from frame.tools.bench import inputs
 from kernels import Mixture, get_backend
+
+sys.path.append(str(ROOT / "tests/frame"))
+import test_link
 
 POINTS = 200
 REAL_GAS = str(ROOT / "examples/mixtures/ch4_o2.yaml")

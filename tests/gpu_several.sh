@@ -37,6 +37,6 @@ for devices in 0 "$(seq -s, 0 $(($(nvidia-smi -L | wc -l) - 1)))"; do
         grep -E '^libframe|^ *layer  |^Result' "$out/demo_on_$devices.log"
     done
 done
-step tests 90 "$python" -m pytest -q -p no:cacheprovider -m gpu -n 8 tests/test_link.py -k "second"
+step tests 90 "$python" -m pytest -q -p no:cacheprovider -m gpu -n 8 tests/frame/test_link.py -k "second"
 tail -n 3 "$out/tests.log"
 exit $failed

@@ -11,8 +11,8 @@ timeout 500 "$python" tests/gpu_solver.py --sizes ${SIZES:-64 128} --json "$out/
 cat "$out/solver.txt"
 tail -n 5 "$out/solver.log"
 if [ "${TESTS:-1}" = 1 ]; then
-    timeout 240 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/test_mini_solver_cuda.py tests/test_mini_solver_exchange.py \
-        > "$out/pytest.log" 2>&1 || failed=1
+    timeout 240 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/mini_solver/test_mini_solver_cuda.py \
+        tests/mini_solver/test_mini_solver_exchange.py > "$out/pytest.log" 2>&1 || failed=1
     tail -n 4 "$out/pytest.log"
 fi
 exit $failed

@@ -23,7 +23,7 @@ for dtype in ${TYPES:-float64 float32}; do
     done
 done
 if [ "${TESTS:-1}" = 1 ]; then
-    timeout 240 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/test_species_loops.py > "$out/pytest.log" 2>&1 || failed=1
+    timeout 240 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/contractions/test_species_loops.py > "$out/pytest.log" 2>&1 || failed=1
     tail -n 4 "$out/pytest.log"
 fi
 echo "---- best of each layout"

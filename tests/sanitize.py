@@ -38,19 +38,30 @@ __attribute__((constructor)) static void name_file(void) {
 }
 """
 TESTS = """
-test_stripe.py test_link.py::test_block_calls[0-pageable] test_link.py::test_stripe_calls[0-pageable-0]
-test_link.py::test_slabs_on_a_cpu
-test_frame_objects.py test_threads.py test_interop.py test_own_kernels.py test_device_host.py
-test_geometry.py::test_every_geometry test_geometry.py::test_random_geometries[gfortran]
-test_entry_points.py::test_own_kernel_serial test_entry_points.py::test_species_arrays_of_the_host
-test_entry_points.py::test_bits_do_not_depend_on_chunk_and_threads
-test_precision.py::test_every_collection
-test_kernels_thermal.py::test_every_name[53-random] test_kernels_transport.py::test_every_name[10-2000]
-test_species_loops.py::test_on_the_cpu test_species_loops.py::test_on_two_threads
-test_tensor_values.py::test_random_expressions test_tensor_values.py::test_nekbone_in_whole_numbers
-test_tensor_values.py::test_locals_shared_by_the_batch_and_symmetric_operands
-test_tensor_values.py::test_bits_do_not_depend_on_batch_chunk_launch_or_threads
-test_tensor_values.py::test_point_layouts_and_functions_of_a_host
+frame/test_stripe.py
+frame/test_link.py::test_block_calls[0-pageable]
+frame/test_link.py::test_stripe_calls[0-pageable-0]
+frame/test_link.py::test_slabs_on_a_cpu
+frame/test_frame_objects.py
+frame/test_threads.py
+frame/test_interop.py
+gas/test_own_kernels.py
+frame/test_device_host.py
+frame/test_geometry.py::test_every_geometry
+frame/test_geometry.py::test_random_geometries[gfortran]
+frame/test_entry_points.py::test_own_kernel_serial
+frame/test_entry_points.py::test_species_arrays_of_the_host
+frame/test_entry_points.py::test_bits_do_not_depend_on_chunk_and_threads
+gas/test_precision.py::test_every_collection
+gas/test_kernels_thermal.py::test_every_name[53-random]
+gas/test_kernels_transport.py::test_every_name[10-2000]
+contractions/test_species_loops.py::test_on_the_cpu
+contractions/test_species_loops.py::test_on_two_threads
+contractions/test_tensor_values.py::test_random_expressions
+contractions/test_tensor_values.py::test_nekbone_in_whole_numbers
+contractions/test_tensor_values.py::test_locals_shared_by_the_batch_and_symmetric_operands
+contractions/test_tensor_values.py::test_bits_do_not_depend_on_batch_chunk_launch_or_threads
+contractions/test_tensor_values.py::test_point_layouts_and_functions_of_a_host
 """.split()
 LEFT_OUT = {  # part of a test's name: why
     "test_tags_without_an_end": "the host's own error; the shim reads up to 63 characters of a name without an end",

@@ -17,14 +17,14 @@ from hosts import ROOT
 
 PAGES = sorted(ROOT.glob("docs/**/*.md")) + [ROOT / "README.md"]
 ELSEWHERE = {
-    "make demo": "tests/test_demo.py",
+    "make demo": "tests/frame/test_demo.py",
     "make test": "CI",
     "pip install castles_frame-*.whl": "tests/wheel.sh",
     "python -m frame build": "tests/wheel.sh",
     ".venv/bin/python -m frame build": "tests/wheel.sh",
     "python -m frame examples .": "tests/wheel.sh",
 }
-TESTED = {"kernel_language.md": "tests/test_own_kernels.py", "own_kernel.md": "test_the_page_of_an_own_kernel"}
+TESTED = {"kernel_language.md": "tests/gas/test_own_kernels.py", "own_kernel.md": "test_the_page_of_an_own_kernel"}
 LANGUAGES = {"python", "fortran", "c", "cpp", "sh", "text", "{toctree}"}
 MADE = {"entry_points.md", "commands.md", "reference/options.md", ".svg"}  # by docs/conf.py
 WORDS = 25  # of a sentence on average

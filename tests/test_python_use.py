@@ -349,8 +349,8 @@ def test_check_mode_names_kernel_and_point(mix, Y, monkeypatch):
         (lambda m: m.program(), "nothing asked for: name outputs"),
         (
             lambda m: m.program("T p", "h rho Y"),
-            "'T' cannot be computed from h, rho, Y together; with Y, T is computed from e and rho, or from h and p, .*or "
-            "from s and p; with Y, p is computed from rho and T",
+            "'T' cannot be computed from h, rho, Y together; with Y, T is computed from e and rho, or from h and p, .*"
+            "or from s and p; with Y, p is computed from rho and T",
         ),
         (
             lambda m: m.program(["rho"]),

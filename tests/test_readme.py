@@ -1,4 +1,4 @@
-"""What README, ARCHITECTURE and CONTRIBUTING name is there. (tests/test_demo.py pastes and runs README's programs.)"""
+"""Files and options that the pages name are there. (tests/frame/test_demo.py pastes and runs README's programs.)"""
 
 import re
 
@@ -10,20 +10,40 @@ import kernels
 from frame.config import PRECISIONS
 from kernels import OPTIONS
 
-FOLDERS = ("benchmarks", "examples", "fortran_stub", "frame", "kernels", "tests")
+FOLDERS = ("benchmarks", "docs", "examples", "fortran_stub", "frame", "kernels", "tests")
+PATH = rf"(?<![\w./-])((?:{'|'.join(FOLDERS)})/[\w./-]*[\w/])"  # from the root
+PAGES = sorted(page for folder in ("docs", "examples", "kernels") for page in (ROOT / folder).rglob("*.md"))
 AUTHORS = "The authors of castles-frame"
 MADE = {"frame.h"}  # by python -m frame build
+GENERATED = (
+    "docs/reference/entry_points.md",
+    "docs/reference/commands.md",
+    "docs/reference/options.md",
+)  # by make docs
 
 
 @pytest.mark.parametrize("name, least", (("README.md", 4), ("ARCHITECTURE.md", 20), ("CONTRIBUTING.md", 15)))
 def test_named_files_exist(name, least):
     """Paths from the root, and in the two pages for developers also names of sources without a folder."""
     text = (ROOT / name).read_text()
-    paths = set(re.findall(rf"(?<![\w./-])((?:{'|'.join(FOLDERS)})/[\w./]*[\w/])", text))
+    paths = set(re.findall(PATH, text))
     assert len(paths) >= least and [p for p in sorted(paths) if not (ROOT / p).exists()] == []
     if name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
         there = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")} | MADE
-        assert set(re.findall(r"[\w-]+\.(?:py|h|c|csv|f90)\b", text)) <= there
+        made = set(re.findall(r"new file `([\w.]+)`", text))  # by who follows a recipe
+        assert set(re.findall(r"[\w-]+\.(?:py|h|c|csv|f90)\b", text)) <= there | made
+
+
+def test_files_named_on_the_other_pages_exist():
+    pages = [page for page in PAGES if str(page.relative_to(ROOT)) not in GENERATED]
+    missing = {}
+    for page in pages:
+        for path in re.findall(PATH, page.read_text()):
+            is_there = (ROOT / path).exists() or (page.parent / path).exists()
+            is_pattern = "FILE" in path or "NAME" in path
+            if not is_there and not is_pattern:
+                missing[path] = page.name
+    assert len(pages) > 20 and missing == {}
 
 
 def test_named_options_exist():

@@ -296,6 +296,14 @@ static int frame_check_array(const char *name, const double *array) {
     return frame_check_place(name, (intptr_t)array, (int)sizeof *array);
 }
 
+static int frame_check_number(const char *name, const int *number) {
+    if ((uintptr_t)number < 65536)
+        return frame_refuse(FRAME_BAD_ARGUMENT,
+                            "%s has the address %p, wanted an integer by reference; is it passed with %%VAL()?", name,
+                            (const void *)number);
+    return frame_check_place(name, (intptr_t)number, (int)sizeof *number);
+}
+
 /* A name ends at NUL, at a blank or another character that is not printable ASCII, and after 63 characters. */
 static int frame_name(const char *from, char *to) {
     int n;

@@ -63,9 +63,11 @@ def state(T, p, R_s, cp_ig, h_ig):
 def species_viscosity(T, law, factor, constant):
     """(ns, n): factor T^1.5/(T + constant), or factor T^constant; factor and constant (ns,)."""
     factor, constant = (ideal_gas._col(v, np.zeros((len(v), 1))) for v in (factor, constant))
-    if law == "sutherland":
-        return factor * (T * np.sqrt(T)) / (T + constant)
-    return factor * np.exp(constant * np.log(T))
+    laws = {
+        "sutherland": lambda: factor * (T * np.sqrt(T)) / (T + constant),
+        "powerlaw": lambda: factor * np.exp(constant * np.log(T)),
+    }
+    return laws[law]()
 
 
 def wilke(X, W, mu):

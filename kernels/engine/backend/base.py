@@ -165,6 +165,7 @@ class Backend(abc.ABC):
     def apart(self) -> bool:
         """Whether its memory is apart from the host's: copies and kernels can run side by side."""
         return self.memory == "device"
+
     # ---- facts
     @property
     def generation(self) -> int:

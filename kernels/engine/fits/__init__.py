@@ -3,5 +3,6 @@ its largest error is found.
 
     python -m kernels.engine.fits [name ...]
 
-prints the sets whose names begin with one of the names given, or all sets. tests/test_fits.py checks the headers.
+prints the sets whose names begin with one of the names given, or all sets. tests/engine/test_fits.py checks the
+headers.
 """

@@ -13,7 +13,7 @@ in substances.csv are shipped, critical_points.csv; the package chemicals has mo
 no substance. Ions are estimated from Lennard-Jones data only, and else refused.
 Estimates are for traces. Take 0.1 % of a radical whose Tc is wrong by a factor of two. A mixture's density then moves
 by less than 0.25 % in 99 of 100 states between 90 and 3500 K, 1 and 300 bar; next to its critical point by 1.2 %
-(tests/test_substances.py).
+(tests/gas/test_substances.py).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from kernels.gas.species.kinetic_theory import binary_fit
 
 ct = pytest.importorskip("cantera")
 
-MIXTURES = Path(__file__).resolve().parent.parent / "examples/mixtures"
+MIXTURES = Path(__file__).resolve().parents[2] / "examples/mixtures"
 OPTIONS = dict(alpha="cantera", chung="cantera", takahashi="table", diffusion="cantera")
 GETTERS = {name: CANTERA_NAMES[name] for name in "rho h e s cp cv c mu lam D D_mole D_mass D_ij".split()}
 

@@ -387,7 +387,7 @@ def test_same_as_cantera(name):
     """Partial molar volumes, enthalpies, energies, activity (fugacity) coefficients and chemical potentials of its
     Peng-Robinson."""
     ct = pytest.importorskip("cantera")
-    path = str(Path(__file__).resolve().parent.parent / "examples/mixtures" / f"{name}.yaml")
+    path = str(Path(__file__).resolve().parents[2] / "examples/mixtures" / f"{name}.yaml")
     gas, mix = ct.Solution(path), Mixture.from_yaml(path, alpha="cantera")
     T, p, Y = random_states(mix.ns, 300, seed=8)
     q = evaluate(mix.species, T, p, Y, transport=False, alpha="cantera")

@@ -1,7 +1,7 @@
 """CUDA without a GPU: every source that the emitter can produce compiles for sm_90.
 
 NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py.
-    python tests/test_cuda_compile.py        registers, stack and spills of the collections
+    PYTHONPATH=tests python tests/engine/test_cuda_compile.py     registers, stack and spills of the collections
 """
 
 import concurrent.futures

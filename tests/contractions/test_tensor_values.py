@@ -1,7 +1,8 @@
 """Tensor expressions: values of every organisation, on the CPU and (CUDA) on the stand-in, against numpy.einsum.
 
 Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with small whole numbers sums are exact.
-    python tests/test_tensor_values.py 10000 [cpu|cuda|gpu|both] [processes] [first seed]    random expressions
+Random expressions by hand; PYTHONPATH=tests, then
+    python tests/contractions/test_tensor_values.py 10000 [cpu|cuda|gpu|both] [processes] [first seed]
 cuda: on the stand-in; gpu: on a device; both: cpu and cuda.
 """
 

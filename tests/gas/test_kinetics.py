@@ -54,13 +54,14 @@ def states(n=400, ns=7, coldest=250.0):
     return T, p, np.ascontiguousarray(Y / Y.sum(0))
 
 
-def oracle(mix, T, p, Y, clamp=False):
-    """The oracle's rates at the densities, fugacities and enthalpies of other kernels."""
+def oracle(mix, T, p, Y, clamp=False, form=None):
+    """The oracle's rates at the densities, fugacities and enthalpies of other kernels. form: as the option kinetics;
+    None: the mixture's."""
     real = mix.options["equation"] != "ideal"
     have = mix.properties(["rho", "h_Y", "Z", "ln_phi"], T=T, p=p, Y=Y)
     C = have["rho"] * (Y / mix.species.W[:, None])
     gamma = np.exp(np.asarray(have["ln_phi"], np.longdouble)) * have["Z"] if real else None
-    q = kinetics.evaluate(mix.species.mechanism, mix.species, T, p, C, gamma, mix.options["kinetics"], clamp)
+    q = kinetics.evaluate(mix.species.mechanism, mix.species, T, p, C, gamma, form or mix.options["kinetics"], clamp)
     q.rho, q.h_Y = have["rho"], have["h_Y"]
     q.heat_release = -(q.h_Y * q.omega).sum(0)
     gone, there = q.destruction, Y > 1e-6

@@ -1,0 +1,121 @@
+"""Entry points that answer with an integer or a text, from Fortran and from C."""
+
+import subprocess
+
+import pytest
+from hosts import BUILD, ROOT, compiled, library, run
+
+import kernels
+from frame.frame import Frame
+from kernels import ArgumentError
+
+FILE = ROOT / "examples/mechanisms/h2_o2.yaml"
+NS, NR = 9, 23  # as the file's first line says
+
+
+@pytest.fixture(scope="module")
+def answers():
+    done = run(compiled("answers.f90"), FILE, NS, FRAME_ON_ERROR="return")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_version_needs_no_initialize(answers):
+    assert answers[0] == f"version [{kernels.__version__}]"
+
+
+def test_numbers_and_names(answers):
+    species = ["H2", "O2", "H2O", "OH", "H", "O", "HO2", "H2O2", "N2"]
+    for line in (
+        f"ns {NS}",
+        f"nq {NS + 5}",
+        "nGridPoints 16",
+        f"nr {NR}",
+        *(f"species {i} [{name}]" for i, name in enumerate(species, 1)),
+        "reaction 2 [O + H2 <=> H + OH]",
+        f"old nr {NR}",
+        "old species 2 [O2]",
+    ):
+        assert line in answers, line
+
+
+@pytest.mark.parametrize(
+    "call, status, words",
+    [
+        ("early", 2, "called before frame_initialize"),
+        ("no mixture", 4, "no mixture yet"),
+        ("another case", 3, "unknown number 'nS', did you mean 'ns'; known: nr ns nq nGridPoints."),
+        ("before the first", 3, "species 0 came, wanted 1..9."),
+        ("behind the last", 3, "species 10 came, wanted 1..9."),
+        ("too short", 3, "buf has 2 characters, wanted 17 for 'O + H2 <=> H + OH'."),
+        ("old too short", 3, "buf has 3 characters, wanted"),
+        ("by value", 3, "wanted an integer by reference; is it passed with %VAL()?"),
+    ],
+)
+def test_a_call_that_cannot_be_answered(answers, call, status, words):
+    (line,) = [line for line in answers if line.startswith(f"{call}: ")]
+    assert line.startswith(f"{call}: {status} ") and words in line
+
+
+def test_what_a_failure_leaves(answers):
+    """The module sets 0 or blanks; an old symbol writes nothing."""
+    assert "after a failure 0" in answers and "after a failure []" in answers
+    assert "too short [  ]" in answers and "old too short [kept]" in answers
+
+
+def test_a_mixture_without_reactions():
+    """Has none of them; which is a number, not an error."""
+    frame = Frame()
+    frame.set_option("backend", "cpu")
+    frame.initialize(-1, 8, 1, 6, 0)
+    frame.load_mixture(str(ROOT / "examples/mixtures/n2.yaml"), "")
+    assert frame.get_number("nr") == 0 and frame.get_name("species", 1) == "N2"
+    with pytest.raises(ArgumentError, match="reaction 1 came, but the mixture has no reactions"):
+        frame.get_name("reaction", 1)
+    frame.finalize()
+
+
+def test_a_c_host(tmp_path):
+    library()
+    host = tmp_path / "host"
+    source = [str(ROOT / "tests/fortran/answers.c"), "-o", str(host), f"-I{BUILD}", f"-L{BUILD}", "-lframe"]
+    subprocess.run(["cc", "-Wall", "-Werror", *source, f"-Wl,-rpath,{BUILD}"], check=True)
+    done = run(host, FILE, NS, FRAME_ON_ERROR="return")
+    assert done.returncode == 0, done.stdout + done.stderr
+    version = kernels.__version__.ljust(60)
+    assert done.stdout.splitlines() == [
+        f"version [{version}]",
+        f"nr {NR}",
+        f"last species [{'N2'.ljust(60)}]",
+        "unknown: 3",
+        f"after a failure {NR}",
+    ]
+
+
+def test_eight_byte_integers(tmp_path):
+    """A host compiled with -fdefault-integer-8 has to compile the module so, too: the answer is its integer."""
+    text = (BUILD / "frame_interface.f90").read_text()
+    program = """program p
+  use frame_interface
+  integer :: value
+  value = -1
+  call frame_initialize(-1, 16, 3, 8, 0)
+  call frame_getnumber('nq', value)
+  print '(i0,1x,i0)', kind(value), value
+  call frame_finalize()
+end program
+"""
+    (tmp_path / "p.f90").write_text(text + program)
+    command = [
+        "gfortran",
+        "-fdefault-integer-8",
+        "-ffree-line-length-none",
+        "p.f90",
+        "-o",
+        "p",
+        f"-L{BUILD}",
+        "-lframe",
+    ]
+    subprocess.run([*command, f"-Wl,-rpath,{BUILD}"], check=True, cwd=tmp_path)
+    done = run(tmp_path / "p")
+    assert done.stdout.split() == ["8", "8"], done.stdout + done.stderr

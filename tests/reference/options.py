@@ -1,0 +1,86 @@
+"""The oracle of each value of each option of a mixture.
+
+tests/gas/test_options.py walks the declared options: a value without a row here fails, and so does a row whose oracle
+cannot tell the value from another value.
+"""
+
+import dataclasses
+
+from .cubic import EQUATIONS
+
+
+@dataclasses.dataclass(frozen=True)
+class Alone:
+    """The value is seen in these kernels, each compared alone with the oracle that single.py or derivatives.py has."""
+
+    kernels: tuple[str, ...]
+    species: int = 10
+    states: int = 1000
+    same_as: str = ""  # another value of the option that is the same rule
+
+    # Further options of the mixture, without which the value has no effect.
+    beside: tuple[tuple[str, str], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    """The value is seen in these quantities of a mechanism, compared with kinetics.py."""
+
+    quantities: str
+    beside: tuple[tuple[str, str], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """The value says where species data come from: published numbers of ethanol, or None where they are refused."""
+
+    Tc: float | None  # K
+    pc: float | None  # Pa
+    omega: float | None
+
+
+CUBIC = Alone(("cubic_mixture", "cubic_pressure_slopes"))
+TRANSLATED = Alone(("cubic_mixture",))
+ROOT = Alone(("cubic_root",), species=1, states=3000)
+CHUNG = Alone(("chung_mixture", "chung_viscosity"))
+PAIRS = Alone(("binary_diffusion",))
+REAL = Rates("omega_mol rate_f rate_r rate_net heat_release")
+IDEAL = Rates("rate_f", beside=(("equation", "ideal"),))
+
+ORACLES = {
+    **{("equation", name): CUBIC for name in EQUATIONS},  # of cubic.py
+    ("equation", "rkpr"): dataclasses.replace(CUBIC, kernels=(*CUBIC.kernels, "cubic_delta")),
+    ("equation", "ideal"): Alone(("ideal_equation",)),
+    ("root", "gibbs"): ROOT,
+    ("root", "vapour"): ROOT,
+    ("root", "liquid"): ROOT,
+    ("root", "largest"): dataclasses.replace(ROOT, same_as="vapour"),
+    ("translation", "none"): TRANSLATED,
+    ("translation", "peneloux"): TRANSLATED,
+    ("translation", "fitted"): TRANSLATED,
+    ("alpha", "pr78"): Alone(("cubic_mixture",), species=53),
+    ("alpha", "cantera"): Alone(("cubic_mixture",), species=53),
+    ("mixing", "vdw"): Alone(("cubic_mixture", "critical_state")),
+    ("mixing", "pseudocritical"): Alone(("cubic_mixture", "critical_state")),
+    ("viscosity", "chung"): Alone(("chung_viscosity",)),
+    ("viscosity", "lucas"): Alone(("lucas_viscosity",)),
+    ("viscosity", "sutherland"): Alone(("wilke_transport",)),
+    ("viscosity", "powerlaw"): Alone(("wilke_transport",)),
+    ("chung", "polefree"): CHUNG,
+    ("chung", "published"): CHUNG,
+    ("chung", "cantera"): CHUNG,
+    ("diffusion", "kinetic"): PAIRS,
+    ("diffusion", "fuller"): PAIRS,
+    ("diffusion", "cantera"): PAIRS,
+    ("takahashi", "smooth"): PAIRS,
+    ("takahashi", "table"): PAIRS,
+    ("takahashi", "off"): PAIRS,
+    ("kinetics", "consistent"): REAL,
+    ("kinetics", "fugacity"): REAL,
+    ("kinetics", "concentration"): REAL,
+    ("chebyshev", "extrapolate"): IDEAL,
+    ("chebyshev", "clamp"): IDEAL,
+    # Ethanol: Schroeder et al. 2014, J. Phys. Chem. Ref. Data 43, 043102 (original not seen, as in CoolProp).
+    ("critical", "file"): Data(None, None, None),
+    ("critical", "fill"): Data(514.71, 6.268e6, 0.646),
+}
