@@ -163,6 +163,8 @@ CONVERTERS: dict[str, type[_Converter]] = {
     "double": _Converter,
     "handle": _Converter,
     "address": _Converter,
+    "number": _Converter,  # answers come as addresses: answers.py writes there
+    "words": _Converter,
     "tag": _Text,
     "text": _Text,
     "lines": _Text,
