@@ -27,20 +27,13 @@ class Config:
     """The settings. The first values come from the environment; the calls override them. Errors: ArgumentError."""
 
     def __init__(self, environment=os.environ):
-        def choice(name: str, known) -> str:
-            """The value of a variable, or the first of those known."""
-            return _one_of(name, environment.get(name) or known[0], known)
+        self.backend = _choice("FRAME_BACKEND", environment.get("FRAME_BACKEND"), BACKENDS)
+        self.calls = _choice("FRAME_CALLS", environment.get("FRAME_CALLS"), rule.CALLS)
+        self.mps = _choice("FRAME_MPS", environment.get("FRAME_MPS"), mps.MODES)
+        self.placement = _choice("FRAME_PLACEMENT", environment.get("FRAME_PLACEMENT"), placement.MODES)
 
-        def switch(name: str) -> bool:
-            return bool(_whole(name, environment.get(name) or "0", 0, 1))
-
-        self.backend = choice("FRAME_BACKEND", BACKENDS)
-        self.calls = choice("FRAME_CALLS", rule.CALLS)
-        self.mps = choice("FRAME_MPS", mps.MODES)
-        self.placement = choice("FRAME_PLACEMENT", placement.MODES)
-
-        self.timers = switch("FRAME_TIMERS")
-        self.check = switch("FRAME_CHECK")
+        self.timers = _switch("FRAME_TIMERS", environment.get("FRAME_TIMERS"))
+        self.check = _switch("FRAME_CHECK", environment.get("FRAME_CHECK"))
 
         threads = environment.get("FRAME_THREADS")
         self.threads = _whole("FRAME_THREADS", threads or "1", 1, 4096)
@@ -83,6 +76,15 @@ class Config:
         setattr(self, name, kind(_whole(f"parameter '{name}'", value, low, high)))
         if name == "threads":
             self.threads_given = True
+
+
+def _choice(name: str, value: str | None, known) -> str:
+    """The value of a variable; the first of those known if it is not set."""
+    return _one_of(name, value or known[0], known)
+
+
+def _switch(name: str, value: str | None) -> bool:
+    return bool(_whole(name, value or "0", 0, 1))
 
 
 def _one_of(what: str, value: str, known) -> str:

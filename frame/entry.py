@@ -36,44 +36,34 @@ ANSWERS = ("number", "words")
 
 @dataclasses.dataclass(frozen=True)
 class Arg:
-    """An argument of an entry point. kind: one of those above. low, high: the numbers that the shim lets pass.
-    dims: of an array, the arguments that give its shape. intent: as in Fortran."""
+    """An argument of an entry point."""
 
     name: str
-    kind: str
+    kind: str  # of the list above
     doc: str = ""
-    low: int = 1
-    high: int = MOST
-    dims: tuple[str, ...] = ()
-    intent: str = "in"
+    low: int = 1  # smallest number that the shim lets pass
+    high: int = MOST  # largest
+    dims: tuple[str, ...] = ()  # of an array: the arguments that give its shape
+    intent: str = "in"  # as in Fortran
     optional: bool = False  # in the Fortran module; for kind text only
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """name: after `frame_`.
-    serves: the method behind it, of Frame or, where Frame has none of that name, of TVProperties.
-    launches: instead of a method of TVProperties, the collection or kernel that it launches.
-    short: name in the Fortran module, after `frame_`; "": the module has a hand-written procedure for it.
-    old: whether hosts call it by symbol; the others are reached through the module only.
-    needs_python: False: it returns at once where no call has started Python yet.
-    repeats: the method returns the bound call, for repetition with the same arguments; None: not to be repeated.
-    varies: arguments that may differ in a repetition, one behind the other; they are passed to the bound call.
-    own: templates/shim.c has own_NAME, which calls Python and keeps the state that the shim itself needs.
-    """
+    """An entry point."""
 
-    name: str
+    name: str  # after `frame_`
     args: tuple[Arg, ...]
-    serves: str
+    serves: str  # the method behind it, of Frame or, if Frame has no such method, of TVProperties
     doc: str
     needs_initialize: bool = True
-    short: str | None = None
-    old: bool = True
-    launches: str = ""
-    needs_python: bool = True
-    own: bool = False
-    repeats: bool = False
-    varies: tuple[str, ...] = ()
+    short: str | None = None  # name in the Fortran module, after `frame_`; "": the module has a hand-written procedure
+    old: bool = True  # whether hosts call it by symbol; the other entry points are reached through the module only
+    launches: str = ""  # the collection or kernel that the method launches
+    needs_python: bool = True  # False: it returns at once if no call has started Python yet
+    own: bool = False  # templates/shim.c has own_NAME, which calls Python and keeps the state that the shim needs
+    repeats: bool = False  # the method returns the bound call, for repetition with the same arguments
+    varies: tuple[str, ...] = ()  # arguments, one behind the other, that the bound call takes at each repetition
 
     @property
     def said(self) -> str:

@@ -40,7 +40,7 @@ def check_known(what: str, name: str, known) -> None:
 
 
 def status_of(error: BaseException) -> int:
-    """The status for an exception: its own for the layer's errors, 4 for any other, SystemExit included."""
+    """The status for an exception: `status` of the layer's errors, 4 for any other, SystemExit included."""
     return error.status if isinstance(error, FrameError) else FAILED
 
 
@@ -51,5 +51,7 @@ def text_of(error: BaseException) -> str:
         return str(error)
     if said := failure(error):
         return said[:LONGEST]
-    told = "".join(traceback.format_exception_only(error)).strip()
-    return f"{told}\n{''.join(traceback.format_exception(error)).strip()}"[:LONGEST]
+
+    first = "".join(traceback.format_exception_only(error)).strip()
+    trace = "".join(traceback.format_exception(error)).strip()
+    return f"{first}\n{trace}"[:LONGEST]

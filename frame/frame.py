@@ -436,7 +436,7 @@ class Frame:
 
     def team_arrays(self, name: str, names: str, addresses, n: int, extents, m: int, size: int):
         """Run a team kernel of the host's own on arrays by names and addresses, as contract_arrays. Errors: see
-        teams.call."""
+        teams.bind."""
         return self.properties.team(name, names, addresses, extents, size)
 
     # ---- report ----

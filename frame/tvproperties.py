@@ -292,17 +292,13 @@ class TVProperties:
         self._unpin(*fields[0].range)
 
     def _pin(self, low: int, high: int) -> None:
-        if low == high:  # a rank that owns no part of this array
+        if low == high:  # a rank without a part of this array
             return
         for start, end in self.pinned.items():
             if low < end and start < high:
-                what = (
-                    "is pinned already"
-                    if (low, high) == (start, end)
-                    else f"overlaps one that is pinned ({_range(start, end)})"
-                )
+                clash = _clash((low, high), (start, end))
                 raise ArgumentError(
-                    f"the array to pin ({_range(low, high)}) {what}: unpin that one first; was it freed without?"
+                    f"the array to pin ({_range(low, high)}) {clash}: unpin that one first; was it freed without?"
                 )
         self.impl.backend.pin(low, high - low)
         self.pinned[low] = high
@@ -314,8 +310,7 @@ class TVProperties:
             others = ", ".join(_range(*p) for p in list(self.pinned.items())[:4]) or "none"
             raise ArgumentError(
                 f"the array to unpin ({_range(low, high)}) is not pinned; pinned: {others}. Was it unpinned before, "
-                "or pinned "
-                "with another size?"
+                "or pinned with another size?"
             )
         self.impl.wait_for_all()
         self.impl.backend.unpin(low, high - low)
@@ -330,42 +325,38 @@ class TVProperties:
 
     def block(
         self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out
-    ):
+    ) -> Bound | None:
         """A whole block in one call: compute the named outputs and no others.
 
         in_tags, out_tags: names separated by commas. in_data (nx, ny, nz, nv_in) holds the variables of the inputs one
         after the other in this order; out_data (nx, ny, nz, nv_out) takes the outputs. sx..ez: Fortran bounds of the
         points that take part. Errors: ArgumentError for names or bounds that do not fit; see TVImpl.block.
         """
-        space = (sx, ex, sy, ey, sz, ez)
+        place = (nx, ny, nz, sx, ex, sy, ey, sz, ez)
+        inputs = self._listed("inTags", in_tags, in_data, nv_in, place)
+        outputs = self._listed("outTags", out_tags, out_data, nv_out, place)
+        return self.impl.block(collection, inputs, outputs)
 
-        def listed(tags, address, variables, what):
-            out, at = [], 1
-            for name in (t.strip() for t in tags.split(",")):
-                rows = self.impl.view(name).rows
-                refuse(
-                    at + rows - 1 > variables,
-                    f"{what}: '{tags}' needs at least {at + rows - 1} variables, the array has {variables}.",
-                )
-                out.append((name, self._selection(address, (nx, ny, nz, *space, at, at + rows - 1))))
-                at += rows
-            return out
+    def _listed(self, what: str, tags: str, address: int, variables: int, place) -> list[tuple[str, Block]]:
+        """(view name, selection) of each of these names, whose variables lie one after the other in an array."""
+        fields, first = [], 1
+        for name in [tag.strip() for tag in tags.split(",")]:
+            last = first + self.impl.view(name).rows - 1
+            refuse(last > variables, f"{what}: '{tags}' needs at least {last} variables, the array has {variables}.")
+            fields.append((name, self._selection(address, (*place, first, last))))
+            first = last + 1
+        return fields
 
-        return self.impl.block(
-            collection, listed(in_tags, in_data, nv_in, "inTags"), listed(out_tags, out_data, nv_out, "outTags")
-        )
-
-    def block_of_fields(self, collection, fields, lo, hi):
+    def block_of_fields(self, collection: str, fields, lo, hi) -> Bound | None:
         """The same with an array for each input and output. fields: each a stripe.Field. lo, hi: indices in space, in
-        the bounds of each array, None: not given. A team kernel works on the whole arrays; errors: see teams.call."""
+        the bounds of each array, None: not given. A team kernel works on the whole arrays; errors: see teams.bind."""
         if collection in kernels.registry.team_kernels:
             refuse(any(b is not None for b in (*lo, *hi)), f"team kernel '{collection}' takes no lo and hi.")
             return self.impl.team(collection, fields)
-        return self.impl.block(
-            collection,
-            [self._field(f, lo, hi) for f in fields if f.way != stripes.OUT],
-            [self._field(f, lo, hi) for f in fields if f.way != stripes.IN],
-        )
+
+        inputs = [self._field(field, lo, hi) for field in fields if field.way != stripes.OUT]
+        outputs = [self._field(field, lo, hi) for field in fields if field.way != stripes.IN]
+        return self.impl.block(collection, inputs, outputs)
 
     def react(self, kind: str, fields, dt: float, lo, hi):
         """Every point of a block as a closed adiabatic reactor over dt, in place.
@@ -407,7 +398,7 @@ class TVProperties:
         return call
 
     def team(self, name, names, addresses, lengths, size):
-        """A team kernel on contiguous arrays by names and addresses. Errors: see teams.fields and teams.call."""
+        """A team kernel on contiguous arrays by names and addresses. Errors: see teams.fields and teams.bind."""
         known = kernels.registry.team_kernels
         refuse(
             name not in known,
@@ -451,6 +442,10 @@ def _constant_field(number: np.ndarray, fields) -> Field:
     like = next(field for field in fields if field.name == "T")
     address = number.ctypes.data if like.address else 0
     return like._replace(name="dt", way=stripes.IN, address=address, stride=(0,) * len(like.stride), size=8)
+
+
+def _clash(new: tuple[int, int], old: tuple[int, int]) -> str:
+    return "is pinned already" if new == old else f"overlaps one that is pinned ({_range(*old)})"
 
 
 def _range(low: int, high: int) -> str:

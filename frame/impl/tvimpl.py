@@ -113,6 +113,7 @@ class TVImpl:
 
     def pack_with(self, threads: int) -> None:
         """How many threads pack pageable memory."""
+        self.shared.marshal.pack_with(threads)  # for threads of the host that come later
         for thread in self.threads:
             thread.marshal.pack_with(threads)
         self.shared.change()

@@ -120,3 +120,13 @@ def test_threads_forget_together(change):
     else:
         properties.impl.pack_with(2)
     assert not any(thread.memory for thread in threads)
+
+
+def test_threads_that_come_later_have_the_settings_of_all():
+    first = TVProperties(kernels.get_backend("cpu"), 32, 1, 1, 0, {}).impl
+    first.pack_with(3)
+    first.queue(True)
+    first.set_mixture(kernels.Mixture(kernels.NoSpecies(1)))
+    later = first.twin()
+    assert later.marshal._packers == 3 and later.mixture is first.mixture
+    assert later.views is not first.views and later.memory is not first.memory and later.check is first.check
