@@ -57,7 +57,7 @@ class Watch:
     """Timers and trace of a frame, of all its threads. on: whether there is anything to do."""
 
     def __init__(self, backend):
-        self._backend = backend
+        self.backend = backend
         self._timers: dict[str, Timer] | None = None
         self._trace: Trace | None = None
         self._pairs: list[tuple] = []  # (clock, two marks, track, name, points, bytes, weight), not read yet
@@ -94,8 +94,8 @@ class Watch:
 
     def trace(self, file: str) -> None:
         """Keep what is timed from now on, for `write`."""
-        self._backend.synchronize()
-        self._trace = Trace(pathlib.Path(file), self._backend.mark(), time.perf_counter())
+        self.backend.synchronize()
+        self._trace = Trace(pathlib.Path(file), self.backend.mark(), time.perf_counter())
         self._switch()
 
     @property
@@ -105,7 +105,7 @@ class Watch:
 
     def run(self, track: str, name: str, points: int, nbytes: int, work, *arguments):
         """work(*arguments), with its time kept."""
-        clock = HostClock if track == HOST else self._backend
+        clock = HostClock if track == HOST else self.backend
         if self._ranges:
             push, pop = self._ranges
             push(name)
@@ -116,21 +116,14 @@ class Watch:
         finally:
             if self._ranges:
                 pop()
-        self._keep(clock, begin, track, name, points, nbytes)
+        self.keep(clock, begin, track, name, points, nbytes)
         return done
 
-    @contextlib.contextmanager
-    def span(self, track: str, name: str, points: int = 0):
+    def span(self, track: str, name: str) -> Span:
         """A context; the time of the work that is queued in it is kept. Nothing happens where nobody looks."""
-        if not self.on:
-            yield
-            return
+        return Span(self, track, name)
 
-        begin = self._backend.mark()
-        yield
-        self._keep(self._backend, begin, track, name, points, 0)
-
-    def _keep(self, clock, begin, track: str, name: str, points: int, nbytes: int) -> None:
+    def keep(self, clock, begin, track: str, name: str, points: int, nbytes: int) -> None:
         """A pair of marks, the second of now; read later."""
         self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes, self._weight))
         if len(self._pairs) >= FOLD:
@@ -155,6 +148,22 @@ class Watch:
         path = self._trace.file
         of_rank = path.with_name(f"{path.stem}.{rank}{path.suffix or '.json'}")
         of_rank.write_text(self._trace.text(rank))
+
+
+class Span:
+    """A timed context of a Watch; work that raises is not kept."""
+
+    __slots__ = ("_watch", "_track", "_name", "_begin")
+
+    def __init__(self, watch: Watch, track: str, name: str):
+        self._watch, self._track, self._name = watch, track, name
+
+    def __enter__(self) -> None:
+        self._begin = self._watch.backend.mark() if self._watch.on else None
+
+    def __exit__(self, error, *_) -> None:
+        if self._begin is not None and error is None:
+            self._watch.keep(self._watch.backend, self._begin, self._track, self._name, 0, 0)
 
 
 class Trace:

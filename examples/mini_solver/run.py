@@ -31,10 +31,10 @@ class Run:
     """A case being computed. restart: file to start from; folder: of its results; out: where lines go on rank 0;
     overwrite: results of an earlier run in the folder are given up."""
 
-    def __init__(self, case, comm=None, restart=None, folder=None, out=sys.stdout, backend=None, overwrite=False):
+    def __init__(self, case, comm=None, restart=None, folder=None, out=sys.stdout, overwrite=False):
         self.case = case
         self.folder = pathlib.Path(folder or case.output["folder"] or f"build/mini_solver/{case.name}")
-        self.flow = flow = Flow(case, comm, backend)
+        self.flow = flow = Flow(case, comm)
         known = [*output_names(flow), "u", "v", "w", "mach", "rho", *(f"Y_{n}" for n in flow.mixture.names)]
         check_known(case.output["frame"], list(dict.fromkeys(known)), "[output] frame: unknown field")
         flow.balance.start = flow.sums()

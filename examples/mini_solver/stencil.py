@@ -4,6 +4,7 @@ A body (kernels/*.h) is a function template over the number type for one cell; o
 neighbours in x. engine/numbers/box.h puts the loop over the box around it.
 """
 
+import dataclasses
 import functools
 import math
 import pathlib
@@ -12,74 +13,141 @@ from kernels.engine.backend.base import Shape, Source
 from kernels.engine.backend.record import record, structure
 
 HERE = pathlib.Path(__file__).resolve().parent / "kernels"
-# as engine/numbers/box.h has it
+MANY = 4  # species; with more, kernels over faces have a direction a launch
+UNROLLED = 24  # species; with more, loops over them are unrolled in part
+
+# Members of the records of arguments, as engine/numbers/box.h has them: the box; of kernels over faces the directions,
+# how much wider the box is in each, and where the tiles begin.
 BOX = "lo:whole:3 hi:whole:3 stride:whole:3 tile:whole:3 tiles:whole:2 by_tiles:whole:2"
-# directions, how much wider the box is in each, and where the tiles begin
 FACES = "from:whole to:whole below:whole above:whole before:whole"
-OVER_FACES = ("convective", "viscous", "limit")  # kernels of several directions
-# kernels that look again at the few cells which ask for it: what follows
-THEN = {"convective": "upwind", "bounds": "shares_of", "limit": "take_back"}
+BESIDE = "direction:whole side:whole edge:whole plane:whole"  # of kernels at a side of the domain
+
+# Arrays of several kernels: of the limiter, of a stretched grid, of a grid around an axis.
+LIMITED = "Q gamma_c e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z open shares"
+METRICS = "inv_width_x inv_width_y inv_width_z inv_apart_x inv_apart_y inv_apart_z"
+AXISYMMETRIC = "radius_y centre_y inv_ring_y around"
+
+# Headers.
 ONLY_READ = ("convective.h", "viscous.h")  # no kernel of these headers writes what it reads with `at`
 PLAIN = ("limiter.h",)  # on a device: with divisions and roots that take fewer registers
-# On a device, by kernel: log2 of the cells of a block's tile in x, y, z, and the blocks of a multiprocessor, which
-# share its registers, up to MANY species and above. None: as many registers as the compiler wants. x is long, for whole
-# lines of memory. Above MANY species kernels over faces have a direction a launch. Measured on an H200, 128^3 cells.
-TILES = {
-    "convective": ((4, 1, 2), 4, None),
-    "viscous": ((4, 2, 1), 8, None),
-    "update": ((5, 1, 1), 4, 2),
-    "bounds": ((6, 1, 0), 6, 2),
-    "limit": ((6, 1, 0), 12, 4),
-}
-TILE, MANY = ((5, 1, 1), 8, 4), 4
-BESIDE = "direction:whole side:whole edge:whole plane:whole"  # numbers of kernels at a side of the domain
-LIMITED = "Q gamma_c e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z open shares"
-# of a stretched grid, for the kernels that METRICS changes
-METRICS = "inv_width_x inv_width_y inv_width_z inv_apart_x inv_apart_y inv_apart_z"
-AXISYMMETRIC = "radius_y centre_y inv_ring_y around"  # the same for a grid around an axis
-# kernel: (header, arrays, numbers as members of a record, switches it depends on)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tile:
+    """On a device: the cells of a block of threads, and the blocks of a multiprocessor, which share its registers.
+    x is long, for whole lines of memory. Measured on an H200, 128^3 cells."""
+
+    cells: tuple[int, int, int] = (5, 1, 1)  # log2 of their numbers in x, y, z
+    few: int | None = 8  # blocks, up to MANY species; None: as many registers as the compiler wants
+    many: int | None = 4  # blocks, above MANY species
+
+    @property
+    def threads(self) -> int:
+        return 2 ** sum(self.cells)
+
+    def bounds(self, ns) -> str:
+        """Threads of a block and blocks of a multiprocessor, as the macros of box.h take them."""
+        blocks = self.few if ns <= MANY else self.many
+        return f"{self.threads}, {blocks}" if blocks else str(self.threads)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """A stencil kernel of kernels/*.h."""
+
+    header: str
+    arrays: str  # names
+    numbers: str  # further members of the record of arguments
+    switches: str  # compile-time numbers that change its code
+    macro: str = "BOX_KERNEL"  # of box.h, which puts the loop around the body
+    then: str = ""  # the body for the few cells that ask for a second look
+    largest: str = ""  # what the macro takes for a kernel that looks for the largest values
+    tile: Tile = Tile()
+
+    @property
+    def over_faces(self) -> bool:
+        """Whether a launch has several directions."""
+        return self.macro.startswith("FACE_")
+
+    def depends_on(self, switch) -> bool:
+        return switch in self.switches.split()
+
+    def arrays_for(self, switches) -> list[str]:
+        """Names of the arrays that the kernel takes."""
+        names = self.arrays.split()
+        for switch, more in (("METRICS", METRICS), ("AXISYMMETRIC", AXISYMMETRIC)):
+            if switches.get(switch) and self.depends_on(switch):
+                names += more.split()
+
+        return list(dict.fromkeys(names))
+
+    def members(self, switches) -> str:
+        """Of the record of arguments: address and row length of each array, numbers, box, strides in cells, tiles."""
+        rows = " ".join(f"{name}:address ld_{name}:whole" for name in self.arrays_for(switches))
+        return f"{rows} {self.numbers} {BOX}"
+
+
 KERNELS = {
-    "convective": (
+    "convective": Kernel(
         "convective.h",
         "Q gamma_c flux_x flux_y flux_z e_vol eps_k asks rough length",
         f"{FACES} room:real:3 inv_threshold:real",
         "ORDER DISSIPATION CONSERVATIVE",
+        macro="FACE_BOX_KERNEL_THEN",
+        then="upwind",
+        tile=Tile((4, 1, 2), 4, None),
     ),
-    "average": ("averages.h", "Q T mean moments", "share:real weight:real", ""),
-    "viscous": (
+    "average": Kernel("averages.h", "Q T mean moments", "share:real weight:real", ""),
+    "viscous": Kernel(
         "viscous.h",
         "Q T mu lam D h_Y viscous_x viscous_y viscous_z asks length",
         f"{FACES} inv_dx:real:3 room:real:3",
         "DIMENSIONS INV_W METRICS AXISYMMETRIC",
+        macro="FACE_BOX_KERNEL",
+        tile=Tile((4, 2, 1), 8, None),
     ),
-    "gather": ("chemistry.h", "Q T e_vol length batch", "share:real coldest:real", ""),
-    "scatter": ("chemistry.h", "Q batch failed rate", "", "CONSERVATIVE"),
-    "update": (
+    "gather": Kernel("chemistry.h", "Q T e_vol length batch", "share:real coldest:real", ""),
+    "scatter": Kernel("chemistry.h", "Q batch failed rate", "", "CONSERVATIVE"),
+    "update": Kernel(
         "update.h",
         "Q momentum U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length "
         "kept",
         "inv_dx:real:3 w0:real w1:real first:whole",
         "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC",
+        tile=Tile((5, 1, 1), 4, 2),
     ),
-    "around": ("update.h", "Q mu", "inv_dx:real:3", "VISCOUS METRICS AXISYMMETRIC"),
-    "keep": ("update.h", "Q length kept", "", ""),
-    "rates": (
+    "around": Kernel("update.h", "Q mu", "inv_dx:real:3", "VISCOUS METRICS AXISYMMETRIC"),
+    "keep": Kernel("update.h", "Q length kept", "", ""),
+    "rates": Kernel(
         "update.h",
         "Q gamma_c mu lam cv_vol D rate",
         "inv_dx:real:3",
         "CONSERVATIVE VISCOUS DIMENSIONS METRICS AXISYMMETRIC",
+        macro="BOX_LARGEST_KERNEL",
+        largest="1 + VISCOUS, rate",
     ),
-    "bounds": (
+    "bounds": Kernel(
         "limiter.h",
         f"{LIMITED} length rough",
         "inv_dx:real:3 scale:real",
         "DISSIPATION CONSERVATIVE VISCOUS DIMENSIONS INV_W METRICS AXISYMMETRIC",
+        macro="BOX_KERNEL_THEN",
+        then="shares_of",
+        tile=Tile((6, 1, 0), 6, 2),
     ),
-    "limit": ("limiter.h", f"{LIMITED} eps_k", FACES, "CONSERVATIVE VISCOUS DIMENSIONS INV_W"),
-    "side_mirror": ("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p", BESIDE, "CONSERVATIVE"),
-    "side_temperature": ("sides.h", "given slab_T slab_T_h", BESIDE, ""),
-    "side_state": ("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
-    "side_flux": (
+    "limit": Kernel(
+        "limiter.h",
+        f"{LIMITED} eps_k",
+        FACES,
+        "CONSERVATIVE VISCOUS DIMENSIONS INV_W",
+        macro="FACE_BOX_KERNEL_WHERE",
+        then="take_back",
+        tile=Tile((6, 1, 0), 12, 4),
+    ),
+    "side_mirror": Kernel("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p", BESIDE, "CONSERVATIVE"),
+    "side_temperature": Kernel("sides.h", "given slab_T slab_T_h", BESIDE, ""),
+    "side_state": Kernel("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
+    "side_flux": Kernel(
         "sides.h",
         "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through asks",
         f"{BESIDE} inv_dx:real:3 share:real",
@@ -88,59 +156,48 @@ KERNELS = {
 }
 
 
-def arrays_of(name, switches) -> list[str]:
-    """Arrays that a kernel takes."""
-    _, arrays, _, depends = KERNELS[name]
-    more = {"METRICS": METRICS, "AXISYMMETRIC": AXISYMMETRIC}
-    asked = [more[switch] for switch in more if switches.get(switch) and switch in depends.split()]
-    return list(dict.fromkeys(" ".join([arrays, *asked]).split()))
-
-
-def members(name, switches) -> str:
-    """Of the record of arguments: each array's address and row length, numbers, the box, strides in cells, tiles."""
-    rows = " ".join(f"{a}:address ld_{a}:whole" for a in arrays_of(name, switches))
-    return f"{rows} {KERNELS[name][2]} {BOX}"
-
-
 def source(name, switches, inv_W) -> Source:
-    """C++ of a kernel, and of all others of its header: a compiler takes as long for one. switches: compile-time
+    """C++ of a kernel and of all others of its header, for which a compiler takes as long. switches: compile-time
     numbers, by name. inv_W: 1/W of each species [mol/kg]."""
-    header = KERNELS[name][0]
-    together = {other: kernel for other, kernel in KERNELS.items() if kernel[0] == header}
-    ns, used = len(inv_W), {switch for kernel in together.values() for switch in kernel[3].split()}
-    # A switch that does not matter here is 0: cases that differ in it alone share the machine code.
-    lines = [f"#define FACES_APART {int(ns > MANY)}"]
-    lines += [f"#define SPECIES_UNROLL {ns + 5 if ns <= 24 else 4}"]
-    if header in PLAIN:
-        lines.append("#define THREAD_NUMBER double")
-    lines += ['#include "engine/numbers/box.h"', f"constexpr int NS = {ns};"]
-    lines += [f"#define {k} {int(v) if k in used else 0}" for k, v in switches.items()]
-    lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
-    if "INV_W" in used:
-        lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{', '.join(float(x).hex() for x in inv_W)}}};")
+    header, ns = KERNELS[name].header, len(inv_W)
+    together = {other: kernel for other, kernel in KERNELS.items() if kernel.header == header}
+    lines = definitions(header, together.values(), switches, inv_W)
 
-    for other in together:
-        types = dict.fromkeys(arrays_of(other, switches), "double *")
-        lines.append(structure(f"{other}_arguments", members(other, switches), types))
+    for other, kernel in together.items():
+        types = dict.fromkeys(kernel.arrays_for(switches), "double *")
+        lines.append(structure(f"{other}_arguments", kernel.members(switches), types))
 
     lines.append(f'#include "{header}"')
 
-    for other in together:
-        kind, bodies = "FACE_BOX_KERNEL" if other in OVER_FACES else "BOX_KERNEL", other
-        if other in THEN:
-            kind, bodies = f"{kind}_{'WHERE' if other == 'limit' else 'THEN'}", f"{other}, {THEN[other]}"
-        if other == "rates":
-            kind, bodies = "BOX_LARGEST_KERNEL", "rates, 1 + VISCOUS, rate"
-        lines.append(f"{kind}({other}_box, {other}_arguments, {bodies}, {bounds(other, ns)})")
+    for other, kernel in together.items():
+        bodies = ", ".join(filter(None, (other, kernel.then, kernel.largest)))
+        lines.append(f"{kernel.macro}({other}_box, {other}_arguments, {bodies}, {kernel.tile.bounds(ns)})")
 
     return Source(f"flow-{header.removesuffix('.h')}", "\n".join([*lines, ""]), (HERE,))
 
 
-def bounds(name, ns) -> str:
-    """Threads of a block and blocks of a multiprocessor, as KERNEL takes them."""
-    tile, few, many = TILES.get(name, TILE)
-    blocks = few if ns <= MANY else many
-    return str(2 ** sum(tile)) + (f", {blocks}" if blocks else "")
+def definitions(header, kernels, switches, inv_W) -> list[str]:
+    """Lines before the structures: macros and constants that the kernels of a header read. A switch that changes none
+    of them is 0: cases that differ in it alone share the machine code."""
+    ns = len(inv_W)
+    lines = [
+        f"#define FACES_APART {int(ns > MANY)}",
+        f"#define SPECIES_UNROLL {ns + 5 if ns <= UNROLLED else 4}",
+    ]
+    if header in PLAIN:
+        lines.append("#define THREAD_NUMBER double")
+    lines += ['#include "engine/numbers/box.h"', f"constexpr int NS = {ns};"]
+
+    for switch, value in switches.items():
+        used = any(kernel.depends_on(switch) for kernel in kernels)
+        lines.append(f"#define {switch} {int(value) if used else 0}")
+    lines += [f"#define ONLY_READ {int(header in ONLY_READ)}", f"#define NS_GT_1 {int(ns > 1)}"]
+
+    if any(kernel.depends_on("INV_W") for kernel in kernels):
+        values = ", ".join(float(x).hex() for x in inv_W)
+        lines.append(f"CONSTANT_TABLE double INV_W[NS] = {{{values}}};")
+
+    return lines
 
 
 @functools.lru_cache(4096)
@@ -162,7 +219,8 @@ class Stencil:
     """One stencil kernel of a compiled module; `bind(stride, arrays)` gives run(lo, hi, **numbers)."""
 
     def __init__(self, name, backend, module, switches, ns):
-        self.name, self.backend, self._module, self._switches, self._ns = name, backend, module, switches, ns
+        self.name, self.kernel, self.backend = name, KERNELS[name], backend
+        self._module, self._switches, self._ns = module, switches, ns
 
     def bind(self, stride, arrays):
         """stride: of x, y, z in cells. arrays: name -> array (rows, cells) or (cells,); those the switches leave out
@@ -171,18 +229,18 @@ class Stencil:
         run(lo, hi, **numbers) takes every cell (or face) with lo <= (i, j, k) < hi; an empty box is left alone. With
         directions `from` to below `to`, the box has `below` and `above` cells more at both ends of each of them.
         """
-        filled, keep = record(members(self.name, self._switches), stride=stride), []
-        for name in arrays_of(self.name, self._switches):
+        filled, keep = record(self.kernel.members(self._switches), stride=stride), []
+        for name in self.kernel.arrays_for(self._switches):
             array = arrays.get(name)
             if array is not None:
                 filled[name] = self.backend.address(array)
                 filled[f"ld_{name}"] = array.strides[0] // 8 if array.ndim == 2 else 0
                 keep.append(array)
 
-        wanted = TILES.get(self.name, TILE)[0]
-        apart = self.name in OVER_FACES and self._ns > MANY
-        threads = 2 ** sum(wanted)
-        shape = Shape(threads, shared=8 + 24 * threads if self.name in THEN else 0)  # TO_DO in engine/numbers/box.h
+        apart = self.kernel.over_faces and self._ns > MANY
+        wanted, threads = self.kernel.tile.cells, self.kernel.tile.threads
+        to_do = 8 + 24 * threads if self.kernel.then else 0  # bytes: TO_DO in engine/numbers/box.h
+        shape = Shape(threads, shared=to_do)
 
         launch = self._module.bind(f"{self.name}_box", shape, filled, keep=keep)
 

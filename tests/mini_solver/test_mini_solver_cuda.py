@@ -37,7 +37,7 @@ SWITCHES = {  # dimensions, viscous, source, order, dissipation, metrics, axisym
 
 
 def stencil_cases():
-    for header in sorted({kernel[0] for kernel in stencil.KERNELS.values()}):
+    for header in sorted({kernel.header for kernel in stencil.KERNELS.values()}):
         for ns, conservative in ((1, 0), (1, 1), (10, 0), (10, 1), (53, 1)):
             for name in ("3d", "2d", "1d", *(("metrics",) if conservative else ("axis",)) * (ns == 10)):
                 yield pytest.param(header, ns, conservative, name, id=f"{header}-{ns}-{conservative}-{name}")
@@ -60,12 +60,12 @@ def test_stencils_compile_for_a_device(header, ns, conservative, switches):
         AXISYMMETRIC=axisymmetric,
     )
 
-    names = [name for name, kernel in stencil.KERNELS.items() if kernel[0] == header]
+    names = [name for name, kernel in stencil.KERNELS.items() if kernel.header == header]
     report = TARGET.compile(stencil.source(names[0], given, np.full(ns, 1 / 0.028))).report
     for name in names:
         r = report[f"{name}_box"]
         # Species arrays of 10 and fewer live in registers; a few values may be parked. More may be in `bounds`, whose
-        # six blocks a multiprocessor were the fastest on an H200 with what 80 registers leave over (TILES).
+        # six blocks a multiprocessor were the fastest on an H200 with what 80 registers leave over (Tile).
         most = 1024 if name == "bounds" else 512
         assert r["registers"] <= 255 and (ns > 10 or r["spill_stores"] <= most), (name, r)
 
