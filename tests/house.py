@@ -202,9 +202,11 @@ def _count_words(part: Part, text: str) -> None:
 
 
 def imports(module: Module, known: set[str]) -> set[str]:
-    """The files, as paths from the root, that a file imports, also inside functions and for type checkers."""
+    """The files, as paths from the root, that a file imports, also inside functions.
+
+    Imports for type checkers are left out: they are not executed."""
     found = set()
-    for node in ast.walk(module.tree):
+    for node in _executed(module.tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 found.add(_file_of(alias.name.split("."), known))
@@ -218,6 +220,19 @@ def imports(module: Module, known: set[str]) -> set[str]:
                 found.add(inner or _file_of(package, known))
 
     return {path for path in found if path} - {module.path.as_posix()}
+
+
+def _executed(tree: ast.AST):
+    """All nodes of a tree, without the bodies of `if TYPE_CHECKING`."""
+    ahead = [tree]
+    while ahead:
+        node = ahead.pop()
+        yield node
+
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            ahead += node.orelse
+        else:
+            ahead += ast.iter_child_nodes(node)
 
 
 def _file_of(parts: list[str], known: set[str]) -> str | None:
@@ -249,9 +264,16 @@ def between_rooms(graph: dict[str, set[str]], room=None) -> dict[str, set[str]]:
     return rooms
 
 
-def product_of(file: str) -> str:
-    """The large room of a file, two folders deep: kernels/gas, frame/tools."""
+def folder_of(file: str) -> str:
+    """The folder of a file, at most two folders deep."""
     return "/".join(file.split("/")[:-1][:2])
+
+
+def product_of(file: str) -> str:
+    """The large room of a file: a product or the engine, frame, frame/tools."""
+    folder = folder_of(file)
+    is_inside_frame = folder.startswith("frame/") and folder != "frame/tools"
+    return "frame" if is_inside_frame else folder
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
@@ -380,9 +402,9 @@ def survey(root: pathlib.Path) -> dict:
         if folder in PRODUCT:
             sources += files
 
-        names = dict.fromkeys(product_of(m.path.as_posix()) for m in files)
+        names = dict.fromkeys(folder_of(m.path.as_posix()) for m in files)
         for name in names:
-            parts[name] = measure([m for m in files if product_of(m.path.as_posix()) == name])
+            parts[name] = measure([m for m in files if folder_of(m.path.as_posix()) == name])
 
     graph = arrows(sources)
     folders = between_rooms(graph)
@@ -420,8 +442,7 @@ def table(found: dict) -> str:
     lines.append(f"statements in {' and '.join(PRODUCT)}: {found['statements']}")
     lines.append(f"folders: {found['rooms']} rooms, {found['arrows']} arrows, {found['floors']} floors")
     lines.append(
-        f"two folders deep: {found['product rooms']} rooms, {found['product arrows']} arrows, "
-        f"{found['product floors']} floors"
+        f"products: {found['product rooms']} rooms, {found['product arrows']} arrows, {found['product floors']} floors"
     )
     for name in ("circles", "product circles", "circles of files", "circles of headers", "upward arrows"):
         lines.append(f"{name}: {len(found[name])}")

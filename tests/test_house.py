@@ -49,7 +49,7 @@ def f(x):
 
 def checkout(tmp_path, **texts):
     """A small checkout: path with __ for / -> text."""
-    for folder in ("kernels/engine", "kernels/gas", "kernels/teams", "frame/tools"):
+    for folder in ("kernels/engine", "kernels/gas", "kernels/teams", "frame/tools", "frame/impl"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "__init__.py").touch()
     (tmp_path / "frame/__init__.py").touch()
@@ -80,6 +80,7 @@ def test_air_and_words_are_counted(tmp_path):
         ("frame__tools__a", "frame", False),
         ("frame__a", "kernels.gas", False),
         ("kernels__gas__a", "kernels.engine", False),
+        ("frame__tools__a", "frame.impl", False),
     ],
 )
 def test_arrows_are_found(source, target, is_upward, tmp_path):
@@ -104,6 +105,12 @@ def test_circles_and_floors_are_found(tmp_path):
     assert found["floors"] == 2  # frame above the circle
 
 
+def test_imports_for_type_checkers_are_none(tmp_path):
+    text = "import typing\nif typing.TYPE_CHECKING:\n    from frame import impl\nelse:\n    from ..teams import c\n"
+    root = checkout(tmp_path, kernels__gas__a=text, kernels__teams__c="")
+    assert house.survey(root)["upward arrows"] == ["kernels/gas/a.py -> kernels/teams/c.py"]
+
+
 def test_questions_about_backends_are_counted(tmp_path):
     text = 'if backend.style == "packs":\n    room = 227 * 1024\n'
     root = checkout(tmp_path, kernels__gas__a=text, kernels__engine__a=text, frame__tools__a=text)
@@ -117,7 +124,7 @@ def test_the_command(tmp_path, capsys):
     root, file = checkout(tmp_path / "house", kernels__engine__a=FILE), tmp_path / "house.json"
     assert house.main([str(root), "--json", str(file)]) == 0
     numbers = json.loads(file.read_text())[str(root)]
-    assert numbers["rooms"] == 6 and "6 rooms" in capsys.readouterr().out
+    assert numbers["rooms"] == 7 and "7 rooms" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         house.main([str(tmp_path)])
     assert "has no folder frame/" in capsys.readouterr().err
