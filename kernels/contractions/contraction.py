@@ -17,11 +17,10 @@ import numpy as np
 
 from ..engine import tune
 from ..engine.backend import get_backend
-from ..engine.backend.base import Shape
-from ..engine.backend.record import record
 from ..engine.errors import ArgumentError, VariantUnsuitable
 from ..engine.values import is_number, real_array, refuse_type, typed_number
-from . import orders, organisations, outer, render_packs
+from . import orders, table
+from .organisations import Organisation, family
 from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, parse, words
 
@@ -69,45 +68,49 @@ class Contraction:
                 raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
             self.sizes[index] = int(extent)
         describe(e, e.statements, self.sizes)
-        self.render = functools.partial(self.renderer.render, headers=headers, folders=folders, quick=quick)
+        self.headers, self.folders, self.quick = tuple(headers), tuple(folders), quick
+        self.family = family(self.backend.style)
         self.programs = tuple(self._programs())
         if order is not None and order not in range(len(self.programs)):
             raise ArgumentError(f"tensor expression: order {order}, wanted 0 to {len(self.programs) - 1}.")
-        self.key = organisations.key_of(e, self.sizes, self.dtype.name, self.backend)
-        self.row = organisations.serving(self.key) if how is None and order is None else None
+
+        self.key = table.key_of(e, self.sizes, self.dtype.name, self.backend)
+        self.row = table.serving(self.key) if how is None and order is None else None
         if self.row:
             how, order = self.row.how, self.row.order
-        if isinstance(how, str) and "=" in how:
-            how = organisations.read(how, self.renderer.KINDS)
-        self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
         self.given = how is not None  # by the caller or the table: no other takes its place
-        named = how if how is None or isinstance(how, str) else how.name
-        able = [c for c in self.candidates if named is None or c[1].name == named]
-        if not able:
-            names = sorted({c[1].name for c in self.candidates})
-            raise ArgumentError(f"tensor expression: no organisation '{named}' here; able: {', '.join(names)}.")
-        self.price, self.how, self.program = able[0]
-        if how is not None and how is not named:
-            self.how = how
-            if reason := self.renderer.unable(self.program, how):
-                raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
+        self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
+        self._choose(how)
         for a in self.program.arrays.values():
             if a.size >= 2**31:
                 raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")
 
-    @property
-    def renderer(self):
-        if self.backend.style == "packs":
-            return render_packs
-        from . import render_threads
+    def _choose(self, how) -> None:
+        """The organisation that the caller or the table names, or the cheapest. Raises ArgumentError."""
+        if isinstance(how, str) and "=" in how:
+            how = table.read(how, self.family.kinds)
+        exact = how if isinstance(how, Organisation) else None
+        name = exact.name if exact else how
 
-        return render_threads
+        able = [c for c in self.candidates if name is None or c[1].name == name]
+        if not able:
+            names = sorted({c[1].name for c in self.candidates})
+            raise ArgumentError(f"tensor expression: no organisation '{name}' here; able: {', '.join(names)}.")
+        self.price, self.how, self.program = able[0]
+
+        if exact:
+            self.how = exact
+            self.family.require(self.program, exact)
+
+    def render(self, program: Program, how: Organisation):
+        """The source of one of the programs by an organisation."""
+        return how.render(program, self.headers, self.folders, self.quick)
 
     def _candidates(self, order: int | None):
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
         for program in self.programs if order is None else self.programs[order : order + 1]:
-            for price, how in self.renderer.choices(program):
+            for price, how in self.family.choices(program):
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
         return best.values()
@@ -259,41 +262,35 @@ class Contraction:
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a
         device that is not here, also what the table has for any."""
-        for row in () if self.backend.product or self.given else organisations.elsewhere(self.key):
-            how = organisations.read(row.how, self.renderer.KINDS)
-            self._with(how, self.programs[row.order], given=True).compile_ahead()
-        plan: Contraction = self
-        while True:
-            for how in plan.renderer.stand_ins(plan.program, plan.how):
-                plan.backend.compile(plan.render(plan.program, how))
-            if plan.given or not isinstance(plan.how, outer.Outer):
-                return
-            plan = plan._instead()
+        if not self.backend.product and not self.given:
+            for row in table.elsewhere(self.key):
+                how = table.read(row.how, self.family.kinds)
+                self._with(how, self.programs[row.order], given=True).compile_ahead()
+
+        for source in self.how.sources(self):
+            self.backend.compile(source)
+        if self.how.SPECIAL and not self.given:
+            self._instead().compile_ahead()
 
     def _launches(self, arrays, values, n):
-        if isinstance(self.how, outer.Outer):
-            try:
-                return outer.launch(self, self.how, arrays, values, n)
-            except VariantUnsuitable:
-                if self.given:
-                    raise
-                return self._instead()._launches(arrays, values, n)
-        if self.backend.style == "packs":
-            module = self.compile()
-            held = record(render_packs.members(self.program), **values)
-            run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
-            return functools.partial(run, n)
-        return self.renderer.launch(self, arrays, values, n)
+        try:
+            return self.how.launch(self, arrays, values, n)
+        except VariantUnsuitable:
+            if self.given or not self.how.SPECIAL:
+                raise
+        return self._instead()._launches(arrays, values, n)
 
     def _instead(self) -> Contraction:
-        """The plan for arrays that do not lie as the model's choice needs: the naive one, then any other."""
-        others = [(how, program) for _, how, program in self.candidates if isinstance(how, outer.Outer)]
-        naive = next((pair for pair in others if pair[0].name == "naive" != self.how.name), None)
-        rest = ((how, program) for _, how, program in self.candidates if not isinstance(how, outer.Outer))
-        how, program = naive or next(rest)
+        """The plan for arrays that the model's choice refused."""
+        replacement = self.how.REPLACEMENT
+        for _, how, program in self.candidates:
+            if how.SPECIAL and how.name == replacement != self.how.name:
+                return self._with(how, program, self.given)
+
+        _, how, program = next(c for c in self.candidates if not c[1].SPECIAL)
         return self._with(how, program, self.given)
 
-    def _with(self, how, program: Program, given: bool) -> Contraction:
+    def _with(self, how: Organisation, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)
         made.how, made.program, made.given = how, program, given
         made.__dict__.pop("source", None)
@@ -345,11 +342,9 @@ class Contraction:
         lines += [f"done: {s}" for s in self.program.statements]
         for price, how, _ in self.candidates:
             mark = "  <- chosen" if how is self.how else ""
-            lines.append(f"organisation {how}: {price:.0f} {self.renderer.UNIT} an entry{mark}")
+            lines.append(f"organisation {how}: {price:.0f} {self.family.unit} an entry{mark}")
         if self.row:
-            lines.append(
-                f"chosen by {organisations.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}"
-            )
+            lines.append(f"chosen by {table.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}")
         lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
         lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
         if arrays is not None:

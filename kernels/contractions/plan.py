@@ -20,6 +20,10 @@ FAR = 1 << 40
 MIRROR = "%mirror"  # the function of a statement that fills both halves of a symmetric array from one
 
 
+class Unable(Exception):
+    """An organisation does not serve a program. The message says what the program would need."""
+
+
 class Loop(NamedTuple):
     """extent; step: of each array of the nest, the output first, from one turn to the next; 0 where it stays."""
 
@@ -80,9 +84,9 @@ class Array:
         return math.prod(x or 1 for x in self.extents)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)  # by identity: plans are remembered by program
 class Program:
-    """Statements of two factors with their arrays and extents: what is rendered."""
+    """Statements of two factors with their arrays and extents: the input of every organisation."""
 
     expression: Expression
     statements: tuple[Statement, ...]
@@ -242,18 +246,26 @@ def step_text(step: int, ld: str) -> str:
     return " + ".join([*([f"{far} * {ld}"] if far else []), *([str(near)] if near or not far else [])])
 
 
-def pointers(p: Program, entry: str) -> list[str]:
-    """at_name of each argument, at entry `entry`; those of mixed arrays by each place of the batch index."""
+def declarations(p: Program, a: Array, entry: str, prefix: str = "at") -> list[str]:
+    """C++ of prefix_name, the pointer to an argument at an entry; a mixed array has one for each place of the batch."""
+    kind = "scalar" if a.name in p.expression.outputs else "const scalar"
+    move = f" + {entry} * a.step_{a.name}" if a.place is not None else ""
+    lines = [f"{kind} *__restrict__ const {prefix}_{a.name} = ({kind} *)a.at_{a.name}{move};"]
+    if not a.mixed:
+        return lines
+
+    found = {r.indices.index(p.batch) for r in p.expression.references[a.name] if p.batch in r.indices}
+    for place in sorted(found):
+        step = math.prod(x or 1 for x in a.extents[place + 1 :])
+        lines.append(f"const scalar *const at_{a.name}_{place} = at_{a.name} + {entry} * {step};")
+    return lines
+
+
+def pointers(p: Program, entry: str, staged=()) -> list[str]:
+    """C++ of at_name of each argument at an entry; to_name for arrays that are staged in shared memory as at_name."""
     lines = []
     for a in p.arguments:
-        kind = "scalar" if a.name in p.expression.outputs else "const scalar"
-        move = f" + {entry} * a.step_{a.name}" if a.place is not None else ""
-        lines.append(f"{kind} *__restrict__ const at_{a.name} = ({kind} *)a.at_{a.name}{move};")
-        for place in sorted(
-            {r.indices.index(p.batch) for r in p.expression.references[a.name] if p.batch in r.indices}
-        ):
-            if a.mixed:
-                step = math.prod(x or 1 for x in a.extents[place + 1 :])
-                lines.append(f"const scalar *const at_{a.name}_{place} = at_{a.name} + {entry} * {step};")
-        lines.append(f"(void)at_{a.name};")
+        prefix = "to" if a.name in staged else "at"
+        lines += declarations(p, a, entry, prefix)
+        lines.append(f"(void){prefix}_{a.name};")
     return lines

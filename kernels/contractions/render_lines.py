@@ -13,6 +13,8 @@ from .plan import Program, step_text, steps
 from .render_units import digits, offset
 from .text import Reference, Statement
 
+LINE = 32  # most numbers of a row in registers
+CONSTANT = 3584  # bytes of all matrices in constant memory
 COPIES = 3  # of a matrix there: one that is used twice would be kept in registers
 
 
@@ -38,7 +40,7 @@ class Lines:
         _, rows, columns, self.terms = plan.layout(s)
         rows = plan.order(rows, step)
         self.column, self.scale = columns[0], plan.scale(s)
-        self.points = [t for t in s.terms if not any({*t.factors[:2]} == {f, g} for _, f, g, _ in self.terms)]
+        self.points = plan.points(s, self.terms)
         refs = [s.out, *(f for _, f, _, _ in self.terms), *(f for t in self.points for f in t.factors)]
         inner = {self.terms[0][1]} if given else set()
         inner |= {s.out} if s.out.name in plan.inner else set()
@@ -47,7 +49,7 @@ class Lines:
         self.place = {r: k for k, r in enumerate(refs)}
         self.loops = writer.loops(rows, list(self.accesses.values()))
         self.m, self.n = plan.extent_of(rows), plan.extent_of(columns)
-        self.rows = min(plan.how.ahead, -(-self.m // writer.team))  # of a thread at a time
+        self.rows = min(plan.how.warp.ahead, -(-self.m // writer.team))  # of a thread at a time
 
     def line(self, r: Reference, along: str, row: int) -> tuple[str, str, int]:
         """(where a row begins, the step along it, how many of its numbers are read or written at once)."""
@@ -56,14 +58,14 @@ class Lines:
         wide = self.plan.grain
         aligned = x.shared and step == 1 and all(loop.step[k] % wide == 0 for loop in self.loops)
         from_ = f"{x.pointer} + {offset(self.loops, f'r{row}_', k, x)}"
-        return from_, step_text(step, x.ld), wide if aligned and self.plan.p.sizes[along] % wide == 0 else 1
+        return from_, step_text(step, x.ld), wide if aligned and self.plan.program.sizes[along] % wide == 0 else 1
 
     def take(self, r: Reference, along: str, to: str) -> list[str]:
         """Lines of all rows."""
         made = []
         for row in range(self.rows):
             from_, step, wide = self.line(r, along, row)
-            made.append(f"take<{self.plan.p.sizes[along]}, {wide}>({from_}, {step}, {to}[{row}]);")
+            made.append(f"take<{self.plan.program.sizes[along]}, {wide}>({from_}, {step}, {to}[{row}]);")
         return made
 
     def each(self, body) -> list[str]:
@@ -87,7 +89,7 @@ class Lines:
             product = lambda row, p=p, number=number: " * ".join([*number, *(self.spot(f, row) for f in p.factors)])
             lines += self.each(lambda row, product=product: f"{result}[{row}][n] += {product(row)};")
         for number, f, g, (k,) in self.terms:
-            a, extent = self.plan.arrays[g.name], self.plan.p.sizes[k]
+            a, extent = self.plan.arrays[g.name], self.plan.program.sizes[k]
             near = steps(g, a, self.plan.batch, far=True)
             matrix = f"constant_{g.name} + {self.turn % COPIES * a.size}"
             held = "given" if self.given else "held"

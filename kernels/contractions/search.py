@@ -27,7 +27,7 @@ import numpy as np
 from ..engine import tune
 from ..engine.backend import cache
 from ..engine.errors import ArgumentError, FrameError, VariantUnsuitable, refuse
-from . import organisations
+from . import table
 from .contraction import Contraction
 from .evaluate import evaluate, worst
 from .forest import Forest
@@ -62,7 +62,7 @@ class Found(NamedTuple):
     default: float
     measured: int
     known: int
-    row: organisations.Row
+    row: table.Row
     outcomes: dict
 
 
@@ -174,7 +174,7 @@ class Journal:
         if whole != text:
             self.path.write_text(whole)
 
-    def of(self, key: organisations.Key, entries: int) -> str:
+    def of(self, key: table.Key, entries: int) -> str:
         """The name of a kernel there; a line of its own tells once what it stands for."""
         told = {**key._asdict(), "entries": entries, "source": sources()}
         name = cache.key(*told.values())[:16]
@@ -198,8 +198,8 @@ def sources() -> str:
     """What tells apart the generators that times were measured with: all that makes the kernels' text."""
     here = pathlib.Path(__file__).parent
     numbers = here.parent / "engine/numbers"
-    files = sorted((*here.glob("*.py"), *here.glob("*.h"), *here.glob("*.csv"), *numbers.glob("*.h")))
-    kept = [f for f in files if f != organisations.COMMITTED]
+    files = sorted((*here.rglob("*.py"), *here.rglob("*.h"), *here.glob("*.csv"), *numbers.glob("*.h")))
+    kept = [f for f in files if f != table.COMMITTED]
     return cache.key(*(f.read_bytes() for f in kept))[:12]
 
 
@@ -396,10 +396,10 @@ def search(
     best = min(last, key=times.__getitem__)
     if default in times and times[default] <= times[best] * (1 + GAIN):
         best = default
-    row = organisations.Row(
+    row = table.Row(
         plan.key,
         best.order,
-        organisations.written(best.how),
+        table.written(best.how),
         case or str(plan.expression),
         entries,
         times[best],

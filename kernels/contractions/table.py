@@ -11,7 +11,6 @@ cache folder has a part in the choice. `Contraction.explain` and `python -m fram
 from __future__ import annotations
 
 import csv
-import dataclasses
 import functools
 import os
 import pathlib
@@ -19,10 +18,10 @@ import typing
 from typing import Any, NamedTuple
 
 from ..engine.errors import ArgumentError, refuse
+from .organisations.base import Organisation, words
 
-PRICES = pathlib.Path(__file__).with_name("prices.csv")
 GENERATOR = "1"  # of the kernels' texts: raised when an organisation's name stands for another one
-COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
+COMMITTED = pathlib.Path(__file__).with_name("organisations.csv")
 
 
 class Key(NamedTuple):
@@ -65,42 +64,39 @@ def key_of(expression, sizes, dtype, backend) -> Key:
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 
-def written(how) -> str:
-    """An organisation as one line: its name, then the numbers that are not the usual ones."""
-    told = ((f.name, getattr(how, f.name)) for f in _fields(type(how)) if getattr(how, f.name) != f.default)
-    return " ".join([how.name, *(f"{name}={_word(value)}" for name, value in told)])
+def written(how: Organisation) -> str:
+    """An organisation as a line of text: the name, then the numbers that are not the usual ones."""
+    told = [how.name]
+    for word in words(type(how)).values():
+        value = how.value(word.name)
+        if value != word.default:
+            told.append(f"{word.name}={_text(value)}")
+    return " ".join(told)
 
 
-def _word(value) -> str:
+def _text(value) -> str:
     if isinstance(value, tuple):
-        return ":".join(map(_word, value))
+        return ":".join(map(_text, value))
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def read(text: str, kinds: dict[str, type]):
+def read(text: str, kinds: dict[str, type[Organisation]]) -> Organisation:
     """The organisation of a line. kinds: class of each name. Raises ArgumentError that names the word."""
-    name, *words = text.split()
+    name, *given = text.split()
     refuse(name not in kinds, f"organisation '{name}'; wanted one of {', '.join(kinds)}.")
-    kind, values = kinds[name], {}
-    known = {f.name: f for f in _fields(kind)}
-    types = typing.get_type_hints(kind)
-    for word in words:
+
+    known, values = words(kinds[name]), {}
+    for word in given:
         key, _, value = word.partition("=")
         refuse(key not in known, f"organisation '{text}': '{word}'; wanted some of {', '.join(known)}.")
         try:
-            values[key] = _value(value, types[key])
+            values[key] = _value(value, known[key].kind)
         except ValueError:
-            raise ArgumentError(f"organisation '{text}': '{word}' is no {types[key]}.") from None
-    try:
-        how = kind(**({"name": name} if any(f.name == "name" for f in dataclasses.fields(kind)) else {}), **values)
-    except TypeError as error:
-        raise ArgumentError(f"organisation '{text}': {error}.") from None
+            raise ArgumentError(f"organisation '{text}': '{word}' is no {known[key].kind}.") from None
+
+    how = kinds[name].of(name=name, **values)
     refuse(how.name != name, f"organisation '{text}' is one of the name '{how.name}'.")
     return how
-
-
-def _fields(kind):
-    return [f for f in dataclasses.fields(kind) if f.name != "name"]
 
 
 def _value(word: str, kind) -> Any:
@@ -110,13 +106,6 @@ def _value(word: str, kind) -> Any:
     if kind is bool:
         return {"0": False, "1": True}[word] if word in ("0", "1") else _value(word, int)
     return kind(word)
-
-
-@functools.lru_cache(None)
-def price_of(name: str) -> float:
-    """The factor before an organisation's count of work, as measuring found it: prices.csv, which says of what."""
-    with open(PRICES, newline="") as file:
-        return {row["organisation"]: float(row["factor"]) for row in csv.DictReader(file)}[name]
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------
