@@ -256,8 +256,8 @@ class Contraction:
         )
 
     def compile(self):
-        """The compiled kernel; it comes from the cache on disk where it was made before."""
-        return self.backend.compile(self.source)
+        """The compiled kernel, from the cache on disk if it is there; None if the organisation has no kernel."""
+        return self.backend.compile(self.source) if self.source else None
 
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a

@@ -65,19 +65,8 @@ def key_of(expression, sizes, dtype, backend) -> Key:
 
 
 def written(how: Organisation) -> str:
-    """An organisation as a line of text: the name, then the numbers that are not the usual ones."""
-    told = [how.name]
-    for word in words(type(how)).values():
-        value = how.value(word.name)
-        if value != word.default:
-            told.append(f"{word.name}={_text(value)}")
-    return " ".join(told)
-
-
-def _text(value) -> str:
-    if isinstance(value, tuple):
-        return ":".join(map(_text, value))
-    return str(int(value)) if isinstance(value, bool) else str(value)
+    """An organisation as a line of text, which `read` takes."""
+    return how.written()
 
 
 def read(text: str, kinds: dict[str, type[Organisation]]) -> Organisation:

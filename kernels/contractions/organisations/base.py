@@ -56,8 +56,11 @@ class Organisation:
         raise NotImplementedError
 
     # ---- text and launch
-    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
-        """The source of a program. Its kernel is called `contraction`. headers, folders: C++ of the host's maps."""
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source | None:
+        """The source of a program; None if the organisation has no kernel of its own, such as a library's.
+
+        The kernel is called `contraction`. headers, folders: C++ of the host's maps. quick: the compiler's time counts.
+        """
         raise NotImplementedError
 
     def stand_ins(self) -> list[Organisation]:
@@ -66,7 +69,8 @@ class Organisation:
 
     def sources(self, plan) -> list[Source]:
         """Everything that `launch` may have to compile for a Contraction."""
-        return [plan.render(plan.program, how) for how in self.stand_ins()]
+        found = [plan.render(plan.program, how) for how in self.stand_ins()]
+        return [source for source in found if source is not None]
 
     def launch(self, plan, arrays, values, n: int):
         """run() of a Contraction for n entries.
@@ -103,6 +107,19 @@ class Organisation:
         return self.price(p, least)
 
     # ---- numbers
+    def written(self) -> str:
+        """One line: the name, then the numbers that are not the usual ones."""
+        told = [self.name]
+        for word in words(type(self)).values():
+            value = self.value(word.name)
+            if value != word.default:
+                told.append(f"{word.name}={_text(value)}")
+        return " ".join(told)
+
+    def __str__(self) -> str:
+        """The text in `explain`; subclasses may say more."""
+        return self.written()
+
     @classmethod
     def of(cls, *, name: str = "", **values):
         """An organisation from its numbers by name. Raises ArgumentError for a number that is missing."""
@@ -132,6 +149,13 @@ class Organisation:
             else:
                 fields[key] = value
         return dataclasses.replace(typing.cast(Any, self), **fields)
+
+
+def _text(value) -> str:
+    """A number in a line of text."""
+    if isinstance(value, tuple):
+        return ":".join(map(_text, value))
+    return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def words(kind: Any) -> dict[str, Word]:
