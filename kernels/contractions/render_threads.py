@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from .plan import FAR, Loop, Nest, Product, Program, nest, step_text
@@ -9,9 +10,10 @@ from .plan import FAR, Loop, Nest, Product, Program, nest, step_text
 # ---- which programs -------------------------------------------------------------------------------------------------
 
 
-def nests(p: Program) -> list[Nest]:
+@functools.lru_cache(64)
+def nests(p: Program) -> tuple[Nest, ...]:
     """A nest of loops for each statement."""
-    return [nest(p, s, far=True) for s in p.statements]
+    return tuple(nest(p, s, far=True) for s in p.statements)
 
 
 def size(loops) -> int:

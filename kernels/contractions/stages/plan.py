@@ -9,6 +9,7 @@ done number by number, a thread each. passes.py makes a plan, step by step.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -137,13 +138,13 @@ class Plan:
         """Copies of every array in shared memory: one for each order of an orbit."""
         return math.factorial(len(self.orbit.names)) if self.orbit else 1
 
-    @property
+    @functools.cached_property
     def written(self) -> frozenset[str]:
         """Arrays that steps write, but for locals in registers."""
         statements = [s for step in self.steps for s in step.statements] or self.statements
         return frozenset(s.out.name for s in statements) - self.inner
 
-    @property
+    @functools.cached_property
     def copied(self) -> tuple[str, ...]:
         """Arrays in shared memory that are filled by copies."""
         return tuple(step.statements[0].out.name for step in self.steps if step.kind == "copy")
