@@ -179,4 +179,7 @@ def _words(kind) -> dict[str, Word]:
 
 def _hints(kind: Any) -> dict[str, Any]:
     """The types of the fields of a class."""
-    return typing.get_type_hints(kind)
+    return _types(kind)
+
+
+_types = functools.lru_cache(None)(typing.get_type_hints)
