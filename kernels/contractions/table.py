@@ -1,11 +1,11 @@
-"""Organisations as text, and the table of those that were measured to be fastest for one kernel on one machine.
+"""Organisations as text, and the table of the organisations that were measured to be fastest on one machine.
 
 The table is organisations.csv, or the file that FRAME_ORGANISATIONS names; `python -m frame tune tensor` writes such
 files. A row serves one kernel: the text with its names taken out, all extents, the type of numbers, the device, the
 compiler and GENERATOR have to be those of the row. Where no row serves, the model chooses.
 
-An organisation may decide the last bits of a result, so the table is the committed one, or one that the user named: no
-cache folder has a part in the choice. `Contraction.explain` and `python -m frame info` tell which row is in force.
+An organisation may decide the last bits of a result. So the table is the committed table, or a table that the user
+names: no cache folder has a part in the choice. `Contraction.explain` and `python -m frame info` report the row.
 """
 
 from __future__ import annotations
@@ -37,18 +37,17 @@ class Key(NamedTuple):
 
 
 class Row(NamedTuple):
-    """order: of evaluation, among the cheapest ones. how: as `written`. case: for readers. seconds: for so many
-    entries; default: of the model's choice, in the same turns. line: of the file."""
+    """The fastest organisation of one kernel."""
 
     key: Key
-    order: int
-    how: str
-    case: str
-    entries: int
-    seconds: float
-    default: float
+    order: int  # of evaluation, among the cheapest
+    how: str  # the organisation, as `written`
+    case: str  # for readers
+    entries: int  # of the batch that was timed
+    seconds: float  # of a run
+    default: float  # seconds of the model's choice, in the same turns
     date: str
-    line: int = 0
+    line: int = 0  # of the file
 
 
 COLUMNS = ("case", *Key._fields, "order", "how", "entries", "seconds", "default", "date")
