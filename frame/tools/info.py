@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 import kernels
-from kernels.contractions import organisations
+from kernels.contractions import table as organisations
 from kernels.gas import declare
 from kernels.gas.equations.constants import alpha_slope
 from kernels.gas.schedules import launches

@@ -1,9 +1,10 @@
 """Tensor expressions: texts of statements over named indices, compiled like every other family of kernels.
 
-text.py reads; orders.py finds the cheapest evaluation; plan.py makes loops; render_packs.py with packs.h and
-render_threads.py with threads.h write them for a CPU and for CUDA; contraction.py is what callers use. intrepid.py and
-named.py hold contractions that are known by a name; outer/ the organisations of outer products at a point. search.py
-looks for the fastest organisation, organisations.py has the table of what was found.
+text.py reads a text, orders.py finds the cheapest evaluation, plan.py makes loops. organisations/ has the ways in which
+loops go to lanes, threads and warps, one class a file; render_*.py write the C++ for them, around packs.h, threads.h,
+stages.h and outer/*.h; stages/ plans for matrix units. contraction.py is what callers use. intrepid.py and named.py
+hold contractions that are known by a name. search.py looks for the fastest organisation, table.py reads the table of
+what was found.
 """
 
 from .contraction import Contraction, contract

@@ -17,27 +17,28 @@ import numpy as np
 
 from ..engine import tune
 from ..engine.backend import get_backend
-from ..engine.backend.base import Shape
-from ..engine.backend.record import record
 from ..engine.errors import ArgumentError, VariantUnsuitable
 from ..engine.values import is_number, real_array, refuse_type, typed_number
-from . import orders, organisations, outer, render_packs
+from . import orders, table
+from .organisations import Organisation, family
 from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, parse, words
 
 TYPES = ("float64", "float32")
-STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores pass the caches by: twice a large L2
+STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores bypass the caches: twice a large L2
+CACHE_LINE = 64  # bytes
 
 
 class Contraction:
     """One kernel from a text (see text.py), for extents that are compiled in, and a batch of any extent.
 
-    sizes: extent of each index but the batch's. dtype: float64 or float32. batch, point, layout, local, constant,
-    symmetric: see text.parse. backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
-    how: an organisation's name, or one with its numbers (an object, or a line of organisations.written), or None: that
-    of the table in force (organisations.py), else the model's choice. order: of evaluation, among the cheapest ones;
-    None: the one that suits the organisation best. quick: the compiler's time counts more than the code's.
-    `constant` inputs are copied by `bind` on a device.
+    sizes: extent of each index but the batch's. dtype: float64 or float32.
+    batch, point, layout, local, constant, symmetric: see text.parse. `bind` copies `constant` inputs to a device.
+    backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
+    how: an organisation's name, or a name with numbers (an object, or a line as table.written has it), or None: the
+    organisation of the table in force (table.py), else the model's choice.
+    order: of evaluation, among the cheapest; None: the order that suits the organisation best.
+    quick: the compiler's time counts more than the code's.
     Raises ArgumentError for what the text or the sizes lack.
     """
 
@@ -56,69 +57,74 @@ class Contraction:
         **options,
     ):
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
+        self.family = family(self.backend.style)
+        self.headers, self.folders, self.quick = tuple(headers), tuple(folders), quick
         self.dtype = np.dtype(dtype)
         if self.dtype.name not in TYPES:
             raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.")
+
+        # The text, and a program for each of the cheapest orders of evaluation.
         self.expression = e = parse(text, batch, **options)
-        self.sizes = {}
-        for index in e.indices:
-            if index == e.batch:
-                continue
-            extent = sizes.get(index)
-            if not _is_extent(extent):
-                raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
-            self.sizes[index] = int(extent)
+        self.sizes = _extents_of(e, sizes)
         describe(e, e.statements, self.sizes)
-        self.render = functools.partial(self.renderer.render, headers=headers, folders=folders, quick=quick)
         self.programs = tuple(self._programs())
         if order is not None and order not in range(len(self.programs)):
             raise ArgumentError(f"tensor expression: order {order}, wanted 0 to {len(self.programs) - 1}.")
-        self.key = organisations.key_of(e, self.sizes, self.dtype.name, self.backend)
-        self.row = organisations.serving(self.key) if how is None and order is None else None
+
+        # The organisation: the caller's, the table's or the model's.
+        self.key = table.key_of(e, self.sizes, self.dtype.name, self.backend)
+        self.row = table.serving(self.key) if how is None and order is None else None
         if self.row:
             how, order = self.row.how, self.row.order
-        if isinstance(how, str) and "=" in how:
-            how = organisations.read(how, self.renderer.KINDS)
+        self.given = how is not None  # by the caller or the table: no other organisation takes its place
         self.candidates = sorted(self._candidates(order), key=lambda c: c[0])
-        self.given = how is not None  # by the caller or the table: no other takes its place
-        named = how if how is None or isinstance(how, str) else how.name
-        able = [c for c in self.candidates if named is None or c[1].name == named]
-        if not able:
-            names = sorted({c[1].name for c in self.candidates})
-            raise ArgumentError(f"tensor expression: no organisation '{named}' here; able: {', '.join(names)}.")
-        self.price, self.how, self.program = able[0]
-        if how is not None and how is not named:
-            self.how = how
-            if reason := self.renderer.unable(self.program, how):
-                raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
+        self._choose(how)
+
         for a in self.program.arrays.values():
             if a.size >= 2**31:
                 raise ArgumentError(f"tensor expression: '{a.name}' has {a.size} numbers an entry, wanted below 2^31.")
 
-    @property
-    def renderer(self):
-        if self.backend.style == "packs":
-            return render_packs
-        from . import render_threads
+    def _choose(self, how) -> None:
+        """The organisation that the caller or the table names, or the cheapest. Raises ArgumentError."""
+        if isinstance(how, str) and "=" in how:
+            how = table.read(how, self.family.kinds)
+        exact = how if isinstance(how, Organisation) else None
+        name = exact.name if exact else how
 
-        return render_threads
+        able = [c for c in self.candidates if name is None or c[1].name == name]
+        if not able:
+            names = sorted({c[1].name for c in self.candidates})
+            raise ArgumentError(f"tensor expression: no organisation '{name}' here; able: {', '.join(names)}.")
+        self.price, self.how, self.program = able[0]
+
+        if exact:
+            self.how = exact
+            self.family.require(self.program, exact)
+
+    def render(self, program: Program, how: Organisation):
+        """The source of one of the programs by an organisation."""
+        return how.render(program, self.headers, self.folders, self.quick)
 
     def _candidates(self, order: int | None):
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
         for program in self.programs if order is None else self.programs[order : order + 1]:
-            for price, how in self.renderer.choices(program):
+            for price, how in self.family.choices(program):
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
         return best.values()
 
     def _programs(self):
-        """Programs of the cheapest orders; those of several terms are taken in step, the first of each, and so on."""
-        e, found = self.expression, orders.choices(self.expression, self.sizes)
+        """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ..."""
+        e = self.expression
+        found = orders.choices(e, self.sizes)
+        sizes = dict(self.sizes)
+        if e.batch:
+            sizes[e.batch] = 1
+
         for k in range(max([len(o.cheapest) for _, _, o in found], default=1)):
             chosen = {(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found}
             low = orders.lower(e, self.sizes, chosen)
-            sizes = dict(self.sizes) | ({e.batch: 1} if e.batch else {})
             statements = mirrored(e, low.statements)
             yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name)
 
@@ -135,35 +141,37 @@ class Contraction:
     def _place(self, name: str, array, n: int) -> tuple[int, int]:
         """(step between entries, step between parts a batch apart), in numbers. Raises ArgumentError."""
         a, shape = self.program.arrays[name], tuple(array.shape)
-        if array.dtype != self.dtype:
-            raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {self.dtype.name}.")
-        if len(shape) != len(a.extents):
-            raise ArgumentError(
-                f"array '{name}': {len(shape)} dimensions {shape}, wanted {len(a.extents)}: [{' '.join(a.indices)}]."
-            )
-        for place, (found, wanted, index) in enumerate(zip(shape, a.extents, a.indices)):
-            batch = place == a.place
-            if found < n if batch else found != wanted:
-                raise ArgumentError(
-                    f"array '{name}', index '{index}': extent {found}, wanted {n if batch else wanted}"
-                    + (" or more." if batch else ".")
-                )
+        self._check_shape(a, array, n)
+
+        # Contiguous from the last dimension up; entries may lie further apart if the batch index is in front.
         size = self.dtype.itemsize
         step, expected = a.after, 1
-        ld = math.prod(shape[a.place :]) if a.place is not None else 0
         for place in reversed(range(len(shape))):
-            stride = array.strides[place]
-            if place == a.place:
-                if a.place == 0 and shape[0] > 1 and stride >= expected * size and stride % size == 0:
-                    step = stride // size  # entries may lie further apart
-                elif shape[place] > 1 and stride != expected * size:
-                    raise ArgumentError(self._scattered(name, a, place, stride, expected * size))
-                expected *= shape[place]
-            else:
-                if shape[place] > 1 and n > 0 and stride != expected * size:
-                    raise ArgumentError(self._scattered(name, a, place, stride, expected * size))
-                expected *= shape[place]
-        return step, ld
+            stride, extent = array.strides[place], shape[place]
+            first = place == a.place == 0
+            if first and extent > 1 and stride >= expected * size and stride % size == 0:
+                step = stride // size
+            elif extent > 1 and stride != expected * size and (place == a.place or n > 0):
+                raise ArgumentError(self._scattered(name, a, place, stride, expected * size))
+            expected *= extent
+
+        rows = math.prod(shape[a.place :]) if a.place is not None else 0
+        return step, rows
+
+    def _check_shape(self, a: Array, array, n: int) -> None:
+        """Raises ArgumentError for a wrong type, number of dimensions or extent."""
+        shape = tuple(array.shape)
+        if array.dtype != self.dtype:
+            raise ArgumentError(f"array '{a.name}': type {array.dtype}, wanted {self.dtype.name}.")
+        if len(shape) != len(a.extents):
+            raise ArgumentError(
+                f"array '{a.name}': {len(shape)} dimensions {shape}, wanted {len(a.extents)}: [{' '.join(a.indices)}]."
+            )
+        for place, (found, wanted, index) in enumerate(zip(shape, a.extents, a.indices)):
+            if place == a.place and found < n:
+                raise ArgumentError(f"array '{a.name}', index '{index}': extent {found}, wanted {n} or more.")
+            if place != a.place and found != wanted:
+                raise ArgumentError(f"array '{a.name}', index '{index}': extent {found}, wanted {wanted}.")
 
     @staticmethod
     def _scattered(name, a: Array, place, stride, wanted) -> str:
@@ -180,7 +188,31 @@ class Contraction:
         An input without indices, `a[]`, may be a number: run() has the value of now. An array of no dimensions is read
         at each run. An output that is a number, and masked arrays, raise ArgumentError.
         """
-        e, p = self.expression, self.program
+        e = self.expression
+        arrays = self._operands(arrays)
+        n = self._entries(arrays) if n is None else n
+        if n < 0 or (not e.batch and n != 1):
+            raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
+
+        values, spans = {}, {}
+        for a in self.program.arguments:
+            array = arrays[a.name]
+            values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
+            values[f"at_{a.name}"] = address = self.backend.address(array) if array.size else 0
+            if array.size:
+                spans[a.name] = address, array.shape, array.strides
+            self._check_argument(a, array, n)
+
+        for name, other in itertools.product(spans, spans):
+            if name in e.outputs and name != other and shared(spans[name], spans[other], self.dtype.itemsize):
+                raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+
+        values["past"] = int(self._past(values, n))
+        return self._launches(arrays, values, n)
+
+    def _operands(self, arrays) -> dict:
+        """All arrays by name, where the backend works. Raises ArgumentError."""
+        e = self.expression
         wanted = (*e.inputs, *e.outputs)
         for name in arrays:
             if name not in wanted:
@@ -188,33 +220,24 @@ class Contraction:
         for name in wanted:
             if name not in arrays:
                 raise ArgumentError(f"array '{name}' is missing.")
-        arrays = {name: self._operand(name, arrays[name]) for name in wanted}
-        for name in wanted:
-            if hasattr(arrays[name], "__cuda_array_interface__") != (self.backend.memory == "device") and (
-                self.backend.product
-            ):
+
+        found = {name: self._operand(name, arrays[name]) for name in wanted}
+        for name, array in found.items():
+            device = hasattr(array, "__cuda_array_interface__")
+            if self.backend.product and device != (self.backend.memory == "device"):
                 raise ArgumentError(f"array '{name}' is not where backend {self.backend} works.")
-        n = self._entries(arrays) if n is None else n
-        if n < 0 or (not e.batch and n != 1):
-            raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
-        values, spans = {}, {}
-        for a in p.arguments:
-            array = arrays[a.name]
-            values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
-            values[f"at_{a.name}"] = address = self.backend.address(array) if array.size else 0
-            if a.name in e.outputs and not getattr(array.flags, "writeable", True):
-                raise ArgumentError(f"array '{a.name}' is read-only, and an output.")
-            if array.size:
-                spans[a.name] = address, array.shape, array.strides
-            if a.mixed and n not in {
-                array.shape[r.indices.index(e.batch)] for r in e.references[a.name] if e.batch in r.indices
-            }:
-                raise ArgumentError(f"array '{a.name}': n = {n}, wanted the extent of '{e.batch}' that is compiled in.")
-        for name, other in itertools.product(spans, spans):
-            if name in e.outputs and name != other and shared(spans[name], spans[other], self.dtype.itemsize):
-                raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
-        values["past"] = int(self._past(values, n))
-        return self._launches(arrays, values, n)
+        return found
+
+    def _check_argument(self, a: Array, array, n: int) -> None:
+        """Raises ArgumentError for an output that is read-only, or an extent that is compiled in."""
+        e = self.expression
+        if a.name in e.outputs and not getattr(array.flags, "writeable", True):
+            raise ArgumentError(f"array '{a.name}' is read-only, and an output.")
+        if not a.mixed:
+            return
+        extents = {array.shape[r.indices.index(e.batch)] for r in e.references[a.name] if e.batch in r.indices}
+        if n not in extents:
+            raise ArgumentError(f"array '{a.name}': n = {n}, wanted the extent of '{e.batch}' that is compiled in.")
 
     def _operand(self, name: str, given):
         """The array that is bound for what came. A number becomes an array of its own, which run() keeps: NumPy's
@@ -238,62 +261,57 @@ class Contraction:
         return arrays[name].shape[place] if place is not None and arrays[name].ndim > place else 1
 
     def _past(self, values, n) -> bool:
-        """Whether outputs go past the caches: they are large, and each entry begins on a cache line."""
+        """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
         p, size = self.program, self.dtype.itemsize
-        outs = [p.arrays[name] for name in p.expression.outputs]
-        if n * sum(a.size for a in outs) * size < STREAMED:
+        outputs = [p.arrays[name] for name in p.expression.outputs]
+        if n * sum(a.size for a in outputs) * size < STREAMED:
             return False
-        numbers = 64 // size
-        return all(
-            values[f"at_{a.name}"] % 64 == 0
-            and a.name not in p.expression.updated
-            and all(x % numbers == 0 for x in (a.after, values[f"step_{a.name}"]) if a.place == 0)
-            and (a.place == 0 or values[f"ld_{a.name}"] % numbers == 0)
-            for a in outs
-        )
+        return all(self._on_lines(a, values, CACHE_LINE // size) for a in outputs)
+
+    def _on_lines(self, a: Array, values, numbers: int) -> bool:
+        """Whether the entries of an output begin on cache lines of so many numbers, and old values are not read."""
+        if a.name in self.expression.updated or values[f"at_{a.name}"] % CACHE_LINE:
+            return False
+        if a.place:
+            return values[f"ld_{a.name}"] % numbers == 0
+        return a.place is None or (a.after % numbers == 0 and values[f"step_{a.name}"] % numbers == 0)
 
     def compile(self):
-        """The compiled kernel; it comes from the cache on disk where it was made before."""
-        return self.backend.compile(self.source)
+        """The compiled kernel, from the cache on disk if it is there; None if the organisation has no kernel."""
+        return self.backend.compile(self.source) if self.source else None
 
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a
         device that is not here, also what the table has for any."""
-        for row in () if self.backend.product or self.given else organisations.elsewhere(self.key):
-            how = organisations.read(row.how, self.renderer.KINDS)
-            self._with(how, self.programs[row.order], given=True).compile_ahead()
-        plan: Contraction = self
-        while True:
-            for how in plan.renderer.stand_ins(plan.program, plan.how):
-                plan.backend.compile(plan.render(plan.program, how))
-            if plan.given or not isinstance(plan.how, outer.Outer):
-                return
-            plan = plan._instead()
+        if not self.backend.product and not self.given:
+            for row in table.elsewhere(self.key):
+                how = table.read(row.how, self.family.kinds)
+                self._with(how, self.programs[row.order], given=True).compile_ahead()
+
+        for source in self.how.sources(self):
+            self.backend.compile(source)
+        if self.how.SPECIAL and not self.given:
+            self._instead().compile_ahead()
 
     def _launches(self, arrays, values, n):
-        if isinstance(self.how, outer.Outer):
-            try:
-                return outer.launch(self, self.how, arrays, values, n)
-            except VariantUnsuitable:
-                if self.given:
-                    raise
-                return self._instead()._launches(arrays, values, n)
-        if self.backend.style == "packs":
-            module = self.compile()
-            held = record(render_packs.members(self.program), **values)
-            run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
-            return functools.partial(run, n)
-        return self.renderer.launch(self, arrays, values, n)
+        try:
+            return self.how.launch(self, arrays, values, n)
+        except VariantUnsuitable:
+            if self.given or not self.how.SPECIAL:
+                raise
+        return self._instead()._launches(arrays, values, n)
 
     def _instead(self) -> Contraction:
-        """The plan for arrays that do not lie as the model's choice needs: the naive one, then any other."""
-        others = [(how, program) for _, how, program in self.candidates if isinstance(how, outer.Outer)]
-        naive = next((pair for pair in others if pair[0].name == "naive" != self.how.name), None)
-        rest = ((how, program) for _, how, program in self.candidates if not isinstance(how, outer.Outer))
-        how, program = naive or next(rest)
+        """The plan for arrays that the model's choice refused."""
+        replacement = self.how.REPLACEMENT
+        for _, how, program in self.candidates:
+            if how.SPECIAL and how.name == replacement != self.how.name:
+                return self._with(how, program, self.given)
+
+        _, how, program = next(c for c in self.candidates if not c[1].SPECIAL)
         return self._with(how, program, self.given)
 
-    def _with(self, how, program: Program, given: bool) -> Contraction:
+    def _with(self, how: Organisation, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)
         made.how, made.program, made.given = how, program, given
         made.__dict__.pop("source", None)
@@ -302,27 +320,42 @@ class Contraction:
     # ---- what was decided
     @property
     def flops(self) -> int:
-        """Of one entry."""
-        return sum(
-            f
-            for f, once in (
-                orders.flops_of(s, self.program.sizes, self.expression.batch) for s in self.program.statements
-            )
-            if not once
-        )
+        """Additions and multiplications of an entry."""
+        total = 0
+        for s in self.program.statements:
+            flops, once = orders.flops_of(s, self.program.sizes, self.expression.batch)
+            total += 0 if once else flops
+        return total
 
     @property
     def bytes(self) -> int:
-        """Of one entry that have to move: inputs once, outputs once, twice where they are added to."""
+        """Bytes of an entry that have to move: inputs once, outputs once, outputs that are added to twice."""
         e = self.expression
         batched = [a for a in self.program.arguments if a.place is not None or not e.batch]
         return sum(a.size * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
 
     def explain(self, arrays=None, n: int | None = None) -> str:
-        """What was considered and chosen: orders, products computed once, organisations, flops and bytes. With arrays
-        (see `bind`) it also runs a few times, outputs and all, and tells what it reached beside a copy, its bound."""
-        e, lines = self.expression, [f"statement: {s}" for s in self.expression.statements]
+        """What was considered and chosen: orders, products computed once, organisations, flops and bytes.
+
+        With arrays (see `bind`) it also runs a few times, which writes the outputs, and reports the speed that was
+        reached beside a copy of as many bytes, the bound.
+        """
+        e = self.expression
+        lines = [f"statement: {s}" for s in e.statements]
         lines.append(f"batch index: {e.batch or 'none'}; " + ", ".join(f"{i} = {x}" for i, x in self.sizes.items()))
+        lines += self._explain_orders()
+        lines += self._explain_families()
+        lines += [f"done: {s}" for s in self.program.statements]
+        lines += self._explain_organisations()
+        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
+        lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
+        if arrays is not None:
+            lines.append(self._explain_speed(arrays, n))
+        return "\n".join(lines)
+
+    def _explain_orders(self) -> list[str]:
+        """The orders of each term that has several."""
+        e, lines = self.expression, []
         for k, m, found in orders.choices(e, self.sizes):
             t = e.statements[k].terms[m]
             lines.append(
@@ -335,36 +368,62 @@ class Contraction:
                 price, _ = orders.cost(tree, sets, left, self.program.sizes, e.batch)
                 held = orders.between(tree, sets, left, self.program.sizes, e.batch) * self.dtype.itemsize
                 lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops, {held} bytes between its products")
-        groups = orders.families(e)
-        if any(g > 1 for g in groups):
-            kept = len([s for s in self.program.statements if s.out.name not in e.references])
-            lines.append(
-                f"products equal up to names: families of {', '.join(map(str, groups))}; here {kept} products are "
-                "computed once for all who read them"
-            )
-        lines += [f"done: {s}" for s in self.program.statements]
+        return lines
+
+    def _explain_families(self) -> list[str]:
+        """Products that are equal up to names."""
+        groups = orders.families(self.expression)
+        if not any(g > 1 for g in groups):
+            return []
+        kept = len([s for s in self.program.statements if s.out.name not in self.expression.references])
+        return [
+            f"products equal up to names: families of {', '.join(map(str, groups))}; here {kept} products are "
+            "computed once for all who read them"
+        ]
+
+    def _explain_organisations(self) -> list[str]:
+        """Prices, and who chose."""
+        lines = []
         for price, how, _ in self.candidates:
             mark = "  <- chosen" if how is self.how else ""
-            lines.append(f"organisation {how}: {price:.0f} {self.renderer.UNIT} an entry{mark}")
+            lines.append(f"organisation {how}: {price:.0f} {self.family.unit} an entry{mark}")
         if self.row:
-            lines.append(
-                f"chosen by {organisations.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}"
-            )
-        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
-        lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
-        if arrays is not None:
-            run = self.bind(arrays, n)
-            count = self._entries(arrays) if n is None else n
-            one, other = (self.backend.empty(max(self.bytes * count // 16, 1)) for _ in range(2))
-            one[...] = 1.0
-            clock = lambda work: statistics.median([tune.seconds(self.backend, work) for _ in range(6)][1:])
-            time, copied = clock(run), clock(lambda: other.__setitem__(..., one))
-            lines.append(
-                f"reached: {count} entries in {time:.3g} s, {self.flops * count / time * 1e-9:.4g} Gflop/s, "
-                f"{self.bytes * count / time * 1e-9:.4g} GB/s; a copy of as many bytes takes {copied:.3g} s, "
-                f"{copied / time:.2f} of it"
-            )
-        return "\n".join(lines)
+            lines.append(f"chosen by {table.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}")
+        return lines
+
+    def _explain_speed(self, arrays, n: int | None) -> str:
+        """The speed of a few runs, beside a copy."""
+        run = self.bind(arrays, n)
+        count = self._entries(arrays) if n is None else n
+        time = self._median(run)
+
+        numbers = max(self.bytes * count // 16, 1)
+        from_, to = self.backend.empty(numbers), self.backend.empty(numbers)
+        from_[...] = 1.0
+        copied = self._median(lambda: to.__setitem__(..., from_))
+        return (
+            f"reached: {count} entries in {time:.3g} s, {self.flops * count / time * 1e-9:.4g} Gflop/s, "
+            f"{self.bytes * count / time * 1e-9:.4g} GB/s; a copy of as many bytes takes {copied:.3g} s, "
+            f"{copied / time:.2f} of it"
+        )
+
+    def _median(self, work) -> float:
+        """Seconds of a piece of work: the median of five, after one that warms up."""
+        times = [tune.seconds(self.backend, work) for _ in range(6)]
+        return statistics.median(times[1:])
+
+
+def _extents_of(e: Expression, sizes) -> dict[str, int]:
+    """The extent of each index but the batch's. Raises ArgumentError."""
+    found = {}
+    for index in e.indices:
+        if index == e.batch:
+            continue
+        extent = sizes.get(index)
+        if not _is_extent(extent):
+            raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
+        found[index] = int(extent)
+    return found
 
 
 def _is_extent(given) -> bool:
@@ -411,51 +470,78 @@ def contract(text: str, *operands, batch: str | None = None, backend=None, how=N
     ArgumentError. Options of text.parse (point, layout, local, constant, symmetric, headers,
     folders) go by their names. The plan is kept for the next call with the same extents. Raises ArgumentError.
     """
-    named = ("point", "layout", "local", "constant", "symmetric", "headers", "folders", "quick")
-    options = {key: arrays.pop(key) for key in named if key in arrays}
-    options |= {key: words(options[key]) for key in ("local", "constant", "symmetric") if key in options}
-    marks = {k: v for k, v in options.items() if k not in ("headers", "folders", "quick")}
-    e = parse(text, batch, **marks)
+    known = ("point", "layout", "local", "constant", "symmetric", "headers", "folders", "quick")
+    options = {key: arrays.pop(key) for key in known if key in arrays}
+    for key in ("local", "constant", "symmetric"):
+        if key in options:
+            options[key] = words(options[key])
+    e = parse(text, batch, **{k: v for k, v in options.items() if k not in ("headers", "folders", "quick")})
+
+    # The arrays by name, their type, where they lie.
     if operands:
-        names = [f"operand{k}" for k in range(len(e.inputs))]
-        if arrays or sorted(e.inputs) != sorted(names) or len(operands) != len(names):
-            raise ArgumentError(
-                f"'{text}': {len(operands)} arrays in order, wanted {len(names)} of an einsum string, or named ones."
-            )
-        arrays = dict(zip(names, operands))
+        arrays = _in_order(text, e, operands, arrays)
     if out is not None:
         arrays["out"] = out
     for name, a in arrays.items():
         _refuse_mask(name, a)
-    device = any(hasattr(a, "__cuda_array_interface__") for a in arrays.values())
-    be = (
-        get_backend(backend or ("cuda" if device else "cpu"))
-        if backend is None or isinstance(backend, str)
-        else backend
-    )
-    if "->" in text or operands:  # einsum takes whatever NumPy makes an array of, and strided ones
-        strong = [a for a in arrays.values() if type(a) not in (int, float)]
-        single = strong and all(getattr(a, "dtype", np.dtype(float)) == np.float32 for a in strong)
-        dtype = np.dtype("float32" if single else "float64")
-        arrays = {k: a if k == "out" else _einsum_operand(k, a, be, dtype) for k, a in arrays.items()}
+    be = _backend_for(backend, arrays)
+    if "->" in text or operands:
+        arrays, dtype = _einsum_operands(arrays, be)
     else:
-        for name, a in arrays.items():
-            if not is_number(a) and not (hasattr(a, "dtype") and hasattr(a, "strides")):
-                raise ArgumentError(f"array '{name}' is {type(a).__name__}, wanted an array.")
-            if not is_number(a) and np.dtype(a.dtype).name not in TYPES:
-                raise ArgumentError(f"array '{name}': type {a.dtype}, wanted {' or '.join(TYPES)}.")
+        _check_named(arrays)
         dtype = _type_of(arrays.values())
+
+    # The plan, kept for the next call with the same extents.
     sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
-    plan = _plan(
-        text, tuple(sorted(sizes.items())), dtype.name, batch, be, how, tuple(sorted(options.items())), e.batch
-    )
+    numbers, marks = tuple(sorted(sizes.items())), tuple(sorted(options.items()))
+    plan = _plan(text, numbers, dtype.name, batch, be, how, marks, e.batch)
     for name in e.updated:
         if name not in arrays:
             raise ArgumentError(f"array '{name}' is added to, so it has to be given.")
-    made = {name: be.empty(plan.shape(name, n), dtype) for name in e.outputs if name not in arrays}
-    plan.bind({**arrays, **made}, n)()
-    results = tuple({**arrays, **made}[name] for name in e.outputs)
+
+    for name in e.outputs:
+        if name not in arrays:
+            arrays[name] = be.empty(plan.shape(name, n), dtype)
+    plan.bind(arrays, n)()
+    results = tuple(arrays[name] for name in e.outputs)
     return results[0] if len(results) == 1 else results
+
+
+def _in_order(text: str, e: Expression, operands, named) -> dict:
+    """The operands of an einsum string by name. Raises ArgumentError."""
+    names = [f"operand{k}" for k in range(len(e.inputs))]
+    if named or sorted(e.inputs) != sorted(names) or len(operands) != len(names):
+        raise ArgumentError(
+            f"'{text}': {len(operands)} arrays in order, wanted {len(names)} of an einsum string, or named ones."
+        )
+    return dict(zip(names, operands))
+
+
+def _backend_for(backend, arrays):
+    """The backend that is named, else the backend that works where the arrays lie."""
+    if backend is not None and not isinstance(backend, str):
+        return backend
+    device = any(hasattr(a, "__cuda_array_interface__") for a in arrays.values())
+    return get_backend(backend or ("cuda" if device else "cpu"))
+
+
+def _einsum_operands(arrays, backend) -> tuple[dict, np.dtype]:
+    """(arrays, type) of an einsum string, which takes whatever NumPy makes an array of, and strided ones."""
+    strong = [a for a in arrays.values() if type(a) not in (int, float)]
+    single = strong and all(getattr(a, "dtype", np.dtype(float)) == np.float32 for a in strong)
+    dtype = np.dtype("float32" if single else "float64")
+    return {k: a if k == "out" else _einsum_operand(k, a, backend, dtype) for k, a in arrays.items()}, dtype
+
+
+def _check_named(arrays) -> None:
+    """Raises ArgumentError for a named array that is no array of a known type."""
+    for name, a in arrays.items():
+        if is_number(a):
+            continue
+        if not (hasattr(a, "dtype") and hasattr(a, "strides")):
+            raise ArgumentError(f"array '{name}' is {type(a).__name__}, wanted an array.")
+        if np.dtype(a.dtype).name not in TYPES:
+            raise ArgumentError(f"array '{name}': type {a.dtype}, wanted {' or '.join(TYPES)}.")
 
 
 def _einsum_operand(name: str, given, backend, dtype):

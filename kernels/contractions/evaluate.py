@@ -9,37 +9,46 @@ from ..engine.errors import ArgumentError, FrameError, refuse
 ROUNDINGS = 200  # in eps of the sum of the terms' sizes: sums of up to 64 terms, thrice
 
 
-def evaluate(e, arrays, einsum, sign=lambda number: number) -> list:
-    """Values of the outputs, in the text's order. arrays: name -> array, of NumPy, CuPy or torch; outputs that are
-    added to are changed in place. einsum(text, *arrays) of the library; sign(number): what a term's number counts as.
-    Raises ArgumentError for a map, whose function is C++."""
+def evaluate(e, arrays, einsum, sign=float) -> list:
+    """Values of the outputs, in the text's order.
 
-    def value(s, t, held):
-        if all(f.indices == s.out.indices for f in t.factors):  # pointwise
-            product = 1.0
-            for f in t.factors:
-                product = product * held[f.name]
-        else:
-            letters: dict[str, str] = {}
-            for f in (*t.factors, s.out):
-                for i in f.indices:
-                    letters.setdefault(i, chr(ord("a") + len(letters)))
-            word = lambda f: "".join(letters[i] for i in f.indices)
-            factors = [held[f.name] for f in t.factors]
-            product = einsum(f"{','.join(map(word, t.factors))}->{word(s.out)}", *factors)
-        number = sign(t.number)
-        return product if number == 1 else -product if number == -1 else number * product
-
+    arrays: name -> array, of NumPy, CuPy or torch; outputs that are added to are changed in place. einsum(text,
+    *arrays): the library's. sign(number): the number that a term's number counts as. Raises ArgumentError for a map,
+    whose function is C++.
+    """
     held = dict(arrays)
     for s in e.statements:
         refuse(s.function, f"'{s}' is a map: its function is C++.", ArgumentError)
         for k, t in enumerate(s.terms):
+            product = _product(s, t, held, einsum)
+            number = sign(t.number)
+            value = product if number == 1 else -product if number == -1 else number * product
+
             if s.add or k:
-                held[s.out.name] += value(s, t, held)  # in place, as `+=` says
+                held[s.out.name] += value  # in place, as `+=` says
             else:
-                found = value(s, t, held)
-                held[s.out.name] = found + 0 if any(found is x for x in held.values()) else found
+                alias = any(value is x for x in held.values())
+                held[s.out.name] = value + 0 if alias else value
     return [held[name] for name in e.outputs]
+
+
+def _product(s, t, held, einsum):
+    """The product of a term's factors, summed over the indices that the output does not have."""
+    factors = [held[f.name] for f in t.factors]
+    if all(f.indices == s.out.indices for f in t.factors):
+        product = 1.0
+        for factor in factors:
+            product = product * factor
+        return product
+
+    letters: dict[str, str] = {}
+    words = []
+    for f in (*t.factors, s.out):
+        for i in f.indices:
+            letters.setdefault(i, chr(ord("a") + len(letters)))
+        words.append("".join(letters[i] for i in f.indices))
+    *inputs, output = words
+    return einsum(f"{','.join(inputs)}->{output}", *factors)
 
 
 def worst(found, wanted, sizes, eps: float = float(np.finfo(float).eps)) -> float:

@@ -23,14 +23,13 @@ ENUMERATED = 6  # factors: up to 945 trees are looked at one by one; of more, on
 
 @dataclasses.dataclass(frozen=True)
 class Orders:
-    """Of one term: how many trees there are, the cheapest ones, and what the cheapest and the dearest cost. direct: the
-    cost of all loops at once."""
+    """The orders of one term. Costs are multiply-adds of an entry."""
 
-    count: int
-    cheapest: tuple
-    cost: int
-    dearest: int
-    direct: int
+    count: int  # of all trees
+    cheapest: tuple  # the cheapest trees
+    cost: int  # of the cheapest trees
+    dearest: int  # cost of the dearest tree
+    direct: int  # cost of all loops at once
 
 
 def extent(indices, sizes, batch) -> int:
@@ -51,23 +50,28 @@ def result(part, factors, kept) -> frozenset[str]:
 
 
 def cost(tree, factors, kept, sizes, batch) -> tuple[int, int]:
-    """(for each entry of the batch, once for all)."""
+    """Multiply-adds of a tree: (for each entry of the batch, once for all)."""
     if isinstance(tree, int):
         return 0, 0
-    parts = [leaves(t) for t in tree]
-    over = frozenset().union(*(factors[min(p)] if len(p) == 1 else result(p, factors, kept) for p in parts))
-    own = extent(over, sizes, batch)
-    mine = (own, 0) if batch is None or batch in over else (0, own)
-    below = [cost(t, factors, kept, sizes, batch) for t in tree]
-    return mine[0] + sum(b[0] for b in below), mine[1] + sum(b[1] for b in below)
+
+    over: frozenset[str] = frozenset()
+    for part in map(leaves, tree):
+        over |= factors[min(part)] if len(part) == 1 else result(part, factors, kept)
+    here = extent(over, sizes, batch)
+    each, once = (here, 0) if batch is None or batch in over else (0, here)
+
+    for below in tree:
+        each_below, once_below = cost(below, factors, kept, sizes, batch)
+        each, once = each + each_below, once + once_below
+    return each, once
 
 
 def between(tree, factors, kept, sizes, batch, top: bool = True) -> int:
-    """Numbers of the products that a tree's later ones read, of an entry."""
+    """Numbers of an entry that a tree keeps between its products."""
     if isinstance(tree, int):
         return 0
-    own = 0 if top else extent(result(leaves(tree), factors, kept), sizes, batch)
-    return own + sum(between(t, factors, kept, sizes, batch, False) for t in tree)
+    here = 0 if top else extent(result(leaves(tree), factors, kept), sizes, batch)
+    return here + sum(between(t, factors, kept, sizes, batch, False) for t in tree)
 
 
 def trees(numbers: tuple[int, ...]):
@@ -85,68 +89,92 @@ def trees(numbers: tuple[int, ...]):
 def orders(term: Term, out: Reference, sizes, batch) -> Orders:
     """The orders in which a term can be evaluated, with their costs in multiply-adds an entry.
 
-    sizes: {index: extent}. Of more than ENUMERATED factors the cheapest is found over subsets."""
+    sizes: {index: extent}. Of more than ENUMERATED factors one cheapest order is built up from subsets.
+    """
     factors = tuple(frozenset(f.indices) for f in term.factors)
     kept, n = frozenset(out.indices), len(factors)
     direct = extent(frozenset().union(kept, *factors), sizes, batch)
-    price = lambda tree: cost(tree, factors, kept, sizes, batch)
     if n < 2:
         return Orders(1, (0,) if n else (), direct, direct, direct)
+
+    def price(tree):
+        return cost(tree, factors, kept, sizes, batch)
+
     count = math.prod(range(2 * n - 3, 0, -2))
     if n > ENUMERATED:
         best = _from_subsets(n, price)
         return Orders(count, (best,), price(best)[0], 0, direct)
-    made = [(price(tree), tree) for tree in trees(tuple(range(n)))]
-    least = min(total for total, _ in made)
-    costs = [total[0] for total, _ in made]
-    return Orders(count, tuple(tree for total, tree in made if total == least), min(costs), max(costs), direct)
+
+    priced = [(price(tree), tree) for tree in trees(tuple(range(n)))]
+    least = min(total for total, _ in priced)
+    cheapest = tuple(tree for total, tree in priced if total == least)
+    costs = [total[0] for total, _ in priced]
+    return Orders(count, cheapest, min(costs), max(costs), direct)
 
 
 def _from_subsets(n: int, price):
+    """The cheapest tree of n factors: of each subset the cheapest pair of trees of two parts."""
     best: dict[frozenset[int], Any] = {frozenset((k,)): k for k in range(n)}
     for size in range(2, n + 1):
         for part in map(frozenset, itertools.combinations(range(n), size)):
-            low, *others = sorted(part)
-            choices = (
-                (best[frozenset((low, *some))], best[part - {low, *some}])
-                for r in range(size - 1)
-                for some in itertools.combinations(others, r)
-            )
-            best[part] = min(choices, key=price)
+            best[part] = min(_pairs(part, best), key=price)
     return best[frozenset(range(n))]
+
+
+def _pairs(part: frozenset[int], best):
+    """Pairs of the best trees of two parts; the first factor is always on the left."""
+    low, *others = sorted(part)
+    for count in range(len(others)):
+        for some in itertools.combinations(others, count):
+            left = frozenset((low, *some))
+            yield best[left], best[part - left]
 
 
 # ---- equal products -------------------------------------------------------------------------------------------------
 
 
 def same_up_to_names(factors, kept, batch, symmetric=frozenset()):
-    """(key, order): the key is equal for products that are equal up to the names of indices; order is the kept indices
-    in the key's order. factors: (what, indices); the batch index keeps its name."""
-    choices = []
-    groups = [list(g) for _, g in itertools.groupby(sorted(factors, key=lambda f: str(f[0])), key=lambda f: f[0])]
-    for arranged in itertools.product(*(itertools.permutations(group) for group in groups)):
-        flat = [f for group in arranged for f in group]
+    """(key, order) of a product. Products that are equal up to the names of indices have equal keys.
+
+    factors: (what, indices); the batch index keeps its name. order: the kept indices in the key's order.
+    """
+    groups = []
+    for _, group in itertools.groupby(sorted(factors, key=lambda f: str(f[0])), key=lambda f: f[0]):
+        groups.append(list(itertools.permutations(group)))
+
+    choices_ = []
+    for arranged in itertools.product(*groups):
+        flat = list(itertools.chain.from_iterable(arranged))
         turned = [(f[1], exchanged(f[1], batch)) if f[0] in symmetric else (f[1],) for f in flat]
         for indices in itertools.product(*turned):
-            number: dict[str, int] = {}
-            for i in itertools.chain.from_iterable(indices):
-                number.setdefault(i, len(number))
-            mark = lambda i: -1 if i == batch else number[i]
-            key = tuple((str(f[0]), tuple(map(mark, own))) for f, own in zip(flat, indices))
-            order = tuple(sorted((i for i in number if i in kept), key=mark))
-            choices.append(((key, tuple(map(mark, order))), order))
-    return min(choices)
+            choices_.append(_numbered([f[0] for f in flat], indices, kept, batch))
+    return min(choices_)
+
+
+def _numbered(names, indices, kept, batch):
+    """((key, numbers of the kept indices), kept indices) with indices numbered as they come; the batch's is -1."""
+    number: dict[str, int] = {}
+    for i in itertools.chain.from_iterable(indices):
+        number.setdefault(i, len(number))
+    if batch in number:
+        number[batch] = -1
+
+    key = tuple((str(name), tuple(number[i] for i in own)) for name, own in zip(names, indices))
+    order = tuple(sorted((i for i in number if i in kept), key=number.__getitem__))
+    return (key, tuple(number[i] for i in order)), order
 
 
 def families(e: Expression) -> list[int]:
-    """How many products with a sum, or of several factors, fall into one family each: equal up to the names of all
-    indices, the batch index too. For the 27 triples kernels: three of nine."""
-    keys = collections.Counter(
-        same_up_to_names([(f.name, f.indices) for f in t.factors], s.out.indices, None, e.symmetric)[0]
-        for s in e.statements
-        for t in s.terms
-        if len(t.factors) > 1 and not s.function
-    )
+    """How many products of several factors are equal up to the names of all indices, the batch index too.
+
+    For the 27 triples kernels: three families of nine.
+    """
+    keys: collections.Counter = collections.Counter()
+    for s in e.statements:
+        for t in s.terms:
+            if len(t.factors) > 1 and not s.function:
+                factors = [(f.name, f.indices) for f in t.factors]
+                keys[same_up_to_names(factors, s.out.indices, None, e.symmetric)[0]] += 1
     return sorted(keys.values(), reverse=True)
 
 
@@ -172,37 +200,42 @@ def gathered(e: Expression, sizes, most: int):
     at most `most` numbers. Products go into one local where they are used in the same orders, with the same signs or
     all with opposite ones.
     """
-    out = e.statements[0].out
+    out, last = e.statements[0].out, e.statements[0].out.indices
     if any(s.out != out or s.function or not (s.add or k == 0) for k, s in enumerate(e.statements)) or e.symmetric:
         return None
-    if any(f.name == out.name for s in e.statements for t in s.terms for f in t.factors):
-        return None
     terms = [t for s in e.statements for t in s.terms]
-    inner = next(
-        (out.indices[k:] for k in range(len(out.indices)) if extent(out.indices[k:], sizes, e.batch) <= most), ()
-    )
-    if not inner or (e.batch in inner) or len(inner) > ENUMERATED or any(len(t.factors) != 2 for t in terms):
+    if any(len(t.factors) != 2 or any(f.name == out.name for f in t.factors) for t in terms):
+        return None
+
+    # The output's last indices, as many as leave a local that is small enough.
+    inner = next((last[k:] for k in range(len(last)) if extent(last[k:], sizes, e.batch) <= most), ())
+    if not inner or e.batch in inner or len(inner) > ENUMERATED:
         return None
     groups = regrouped(terms, inner)
     if not groups or max(len(lead) for lead, _ in groups) < 2:
         return None
-    fixed = out.indices[: len(out.indices) - len(inner)]
-    made: list[Statement] = []
+
+    # A local for each group, and the sum of the locals in all orders.
+    fixed = last[: len(last) - len(inner)]
+    locals_: list[Statement] = []
     sums: list[Term] = []
     for lead, parts in groups:
-        name = f"s{len(made)}"
+        name = f"s{len(locals_)}"
         while name in e.references:
             name += "_"
         first = next(iter(lead))  # the local's own indices: those of its first use
-        made.append(Statement(Reference(name, (*fixed, *first)), parts))
-        sums += [Term(number, (Reference(name, (*fixed, *order)),)) for order, number in lead.items()]
-    return (*made, Statement(out, tuple(sums), e.statements[0].add))
+        locals_.append(Statement(Reference(name, (*fixed, *first)), parts))
+        for order, number in lead.items():
+            sums.append(Term(number, (Reference(name, (*fixed, *order)),)))
+    return (*locals_, Statement(out, tuple(sums), e.statements[0].add))
 
 
 def regrouped(terms, inner):
-    """[({order of the inner indices: number}, terms)], a group each. Their sum is the terms': in each group the sum
-    over its orders of the number times the group's terms. These are written for the first order; another one puts its
-    inner indices in the place of the first's. None where a term lacks an inner index."""
+    """Groups of products, [({order of the inner indices: number}, terms)]; None if a term lacks an inner index.
+
+    The sum of all groups is the sum of the terms. A group is the sum over the orders of the number times the group's
+    terms. These are written for the first order; another order puts its inner indices in the place of the first's.
+    """
     uses: dict[tuple, dict[tuple[str, ...], float]] = {}  # product: order of the inner indices -> number
     for t in terms:
         key, order = _placed(t, inner)
@@ -210,6 +243,8 @@ def regrouped(terms, inner):
             return None
         found = uses.setdefault(key, {})
         found[order] = found.get(order, 0.0) + t.number
+
+    # Products that are used in the same orders, with the same numbers but for a factor, are a group.
     groups: list[tuple[dict, list]] = []  # (orders and numbers, [(product, number, places of its indices)])
     for key, orders_ in uses.items():
         for lead, members in groups:
@@ -219,16 +254,18 @@ def regrouped(terms, inner):
                 break
         else:
             groups.append((orders_, [(key, 1.0, tuple(range(len(inner))))]))
-    made: list[tuple] = []
-    for lead, members in groups:
-        first = next(iter(lead))
-        parts = []
-        for key, number, places in members:
-            names = {k: first[place] for k, place in enumerate(places)}
-            refs = tuple(Reference(n, tuple(i if isinstance(i, str) else names[i] for i in own)) for n, own in key)
-            parts.append(Term(number, refs))
-        made.append((lead, tuple(parts)))
-    return made
+
+    return [(lead, tuple(_written(next(iter(lead)), member) for member in members)) for lead, members in groups]
+
+
+def _written(first: tuple[str, ...], member) -> Term:
+    """A product of a group with the indices of the group's first order."""
+    key, number, places = member
+    names = {k: first[place] for k, place in enumerate(places)}
+    factors = []
+    for name, indices in key:
+        factors.append(Reference(name, tuple(i if isinstance(i, str) else names[i] for i in indices)))
+    return Term(number, tuple(factors))
 
 
 def _placed(t: Term, inner):
@@ -246,18 +283,21 @@ def _same_uses(lead, other):
         return None
     width = len(next(iter(lead)))
     for places in itertools.permutations(range(width)):
-        # order of other, its k-th index, is lead's index at places[k]
-        turned = {}
-        for order, number in other.items():
-            back = [""] * width
-            for k, place in enumerate(places):
-                back[place] = order[k]
-            turned[tuple(back)] = number
-        if set(turned) == set(lead):
-            ratios = {turned[order] / lead[order] for order in lead}
-            if len(ratios) == 1:
-                return ratios.pop(), places
+        back = {_put(order, places): number for order, number in other.items()}
+        if set(back) != set(lead):
+            continue
+        ratios = {back[order] / lead[order] for order in lead}
+        if len(ratios) == 1:
+            return ratios.pop(), places
     return None
+
+
+def _put(order: tuple[str, ...], places: tuple[int, ...]) -> tuple[str, ...]:
+    """The indices of an order at these places."""
+    found = [""] * len(order)
+    for index, place in zip(order, places):
+        found[place] = index
+    return tuple(found)
 
 
 # ---- statements of two factors --------------------------------------------------------------------------------------
@@ -265,39 +305,46 @@ def _same_uses(lead, other):
 
 @dataclasses.dataclass(frozen=True)
 class Lowered:
-    """statements: none has a product with a sum of more than two factors. made: the locals that `lower` added. trees:
-    the order of each term that had a choice. flops: of one entry of the batch; shared: of what is done once."""
+    """Statements in which no product with a sum has more than two factors."""
 
     statements: tuple[Statement, ...]
-    made: frozenset[str]
-    trees: tuple
-    flops: int
-    shared: int
+    made: frozenset[str]  # locals that `lower` added
+    trees: tuple  # the order of each term that had a choice
+    flops: int  # of one entry of the batch
+    shared: int  # flops of what is done once
 
 
 def choices(e: Expression, sizes) -> list[tuple[int, int, Orders]]:
     """(statement, term, orders) of each term that has more than two factors and a sum."""
-    return [
-        (k, m, orders(t, s.out, sizes, e.batch))
-        for k, s in enumerate(e.statements)
-        for m, t in enumerate(s.terms)
-        if len(t.factors) > 2 and t.sums(s.out) and not s.function
-    ]
+    found = []
+    for k, s in enumerate(e.statements):
+        for m, t in enumerate(s.terms):
+            if len(t.factors) > 2 and t.sums(s.out) and not s.function:
+                found.append((k, m, orders(t, s.out, sizes, e.batch)))
+    return found
 
 
 def lower(e: Expression, sizes, chosen=None, share: bool = True) -> Lowered:
-    """Statements of at most two factors. chosen: {(statement, term): tree}, else the first of the cheapest."""
+    """Statements of at most two factors. chosen: {(statement, term): tree}; others take the first of the cheapest.
+
+    share: products that come more than once, which a first pass finds, are computed once.
+    """
     known = {(k, m): found.cheapest[0] for k, m, found in choices(e, sizes)} | dict(chosen or {})
     twice: frozenset = frozenset()
-    if share:  # products that come more than once, found by a first pass
+    if share:
         seen: collections.Counter = collections.Counter()
         _Lowering(e, sizes, known, frozenset(), seen).run()
         twice = frozenset(key for key, times in seen.items() if times > 1)
-    made = _Lowering(e, sizes, known, twice, collections.Counter())
-    statements = made.run()
-    work = [flops_of(s, sizes, e.batch) for s in statements]
-    total = lambda shared: sum(flops for flops, once in work if once is shared)
-    return Lowered(tuple(statements), frozenset(made.made), tuple(sorted(known.items())), total(False), total(True))
+
+    lowering = _Lowering(e, sizes, known, twice, collections.Counter())
+    statements = lowering.run()
+
+    flops = {False: 0, True: 0}  # by whether they are done once
+    for s in statements:
+        count, once = flops_of(s, sizes, e.batch)
+        flops[once] += count
+    trees_ = tuple(sorted(known.items()))
+    return Lowered(tuple(statements), frozenset(lowering.made), trees_, flops[False], flops[True])
 
 
 def flops_of(s: Statement, sizes, batch) -> tuple[int, bool]:
@@ -311,40 +358,41 @@ def flops_of(s: Statement, sizes, batch) -> tuple[int, bool]:
 
 
 class _Lowering:
+    """Rewrites statements one after the other."""
+
     def __init__(self, e: Expression, sizes, known, twice, seen):
         self.e, self.sizes, self.known, self.twice, self.seen = e, sizes, known, twice, seen
-        self.made: dict[str, tuple] = {}
+        self.made: dict[str, tuple] = {}  # key of each local
         self.local: dict[tuple, tuple[str, tuple[int, ...]]] = {}  # key: name, the order of its indices in the key's
-        self.version: collections.Counter = collections.Counter()
+        self.version: collections.Counter = collections.Counter()  # how often an array was written
         self.done: list[Statement] = []
 
     def run(self) -> list[Statement]:
         for k, s in enumerate(self.e.statements):
-            if s.function:
-                self.done.append(s)
-            else:
+            if not s.function:
                 terms = [self.term(s, t, self.known.get((k, m))) for m, t in enumerate(s.terms)]
-                self.done.append(s._replace(terms=tuple(terms)))
+                s = s._replace(terms=tuple(terms))
+            self.done.append(s)
             self.version[s.out.name] += 1
         return self.done
 
     def term(self, s: Statement, t: Term, tree) -> Term:
-        if tree is None:
-            if len(t.factors) == 2 and t.sums(s.out):
-                tree = (0, 1)
-            else:
-                return t
+        """A term as a product of two. tree: the order of evaluation; None: there is no choice."""
+        if tree is None and (len(t.factors) != 2 or not t.sums(s.out)):
+            return t
+        tree = (0, 1) if tree is None else tree
         factors = tuple(frozenset(f.indices) for f in t.factors)
         kept = frozenset(s.out.indices)
 
         def walk(tree, wanted, top=False):
-            """The factors that stand for this part of the product. wanted: the indices of what reads it, in order."""
+            """The factors that stand for a part of the product. wanted: the indices of the reader, in order."""
             if isinstance(tree, int):
                 return [t.factors[tree]]
-            own = result(leaves(tree), factors, kept) if not top else kept
-            order = _order(own, wanted)
-            below = [walk(part, order) for part in tree]
-            pair = [f for fs in below for f in fs]
+            inside = kept if top else result(leaves(tree), factors, kept)
+            order = _order(inside, wanted)
+            pair = []
+            for part in tree:
+                pair += walk(part, order)
             return self.product(pair, order, top)
 
         return Term(t.number, tuple(walk(tree, s.out.indices, top=True)))
@@ -358,6 +406,7 @@ class _Lowering:
         self.seen[key] += 1
         if top and key not in self.twice:
             return pair
+
         if key not in self.local:
             name = f"t{len(self.local)}"
             while name in self.e.references:

@@ -7,12 +7,19 @@ straight from constant memory. Sums have the arrays' precision.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .plan import Program, step_text, steps
 from .render_units import digits, offset
 from .text import Reference, Statement
 
+if TYPE_CHECKING:
+    from .stages.plan import Factors
+
+LINE = 32  # most numbers of a row in registers
+CONSTANT = 3584  # bytes of all matrices in constant memory
 COPIES = 3  # of a matrix there: one that is used twice would be kept in registers
 
 
@@ -29,8 +36,11 @@ def fill(module, plan, names, arrays) -> None:
 
 
 class Lines:
-    """Text of one statement's products, of the rows x0, x1, ... turn: which copies of the matrices it takes. given: the
-    line of the first factor is what the statement before has left in registers."""
+    """Text of one statement's products, a thread's rows x0, x1, ... at a time.
+
+    turn: decides which copies of the matrices it takes. given: the line of the first factor is what the statement
+    before has left in registers.
+    """
 
     def __init__(self, writer, s: Statement, step, turn: int, given: bool = False):
         plan = self.plan = writer.plan
@@ -38,79 +48,121 @@ class Lines:
         _, rows, columns, self.terms = plan.layout(s)
         rows = plan.order(rows, step)
         self.column, self.scale = columns[0], plan.scale(s)
-        self.points = [t for t in s.terms if not any({*t.factors[:2]} == {f, g} for _, f, g, _ in self.terms)]
-        refs = [s.out, *(f for _, f, _, _ in self.terms), *(f for t in self.points for f in t.factors)]
-        inner = {self.terms[0][1]} if given else set()
-        inner |= {s.out} if s.out.name in plan.inner else set()
-        refs = [r for r in dict.fromkeys([*refs, *([self.scale] if self.scale else [])]) if r not in inner]
+        self.points = plan.points(s, self.terms)
+
+        refs = self._references()
         self.accesses = {r: writer.access(r) for r in refs}
         self.place = {r: k for k, r in enumerate(refs)}
         self.loops = writer.loops(rows, list(self.accesses.values()))
         self.m, self.n = plan.extent_of(rows), plan.extent_of(columns)
-        self.rows = min(plan.how.ahead, -(-self.m // writer.team))  # of a thread at a time
+        self.rows = min(plan.how.warp.ahead, -(-self.m // writer.team))  # of a thread at a time
 
+    def _references(self) -> list[Reference]:
+        """What is read or written in memory; the matrices lie in constant memory."""
+        refs = [self.s.out, *(x.rows for x in self.terms)]
+        for t in self.points:
+            refs += t.factors
+        if self.scale:
+            refs.append(self.scale)
+
+        inner = {self.terms[0].rows} if self.given else set()
+        if self.s.out.name in self.plan.inner:
+            inner.add(self.s.out)
+        return [r for r in dict.fromkeys(refs) if r not in inner]
+
+    # ---- pieces
     def line(self, r: Reference, along: str, row: int) -> tuple[str, str, int]:
         """(where a row begins, the step along it, how many of its numbers are read or written at once)."""
         x = self.accesses[r]
-        step, k = x.steps[along], self.place[r]
-        wide = self.plan.grain
-        aligned = x.shared and step == 1 and all(loop.step[k] % wide == 0 for loop in self.loops)
+        step, k, wide = x.steps[along], self.place[r], self.plan.grain
         from_ = f"{x.pointer} + {offset(self.loops, f'r{row}_', k, x)}"
-        return from_, step_text(step, x.ld), wide if aligned and self.plan.p.sizes[along] % wide == 0 else 1
+
+        aligned = x.shared and step == 1 and all(loop.step[k] % wide == 0 for loop in self.loops)
+        whole = self.plan.program.sizes[along] % wide == 0
+        return from_, step_text(step, x.ld), wide if aligned and whole else 1
 
     def take(self, r: Reference, along: str, to: str) -> list[str]:
         """Lines of all rows."""
-        made = []
+        lines = []
         for row in range(self.rows):
             from_, step, wide = self.line(r, along, row)
-            made.append(f"take<{self.plan.p.sizes[along]}, {wide}>({from_}, {step}, {to}[{row}]);")
-        return made
+            lines.append(f"take<{self.plan.program.sizes[along]}, {wide}>({from_}, {step}, {to}[{row}]);")
+        return lines
 
-    def each(self, body) -> list[str]:
-        """body(row, the row's sums) for every column of every row."""
-        return [f"UNROLL for (int n = 0; n < {self.n}; ++n) {body(row)}" for row in range(self.rows)]
+    def columns(self, body: str) -> str:
+        """C++ of the body for every column n."""
+        return f"UNROLL for (int n = 0; n < {self.n}; ++n) {body}"
 
     def spot(self, r: Reference, row: int) -> str:
+        """C++ of number n of a row."""
         from_, step, _ = self.line(r, self.column, row)
         return f"({from_})[n * ({step})]"
 
+    # ---- the text
     def text(self, result: str) -> list[str]:
-        """Statements that fill `result`, and store it where it is not for the next statement alone."""
-        s, n, rows = self.s, self.n, self.rows
-        lines = [line for row in range(rows) for line in digits(self.loops, f"x{row}", f"r{row}_")]
-        if s.add and not self.scale:
-            lines += self.take(s.out, self.column, result)
-        else:
-            lines += self.each(lambda row: f"{result}[{row}][n] = 0;")
-        for p in self.points:
-            number = [] if p.number == 1 and p.factors else [f"scalar({p.number!r})"]
-            product = lambda row, p=p, number=number: " * ".join([*number, *(self.spot(f, row) for f in p.factors)])
-            lines += self.each(lambda row, product=product: f"{result}[{row}][n] += {product(row)};")
-        for number, f, g, (k,) in self.terms:
-            a, extent = self.plan.arrays[g.name], self.plan.p.sizes[k]
-            near = steps(g, a, self.plan.batch, far=True)
-            matrix = f"constant_{g.name} + {self.turn % COPIES * a.size}"
-            held = "given" if self.given else "held"
-            if not self.given:
-                lines += [f"{{ scalar held[{rows}][{extent}];", *self.take(f, k, "held")]
-            if number != 1:
-                turns = f"UNROLL for (int row = 0; row < {rows}; ++row) UNROLL for (int k = 0; k < {extent}; ++k)"
-                lines.append(f"{turns} {held}[row][k] *= scalar({number!r});")
-            lines.append(f"add_lines<{near[self.column]}, {near[k]}>({matrix}, {held}, {result});")
-            lines += [] if self.given else ["}"]
-        if self.scale:
-            old = lambda row: f"{self.spot(s.out, row)} + " if s.add else ""
-            lines += [f"{{ scalar times[{rows}][{n}];", *self.take(self.scale, self.column, "times")]
-            lines += self.each(lambda row: f"{result}[{row}][n] = {old(row)}times[{row}][n] * {result}[{row}][n];")
-            lines.append("}")
-        return lines + (self.leave(result) if s.out in self.accesses else [])
-
-    def leave(self, result: str) -> list[str]:
+        """Statements that fill `result`, and store it if it is not for the next statement alone."""
         lines = []
         for row in range(self.rows):
-            to, step, wide = self.line(self.s.out, self.column, row)
-            whole = f"put<{wide}>({result}[{row}], {to});"
-            spot = self.writer.store(self.s.out, self.spot(self.s.out, row), f"{result}[{row}][n]")
-            one = f"UNROLL for (int n = 0; n < {self.n}; ++n) {spot}"
-            lines.append(f"if (on{row}) {{ {whole if wide > 1 else one} }}")
+            lines += digits(self.loops, f"x{row}", f"r{row}_")
+
+        lines += self._begin(result)
+        for x in self.terms:
+            lines += self._product(x, result)
+        if self.scale:
+            lines += self._scaled(self.scale, result)
+        return lines + (self._leave(result) if self.s.out in self.accesses else [])
+
+    def _begin(self, result: str) -> list[str]:
+        """Old numbers or zeros, and the terms that are no product with a matrix."""
+        if self.s.add and not self.scale:
+            lines = self.take(self.s.out, self.column, result)
+        else:
+            lines = [self.columns(f"{result}[{row}][n] = 0;") for row in range(self.rows)]
+
+        for t in self.points:
+            number = [] if t.number == 1 and t.factors else [f"scalar({t.number!r})"]
+            for row in range(self.rows):
+                product = " * ".join([*number, *(self.spot(f, row) for f in t.factors)])
+                lines.append(self.columns(f"{result}[{row}][n] += {product};"))
+        return lines
+
+    def _product(self, x: Factors, result: str) -> list[str]:
+        """A matrix times the lines of all rows."""
+        (k,) = x.sums
+        a, extent = self.plan.arrays[x.columns.name], self.plan.program.sizes[k]
+        near = steps(x.columns, a, self.plan.batch, far=True)
+        matrix = f"constant_{a.name} + {self.turn % COPIES * a.size}"
+        held = "given" if self.given else "held"
+
+        lines = []
+        if x.number != 1:
+            rows = f"UNROLL for (int row = 0; row < {self.rows}; ++row)"
+            lines.append(f"{rows} {self._each(extent)} {held}[row][k] *= scalar({x.number!r});")
+        lines.append(f"add_lines<{near[self.column]}, {near[k]}>({matrix}, {held}, {result});")
+        if self.given:
+            return lines
+        return [f"{{ scalar held[{self.rows}][{extent}];", *self.take(x.rows, k, "held"), *lines, "}"]
+
+    @staticmethod
+    def _each(extent: int) -> str:
+        return f"UNROLL for (int k = 0; k < {extent}; ++k)"
+
+    def _scaled(self, scale: Reference, result: str) -> list[str]:
+        """The sums times a factor at the output's places; then old numbers are added."""
+        lines = [f"{{ scalar times[{self.rows}][{self.n}];", *self.take(scale, self.column, "times")]
+        for row in range(self.rows):
+            old = f"{self.spot(self.s.out, row)} + " if self.s.add else ""
+            lines.append(self.columns(f"{result}[{row}][n] = {old}times[{row}][n] * {result}[{row}][n];"))
+        return [*lines, "}"]
+
+    def _leave(self, result: str) -> list[str]:
+        """The results to where they belong."""
+        lines = []
+        for row in range(self.rows):
+            to, _, wide = self.line(self.s.out, self.column, row)
+            store = f"put<{wide}>({result}[{row}], {to});"
+            if wide == 1:
+                number = self.writer.store(self.s.out, self.spot(self.s.out, row), f"{result}[{row}][n]")
+                store = self.columns(number)
+            lines.append(f"if (on{row}) {{ {store} }}")
         return lines

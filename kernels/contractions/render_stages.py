@@ -1,571 +1,368 @@
-"""The text of a tensor program by stages (see stages.py): what its teams of warps do, around what stages.h has.
+"""The text of a tensor program by stages (see stages/plan.py): a team of warps, around what stages.h has.
 
-Products are render_units.py's. Bulk copies are asked for first and waited for where they are read; barriers stand where
-steps meet in memory. In a ring a block asks for the copies of its next entries before it works on this one.
+Products are in render_units.py and render_lines.py, statements number by number in render_each.py, all orders of an
+entry in render_orbits.py. Bulk copies are asked for first, and waited for where they are read. In a ring a block asks
+for the copies of the next entries before it works on this entry.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-
-import numpy as np
 
 from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
-from . import render_lines
+from . import render_lines, render_orbits
 from .plan import Loop, Program, joined, pointers, step_text, steps, view
-from .render_units import Access, Tile, digits, offset, pairs
-from .stages import FEW, Stages, Step
-from .text import Reference, Statement
-
-signed = functools.partial(digits, unsigned=False)  # of orbits: with others the compiler spills more registers
+from .render_each import Each
+from .render_threads import unaligned, without_past
+from .render_units import Access, Tile, digits, offset
+from .stages import plan_of
+from .stages.plan import Plan, Step
+from .text import Reference
 
 
 class Writer:
-    """Text of one plan."""
+    """Text of one plan. Fields fill while the text is written."""
 
-    def __init__(self, plan: Stages):
-        self.plan, self.p, self.how = plan, plan.p, plan.how
-        self.team = 32 * self.how.warps
-        self.pointers: dict[Reference, str] = {}
+    def __init__(self, plan: Plan):
+        self.plan, self.p, self.how = plan, plan.program, plan.how
+        self.team = 32 * self.how.teams.warps  # threads
+        self.number = "scalar" if self.how.narrow else "double"  # type of numbers in shared memory
+        self.sum = "scalar" if self.how.sums.split or self.how.sums.line else "double"  # in registers
+
+        self.pointers: dict[Reference, str] = {}  # names of pointers to arguments
         self.even: set[str] = set()  # arguments of which 16 bytes are read at once
-        self.once: dict[str, str] = {}  # names of factors that lanes hold, by the text that reads them
-        self.of_once: set[Reference] = set()
-        self.number = "scalar" if plan.narrow else "double"  # in shared memory
-        self.sum = "scalar" if self.how.split or self.how.line else "double"  # in registers
+        self.once: dict[tuple, list[str]] = {}  # text of factors that lanes hold for all steps, by what they read
+        self.of_once: set[Reference] = set()  # those factors
 
+    # ---- words
     def constant(self, number: float) -> str:
         return repr(number) if self.sum == "double" else f"scalar({number!r})"
 
     def held(self, name: str) -> str:
+        """C++ of the pointer to an array in shared memory."""
         return f"{self.number} *const h_{name} = ({self.number} *)shared_memory + {self.plan.held[name].at}"
 
     def access(self, r: Reference) -> Access:
+        """Where a reference is read. Arguments get a pointer."""
         h = self.plan.held.get(r.name)
         if h:
-            own: dict[str, int] = {}
+            inside: dict[str, int] = {}
             for d, s in zip(h.kept, h.strides):
-                own[r.indices[d]] = own.get(r.indices[d], 0) + s
-            return Access(f"h_{r.name}", own, "", True)
-        a = self.plan.arrays[r.name]
-        all_steps = steps(r, a, self.plan.batch, far=True)
+                inside[r.indices[d]] = inside.get(r.indices[d], 0) + s
+            return Access(f"h_{r.name}", inside, "", True)
+
+        near = steps(r, self.plan.arrays[r.name], self.plan.batch, far=True)
         self.pointers.setdefault(r, f"p{len(self.pointers)}")
-        own = {i: s for i, s in all_steps.items() if i not in self.plan.entry}
-        return Access(self.pointers[r], own, f"a.ld_{r.name}", False)
+        inside = {i: s for i, s in near.items() if i not in self.plan.entry}
+        return Access(self.pointers[r], inside, f"a.ld_{r.name}", False)
 
     def pointer_lines(self, walk: bool, only=None) -> list[str]:
-        """Of every reference to an argument, or of some, at this team's entry. walk: of those that have the index of
-        the walk."""
-        lines = []
+        """C++ of the pointers of references to arguments, at this team's entry.
+
+        walk: of references that have the index of the walk, or that have it not. only: of some references; None: all.
+        """
+        plan, lines = self.plan, []
         for r, name in self.pointers.items():
-            if only is not None and r not in only:
+            walks = bool(plan.walk) and plan.walk in r.indices
+            if walks != walk or (only is not None and r not in only):
                 continue
-            if (bool(self.plan.walk) and self.plan.walk in r.indices) != walk:
-                continue
-            a = self.plan.arrays[r.name]
-            all_steps = steps(r, a, self.plan.batch, far=True)
-            parts = [f"at_{view(r, a, self.plan.batch)}"]
-            parts += [
-                f"e_{i} * ({step_text(all_steps[i], f'a.ld_{r.name}')})" for i in self.plan.entry if i in all_steps
-            ]
+            a = plan.arrays[r.name]
+            near = steps(r, a, plan.batch, far=True)
+            parts = [f"at_{view(r, a, plan.batch)}"]
+            for i in plan.entry:
+                if i in near:
+                    parts.append(f"e_{i} * ({step_text(near[i], f'a.ld_{r.name}')})")
             kind = "scalar" if r.name in self.p.expression.outputs else "const scalar"
             lines.append(f"{kind} *const {name} = {' + '.join(parts)};")
         return lines
 
     def loops(self, indices, accesses) -> tuple[Loop, ...]:
+        """Loops over indices, with the step of each array."""
         return joined([Loop(self.p.sizes[i], tuple(x.steps.get(i, 0) for x in accesses)) for i in indices])
 
-    # ---- statements number by number
-    def each(self, number: int, step: Step) -> tuple[list[str], list[str]]:
-        """(what is asked for at the entry's beginning, the step)."""
-        plan = self.plan
-        own, size = plan.own(step.statements[0]), plan.numbers(step.statements[0].out)
-        count = -(-size // self.team)
-        refs = list(dict.fromkeys(r for s in step.statements for t in s.terms for r in (*t.factors, s.out)))
-        accesses = {r: self.access(r) for r in refs}
-        order = list(accesses.values())
-        loops = self.loops(own, order)
-        split = digits(loops, "x", "x")
-        place = {r: k for k, r in enumerate(refs)}
-        where = lambda r: f"{accesses[r].pointer}[{offset(loops, 'x', place[r], accesses[r])}]"
-        plain = not any(t.sums(s.out) for s in step.statements for t in s.terms)
-        outs = {s.out.name for s in step.statements}
-        elsewhere = {s.out.name for other in plan.steps if other is not step for s in other.statements}
-        loaded: list[Reference] = []
-        if plain:
-            first = {}
-            for s in step.statements:
-                for r in (*(f for t in s.terms for f in t.factors), *([s.out] if s.add else [])):
-                    if not accesses[r].shared and r.name not in elsewhere and r.name not in first:
-                        loaded.append(r)
-                first[s.out.name] = s
-            loaded = list(dict.fromkeys(loaded))
-        guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
-        head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; (void)x;"
-        batch = count * len(loaded) <= FEW and bool(loaded)
-        early: list[str] = []
-        lines = [f"// {'; '.join(map(str, step.statements))}"]
-        value = lambda r: f"v{number}_{loaded.index(r)}[i]" if batch and r in loaded else where(r)
-        if batch:
-            ahead = early if not step.before else lines
-            ahead += [f"scalar v{number}_{k}[{count}];" for k in range(len(loaded))]
-            loads = " ".join(f"v{number}_{k}[i] = {where(r)};" for k, r in enumerate(loaded))
-            ahead.append(f"UNROLL {head} {guard(' '.join([*split, loads]))} }}")
-        elif plain and loaded and not step.before and not all(r.name in outs for r in loaded):
-            for r in loaded:  # too many for registers: at least the second cache has them in time
-                one = self.loops(own, [accesses[r]])
-                if len(one) == 1 and one[0].step == (1,):
-                    line = 128 // np.dtype(self.p.dtype).itemsize
-                    once = size <= self.team * line
-                    head_ = f"if (x < {size})" if once else f"UNROLL_BY(1) for (; x < {size}; x += {self.team * line})"
-                    early.append(f"{{ int x = me * {line}; {head_} ask({accesses[r].pointer} + x); }}")
-        body, stores = list(split), []
-        done: dict[str, str] = {}
-        for j, s in enumerate(step.statements):
-            begun = s.add or bool(s.terms[0].sums(s.out)) or s.terms[0].number < 0
-            if begun:
-                body.append(f"{self.sum} sum{j} = {value(s.out) if s.add else 0};")
-            for t in s.terms:
-                sums = t.sums(s.out)
-                if not sums:
-                    words = [done.get(f.name) or value(f) for f in t.factors]
-                else:
-                    inner = [self.access(f) for f in t.factors]
-                    turns = self.loops(sums, inner)
-                    body += [f"for (int k{d} = 0; k{d} < {loop.extent}; ++k{d})" for d, loop in enumerate(turns)]
-                    words = []
-                    for q, f in enumerate(t.factors):
-                        k_part = offset(turns, "k", q, inner[q])
-                        words.append(f"{accesses[f].pointer}[{offset(loops, 'x', place[f], accesses[f])} + {k_part}]")
-                words = [*([self.constant(t.number)] if abs(t.number) != 1 or not words else []), *words]
-                sign = "-=" if t.number == -1 and t.factors else "+="
-                body.append(f"{f'sum{j} {sign}' if begun else f'{self.sum} sum{j} ='} {' * '.join(words)};")
-                begun = True
-            done[s.out.name] = f"sum{j}"
-            stores.append(self.store(s.out, where(s.out), f"sum{j}"))
-        body += stores
-        unroll = "UNROLL" if batch else "UNROLL_BY(2)"
-        lines.append(f"{unroll} {head} {guard(chr(10).join(body))} }}")
-        return early, lines
-
-    def copy(self, step: Step) -> list[str]:
-        """Copies of a slice: in bulk, run by run, asked for by the first warp; with lines apart by all threads."""
-        (s,) = step.statements
-        r, plan = s.terms[0].factors[0], self.plan
-        h, x = plan.held[s.out.name], self.access(r)
-        own = [r.indices[k] for k in plan.kept(r)]
-        run, extent = 1, len(own)
-        while extent and x.steps[own[extent - 1]] == run == h.strides[extent - 1]:
-            extent -= 1
-            run *= self.p.sizes[own[extent]]
-        self.even.add(r.name)
-        loops = [Loop(self.p.sizes[i], (x.steps[i], h.strides[k])) for k, i in enumerate(own[:extent])]
-        turned = joined(loops)
-        runs = math.prod(loop.extent for loop in turned)
-        to = Access(f"h_{s.out.name}", {}, "", True)
-        if self.how.apart:  # pieces of 16 bytes
-            turned = joined([*loops, Loop(run // plan.grain, (plan.grain, plan.grain))])
-            runs *= run // plan.grain
-        split = " ".join(digits(turned, "x", "x"))
-        ends = f"{to.pointer} + {offset(turned, 'x', 1, to)}, {x.pointer} + {offset(turned, 'x', 0, x)}"
-        if self.how.apart:
-            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {split} copy_piece({ends}); }}"]
-        return [
-            f"// {s}",
-            f"{'if (me < 32) for (' if runs > 32 else '{ '}int x = me; "
-            f"{f'x < {runs}; x += 32)' if runs > 32 else f'if (x < {runs})'} {{ {split} bulk({ends}, {run}, gate); }}"
-            + "}"
-            * (runs <= 32),
-        ]
-
     def store(self, out: Reference, where: str, value: str) -> str:
-        reads = {f.name for step in self.plan.steps for s in step.statements for t in s.terms for f in t.factors}
-        if out.name in self.plan.held or out.name in reads:
+        """C++ of a store; past the caches if no step reads the number."""
+        read = {f.name for step in self.plan.steps for f in step.reads}
+        if out.name in self.plan.held or out.name in read:
             return f"{where} = {value};"
         return f"leave(&{where}, {value});"
 
-    # ---- products on the units
+    # ---- steps
+    def copy(self, step: Step) -> list[str]:
+        """Copies of a slice: in bulk, run by run, asked for by the first warp; with lines apart by all threads."""
+        (s,) = step.statements
+        r, plan, apart = s.terms[0].factors[0], self.plan, self.how.copies.apart
+        h, x = plan.held[s.out.name], self.access(r)
+        self.even.add(r.name)
+
+        # Numbers that lie side by side on both sides are a run; loops go over the runs.
+        own = [r.indices[k] for k in plan.kept(r)]
+        run, outer = 1, len(own)
+        while outer and x.steps[own[outer - 1]] == run == h.strides[outer - 1]:
+            outer -= 1
+            run *= self.p.sizes[own[outer]]
+        loops = [Loop(self.p.sizes[i], (x.steps[i], h.strides[k])) for k, i in enumerate(own[:outer])]
+        runs = math.prod(loop.extent for loop in loops)
+        if apart:  # pieces of 16 bytes
+            loops.append(Loop(run // plan.grain, (plan.grain, plan.grain)))
+            runs *= run // plan.grain
+
+        over = joined(loops)
+        find = " ".join(digits(over, "x", "x"))
+        to = Access(f"h_{s.out.name}", {}, "", True)
+        ends = f"{to.pointer} + {offset(over, 'x', 1, to)}, {x.pointer} + {offset(over, 'x', 0, x)}"
+        if apart:
+            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {find} copy_piece({ends}); }}"]
+        if runs > 32:
+            head = f"if (me < 32) for (int x = me; x < {runs}; x += 32)"
+            return [f"// {s}", f"{head} {{ {find} bulk({ends}, {run}, gate); }}"]
+        return [f"// {s}", f"{{ int x = me; if (x < {runs}) {{ {find} bulk({ends}, {run}, gate); }}}}"]
+
     def units(self, step: Step) -> list[str]:
         """A warp's tiles, one after the other. Of two statements the second goes on with the numbers of the first."""
         *first, last = step.statements
         inner = [Tile(self, s, step, "_before") for s in first]
         tile = Tile(self, last, step, given=bool(first))
-        made = [tile, *inner]
         lines = [f"// {'; '.join(map(str, step.statements))}"]
-        for t in made:
+        for t in (tile, *inner):
             lines += t.hoist(self.once)
-        turns = -(-tile.jobs // self.how.warps)
-        exact = tile.jobs % self.how.warps == 0
-        lines.append(
-            f"UNROLL_BY({min(turns, self.how.ahead)}) for (int turn = 0; turn < {turns}; ++turn) {{ "
-            f"const int job = warp + turn * {self.how.warps};" + ("" if exact else f" if (job < {tile.jobs}) {{")
-        )
-        lines.append(
+
+        # The loop over a warp's tiles.
+        warps = self.how.teams.warps
+        turns = -(-tile.jobs // warps)
+        exact = tile.jobs % warps == 0
+        head = f"UNROLL_BY({min(turns, self.how.warp.ahead)}) for (int turn = 0; turn < {turns}; ++turn) {{"
+        job = f"const int job = warp + turn * {warps};"
+        lines.append(f"{head} {job}" + ("" if exact else f" if (job < {tile.jobs}) {{"))
+        lines += [
             f"const int tile = job % {tile.tiles}, chunk = job / {tile.tiles} % {tile.chunks}, "
-            f"other = job / {tile.tiles * tile.chunks};"
-        )
-        lines += ["(void)chunk, (void)other;", "const int m_a = tile * 16 + row, m_b = m_a + 8;"]
+            f"other = job / {tile.tiles * tile.chunks};",
+            "(void)chunk, (void)other;",
+            "const int m_a = tile * 16 + row, m_b = m_a + 8;",
+        ]
+
         for t in inner:
             lines += [f"{self.sum} given[{t.width}][4];", "{", *t.rows(), *t.start(), *t.sums(), *t.give(), "}"]
         lines += [*tile.rows(), *tile.start(), *tile.sums(), *tile.leave()]
-        lines.append("}" if exact else "} }")
-        return lines
+        return [*lines, "}" if exact else "} }"]
 
-    # ---- products by threads
     def lines(self, number: int, step: Step) -> list[str]:
         """A thread's rows, one after the other. Of two statements the second goes on with the numbers of the first."""
-        made = [render_lines.Lines(self, s, step, number + k, given=k > 0) for k, s in enumerate(step.statements)]
-        m, rows = made[0].m, made[0].rows
+        parts = [render_lines.Lines(self, s, step, number + k, given=k > 0) for k, s in enumerate(step.statements)]
+        m, rows = parts[0].m, parts[0].rows
         lines = [
             f"// {'; '.join(map(str, step.statements))}",
             f"UNROLL_BY(1) for (int x = me; x < {m}; x += {rows * self.team}) {{",
         ]
+
         for row in range(rows):
             x = f"x + {row * self.team}"
             whole = m % (rows * self.team) == 0 or row == 0
             lines.append(f"const bool on{row} = {'true' if whole else f'{x} < {m}'};")
             lines.append(f"const int x{row} = {x if whole else f'min({x}, {m} - 1)'};")
-        for k, one in enumerate(made):
-            result = "given" if k < len(made) - 1 else "sum"
-            lines += [f"scalar {result}[{rows}][{one.n}];", "{", *one.text(result), "}"]
+
+        for k, part in enumerate(parts):
+            result = "given" if k < len(parts) - 1 else "sum"
+            lines += [f"scalar {result}[{rows}][{part.n}];", "{", *part.text(result), "}"]
         return [*lines, "}"]
-
-    # ---- all orders of an entry's indices
-    def place_of(self, r: Reference, values: dict[str, str]) -> str:
-        """A pointer to what a reference reads where the entry's indices have these values."""
-        a, parts, step = self.plan.arrays[r.name], [], 1
-        near = steps(r, a, self.plan.batch, far=True)
-        for d in reversed(range(len(r.indices))):
-            i = r.indices[d]
-            if i == self.plan.batch:
-                parts.append(f"{values[i]} * {f'(long){step}' if a.mixed else f'a.step_{r.name}'}")
-            elif i in values:
-                parts.append(f"{values[i]} * ({step_text(near[i], f'a.ld_{r.name}')})")
-            step *= a.extents[d] or 1
-        kind = "scalar" if r.name in self.p.expression.outputs else "const scalar"
-        return f"(({kind} *)a.at_{r.name} + {' + '.join(parts) or '0'})"
-
-    def orbits(self) -> list[str]:
-        plan = self.plan
-        names, terms, uses = plan.orbit
-        first, last = (step.statements[0] for step in plan.steps)
-        local = plan.held[first.out.name]
-        values = [f"y{k}" for k in range(len(names))]
-        all_orders = [dict(zip(names, order)) for order in itertools.permutations(values)]
-        number_of = {tuple(order[i] for i in names): k for k, order in enumerate(all_orders)}
-        threads = self.team
-        lines = [
-            f"KERNEL(contraction, Arguments, {threads}, 1) {{",
-            "const int me = threadIdx.x, warp = me >> 5, row = (me & 31) >> 2, c = me & 3;",
-            "if (blockIdx.x >= items) return;\nlong g = items - 1 - blockIdx.x;",
-        ]
-        lines += self._orbit_set(values)
-        lines.append(f"{self.number} *const h_{local.name} = ({self.number} *)shared_memory;")
-        is_new = []
-        for k, order in enumerate(all_orders):
-            same = [" && ".join(f"{order[i]} == {other[i]}" for i in names) for other in all_orders[:k]]
-            lines.append(f"const bool new{k} = !({' || '.join(f'({x})' for x in same) or 'false'});")
-            is_new.append(f"new{k}")
-            one = self.loops(plan.own(last), [self.access(last.out)])
-            if len(one) == 1 and one[0].step == (1,):
-                size = plan.numbers(last.out)
-                to = self.place_of(last.out, order)
-                lines.append(f"if (new{k}) for (int x = me * 16; x < {size}; x += {threads * 16}) ask({to} + x);")
-        lines += self._orbit_products(first, all_orders, number_of, uses, local)
-        lines += self._orbit_sums(last, all_orders, is_new, local)
-        return [*lines, "}"]
-
-    def _orbit_set(self, values) -> list[str]:
-        """The g-th set of values, from the smallest up; blocks begin at the other end. Sets with equal values, which
-        are less work, stand between the others: blocks fall out of step, so that some compute while others wait for
-        memory. The smallest sets are mostly such: what the last blocks do is short."""
-        n, lines = self.plan.extent, []
-        for k, value in enumerate(values):
-            left = len(values) - k - 1
-            size = {0: "1", 1: f"({n} - {value})", 2: f"({n} - {value}) * ({n + 1} - {value}) / 2"}[left]
-            lines.append(f"int {value} = {values[k - 1] if k else 0};")
-            lines.append(f"while (g >= {size}) {{ g -= {size}; ++{value}; }}")
-        return lines
-
-    def _orbit_products(self, s: Statement, all_orders, number_of, uses, local) -> list[str]:
-        """Products of all orders on the units, each once, and their sums into shared memory."""
-        plan = self.plan
-        names, first = plan.orbit[0], next(iter(uses))
-        others, rows, columns, terms = plan.layout(s)
-        refs = list(dict.fromkeys([s.out, *(r for _, f, g, _ in terms for r in (f, g))]))
-        accesses = {r: self.access(r) for r in refs}
-        order, place = list(accesses.values()), {r: k for k, r in enumerate(refs)}
-        row_loops, column_loops = self.loops(rows, order), self.loops(columns, order)
-        m, n, width = plan.extent_of(rows), plan.extent_of(columns), self.how.columns
-        tiles, chunks = -(-m // 16), -(-n // (8 * width))
-        jobs, warps = tiles * chunks, self.how.warps
-        at = lambda r, what, letter: offset(what, letter, place[r], accesses[r])
-        lines = [f"UNROLL_BY(1) for (int job = warp; job < {jobs}; job += {warps}) {{"]
-        lines += [f"const int chunk = job % {chunks}, tile = job / {chunks}; (void)chunk;"]
-        for half in "ab":
-            row = "row" if half == "a" else "row + 8"
-            lines.append(f"const int m_{half} = tile * 16 + {row}, m{half} = min(m_{half}, {m - 1});")
-            lines += signed(row_loops, f"m{half}", f"r{half}")
-        for t in range(width):
-            lines.append(f"const int n_{t} = min((chunk * {width} + {t}) * 8 + column_of(row), {n - 1}); (void)n_{t};")
-            lines += signed(column_loops, f"n_{t}", f"c{t}_")
-        lines.append(f"double acc[{len(all_orders)}][{width}][4];")
-        lines.append(
-            f"UNROLL for (int o = 0; o < {len(all_orders)}; ++o) UNROLL for (int t = 0; t < {width}; ++t) "
-            "UNROLL for (int i = 0; i < 4; ++i) acc[o][t][i] = 0;"
-        )
-        for sign, f, g, sums in terms:
-            k_loops = self.loops(sums, [accesses[f], accesses[g]])
-            k = math.prod(loop.extent for loop in k_loops)
-            paired = pairs(self, f, g, accesses, k_loops, (row_loops, column_loops), place)
-            count = 2 * -(-k // 8) if paired else -(-k // 4)
-            uneven = k % (8 if paired else 4) != 0
-
-            def load(r, base, to, which, k_loops=k_loops, k=k, paired=paired, count=count, uneven=uneven, number=1.0):
-                """Statements that fill to[step] from a pointer."""
-                vector, made = bool(paired) and r in paired, []
-                for step_ in range(0, count, 2 if vector else 1):
-                    k_text = f"{8 * (step_ // 2)} + 2 * c + {step_ % 2}" if paired else f"{4 * step_} + c"
-                    put = [f"const int k = {k_text}; (void)k;", *signed(k_loops, "k", "k")]
-                    from_ = f"{base} + {offset(k_loops, 'k', which, accesses[r])}"
-                    inside = f"k < {k}" if uneven else ""
-                    if vector:
-                        both = f"pair({from_}, {to(step_)}, {to(step_ + 1)});"
-                        put.append(
-                            f"if ({inside}) {{ {both} }} else {to(step_)} = {to(step_ + 1)} = 0;" if inside else both
-                        )
-                    else:
-                        put.append(f"{to(step_)} = {f'{inside} ? *({from_}) : 0' if inside else f'*({from_})'};")
-                    if number != 1:
-                        put.append(" ".join(f"{to(step_ + x)} *= {number!r};" for x in range(2 if vector else 1)))
-                    made.append("{ " + " ".join(put) + " }")
-                return made
-
-            known: dict[str, list[int]] = {}  # orders by the part of the rows' factor that they read
-            for o, values in enumerate(all_orders):
-                known.setdefault(self.place_of(f, values), []).append(o)
-            for rows_at, members in known.items():
-                lines.append(f"{{ double fa[{count}][2];")
-                for h, half in enumerate("ab"):
-                    base = f"{rows_at} + {at(f, row_loops, f'r{half}')}"
-                    lines += load(f, base, lambda x, h=h: f"fa[{x}][{h}]", 0)
-                for o in members:
-                    columns_at = self.place_of(g, all_orders[o])
-                    lines.append(f"{{ double fb[{width}][{count}];")
-                    for t in range(width):
-                        base = f"{columns_at} + {at(g, column_loops, f'c{t}_')}"
-                        lines += load(g, base, lambda x, t=t: f"fb[{t}][{x}]", 1, number=sign)
-                        lines.append(f"multiply_add<{count}>(acc[{o}][{t}], fa, fb[{t}]);")
-                    lines.append("}")
-                lines.append("}")
-        for o, values in enumerate(all_orders):
-            for t in range(width):
-                for i in range(4):
-                    half, second = "ab"[i // 2], i % 2
-                    parts = ""
-                    for use, number in uses.items():
-                        assigned = dict(zip(first, (values[x] for x in use)))
-                        turned = tuple(assigned[x] for x in names)
-                        sign = "- " if number == -1 else f"+ {number!r} * " if number != 1 else "+ " if parts else ""
-                        parts += f" {sign}acc[{number_of[turned]}][{t}][{i}]"
-                    test = [f"m_{half} < {m}"] * (m % 16 > 0) + [f"nn < {n}"] * (n % (8 * width) > 0)
-                    both = f"if ({' && '.join(test)})" if test else ""
-                    lines.append(
-                        f"{{ const int nn = (chunk * {width} + {t}) * 8 + {4 * second} + c; {both} {{ "
-                        f"{' '.join(signed(column_loops, 'nn', 'n'))} h_{local.name}[{o * plan.room + local.at} + "
-                        f"{at(s.out, row_loops, f'r{half}')} + {at(s.out, column_loops, 'n')}] ={parts}; }} }}"
-                    )
-        return [*lines, "}"]
-
-    def _orbit_sums(self, s: Statement, all_orders, is_new, local) -> list[str]:
-        """The output's numbers of each order, each a sum out of shared memory; the old ones are read an order ahead."""
-        plan = self.plan
-        size = plan.numbers(s.out)
-        count = -(-size // self.team)
-        refs = list(dict.fromkeys([*(f for t in s.terms for f in t.factors), s.out]))
-        accesses = {r: self.access(r) for r in refs}
-        loops = self.loops(plan.own(s), list(accesses.values()))
-        split = signed(loops, "x", "x")
-        place = {r: k for k, r in enumerate(refs)}
-        away = lambda r: offset(loops, "x", place[r], accesses[r])
-        guard = lambda body: body if size % self.team == 0 else f"if (x < {size}) {{ {body} }}"
-        head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {' '.join(split)}"
-
-        def read(o: int) -> list[str]:
-            if not s.add or o == len(all_orders):
-                return []
-            body = guard(f"old{o}[i] = {self.place_of(s.out, all_orders[o])}[{away(s.out)}];")
-            return [f"scalar old{o}[{count}];", f"if ({is_new[o]}) UNROLL {head} {body} }}"]
-
-        lines = [*read(0), "__syncthreads();"]
-        for o, values in enumerate(all_orders):
-            lines += read(o + 1)
-            lines += [f"if ({is_new[o]}) {{", f"scalar *const to = {self.place_of(s.out, values)};"]
-            parts = f"old{o}[i]" if s.add else "0"
-            for t in s.terms:
-                words = [f"h_{local.name}[{o * plan.room + local.at} + {away(f)}]" for f in t.factors]
-                sign = "-" if t.number == -1 else "+" if t.number == 1 else f"+ {t.number!r} *"
-                parts += f" {sign} {' * '.join(words)}"
-            lines.append(f"UNROLL {head} {guard(f'leave(&to[{away(s.out)}], {parts});')} }}\n}}")
-        return lines
 
     # ---- the kernel
     def text(self) -> list[str]:
         plan, how = self.plan, self.how
-        if how.orbit:
-            return self.orbits()
-        early, bodies = [], []
+        if plan.orbit:
+            return render_orbits.text(self)
+
+        early: list[str] = []
+        bodies: list[list[str]] = []
         for k, step in enumerate(plan.steps):
             if step.kind == "units":
-                bodies.append(self.lines(k, step) if how.line else self.units(step))
+                bodies.append(self.lines(k, step) if how.sums.line else self.units(step))
             elif step.kind == "copy":
                 bodies.append(self.copy(step))
             else:
-                ahead, lines = self.each(k, step)
-                early += ahead
-                bodies.append(lines)
+                each = Each(self, k, step)
+                early += each.early
+                bodies.append(each.lines)
+
+        ring = how.copies.ring > 1
+        lines = self._head()
+        lines += self._ring(bodies) if ring else self._alone()
+        lines += self._entry(bodies)
+        lines += self._steps(bodies, before=True)
+
+        if plan.walk:
+            lines += self._walk()
+            lines += [*self.pointer_lines(walk=True), *early, *self._steps(bodies, before=False)]
+            return [*lines, "__syncthreads();", "}", "}"]
+
+        lines += [*early, *self._steps(bodies, before=False)]
+        if ring:
+            lines += ["__syncthreads();", "}"]
+        return [*lines, "}"]
+
+    def _head(self) -> list[str]:
+        """Matrices, the kernel's name and bounds, a thread's place."""
+        plan, blocks = self.plan, self.how.teams.blocks
         threads = self.team * plan.entries
-        lines = [
+        bounds = f"{threads}, {blocks}" if blocks else f"{threads}"
+        me = f"threadIdx.x % {self.team}" if plan.entries > 1 else "threadIdx.x"
+        return [
             *render_lines.declared(self.p, plan.matrices),
-            f"KERNEL(contraction, Arguments, {threads}{f', {how.blocks}' if how.blocks else ''}) {{",
-            f"const int me = threadIdx.x{f' % {self.team}' if plan.entries > 1 else ''}, warp = me >> 5;",
+            f"KERNEL(contraction, Arguments, {bounds}) {{",
+            f"const int me = {me}, warp = me >> 5;",
             "const int row = (me & 31) >> 2, c = me & 3;",
             "(void)warp, (void)row, (void)c;",
         ]
-        copies = [k for k, step in enumerate(plan.steps) if step.kind == "copy"]
-        copied = {plan.steps[k].statements[0].out.name for k in copies}
-        numbers = sum(math.prod(plan.held[x].extents) for x in copied)
-        ask = [] if how.apart else [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
-        ask += [line for k in copies for line in ("{", *bodies[k], "}")]
-        open_ = (
-            f"unsigned long long *const gates = (unsigned long long *)(({self.number} *)shared_memory + {plan.gate});"
-        )
-        opened = [open_, f"if (me == 0) for (int x = 0; x < {how.ring}; ++x) gate_open(gates + x);", "__syncthreads();"]
-        slots = [f"{self.held(x)} + slot * {plan.slot(x)};" for x in copied]
-        sources = {plan.steps[k].statements[0].terms[0].factors[0] for k in copies}
-        if how.ring > 1:  # the block stays: the copies of the next entries are under way while it works
-            if self.once:
-                lines += [*pointers(self.p, "0L"), *self.pointer_lines(False, self.of_once), *self.once.values()]
-            lines += [*opened, "const auto fetch = [&](long g, int slot) {", *self.begins(sources), *slots]
-            lines += ["unsigned long long *const gate = gates + slot;", *ask, "};"]
-            lines.append(
-                f"for (int x = 0; x < {how.ring - 1}; ++x) if (blockIdx.x + x * (long)gridDim.x < items) "
-                "fetch(blockIdx.x + x * (long)gridDim.x, x);\nint lap = 0;"
-            )
-            lines += [
-                "UNROLL_BY(1) for (long g = blockIdx.x; g < items; g += gridDim.x, ++lap) {",
-                f"const long next = g + {how.ring - 1} * (long)gridDim.x;",
-                f"if (next < items) fetch(next, (lap + {how.ring - 1}) % {how.ring});",
-                f"const int slot = lap % {how.ring};\nunsigned long long *const gate = gates + slot;",
-            ]
-        else:
-            team = f" * {plan.entries}L + threadIdx.x / {self.team}" if plan.entries > 1 else ""
-            lines += [f"const long g = blockIdx.x{team};", "if (g >= items) return;"]
-        lines += self.begins()
-        lines += list(self.once.values()) if how.ring == 1 else []
-        lines += slots if how.ring > 1 else []
-        held = [x for x in plan.held if how.ring == 1 or x not in copied]
-        lines += [f"{self.held(x)};" for x in held]
-        if copies and how.ring == 1:  # asked for first, waited for where they are read
-            lines += [*([] if how.apart else [*opened, "unsigned long long *const gate = gates;"]), *ask]
-        arrived = f"gate_wait(gate, {'0' if how.ring == 1 else f'lap / {how.ring} & 1'});"
-        arrived = "pieces_wait(); __syncthreads();" if how.apart else arrived
-        waited = not copies
-        dirty_read: list = []
-        dirty_write: list = []
 
-        def guarded(k):
-            """A barrier where a step touches what others of the team have read or written since the last one; the wait
-            for the copies where one is read."""
-            nonlocal dirty_read, dirty_write, waited
-            step = plan.steps[k]
-            wait = []
-            if not waited and copied & {f.name for s in step.statements for t in s.terms for f in t.factors}:
-                waited, wait = True, [arrived]
-            reads = [self.memory(f) for s in step.statements for t in s.terms for f in t.factors]
-            reads += [self.memory(s.out) for s in step.statements if s.add]
-            writes = [self.memory(s.out) for s in step.statements]
-            reads, writes = [x for x in reads if x], [x for x in writes if x]
-            meets = lambda x, others: any(x[0] == y[0] and x[1] < y[2] and y[1] < x[2] for y in others)
-            needed = any(meets(x, dirty_write) for x in reads + writes) or any(meets(x, dirty_read) for x in writes)
-            if needed:
-                dirty_read, dirty_write = [], []
-            dirty_read, dirty_write = dirty_read + reads, dirty_write + writes
-            return [*wait, *(["__syncthreads();"] if needed else [])]
+    def _alone(self) -> list[str]:
+        """A team has one entry."""
+        team = f" * {self.plan.entries}L + threadIdx.x / {self.team}" if self.plan.entries > 1 else ""
+        return [f"const long g = blockIdx.x{team};", "if (g >= items) return;"]
 
-        for k, step in enumerate(plan.steps):
-            if step.before and step.kind != "copy":
-                lines += [*guarded(k), "{", *bodies[k], "}"]
-        inner = []
-        for k, step in enumerate(plan.steps):
-            if not step.before and step.kind != "copy":
-                inner += [*guarded(k), "{", *bodies[k], "}"]
-        if plan.walk:
-            if copies:
-                lines.append(arrived)
-                inner = [line for line in inner if line != arrived]
-            extent = self.p.sizes[plan.walk]
-            per = -(-extent // how.parts)
-            i = f"e_{plan.walk}"
-            lines.append(
-                f"UNROLL_BY(1) for (int {i} = part * {per}; {i} < min({extent}, (part + 1) * {per}); ++{i}) {{"
-            )
-            lines += [*self.pointer_lines(walk=True), *early, *inner, "__syncthreads();", "}"]
-        else:
-            lines += [*early, *inner, *(["__syncthreads();", "}"] if how.ring > 1 else [])]
-        return [*lines, "}"]
+    def _ring(self, bodies) -> list[str]:
+        """The block stays: the copies of the next entries are under way while it works."""
+        ring, lines = self.how.copies.ring, []
+        if self.once:
+            lines += [*pointers(self.p, "0L"), *self.pointer_lines(False, self.of_once), *self._held_once()]
+
+        sources = {step.statements[0].terms[0].factors[0] for step in self.plan.steps if step.kind == "copy"}
+        return [
+            *lines,
+            *self._gates(),
+            "const auto fetch = [&](long g, int slot) {",
+            *self.begins(sources),
+            *self._slots(),
+            "unsigned long long *const gate = gates + slot;",
+            *self._asked(bodies),
+            "};",
+            f"for (int x = 0; x < {ring - 1}; ++x) if (blockIdx.x + x * (long)gridDim.x < items) "
+            "fetch(blockIdx.x + x * (long)gridDim.x, x);\nint lap = 0;",
+            "UNROLL_BY(1) for (long g = blockIdx.x; g < items; g += gridDim.x, ++lap) {",
+            f"const long next = g + {ring - 1} * (long)gridDim.x;",
+            f"if (next < items) fetch(next, (lap + {ring - 1}) % {ring});",
+            f"const int slot = lap % {ring};\nunsigned long long *const gate = gates + slot;",
+        ]
+
+    def _entry(self, bodies) -> list[str]:
+        """Where the entry's arrays begin; copies are asked for."""
+        plan, ring = self.plan, self.how.copies.ring > 1
+        lines = self.begins()
+        lines += self._slots() if ring else self._held_once()
+        lines += [f"{self.held(x)};" for x in plan.held if not (ring and x in plan.copied)]
+
+        if plan.copied and not ring:
+            if not self.how.copies.apart:
+                lines += [*self._gates(), "unsigned long long *const gate = gates;"]
+            lines += self._asked(bodies)
+        return lines
+
+    def _walk(self) -> list[str]:
+        """The head of the loop along the index of the walk."""
+        walk, parts = self.plan.walk, self.how.spread.parts
+        extent = self.p.sizes[walk]
+        per, i = -(-extent // parts), f"e_{walk}"
+        lines = [self._arrived] if self.plan.arrives_first else []
+        bound = f"min({extent}, (part + 1) * {per})"
+        return [*lines, f"UNROLL_BY(1) for (int {i} = part * {per}; {i} < {bound}; ++{i}) {{"]
+
+    def _steps(self, bodies, before: bool) -> list[str]:
+        """Steps before the walk, or in it, with waits and barriers as the plan has them."""
+        lines = []
+        for step, body in zip(self.plan.steps, bodies):
+            if step.kind == "copy" or step.before != before:
+                continue
+            if step.arrives:
+                lines.append(self._arrived)
+            if step.barrier:
+                lines.append("__syncthreads();")
+            lines += ["{", *body, "}"]
+        return lines
+
+    # ---- copies
+    def _held_once(self) -> list[str]:
+        """Factors that lanes hold for all steps."""
+        return ["\n".join(lines) for lines in self.once.values()]
+
+    def _slots(self) -> list[str]:
+        """Pointers to copies of an entry in a ring."""
+        return [f"{self.held(x)} + slot * {self.plan.slot(x)};" for x in self.plan.copied]
+
+    def _gates(self) -> list[str]:
+        """Counters of copies, a gate for each entry of the ring."""
+        memory = f"({self.number} *)shared_memory + {self.plan.gate}"
+        return [
+            f"unsigned long long *const gates = (unsigned long long *)({memory});",
+            f"if (me == 0) for (int x = 0; x < {self.how.copies.ring}; ++x) gate_open(gates + x);",
+            "__syncthreads();",
+        ]
+
+    def _asked(self, bodies) -> list[str]:
+        """All copies of an entry."""
+        lines = []
+        if not self.how.copies.apart:
+            numbers = sum(math.prod(self.plan.held[x].extents) for x in self.plan.copied)
+            lines += [f"if (me == 0) gate_expect(gate, {numbers});", "__syncwarp();"]
+        for step, body in zip(self.plan.steps, bodies):
+            if step.kind == "copy":
+                lines += ["{", *body, "}"]
+        return lines
+
+    @property
+    def _arrived(self) -> str:
+        """The wait for the copies."""
+        copies = self.how.copies
+        if copies.apart:
+            return "pieces_wait(); __syncthreads();"
+        return f"gate_wait(gate, {'0' if copies.ring == 1 else f'lap / {copies.ring} & 1'});"
 
     def begins(self, only=None) -> list[str]:
-        """Which entry item g is, and where its arrays begin; only: those references."""
+        """The entry of item g, and where its arrays begin. only: of some references; None: of all."""
         plan, size, lines = self.plan, 1, []
         if plan.walk:
-            lines.append(f"const int part = int(g % {self.how.parts});")
-            size = self.how.parts
-        for i in reversed([i for i in plan.entry if i != plan.walk]):
-            extent = self.p.sizes[i]
-            lines.append(f"const int e_{i} = int(g{f' / {size}' if size > 1 else ''} % {extent});")
-            size *= extent
-        lines += [f"const long b = g{f' / {size}' if size > 1 else ''};", "(void)b;", *pointers(self.p, "b")]
-        return lines + self.pointer_lines(False, only)
+            size = self.how.spread.parts
+            lines.append(f"const int part = int(g % {size});")
 
-    def memory(self, r: Reference):
-        """(kind, begin, end) of what other threads of the team may touch too; None for what is only read."""
-        h = self.plan.held.get(r.name)
-        if h:
-            return "shared", h.at, h.at + h.size
-        return (r.name, 0, 1) if r.name in self.plan.written else None
+        for i in reversed(plan.entry):
+            if i == plan.walk:
+                continue
+            extent = self.p.sizes[i]
+            over = f" / {size}" if size > 1 else ""
+            lines.append(f"const int e_{i} = int(g{over} % {extent});")
+            size *= extent
+
+        over = f" / {size}" if size > 1 else ""
+        lines += [f"const long b = g{over};", "(void)b;", *pointers(self.p, "b")]
+        return lines + self.pointer_lines(False, only)
 
 
 def render(p: Program, how, members: str, headers, folders, quick: bool) -> Source:
-    """The Source of a program by stages. members: of the record of arguments. headers, folders: C++ of maps."""
+    """The source of a program by stages. members: of the record of arguments. headers, folders: C++ of maps."""
     text = [
         *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
         '#include "contractions/stages.h"',
         *(f'#include "{h}"' for h in headers),
         structure("Arguments", members),
-        *Writer(Stages(p, how)).text(),
+        *Writer(plan_of(p, how)).text(),
         "",
     ]
     return Source("tensor-stages", "\n".join(text), tuple(folders), quick=quick, entry="contraction", title=p.title)
 
 
-def launch(plan, arrays, values, n: int, members: str):
-    """run() of a bound plan. Arrays that do not begin at 16 bytes, or whose entries do not, are read number by
-    number."""
-    how = plan.how
-    writer = Writer(Stages(plan.program, how))
+def launch(plan, how, arrays, values, n: int, members: str):
+    """run() of a bound Contraction. Arrays that are not aligned to 16 bytes are read number by number."""
+    writer = Writer(plan_of(plan.program, how))
     writer.text()
-    grain = writer.plan.grain
-    if any(values[f"at_{x}"] % 16 or values[f"step_{x}"] % grain or values[f"ld_{x}"] % grain for x in writer.even):
+    if unaligned(writer.even, values, writer.plan.grain):
         how = how.singly
+
     module = plan.backend.compile(plan.render(plan.program, how))
-    stages = Stages(plan.program, how)
-    items = stages.items(n) if n else 0
-    shape = Shape(32 * how.warps * stages.entries, stages.entries, stages.bytes, -1 if how.ring > 1 else 0)
+    stages = plan_of(plan.program, how)
+    resident = -1 if how.copies.ring > 1 else 0
+    shape = Shape(32 * how.teams.warps * stages.entries, stages.entries, stages.bytes, resident)
     render_lines.fill(module, plan, stages.matrices, arrays)
-    values = {key: x for key, x in values.items() if key != "past"}
-    return functools.partial(
-        module.bind("contraction", shape, record(members, n=n, **values), keep=list(arrays.values())), items
-    )
+
+    held = record(members, n=n, **without_past(values))
+    run = module.bind("contraction", shape, held, keep=list(arrays.values()))
+    return functools.partial(run, stages.items(n) if n else 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 from .plan import FAR, Loop, step_text, steps
 from .text import Reference, Statement
@@ -50,7 +51,7 @@ def offset(loops: tuple[Loop, ...], letter: str, k: int, access: Access) -> str:
 def pairs(writer, f: Reference, g: Reference, accesses, loops, sides, place):
     """Factors of which a lane reads two neighbours at once: arguments whose sum runs along memory, and whose rows
     begin at even places. None: the sum is read number by number. sides: loops over rows, columns and others."""
-    if not writer.how.paired or len(loops) != 1 or loops[0].extent % 2:
+    if not writer.how.warp.paired or len(loops) != 1 or loops[0].extent % 2:
         return None
     plan, found = writer.plan, []
     for k, r in enumerate((f, g)):
@@ -68,122 +69,196 @@ def pairs(writer, f: Reference, g: Reference, accesses, loops, sides, place):
     return found or None
 
 
+class Side(NamedTuple):
+    """One factor of a product, as a lane reads it."""
+
+    r: Reference
+    pointer: str
+    bases: tuple[str, ...]  # names of where lines begin
+    array: str  # of what is read: [step][line] of rows, [line][step] of columns
+    rows: bool  # the rows' factor
+    loop: int  # place of the factor in the loops over the sum
+    number: float  # that it is multiplied by
+
+    def target(self, line: int, step: int) -> str:
+        """C++ of a number that was read."""
+        return f"{self.array}[{step}][{line}]" if self.rows else f"{self.array}[{line}][{step}]"
+
+
 class Tile:
-    """Text of one statement's products. tag: makes names differ from another's in the same loop. given: the factor of
-    the rows is what the statement before has left in registers."""
+    """Text of one statement's products, for a warp's 16 rows.
+
+    tag: makes names differ from another statement's in the same loop. given: the factor of the rows is what the
+    statement before has left in registers.
+    """
 
     def __init__(self, writer, s: Statement, step, tag: str = "", given: bool = False):
         plan = self.plan = writer.plan
         self.writer, self.s, self.tag, self.given = writer, s, tag, given
-        self.others, rows, self.columns_of, self.terms = plan.layout(s)
-        self.rows_of = plan.order(rows, step)
-        self.held: dict[int, str] = {}  # names of the columns' factors of all steps
+        others, rows, columns, self.terms = plan.layout(s)
+        rows = plan.order(rows, step)
         self.scale = plan.scale(s)
-        self.points = [t for t in s.terms if not any({*t.factors[:2]} == {f, g} for _, f, g, _ in self.terms)]
-        refs = [s.out, *(r for _, f, g, _ in self.terms for r in (f, g)), *(f for t in self.points for f in t.factors)]
-        inner = {self.terms[0][1]} if given else set()
-        inner |= {s.out} if s.out.name in plan.inner else set()
-        refs = [r for r in dict.fromkeys([*refs, *([self.scale] if self.scale else [])]) if r not in inner]
+        self.points = plan.points(s, self.terms)
+        self.once: dict[int, str] = {}  # names of columns' factors that are held for all steps
+
+        # Where everything lies that is not in registers.
+        refs = self._references()
         self.accesses = {r: writer.access(r) for r in refs}
-        order, self.place = list(self.accesses.values()), {r: k for k, r in enumerate(refs)}
-        self.row_loops, self.column_loops, self.other_loops = (
-            writer.loops(x, order) for x in (self.rows_of, self.columns_of, self.others)
-        )
-        self.m, self.n, self.q = (plan.extent_of(x) for x in (self.rows_of, self.columns_of, self.others))
+        self.place = {r: k for k, r in enumerate(refs)}
+        order = list(self.accesses.values())
+        self.row_loops, self.column_loops = writer.loops(rows, order), writer.loops(columns, order)
+        self.other_loops = writer.loops(others, order)
+
+        # Tiles of 16 rows, chunks of columns.
+        self.m, self.n, self.q = plan.extent_of(rows), plan.extent_of(columns), plan.extent_of(others)
         self.tiles, all_columns = -(-self.m // 16), -(-self.n // 8)
-        self.width = min(all_columns, writer.how.columns)
+        self.width = min(all_columns, writer.how.warp.columns)
         self.chunks = -(-all_columns // self.width)
         self.jobs = self.tiles * self.q * self.chunks
         self.hoisted = plan.hoisted(s)
-        self.k_loops = [
-            writer.loops(sums, [self.accesses[r] for r in (f, g) if r in self.accesses]) for _, f, g, sums in self.terms
-        ]
-        self.extents = [math.prod(loop.extent for loop in loops) for loops in self.k_loops]
+
+        # The sums of each product.
         sides = (self.row_loops, self.column_loops, self.other_loops)
-        self.paired = [
-            None if given else pairs(writer, f, g, self.accesses, loops, sides, self.place)
-            for (_, f, g, _), loops in zip(self.terms, self.k_loops)
-        ]
-        self.count = [2 * -(-k // 8) if p else -(-k // 4) for k, p in zip(self.extents, self.paired)]
+        self.k_loops, self.extents, self.paired, self.count = [], [], [], []
+        for _, f, g, sums in self.terms:
+            loops = writer.loops(sums, [self.accesses[r] for r in (f, g) if r in self.accesses])
+            k = math.prod(loop.extent for loop in loops)
+            paired = None if given else pairs(writer, f, g, self.accesses, loops, sides, self.place)
+            self.k_loops.append(loops)
+            self.extents.append(k)
+            self.paired.append(paired)
+            self.count.append(2 * -(-k // 8) if paired else -(-k // 4))
+
+    def _references(self) -> list[Reference]:
+        """What is read or written in memory."""
+        refs = [self.s.out]
+        for _, f, g, _ in self.terms:
+            refs += [f, g]
+        for t in self.points:
+            refs += t.factors
+        if self.scale:
+            refs.append(self.scale)
+
+        inner = {self.terms[0][1]} if self.given else set()
+        if self.s.out.name in self.plan.inner:
+            inner.add(self.s.out)
+        return [r for r in dict.fromkeys(refs) if r not in inner]
 
     def at(self, r: Reference, loops, letter: str) -> str:
         return offset(loops, letter, self.place[r], self.accesses[r])
 
     def fb(self, j: int) -> str:
-        return self.held.get(j, f"fb{self.tag}{j}")
+        """The array with a lane's numbers of a columns' factor."""
+        return self.once.get(j, f"fb{self.tag}{j}")
 
     # ---- what a lane reads for a product
-    def load(self, j: int, first: str, steps_: int, guarded: bool, what: str) -> list[str]:
-        """Of `steps_` steps from sum number `first`, the rows' factor ("a") or the columns' ("b")."""
-        sign, f, g, _ = self.terms[j]
-        loops, pair_, number = self.k_loops[j], self.paired[j], self.writer.constant(sign)
-        r = f if what == "a" else g
-        base = {"a": ("row_a", "row_b"), "b": tuple(f"column{t}" for t in range(self.width))}[what]
-        made = []
-        vector = pair_ and r in pair_
-        for step_ in range(0, steps_, 2 if vector else 1):
-            if what == "a" and self.given:
-                t, second = divmod(step_, 2)
-                made.append(f"fa[{step_}][0] = given[{t}][{second}]; fa[{step_}][1] = given[{t}][{second + 2}];")
-                continue
-            k = f"{first} + {8 * (step_ // 2)} + 2 * c + {step_ % 2}" if pair_ else f"{first} + {4 * step_} + c"
-            inside = f"k < {self.extents[j]}" if guarded else ""
-            put = [*([f"const int k = {k};"] if loops or inside else []), *digits(loops, "k", "k")]
-            away = offset(loops, "k", 0 if what == "a" or self.given else 1, self.accesses[r])
-            for t, b in enumerate(base):
-                to = f"fa[{step_}][{t}]" if what == "a" else f"{self.fb(j)}[{t}][{step_}]"
-                after = f"fa[{step_ + 1}][{t}]" if what == "a" else f"{self.fb(j)}[{t}][{step_ + 1}]"
-                from_ = f"{self.accesses[r].pointer} + {b}_{j} + {away}"
-                if vector:
-                    load = f"pair({from_}, {to}, {after});"
-                    if what == "b" and sign != 1:
-                        load += f" {to} *= {number}, {after} *= {number};"
-                    put.append(f"if ({inside}) {{ {load} }} else {to} = {after} = 0;" if inside else load)
-                else:
-                    read = f"*({from_})"
-                    if what == "b" and sign != 1:
-                        read = f"-{read}" if sign == -1 else f"{number} * {read}"
-                    put.append(f"{to} = {inside + ' ? ' if inside else ''}{read}{' : 0' if inside else ''};")
-            made.append("{ " + " ".join(put) + " }")
-        return made
+    def row_side(self, j: int) -> Side:
+        f = self.terms[j][1]
+        return Side(f, self.accesses[f].pointer, (f"row_a_{j}", f"row_b_{j}"), "fa", True, 0, 1.0)
 
-    def column_bases(self, j: int, chunk: str) -> list[str]:
-        g, made = self.terms[j][2], []
-        for t in range(self.width):
+    def column_side(self, j: int, array: str, suffix: str, pointer: str) -> Side:
+        """suffix: of the names of where columns begin."""
+        bases = tuple(f"column{t}{suffix}" for t in range(self.width))
+        return Side(self.terms[j][2], pointer, bases, array, False, 0 if self.given else 1, self.terms[j][0])
+
+    def usual_columns(self, j: int, array: str = "") -> Side:
+        pointer = self.accesses[self.terms[j][2]].pointer
+        return self.column_side(j, array or self.fb(j), f"_{j}", pointer)
+
+    def load(self, j: int, side: Side, first: str, count: int, guarded: bool) -> list[str]:
+        """`count` steps of the sum from number `first`. guarded: the last ones may lie beyond the end."""
+        loops, paired = self.k_loops[j], self.paired[j]
+        vector = side.r in (paired or [])
+        inside = f"k < {self.extents[j]}" if guarded else ""
+        away = offset(loops, "k", side.loop, self.accesses[side.r])
+
+        lines = []
+        for step in range(0, count, 2 if vector else 1):
+            k = f"{first} + {8 * (step // 2)} + 2 * c + {step % 2}" if paired else f"{first} + {4 * step} + c"
+            parts = [f"const int k = {k};"] if loops or inside else []
+            parts += digits(loops, "k", "k")
+            for line, base in enumerate(side.bases):
+                from_ = f"{side.pointer} + {base} + {away}"
+                if vector:
+                    parts.append(self._pair(side, line, step, from_, inside))
+                else:
+                    parts.append(self._single(side, line, step, from_, inside))
+            lines.append("{ " + " ".join(parts) + " }")
+        return lines
+
+    def _pair(self, side: Side, line: int, step: int, from_: str, inside: str) -> str:
+        """Two neighbours, read at once."""
+        to, after = side.target(line, step), side.target(line, step + 1)
+        load = f"pair({from_}, {to}, {after});"
+        if side.number != 1:
+            number = self.writer.constant(side.number)
+            load += f" {to} *= {number}, {after} *= {number};"
+        return f"if ({inside}) {{ {load} }} else {to} = {after} = 0;" if inside else load
+
+    def _single(self, side: Side, line: int, step: int, from_: str, inside: str) -> str:
+        """One number."""
+        read = f"*({from_})"
+        if side.number == -1:
+            read = f"-{read}"
+        elif side.number != 1:
+            read = f"{self.writer.constant(side.number)} * {read}"
+        return f"{side.target(line, step)} = {f'{inside} ? {read} : 0' if inside else read};"
+
+    def load_given(self, count: int) -> list[str]:
+        """Numbers that the statement before has left in registers."""
+        lines = []
+        for step in range(count):
+            t, second = divmod(step, 2)
+            lines.append(f"fa[{step}][0] = given[{t}][{second}]; fa[{step}][1] = given[{t}][{second + 2}];")
+        return lines
+
+    def column_bases(self, j: int, chunk: str, side: Side) -> list[str]:
+        """Where the columns of a tile begin."""
+        g, lines = self.terms[j][2], []
+        find = " ".join(digits(self.column_loops, "n", "n"))
+        where = self.at(g, self.column_loops, "n")
+        if not self.hoisted:
+            where += f" + {self.at(g, self.other_loops, 'o')}"
+        for t, name in enumerate(side.bases):
             number = f"min(({chunk} * {self.width} + {t}) * 8 + column_of(row), {self.n - 1})"
-            made.append(
-                f"long column{t}_{j}; {{ const int n = {number}; (void)n; "
-                f"{' '.join(digits(self.column_loops, 'n', 'n'))} column{t}_{j} = {self.at(g, self.column_loops, 'n')}"
-                f"{'' if self.hoisted else ' + ' + self.at(g, self.other_loops, 'o')}; }}"
-            )
-        return made
+            lines.append(f"long {name}; {{ const int n = {number}; (void)n; {find} {name} = {where}; }}")
+        return lines
 
     # ---- what all tiles share
-    def hoist(self, once: dict[str, str]) -> list[str]:
-        """The columns' factors that all tiles of a warp share. once: text by a mark of those that are read at the
-        kernel's beginning, for all steps that read the same."""
+    def hoist(self, once: dict[tuple, list[str]]) -> list[str]:
+        """The columns' factors that all tiles of a warp share.
+
+        once: text of factors that are read at the kernel's beginning, for all steps that read the same.
+        """
         lines = []
-        for j in range(len(self.terms) if self.hoisted else 0):
-            text = "\n".join(self.columns_held(j))
-            _, _, g, _ = self.terms[j]
-            if not self.writer.how.once or self.accesses[g].shared or g.name in self.plan.written or self.plan.walk:
-                lines.append(text)
+        for j, (_, _, g, _) in enumerate(self.terms if self.hoisted else []):
+            usual = self.usual_columns(j)
+            if (
+                not self.writer.how.warp.once
+                or self.accesses[g].shared
+                or g.name in self.plan.written
+                or self.plan.walk
+            ):
+                lines += self.columns_held(j, usual)
                 continue
-            mark = text.replace(self.fb(j), "").replace(f"_{j}", "")
-            if not {self.plan.batch, *self.plan.entry} & set(g.indices):  # wherever it stands, it begins there
-                mark = mark.replace(f"{self.accesses[g].pointer} +", g.name)
-            if mark not in once:
-                once[mark] = text.replace(self.fb(j), f"once{len(once)}")
-            self.held[j] = f"once{list(once).index(mark)}"
+
+            # Equal factors have equal texts, names apart. What does not depend on the entry is the same wherever it is
+            # read; else the pointer tells factors apart.
+            everywhere = not {self.plan.batch, *self.plan.entry} & set(g.indices)
+            key = tuple(self.columns_held(j, self.column_side(j, "", "", g.name if everywhere else usual.pointer)))
+            if key not in once:
+                once[key] = self.columns_held(j, self.usual_columns(j, f"once{len(once)}"))
+            self.once[j] = f"once{list(once).index(key)}"
             self.writer.of_once.add(g)
         return lines
 
-    def columns_held(self, j: int) -> list[str]:
+    def columns_held(self, j: int, side: Side) -> list[str]:
+        """A lane's numbers of a columns' factor, of all steps."""
         guarded = self.extents[j] % (8 if self.paired[j] else 4) != 0
-        loads = self.load(j, "0", self.count[j], guarded, "b")
+        loads = self.load(j, side, "0", self.count[j], guarded)
         return [
-            f"{self.writer.sum} {self.fb(j)}[{self.width}][{self.count[j]}];",
-            "{ " + "\n".join([*self.column_bases(j, "0"), *loads]) + " }",
+            f"{self.writer.sum} {side.array}[{self.width}][{self.count[j]}];",
+            "{ " + "\n".join([*self.column_bases(j, "0", side), *loads]) + " }",
         ]
 
     # ---- the parts of a tile
@@ -254,54 +329,62 @@ class Tile:
         return f"{f'{self.spot(self.s.out, half)} + ' if self.s.add else ''}scaled[{t}][{i}] * acc[{t}][{i}]"
 
     def leave(self) -> list[str]:
-        return [
-            self.inside(find, test, self.writer.store(self.s.out, self.spot(self.s.out, half), self.value(t, i, half)))
-            for t, i, half, find, test in self.spots()
-            if test is not None
-        ]
+        """The results to where they belong."""
+        lines = []
+        for t, i, half, find, test in self.spots():
+            if test is not None:
+                store = self.writer.store(self.s.out, self.spot(self.s.out, half), self.value(t, i, half))
+                lines.append(self.inside(find, test, store))
+        return lines
 
     def give(self) -> list[str]:
         """The numbers stay with their lanes; those beyond the last column are zero."""
         lines = []
         for t, i, half, _, test in self.spots():
-            if test is None:
-                lines.append(f"given[{t}][{i}] = 0;")
-                continue
-            beyond = t * 8 + 4 * (i % 2) + 3 >= self.n
-            value = self.value(t, i, half)
-            column = f"{t * 8 + 4 * (i % 2)} + c < {self.n}"
-            lines.append(f"given[{t}][{i}] = {f'{column} ? {value} : 0' if beyond else value};")
+            first = t * 8 + 4 * (i % 2)
+            value = "0"
+            if test is not None:
+                value = self.value(t, i, half)
+                if first + 3 >= self.n:
+                    value = f"{first} + c < {self.n} ? {value} : 0"
+            lines.append(f"given[{t}][{i}] = {value};")
         return lines
 
+    # ---- products
     def sums(self) -> list[str]:
+        """All products, some steps of the sum at a time."""
         lines = []
         for j, (k, size) in enumerate(zip(self.extents, self.count)):
             lines.append("{")
             if not self.hoisted:
-                lines += self.column_bases(j, "chunk")
-            per = size if self.hoisted or size <= self.writer.how.batch else self.writer.how.batch
+                lines += self.column_bases(j, "chunk", self.usual_columns(j))
+
+            # Whole batches of steps, then what is left over.
+            per = size if self.hoisted else min(size, self.writer.how.warp.batch)
             full = k // (4 * per) if per < size or k % (4 * per) == 0 else 0
-            unit = 8 if self.paired[j] else 4
             if full > 1:
-                lines += [
-                    f"UNROLL_BY(1) for (int k0 = 0; k0 < {full * 4 * per}; k0 += {4 * per}) {{",
-                    *self.product(j, "k0", per, False),
-                    "}",
-                ]
+                lines.append(f"UNROLL_BY(1) for (int k0 = 0; k0 < {full * 4 * per}; k0 += {4 * per}) {{")
+                lines += [*self.product(j, "k0", per, False), "}"]
             elif full == 1:
                 lines += ["{", *self.product(j, "0", per, False), "}"]
-            left = k - full * 4 * per
+
+            left, unit = k - full * 4 * per, 8 if self.paired[j] else 4
             if left:
-                steps_ = (2 if self.paired[j] else 1) * -(-left // unit)
-                lines += ["{", *self.product(j, str(full * 4 * per), steps_, left % unit != 0), "}"]
+                count = (2 if self.paired[j] else 1) * -(-left // unit)
+                lines += ["{", *self.product(j, str(full * 4 * per), count, left % unit != 0), "}"]
             lines.append("}")
         return lines
 
-    def product(self, j: int, first: str, steps_: int, guarded: bool) -> list[str]:
+    def product(self, j: int, first: str, count: int, guarded: bool) -> list[str]:
+        """`count` steps of a product from number `first` of the sum."""
         fb, unit = self.fb(j), self.writer.sum
-        made = [f"{unit} fa[{steps_}][2];", *([] if self.hoisted else [f"{unit} {fb}[{self.width}][{steps_}];"])]
-        made += self.load(j, first, steps_, guarded, "a")
+        lines = [f"{unit} fa[{count}][2];"]
         if not self.hoisted:
-            made += self.load(j, first, steps_, guarded, "b")
-        made.append(f"UNROLL for (int t = 0; t < {self.width}; ++t) multiply_add<{steps_}>(acc[t], fa, {fb}[t]);")
-        return made
+            lines.append(f"{unit} {fb}[{self.width}][{count}];")
+
+        lines += self.load_given(count) if self.given else self.load(j, self.row_side(j), first, count, guarded)
+        if not self.hoisted:
+            lines += self.load(j, self.usual_columns(j), first, count, guarded)
+
+        lines.append(f"UNROLL for (int t = 0; t < {self.width}; ++t) multiply_add<{count}>(acc[t], fa, {fb}[t]);")
+        return lines

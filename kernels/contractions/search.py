@@ -1,9 +1,9 @@
 """Search for the fastest organisation of one contraction on one machine.
 
-The model orders candidates; the best of them, one of each organisation at least, are measured; then moves along one
-coordinate at a time start from the best three, until two rounds gain no hundredth. A candidate is compiled ahead, by
-threads, verified on a small ragged case, then timed. What was found stands in a journal, a line of JSON for each
-candidate: a search that was ended goes on from there. At the end the best few and the model's choice run in turns.
+The model orders candidates. The best of them, at least one of each organisation, are measured; then moves along one
+coordinate at a time start from the best three, until two rounds gain less than a hundredth. A candidate is compiled
+ahead, by threads, verified on a small ragged case, then timed. A journal has a line of JSON for each candidate: a
+search that was ended goes on from there. At the end the best few and the model's choice run in turns.
 
 `forest` (SURF: a surrogate of extra trees chooses what is measured next) and `random` are other ways to choose.
 """
@@ -27,10 +27,11 @@ import numpy as np
 from ..engine import tune
 from ..engine.backend import cache
 from ..engine.errors import ArgumentError, FrameError, VariantUnsuitable, refuse
-from . import organisations
+from . import table
 from .contraction import Contraction
 from .evaluate import evaluate, worst
 from .forest import Forest
+from .plan import Array
 from .space import Candidate, Space
 
 SEEDS, STARTS = 24, 3
@@ -46,24 +47,30 @@ METHODS = ("moves", "forest", "random")
 
 
 class Outcome(NamedTuple):
-    """seconds: None where it was left out, which `why` tells. error: over the size of the terms."""
+    """What was measured of a candidate."""
 
-    seconds: float | None
-    error: float = 0.0
-    why: str = ""
+    seconds: float | None  # of a run; None: left out
+    error: float = 0.0  # over the size of the terms
+    why: str = ""  # it was left out
 
 
 class Found(NamedTuple):
-    """best: the fastest candidate; seconds: its median in the last turns; default: the model's, in the same turns.
-    measured: how many candidates were timed in this run; known: how many the journal had; outcomes: of all."""
+    """What a search found."""
 
-    best: Candidate
+    best: Candidate  # the fastest candidate
+    seconds: float  # its median in the last turns
+    default: float  # the median of the model's choice, in the same turns
+    measured: int  # candidates that were timed in this run
+    known: int  # candidates that the journal had
+    row: table.Row  # for the table of organisations
+    outcomes: dict  # of all candidates
+
+
+class Budget(NamedTuple):
+    """What a search may spend."""
+
     seconds: float
-    default: float
-    measured: int
-    known: int
-    row: organisations.Row
-    outcomes: dict
+    evaluations: int
 
 
 # ---- strategies: which candidates are measured ----------------------------------------------------------------------
@@ -76,38 +83,42 @@ def moves(space, measure, rng=None) -> None:
     seeds = first(space)
     known = _with_times(measure(seeds), seeds, {})
     patience, best = 0, min(known.values(), default=math.inf)
-    gone: set = set()
+    seen: set = set()
+
     while known and patience < PATIENCE and not measure.spent:
-        starts = sorted(known, key=known.__getitem__)[:STARTS]
-        near = [c for s in starts for c in space.neighbours(s) if c not in known and c not in gone]
+        near = [c for c in _around(space, known) if c not in known and c not in seen]
         near = sorted(dict.fromkeys(near), key=space.price)
         if not near:
             break
-        gone.update(near)
+        seen.update(near)
         _with_times(measure(near), near, known)
+
         now = min(known.values())
         patience = patience + 1 if now > best * (1 - GAIN) else 0
         best = min(best, now)
 
 
 def first(space) -> list:
-    """Seeds: the default of each organisation, then those that the model likes best, their neighbours among them."""
+    """Seeds: the default of each organisation, then the candidates with the least price, neighbours among them."""
     by_name: dict[str, Any] = {}
     for c in space.defaults:
         by_name.setdefault(c.how.name, c)
     must = list(by_name.values())
     least = min(space.price(c) for c in must)
-    near = [c for s in space.defaults[:STARTS] for c in space.neighbours(s)]
-    likely = [c for c in dict.fromkeys((*space.defaults, *near)) if c not in must]
-    likely = sorted((c for c in likely if space.price(c) <= FAR_OFF * least), key=space.price)
-    return [*must, *likely][:SEEDS]
+
+    near = [*space.defaults]
+    for seed in space.defaults[:STARTS]:
+        near += space.neighbours(seed)
+    likely = [c for c in dict.fromkeys(near) if c not in must and space.price(c) <= FAR_OFF * least]
+    return [*must, *sorted(likely, key=space.price)][:SEEDS]
 
 
 def randomly(space, measure, rng) -> None:
     """Candidates drawn at random, as a search to compare the others with."""
     seen: set = set()
     for _ in range(100):
-        batch = [c for c in dict.fromkeys(space.random(rng) for _ in range(2 * BATCH)) if c not in seen][:BATCH]
+        drawn = dict.fromkeys(space.random(rng) for _ in range(2 * BATCH))
+        batch = [c for c in drawn if c not in seen][:BATCH]
         seen.update(batch)
         if measure.spent or not batch:
             return
@@ -120,25 +131,34 @@ def forest(space, measure, rng) -> None:
     begin = [*first(space)[:BATCH], *(pool[k] for k in rng.permutation(len(pool))[:BATCH])]
     known = _with_times(measure(begin), begin, {})
     tried = set(begin)
+
     while not measure.spent:
         open_ = [c for c in dict.fromkeys((*pool, *_around(space, known))) if c not in tried]
         if not open_ or not known:
             return
-        features = [space.features(c) for c in known]
-        model = Forest(int(rng.integers(1 << 30))).fit(features, np.log(list(known.values())))
+
+        model = Forest(int(rng.integers(1 << 30)))
+        model.fit([space.features(c) for c in known], np.log(list(known.values())))
         order = np.argsort(model.predict([space.features(c) for c in open_]))
+
         batch = [open_[k] for k in order[:BATCH]]
         tried.update(batch)
         _with_times(measure(batch), batch, known)
 
 
-def _around(space, known):
-    best = sorted(known, key=known.__getitem__)[:STARTS]
-    return [c for s in best for c in space.neighbours(s)]
+def _around(space, known) -> list:
+    """Neighbours of the best candidates."""
+    found = []
+    for c in sorted(known, key=known.__getitem__)[:STARTS]:
+        found += space.neighbours(c)
+    return found
 
 
 def _with_times(seconds, candidates, known) -> dict:
-    known.update({c: s for c, s in zip(candidates, seconds) if math.isfinite(s)})
+    """`known` with the candidates that have a time."""
+    for c, s in zip(candidates, seconds):
+        if math.isfinite(s):
+            known[c] = s
     return known
 
 
@@ -149,57 +169,65 @@ STRATEGIES = {"moves": moves, "forest": forest, "random": randomly}
 
 
 class Journal:
-    """Outcomes by kernel and candidate, in a file of JSON lines; path None: in memory only. A last line that was cut
-    off is taken away."""
+    """Outcomes by kernel and candidate, in a file of JSON lines; path None: in memory only.
+
+    A last line that was cut off is removed. Raises ArgumentError for a line that no search wrote.
+    """
 
     def __init__(self, path=None):
         self.path = pathlib.Path(path) if path else None
         self.known: dict[str, dict[str, Outcome]] = {}
-        if not self.path or not self.path.is_file():
-            return
-        text = self.path.read_text()
+        if self.path and self.path.is_file():
+            self._read(self.path)
+
+    def _read(self, path: pathlib.Path) -> None:
+        text = path.read_text()
         whole = text[: text.rfind("\n") + 1]
         for number, line in enumerate(whole.splitlines(), 1):
             try:
-                told = json.loads(line)
-                if "candidate" in told:
-                    outcome = Outcome(told["seconds"], told["error"], told["why"])
-                    self.known.setdefault(told["kernel"], {})[told["candidate"]] = outcome
-                elif "text" not in told:
-                    raise KeyError("candidate")
+                self._take(json.loads(line))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ArgumentError(
-                    f"journal {self.path}, line {number}: {type(error).__name__} {error}; it was not written by tune."
+                    f"journal {path}, line {number}: {type(error).__name__} {error}; it was not written by tune."
                 ) from None
         if whole != text:
-            self.path.write_text(whole)
+            path.write_text(whole)
 
-    def of(self, key: organisations.Key, entries: int) -> str:
-        """The name of a kernel there; a line of its own tells once what it stands for."""
-        told = {**key._asdict(), "entries": entries, "source": sources()}
-        name = cache.key(*told.values())[:16]
+    def _take(self, row) -> None:
+        """A line: an outcome, or what a kernel's name stands for."""
+        if "candidate" in row:
+            outcome = Outcome(row["seconds"], row["error"], row["why"])
+            self.known.setdefault(row["kernel"], {})[row["candidate"]] = outcome
+        elif "text" not in row:
+            raise KeyError("candidate")
+
+    def of(self, key: table.Key, entries: int) -> str:
+        """The name of a kernel in the journal. Its first line says what the name stands for."""
+        facts = {**key._asdict(), "entries": entries, "source": sources()}
+        name = cache.key(*facts.values())[:16]
         if name not in self.known:
             self.known[name] = {}
-            self._line({"kernel": name, **told})
+            self._line({"kernel": name, **facts})
         return name
 
     def add(self, kernel: str, candidate: str, outcome: Outcome) -> None:
         self.known[kernel][candidate] = outcome
         self._line({"kernel": kernel, "candidate": candidate, **outcome._asdict()})
 
-    def _line(self, told) -> None:
+    def _line(self, row) -> None:
         if self.path:
             with open(self.path, "a") as file:
-                file.write(json.dumps(told) + "\n")
+                file.write(json.dumps(row) + "\n")
 
 
 @functools.lru_cache(None)
 def sources() -> str:
-    """What tells apart the generators that times were measured with: all that makes the kernels' text."""
+    """A key for the generators that times were measured with: all files that decide the text of a kernel."""
     here = pathlib.Path(__file__).parent
     numbers = here.parent / "engine/numbers"
-    files = sorted((*here.glob("*.py"), *here.glob("*.h"), *here.glob("*.csv"), *numbers.glob("*.h")))
-    kept = [f for f in files if f != organisations.COMMITTED]
+
+    files = [*here.rglob("*.py"), *here.rglob("*.h"), *here.glob("*.csv"), *numbers.glob("*.h")]
+    kept = [f for f in sorted(files) if f != table.COMMITTED]
     return cache.key(*(f.read_bytes() for f in kept))[:12]
 
 
@@ -207,13 +235,17 @@ def sources() -> str:
 
 
 class Measure:
-    """measure(candidates) -> seconds. Within a budget of `evaluations` and `seconds`; `told(done, best)` after each."""
+    """measure(candidates) -> seconds of each; inf if it was left out, NaN if the budget was spent.
 
-    def __init__(self, plan: Contraction, make, entries: int, clock, journal: Journal, seconds, evaluations, told):
+    make(candidate) -> Contraction. clock(run) -> seconds. told(measure, candidate, outcome) is called after each.
+    """
+
+    def __init__(self, plan: Contraction, make, entries: int, clock, journal: Journal, budget: Budget, told):
         self.plan, self.make, self.entries, self.clock, self.told = plan, make, entries, clock, told
         self.journal, self.kernel = journal, journal.of(plan.key, entries)
-        self.until, self.left = time.monotonic() + seconds, evaluations
-        self.done = self.taken = 0
+        self.until = time.monotonic() + budget.seconds
+        self.left = budget.evaluations
+        self.done = self.taken = 0  # candidates that were timed here, that the journal had
         self.best = math.inf
         self.outcomes: dict[Candidate, Outcome] = {}
         self.small, self.large = Case(plan, small_case(plan)), Case(plan, entries, checked=False)
@@ -223,19 +255,23 @@ class Measure:
         return self.left <= 0 or time.monotonic() >= self.until
 
     def __call__(self, candidates) -> list[float]:
+        # What the journal has.
         known = self.journal.known[self.kernel]
-        fresh = [c for c in dict.fromkeys(candidates) if str(c) not in known]
         for c in candidates:
             if str(c) in known:
                 self.taken += c not in self.outcomes
                 self._note(c, known[str(c)])
-        fresh = fresh[: max(self.left, 0)] if not self.spent else []
-        for at in range(0, len(fresh), BATCH):  # a batch is compiled by all cores, then timed by itself
+
+        # The others: a batch is compiled by all cores, then timed by itself.
+        fresh = [c for c in dict.fromkeys(candidates) if str(c) not in known]
+        fresh = [] if self.spent else fresh[: max(self.left, 0)]
+        for at in range(0, len(fresh), BATCH):
             if not self.spent:
                 self._batch(fresh[at : at + BATCH])
-        return [self._seconds(c) for c in candidates]
+        return [self.seconds(c) for c in candidates]
 
-    def _seconds(self, c) -> float:
+    def seconds(self, c) -> float:
+        """Of a candidate: inf if it was left out, NaN if it was not measured."""
         if c not in self.outcomes:
             return math.nan
         found = self.outcomes[c].seconds
@@ -250,35 +286,28 @@ class Measure:
         plans: dict[Candidate, Any] = {}
 
         def ahead(c):
-            with contextlib.suppress(FrameError):  # whoever prepares it gets to hear
+            with contextlib.suppress(FrameError):  # `_made` raises it again
                 plans[c] = self.make(c)
                 plans[c].compile()
 
         with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
             list(pool.map(ahead, batch))
+
         for c in batch:
             self.left -= 1
             if time.monotonic() >= self.until:
                 return
-            outcome = self._one(plans.get(c) or self._made(c))
+            outcome = self._outcome(c, plans.get(c))
             self.journal.add(self.kernel, str(c), outcome)
             self._note(c, outcome)
             self.done += 1
             self.told(self, c, outcome)
 
-    def _made(self, c):
+    def _outcome(self, c, plan) -> Outcome:
+        """A candidate compiled, verified and timed; or why it was left out."""
         try:
-            return self.make(c)
-        except FrameError as error:
-            return error
-
-    def _one(self, plan) -> Outcome:
-        try:
-            if isinstance(plan, FrameError):
-                raise plan
-            report = getattr(plan.compile(), "report", {}).get("contraction", {})
-            spills = report.get("spill_stores", 0) + report.get("spill_loads", 0)
-            refuse(spills > SPILLS, f"{spills} bytes of registers spilled.", VariantUnsuitable)
+            plan = plan or self.make(c)
+            _refuse_spills(plan)
             error = self.small.check(plan)
             return Outcome(self.timed([self.large.bind(plan)], ROUNDS)[0], error)
         except VariantUnsuitable as reason:
@@ -287,13 +316,23 @@ class Measure:
             return Outcome(None, 0.0, f"{type(error).__name__}: {str(error).splitlines()[0]}")
 
     def timed(self, runs, rounds: int) -> list[float]:
-        """Medians, in turns; after one that warms up. What is far off is timed once."""
+        """Medians of several runs, one after the other in each round; a round before warms up.
+
+        A run that is far slower than the best is timed once.
+        """
         times: list[list[float]] = [[] for _ in runs]
         for turn in range(rounds + 1):
             for run, found in zip(runs, times):
                 if turn < 2 or found[1] < HOPELESS * self.best:
                     found.append(self.clock(run))
         return [statistics.median(found[1:]) for found in times]
+
+
+def _refuse_spills(plan: Contraction) -> None:
+    """Raises VariantUnsuitable for a kernel that has too few registers."""
+    report = getattr(plan.compile(), "report", {}).get("contraction", {})
+    spills = report.get("spill_stores", 0) + report.get("spill_loads", 0)
+    refuse(spills > SPILLS, f"{spills} bytes of registers spilled.", VariantUnsuitable)
 
 
 def small_case(plan: Contraction) -> int:
@@ -308,30 +347,30 @@ def small_case(plan: Contraction) -> int:
 
 
 class Case:
-    """Random inputs for n entries, outputs, and what has to be in them. Values of a text with a map, which has no
-    oracle here, are those of the first plan that is checked: the model's choice."""
+    """Random inputs for n entries, outputs, and the right values of the outputs.
+
+    A text with a map has no oracle here: the right values are those of the first plan that is checked, the model's
+    choice.
+    """
 
     def __init__(self, plan: Contraction, n: int, checked: bool = True):
-        self.backend, self.n = plan.backend, n
-        e, be, rng = plan.expression, plan.backend, np.random.default_rng(0)
-        self.names, self.host = e.outputs, {}
-        self.arrays = {}
+        e = plan.expression
+        self.backend, self.n, self.names = plan.backend, n, e.outputs
+        self.arrays: dict[str, Any] = {}
+        host: dict[str, np.ndarray] = {}  # in double precision
+        rng = np.random.default_rng(0)
         for a in plan.program.arguments:
-            host = rng.random(plan.shape(a.name, n), dtype=plan.dtype) - plan.dtype.type(0.5)
-            if a.name in e.symmetric:
-                *_, i, j = (k for k in range(host.ndim) if k != a.place)
-                host = host + np.swapaxes(host, i, j)
-            self.arrays[a.name] = be.empty(host.shape, plan.dtype)
-            self.arrays[a.name][...] = be.from_host(host, plan.dtype)
+            numbers = _numbers_for(plan, a, n, rng)
+            self.arrays[a.name] = self.backend.empty(numbers.shape, plan.dtype)
+            self.arrays[a.name][...] = self.backend.from_host(numbers, plan.dtype)
             if checked:
-                self.host[a.name] = host.astype(float)
-        self.old = {x: self.host[x] if x in e.updated else None for x in self.names if checked}
+                host[a.name] = numbers.astype(float)
+
+        self.old = {x: host[x] if x in e.updated else None for x in self.names} if checked else {}
         self.wanted: list | None = None
         if checked and not any(s.function for s in e.statements):
-            einsum = lambda text, *x: np.einsum(text, *x, optimize=True)
-            fresh = lambda turn: {x: turn(a).copy() for x, a in self.host.items()}
-            self.wanted = evaluate(e, fresh(lambda a: a), einsum)
-            self.sizes = evaluate(e, fresh(abs), einsum, abs)
+            self.wanted = evaluate(e, {x: a.copy() for x, a in host.items()}, _einsum)
+            self.sizes = evaluate(e, {x: abs(a) for x, a in host.items()}, _einsum, abs)
 
     def bind(self, plan):
         return plan.bind(self.arrays, self.n)
@@ -339,12 +378,27 @@ class Case:
     def check(self, plan) -> float:
         """The error over the size of the terms. Raises FrameError."""
         for x in self.names:
-            self.arrays[x][...] = np.nan if self.old[x] is None else self.backend.from_host(self.old[x], plan.dtype)
+            old = self.old[x]
+            self.arrays[x][...] = np.nan if old is None else self.backend.from_host(old, plan.dtype)
         self.bind(plan)()
+
         found = [self.backend.to_host(self.arrays[x]).astype(float) for x in self.names]
         if self.wanted is None:
             self.wanted, self.sizes = found, [abs(x) for x in found]
         return worst(found, self.wanted, self.sizes, float(np.finfo(plan.dtype).eps))
+
+
+def _numbers_for(plan: Contraction, a: Array, n: int, rng) -> np.ndarray:
+    """Random numbers from -1/2 to 1/2 for an argument; symmetric where the text says so."""
+    numbers = rng.random(plan.shape(a.name, n), dtype=plan.dtype) - plan.dtype.type(0.5)
+    if a.name in plan.expression.symmetric:
+        *_, i, j = (k for k in range(numbers.ndim) if k != a.place)
+        numbers = numbers + np.swapaxes(numbers, i, j)
+    return numbers
+
+
+def _einsum(text: str, *arrays):
+    return np.einsum(text, *arrays, optimize=True)
 
 
 # ---- the search -----------------------------------------------------------------------------------------------------
@@ -382,28 +436,32 @@ def search(
         refuse(entries != wanted, f"search: {entries} entries, wanted {wanted}, the extent that is compiled in.")
     if not plan.expression.batch:
         entries = 1
-    space = Space(plan)
-    clock = clock or (lambda run: tune.seconds(plan.backend, run))
-    at = lambda c: make(order=c.order, how=c.how)
-    measure = Measure(plan, at, entries, clock, journal or Journal(), seconds, evaluations, told)
+    clock = clock or functools.partial(tune.seconds, plan.backend)
+
+    def at(c: Candidate) -> Contraction:
+        return make(order=c.order, how=c.how)
+
+    # The model's choice, then what the strategy asks for.
+    space, budget = Space(plan), Budget(seconds, evaluations)
+    measure = Measure(plan, at, entries, clock, journal or Journal(), budget, told)
     default = space.defaults[0]
     measure([default])
     STRATEGIES[method](space, measure, np.random.default_rng(seed))
-    right = sorted((c for c, o in measure.outcomes.items() if o.seconds is not None), key=measure._seconds)
+
+    # The best few and the model's choice once more, in turns.
+    right = [c for c, o in measure.outcomes.items() if o.seconds is not None]
     refuse(not right, f"search: no organisation is right: {measure.outcomes[default].why}", FrameError)
-    last = list(dict.fromkeys((*right[:FINALISTS], *([default] if default in right else []))))
+    last = sorted(right, key=measure.seconds)[:FINALISTS]
+    if default in right and default not in last:
+        last.append(default)
     times = dict(zip(last, measure.timed([measure.large.bind(at(c)) for c in last], LAST_ROUNDS)))
+
     best = min(last, key=times.__getitem__)
-    if default in times and times[default] <= times[best] * (1 + GAIN):
+    usual = times.get(default, math.nan)
+    if usual <= times[best] * (1 + GAIN):  # False for NaN
         best = default
-    row = organisations.Row(
-        plan.key,
-        best.order,
-        organisations.written(best.how),
-        case or str(plan.expression),
-        entries,
-        times[best],
-        times.get(default, math.nan),
-        datetime.date.today().isoformat(),
-    )
-    return Found(best, times[best], times.get(default, math.nan), measure.done, measure.taken, row, measure.outcomes)
+
+    today = datetime.date.today().isoformat()
+    name = case or str(plan.expression)
+    row = table.Row(plan.key, best.order, table.written(best.how), name, entries, times[best], usual, today)
+    return Found(best, times[best], usual, measure.done, measure.taken, row, measure.outcomes)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import re
 from typing import NamedTuple
 
@@ -120,21 +119,21 @@ class Expression:
         """The text with arrays and indices renamed in the order in which they come: equal for equal kernels."""
         index = {name: f"i{k}" for k, name in enumerate(self.indices)}
         array = {name: f"a{k}" for k, name in enumerate(self.references)}
-        rename = lambda r: Reference(array[r.name], tuple(index[i] for i in r.indices))
-        lines = [
-            str(
-                s._replace(
-                    out=rename(s.out), terms=tuple(Term(t.number, tuple(map(rename, t.factors))) for t in s.terms)
-                )
-            )
-            for s in self.statements
-        ]
-        marks = [
-            f"{word} {' '.join(sorted(array[n] for n in names if n in array))}"
-            for word, names in (("local", self.local), ("constant", self.constant), ("symmetric", self.symmetric))
-            if names
-        ]
-        return "; ".join([*lines, *marks, f"batch {index.get(self.batch or '', '-')}"])
+
+        def renamed(r: Reference) -> Reference:
+            return Reference(array[r.name], tuple(index[i] for i in r.indices))
+
+        lines = [str(_with_references(s, renamed)) for s in self.statements]
+        for word, names in (("local", self.local), ("constant", self.constant), ("symmetric", self.symmetric)):
+            if names:
+                lines.append(f"{word} {' '.join(sorted(array[n] for n in names if n in array))}")
+        return "; ".join([*lines, f"batch {index.get(self.batch or '', '-')}"])
+
+
+def _with_references(s: Statement, change) -> Statement:
+    """A statement with each reference replaced by change(reference)."""
+    terms = [Term(t.number, tuple(map(change, t.factors))) for t in s.terms]
+    return s._replace(out=change(s.out), terms=tuple(terms))
 
 
 TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|([A-Za-z_]\w*)|(\+=|-=|[-+*=\[\](),]))")
@@ -153,26 +152,33 @@ def parse(text: str, batch: str | None = None, point: str | None = None, layout:
     with layout "left", in front with "right"; it is the batch index. marks: local, constant, symmetric: names. The text
     may hold each of these in a line of its own. Raises ArgumentError that shows the place.
     """
-    text, told = _options(text)
-    batch, point, layout = told.get("batch", batch), told.get("point", point), told.get("layout", layout)
+    text, lines = _options(text)
+    batch, point, layout = lines.get("batch", batch), lines.get("point", point), lines.get("layout", layout)
     if layout not in LAYOUTS:
         raise ArgumentError(f"layout '{layout}'; wanted {' or '.join(LAYOUTS)}.")
-    named = {key: words(marks.get(key, "")) | words(told.get(key, "")) for key in {**marks, **dict.fromkeys(SEVERAL)}}
-    statements = (
-        _einsum(text) if "->" in text or re.fullmatch(r"[\sA-Za-z]+(,[\sA-Za-z]*)*", text) else _statements(text)
-    )
+    named = {}
+    for key in {**marks, **dict.fromkeys(SEVERAL)}:
+        named[key] = words(marks.get(key, "")) | words(lines.get(key, ""))
+
+    einsum = "->" in text or re.fullmatch(r"[\sA-Za-z]+(,[\sA-Za-z]*)*", text)
+    statements = _einsum(text) if einsum else _statements(text)
     if point:
-        shared = named.get("constant", frozenset())
-        statements = _with_point(statements, point, layout, shared)
+        statements = _with_point(statements, point, layout, named.get("constant", frozenset()))
         batch = point
-    first = next((s.out for s in statements if s.out.name not in named.get("local", ())), statements[0].out)
     if batch is None:
-        outs = [s.out for s in statements if s.out.name not in named.get("local", ())]
-        lead = first.indices[0] if first.indices else None
-        batch = lead if all(o.indices[:1] == (lead,) for o in outs) else None
+        batch = _lead(statements, named.get("local", frozenset()))
+
     made = Expression(tuple(statements), batch or None, **named)
     _check(made)
     return made
+
+
+def _lead(statements, local) -> str | None:
+    """The first index of the first output, if every output has it there."""
+    outs = [s.out for s in statements if s.out.name not in local]
+    first = (outs or [statements[0].out])[0]
+    lead = first.indices[0] if first.indices else None
+    return lead if all(out.indices[:1] == (lead,) for out in outs) else None
 
 
 def _options(text: str) -> tuple[str, dict[str, str]]:
@@ -323,64 +329,98 @@ def _einsum(text: str) -> list[Statement]:
 
 
 def _with_point(statements, point, layout, shared):
+    """The statements with the point index in every array but `shared` ones."""
+
     def put(r: Reference) -> Reference:
         if r.name in shared:
             return r
         return Reference(r.name, (*r.indices, point) if layout == "left" else (point, *r.indices))
 
-    return [
-        s._replace(out=put(s.out), terms=tuple(Term(t.number, tuple(map(put, t.factors))) for t in s.terms))
-        for s in statements
-    ]
+    return [_with_references(s, put) for s in statements]
+
+
+# ---- checks ---------------------------------------------------------------------------------------------------------
 
 
 def _check(e: Expression) -> None:
-    def fail(why):
-        raise ArgumentError(f"tensor expression '{e}': {why}.")
+    """Raises ArgumentError for a text that no kernel can do."""
+    try:
+        _check_arrays(e)
+        _check_marks(e)
+        _check_batch(e)
+        seen: set[str] = set()
+        for s in e.statements:
+            _check_statement(e, s, seen)
+            seen.add(s.out.name)
+    except _Wrong as why:
+        raise ArgumentError(f"tensor expression '{e}': {why}.") from None
 
-    for names, what in ((e.local, "local"), (e.constant, "constant"), (e.symmetric, "symmetric")):
+
+class _Wrong(Exception):
+    """The message says why a text cannot be done."""
+
+
+def _check_arrays(e: Expression) -> None:
+    """Names of marks, numbers of indices, symmetric arrays."""
+    for names, mark in ((e.local, "local"), (e.constant, "constant"), (e.symmetric, "symmetric")):
         for name in sorted(names - set(e.references)):
-            fail(f"'{name}' is named {what} but is not in the text")
+            raise _Wrong(f"'{name}' is named {mark} but is not in the text")
+
     for name, refs in e.references.items():
         if len({len(r.indices) for r in refs}) > 1:
-            fail(f"'{name}' has different numbers of indices")
-        if name in e.symmetric and (e.batch_place(name) is None) != all(e.batch not in r.indices for r in refs):
-            fail(f"'{name}' is named symmetric and has the batch index in several places")
-        if name in e.symmetric and len(refs[0].indices) - (e.batch_place(name) is not None) < 2:
-            fail(f"'{name}' is named symmetric and has not two indices")
+            raise _Wrong(f"'{name}' has different numbers of indices")
+        if name in e.symmetric:
+            in_one_place = e.batch_place(name) is not None
+            if not in_one_place and any(e.batch in r.indices for r in refs):
+                raise _Wrong(f"'{name}' is named symmetric and has the batch index in several places")
+            if len(refs[0].indices) - in_one_place < 2:
+                raise _Wrong(f"'{name}' is named symmetric and has not two indices")
         if any(r.indices.count(e.batch) > 1 for r in refs if e.batch):
-            fail(f"the batch index '{e.batch}' stands twice in '{name}': diagonals are not served")
-    for names, what in ((e.local - set(e.written), "local"), (e.symmetric & set(e.written), "symmetric")):
-        for name in sorted(names):
-            fail(f"'{name}' is named {what} but is {'never' if what == 'local' else 'also'} written")
+            raise _Wrong(f"the batch index '{e.batch}' stands twice in '{name}': diagonals are not served")
+
+
+def _check_marks(e: Expression) -> None:
+    """Locals are written, symmetric and constant arrays are not."""
+    for name in sorted(e.local - set(e.written)):
+        raise _Wrong(f"'{name}' is named local but is never written")
+    for name in sorted(e.symmetric & set(e.written)):
+        raise _Wrong(f"'{name}' is named symmetric but is also written")
     for name in sorted(e.constant):
         if name in e.written or any(e.batch in r.indices for r in e.references[name]):
-            fail(f"'{name}' is named constant but is written or has the batch index")
+            raise _Wrong(f"'{name}' is named constant but is written or has the batch index")
+
+
+def _check_batch(e: Expression) -> None:
+    """The batch index stands in one place of each output, and everywhere or nowhere in a local."""
     if e.batch and e.batch not in e.indices:
-        fail(f"no array has the batch index '{e.batch}'")
+        raise _Wrong(f"no array has the batch index '{e.batch}'")
     for name in e.outputs:
         if e.batch and e.batch_place(name) is None:
-            fail(f"output '{name}' does not have the batch index '{e.batch}' in one place")
+            raise _Wrong(f"output '{name}' does not have the batch index '{e.batch}' in one place")
     for name in e.local:
         if len({e.batch in r.indices for r in e.references[name]}) > 1:
-            fail(f"local '{name}' has the batch index '{e.batch}' in some places only")
-    seen: set[str] = set()
-    for s in e.statements:
-        if len(set(s.out.indices)) < len(s.out.indices):
-            fail(f"an index stands twice in {s.out}")
-        for f in itertools.chain.from_iterable(t.factors for t in s.terms):
-            if f.name == s.out.name:
-                fail(f"'{f.name}' stands on both sides; write += or another name")
-            if f.name in e.written and f.name not in seen:
-                fail(f"'{f.name}' is read before it is written")
-            if f.name in e.updated:
-                fail(f"'{f.name}' is added to, so no later statement can read it")
-        if s.add and s.out.name in e.local and s.out.name not in seen:
-            fail(f"local '{s.out.name}' is added to before it is set")
-        if s.function and s.terms[0].sums(s.out):
-            fail(f"the map of {s.out} has an index that the left side does not have")
-        if s.out.name in e.local and e.batch not in s.out.indices:
-            for f in itertools.chain.from_iterable(t.factors for t in s.terms):
-                if e.batch and e.batch in f.indices:
-                    fail(f"local '{s.out.name}' lacks the batch index that '{f.name}' has")
-        seen.add(s.out.name)
+            raise _Wrong(f"local '{name}' has the batch index '{e.batch}' in some places only")
+
+
+def _check_statement(e: Expression, s: Statement, seen: set[str]) -> None:
+    """One statement. seen: arrays that were written before."""
+    factors = [f for t in s.terms for f in t.factors]
+    if len(set(s.out.indices)) < len(s.out.indices):
+        raise _Wrong(f"an index stands twice in {s.out}")
+    for f in factors:
+        if f.name == s.out.name:
+            raise _Wrong(f"'{f.name}' stands on both sides; write += or another name")
+        if f.name in e.written and f.name not in seen:
+            raise _Wrong(f"'{f.name}' is read before it is written")
+        if f.name in e.updated:
+            raise _Wrong(f"'{f.name}' is added to, so no later statement can read it")
+
+    local = s.out.name in e.local
+    if s.add and local and s.out.name not in seen:
+        raise _Wrong(f"local '{s.out.name}' is added to before it is set")
+    if s.function and s.terms[0].sums(s.out):
+        raise _Wrong(f"the map of {s.out} has an index that the left side does not have")
+    if local and e.batch and e.batch not in s.out.indices:
+        for f in factors:
+            if e.batch in f.indices:
+                raise _Wrong(f"local '{s.out.name}' lacks the batch index that '{f.name}' has")

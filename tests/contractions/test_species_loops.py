@@ -23,8 +23,10 @@ from frame.tools.bench import species_loops as bench_species
 from frame.tools.bench.species_fields import LAYOUTS, READS, Fields, WrongResult, oracle, plan
 from frame.tools.bench.species_loops import default_of, tune_loops, variants_of
 from kernels import Contraction, get_backend
-from kernels.contractions import organisations, outer
-from kernels.contractions.outer import STRATEGIES, packs
+from kernels.contractions import table as organisations
+from kernels.contractions.organisations import OUTER, outer
+from kernels.contractions.organisations.outer import STRATEGIES
+from kernels.contractions.organisations.outer_packs import OuterPacks
 from kernels.engine import backend as backends, tune
 from kernels.engine.backend import cuda
 from kernels.engine.errors import ArgumentError, FrameError, VariantUnsuitable
@@ -200,7 +202,7 @@ def test_other_outer_products(stand_in, layout, where):
     turn = lambda x: x if layout == "left" else np.ascontiguousarray(np.moveaxis(x, -1, 0))
     make = functools.partial(Contraction, text, dict(i=ny, j=nx), backend=backend, point="t", layout=layout, quick=True)
     first = make()
-    for how in one_each(outer.variants(outer.terms_of(first.program), "float64", backend.style)):
+    for how in one_each(OUTER[backend.style].variants(outer.terms_of(first.program), "float64")):
         arrays = {k: backend.empty(turn(np.pad(x, ((0, 0), (0, room - n)))).shape) for k, x in a.items()}
         for k, x in a.items():
             arrays[k][...] = backend.from_host(turn(np.pad(x, ((0, 0), (0, room - n)))))
@@ -261,11 +263,11 @@ def test_arrays_that_are_not_aligned_are_served():
 
 
 def broken(how):
-    """What launches in place of outer.launch: block teams forget their work in one of three ways."""
-    right = outer.launch
+    """A launch in place of that of outer products: block teams forget their work in one of three ways."""
+    right = OuterPacks.launch
 
-    def launch(made, variant, arrays, values, n):
-        run = right(made, variant, arrays, values, n)
+    def launch(variant, made, arrays, values, n):
+        run = right(variant, made, arrays, values, n)
         if variant.name != "block":
             return run
         if how == "nothing":
@@ -281,7 +283,7 @@ def broken(how):
     "how, why", [("nothing", "were not written"), ("last", "sum of all outputs"), ("scaled", "of the terms' size")]
 )
 def test_a_wrong_variant_is_never_chosen(monkeypatch, how, why):
-    monkeypatch.setattr(outer, "launch", broken(how))
+    monkeypatch.setattr(OuterPacks, "launch", broken(how))
     backend = get_backend("cpu")
     few = [v for v in variants_of(backend, "left", 3, "float64") if v.name in ("naive", "block")]
     outcomes, _ = tune_loops(backend, "left", 3, 20_011, "float64", rounds=1, variants=few)
@@ -321,7 +323,7 @@ def test_a_variant_by_its_line():
     line = organisations.written(tiled)
     assert line == "tiled form=tiled tile=4" and plan(backend, "left", 8, how=line).how == tiled
     default = plan(backend, "left", 8).how
-    assert default == packs.default(outer.terms_of(plan(backend, "left", 8).program), "float64")
+    assert default == OuterPacks.default(outer.terms_of(plan(backend, "left", 8).program), "float64")
     with pytest.raises(ArgumentError, match="'tile=three' is no"):
         plan(backend, "left", 8, how="tiled tile=three")
 

@@ -16,8 +16,9 @@ from test_tensor_values import on_stand_in, stand_in  # noqa: F401
 
 from frame.tools import cli, info
 from kernels import Contraction, get_backend
-from kernels.contractions import named, organisations, render_packs, render_threads, search
+from kernels.contractions import named, search, table as organisations
 from kernels.contractions.forest import Forest
+from kernels.contractions.organisations import family
 from kernels.contractions.space import Space
 from kernels.engine.errors import ArgumentError, FrameError
 
@@ -147,11 +148,11 @@ def test_candidates_as_text_and_back(stand_in, where):  # noqa: F811
         assert len({len(space.features(c)) for c in made}) == 1
         for c in dict.fromkeys((*space.defaults, *made)):
             line = organisations.written(c.how)
-            assert organisations.read(line, plan.renderer.KINDS) == c.how
+            assert organisations.read(line, plan.family.kinds) == c.how
             assert space.price(c) > 0 and math.isfinite(space.price(c))
-            assert "contraction" in plan.renderer.render(space.programs[c.order], c.how).text
+            assert "contraction" in plan.render(space.programs[c.order], c.how).text
             seen.add(c.how.name)
-    wanted = render_threads.KINDS if where == "cuda" else render_packs.KINDS
+    wanted = family("threads" if where == "cuda" else "packs").kinds
     assert set(wanted) - seen <= {"warp", "occupancy", "stays", "orbits", "lines", "stages", "tiles", "slices", "team"}
     for line, why in (
         ("rings threads=4", "organisation 'rings'; wanted one of"),
@@ -201,16 +202,16 @@ def test_a_journal_goes_on(tmp_path):
 def test_what_is_wrong_is_left_out(monkeypatch):
     """One organisation computes something else, one does not compile, one leaves the last entry out: none is timed, and
     the journal tells why. Where nothing is right, nothing is found."""
-    true = render_packs.render
+    true = Contraction.render
     broken = {"lanes": ("items - b", "items - 1 - b"), "folded": ("number = 1.0", "number = 1.001")}
 
-    def render(p, how, *rest, **more):
-        made = true(p, how, *rest, **more)
+    def render(plan, program, how):
+        made = true(plan, program, how)
         old, new = broken.get(how.name, ("", ""))
         assert old in made.text
         return dataclasses.replace(made, text=made.text.replace(old, new) if old else made.text)
 
-    monkeypatch.setattr(render_packs, "render", render)
+    monkeypatch.setattr(Contraction, "render", render)
     made = found(evaluations=4)
     by_name = {c.how.name: o for c, o in made.outcomes.items()}
     assert made.best.how.name == "rows"
@@ -312,7 +313,7 @@ def test_the_committed_table_is_sound():
     """It has its columns, and every row names an organisation that can be read."""
     assert organisations.COMMITTED.read_text().splitlines()[0] == ",".join(organisations.COLUMNS)
     for row in organisations.rows(organisations.COMMITTED).values():
-        assert organisations.read(row.how, render_packs.KINDS | render_threads.KINDS)
+        assert organisations.read(row.how, family("packs").kinds | family("threads").kinds)
         assert row.key.generator == organisations.GENERATOR and row.seconds <= row.default * 1.02
 
 

@@ -3,14 +3,15 @@
 Numbers are whole, so that sums are exact in any order. Outputs start as NaN.
 """
 
-import dataclasses
-
 import numpy as np
 import pytest
 from test_tensor_values import LG3, LG3T, ax, empty, nekbone, run, stand_in  # noqa: F401  stand_in: a fixture
 
 from kernels import Contraction, get_backend
 from kernels.contractions import named, orders, stages
+from kernels.contractions.organisations import Unable
+from kernels.contractions.organisations.staged import Staged, measured
+from kernels.contractions.stages import memory
 from kernels.contractions.text import parse
 from kernels.engine.backend.base import Source
 from kernels.engine.errors import ArgumentError
@@ -37,10 +38,10 @@ def test_strides_avoid_bank_conflicts():
         (1.0, [[0, 0, r] if d == 2 else [0, r, 0][:2] + [c] if d == 1 else [c, 0, r] for r, c in lanes]) for d in (0, 1)
     ]
     worst = lambda s: max(np.bincount(np.unique(np.array(p) @ np.array(s)) % 16).max() for _, p in patterns)
-    assert worst((144, 12, 1)) > 1 and worst(stages.strides_for((12, 12, 12), patterns)) == 1
-    outer, inner, one = stages.strides_for((12, 12, 12), patterns, even=64)
+    assert worst((144, 12, 1)) > 1 and worst(memory.strides_for((12, 12, 12), patterns)) == 1
+    outer, inner, one = memory.strides_for((12, 12, 12), patterns, even=64)
     assert inner == 12 and outer % 2 == 0 and one == 1
-    assert stages.strides_for((64, 125), [(1.0, [[r, c] for r, c in lanes])], even=64) == (125, 1)
+    assert memory.strides_for((64, 125), [(1.0, [[r, c] for r, c in lanes])], even=64) == (125, 1)
 
 
 def test_products_of_the_27_texts_are_one_sum_in_nine_orders():
@@ -80,7 +81,7 @@ def all_27(backend, n):
 @pytest.mark.quick(n=3)
 def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):  # noqa: F811
     """A team's numbers are bounded as they are for 16, so that the other indices are spread over teams here too."""
-    monkeypatch.setattr(stages, "LARGEST", n**3)
+    monkeypatch.setattr(stages.plan, "LARGEST", n**3)
     assert all_27(stand_in, n) == ["orbits", "stages", "stays"]
 
 
@@ -101,7 +102,7 @@ def check_variants(backend, text, sizes, arrays, wanted, count, changed=VARIANTS
     made = lambda how: Contraction(text, sizes, backend=backend, how=how, quick=True, **options)
     first = made("stages")
     for changes in changed:
-        plan = made(dataclasses.replace(first.how, **{"ring": 1, **changes}))
+        plan = made(first.how.changed(**{"ring": 1, **changes}))
         found = run(plan, {**arrays, **empty(plan, count)}, count)
         assert all(np.array_equal(found[name], x) for name, x in wanted.items()), (text, changes)
 
@@ -160,7 +161,7 @@ def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # n
     arrays = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
     options = named.TEXTS["ax_one"].options
     plan = Contraction(named.AX_ONE, sizes, backend=stand_in, how="stages", quick=True, **options)
-    made = stages.Stages(plan.program, plan.how)
+    made = stages.plan_of(plan.program, plan.how)
     assert [len(step.statements) for step in made.steps if step.kind == "units"] == [2, 2, 2]
     assert len(made.inner) == 3 and not made.inner & set(made.held)
     check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, VARIANTS[:2], **options)
@@ -186,7 +187,7 @@ def test_a_local_that_two_products_read_is_stored(stand_in):  # noqa: F811
     }
     for text, w in wanted.items():
         plan = Contraction(text, sizes, backend=stand_in, how="stages", quick=True, batch="e", local="t", constant="D")
-        assert not stages.Stages(plan.program, plan.how).inner
+        assert not stages.plan_of(plan.program, plan.how).inner
         assert np.array_equal(run(plan, {**arrays, **empty(plan, 2)}, 2)["w"], w)
 
 
@@ -249,12 +250,12 @@ def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
     off = stand_in.empty((arrays["u"].size + 1,), np.float32)[1:].reshape(arrays["u"].shape)  # 4 bytes off
     off[...] = arrays["u"]
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
-    how = stages.Staged(2, line=True, stage=1)
+    how = Staged.of(warps=2, line=True, stage=1)
     plan = Contraction(named.AX_ONE, sizes, "float32", backend=stand_in, how=how, **named.TEXTS["ax_one"].options)
     held = {name: stand_in.from_host(a, plan.dtype) for name, a in {**one, **empty(plan, 2)}.items()}
     plan.bind({**held, "u": off}, 2)()
     assert np.array_equal(held["w"], ax_one(one))
-    how = stages.Staged(1, line=True)
+    how = Staged.of(warps=1, line=True)
     with pytest.raises(ArgumentError, match="constant matrices"):
         Contraction(named.AX, sizes, backend=stand_in, how=how, **{**options, "constant": ""})
     with pytest.raises(ArgumentError, match="matrices that the batch shares"):
@@ -266,7 +267,7 @@ def test_numbers_in_two_parts_are_as_exact_as_single_precision(stand_in):  # noq
     unit rounds: 4 eps of the terms' size are enough for them, and those of whole numbers have no error at all."""
     arrays, sizes = nekbone(6, 2, "float32")
     exact = {name: a.astype(float) for name, a in arrays.items()}
-    how = stages.Staged(2, split=True, stage=1)
+    how = Staged.of(warps=2, split=True, stage=1)
     plan = Contraction(named.LG3, sizes, "float32", backend=stand_in, how=how, **named.TEXTS["lg3"].options)
     found = run(plan, {**arrays, **empty(plan, 2)}, 2)
     for name, text in LG3.items():
@@ -275,7 +276,7 @@ def test_numbers_in_two_parts_are_as_exact_as_single_precision(stand_in):  # noq
         assert 0 < off.max() < 4 * 2**-23, name
     for more, dtype in ((dict(), "float64"), (dict(line=True), "float32")):
         with pytest.raises(ArgumentError, match="numbers in two parts float32 on the units"):
-            how = stages.Staged(2, split=True, **more)
+            how = Staged.of(warps=2, split=True, **more)
             Contraction(named.LG3, sizes, dtype, backend=stand_in, how=how, **named.TEXTS["lg3"].options)
 
 
@@ -294,16 +295,16 @@ def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
     """The table's row for Ax with one factor; in single precision, or with odd rows, the same without such copies."""
     for dtype, n, apart in (("float64", 8, True), ("float64", 16, False), ("float32", 8, True), ("float32", 7, False)):
         options = dict(dtype=dtype, backend=stand_in, how="stages", **named.TEXTS["ax_one"].options)
-        assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.apart == apart, (dtype, n)
+        assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.copies.apart == apart, (dtype, n)
 
 
 def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
     """Where rows are odd there are none; arrays off 16 bytes are read without a ring."""
-    how = stages.Staged(2, stage=1, ring=2)
+    how = Staged.of(warps=2, stage=1, ring=2)
     plan = Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, quick=True)
-    with pytest.raises(stages.Unable, match="ring"):
-        stages.Stages(plan.program, how)
-    assert how.singly.ring == 1 and not how.singly.paired
+    with pytest.raises(Unable, match="ring"):
+        stages.plan_of(plan.program, how)
+    assert how.singly.copies.ring == 1 and not how.singly.warp.paired
     with pytest.raises(ArgumentError, match="ring of 2.* does not serve it, wanted for a ring bulk copies"):
         Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, how=how)
 
@@ -333,7 +334,7 @@ def test_the_stand_in_finds_what_is_missing(stand_in, what):  # noqa: F811
     """Without the wait for a bulk copy, or without the barriers, numbers are wrong: shared memory is poisoned."""
     n = 8
     arrays, sizes = nekbone(n, 2, whole=True)
-    how = dataclasses.replace(stages.measured("team", 8, 4), bulk=True, stage=1)
+    how = measured("team", 8, 4).changed(bulk=True, stage=1)
     plan = Contraction(named.AX, sizes, backend=stand_in, how=how, quick=True, **named.TEXTS["ax"].options)
     real = plan.render
 
@@ -351,7 +352,7 @@ def test_the_stand_in_finds_what_is_missing(stand_in, what):  # noqa: F811
 def test_all_triples_on_a_gpu(monkeypatch):
     backend = get_backend("cuda")
     assert all_27(backend, 16) == ["orbits", "stages", "stays"]
-    monkeypatch.setattr(stages, "LARGEST", 125)
+    monkeypatch.setattr(stages.plan, "LARGEST", 125)
     assert all_27(backend, 5) == ["orbits", "stages", "stays"]
 
 

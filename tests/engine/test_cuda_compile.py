@@ -16,7 +16,7 @@ from mixtures_for_tests import changed, species_set
 
 from frame.tools.bench import inputs
 from kernels import Contraction, Mixture, get_backend, marshal
-from kernels.contractions import organisations
+from kernels.contractions import table as organisations
 from kernels.engine.backend import cache, cuda, nvrtc
 from kernels.engine.backend.base import Source
 from kernels.engine.errors import BackendError

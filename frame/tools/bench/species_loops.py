@@ -17,7 +17,8 @@ import sys
 import numpy as np
 
 from kernels import get_backend
-from kernels.contractions import organisations, outer
+from kernels.contractions import table as organisations
+from kernels.contractions.organisations import OUTER, outer
 from kernels.engine import tune as tuning
 
 from ...errors import FrameError
@@ -204,7 +205,7 @@ def variants_of(backend, layout: str, ns: int, dtype):
     """Every organisation worth a try."""
     t = outer.terms_of(plan(backend, layout, ns, dtype).program)
     assert t is not None
-    return outer.variants(t, dtype, backend.style)
+    return OUTER[backend.style].variants(t, dtype)
 
 
 def copy_rate(be, array, rounds) -> float:

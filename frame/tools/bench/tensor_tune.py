@@ -1,7 +1,7 @@
 """`python -m frame tune tensor TEXT|NAME ...`: search for the fastest organisation of contractions on this machine.
 
 Searches within a budget, prints what was found, and writes it as rows of a table of organisations (see
-kernels/contractions/organisations.py). A journal holds what was measured: the same command goes on where it was ended.
+kernels/contractions/table.py). A journal holds what was measured: the same command goes on where it was ended.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pathlib
 import time
 
 import kernels
-from kernels.contractions import Contraction, intrepid, named, organisations, search
+from kernels.contractions import Contraction, intrepid, named, search, table
 
 from ...errors import ArgumentError
 from ...shipped import BUILD
@@ -135,8 +135,8 @@ def main(given) -> None:
             line.clear()
         found.append(made)
         print(*shown(name, made), sep="\n", flush=True)
-        known = organisations.rows(file if file.is_file() else organisations.in_force())
-        organisations.write(file, [made.row, *known.values()])
+        known = table.rows(file if file.is_file() else table.in_force())
+        table.write(file, [made.row, *known.values()])
         backend.release()
     print(f"Written: {file}; to use it, set FRAME_ORGANISATIONS={file.resolve()}")
 

@@ -1,17 +1,16 @@
-"""Organisations as text, and the table of those that were measured to be fastest for one kernel on one machine.
+"""Organisations as text, and the table of the organisations that were measured to be fastest on one machine.
 
 The table is organisations.csv, or the file that FRAME_ORGANISATIONS names; `python -m frame tune tensor` writes such
 files. A row serves one kernel: the text with its names taken out, all extents, the type of numbers, the device, the
 compiler and GENERATOR have to be those of the row. Where no row serves, the model chooses.
 
-An organisation may decide the last bits of a result, so the table is the committed one, or one that the user named: no
-cache folder has a part in the choice. `Contraction.explain` and `python -m frame info` tell which row is in force.
+An organisation may decide the last bits of a result. So the table is the committed table, or a table that the user
+names: no cache folder has a part in the choice. `Contraction.explain` and `python -m frame info` report the row.
 """
 
 from __future__ import annotations
 
 import csv
-import dataclasses
 import functools
 import os
 import pathlib
@@ -19,10 +18,10 @@ import typing
 from typing import Any, NamedTuple
 
 from ..engine.errors import ArgumentError, refuse
+from .organisations.base import Organisation, words
 
-PRICES = pathlib.Path(__file__).with_name("prices.csv")
 GENERATOR = "1"  # of the kernels' texts: raised when an organisation's name stands for another one
-COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
+COMMITTED = pathlib.Path(__file__).with_name("organisations.csv")
 
 
 class Key(NamedTuple):
@@ -38,18 +37,17 @@ class Key(NamedTuple):
 
 
 class Row(NamedTuple):
-    """order: of evaluation, among the cheapest ones. how: as `written`. case: for readers. seconds: for so many
-    entries; default: of the model's choice, in the same turns. line: of the file."""
+    """The fastest organisation of one kernel."""
 
     key: Key
-    order: int
-    how: str
-    case: str
-    entries: int
-    seconds: float
-    default: float
+    order: int  # of evaluation, among the cheapest
+    how: str  # the organisation, as `written`
+    case: str  # for readers
+    entries: int  # of the batch that was timed
+    seconds: float  # of a run
+    default: float  # seconds of the model's choice, in the same turns
     date: str
-    line: int = 0
+    line: int = 0  # of the file
 
 
 COLUMNS = ("case", *Key._fields, "order", "how", "entries", "seconds", "default", "date")
@@ -65,42 +63,28 @@ def key_of(expression, sizes, dtype, backend) -> Key:
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 
-def written(how) -> str:
-    """An organisation as one line: its name, then the numbers that are not the usual ones."""
-    told = ((f.name, getattr(how, f.name)) for f in _fields(type(how)) if getattr(how, f.name) != f.default)
-    return " ".join([how.name, *(f"{name}={_word(value)}" for name, value in told)])
+def written(how: Organisation) -> str:
+    """An organisation as a line of text, which `read` takes."""
+    return how.written()
 
 
-def _word(value) -> str:
-    if isinstance(value, tuple):
-        return ":".join(map(_word, value))
-    return str(int(value)) if isinstance(value, bool) else str(value)
-
-
-def read(text: str, kinds: dict[str, type]):
+def read(text: str, kinds: dict[str, type[Organisation]]) -> Organisation:
     """The organisation of a line. kinds: class of each name. Raises ArgumentError that names the word."""
-    name, *words = text.split()
+    name, *given = text.split()
     refuse(name not in kinds, f"organisation '{name}'; wanted one of {', '.join(kinds)}.")
-    kind, values = kinds[name], {}
-    known = {f.name: f for f in _fields(kind)}
-    types = typing.get_type_hints(kind)
-    for word in words:
+
+    known, values = words(kinds[name]), {}
+    for word in given:
         key, _, value = word.partition("=")
         refuse(key not in known, f"organisation '{text}': '{word}'; wanted some of {', '.join(known)}.")
         try:
-            values[key] = _value(value, types[key])
+            values[key] = _value(value, known[key].kind)
         except ValueError:
-            raise ArgumentError(f"organisation '{text}': '{word}' is no {types[key]}.") from None
-    try:
-        how = kind(**({"name": name} if any(f.name == "name" for f in dataclasses.fields(kind)) else {}), **values)
-    except TypeError as error:
-        raise ArgumentError(f"organisation '{text}': {error}.") from None
+            raise ArgumentError(f"organisation '{text}': '{word}' is no {known[key].kind}.") from None
+
+    how = kinds[name].of(name=name, **values)
     refuse(how.name != name, f"organisation '{text}' is one of the name '{how.name}'.")
     return how
-
-
-def _fields(kind):
-    return [f for f in dataclasses.fields(kind) if f.name != "name"]
 
 
 def _value(word: str, kind) -> Any:
@@ -110,13 +94,6 @@ def _value(word: str, kind) -> Any:
     if kind is bool:
         return {"0": False, "1": True}[word] if word in ("0", "1") else _value(word, int)
     return kind(word)
-
-
-@functools.lru_cache(None)
-def price_of(name: str) -> float:
-    """The factor before an organisation's count of work, as measuring found it: prices.csv, which says of what."""
-    with open(PRICES, newline="") as file:
-        return {row["organisation"]: float(row["factor"]) for row in csv.DictReader(file)}[name]
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
+from typing import Any
 
 import numpy as np
 
-from .organisation import Outer, Terms
+from .outer import Outer, Terms
 
 MULTIPROCESSOR_SHARED = 228 * 1024  # bytes, Hopper; Ampere 164
 
 
-def variants(t: Terms, dtype: str) -> list[Outer]:
-    """Every variant worth a try; those that a device cannot hold say so when they are bound."""
-    if t.layout == "right":
-        return [
-            Outer("naive", "naive", threads=256, covers=256, vector=1, aligned=np.dtype(dtype).itemsize),
-            *_right(t, dtype),
-        ]
-    return [*_threads(t, dtype), *_left(t, dtype)]
+@dataclasses.dataclass(frozen=True)
+class OuterThreads(Outer):
+    """Outer products on CUDA devices."""
+
+    @classmethod
+    def variants(cls, t: Terms, dtype: str) -> list[Outer]:
+        if t.layout == "left":
+            return [*_threads(t, dtype), *_left(t, dtype)]
+        naive = OuterThreads("naive", "naive", threads=256, covers=256, vector=1, aligned=np.dtype(dtype).itemsize)
+        return [naive, *_right(t, dtype)]
+
+    @classmethod
+    def default(cls, t: Terms, dtype: str) -> Outer:
+        """Points fastest: as many rows jammed as registers hold. Points slowest: a block for a few points."""
+        able = cls.variants(t, dtype)
+        if t.layout == "left":
+            jams = [v for v in able if v.name == "jam" and v.threads == 128 and not v.roomy]
+            return jams[-1] if jams else able[0]
+
+        for v in able:
+            if v.parts > 1 and v.threads == 16 * t.nx and v.covers == 16 and not v.resident:
+                return v
+        return next(v for v in able if v.form == "block_team" and not v.resident and v.parts < 2)
+
+    def defines(self) -> dict[str, Any]:
+        return {"VECTOR": max(self.vector, 1), "BLOCK": self.threads}
 
 
 def _threads(t: Terms, dtype):
@@ -28,7 +48,9 @@ def _threads(t: Terms, dtype):
     wide = 16 // size
 
     def points(name, form, vector=1, threads=256, **more):
-        return Outer(name, form, vector=vector, threads=threads, covers=threads * vector, aligned=vector * size, **more)
+        return OuterThreads(
+            name, form, vector=vector, threads=threads, covers=threads * vector, aligned=vector * size, **more
+        )
 
     yield points("naive", "naive")
     yield points("unrolled", "compiler_unrolled")
@@ -72,7 +94,7 @@ def _left(t: Terms, dtype):
             small = tile * (groups - 1) < t.ny and shared <= MULTIPROCESSOR_SHARED
             if 128 <= threads <= 512 and 32 <= columns and small:
                 for roomy in (False, True):
-                    yield Outer(
+                    yield OuterThreads(
                         "block",
                         "block_team_left",
                         stream=1,
@@ -96,7 +118,7 @@ def _right(t: Terms, dtype):
     inputs = len(t.x) * (t.nx + t.ny) * size  # bytes of a point
 
     def warps(vector, stream, threads, ahead, resident):
-        return Outer(
+        return OuterThreads(
             "warp",
             "warp_team",
             stream=stream,
@@ -122,7 +144,7 @@ def _right(t: Terms, dtype):
             for resident in (0, 2048 // (columns * rows)):
                 if columns * rows <= 1024 and points * inputs <= 48 * 1024 and (rows, points, resident) not in seen:
                     seen.add((rows, points, resident))
-                    yield Outer(
+                    yield OuterThreads(
                         "block",
                         "block_team",
                         stream=1,
@@ -143,7 +165,7 @@ def _right(t: Terms, dtype):
             threads, shared = t.nx * rows * size // 16, points * inputs
             if 128 <= threads <= 1024 and shared <= 48 * 1024 and points * t.ny >= 2 * rows:
                 for resident in (0, 2048 // threads):
-                    yield Outer(
+                    yield OuterThreads(
                         "block",
                         "block_team",
                         stream=1,
@@ -166,7 +188,7 @@ def _right(t: Terms, dtype):
         if points not in seen and shared <= MULTIPROCESSOR_SHARED:
             seen.add(points)
             for threads in (128, 256):
-                yield Outer(
+                yield OuterThreads(
                     "block",
                     "bulk_team",
                     vector=wide,
@@ -179,13 +201,3 @@ def _right(t: Terms, dtype):
                     roomy=True,
                     generation=9,
                 )
-
-
-def default(t: Terms, dtype: str) -> Outer:
-    """Without tuning: points fastest, as many rows jammed as registers hold; else a block for a few points."""
-    able = variants(t, dtype)
-    if t.layout == "left":
-        jams = [v for v in able if v.name == "jam" and v.threads == 128 and not v.roomy]
-        return jams[-1] if jams else able[0]
-    flat = [v for v in able if v.parts > 1 and v.threads == 16 * t.nx and v.covers == 16 and not v.resident]
-    return flat[0] if flat else next(v for v in able if v.form == "block_team" and not v.resident and v.parts < 2)

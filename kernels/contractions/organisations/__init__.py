@@ -1,0 +1,74 @@
+"""The organisations of tensor programs: one class a file, and here which of them each style of backend has.
+
+A new organisation is a file with a class (see base.py) and its name in KINDS. The order of a list decides between equal
+prices.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from ...engine.errors import ArgumentError
+from ..plan import Program
+from .base import Organisation, Unable
+from .flat import Flat
+from .lines import Lines
+from .outer import Outer
+from .outer_packs import OuterPacks
+from .outer_threads import OuterThreads
+from .packs import Lanes, Packs
+from .slices import Slices
+from .staged import Staged
+from .sums import Sums
+from .team import Team
+from .tiles import Tiles
+
+__all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
+
+KINDS: dict[str, tuple[type[Organisation], ...]] = {
+    "packs": (Packs, Lanes, OuterPacks),
+    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, OuterThreads),
+}
+UNITS = {"packs": "vector operations", "threads": "rough accesses"}  # of prices
+
+
+class Family:
+    """The organisations of one style of backend: "packs" or "threads"."""
+
+    def __init__(self, style: str):
+        self.unit = UNITS[style]
+        self.all = KINDS[style]
+
+        self.kinds: dict[str, type[Organisation]] = {}
+        for kind in self.all:
+            for name in kind.NAMES:
+                self.kinds[name] = kind
+
+    def choices(self, p: Program) -> list[tuple[float, Organisation]]:
+        """Organisations that serve a program, each with its price, the best first."""
+        found: list[tuple[float, Organisation]] = []
+        for kind in self.all:
+            if not kind.SPECIAL:
+                found += [(how.price(p), how) for how in kind.candidates(p)]
+
+        least = min(price for price, _ in found)
+        for kind in self.all:
+            if kind.SPECIAL:
+                found += [(how.price(p, least), how) for how in kind.candidates(p)]
+
+        return sorted(found, key=lambda choice: choice[0])
+
+    def require(self, p: Program, how: Organisation) -> None:
+        """Raises ArgumentError if an organisation does not serve a program."""
+        reason = how.serves(p)
+        if reason:
+            raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
+
+
+OUTER: dict[str, type[Outer]] = {"packs": OuterPacks, "threads": OuterThreads}  # outer products, by style
+
+
+@functools.lru_cache(None)
+def family(style: str) -> Family:
+    """The organisations of backends of one style."""
+    return Family(style)

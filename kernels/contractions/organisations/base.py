@@ -1,0 +1,185 @@
+"""What every organisation of a tensor program has: names, numbers, and the same few verbs.
+
+An organisation says how the loops of a program go to lanes, threads or warps. It is a frozen dataclass: the fields are
+the numbers that a search may change. Contraction, the table, the search and `explain` know organisations by these
+verbs only, so a new organisation is one file with one class, and one line in `__init__.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import typing
+from typing import Any, ClassVar
+
+from ...engine.backend.base import Source
+from ...engine.errors import ArgumentError
+from ..plan import Program, Unable
+
+__all__ = ["Organisation", "Unable", "Word", "words"]
+
+
+class Word(typing.NamedTuple):
+    """A number of an organisation as texts name it. group: the field that holds it; "" if it is a field itself."""
+
+    name: str
+    kind: Any
+    default: Any
+    group: str = ""
+
+
+class Organisation:
+    """Base of all organisations. Subclasses are frozen dataclasses."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ()  # names in texts and tables
+    SPECIAL: ClassVar[bool] = False  # serves few programs, and may refuse arrays; its price is a factor of the others'
+    REPLACEMENT: ClassVar[str] = ""  # name of the organisation that is tried first for arrays that were refused
+
+    @property
+    def name(self) -> str:
+        """The name in texts and tables."""
+        return self.NAMES[0]
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        """Organisations of this class that serve a program, with their usual numbers."""
+        raise NotImplementedError
+
+    def serves(self, p: Program) -> str:
+        """What the program would need; "" if this organisation serves it."""
+        return ""
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        """The model's price of an entry. least: the price of the best organisation that is not SPECIAL."""
+        raise NotImplementedError
+
+    # ---- text and launch
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source | None:
+        """The source of a program; None if the organisation has no kernel of its own, such as a library's.
+
+        The kernel is called `contraction`. headers, folders: C++ of the host's maps. quick: the compiler's time counts.
+        """
+        raise NotImplementedError
+
+    def stand_ins(self) -> list[Organisation]:
+        """This organisation, and the one that takes its place for arrays that are not aligned."""
+        return [self]
+
+    def sources(self, plan) -> list[Source]:
+        """Everything that `launch` may have to compile for a Contraction."""
+        found = [plan.render(plan.program, how) for how in self.stand_ins()]
+        return [source for source in found if source is not None]
+
+    def launch(self, plan, arrays, values, n: int):
+        """run() of a Contraction for n entries.
+
+        arrays: by name. values: addresses (at_), steps between entries (step_) and rows (ld_) of each array.
+        Raises VariantUnsuitable if the arrays do not lie as the organisation needs.
+        """
+        raise NotImplementedError
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        """The values that each coordinate may take. A coordinate is a number, or something that changes several."""
+        raise NotImplementedError
+
+    def value(self, name: str):
+        """The present value of a coordinate."""
+        word = words(type(self))[name]
+        return getattr(getattr(self, word.group) if word.group else self, name)
+
+    def moved(self, name: str, value) -> Organisation:
+        """The organisation with another value of a coordinate. Raises Unable."""
+        return self.changed(**{name: value})
+
+    def at_order(self, usual):
+        """The organisation for another order of evaluation. usual: with the usual numbers there."""
+        return self
+
+    def legal(self, p: Program) -> bool:
+        """Whether a text can be written. The compiler and the device may still refuse it. May raise Unable."""
+        return True
+
+    def cost(self, p: Program, moved: int, least: float) -> float:
+        """The search's model of an entry. moved: bytes from and to memory. least: as in `price`."""
+        return self.price(p, least)
+
+    # ---- numbers
+    def written(self) -> str:
+        """One line: the name, then the numbers that are not the usual ones."""
+        told = [self.name]
+        for word in words(type(self)).values():
+            value = self.value(word.name)
+            if value != word.default:
+                told.append(f"{word.name}={_text(value)}")
+        return " ".join(told)
+
+    def __str__(self) -> str:
+        """The text in `explain`; subclasses may say more."""
+        return self.written()
+
+    @classmethod
+    def of(cls, *, name: str = "", **values):
+        """An organisation from its numbers by name. Raises ArgumentError for a number that is missing."""
+        known = words(cls)
+        lacking = [w.name for w in known.values() if w.default is dataclasses.MISSING and w.name not in values]
+        if lacking:
+            raise ArgumentError(f"organisation '{name or cls.NAMES[0]}': '{lacking[0]}=' is missing.")
+
+        groups: dict[str, dict] = {}
+        for key, value in values.items():
+            group = known[key].group if key in known else ""
+            groups.setdefault(group, {})[key] = value
+
+        fields = groups.pop("", {})
+        for group, members in groups.items():
+            fields[group] = _hints(cls)[group](**members)
+        return cls(**fields)
+
+    def changed(self, **values):
+        """The organisation with other numbers, by name."""
+        known = words(type(self))
+        fields: dict[str, Any] = {}
+        for key, value in values.items():
+            group = known[key].group
+            if group:
+                fields[group] = dataclasses.replace(fields.get(group, getattr(self, group)), **{key: value})
+            else:
+                fields[key] = value
+        return dataclasses.replace(typing.cast(Any, self), **fields)
+
+
+def _text(value) -> str:
+    """A number in a line of text."""
+    if isinstance(value, tuple):
+        return ":".join(map(_text, value))
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def words(kind: Any) -> dict[str, Word]:
+    """The numbers of a class of organisations by name, those of its groups among them."""
+    return _words(kind)
+
+
+@functools.lru_cache(None)
+def _words(kind) -> dict[str, Word]:
+    found: dict[str, Word] = {}
+    hints = _hints(kind)
+    for field in dataclasses.fields(kind):
+        if dataclasses.is_dataclass(hints[field.name]):
+            inner = _hints(hints[field.name])
+            for member in dataclasses.fields(typing.cast(Any, hints[field.name])):
+                found[member.name] = Word(member.name, inner[member.name], member.default, field.name)
+        elif field.metadata.get("word", True):
+            found[field.name] = Word(field.name, hints[field.name], field.default)
+    return found
+
+
+def _hints(kind: Any) -> dict[str, Any]:
+    """The types of the fields of a class."""
+    return _types(kind)
+
+
+_types = functools.lru_cache(None)(typing.get_type_hints)

@@ -1,0 +1,31 @@
+"""The search's model of a device: what an entry has to do at least, in clocks of a multiprocessor of an H200."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+MEMORY, WAVEFRONT = 18.0, 128.0  # bytes a clock and multiprocessor: from memory, from L1 or shared memory
+FMA, UNITS = 128.0, 256.0  # flops a clock in double precision: of threads, of matrix units
+MOST_THREADS = 1024  # of a block
+RESIDENT_THREADS = 2048  # of a multiprocessor
+RESIDENT_SHARED = 227 * 1024  # bytes of shared memory of a multiprocessor
+ENOUGH = 512  # threads of a multiprocessor; with fewer it waits for memory
+
+
+class Effort(NamedTuple):
+    """What an organisation does for an entry, and what a block takes."""
+
+    accesses: float  # numbers that lanes load and store
+    arithmetic: float  # clocks
+    shared: int  # bytes of shared memory of a block
+    threads: int  # of a block
+
+
+def clocks(effort: Effort, moved: int, size: int) -> float:
+    """Clocks of an entry. moved: bytes from and to memory. size: bytes of a number."""
+    by_threads = RESIDENT_THREADS // effort.threads * effort.threads
+    by_shared = RESIDENT_SHARED // max(effort.shared + 1024, 1) * effort.threads
+    held = min(by_threads, by_shared)
+    waits = max(1.0, ENOUGH / max(held, 1)) ** 0.5
+
+    return max(moved / MEMORY * waits, effort.accesses * size / WAVEFRONT, effort.arithmetic)

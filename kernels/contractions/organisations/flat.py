@@ -1,0 +1,193 @@
+"""A thread for a number of the output, or for some neighbours; the thread loops over the sums."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from .. import render_threads as threads
+from ..plan import FAR, Nest, Program, pointers, step_text
+from ..prices import price_of
+from .base import Organisation, Unable
+from .threads import Threads
+
+
+@dataclasses.dataclass(frozen=True)
+class Flat(Threads):
+    """A thread for `near` neighbours of the output, `jam` times."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("flat",)
+
+    threads: int  # of a block
+    near: int = 1  # neighbours of the output that a thread writes at once, 16 bytes at most
+    jam: int = 1  # turns of the loop before the last that a thread does; only with near > 1
+
+    def details(self) -> list[str]:
+        told = [f"{self.threads} threads"]
+        if self.near > 1:
+            told.append(f"{self.near} at once")
+        if self.jam > 1:
+            told.append(f"{self.jam} turns")
+        return told
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        if not threads.independent(p):
+            return []
+        widths = [] if threads.mixed(p) else [v for v in (2, 4) if neighbours(p, v)]
+        return [cls(256, near=max(widths, default=1))]
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        return threads.work(p) * price_of("flat")
+
+    # ---- text and launch
+    def text(self, p: Program) -> list[str]:
+        if self.near > 1:
+            return self._near_text(p)
+
+        all_nests = threads.nests(p)
+        most = max(n.size for n in all_nests)
+        out = p.arrays[p.expression.outputs[0]]
+        batch_last = out.place is not None and out.place == len(out.extents) - 1
+        if batch_last:
+            spread = "const long b = item % a.n;\nconst int x = int(item / a.n);"
+        else:
+            spread = f"const long b = item / {most};\nconst int x = int(item % {most});"
+
+        return [
+            *self._head(),
+            spread,
+            "(void)b;",
+            *pointers(p, "b"),
+            *(f"if (x < {n.size}) {threads.block(threads.element(n, 'x'))}" for n in all_nests),
+            "}",
+        ]
+
+    def _near_text(self, p: Program) -> list[str]:
+        (n,) = threads.nests(p)
+        size = n.size // self.near // self.jam
+        return [
+            *self._head(),
+            f"const long b = item / {size};\nconst int x = int(item % {size});\n(void)b;",
+            *pointers(p, "b"),
+            *near_statement(n, self.near, self.jam),
+            "}",
+        ]
+
+    def _head(self) -> list[str]:
+        return [
+            f"KERNEL(contraction, Arguments, {self.threads}) {{",
+            "const long item = blockIdx.x * (long)blockDim.x + threadIdx.x;\nif (item >= items) return;",
+        ]
+
+    def stand_ins(self) -> list[Organisation]:
+        return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
+
+    def for_arrays(self, p: Program, values) -> Flat:
+        if self.near > 1 and threads.unaligned(self._wide(p), values, self.near):
+            return dataclasses.replace(self, near=1)
+        return self
+
+    def _wide(self, p: Program) -> set[str]:
+        """Arrays of which neighbours are read or written at once."""
+        (n,) = threads.nests(p)
+        found = {n.statement.out.name}
+        for q in n.products:
+            found |= {n.names[f] for f in q.factors if threads.near_at_once(n, q, f, self.near)}
+        return found
+
+    def items(self, p: Program, n: int) -> int:
+        numbers = max(x.size for x in threads.nests(p)) // self.near
+        return n * (numbers // (self.jam if self.near > 1 else 1))
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        near = tuple(v for v in (1, 2, 4) if v == 1 or neighbours(p, v))
+        turns = _turns(threads.nests(p)[0])
+        jam = tuple(j for j in (1, 2, 4, 8) if turns % j == 0)
+        return {"threads": (64, 128, 256, 512), "near": near, "jam": jam}
+
+    def moved(self, name: str, value) -> Flat:
+        if name == "jam" and self.near == 1 and value > 1:
+            raise Unable("turns are of neighbours")
+        if name == "near" and value == 1:
+            return dataclasses.replace(self, near=1, jam=1)
+        return dataclasses.replace(self, **{name: value})
+
+    def legal(self, p: Program) -> bool:
+        if not super().legal(p):
+            return False
+        return self.near == 1 or (neighbours(p, self.near) and _turns(threads.nests(p)[0]) % self.jam == 0)
+
+    def accesses(self, p: Program, n: Nest, q, many: int) -> float:
+        loads = 0.0
+        for f in q.factors:
+            along = bool(n.loops) and n.loops[-1].step[f] % FAR == 0
+            loads += 1 / (self.near if along else 1)
+        return n.size * many * loads
+
+
+def _turns(n: Nest) -> int:
+    """Turns of the loop before the last."""
+    return n.loops[-2].extent if len(n.loops) > 1 else 1
+
+
+def neighbours(p: Program, v: int) -> bool:
+    """Whether v numbers of the output, at most 16 bytes, lie side by side in every row."""
+    n, *more = threads.nests(p)
+    if more or n.statement.function or v * np.dtype(p.dtype).itemsize > 16 or not n.loops:
+        return False
+    *outer, last = n.loops
+    return last.step[0] == 1 and last.extent % v == 0 and all(loop.step[0] % FAR % v == 0 for loop in outer)
+
+
+def near_statement(n: Nest, v: int, jam: int) -> list[str]:
+    """C++ of v neighbours of the output, for `jam` turns of the loop before, which share what they read alike.
+
+    All old values are asked for before the first is written.
+    """
+    names = threads.numbered("x", n.loops)
+    *outer, last = n.loops
+    short = (*outer, threads.scaled(last, v))
+    lines = [f"// {n.statement}", f"Near<{v}> sums[{jam}];"]
+
+    turns_ = f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{"
+    if jam > 1:
+        before = outer[-1]._replace(extent=outer[-1].extent // jam)
+        lines += threads.split((*outer[:-1], before, short[-1]), "x", [*names[:-2], "first", names[-1]])
+        turns_ += f" const int {names[-2]} = first * {jam} + turn;"
+    else:
+        lines += threads.split(short, "x", names)
+
+    # What the sums begin with.
+    to = f"(Near<{v}> *)(at_{n.names[0]} + {threads.offset(n, 0, short, names)})"
+    begin = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] = 0;"
+    if n.statement.add:
+        begin = f"sums[turn] = *{to};"
+    lines += [turns_, begin, "}"]
+
+    # Products: a factor is one number for all neighbours, read at once, or read number by number.
+    for q in n.products:
+        turns = threads.numbered("k", q.sums)
+        lines += threads.loop_heads(turns, q.sums)
+        loads, factors = [], []
+        for j, f in enumerate(q.factors):
+            at = f"at_{n.names[f]} + {threads.offset(n, f, (*short, *q.sums), (*names, *turns))}"
+            if last.step[f] == 0:
+                loads.append(f"const scalar f{j} = *({at});")
+                factors.append(f"f{j}")
+            elif threads.near_at_once(n, q, f, v):
+                loads.append(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at});")
+                factors.append(f"f{j}.v[s]")
+            else:
+                loads.append(f"const scalar *const f{j} = {at};")
+                factors.append(f"f{j}[s * ({step_text(last.step[f], threads.row_length(n, f))})]")
+        product = " * ".join(threads.product_words(q, factors))
+        add = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] {threads.sign_of(q)}= {product};"
+        lines += [turns_, *loads, add, "}"]
+
+    return [*lines, turns_, f"*{to} = sums[turn];", "}"]

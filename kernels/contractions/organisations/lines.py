@@ -1,0 +1,55 @@
+"""A team whose threads hold a line of a factor in registers each, and multiply it by a constant matrix."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import ClassVar
+
+from .. import render_threads as threads
+from ..plan import Nest, Product, Program
+from ..prices import price_of
+from ..render_teams import SHARED, matrix_line
+from .base import Organisation
+from .team import USUAL, Team
+
+
+@dataclasses.dataclass(frozen=True)
+class Lines(Team):
+    """A thread for a line. All arrays of a block lie in shared memory."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("lines",)
+    LINES: ClassVar[bool] = True
+
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        lengths = []
+        for n in threads.nests(p):
+            for q in n.products:
+                line = matrix_line(n, q, p)
+                if line:
+                    lengths.append(n.size // line.out.extent)
+        if not lengths:
+            return []
+
+        team = min(256, max(lengths))
+        entries = max(1, USUAL // team)
+        how = cls(team * entries, entries)
+        return [how] if how.memory(p).bytes <= SHARED else []
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        products = [(n, q) for n in threads.nests(p) for q in n.products]
+        saved = sum(matrix_line(n, q, p) is not None for n, q in products) / len(products)
+        return threads.work(p) * (price_of("team") - price_of("lines") * saved)
+
+    def legal(self, p: Program) -> bool:
+        return super().legal(p) and self.memory(p).bytes <= SHARED
+
+    def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
+        line = matrix_line(n, q, p)
+        if not line:
+            return super().accesses(p, n, q, many)
+        return n.size / line.out.extent * (many + line.out.extent * (1 + many / 32))
+
+    def idle(self, n: Nest) -> int:
+        return 0

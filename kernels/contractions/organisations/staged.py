@@ -1,0 +1,320 @@
+"""The statements of an entry one after the other, on teams of warps with the matrix units of a GPU (see stages.py)."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import functools
+import math
+import pathlib
+from typing import ClassVar
+
+import numpy as np
+
+from ...engine.backend.base import Source
+from .. import render_stages, render_threads as threads
+from ..plan import Program, Unable
+from ..prices import price_of
+from ..stages import Plan, plan_of
+from . import device
+from .base import Organisation
+
+TABLE = pathlib.Path(__file__).parent.with_name("stages.csv")
+MOST_WARPS = 16  # of a team
+IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
+
+
+@dataclasses.dataclass(frozen=True)
+class Teams:
+    """A block."""
+
+    warps: int  # of a team
+    entries: int = 1  # teams of a block
+    blocks: int = 0  # on a multiprocessor, which bounds the registers; 0: no bound
+
+
+@dataclasses.dataclass(frozen=True)
+class Warp:
+    """What a warp does at a time."""
+
+    ahead: int = 2  # tiles of a warp, or rows of a thread
+    batch: int = 8  # steps of a sum whose numbers are read at once
+    paired: bool = True  # two neighbours of a sum are read at once
+    columns: int = 8  # most tiles of eight columns
+    once: bool = False  # lanes read their numbers of the columns' factors at the beginning, for all steps
+    turned: bool = False  # the slowest index of the rows runs first where only shared memory is read
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """How entries go to blocks."""
+
+    walk: str = ""  # an index that a block takes value by value; "": none
+    parts: int = 1  # blocks that share the values of that index
+    orbit: bool = False  # a block takes all orders of the entry's indices
+
+
+@dataclasses.dataclass(frozen=True)
+class Copies:
+    """Copies of factors into shared memory."""
+
+    stage: int = 2  # reads from which a factor of products is copied; 0: what is read number by number is copied too
+    bulk: bool = True  # by the copy unit
+    ring: int = 1  # entries whose copies have room; with more than one a block stays, and copies ahead
+    apart: bool = False  # by threads, 16 bytes each, so that lines may lie apart against bank conflicts
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """Shared memory."""
+
+    tight: bool = False  # less of it, for more bank conflicts and barriers
+    narrow: bool = False  # numbers have the arrays' precision there, not double
+
+
+@dataclasses.dataclass(frozen=True)
+class Sums:
+    """Who multiplies and adds, if not a warp on the FP64 units."""
+
+    line: bool = False  # a thread has a row of a product; sums and shared memory have the arrays' precision
+    split: bool = False  # products of single precision on the TF32 units, of numbers in two parts; memory is narrow
+
+
+@dataclasses.dataclass(frozen=True)
+class Staged(Organisation):
+    """Stages on teams of warps. `stays`: a block stays along an index. `orbits`: a block has all orders of an entry."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("stages", "stays", "orbits")
+
+    teams: Teams
+    warp: Warp = Warp()
+    spread: Spread = Spread()
+    copies: Copies = Copies()
+    memory: Memory = Memory()
+    sums: Sums = Sums()
+
+    @property
+    def name(self) -> str:
+        if self.spread.orbit:
+            return "orbits"
+        return "stays" if self.spread.walk else "stages"
+
+    @property
+    def narrow(self) -> bool:
+        """Whether numbers have the arrays' precision in shared memory."""
+        return self.memory.narrow or self.sums.line or self.sums.split
+
+    @property
+    def singly(self) -> Staged:
+        """For arrays that do not begin at 16 bytes: no pairs, no bulk copies."""
+        return self.changed(paired=False, ring=1, apart=False)
+
+    def __str__(self):
+        teams, warp, spread, copies = self.teams, self.warp, self.spread, self.copies
+        told = {
+            f"{teams.warps} warps": True,
+            f"{teams.entries} entries": teams.entries > 1,
+            f"{teams.blocks} blocks": teams.blocks > 0,
+            f"{warp.ahead} tiles, {warp.batch} steps": True,
+            f"along {spread.walk} in {spread.parts}": bool(spread.walk),
+            f"{warp.columns} columns": warp.columns < 8,
+            f"staged from {copies.stage}": copies.stage < 2,
+            "no bulk copies": not copies.bulk,
+            "tight": self.memory.tight,
+            f"ring of {copies.ring}": copies.ring > 1,
+            "narrow": self.memory.narrow,
+            "lines apart": copies.apart,
+            "a row a thread": self.sums.line,
+            "factors once": warp.once,
+            "rows turned": warp.turned,
+            "split": self.sums.split,
+        }
+        return f"{self.name} ({', '.join(text for text, shown in told.items() if shown)})"
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        """`stages`; if a further index is spread over teams also `stays` and, for programs that allow it, `orbits`.
+
+        If nothing can be copied, the table's way is taken without copies ahead or lines apart.
+        """
+        try:
+            plain = plan_of(p, cls(Teams(1)))
+        except Unable:
+            return []
+
+        size = len(plain.steps), plain.jobs()
+        stages = [measured("team" if plain.barriers else "alone", *size)]
+        if plain.barriers and p.dtype == "float32":
+            stages.insert(0, measured("single", *size))
+        ways = [stages]
+        if plain.entry and plain.barriers:
+            ways.append([measured("walk", *size, walk=plain.entry[-1], parts=2)])
+            ways.append([measured("orbit", 2, 32, orbit=True)])
+
+        found: list[Organisation] = []
+        for some in ways:
+            tried = []
+            for how in some:
+                tried += [how, how.changed(apart=False, ring=1)]
+            able = [how for how in tried if not how.serves(p)]
+            found += able[:1]
+        return found
+
+    def serves(self, p: Program) -> str:
+        try:
+            plan_of(p, self)
+        except Unable as reason:
+            return str(reason)
+        return ""
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        kind = self.name
+        if plan_of(p, self).use <= IDLE:
+            kind = "idle"
+        if not any(q.sums for n in threads.nests(p) for q in n.products):
+            kind = "unsummed"
+        return threads.work(p) * price_of(kind)
+
+    # ---- text and launch
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
+        return render_stages.render(p, self, threads.members(p), headers, folders, quick)
+
+    def stand_ins(self) -> list[Organisation]:
+        return [self, self.singly] if self.warp.paired else [self]
+
+    def launch(self, plan, arrays, values, n: int):
+        return render_stages.launch(plan, self, arrays, values, n, threads.members(plan.program))
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        jobs = plan_of(p, self.changed(warps=1, entries=1)).jobs()
+        warps = {self.teams.warps}
+        for turns in range(1, jobs + 1):
+            if -(-jobs // turns) <= MOST_WARPS:
+                warps.add(-(-jobs // turns))
+
+        either, single = (False, True), p.dtype == "float32"
+        found: dict[str, tuple] = {
+            "warps": tuple(sorted(warps)),
+            "entries": (1, 2, 4, 8),
+            "blocks": tuple(range(9)),
+            "ahead": (1, 2, 4),
+            "batch": (2, 4, 8, 16),
+            "paired": either,
+            "columns": (1, 2, 4, 8),
+            "stage": (0, 1, 2),
+            "bulk": either,
+            "tight": either,
+            "ring": (1, 2, 3, 4),
+            "narrow": either if single else (),
+            "apart": either if self.copies.bulk else (),
+            "line": either if single else (),
+            "split": either if single else (),
+            "once": either,
+            "turned": either,
+        }
+        if self.spread.walk:
+            found["parts"] = tuple(k for k in (1, 2, 4, 8) if k <= p.sizes.get(self.spread.walk, 1))
+        return found
+
+    def legal(self, p: Program) -> bool:
+        plan = plan_of(p, self)
+        block = 32 * self.teams.warps * plan.entries
+        return block <= device.MOST_THREADS and self.teams.entries == plan.entries
+
+    def cost(self, p: Program, moved: int, least: float) -> float:
+        try:
+            effort = effort_of(plan_of(p, self))
+        except Unable:
+            return math.inf
+        return device.clocks(effort, moved, np.dtype(p.dtype).itemsize)
+
+
+# ---- the model of the search ----------------------------------------------------------------------------------------
+
+
+def effort_of(plan: Plan) -> device.Effort:
+    """Fragments that warps read for the matrix units, and everything that is done number by number."""
+    lanes = units = 0.0
+    for step in plan.steps:
+        for s in step.statements:
+            if step.kind != "units":
+                lanes += plan.numbers(s.out) * (1 + sum(len(t.factors) for t in s.terms))
+                continue
+            some_lanes, some_units = _lines_effort(plan, s) if plan.how.sums.line else _tiles_effort(plan, s)
+            lanes += some_lanes
+            units += some_units
+            if s.out.name not in plan.inner:
+                lanes += plan.numbers(s.out)
+
+    block = 32 * plan.how.teams.warps * plan.entries
+    return device.Effort(lanes * plan.teams, units * plan.teams / device.UNITS, plan.bytes, block)
+
+
+def _lines_effort(plan: Plan, s) -> tuple[float, float]:
+    """(numbers read, flops) of products by threads. Their float multiply-adds are as fast as double ones of units."""
+    _, rows, columns, terms = plan.layout(s)
+    m, n = plan.extent_of(rows), plan.extent_of(columns)
+    lanes = units = 0.0
+    for _, f, _, sums in terms:
+        units += 2 * m * n * plan.extent_of(sums)
+        if f.name not in plan.inner:
+            lanes += m * plan.extent_of(sums)
+    return lanes, units
+
+
+def _tiles_effort(plan: Plan, s) -> tuple[float, float]:
+    """(numbers read, flops) of products on the units."""
+    others, rows, columns, terms = plan.layout(s)
+    e = plan.extent_of(others)
+    tiles, columns_of_8 = -(-plan.extent_of(rows) // 16), -(-plan.extent_of(columns) // 8)
+    lanes = units = 0.0
+    for _, f, _, sums in terms:
+        k = -(-plan.extent_of(sums) // 4) * 4
+        units += e * tiles * 16 * columns_of_8 * 8 * k * 2
+        rows_read = 0 if f.name in plan.inner else 16 * -(-columns_of_8 // plan.how.warp.columns)
+        lanes += e * k * tiles * (rows_read + columns_of_8 * 8 / plan.how.warp.ahead)
+    return lanes, units
+
+
+# ---- what was measured ----------------------------------------------------------------------------------------------
+
+TEXTS = ("kind", "case", "device", "compiler", "date")
+COUNTS = ("ahead", "columns", "stage", "ring")
+MARKS = ("bulk", "tight", "apart", "paired", "narrow", "line", "once", "turned", "split")
+
+
+@functools.lru_cache(None)
+def _rows() -> tuple[dict, ...]:
+    """The organisation that was measured to be fastest, of each kind of program, by its steps and tiles."""
+    found = []
+    with open(TABLE, newline="") as file:
+        for row in csv.DictReader(file):
+            found.append({key: x if key in TEXTS else int(x) for key, x in row.items()})
+    return tuple(found)
+
+
+def _distance(row, steps: int, jobs: int) -> float:
+    """How unlike a program of so many steps and tiles the row of the table is."""
+    return abs(math.log(row["jobs"] / jobs)) + abs(math.log(row["steps"] / steps))
+
+
+def measured(kind: str, steps: int, jobs: int, **more) -> Staged:
+    """The organisation of the most similar program in the table, for as many tiles as this program has.
+
+    kind: "team", "single", "alone", "walk" or "orbit". more: further numbers by name.
+    """
+    alike = [row for row in _rows() if row["kind"] == kind]
+    row = min(alike, key=lambda row: _distance(row, steps, jobs))
+
+    turns = -(-jobs // min(row["warps"], MOST_WARPS))
+    warps = -(-jobs // turns)
+    numbers = {key: row[key] for key in COUNTS}
+    numbers |= {key: bool(row[key]) for key in MARKS}
+    numbers |= {
+        "warps": warps,
+        "entries": row["entries"] if kind == "alone" else 1,
+        "blocks": row["blocks"] if warps == row["warps"] else 0,
+    }
+    return Staged.of(**numbers, **more)

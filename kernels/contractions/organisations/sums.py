@@ -1,0 +1,148 @@
+"""Some lanes of a warp for a number of the output: each lane adds up its part of the sums."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from .. import render_threads as threads
+from ..plan import FAR, Nest, Product, Program, pointers
+from ..prices import price_of
+from .base import Organisation
+from .threads import Threads
+
+LEAST = 4  # terms of a sum that is worth spreading over lanes
+LANES = 32  # of a warp
+
+
+@dataclasses.dataclass(frozen=True)
+class Sums(Threads):
+    """`lanes` lanes for a number of the output; a lane reads `near` neighbours of a sum at once."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("sums",)
+
+    threads: int  # of a block
+    lanes: int = 1  # of a warp, for a number of the output
+    near: int = 1  # neighbours of a sum that a lane reads at once, 16 bytes at most
+
+    def details(self) -> list[str]:
+        told = [f"{self.threads} threads"]
+        if self.lanes > 1:
+            told.append(f"{self.lanes} lanes")
+        if self.near > 1:
+            told.append(f"{self.near} at once")
+        return told
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        n, *more = threads.nests(p)
+        if more or not threads.independent(p) or not _summed(n):
+            return []
+
+        near = widest(n, p.dtype)
+        longest = max(threads.size(q.sums) for q in n.products)
+        lanes = 2
+        while lanes < LANES and lanes * near * 2 < longest:  # two loads a lane
+            lanes *= 2
+        return [cls(256, lanes, 1 if threads.mixed(p) else near)]
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        return threads.work(p) * price_of("sums")
+
+    # ---- text and launch
+    def text(self, p: Program) -> list[str]:
+        (n,), w = threads.nests(p), self.lanes
+        names = threads.numbered("x", n.loops)
+        lines = [
+            f"KERNEL(contraction, Arguments, {self.threads}) {{",
+            "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
+            f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {w};",
+            f"const int lane = threadIdx.x % {w};",
+            f"const long b = item / {n.size};\nconst int x = int(item % {n.size});\n(void)b, (void)x;",
+            *pointers(p, "b"),
+            f"// {n.statement}",
+            *threads.split(n.loops, "x", names),
+            "scalar sum = 0;",
+        ]
+
+        for q in n.products:
+            lines += self._product(n, q, names)
+
+        return [
+            *lines,
+            f"sum = over_lanes<{w}>(sum);",
+            f"if (on && lane == 0) {{ scalar &to = at_{n.names[0]}[{threads.offset(n, 0, n.loops, names)}];",
+            f"to = {threads.old_value(n)}sum; }}",
+            "}",
+        ]
+
+    def _product(self, n: Nest, q: Product, names) -> list[str]:
+        w, v, many = self.lanes, self.near, threads.size(q.sums)
+        turns = -(-many // (w * v))
+        head = f"UNROLL_BY(4) for (int i = 0; i < {turns}; ++i) {{ const int k = (i * {w} + lane) * {v};"
+        test = f" if (k < {many})" if many % (w * v) else ""
+        sign = "-" if q.number == -1 else "+"
+        number = "" if abs(q.number) == 1 else f"{threads.number_text(q)} * "
+        where = [f"at_{n.names[f]} + {threads.offset(n, f, n.loops, names)}" for f in q.factors]
+
+        if v > 1:
+            loads = [f"const Near<{v}> f{j} = *(const Near<{v}> *)({at} + k);" for j, at in enumerate(where)]
+            product = " * ".join(f"f{j}.v[s]" for j in range(len(where)))
+            add = f"UNROLL for (int s = 0; s < {v}; ++s) sum {sign}= {number}{product};"
+            return [head, f"{test} {{ {' '.join(loads)} {add} }} }}"]
+
+        indices = threads.numbered("k", q.sums)
+        reads = [f"({at})[{threads.offset(n, f, q.sums, indices)}]" for f, at in zip(q.factors, where)]
+        find = " ".join(threads.split(q.sums, "k", indices))
+        return [head, f"{test} {{ {find} sum {sign}= {number}{' * '.join(reads)}; }} }}"]
+
+    def stand_ins(self) -> list[Organisation]:
+        return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
+
+    def for_arrays(self, p: Program, values) -> Sums:
+        factors = {f.name for t in p.statements[0].terms for f in t.factors}
+        if self.near > 1 and threads.unaligned(factors, values, self.near):
+            return dataclasses.replace(self, near=1)
+        return self
+
+    def items(self, p: Program, n: int) -> int:
+        return n * threads.nests(p)[0].size * self.lanes
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        wide = widest(threads.nests(p)[0], p.dtype)
+        return {"threads": (64, 128, 256, 512), "lanes": (2, 4, 8, 16, 32), "near": tuple(sorted({1, wide}))}
+
+    def legal(self, p: Program) -> bool:
+        if not super().legal(p):
+            return False
+        return self.near == 1 or self.near == widest(threads.nests(p)[0], p.dtype)
+
+    def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
+        turn = self.lanes * self.near
+        return n.size * (-(-many // turn) * turn * len(q.factors) + self.lanes * math.log2(self.lanes))
+
+
+def _summed(n: Nest) -> bool:
+    """Whether every product has a sum that may be spread over lanes."""
+    if n.statement.function or not n.products:
+        return False
+    return all(threads.size(q.sums) >= LEAST for q in n.products)
+
+
+def widest(n: Nest, dtype: str) -> int:
+    """Numbers of 16 bytes if the sums of all products run along memory, else 1."""
+    v = 16 // np.dtype(dtype).itemsize
+    return v if all(_along(n, q, v) for q in n.products) else 1
+
+
+def _along(n: Nest, q: Product, v: int) -> bool:
+    """Whether v neighbours of a product's sum may be read at once from its factors."""
+    if len(q.sums) != 1 or q.sums[0].extent % v:
+        return False
+    beside = all(q.sums[0].step[f] == 1 for f in q.factors)
+    return beside and all(loop.step[f] % FAR % v == 0 for f in q.factors for loop in n.loops)

@@ -1,0 +1,98 @@
+"""Threads of a block share an entry and its locals, and do one statement after the other."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import ClassVar
+
+from ...engine.backend.base import Shape
+from ...engine.backend.record import record
+from .. import render_lines, render_threads as threads
+from ..plan import Nest, Program
+from ..prices import price_of
+from ..render_teams import Memory, memory_of, team_text
+from .base import Organisation
+from .threads import Threads
+
+USUAL = 128  # threads of a block at least: small entries share it
+RESIDENT = 4  # blocks a multiprocessor, where teams have arrays in global memory
+
+
+@dataclasses.dataclass(frozen=True)
+class Team(Threads):
+    """`threads / entries` threads for an entry, with its locals in shared memory, or in global memory if too large."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("team",)
+    LINES: ClassVar[bool] = False  # whether a thread multiplies whole lines by constant matrices
+
+    threads: int  # of a block
+    entries: int = 1  # of the batch, in a block
+
+    @property
+    def team(self) -> int:
+        """Threads of an entry."""
+        return self.threads // self.entries
+
+    def details(self) -> list[str]:
+        told = [f"{self.threads} threads"]
+        if self.entries > 1:
+            told.append(f"{self.entries} entries")
+        return told
+
+    def memory(self, p: Program) -> Memory:
+        """Where a block has its arrays."""
+        return memory_of(p, self.entries, self.LINES)
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        largest = max(n.size for n in threads.nests(p))
+        most = min(256, -(-largest // 32) * 32)
+        entries = max(1, USUAL // most)
+        return [cls(most * entries, entries)]
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        return threads.work(p) * price_of("team")
+
+    # ---- text and launch
+    def text(self, p: Program) -> list[str]:
+        return team_text(p, self.memory(p), self.threads, self.entries)
+
+    def launch(self, plan, arrays, values, n: int):
+        p, backend = plan.program, plan.backend
+        module = backend.compile(plan.render(p, self))
+        memory = self.memory(p)
+        keep, values = list(arrays.values()), threads.without_past(values)
+
+        shape = Shape(self.threads, self.entries, memory.bytes)
+        if memory.arena:
+            shape = Shape(self.threads, self.entries, memory.fixed, RESIDENT)
+            pieces = RESIDENT * getattr(backend, "multiprocessors", 1)
+            arena = backend.empty((pieces * memory.arena,), plan.dtype)
+            keep.append(arena)
+            values["arena"] = backend.address(arena)
+
+        render_lines.fill(module, plan, memory.constant, arrays)
+        held = record(threads.members(p), n=n, **values)
+        return functools.partial(module.bind("contraction", shape, held, keep=keep), n)
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        team = tuple(sorted({16, 32, 64, 96, 128, 192, 256, 512, self.team}))
+        return {"team": team, "entries": (1, 2, 3, 4, 6, 8)}
+
+    def value(self, name: str):
+        return self.team if name == "team" else super().value(name)
+
+    def moved(self, name: str, value) -> Organisation:
+        if name == "team":
+            return dataclasses.replace(self, threads=value * self.entries)
+        return dataclasses.replace(self, entries=value, threads=self.team * value)
+
+    def idle(self, n: Nest) -> int:
+        return -(-n.size // self.team) * self.team - n.size
+
+    def shared_bytes(self, p: Program) -> int:
+        return self.memory(p).bytes

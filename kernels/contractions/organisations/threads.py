@@ -1,0 +1,96 @@
+"""What the organisations by threads of a CUDA device have in common."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ...engine.backend.base import Shape, Source
+from ...engine.backend.record import record, structure
+from .. import render_threads as threads
+from ..plan import Nest, Product, Program
+from . import device
+from .base import Organisation
+
+
+class Threads(Organisation):
+    """Base of the organisations by threads: each statement is a nest of loops, which go to blocks and threads."""
+
+    threads: int  # of a block
+
+    def details(self) -> list[str]:
+        """The numbers, for readers."""
+        return [f"{self.threads} threads"]
+
+    def __str__(self):
+        return f"{self.name} ({', '.join(self.details())})"
+
+    # ---- text and launch
+    def text(self, p: Program) -> list[str]:
+        """The kernel, as pieces of C++."""
+        raise NotImplementedError
+
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
+        text = [
+            *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
+            '#include "contractions/threads.h"',
+            *(f'#include "{h}"' for h in headers),
+            structure("Arguments", threads.members(p)),
+            *self.text(p),
+            "",
+        ]
+        return Source(
+            f"tensor-{self.name}", "\n".join(text), tuple(folders), quick=quick, entry="contraction", title=p.title
+        )
+
+    def for_arrays(self, p: Program, values) -> Threads:
+        """This organisation, or the one that takes its place where arrays are not aligned."""
+        return self
+
+    def shape(self, p: Program) -> Shape:
+        """Threads and shared memory of a block."""
+        return Shape(self.threads)
+
+    def items(self, p: Program, n: int) -> int:
+        """Threads' or blocks' work for n entries."""
+        raise NotImplementedError
+
+    def launch(self, plan, arrays, values, n: int):
+        p = plan.program
+        how = self.for_arrays(p, values)
+        module = plan.backend.compile(plan.render(p, how))
+
+        held = record(threads.members(p), n=n, **threads.without_past(values))
+        run = module.bind("contraction", how.shape(p), held, keep=list(arrays.values()))
+        return functools.partial(run, how.items(p, n))
+
+    # ---- search
+    def legal(self, p: Program) -> bool:
+        return 32 <= self.threads <= device.MOST_THREADS
+
+    def cost(self, p: Program, moved: int, least: float) -> float:
+        return device.clocks(self.effort(p), moved, np.dtype(p.dtype).itemsize)
+
+    def effort(self, p: Program) -> device.Effort:
+        accesses = flops = 0.0
+        for n in threads.nests(p):
+            accesses += n.size
+            for q in n.products:
+                many = threads.size(q.sums)
+                flops += 2.0 * n.size * many
+                accesses += self.accesses(p, n, q, many)
+            accesses += self.idle(n)
+        return device.Effort(accesses, flops / device.FMA, self.shared_bytes(p), self.threads)
+
+    def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
+        """Numbers that are loaded for a product of a statement. many: terms of its sum."""
+        return n.size * many * sum(1.0 for _ in q.factors)
+
+    def idle(self, n: Nest) -> int:
+        """Turns of threads that have no number of a statement's output."""
+        return 0
+
+    def shared_bytes(self, p: Program) -> int:
+        """Shared memory of a block."""
+        return 0

@@ -1,0 +1,155 @@
+"""The text of statements that a team does number by number, a thread each (see stages/plan.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .render_units import digits, offset
+from .stages.plan import Step
+from .text import Reference, Statement, Term
+
+FEW = 16  # numbers that a lane asks for ahead
+CACHE_LINE = 128  # bytes
+
+
+class Each:
+    """One step. early: what is asked for at the beginning of the entry; lines: the step."""
+
+    def __init__(self, writer, number: int, step: Step):
+        plan = self.plan = writer.plan
+        self.writer, self.number, self.step = writer, number, step
+        first = step.statements[0]
+        self.own, self.size = plan.own(first), plan.numbers(first.out)
+        self.count = -(-self.size // writer.team)  # of a thread
+
+        refs = []
+        for s in step.statements:
+            for t in s.terms:
+                refs += [*t.factors, s.out]
+        refs = list(dict.fromkeys(refs))
+        self.accesses = {r: writer.access(r) for r in refs}
+        self.place = {r: k for k, r in enumerate(refs)}
+        self.loops = writer.loops(self.own, list(self.accesses.values()))
+        self.split = digits(self.loops, "x", "x")
+
+        self.plain = not any(t.sums(s.out) for s in step.statements for t in s.terms)
+        self.loaded = self._loaded() if self.plain else []
+        self.batch = bool(self.loaded) and self.count * len(self.loaded) <= FEW  # all are asked for ahead
+        self.early = self._early()
+        self.lines = self._lines()
+
+    def _loaded(self) -> list[Reference]:
+        """Arguments whose values at the entry's beginning are read: no step writes them before."""
+        elsewhere = {s.out.name for x in self.plan.steps if x is not self.step for s in x.statements}
+        found: list[Reference] = []
+        written: set[str] = set()
+        for s in self.step.statements:
+            reads = [f for t in s.terms for f in t.factors]
+            if s.add:
+                reads.append(s.out)
+            for r in reads:
+                if not self.accesses[r].shared and r.name not in elsewhere and r.name not in written:
+                    found.append(r)
+            written.add(s.out.name)
+        return list(dict.fromkeys(found))
+
+    # ---- pieces of text
+    def where(self, r: Reference) -> str:
+        """C++ of a number of an array, in memory."""
+        x = self.accesses[r]
+        return f"{x.pointer}[{offset(self.loops, 'x', self.place[r], x)}]"
+
+    def value(self, r: Reference) -> str:
+        """C++ of a number of an array, in a register if it was asked for ahead."""
+        if self.batch and r in self.loaded:
+            return f"v{self.number}_{self.loaded.index(r)}[i]"
+        return self.where(r)
+
+    def turns(self, unroll: str, body: str) -> str:
+        """C++ of the body for all numbers of a thread."""
+        team = self.writer.team
+        if self.size % team:
+            body = f"if (x < {self.size}) {{ {body} }}"
+        head = f"for (int i = 0; i < {self.count}; ++i) {{ const int x = me + i * {team}; (void)x;"
+        return f"{unroll} {head} {body} }}"
+
+    # ---- the parts
+    def _early(self) -> list[str]:
+        if self.step.before:
+            return []
+        if self.batch:
+            return self._loads()
+        outs = {s.out.name for s in self.step.statements}
+        if self.loaded and not all(r.name in outs for r in self.loaded):
+            return self._asked()
+        return []
+
+    def _loads(self) -> list[str]:
+        """Numbers into registers."""
+        lines = [f"scalar v{self.number}_{k}[{self.count}];" for k in range(len(self.loaded))]
+        loads = " ".join(f"v{self.number}_{k}[i] = {self.where(r)};" for k, r in enumerate(self.loaded))
+        return [*lines, self.turns("UNROLL", " ".join([*self.split, loads]))]
+
+    def _asked(self) -> list[str]:
+        """Too many numbers for registers: at least the second cache has them in time."""
+        lines = []
+        size, team = self.size, self.writer.team
+        line = CACHE_LINE // np.dtype(self.plan.program.dtype).itemsize
+        for r in self.loaded:
+            loops = self.writer.loops(self.own, [self.accesses[r]])
+            if len(loops) != 1 or loops[0].step != (1,):
+                continue
+            head = f"UNROLL_BY(1) for (; x < {size}; x += {team * line})"
+            if size <= team * line:
+                head = f"if (x < {size})"
+            lines.append(f"{{ int x = me * {line}; {head} ask({self.accesses[r].pointer} + x); }}")
+        return lines
+
+    def _lines(self) -> list[str]:
+        lines = [f"// {'; '.join(map(str, self.step.statements))}"]
+        if self.batch and self.step.before:
+            lines += self._loads()
+
+        body, stores = list(self.split), []
+        done: dict[str, str] = {}  # sums in registers, by output
+        for j, s in enumerate(self.step.statements):
+            body += self._statement(j, s, done)
+            done[s.out.name] = f"sum{j}"
+            stores.append(self.writer.store(s.out, self.where(s.out), f"sum{j}"))
+
+        unroll = "UNROLL" if self.batch else "UNROLL_BY(2)"
+        return [*lines, self.turns(unroll, "\n".join([*body, *stores]))]
+
+    def _statement(self, j: int, s: Statement, done: dict[str, str]) -> list[str]:
+        """The sum of a statement's terms."""
+        unit, lines = self.writer.sum, []
+        first = s.terms[0]
+        begun = s.add or bool(first.sums(s.out)) or first.number < 0
+        if begun:
+            lines.append(f"{unit} sum{j} = {self.value(s.out) if s.add else 0};")
+
+        for t in s.terms:
+            heads, words = self._term(s, t, done)
+            lines += heads
+            if abs(t.number) != 1 or not words:
+                words = [self.writer.constant(t.number), *words]
+            sign = "-" if t.number == -1 and t.factors else "+"
+            to = f"sum{j} {sign}=" if begun else f"{unit} sum{j} ="
+            lines.append(f"{to} {' * '.join(words)};")
+            begun = True
+        return lines
+
+    def _term(self, s: Statement, t: Term, done: dict[str, str]) -> tuple[list[str], list[str]]:
+        """(loops over the sums, factors) of a term."""
+        sums = t.sums(s.out)
+        if not sums:
+            return [], [done.get(f.name) or self.value(f) for f in t.factors]
+
+        accesses = [self.writer.access(f) for f in t.factors]
+        turns = self.writer.loops(sums, accesses)
+        heads = [f"for (int k{d} = 0; k{d} < {loop.extent}; ++k{d})" for d, loop in enumerate(turns)]
+        words = []
+        for q, f in enumerate(t.factors):
+            at = offset(self.loops, "x", self.place[f], self.accesses[f])
+            words.append(f"{self.accesses[f].pointer}[{at} + {offset(turns, 'k', q, accesses[q])}]")
+        return heads, words

@@ -1,0 +1,138 @@
+"""An organisation is one class: from its verbs follow the choice, `explain`, the table, the search and the launch."""
+
+import dataclasses
+import math
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from kernels import Contraction, get_backend
+from kernels.contractions import organisations, search, table
+from kernels.contractions.evaluate import evaluate
+from kernels.contractions.organisations import Organisation, Unable
+from kernels.contractions.organisations.base import words
+from kernels.contractions.organisations.staged import Staged, measured
+from kernels.contractions.space import Candidate, Space
+from kernels.engine.errors import ArgumentError, VariantUnsuitable
+
+TEXT, SIZES = "o[c f] = d[c p] x[c f p]", dict(f=4, p=8)
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocking:
+    """A group of numbers, as organisations with many numbers have them."""
+
+    rows: int = 2
+    whole: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Einsum(Organisation):
+    """NumPy's einsum, without a kernel: what a library's matrix product is to this room."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("einsum",)
+
+    blocking: Blocking = Blocking()
+    threads: int = 1
+
+    @classmethod
+    def candidates(cls, p):
+        return [cls()] if all(not s.function for s in p.statements) else []
+
+    def serves(self, p):
+        return "one statement" if len(p.statements) > 1 else ""
+
+    def price(self, p, least=math.inf):
+        return 0.25 / self.threads
+
+    def render(self, p, headers=(), folders=(), quick=False):
+        return None
+
+    def launch(self, plan, arrays, values, n):
+        if self.threads > 2:
+            raise VariantUnsuitable("einsum: two threads at most.")
+        e = plan.expression
+
+        def run():
+            fresh = {name: a[:n] if name in e.outputs else a for name, a in arrays.items()}
+            for name, found in zip(e.outputs, evaluate(e, fresh, np.einsum)):
+                arrays[name][:n] = found
+
+        return run
+
+    def moves(self, p):
+        return {"rows": (1, 2, 4), "whole": (False, True), "threads": (1, 2, 4)}
+
+    def moved(self, name, value):
+        if name == "rows" and value == 4:
+            raise Unable("no four rows")
+        return self.changed(**{name: value})
+
+
+@pytest.fixture
+def einsum(monkeypatch):
+    """The class in the list of an otherwise unchanged house."""
+    monkeypatch.setitem(organisations.KINDS, "packs", (*organisations.KINDS["packs"], Einsum))
+    organisations.family.cache_clear()
+    yield Einsum
+    organisations.family.cache_clear()
+
+
+def test_a_class_in_the_list_is_all_that_an_organisation_needs(einsum):
+    """Chosen by its price, told by explain, named by users with its numbers, launched, refused with its own words."""
+    plan = Contraction(TEXT, SIZES, backend="cpu")
+    assert isinstance(plan.how, einsum) and plan.compile() is None
+    assert "organisation einsum: 0 vector operations an entry  <- chosen" in plan.explain()
+    plan.compile_ahead()
+
+    rng = np.random.default_rng(0)
+    arrays = {"d": rng.random((3, 8)), "x": rng.random((3, 4, 8)), "o": np.full((3, 4), np.nan)}
+    plan.bind(arrays)()
+    wanted = (arrays["d"][:, None] * arrays["x"]).sum(axis=2)
+    assert np.allclose(arrays["o"], wanted, rtol=8 * np.finfo(float).eps)  # eight terms
+
+    named = Contraction(TEXT, SIZES, backend="cpu", how="einsum rows=4 whole=1 threads=2")
+    assert named.how == einsum(Blocking(4, True), 2)
+    assert table.written(named.how) == "einsum rows=4 whole=1 threads=2"
+    with pytest.raises(VariantUnsuitable, match="two threads at most"):
+        Contraction(TEXT, SIZES, backend="cpu", how="einsum threads=4").bind(arrays)
+    with pytest.raises(ArgumentError, match="does not serve it, wanted one statement"):
+        two = "v[c f] = x[c f p] d[c p]; o[c f] = v[c f] v[c f]"
+        Contraction(two, SIZES, backend="cpu", how="einsum threads=2", local="v")
+
+
+def test_the_search_takes_its_numbers(einsum):
+    """Its coordinates, what cannot serve left out, and the fastest of it and the others, as a row of the table."""
+    space = Space(Contraction(TEXT, SIZES, backend="cpu"))
+    usual = next(c for c in space.defaults if c.how.name == "einsum")
+    near = {c.how for c in space.neighbours(usual) if c.order == usual.order}
+    assert near == {einsum(Blocking(1)), einsum(Blocking(2, True)), einsum(threads=2)}
+    assert space.moved(usual, "rows", 4) is None
+    assert space.price(Candidate(0, einsum(threads=2))) == 0.125
+
+    found = search.search(TEXT, SIZES, entries=20, backend="cpu", evaluations=3, quick=True)
+    assert any(c.how.name == "einsum" and o.seconds for c, o in found.outcomes.items())
+    assert table.read(found.row.how, organisations.family("packs").kinds) == found.best.how
+
+
+def test_numbers_by_name():
+    """Of every organisation: names differ, groups are flat in texts, a change of one number leaves the others."""
+    for style in ("packs", "threads"):
+        for kind in organisations.family(style).all:
+            known = words(kind)
+            assert len(known) == len(set(known)) and "name" not in known
+
+    how = measured("team", 4, 9)
+    for word in words(Staged).values():
+        other = how.changed(**{word.name: how.value(word.name)})
+        assert other == how
+    changed = how.changed(ring=3, tight=True)
+    assert (changed.copies.ring, changed.memory.tight) == (3, True)
+    assert changed.changed(ring=how.copies.ring, tight=how.memory.tight) == how
+
+    target = get_backend("cuda", arch="sm_90")
+    with pytest.raises(ArgumentError, match="organisation 'flat': 'threads=' is missing"):
+        Contraction(TEXT, SIZES, backend=target, how="flat near=2")
+    with pytest.raises(ArgumentError, match="'lanes=2'; wanted some of threads, near, jam"):
+        Contraction(TEXT, SIZES, backend=target, how="flat threads=64 lanes=2")
