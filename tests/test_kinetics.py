@@ -98,7 +98,7 @@ def compare(mix, got, q):
 
 
 def test_every_kernel_of_rates_is_here():
-    declared = {name for name, kernel in project_kernels().items() if kernel.header.name == "kinetics.h"}
+    declared = {name for name, kernel in project_kernels().items() if kernel.header.name == "rates.h"}
     assert declared == set(RATES)
 
 
@@ -140,7 +140,7 @@ def test_as_a_loop_over_tables(monkeypatch):
     """How mechanisms of more than WRITTEN reactions run; here one that is otherwise written out: the same rates."""
     mix, (T, p, Y) = mixture(kinetics="concentration"), states()
     written = mix.properties(SOME, T=T, p=p, Y=Y)
-    monkeypatch.setattr("kernels.gas.kinetics.rates.WRITTEN", 33)
+    monkeypatch.setattr("kernels.gas.kinetics.plain.WRITTEN", 33)
     assert mix.nr == 34
     looped = Mixture.from_yaml(mechanisms.path(), "real", kinetics="concentration").properties(SOME, T=T, p=p, Y=Y)
     for name in SOME.split():
@@ -367,7 +367,7 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
     sizes = mix.constant("reaction_steps").of.sizes
     assert sizes["RATE_PORTIONS"] == 1
     if portions > 1:
-        monkeypatch.setattr("kernels.gas.kinetics.crew.TWO_BLOCKS", 40000)
+        monkeypatch.setattr("kernels.gas.kinetics.crew.rooms", lambda: (40000, 227 * 1024))
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
@@ -443,8 +443,7 @@ def test_which_programs_are_for_crews(monkeypatch):
     assert in_crew(kernels_of(real, "omega", given), real)
     with pytest.raises(kernels.FrameError, match="cannot share the work of reaction_rates here"):
         make_plan(kernels_of(ideal, "rate_net", given), ["rate_net"], ideal, Launch(256, "crew"))
-    for room in ("TWO_BLOCKS", "ONE_BLOCK"):
-        monkeypatch.setattr(f"kernels.gas.kinetics.crew.{room}", 15000)
+    monkeypatch.setattr("kernels.gas.kinetics.crew.rooms", lambda: (15000, 15000))
     large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
     assert not in_crew(kernels_of(large, "omega", given), large)
 
