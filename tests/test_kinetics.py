@@ -13,8 +13,9 @@ from test_gpu import be  # noqa: F401
 import kernels
 from kernels import Mixture
 from kernels.gas import declare
-from kernels.gas.plan import Launch, in_crew, make_plan
+from kernels.gas.plan import Launch, make_plan
 from kernels.gas.program import Program
+from kernels.gas.schedules import BLOCK
 from kernels.gas.species import GAS_CONSTANT
 
 # Of the gross rates. exp of sums up to 300 loses 300 eps; enthalpy and entropy cancel in g, and g over a reaction.
@@ -433,19 +434,19 @@ def test_which_programs_are_for_crews(monkeypatch):
     ideal, real = mixture(equation="ideal"), mixture()
     kernels_of = lambda mix, outputs, given: declare.resolve(outputs.split(), given.split(), mix.options)
     given = "T p rho Y"
-    assert in_crew(kernels_of(ideal, "omega", given), ideal)
-    assert in_crew(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's
-    assert in_crew(kernels_of(ideal, "omega heat_release", given), ideal)
-    assert in_crew(kernels_of(ideal, "omega tau_chem", given), ideal)
-    assert not in_crew(kernels_of(ideal, "omega rate_net", given), ideal)
-    assert not in_crew(kernels_of(ideal, "omega", "T p rho X"), ideal)  # makes Y
-    assert not in_crew(kernels_of(ideal, "rho", "T p Y"), ideal)
-    assert in_crew(kernels_of(real, "omega", given), real)
+    assert BLOCK.serves(kernels_of(ideal, "omega", given), ideal)
+    assert BLOCK.serves(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's
+    assert BLOCK.serves(kernels_of(ideal, "omega heat_release", given), ideal)
+    assert BLOCK.serves(kernels_of(ideal, "omega tau_chem", given), ideal)
+    assert not BLOCK.serves(kernels_of(ideal, "omega rate_net", given), ideal)
+    assert not BLOCK.serves(kernels_of(ideal, "omega", "T p rho X"), ideal)  # makes Y
+    assert not BLOCK.serves(kernels_of(ideal, "rho", "T p Y"), ideal)
+    assert BLOCK.serves(kernels_of(real, "omega", given), real)
     with pytest.raises(kernels.FrameError, match="cannot share the work of reaction_rates here"):
         make_plan(kernels_of(ideal, "rate_net", given), ["rate_net"], ideal, Launch(256, "crew"))
     monkeypatch.setattr("kernels.gas.kinetics.crew.rooms", lambda: (15000, 15000))
     large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
-    assert not in_crew(kernels_of(large, "omega", given), large)
+    assert not BLOCK.serves(kernels_of(large, "omega", given), large)
 
 
 def test_from_a_host(tmp_path):

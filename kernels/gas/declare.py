@@ -75,9 +75,6 @@ class PointKernel(Conditional):
     sweeps over more than 10 species, and a kernel that looks up a table in single precision has 2.
     alone: on the CPU the kernel has its own loop over points: it is so long that the processor cannot overlap it with
     the next kernel.
-    in_turn: its points take unequal times. On a GPU, where it is launched alone, a thread that is done with one takes
-    the next: the body is {name}_in_turn(m, R(0.0), at, next) there; at(use) calls use with a point's values, and writes
-    them where that returns true; next() goes to the next point and returns whether there is one.
     given: names that must be given, not computed, for this kernel to be chosen; what it writes must not be given. These
     are the inputs of an inversion. Without this rule T would follow from h, and h from T.
     sweeps: the kernel's need of GPU registers beyond one value at a time; it decides how a launch is organised: "pairs"
@@ -86,14 +83,6 @@ class PointKernel(Conditional):
     solved).
     instead: ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
     double_only: the reason why the kernel is refused in single precision; empty where it is not refused.
-    crew: the constants that the body reads in addition where the warps of a block share the work of points; None where
-    it has no such body. One that has writes its own part of a quantity of each species (FOR_OWN), and reads no more of
-    those that the program makes. The constants' maker gives the sizes CREW_ROWS: numbers of a point that lie in shared
-    memory, 0 where the mixture is not for crews; and CREW_BYTES: what else of a block does.
-    lanes: the constants that the body reads where the lanes of a warp share a point; empty where there is no such body.
-    The first has in its sizes LANES_ROWS: how many numbers of shared memory a point needs, 0 where the mixture is not
-    for that.
-    crew_when: the facts of a mixture (see `fact`) for which it has that body; empty: all.
     """
 
     name: str
@@ -107,15 +96,11 @@ class PointKernel(Conditional):
     when: When = ()
     packs: int = 1
     alone: bool = False
-    in_turn: bool = False
     given: tuple[str, ...] = ()
     double_only: str = ""
     sweeps: str = ""
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
     order: tuple[str, ...] = ()
-    crew: tuple[str, ...] | None = None
-    crew_when: When = ()
-    lanes: tuple[str, ...] = ()
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel for these options: its optional reads are kept where some kernel makes them."""
@@ -333,7 +318,7 @@ def with_fallbacks(given: dict, species) -> dict:
 
 def fact(name: str, of: Callable[..., str]) -> None:
     """Declare what a model chooses by the species: of(mixture) -> a word. Rows of the table of launches can ask for it
-    as for an option, bodies for crews too; `python -m frame info` prints it."""
+    as for an option, and schedules too; `python -m frame info` prints it."""
     facts[name] = of
 
 
@@ -503,14 +488,10 @@ def point_kernel(
     when=None,
     packs=1,
     alone=False,
-    in_turn=False,
     given="",
     double_only="",
     sweeps="",
     instead=None,
-    crew=None,
-    crew_when=None,
-    lanes="",
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
@@ -531,15 +512,11 @@ def point_kernel(
         _condition(when),
         packs,
         alone,
-        in_turn,
         _split(given),
         double_only,
         sweeps,
         tuple((k, _split(v)) for k, v in (instead or {}).items()),
         _split(reads),
-        None if crew is None else _split(crew),
-        _condition(crew_when),
-        _split(lanes),
     )
     unknown = [q for q in new.reads + new.writes + new.given if q not in quantities]
     refuse(

@@ -10,10 +10,10 @@ import functools
 import numpy as np
 
 from ..engine.backend import get_backend
-from ..engine.backend.base import Shape, check_rows
+from ..engine.backend.base import check_rows
 from ..engine.errors import ArgumentError, BackendError, refuse
-from . import declare, plan as plans, schedules as codegen
-from .schedules import launches, packs, threads
+from . import declare, plan as plans, schedules, structure
+from .schedules import launches, packs
 
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
 LINE = 128  # bytes that a device asks for at once across the link
@@ -52,17 +52,18 @@ class Program:
         self.name = name or (self.kernels[0] if len(self.kernels) == 1 else "+".join(outputs or self.kernels))
         self.plan = plans.make_plan(records, outputs, mixture, how, precision, self.name)
         refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
+        self.schedule = self.plan.schedule
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.settable = tuple(name for name in self.plan.values if name in declare.settable)
-        self.module = backend.compile(codegen.render(self.plan))
+        self.module = backend.compile(schedules.render(self.plan))
 
     @functools.cached_property
     def _constants(self):
         """(their array, None in constant memory; what keeps in place what they point to)"""
-        data, keep = plans.filled_structure(self.plan, self.backend)
+        data, keep = structure.filled_structure(self.plan, self.backend)
         if self.settable:
             declare.users.add(self)
-        if self.plan.how and threads.in_constant_memory(self.plan):
+        if self.schedule.in_constant_memory(self.plan):
             self.module.fill("mixture", data)
             return None, keep
         return self.backend.from_host(data), keep
@@ -70,7 +71,7 @@ class Program:
     def refresh(self) -> None:
         """Give the constants that a host sets their values of now, after what was queued before."""
         there, keep = self._constants
-        data, keep[:] = plans.filled_structure(self.plan, self.backend)
+        data, keep[:] = structure.filled_structure(self.plan, self.backend)
         if there is None:
             self.backend.synchronize()  # constant memory is written at once, not in the stream's order
             self.module.fill("mixture", data)
@@ -98,7 +99,7 @@ class Program:
         """The same, compiled for boxes of larger arrays: whole arrays should not pay for that."""
         other = copy.copy(self)
         other.__dict__.pop("_constants", None)
-        other.module = self.backend.compile(codegen.render(self.plan, boxed=True))
+        other.module = self.backend.compile(schedules.render(self.plan, boxed=True))
         return other
 
     @property
@@ -133,8 +134,8 @@ class Program:
             word for view, (stride, _) in zip(views, layout) for word in (self.backend.address(view), stride)
         ]
         skipped = self._before_a_line(views) if across and not box else 0
-        words += [skipped, *box] if self.plan.how else box
-        shape = threads.shape(self.plan) if self.plan.how else Shape()
+        words += self.schedule.record_tail(skipped, box)
+        shape = self.schedule.shape(self.plan)
         if across:  # shared memory for no more than so many
             shape = dataclasses.replace(shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - 1024))
         most = min((length for _, length in layout), default=0) + skipped
@@ -150,7 +151,7 @@ class Program:
 
     def _before_a_line(self, views) -> int:
         """Numbers from where a line begins to the first one of an array: as most rows of these have it."""
-        if threads.crewed(self.plan):
+        if not self.schedule.skips_points(self.plan):
             return 0
         size = self.dtype.itemsize
         firsts = [self.backend.address(view) + row * view.strides[0] for view in views for row in range(view.shape[0])]

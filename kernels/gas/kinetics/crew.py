@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from ...engine.backend import get_backend
-from ..plan import LARGE
+from ..schedules.schedule import block_memory
+from ..structure import LARGE
 from .tables import GeneralRow, ReactionRow, ReactionTables
 
 # Bits of a step: the kind of its rate coefficient, and the rows that it has in addition; the same in crew.h
@@ -15,7 +15,6 @@ ONE_AT_A_TIME = PLOG | CHEBYSHEV | OTHER | REACTANT | PRODUCT  # of the others a
 
 WARPS = 8  # of a block
 POINTS = 64  # of a block
-ARCHITECTURE = "sm_90"  # the tables are laid out for the shared memory of its blocks
 RESERVED = 1024  # bytes of shared memory that the system takes for each block
 SUMS_AT_ONCE = 8  # of a point, that other kernels may ask the warps for (sum_over_owners)
 STEPS, STEPS_APART = "reaction_steps", "reaction_steps_apart"  # constants: for net rates; for both directions
@@ -23,7 +22,7 @@ STEPS, STEPS_APART = "reaction_steps", "reaction_steps_apart"  # constants: for 
 
 def rooms() -> tuple[int, int]:
     """Bytes of shared memory of a block: if a multiprocessor has two of them, and if it has one."""
-    one = get_backend("cuda", arch=ARCHITECTURE).shared_memory
+    one = block_memory()
     return (one + RESERVED) // 2 - RESERVED, one
 
 

@@ -55,15 +55,11 @@ TABLES = (
     "reaction_shift reaction_potentials reaction_exponents reaction_colliders reaction_falloffs "
     "reaction_plogs reaction_chebyshevs reaction_factors reaction_pairs reaction_others reaction_net"
 )
-# the reactions again, as a crew of warps takes them: their net rates; both directions
-CREW, CREW_APART = (f"{steps} reaction_weights" for steps in (kinetics_crew.STEPS, kinetics_crew.STEPS_APART))
-# what the lanes of a warp read of the tables
-LANES = (
-    f"{reactor_lanes.REACTIONS} {reactor_lanes.RATES} {reactor_lanes.SLOPES} {reactor_lanes.EFFICIENCIES} "
-    "reaction_weights reaction_shift "
-    "reaction_potentials reaction_exponents reaction_falloffs reaction_plogs reaction_chebyshevs reaction_others "
-)
 SLOPE_TABLES = "reaction_defaults reaction_specials reaction_elimination"  # for derivatives
+SHARED_TABLES = (  # the reactions again, for threads that share a point: warps of a block, lanes of a warp
+    f"reaction_weights {kinetics_crew.STEPS} {kinetics_crew.STEPS_APART} {reactor_lanes.REACTIONS} "
+    f"{reactor_lanes.RATES} {reactor_lanes.SLOPES} {reactor_lanes.EFFICIENCIES}"
+)
 SOURCE = (
     "mass action; falloff: Lindemann, Troe (Gilbert, Luther & Troe 1983), SRI (Stewart, Larson & Golden 1989), Tsang; "
     "P-log, Chebyshev as Cantera 3.2 has them (originals not seen)"
@@ -99,15 +95,14 @@ kernel(
     "definition",
     "Z > 0",
     when={"equation": FAMILY, "kinetics": "consistent fugacity"},
-    crew="",
 )
-rates("net_production", STATE, "omega_mol", sweeps="states production", crew=CREW)
-rates("gross_production", STATE, "creation destruction", sweeps="states production", crew=CREW_APART)
+rates("net_production", STATE, "omega_mol", sweeps="states production")
+rates("gross_production", STATE, "creation destruction", sweeps="states production")
 rates("reaction_rates", STATE, "rate_f rate_r rate_net")
 rates("equilibrium_constants", "T", "Kc", "Kc = exp(-sum nu g/RT) (p_ref/RT)^(sum nu)", "reaction_shift reaction_net")
-kernel("mass_production", "omega_mol", "omega", "definition", "everywhere", constants="W", crew="")
-kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere", crew="")
-kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere", crew="")
+kernel("mass_production", "omega_mol", "omega", "definition", "everywhere", constants="W")
+kernel("chemical_heat", "h_Y omega", "heat_release", "definition, with partial enthalpies", "everywhere")
+kernel("chemical_time", "rho Y destruction", "tau_chem", "definition", "everywhere")
 
 # ---------------------------------------------------------------- the tables
 
@@ -139,4 +134,4 @@ def mechanism(species, options) -> Constants:
     )
 
 
-constants(" ".join(dict.fromkeys(f"{TABLES} {CREW} {CREW_APART} {LANES} {SLOPE_TABLES}".split())), mechanism)
+constants(f"{TABLES} {SLOPE_TABLES} {SHARED_TABLES}", mechanism)

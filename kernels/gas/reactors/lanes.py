@@ -7,7 +7,7 @@ import dataclasses
 
 from ..kinetics.crew import word
 from ..kinetics.tables import ReactionRow, ReactionTables
-from ..plan import LARGE
+from ..structure import LARGE
 
 # Constants
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"

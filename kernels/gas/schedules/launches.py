@@ -27,8 +27,9 @@ import pathlib
 from typing import Any
 
 from ...engine.errors import ArgumentError, refuse
-from ..plan import Launch, in_crew, in_lanes, make_plan
-from .threads import shape
+from ..plan import make_plan
+from . import SHARING
+from .schedule import Launch
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
 LAUNCH = tuple(field.name for field in dataclasses.fields(Launch))
@@ -110,8 +111,9 @@ def facts_of(kernels, mixture, precision: str) -> dict[str, str]:
     """What a row of the table may ask for, {name: value}: options and facts of the mixture, precision, and whether the
     kernels run by crews or by lanes."""
     facts = {**mixture.options, **mixture.facts, "precision": precision}
-    yes = {"crew": in_crew(kernels, mixture), "lanes": in_lanes(kernels, mixture)}
-    return facts | {name: "yes" if whether else "no" for name, whether in yes.items()}
+    for schedule in SHARING:
+        facts[schedule.name] = "yes" if schedule.serves(kernels, mixture) else "no"
+    return facts
 
 
 def serving(kernels, mixture, precision: str = "double", device: str = "", table=None, memory: int = 0) -> Row:
@@ -127,8 +129,12 @@ def serving(kernels, mixture, precision: str = "double", device: str = "", table
     for row in rows:
         groups.setdefault((row.sweeps, row.when), []).append(row)
     nearest = [min(g, key=lambda row: (abs(math.log(row.ns / mixture.ns)), -row.ns)) for g in groups.values()]
-    needs = lambda row: shape(make_plan(kernels, None, mixture, _how(row, mixture), precision)).shared
-    return next((row for row in nearest if memory and needs(row) <= memory), nearest[0])
+    if memory:
+        for row in nearest:
+            plan = make_plan(kernels, None, mixture, _how(row, mixture), precision)
+            if plan.schedule.shape(plan).shared <= memory:
+                return row
+    return nearest[0]
 
 
 def chosen(kernels, mixture, precision: str = "double", device: str = "", table=None, memory: int = 0) -> Launch:

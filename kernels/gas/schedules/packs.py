@@ -8,43 +8,57 @@ what follows from the composition alone is found once.
 from __future__ import annotations
 
 import itertools
+import typing
 
 from ...engine.backend.base import Source
 from ..declare import PointKernel, quantities
-from ..plan import Plan, bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start, structure
+from ..structure import structure
+from .schedule import Schedule
+from .text import bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start
 
-PACKS = {1: "vec", 2: "twin", 4: "quad"}
+if typing.TYPE_CHECKING:
+    from ..plan import Plan
+
+VECTORS = {1: "vec", 2: "twin", 4: "quad"}
 # precision: header, number types of a stage by packs of a value
 NUMBERS = {
-    "double": ("engine/numbers/pack.h", PACKS),
-    "mixed": ("engine/numbers/pack.h", PACKS),
-    "single": ("engine/numbers/pack.h", PACKS),
-    "scalar": ("engine/numbers/platform.h", dict.fromkeys(PACKS, "double")),
-    "wide": ("engine/numbers/platform.h", dict.fromkeys(PACKS, "wide")),
-    "count": ("engine/numbers/counted.h", dict.fromkeys(PACKS, "counted")),
+    "double": ("engine/numbers/pack.h", VECTORS),
+    "mixed": ("engine/numbers/pack.h", VECTORS),
+    "single": ("engine/numbers/pack.h", VECTORS),
+    "scalar": ("engine/numbers/platform.h", dict.fromkeys(VECTORS, "double")),
+    "wide": ("engine/numbers/platform.h", dict.fromkeys(VECTORS, "wide")),
+    "count": ("engine/numbers/counted.h", dict.fromkeys(VECTORS, "counted")),
 }
 LINE = 4  # packs.h has a case for each
 FEW = 6  # species: sweeps over so many share a stage with their neighbours, which is 1 to 2 % faster
 
 
-def render(p: Plan, boxed: bool = False) -> Source:
-    """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays, of
-    lines of at most LINE points that lie one behind the other."""
-    header, types = NUMBERS[p.precision]
-    text = [
-        "#define BOXED\n" * boxed + defines(p) + include(header) + f"typedef {types[4]} real;\n",
-        structure(p) + spelled_headers(p) + include("gas/schedules/packs.h"),
-        _program(p, types, boxed),
-        "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
-    ]
-    return Source(
-        p.name,
-        "\n".join(text),
-        folders(p),
-        quick=p.precision in ("count", "wide"),  # a few points, or arithmetic by library calls
-        libraries=("quadmath",) if p.precision == "wide" else (),
-        bodies=bodies(p),
-    )
+class Packs(Schedule):
+    """A vector lane a point, one or more packs at a time."""
+
+    name = "packs"
+
+    def takes(self, how, kernels) -> bool:
+        return how is None
+
+    def render(self, p: Plan, boxed: bool = False) -> Source:
+        """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays,
+        of lines of at most LINE points that lie one behind the other."""
+        header, types = NUMBERS[p.precision]
+        text = [
+            ("#define BOXED\n" if boxed else "") + defines(p) + include(header) + f"typedef {types[4]} real;\n",
+            structure(p) + spelled_headers(p) + include("gas/schedules/packs.h"),
+            _program(p, types, boxed),
+            "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
+        ]
+        return Source(
+            p.name,
+            "\n".join(text),
+            folders(p),
+            quick=p.precision in ("count", "wide"),  # a few points, or arithmetic by library calls
+            libraries=("quadmath",) if p.precision == "wide" else (),
+            bodies=bodies(p),
+        )
 
 
 def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
@@ -152,7 +166,7 @@ def _composed(p, once, given, found, lost, places, types):
         for w in kernel.writes:
             if w not in lost[kernel]:
                 lines.append(f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w}{start(kernel)};")
-        lines.append(call(p, kernel, lost[kernel], types[1]))
+        lines.append(call(p, kernel, lost[kernel], types[1]).text())
     for a in found:
         lines.append(f"store(scratch + {places[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});")
     return lines
@@ -188,7 +202,7 @@ def _stage(p, stage, real, later, known, found, lost):
                 lines.append(
                     f"{real} {name}; load(at_{name} + t, {name});" if load else f"{real} {name}{start(kernel)};"
                 )
-        lines.append(call(p, kernel, lost[kernel], real))
+        lines.append(call(p, kernel, lost[kernel], real).text())
     kept = dict.fromkeys(
         w for k in stage for w in k.writes if not quantities[w].per and w in later and w not in lost[k]
     )
@@ -219,3 +233,6 @@ def _loop(p: Plan, loops, number: int, checked) -> str:
             ahead.append(f"ask_ahead<number<{real}>::lanes, {write}>({rows}, {part}, {len(loops)});")
     inside = "\n    ".join([*lines, *ahead])
     return f"// {said}\nfor (long t = 0; t < count; t += number<{real}>::lanes) {{\n    {inside}\n}}"
+
+
+PACKS = Packs()

@@ -1,6 +1,12 @@
-// The lanes of a warp share the work of one point: lane i owns what has number i, and every 32nd after it. Scalars are
-// alike in all lanes. What lanes need of each other lies in shared memory, or comes by shuffles.
+// The lanes of a warp share the work of one point: lane i owns species i, and every 32nd after it. Scalars are alike in
+// all lanes. What lanes need of each other lies in shared memory, or comes by shuffles. A warp takes points from a queue.
+//   AHEAD_OF_POINTS: units of 8 bytes of shared memory ahead of the points' numbers
 #pragma once
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0; turn < ((count) + 31) / 32; ++turn) \
+        if (const int s = 32 * turn + (int)(threadIdx.x & 31); s < (count))
+#define FOR_UNKNOWNS(i, count) FOR_OWN (i, count)
 #include "engine/numbers/dual.h"
 #include "engine/numbers/thread.h"
 

@@ -1,7 +1,13 @@
-// A crew of CREW warps shares the work at 32 LANE_POINTS points. Each of its warps has all of these points: lane i has
-// point i and every 32nd after it, as one number type, so that indices, branches and what is read from tables serve
+// A block of CREW warps shares the work at 32 LANE_POINTS points, a crew. Each of its warps has all of these points:
+// lane i has point i and every 32nd after it, as one number type, so that indices, branches and table entries serve
 // several points. Results of a species are written by one warp (FOR_OWN), scalars by all.
 #pragma once
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0, rank = crew_rank(); turn < ((count) + CREW - 1) / CREW; ++turn) \
+        if (const int s = CREW * turn + rank; s < (count))
+#define COEFFICIENTS __constant__
+#define EXP_IN_TWO_SUMS true
 #include "engine/numbers/thread.h"
 
 struct several { // of the points of a lane
@@ -189,3 +195,15 @@ template <int N> POINT_FN void sum_over_owners(several (&x)[N]) {
     }
     crew_barrier();
 }
+template <int COUNT, int N, class Terms> POINT_FN void sum_over_species(several (&sums)[N], const Terms &terms) {
+    UNROLL
+    for (int k = 0; k < N; ++k) sums[k] = several(0.0);
+    FOR_OWN (s, COUNT) {
+        several t[N];
+        terms(s, t);
+        UNROLL
+        for (int k = 0; k < N; ++k) sums[k] += t[k];
+    }
+    sum_over_owners(sums);
+}
+template <> constexpr bool NEIGHBOURS_AGREE<several> = true;
