@@ -273,6 +273,15 @@ def test_reactors_compile(what, tmp_path):
     assert r["registers"] <= 255 and r["stack"] < 16384, r
 
 
+@pytest.mark.parametrize("how", [Launch(64), Launch(64, "lanes", pairs=3, constants="shared")], ids=["queue", "warp"])
+def test_reactors_in_mixed_precision_compile(how, tmp_path):
+    """Mass fractions then stay in registers, in double, until they are stored."""
+    (tmp_path / "few.yaml").write_text(FEW)
+    mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), declare.collections["react_volume"]
+    r = build(make_plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, "mixed"), "mixed")
+    assert r["registers"] <= 255, r
+
+
 def test_reactors_of_large_mechanisms_stay_on_the_multiprocessor():
     mix, c = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off"), declare.collections["react_volume"]
     plan = planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)

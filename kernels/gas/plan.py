@@ -105,7 +105,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
 
     # Constants, and what is known to the compiler.
     pairs = how.pairs if how else panel_rows(mixture.ns)
-    constants = PlannedConstants(mixture, schedule, pairs, precision, on_device=how is not None)
+    constants = PlannedConstants(mixture, schedule, pairs, precision)
     for kernel in kernels:
         constants.add(kernel)
 
@@ -141,7 +141,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
 def _refuse_unsuitable(kernels, mixture, how, schedule: Schedule, precision: str) -> None:
     names = ", ".join(kernel.name for kernel in kernels)
     refuse(
-        how is not None and precision not in ON_DEVICE,
+        schedule.on_device and precision not in ON_DEVICE,
         f"precision '{precision}' is for the CPU; a device has {', '.join(ON_DEVICE)}.",
     )
     refuse(
@@ -174,7 +174,6 @@ class PlannedConstants:
     schedule: Schedule
     pairs: int | str  # rows of a panel of a pair matrix, or "units"
     precision: str
-    on_device: bool
     values: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     wide: list[str] = dataclasses.field(default_factory=list)  # doubles in any precision
     tables: list[str] = dataclasses.field(default_factory=list)  # in single precision
@@ -222,7 +221,7 @@ class PlannedConstants:
                 self.wide.append(name)  # the units for less than doubles lose too much
         elif found.kind == "tables":
             # Constants are doubles: two single numbers take the place of one.
-            table = found.array.swapaxes(0, 1) if self.on_device else found.array
+            table = found.array.swapaxes(0, 1) if self.schedule.on_device else found.array
             single = np.float32 if self.precision == "single" else np.float64
             self.values[name] = np.ascontiguousarray(table).reshape(-1).view(single)
             self.tables.append(name)

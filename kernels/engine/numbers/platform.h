@@ -58,9 +58,8 @@ POINT_FN bool owns(int) { return true; }
 template <class R> POINT_FN R of_owner(const R *x, const int s) { return x[s]; }
 #endif
 
-// sums[k] = sum over the species s of t[k], where terms(s, t) fills t. All threads of a point get the sums.
-template <int COUNT, class R, int N, class Terms>
-POINT_FN void sum_over_species(R (&sums)[N], const Terms &terms) {
+// sums[k] = sum of t[k] over all species s, where terms(s, t) fills t. All threads of a point get the sums.
+template <int COUNT, class R, int N, class Terms> POINT_FN void sum_over_species(R (&sums)[N], const Terms &terms) {
     terms(0, sums);
     FOR_SPECIES (s, COUNT - 1) {
         R t[N];

@@ -501,7 +501,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
         h = select(active, smaller(h, dt - t), R(1e-9));
     }
 
-    template <class Fractions> POINT_FN void end(const M &m, R &T, R &p, const Fractions &Y) {
+    template <class Fractions> POINT_FN void end(const M &m, R &T, R &p, Fractions &Y) {
         status = select(active, R(double(TOO_MANY_STEPS)), status);
         R sum = R(0.0);
         FOR_OWN (k, NS) sum += z[own(k)];
@@ -521,7 +521,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
 };
 
 template <bool PRESSURE, class M, class R, class Fractions>
-POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &status, R &steps) {
+POINT_FN void react(const M &m, R &T, R &p, Fractions &Y, const R dt, R &status, R &steps) {
     Integration<PRESSURE, M, R> point(m);
     point.begin(m, T, p, Y, dt);
     UNROLL_BY(1)
@@ -541,7 +541,7 @@ POINT_FN void react_from_queue(const M &m, const R, const At &at, const Next &ne
         point.begin(m, T, p, Y, dt);
         return false;
     };
-    const auto end = [&](R &T, R &p, const auto &Y, const R, R &status, R &steps) {
+    const auto end = [&](R &T, R &p, auto &Y, const R, R &status, R &steps) {
         point.end(m, T, p, Y);
         status = point.status, steps = point.steps;
         return true;

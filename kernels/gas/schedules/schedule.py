@@ -38,6 +38,7 @@ class Schedule:
     name: str  # in the columns of the table of launches
     holds: tuple[str, ...] = ()  # the values of Launch.hold that mean this schedule
     sharers = ""  # who share the work of points, for messages
+    on_device = False
 
     def takes(self, how: Launch | None, kernels) -> bool:
         """Whether a launch of these kernels goes by this schedule."""
@@ -63,6 +64,10 @@ class Schedule:
 
     def in_constant_memory(self, p: Plan) -> bool:
         """Whether the mixture's constants lie in a device's constant memory."""
+        return False
+
+    def reads_inputs_once(self, p: Plan) -> bool:
+        """Whether a launch on a device reads each number of a species input once."""
         return False
 
     def skips_points(self, p: Plan) -> bool:

@@ -46,6 +46,7 @@ class Thread(Schedule):
     """A thread a point. `hold` says where species inputs stay between sweeps."""
 
     name = "thread"
+    on_device = True
     holds: tuple[str, ...] = ("registers", "shared", "reload")
     frame = "gas/schedules/thread.h"  # the loop over points
     numbers = ""  # header of the number type; empty: that of a thread, or of matrix units
@@ -79,6 +80,9 @@ class Thread(Schedule):
     def in_constant_memory(self, p: Plan) -> bool:
         """Whether the mixture's constants lie in constant memory: the launch asks for it, and they fit."""
         return p.launch.constants == "constant" and 8 * structure_size(p) <= CONSTANT_MEMORY
+
+    def reads_inputs_once(self, p: Plan) -> bool:
+        return p.launch.hold != "reload"
 
     def skips_points(self, p: Plan) -> bool:
         return True
