@@ -1,5 +1,8 @@
 """Schedules: how the points of a launch go to vector lanes, threads, warps or blocks. Their verbs: `Schedule`."""
 
+import itertools
+
+from ...engine.errors import ArgumentError, closest
 from .block import BLOCK
 from .packs import PACKS
 from .queue import QUEUE
@@ -12,8 +15,13 @@ SHARING = (BLOCK, WARP)  # the table of launches asks whether they serve a progr
 
 
 def schedule_of(how: Launch | None, kernels) -> Schedule:
-    """The schedule of a launch of these kernels. how: None for a CPU."""
-    return next(schedule for schedule in SCHEDULES if schedule.takes(how, kernels))
+    """The schedule of a launch of these kernels. how: None for a CPU. Raises ArgumentError for an unknown `hold`."""
+    for schedule in SCHEDULES:
+        if schedule.takes(how, kernels):
+            return schedule
+    assert how is not None
+    holds = list(itertools.chain(*(schedule.holds for schedule in SHARING), THREAD.holds))
+    raise ArgumentError(f"hold '{how.hold}'{closest(how.hold, holds)}; wanted one of {', '.join(holds)}.")
 
 
 def render(p, boxed: bool = False):
