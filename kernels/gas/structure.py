@@ -21,6 +21,7 @@ def structure(p: Plan) -> str:
     flags = [f"    static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in p.flags.items()]
     numbers = [f"    static constexpr double {name} = {float(value)!r};" for name, value in p.numbers.items()]
     data = [_member(p, name, size) for name, size in p.constants] or ["    scalar unused[1];"]
+
     return STRUCTURE.format(
         sizes="\n".join(sizes),
         flags="\n".join(flags),
@@ -32,6 +33,7 @@ def structure(p: Plan) -> str:
 
 def _member(p: Plan, name: str, size: int) -> str:
     kind = "float" if p.values[name].dtype == np.float32 else "double"
+
     if size > LARGE:
         return f"    const {kind} *{name};"
     if name in settable and settable[name].count is None:
@@ -48,14 +50,19 @@ def structure_size(p: Plan) -> int:
 def filled_structure(p: Plan, backend) -> tuple[np.ndarray, list]:
     """(the struct's bytes as float64, with settable constants as they are now; the arrays in the backend's memory that
     it points to, to be kept alive)"""
-    data, at, keep = np.zeros(8 * structure_size(p), np.uint8), 0, []
+    data = np.zeros(8 * structure_size(p), np.uint8)
+    at, keep = 0, []
     for name, size in p.constants:
         value = p.values[name]
         if name in settable:
             value = value_of(name).astype(value.dtype)
+
+        # A large array lies elsewhere; the struct has its address.
         if size > LARGE:
             keep.append(backend.from_host(value, value.dtype))
             value = np.array([backend.address(keep[-1])], dtype=np.uint64)
+
         data[at : at + value.nbytes] = value.view(np.uint8)
         at += value.nbytes
+
     return data.view(np.float64), keep

@@ -19,8 +19,10 @@ def schedule_of(how: Launch | None, kernels) -> Schedule:
     for schedule in SCHEDULES:
         if schedule.takes(how, kernels):
             return schedule
+
     assert how is not None
     holds = list(itertools.chain(*(schedule.holds for schedule in SHARING), THREAD.holds))
+
     raise ArgumentError(f"hold '{how.hold}'{closest(how.hold, holds)}; wanted one of {', '.join(holds)}.")
 
 

@@ -42,8 +42,11 @@ def spelled_headers(p: Plan) -> str:
     """Includes of the kernels' headers: the project's own from its root, a host's by its whole path, so that equal
     names do not clash."""
     names = [OWN] if any(map(of_host, p.kernels)) else []
+
     for header in headers(p):
-        names.append(str(header.relative_to(HERE)) if header.is_relative_to(HERE) else str(header))
+        own = header.is_relative_to(HERE)
+        names.append(str(header.relative_to(HERE)) if own else str(header))
+
     return "".join(map(include, names))
 
 
@@ -86,6 +89,7 @@ class Call:
     def text(self) -> str:
         """The statement."""
         call = f"{self.kernel.name}({', '.join(['m', *self.arguments])});"
+
         if not of_host(self.kernel):
             return call
         return f"{{ {self.guards}{call}{self.after} }}"
@@ -93,12 +97,14 @@ class Call:
 
 def call(p: Plan, kernel: PointKernel, dropped: set[str], real: str) -> Call:
     """The call of a kernel's body on values of these names. dropped: what it writes into nothing."""
-    names: list[str] = []  # of the arguments; empty for a quantity that nothing makes
+    # Names of the arguments in order; empty for a quantity that nothing makes.
+    names: list[str] = []
     for optional in kernel.order:
         name = optional.rstrip("?")
         names.append(name if name in kernel.reads else "")
     names += [name for name in kernel.writes if name not in kernel.reads]
 
+    # Their variables.
     made = Call(kernel, [])
     for name in names:
         variable = f"{kernel.name}_{name}" if name in dropped and name not in kernel.reads else name
@@ -131,10 +137,12 @@ def dropped(p: Plan) -> dict[PointKernel, set[str]]:
     """What each kernel writes into nothing: names that were inputs, or made before the kernel, stay as they are."""
     made: set[str] = set()
     out = {}
+
     for kernel in p.kernels:
         fixed = made | (set(p.reads) - set(p.writes))
         out[kernel] = {name for name in kernel.writes if name not in kernel.reads and name in fixed}
         made.update(kernel.writes)
+
     return out
 
 
@@ -144,11 +152,13 @@ def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[
     for name in kernel.writes:
         if name not in names:
             continue
+
         if not quantities[name].per:
             kind, first = real, start(kernel)
         elif of_host(kernel):
             kind, first = f"Held<{real}, {p.rows(name)}>", ""
         else:
             kind, first = "Discarded", ""
+
         out.append(f"{kind} {kernel.name}_{name}{first};")
     return out

@@ -104,10 +104,13 @@ class Thread(Schedule):
         """The source of a plan; its kernel `frame_run` takes the record of thread.h. boxed: for a box of larger
         arrays."""
         how = p.launch
+
         units = "matrix_units" if how.pairs == "units" else "thread"
         in_constant_memory = self.in_constant_memory(p)
         pointers = [f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments]
         arrays = [f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments))]
+        headers = [*self.cooperative_headers(p), self.frame]
+
         text = PROGRAM.format(
             defines=defines(p),
             unroll=p.ns if how.hold == "registers" else how.unroll,
@@ -116,7 +119,7 @@ class Thread(Schedule):
             numbers=include(self.numbers or f"engine/numbers/{units}.h"),
             real=self.real,
             structure=structure(p),
-            headers=spelled_headers(p) + "".join(map(include, [*self.cooperative_headers(p), self.frame])),
+            headers=spelled_headers(p) + "".join(map(include, headers)),
             constant="__constant__ Mixture mixture;\n" if in_constant_memory else "",
             points=self.points(p),
             copied=self.copied(p),
@@ -130,6 +133,7 @@ class Thread(Schedule):
             box="a.box" if boxed else "Box()",
             arrays="".join(arrays),
         )
+
         return Source(p.name, text, folders(p), bodies=bodies(p))
 
     def loop(self, p: Plan) -> str:
@@ -228,6 +232,7 @@ class PointText:
         for name in kernel.writes:
             if name in self.known or name in self.dropped[kernel]:
                 continue
+
             self.known.add(name)
             if quantities[name].per == "":
                 self.statements.append(f"real {name}{start(kernel)};")
@@ -242,6 +247,7 @@ class PointText:
         for number, name in enumerate(scalars):
             condition = self.schedule.scalar_condition(self.p, number)
             self.statements.append(f"{condition}{self.field}<>{{at_{name}, 0, here}}.set(0, {name});")
+
         for name in self.kept:
             stored = f"{self.field}<>{{at_{name}, ld_{name}, here}}.set(s, {name}[s]);"
             self.statements.append(f"FOR_OWN(s, {self.p.rows(name)}) {stored}")
@@ -252,6 +258,7 @@ def _kept_wide(p: Plan) -> list[str]:
     they stay in registers to the end, so that only results are rounded."""
     if p.precision != "mixed":
         return []
+
     read = {name for kernel in p.kernels for name in kernel.reads}
     return [name for name in p.writes if quantities[name].per and name in read]
 

@@ -47,6 +47,7 @@ class Warp(Queue):
     def serves(self, kernels, mixture) -> bool:
         if len(kernels) != 1 or kernels[0].name not in SERVED or not has_constant(mixture, TABLE):
             return False
+
         return bool(mixture.constant(TABLE).of.sizes["LANES_ROWS"])
 
     def constants(self, kernel: PointKernel) -> tuple[str, ...]:
@@ -71,6 +72,7 @@ class Warp(Queue):
         """None where that leaves no room for the points of two warps."""
         if structure_size(p) + 2 + 2 * p.sizes["LANES_ROWS"] > block_memory() // 8:
             return 0
+
         return super().copied(p)
 
     def shared_bytes(self, p: Plan) -> int:
