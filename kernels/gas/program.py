@@ -14,6 +14,7 @@ from ..engine.backend.base import check_rows
 from ..engine.errors import ArgumentError, BackendError, refuse
 from . import declare, plan as plans, schedules, structure
 from .schedules import launches, packs
+from .schedules.schedule import RESERVED
 
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
 LINE = 128  # bytes that a device asks for at once across the link
@@ -151,7 +152,9 @@ class Program:
         # Across a link: so much shared memory that no more than ACROSS blocks are resident.
         shape = self.schedule.shape(self.plan)
         if across:
-            shape = dataclasses.replace(shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - 1024))
+            shape = dataclasses.replace(
+                shape, shared=max(shape.shared, self.backend.shared_memory // ACROSS - RESERVED)
+            )
 
         most = min((length for _, length in layout), default=0) + skipped
         run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))

@@ -1,9 +1,9 @@
 // Production by a large mechanism on a GPU, where the warps of a block share species and reactions (schedules/block.h).
-// What a point needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose rates
-// wait in shared memory until each species' are added up, in the table's order. Where directions are apart there are
-// twice as many portions, and a rate has a second row for the other direction. A warp waits for the memory and for its
-// own results more than for arithmetic units: so it has two points a lane, and takes two species, two reactions of a
-// kind, and four rates of a sum at a time.
+// What a point needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions,
+// whose rates wait in shared memory until each species' are added up, in the table's order. Where directions are apart
+// there are twice as many portions, and a rate has a second row for the other direction. A warp waits for the memory
+// and for its own results more than for arithmetic units: so it has two points a lane, and takes two species, two
+// reactions of a kind, and four rates of a sum at a time.
 #pragma once
 #include "gas/kinetics/rates.h"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..schedules.schedule import block_memory
+from ..schedules.schedule import RESERVED, block_memory
 from ..structure import LARGE
 from .tables import GeneralRow, ReactionRow, ReactionTables
 
@@ -15,7 +15,6 @@ ONE_AT_A_TIME = PLOG | CHEBYSHEV | OTHER | REACTANT | PRODUCT  # of the others a
 
 WARPS = 8  # of a block
 POINTS = 64  # of a block
-RESERVED = 1024  # bytes of shared memory that the system takes for each block
 SUMS_AT_ONCE = 8  # of a point, that other kernels may ask the warps for (sum_over_owners)
 STEPS, STEPS_APART = "reaction_steps", "reaction_steps_apart"  # constants: for net rates; for both directions
 

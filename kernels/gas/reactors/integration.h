@@ -530,9 +530,9 @@ POINT_FN void react(const M &m, R &T, R &p, Fractions &Y, const R dt, R &status,
     status = point.status, steps = point.steps;
 }
 
-// The same for a thread of a GPU that takes points from a queue: its neighbours in the warp need other numbers of steps.
-// next() goes to the next point and returns whether there is one. at(use) calls use(T, p, Y, dt, status, steps) with the
-// point's values, and writes them if use returns true.
+// The same for a thread of a GPU that takes points from a queue, since its neighbours in the warp need other numbers of
+// steps. next() goes to the next point and returns whether there is one. at(use) calls use(T, p, Y, dt, status, steps)
+// with the point's values, and writes them if use returns true.
 template <bool PRESSURE, class M, class R, class At, class Next>
 POINT_FN void react_from_queue(const M &m, const R, const At &at, const Next &next) {
     Integration<PRESSURE, M, R> point(m);

@@ -25,7 +25,7 @@ OF_P = 9  # its slope in ln p, where rate coefficients depend on p
 PORTION = 32  # reactions whose slopes are in shared memory at the same time
 CHOICE = 64  # reactions of which the next one is chosen
 CHUNK = 16  # rates that are added up in a row, and then their sums
-MEMORY = 100 * 1024  # bytes of shared memory of a point at most
+MEMORY = 100 * 1024  # bytes of shared memory of a point at most: a block has two points, and room for constants
 MOST_VALUES = 2**13  # numbers of V, whose addresses in bytes have 16 bits
 Terms = list[tuple[int, bool]]  # of a sum: numbers of V, and whether to subtract them
 

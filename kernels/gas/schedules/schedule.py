@@ -14,6 +14,7 @@ from ..declare import PointKernel
 if typing.TYPE_CHECKING:
     from ..plan import Plan
 
+RESERVED = 1024  # bytes of shared memory that the system takes for each block
 ARCHITECTURE = "sm_90"  # whose shared memory launches and tables are made for; other devices take what fits them
 
 

@@ -1,5 +1,5 @@
-// The frame of a point program on CUDA: one thread for each point, all intermediates in registers. thread.py defines a
-// structure How:
+// The loop over points on CUDA: one thread for each point, all intermediates in registers. thread.py writes a struct
+// How:
 //   THREADS: threads of a block
 //   CONSTANTS: units of 8 bytes of constants to copy to shared memory; 0: no copy
 //   COLUMNS: whether species values lie in shared memory
