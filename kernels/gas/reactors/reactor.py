@@ -78,6 +78,7 @@ def kernel(name, reads, writes, source, constants="", **more):
         )
 
 
+# Slopes of the rates
 kernel("production_slopes", "T rho Y", "omega_rho omega_T", DERIVED)
 point_kernel(
     "production_in_composition",
@@ -91,6 +92,8 @@ point_kernel(
     double_only=DOUBLE,
 )
 kernel("slope_time", "T rho Y", "tau_slopes", "largest row sum, a bound of the spectral radius")
+
+# Closed adiabatic reactors, their Jacobians, and these times a vector
 MASS_AND_ENERGY = "mass of each species and energy of a closed system"
 kernel("volume_reactor", "T rho Y", "f_cv", MASS_AND_ENERGY)
 kernel("pressure_reactor", "T rho Y", "f_cp", MASS_AND_ENERGY)
@@ -98,13 +101,9 @@ kernel("volume_jacobian", "T rho Y", "J_cv", DERIVED)
 kernel("pressure_jacobian", "T rho Y", "J_cp", DERIVED)
 kernel("volume_jacobian_product", "dz T rho Y", "J_cv_dz", f"{DERIVED}, on dual numbers", given="dz")
 kernel("pressure_jacobian_product", "dw T rho Y", "J_cp_dw", f"{DERIVED}, on dual numbers", given="dw")
-kernel(
-    "volume_implicit",
-    "T rho Y dt_cv",
-    "implicit_cv",
-    "linearly implicit Euler method",
-    given="dt_cv",
-)
+
+# Reactors over a step
+kernel("volume_implicit", "T rho Y dt_cv", "implicit_cv", "linearly implicit Euler method", given="dt_cv")
 OF_STEPS = " react_rtol react_atol react_most"
 RODAS = "Rodas4: Hairer & Wanner 1996, Solving Ordinary Differential Equations II (original not seen)"
 for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp", "pressure")):
