@@ -78,9 +78,9 @@ class Block(Thread):
             return False
 
         served = [SERVED[kernel.name] for kernel in kernels]
-        facts = [condition for entry in served for condition in entry.facts]
-        if any(mixture.facts[fact] not in words for fact, words in facts):
-            return False
+        for entry in served:
+            if any(mixture.facts[fact] not in words for fact, words in entry.facts):
+                return False
 
         tables = [entry.table for entry in served if entry.table]
         return bool(tables) and all(_has_room(mixture, table) for table in tables)
