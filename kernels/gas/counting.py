@@ -30,10 +30,10 @@ KINDS = (
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """Mean of a point: operations by kind, and bytes read and written if each array is read or written once."""
+    """Means over points."""
 
-    operations: dict[str, float]
-    bytes: int
+    operations: dict[str, float]  # by kind, KINDS
+    bytes: int  # read and written if each array is read or written once
 
     @property
     def flops(self) -> float:
@@ -42,22 +42,25 @@ class Cost:
 
 
 def cost(mixture, outputs, arrays) -> Cost:
-    """Cost of the program from `arrays` (name -> (n,) or (rows, n), float64, host) to `outputs`: the mean over the n
-    points.
+    """Cost of a program at a point: the mean over n points.
 
-    Operations are counted as the bodies are written. A compiler may share some of them: a lower bound of the time made
-    from these counts could be slightly too high.
+    arrays: {input: (n,) or (rows, n)}, float64, on the host. outputs: names. Operations are counted as the bodies are
+    written. A compiler may share some of them, so a lower bound of the time from these counts may be slightly too high.
     """
+    # The program on the number type that counts.
     backend = get_backend("cpu", threads=1)
     program = mixture.program(outputs=outputs, given=tuple(arrays), backend=backend, precision="count")
     n = next(iter(arrays.values())).shape[-1]
     bound = {name: backend.empty((program.plan.rows(name), n)) for name in program.plan.arguments}
     for name in program.reads:
         bound[name][...] = arrays[name]
+
+    # The library's counters are handed out, and set to zero, by a kernel: an earlier run may have counted.
     counts = np.zeros(len(KINDS))
     hand_out = program.module.bind("frame_counts", Shape(), record("into:address", into=counts.ctypes.data))
-    hand_out(1)  # sets the counters to zero: an earlier run of the same library may have counted
+    hand_out(1)
     program.bind(bound)(n)
     hand_out(1)
+
     touched = program.plan.reads + program.plan.writes  # an array updated in place is in both
     return Cost(dict(zip(KINDS, counts / n)), 8 * sum(map(program.plan.rows, touched)))

@@ -69,14 +69,10 @@ def point_kernel(
     when=None,
     packs=1,
     alone=False,
-    in_turn=False,
     given="",
     double_only="",
     sweeps="",
     instead=None,
-    crew=None,
-    crew_when=None,
-    lanes="",
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
@@ -98,15 +94,11 @@ def point_kernel(
         when=_condition(when),
         packs=packs,
         alone=alone,
-        in_turn=in_turn,
         given=split(given),
         double_only=double_only,
         sweeps=sweeps,
         instead=tuple((multiplied, split(others)) for multiplied, others in (instead or {}).items()),
         order=reads,
-        crew=None if crew is None else split(crew),
-        crew_when=_condition(crew_when),
-        lanes=split(lanes),
         among=registry.kernels,
     )
     registry.add_kernel(new)

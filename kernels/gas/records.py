@@ -64,11 +64,6 @@ class PointKernel(Conditional):
     by it. "pairs": sums over pairs of species whose terms depend on the state. "viscosities": numbers of each species.
     "states": whole states. "production": rates of reactions beside states. "root": the equation of state is solved.
     Empty: the kernel costs what its formula costs.
-
-    Further bodies for a GPU: {name}_in_turn(m, R(0.0), at, next) where points take unequal times (`in_turn`). A thread
-    that is done with a point takes the next: at(use) calls `use` with a point's values, and writes the results if
-    `use` returns true; next() goes to the next point and returns whether there is one. `crew` and `lanes` name what
-    bodies read where several threads share the work of points.
     """
 
     name: str
@@ -87,8 +82,6 @@ class PointKernel(Conditional):
     # The kernel has a loop over points for itself: it is so long that the processor cannot overlap it with the next.
     alone: bool = False
 
-    in_turn: bool = False  # points take unequal times; on a GPU the kernel is then launched alone
-
     # Names that must be given, not computed, for this kernel to be chosen; its results must not be given. These are the
     # inputs of an inversion. Without this rule T would follow from h, and h from T.
     given: tuple[str, ...] = ()
@@ -102,17 +95,6 @@ class PointKernel(Conditional):
     # All reads. A name marked `?` is read only if some kernel for the same options makes it; otherwise the body gets an
     # Absent in its place.
     order: tuple[str, ...] = ()
-
-    # Constants read in addition where the warps of a block share the work of points; None: there is no such body. Such
-    # a body writes its part of a quantity of each species (FOR_OWN), and reads no more than this part of quantities
-    # that the program makes. The constants' maker gives the sizes CREW_ROWS, numbers of a point in shared memory (0:
-    # the mixture is not for crews), and CREW_BYTES, further bytes of a block.
-    crew: tuple[str, ...] | None = None
-    crew_when: When = ()  # the facts of a mixture (see `fact`) for which there is that body; empty: all
-
-    # Constants read where the lanes of a warp share a point; empty: there is no such body. The first has in its sizes
-    # LANES_ROWS: numbers of shared memory that a point needs, 0 where the mixture is not for that.
-    lanes: tuple[str, ...] = ()
 
     # {name: kernel} of the registry, in which the makers of optional reads are looked up
     among: Mapping[str, PointKernel] = dataclasses.field(default_factory=dict, compare=False, repr=False)

@@ -17,8 +17,10 @@ from states import random_states
 from kernels import Mixture
 from kernels.engine.backend import cpu
 from kernels.gas import declare, plan as plans
-from kernels.gas.schedules import packs
+from kernels.gas.schedules import render
+from kernels.gas.schedules.text import folders
 from kernels.gas.species.kinetic_theory import friction_fit
+from kernels.gas.structure import LARGE
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
 pytestmark = pytest.mark.skipif(
@@ -58,10 +60,10 @@ int main(int argc, char **argv)
 
 def build(folder, compiler, plan, *flags):
     """The plan's generated source with the driver behind it, as a static program."""
-    (folder / "kernel.cpp").write_text(packs.render(plan).text + DRIVER)
+    (folder / "kernel.cpp").write_text(render(plan).text + DRIVER)
     program = folder / compiler
     own = [flag for flag in cpu.FLAGS if flag not in ("-shared", "-fPIC")]
-    include = [cpu.HERE, *plans.folders(plan)]
+    include = [cpu.HERE, *folders(plan)]
     subprocess.run(
         [compiler, *own, *flags, *(f"-I{f}" for f in include), "-static", folder / "kernel.cpp", "-o", program],
         check=True,
@@ -82,7 +84,7 @@ def results(command, folder, plan, given):
     direct, apart, place = b"", [], 0
     for name, _ in plan.constants:
         values = plan.values[name]
-        if values.size > plans.LARGE:
+        if values.size > LARGE:
             apart.append(words(place, values.size) + values.tobytes())
             values = np.zeros(1)
         direct, place = direct + values.tobytes(), place + values.size
@@ -114,7 +116,7 @@ def test_neon(tmp_path, collection, ns):
         data = data.subset(["CH4", "O2", "CO2", "H2O"])
     mix, c = Mixture(data), declare.collections[collection]
     plan = plans.make_plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
-    assert collection == "thermal" or any(length > plans.LARGE for _, length in plan.constants)  # Takahashi's table
+    assert collection == "thermal" or any(length > LARGE for _, length in plan.constants)  # Takahashi's table
     T, p, Y = random_states(ns, POINTS)
     given = dict(T=T, p=p, Y=Y)
     given["rho"] = mix.properties("rho", **given)["rho"]

@@ -21,8 +21,9 @@ from kernels.engine.backend import cache, cuda, nvrtc
 from kernels.engine.backend.base import Source
 from kernels.engine.errors import BackendError
 from kernels.gas import declare
-from kernels.gas.plan import Launch, folders, make_plan
-from kernels.gas.schedules import launches, render, threads
+from kernels.gas.plan import Launch, make_plan
+from kernels.gas.schedules import launches, render
+from kernels.gas.schedules.text import folders
 from kernels.gas.species import GAS_CONSTANT
 
 ARCH = "sm_90"
@@ -249,7 +250,7 @@ def test_production_stays_on_the_multiprocessor(file, hold):
     r = build(plan, file)
     assert plan.how.hold == hold and r["spill_stores"] <= 64, (plan.how, r)
     assert r["stack"] <= (128 if hold == "registers" else 0), r
-    assert plan.how.blocks * (threads.shape(plan).shared + 1024) <= 228 * 1024
+    assert plan.how.blocks * (plan.schedule.shape(plan).shared + 1024) <= 228 * 1024
 
 
 @pytest.mark.parametrize("what", ["few", "react_volume", "react_pressure", "product"])
@@ -272,12 +273,21 @@ def test_reactors_compile(what, tmp_path):
     assert r["registers"] <= 255 and r["stack"] < 16384, r
 
 
+@pytest.mark.parametrize("how", [Launch(64), Launch(64, "lanes", pairs=3, constants="shared")], ids=["queue", "warp"])
+def test_reactors_in_mixed_precision_compile(how, tmp_path):
+    """Mass fractions then stay in registers, in double, until they are stored."""
+    (tmp_path / "few.yaml").write_text(FEW)
+    mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), declare.collections["react_volume"]
+    r = build(make_plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, "mixed"), "mixed")
+    assert r["registers"] <= 255, r
+
+
 def test_reactors_of_large_mechanisms_stay_on_the_multiprocessor():
     mix, c = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off"), declare.collections["react_volume"]
     plan = planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
     r = build(plan, c.name)
     assert plan.how.hold == "lanes" and not r["spill_stores"] and r["stack"] <= 128, (plan.how, r)
-    assert threads.shape(plan).covers >= 4 and threads.shape(plan).shared <= 227 * 1024
+    assert plan.schedule.shape(plan).covers >= 4 and plan.schedule.shape(plan).shared <= 227 * 1024
 
 
 def relevant(plan):

@@ -13,8 +13,9 @@ from test_gpu import be  # noqa: F401
 import kernels
 from kernels import Mixture
 from kernels.gas import declare
-from kernels.gas.plan import Launch, in_crew, make_plan
+from kernels.gas.plan import Launch, make_plan
 from kernels.gas.program import Program
+from kernels.gas.schedules import BLOCK
 from kernels.gas.species import GAS_CONSTANT
 
 # Of the gross rates. exp of sums up to 300 loses 300 eps; enthalpy and entropy cancel in g, and g over a reaction.
@@ -141,7 +142,7 @@ def test_as_a_loop_over_tables(monkeypatch):
     """How mechanisms of more than WRITTEN reactions run; here one that is otherwise written out: the same rates."""
     mix, (T, p, Y) = mixture(kinetics="concentration"), states()
     written = mix.properties(SOME, T=T, p=p, Y=Y)
-    monkeypatch.setattr("kernels.gas.kinetics.rates.WRITTEN", 33)
+    monkeypatch.setattr("kernels.gas.kinetics.plain.WRITTEN", 33)
     assert mix.nr == 34
     looped = Mixture.from_yaml(mechanisms.path(), "real", kinetics="concentration").properties(SOME, T=T, p=p, Y=Y)
     for name in SOME.split():
@@ -368,7 +369,7 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
     sizes = mix.constant("reaction_steps").of.sizes
     assert sizes["RATE_PORTIONS"] == 1
     if portions > 1:
-        monkeypatch.setattr("kernels.gas.kinetics.crew.TWO_BLOCKS", 40000)
+        monkeypatch.setattr("kernels.gas.kinetics.crew.rooms", lambda: (40000, 227 * 1024))
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
@@ -434,20 +435,19 @@ def test_which_programs_are_for_crews(monkeypatch):
     ideal, real = mixture(equation="ideal"), mixture()
     kernels_of = lambda mix, outputs, given: declare.resolve(outputs.split(), given.split(), mix.options)
     given = "T p rho Y"
-    assert in_crew(kernels_of(ideal, "omega", given), ideal)
-    assert in_crew(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's
-    assert in_crew(kernels_of(ideal, "omega heat_release", given), ideal)
-    assert in_crew(kernels_of(ideal, "omega tau_chem", given), ideal)
-    assert not in_crew(kernels_of(ideal, "omega rate_net", given), ideal)
-    assert not in_crew(kernels_of(ideal, "omega", "T p rho X"), ideal)  # makes Y
-    assert not in_crew(kernels_of(ideal, "rho", "T p Y"), ideal)
-    assert in_crew(kernels_of(real, "omega", given), real)
+    assert BLOCK.serves(kernels_of(ideal, "omega", given), ideal)
+    assert BLOCK.serves(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's
+    assert BLOCK.serves(kernels_of(ideal, "omega heat_release", given), ideal)
+    assert BLOCK.serves(kernels_of(ideal, "omega tau_chem", given), ideal)
+    assert not BLOCK.serves(kernels_of(ideal, "omega rate_net", given), ideal)
+    assert not BLOCK.serves(kernels_of(ideal, "omega", "T p rho X"), ideal)  # makes Y
+    assert not BLOCK.serves(kernels_of(ideal, "rho", "T p Y"), ideal)
+    assert BLOCK.serves(kernels_of(real, "omega", given), real)
     with pytest.raises(kernels.FrameError, match="cannot share the work of reaction_rates here"):
         make_plan(kernels_of(ideal, "rate_net", given), ["rate_net"], ideal, Launch(256, "crew"))
-    for room in ("TWO_BLOCKS", "ONE_BLOCK"):
-        monkeypatch.setattr(f"kernels.gas.kinetics.crew.{room}", 15000)
+    monkeypatch.setattr("kernels.gas.kinetics.crew.rooms", lambda: (15000, 15000))
     large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
-    assert not in_crew(kernels_of(large, "omega", given), large)
+    assert not BLOCK.serves(kernels_of(large, "omega", given), large)
 
 
 def test_from_a_host(tmp_path):

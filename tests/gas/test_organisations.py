@@ -17,7 +17,7 @@ from kernels.engine.tune import Outcome
 from kernels.gas import declare
 from kernels.gas.plan import Launch
 from kernels.gas.program import Program
-from kernels.gas.schedules import launches, threads as by_threads
+from kernels.gas.schedules import launches
 
 FEW = {
     3: [Launch(64, blocks=4, pairs=2), Launch(64, blocks=4, pairs=5, constants="shared")],
@@ -142,7 +142,7 @@ def test_the_rules_of_the_table():
 
     def threads(sweeps, ns, precision="double", k_ij="none", device="A"):
         mixture = types.SimpleNamespace(ns=ns, options={}, facts={"k_ij": k_ij})
-        kernel = types.SimpleNamespace(sweeps=sweeps, reads=(), writes=(), crew=None, lanes=())
+        kernel = types.SimpleNamespace(name="k", sweeps=sweeps, reads=(), writes=())
         return launches.chosen([kernel], mixture, precision, device, rows).threads
 
     assert threads("pairs", 10) == 1 and threads("pairs root", 10) == 4
@@ -166,7 +166,7 @@ def test_a_device_with_less_shared_memory_has_a_thread_a_point(monkeypatch, arch
     for name, hold in (("react_volume", react), ("kinetics", rates)):
         c = declare.collections[name]
         plan = Program(mixture, c.outputs, c.given, backend=there).plan
-        assert plan.launch.hold == hold and by_threads.shape(plan).shared <= there.shared_memory, (name, plan.launch)
+        assert plan.launch.hold == hold and plan.schedule.shape(plan).shared <= there.shared_memory, (name, plan.launch)
         asked = Program(mixture, c.outputs, c.given, backend=there, how=Launch(256, "reload")).plan
         assert asked.launch == Launch(256, "reload")
     rows = launches.read(launches.COMMITTED)

@@ -17,8 +17,8 @@ from frame.tools.validate import delays
 from kernels import Mixture, set_constant
 from kernels.engine.errors import ArgumentError
 from kernels.gas.declare import settable, value_of
-from kernels.gas.kinetics import rates as kinetics
 from kernels.gas.program import Program
+from kernels.gas.reactors import elimination
 from kernels.gas.schedules import launches
 
 pytestmark = pytest.mark.usefixtures("plain_tolerances")
@@ -211,8 +211,8 @@ def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path
     for kind in ("volume", "pressure"):
         found = []
         for share in (0.0, 1e9):
-            monkeypatch.setattr(kinetics, "DENSE", 0)
-            monkeypatch.setattr(kinetics, "SPARSER", share)
+            monkeypatch.setattr(elimination, "DENSE", 0)
+            monkeypatch.setattr(elimination, "SPARSER", share)
             mix = Mixture.from_yaml(file, phase, **options)
             assert (mix.constant("reaction_elimination").array.size > 1) == (share > 0)
             found.append(mix.react(T, p, Y, 1e-8, kind=kind))

@@ -199,8 +199,8 @@ def test_a_linearly_implicit_step(monkeypatch, tmp_path):
     file = tmp_path / "few.yaml"
     file.write_text(mechanisms.text(FEW + PRESSED.lstrip()))
     for share in (0.0, 1e9):
-        monkeypatch.setattr("kernels.gas.kinetics.rates.DENSE", 0)
-        monkeypatch.setattr("kernels.gas.kinetics.rates.SPARSER", share)
+        monkeypatch.setattr("kernels.gas.reactors.elimination.DENSE", 0)
+        monkeypatch.setattr("kernels.gas.reactors.elimination.SPARSER", share)
         mix = Mixture.from_yaml(file, "ideal", equation="ideal")
         for dt in (1e-9, 1e-5):
             out = mix.properties("f_cv J_cv implicit_cv h_Y rho cv", T=T, p=p, Y=Y, dt_cv=dt)
@@ -261,7 +261,7 @@ def test_cuda(be, tmp_path):  # noqa: F811
 @pytest.mark.full
 def test_slopes_by_tables_cuda(be, monkeypatch):  # noqa: F811
     """As larger mechanisms run there."""
-    monkeypatch.setattr("kernels.gas.kinetics.rates.WRITTEN", 33)
+    monkeypatch.setattr("kernels.gas.kinetics.plain.WRITTEN", 33)
     mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), states()
     here, there = (mix.properties("omega_rho", T=T, p=p, Y=Y, backend=b)["omega_rho"] for b in ("cpu", be))
     assert (np.abs(here - there) <= 1e-10 * np.abs(here).max(0)).all()
@@ -283,7 +283,7 @@ def test_as_a_loop_over_tables(monkeypatch):
     """How larger mechanisms run."""
     mix, (T, p, Y) = mixture(equation="ideal"), states()
     written = mix.properties(SLOPES, T=T, p=p, Y=Y)
-    monkeypatch.setattr("kernels.gas.kinetics.rates.WRITTEN", 33)
+    monkeypatch.setattr("kernels.gas.kinetics.plain.WRITTEN", 33)
     looped = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
     for name, value in looped.properties("omega_rho omega_T", T=T, p=p, Y=Y).items():
         assert (np.abs(value - written[name]) <= 1e-12 * np.abs(written[name]).max(0)).all(), name

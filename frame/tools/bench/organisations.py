@@ -14,9 +14,8 @@ import numpy as np
 import kernels
 from kernels.engine import tune as tuning
 from kernels.gas import declare
-from kernels.gas.plan import in_crew
 from kernels.gas.program import Program
-from kernels.gas.schedules import launches
+from kernels.gas.schedules import BLOCK, launches
 
 from ...errors import ArgumentError, BackendError, FrameError, closest
 from ...shipped import BUILD
@@ -58,7 +57,7 @@ def tune(given, mixture) -> None:
         clear()
         print(f"{name}, NS = {mixture.ns}, k_ij {mixture.facts['k_ij']}, {points} points, {backend.product}:")
         print(*shown(outcomes, in_force, points), sep="\n", flush=True)
-        key = (launches.sweeps_of(records), in_crew(records, mixture))
+        key = (launches.sweeps_of(records), BLOCK.serves(records, mixture))
         alike.setdefault(key, []).append((records, outcomes))
     today = datetime.date.today().isoformat()
     found = [
@@ -103,7 +102,7 @@ def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Ou
 
     first = program()
     records = declare.resolve(collection.outputs, collection.given, mixture.options)
-    tried = launches.candidates(mixture.ns) + launches.crews() * in_crew(records, mixture)
+    tried = launches.candidates(mixture.ns) + launches.crews() * BLOCK.serves(records, mixture)
     hows = [first.plan.how, *(how for how in tried if how != first.plan.how)]
     programs = {first.plan.how: first}
 

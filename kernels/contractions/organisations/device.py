@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...engine.backend.facts import REFERENCE
+
 MEMORY, WAVEFRONT = 18.0, 128.0  # bytes a clock and multiprocessor: from memory, from L1 or shared memory
 FMA, UNITS = 128.0, 256.0  # flops a clock in double precision: of threads, of matrix units
 MOST_THREADS = 1024  # of a block
-RESIDENT_THREADS = 2048  # of a multiprocessor
-RESIDENT_SHARED = 227 * 1024  # bytes of shared memory of a multiprocessor
 ENOUGH = 512  # threads of a multiprocessor; with fewer it waits for memory
 
 
@@ -23,9 +23,7 @@ class Effort(NamedTuple):
 
 def clocks(effort: Effort, moved: int, size: int) -> float:
     """Clocks of an entry. moved: bytes from and to memory. size: bytes of a number."""
-    by_threads = RESIDENT_THREADS // effort.threads * effort.threads
-    by_shared = RESIDENT_SHARED // max(effort.shared + 1024, 1) * effort.threads
-    held = min(by_threads, by_shared)
+    held = REFERENCE.resident_blocks(effort.threads, effort.shared) * effort.threads
     waits = max(1.0, ENOUGH / max(held, 1)) ** 0.5
 
     return max(moved / MEMORY * waits, effort.accesses * size / WAVEFRONT, effort.arithmetic)

@@ -1,4 +1,5 @@
-// Stores that go past the caches, for memory that another one reads next: no line is read before it is written.
+// Stores that bypass the caches, for memory that another processor or device reads next. No cache line is read before
+// it is written.
 #pragma once
 
 #ifdef __SSE2__
@@ -17,7 +18,7 @@ inline void store_past(float *at, const float x) {
 }
 inline void done_past() { _mm_sfence(); }
 
-// 256 bits a store; one core of an EPYC packed 18 GB/s so, 13 by single numbers, 10 by ordinary stores
+// Stores of 256 bits: one core of an EPYC packed 18 GB/s, 13 by single numbers, 10 by ordinary stores.
 template <class T> inline void copy_past(T *__restrict__ to, const T *__restrict__ from, const long n) {
     long i = 0;
 #ifdef __AVX__

@@ -38,29 +38,39 @@
 #define HIDDEN [[gnu::visibility("hidden")]]
 #endif
 
-// The species of which a thread writes the results: all, where a thread has a point to itself; see crew.h.
-// Threads that share a point: over_owners(x, join) is join(join(x, x), x)... over them, which all of them get;
-// sum_over_owners is that of several sums.
-#ifdef CREW
-#define FOR_OWN(s, count) \
-    UNROLL \
-    for (int turn = 0, rank = crew_rank(); turn < ((count) + CREW - 1) / CREW; ++turn) \
-        if (const int s = CREW * turn + rank; s < (count))
-#elif defined(LANES) // of a warp, which has a point: lanes.h
-#define FOR_OWN(s, count) \
-    UNROLL \
-    for (int turn = 0; turn < ((count) + 31) / 32; ++turn) \
-        if (const int s = 32 * turn + (int)(threadIdx.x & 31); s < (count))
-#else
+// Threads may share the work of a point. Each then owns some species, whose results it writes:
+//   FOR_OWN(s, count)          loop over the species that the thread owns
+//   FOR_UNKNOWNS(i, count)     the same over species and temperature
+//   over_owners(x, join)       join(join(x_1, x_2), x_3)... over the threads of a point; all of them get the result
+//   sum_over_owners(x)         several sums of that kind
+//   owned(count), own(s)       length of an array of what a thread owns; index of s in it
+//   owns(s), of_owner(x, s)    whether the thread owns s; the number that the owner of s has
+// A header that lets threads share points (gas/schedules) defines the loops, and these functions, before the others.
+// By default a thread has a point to itself, and owns all species.
+#ifndef FOR_OWN
 #define FOR_OWN(s, count) FOR_SPECIES (s, count)
+#define FOR_UNKNOWNS(i, count) UNROLL_BY(SPECIES_UNROLL + 1) for (int i = 0; i < (count); ++i)
 template <class R, class Join> POINT_FN R over_owners(const R part, const Join &) { return part; }
 template <class R, int N> POINT_FN void sum_over_owners(R (&)[N]) {}
-// An array of what a thread owns: owned(count) numbers, of which that of s is the own(s)-th.
 POINT_FN constexpr int owned(const int count) { return count; }
 POINT_FN int own(const int s) { return s; }
 POINT_FN bool owns(int) { return true; }
 template <class R> POINT_FN R of_owner(const R *x, const int s) { return x[s]; }
 #endif
+
+// sums[k] = sum of t[k] over all species s, where terms(s, t) fills t. All threads of a point get the sums.
+template <int COUNT, class R, int N, class Terms> POINT_FN void sum_over_species(R (&sums)[N], const Terms &terms) {
+    terms(0, sums);
+    FOR_SPECIES (s, COUNT - 1) {
+        R t[N];
+        terms(s + 1, t);
+        UNROLL
+        for (int k = 0; k < N; ++k) sums[k] += t[k];
+    }
+}
+
+// Whether the points that share an instruction mostly agree on a condition, and a branch on it pays.
+template <class R> constexpr bool NEIGHBOURS_AGREE = false;
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every
 // loop over it is unrolled.

@@ -87,12 +87,14 @@ template <class T> POINT_FN T two_thirds_approximate(T x) {
     return approximate_power(float(x), 2.0f / 3.0f);
 } // 0 where x is less than 1e-37
 
-// Coefficients of exp and log. A crew (crew.h) has them in constant memory, from where its instructions take them as
-// operands: with several points a lane there are too few registers to keep them in.
-#ifdef CREW
-#define COEFFICIENTS __constant__
-#else
+// Coefficients of exp and log: operands of the instructions, or kept in registers. A header that gives a thread several
+// points has too few registers, and puts them into constant memory.
+#ifndef COEFFICIENTS
 #define COEFFICIENTS constexpr
+#endif
+// Whether exp has two sums side by side: a thread with few other things to do would wait for each term of one sum.
+#ifndef EXP_IN_TWO_SUMS
+#define EXP_IN_TWO_SUMS false
 #endif
 // (exp(r) - 1 - r)/r^2, that of exp_parts in pack.h (fits/exponentials.py: error 3.4e-17); 1/ln 2, ln 2 in two parts
 COEFFICIENTS double EXP_SERIES[10] = {0.5,
@@ -137,15 +139,18 @@ POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <=
     const double shifted = fma(x, EXP_PARTS[0], 6755399441055744.0), k = shifted - 6755399441055744.0;
     double r = fma(k, -EXP_PARTS[1], x);
     r = fma(k, -EXP_PARTS[2], r);
-#ifdef CREW // two sums side by side: a lane has few points, and would wait for each term
-    const double r2 = r * r;
-    double q = EXP_SERIES[8], odd = EXP_SERIES[9];
-    UNROLL
-    for (int k = 6; k >= 0; k -= 2) q = fma(q, r2, EXP_SERIES[k]), odd = fma(odd, r2, EXP_SERIES[k + 1]);
-    q = fma(odd, r, q);
-#else
-    const double q = polynomial(EXP_SERIES, r);
-#endif
+    double q;
+    if constexpr (EXP_IN_TWO_SUMS) {
+        const double r2 = r * r;
+        double odd = EXP_SERIES[9];
+        q = EXP_SERIES[8];
+        UNROLL
+        for (int k = 6; k >= 0; k -= 2) {
+            q = fma(q, r2, EXP_SERIES[k]);
+            odd = fma(odd, r2, EXP_SERIES[k + 1]);
+        }
+        q = fma(odd, r, q);
+    } else q = polynomial(EXP_SERIES, r);
     const double scale = from_words(int((unsigned(low_word(shifted)) + 1023u) << 20), 0);
     if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
     return fma(r * r, q, r + 1.0) * scale;

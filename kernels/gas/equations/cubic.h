@@ -144,21 +144,15 @@ template <class M, class R, class Species>
 POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T,
                                R &a_TT, R &b_mix, R &shift_mix) {
     const R known_T = known_temperature(T), inv_root = inverse_root(known_T), root_T = known_T * inv_root;
-    shift_mix = R(0.0);
-#ifdef CREW
-    b_mix = R(0.0);
-    FOR_OWN (s, M::NS) {
-        b_mix += Y[s] * m.b_mass[s];
-        if constexpr (M::translated) shift_mix += Y[s] * m.shift_mass[s];
-    }
-    both_over_owners(b_mix, shift_mix);
-#else
-    b_mix = Y[0] * m.b_mass[0];
-    FOR_SPECIES (s, M::NS - 1) b_mix += Y[s + 1] * m.b_mass[s + 1];
+    R b[1];
+    sum_over_species<M::NS>(b, [&](const int s, R(&t)[1]) INLINED { t[0] = Y[s] * m.b_mass[s]; });
+    b_mix = b[0], shift_mix = R(0.0);
     if constexpr (M::translated) {
-        FOR_SPECIES (s, M::NS) shift_mix += Y[s] * m.shift_mass[s];
+        R shift[1] = {R(0.0)};
+        FOR_OWN (s, M::NS) shift[0] += Y[s] * m.shift_mass[s];
+        sum_over_owners(shift);
+        shift_mix = shift[0];
     }
-#endif
     attraction(m, known_T, root_T, inv_root, Y, pairs, a_mix, a_T, a_TT);
 }
 

@@ -58,7 +58,6 @@ CUBIC = "the equation's own (records.py; originals not seen)"
 KIJ = "one_minus_kij? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
 DELTA = "delta_numbers?"
 ALPHA = "g_mass? q_mass? alpha_numbers?"
-SHARED_KIJ = "none lowrank"  # whose sums over pairs the warps of a crew share
 PAIRS = f"b_mass {ALPHA} shift_mass? pair_constant? pair_linear? pair_square? {KIJ}"
 
 
@@ -82,8 +81,6 @@ kernel(
     "T > 0",
     constants=PAIRS,
     note="pr, srk: sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2",
-    crew="",
-    crew_when={"k_ij": SHARED_KIJ},
 )
 point_kernel(
     "cubic_delta",
@@ -95,7 +92,6 @@ point_kernel(
     valid="everywhere",
     constants="delta_numbers",
     when={"equation": BY_SPECIES},
-    crew="",
 )
 shared(
     "critical_state",
@@ -115,7 +111,6 @@ kernel(
     sweeps="root",
     alone=True,
     note="of three roots v > b the one of lower residual Gibbs energy, or as option root says",
-    crew="",
 )
 kernel(
     "cubic_reciprocals",
@@ -123,7 +118,6 @@ kernel(
     "rho inv_free inv_D inv_centred",
     "definitions; rho = 1/vol",
     "v > b",
-    crew="",
 )
 shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
 kernel(
@@ -132,7 +126,6 @@ kernel(
     "p_v_attractive p_v_repulsive p_v p_T v_p",
     CUBIC + ", differentiated",
     "v > b",
-    crew="",
 )
 kernel(
     "cubic_phase_flag",
@@ -143,26 +136,24 @@ kernel(
     note="of T and p the root that the option root takes, which is stable; of rho and T also what lies inside the "
     "spinodal",
 )
-kernel("cubic_departure", "b_mix inv_centred delta_mix?", "cubic_L", CUBIC + ", departure integral", "v > b", crew="")
-kernel("cubic_enthalpy", "T R_s h_ig Z a_mix a_T cubic_L", "h", CUBIC + ", departure function", "v > b", crew="")
+kernel("cubic_departure", "b_mix inv_centred delta_mix?", "cubic_L", CUBIC + ", departure integral", "v > b")
+kernel("cubic_enthalpy", "T R_s h_ig Z a_mix a_T cubic_L", "h", CUBIC + ", departure function", "v > b")
 kernel("cubic_entropy", "T p R_s s_ig v_free a_T cubic_L", "s", CUBIC + ", departure function", "v > b")
-kernel("cubic_cv", "T R_s cp_ig a_TT cubic_L", "cv", CUBIC + ", departure function", "v > b", crew="")
-kernel("heat_capacity_p", "T cv p_T v_p", "cp", "cp - cv = -T p_T^2/p_v", "p_v < 0", crew="")
+kernel("cubic_cv", "T R_s cp_ig a_TT cubic_L", "cv", CUBIC + ", departure function", "v > b")
+kernel("heat_capacity_p", "T cv p_T v_p", "cp", "cp - cv = -T p_T^2/p_v", "p_v < 0")
 shared(
     "heat_capacity_ratio",
     "cp cv p_v vol",
     "gamma c",
     "cp/cv; c^2 = gamma dp/d rho at constant T, Y",
     "cv > 0, p_v < 0",
-    crew="",
 )
-shared("density_slopes", "rho p_T v_p", "rho_p rho_T", "implicit differentiation of p(T, v)", "p_v < 0", crew="")
+shared("density_slopes", "rho p_T v_p", "rho_p rho_T", "implicit differentiation of p(T, v)", "p_v < 0")
 kernel(
     "enthalpy_slopes",
     "T a_T b_mix shift_mix v_free inv_D p_v_attractive p_v_repulsive v_p cp",
     "h_p h_T",
     "h_p = v - T v_T, h_T = cp",
     "p_v < 0",
-    crew="",
 )
-shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere", crew="")
+shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere")

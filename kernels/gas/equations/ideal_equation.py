@@ -14,7 +14,6 @@ point_kernel(
     source="definition, vol = R_s T/p",
     valid="T > 0, p > 0; low density",
     when={"equation": "ideal"},
-    crew="",
 )
 point_kernel(
     "ideal_equation_entropy",

@@ -1,10 +1,11 @@
-// Production by a large mechanism on a GPU by a crew (crew.h), whose warps share species and reactions. What a point
-// needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions, whose rates
-// wait in shared memory until each species' are added up, in the table's order. Where directions are apart there are
-// twice as many portions, and a rate has a second row for the other direction. A warp waits for the memory and for its
-// own results more than for arithmetic units: so it has two points a lane, and takes two species, two reactions of a
-// kind, and four rates of a sum at a time.
+// Production by a large mechanism on a GPU, where the warps of a block share species and reactions (schedules/block.h).
+// What a point needs lies in shared memory. Indices and branches are alike for a warp. The reactions go in portions,
+// whose rates wait in shared memory until each species' are added up, in the table's order. Where directions are apart
+// there are twice as many portions, and a rate has a second row for the other direction. A warp waits for the memory
+// and for its own results more than for arithmetic units: so it has two points a lane, and takes two species, two
+// reactions of a kind, and four rates of a sum at a time.
 #pragma once
+#include "gas/kinetics/rates.h"
 
 // A number of 32 bits and one of 20, of a double that is a whole number
 struct Word {
@@ -86,7 +87,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
     const R T, rho, ln_T, inv_T, ln_p;
     const CrewMemory s;
     typedef CrewRows<M> At;
-    // what a step does, as in kinetics_crew.py: bits of the row of its first product
+    // what a step does, as in crew.py: bits of the row of its first product
     enum : unsigned {
         EXPONENT = 1u << 24,
         THIRD = 2 * EXPONENT,
@@ -395,17 +396,18 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     }
 }
 
-template <class M, class R, class Species, class Gamma, class Out>
-POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
-                             Out &omega_mol) {
-    const auto take = [&](const int k, const R &rate) { omega_mol.set(k, rate); };
+// The bodies of rates.h for points whose work is shared: better matches for their number type.
+template <class M, class Species, class Gamma, class Out>
+POINT_FN void net_production(const M &m, const several T, const several p, const several rho, const Species &Y,
+                             const Gamma &ln_gamma, Out &omega_mol) {
+    const auto take = [&](const int k, const several &rate) { omega_mol.set(k, rate); };
     production<false>(m, T, p, rho, Y, ln_gamma, take, Absent());
 }
 
-template <class M, class R, class Species, class Gamma, class OutC, class OutD>
-POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
-                               OutC &creation, OutD &destruction) {
+template <class M, class Species, class Gamma, class OutC, class OutD>
+POINT_FN void gross_production(const M &m, const several T, const several p, const several rho, const Species &Y,
+                               const Gamma &ln_gamma, OutC &creation, OutD &destruction) {
     production<true>(
-        m, T, p, rho, Y, ln_gamma, [&](const int k, const R &rate) { creation.set(k, rate * m.W[k]); },
-        [&](const int k, const R &rate) { destruction.set(k, rate * m.W[k]); });
+        m, T, p, rho, Y, ln_gamma, [&](const int k, const several &rate) { creation.set(k, rate * m.W[k]); },
+        [&](const int k, const several &rate) { destruction.set(k, rate * m.W[k]); });
 }

@@ -1,5 +1,5 @@
 // Finite-rate chemistry: rate coefficients, rates of reactions, net production of species. The mechanism is data, in
-// the tables that kinetics.py makes; one body serves any number of reactions.
+// the tables that plain.py makes; one body serves any number of reactions.
 //
 // A reversible reaction costs no exponential of its own. Each species has two:
 //   I_k = exp(-L_k) and D_k = c_k exp(L_k),  L_k = g_k/RT + ln(RT/p_ref) (and ln gamma_k, as option kinetics says).
@@ -9,7 +9,7 @@
 #include "gas/thermal/derivatives.h"
 
 // Below COLDEST rate coefficients are those at COLDEST: exponentials would leave the range of doubles. FARTHEST bounds
-// L_k; kinetics.py sees to it that the products of a reaction stay in range too. REVERSE bounds ln(1/Kc), BLENDED ln of
+// L_k; tables.py sees to it that the products of a reaction stay in range too. REVERSE bounds ln(1/Kc), BLENDED ln of
 // the reduced pressure.
 constexpr double COLDEST = 200.0, FARTHEST = 450.0, REVERSE = 600.0, BLENDED = 690.0;
 constexpr double INVERSE_LN10 = 0.43429448190325182765;
@@ -41,10 +41,10 @@ POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) 
         };
         const scalar *a = m.reaction_potentials + 14 * k;
         const auto low = T <= m.T_mid[k];
-#ifdef CREW // the points of a warp mostly agree
-        if (all_of(low)) return of_range(a);
-        if (!any_of(low)) return of_range(a + 7);
-#endif
+        if constexpr (NEIGHBOURS_AGREE<R>) {
+            if (all_of(low)) return of_range(a);
+            if (!any_of(low)) return of_range(a + 7);
+        }
         return select(low, of_range(a), of_range(a + 7));
     }
     const R g = species_ideal<true>(m, T, ln_T, k) * (inv_T * (m.W[k] * (1 / R_UNIVERSAL))) + ln_T;
@@ -470,9 +470,6 @@ template <class M, class R> POINT_FN void add_net_rates(const M &m, const Reacti
     else walk_reactions(m, NetWalker<M, R>{s, w});
 }
 
-#ifdef CREW
-#include "gas/kinetics/crew.h"
-#else
 template <class M, class R, class Species, class Gamma, class Out>
 POINT_FN void net_production(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                              Out &omega_mol) {
@@ -502,7 +499,6 @@ POINT_FN void gross_production(const M &m, const R T, const R p, const R rho, co
         destruction.set(k, gone[k] * m.W[k]);
     }
 }
-#endif
 
 template <class M, class Moles, class Out>
 POINT_FN void mass_production(const M &m, const Moles &omega_mol, Out &omega) {

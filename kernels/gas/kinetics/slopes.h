@@ -12,12 +12,6 @@
 
 constexpr double LEAST_THIRD = 1e-30; // mol/m3: less of a collider counts as this, so that k/[M] is a number
 
-#ifdef LANES
-#define FOR_UNKNOWNS(i, count) FOR_OWN (i, count)
-#else
-#define FOR_UNKNOWNS(i, count) UNROLL_BY(SPECIES_UNROLL + 1) for (int i = 0; i < (count); ++i)
-#endif
-
 // Whether a thread of a GPU has matrices of species in registers: every index is known to the compiler then.
 template <class M> POINT_FN constexpr bool in_registers() {
 #ifdef ON_DEVICE
@@ -64,7 +58,6 @@ template <class R, long COUNT> struct Room<R, COUNT, false> {
 
 template <class M> POINT_FN constexpr bool with_gamma() { return !M::equation_ideal && !M::kinetics_concentration; }
 
-#ifndef LANES
 // Net production [kg/m3/s]
 template <class M, class R>
 POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> &state, R *w) {
@@ -80,7 +73,6 @@ POINT_FN void production(const M &m, const R T, const R *x, const Partial<M, R> 
     add_net_rates(m, s, w);
     FOR_SPECIES (k, M::NS) w[k] = w[k] * m.W[k];
 }
-#endif
 
 // Net production w_i and its slopes: J[i LD + j] in c_j, T at constant c; G in ln gamma_k of `consistent` rates; third
 // in [M]; common in every c_k, by colliders; p in ln p.

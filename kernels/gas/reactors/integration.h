@@ -313,19 +313,12 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         b[NS] = v[AT_T];
     }
 };
-#ifdef LANES
-#include "gas/reactors/lanes.h"
-template <bool SPARSE, bool PRESSURE, class M, class R> struct SystemOf {
-    typedef LanesSystem<PRESSURE, M, R> type;
-};
-#else
 template <bool SPARSE, bool PRESSURE, class M, class R> struct SystemOf {
     typedef DenseSystem<PRESSURE, M, R> type;
 };
 template <bool PRESSURE, class M, class R> struct SystemOf<true, PRESSURE, M, R> {
     typedef SparseSystem<PRESSURE, M, R> type;
 };
-#endif
 
 template <class M, class R, class Species> POINT_FN R density_of(const M &m, const R T, const R p, const Species &Y) {
     R W, R_s;
@@ -453,12 +446,11 @@ template <bool PRESSURE, class M, class R> struct Integration {
         R z1[owned(N)], f[owned(N)], K[STAGES][owned(N)];
         const R inv_h = 1.0 / h;
         system.prepare(afresh(m), z, R(4.0 * inv_h), f);
-#ifdef LANES // all loads at once; K of the stages to come is 0
-        constexpr bool AT_ONCE = true;
-        for (int s = 0; s < STAGES; ++s) FOR_UNKNOWNS(i, N) K[s][own(i)] = R(0.0);
-#else
-        constexpr bool AT_ONCE = false;
-#endif
+        // A thread that shares its point has few unknowns: all loads at once; K of the stages to come is 0.
+        constexpr bool AT_ONCE = owned(N) < N;
+        if constexpr (AT_ONCE) {
+            for (int s = 0; s < STAGES; ++s) FOR_UNKNOWNS(i, N) K[s][own(i)] = R(0.0);
+        }
         int row = 0; // of a and c
         UNROLL_BY(1)
         for (int s = 0; s < STAGES; ++s) {
@@ -509,7 +501,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
         h = select(active, smaller(h, dt - t), R(1e-9));
     }
 
-    template <class Fractions> POINT_FN void end(const M &m, R &T, R &p, const Fractions &Y) {
+    template <class Fractions> POINT_FN void end(const M &m, R &T, R &p, Fractions &Y) {
         status = select(active, R(double(TOO_MANY_STEPS)), status);
         R sum = R(0.0);
         FOR_OWN (k, NS) sum += z[own(k)];
@@ -529,7 +521,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
 };
 
 template <bool PRESSURE, class M, class R, class Fractions>
-POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &status, R &steps) {
+POINT_FN void react(const M &m, R &T, R &p, Fractions &Y, const R dt, R &status, R &steps) {
     Integration<PRESSURE, M, R> point(m);
     point.begin(m, T, p, Y, dt);
     UNROLL_BY(1)
@@ -538,18 +530,18 @@ POINT_FN void react(const M &m, R &T, R &p, const Fractions &Y, const R dt, R &s
     status = point.status, steps = point.steps;
 }
 
-// The same for a thread of a GPU that takes one point after the other: those beside it in its warp need other numbers
-// of steps. at(use) calls use(T, p, Y, dt, status, steps) of its point, and writes these where that returns true;
-// next() goes to the next point and tells whether there is one.
+// The same for a thread of a GPU that takes points from a queue, since its neighbours in the warp need other numbers of
+// steps. next() goes to the next point and returns whether there is one. at(use) calls use(T, p, Y, dt, status, steps)
+// with the point's values, and writes them if use returns true.
 template <bool PRESSURE, class M, class R, class At, class Next>
-POINT_FN void react_in_turn(const M &m, const R, const At &at, const Next &next) {
+POINT_FN void react_from_queue(const M &m, const R, const At &at, const Next &next) {
     Integration<PRESSURE, M, R> point(m);
     bool more = next();
     const auto begin = [&](R &T, R &p, const auto &Y, const R dt, R &, R &) {
         point.begin(m, T, p, Y, dt);
         return false;
     };
-    const auto end = [&](R &T, R &p, const auto &Y, const R, R &status, R &steps) {
+    const auto end = [&](R &T, R &p, auto &Y, const R, R &status, R &steps) {
         point.end(m, T, p, Y);
         status = point.status, steps = point.steps;
         return true;
@@ -569,5 +561,5 @@ POINT_FN void react_in_turn(const M &m, const R, const At &at, const Next &next)
 
 template <class... A> POINT_FN void react_at_volume(A &&...a) { react<false>(a...); }
 template <class... A> POINT_FN void react_at_pressure(A &&...a) { react<true>(a...); }
-template <class... A> POINT_FN void react_at_volume_in_turn(A &&...a) { react_in_turn<false>(a...); }
-template <class... A> POINT_FN void react_at_pressure_in_turn(A &&...a) { react_in_turn<true>(a...); }
+template <class... A> POINT_FN void react_at_volume_from_queue(A &&...a) { react_from_queue<false>(a...); }
+template <class... A> POINT_FN void react_at_pressure_from_queue(A &&...a) { react_from_queue<true>(a...); }

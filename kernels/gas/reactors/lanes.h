@@ -1,9 +1,10 @@
-// Reactors where the lanes of a warp share a point (lanes.h): of ideal gases, with reactions of whole coefficients.
+// Reactors where the lanes of a warp share a point (schedules/warp.h): of ideal gases, with integer coefficients.
 // Lanes share species, rate coefficients and reactions. Rates and slopes of reactions wait in shared memory. A table
 // says in which order those of a species, or of a place of the matrix, are added up. The system is dense: a lane has
-// rows of it (lanes_factors.h). reactor_lanes.py makes the tables.
+// rows of it (lanes_factors.h). lanes.py makes the tables.
 #pragma once
 #include "gas/reactors/lanes_factors.h"
+#include "gas/reactors/reactor.h"
 
 // Sums of numbers from `from` on, by a table that has so many words for each lane: use(target, sum). A word has the
 // places of two numbers to add; whether the sum so far is then to change its sign; with the last ones of a sum where it
@@ -218,8 +219,10 @@ template <class R> struct LanesSlopes {
     const LanesSums<R> w, T, p, J, G, third;
 };
 
-template <class M, class R>
-POINT_FN void production(const M &m, const R T_given, const R *x, const Partial<M, R> &state, R *w) {
+// Net production [kg/m3/s] of the species that a lane owns: a better match than the body for points of their own.
+template <class M>
+POINT_FN void production(const M &m, const point T_given, const point *x, const Partial<M, point> &state, point *w) {
+    typedef point R;
     const LanesMemory s(M::LANES_ROWS);
     const R T = reacting_temperature(T_given), p = partial_pressure(m, state);
     lanes_coefficients<false>(m, s, T, p, x);
@@ -444,6 +447,14 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
     }
 };
 
+// The linear systems of an integration
+template <bool PRESSURE, class M> struct SystemOf<false, PRESSURE, M, point> {
+    typedef LanesSystem<PRESSURE, M, point> type;
+};
+template <bool PRESSURE, class M> struct SystemOf<true, PRESSURE, M, point> {
+    typedef LanesSystem<PRESSURE, M, point> type;
+};
+
 // work(z) with a point's unknowns
 template <class M, class R, class Species, class Work>
 POINT_FN bool of_unknowns(const M &, const R T, const R rho, const Species &Y, const Work &work) {
@@ -454,7 +465,7 @@ POINT_FN bool of_unknowns(const M &, const R T, const R rho, const Species &Y, c
     return true;
 }
 template <class M, class R, class At, class Next>
-POINT_FN void volume_jacobian_in_turn(const M &m, const R, const At &at, const Next &next) {
+POINT_FN void volume_jacobian_from_queue(const M &m, const R, const At &at, const Next &next) {
     typedef LanesSystem<false, M, R> System;
     const LanesMemory s(M::LANES_ROWS);
     UNROLL_BY(1)
@@ -472,7 +483,7 @@ POINT_FN void volume_jacobian_in_turn(const M &m, const R, const At &at, const N
         });
 }
 template <class M, class R, class At, class Next>
-POINT_FN void volume_implicit_in_turn(const M &m, const R, const At &at, const Next &next) {
+POINT_FN void volume_implicit_from_queue(const M &m, const R, const At &at, const Next &next) {
     LanesSystem<false, M, R, false> system(m);
     UNROLL_BY(1)
     while (next())
@@ -485,3 +496,5 @@ POINT_FN void volume_implicit_in_turn(const M &m, const R, const At &at, const N
             });
         });
 }
+template <class... A> POINT_FN void ideal_volume_jacobian_from_queue(A &&...a) { volume_jacobian_from_queue(a...); }
+template <class... A> POINT_FN void ideal_volume_implicit_from_queue(A &&...a) { volume_implicit_from_queue(a...); }

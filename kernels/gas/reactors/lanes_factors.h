@@ -6,7 +6,7 @@ struct LanesMemory { // numbers of the warp's point
     POINT_FN LanesMemory(const int rows) : at(own_memory(rows)) {}
     static POINT_FN double *own_memory(const int rows) {
         extern __shared__ double shared_memory[];
-        return shared_memory + LANES + rows * ((int)threadIdx.x / 32);
+        return shared_memory + AHEAD_OF_POINTS + rows * ((int)threadIdx.x / 32);
     }
     POINT_FN point operator[](const int i) const { return of(at[i]); }
     POINT_FN void set(const int i, const point x) const { at[i] = x.v; }

@@ -1,5 +1,5 @@
 // Bodies of the kernels that reactor.py declares: slopes of rates (slopes.h), closed reactors and their Jacobians
-// (closed_reactor.h), reactors over a step (integration.h; where the lanes of a warp share a point reactor_lanes.h).
+// (closed_reactor.h), reactors over a step (integration.h).
 #pragma once
 #include "gas/reactors/integration.h"
 
@@ -18,10 +18,6 @@ OF_BOTH(pressure_jacobian_product)
 OF_BOTH(volume_implicit)
 OF_BOTH(react_at_volume)
 OF_BOTH(react_at_pressure)
-OF_BOTH(react_at_volume_in_turn)
-OF_BOTH(react_at_pressure_in_turn)
-#ifdef LANES
-OF_BOTH(volume_jacobian_in_turn)
-OF_BOTH(volume_implicit_in_turn)
-#endif
+OF_BOTH(react_at_volume_from_queue)
+OF_BOTH(react_at_pressure_from_queue)
 #undef OF_BOTH

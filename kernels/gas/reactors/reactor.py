@@ -7,7 +7,7 @@ constant pressure (Y_1 .. Y_ns, T). Each of them varies alone, sum(Y) is not hel
 from ..declare import collection, constant, kernels, point_kernel, quantity
 from ..equations.cubic import DELTA
 from ..equations.records import FAMILY
-from ..kinetics.rates import DOUBLE, LANES, NASA, SLOPE_TABLES, TABLES, VALID
+from ..kinetics.rates import DOUBLE, NASA, SLOPE_TABLES, TABLES, VALID
 from ..thermal.derivatives import PAIRS
 
 STATUS = (
@@ -61,10 +61,8 @@ SUMS = " ".join(name for name in kernels["cubic_mixture"].constants if name not 
 DERIVED = "derived from the rates and the equation of state, by the chain rule"
 
 
-def kernel(name, reads, writes, source, constants="", ideal_only=None, **more):
-    """Of ideal gases and of cubic equations, whose constants differ. ideal_only: what ideal gases have
-    in addition."""
-    ideal_only = ideal_only or {}
+def kernel(name, reads, writes, source, constants="", **more):
+    """Two kernels, ideal_{name} and cubic_{name}: their constants differ."""
     for equation, when, own in (("ideal", "ideal", ""), ("cubic", FAMILY, f" {PAIRS} {SUMS} {DELTA}")):
         point_kernel(
             f"{equation}_{name}",
@@ -76,10 +74,11 @@ def kernel(name, reads, writes, source, constants="", ideal_only=None, **more):
             valid=VALID,
             double_only=DOUBLE,
             when={"equation": when},
-            **{"sweeps": "states", **more, **(ideal_only if equation == "ideal" else {})},
+            **{"sweeps": "states", **more},
         )
 
 
+# Slopes of the rates
 kernel("production_slopes", "T rho Y", "omega_rho omega_T", DERIVED)
 point_kernel(
     "production_in_composition",
@@ -93,22 +92,18 @@ point_kernel(
     double_only=DOUBLE,
 )
 kernel("slope_time", "T rho Y", "tau_slopes", "largest row sum, a bound of the spectral radius")
+
+# Closed adiabatic reactors, their Jacobians, and these times a vector
 MASS_AND_ENERGY = "mass of each species and energy of a closed system"
 kernel("volume_reactor", "T rho Y", "f_cv", MASS_AND_ENERGY)
 kernel("pressure_reactor", "T rho Y", "f_cp", MASS_AND_ENERGY)
-BY_LANES = f"{LANES} inv_W W inv_p_ref {NASA}"
-kernel("volume_jacobian", "T rho Y", "J_cv", DERIVED, ideal_only={"lanes": BY_LANES})
+kernel("volume_jacobian", "T rho Y", "J_cv", DERIVED)
 kernel("pressure_jacobian", "T rho Y", "J_cp", DERIVED)
 kernel("volume_jacobian_product", "dz T rho Y", "J_cv_dz", f"{DERIVED}, on dual numbers", given="dz")
 kernel("pressure_jacobian_product", "dw T rho Y", "J_cp_dw", f"{DERIVED}, on dual numbers", given="dw")
-kernel(
-    "volume_implicit",
-    "T rho Y dt_cv",
-    "implicit_cv",
-    "linearly implicit Euler method",
-    given="dt_cv",
-    ideal_only={"lanes": BY_LANES},
-)
+
+# Reactors over a step
+kernel("volume_implicit", "T rho Y dt_cv", "implicit_cv", "linearly implicit Euler method", given="dt_cv")
 OF_STEPS = " react_rtol react_atol react_most"
 RODAS = "Rodas4: Hairer & Wanner 1996, Solving Ordinary Differential Equations II (original not seen)"
 for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp", "pressure")):
@@ -119,9 +114,7 @@ for kind, at, what in (("volume", "cv", "volume: p changes"), ("pressure", "cp",
         RODAS,
         constants=OF_STEPS,
         alone=True,
-        in_turn=True,
         sweeps="states turns",
-        ideal_only={"lanes": f"{BY_LANES}{OF_STEPS}"},
     )
     collection(
         f"react_{kind}",

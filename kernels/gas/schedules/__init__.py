@@ -1,9 +1,31 @@
-"""From a plan to source: what a family of kernels needs between its declaration and the compiler."""
+"""Schedules: how the points of a launch go to vector lanes, threads, warps or blocks. Their verbs: `Schedule`."""
 
-from ..plan import Plan
-from . import packs, threads
+import itertools
+
+from ...engine.errors import ArgumentError, closest
+from .block import BLOCK
+from .packs import PACKS
+from .queue import QUEUE
+from .schedule import Launch, Schedule
+from .thread import THREAD
+from .warp import WARP
+
+SCHEDULES = (PACKS, QUEUE, BLOCK, WARP, THREAD)  # the first that takes a launch has it
+SHARING = (BLOCK, WARP)  # the table of launches asks whether they serve a program
 
 
-def render(p: Plan, boxed: bool = False):
-    """The Source of a plan, in the style that it was made for. boxed: for a box of larger arrays."""
-    return (packs if p.how is None else threads).render(p, boxed)
+def schedule_of(how: Launch | None, kernels) -> Schedule:
+    """The schedule of a launch of these kernels. how: None for a CPU. Raises ArgumentError for an unknown `hold`."""
+    for schedule in SCHEDULES:
+        if schedule.takes(how, kernels):
+            return schedule
+
+    assert how is not None
+    holds = list(itertools.chain(*(schedule.holds for schedule in SHARING), THREAD.holds))
+
+    raise ArgumentError(f"hold '{how.hold}'{closest(how.hold, holds)}; wanted one of {', '.join(holds)}.")
+
+
+def render(p, boxed: bool = False):
+    """The Source of a plan. boxed: for a box of larger arrays."""
+    return p.schedule.render(p, boxed)

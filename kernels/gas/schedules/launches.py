@@ -27,8 +27,9 @@ import pathlib
 from typing import Any
 
 from ...engine.errors import ArgumentError, refuse
-from ..plan import Launch, in_crew, in_lanes, make_plan
-from .threads import shape
+from ..plan import make_plan
+from . import SHARING
+from .schedule import Launch
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
 LAUNCH = tuple(field.name for field in dataclasses.fields(Launch))
@@ -37,27 +38,29 @@ COLUMNS = ("sweeps", "when", "ns", *LAUNCH, "device", "compiler", "date")
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """sweeps: words, see declare.PointKernel, and `only`. when: option -> values, with `precision`, `k_ij` (its
-    structure), `crew` and `lanes` (whether warps, or the lanes of one, can share a point's work: yes or no) as further
-    options. how: `unroll` 0 stands
-    for the number of species. line: of the file."""
+    """A row of the table."""
 
-    sweeps: frozenset[str]
+    sweeps: frozenset[str]  # words, see declare.PointKernel, and `only`
+    # (fact, its values): options; `precision`; `k_ij`, its structure; `crew` and `lanes`, whether the warps of a block,
+    # or the lanes of a warp, can share the points of the program: yes or no
     when: tuple[tuple[str, tuple[str, ...]], ...]
-    ns: int
-    how: Launch
+    ns: int  # number of species for which it was measured
+    how: Launch  # `unroll` 0: the number of species
     device: str
     compiler: str
     date: str
-    line: int = dataclasses.field(default=0, compare=False)
+    line: int = dataclasses.field(default=0, compare=False)  # of the file
 
     def serves(self, sweeps, facts, ns: int) -> bool:
+        """Whether the row is for a program with these sweeps and facts, and this number of species."""
         if "only" in self.sweeps and (self.ns != ns or sweeps != self.sweeps - {"only"}):
             return False
-        return self.sweeps - {"only"} <= sweeps and all(facts.get(key) in values for key, values in self.when)
+        if not self.sweeps - {"only"} <= sweeps:
+            return False
+        return all(facts.get(key) in values for key, values in self.when)
 
     def cells(self) -> list[str]:
-        """As they stand in the file."""
+        """The cells of its line in the file."""
         when = " ".join(f"{key}={'|'.join(values)}" for key, values in self.when)
         how = [str(getattr(self.how, name)) for name in LAUNCH]
         sweeps = sorted(self.sweeps, key=lambda word: (word != "only", word))
@@ -82,13 +85,18 @@ def read(path: pathlib.Path) -> tuple[Row, ...]:
 
 def _row(cells, path, line: int) -> Row:
     try:
-        how: dict[str, Any] = {
-            name: cells[name] if not cells[name].isdecimal() else int(cells[name]) for name in LAUNCH
-        }
+        how: dict[str, Any] = {}
+        for name in LAUNCH:
+            how[name] = int(cells[name]) if cells[name].isdecimal() else cells[name]
         how["persistent"] = {"True": True, "False": False}[cells["persistent"]]
-        when = tuple((key, tuple(v.split("|"))) for key, v in (w.split("=") for w in cells["when"].split()))
+
+        when = []
+        for condition in cells["when"].split():
+            key, values = condition.split("=")
+            when.append((key, tuple(values.split("|"))))
+
         sweeps, ns = frozenset(cells["sweeps"].split()), int(cells["ns"])
-        return Row(sweeps, when, ns, Launch(**how), cells["device"], cells["compiler"], cells["date"], line)
+        return Row(sweeps, tuple(when), ns, Launch(**how), cells["device"], cells["compiler"], cells["date"], line)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise ArgumentError(f"{path}, line {line}: {error}; wanted the columns {', '.join(COLUMNS)}.") from None
 
@@ -110,25 +118,44 @@ def facts_of(kernels, mixture, precision: str) -> dict[str, str]:
     """What a row of the table may ask for, {name: value}: options and facts of the mixture, precision, and whether the
     kernels run by crews or by lanes."""
     facts = {**mixture.options, **mixture.facts, "precision": precision}
-    yes = {"crew": in_crew(kernels, mixture), "lanes": in_lanes(kernels, mixture)}
-    return facts | {name: "yes" if whether else "no" for name, whether in yes.items()}
+    for schedule in SHARING:
+        facts[schedule.name] = "yes" if schedule.serves(kernels, mixture) else "no"
+    return facts
 
 
 def serving(kernels, mixture, precision: str = "double", device: str = "", table=None, memory: int = 0) -> Row:
-    """The row that serves a program, by the rules above; by the first three where none fits. device: as Backend.product
-    has it. table: rows, in place of the table in force. memory: bytes of shared memory of a block, 0 where that is not
-    known. Raises ArgumentError where no row serves."""
+    """The row that serves a program, by the rules above; by the first three rules if no row fits.
+
+    device: as Backend.product has it. table: rows, in place of the table in force. memory: bytes of shared memory of a
+    block, 0 if unknown. Raises ArgumentError if no row serves.
+    """
     sweeps, facts = sweeps_of(kernels), facts_of(kernels, mixture, precision)
+
+    # Rule 1: rows that serve, of this device if there are some.
     rows = read(in_force()) if table is None else table
     rows = [row for row in rows if row.serves(sweeps, facts, mixture.ns)]
     rows = [row for row in rows if row.device == device] or rows
     refuse(not rows, f"the table of launches {in_force()} has no row for sweeps {', '.join(sweeps) or 'none'}.")
+
+    # Rules 2 and 3: of each group with the same sweeps and conditions, the nearest number of species.
     groups: dict[Any, list[Row]] = {}
     for row in rows:
         groups.setdefault((row.sweeps, row.when), []).append(row)
-    nearest = [min(g, key=lambda row: (abs(math.log(row.ns / mixture.ns)), -row.ns)) for g in groups.values()]
-    needs = lambda row: shape(make_plan(kernels, None, mixture, _how(row, mixture), precision)).shared
-    return next((row for row in nearest if memory and needs(row) <= memory), nearest[0])
+    distance = functools.partial(_distance, ns=mixture.ns)
+    nearest = [min(group, key=distance) for group in groups.values()]
+
+    # Rule 4: the first that has the shared memory it needs.
+    if memory:
+        for row in nearest:
+            plan = make_plan(kernels, None, mixture, _how(row, mixture), precision)
+            if plan.schedule.shape(plan).shared <= memory:
+                return row
+    return nearest[0]
+
+
+def _distance(row: Row, ns: int) -> tuple[float, int]:
+    """Order of rows by their number of species: by ratio, the larger number first."""
+    return abs(math.log(row.ns / ns)), -row.ns
 
 
 def chosen(kernels, mixture, precision: str = "double", device: str = "", table=None, memory: int = 0) -> Launch:
@@ -141,7 +168,7 @@ def _how(row: Row, mixture) -> Launch:
 
 
 def measured(kernels, mixture, precision: str, how: Launch, backend, date: str) -> Row:
-    """The row of what was found to be fastest for a program on this device: it holds for what the committed table
+    """The row of the launch that was fastest for a program on this device, for all that the committed table
     distinguishes."""
     facts = facts_of(kernels, mixture, precision)
     known = sorted({key for row in read(COMMITTED) for key, _ in row.when})
@@ -151,35 +178,49 @@ def measured(kernels, mixture, precision: str, how: Launch, backend, date: str) 
 
 def with_measured(rows, found) -> list[Row]:
     """A table's rows behind those found, which take the place of rows for the same programs on the same device."""
-    place = lambda row: (row.sweeps, row.when, row.ns, row.device)
-    known = {place(row) for row in found}
-    return [*found, *(row for row in rows if place(row) not in known)]
+    known = {_program(row) for row in found}
+    return [*found, *(row for row in rows if _program(row) not in known)]
+
+
+def _program(row: Row) -> tuple:
+    """What of a row says for which program and device it is."""
+    return row.sweeps, row.when, row.ns, row.device
 
 
 def candidates(ns: int) -> list[Launch]:
-    """What may win: registers up to 24 species; above 12, matrix units and panels."""
+    """Launches that may win: registers up to 24 species; above 12, matrix units and panels."""
     out = []
     for threads in (64, 128, 256, 384):
         if ns <= 24:
-            for resident in (256, 384, 512, 640, 768):
-                for constants in ("constant", "shared"):
-                    out += [
-                        Launch(threads, blocks=resident // threads, pairs=pairs, constants=constants)
-                        for pairs in (2, 3, 4, 5)
-                    ]
+            out += _in_registers(threads)
         if ns > 12:
-            for resident, hold in itertools.product((256, 384, 512, 768, 1024), ("shared", "reload")):
-                sums: list[dict[str, Any]] = [dict(unroll=4, pairs=10)]
-                sums += [dict(unroll=unroll, pairs="units") for unroll in (12, ns) if resident <= 512]
-                out += [
-                    Launch(threads, hold=hold, blocks=resident // threads, constants="shared", **how) for how in sums
-                ]
+            out += _in_memory(threads, ns)
     out += [dataclasses.replace(how, persistent=True) for how in out if how.hold != "registers"]
     return list(dict.fromkeys(how for how in out if how.blocks))
 
 
+def _in_registers(threads: int) -> list[Launch]:
+    """Launches of blocks of `threads` that hold species values in registers."""
+    choices = itertools.product((256, 384, 512, 640, 768), ("constant", "shared"), (2, 3, 4, 5))
+    return [
+        Launch(threads, blocks=resident // threads, pairs=pairs, constants=constants)
+        for resident, constants, pairs in choices
+    ]
+
+
+def _in_memory(threads: int, ns: int) -> list[Launch]:
+    """Launches of blocks of `threads` that read species values from memory, by panels and by matrix units."""
+    out = []
+    for resident, hold in itertools.product((256, 384, 512, 768, 1024), ("shared", "reload")):
+        usual = Launch(threads, hold=hold, blocks=resident // threads, constants="shared")
+        out.append(dataclasses.replace(usual, unroll=4, pairs=10))
+        if resident <= 512:
+            out += [dataclasses.replace(usual, unroll=unroll, pairs="units") for unroll in (12, ns)]
+    return out
+
+
 def crews() -> list[Launch]:
-    """What may win where warps can share the work of points."""
+    """Launches that may win where the warps of a block can share its points."""
     return [
         Launch(256, "crew", points, blocks, constants=constants)
         for points, blocks, constants in itertools.product((1, 2), (1, 2, 3, 4), ("constant", "device"))

@@ -7,73 +7,82 @@ what follows from the composition alone is found once.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import typing
 
 from ...engine.backend.base import Source
 from ..declare import PointKernel, quantities
-from ..plan import Plan, bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start, structure
+from ..structure import structure
+from .schedule import Schedule
+from .text import bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start
 
-PACKS = {1: "vec", 2: "twin", 4: "quad"}
+if typing.TYPE_CHECKING:
+    from ..plan import Plan
+
+VECTORS = {1: "vec", 2: "twin", 4: "quad"}
 # precision: header, number types of a stage by packs of a value
 NUMBERS = {
-    "double": ("engine/numbers/pack.h", PACKS),
-    "mixed": ("engine/numbers/pack.h", PACKS),
-    "single": ("engine/numbers/pack.h", PACKS),
-    "scalar": ("engine/numbers/platform.h", dict.fromkeys(PACKS, "double")),
-    "wide": ("engine/numbers/platform.h", dict.fromkeys(PACKS, "wide")),
-    "count": ("engine/numbers/counted.h", dict.fromkeys(PACKS, "counted")),
+    "double": ("engine/numbers/pack.h", VECTORS),
+    "mixed": ("engine/numbers/pack.h", VECTORS),
+    "single": ("engine/numbers/pack.h", VECTORS),
+    "scalar": ("engine/numbers/platform.h", dict.fromkeys(VECTORS, "double")),
+    "wide": ("engine/numbers/platform.h", dict.fromkeys(VECTORS, "wide")),
+    "count": ("engine/numbers/counted.h", dict.fromkeys(VECTORS, "counted")),
 }
 LINE = 4  # packs.h has a case for each
 FEW = 6  # species: sweeps over so many share a stage with their neighbours, which is 1 to 2 % faster
 
 
-def render(p: Plan, boxed: bool = False) -> Source:
-    """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays, of
-    lines of at most LINE points that lie one behind the other."""
-    header, types = NUMBERS[p.precision]
-    text = [
-        "#define BOXED\n" * boxed + defines(p) + include(header) + f"typedef {types[4]} real;\n",
-        structure(p) + spelled_headers(p) + include("gas/schedules/packs.h"),
-        _program(p, types, boxed),
-        "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
-    ]
-    return Source(
-        p.name,
-        "\n".join(text),
-        folders(p),
-        quick=p.precision in ("count", "wide"),  # a few points, or arithmetic by library calls
-        libraries=("quadmath",) if p.precision == "wide" else (),
-        entry="frame_run",
-        bodies=bodies(p),
-        pieces=p.pieces,
-    )
+class Packs(Schedule):
+    """A vector lane a point, one or more packs at a time."""
+
+    name = "packs"
+
+    def takes(self, how, kernels) -> bool:
+        return how is None
+
+    def render(self, p: Plan, boxed: bool = False) -> Source:
+        """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays,
+        of lines of at most LINE points that lie one behind the other."""
+        header, types = NUMBERS[p.precision]
+        text = [
+            ("#define BOXED\n" if boxed else "") + defines(p) + include(header) + f"typedef {types[4]} real;\n",
+            structure(p) + spelled_headers(p) + include("gas/schedules/packs.h"),
+            _program(p, types, boxed),
+            "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
+        ]
+        return Source(
+            p.name,
+            "\n".join(text),
+            folders(p),
+            quick=p.precision in ("count", "wide"),  # a few points, or arithmetic by library calls
+            libraries=("quadmath",) if p.precision == "wide" else (),
+            bodies=bodies(p),
+            pieces=p.pieces,
+            entry="frame_run",
+        )
 
 
-def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
-    """With one species: the kernels that need nothing but the composition, which is 1 at every point, and the names so
-    known, the given ones first."""
-    known: list[str] = [a for a in ("Y", "X") if p.ns == 1 and a in p.reads and a not in p.writes]
-    kernels = []
-    for kernel in p.kernels:
-        alike = all(quantities[q].per in ("", "ns") for q in kernel.writes) and not set(kernel.writes) & set(p.reads)
-        if kernel.reads and set(kernel.reads) <= set(known) and alike:
-            kernels.append(kernel)
-            known += [w for w in kernel.writes if w not in known]
-    return kernels, known
+# ---------------------------------------------------------------- stages
 
 
 def _sweeps(kernel: PointKernel, ns: int) -> bool:
+    """Whether the kernel loops over more than a few species."""
     return ns > FEW and any(quantities[q].per for q in kernel.reads + kernel.writes)
 
 
 def _packs(kernel: PointKernel, p: Plan) -> int:
-    """Two where a table in single precision is looked up: so many numbers of it are one vector."""
+    """Packs of a value. Two if a table in single precision is looked up: so many numbers of it are one vector."""
     if p.precision != "single" and any(name.rstrip("?") in p.tables for name in kernel.constants):
         return 2
-    return 2 if kernel.packs == 4 and p.ns > 10 and _sweeps(kernel, p.ns) else kernel.packs
+    if kernel.packs == 4 and p.ns > 10 and _sweeps(kernel, p.ns):
+        return 2
+    return kernel.packs
 
 
 def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
+    """Kernels by the loop over points that they share."""
     stages: list[list[PointKernel]] = []
     open_to_more = False
     for kernel in kernels:
@@ -86,138 +95,255 @@ def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
     return stages
 
 
-def _program(p: Plan, types, boxed: bool) -> str:
-    once, known = _of_composition(p)
-    lost = dropped(p)
-    # scalar inputs that are copied, so that a composition that is none reaches every result as NaN
-    checked = [a for a in p.reads if known and not quantities[a].per and a not in p.writes]
-    wanted = {q for k in p.kernels if k not in once for q in k.reads} | set(p.writes)
-    given = [a for a in known if a in p.reads]
-    found = [a for a in known if a not in p.reads and a in wanted]
-    made = dict.fromkeys(w for k in p.kernels for w in k.writes)
-    inner = [w for w in made if w not in p.arguments and w not in known]
-    sizes = {a: p.rows(a) for a in inner} | dict.fromkeys([*checked, *(f"one_{a}" for a in found)], 1)  # in scratch
-    places = dict(zip(sizes, itertools.accumulate(sizes.values(), initial=0)))
+class Names:
+    """What a program's names stand for: arrays, rows of scratch, numbers that follow from one species."""
 
-    loops = []  # what is said of each, its number type, its lines
-    if known:
-        loops.append(
-            ("where one species is not all there is, NaN", types[1], _not_whole(p, given, checked, found, types))
-        )
-    stages = _stages([k for k in p.kernels if k not in once], p)
-    touched = [{q for k in stage for q in k.reads + k.writes} for stage in stages]
-    for number, stage in enumerate(stages):
-        later = set().union(*touched[number + 1 :], p.writes)
-        real = types[_packs(stage[0], p)]
-        loops.append((", ".join(k.name for k in stage), real, _stage(p, stage, real, later, known, found, lost)))
-    pointers = [
-        f"stored *__restrict {'given' if a in checked else 'at'}_{a} = array[{i}]; const long ld_{a} = stride[{i}];"
-        for i, a in enumerate(p.arguments)
-    ]
-    for name in (*inner, *checked):
-        row = f" const long ld_{name} = ROW;" if name in inner else ""
-        pointers.append(f"stored *__restrict at_{name} = scratch + {places[name]}*ROW;{row}")
-    pointers += [f"const stored one_{n} = scratch[{places[f'one_{n}']}*ROW];" for n in found]
-    pointers.append(
-        "".join(f"(void)at_{a}; (void)ld_{a}; " for a in (*p.arguments, *inner)) + "(void)m; (void)scratch;"
-    )
-    pointers += [f"(void)one_{a};" for a in found]
+    def __init__(self, p: Plan):
+        self.p = p
+        self.lost = dropped(p)
+        self.once, self.known = _of_composition(p)
+
+        # With one species: inputs that are 1, results that are found once.
+        wanted = set(p.writes)
+        for kernel in p.kernels:
+            if kernel not in self.once:
+                wanted.update(kernel.reads)
+        self.ones = [name for name in self.known if name in p.reads]
+        self.found = [name for name in self.known if name not in p.reads and name in wanted]
+
+        # Scalar inputs that are copied, so that a composition that does not sum to 1 reaches every result as NaN.
+        self.checked = []
+        if self.known:
+            self.checked = [name for name in p.reads if not quantities[name].per and name not in p.writes]
+
+        # Rows of scratch: what kernels hand on, copies, numbers that are found once.
+        made: dict[str, None] = {}
+        for kernel in p.kernels:
+            made |= dict.fromkeys(kernel.writes)
+        self.inner = [name for name in made if name not in p.arguments and name not in self.known]
+        sizes = {name: p.rows(name) for name in self.inner}
+        sizes |= dict.fromkeys([*self.checked, *map(_one, self.found)], 1)
+        self.places = dict(zip(sizes, itertools.accumulate(sizes.values(), initial=0)))
+        self.scratch = max(sum(sizes.values()), 1)
+
+
+def _one(name: str) -> str:
+    """The variable of a number that is found once."""
+    return f"one_{name}"
+
+
+def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
+    """With one species: the kernels that need nothing but the composition, which is 1 at every point, and the names so
+    known, inputs first."""
+    known: list[str] = []
+    if p.ns == 1:
+        known += [name for name in ("Y", "X") if name in p.reads and name not in p.writes]
+
+    kernels = []
+    for kernel in p.kernels:
+        alike = all(quantities[name].per in ("", "ns") for name in kernel.writes)
+        if kernel.reads and set(kernel.reads) <= set(known) and alike and not set(kernel.writes) & set(p.reads):
+            kernels.append(kernel)
+            known += [name for name in kernel.writes if name not in known]
+    return kernels, known
+
+
+# ---------------------------------------------------------------- the program
+
+
+@dataclasses.dataclass
+class Loop:
+    """A loop over the packs of a block."""
+
+    said: str  # comment on top
+    real: str  # number type
+    lines: list[str]
+
+
+def _program(p: Plan, types, boxed: bool) -> str:
+    """The structure Program of packs.h."""
+    names = Names(p)
+    stages = _stages([kernel for kernel in p.kernels if kernel not in names.once], p)
+    loops = _loops(names, stages, types)
+
+    body = _pointers(names) + [_loop(p, loops, number, names.checked) for number in range(len(loops))]
     members = [
-        f"static constexpr int COUNT = {len(p.arguments)}, SCRATCH = {max(sum(sizes.values()), 1)};",
-        f"static constexpr int ROWS[] = {{{', '.join(str(p.rows(a)) for a in p.arguments)}}};",
-        f"static constexpr bool INPUT[] = {{{', '.join(str(a in p.reads).lower() for a in p.arguments)}}};",
-        f"static constexpr bool OUTPUT[] = {{{', '.join(str(a in p.writes).lower() for a in p.arguments)}}};",
-        _function("composed(const Mixture &m, stored *scratch)", _composed(p, once, given, found, lost, places, types)),
+        f"static constexpr int COUNT = {len(p.arguments)}, SCRATCH = {names.scratch};",
+        _array("int", "ROWS", [p.rows(a) for a in p.arguments]),
+        _array("bool", "INPUT", [a in p.reads for a in p.arguments]),
+        _array("bool", "OUTPUT", [a in p.writes for a in p.arguments]),
+        _function("composed(const Mixture &m, stored *scratch)", _composed(names, types)),
         _function(
             "stages(const Mixture &m, stored *const *array, const long *stride, stored *scratch, const long count)",
-            [*pointers, *(_loop(p, loops, number, checked) for number in range(len(loops)))],
+            body,
         ),
     ]
-    lines = len(loops) == len(stages) == 1 and not inner and not any(quantities[q].per for q in touched[0])
+
+    # Lines of a box: a single stage of scalars can be put together of them in registers.
     if boxed:
-        members += [
-            f"static constexpr bool LINES = {str(lines).lower()};",
-            *(_lines(p, stage, lost) for stage in stages * lines),
-        ]
-    # in a namespace of its own: the loader makes one of what has the same name in several libraries
+        lines = len(loops) == len(stages) == 1 and not names.inner and all(map(_scalar, stages[0]))
+        members.append(f"static constexpr bool LINES = {str(lines).lower()};")
+        if lines:
+            members.append(_lines(names, stages[0]))
+
+    # In a namespace of its own: the loader makes one of what has the same name in several libraries.
     return "namespace {\nstruct Program {\n" + "\n".join(members) + "\n};\n}\n"
+
+
+def _loops(names: Names, stages, types) -> list[Loop]:
+    """A loop for each stage, behind a check of the composition where there is one species."""
+    p, loops = names.p, []
+    if names.known:
+        loops.append(Loop("where one species is not all there is, NaN", types[1], _not_whole(names, types[1])))
+
+    for number, stage in enumerate(stages):
+        later = set(p.writes)
+        for following in stages[number + 1 :]:
+            for kernel in following:
+                later.update(kernel.reads + kernel.writes)
+        real = types[_packs(stage[0], p)]
+        said = ", ".join(kernel.name for kernel in stage)
+        loops.append(Loop(said, real, _stage(names, stage, real, later)))
+    return loops
+
+
+def _scalar(kernel: PointKernel) -> bool:
+    """Whether the kernel reads and writes one number of a point each."""
+    return not any(quantities[name].per for name in kernel.reads + kernel.writes)
+
+
+def _pointers(names: Names) -> list[str]:
+    """Declarations of the arrays, of rows of scratch, and of numbers that are found once."""
+    p, lines = names.p, []
+    for i, a in enumerate(p.arguments):
+        array = "given" if a in names.checked else "at"
+        lines.append(f"stored *__restrict {array}_{a} = array[{i}]; const long ld_{a} = stride[{i}];")
+    for name in (*names.inner, *names.checked):
+        row = f" const long ld_{name} = ROW;" if name in names.inner else ""
+        lines.append(f"stored *__restrict at_{name} = scratch + {names.places[name]}*ROW;{row}")
+    for name in names.found:
+        lines.append(f"const stored {_one(name)} = scratch[{names.places[_one(name)]}*ROW];")
+
+    used = [f"(void)at_{a}; (void)ld_{a}; " for a in (*p.arguments, *names.inner)]
+    lines.append("".join(used) + "(void)m; (void)scratch;")
+    lines += [f"(void){_one(name)};" for name in names.found]
+    return lines
+
+
+def _array(kind: str, name: str, values) -> str:
+    return f"static constexpr {kind} {name}[] = {{{', '.join(str(value).lower() for value in values)}}};"
 
 
 def _function(head: str, lines) -> str:
     return f"__attribute__((noinline)) static void {head} {{\n" + "\n".join(lines) + "\n}"
 
 
-def _composed(p, once, given, found, lost, places, types):
-    lines = ["(void)m; (void)scratch;"] + [f"Held<{types[1]}, 1> {a}{{{{1.0}}}};" for a in given]
-    for kernel in once:
-        lines += discarded(p, kernel, lost[kernel], types[1])
-        for w in kernel.writes:
-            if w not in lost[kernel]:
-                lines.append(f"Held<{types[1]}, 1> {w};" if quantities[w].per else f"{types[1]} {w}{start(kernel)};")
-        lines.append(call(p, kernel, lost[kernel], types[1]))
-    for a in found:
-        lines.append(f"store(scratch + {places[f'one_{a}']}*ROW, {a}{'[0]' if quantities[a].per else ''});")
+def _composed(names: Names, types) -> list[str]:
+    """Numbers that follow from one species, found once for all points."""
+    p, real = names.p, types[1]
+    lines = ["(void)m; (void)scratch;"]
+    lines += [f"Held<{real}, 1> {a}{{{{1.0}}}};" for a in names.ones]
+    for kernel in names.once:
+        lost = names.lost[kernel]
+        lines += discarded(p, kernel, lost, real)
+        for name in kernel.writes:
+            if name not in lost:
+                species = quantities[name].per
+                lines.append(f"Held<{real}, 1> {name};" if species else f"{real} {name}{start(kernel)};")
+        lines.append(call(p, kernel, lost, real).text())
+    for name in names.found:
+        value = f"{name}[0]" if quantities[name].per else name
+        lines.append(f"store(scratch + {names.places[_one(name)]}*ROW, {value});")
     return lines
 
 
-def _not_whole(p, given, checked, found, types):
-    real = types[1]
-    lines = [f"{real} {a}; load(at_{a} + t, {a});" for a in given]
-    lines.append(f"const {real} known = {' + '.join(f'not_whole({a})' for a in given)};")
-    lines += [f"{real} {a}; load(given_{a} + t, {a}); store(at_{a} + t, {a} + known);" for a in checked]
-    return lines + [f"store(at_{a} + t, {real}(one_{a}) + known);" for a in found if a in p.writes]
+def _not_whole(names: Names, real: str) -> list[str]:
+    """One species: NaN into the scalar inputs of points whose composition is not 1."""
+    lines = [f"{real} {a}; load(at_{a} + t, {a});" for a in names.ones]
+    lines.append(f"const {real} known = {' + '.join(f'not_whole({a})' for a in names.ones)};")
+    for a in names.checked:
+        lines.append(f"{real} {a}; load(given_{a} + t, {a}); store(at_{a} + t, {a} + known);")
+    for a in names.found:
+        if a in names.p.writes:
+            lines.append(f"store(at_{a} + t, {real}({_one(a)}) + known);")
+    return lines
 
 
-def _stage(p, stage, real, later, known, found, lost):
-    """Loads, calls and stores of one stage."""
-    lines, declared = [], set()
+# ---------------------------------------------------------------- a stage
+
+
+def _stage(names: Names, stage, real: str, later) -> list[str]:
+    """Loads, calls and stores of a stage. later: names that are needed behind it."""
+    p, lines = names.p, []
+    declared: set[str] = set()
+    kept: list[str] = []
     for kernel in stage:
-        lines += discarded(p, kernel, lost[kernel], real)
+        lost = names.lost[kernel]
+        lines += discarded(p, kernel, lost, real)
         for name in kernel.reads + kernel.writes:
-            if name in declared or name in lost[kernel]:
-                continue
-            declared.add(name)
-            if name in known:
-                value = f"one_{name}" if name in found else "1.0"
-                per = quantities[name].per
-                lines.append(
-                    f"const Held<{real}, 1> {name}{{{{{value}}}}};" if per else f"const {real} {name}({value});"
-                )
-            elif quantities[name].per:
-                lines.append(f"const Rows<{real}> {name}{{at_{name} + t, ld_{name}}};")
-            else:
-                load = name in kernel.reads
-                lines.append(
-                    f"{real} {name}; load(at_{name} + t, {name});" if load else f"{real} {name}{start(kernel)};"
-                )
-        lines.append(call(p, kernel, lost[kernel], real))
-    kept = dict.fromkeys(
-        w for k in stage for w in k.writes if not quantities[w].per and w in later and w not in lost[k]
-    )
-    return lines + [f"store(at_{w} + t, {w});" for w in kept]
+            if name not in declared and name not in lost:
+                declared.add(name)
+                lines.append(_variable(names, kernel, name, real))
+        lines.append(call(p, kernel, lost, real).text())
+        kept += [name for name in kernel.writes if name in later and name not in lost and name not in kept]
+
+    scalars = [name for name in kept if not quantities[name].per]
+    return lines + [f"store(at_{name} + t, {name});" for name in scalars]
 
 
-def _lines(p: Plan, stage, lost) -> str:
+def _variable(names: Names, kernel: PointKernel, name: str, real: str) -> str:
+    """The declaration of a name's variable, loaded if the kernel reads it."""
+    per = quantities[name].per
+    if name in names.known:
+        value = _one(name) if name in names.found else "1.0"
+        return f"const Held<{real}, 1> {name}{{{{{value}}}}};" if per else f"const {real} {name}({value});"
+    if per:
+        return f"const Rows<{real}> {name}{{at_{name} + t, ld_{name}}};"
+    if name in kernel.reads:
+        return f"{real} {name}; load(at_{name} + t, {name});"
+    return f"{real} {name}{start(kernel)};"
+
+
+LINES = """\
+template <long N> static POINT_FN void lines(const Mixture &m, const Array *array, const long step) {{
+(void)m;
+{loads}
+UNROLL
+for (long t = 0; t < N; ++t) {{
+    {stage}
+}}
+{stores}
+}}"""
+
+
+def _lines(names: Names, stage) -> str:
     """A stage of scalars for packs that are put together of lines of N points."""
-    made = []
+    p = names.p
+    loads, stores = [], []
     for i, a in enumerate(p.arguments):
-        made.append(f"vec at_{a}[N];" + f" load_lines<N>(array[{i}].at, step, at_{a});" * (a in p.reads))
-    inside = "\n    ".join(_stage(p, stage, "vec", set(p.writes), [], [], lost))
-    made.append(f"UNROLL\nfor (long t = 0; t < N; ++t) {{\n    {inside}\n}}")
-    made += [f"store_lines<N>(array[{i}].at, step, at_{a});" for i, a in enumerate(p.arguments) if a in p.writes]
-    given = "const Mixture &m, const Array *array, const long step"
-    return f"template <long N> static POINT_FN void lines({given}) {{\n" + "\n".join(["(void)m;", *made]) + "\n}"
+        load = f" load_lines<N>(array[{i}].at, step, at_{a});" if a in p.reads else ""
+        loads.append(f"vec at_{a}[N];{load}")
+        if a in p.writes:
+            stores.append(f"store_lines<N>(array[{i}].at, step, at_{a});")
+
+    inside = "\n    ".join(_stage(names, stage, "vec", set(p.writes)))
+    return LINES.format(loads="\n".join(loads), stage=inside, stores="\n".join(stores))
 
 
-def _loop(p: Plan, loops, number: int, checked) -> str:
-    """Loop `number` over the block's packs, which also asks ahead for its part of the arrays."""
-    said, real, lines = loops[number]
-    ahead = []
+def _loop(p: Plan, loops: list[Loop], number: int, checked) -> str:
+    """Loop `number` over the block's packs. It also asks ahead for its part of the arrays."""
+    loop = loops[number]
+    lines = list(loop.lines)
     for k, a in enumerate(p.arguments):
         part = (number - k) % len(loops)
         if part < p.rows(a) and quantities[a].per in ("", "ns"):
             write, array = str(a in p.writes).lower(), "given" if a in checked else "at"
             rows = f"{array}_{a} + t, ld_{a}, {p.rows(a)}"
-            ahead.append(f"ask_ahead<number<{real}>::lanes, {write}>({rows}, {part}, {len(loops)});")
-    inside = "\n    ".join([*lines, *ahead])
-    return f"// {said}\nfor (long t = 0; t < count; t += number<{real}>::lanes) {{\n    {inside}\n}}"
+            lines.append(f"ask_ahead<number<{loop.real}>::lanes, {write}>({rows}, {part}, {len(loops)});")
+
+    inside = "\n    ".join(lines)
+    head = f"for (long t = 0; t < count; t += number<{loop.real}>::lanes)"
+    return f"// {loop.said}\n{head} {{\n    {inside}\n}}"
+
+
+PACKS = Packs()

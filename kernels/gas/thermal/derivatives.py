@@ -8,7 +8,7 @@ is not held. Where the last species makes up the sum, d/dY_k = rho_Y[k] - rho_Y[
 """
 
 from ..declare import point_kernel, quantity
-from ..equations.cubic import ALPHA, DELTA, FAMILY, SHARED_KIJ
+from ..equations.cubic import ALPHA, DELTA, FAMILY
 from .ideal_gas import NASA
 
 for name, unit, what, *per in (
@@ -57,8 +57,6 @@ kernel(
     "p_v < 0",
     constants=f"{PAIRS} {NASA}",
     when={"equation": FAMILY},
-    crew="",
-    crew_when={"k_ij": SHARED_KIJ},
     sweeps="states",
 )
 kernel(
@@ -69,8 +67,6 @@ kernel(
     "v > b",
     constants=f"{PAIRS} W",
     when={"equation": FAMILY},
-    crew="",
-    crew_when={"k_ij": SHARED_KIJ},
     sweeps="states",
 )
 kernel(
@@ -81,7 +77,6 @@ kernel(
     "T > 0, p > 0; low density",
     constants=NASA,
     when={"equation": "ideal"},
-    crew="",
     sweeps="states",
 )
 kernel(

@@ -5,24 +5,13 @@
 // sum(f_i weight_i) of mole or mass fractions f. NaN where they are not a composition (|sum f - 1| > WHOLE). All
 // results that depend on the composition are then NaN too, at this point only.
 template <class R, class M, class Species> POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
-#ifdef CREW
-    R sums[2] = {R(0.0), R(0.0)};
-    FOR_OWN (s, M::NS) {
+    R sums[2];
+    sum_over_species<M::NS>(sums, [&](const int s, R(&t)[2]) INLINED {
         const R f = fraction[s];
-        sums[0] += f * weight[s];
-        sums[1] += f;
-    }
-    sum_over_owners(sums);
+        t[0] = f * weight[s];
+        t[1] = f;
+    });
     return select(is_whole(sums[1]), sums[0], R(NOT_A_NUMBER));
-#else
-    R mean = fraction[0] * weight[0], sum = fraction[0];
-    FOR_SPECIES (s, M::NS - 1) {
-        const R f = fraction[s + 1];
-        mean += f * weight[s + 1];
-        sum += f;
-    }
-    return select(is_whole(sum), mean, R(NOT_A_NUMBER));
-#endif
 }
 
 template <class M, class R, class Species> POINT_FN void molar_mass(const M &m, const Species &Y, R &W, R &R_s) {

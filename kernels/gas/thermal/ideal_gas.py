@@ -33,7 +33,6 @@ point_kernel(
     constants="inv_W",
     source="definition, 1/W = sum(Y_i/W_i)",
     valid=COMPOSITION,
-    crew="",
 )
 point_kernel(
     "mole_fractions",
@@ -65,7 +64,6 @@ point_kernel(
     source="McBride, Gordon & Reno 1993 (NASA TM-4513), 7 coefficients; McBride, Zehe & Gordon 2002 (NASA "
     "TP-2002-211556), 9",
     valid="T within the species' ranges; extrapolated beyond",
-    crew="",
 )
 point_kernel(
     "ideal_gas_entropy",

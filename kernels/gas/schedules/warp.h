@@ -1,6 +1,13 @@
-// The lanes of a warp share the work of one point: lane i owns what has number i, and every 32nd after it. Scalars are
-// alike in all lanes. What lanes need of each other lies in shared memory, or comes by shuffles.
+// The lanes of a warp share the work of one point: lane i owns species i, and every 32nd after it. Scalars are alike in
+// all lanes. What lanes need of each other lies in shared memory, or comes by shuffles. A warp takes points from a
+// queue.
+//   AHEAD_OF_POINTS: units of 8 bytes of shared memory ahead of the points' numbers
 #pragma once
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0; turn < ((count) + 31) / 32; ++turn) \
+        if (const int s = 32 * turn + (int)(threadIdx.x & 31); s < (count))
+#define FOR_UNKNOWNS(i, count) FOR_OWN (i, count)
 #include "engine/numbers/dual.h"
 #include "engine/numbers/thread.h"
 
@@ -19,7 +26,7 @@ template <class V, int N> POINT_FN Dual<V, N> across(Dual<V, N> x, const int bit
     for (int i = 0; i < N; ++i) x.d[i] = across(x.d[i], bits);
     return x;
 }
-// `join` does not mind the order of its two numbers: all lanes get the same bits
+// join(a, b) has the bits of join(b, a), so that all lanes get the same bits.
 template <class R, class Join> POINT_FN R over_owners(R part, const Join &join) {
     UNROLL
     for (int bits = 16; bits > 0; bits >>= 1) part = join(part, across(part, bits));

@@ -1,5 +1,5 @@
-// The frame of a point program on CUDA: one thread for each point, all intermediates in registers. threads.py defines a
-// structure How:
+// The loop over points on CUDA: one thread for each point, all intermediates in registers. thread.py writes a struct
+// How:
 //   THREADS: threads of a block
 //   CONSTANTS: units of 8 bytes of constants to copy to shared memory; 0: no copy
 //   COLUMNS: whether species values lie in shared memory
@@ -58,25 +58,4 @@ POINT_FN void run_program(const Mixture &m, const long n, const long skipped, co
             if constexpr (How::COLUMNS) __syncwarp(); // other lanes of the warp may still read this column
         }
     } else work(constants, blockIdx.x * long(How::THREADS) - skipped, column, all_copied);
-}
-
-// Points that take unequal times. A block has groups of 32 points (single ones where a warp has a point) in turn with
-// the other blocks; a thread, or warp, that is done with a point takes the next of them. work(m, take): take() is a
-// point, beyond the last where there is none left.
-template <class How, class Work> POINT_FN void run_in_turn(const Mixture &m, const Work &work) {
-    extern __shared__ double shared_memory[];
-    int *const taken = (int *)(shared_memory + How::CONSTANTS);
-    const Mixture &constants = copied_constants<How>(m);
-    if (threadIdx.x == 0) *taken = 0;
-    if constexpr (How::CONSTANTS > 0) copies_done();
-    __syncthreads();
-    work(constants, [&] {
-#ifdef LANES
-        const int i = __shfl_sync(WARP, lane_rank() == 0 ? atomicAdd(taken, 1) : 0, 0);
-        return (long)i * gridDim.x + blockIdx.x;
-#else
-        const int i = atomicAdd(taken, 1);
-        return (i / 32 * (long)gridDim.x + blockIdx.x) * 32 + i % 32;
-#endif
-    });
 }

@@ -1,10 +1,17 @@
-// A crew of CREW warps shares the work at 32 LANE_POINTS points. Each of its warps has all of these points: lane i has
-// point i and every 32nd after it, as one number type, so that indices, branches and what is read from tables serve
-// several points. Results of a species are written by one warp (FOR_OWN), scalars by all.
+// A crew: the CREW warps of a block share 32 LANE_POINTS points. Each warp has all of these points: lane i has point i
+// and every 32nd after it, as one number type, so that indices, branches and table entries serve several points. Each
+// warp writes the results of the species that it owns (FOR_OWN). All warps have the same scalars.
 #pragma once
+#define FOR_OWN(s, count) \
+    UNROLL \
+    for (int turn = 0, rank = crew_rank(); turn < ((count) + CREW - 1) / CREW; ++turn) \
+        if (const int s = CREW * turn + rank; s < (count))
+#define COEFFICIENTS __constant__
+#define EXP_IN_TWO_SUMS true
 #include "engine/numbers/thread.h"
 
-struct several { // of the points of a lane
+// A number of each point of a lane
+struct several {
     scalar v[LANE_POINTS];
     POINT_FN several() {}
     POINT_FN several(double s) {
@@ -72,7 +79,7 @@ POINT_FN choices operator||(choices a, choices b) {
 POINT_FN several select(choices c, several yes, several no) {
     return each_point([&](int i) { return select(c.v[i], of(yes.v[i]), of(no.v[i])); });
 }
-// of all points of the warp: the lanes of a crew's warps stay together, for what they do with the other warps
+// All points of the warp decide: the lanes stay together, since they meet the other warps at barriers.
 POINT_FN bool all_of(choices c) {
     bool all = true;
     UNROLL
@@ -85,7 +92,7 @@ POINT_FN bool any_of(choices c) {
     for (int i = 0; i < LANE_POINTS; ++i) any |= c.v[i];
     return !__all_sync(WARP, !any);
 }
-// Known to be alike for a warp and, where CREW is a power of 2, to be below it
+// The number of the warp. The compiler sees that it is the same for all lanes and, if CREW is a power of 2, below CREW.
 POINT_FN int crew_rank() {
     const int rank = __shfl_sync(WARP, (int)threadIdx.x >> 5, 0);
     return CREW & (CREW - 1) ? rank : rank & (CREW - 1);
@@ -99,7 +106,7 @@ template <int N> struct Owned {
     POINT_FN void set(int s, several x) { value[s / CREW] = x; }
 };
 
-// Where a lane's points lie. One beyond the last works on the last and stores nothing.
+// Where a lane's points lie. A lane beyond the last point works on the last point and stores nothing.
 struct CrewPlace {
     bool in[LANE_POINTS];
     long at[LANE_POINTS];
@@ -129,12 +136,11 @@ template <bool GIVEN = false> struct CrewField {
     }
 };
 
-// Rows of shared memory, with a number for each point: those of a lane side by side, so that two are one access.
+// Rows of shared memory, with a number for each point. The numbers of a lane lie side by side: two are one access.
 struct alignas(LANE_POINTS % 2 ? 8 : 16) OfLane {
     double v[LANE_POINTS];
 };
-// A row's place is a number of 32 bits, and what lies beyond these is dropped: bits of a row from the 24th may mean
-// something else.
+// A row's address has 32 bits; bits beyond are dropped. So bits of a row from the 24th may mean something else.
 struct CrewMemory {
     unsigned own;
     POINT_FN OfLane *at(unsigned row) const {
@@ -152,19 +158,20 @@ struct CrewMemory {
         *at(row) = y;
     }
 };
-template <int ROWS> POINT_FN double *crew_bytes() { // what lies behind so many rows
+// The memory behind ROWS rows
+template <int ROWS> POINT_FN double *crew_bytes() {
     extern __shared__ double shared_memory[];
     return shared_memory + 32 * LANE_POINTS * ROWS;
 }
 POINT_FN CrewMemory crew_memory() {
     unsigned own = (threadIdx.x & 31) * unsigned(sizeof(OfLane));
-    asm("" : "+r"(own)); // made once: the compiler would make it for each row
+    asm("" : "+r"(own)); // computed once: the compiler would compute it for each row
     return {own};
 }
 
 template <class Join> POINT_FN several over_owners(const several part, const Join &join) {
     const CrewMemory s = crew_memory();
-    crew_barrier(); // others may still read what is there
+    crew_barrier(); // other warps may still read these rows
     s.set(crew_rank(), part);
     crew_barrier();
     several all = s[0];
@@ -189,3 +196,15 @@ template <int N> POINT_FN void sum_over_owners(several (&x)[N]) {
     }
     crew_barrier();
 }
+template <int COUNT, int N, class Terms> POINT_FN void sum_over_species(several (&sums)[N], const Terms &terms) {
+    UNROLL
+    for (int k = 0; k < N; ++k) sums[k] = several(0.0);
+    FOR_OWN (s, COUNT) {
+        several t[N];
+        terms(s, t);
+        UNROLL
+        for (int k = 0; k < N; ++k) sums[k] += t[k];
+    }
+    sum_over_owners(sums);
+}
+template <> constexpr bool NEIGHBOURS_AGREE<several> = true;

@@ -1,0 +1,165 @@
+"""The mechanism as rates.h and slopes.h read it: for a thread, or a vector lane, that has a point to itself.
+
+Small mechanisms are written out as C++ text, a call for each reaction; large ones are loops over tables.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..declare import Constants
+from ..species import GAS_CONSTANT as R
+from .tables import PATTERNS, ReactionTables
+
+# So many reactions are written out, more are loops over tables. On one core of an EPYC (AVX-512), net_production in ns
+# a state, written and as a loop: 29 reactions 47 and 59, 201 reactions 470 and 383, 325 reactions 733 and 609.
+WRITTEN = 100
+
+REACTIONS_TEXT = """\
+template <class Use> static POINT_FN void written_reactions(const scalar *factor, const Use &use) {{
+    (void)factor, (void)use;
+{calls}}}
+"""
+REACTION_TEXT = "    use(factor[{place}], Indices<{numbers}>());\n"
+SPECIALS_TEXT = """\
+template <class Use> static POINT_FN void written_specials(const Use &use) {{
+    (void)use;
+{calls}}}
+"""
+SPECIAL_TEXT = "    use({place}, {collider}, {row}, {species});\n"
+INDEX_TEXT = """\
+static POINT_FN int {name}(const int place) {{
+    static constexpr unsigned short numbers[] = {{{numbers}}};
+    return numbers[place];
+}}
+"""
+
+
+def is_written(tables: ReactionTables) -> bool:
+    """Whether the reactions are written out."""
+    return len(tables.reactions) <= WRITTEN
+
+
+def encoded(tables: ReactionTables, species) -> Constants:
+    """Tables, sizes and C++ text of the reactions. tables: sorted where the reactions are loops over tables."""
+    written = is_written(tables)
+    weighted, unweighted = tables.weighted, tables.unweighted
+    ln_R = np.log(R / species.p_ref)
+    shift = tables.shift
+    factors, reactions_text = _written_reactions(tables) if written else ([], "")
+    defaults, specials, specials_text = _efficiencies(tables)
+
+    paired: list[float] = []
+    if not written:
+        for rows in tables.pairs.values():
+            paired += _flat(row.numbers() for row in rows)
+
+    values = {
+        "reaction_shift": [*(shift[0] - ln_R), *shift[1], -ln_R],
+        "reaction_potentials": _potentials(species, shift, ln_R),
+        "reaction_exponents": _flat(tables.exponents),
+        "reaction_colliders": tables.weights.ravel(),
+        "reaction_falloffs": _flat(row.numbers() for row in tables.falloffs),
+        "reaction_plogs": _flat(tables.plogs),
+        "reaction_chebyshevs": _flat(tables.chebyshevs),
+        "reaction_factors": factors,
+        "reaction_pairs": paired,
+        "reaction_others": _flat(row.numbers() for row in tables.others),
+        "reaction_net": _flat(_net_row(r) for r in tables.reactions),
+        "reaction_defaults": defaults,
+        "reaction_specials": specials,
+        "reaction_weights": tables.weights[:, [*weighted, unweighted[0]]].ravel(),
+    }
+    sizes = {
+        "NR": len(tables.reactions),
+        "RATE_EXPONENTS": len(tables.exponents),
+        "RATE_COLLIDERS": len(tables.colliders),
+        "RATE_LOGS": tables.logs,
+        "RATE_WEIGHTED": len(weighted),
+        "RATE_FALLOFFS": len(tables.falloffs),
+        "RATE_PLOGS": len(tables.plogs),
+        "RATE_CHEBYSHEVS": len(tables.chebyshevs),
+        "RATE_OTHERS": len(tables.others),
+        "RATES_WRITTEN": written,
+    }
+    for (left, right), rows in tables.pairs.items():
+        sizes[f"RATE_PAIRS_{left}{right}"] = 0 if written else len(rows)
+
+    by_weight = [*weighted, *unweighted]
+    members = [
+        reactions_text,
+        specials_text,
+        index_text("collider_species", by_weight),
+        index_text("falloff_base", [row.base for row in tables.falloffs]),
+        index_text("falloff_collider", [row.collider for row in tables.falloffs]),
+        index_text("collider_place", sorted(range(tables.ns), key=by_weight.__getitem__)),
+    ]
+    # A C++ array has one element at least.
+    return Constants(
+        {name: value if len(value) else [0.0] for name, value in values.items()}, sizes=sizes, members="".join(members)
+    )
+
+
+def index_text(name: str, numbers) -> str:
+    """C++ text of a function that looks up a number, at compile time where the place is known."""
+    return INDEX_TEXT.format(name=name, numbers=", ".join(map(str, numbers)) or "0")
+
+
+def _flat(rows) -> list[float]:
+    out: list[float] = []
+    for row in rows:
+        out += row
+    return out
+
+
+def _net_row(reaction) -> list[float]:
+    """Number of species, then (species, products less reactants) of each."""
+    return [len(reaction.net), *_flat(reaction.net.items())]
+
+
+def _potentials(species, shift, ln_R):
+    """Coefficients of ln T, 1, T, T^2, T^3, T^4, 1/T in L_k of rates.h, for each species and range of NASA-7
+    polynomials. Nothing for other polynomials."""
+    if species.nasa9 is not None:
+        return []
+
+    out = np.empty((species.ns, 2, 7))
+    for at, rows in enumerate((species.nasa_low, species.nasa_high)):
+        a = np.asarray(rows).T
+        constant, over_T = a[0] - a[6] + ln_R - shift[0], a[5] - shift[1]
+        out[:, at] = np.stack([1 - a[0], constant, -a[1] / 2, -a[2] / 6, -a[3] / 12, -a[4] / 20, over_T], -1)
+    return out.ravel()
+
+
+def _written_reactions(tables: ReactionTables):
+    """(factors of the reactions, C++ text that calls use(factor, indices) for each)"""
+    factors: list[float] = []
+    calls = ""
+    for pattern in PATTERNS:
+        for row in tables.pairs[pattern]:
+            numbers = [*pattern, *row.numbers()[1:]]
+            calls += REACTION_TEXT.format(place=len(factors), numbers=", ".join(str(int(x)) for x in numbers))
+            factors.append(row.factor)
+    return factors, REACTIONS_TEXT.format(calls=calls)
+
+
+def _efficiencies(tables: ReactionTables):
+    """(efficiency that most species have, for each collider; table of the other efficiencies; C++ text)
+
+    Table, for each collider: how many species its reactions make or consume, how many species have another efficiency,
+    the former, then (species, efficiency less the usual one). The text calls use(place, collider, row, species) for
+    each pair of these, with the place of the efficiency in the table."""
+    defaults: list[float] = []
+    table: list[float] = []
+    calls = ""
+    for j, collider in enumerate(tables.colliders):
+        touched, specials = sorted(collider.touched), collider.specials
+        defaults.append(collider.usual)
+        table += [len(touched), len(specials), *touched]
+        places = range(len(table) + 1, len(table) + 1 + 2 * len(specials), 2)
+
+        for i in touched:
+            for place, s in zip(places, specials):
+                calls += SPECIAL_TEXT.format(place=place, collider=j, row=i, species=s)
+        table += _flat(specials.items())
+    return defaults, table, SPECIALS_TEXT.format(calls=calls)

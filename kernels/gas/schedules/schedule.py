@@ -1,0 +1,91 @@
+"""A schedule: how the points of a launch go to vector lanes, threads, warps or blocks."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+
+from ...engine.backend import get_backend
+from ...engine.backend.base import Shape, Source
+from ...engine.errors import MixtureError
+from ..declare import PointKernel
+
+if typing.TYPE_CHECKING:
+    from ..plan import Plan
+
+ARCHITECTURE = "sm_90"  # whose shared memory launches and tables are made for; other devices take what fits them
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """How a CUDA kernel is launched: a row of the table of launches. `hold` names the schedule."""
+
+    threads: int = 128  # of a block; of "lanes" at most, as there is shared memory for
+    # Where species inputs stay between sweeps: "registers" (every species loop unrolled), "shared" memory, or nowhere
+    # ("reload"). "crew": the warps of a block share points. "lanes": the lanes of a warp share a point.
+    hold: str = "registers"
+    unroll: int = 4  # of species loops that are not unrolled entirely; of "crew", the points of a lane
+    blocks: int = 0  # of a multiprocessor, which limits registers; 0: no limit
+    pairs: int | str = 4  # rows of a panel of a pair matrix, or "units": matrix units
+    constants: str = "constant"  # memory of the mixture's constants: "constant", "shared" or "device"
+    persistent: bool = False  # a block takes one stretch of points after the other, and copies constants once
+
+
+class Schedule:
+    """The same few questions to every schedule."""
+
+    name: str  # in the columns of the table of launches
+    holds: tuple[str, ...] = ()  # the values of Launch.hold that mean this schedule
+    sharers = ""  # who share the work of points, for messages
+    on_device = False
+
+    def takes(self, how: Launch | None, kernels) -> bool:
+        """Whether a launch of these kernels goes by this schedule."""
+        return how is not None and how.hold in self.holds
+
+    def serves(self, kernels, mixture) -> bool:
+        """Whether this schedule can run these kernels for the mixture."""
+        return True
+
+    def constants(self, kernel: PointKernel) -> tuple[str, ...]:
+        """Names of the constants that the kernel's body reads under this schedule."""
+        return kernel.constants
+
+    def shape(self, p: Plan) -> Shape:
+        """Threads, shared memory [bytes] and blocks of a launch."""
+        return Shape()
+
+    def render(self, p: Plan, boxed: bool = False) -> Source:
+        """The source of a plan, whose kernel is `frame_run`. boxed: for a box of larger arrays."""
+        raise NotImplementedError
+
+    # Set-up of a bound program
+
+    def in_constant_memory(self, p: Plan) -> bool:
+        """Whether the mixture's constants lie in a device's constant memory."""
+        return False
+
+    def reads_inputs_once(self, p: Plan) -> bool:
+        """Whether a launch on a device reads each number of a species input once."""
+        return False
+
+    def skips_points(self, p: Plan) -> bool:
+        """Whether the first block can leave out its first threads, so that arrays are met where their lines begin."""
+        return False
+
+    def record_tail(self, skipped: int, box: typing.Sequence[int]) -> list[int]:
+        """What a record has behind the arrays. skipped: threads that the first block leaves out."""
+        return [*box]
+
+
+def has_constant(mixture, name: str) -> bool:
+    """Whether the mixture has this constant."""
+    try:
+        found = mixture.constant(name)
+    except MixtureError:
+        return False
+    return found is not None and found.kind is not None
+
+
+@functools.cache

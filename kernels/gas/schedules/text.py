@@ -1,0 +1,164 @@
+"""What all schedules write: includes, macros of a precision, calls of the bodies."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import typing
+
+from ..declare import PointKernel, quantities
+
+if typing.TYPE_CHECKING:
+    from ..plan import Plan
+
+HERE = pathlib.Path(__file__).resolve().parents[2]  # includes are relative to `kernels/`
+OWN = "engine/numbers/own.h"  # what a host's bodies get in addition
+
+
+def defines(p: Plan) -> str:
+    """The macros of a precision, for the head of a source."""
+    names = {
+        "FRAME_FLOAT_ARRAYS": p.has_float_arrays,
+        "FRAME_SINGLE": p.precision == "single",
+        "FRAME_WIDE": p.precision == "wide",
+    }
+    return "".join(f"#define {name}\n" for name, wanted in names.items() if wanted)
+
+
+# ---------------------------------------------------------------- headers
+
+
+def include(name: str) -> str:
+    """A line that includes a header, by its path from `kernels/`."""
+    return f'#include "{name}"\n'
+
+
+def headers(p: Plan) -> list[pathlib.Path]:
+    """Headers of the plan's kernels, each once, in their order."""
+    return list(dict.fromkeys(k.header for k in p.kernels))
+
+
+def spelled_headers(p: Plan) -> str:
+    """Includes of the kernels' headers: the project's own from its root, a host's by its whole path, so that equal
+    names do not clash."""
+    names = [OWN] if any(map(of_host, p.kernels)) else []
+
+    for header in headers(p):
+        own = header.is_relative_to(HERE)
+        names.append(str(header.relative_to(HERE)) if own else str(header))
+
+    return "".join(map(include, names))
+
+
+def folders(p: Plan) -> tuple[pathlib.Path, ...]:
+    """Where hosts' headers lie."""
+    return tuple(dict.fromkeys(h.parent for h in headers(p) if not h.is_relative_to(HERE)))
+
+
+def bodies(p: Plan) -> tuple[tuple[str, pathlib.Path, str], ...]:
+    """(kernel, header, arguments) for messages about a body that does not compile."""
+    out = []
+    for kernel in p.kernels:
+        arguments = f"reads {' '.join(kernel.order) or 'nothing'} and writes {' '.join(kernel.writes)}"
+        out.append((kernel.name, kernel.header, arguments))
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- calls
+
+
+def of_host(kernel: PointKernel) -> bool:
+    """Whether a host declared the kernel: its body gets what own.h has."""
+    return not kernel.header.is_relative_to(HERE)
+
+
+def start(kernel: PointKernel) -> str:
+    """First value of a number that the kernel writes. The project's kernels need no NaN: each has an oracle."""
+    return "(NOT_A_NUMBER)" if of_host(kernel) else ""
+
+
+@dataclasses.dataclass
+class Call:
+    """A call of a body. Arguments of a host's body are guarded as own.h says."""
+
+    kernel: PointKernel
+    arguments: list[str]  # behind the constants m
+    guards: str = ""  # declarations ahead of the call
+    after: str = ""  # statements behind it
+
+    def text(self) -> str:
+        """The statement."""
+        call = f"{self.kernel.name}({', '.join(['m', *self.arguments])});"
+
+        if not of_host(self.kernel):
+            return call
+        return f"{{ {self.guards}{call}{self.after} }}"
+
+
+def call(p: Plan, kernel: PointKernel, dropped: set[str], real: str) -> Call:
+    """The call of a kernel's body on values of these names. dropped: what it writes into nothing."""
+    # Names of the arguments in order; empty for a quantity that nothing makes.
+    names: list[str] = []
+    for optional in kernel.order:
+        name = optional.rstrip("?")
+        names.append(name if name in kernel.reads else "")
+    names += [name for name in kernel.writes if name not in kernel.reads]
+
+    # Their variables.
+    made = Call(kernel, [])
+    for name in names:
+        variable = f"{kernel.name}_{name}" if name in dropped and name not in kernel.reads else name
+        if not of_host(kernel):
+            made.arguments.append(variable or "Absent()")
+        else:
+            _guard(made, p, name, variable, real)
+    return made
+
+
+def _guard(made: Call, p: Plan, name: str, variable: str, real: str) -> None:
+    """An argument of a host's body: what it may not write is constant, rows that it forgets stay NaN."""
+    kernel = made.kernel
+    if not name:
+        made.arguments.append("Absent()")
+    elif not quantities[name].per:
+        made.arguments.append(variable if name in kernel.writes else f"given({variable})")
+    elif name in kernel.writes:
+        rows = 0 if name in kernel.reads else p.rows(name)
+        made.guards += f"Written<{rows}> set_{name}; Result<{real}, {rows}, decltype({variable})> "
+        made.guards += f"own_{name}{{{variable}, set_{name}}}; "
+        made.after += f" own_{name}.finish();"
+        made.arguments.append(f"own_{name}")
+    else:
+        made.guards += f"const Given<{real}, decltype({variable})> own_{name}{{{variable}}}; "
+        made.arguments.append(f"own_{name}")
+
+
+def dropped(p: Plan) -> dict[PointKernel, set[str]]:
+    """What each kernel writes into nothing: names that were inputs, or made before the kernel, stay as they are."""
+    made: set[str] = set()
+    out = {}
+
+    for kernel in p.kernels:
+        fixed = made | (set(p.reads) - set(p.writes))
+        out[kernel] = {name for name in kernel.writes if name not in kernel.reads and name in fixed}
+        made.update(kernel.writes)
+
+    return out
+
+
+def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[str]:
+    """Declarations of variables for the values that are dropped. A host's body may read them back."""
+    out = []
+    for name in kernel.writes:
+        if name not in names:
+            continue
+
+        if not quantities[name].per:
+            kind, first = real, start(kernel)
+        elif of_host(kernel):
+            kind, first = f"Held<{real}, {p.rows(name)}>", ""
+        else:
+            kind, first = "Discarded", ""
+
+        out.append(f"{kind} {kernel.name}_{name}{first};")
+    return out

@@ -1,0 +1,266 @@
+"""CUDA: a thread has a point to itself, all intermediates in registers. thread.h has the loop over points."""
+
+from __future__ import annotations
+
+import typing
+
+from ...engine.backend.base import Shape, Source
+from ..declare import PointKernel, quantities
+from ..structure import structure, structure_size
+from .schedule import Schedule
+from .text import Call, bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start
+
+if typing.TYPE_CHECKING:
+    from ..plan import Plan
+
+CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
+
+# The program's own function lets pointers be __restrict__.
+PROGRAM = """\
+{defines}#define SPECIES_UNROLL {unroll}
+#define COLUMN_STRIDE {stride}
+{macros}{numbers}typedef {real} real;
+{structure}{headers}{constant}struct How {{
+    static constexpr int THREADS = {points};
+    static constexpr int CONSTANTS = {copied};
+    static constexpr bool COLUMNS = {columns};
+    static constexpr bool PERSISTENT = {persistent};
+}};
+POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const long skipped, {parameters}) {{
+{loop}
+}}
+typedef Arguments<{count}> ProgramArguments;
+KERNEL(frame_run, ProgramArguments, {bounds}) {{
+    points_of_a_thread({mixture}, items - a.skipped, a.skipped, {box}{arrays});
+}}
+"""
+LOOP = """\
+    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {{
+        (void)column;
+        {body}
+    }};
+    run_program<How>(constants, n, skipped, work);"""
+
+
+class Thread(Schedule):
+    """A thread a point. `hold` says where species inputs stay between sweeps."""
+
+    name = "thread"
+    on_device = True
+    holds: tuple[str, ...] = ("registers", "shared", "reload")
+    frame = "gas/schedules/thread.h"  # the loop over points
+    numbers = ""  # header of the number type; empty: that of a thread, or of matrix units
+    real = "point"  # number type
+    prefix = ""  # of the types Place and Field
+
+    # ---- launch
+
+    def points(self, p: Plan) -> int:
+        """Points that a block has at the same time."""
+        return p.launch.threads
+
+    def threads(self, p: Plan) -> int:
+        """Threads of a block."""
+        return p.launch.threads
+
+    def copied(self, p: Plan) -> int:
+        """Units of 8 bytes of constants that a block copies to shared memory: all or none."""
+        return structure_size(p) if p.launch.constants == "shared" else 0
+
+    def shared_bytes(self, p: Plan) -> int:
+        """Bytes of shared memory of a block."""
+        held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
+        return held + 8 * self.copied(p)
+
+    def shape(self, p: Plan) -> Shape:
+        """Threads, shared memory [bytes] and blocks of a launch."""
+        resident = p.launch.blocks if p.launch.persistent else 0
+        return Shape(p.launch.threads, shared=self.shared_bytes(p), resident=resident)
+
+    def in_constant_memory(self, p: Plan) -> bool:
+        """Whether the mixture's constants lie in constant memory: the launch asks for it, and they fit."""
+        return p.launch.constants == "constant" and 8 * structure_size(p) <= CONSTANT_MEMORY
+
+    def reads_inputs_once(self, p: Plan) -> bool:
+        return p.launch.hold != "reload"
+
+    def skips_points(self, p: Plan) -> bool:
+        return True
+
+    def record_tail(self, skipped: int, box: typing.Sequence[int]) -> list[int]:
+        return [skipped, *box]
+
+    # ---- text
+
+    def macros(self, p: Plan) -> str:
+        """Macros ahead of the number type."""
+        return "#define SPECIES_HELD\n" if p.launch.hold == "registers" else ""
+
+    def cooperative_headers(self, p: Plan) -> list[str]:
+        """Headers behind those of the kernels, with bodies for this schedule's number type."""
+        return []
+
+    def render(self, p: Plan, boxed: bool = False) -> Source:
+        """The source of a plan; its kernel `frame_run` takes the record of thread.h. boxed: for a box of larger
+        arrays."""
+        how = p.launch
+
+        units = "matrix_units" if how.pairs == "units" else "thread"
+        in_constant_memory = self.in_constant_memory(p)
+        pointers = [f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments]
+        arrays = [f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments))]
+        headers = [*self.cooperative_headers(p), self.frame]
+
+        text = PROGRAM.format(
+            defines=defines(p),
+            unroll=p.ns if how.hold == "registers" else how.unroll,
+            stride=column_stride(p),
+            macros=self.macros(p) + ("#define BOXED\n" if boxed else ""),
+            numbers=include(self.numbers or f"engine/numbers/{units}.h"),
+            real=self.real,
+            structure=structure(p),
+            headers=spelled_headers(p) + "".join(map(include, headers)),
+            constant="__constant__ Mixture mixture;\n" if in_constant_memory else "",
+            points=self.points(p),
+            copied=self.copied(p),
+            columns=str(bool(columns(p))).lower(),
+            persistent=str(how.persistent).lower(),
+            parameters="const Box &box" + "".join(pointers),
+            loop=self.loop(p),
+            count=len(p.arguments),
+            bounds=f"{self.threads(p)}, {how.blocks}" if how.blocks else self.threads(p),
+            mixture="mixture" if in_constant_memory else "*a.constants",
+            box="a.box" if boxed else "Box()",
+            arrays="".join(arrays),
+        )
+
+        return Source(p.name, text, folders(p), bodies=bodies(p), pieces=p.pieces, entry="frame_run")
+
+    def loop(self, p: Plan) -> str:
+        """The loop over points around the work of a point."""
+        return LOOP.format(body="\n        ".join(PointText(self, p).lines()))
+
+    def species_values(self, rows: int) -> str:
+        """Type of an array of values of each species that no array in memory takes."""
+        return f"Held<real, {rows}>"
+
+    def keeps_inputs(self, p: Plan) -> bool:
+        """Whether species inputs are copied to registers, rather than read again by each sweep."""
+        return p.launch.hold != "reload"
+
+    def called(self, made: Call) -> str:
+        """The statement that calls a body."""
+        return made.text()
+
+    def arrival(self) -> list[str]:
+        """Lines behind the copies to shared memory."""
+        return ["arrived();"]
+
+    def scalar_condition(self, p: Plan, number: int) -> str:
+        """Condition under which a thread stores the scalar result of this number."""
+        return ""
+
+
+def column_stride(p: Plan) -> int:
+    """Distance of a species' values in shared memory from those of the next species. Lanes that are served at once,
+    sixteen for doubles, read four species of four points (eight of single numbers), which then lie in different
+    banks."""
+    return p.launch.threads + 32 // p.dtype.itemsize
+
+
+def columns(p: Plan) -> list[str]:
+    """Inputs whose species values are held in shared memory."""
+    if p.launch.hold != "shared":
+        return []
+    return [a for a in p.reads if quantities[a].per == "ns" and a not in p.writes]
+
+
+class PointText:
+    """The lines of C++ that do a point: inputs, calls, results."""
+
+    def __init__(self, schedule: Thread, p: Plan):
+        self.schedule, self.p = schedule, p
+        self.place, self.field = f"{schedule.prefix}Place", f"{schedule.prefix}Field"
+        self.columns, self.kept, self.dropped = columns(p), _kept_wide(p), dropped(p)
+        self.known: set[str] = set()  # names that have a variable
+        self.copies: list[str] = []  # to shared memory
+        self.statements: list[str] = []
+        self.rows_copied = 0
+
+    def lines(self) -> list[str]:
+        """All lines of a point."""
+        for kernel in self.p.kernels:
+            self._inputs(kernel)
+            self.statements += discarded(self.p, kernel, self.dropped[kernel], "real")
+            self._outputs(kernel)
+            self.statements.append(self.schedule.called(call(self.p, kernel, self.dropped[kernel], "real")))
+        self._results()
+
+        here = f"const {self.place} here(first, n, box);"
+        return [here, *self.copies, *self.schedule.arrival(), *self.statements]
+
+    def _inputs(self, kernel: PointKernel) -> None:
+        for name in kernel.reads:
+            if name not in self.known:
+                self.known.add(name)
+                self._fetch(name)
+
+    def _fetch(self, name: str) -> None:
+        """A number, a column of shared memory, an array in memory, or registers."""
+        p, rows = self.p, self.p.rows(name)
+        kind = f"{self.field}<>" if name in p.writes else f"{self.field}<true>"
+        where = f"{{at_{name}, ld_{name}, here}}"
+
+        if quantities[name].per == "":
+            self.statements.append(f"real {name} = {kind}{{at_{name}, 0, here}}[0];")
+        elif name in self.columns and name not in self.kept:
+            self.copies.append(f"const Column {name}{{column + {self.rows_copied}*COLUMN_STRIDE}};")
+            self.copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
+            self.rows_copied += rows
+        elif name in self.kept or self._in_registers(name):
+            self.statements.append(f"Held<real, {rows}> {name};")
+            self.statements.append(f"FOR_SPECIES(s, {rows}) {name}.set(s, {kind}{where}[s]);")
+        else:
+            self.statements.append(f"const {kind} {name}{where};")
+
+    def _in_registers(self, name: str) -> bool:
+        return self.schedule.keeps_inputs(self.p) and quantities[name].per == "ns" and name not in self.p.writes
+
+    def _outputs(self, kernel: PointKernel) -> None:
+        """Variables that the kernel writes; results of species go straight to memory."""
+        p = self.p
+        for name in kernel.writes:
+            if name in self.known or name in self.dropped[kernel]:
+                continue
+
+            self.known.add(name)
+            if quantities[name].per == "":
+                self.statements.append(f"real {name}{start(kernel)};")
+            elif name in p.writes and name not in self.kept:
+                self.statements.append(f"const {self.field}<> {name}{{at_{name}, ld_{name}, here}};")
+            else:
+                self.statements.append(f"{self.schedule.species_values(p.rows(name))} {name};")
+
+    def _results(self) -> None:
+        """Stores of scalars, and of species values that were kept wide."""
+        scalars = [name for name in self.p.writes if quantities[name].per == ""]
+        for number, name in enumerate(scalars):
+            condition = self.schedule.scalar_condition(self.p, number)
+            self.statements.append(f"{condition}{self.field}<>{{at_{name}, 0, here}}.set(0, {name});")
+
+        for name in self.kept:
+            stored = f"{self.field}<>{{at_{name}, ld_{name}, here}}.set(s, {name}[s]);"
+            self.statements.append(f"FOR_OWN(s, {self.p.rows(name)}) {stored}")
+
+
+def _kept_wide(p: Plan) -> list[str]:
+    """Species values that the launch writes and a kernel of it reads: where arrays are narrower than the arithmetic,
+    they stay in registers to the end, so that only results are rounded."""
+    if p.precision != "mixed":
+        return []
+
+    read = {name for kernel in p.kernels for name in kernel.reads}
+    return [name for name in p.writes if quantities[name].per and name in read]
+
+
+THREAD = Thread()
