@@ -51,7 +51,7 @@ def lucas(species, options) -> Constants:
 
     # Quantum correction. A row: species, 1/Tc [1/K], 1/M [mol/g], 1.22 Q^0.15.
     quantum = [s for s, name in enumerate(species.names) if name.upper() in QUANTUM]
-    factors = []
+    factors: list = []
     for s in quantum:
         Q = QUANTUM[species.names[s].upper()]
         factors.append((s, 1 / Tc[s], 1e-3 / W[s], 1.22 * Q**0.15))
