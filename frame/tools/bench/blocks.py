@@ -68,7 +68,10 @@ class Case:
 
 def add_arguments(parser) -> None:
     """Options of `bench blocks`."""
-    words = lambda known: lambda text: _words(text, known)
+
+    def words(known):
+        return lambda text: _words(text, known)
+
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--shapes", type=_shapes, default=_shapes("32x32x32,64x64x64,128x128x128,256x128x64"))
     parser.add_argument("--fringes", type=words(FRINGES), default=["0", "3", "mixed"], metavar="NAME,...")
@@ -231,7 +234,10 @@ def cases(given, backend: str) -> list[Case]:
         Case(*each)
         for each in itertools.product(given.shapes, given.fringes, given.ns, given.memory, given.ways, chunks)
     ]
-    fits = lambda c: (backend == "cuda" or c.memory == "pageable") and (c.way == "block" or c.memory != "device")
+
+    def fits(c):
+        return (backend == "cuda" or c.memory == "pageable") and (c.way == "block" or c.memory != "device")
+
     if given.host == "fortran":
         other = [ns for ns in given.ns if ns not in MIXTURES]
         if other:

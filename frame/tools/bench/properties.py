@@ -200,7 +200,10 @@ def slices(rival, mixture, collection: str, state: dict, n: int, repeats: int, t
 
 def given_state(mixture, collection, points: int, kind: str, precision: str = "double") -> dict:
     """What the collection is given, at points of one kind, as doubles that arrays of the precision hold exactly."""
-    exactly = lambda value: value.astype(dtype_of(precision)).astype(np.float64)
+
+    def exactly(value):
+        return value.astype(dtype_of(precision)).astype(np.float64)
+
     state = {name: exactly(value) for name, value in inputs.states(mixture.ns, points, kind).items()}
     if "rho" in collection.given:
         state["rho"] = exactly(mixture.properties("rho", backend="cpu", **state)["rho"])

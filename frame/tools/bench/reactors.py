@@ -204,8 +204,13 @@ def matrices(case: str, mixture, path, along: dict, backend, repeats: int, roofs
     errors = matrices_checked(mixture, state, matrix, step.result("implicit_cv", which), f, dt, gas, which, label)
     systems = np.ascontiguousarray(np.moveaxis(np.eye(size)[..., None] / dt - matrix, -1, 0))
     right = np.ascontiguousarray(f.T[..., None])
-    lapack = lambda: np.linalg.solve(systems, right)
-    of_slopes = lambda gas: took(lambda: list(slopes(gas, few, range(few["T"].size))))
+
+    def lapack():
+        return np.linalg.solve(systems, right)
+
+    def of_slopes(gas):
+        return took(lambda: list(slopes(gas, few, range(few["T"].size))))
+
     often = [max(1, int(SAMPLE / max(seconds(backend, ours.work), 1e-9))) for ours in (J, step)]
     times: dict[str, list[float]] = {name: [] for name in ("J", "step", "slopes", "lapack")}
     lapack()

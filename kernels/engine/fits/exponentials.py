@@ -51,14 +51,20 @@ def half_first(q) -> list[Decimal]:
 def short_exp() -> list[Decimal]:
     """q that minimises the largest absolute error of r^2 q. That is nearly the relative error of e^r: e^r is near 1."""
     end = WIDER * LN2 / 32
-    error = lambda q, r: r * r * (polynomial(q, r) - exponential_tail(r))
+
+    def error(q, r):
+        return r * r * (polynomial(q, r) - exponential_tail(r))
+
     return minimax(error, interpolated(exponential_tail, 4, -end, end), -end, end)
 
 
 def nearest_binary(degree: int) -> list[Decimal]:
     """The polynomial of (2^f - 1)/f that minimises the largest absolute error. Its value is near ln 2."""
     end = Decimal(1) / 32
-    error = lambda p, f: polynomial(p, f) - binary(f)
+
+    def error(p, f):
+        return polynomial(p, f) - binary(f)
+
     return minimax(error, interpolated(binary, degree, -end, end), -end, end)
 
 
