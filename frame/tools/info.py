@@ -371,43 +371,62 @@ def organisation_table() -> list[tuple[str, str]]:
 def placement_table(config: Config, ns: int) -> list[tuple[str, str]]:
     """Lines on the side that `auto` chooses here, and with 1, 4, 8, 16 single-core ranks on a GPU, and on the measured
     times behind the choice."""
+    # The rates of the GPU, or of the first GPU in the table.
     try:
         here = kernels.engine.backend.device_rates(0) if kernels.engine.backend.cuda_devices("auto") else None
-    except FrameError:  # a line above says why there is none
+    except FrameError:  # a line above says why there is no GPU
         here = None
-    rates, told = here or next(iter(rule.KNOWN.values())), "no GPU here: CPU"
-    if here:
-        told = f"{here.product} is in the table"
-    if here and not rule.known(here):
-        shown = ", ".join(
-            f"{what} {value / unit:.3g} {name}" if value else f"{what} not told"
-            for what, value, unit, name in (
-                ("link", here.link, 1e9, "GB/s"),
-                ("memory", here.memory, 1e12, "TB/s"),
-                ("double precision", here.double, 1e12, "Tflop/s"),
-            )
-        )
-        told = f"{here.product} is not in the table: times of {', '.join(rule.KNOWN)} in proportion to its {shown}"
+    rates = here or next(iter(rule.KNOWN.values()))
+    source = _source_of_times(here)
     forced = "" if config.backend == "auto" else f"; FRAME_BACKEND={config.backend} forces a side"
-    rows = [("placement", f"FRAME_PLACEMENT {config.placement}, FRAME_CALLS {config.calls}; {told}{forced}")]
+    rows = [("placement", f"FRAME_PLACEMENT {config.placement}, FRAME_CALLS {config.calls}; {source}{forced}")]
     rows.append(("  here", _side_here(config, here, ns)))
+
+    # Estimates for several ranks, with and without CUDA's multi-process service.
     for ranks in (1, 4, 8, 16):
-        said = []
-        for calls, service in itertools.product(rule.CALLS[::-1], (True, False)[: 1 + (ranks > 1)]):
+        estimates = []
+        services = (True, False) if ranks > 1 else (True,)
+        for calls, service in itertools.product(rule.CALLS[::-1], services):
             work = rule.Work(ns, config.precision, calls, CHUNK)
             gpu, cpu = rule.gpu(work, rates, ranks, service), rule.cpu(work, ranks)
             how = {"alone": "", "service": " by MPS", "turns": " in turns"}[rule.sharing_of(ranks, service)]
-            said.append(f"{calls}{how} {gpu:.3g}: {'GPU' if gpu <= cpu else 'CPU'}")
-        head = f"{ranks} rank{'s' * (ranks > 1)}, {rates.product}, ns a point of {ns} species"
-        rows.append((f"  {ranks}", f"{head}: CPU {cpu:.3g}; GPU, {', '.join(said)}"))
+            estimates.append(f"{calls}{how} {gpu:.3g}: {'GPU' if gpu <= cpu else 'CPU'}")
+        head = f"{_ranks(ranks)}, {rates.product}, ns a point of {ns} species"
+        rows.append((f"  {ranks}", f"{head}: CPU {cpu:.3g}; GPU, {', '.join(estimates)}"))
+
+    # Measured times.
     for row in rule.table():
         times = [f"{side} {ns_}" for side, ns_ in (("GPU", row.gpu), ("CPU", row.cpu)) if np.isfinite(ns_)]
-        what = " ".join(filter(None, (row.calls, row.sharing, f"{row.ranks} rank{'s' * (row.ranks > 1)}")))
+        case = " ".join(filter(None, (row.calls, row.sharing, _ranks(row.ranks))))
         where = ", ".join(filter(None, (row.device, row.host, row.date, row.by)))
         rows.append(
-            ("  measured", f"{what}, {row.species} species, chunk {row.chunk}: {', '.join(times)} ns ({where})")
+            ("  measured", f"{case}, {row.species} species, chunk {row.chunk}: {', '.join(times)} ns ({where})")
         )
     return rows
+
+
+def _ranks(number: int) -> str:
+    """ "1 rank", "4 ranks"."""
+    return "1 rank" if number == 1 else f"{number} ranks"
+
+
+def _source_of_times(gpu) -> str:
+    """On which times the choice for this GPU rests. gpu: its Rates; None: there is no GPU."""
+    if gpu is None:
+        return "no GPU here: CPU"
+    if rule.known(gpu):
+        return f"{gpu.product} is in the table"
+
+    figures = (
+        ("link", gpu.link, 1e9, "GB/s"),
+        ("memory", gpu.memory, 1e12, "TB/s"),
+        ("double precision", gpu.double, 1e12, "Tflop/s"),
+    )
+    shown = []
+    for name, value, unit, unit_name in figures:
+        shown.append(f"{name} {value / unit:.3g} {unit_name}" if value else f"{name} not told")
+    known = ", ".join(rule.KNOWN)
+    return f"{gpu.product} is not in the table: times of {known} in proportion to its {', '.join(shown)}"
 
 
 def _side_here(config: Config, rates, ns: int) -> str:

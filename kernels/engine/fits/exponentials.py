@@ -15,10 +15,15 @@ from math import factorial
 
 from .maker import INTERPOLATED, LN2, MINIMAX, Fit, Table, interpolated, minimax, polynomial, rounded, series
 
-WIDER, WIDER_SINGLE = Decimal("1.0005"), Decimal("1.0001")
-PACK, SINGLE, AVX512, POWERS = (
-    f"engine/numbers/{name}.h" for name in ("pack", "pack_single", "avx512", "binary_powers")
-)
+# Factors of the wider interval.
+WIDER = Decimal("1.0005")
+WIDER_SINGLE = Decimal("1.0001")
+
+# Headers with the coefficients.
+PACK = "engine/numbers/pack.h"
+SINGLE = "engine/numbers/pack_single.h"
+AVX512 = "engine/numbers/avx512.h"
+POWERS = "engine/numbers/binary_powers.h"
 
 
 @lru_cache(None)
