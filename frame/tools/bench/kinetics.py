@@ -50,7 +50,7 @@ phases:
   reactions: [{{{file}/reactions: declared-species}}]
   transport: mixture-averaged
 """
-# What else a GPU's warps share: outputs, and what is given; of a collection its own
+# Further programs that the warps of a GPU share: outputs and inputs; a collection has inputs of its own.
 PROGRAMS: dict[str, tuple | None] = {
     "omega, heat_release": (("omega", "heat_release"), GIVEN),
     "omega, rho": (("omega", "rho"), ("T", "p", "Y")),
@@ -87,7 +87,7 @@ def files(folder):
 
 
 class Fortran:
-    """kinetics.f90 in one of its styles, set up for one mixture at a time."""
+    """kinetics.f90 in a style, set up for a mixture at a time."""
 
     def __init__(self, style: str, level: str):
         self.name, self._style = f"gfortran {level}, {style}", STYLES.index(style) + 1
@@ -189,7 +189,7 @@ def _kind(reaction) -> str:
 
 
 def _troe(reaction) -> tuple:
-    """a, T3, T1, T2; 1 where a reaction has none, so that nothing divides by 0."""
+    """(a, T3, T1, T2) of Troe's form; 1 for other reactions, so that nothing divides by 0."""
     return reaction.rate.numbers if _kind(reaction) == "Troe" else (0.0, 1.0, 1.0, 0.0)
 
 
@@ -245,7 +245,7 @@ def checked(ours, rival, gross, what: str, name: str = "omega", scale: str = "th
 
 @functools.lru_cache(maxsize=1)
 def given_states(mixture, points: int, kind: str) -> dict:
-    """What programs are given; made once for all of a mechanism's rows."""
+    """Inputs of the programs, computed once for all rows of a mechanism."""
     state = inputs.states(mixture.ns, points, kind)
     state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
     return {name: state[name] for name in GIVEN}
@@ -339,7 +339,7 @@ def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) 
 
 
 def run(given, backend, say) -> Report:
-    """All rows. `say` is told what is under way."""
+    """All rows. say(text) reports progress."""
     chosen_cases = given.cases if given.bench == "kinetics" else None
 
     def wanted(case):
