@@ -24,7 +24,26 @@ MODULES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 done, 1 the layer refused (message on stderr) or a validation failed, 2 wrong usage."""
+    """Runs a command. Exit status: 0 done; 1 refused (message on stderr) or a validation failed; 2 wrong usage.
+
+    arguments: default sys.argv.
+    """
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
+
+    try:
+        if given.command in MODULES:
+            return MODULES[given.command].main(given, _mixture(given)) or 0
+        other_commands = {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}
+        return other_commands[given.command](given) or 0
+    except FrameError as error:
+        print(f"python -m frame {given.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(prog="python -m frame", description="Real-gas properties for Fortran flow codes.")
     parser.add_argument("--version", action="version", version=f"{kernels.DISTRIBUTION} {kernels.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -35,65 +54,73 @@ def main(arguments: Sequence[str] | None = None) -> int:
     examples = commands.add_parser("examples", help="write the example mixtures, hosts and namelists into a folder")
     examples.add_argument("folder", type=pathlib.Path)
 
+    # Commands with a module each.
     for name, module in MODULES.items():
         command = commands.add_parser(name, **module.COMMAND)
         if module.NEEDS_MIXTURE is not None:
             _add_mixture(command, required=module.NEEDS_MIXTURE)
-        for flag, how in module.ARGUMENTS.items():
-            command.add_argument(flag, **how)
+        for flag, settings in module.ARGUMENTS.items():
+            command.add_argument(flag, **settings)
 
+    # bench, tune
     bench.add(commands)
-    learn = commands.add_parser(
+    tune = commands.add_parser(
         "tune",
         help="verify, then time variants of a mixture's CUDA launches, of the species loops, or of tensor expressions; "
         "write the fastest",
     )
-    species_loops.add_arguments(learn, bench=False)
-    _add_mixture(learn, required=False)
-    learn.add_argument(
-        "--collections", type=lambda t: t.split(","), metavar="NAME,NAME", help="with --mixture (default: all of T, p)"
-    )
+    species_loops.add_arguments(tune, bench=False)
+    _add_mixture(tune, required=False)
+    tune.add_argument("--collections", type=_names, metavar="NAME,NAME", help="with --mixture (default: all of T, p)")
 
-    kinds = learn.add_subparsers(dest="what", metavar="tensor")
+    kinds = tune.add_subparsers(dest="what", metavar="tensor")
     tensor_tune.add_arguments(kinds.add_parser("tensor", help="search for the fastest organisation of contractions"))
 
-    given = parser.parse_args(arguments)
-    given.said = shlex.join(sys.argv[1:] if arguments is None else arguments)
-    try:
-        if given.command in MODULES:
-            return MODULES[given.command].main(given, _mixture(given)) or 0
-        return {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}[given.command](given) or 0
-    except FrameError as error:
-        print(f"python -m frame {given.command}: {error}", file=sys.stderr)
-        return 1
+    return parser
+
+
+def _names(text: str) -> list[str]:
+    """["a", "b"] of "a,b"."""
+    return text.split(",")
+
+
+def _substance(text: str) -> tuple[str, str]:
+    """("NAME", "CAS") of "NAME=CAS"."""
+    name, _, cas = text.rpartition("=")
+    return name, cas
 
 
 def _add_mixture(parser, required: bool) -> None:
+    """Adds the options that choose a mixture and its models."""
     parser.add_argument("--mixture", metavar="FILE", required=required, help="Cantera YAML")
     parser.add_argument("--phase", help="phase of the file (default: the first gas)")
-    parser.add_argument(
-        "--without", type=lambda t: t.split(","), default=[], metavar="NAME,NAME", help="species that are left out"
-    )
+    parser.add_argument("--without", type=_names, default=[], metavar="NAME,NAME", help="species that are left out")
     parser.add_argument(
         "--substance",
-        type=lambda t: t.rpartition("=")[::2],
+        type=_substance,
         action="append",
         default=[],
         metavar="NAME=CAS",
         help="critical fill: CAS number of a species that its name does not tell, or 'estimate'",
     )
     for option in kernels.registry.options.values():
-        said = f"{option.what} (default: {option.values[0]})"
-        parser.add_argument(f"--{option.name}", choices=option.values, help=said)
+        text = f"{option.what} (default: {option.values[0]})"
+        parser.add_argument(f"--{option.name}", choices=option.values, help=text)
 
 
 def _mixture(given):
-    """The mixture of the options, None where no file is named."""
+    """The mixture that the options name; None without --mixture."""
     if getattr(given, "mixture", None) is None:
         return None
-    options = {o: getattr(given, o) for o in kernels.OPTIONS if getattr(given, o) is not None}
+
+    options = {}
+    for name in kernels.OPTIONS:
+        value = getattr(given, name)
+        if value is not None:
+            options[name] = value
     if given.substance:
         options["critical"] = dict(given.substance)
+
     return kernels.Mixture.from_yaml(given.mixture, phase=given.phase, without=given.without, **options)
 
 

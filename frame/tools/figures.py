@@ -1,4 +1,4 @@
-"""Figures that go to files."""
+"""Figures of matplotlib, written to files."""
 
 import importlib.util
 
@@ -6,7 +6,7 @@ from ..errors import ArgumentError
 
 
 def pyplot(said: str):
-    """matplotlib.pyplot without a screen. ArgumentError, which begins with `said`, where it is not installed."""
+    """matplotlib.pyplot without a screen. Raises ArgumentError, which begins with `said`, if it is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         raise ArgumentError(f"{said} with matplotlib, which is not installed: install the project's extra 'plot'.")
     import matplotlib
@@ -18,8 +18,10 @@ def pyplot(said: str):
 
 
 def grid(plt, count, most, size, margin, **how):
-    """Figure and its axes (rows, columns), `count` of them shown and at most `most` in a row. size: of one; margin: of
-    all, both [in]."""
+    """A figure and its axes (rows, columns): `count` panels, at most `most` in a row.
+
+    size: (width, height) of a panel; margin: of the figure; both in inches.
+    """
     columns = min(count, most)
     rows = -(-count // columns)
     extent = size[0] * columns + margin[0], size[1] * rows + margin[1]

@@ -1,5 +1,5 @@
-"""`python -m frame info`: the backends and tools of this machine; for a mixture every species constant, its origin, and
-the constants that look wrong."""
+"""`python -m frame info`: backends and tools of this machine; for a mixture all species constants with origins, and
+warnings about constants that look wrong."""
 
 import itertools
 import os
@@ -20,10 +20,12 @@ from ..devices import rule
 from ..errors import ArgumentError, FrameError, MixtureError
 from . import machine
 
-CHUNK = 12288  # of the lines on placement, as the demo has
-JUMP = 1e-4  # of cp/R, h/RT, s/R where two polynomials meet: a solver may be disturbed by a larger step
-T_LOW, T_HIGH = 80.0, 3500.0
-CONSTANTS = (  # heading, unit, field, divisor, digits
+CHUNK = 12288  # points of a chunk in the lines on placement, as in the demo
+JUMP = 1e-4  # jump of cp/R, h/RT, s/R between two polynomials from which a warning is given
+T_LOW, T_HIGH = 80.0, 3500.0  # K, the range of temperatures that is checked
+
+# Heading, unit, field of SpeciesData (None: pc Vc/(R Tc)), divisor to the unit, digits.
+CONSTANTS = (
     ("W", "g/mol", "W", 1e-3, ".4f"),
     ("Tc", "K", "Tc", 1.0, ".3f"),
     ("pc", "bar", "pc", 1e5, ".3f"),
@@ -46,61 +48,88 @@ CONSTANTS = (  # heading, unit, field, divisor, digits
 
 
 def species_table(species) -> list[str]:
-    """Table of constants, one line for each species; `-`: not given, `*`: not in the file, origin below."""
-    shown = [
-        (heading, unit, field, by, digits)
-        for heading, unit, field, by, digits in CONSTANTS
-        if field is None or np.isfinite(getattr(species, field)).any()
-    ]
+    """Lines of a table of constants, a line for each species. `-`: unknown; `*`: not in the file, origin below."""
+    # Columns that some species has, with a heading and a unit.
+    columns = []
+    for column in CONSTANTS:
+        field = column[2]
+        if field is None or np.isfinite(getattr(species, field)).any():
+            columns.append(column)
+    head = [["species"], [""]]
+    for heading, unit, *_ in columns:
+        head[0].append(heading)
+        head[1].append(f"[{unit}]")
+
+    # Values.
     Zc = species.pc * species.Vc / (R * species.Tc)
-    head = [["species", *(column[0] for column in shown)], ["", *(f"[{column[1]}]" for column in shown)]]
     cells = []
     for s, name in enumerate(species.names):
         row = [name]
-        for _, _, field, by, digits in shown:
+        for _, _, field, by, digits in columns:
             value = Zc[s] if field is None else getattr(species, field)[s]
             star = "*" if field in species.origin.get(name, {}) else ""
             row.append(f"{value / by:{digits}}{star}" if np.isfinite(value) else "-")
         cells.append(row)
-    width = [max(len(row[k]) for row in [*head, *cells]) for k in range(len(head[0]))]
-    return [
-        "  ".join(text.ljust(w) if k == 0 else text.rjust(w) for k, (text, w) in enumerate(zip(row, width)))
-        for row in [*head, *cells]
-    ]
+
+    return _aligned([*head, *cells])
+
+
+def _aligned(rows) -> list[str]:
+    """Lines of a table: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for first, *others in rows:
+        cells = [first.ljust(widths[0])]
+        for text, width in zip(others, widths[1:]):
+            cells.append(text.rjust(width))
+        lines.append("  ".join(cells))
+    return lines
 
 
 def origins(species) -> list[str]:
-    """Lines on the origin of the numbers: first those that are not in the file, then the file's own notes on its
-    blocks."""
+    """Lines on the origin of the numbers: first of numbers that are not in the file, then the notes of the file."""
     out = []
     for name in species.names:
-        fields = species.origin.get(name, {})
-        for text in dict.fromkeys(fields.values()):
-            out.append((name, f"{', '.join(f for f in fields if fields[f] == text)}: {text}"))
+        fields_by_origin: dict[str, list[str]] = {}
+        for field, text in species.origin.get(name, {}).items():
+            fields_by_origin.setdefault(text, []).append(field)
+        for text, fields in fields_by_origin.items():
+            out.append((name, f"{', '.join(fields)}: {text}"))
+
     for name in species.names:
-        out += [(name, f"{block}: {note}") for block, note in species.sources.get(name, {}).items()]
+        for block, note in species.sources.get(name, {}).items():
+            out.append((name, f"{block}: {note}"))
     return _grouped(out)
 
 
 def _grouped(pairs) -> list[str]:
-    """Lines "A, B: text" from pairs (species, text); each text is printed once."""
-    names: dict[str, list[str]] = {}
+    """Lines "A, B: text" from pairs (species, text). Each text appears once."""
+    names_by_text: dict[str, list[str]] = {}
     for name, text in pairs:
-        names.setdefault(text, []).append(name)
-    return [f"{', '.join(some)}: {text}" for text, some in names.items()]
+        names_by_text.setdefault(text, []).append(name)
+    return [f"{', '.join(names)}: {text}" for text, names in names_by_text.items()]
 
 
 def polynomial_checks(species) -> list[str]:
-    """Warnings: jumps where polynomials meet, polynomials that do not cover the envelope, impossible heat
-    capacities."""
+    """Warnings: jumps between polynomials, ranges that do not cover T_LOW to T_HIGH, impossible heat capacities."""
     out = []
     for s, name in enumerate(species.names):
-        for what, T, low, high in species.jumps(s, JUMP):
-            out.append((name, f"{what} jumps by {high - low:.2g} (from {low:.6g}) at {T:g} K, where two ranges meet"))
-        below, above = bool(species.T_min[s] > T_LOW), bool(species.T_max[s] < T_HIGH)
-        if below or above:
-            ends = [f"below {species.T_min[s]:g} K"] * below + [f"above {species.T_max[s]:g} K"] * above
+        # Jumps.
+        for quantity, T, low, high in species.jumps(s, JUMP):
+            out.append(
+                (name, f"{quantity} jumps by {high - low:.2g} (from {low:.6g}) at {T:g} K, where two ranges meet")
+            )
+
+        # Ranges.
+        ends = []
+        if species.T_min[s] > T_LOW:
+            ends.append(f"below {species.T_min[s]:g} K")
+        if species.T_max[s] < T_HIGH:
+            ends.append(f"above {species.T_max[s]:g} K")
+        if ends:
             out.append((name, f"polynomials are extrapolated {' and '.join(ends)}"))
+
+        # Heat capacities: no molecule has less than an atom.
         grid = np.geomspace(T_LOW, T_HIGH, 400)
         cp = species.polynomial(s, grid)[0]
         bad = grid[cp < 2.5 * (1 - 5e-3)]
@@ -111,25 +140,24 @@ def polynomial_checks(species) -> list[str]:
 
 
 def reaction_checks(species) -> list[str]:
-    """Ranges of pressure and temperature that reactions are given for, and jumps of reverse rates. None where the
-    species have no reactions, or they are refused."""
+    """Ranges of temperature and pressure of tabulated reactions, and jumps of reverse rates.
+
+    Empty if the species have no reactions, or reactions that cannot be read.
+    """
     try:
         reactions = species.mechanism.reactions
     except MixtureError:
         return []
-    ranges: dict[str, list[str]] = {}
-    for r in reactions:
-        if isinstance(r.rate, Chebyshev):
-            (T0, T1), (p0, p1) = r.rate.temperatures, r.rate.pressures
-            beyond = "beyond, the polynomials as they are, or the values at the ends (chebyshev = clamp)"
-            text = f"Chebyshev, {T0:g} to {T1:g} K, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; {beyond}"
-        elif isinstance(r.rate, Plog):
-            p0, p1 = r.rate.pressures[0], r.rate.pressures[-1]
-            text = f"P-log, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; beyond, the values at the ends"
-        else:
-            continue
-        ranges.setdefault(text, []).append(r.equation)
-    out = [f"{text}: {_some(equations)}" for text, equations in ranges.items()]
+
+    # Ranges.
+    equations_by_range: dict[str, list[str]] = {}
+    for reaction in reactions:
+        text = _range_of(reaction.rate)
+        if text:
+            equations_by_range.setdefault(text, []).append(reaction.equation)
+    out = [f"{text}: {_some(equations)}" for text, equations in equations_by_range.items()]
+
+    # Jumps.
     jumps = reverse_jumps(species)
     large = [f"{equation} {100 * jump:+.2g} % at {T:g} K" for jump, T, equation in jumps if abs(jump) > JUMP]
     if large:
@@ -142,113 +170,161 @@ def reaction_checks(species) -> list[str]:
     return out
 
 
+def _range_of(rate) -> str:
+    """The range of a P-log or Chebyshev rate, and the rule beyond it; "" for other rates."""
+    if isinstance(rate, Chebyshev):
+        (T0, T1), (p0, p1) = rate.temperatures, rate.pressures
+        beyond = "beyond, the polynomials as they are, or the values at the ends (chebyshev = clamp)"
+        return f"Chebyshev, {T0:g} to {T1:g} K, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; {beyond}"
+    if isinstance(rate, Plog):
+        p0, p1 = rate.pressures[0], rate.pressures[-1]
+        return f"P-log, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; beyond, the values at the ends"
+    return ""
+
+
 def reverse_jumps(species) -> list[tuple[float, float, str]]:
-    """(relative jump of the reverse rate, temperature [K], equation) of the reversible reactions, largest first: k_r =
-    k_f exp(sum nu g/RT) (R T/p_ref)^(sum nu), and g jumps where the polynomials of a species meet."""
+    """Jumps of reverse rates: (relative jump, temperature [K], equation) of reversible reactions, largest first.
+
+    k_r = k_f exp(sum nu g/RT) (R T/p_ref)^(sum nu), and g/RT jumps where two polynomials of a species meet.
+    """
+    # Jumps of g/RT = h/RT - s/R of each species (ns,), by temperature.
     steps: dict[float, np.ndarray] = {}
     for s in range(species.ns):
-        for what, T, below, above in species.jumps(s, 0.0):
-            sign = {"h/RT": 1.0, "s/R": -1.0}.get(what, 0.0)
+        for quantity, T, below, above in species.jumps(s, 0.0):
+            sign = {"h/RT": 1.0, "s/R": -1.0}.get(quantity, 0.0)
             steps.setdefault(T, np.zeros(species.ns))[s] += sign * (above - below)
-    out = [
-        (float(np.expm1(sum(nu * step[s] for s, nu in r.net.items()))), T, r.equation)
-        for T, step in steps.items()
-        for r in species.mechanism.reactions
-        if r.reversible
-    ]
-    return sorted((found for found in out if found[0]), key=lambda found: -abs(found[0]))
+
+    # Jumps of the rates.
+    out = []
+    for T, step in steps.items():
+        for reaction in species.mechanism.reactions:
+            if reaction.reversible:
+                exponent = sum(nu * step[s] for s, nu in reaction.net.items())
+                out.append((float(np.expm1(exponent)), T, reaction.equation))
+    return sorted([jump for jump in out if jump[0]], key=lambda jump: -abs(jump[0]))
 
 
 def _some(texts, most=5) -> str:
-    """The first of some texts, and how many more there are."""
+    """The first texts, and the number of the others."""
     more = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+    others = f" and {more} more" if more > 0 else ""
+    return ", ".join(texts[:most]) + others
 
 
 def constant_checks(species) -> list[str]:
-    """Warnings: constants that contradict each other. The cause is mostly a wrong unit, a misplaced digit, or another
-    species' number."""
-    out = []
+    """Warnings about constants that contradict each other. Usual causes: a wrong unit, a misplaced digit, a number of
+    another species."""
     Zc = species.pc * species.Vc / (R * species.Tc)
     sigma = 0.809e-10 * np.cbrt(species.Vc * 1e6)
     depth = species.Tc / 1.2593
     with np.errstate(invalid="ignore"):
         size, well = species.diameter / sigma, species.well_depth / depth
-    outside = lambda value, low, high: np.isfinite(value) and not low <= value <= high
+
+    out = []
     for s, name in enumerate(species.names):
-        omega, atom = species.omega[s], species.diameter[s] > 0 and species.geometry[s] == 0
-        for wrong, text in (
+        omega = species.omega[s]
+        is_atom = species.diameter[s] > 0 and species.geometry[s] == 0
+        checks = (
             (
-                outside(Zc[s], 0.2, 0.35),
+                _outside(Zc[s], 0.2, 0.35),
                 f"pc Vc/(R Tc) = {Zc[s]:.3g}, fluids have 0.22 to 0.31: check Tc, pc and Vc and their units",
             ),
             (
-                outside(size[s], 0.75, 1.33),
+                _outside(size[s], 0.75, 1.33),
                 f"Lennard-Jones diameter is {size[s]:.2f} of 0.809 Vc^(1/3): check sigma [A] and Vc",
             ),
-            (outside(well[s], 0.4, 2.5), f"well depth is {well[s]:.2f} of Tc/1.2593: check eps/k [K] and Tc"),
+            (_outside(well[s], 0.4, 2.5), f"well depth is {well[s]:.2f} of Tc/1.2593: check eps/k [K] and Tc"),
             (
                 not -0.4 <= omega <= 1.2,
                 f"acentric factor {omega:.3g}: outside -0.4 (helium) to 1.2, where its correlations end",
             ),
-            (atom and species.dipole[s] > 0, f"an atom with a dipole of {species.dipole[s]:g} debye"),
-        ):
+            (is_atom and species.dipole[s] > 0, f"an atom with a dipole of {species.dipole[s]:g} debye"),
+        )
+        for wrong, text in checks:
             if wrong:
                 out.append((name, text))
     return _grouped(out)
 
 
+def _outside(value, low, high) -> bool:
+    """Whether a known value is outside a range. NaN: unknown."""
+    return bool(np.isfinite(value)) and not low <= value <= high
+
+
 def alpha_zeros(mixture) -> list[str]:
-    """Temperatures at which sqrt(alpha) passes through zero inside the envelope, with a kink in a'. The squares of
-    pseudo-critical pairs have none."""
+    """Temperatures at which sqrt(alpha) passes through zero between T_LOW and T_HIGH: a kink in a'.
+
+    With mixing by pseudo-critical pairs there is no kink: a_ij is a square.
+    """
     species = mixture.species
     if mixture.options["equation"] == "ideal" or mixture.options["mixing"] == "pseudocritical":
         return []
     kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])
     with np.errstate(divide="ignore"):
         T = species.Tc * (1 + 1 / kappa) ** 2
-    found = [
-        f"{name} {t:.0f} K" for name, t in sorted(zip(species.names, T), key=lambda pair: pair[1]) if T_LOW < t < T_HIGH
-    ]
-    return ["sqrt(alpha) passes through zero, with a kink in cp of the real gas: " + ", ".join(found)] if found else []
+
+    zeros = []
+    for name, T_zero in sorted(zip(species.names, T), key=lambda pair: pair[1]):
+        if T_LOW < T_zero < T_HIGH:
+            zeros.append(f"{name} {T_zero:.0f} K")
+    if not zeros:
+        return []
+    return ["sqrt(alpha) passes through zero, with a kink in cp of the real gas: " + ", ".join(zeros)]
 
 
 def poles(mixture) -> list[str]:
-    """Mole fractions on binary lines at which the published Chung viscosity has a pole (E1 E4 + E2 + E3 = 0), at any T
-    and p."""
+    """Poles of the published Chung viscosity, E1 E4 + E2 + E3 = 0: mole fractions in binary mixtures, for all T, p."""
     if mixture.options["chung"] == "polefree" or mixture.options["viscosity"] != "chung":
         return []
+
     x = np.linspace(0, 1, 2001)
     found = []
     for i in range(mixture.ns):
         for j in range(i):
+            # The binary line from species j to species i.
             X = np.zeros((mixture.ns, x.size))
             X[i], X[j] = x, 1 - x
             q = mixture.properties("omega_m mu_r4 kappa_m", X=X, backend="cpu")
             w, d4, k = q["omega_m"], q["mu_r4"], q["kappa_m"]
-            E1, E4 = 6.324 + 50.412 * w - 51.680 * d4 + 1189.0 * k, 6.623 + 38.096 * w - 8.464 * d4 + 31.42 * k
+
+            # E_i of Table 9-6, see kernels/gas/transport/chung.h.
+            E1 = 6.324 + 50.412 * w - 51.680 * d4 + 1189.0 * k
+            E4 = 6.623 + 38.096 * w - 8.464 * d4 + 31.42 * k
             E23 = 1.210e-3 + 5.283 + (254.209 - 1.154e-3) * w - (168.48 + 6.257e-3) * d4 + (3898.0 + 0.03728) * k
             f = E1 * E4 + E23
+
+            # Sign changes, by linear interpolation.
             at = np.flatnonzero(f[:-1] * f[1:] < 0)
             where = [f"{x[n] - f[n] * (x[n + 1] - x[n]) / (f[n + 1] - f[n]):.4f}" for n in at]
             if where:
                 found.append(f"{mixture.names[i]}/{mixture.names[j]} at X_{mixture.names[i]} = {', '.join(where)}")
-    told = f"viscosity has poles in composition on {len(found)} of the binary lines: {'; '.join(found)}"
-    return [told] if found else []
+
+    if not found:
+        return []
+    return [f"viscosity has poles in composition on {len(found)} of the binary lines: {'; '.join(found)}"]
 
 
 def binaries(species) -> list[str]:
-    """What there is to say of k_ij: the largest ones with their pairs."""
-    pairs = [(species.kij[i, j], f"{species.names[i]}/{species.names[j]}") for i in range(species.ns) for j in range(i)]
-    given = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -abs(pair[0]))
-    shown = ", ".join(f"{name} {k:.4g}" for k, name in given[:12]) + (", ..." if len(given) > 12 else "")
-    if given:
-        return [f"k_ij of {len(given)} of {len(pairs)} pairs: {shown}"]
-    return ["k_ij = 0 for every pair"] if pairs else []
+    """A line on k_ij: the largest values with their pairs. Empty for a single species."""
+    pairs = []
+    for i in range(species.ns):
+        for j in range(i):
+            pairs.append((species.kij[i, j], f"{species.names[i]}/{species.names[j]}"))
+    if not pairs:
+        return []
+
+    nonzero = sorted([pair for pair in pairs if pair[0]], key=lambda pair: -abs(pair[0]))
+    if not nonzero:
+        return ["k_ij = 0 for every pair"]
+
+    shown = [f"{name} {k:.4g}" for k, name in nonzero[:12]]
+    if len(nonzero) > 12:
+        shown.append("...")
+    return [f"k_ij of {len(nonzero)} of {len(pairs)} pairs: {', '.join(shown)}"]
 
 
 def launch_table(mixture=None) -> list[tuple[str, str]]:
-    """Which table of CUDA launches is in force; of a mixture on a device also which of its rows serve."""
+    """Lines on the table of CUDA launches in use; for a mixture on a device also on the rows for its collections."""
     path = launches.in_force()
     why = "FRAME_LAUNCHES" if path != launches.COMMITTED else "the project's own; FRAME_LAUNCHES names another"
     measured = dict.fromkeys(f"{row.device}, {row.compiler}, {row.date}" for row in launches.read(path))
@@ -275,7 +351,7 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
 
 
 def organisation_table() -> list[tuple[str, str]]:
-    """Which table of organisations of tensor expressions is in force, and its rows of this machine."""
+    """Lines on the table of organisations of tensor expressions in use, and on the rows measured on this machine."""
     path = organisations.in_force()
     named = path != organisations.COMMITTED
     why = "FRAME_ORGANISATIONS" if named else "the project's own; FRAME_ORGANISATIONS names another"
@@ -293,48 +369,68 @@ def organisation_table() -> list[tuple[str, str]]:
 
 
 def placement_table(config: Config, ns: int) -> list[tuple[str, str]]:
-    """What `auto` does here and with 1, 4, 8, 16 ranks of one core each on a GPU, and the figures that it rests on."""
+    """Lines on the side that `auto` chooses here, and with 1, 4, 8, 16 single-core ranks on a GPU, and on the measured
+    times behind the choice."""
+    # The rates of the GPU, or of the first GPU in the table.
     try:
         here = kernels.engine.backend.device_rates(0) if kernels.engine.backend.cuda_devices("auto") else None
-    except FrameError:  # a line above says why there is none
+    except FrameError:  # a line above says why there is no GPU
         here = None
-    rates, told = here or next(iter(rule.KNOWN.values())), "no GPU here: CPU"
-    if here:
-        told = f"{here.product} is in the table"
-    if here and not rule.known(here):
-        shown = ", ".join(
-            f"{what} {value / unit:.3g} {name}" if value else f"{what} not told"
-            for what, value, unit, name in (
-                ("link", here.link, 1e9, "GB/s"),
-                ("memory", here.memory, 1e12, "TB/s"),
-                ("double precision", here.double, 1e12, "Tflop/s"),
-            )
-        )
-        told = f"{here.product} is not in the table: times of {', '.join(rule.KNOWN)} in proportion to its {shown}"
+    rates = here or next(iter(rule.KNOWN.values()))
+    source = _source_of_times(here)
     forced = "" if config.backend == "auto" else f"; FRAME_BACKEND={config.backend} forces a side"
-    rows = [("placement", f"FRAME_PLACEMENT {config.placement}, FRAME_CALLS {config.calls}; {told}{forced}")]
+    rows = [("placement", f"FRAME_PLACEMENT {config.placement}, FRAME_CALLS {config.calls}; {source}{forced}")]
     rows.append(("  here", _side_here(config, here, ns)))
+
+    # Estimates for several ranks, with and without CUDA's multi-process service.
     for ranks in (1, 4, 8, 16):
-        said = []
-        for calls, service in itertools.product(rule.CALLS[::-1], (True, False)[: 1 + (ranks > 1)]):
+        estimates = []
+        services = (True, False) if ranks > 1 else (True,)
+        for calls, service in itertools.product(rule.CALLS[::-1], services):
             work = rule.Work(ns, config.precision, calls, CHUNK)
             gpu, cpu = rule.gpu(work, rates, ranks, service), rule.cpu(work, ranks)
             how = {"alone": "", "service": " by MPS", "turns": " in turns"}[rule.sharing_of(ranks, service)]
-            said.append(f"{calls}{how} {gpu:.3g}: {'GPU' if gpu <= cpu else 'CPU'}")
-        head = f"{ranks} rank{'s' * (ranks > 1)}, {rates.product}, ns a point of {ns} species"
-        rows.append((f"  {ranks}", f"{head}: CPU {cpu:.3g}; GPU, {', '.join(said)}"))
+            estimates.append(f"{calls}{how} {gpu:.3g}: {'GPU' if gpu <= cpu else 'CPU'}")
+        head = f"{_ranks(ranks)}, {rates.product}, ns a point of {ns} species"
+        rows.append((f"  {ranks}", f"{head}: CPU {cpu:.3g}; GPU, {', '.join(estimates)}"))
+
+    # Measured times.
     for row in rule.table():
         times = [f"{side} {ns_}" for side, ns_ in (("GPU", row.gpu), ("CPU", row.cpu)) if np.isfinite(ns_)]
-        what = " ".join(filter(None, (row.calls, row.sharing, f"{row.ranks} rank{'s' * (row.ranks > 1)}")))
+        case = " ".join(filter(None, (row.calls, row.sharing, _ranks(row.ranks))))
         where = ", ".join(filter(None, (row.device, row.host, row.date, row.by)))
         rows.append(
-            ("  measured", f"{what}, {row.species} species, chunk {row.chunk}: {', '.join(times)} ns ({where})")
+            ("  measured", f"{case}, {row.species} species, chunk {row.chunk}: {', '.join(times)} ns ({where})")
         )
     return rows
 
 
+def _ranks(number: int) -> str:
+    """ "1 rank", "4 ranks"."""
+    return "1 rank" if number == 1 else f"{number} ranks"
+
+
+def _source_of_times(gpu) -> str:
+    """On which times the choice for this GPU rests. gpu: its Rates; None: there is no GPU."""
+    if gpu is None:
+        return "no GPU here: CPU"
+    if rule.known(gpu):
+        return f"{gpu.product} is in the table"
+
+    figures = (
+        ("link", gpu.link, 1e9, "GB/s"),
+        ("memory", gpu.memory, 1e12, "TB/s"),
+        ("double precision", gpu.double, 1e12, "Tflop/s"),
+    )
+    shown = []
+    for name, value, unit, unit_name in figures:
+        shown.append(f"{name} {value / unit:.3g} {unit_name}" if value else f"{name} not told")
+    known = ", ".join(rule.KNOWN)
+    return f"{gpu.product} is not in the table: times of {known} in proportion to its {', '.join(shown)}"
+
+
 def _side_here(config: Config, rates, ns: int) -> str:
-    """This process as a rank alone."""
+    """The side (GPU or CPU) that `auto` chooses for this process as a single rank."""
     facts = rule.Facts(
         0,
         1,
@@ -352,6 +448,8 @@ def _side_here(config: Config, rates, ns: int) -> str:
 def report(mixture) -> str:
     """All tables and warnings of a mixture, as text."""
     species = mixture.species
+
+    # (title, lines); a block without lines is left out.
     blocks = [
         ("species constants (*: not in the file; Vc -: the model's own is used)", species_table(species)),
         ("origin of the constants", origins(species) or ["the file, without further notes"]),
@@ -373,11 +471,17 @@ def report(mixture) -> str:
             ],
         ),
     ]
-    return "\n".join("\n".join([f"\n{title}", *(f"  {line}" for line in lines)]) for title, lines in blocks if lines)
+
+    out = []
+    for title, lines in blocks:
+        if lines:
+            out.append(f"\n{title}")
+            out += [f"  {line}" for line in lines]
+    return "\n".join(out)
 
 
 def reactions(species) -> str:
-    """How many reactions of which kinds, or why there are none."""
+    """Number of reactions of each kind, or the reason why there are no reactions."""
     try:
         kinds = Counter(r.kind for r in species.mechanism.reactions)
     except MixtureError as error:
@@ -391,9 +495,12 @@ ARGUMENTS: dict[str, dict] = {}
 
 
 def main(given, mixture: kernels.Mixture | None) -> None:
-    """Print the machine's lines, then the mixture's where one is named."""
-    rows = machine.rows(Config()) + placement_table(Config(), mixture.ns if mixture else 10)
-    rows += launch_table(mixture) + organisation_table()
+    """Prints the lines of the machine, then the lines of the mixture if the command names a mixture."""
+    rows = machine.rows(Config())
+    rows += placement_table(Config(), mixture.ns if mixture else 10)
+    rows += launch_table(mixture)
+    rows += organisation_table()
+
     if mixture is None:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
         rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))
@@ -406,6 +513,7 @@ def main(given, mixture: kernels.Mixture | None) -> None:
             *(("note", note) for note in mixture.notes),
             *(("lacks", reason) for reason in dict.fromkeys(mixture.constants.lacks.values())),
         ]
+
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:{width}}  {value}")

@@ -1,4 +1,4 @@
-"""The machine's part of `python -m frame info`: backends, devices, compilers, MPI, the kernel cache."""
+"""The part of `python -m frame info` on the machine: backends, devices, compilers, MPI, the kernel cache."""
 
 import importlib.metadata
 import importlib.util
@@ -16,13 +16,17 @@ from ..shipped import BUILD
 
 
 def rows(config: Config) -> list[tuple[str, str]]:
-    """Pairs (heading, finding), one for each line."""
+    """Pairs (heading, finding), a pair for each line."""
     cpu = kernels.get_backend("cpu", threads=config.threads).describe()
-    so, cubin = (len(list(cache.folder().glob(pattern))) for pattern in ("*.so", "*.cubin"))
     library = BUILD / "libframe.so"
+
+    so = len(list(cache.folder().glob("*.so")))
+    cubin = len(list(cache.folder().glob("*.cubin")))
+
     mpi4py = "not installed: a host that calls frame_setcomm needs it"
     if importlib.util.find_spec("mpi4py"):
         mpi4py = importlib.metadata.version("mpi4py")
+
     return [
         ("python", f"{sys.version.split()[0]}, {sys.executable}"),
         ("libframe", f"{library}" if library.exists() else "not built: python -m frame build"),
@@ -42,15 +46,19 @@ def rows(config: Config) -> list[tuple[str, str]]:
 
 
 def _version(program: str) -> str:
-    """The first line with a number that `program --version` prints; 'none' where the program is not installed."""
+    """The first line with a digit that `program --version` prints; 'none' if the program is not installed."""
     if shutil.which(program) is None:
         return "none"
+
     done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60)
-    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
-    return next((line for line in lines if any(c.isdigit() for c in line)), "present, no version told")
+    for line in (done.stdout + done.stderr).splitlines():
+        if any(c.isdigit() for c in line):
+            return line.strip()
+    return "present, no version told"
 
 
 def _cuda() -> list[tuple[str, str]]:
+    """The lines on CUDA and its devices."""
     if importlib.util.find_spec("cupy") is None:
         return [("backend cuda", "no: CuPy is not installed")]
 
@@ -60,8 +68,10 @@ def _cuda() -> list[tuple[str, str]]:
             return [("backend cuda", "no: no CUDA device is visible")]
         found = [("backend cuda", f"yes, {count} device{'s' * (count > 1)}")]
         for device in range(count):
-            told = kernels.get_backend("cuda", device=device).describe()
-            facts = (f"{k} {v}" for k, v in told.items() if k not in ("name", "device", "devices", "MPS"))
+            facts = []
+            for key, value in kernels.get_backend("cuda", device=device).describe().items():
+                if key not in ("name", "device", "devices", "MPS"):
+                    facts.append(f"{key} {value}")
             found.append((f"device {device}", ", ".join(facts)))
         return found
     except FrameError as error:

@@ -1,5 +1,5 @@
-"""`python -m frame mechanisms`: which phases of Cantera's files load, as an ideal and as a real gas, whether their
-reactions have rates, and what to do where they do not. With --convert: a CHEMKIN mechanism becomes a Cantera file."""
+"""`python -m frame mechanisms`: which phases of Cantera files load as ideal and as real gases, whether their reactions
+can be evaluated, and remedies if not. With --convert: a CHEMKIN mechanism becomes a Cantera file."""
 
 import collections
 import contextlib
@@ -30,15 +30,15 @@ NOT_TRIED = "not tried"
 
 @dataclass
 class Row:
-    """One phase of a file."""
+    """A phase of a file."""
 
     file: str
     phase: str
-    thermo: str
-    ideal: str = "refused"  # what loads with equation = ideal
-    real: str = "refused"  # what loads with critical = fill
-    omega: str = NOT_TRIED  # the reactions that `omega` sums, by kind
-    said: dict[str, str] = field(default_factory=dict)  # {ideal, real or omega: why it is refused, and what to do}
+    thermo: str  # thermo model of the phase
+    ideal: str = "refused"  # the mixture with equation = ideal, in words
+    real: str = "refused"  # the mixture with critical = fill, in words
+    omega: str = NOT_TRIED  # reactions in the sum `omega`, by kind
+    said: dict[str, str] = field(default_factory=dict)  # {ideal, real or omega: reason of a refusal, and remedy}
 
     def cells(self) -> tuple[str, ...]:
         """The texts below HEADINGS."""
@@ -46,7 +46,7 @@ class Row:
 
 
 def loaded(mixture: Mixture) -> str:
-    """What a mixture has, in words: species, how many are estimated, what is missing."""
+    """A mixture in words: number of species, number of estimated species, missing data."""
     species = mixture.species
     words = [f"{species.ns} species"]
 
@@ -60,8 +60,7 @@ def loaded(mixture: Mixture) -> str:
 
 
 def kinds(mixture: Mixture) -> str:
-    """The reactions of a mixture by kind, and how many of them were left out. Raises MixtureError, which names the
-    first reaction that cannot be read."""
+    """Number of reactions of a mixture by kind. Raises MixtureError for the first reaction that cannot be read."""
     text = mixture.species.reactions
     if text is None or text.phase.data["kinetics"] == "none":
         return NO_REACTIONS
@@ -81,7 +80,7 @@ def kinds(mixture: Mixture) -> str:
 
 
 def named_options(text: str) -> dict:
-    """The options that the message of a refused phase tells to give: `without` and `critical`."""
+    """{option: value} that the message on a refused phase recommends: `without`."""
     needed: dict = {}
     if left_out := re.search(r"To leave out: without=(\[.*?\])", text):
         needed["without"] = json.loads(left_out[1])
@@ -96,7 +95,7 @@ def quietly(path, phase: str, options: dict) -> Mixture:
 
 
 def row(path, phase: str, thermo: str, folder=None) -> Row:
-    """The row of one phase; file names are shown relative to `folder`."""
+    """The row of a phase. File names are relative to `folder`."""
     shown = str(path.relative_to(folder)) if folder else str(path)
     found = Row(shown, phase, thermo)
     mixtures = {}
@@ -108,7 +107,7 @@ def row(path, phase: str, thermo: str, folder=None) -> Row:
         except MixtureError as error:
             found.said[way] = str(error)
 
-            # What the message says to do, done.
+            # Follow the remedy in the message.
             needed = named_options(str(error))
             with contextlib.suppress(MixtureError):
                 if needed:
@@ -116,7 +115,7 @@ def row(path, phase: str, thermo: str, folder=None) -> Row:
                     shown = ", ".join(f"{option}={json.dumps(value)}" for option, value in needed.items())
                     found.said[way] += f" With {shown}: {loaded(mixtures[way])}."
 
-    # The reactions are those of the file, whatever the equation.
+    # The reactions do not depend on the equation.
     for mixture in list(mixtures.values())[:1]:
         try:
             found.omega = kinds(mixture)
@@ -126,7 +125,7 @@ def row(path, phase: str, thermo: str, folder=None) -> Row:
 
 
 def files(path: pathlib.Path) -> list[pathlib.Path]:
-    """The Cantera files of a folder and of the folders in it, or the file itself."""
+    """All Cantera files in a folder and in folders below it; for a file the file itself."""
     if path.is_file():
         return [path]
     found = {*path.rglob("*.yaml"), *path.rglob("*.yml")}
@@ -134,8 +133,7 @@ def files(path: pathlib.Path) -> list[pathlib.Path]:
 
 
 def rows(folder: pathlib.Path):
-    """The rows of a folder's files, or of a file, one after the other; for a file that is no mechanism its path and the
-    reason."""
+    """Yields the rows of the files in a folder, or of a file; (path, reason) for a file that is no mechanism."""
     beside = folder if folder.is_dir() else folder.parent
     for path in files(folder):
         try:
@@ -166,7 +164,7 @@ ARGUMENTS: dict[str, dict] = {
 
 
 def main(given, mixture=None) -> int:
-    """Print the table as Markdown, each row when it is done. Exit status 1 where nothing was found."""
+    """Prints the table as Markdown, each row when it is done. Exit status 1 if nothing was found."""
     if given.convert:
         refuse(given.path or given.folder, "--convert FILE and a folder are two things; give one.", ArgumentError)
         path = chemkin.convert(given)
@@ -184,19 +182,19 @@ def main(given, mixture=None) -> int:
 
 
 def table(folder: pathlib.Path) -> int:
-    """Print the rows of a folder, or of a file, and below them what was refused. 1 where nothing was found."""
+    """Prints the rows of a folder or file, and below them the refusals. Returns 1 if nothing was found."""
     print(f"| {' | '.join(HEADINGS)} |\n|{' --- |' * len(HEADINGS)}", flush=True)
     found, not_read = [], []
-    for one in rows(folder):
-        if isinstance(one, Row):
-            found.append(one)
-            print(f"| {' | '.join(one.cells())} |", flush=True)
+    for each in rows(folder):
+        if isinstance(each, Row):
+            found.append(each)
+            print(f"| {' | '.join(each.cells())} |", flush=True)
         else:
-            not_read.append(one)
+            not_read.append(each)
 
-    for one in found:
-        for heading, text in one.said.items():
-            print(f"\n{one.file}, {one.phase}, {heading}: {text}")
+    for each in found:
+        for heading, text in each.said.items():
+            print(f"\n{each.file}, {each.phase}, {heading}: {text}")
     for path, text in not_read:
         print(f"\nnot read: {path}: {text}")
     for path in chemkin.inputs(folder):

@@ -32,14 +32,16 @@ ARGUMENTS = {"--register": {**REGISTER, "help": "declarations of the host's own 
 
 
 def main(given, mixture=None) -> None:
-    """Print the page for the options that are given."""
+    """Prints the page for the options of the command."""
     for file in given.register:
         kernels.load_declarations(file)
-    print("\n".join(page({key: getattr(given, key) or value for key, value in PLAIN.items()}, given.said)))
+
+    options = {key: getattr(given, key) or value for key, value in PLAIN.items()}
+    print("\n".join(page(options, given.said)))
 
 
 def page(options, said="names") -> list[str]:
-    """The lines of the page; the kernels of a collection are those for these options."""
+    """The lines of the page. options: all options; they decide on the kernels of a collection."""
     return [
         f"<!-- written by python -m frame {said}; do not edit -->",
         "# What may be launched",
@@ -77,9 +79,13 @@ def page(options, said="names") -> list[str]:
     ]
 
 
-def _table(*rows) -> list[str]:
-    head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body)]
+def _table(head, *rows) -> list[str]:
+    """Lines of a Markdown table."""
+    lines = []
+    for row in (head, ["---"] * len(head), *rows):
+        cells = [cell.replace("|", "\\|") for cell in row]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def collections(options) -> list[str]:
@@ -87,9 +93,9 @@ def collections(options) -> list[str]:
     rows = []
     for c in registry.collections.values():
         try:
-            made = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
+            order = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
         except kernels.ArgumentError as error:
-            made = f"none: {error}"
+            order = f"none: {error}"
         rows.append(
             (
                 c.name,
@@ -97,7 +103,7 @@ def collections(options) -> list[str]:
                 " ".join(c.aliases),
                 " ".join([*c.given, *(f"[{q}]" for q in c.optional)]),
                 " ".join(c.outputs),
-                made,
+                order,
             )
         )
     return _table(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
@@ -105,55 +111,44 @@ def collections(options) -> list[str]:
 
 def single() -> list[str]:
     """Lines of the table of kernels."""
-    where = used_by()
-    return _table(
-        ("kernel", "makes", "reads", "source", "valid", "used by"),
-        *(
+    users = used_by()
+    rows = []
+    for kernel in registry.kernels.values():
+        written = [registry.quantities[name] for name in kernel.writes]
+        rows.append(
             (
-                k.name,
-                "; ".join(f"{w} [{registry.quantities[w].unit}] {registry.quantities[w].what}" for w in k.writes),
-                " ".join(k.reads),
-                k.source,
-                k.valid + (f"; {k.note}" if k.note else ""),
-                where[k.name],
+                kernel.name,
+                "; ".join(f"{q.name} [{q.unit}] {q.what}" for q in written),
+                " ".join(kernel.reads),
+                kernel.source,
+                f"{kernel.valid}; {kernel.note}" if kernel.note else kernel.valid,
+                users[kernel.name],
             )
-            for k in registry.kernels.values()
-        ),
-    )
+        )
+    return _table(("kernel", "makes", "reads", "source", "valid", "used by"), *rows)
 
 
 def quantities() -> list[str]:
     """Lines of the table of quantities."""
-    return _table(
-        ("quantity", "unit", "a value for each", "what", "made by"),
-        *(
-            (
-                q.name,
-                q.unit,
-                SHAPES[q.per],
-                q.what,
-                " ".join(k.name for k in registry.kernels.values() if q.name in k.writes),
-            )
-            for q in registry.quantities.values()
-        ),
-    )
+    rows = []
+    for q in registry.quantities.values():
+        makers = [kernel.name for kernel in registry.kernels.values() if q.name in kernel.writes]
+        rows.append((q.name, q.unit, SHAPES[q.per], q.what, " ".join(makers)))
+    return _table(("quantity", "unit", "a value for each", "what", "made by"), *rows)
 
 
 def constants() -> list[str]:
-    """Those that a host sets by frame_setconstant; the project's own kernels have none."""
-    rows = [
-        (
-            c.name,
-            c.unit,
-            str(c.count or ""),
-            c.what,
-            " ".join(map(repr, c.default or ())) or "has to be set",
-            "{:g} to {:g}".format(*c.range) if c.range else "",
-        )
-        for c in registry.settable.values()
-    ]
+    """Lines of the table of constants that a host sets by frame_setconstant. Only kernels of a host have such
+    constants."""
+    rows = []
+    for c in registry.settable.values():
+        default = " ".join(map(repr, c.default or ())) or "has to be set"
+        bounds = "{:g} to {:g}".format(*c.range) if c.range else ""
+        rows.append((c.name, c.unit, str(c.count or ""), c.what, default, bounds))
     head = ("constant", "unit", "values", "what", "default", "range")
-    return ["", "## Constants that a host sets", "", *_table(head, *rows)] if rows else []
+    if not rows:
+        return []
+    return ["", "## Constants that a host sets", "", *_table(head, *rows)]
 
 
 def species_data() -> list[str]:
@@ -173,62 +168,98 @@ def species_data() -> list[str]:
 
 
 def teams() -> list[str]:
-    """Team kernels; the project has none of its own."""
-    shown = lambda arrays: " ".join(f"{a.name}({','.join(a.extents)})" for a in arrays)
-    rows = [
-        (
-            k.name,
-            f"{k.kind} {' '.join(k.count)}",
-            shown(a for a in k.arrays if not a.written),
-            " ".join([shown(a for a in k.arrays if a.written), *k.sums]).strip(),
-            " ".join(name for name, _ in k.numbers),
-            k.source,
+    """Lines of the table of team kernels. Only hosts declare team kernels."""
+    rows = []
+    for kernel in registry.team_kernels.values():
+        read = [_shown(array) for array in kernel.arrays if not array.written]
+        written = [_shown(array) for array in kernel.arrays if array.written]
+        rows.append(
+            (
+                kernel.name,
+                f"{kernel.kind} {' '.join(kernel.count)}",
+                " ".join(read),
+                " ".join([*written, *kernel.sums]),
+                " ".join(name for name, _ in kernel.numbers),
+                kernel.source,
+            )
         )
-        for k in registry.team_kernels.values()
-    ]
     head = ("team kernel", "over", "reads", "writes", "numbers", "source")
-    return ["", "## Team kernels", "", *_table(head, *rows)] if rows else []
+    if not rows:
+        return []
+    return ["", "## Team kernels", "", *_table(head, *rows)]
+
+
+def _shown(array) -> str:
+    """An array with its extents: u(i,j)."""
+    return f"{array.name}({','.join(array.extents)})"
 
 
 def used_by() -> dict[str, str]:
-    """{kernel: the collections that contain it}, with the default options, or else with the fewest options changed.
-    Collections are taken both without and with their optional inputs."""
+    """{kernel: collections that contain it}, with the default options or with as few changed options as possible.
+
+    Collections count without and with their optional inputs.
+    """
+    # {kernel: {collection: options in words}}
     found: dict[str, dict[str, str]] = {name: {} for name in registry.kernels}
-    for options, said in _option_sets():
-        for c in registry.collections.values():
-            for more in variants(c.name):
-                try:
-                    order = registry.resolve(c.outputs, [*c.given, *more], options)
-                except kernels.ArgumentError:
-                    continue
-                for kernel in order:
-                    found[kernel.name].setdefault(c.name, said if kernel.serves(PLAIN) else _when(kernel))
-    out = {}
-    for name, those in found.items():
-        groups: dict[str, list[str]] = {}
-        for collection, said in those.items():
-            groups.setdefault(said, []).append(collection)
-        out[name] = (
-            "; ".join(" ".join(group) + (f" ({said})" if said else "") for said, group in groups.items()) or "by itself"
-        )
+    for options, changes in _option_sets():
+        for collection in registry.collections.values():
+            for kernel in _kernels_of(collection, options):
+                needed = changes if kernel.serves(PLAIN) else _when(kernel)
+                found[kernel.name].setdefault(collection.name, needed)
+
+    return {name: _in_words(collections) for name, collections in found.items()}
+
+
+def _kernels_of(collection, options) -> list:
+    """The kernels of a collection with these options, without and with its optional inputs."""
+    out = []
+    for more in variants(collection.name):
+        try:
+            out += registry.resolve(collection.outputs, [*collection.given, *more], options)
+        except kernels.ArgumentError:
+            continue
     return out
 
 
+def _in_words(collections: dict[str, str]) -> str:
+    """{collection: options} as text: "a b; c (option value)"."""
+    by_options: dict[str, list[str]] = {}
+    for collection, options in collections.items():
+        by_options.setdefault(options, []).append(collection)
+
+    parts = []
+    for options, names in by_options.items():
+        parts.append(f"{' '.join(names)} ({options})" if options else " ".join(names))
+    return "; ".join(parts) or "by itself"
+
+
 def _when(kernel) -> str:
-    """The values of options that the kernel needs, where they exclude the default."""
+    """The values of options that the kernel needs, if the default is not among them."""
     return ", ".join(f"{key} {' or '.join(values)}" for key, values in kernel.when if PLAIN[key] not in values)
 
 
 def _option_sets():
-    """Pairs (all options, the changes from the default in words) with no, one or two options changed. Combinations that
-    are refused are left out."""
-    changes = [(key, value) for key, values in kernels.OPTIONS.items() for value in values[1:]]
-    needed = {(key, value) for k in registry.kernels.values() for key, values in k.when for value in values}
+    """Yields (all options, the changes in words) with up to two options changed from the default.
+
+    Only values that some kernel asks for count. Combinations that are refused are left out.
+    """
+    # Values that some kernel asks for.
+    needed = set()
+    for kernel in registry.kernels.values():
+        for key, values in kernel.when:
+            needed |= {(key, value) for value in values}
+
+    changes = []
+    for key, values in kernels.OPTIONS.items():
+        changes += [(key, value) for value in values[1:] if (key, value) in needed]
+
     for count in range(3):
-        for some in itertools.combinations([c for c in changes if c in needed], count):
-            given = dict(some)
+        for chosen in itertools.combinations(changes, count):
+            options = dict(chosen)
+            if len(options) < count:  # two values of the same option
+                continue
             try:
-                if len(given) == count:
-                    yield registry.checked_options(given), ", ".join(f"{key} {value}" for key, value in some)
+                all_options = registry.checked_options(options)
             except kernels.ArgumentError:
-                pass
+                continue
+            yield all_options, ", ".join(f"{key} {value}" for key, value in chosen)

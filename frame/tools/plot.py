@@ -4,6 +4,7 @@ A variable is T, p, X_<species> or Y_<species>. The last two are the share of th
 two compositions: --from (share 0) and --to (share 1, by default the pure species).
 """
 
+import itertools
 import math
 import pathlib
 
@@ -15,6 +16,7 @@ from ..errors import ArgumentError, closest
 from . import BACKEND
 from .figures import grid, pyplot
 
+# Default ranges; label, unit and divisor of the axes; the same for quantities.
 RANGES = {"T": (100.0, 3000.0), "p": (1e5, 500e5)}  # K, Pa
 AXES = {"T": ("temperature T", "K", 1.0), "p": ("pressure p", "bar", 1e5)}
 SHOWN = {
@@ -79,50 +81,63 @@ ARGUMENTS = {
 
 
 def wanted(fits, message):
-    """ArgumentError with this message unless what is given fits."""
+    """Raises ArgumentError with this message unless `fits` is true."""
     if not fits:
         raise ArgumentError(message)
 
 
-def _species(name, mixture, said) -> int:
+def _species(name, mixture, option) -> int:
+    """Index of a species. Raises ArgumentError, which begins with `option`, for an unknown species."""
     known = ", ".join(mixture.names)
-    wanted(name in mixture.names, f"{said}: species '{name}' is not in the mixture, which has {known}.")
+    wanted(name in mixture.names, f"{option}: species '{name}' is not in the mixture, which has {known}.")
     return mixture.names.index(name)
 
 
 class _Variable:
-    """An axis: name, range, and for a mixing line the kind (X or Y) and the species."""
+    """An axis: name and range; for a mixing line also the kind (X or Y) and the species."""
 
     def __init__(self, text: str, mixture, option: str):
         self.name, _, span = text.partition("=")
         kind, _, self.species = self.name.partition("_")
-        self.kind, said = kind if kind in ("X", "Y") else "", f"{option} {text}"
+        self.kind = kind if kind in ("X", "Y") else ""
+        shown = f"{option} {text}"
+
+        # The name.
         if self.kind:
-            _species(self.species, mixture, said)
+            _species(self.species, mixture, shown)
         else:
-            name = f"{said}: wanted T, p, X_<species> or Y_<species>, with =LOW:HIGH if not the default range."
-            wanted(self.name in RANGES, name)
+            message = f"{shown}: wanted T, p, X_<species> or Y_<species>, with =LOW:HIGH if not the default range."
+            wanted(self.name in RANGES, message)
+
+        # The range.
         default: tuple[float, float] = RANGES.get(self.name, (0.0, 1.0))
-        self.low, self.high = _range(span, default, said) if span else default
-        wanted(not self.kind or 0 <= self.low < self.high <= 1, f"{said}: a share goes from 0 to 1.")
-        wanted(self.kind or self.low > 0, f"{said}: {self.name} has to be positive.")
+        self.low, self.high = _range(span, default, shown) if span else default
+        wanted(not self.kind or 0 <= self.low < self.high <= 1, f"{shown}: a share goes from 0 to 1.")
+        wanted(self.kind or self.low > 0, f"{shown}: {self.name} has to be positive.")
 
     @property
     def log(self) -> bool:
+        """Whether the axis is logarithmic."""
         return not self.kind and self.high > 20 * self.low
 
     def values(self, n):
-        return np.geomspace(self.low, self.high, n) if self.log else np.linspace(self.low, self.high, n)
+        """n values along the axis."""
+        if self.log:
+            return np.geomspace(self.low, self.high, n)
+        return np.linspace(self.low, self.high, n)
 
     def axis(self, start, end):
-        """Label and divisor."""
+        """Label and divisor. start, end: names of the compositions of a mixing line."""
         if not self.kind:
-            what, unit, by = AXES[self.name]
-            return f"{what} [{unit}]", by
-        return f"share of {end} in {start} [{'mole' if self.kind == 'X' else 'mass'} fraction]", 1.0
+            label, unit, by = AXES[self.name]
+            return f"{label} [{unit}]", by
+
+        fraction = "mole" if self.kind == "X" else "mass"
+        return f"share of {end} in {start} [{fraction} fraction]", 1.0
 
 
 def _range(span, default, where) -> tuple[float, float]:
+    """(low, high) of LOW:HIGH. Raises ArgumentError, which begins with `where`."""
     try:
         low, high = (float(v) for v in span.split(":"))
     except ValueError:
@@ -135,8 +150,10 @@ def _range(span, default, where) -> tuple[float, float]:
 
 
 def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
-    """Mass fractions (ns,) of "CH4:1,O2:2", normalised. The numbers are moles, or masses with `mass`. Errors:
-    ArgumentError names the part that cannot be used."""
+    """Mass fractions (ns,) of "CH4:1,O2:2", normalised. The numbers are moles; with `mass` masses.
+
+    Raises ArgumentError for a part that cannot be read.
+    """
     amount = np.zeros(mixture.ns)
     for part in text.split(","):
         name, colon, number = part.strip().partition(":")
@@ -145,16 +162,17 @@ def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
             value = float(number) if colon else 1.0
         except ValueError:
             value = math.nan
-        told = f"{option} {text}: got the amount '{number}' of {name}, wanted a number of 0 or more."
-        wanted(0 <= value < math.inf, told)
+        message = f"{option} {text}: got the amount '{number}' of {name}, wanted a number of 0 or more."
+        wanted(0 <= value < math.inf, message)
         amount[at] += value
+
     wanted(amount.sum() > 0, f"{option} {text}: the amounts sum to zero.")
     masses = amount if mass else amount * mixture.species.W
     return masses / masses.sum()
 
 
 def _kept(given, used) -> dict[str, list[float]]:
-    """{"T": values, "p": values} of --at, with defaults where no axis is T or p."""
+    """Fixed values {"T": [K], "p": [Pa]} of --at, or defaults, for T and p that are not an axis (`used`)."""
     out: dict[str, list[float]] = {}
     for text in given:
         name, equals, numbers = text.partition("=")
@@ -167,23 +185,31 @@ def _kept(given, used) -> dict[str, list[float]]:
         positive = all(0 < v < math.inf for v in values)
         wanted(positive, f"--at {text}: wanted positive numbers with commas between.")
         out.setdefault(name, []).extend(values)
-    return {name: out.get(name, [default]) for name, default in (("T", 300.0), ("p", 100e5)) if name not in used}
+
+    defaults = {"T": [300.0], "p": [100e5]}
+    return {name: out.get(name, default) for name, default in defaults.items() if name not in used}
 
 
 class _Line:
-    """Compositions between two ends: Y(share, kind)."""
+    """Compositions on a mixing line between two ends; line(share, kind) returns mass fractions."""
 
     def __init__(self, given, mixture, variables):
         mixing = [v for v in variables if v.kind]
         both = f"--x {variables[0].name} --y {variables[-1].name}"
         wanted(len(mixing) <= 1, f"{both}: only one of the two can be a mixing line.")
+
+        # The names of the ends: by default the first species that is not the end, and the species of the axis.
         end = mixing[0].species if mixing else None
-        first = mixture.names[0] if mixture.names[0] != end or mixture.ns == 1 else mixture.names[1]
+        first = mixture.names[0]
+        if first == end and mixture.ns > 1:
+            first = mixture.names[1]
         self.start_name, self.end_name = (
             text and text.removesuffix(":1") for text in (given.start or first, given.to or end)
         )
-        told = f"--to {given.to}: belongs to a mixing line; give --x X_<species> or Y_<species>."
-        wanted(mixing or not given.to, told)
+        message = f"--to {given.to}: belongs to a mixing line; give --x X_<species> or Y_<species>."
+        wanted(mixing or not given.to, message)
+
+        # Their mass fractions (ns,).
         self.W = mixture.species.W
         self.start = composition(given.start or first, mixture, given.mass, "--from")
         self.end = composition(given.to or str(end), mixture, given.mass, "--to") if mixing else self.start
@@ -191,59 +217,76 @@ class _Line:
         wanted(differ, f"--from {self.start_name}: the mixing line ends in the same composition.")
 
     def __call__(self, share, kind):
+        """Mass fractions (ns, ...) at these shares (...) of the end, in mole (kind X) or mass fractions (Y)."""
         share = np.asarray(share)
-        if kind == "X":
-            mole = [end / self.W / (end / self.W).sum() for end in (self.start, self.end)]
-            Y = np.multiply.outer(mole[0], 1 - share) + np.multiply.outer(mole[1], share)
-            Y = Y * self.W.reshape(-1, *(1,) * share.ndim)
-            return Y / Y.sum(0)
-        return np.multiply.outer(self.start, 1 - share) + np.multiply.outer(self.end, share)
+        if kind == "Y":
+            return np.multiply.outer(self.start, 1 - share) + np.multiply.outer(self.end, share)
+
+        start, end = (Y / self.W / (Y / self.W).sum() for Y in (self.start, self.end))
+        X = np.multiply.outer(start, 1 - share) + np.multiply.outer(end, share)
+        masses = X * self.W.reshape(-1, *(1,) * share.ndim)
+        return masses / masses.sum(0)
 
 
 def _quantities(text, mixture):
-    """[(title, unit, divisor, quantity, row or None)] of --what."""
+    """[(title, unit, divisor, quantity, row or None)] of --what. Raises ArgumentError."""
     out = []
     for part in text.split(","):
         name, colon, species = part.strip().partition(":")
         meant = closest(name, kernels.quantities) or kernels.registry.LISTED
         wanted(name in kernels.quantities, f"--what {part}: no such quantity{meant}.")
-        per, said = kernels.quantities[name].per, f"--what {part}: '{name}' has one value a species, wanted"
-        told = f"{said} {name}:<species> with one of {', '.join(mixture.names)}."
-        wanted(per != "ns" or species in mixture.names, told)
-        told = f"--what {part}: wanted a quantity with one value a point, or NAME:<species>."
-        wanted(per != "ns*ns" and (per or not colon), told)
-        what, unit, by = SHOWN.get(name, (kernels.quantities[name].what, kernels.quantities[name].unit, 1.0))
-        title, row = (f"{what} of {species}", mixture.names.index(species)) if per else (what, None)
+
+        # A value a point, or a value a species with the name of a species.
+        per = kernels.quantities[name].per
+        message = (
+            f"--what {part}: '{name}' has one value a species, wanted {name}:<species> with one of "
+            f"{', '.join(mixture.names)}."
+        )
+        wanted(per != "ns" or species in mixture.names, message)
+        message = f"--what {part}: wanted a quantity with one value a point, or NAME:<species>."
+        wanted(per != "ns*ns" and (per or not colon), message)
+
+        quantity = kernels.quantities[name]
+        title, unit, by = SHOWN.get(name, (quantity.what, quantity.unit, 1.0))
+        row = None
+        if per:
+            title, row = f"{title} of {species}", mixture.names.index(species)
         out.append((title, unit if unit != "1" else "-", by, name, row))
     return out
 
 
 def ridge(mixture, Y, T, p, backend):
-    """The pseudo-critical ridge (Widom line): T of the largest cp at each p above the pseudo-critical pressure. Returns
-    T [K], p [Pa] as one array (2, n), and (Tc_mix, pc_mix).
+    """The pseudo-critical ridge (Widom line): T of the largest cp at each p above the pseudo-critical pressure.
 
-    A ridge counts only inside the range of T, and only where cp is 2 % above its values at T 10 % lower and 10 %
-    higher: further from the critical point cp has no such maximum.
+    Returns (T [K] and p [Pa] as an array (2, n), (Tc_mix, pc_mix)). A maximum counts only inside the range of T, and
+    only if it is 2 % above cp at 0.9 T and 1.1 T. Farther from the critical point cp has no such maximum.
     """
     at = mixture.properties("Tc_mix pc_mix", Y=Y, backend=backend)
     Tc, pc = float(at["Tc_mix"]), float(at["pc_mix"])
     p = p[p > pc]
     low, high = max(T[0], 0.7 * Tc), min(T[-1], 3 * Tc)
+    if low >= high:
+        p = p[:0]
+
     found = []
-    for value in p if low < high else ():
+    for value in p:
         grid = np.geomspace(low, high, 1500)
         cp = mixture.properties("cp", T=grid, p=value, Y=Y[:, None], backend=backend)["cp"]
         inner = np.flatnonzero((cp[1:-1] > cp[:-2]) & (cp[1:-1] >= cp[2:])) + 1
+
+        # The largest inner maximum.
         if inner.size:
             k = inner[np.argmax(cp[inner])]
             beside = np.interp([0.9 * grid[k], 1.1 * grid[k]], grid, cp)
             if cp[k] > 1.02 * beside.max():
                 found.append((grid[k], value))
+
     return np.array(found).reshape(-1, 2).T, (Tc, pc)
 
 
 def run(given, mixture) -> pathlib.Path:
-    """Draw the map or the curves; returns the file written. Errors: ArgumentError."""
+    """Draws a map or curves; returns the path of the picture. Raises ArgumentError."""
+    # What to draw.
     plt = pyplot("plot draws")
     ending = given.out.suffix.lower() in (".png", ".pdf", ".svg")
     wanted(ending, f"--out {given.out}: wanted a file that ends in .png, .pdf or .svg.")
@@ -251,14 +294,19 @@ def run(given, mixture) -> pathlib.Path:
     differ = len({v.name for v in variables}) == len(variables)
     wanted(differ, f"--x {given.x} --y {given.y}: wanted two different variables.")
     kept = _kept(given.at, {v.name for v in variables})
-    line, what = _Line(given, mixture, variables), _quantities(given.what, mixture)
+    line = _Line(given, mixture, variables)
+    what = _quantities(given.what, mixture)
     points = given.points or RESOLUTION[len(variables)]
     wanted(points >= 2, f"--points {points}: wanted 2 or more.")
     single = len(variables) == 1 or all(len(v) == 1 for v in kept.values())
     wanted(single, "--at: a map takes one value of each fixed variable.")
-    figure = (_map if len(variables) == 2 else _curves)(plt, given, mixture, variables, kept, line, what, points)
+
+    # The picture.
+    draw = _map if len(variables) == 2 else _curves
+    figure = draw(plt, given, mixture, variables, kept, line, what, points)
     heading = f"{pathlib.Path(given.mixture).name}: {_heading(line, kept)}"
     figure.suptitle(heading.rstrip(": "), fontsize=11)
+
     given.out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(given.out, dpi=130)
     plt.close(figure)
@@ -266,18 +314,26 @@ def run(given, mixture) -> pathlib.Path:
 
 
 def _values(mixture, what, T, p, Y, backend):
-    got = mixture.properties(list(dict.fromkeys(name for *_, name, _ in what)), T=T, p=p, Y=Y, backend=backend)
-    return [(got[name] if row is None else got[name][row]) / by for _, _, by, name, row in what]
+    """The values of the quantities of --what, in the units of the picture."""
+    names = list(dict.fromkeys(name for *_, name, _ in what))
+    found = mixture.properties(names, T=T, p=p, Y=Y, backend=backend)
+
+    out = []
+    for _, _, by, name, row in what:
+        values = found[name] if row is None else found[name][row]
+        out.append(values / by)
+    return out
 
 
-def _said(name, value) -> str:
+def _in_words(name, value) -> str:
     """A fixed value in words: T = 300 K."""
     _, unit, by = AXES[name]
     return f"{name} = {value / by:g} {unit}"
 
 
 def _heading(line, kept) -> str:
-    shown = [_said(name, values[0]) for name, values in kept.items() if len(values) == 1]
+    """The fixed values, and the composition unless it varies."""
+    shown = [_in_words(name, values[0]) for name, values in kept.items() if len(values) == 1]
     return ", ".join(shown if line.end_name else [line.start_name, *shown])
 
 
@@ -297,7 +353,7 @@ def _plain_ticks(ticks, subs=(1, 2, 5)):
 
 
 def _along(axis, which, variable, line):
-    """Label, limits and ticks of the axis `which` (x or y), which is the variable's."""
+    """Sets label, limits and ticks of the axis `which` ("x" or "y") for a variable."""
     label, by = variable.axis(line.start_name, line.end_name)
     if variable.log:
         axis.set(**{f"{which}scale": "log"})
@@ -306,8 +362,10 @@ def _along(axis, which, variable, line):
 
 
 def _map(plt, given, mixture, variables, kept, line, what, points):
+    """A panel with a map over both variables for each quantity."""
     from matplotlib.colors import LogNorm, Normalize
 
+    # Values on the grid.
     along = {v.name: v.values(points) for v in variables}
     at = dict(zip(along, np.meshgrid(*along.values(), indexing="ij")))
     shape = (points, points)
@@ -354,19 +412,22 @@ def _map(plt, given, mixture, variables, kept, line, what, points):
 
 
 def _curves(plt, given, mixture, variables, kept, line, what, points):
+    """A panel with curves over the variable for each quantity; a curve for each fixed T and p."""
     (x,) = variables
     along = x.values(points)
     _, divisor = x.axis(line.start_name, line.end_name)
-    runs = [(T, p) for T in kept.get("T", [along]) for p in kept.get("p", [along])]
+    runs = list(itertools.product(kept.get("T", [along]), kept.get("p", [along])))
     figure, axes = grid(plt, len(what), 3, (4.6, 3.6), (0.3, 0.4))
     several = [name for name, v in kept.items() if len(v) > 1]
     colours = plt.get_cmap("viridis")(np.linspace(0, 0.9, len(runs)))
     Y = line(along if x.kind else np.zeros(points), x.kind or "Y")
+
     for (T, p), colour in zip(runs, colours):
         values = _values(mixture, what, np.broadcast_to(T, points), np.broadcast_to(p, points), Y, given.backend)
-        name = ", ".join(_said(n, v) for n, v in (("T", T), ("p", p)) if n in several)
+        name = ", ".join(_in_words(n, v) for n, v in (("T", T), ("p", p)) if n in several)
         for axis, v in zip(axes.flat, values):
             axis.plot(along / divisor, v, color=colour, label=name, lw=1.4)
+
     for axis, (title, unit, *_) in zip(axes.flat, what):
         _along(axis, "x", x, line)
         if _spread(np.concatenate([curve.get_ydata() for curve in axis.get_lines()])):
@@ -380,5 +441,5 @@ def _curves(plt, given, mixture, variables, kept, line, what, points):
 
 
 def main(given, mixture) -> None:
-    """Run the command. Errors: the layer's own."""
+    """Runs the command. Raises ArgumentError."""
     print(run(given, mixture))

@@ -39,7 +39,7 @@ def _known(name: str) -> str:
 
 
 def _contraction(asked: tuple[str, str], backend, dtype: str) -> str:
-    """Compile a (contraction, extents) such as i=12,j=8, or 12 for every index; returns the line to print."""
+    """Compiles a (contraction, extents): extents such as i=12,j=8, or 12 for all indices. Returns the line to print."""
     text, sizes = asked
     told = tensor_tune.sizes_of(sizes)
     text, options = tensor_tune.text_of(text)
@@ -51,7 +51,7 @@ def _contraction(asked: tuple[str, str], backend, dtype: str) -> str:
 
 
 def _with_boxes(launcher) -> None:
-    """Also what block calls of slabs take on a CPU."""
+    """Compiles the launch for block calls of slabs too, which a CPU uses."""
     _ = launcher.program.small and launcher.program.has_boxed
 
 
@@ -83,11 +83,10 @@ ARGUMENTS = {
 
 
 def main(given, mixture: kernels.Mixture | None) -> int:
-    """Compile the collections and the programs that the options name; print the names of those compiled and of those
-    left out. Without a mixture: the host's own kernels and tensor expressions only.
+    """Compiles the collections and programs that the options name, and prints their names.
 
-    Returns the exit status, 2 where nothing is named. Errors: ArgumentError for a block
-    call whose outputs cannot be made.
+    Without a mixture: only kernels of the host and tensor expressions. Returns the exit status, 2 if the options name
+    nothing. Raises ArgumentError for a block call whose outputs cannot be computed.
     """
     if mixture is None and not given.register and not given.contraction:
         print(
@@ -95,12 +94,16 @@ def main(given, mixture: kernels.Mixture | None) -> int:
             file=sys.stderr,
         )
         return 2
+
+    # Declarations of the host, contractions.
     added = [name for file in given.register for name in kernels.load_declarations(file)]
     backend = kernels.get_backend(given.backend, arch=given.arch)
     contraction = functools.partial(_contraction, backend=backend, dtype=kernels.dtype_of(given.precision).name)
     with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
         for line in pool.map(contraction, given.contraction):
             print(line, flush=True)
+
+    # The names to compile.
     names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
     if mixture and given.kernels:
         names += [
@@ -108,15 +111,20 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         ]
     if given.only:
         names = [_known(name) for name in given.only]
+
     impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
     _ = impl.marshal.packer  # with a GPU, pageable arrays are packed by the CPU
     if mixture:
         impl.set_mixture(mixture)
+
+    # Team kernels, by header.
     teams = kernels.registry.team_kernels
     for header in dict.fromkeys(teams[name].header for name in names if name in teams):
         group = [k for k in teams.values() if k.header == header]
         backend.compile(render(group, backend.style, kernels.dtype_of(given.precision)))
         print(f"{backend}  {' '.join(k.name for k in group)}")
+
+    # Collections and kernels.
     for name in progress("compile", [name for name in names if name not in teams]):
         try:
             for more in variants(name):
@@ -126,17 +134,20 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         except (kernels.ArgumentError, kernels.StateError) as error:
             clear()
             print(f"left out: {name}: {error}", file=sys.stderr)
+
+    # Block calls.
     for name, outputs in progress("compile", given.block, name=lambda block: block[0]):
-        made, refused = 0, None
+        compiled, refused = 0, None
         for more in variants(name, asked=True):  # some outputs need optional inputs
             try:
                 _with_boxes(impl.launcher(name, more, outputs))
-                made += 1
+                compiled += 1
             except (kernels.ArgumentError, kernels.StateError) as error:
                 refused = error
-        if refused and not made:
+        if refused and not compiled:
             raise refused
         clear()
         print(f"{backend}  {name}: {' '.join(sorted(outputs))}", flush=True)
+
     print(f"kernel cache: {cache.folder()}")
     return 0

@@ -1,4 +1,4 @@
-"""Progress of long commands: what is under way and about how long the rest takes, on one line of a terminal."""
+"""Progress of long commands on a line of the terminal: the present item and an estimate of the remaining time."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 def time_left(seconds: float) -> str:
-    """In words: "40 s", "3 min", "2 h"."""
+    """A time in words: "40 s", "3 min", "2 h"."""
     for size, unit in ((5400, "h"), (90, "min")):
         if seconds >= size:
             return f"{seconds / (3600 if unit == 'h' else 60):.0f} {unit}"
@@ -17,7 +17,7 @@ def time_left(seconds: float) -> str:
 
 
 def clear(to=None) -> None:
-    """Take the line of `progress` away, before something else is printed."""
+    """Clears the line of `progress`, before other text is printed."""
     to = sys.stderr if to is None else to
     if to.isatty():
         to.write("\r\x1b[K")
@@ -25,8 +25,8 @@ def clear(to=None) -> None:
 
 
 class Line:
-    """A line of a terminal that says how far a command is; the next one takes its place. Nothing where standard error
-    is no terminal."""
+    """A line of the terminal with the state of a command. Each text replaces the last. Nothing is written if standard
+    error is no terminal."""
 
     def show(self, text: str) -> None:
         if sys.stderr.isatty():
@@ -38,13 +38,16 @@ class Line:
 
 
 def progress(what: str, items: Iterable[Item], name=str, clock=time.monotonic, to=None) -> Iterator[Item]:
-    """The items one after the other; before each a line such as "compile 3/17 thermal, about 40 s left" on standard
-    error, which the next one replaces. Nothing is written where standard error is no terminal. name(item): its name."""
+    """Yields the items, each after a line such as "compile 3/17 thermal, about 40 s left" on standard error.
+
+    Each line replaces the last. Nothing is written if standard error is no terminal. name(item): text for an item.
+    """
     to = sys.stderr if to is None else to
     known: Sequence[Item] = list(items)
     if not known or not to.isatty():
         yield from known
         return
+
     begin = clock()
     for done, item in enumerate(known):
         left = f", about {time_left((clock() - begin) / done * (len(known) - done))} left" if done else ""

@@ -1,6 +1,6 @@
-// Threads of the CPU that copy together with the calling one. They take part after part of a copy. Between the copies
-// of a block call they look for the next one, since to wake a thread takes as long as a copy; then they sleep. Nobody
-// waits for a thread that has not taken a part.
+// CPU threads that help the calling thread to copy. A copy has several parts, and each thread takes part after part.
+// After a copy the helpers look for the next copy for a while, since to wake a thread takes as long as a copy; then
+// they sleep. The caller waits only for threads that have taken a part.
 #pragma once
 #include <fenv.h>
 #include <linux/futex.h>
@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-constexpr long AWAKE = 300000; // nanoseconds that a helper looks for work
+constexpr long AWAKE = 300000; // nanoseconds for which a helper looks for work
 
 struct HIDDEN Helpers {
     typedef void (*Part)(const void *record, long part, long parts, long items);
-    // Of the present copy. ticket: its number in the upper half, below it the next part.
+    // The present copy. ticket: number of the copy in the upper 32 bits, index of the next part in the lower 32 bits.
     unsigned long ticket = 0;
     Part work = nullptr;
     const void *record = nullptr;
@@ -33,7 +33,8 @@ struct HIDDEN Helpers {
     template <class T> static T get(T &at) { return __atomic_load_n(&at, __ATOMIC_SEQ_CST); }
     template <class T> static void set(T &at, T x) { __atomic_store_n(&at, x, __ATOMIC_SEQ_CST); }
 
-    // Parts of copy `mine`, until none is left. What is read of another copy by then is not used: its ticket differs.
+    // Works on parts of copy `mine` until all are taken. If another copy has begun meanwhile, the ticket differs, and
+    // the values read here are not used.
     void help(const unsigned mine) {
         for (unsigned long t = get(ticket); unsigned(t >> 32) == mine; t = get(ticket)) {
             const long part = t & 0xffffffff, all = get(parts), n = get(items);
@@ -46,11 +47,13 @@ struct HIDDEN Helpers {
         }
     }
 
+    // Main function of a helper.
     static void *live(void *of) {
         Helpers &h = *(Helpers *)of;
         fesetenv(FE_DFL_ENV); // the host may have set traps
         for (unsigned mine = get(h.number);;) {
             h.help(mine);
+            // Look for the next copy, then sleep until it begins.
             for (const long since = now(); get(h.number) == mine && now() - since < AWAKE;) {}
             __atomic_fetch_add(&h.asleep, 1, __ATOMIC_SEQ_CST);
             while (get(h.number) == mine) syscall(SYS_futex, &h.number, FUTEX_WAIT_PRIVATE, mine, nullptr, nullptr, 0);
@@ -60,7 +63,8 @@ struct HIDDEN Helpers {
         return nullptr;
     }
 
-    // Helpers for so many threads together; fewer where the system gives no more. The host's signals stay the host's.
+    // Starts helpers, so that `threads` threads copy together; fewer if the system refuses. Helpers block all signals:
+    // these belong to the host.
     void start(const int threads) {
         sigset_t all, before;
         sigfillset(&all);
@@ -74,14 +78,14 @@ struct HIDDEN Helpers {
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
 
-    // The helpers begin with what(given, part, parts, count) for all parts. False where nothing is left for `finish`:
-    // of two callers at the same time the second works alone.
+    // Begins what(given, part, parts, count) for all parts. Returns false if the copy is already done, so that `finish`
+    // need not be called: if two threads call at the same time, the second copies alone.
     bool begin(const Part what, const void *given, const long count, const int threads) {
         if (__atomic_test_and_set(&taken, __ATOMIC_ACQUIRE)) return what(given, 0, 1, count), false;
         if (started + 1 < threads) start(threads);
         const unsigned mine = number + 1;
         const unsigned long first = (unsigned long)mine << 32;
-        set(ticket, first | 0xffffffff); // no part: a helper that still looks at the last copy takes none of this one
+        set(ticket, first | 0xffffffff); // no part to take: a helper may still look at the last copy
         set(work, what), set(record, given), set(items, count), set(parts, 4L * threads), set(done, 0L);
         set(ticket, first);
         set(number, mine);
@@ -89,7 +93,7 @@ struct HIDDEN Helpers {
         return true;
     }
 
-    // Until all parts are done; for the thread that began.
+    // Returns when all parts are done. For the thread that called `begin`.
     void finish() {
         help(number);
         for (long looked = 1; get(done) < parts; ++looked)

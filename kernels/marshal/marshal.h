@@ -1,18 +1,19 @@
-// Blocks -> stripes and back, the fields of a call in one launch. Points are numbered x fastest, then y, then z, within
-// the selected extents.
+// Copies between blocks and stripes, all fields of a call in one launch. Points are numbered x fastest, then y, then z,
+// within the selected extents.
 #pragma once
 #include "engine/numbers/launch.h"
 
 constexpr int MOST_FIELDS = 24;
 
-// Strides are in elements of the block, ld in elements of the view; `block` points at the first selected element.
+// A field: `variables` components of nx x ny x ... selected points. block: address of the first selected element.
+// Strides sx, sy, sz, sv are in elements of the block; ld, between rows, in elements of the view.
 struct Field {
     void *block, *view;
     long ld, variables, nx, ny, sx, sy, sz, sv, size; // size: bytes of an element of the block, 8 or 4
 };
 
-// start: number of the first point. column: where it lies in the views. past, on a CPU: PAST: what is written goes past
-// the caches, as nobody here reads it soon; LATER: threads of the CPU may be at it until `finish_moves`.
+// start: number of the first point. column: index of this point in the views. past, on a CPU, two bits. PAST: stores
+// bypass the caches, because no CPU thread reads them soon. LATER: CPU threads may still copy until `finish_moves`.
 constexpr long PAST = 1, LATER = 2;
 struct Moves {
     long start, column, past, fields;
@@ -21,7 +22,7 @@ struct Moves {
 
 #ifdef ON_DEVICE
 
-// Four variables at a time: their loads are on the way together, which matters where the block is the host's memory.
+// A point. Four variables at a time: their loads are in flight together, which matters for memory of the host.
 template <class Inner, class Outer, bool in> POINT_FN void move_point(const Field &f, const long at, const long to) {
     Inner *const view = (Inner *)f.view + to;
     Outer *const block = (Outer *)f.block + at;
@@ -47,7 +48,7 @@ template <class Inner, class Outer, bool in> POINT_FN void move_point(const Fiel
     }
 }
 
-// Few threads go over all points: the copies of both directions and the kernels between them share the device.
+// Threads that loop over all points, so that few are enough: copies of both directions and kernels share the device.
 template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const long items) {
     const long step = gridDim.x * (long)blockDim.x;
     for (long item = blockIdx.x * (long)blockDim.x + threadIdx.x; item < items; item += step) {
@@ -72,7 +73,7 @@ template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const 
 #include "marshal/helpers.h"
 #include "engine/numbers/past.h"
 
-// n elements that lie `step` apart, of the block or, `in`, on their way to the view; N: n, where it is known, else 0
+// Copies n elements with stride `step` from the block to the view (`in`), or back. N: n if it is a constant, else 0.
 template <class Inner, class Outer, bool in, long N>
 POINT_FN void move_run(Inner *__restrict__ view, Outer *__restrict__ block, const long n, const long step) {
     const long end = N ? N : n;
@@ -86,7 +87,7 @@ POINT_FN void move_run(Inner *__restrict__ view, Outer *__restrict__ block, cons
             else block[i * step] = Outer(view[i]);
 }
 
-// Whole lines of N points: a slab of a few points has thousands of them.
+// Copies complete lines of N points. A slab of a few points in x has thousands of lines.
 template <class Inner, class Outer, bool in, long N>
 inline long move_lines(const Field &f, Inner *__restrict__ view, Outer *__restrict__ block, long y, const long lines) {
     const long sx = f.sx, sy = f.sy;
@@ -102,7 +103,7 @@ inline long move_lines(const Field &f, Inner *__restrict__ view, Outer *__restri
     return lines * N;
 }
 
-// One variable of one field: `count` points from number `start` on.
+// A variable of a field: `count` points from number `start` on.
 template <class Inner, class Outer, bool in>
 inline void move_row(const Field &f, const long start, const long count, const bool past, Inner *view, Outer *block) {
     const long row = start / f.nx;
@@ -152,7 +153,7 @@ template <class Inner, bool in> void move_points(const Moves &a, const long firs
 }
 
 static Helpers helpers;
-static thread_local bool begun = false; // this thread has to call finish_moves
+static thread_local bool begun = false; // this thread began a copy, and has to call finish_moves
 
 template <class Inner, bool in>
 void move_part(const void *record, const long part, const long parts, const long items) {
@@ -167,8 +168,8 @@ static int finish() {
 }
 
 // clang-format off
-// OpenMP's threads are shared with the host, which may have set traps: a conversion to float may overflow. What goes
-// past the caches is for a device: no kernel follows that needs these cores.
+// OpenMP's threads are shared with the host, which may have set floating-point traps; a conversion to float may overflow.
+// Copies that bypass the caches are for a device: no CPU kernel follows that needs these cores, so helpers copy.
 #define MOVE_KERNEL(name, Inner, in)                                                                                   \
     KERNEL(name, Moves, 256) {                                                                                         \
         if (threads == 1) return move_points<Inner, in>(*record, 0, items), 0;                                         \
@@ -189,13 +190,13 @@ static int finish() {
 KERNEL(finish_moves, Moves, 256) { return finish(); }
 #endif
 
-// Named by the bytes of an element of the view.
+// The number in a name: bytes of an element of the view.
 MOVE_KERNEL(gather_8, double, true)
 MOVE_KERNEL(gather_4, float, true)
 MOVE_KERNEL(scatter_8, double, false)
 MOVE_KERNEL(scatter_4, float, false)
 
-// The last row of `rows` fractions is 1 less the others, summed in double, one after the other.
+// The last row of a view of fractions: 1 less the other rows, subtracted in double in the order of the rows.
 struct Fractions {
     void *view;
     long ld, rows, column;

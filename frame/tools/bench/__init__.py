@@ -50,7 +50,7 @@ def _structures(text: str) -> list[str]:
 
 
 def add(commands) -> None:
-    """Declare the command and its benches to the parser of `python -m frame`."""
+    """Adds the command and all benches to the parser of `python -m frame`."""
     bench = commands.add_parser("bench", help="measure, beside rivals, with values checked first")
     benches = bench.add_subparsers(dest="bench", required=True)
     for name, what in {**BENCHES, "all": "these one after another"}.items():
@@ -143,7 +143,7 @@ def _check(given) -> None:
 
 
 def main(given) -> None:
-    """Run what was asked for, print the tables, write the JSON and the record. Raises the layer's errors."""
+    """Runs a bench, prints the tables, writes JSON and record. Raises FrameError."""
     if given.bench == "figures":
         return pictures.run(given)
     if given.bench in OWN:
@@ -210,7 +210,7 @@ def machine() -> str:
 
 
 def _where(backend) -> str:
-    """A machine in words: a GPU's product, or the processor with its vectors."""
+    """A machine in words: name of the GPU, or of the processor with the vector instructions."""
     if backend.style == "packs":
         from .ceilings import lanes
 

@@ -68,7 +68,10 @@ class Case:
 
 def add_arguments(parser) -> None:
     """Options of `bench blocks`."""
-    words = lambda known: lambda text: _words(text, known)
+
+    def words(known):
+        return lambda text: _words(text, known)
+
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--shapes", type=_shapes, default=_shapes("32x32x32,64x64x64,128x128x128,256x128x64"))
     parser.add_argument("--fringes", type=words(FRINGES), default=["0", "3", "mixed"], metavar="NAME,...")
@@ -117,7 +120,7 @@ def _shapes(text: str) -> list[tuple[int, ...]]:
 
 
 class Rank:
-    """One process. It answers each line that it is given by one line."""
+    """A process that answers each line of input by a line of output."""
 
     def __init__(self, command, backend: str, cores, environment):
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  until the rank has ended
@@ -140,7 +143,7 @@ class Rank:
             self._to.write(line + "\n")
 
     def answer(self) -> list[str]:
-        """Errors: BackendError with what it said, when it has ended or says that something is wrong."""
+        """The next line of the process. Raises BackendError, with the output, if it has ended or reports an error."""
         line = self._from.readline()
         if not line or line.startswith("wrong"):
             self._process.kill()
@@ -160,7 +163,7 @@ class Rank:
 
 
 def one_gpu(place: int, gpus: int) -> dict[str, str]:
-    """The environment in which a rank sees one of the GPUs alone."""
+    """Environment in which a rank sees a single GPU."""
     seen = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(gpus)))
     if len(seen.split(",")) < gpus:
         raise ArgumentError(f"--gpus {gpus}: CUDA_VISIBLE_DEVICES has {seen}.")
@@ -168,7 +171,7 @@ def one_gpu(place: int, gpus: int) -> dict[str, str]:
 
 
 class Ranks:
-    """So many processes of one backend. host: "python" or "fortran"."""
+    """Processes with the same backend. host: "python" or "fortran"."""
 
     def __init__(self, number: int, given, backend: str, environment, host: str, gpus: int = 1):
         command = (
@@ -231,7 +234,10 @@ def cases(given, backend: str) -> list[Case]:
         Case(*each)
         for each in itertools.product(given.shapes, given.fringes, given.ns, given.memory, given.ways, chunks)
     ]
-    fits = lambda c: (backend == "cuda" or c.memory == "pageable") and (c.way == "block" or c.memory != "device")
+
+    def fits(c):
+        return (backend == "cuda" or c.memory == "pageable") and (c.way == "block" or c.memory != "device")
+
     if given.host == "fortran":
         other = [ns for ns in given.ns if ns not in MIXTURES]
         if other:
@@ -307,7 +313,7 @@ def _with_ranks(given, backend: str, number: int, gpus: int, say) -> tuple[list[
 
 
 def _packing(given, case: Case, number: int, gpus: int, ranks: Ranks, row: Row) -> str:
-    """What the host's memory allows: each byte is read and written once, by the CPU's threads."""
+    """Bound by the bandwidth of host memory: CPU threads read and write each byte once."""
     rate = 2 * STREAMED / statistics.median(ranks.pace(f"stream {STREAMED}") for _ in range(given.repeats))
     least = 2 * sum(case.bytes) / rate
     return (

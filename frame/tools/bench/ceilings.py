@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 @dataclasses.dataclass(frozen=True)
 class Style:
-    """How operations are timed where sources are written in one style.
+    """How operations are timed for a style of sources.
 
     ahead: C++ before ceilings.h. ways: (type, expression in x) of each kind of operation, the layer's own functions.
     items, passes: of a launch; a pass does `chains` operations an item. samples: of which the least counts; short ones,
@@ -163,7 +163,7 @@ def measure(backend, effort: float = 1.0) -> Ceilings:
         rates["narrow"] *= 2
 
     def memory(reads: int, writes: int, n: int) -> float:
-        """Seconds of one pass over so many rows."""
+        """Seconds of a pass over a number of rows."""
         came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
         came_from[...], to[...] = 1.0, 0.0
         made = record(
@@ -180,13 +180,13 @@ def measure(backend, effort: float = 1.0) -> Ceilings:
 
 
 def _often(backend, work) -> float:
-    """Least seconds of one work(), from samples of LONG or more."""
+    """Shortest time [s] of a call of work(), from samples of LONG or more."""
     count = max(1, int(LONG / max(seconds(backend, work), 1e-9)))
     return min(seconds(backend, work, count) for _ in range(BEST_OF))
 
 
 def _remembered(memory, largest: float):
-    """Seconds that rows take, measured once for each shape; what is more than `largest` bytes is scaled."""
+    """Seconds for a number of rows, measured once for each shape. Above `largest` bytes the time is extrapolated."""
     known: dict[tuple, float] = {}
 
     def took(reads: int, writes: int, points: int) -> float:

@@ -16,7 +16,7 @@ CHUNK = 1000  # points at a time on a CPU, so that intermediates stay in cache
 
 
 def constants(mixture, xp) -> dict:
-    """What the expressions need of the species, in the array module's memory, as columns."""
+    """Data of the species for the expressions: columns in the memory of the array module."""
     data = mixture.species
     kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"], mixture.options["equation"]), np.sqrt(data.a)
     columns = {
@@ -84,7 +84,7 @@ def thermal(xp, c, T, p, Y) -> dict:
 
 
 def compressibility(xp, A, B):
-    """Z by Cardano's formulas, both cases everywhere; of two roots above B the one of lower residual Gibbs energy."""
+    """Z by Cardano's formulas, both cases at all points; of two roots above B that of lower residual Gibbs energy."""
     c2, c1, c0 = B - 1, A - (3 * B + 2) * B, (B * B + B - A) * B
     Q, S = (c2 * c2 - 3 * c1) / 9, ((2 * c2 * c2 - 9 * c1) * c2 + 27 * c0) / 54
     three = S * S < Q**3

@@ -31,9 +31,9 @@ STYLES = {
     style: tuple(ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, last))
     for style, last in (("textbook", "textbook"), ("tables", "properties"), ("reduced", "reduced"))
 } | {"kinetics": (ROOT / "fortran_stub" / "rivals" / "kinetics.f90",)}
-# gfortran prefers half of what AVX-512 has unless it is told; scalar code gains nothing by it.
+# gfortran uses vectors of half the length of AVX-512 by default. Scalar code gains nothing by longer vectors.
 WIDE = ["-mprefer-vector-width=512"] if platform.machine() in ("x86_64", "AMD64") else []
-# Places in the driver's `scal`, and the values of its options: properties.f90, species_tables.f90.
+# Indices in the array `scal` of the driver, and values of options: properties.f90, species_tables.f90.
 NAMES = ("W", "Z", "rho", "h", "e", "cp", "cv", "gamma", "c", "rho_p", "rho_T", "h_p", "h_T", "h0", "mu", "lam")
 OPTIONS = {
     "root": ("gibbs", "vapour", "liquid"),
@@ -53,7 +53,7 @@ ffi.cdef("""int realgas_setup(int, double *, double *, double *, double *, doubl
 
 @functools.lru_cache(None)
 def compiler() -> tuple[str, str]:
-    """Path and version line of the Fortran compiler (FC, else gfortran). BackendError when there is none."""
+    """Path and version line of the Fortran compiler (FC, else gfortran). Raises BackendError if there is none."""
     name = os.environ.get("FC") or "gfortran"
     path = shutil.which(name)
     if path is None:

@@ -86,7 +86,7 @@ def mixture(ns: int, kij: str, **options):
 
 
 def with_kij(mix_species: SpeciesData, kij: str) -> SpeciesData:
-    """Species of a file, with k_ij of another structure if one is asked for."""
+    """Species of a file, with k_ij of the wanted structure."""
     if kij == "file":
         return mix_species
     fields = (*SCALED, *KEPT, "nasa_low", "nasa_high")

@@ -50,7 +50,7 @@ phases:
   reactions: [{{{file}/reactions: declared-species}}]
   transport: mixture-averaged
 """
-# What else a GPU's warps share: outputs, and what is given; of a collection its own
+# Further programs that the warps of a GPU share: outputs and inputs; a collection has inputs of its own.
 PROGRAMS: dict[str, tuple | None] = {
     "omega, heat_release": (("omega", "heat_release"), GIVEN),
     "omega, rho": (("omega", "rho"), ("T", "p", "Y")),
@@ -87,7 +87,7 @@ def files(folder):
 
 
 class Fortran:
-    """kinetics.f90 in one of its styles, set up for one mixture at a time."""
+    """kinetics.f90 in a style, set up for a mixture at a time."""
 
     def __init__(self, style: str, level: str):
         self.name, self._style = f"gfortran {level}, {style}", STYLES.index(style) + 1
@@ -125,7 +125,10 @@ def tables(mixture) -> list:
     data, reactions = mixture.species, mixture.species.mechanism.reactions
     exponents: dict[tuple, int] = {}
     sets: dict[tuple, int] = {}
-    number = lambda known, key: known.setdefault(key, len(known)) + 1
+
+    def number(known, key):
+        return known.setdefault(key, len(known)) + 1
+
     for r in reactions:
         kind = _kind(r)
         sides = [sum(side.values()) for side in (r.reactants, r.products)]
@@ -133,7 +136,10 @@ def tables(mixture) -> list:
         if kind not in KINDS or not plain:
             raise BackendError(f"the Fortran rival has no reaction such as '{r.equation}' ({r.kind}).")
     falloffs = [r for r in reactions if isinstance(r.rate, Falloff)]
-    weights = lambda r: tuple(r.collider.weights(data.ns))
+
+    def weights(r):
+        return tuple(r.collider.weights(data.ns))
+
     high = [r.rate.high if isinstance(r.rate, Falloff) else r.rate for r in reactions]
     at = [number(exponents, (rate.b, rate.E)) for rate in high]
     own = len(exponents)
@@ -141,8 +147,13 @@ def tables(mixture) -> list:
     for r in falloffs:
         number(sets, weights(r))
     logs = len(sets)
-    integers = lambda values: np.array(values, np.int32, order="C")
-    doubles = lambda values: np.array(values, float, order="C")
+
+    def integers(values):
+        return np.array(values, np.int32, order="C")
+
+    def doubles(values):
+        return np.array(values, float, order="C")
+
     collider = integers([number(sets, weights(r)) if r.collider else 0 for r in reactions])
     shift = np.reshape(mixture.constant("reaction_shift").array[: 2 * data.ns], (2, data.ns))
     shift = shift + [[-mixture.constant("reaction_shift").array[-1]], [0.0]]
@@ -150,7 +161,10 @@ def tables(mixture) -> list:
     for rows in nasa:  # what cancels in every reaction, and would bring exponentials out of range
         rows[:, 5] -= shift[1]
         rows[:, 6] += shift[0]
-    species = lambda side: ([s + 1 for s, nu in side.items() for _ in range(round(nu))] + [0, 0, 0])[:3]
+
+    def species(side):
+        return ([s + 1 for s, nu in side.items() for _ in range(round(nu))] + [0, 0, 0])[:3]
+
     blending = [_troe(r) for r in reactions]
     return [
         *(data.ns, len(reactions), own, len(exponents), len(sets), logs, float(data.p_ref)),
@@ -175,7 +189,7 @@ def _kind(reaction) -> str:
 
 
 def _troe(reaction) -> tuple:
-    """a, T3, T1, T2; 1 where a reaction has none, so that nothing divides by 0."""
+    """(a, T3, T1, T2) of Troe's form; 1 for other reactions, so that nothing divides by 0."""
     return reaction.rate.numbers if _kind(reaction) == "Troe" else (0.0, 1.0, 1.0, 0.0)
 
 
@@ -231,7 +245,7 @@ def checked(ours, rival, gross, what: str, name: str = "omega", scale: str = "th
 
 @functools.lru_cache(maxsize=1)
 def given_states(mixture, points: int, kind: str) -> dict:
-    """What programs are given; made once for all of a mechanism's rows."""
+    """Inputs of the programs, computed once for all rows of a mechanism."""
     state = inputs.states(mixture.ns, points, kind)
     state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
     return {name: state[name] for name in GIVEN}
@@ -244,7 +258,10 @@ def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs,
     arrays = {name: backend.empty((program.plan.rows(name), backend.pad(points))) for name in program.plan.arguments}
     fill(backend, arrays, state)
     bound_run = program.bind(arrays)
-    ours = lambda: bound_run(points)
+
+    def ours():
+        return bound_run(points)
+
     ours()
     few = part(state, 0, min(points, CHECKED))
     omega = backend.to_host(arrays[WANTED][:, : few["T"].size])
@@ -304,7 +321,10 @@ def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) 
         arrays = {a: backend.empty((n, backend.pad(points))) for a, n in count.items()}
         fill(backend, arrays, {a: state[a] for a in names if a in arrays})
         bound_run = program.bind(arrays)
-        work = lambda run=bound_run: run(points)
+
+        def work(run=bound_run):
+            return run(points)
+
         work()
         wanted = mixture.properties(" ".join(program.writes), backend="cpu", **{a: few[a] for a in names})
         worst = 0.0
@@ -320,9 +340,12 @@ def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) 
 
 
 def run(given, backend, say) -> Report:
-    """All rows. `say` is told what is under way."""
+    """All rows. say(text) reports progress."""
     chosen_cases = given.cases if given.bench == "kinetics" else None
-    wanted = lambda case: case in (chosen_cases or (case,))
+
+    def wanted(case):
+        return case in (chosen_cases or (case,))
+
     roofs = ceilings.measure(backend)
     points, kind = given.points or POINTS[backend.memory], given.states or STATES[backend.memory]
     rows: list[Row] = []

@@ -95,7 +95,7 @@ class KinetiX:
 
 
 def _generator(source) -> list[str]:
-    """What Python is started with. source: folder of KinetiX, or None. Errors: BackendError if it is not there."""
+    """Command that starts Python. source: folder of KinetiX, or None. Raises BackendError if it does not exist."""
     if source:
         main = pathlib.Path(source).expanduser() / "kinetix" / "__main__.py"
         if not main.is_file():

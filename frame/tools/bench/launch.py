@@ -1,4 +1,4 @@
-"""`bench launch`: what a launch costs from Python and from Fortran, and what the first result costs after a start."""
+"""`bench launch`: time of a launch from Python and from Fortran, and time from start to first result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIRST_RESULT = (
 
 
 def run(given, backend, say) -> Report:
-    """Rows of the three parts; what cannot be had here is named in the notes."""
+    """Rows of the three parts. Notes name the parts that this machine cannot run."""
     say("launches from Python")
     rows, left_out = from_python(backend, given.repeats), []
     say("starts of Python")
@@ -85,7 +85,7 @@ def per_call(backend, work, repeats: int) -> float:
 
 
 def from_python(backend, repeats: int) -> list[Row]:
-    """Rows of what a launch costs from Python, N2, a few points."""
+    """Rows on the time of a launch from Python: N2, a few points."""
     mixture = kernels.Mixture.from_yaml(NITROGEN)
     rows = []
     beside, nothing = empty_call(backend)
@@ -112,7 +112,7 @@ def empty_call(backend):
 
 
 def timed(command, **environment) -> tuple[float, str]:
-    """(seconds, standard output) of a process. BackendError with what it said when it fails."""
+    """(seconds, standard output) of a process. Raises BackendError, with the output, if it fails."""
     begin = time.perf_counter()
     done = subprocess.run(
         [str(part) for part in command], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True

@@ -74,7 +74,7 @@ def tune(given, mixture) -> None:
 
 
 def best(several) -> launches.Launch:
-    """The launch that is fastest over several lists of outcomes. Raises BackendError where none is right in all."""
+    """The launch that is fastest over several lists of outcomes. BackendError if none is right in all."""
     times = [{o.variant: o.seconds for o in outcomes if o.seconds is not None} for outcomes in several]
     able = [how for how in times[0] if all(how in one for one in times)]
     if not able:
@@ -138,7 +138,7 @@ def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Ou
 
 
 def shown(outcomes, in_force: launches.Launch, points: int):
-    """Lines to print: the fastest organisations, the one in force, and those left out."""
+    """Lines to print: the fastest organisations, the organisation in use, organisations left out."""
     yield f"  {len(outcomes)} organisations"
     for outcome in outcomes:
         if outcome in outcomes[:SHOWN] or outcome.variant == in_force or outcome.why:

@@ -72,7 +72,7 @@ def over(rows: list[dict], x: str, y: str) -> tuple[list, list]:
 
 
 def species(plt):
-    """Points a second over the number of species. H200: one curve of two commits, which the title names."""
+    """Points a second over the number of species. The curve of the H200 is of two commits; the title names them."""
     figure, axes = grid(plt, 2, 2, (3.6, 3.2), (0, 0))
     panels = (named("properties-h200", "properties-h200-4-20", mixed=True), named("properties-epyc"))
     for axis, runs in zip(axes.flat, panels):
@@ -171,7 +171,7 @@ def extents(plt):
 
 
 def _points(case: str) -> int:
-    """Points of a block whose case begins with its extents, such as 64x64x64."""
+    """Number of points of a block, from a case that begins with extents such as 64x64x64."""
     product = 1
     for extent in case.split(",")[0].split("x"):
         product *= int(extent)

@@ -35,7 +35,7 @@ MOST_OTHER_ROOTS = 1e-3  # share of points where codes may so differ
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A collection with the options that decide its cost."""
+    """A collection with the options that decide on the cost."""
 
     name: str
     collection: str
@@ -62,7 +62,7 @@ class WrongValues(BackendError):
 
 
 class Unfused:
-    """One launch a kernel, everything between in device memory: what fusion is measured against."""
+    """The rival of fusion: a launch for each kernel, intermediate results in device memory."""
 
     name = "unfused launches"
 
@@ -115,7 +115,7 @@ class Ours:
 
 
 class InDouble:
-    """The same collection in double: what another precision is measured against."""
+    """The rival of lower precisions: the same collection in double."""
 
     name = "in double"
 
@@ -199,8 +199,11 @@ def slices(rival, mixture, collection: str, state: dict, n: int, repeats: int, t
 
 
 def given_state(mixture, collection, points: int, kind: str, precision: str = "double") -> dict:
-    """What the collection is given, at points of one kind, as doubles that arrays of the precision hold exactly."""
-    exactly = lambda value: value.astype(dtype_of(precision)).astype(np.float64)
+    """Inputs of the collection at points of a kind: doubles that the precision represents exactly."""
+
+    def exactly(value):
+        return value.astype(dtype_of(precision)).astype(np.float64)
+
     state = {name: exactly(value) for name, value in inputs.states(mixture.ns, points, kind).items()}
     if "rho" in collection.given:
         state["rho"] = exactly(mixture.properties("rho", backend="cpu", **state)["rho"])
@@ -296,7 +299,7 @@ def mixtures(given, kij: str, case: Case):
 
 
 def run(given, backend, say) -> Report:
-    """All rows. `say` is told what is under way."""
+    """All rows. say(text) reports progress."""
     roofs = ceilings.measure(backend)
     rivals = [InDouble(backend)] * (given.precision != "double") + all_rivals(backend)
     points, kind = given.points or POINTS[backend.memory], given.states or STATES[backend.memory]

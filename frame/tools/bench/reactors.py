@@ -14,7 +14,7 @@ from kernels.gas import counting
 from .properties import SAMPLE, WrongValues, fill
 from .report import Row
 
-# What ignites, T [K], p [Pa], dt [s] of a mechanism of `kinetics`
+# Mechanism of `kinetics`: mixture that ignites, T [K], p [Pa], dt [s].
 IGNITIONS = {
     "h2o2": ("H2:2, O2:1", 1100.0, 1e6, 1e-6),
     "CH4/O2": ("CH4:1, O2:2", 1500.0, 1e7, 1e-6),
@@ -32,7 +32,7 @@ TIGHT, USUAL = (1e-10, 1e-18), (1e-6, 1e-12)  # CVODE's relative and absolute to
 
 
 class Cvode:
-    """Cantera's reactor of constant volume for one cell after another; CVODE starts anew in each."""
+    """Cantera's constant-volume reactor, cell after cell. CVODE starts anew in each cell."""
 
     name = "CVODE through Cantera"
 
@@ -205,8 +205,13 @@ def matrices(case: str, mixture, path, along: dict, backend, repeats: int, roofs
     errors = matrices_checked(mixture, state, matrix, step.result("implicit_cv", which), f, dt, gas, which, label)
     systems = np.ascontiguousarray(np.moveaxis(np.eye(size)[..., None] / dt - matrix, -1, 0))
     right = np.ascontiguousarray(f.T[..., None])
-    lapack = lambda: np.linalg.solve(systems, right)
-    of_slopes = lambda gas: took(lambda: list(slopes(gas, few, range(few["T"].size))))
+
+    def lapack():
+        return np.linalg.solve(systems, right)
+
+    def of_slopes(gas):
+        return took(lambda: list(slopes(gas, few, range(few["T"].size))))
+
     often = [max(1, int(SAMPLE / max(seconds(backend, ours.work), 1e-9))) for ours in (J, step)]
     times: dict[str, list[float]] = {name: [] for name in ("J", "step", "slopes", "lapack")}
     lapack()

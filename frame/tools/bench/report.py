@@ -1,4 +1,4 @@
-"""What a bench hands back: measured rows, facts, notes; and the ways to show them: table, Markdown, JSON."""
+"""Result of a bench: measured rows, facts, notes; as a table, as Markdown, as JSON."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Row:
 
 @dataclasses.dataclass
 class Report:
-    """rows; facts: what was measured with (compilers, versions, ceilings), one a line; notes: how to read the rows."""
+    """rows: measurements; facts: lines on compilers, versions, ceilings; notes: how to read the rows."""
 
     rows: list[Row]
     facts: list[str]
@@ -91,7 +91,7 @@ LAUNCH_HEADS = ["what", "NS", "points", "takes", "beside", "that takes", "ratio"
 
 
 def strongest(rows) -> Row | None:
-    """Of one case's rows that of the fastest rival. What is ours in another precision is no rival."""
+    """The row of the fastest rival, of the rows of a case. The layer in another precision is no rival."""
     return max(
         (row for row in rows if row.rival and not row.ours), key=lambda row: row.rival_points_per_s, default=None
     )

@@ -23,7 +23,7 @@ FACTS = ("machine", "backend", "commit", "date", "command")
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One run of a bench on one machine."""
+    """A run of a bench on a machine."""
 
     name: str  # of the file, without .json
     machine: str
@@ -36,11 +36,11 @@ class Run:
 
     @property
     def origin(self) -> str:
-        """Machine and commit, which two runs have to share if their rows stand in one table."""
+        """Machine and commit. They must be equal for runs whose rows stand in the same table."""
         return f"{self.machine}, {f'commit {self.commit}' if self.commit else 'commit not noted'}"
 
     def text(self) -> str:
-        """The file's text: one line for each row, so that changes can be read."""
+        """Text of the file: a line for each row, so that a diff is readable."""
         facts = {name: getattr(self, name) for name in FACTS} | ({"note": self.note} if self.note else {})
         head = json.dumps(facts, indent=1).removesuffix("\n}")
         rows = ",\n".join(f"  {json.dumps(row)}" for row in self.rows)
@@ -65,13 +65,13 @@ def record(file: pathlib.Path, machine: str, backend: str, command: str, rows: l
 
 
 def command(arguments: str) -> str:
-    """The command line as it was given, with the variables that change what is measured."""
+    """The command line, with the environment variables that change the measurement."""
     variables = [f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ]
     return " ".join([*variables, "python -m frame", arguments])
 
 
 def commit() -> str | None:
-    """The checkout's commit; None in an installation."""
+    """Commit of the checkout; None in an installation."""
     done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
     return None if done.returncode else done.stdout.strip()
 

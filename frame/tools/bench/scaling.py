@@ -42,7 +42,7 @@ def cubic(ns, seconds) -> np.ndarray:
 
 
 def told(name: str, ns, values, fit, size: float) -> str:
-    """One line of the table; size: what makes the values readable."""
+    """A line of the table. size: factor that makes the values readable."""
     fitted = sum(fit[k] * np.asarray(ns, float) ** k for k in POWERS)
     misfit = np.sqrt(np.mean((fitted / values - 1) ** 2))
     share = fit[3] * ns[-1] ** 3 / fitted[-1]
@@ -106,7 +106,7 @@ def arrays(values: dict):
 
 
 def draw(fits, path, backend: str) -> None:
-    """One panel a case, logarithmic: measured marks, fitted lines."""
+    """A panel for each case, logarithmic: measured points, fitted lines."""
     import matplotlib
 
     matplotlib.use("Agg")

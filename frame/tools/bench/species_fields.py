@@ -43,7 +43,7 @@ def plan(backend, layout: str, ns: int, dtype="float64", how=None) -> Contractio
 
 
 def shapes(layout: str, ns: int, n: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Shapes of an input and of the output; n is the row length where points are fastest."""
+    """Shapes of an input and of the output. n: row length, for layouts with points fastest."""
     return ((ns, n), (ns * ns, n)) if layout == "left" else ((n, ns), (n, ns * ns))
 
 
@@ -122,7 +122,7 @@ class Fields:
         self.arrays["out"].fill(np.nan)
 
     def check(self) -> float:
-        """The largest error over the size of the terms at one output. Raises WrongResult."""
+        """Largest error relative to the size of the terms. Raises WrongResult."""
         out = self.arrays["out"]
         where = self._at(self.backend.from_host(self.points, self.points.dtype))
         got = self.backend.to_host(out[where]).astype(np.float64)
@@ -153,7 +153,7 @@ class Fields:
 
 
 def broadcasting(layout: str, ns: int, arrays, n: int):
-    """run() of the rival: the formula in array expressions, as one would write it."""
+    """run() of the rival: the formula in plain array expressions."""
     ax, bx, ay, by, out = (arrays[a] for a in (*READS, "out"))
     if layout == "left":
         ax, bx, ay, by = (a[:, :n] for a in (ax, bx, ay, by))

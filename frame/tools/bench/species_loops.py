@@ -232,7 +232,9 @@ def _groups(made):
 
 
 def _cells(r):
-    told = lambda v: "" if v is None else str(v)
+    def told(v):
+        return "" if v is None else str(v)
+
     return (
         r["case"],
         r["layout"],

@@ -57,7 +57,7 @@ def run(given, backend, say) -> Report:
 
 
 def measure(case, mixture, asked, points: int, repeats: int, kind: str) -> list[Row]:
-    """One row a number of threads. Errors: WrongValues where the numbers depend on the threads."""
+    """A row for each number of threads. Raises WrongValues if results depend on the number of threads."""
     state = given_state(mixture, collections[case.collection], points, kind)
     backends = {count: get_backend("cpu", threads=count) for count in asked}
     ours = {count: Ours(mixture, case.collection, state, backend) for count, backend in backends.items()}

@@ -1,9 +1,9 @@
-"""`python -m frame validate`: compare a mixture, swept over the whole envelope, with quadruple precision, laws and
-other codes.
+"""`python -m frame validate`: compares a mixture with quadruple precision, laws and other codes at random states.
 
-Each comparison is a module of this package with run(job) -> rows. A module that needs other packages has
-missing(mixture) -> the reason why it cannot run, or None. A module that needs its own table has table(rows). AGAINST
-lists the modules.
+Each comparison is a module of this package, listed in AGAINST, with these functions:
+- run(job) -> rows;
+- missing(mixture) -> reason why it cannot run, or None; only if it needs other packages;
+- table(rows) -> text; only if it prints another table than report.table.
 """
 
 import importlib
@@ -38,19 +38,18 @@ STATES = 1_000_000
 
 @dataclass(frozen=True)
 class Job:
-    """Input of a comparison: the mixture and its file, the number of states, the backend. `threads` is a CPU backend
-    with several threads, for slow computations."""
+    """Input of a comparison."""
 
     mixture: kernels.Mixture | None
-    file: str
-    phase: str | None
-    states: int
-    seed: int
+    file: str  # of the mixture
+    phase: str | None  # of the file
+    states: int  # number of states
+    seed: int  # of the random states
     backend: object
-    threads: object
+    threads: object  # a CPU backend with several threads, for slow computations
 
     def subset(self, most: int) -> int:
-        """Number of states of a slow comparison: its own limit `most`, or `states` if that is smaller."""
+        """Number of states of a slow comparison: at most `most`."""
         return min(most, self.states)
 
 
@@ -83,32 +82,35 @@ ARGUMENTS = {
 
 
 def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
-    """(names of the comparisons that can run, {name: reason} of the others). `wanted` None: all of AGAINST. Errors:
-    ArgumentError when a wanted one cannot run."""
-    modules = {name: importlib.import_module(f".{name}", __name__) for name in wanted or AGAINST}
-    reasons = {name: module.missing(mixture) for name, module in modules.items() if hasattr(module, "missing")}
-    left_out = {name: why for name, why in reasons.items() if why}
-    if wanted and left_out:
-        name, why = next(iter(left_out.items()))
-        raise ArgumentError(f"--against {name}: {why}.")
-    return [name for name in modules if name not in left_out], left_out
+    """(names of the comparisons that can run, {name: reason} for the others).
+
+    wanted: names; None: all of AGAINST. Raises ArgumentError if a wanted comparison cannot run.
+    """
+    names: list[str] = []
+    left_out: dict[str, str] = {}
+    for name in wanted or AGAINST:
+        module = importlib.import_module(f".{name}", __name__)
+        reason = module.missing(mixture) if hasattr(module, "missing") else None
+        if reason and wanted:
+            raise ArgumentError(f"--against {name}: {reason}.")
+        if reason:
+            left_out[name] = reason
+        else:
+            names.append(name)
+    return names, left_out
 
 
 def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print) -> list:
-    """Compare, print a table after each comparison (`say`), return all rows (report.Row). Errors: ArgumentError."""
+    """Compares, prints a table after each comparison by `say`, and returns all rows (report.Row).
+
+    Raises ArgumentError for fewer than 100 states, or if a comparison in `against` cannot run.
+    """
     if states < 100:
         raise ArgumentError(f"--states {states}: wanted 100 or more.")
-    backend = kernels.get_backend(backend)
-    job = Job(
-        mixture,
-        str(file),
-        phase,
-        states,
-        seed,
-        backend,
-        kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16)),
-    )
+    threads = kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16))
+    job = Job(mixture, str(file), phase, states, seed, kernels.get_backend(backend), threads)
     names, left_out = available(mixture, list(dict.fromkeys(against)) if against else None)
+
     rows = []
     for name in progress("validate", names):
         module = importlib.import_module(f".{name}", __name__)
@@ -116,15 +118,17 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
         found = list(module.run(job))
         report.mole_fractions(found, mixture)
         clear()
-        say(getattr(module, "table", report.table)(found) + f"\n  {time.perf_counter() - begin:.1f} s")
+        table = getattr(module, "table", report.table)
+        say(table(found) + f"\n  {time.perf_counter() - begin:.1f} s")
         rows += found
+
     for name, why in left_out.items():
         say(f"\nleft out: {name}: {why}")
     return rows
 
 
 def main(given, mixture) -> int:
-    """Run the command. Returns 0 within all tolerances, 1 outside of one. Errors: the layer's own."""
+    """Runs the command. Returns 0 if all rows are within tolerance, else 1. Raises ArgumentError, MixtureError."""
     if given.plots:
         pyplot("--plots draws")
     out = sys.stderr if given.json == "-" else sys.stdout
@@ -133,18 +137,11 @@ def main(given, mixture) -> int:
     def say(text):
         print(text, file=out, flush=True)
 
+    # Compare.
     sweep = f"{given.states} states, seed {given.seed}, backend {backend}"
     not_read: list[str] = []
     if given.mechanism:
-        refuse(mixture is not None, "--mechanism and --mixture are both given; give one.", ArgumentError)
-        refuse(given.against not in (None, ["cantera"]), "--mechanism compares with cantera only.", ArgumentError)
-        refuse(given.states < 100, f"--states {given.states}: wanted 100 or more.", ArgumentError)
-        say(f"{given.mechanism}: {sweep}")
-        job = Job(
-            None, given.mechanism, given.phase, given.states, given.seed, kernels.get_backend(given.backend), None
-        )
-        found = mechanism.sweep(given.mechanism, given.phase, job, say)
-        rows, not_read = found.rows, found.not_read
+        rows, not_read = _compare_mechanism(given, mixture, sweep, say)
     elif mixture is None:
         if given.against != ["cantera"]:
             raise ArgumentError(
@@ -153,11 +150,11 @@ def main(given, mixture) -> int:
         say(sweep)
         rows = cantera.sweep(say, given.states, given.seed, kernels.get_backend(given.backend))
     else:
-        say(
-            f"{given.mixture}: {' '.join(mixture.names)}\n"
-            f"{', '.join(f'{k} {v}' for k, v in mixture.options.items())}\n{sweep}"
-        )
+        options = ", ".join(f"{key} {value}" for key, value in mixture.options.items())
+        say(f"{given.mixture}: {' '.join(mixture.names)}\n{options}\n{sweep}")
         rows = run(mixture, given.mixture, given.phase, given.against, given.states, given.seed, given.backend, say)
+
+    # Write JSON, draw maps.
     facts = {
         "mixture": str(given.mixture or given.mechanism or ""),
         "states": given.states,
@@ -171,13 +168,27 @@ def main(given, mixture) -> int:
     if given.plots:
         for path in report.draw(rows, given.plots, pathlib.Path(facts["mixture"]).name):
             say(f"drawn: {path}")
+
+    # Summary.
     failed = [row for row in rows if not row.passed]
     judged = sum(row.tolerance is not None for row in rows)
-    say(
-        f"\n{judged - len(failed)} of {judged} within tolerance"
-        + "".join(
-            f"\noutside: {r.against}: {r.name}: {r.worst:.3g} of {r.tolerance:.3g} at {r.place()}" for r in failed
-        )
-        + "".join(f"\nnot compared: {text}" for text in not_read)
-    )
+    lines = [f"\n{judged - len(failed)} of {judged} within tolerance"]
+    for row in failed:
+        lines.append(f"outside: {row.against}: {row.name}: {row.worst:.3g} of {row.tolerance:.3g} at {row.place()}")
+    for text in not_read:
+        lines.append(f"not compared: {text}")
+    say("\n".join(lines))
     return 1 if failed or not_read else 0
+
+
+def _compare_mechanism(given, mixture, sweep: str, say) -> tuple[list, list[str]]:
+    """(rows, texts on phases that were not read) of `--mechanism FILE`. Raises ArgumentError for other options."""
+    refuse(mixture is not None, "--mechanism and --mixture are both given; give one.", ArgumentError)
+    refuse(given.against not in (None, ["cantera"]), "--mechanism compares with cantera only.", ArgumentError)
+    refuse(given.states < 100, f"--states {given.states}: wanted 100 or more.", ArgumentError)
+
+    say(f"{given.mechanism}: {sweep}")
+    backend = kernels.get_backend(given.backend)
+    job = Job(None, given.mechanism, given.phase, given.states, given.seed, backend, None)
+    found = mechanism.sweep(given.mechanism, given.phase, job, say)
+    return found.rows, found.not_read

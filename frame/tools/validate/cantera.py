@@ -118,7 +118,10 @@ def properties(job) -> list[Row]:
     undefined = undecided | ((np.abs(f) < 3e-3) & (states["Y"] > 0)).any(0)
     filled = ours["rho"] * ours["vc_mix"] / (6 * ours["W"])
     scale |= {name: scale[name] * (1 + 1 / filled) for name in ("mu", "lam") if name in scale}
-    judge = lambda name, tolerance, why, *found: Row("cantera", name, tolerance, "eps of scale", why).add(*found)
+
+    def judge(name, tolerance, why, *found):
+        return Row("cantera", name, tolerance, "eps of scale", why).add(*found)
+
     # what the density's own conditioning does to the pressure: the equation of state amplifies it by 1/rho_p
     size = EPS * (given["p"] + scale["rho"] / ours["rho_p"])
     rows = [judge("p at our rho", TOLERANCE, WHY, theirs["p"] - given["p"], size, states, undecided)]

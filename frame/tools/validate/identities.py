@@ -1,5 +1,4 @@
-"""Laws that the kernels' results must obey among themselves, whatever the equation of state and the transport model
-are.
+"""Laws that results must obey among themselves, with any equation of state and transport model.
 
 To add a law, add a line to ALGEBRA (one state), DIFFERENTIAL (derivatives) or LIMITS (p -> 0).
 """
@@ -18,7 +17,7 @@ from .wide import TOLERANCE, reachable
 BLOCK = 100_000
 SUBSET = 2000  # states for derivatives (quadruple precision, 36 evaluations) and for the limit p -> 0
 
-# law: names it needs, residual. What rounding may do to it follows from the scales of its quantities.
+# Law: (quantities, residual). The effect of rounding on the residual follows from the scales of the quantities.
 ALGEBRA = {
     "e = h - p/rho": ("e h rho", lambda q: q["h"] - q["e"] - q["p"] / q["rho"]),
     "p W = rho Z R T": ("W rho Z", lambda q: q["p"] * q["W"] - q["rho"] * q["Z"] * R * q["T"]),
@@ -44,18 +43,17 @@ ALGEBRA = {
     "h0 = h + u^2/2": ("h0 h", lambda q: q["h0"] - q["h"] - (q["u"] ** 2 + q["v"] ** 2 + q["w"] ** 2) / 2),
 }
 GIVEN = ("T", "p", "Y", "u", "v", "w")
-# Whatever one of the laws needs, so that one compiled program serves them all.
+# All quantities of all laws, so that a single compiled program is enough.
 THERMAL = "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T e_p e_T s_p s_T h0 X cp_ig h_ig s_ig".split()
 POSITIVE = "rho rho_p cv c gamma mu lam D".split()
-# Both sides share their intermediates, whose errors cancel; what is left are the roundings of the last formulas and of
-# the law, three to eight on either side, each of a number no larger than the scale.
+# Both sides share intermediate results, whose errors cancel. There remain the roundings of the last formulas and of the
+# law: three to eight on each side, of values that do not exceed the scale.
 ALGEBRA_TOLERANCE = 8.0
-# In these the given p meets what follows from v alone, which solves p but for the roundings of v - b, in a cold liquid
-# 1/20 of v: those that a result may have by itself.
+# In these laws the prescribed p stands beside results of v. v solves the equation for p up to the rounding of v - b,
+# which is v/20 in a cold liquid: the tolerance is that of a single result.
 SOLVED = ("e_p = h_p - v - p v_p", "e_T = cp - p v_T")
 
-# law: f, variable, right-hand side, its natural size (sums of terms, so that a zero of the right-hand side is no
-# trouble)
+# Law: (f, variable, right-hand side, size). The size is a sum of terms, so it is not 0 where the right-hand side is 0.
 DIFFERENTIAL = {
     "dh/dT = cp": ("h", "T", lambda q: q["cp"], lambda q: q["cp"]),
     "dh/dp = h_p": ("h", "p", lambda q: q["h_p"], lambda q: abs(q["h_p"]) + 1 / q["rho"]),
@@ -73,13 +71,13 @@ DIFFERENTIAL = {
     "dg/dp = 1/rho": ("g", "p", lambda q: 1 / q["rho"], lambda q: 1 / q["rho"]),
     "dg/dT = -s": ("g", "T", lambda q: -q["s"], lambda q: abs(q["s"]) + q["cp"]),
 }
-# d ln rho/d ln T or p beyond which a state is within some 1e-4 of the critical point, ten times the smallest step
+# Largest d ln rho/d ln T or p. States beyond are within some 1e-4 of the critical point, ten times the smallest step.
 SHARP = 100.0
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
-KNOWN = 1e-7  # a difference that is not known to this much of its size says nothing: left out
-DIFFERENTIAL_TOLERANCE = 1e-7  # what is asked of derivatives, then; the median shows how good most of them are
+KNOWN = 1e-7  # relative error of a difference above which the state is left out
+DIFFERENTIAL_TOLERANCE = 1e-7  # of derivatives; the median shows the usual error
 
-# law: its quantities, what departs from the ideal gas, and its size; all go to 0 linearly in p
+# Law: (quantities, departure from the ideal gas, size). All departures go to 0 linearly in p.
 LIMITS = {
     "Z -> 1": ("Z", lambda q: q["Z"] - 1, lambda q: 1.0),
     "rho -> p W/(R T)": ("rho W", lambda q: q["rho"] * R * q["T"] / (q["p"] * q["W"]) - 1, lambda q: 1.0),
@@ -91,24 +89,21 @@ LIMITS = {
     "rho_p -> W/(R T)": ("rho_p W", lambda q: q["rho_p"] * R * q["T"] / q["W"] - 1, lambda q: 1.0),
     "T rho_T/rho -> -1": ("rho rho_T", lambda q: q["T"] * q["rho_T"] / q["rho"] + 1, lambda q: 1.0),
 }
-LOW = 50.0  # Pa; p, 2p and 4p are used
+LOW = 50.0  # Pa; pressures are 50, 100 and 200 Pa
 # Extrapolated to p = 0 through three pressures the error is third order: (1e-3)^3, Z - 1 being at most 1e-3 at the
 # largest; cancellation against h_ig (formation enthalpies of some 1e3 R T) leaves 15 eps 1e3 of R T.
 LIMIT_TOLERANCE = 1e-8
 
-POLES = (
-    "O2 H2",
-    "H2 H2O",
-    "CO2 H2O",
-    "CO H2O",
-    "O2 H2O",
-    "CH4 H2O",
-)  # lines on which the published viscosity has poles
+# Binary mixtures in which the published viscosity of Chung has poles.
+POLES = ("O2 H2", "H2 H2O", "CO2 H2O", "CO H2O", "O2 H2O", "CH4 H2O")
 LINE_T, LINE_P = (150.0, 300.0, 700.0, 1500.0, 3000.0), (20e5, 100e5, 200e5, 300e5)
 LINE = 2000  # intervals of a line
-PHASE = 0.05  # a change of ln rho in one interval: a phase boundary, where transport may jump
-ZOOM, LEVELS = 32, 4  # the interval of the largest step is cut into 32, and so on four times: a millionth of it is left
-LEFT = 0.01  # of the step: a smooth line leaves 1e-6, a kink too, a square root 1e-3, a jump or a pole everything
+PHASE = 0.05  # change of ln rho in an interval that shows a phase boundary, where transport may jump
+
+# The interval of the largest step is divided into 32, four times: down to a millionth.
+ZOOM, LEVELS = 32, 4
+# Largest part of the step that may remain. Smooth lines and kinks leave 1e-6, a square root 1e-3, a jump or a pole all.
+LEFT = 0.01
 
 
 def run(job) -> list[Row]:
@@ -117,11 +112,16 @@ def run(job) -> list[Row]:
 
 
 def unjudged(mixture) -> set[str]:
-    """What the chosen transport models are known to give no value for, negative ones, poles or steps in composition."""
-    viscosity, published = mixture.options["viscosity"], mixture.options["chung"] != "polefree"
-    return ({"mu"} if viscosity == "lucas" or viscosity == "chung" and published else set()) | (
-        {"lam"} if viscosity in ("chung", "lucas") and published else set()
-    )
+    """Quantities that are not judged: the transport model has no values, negative values, poles or steps there."""
+    viscosity = mixture.options["viscosity"]
+    published = mixture.options["chung"] != "polefree"
+
+    out = set()
+    if viscosity == "lucas" or (viscosity == "chung" and published):
+        out.add("mu")
+    if viscosity in ("chung", "lucas") and published:
+        out.add("lam")
+    return out
 
 
 # ---- one state

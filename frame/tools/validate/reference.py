@@ -1,10 +1,11 @@
-"""Physical errors of the models: pure fluids against reference equations of state, by region. For information, without
-a tolerance.
+"""Physical errors of the models: pure fluids against reference equations of state, by region. For information only.
 
-Up to three models are compared. `plain` has no volume translation, and Chung as in Cantera, without measured critical
-volumes. `corrected` has a volume translation fitted to a liquid density, and Chung with measured critical volumes. The
-third is the model of the options, where it is neither. The reference is CoolProp (HEOS) or, where CoolProp is not
-installed, Cantera's pure fluids (fluids.py).
+Up to three models are compared:
+- plain: no volume translation; Chung as in Cantera, without measured critical volumes;
+- corrected: volume translation fitted to a liquid density; Chung with measured critical volumes;
+- given: the options of the command, if they are neither of these.
+
+The reference is CoolProp (HEOS), or Cantera's pure fluids (fluids.py) if CoolProp is not installed.
 """
 
 import importlib.util
@@ -34,14 +35,14 @@ REGIONS = {
 
 
 def missing(mixture) -> str | None:
-    """Why there is nothing to compare with, or None."""
+    """Reason why there is nothing to compare with; None if there is a reference."""
     if not set(mixture.names) & set(FLUIDS):
         return f"it is for {', '.join(FLUIDS)}, none of which is in the mixture"
     return not_installed("CoolProp", "CoolProp") and not_installed("cantera", "CoolProp or cantera")
 
 
 class _Heos:
-    """One pure fluid of CoolProp, with the interface of fluids.Fluid."""
+    """A pure fluid of CoolProp, with the interface of fluids.Fluid."""
 
     def __init__(self, name):
         import CoolProp.CoolProp as CP
@@ -51,6 +52,7 @@ class _Heos:
         self.Tc, self.rho_c = fluid.T_critical(), fluid.rhomass_critical()
 
     def at(self, T, p):
+        """[rho, cp, c, rho_p, mu, lam] at T [K], p [Pa]; None outside the range."""
         import CoolProp.CoolProp as CP
 
         fluid = self.state
@@ -73,7 +75,7 @@ class _Heos:
 
 
 def source():
-    """(class of a pure fluid, its name in the report)."""
+    """(class of a pure fluid, name of the reference in the report)."""
     if importlib.util.find_spec("CoolProp"):
         return _Heos, "CoolProp's reference equations"
     from .fluids import Fluid
@@ -86,25 +88,20 @@ def source():
 
 
 def truth(fluid):
-    """States within the range of the reference equation, and its values there: T [K], p [Pa], values of NAMES, T/Tc,
-    rho/rho_c."""
-    low, high, most = (
-        max(fluid.T_range[0], 80.0) * 1.001,
-        min(fluid.T_range[1], 3500.0),
-        min(fluid.p_highest, P_RANGE[1]),
-    )
-    # one half of the temperatures lies around the critical point in T/Tc, the other over the whole range
-    T = np.unique(
-        np.concatenate(
-            [np.geomspace(low, high, GRID[0] // 2), np.clip(fluid.Tc * np.linspace(0.6, 1.5, GRID[0] // 2), low, high)]
-        )
-    )
-    found = [
-        (t, p, *values, t / fluid.Tc, values[0] / fluid.rho_c)
-        for t in T
-        for p in np.geomspace(P_RANGE[0], most, GRID[1])
-        if (values := fluid.at(t, p)) is not None
-    ]
+    """A grid of states in the range of the reference equation: rows T [K], p [Pa], values of NAMES, T/Tc, rho/rho_c."""
+    # Temperatures: one half over the whole range, the other half around the critical point. Pressures.
+    low = max(fluid.T_range[0], 80.0) * 1.001
+    high = min(fluid.T_range[1], 3500.0)
+    whole_range = np.geomspace(low, high, GRID[0] // 2)
+    near_critical = np.clip(fluid.Tc * np.linspace(0.6, 1.5, GRID[0] // 2), low, high)
+    temperatures = np.unique(np.concatenate([whole_range, near_critical]))
+    pressures = np.geomspace(P_RANGE[0], min(fluid.p_highest, P_RANGE[1]), GRID[1])
+
+    found = []
+    for T, p in itertools.product(temperatures, pressures):
+        values = fluid.at(T, p)
+        if values is not None:
+            found.append((T, p, *values, T / fluid.Tc, values[0] / fluid.rho_c))
     return np.array(found).T
 
 

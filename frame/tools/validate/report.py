@@ -1,5 +1,4 @@
-"""Rows of a validation. Deviations are gathered block by block, printed as a table, drawn on the T-p plane, written as
-JSON."""
+"""Rows of a validation: deviations are collected block by block; tables, maps on the T-p plane and JSON show them."""
 
 import json
 import pathlib
@@ -9,30 +8,43 @@ import numpy as np
 from ..figures import grid, pyplot
 from .states import P_RANGE, T_RANGE
 
-CELLS = (64, 48)  # of the maps, in ln T and ln p
-DECADES, STEPS = (-20, 20), 50  # of the histogram that gives the median: 5 % wide
+CELLS = (64, 48)  # cells of the maps, in ln T and ln p
+
+# The histogram of deviations, from which quantiles follow: its decades, and bins in a decade (5 % wide).
+DECADES = (-20, 20)
+STEPS = 50
 
 
 class Row:
-    """Deviations of one quantity or law: error/scale at every state.
+    """Deviations of a quantity or law: error/scale at all states.
 
-    tolerance None: for information, never a failure. unit: the meaning of 1, such as "eps of scale" or "relative".
+    against, name: the comparison and the quantity. tolerance: largest deviation; None: for information, never a
+    failure. unit: unit of the deviation, such as "eps of scale" or "relative". why: reason for the tolerance.
     """
 
     def __init__(self, against, name, tolerance, unit, why=""):
         self.against, self.name, self.tolerance, self.unit, self.why = against, name, tolerance, unit, why
-        self.worst, self.where, self.count, self.left_out = 0.0, None, 0, 0
+        self.worst = 0.0
+        self.where = None  # the state of the worst deviation: {"T", "p", "Y"}
+        self.count = 0  # states judged
+        self.left_out = 0  # states not judged
         self.histogram = np.zeros(STEPS * (DECADES[1] - DECADES[0]) + 1, int)
         self.map = np.full(CELLS, np.nan)
 
     def add(self, error, scale, states, left_out=False):
-        """Add a block of states. error, scale: (n,) or (rows, n); of several rows the worst counts. NaN counts as
-        infinite. left_out (n,): these states are not judged, only counted."""
+        """Adds a block of states.
+
+        error, scale: (n,) or (rows, n); the worst of several rows counts. A NaN counts as infinite. left_out (n,):
+        states that are counted, but not judged.
+        """
+        # Deviations (n,).
         with np.errstate(divide="ignore", invalid="ignore"):
             deviation = np.where(error == 0, 0.0, np.abs(error) / scale)
         deviation = np.where(np.isnan(deviation), np.inf, deviation)
         if deviation.ndim == 2:
             deviation = deviation.max(0)
+
+        # States that are judged.
         T, p = (np.broadcast_to(states[name], deviation.shape) for name in "Tp")
         keep = ~np.broadcast_to(left_out, deviation.shape)
         self.left_out += int((~keep).sum())
@@ -41,23 +53,26 @@ class Row:
             return self
         deviation, T, p = deviation[index], T[index], p[index]
         self.count += deviation.size
+
+        # The worst state.
         at = int(np.argmax(deviation))
         if deviation[at] >= self.worst or self.where is None:
             self.worst = float(deviation[at])
             self.where = {"T": float(T[at]), "p": float(p[at])}
             if "Y" in states:
                 self.where["Y"] = np.broadcast_to(states["Y"], (len(states["Y"]), keep.size))[:, index[at]].copy()
+
+        # The histogram.
         level = np.log10(np.clip(deviation, 10.0 ** DECADES[0], 10.0 ** DECADES[1]))
         self.histogram += np.bincount(np.round((level - DECADES[0]) * STEPS).astype(int), minlength=self.histogram.size)
-        cell = tuple(
-            np.clip(np.log(value / low) / np.log(high / low) * n, 0, n - 1).astype(int)
-            for value, (low, high), n in zip((T, p), (T_RANGE, P_RANGE), CELLS)
-        )
+
+        # The map: the largest deviation in each cell.
+        cell = _cell(T, T_RANGE, CELLS[0]), _cell(p, P_RANGE, CELLS[1])
         np.fmax.at(self.map, cell, deviation)
         return self
 
     def quantile(self, share: float) -> float:
-        """Quantile of the deviations, to 5 %; 0 where that share of them is below 1e-20."""
+        """Quantile of the deviations, to 5 %; 0 if it is below 1e-20, nan without states."""
         if not self.count:
             return float("nan")
         at = int(np.searchsorted(np.cumsum(self.histogram), share * self.count))
@@ -65,12 +80,12 @@ class Row:
 
     @property
     def median(self) -> float:
+        """Median of the deviations."""
         return self.quantile(0.5)
 
     @property
     def passed(self) -> bool:
-        """Whether the row is within its tolerance. A row with a tolerance that was judged at no state has not
-        passed."""
+        """Whether the row is within the tolerance. A row with a tolerance but without judged states has not passed."""
         return self.tolerance is None or (self.count > 0 and self.worst <= self.tolerance)
 
     def place(self) -> str:
@@ -85,8 +100,14 @@ class Row:
         return text
 
 
+def _cell(value, bounds, n: int):
+    """Index of the cell of each value, of n cells that are equal in the logarithm."""
+    low, high = bounds
+    return np.clip(np.log(value / low) / np.log(high / low) * n, 0, n - 1).astype(int)
+
+
 def mole_fractions(rows, mixture) -> None:
-    """Add mole fractions {species: X} to the worst states of rows that have none yet."""
+    """Adds mole fractions {species: X} to the worst states of rows that lack them."""
     for row in rows:
         if row.where is not None and "Y" in row.where and "X" not in row.where:
             n = row.where["Y"] / mixture.species.W
@@ -94,7 +115,7 @@ def mole_fractions(rows, mixture) -> None:
 
 
 def table(rows) -> str:
-    """One line for each row; below them the reasons for the tolerances, each once."""
+    """A line for each row; below them the reasons for the tolerances, each once."""
     out = []
     for against in dict.fromkeys(row.against for row in rows):
         chosen = [row for row in rows if row.against == against]
@@ -117,7 +138,7 @@ def table(rows) -> str:
 
 
 def as_json(rows, mixture, facts) -> str:
-    """JSON text of every row, with the full state of its worst deviation. mixture None: rows of several."""
+    """JSON text of all rows, with the full states of the worst deviations. mixture None: rows of several mixtures."""
 
     def plain(row):
         where = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in (row.where or {}).items()}
@@ -140,24 +161,26 @@ def as_json(rows, mixture, facts) -> str:
 
 
 def _coarser(cells):
-    """Join two by two cells into one with the largest value; it is empty only where all four are."""
+    """Cells of twice the size: the largest value of two by two cells, nan if all four are nan."""
     four = np.stack([cells[i::2, j::2] for i in (0, 1) for j in (0, 1)])
     return np.where(np.isnan(four).all(0), np.nan, np.fmax.reduce(four))
 
 
 def _panels(rows):
-    """[(title, colour, map, where)] of the rows to draw: the judged ones, or all where none is judged. Parts of one
-    quantity ("rho: region") are joined."""
+    """[(title, colour, map, where)] for the rows with a tolerance, or for all rows if there are none with a tolerance.
+    Parts of a quantity ("rho: region") are joined."""
     judged = [r for r in rows if r.tolerance is not None] or rows
+
     parts: dict = {}
     for row in judged:
         parts.setdefault(row.name.partition(": ")[0], []).append(row)
+
     out = []
-    for name, some in parts.items():
-        worst = max(some, key=lambda r: r.worst)
-        cells = np.fmax.reduce([r.map for r in some])
+    for name, group in parts.items():
+        worst = max(group, key=lambda r: r.worst)
+        cells = np.fmax.reduce([r.map for r in group])
         limit = "" if worst.tolerance is None else f" of {worst.tolerance:.3g}"
-        colour = "black" if all(r.passed for r in some) else "crimson"
+        colour = "black" if all(r.passed for r in group) else "crimson"
         out.append((f"{name}\n{worst.worst:.2g}{limit}", colour, cells, worst.where))
     return out
 

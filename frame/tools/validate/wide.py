@@ -1,5 +1,4 @@
-"""The kernels against themselves in quadruple precision: the arithmetic error of every quantity that follows from T, p,
-Y."""
+"""The arithmetic error of all quantities that follow from T, p, Y: kernels in double against quadruple precision."""
 
 import numpy as np
 
@@ -15,70 +14,75 @@ PUBLIC = (
     "mu lam D D_mole D_mass D_ij Tc_mix pc_mix vc_mix"
 ).split()
 SUBSET = 20000  # states: quadruple precision is software, at least 100 times slower
-NUMBERS = 500_000  # largest count of numbers of quantities that are matrices
+NUMBERS = 500_000  # largest count of values of quantities that are matrices
 
 # Rounding inputs and constants once counts as 1 eps scale. Some 30 roundings lie between input and result (cubic,
-# logarithm, departure). Most of them act on numbers that influence the result as much as the inputs do. The exception
-# is v: in a cold liquid v - b is 1/20 of it, so its rounding counts 20 times: 20 for that, and as much again for the
-# rest.
+# logarithm, departure). Most of them act on values that influence the result as much as the inputs do. The exception is
+# v: in a cold liquid v - b is v/20, so the rounding of v counts 20 times. The other roundings count as much again.
 TOLERANCE = 48.0
-NOTHING = 1e-200  # rates so small are products that left the range of doubles, and count as 0
+NOTHING = 1e-200  # smaller rates count as 0: products that underflow
 TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/gas/transport/diffusion.py
 
 
 def reachable(mixture, given=GIVEN) -> list[str]:
-    """Every quantity that this mixture can compute from `given`."""
+    """All quantities that this mixture can compute from the quantities `given`."""
     return [name for name in kernels.quantities if name not in given and mixture.has_data_for((name,), given)]
 
 
 def is_public(name) -> bool:
-    """Whether hosts may request it; the other quantities are intermediates."""
+    """Whether hosts may request a quantity. All others are intermediate results."""
     return name in PUBLIC or any(name in c.outputs for c in kernels.collections.values())
 
 
 def table_scale(mixture, states, backend) -> dict:
-    """The part of the tabulated Takahashi factor in the errors of D_ij and of its averages, as a scale in eps:
-    TABLE/factor; for an average that of its worst pair."""
+    """{name: error by the tabulated Takahashi factor, in eps}: TABLE/factor for D_ij, the worst pair for averages."""
     averages = ("D", "D_mole", "D_mass")
     if mixture.options["takahashi"] != "smooth":
         return dict.fromkeys(("D_ij", *averages), 0.0)
+
     off = kernels.Mixture.from_species(mixture.species, **{**mixture.options, "takahashi": "off"})
-    here, bare = (
-        m.properties("D_ij", backend=backend, **{k: states[k] for k in "TpY"})["D_ij"] for m in (mixture, off)
-    )
-    relative = TABLE * bare / here
+    given = {key: states[key] for key in "TpY"}
+    corrected = mixture.properties("D_ij", backend=backend, **given)["D_ij"]
+    uncorrected = off.properties("D_ij", backend=backend, **given)["D_ij"]
+    relative = TABLE * uncorrected / corrected
     worst = relative.reshape(mixture.ns, mixture.ns, -1).max(1)
     return {"D_ij": relative / EPS} | dict.fromkeys(averages, worst / EPS)
 
 
 def run(job) -> list[Row]:
-    """Rows in eps of the conditioned scale (scale.py); intermediates without a tolerance."""
+    """Rows in eps of the conditioned scale (scale.py). Intermediate results have no tolerance."""
     names = reachable(job.mixture)
     matrices = [name for name in names if "*" in kernels.quantities[name].per]
     rows = _compare(job, [name for name in names if name not in matrices], job.subset(SUBSET))
     if matrices:
-        rows += _compare(
-            job, matrices, min(job.subset(SUBSET), max(64, NUMBERS // (len(matrices) * job.mixture.ns**2)))
-        )
+        states = max(64, NUMBERS // (len(matrices) * job.mixture.ns**2))
+        rows += _compare(job, matrices, min(job.subset(SUBSET), states))
     return rows
 
 
 def _compare(job, names, n) -> list[Row]:
+    """Rows of some quantities at n states."""
+    # Both precisions, and the scales.
     mixture = job.mixture
     states = draw(mixture, n, job.seed + 17)
     given = {k: states[k] for k in GIVEN}
     double = mixture.properties(names, backend=job.backend, **given)
     exact = mixture.properties(names, backend=job.threads, precision="wide", **given)
     scale, undecided = scales(mixture, names, given, job.backend)
+
+    # A matrix is multiplied with a vector, so the largest scale of a row counts.
     for name in names:
-        if kernels.quantities[name].per == "nq*nq":  # the product with a vector counts: the largest of a row
+        if kernels.quantities[name].per == "nq*nq":
             nq = mixture.ns + 4
             largest = scale[name].reshape(nq, nq, n).max(1, keepdims=True)
             scale[name] = np.broadcast_to(largest, (nq, nq, n)).reshape(nq * nq, n)
+
+    # The table of Takahashi's factor.
     if "D_ij" in reachable(mixture):
         for name, more in table_scale(mixture, states, job.backend).items():
             if name in names:
                 scale[name] = scale[name] + np.abs(exact[name]) * more
+
     out = []
     for name in names:
         public = is_public(name)
@@ -97,7 +101,8 @@ def _compare(job, names, n) -> list[Row]:
         nothing = (scale[name] == 0) & (np.abs(exact[name]) < NOTHING)
         error = double[name] - exact[name]
         error = np.where(np.abs(error) < NOTHING, 0, error)
-        # Lucas' viscosity is not defined for liquids, and has no scale within MOVE of their boundary
+
+        # Lucas' viscosity is not defined for liquids, and has no scale within MOVE of the phase boundary.
         refused = np.isnan(scale[name]) if name == "mu" and mixture.options["viscosity"] == "lucas" else False
         out.append(row.add(error, np.where(nothing, 1, EPS * scale[name]), states, undecided | refused))
     return out

@@ -1,10 +1,12 @@
-"""Compiled kernels on disk. An entry is one file and its checksum. If several ranks need the same entry, one makes it
-and the others wait.
+"""Compiled kernels on disk. An entry is a file with a checksum. If several ranks need the same entry, a single rank
+compiles it and the others wait.
 
-The key of an entry holds everything that decides the machine code: source, headers, flags, compiler and processor. A
-broken entry (a full disk, a killed job) is made again. A process remembers the sources that did not compile, and does
-not try them again. Folder: FRAME_CACHE, else ~/.cache/castles-frame. What lies there is run: it has to belong to the
-user, and nobody else may write to it, unless FRAME_CACHE_SHARED=1 says that it is shared on purpose.
+The key of an entry depends on all that decides the machine code: source, headers, flags, compiler and processor. A
+broken entry (full disk, killed job) is compiled again. A process remembers sources that did not compile, and does not
+try them again.
+
+Folder: FRAME_CACHE, else ~/.cache/castles-frame. Its files are executed. So it has to belong to the user, and nobody
+else may write to it, unless FRAME_CACHE_SHARED=1 says that it is shared on purpose.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ from collections.abc import Callable
 
 from ..errors import BackendError, CompileError, refuse
 
-_waits: set[pathlib.Path] = set()  # locks that this process has said that it waits for: one line is enough
-SAID_AFTER, LONGEST_WAIT = 1.0, 600.0  # seconds of waiting for another process that compiles an entry
+_waits: set[pathlib.Path] = set()  # locks for which this process has reported that it waits
+SAID_AFTER = 1.0  # seconds until a process reports that it waits for another that compiles an entry
+LONGEST_WAIT = 600.0  # seconds until it compiles the entry itself
 
 
 def shared() -> bool:
@@ -35,8 +38,11 @@ def shared() -> bool:
 
 
 def folder(named: str | None = None) -> pathlib.Path:
-    """The cache's folder, made if it does not exist. named: FRAME_CACHE, unless given; "": the user's own. Raises
-    BackendError where it cannot be made, or is another's or open to others."""
+    """The folder of the cache; it is created if it does not exist.
+
+    named: a path; "": the user's default folder; None: FRAME_CACHE, else the default. Raises BackendError if the folder
+    cannot be created, belongs to another user, or can be written by others.
+    """
     named = os.environ.get("FRAME_CACHE", "") if named is None else named
     try:
         default = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "castles-frame"
@@ -47,6 +53,8 @@ def folder(named: str | None = None) -> pathlib.Path:
         raise BackendError(
             f"cannot make the kernel cache folder {named or default} ({error}); set FRAME_CACHE to a writable one."
         ) from None
+
+    # Owner and permissions.
     wrong = ""
     if facts.st_uid != os.geteuid():
         wrong = f"belongs to user {facts.st_uid}, this process to {os.geteuid()}"
@@ -60,7 +68,7 @@ def folder(named: str | None = None) -> pathlib.Path:
     return path
 
 
-LIBRARY = ".so"  # entries that the system's loader maps; others are read as data
+LIBRARY = ".so"  # suffix of entries that the system's loader maps; other entries are read as data
 
 
 def forbids_programs(path: pathlib.Path) -> bool:
@@ -69,29 +77,31 @@ def forbids_programs(path: pathlib.Path) -> bool:
 
 
 def runnable_folder() -> pathlib.Path:
-    """The cache's folder; where it is mounted noexec, the user's own, with a warning. Raises BackendError where that is
-    mounted so, too."""
+    """The folder of the cache; the user's default folder, with a warning, if that is mounted noexec.
+
+    Raises BackendError if both are mounted noexec.
+    """
     where = folder()
     if not forbids_programs(where):
         return where
 
-    own = folder("")
+    default = folder("")
     refuse(
-        forbids_programs(own),
+        forbids_programs(default),
         f"the kernel cache folder {where} is on a file system mounted noexec: no compiled kernel can be loaded from "
         "it. Set FRAME_CACHE to a folder where programs may run.",
         BackendError,
     )
     warnings.warn(
         f"the kernel cache folder {where} is on a file system mounted noexec, from which no kernel can be loaded: "
-        f"{own} is used. Set FRAME_CACHE to a folder where programs may run.",
+        f"{default} is used. Set FRAME_CACHE to a folder where programs may run.",
         stacklevel=2,
     )
-    return own
+    return default
 
 
 def key(*parts) -> str:
-    """Name of the entry for these parts (bytes, or anything with a text): 32 hexadecimal digits."""
+    """Name of the entry for these parts (bytes, or objects with a text): 32 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else str(part).encode()
@@ -105,22 +115,33 @@ _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 
 
 def included(source: str, folders) -> list[pathlib.Path]:
-    """Every file that `source` includes by name, directly or through another file. A "name" is looked for beside the
-    file that includes it, then, as a <name>, in `folders`. A name that is not found is left to the compiler."""
+    """All files that `source` includes, directly or through other files, in the order in which they are found.
+
+    A "name" is looked for beside the including file, then, like a <name>, in `folders`. A name that is not found is
+    left to the compiler.
+    """
     found: dict[pathlib.Path, None] = {}
+    search = [pathlib.Path(folder) for folder in folders]
 
     def follow(text, here):
         for quoted, bracketed in _INCLUDE.findall(text):
-            for folder in (*here * bool(quoted), *map(pathlib.Path, folders)):
-                path = (folder / (quoted or bracketed)).resolve()
-                if path.is_file():
-                    if path not in found:
-                        found[path] = None
-                        follow(path.read_text(), (path.parent,))
-                    break
+            places = [*here, *search] if quoted else search
+            path = _first_file(places, quoted or bracketed)
+            if path is not None and path not in found:
+                found[path] = None
+                follow(path.read_text(), [path.parent])
 
-    follow(source, ())
+    follow(source, [])
     return list(found)
+
+
+def _first_file(folders, name: str) -> pathlib.Path | None:
+    """The first file of this name in the folders; None if there is none."""
+    for folder in folders:
+        path = (folder / name).resolve()
+        if path.is_file():
+            return path
+    return None
 
 
 def essence(text: str) -> str:
@@ -130,8 +151,10 @@ def essence(text: str) -> str:
 
 
 def texts(source: str, folders) -> list[str]:
-    """The texts that decide the machine code of `source`: its own and those of all files it includes. Where the
-    folders lie does not matter."""
+    """The texts that decide the machine code of `source`: the source, then all files it includes.
+
+    The paths of the folders do not count.
+    """
     files = included(source, folders)
     for number, folder in enumerate(folders):
         source = source.replace(f'"{folder}/', f'"{number}/')
@@ -139,33 +162,45 @@ def texts(source: str, folders) -> list[str]:
 
 
 def computed(texts) -> str:
-    """An `#include` without a file's name, which `included` cannot follow; "" where there is none."""
-    return next((found.group() for text in texts if (found := _COMPUTED.search(text))), "")
+    """The first `#include` of a macro, which `included` cannot follow; "" if there is none."""
+    for text in texts:
+        found = _COMPUTED.search(text)
+        if found:
+            return found.group()
+    return ""
 
 
 class MoreIncluded(Exception):
-    """The compiler reads files that `included` does not find; their names are noted now."""
+    """The compiler reads files that `included` does not find. Their names have just been noted."""
 
 
 def noted(key_of_found: str, folders) -> pathlib.Path:
-    """Where such names are noted: for sources of this key whose own headers lie in these folders."""
+    """The file with the names that `note` writes, for sources of this key with headers in these folders."""
     searched = [os.environ.get(name) for name in ("CPATH", "CPLUS_INCLUDE_PATH")]
     return folder() / f"{key(key_of_found, *folders, *searched)}.includes"
 
 
 def with_noted(key_of_found: str, file: pathlib.Path) -> str:
-    """The key that holds also what the files are that `note` wrote down."""
-    paths = map(pathlib.Path, file.read_text().splitlines() if file.is_file() else ())
-    more = [path.read_bytes() if path.is_file() else b"" for path in paths]
-    return key(key_of_found, *more) if more else key_of_found
+    """The key of a source with the contents of the files that `note` wrote down."""
+    if not file.is_file():
+        return key_of_found
+
+    contents = []
+    for line in file.read_text().splitlines():
+        path = pathlib.Path(line)
+        contents.append(path.read_bytes() if path.is_file() else b"")
+    return key(key_of_found, *contents) if contents else key_of_found
 
 
 def note(file: pathlib.Path, rule: pathlib.Path, known) -> None:
-    """Write down which files the compiler's own list, a make rule, has beyond those that are known. Raises MoreIncluded
-    where they were not noted before."""
+    """Writes down the files in the compiler's list (a make rule) that are not in `known`.
+
+    Raises MoreIncluded if they were not noted before.
+    """
     words = re.split(r"(?<!\\)\s+", rule.read_text().replace("\\\n", " ").partition(": ")[2].strip())
     paths = [pathlib.Path(word.replace("\\ ", " ").replace("$$", "$")).resolve() for word in words]
     more = "".join(f"{path}\n" for path in paths if path not in known)
+
     if more and not (file.is_file() and file.read_text() == more):
         part = file.with_name(f"{file.name}.{platform.node()}.{os.getpid()}")
         part.write_text(more)
@@ -174,17 +209,21 @@ def note(file: pathlib.Path, rule: pathlib.Path, known) -> None:
 
 
 def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
+    """Whether an entry exists, has the right checksum, and belongs to the user (another user may have left it)."""
     try:
-        own = shared() or path.stat().st_uid == os.geteuid()  # another may have left it when the folder was open
-        return own and check.read_text().split("\n")[0] == hashlib.sha256(path.read_bytes()).hexdigest()
+        trusted = shared() or path.stat().st_uid == os.geteuid()
+        return trusted and check.read_text().split("\n")[0] == hashlib.sha256(path.read_bytes()).hexdigest()
     except (OSError, UnicodeDecodeError):
         return False
 
 
 def _lock(path: pathlib.Path) -> int | None:
-    """The open lock, held until it is closed. None where it cannot be held (a file system without locks, something else
-    of that name), or its holder is stopped or takes too long: the rename in `_make` is still atomic. Another user's
-    can be read, and so waited for."""
+    """Handle of the lock, held until it is closed.
+
+    None if the lock cannot be held (a file system without locks, another kind of file with this name), or if its holder
+    is stopped or takes too long. The rename in `_make` is atomic in any case. A lock of another user is opened for
+    reading, which is enough to wait for it.
+    """
     for flags in (os.O_RDWR | os.O_CREAT, os.O_RDONLY):
         with contextlib.suppress(OSError):
             handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
@@ -201,29 +240,32 @@ def _lock(path: pathlib.Path) -> int | None:
 
 
 def _held(handle: int, path: pathlib.Path) -> bool:
-    """Take the lock, after its holder is done. False where the holder is stopped, or not done within LONGEST_WAIT. A
-    line says after a second, once in a process, what is waited for. The lock's text is its holder's node and
-    process."""
+    """Takes the lock when its holder is done. False if the holder is stopped, or not done within LONGEST_WAIT.
+
+    After SAID_AFTER a line reports the wait, once in a process. The text of the lock is node and process of the holder.
+    """
     begin = time.monotonic()
     while True:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with contextlib.suppress(OSError):  # another user's lock is open for reading alone
+            with contextlib.suppress(OSError):  # a lock of another user is open for reading only
                 os.ftruncate(handle, 0)
                 os.pwrite(handle, f"{platform.node()} {os.getpid()}".encode(), 0)
             return True
+
         waited = time.monotonic() - begin
         holder = os.pread(handle, 200, 0).decode("utf-8", "replace") or "unknown"
         late = waited > LONGEST_WAIT or (waited > SAID_AFTER and _is_stopped(holder))
         if late or (waited > SAID_AFTER and not _waits):
-            does = "is not done, so this process compiles it too" if late else "is waited for"
+            action = "is not done, so this process compiles it too" if late else "is waited for"
             sys.stderr.write(
-                f"frame: kernel {path.stem}: the process that compiles it (node and number: {holder}) {does}\n"
+                f"frame: kernel {path.stem}: the process that compiles it (node and number: {holder}) {action}\n"
             )
             sys.stderr.flush()
             _waits.add(path)
         if late:
             return False
+
         time.sleep(min(0.05, 0.002 + waited / 10))
 
 
@@ -240,6 +282,7 @@ def _is_stopped(holder: str) -> bool:
 
 
 def _is_at(handle: int, path: pathlib.Path) -> bool:
+    """Whether an open file is still the file at a path."""
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))
     except OSError:
@@ -247,22 +290,31 @@ def _is_at(handle: int, path: pathlib.Path) -> bool:
 
 
 def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
-    """Make the entry, or wait until another process has made it. Raises OSError where the folder cannot be written."""
+    """Compiles the entry, or waits until another process has compiled it. Raises OSError if the folder cannot be
+    written."""
     path, check, lock = where / (name + suffix), where / (name + ".sha256"), where / (name + ".lock")
-    own = f"{name}.{platform.node()}."  # with the process unique, also on a shared file system without locks
-    part, part_check = (where / f"{own}{os.getpid()}{kind}" for kind in (suffix, ".sha256"))
     if _sound(path, check):
         return path
+
+    # Files before the rename. Node and process make the names unique, also on a shared file system without locks.
+    node_files = f"{name}.{platform.node()}."
+    part = where / f"{node_files}{os.getpid()}{suffix}"
+    part_check = where / f"{node_files}{os.getpid()}.sha256"
+
     held = _lock(lock)
     try:
-        if _sound(path, check):  # another process made it while this one waited
+        # Another process may have compiled it during the wait.
+        if _sound(path, check):
             return path
+
+        # Files left by a process of this node that was killed.
         if held is not None and _is_at(held, lock):
-            for left in where.glob(glob.escape(own) + "*"):  # half made by a process of this node that was killed
+            for left in where.glob(glob.escape(node_files) + "*"):
                 left.unlink(missing_ok=True)
+
         try:
-            told = make(part) or ""
-            part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest() + "\n" + told)
+            text = make(part) or ""
+            part_check.write_text(hashlib.sha256(part.read_bytes()).hexdigest() + "\n" + text)
             os.replace(part, path)
             os.replace(part_check, check)
         finally:
@@ -278,36 +330,43 @@ def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
     return path
 
 
-_failed: dict[str, str] = {}  # entry: the compiler's words
-announce: Callable[[pathlib.Path], None] | None = None  # called with the folder before an entry is made or waited for
+_failed: dict[str, str] = {}  # {entry: message of the compiler}
+announce: Callable[[pathlib.Path], None] | None = None  # called with the folder before an entry is compiled
 
 
 def entry(name: str, suffix: str, make) -> pathlib.Path:
-    """Path of the entry `name`. If it does not exist or its checksum is wrong, `make(path)` writes it. `make` may
-    return a text, which is kept beside the entry (see `report`). Where the folder cannot be written, the user's own
-    takes the entry. Raises BackendError where that cannot be written either, and the same CompileError again for what
-    `make` refused before."""
+    """Path of the entry `name`. If it does not exist or its checksum is wrong, `make(path)` writes it.
+
+    `make` may return a text, which is kept beside the entry (see `report`). If the folder cannot be written, the user's
+    default folder takes the entry. Raises BackendError if that cannot be written either; CompileError, the same at each
+    call, if `make` raised it.
+    """
     refuse(name in _failed, _failed.get(name, ""), CompileError)
-    where = folder() if suffix != LIBRARY else runnable_folder()
+    where = runnable_folder() if suffix == LIBRARY else folder()
     if announce is not None and not _sound(where / (name + suffix), where / (name + ".sha256")):
         announce(where)
+
     try:
         return _make(where, name, suffix, make)
     except CompileError as error:
         _failed[name] = str(error)
         raise
     except OSError as error:
-        told = error
-    own = folder("")
+        refusal = error
+
+    # The folder cannot be written.
+    default = folder("")
     try:
-        if own.samefile(where):
-            raise told
-        if not _sound(own / (name + suffix), own / (name + ".sha256")):
-            warnings.warn(f"the kernel cache folder {where} cannot be written ({told}): {own} is used.", stacklevel=2)
-        return _make(own, name, suffix, make)
+        if default.samefile(where):
+            raise refusal
+        if not _sound(default / (name + suffix), default / (name + ".sha256")):
+            warnings.warn(
+                f"the kernel cache folder {where} cannot be written ({refusal}): {default} is used.", stacklevel=2
+            )
+        return _make(default, name, suffix, make)
     except OSError as error:
         raise BackendError(
-            f"cannot write the kernel cache entry {own / (name + suffix)} ({error}); set FRAME_CACHE to a writable "
+            f"cannot write the kernel cache entry {default / (name + suffix)} ({error}); set FRAME_CACHE to a writable "
             "folder."
         ) from error
 

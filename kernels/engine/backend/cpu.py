@@ -1,5 +1,7 @@
-"""CPU vector units: generated C++, compiled by the system's compiler, loaded through cffi. Nothing else runs the
-compiler."""
+"""The CPU backend: generated C++, compiled by the C++ compiler of the system, loaded through cffi.
+
+No other file runs the compiler.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ from . import cache, explain
 from .base import Backend, Module, Source
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
-MOST = 2**62  # items of a launch that knows no limit
-# Named one by one, never -ffast-math: NaN and the order of sums are kept. Contraction to FMA is IEEE and wanted.
+MOST = 2**62  # items of a launch without a limit
+
+# Single options, never -ffast-math: NaN and the order of sums are kept. Contraction to FMA follows IEEE and is wanted.
 FLAGS = [
     "-std=gnu++17",
     "-O3",
@@ -34,16 +37,19 @@ FLAGS = [
     "-fno-semantic-interposition",
     "-Wno-psabi",
 ]
-# Kernels are long chains of dependent operations; put side by side where they are independent of one another, more of
-# them run at once.
-INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")  # g++ only
+# Kernels are long chains of dependent operations. These options of g++ interleave independent chains, so that more
+# operations run at the same time.
+INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")
+
+# Lines of /proc/cpuinfo that identify a processor.
+CPU_FACTS = ("model name", "flags", "Features", "CPU part", "cpu family", "model")
 
 ffi = cffi.FFI()
-_orphan: list[bool] = []  # not empty: this process was forked from one with OpenMP threads, and they stayed there
+_orphan: list[bool] = []  # not empty: this process was forked, and OpenMP's threads stayed in the parent
 
 
 def default_threads() -> int:
-    """FRAME_THREADS, else 1. Raises ArgumentError where it is no whole number of 1 to 4096."""
+    """FRAME_THREADS, else 1. Raises ArgumentError unless it is an integer from 1 to 4096."""
     text = os.environ.get("FRAME_THREADS") or "1"
     refuse(
         not text.isdecimal() or not 1 <= int(text) <= 4096,
@@ -53,15 +59,22 @@ def default_threads() -> int:
 
 
 def compiler() -> str:
-    """The C++ compiler: FRAME_CXX, CXX, else g++. A program, or a command with arguments or a wrapper in front, such
-    as "g++ -m64", "ccache g++"."""
-    own, usual = os.environ.get("FRAME_CXX", ""), os.environ.get("CXX", "")
-    return own.strip() or usual.strip() or "g++"
+    """The C++ compiler: FRAME_CXX, else CXX, else g++.
+
+    A program, or a command with arguments or a wrapper in front, such as "g++ -m64", "ccache g++".
+    """
+    for variable in ("FRAME_CXX", "CXX"):
+        command = os.environ.get(variable, "").strip()
+        if command:
+            return command
+    return "g++"
 
 
 def words(command: str) -> list[str]:
-    """The words of a compiler's command, as a shell reads them; a program whose path has blanks is one word. Raises
-    BackendError for quotes that do not end."""
+    """The words of a compiler's command, as a shell reads them. A program whose path has blanks is a single word.
+
+    Raises BackendError for quotes that do not end.
+    """
     if shutil.which(command):
         return [command]
     try:
@@ -71,12 +84,13 @@ def words(command: str) -> list[str]:
 
 
 def programs(command: str) -> list[str]:
-    """The programs that a command names, by their paths: the compiler is the last one, wrappers stand before it.
-    Assignments of `env` are left out. Empty where the first word is no program."""
+    """Paths of the programs in a command: wrappers first, the compiler last. Empty if the first word is no program."""
     found: list[str] = []
     for word in words(command):
-        if found and "=" in word and not word.startswith("-"):
+        is_assignment = found and "=" in word and not word.startswith("-")  # of a wrapper `env`
+        if is_assignment:
             continue
+
         path = shutil.which(word)
         if word.startswith("-") or not path:
             break
@@ -85,62 +99,65 @@ def programs(command: str) -> list[str]:
 
 
 def target() -> str:
-    """FRAME_ARCH (such as x86-64-v3), else what this processor has."""
+    """FRAME_ARCH (such as x86-64-v3), else native."""
     return os.environ.get("FRAME_ARCH") or "native"
 
 
 def added_flags() -> list[str]:
-    """FRAME_CXXFLAGS: the user's options, which come after the layer's own and so win over them."""
+    """FRAME_CXXFLAGS: options of the user. They come last on the command line, so they prevail."""
     return shlex.split(os.environ.get("FRAME_CXXFLAGS") or "")
 
 
 @functools.lru_cache(None)
 def processor(arch: str) -> str:
-    """What -march=native stands for on this node, so that nodes that differ do not share machine code. A named target
-    says it all: then a login node can fill the cache for compute nodes with another processor."""
+    """Text that identifies the processor for which a target compiles; a part of the cache's key.
+
+    native: architecture, model and instruction sets of this node, so that different nodes do not share machine code.
+    A named target: the architecture only. A login node can so fill the cache for compute nodes.
+    """
     if arch != "native":
         return platform.machine()
+
     try:
-        lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
-        keep = [
-            line
-            for line in lines
-            if line.split("\t")[0].strip() in ("model name", "flags", "Features", "CPU part", "cpu family", "model")
-        ]
-        return platform.machine() + "\n" + "\n".join(keep)
+        text = pathlib.Path("/proc/cpuinfo").read_text()
     except OSError:
         return platform.machine() + platform.processor()
 
+    first_core = text.split("\n\n")[0]
+    lines = [platform.machine()]
+    for line in first_core.splitlines():
+        if line.split("\t")[0].strip() in CPU_FACTS:
+            lines.append(line)
+    return "\n".join(lines)
+
 
 def shared_object(source: Source) -> pathlib.Path:
-    """Compile `source` unless the cache has it; a filled cache starts no process."""
+    """Path of the shared library of `source`: from the cache, else compiled. A filled cache starts no process.
+
+    Raises CompileError if the compiler refuses the source, BackendError if there is no compiler.
+    """
     wanted = compiler()
-    scheduling = () if "clang" in _version(wanted) else INTERLEAVED
-    flags = [*FLAGS, "-march=" + target(), *(("-O1",) if source.quick else scheduling), *added_flags()]
+    flags = _flags(source, wanted)
     folders = [HERE, *source.folders]
 
     def make(path):
-        program, *more = words(wanted)
-        refuse(
-            not shutil.which(program),
-            f"C++ compiler '{wanted}'{_unless_alone(program, more)} is not on PATH and '{source.name}' is not in the "
-            f"kernel cache {cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile.",
-            BackendError,
-        )
         file, rule = path.with_suffix(".cpp"), path.with_suffix(".d")
-        where = [f"-I{HERE}", *(f"-idirafter{folder}" for folder in source.folders)]
-        command = [shutil.which(program), *more, *flags, *where, str(file), "-o", str(path)]
+        command = [*_program(source, wanted), *flags, f"-I{HERE}"]
+        command += [f"-idirafter{folder}" for folder in source.folders]
+        command += [str(file), "-o", str(path), "-MMD", f"-MF{rule}"]
+        command += [f"-l{name}" for name in source.libraries]
         try:
             file.write_text(source.text)
-            done = _compiled([*command, "-MMD", f"-MF{rule}", *(f"-l{name}" for name in source.libraries)], wanted)
+            done = _compiled(command, wanted)
             if rule.is_file():
                 cache.note(noted, rule, {file.resolve(), *cache.included(source.text, folders)})
         finally:
             file.unlink(missing_ok=True)
             rule.unlink(missing_ok=True)
+
         if done.returncode:
-            said = explain.cause(source, done.stderr)
-            raise CompileError(f"{said}compiling '{source.name}' failed ({wanted}):\n{done.stderr[:4000]}")
+            cause = explain.cause(source, done.stderr)
+            raise CompileError(f"{cause}compiling '{source.name}' failed ({wanted}):\n{done.stderr[:4000]}")
         refuse(
             not path.is_file(),
             f"C++ compiler '{wanted}' ended without an error, and made nothing of '{source.name}': is it a compiler? "
@@ -148,6 +165,7 @@ def shared_object(source: Source) -> pathlib.Path:
             BackendError,
         )
 
+    # The key, with the headers that the compiler found beside those that `cache.included` finds.
     texts = cache.texts(source.text, folders)
     key = cache.key(*texts, " ".join(flags), wanted, _version(wanted), processor(target()))
     noted = cache.noted(key, source.folders)
@@ -156,12 +174,31 @@ def shared_object(source: Source) -> pathlib.Path:
             return cache.entry(f"{source.name[:40]}-{cache.with_noted(key, noted)}", ".so", make)
 
 
-def _unless_alone(program: str, more: list[str]) -> str:
-    return f": '{program}'" if more else ""
+def _flags(source: Source, wanted: str) -> list[str]:
+    """The compiler's options for a source."""
+    flags = [*FLAGS, "-march=" + target()]
+    if source.quick:
+        flags.append("-O1")
+    elif "clang" not in _version(wanted):
+        flags += INTERLEAVED
+    return flags + added_flags()
+
+
+def _program(source: Source, wanted: str) -> list[str]:
+    """The compiler's command, the program by its path. Raises BackendError if the program is not on PATH."""
+    program, *arguments = words(wanted)
+    path = shutil.which(program)
+    if path is None:
+        detail = f": '{program}'" if arguments else ""
+        raise BackendError(
+            f"C++ compiler '{wanted}'{detail} is not on PATH and '{source.name}' is not in the kernel cache "
+            f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile."
+        )
+    return [path, *arguments]
 
 
 def _compiled(command: list[str], wanted: str) -> subprocess.CompletedProcess:
-    """The compiler's run. Raises BackendError where it cannot be started."""
+    """Runs the compiler. Raises BackendError if it cannot be started."""
     try:
         return subprocess.run(
             command,
@@ -176,16 +213,22 @@ def _compiled(command: list[str], wanted: str) -> subprocess.CompletedProcess:
 
 @functools.lru_cache(None)
 def _version(command: str) -> str:
-    """Identity of the compiler without starting it (a filled cache must not fork inside an MPI job). A node that has no
-    compiler takes the one that filled the cache, so that it finds what was compiled ahead for it."""
+    """Identity of the compiler: name and size of the program. It is not started: no fork inside an MPI job.
+
+    A node without a compiler takes the identity that the cache noted last, so that it finds kernels compiled ahead.
+    """
+    # The note in the cache.
     names = [pathlib.Path(word).name for word in words(command)]
     note = cache.folder() / f"compiler-{re.sub('[^A-Za-z0-9.+_-]', '_', '-'.join(names))[:100]}"
+
     found = programs(command)
     if not found:
         return note.read_text() if note.is_file() else ""
+
     real = os.path.realpath(found[-1])
     identity = f"{os.path.basename(real)} {os.stat(real).st_size}"
-    with contextlib.suppress(OSError):  # a cache filled by somebody else may be read-only
+
+    with contextlib.suppress(OSError):  # another user's cache may be read-only
         if not note.is_file() or note.read_text() != identity:
             part = note.with_name(f"{note.name}.{platform.node()}.{os.getpid()}")
             part.write_text(identity)
@@ -195,12 +238,12 @@ def _version(command: str) -> str:
 
 @functools.lru_cache(None)
 def _opened(path: pathlib.Path):
-    """A library once loaded stays: the loader keeps some memory for each."""
+    """A loaded library. Each is loaded once: the loader keeps some memory for every load."""
     return ffi.dlopen(str(path))
 
 
 class CpuModule(Module):
-    """Kernels in a shared library. They run before `run` returns; OpenMP threads share the items."""
+    """Kernels in a shared library. `run` returns when they are done; OpenMP threads share the items."""
 
     report: dict[str, dict[str, int]] = {}
 
@@ -209,7 +252,7 @@ class CpuModule(Module):
         self._library, self._threads = library, threads
 
     def _function(self, name: str):
-        with contextlib.suppress(cffi.FFIError):  # declared before
+        with contextlib.suppress(cffi.FFIError):  # already declared
             _declare(name)
         try:
             return getattr(self._library, name)
@@ -217,7 +260,9 @@ class CpuModule(Module):
             raise BackendError(f"'{self.name}' has no kernel '{name}'.") from None
 
     def _bind(self, function, shape, record, most, keep):
-        call, pointer, threads = self._function(function), ffi.cast("void *", record.ctypes.data), self._threads
+        call = self._function(function)
+        pointer = ffi.cast("void *", record.ctypes.data)
+        threads = self._threads
         most = MOST if most is None else most
         if threads > 1:
             _expect_forks()
@@ -236,17 +281,18 @@ class CpuModule(Module):
 
 @functools.lru_cache(None)
 def _expect_forks() -> None:
-    """OpenMP would wait for ever for its threads in a forked child: there kernels run on one."""
+    """After a fork, kernels of the child run on one thread: OpenMP would wait for the parent's threads for ever."""
     os.register_at_fork(after_in_child=lambda: _orphan.append(True))
 
 
 @functools.lru_cache(None)
 def _declare(name: str) -> None:
+    """Declares a kernel to cffi."""
     ffi.cdef(f"int {name}(const void *record, long items, int threads);")
 
 
 class CpuBackend(Backend):
-    """Kernels on this process's cores. threads: OpenMP threads of a launch."""
+    """Kernels on the cores of this process. threads: OpenMP threads of a launch."""
 
     name, style, memory = "cpu", "packs", "host"
     threads: int
@@ -258,9 +304,10 @@ class CpuBackend(Backend):
         path = shared_object(source)
         try:
             return CpuModule(source, _opened(path), self.threads)
-        except OSError:  # sound by its checksum and yet not loadable: another system's library
+        except OSError:  # the checksum is right, but the library was made on another system: compile again
             path.unlink(missing_ok=True)
             path = shared_object(source)
+
         try:
             return CpuModule(source, _opened(path), self.threads)
         except OSError as error:
@@ -271,14 +318,17 @@ class CpuBackend(Backend):
 
     @property
     def compiler(self):
-        """The program that the command leads to, by a name that has its version (g++-12), and the target."""
-        return f"{(_version(compiler()) or pathlib.Path(words(compiler())[-1]).name).split()[0]} {target()}"
+        """Name of the compiler's program, with links followed so that it has a version (g++-12), and the target."""
+        identity = _version(compiler())
+        name = identity.split()[0] if identity else pathlib.Path(words(compiler())[-1]).name
+        return f"{name} {target()}"
 
     @functools.cached_property
     def product(self):
-        what = processor(target())
-        names = [line.split(":")[1].strip() for line in what.splitlines() if line.startswith("model name")]
-        return f"{(names or what.splitlines())[0]}, {cache.key(what)[:8]}, {self.threads} threads"
+        facts = processor(target())
+        names = [line.split(":")[1].strip() for line in facts.splitlines() if line.startswith("model name")]
+        name = names[0] if names else facts.splitlines()[0]
+        return f"{name}, {cache.key(facts)[:8]}, {self.threads} threads"
 
     def describe(self) -> dict:
         version = "none"
@@ -293,4 +343,5 @@ class CpuBackend(Backend):
         }
 
     def pad(self, n: int) -> int:
-        return -(-max(n, 1) // 16) * 16 + 16  # whole packs; 64 bytes or more on top: rows are not a power of two apart
+        # Whole packs, and 64 or 128 bytes more, so that the distance of rows is no power of two.
+        return -(-max(n, 1) // 16) * 16 + 16

@@ -1,9 +1,8 @@
 """CUDA devices: CUDA C++, compiled by NVRTC to machine code, loaded and launched through CuPy.
 
 CuPy is imported here and nowhere else, and only when a device is asked for; compiling needs neither CuPy nor a device.
-Everything runs on CuPy's current stream (the default stream unless the caller sets another), so arrays that the caller
-makes or uses with CuPy are in order with the launches. No verb waits for the device but `synchronize`, `elapsed` and
-`to_host`.
+All work is queued on CuPy's current stream (the default stream unless the caller sets another). So launches are in
+order with the caller's work in CuPy. Only `synchronize`, `elapsed` and `to_host` wait for the device.
 """
 
 from __future__ import annotations
@@ -26,16 +25,22 @@ from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
+
 # FMA contraction is NVRTC's default and wanted, as on the CPU; division and square root stay IEEE.
 OPTIONS = ("--std=c++17", "--device-as-default-execution-space", nvrtc.REPORT)
-MAX_DYNAMIC_SHARED = 8  # the driver's number of that function attribute: beyond 48 KiB a kernel has to ask
-MOST = 2**31 - 1  # blocks of a launch, bytes between the rows of a copy
-CLOCK, MEMORY_CLOCK, BUS, SINGLE_TO_DOUBLE = 13, 36, 37, 87  # of CUDA's device attributes: kHz, kHz, bits, ratio
+MAX_DYNAMIC_SHARED = 8  # number of a function attribute in the driver; needed for more than 48 KiB of shared memory
+MOST = 2**31 - 1  # largest number of blocks in a launch, and of bytes between the rows of a copy
 LINK = 2**25  # bytes of a copy that measures the link
+
+# Numbers of CUDA's device attributes.
+CLOCK = 13  # kHz
+MEMORY_CLOCK = 36  # kHz
+BUS = 37  # width of the memory bus, bits
+SINGLE_TO_DOUBLE = 87  # ratio of the peak rates
 
 
 def import_cupy():
-    """CuPy. Raises BackendError where it is not installed."""
+    """CuPy. Raises BackendError if it is not installed."""
     try:
         import cupy
     except ImportError as error:
@@ -46,7 +51,7 @@ def import_cupy():
 
 
 def device_count() -> int:
-    """Devices that the driver shows; 0 when there is none or no driver. Raises BackendError without CuPy."""
+    """Number of devices that the driver shows; 0 without a driver. Raises BackendError without CuPy."""
     runtime = import_cupy().cuda.runtime
     try:
         return runtime.getDeviceCount()
@@ -55,7 +60,7 @@ def device_count() -> int:
 
 
 def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
-    """The NUMA node of each device; -1 where the system does not tell."""
+    """NUMA node of each device; -1 if the system does not know it."""
     nodes = []
     for device in range(device_count()):
         name = import_cupy().cuda.runtime.deviceGetPCIBusId(device).lower()
@@ -67,45 +72,53 @@ def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
 
 
 def on_device(address: int) -> bool:
-    """Whether a device's memory is there."""
+    """Whether the address is in the memory of a device."""
     return import_cupy().cuda.runtime.pointerGetAttributes(address).type == DEVICE
 
 
 def rates(device: int, folder="/sys/bus/pci/devices") -> Rates:
-    """Asks the driver and the system and measures nothing; no context is made."""
+    """Peak rates of a device, from the driver and the system. Nothing is measured, and no CUDA context is created."""
     runtime = import_cupy().cuda.runtime
-    facts, place = runtime.getDeviceProperties(device), runtime.deviceGetPCIBusId(device).lower()
+    facts = runtime.getDeviceProperties(device)
+    place = runtime.deviceGetPCIBusId(device).lower()
 
-    def told(attribute: int) -> int:
+    def attribute_of(attribute: int) -> int:
+        """A device attribute; 0 if the driver does not know it."""
         try:
             return runtime.deviceGetAttribute(attribute, device)
-        except runtime.CUDARuntimeError:  # a driver that does not know it
+        except runtime.CUDARuntimeError:
             return 0
 
-    lanes = 128 * facts["multiProcessorCount"]  # of single precision
-    double = 2e3 * lanes * told(CLOCK) / told(SINGLE_TO_DOUBLE) if told(SINGLE_TO_DOUBLE) else 0.0
-    return Rates(
-        facts["name"].decode(),
-        place,
-        _link_of(pathlib.Path(folder, place)),
-        250 * told(MEMORY_CLOCK) * told(BUS),
-        double,
-    )
+    # Flops a second in double precision: an FMA counts 2, clocks are in kHz, 128 single-precision lanes each.
+    lanes = 128 * facts["multiProcessorCount"]
+    ratio = attribute_of(SINGLE_TO_DOUBLE)
+    double = 2e3 * lanes * attribute_of(CLOCK) / ratio if ratio else 0.0
+
+    # Bytes a second of the memory: two transfers a clock, 8 bits a byte.
+    memory = 250 * attribute_of(MEMORY_CLOCK) * attribute_of(BUS)
+    return Rates(facts["name"].decode(), place, _link_of(pathlib.Path(folder, place)), memory, double)
 
 
 def _link_of(folder: pathlib.Path) -> float:
-    """Bytes a second each way of a PCIe device: 128 of 130 bits are data, 4 of 5 up to 5 GT/s; 0 where it is not
-    told."""
+    """Bytes a second each way of a PCIe device; 0 if the system does not know it.
+
+    Of 130 bits on the link 128 are data; up to 5 GT/s 4 of 5.
+    """
     try:
         speed = float((folder / "max_link_speed").read_text().split()[0])
         lanes = int((folder / "current_link_width").read_text())
     except (OSError, ValueError, IndexError):
         return 0.0
-    return 1e9 * speed * lanes / 8 * (0.8 if speed <= 5 else 128 / 130)
+
+    data = 0.8 if speed <= 5 else 128 / 130
+    return 1e9 * speed * lanes / 8 * data
 
 
 def machine_code(source: Source, arch: str) -> pathlib.Path:
-    """The cubin of `source` for `arch` ("sm_90"), from the kernel cache or made now. Needs no device."""
+    """Path of the cubin of `source` for `arch` ("sm_90"): from the cache, else compiled. Needs no device.
+
+    Raises CompileError if NVRTC refuses the source, BackendError if there is no NVRTC.
+    """
     folders = [HERE, *source.folders]
     flags = [*OPTIONS, *(f"--include-path={folder}" for folder in folders)]
     if source.entry:
@@ -118,6 +131,7 @@ def machine_code(source: Source, arch: str) -> pathlib.Path:
             code, log = nvrtc.compile_cubin(source.text, arch, flags, name=f"{source.name}.cu")
         except CompileError as error:
             raise CompileError(f"{explain.cause(source, str(error))}{error}") from None
+
         path.write_bytes(code)
         return json.dumps(nvrtc.resources(log))
 
@@ -137,15 +151,19 @@ def _report(path: pathlib.Path) -> tuple[dict[str, dict[str, int]], dict[str, st
 
 
 def in_own_pages(shape, dtype) -> np.ndarray:
-    """An empty array of the host's that shares no page with another: the driver refuses to copy memory of which a part
-    is pinned, such as the end of a neighbour's page."""
-    page, size = 4096, int(np.prod(shape)) * np.dtype(dtype).itemsize
+    """An empty array in host memory that shares no page with other arrays.
+
+    The driver refuses to copy memory that is pinned in part, for example a page that ends in a pinned neighbour.
+    """
+    page = 4096
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.empty(size // page * page + 2 * page, np.uint8)
-    return raw[-raw.ctypes.data % page :][:size].view(dtype).reshape(shape)
+    start = -raw.ctypes.data % page
+    return raw[start : start + size].view(dtype).reshape(shape)
 
 
 class CudaModule(Module):
-    """Kernels loaded into a device. run queues a launch on the current stream and returns."""
+    """Kernels loaded into a device. `run` queues a launch on the current stream and returns."""
 
     def __init__(self, backend: CudaBackend, source: Source, path: pathlib.Path):
         name = self.name = source.name
@@ -153,7 +171,7 @@ class CudaModule(Module):
         self._backend = backend
         self.report, self._symbols = _report(path)
         backend.use()
-        self._module = backend.arrays.cuda.Module()  # one a Source: constant memory belongs to it
+        self._module = backend.arrays.cuda.Module()  # a module for each Source, since it has the constant memory
         try:
             self._module.load_file(str(path))
         except backend.arrays.cuda.driver.CUDADriverError as error:
@@ -167,12 +185,14 @@ class CudaModule(Module):
             ) from None
 
     def _function(self, name, shape):
+        """A kernel of the module. Raises VariantUnsuitable if it needs more shared memory than the device has."""
         backend = self._backend
         refuse(
             shape.shared > backend.shared_memory,
             f"'{self.name}': {shape.shared} bytes of shared memory a block, the device has {backend.shared_memory}.",
             VariantUnsuitable,
         )
+
         backend.use()
         kernel = self._module.get_function(self._symbols.get(name, name))
         if shape.shared > 48 * 1024:
@@ -188,24 +208,30 @@ class CudaModule(Module):
     def _bind(self, function, shape, record, most, keep):
         backend, cuda = self._backend, self._backend.arrays.cuda
         kernel = self._function(function, shape)
-        covers, threads, rows, shared = shape.covers or shape.threads, shape.threads, shape.rows, shape.shared
-        blocks = shape.resident * backend.multiprocessors if shape.resident else MOST
+        threads, rows, shared = shape.threads, shape.rows, shape.shared
+        covers = shape.covers or threads
+
+        # Limits of the number of blocks and of items.
         if shape.resident < 0:
             blocks = self.resident(function, shape)
+        elif shape.resident:
+            blocks = shape.resident * backend.multiprocessors
+        else:
+            blocks = MOST
         most = MOST * covers if most is None else most
 
         @functools.lru_cache(64)
         def arguments(items):
-            """(address of the addresses of the kernel's arguments, what holds them)"""
+            """(address of the array of addresses of the kernel's arguments, objects to keep alive)"""
             count = np.array([items])
             addresses = np.array([record.ctypes.data, count.ctypes.data], dtype=np.uint64)
             return addresses.ctypes.data, (count, addresses)
 
-        # The driver's own launch: CuPy's takes 1 to 3 us longer.
+        # The launch of the driver: CuPy's launch takes 1 to 3 us longer.
         queue, stream, use = cuda.driver.launchKernel, cuda.get_current_stream, backend.use
         address = kernel.ptr
 
-        def run(items, keep=(kernel, record, keep)):  # kernel: the loaded module
+        def run(items, keep=(kernel, record, keep)):  # kernel keeps the module loaded
             if items > most:
                 raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
             if items < 1:
@@ -218,15 +244,17 @@ class CudaModule(Module):
         return run
 
     def fill(self, name, data):
-        own = in_own_pages(data.shape, data.dtype)
-        own[...] = data
-        runtime = self._backend.arrays.cuda.runtime
+        source = in_own_pages(data.shape, data.dtype)
+        source[...] = data
+
         self._backend.use()
-        runtime.memcpy(self._module.get_global_var(name), own.ctypes.data, own.nbytes, runtime.memcpyHostToDevice)
+        runtime = self._backend.arrays.cuda.runtime
+        target = self._module.get_global_var(name)
+        runtime.memcpy(target, source.ctypes.data, source.nbytes, runtime.memcpyHostToDevice)
 
 
 class NotHere(Module):
-    """Kernels that were compiled for a device that is not here."""
+    """Kernels compiled for a device that this machine does not have. They cannot run."""
 
     def __init__(self, name: str, path: pathlib.Path):
         self.name, self.report = name, _report(path)[0]
@@ -245,8 +273,10 @@ class NotHere(Module):
 
 
 class CudaTarget(Backend):
-    """What compiles for a device that is not here: a login node fills the cache for compute nodes. Arrays of the host
-    stand for the device's. arch: "sm_90"."""
+    """Compiles for a device that this machine does not have, so that a login node can fill the cache for compute nodes.
+
+    Arrays are host arrays. arch: "sm_90".
+    """
 
     name, style, memory = "cuda", "threads", "device"
     product = ""
@@ -272,7 +302,7 @@ class CudaTarget(Backend):
 
 
 class HostStream(typing.NamedTuple):
-    """A stream of the host's as CuPy takes it: by CUDA's stream protocol, version 0."""
+    """A stream of the host, for CuPy: CUDA's stream protocol, version 0."""
 
     address: int
 
@@ -281,8 +311,10 @@ class HostStream(typing.NamedTuple):
 
 
 class Streams(Pipeline):
-    """A stream for each queue, an event for each queue and part. The streams are blocking ones: what the host gives to
-    CUDA's default stream stays in order with them."""
+    """A stream for each queue, an event for each queue and part.
+
+    The streams are blocking: work of the host on CUDA's default stream stays in order with them.
+    """
 
     def __init__(self, backend: CudaBackend, parts: int):
         cuda = backend.arrays.cuda
@@ -290,7 +322,7 @@ class Streams(Pipeline):
         self._use()
         self._streams = [cuda.Stream() for _ in QUEUES]
         self._events = [[cuda.Event(disable_timing=True) for _ in range(parts)] for _ in QUEUES]
-        self._other = cuda.Event(disable_timing=True)  # of the caller's stream
+        self._other = cuda.Event(disable_timing=True)  # event of the caller's stream
 
     def step(self, queue, part=0, after=()):
         events = [self._events[q][part] for q in after]
@@ -318,12 +350,13 @@ class Streams(Pipeline):
         if part is not None:
             self._events[queue][part].synchronize()
             return
-        for stream in self._streams if queue is None else [self._streams[queue]]:
+        streams = self._streams if queue is None else [self._streams[queue]]
+        for stream in streams:
             stream.synchronize()
 
 
 class OneStream(Pipeline):
-    """Nothing has to wait for events: each would take as long as the calling thread takes to queue a copy."""
+    """A pipeline on a single stream, without events. To queue an event takes as long as to queue a copy."""
 
     def __init__(self, use, stream):
         self._use, self._stream = use, stream
@@ -337,8 +370,8 @@ class OneStream(Pipeline):
 
 
 class Step:
-    """Makes a stream the current one, behind some events; its own event, if any, is behind what was queued
-    meanwhile."""
+    """A context in which a stream is the current stream. It first waits for some events; at the end it records an event
+    behind the work queued in the context."""
 
     __slots__ = ("_use", "_stream", "_after", "_own")
 
@@ -357,8 +390,13 @@ class Step:
         return self._stream.__exit__(*error)
 
 
+def _cuda_version(number: int) -> str:
+    """ "13.0" of CUDA's number 13000."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 class CudaBackend(CudaTarget):
-    """One device. Raises BackendError when CuPy, a driver or the device is not there."""
+    """A CUDA device. Raises BackendError without CuPy, a driver or this device."""
 
     def __init__(self, device: int = 0):
         self.arrays = import_cupy()
@@ -373,6 +411,7 @@ class CudaBackend(CudaTarget):
             f"backend cuda: device {device} asked for; {count} visible, numbered 0 to {count - 1}.",
             BackendError,
         )
+
         self.device, self._lost = device, False
         os.register_at_fork(after_in_child=self._lose)
         self._runtime = self.arrays.cuda.runtime
@@ -385,10 +424,10 @@ class CudaBackend(CudaTarget):
         self.multiprocessors = facts["multiProcessorCount"]
         self._memory_size = facts["totalGlobalMem"]
         self._pinned, self.peers = PinnedMemory(self._runtime), Peers(self)
-        self._streams: dict[int, typing.Any] = {}  # kept: a version of CuPy 14 destroys a host's stream with its object
+        self._streams: dict[int, typing.Any] = {}  # streams of the host; CuPy 14 destroys them with their objects
 
     def use(self):
-        """Make the device current for the calling thread (a host may call from several)."""
+        """Makes the device current for the calling thread. A host may call from several threads."""
         if self._lost:
             raise BackendError(
                 "backend cuda: this process was forked from one that uses the device, and CUDA does not survive a "
@@ -400,7 +439,6 @@ class CudaBackend(CudaTarget):
         self._lost = True
 
     def describe(self) -> dict:
-        version = lambda v: f"{v // 1000}.{v % 1000 // 10}"
         return {
             "name": "cuda",
             "device": self.device,
@@ -408,8 +446,8 @@ class CudaBackend(CudaTarget):
             "product": self.product,
             "arch": self.arch,
             "memory": f"{self._memory_size / 2**30:.0f} GiB",
-            "driver": version(self._runtime.driverGetVersion()),
-            "runtime": version(self._runtime.runtimeGetVersion()),
+            "driver": _cuda_version(self._runtime.driverGetVersion()),
+            "runtime": _cuda_version(self._runtime.runtimeGetVersion()),
             "nvrtc": nvrtc.version(),
             "cupy": self.arrays.__version__,
             "MPS": mps(),
@@ -424,11 +462,12 @@ class CudaBackend(CudaTarget):
         try:
             return self.arrays.empty(shape, dtype=dtype)
         except self.arrays.cuda.memory.OutOfMemoryError:
-            free, whole = self._runtime.memGetInfo()
-            numbers = " x ".join(map(str, (shape,) if isinstance(shape, int) else shape))
+            free, total = self._runtime.memGetInfo()
+            extents = (shape,) if isinstance(shape, int) else shape
+            numbers = " x ".join(map(str, extents))
             raise BackendError(
                 f"no memory on device {self.device} for an array of {numbers} numbers ({dtype}): {free / 2**30:.2f} of "
-                f"{whole / 2**30:.0f} GiB are free; is the chunk (nGridPoints) too large, or do others hold it?"
+                f"{total / 2**30:.0f} GiB are free; is the chunk (nGridPoints) too large, or do others hold it?"
             ) from None
 
     def address(self, array):
@@ -442,15 +481,15 @@ class CudaBackend(CudaTarget):
         self.use()
         try:
             return self.arrays.asarray(array, dtype=dtype)
-        except self._runtime.CUDARuntimeError:  # in_own_pages says why; what else is wrong comes again
-            own = in_own_pages(np.shape(array), dtype)
-            own[...] = array
-            return self.arrays.asarray(own)
+        except self._runtime.CUDARuntimeError:  # perhaps memory pinned in part, see in_own_pages; else it fails again
+            source = in_own_pages(np.shape(array), dtype)
+            source[...] = array
+            return self.arrays.asarray(source)
 
     # ---- time
     @property
     def stream(self) -> int:
-        """The current stream's address."""
+        """Address of the current stream."""
         return self.arrays.cuda.get_current_stream().ptr
 
     def set_stream(self, stream):
@@ -499,17 +538,19 @@ class CudaBackend(CudaTarget):
             raise BackendError(f"backend cuda: recording a graph failed ({error}).") from None
         return graph.launch
 
-    # ---- the host's memory
+    # ---- memory of the host
     @contextlib.contextmanager
     def session(self, ranges):
-        """Two streams, so that copies in, kernels and copies out of different stripes overlap. Without the host's
-        memory there is nothing to overlap and nothing to wait for."""
+        """Two streams, so that copies in, kernels and copies out of different stripes overlap.
+
+        Without ranges of host memory there is nothing to overlap: the current stream is used.
+        """
         self.use()
         if not ranges:
             yield (contextlib.nullcontext(),)
             return
         streams = [self.arrays.cuda.Stream(non_blocking=True) for _ in range(2)]
-        self.synchronize()  # what was queued before is done before the streams begin
+        self.synchronize()  # earlier work is done before the streams begin
         with self._pinned.lasting(ranges):
             try:
                 yield streams
@@ -535,19 +576,22 @@ class CudaBackend(CudaTarget):
         if rows > 1 and width <= min(pitches) and max(pitches) <= MOST:
             self._runtime.memcpy2DAsync(to, to_pitch, source, source_pitch, width, rows, kind, stream)
             return
+
         for row in range(rows):
             self._runtime.memcpyAsync(to + row * to_pitch, source + row * source_pitch, width, kind, stream)
 
     def copier(self, ends, in_):
         def copy(own_at, host_at, nbytes):
             for own, own_pitch, host, host_pitch, rows in ends:
-                there, here = (own + own_at, own_pitch), (host + host_at, host_pitch)
-                self.copy_rows(*(there if in_ else here), *(here if in_ else there), nbytes, rows, in_)
+                if in_:
+                    self.copy_rows(own + own_at, own_pitch, host + host_at, host_pitch, nbytes, rows, True)
+                else:
+                    self.copy_rows(host + host_at, host_pitch, own + own_at, own_pitch, nbytes, rows, False)
 
         return copy
 
     def pin(self, address, nbytes):
-        """Raises BackendError where the driver refuses, over the system's limit of locked memory for one."""
+        """Raises BackendError if the driver refuses, for example beyond the system's limit of locked memory."""
         self.use()
         self._pinned.pin(address, nbytes)
 
@@ -563,20 +607,25 @@ class CudaBackend(CudaTarget):
         return self._pinned.changes
 
     def link(self):
+        # A pinned buffer, and an array on the device.
         slot = self.staging()
         host = slot.rows(1, LINK // 8, DOUBLE)
-        there, rates = self.empty(host.size), []
-        ends = self.address(there), host.ctypes.data
-        for into in (True, False):
-            to, source = ends if into else ends[::-1]
-            taken = []
-            for _ in range(4):  # the first is not counted
-                begin = self.mark()
-                self.copy_rows(to, LINK, source, LINK, LINK, 1, into)
-                taken.append(self.elapsed(begin, self.mark()))
-            rates.append(LINK / min(taken[1:]))
+        device_array = self.empty(host.size)
+        device_address, host_address = self.address(device_array), host.ctypes.data
+
+        into = self._copy_rate(device_address, host_address, True)
+        out = self._copy_rate(host_address, device_address, False)
         slot.free()
-        return rates[0], rates[1]
+        return into, out
+
+    def _copy_rate(self, to: int, source: int, in_: bool) -> float:
+        """Bytes a second of copies of LINK bytes: the fastest of three, after a copy that is not counted."""
+        seconds = []
+        for _ in range(4):
+            begin = self.mark()
+            self.copy_rows(to, LINK, source, LINK, LINK, 1, in_)
+            seconds.append(self.elapsed(begin, self.mark()))
+        return LINK / min(seconds[1:])
 
     def release(self):
         self.synchronize()

@@ -1,5 +1,7 @@
-"""A compiler's error in a kernel's body, in the words of the kernel language: which kernel, which line, the likely
-cause. It stands before the compiler's own text."""
+"""Explains a compiler's error in the body of a kernel: kernel, line, likely cause, in the words of the kernel language.
+
+The explanation stands before the text of the compiler.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ import re
 from .base import Source
 
 _ERROR = re.compile(r"error\s*(?:#\S+)?: (.*)")
-_CAUSES = {  # what the compiler says -> what is likely wrong, the first that fits
+# Pattern in the compiler's message: likely cause. The first that fits counts.
+_CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
     r"vmask|two_masks": "a condition differs from point to point: write select(condition, a, b), or any_of(condition) "
     "for what all points may do together",
@@ -27,46 +30,64 @@ _CAUSES = {  # what the compiler says -> what is likely wrong, the first that fi
 
 
 def cause(source: Source, text: str) -> str:
-    """A line or two for the first error in the compiler's text; "" where it has nothing to do with a kernel's body."""
-    text = re.sub(r"at line (\d+) of (.+)", r"\n\2:\1", text)  # so NVRTC says from where it came
+    """A line or two about the first error in the compiler's text; "" if the error is in no body of a kernel."""
+    text = re.sub(r"at line (\d+) of (.+)", r"\n\2:\1", text)  # NVRTC's form of a place in an including file
     error = _ERROR.search(text)
     if not error or not source.bodies:
         return ""
 
-    start = text.rfind("\n", 0, error.start()) + 1
+    # Places `header:line` (g++, clang) and `header(line)` (NVRTC) of the headers with bodies.
     headers = {str(header): header for _, header, _ in source.bodies}
-    place = re.compile(rf"({'|'.join(map(re.escape, headers))})[:(](\d+)")  # of g++ and clang, of NVRTC
-    own = place.match(text, start)
+    place = re.compile(rf"({'|'.join(map(re.escape, headers))})[:(](\d+)")
+    start = text.rfind("\n", 0, error.start()) + 1
+    in_header = place.match(text, start)
 
     # Text of a declaration that stands in the source itself: the error is there, or in a header that it led to.
     following = _ERROR.search(text, error.end())
-    piece = "" if own else _piece(source, text[: following.start() if following else len(text)])
+    piece = "" if in_header else _piece(source, text[: following.start() if following else len(text)])
     if piece:
         return f"{piece}: {error[1].strip()}.{_likely(error[1])}\n"
 
+    # The error is in the call of a body, outside the header: the arguments do not match the declaration.
     called = [body for body in source.bodies if re.search(rf"\b{body[0]}\b", error[1])]
-    if called and not own:
+    if called and not in_header:
         name, _, arguments = called[0]
         return (
             f"kernel '{name}': its body does not take what the declaration says: it {arguments}, in this order, after "
             "the constants `const M &m`; inputs are const.\n"
         )
-    found = own or place.search(text, start) or place.search(text)  # or those that led there
+    # The line in a header: of the error itself, else of the instantiation that led to it.
+    found = in_header or place.search(text, start) or place.search(text)
     if not found:
         return ""
     path, line = found[1], int(found[2])
-    before = "\n".join(headers[path].read_text().splitlines()[:line])
-    named = {name: text.find(f"void {name}(") for name, *_ in source.bodies}  # as the compiler says where it is
-    inside = min((at, name) for name, at in named.items() if at >= 0)[1] if max(named.values()) >= 0 else ""
-    above = max((before.rfind(f" {name}("), name) for name, header, _ in source.bodies if str(header) == path)[1]
-    return f"kernel '{inside or above}' ({headers[path].name}, line {line}): {error[1].strip()}.{_likely(error[1])}\n"
+
+    kernel = _named_by_compiler(source, text) or _above(source, headers[path], line)
+    return f"kernel '{kernel}' ({headers[path].name}, line {line}): {error[1].strip()}.{_likely(error[1])}\n"
 
 
-def _likely(said: str) -> str:
+def _named_by_compiler(source: Source, text: str) -> str:
+    """The kernel whose body the compiler names first ('In instantiation of void name(...)'); "" if it names none."""
+    first, kernel = len(text), ""
+    for name, *_ in source.bodies:
+        at = text.find(f"void {name}(")
+        if 0 <= at < first:
+            first, kernel = at, name
+    return kernel
+
+
+def _above(source: Source, header, line: int) -> str:
+    """The kernel whose body begins last at or above a line of a header."""
+    before = "\n".join(header.read_text().splitlines()[:line])
+    bodies = [(before.rfind(f" {name}("), name) for name, other, _ in source.bodies if str(other) == str(header)]
+    return max(bodies)[1]
+
+
+def _likely(message: str) -> str:
     """The likely cause of a compiler's message, as a sentence with a blank before it; "" if no cause is known."""
-    for words, cause_ in _CAUSES.items():
-        if re.search(words, said):
-            return f" Likely: {cause_}."
+    for pattern, reason in _CAUSES.items():
+        if re.search(pattern, message):
+            return f" Likely: {reason}."
     return ""
 
 

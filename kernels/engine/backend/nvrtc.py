@@ -17,19 +17,25 @@ from ..errors import BackendError, CompileError
 
 
 def _candidates():
-    """Places of libnvrtc, in the order of search: NVIDIA's wheels in this Python, the loader's path, a toolkit."""
+    """Paths of libnvrtc in the order of search."""
+    # NVIDIA's wheels in this Python.
     spec = importlib.util.find_spec("nvidia")
-    for root in (spec.submodule_search_locations or []) if spec else []:
+    roots = spec.submodule_search_locations if spec else None
+    for root in roots or []:
         for pattern in ("cu1[0-9]/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
             yield from sorted(map(str, pathlib.Path(root).glob(pattern)), reverse=True)
+
+    # The path of the system's loader.
     yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
+
+    # A CUDA toolkit.
     for home in filter(None, (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda")):
         yield from sorted(map(str, pathlib.Path(home).glob("lib64/libnvrtc.so*")))
 
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The loaded libnvrtc. Raises BackendError when there is none."""
+    """The loaded libnvrtc. Raises BackendError if none is found."""
     for path in _candidates():
         try:
             lib = ctypes.CDLL(path)
@@ -40,9 +46,10 @@ def library() -> ctypes.CDLL:
     raise BackendError("NVRTC not found (libnvrtc.so): install the wheel nvidia-cuda-nvrtc, or set CUDA_HOME.")
 
 
-def _check(code: int, what: str) -> None:
+def _check(code: int, step: str) -> None:
+    """Raises BackendError with NVRTC's words for a status that is not 0."""
     if code:
-        raise BackendError(f"NVRTC, {what}: {library().nvrtcGetErrorString(code).decode()}")
+        raise BackendError(f"NVRTC, {step}: {library().nvrtcGetErrorString(code).decode()}")
 
 
 @functools.cache
@@ -54,17 +61,20 @@ def version() -> str:
 
 
 def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") -> tuple[bytes, str]:
-    """Compile CUDA C++ to machine code for `arch` ("sm_90"). Returns (cubin, the compiler's log).
+    """Compiles CUDA C++ to machine code for `arch` ("sm_90"). Returns (cubin, the compiler's log).
 
-    options: the compiler's flags. name: the file name in messages. Raises BackendError, with the log, where the source
-    does not compile.
+    options: flags of the compiler. name: file name in messages. Raises CompileError, with the log, if the source does
+    not compile; BackendError if there is no NVRTC.
     """
-    lib, prog = library(), ctypes.c_void_p()
+    lib = library()
+    prog = ctypes.c_void_p()
     _check(lib.nvrtcCreateProgram(ctypes.byref(prog), source.encode(), name.encode(), 0, None, None), "create")
     try:
         flags = [f"--gpu-architecture={arch}".encode(), *(o.encode() for o in options)]
+
         code = lib.nvrtcCompileProgram(prog, len(flags), (ctypes.c_char_p * len(flags))(*flags))
         log = _fetch(lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, prog).rstrip(b"\0").decode(errors="replace")
+
         if code:
             raise CompileError(f"NVRTC {version()} for {arch}, {name}:\n{log.strip()[:4000]}")
         return _fetch(lib.nvrtcGetCUBINSize, lib.nvrtcGetCUBIN, prog), log
@@ -73,6 +83,7 @@ def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") 
 
 
 def _fetch(size_of, read, prog) -> bytes:
+    """A result of a program: size_of asks for the number of bytes, read copies them."""
     size = ctypes.c_size_t()
     _check(size_of(prog, ctypes.byref(size)), "read size")
     text = ctypes.create_string_buffer(size.value)
@@ -81,16 +92,22 @@ def _fetch(size_of, read, prog) -> bytes:
 
 
 def resources(log: str) -> dict[str, dict[str, int]]:
-    """{kernel: {"registers", "stack", "spill_stores", "spill_loads", "constant"}}, read from the compiler's log. The
-    options of the compile must contain REPORT. All but registers in bytes."""
-    out = {}
+    """Resources of each kernel, from the compiler's log: {kernel: {"registers": ..., ...}}, keys as in _FIGURES.
+
+    Registers are a number, all others are bytes. The source must be compiled with the option REPORT.
+    """
+    out: dict[str, dict[str, int]] = {}
     for part in re.split(r"Compiling entry function '", log)[1:]:
-        found = {key: re.search(pattern, part) for key, pattern in _FIGURES.items()}
-        out[part.split("'")[0]] = {key: int(m.group(1)) if m else 0 for key, m in found.items()}
+        kernel = part.split("'")[0]
+        out[kernel] = {}
+        for key, pattern in _FIGURES.items():
+            found = re.search(pattern, part)
+            out[kernel][key] = int(found.group(1)) if found else 0
     return out
 
 
 REPORT = "--ptxas-options=-v"
+# Name of a resource: pattern in the log.
 _FIGURES = {
     "registers": r"Used (\d+) registers",
     "stack": r"(\d+) bytes stack frame",

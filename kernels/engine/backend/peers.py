@@ -1,4 +1,4 @@
-"""Data from device to device, between processes: memory of one that others open (CUDA IPC), and NCCL."""
+"""Data between devices of several processes: memory that other processes open (CUDA IPC), and messages (NCCL)."""
 
 from __future__ import annotations
 
@@ -12,31 +12,35 @@ from ..errors import BackendError
 
 
 def mps() -> str:
-    """Whether a CUDA MPS daemon serves this node's processes: its control pipe tells."""
+    """ "running (folder)" if a CUDA MPS daemon serves this node, found by its control pipe; else "not running"."""
     folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
     return f"running ({folder})" if os.path.exists(os.path.join(folder, "control")) else "not running"
 
 
 class Peers:
-    """Verbs of the CUDA backend for several processes. They raise BackendError with the driver's words."""
+    """Methods of the CUDA backend for several processes. They raise BackendError with the driver's words."""
 
     def __init__(self, backend):
-        self._backend, self._cuda = backend, backend.arrays.cuda
+        self._backend = backend
+        self._cuda = backend.arrays.cuda
         self._runtime = self._cuda.runtime
 
     @property
     def place(self) -> str:
-        """The device's place in its node. Its number is of no use to others: a process may see some devices only."""
+        """PCI bus id of the device. Other processes may number the devices otherwise, so its number is of no use."""
         return self._runtime.deviceGetPCIBusId(self._backend.device)
 
     @property
     def at_once(self) -> bool:
-        """Whether processes that share a device run on it at the same time; else they take turns."""
+        """Whether processes that share a device run on it at the same time (MPS). Otherwise they take turns."""
         return mps().startswith("running")
 
     def allocate(self, nbytes: int, zeros: int) -> int:
-        """Address of memory that other processes may open, with its first `zeros` bytes 0. It is one allocation of the
-        driver's: a handle always means a whole one, and a pool's would be shared with other arrays."""
+        """Address of memory that other processes may open; the first `zeros` bytes are 0.
+
+        The memory is an allocation of the driver, not of a pool: a handle stands for a whole allocation, and other
+        arrays of the pool would be shared with it.
+        """
         with self._refusals():
             address = self._runtime.malloc(nbytes)
             self._runtime.memset(address, 0, zeros)
@@ -44,30 +48,32 @@ class Peers:
         return address
 
     def handle(self, address: int) -> bytes:
-        """What another process opens this memory with."""
+        """Handle by which another process opens this memory."""
         with self._refusals():
             return self._runtime.ipcGetMemHandle(address)
 
     def open(self, handle: bytes) -> int:
-        """Address of another process's memory, until `close`."""
+        """Address of memory of another process, valid until `close`."""
         with self._refusals():
             return self._runtime.ipcOpenMemHandle(handle)
 
     def close(self, address: int) -> None:
+        """Closes memory of another process."""
         self._runtime.ipcCloseMemHandle(address)
 
     def free(self, address: int) -> None:
-        """Nobody has it open any more."""
+        """Frees memory of `allocate`. No other process may have it open."""
         self._runtime.free(address)
 
     def words(self, address: int, count: int) -> np.ndarray:
-        """The `count` integers of 8 bytes at an address; waits until what was queued is done."""
+        """`count` integers of 8 bytes at an address. Waits until all queued work is done."""
         out = np.zeros(count, np.int64)
         self._runtime.memcpy(out.ctypes.data, address, out.nbytes, self._runtime.memcpyDeviceToHost)
         return out
 
     @contextlib.contextmanager
     def _refusals(self):
+        """Makes the device current; turns errors of the CUDA runtime into BackendError."""
         self._backend.use()
         try:
             yield
@@ -77,14 +83,15 @@ class Peers:
     # ---- NCCL
     @property
     def has_nccl(self) -> bool:
+        """Whether NCCL is installed."""
         return self._nccl is not None
 
     def name_of_communicator(self):
-        """Made by one process, given to all that call `communicator`."""
+        """A unique id. One process asks for it and gives it to all processes that call `communicator`."""
         return self._nccl.get_unique_id()
 
     def communicator(self, size: int, rank: int, name) -> Communicator:
-        """Collective, of `size` processes; this one is `rank`."""
+        """A communicator of `size` processes, this process with number `rank`. All have to call it (collective)."""
         nccl = self._nccl
         try:
             return Communicator(nccl, self._backend, nccl.NcclCommunicator(size, name, rank))
@@ -93,7 +100,7 @@ class Peers:
 
     @property
     def _nccl(self):
-        """CuPy's module, None where NCCL is not installed."""
+        """CuPy's module for NCCL; None if NCCL is not installed."""
         module = getattr(self._cuda, "nccl", None)
         if module is None:  # CuPy 14 loads it when it is imported
             try:
@@ -104,14 +111,16 @@ class Peers:
 
 
 class Communicator:
-    """Messages between devices, in order with the kernels of the current stream; no host waits."""
+    """Messages between devices, queued on the current stream after its kernels. The CPU does not wait."""
 
     def __init__(self, nccl, backend, communicator):
         self._nccl, self._backend, self._communicator = nccl, backend, communicator
 
     def exchange(self, sent, received) -> None:
-        """sent, received: (array of doubles, other rank). There are no tags: messages between two ranks pair up in
-        their order."""
+        """Sends and receives. sent, received: lists of (array of doubles, other rank).
+
+        There are no tags: messages between two ranks are matched in their order.
+        """
         nccl, stream = self._nccl, self._backend.stream
         nccl.groupStart()
         for move, messages in ((self._communicator.send, sent), (self._communicator.recv, received)):
@@ -120,6 +129,6 @@ class Communicator:
         nccl.groupEnd()
 
     def close(self) -> None:
-        """Waits for the other ranks."""
+        """Ends the communicator. Waits for the other ranks."""
         self._backend.synchronize()
         self._communicator.destroy()

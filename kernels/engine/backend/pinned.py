@@ -1,7 +1,7 @@
-"""Pinned memory of the host: ranges that were pinned for CUDA, and pinned buffers through which copies are staged.
+"""Pinned memory: ranges of the host's memory pinned for CUDA, and pinned buffers for copies of pageable memory.
 
-Memory stays pinned only as long as the host says. If the host freed it while it is pinned, the driver would keep the
-pages, and a new array at the same address would lie on other pages.
+Memory stays pinned until the host unpins it. It must not be freed before: the driver would keep the pages, and a new
+array at the same address would be on other pages.
 """
 
 from __future__ import annotations
@@ -21,42 +21,46 @@ PAGEABLE, PINNED, DEVICE, MANAGED = range(4)  # cudaMemoryType
 
 
 class PinnedMemory:
-    """The ranges of the host's memory that were pinned, in whole pages, each page once. runtime: CuPy's CUDA
-    runtime."""
+    """The pinned ranges of the host's memory, in whole pages, each page once. runtime: CuPy's CUDA runtime."""
 
     def __init__(self, runtime):
         self._runtime = runtime
         self._given: list[tuple[int, int]] = []  # (address, end) of the ranges given to `pin`
         self._registered: list[tuple[int, int]] = []  # (address, end) of the whole pages pinned for them, sorted
-        self.changes = 0  # of what is pinned
+        self.changes = 0  # number of pinnings and unpinnings so far
 
     def holds(self, low: int, high: int) -> bool:
-        """Whether `pin` has pinned all of these bytes: no question to the driver."""
+        """Whether `pin` has pinned all bytes low .. high - 1. The driver is not asked."""
         return not self._gaps(low, high)
 
     def at_once(self, low: int, high: int) -> bool:
-        """Whether one pinning covers all of these bytes: the driver refuses a copy that reaches into another one."""
+        """Whether a single pinning covers all bytes low .. high - 1. The driver refuses a copy over several."""
         at = bisect.bisect(self._registered, low, key=lambda pages: pages[0]) - 1
         return at >= 0 and high <= self._registered[at][1]
 
     def kind(self, low: int, high: int) -> int:
-        """cudaMemoryType of the bytes low .. high - 1; PAGEABLE where its two ends differ in kind."""
+        """cudaMemoryType of the bytes low .. high - 1; PAGEABLE if the two ends differ."""
         if self.holds(low, high):
             return PINNED
+
         kinds = [self._runtime.pointerGetAttributes(end).type for end in (low, high - 1)]
         if kinds[0] != kinds[1]:
             return PAGEABLE
-        # both ends may lie on pages that were pinned for neighbours, with pages between them that are not pinned
+
+        # Both ends may be on pages pinned for neighbours, with pages between them that are not pinned.
         if kinds[0] == PINNED and self._registered and self._gaps(low, high) not in ([], [(low, high)]):
             return PAGEABLE
         return kinds[0]
 
     def pin(self, address: int, nbytes: int) -> None:
-        """Pin this memory until `unpin`. Pages that the host itself has pinned and memory of the device are left as
-        they are. Raises BackendError where the driver refuses."""
+        """Pins memory until `unpin`. Pages that the host itself pinned and memory of the device stay as they are.
+
+        Raises BackendError if the driver refuses.
+        """
         self._given.append((address, address + nbytes))
         if self._runtime.pointerGetAttributes(address).type in (DEVICE, MANAGED):
             return
+
         for low, high in _pages([(address, address + nbytes)]):
             for start, end in self._gaps(low, high):
                 refusal = self._register(start, end)
@@ -71,8 +75,8 @@ class PinnedMemory:
                     )
 
     def unpin(self, address: int, nbytes: int) -> None:
-        """End the pinning of a range given to `pin`. No copy may be under way there. Pages that it shares with another
-        pinned array stay pinned until that one is unpinned."""
+        """Unpins a range of `pin`. No copy may be in progress there. Pages shared with another pinned array stay pinned
+        until that array is unpinned."""
         self._given.remove((address, address + nbytes))
         for start, end in list(self._registered):
             if not any(low < end and start < high for low, high in self._given):
@@ -81,19 +85,20 @@ class PinnedMemory:
                 self.changes += 1
 
     def release(self) -> None:
-        """Unpin everything."""
+        """Unpins all memory."""
         for address, end in list(self._given):
             self.unpin(address, end - address)
 
     @contextlib.contextmanager
     def lasting(self, ranges):
-        """Pin the memory of these (address, end) while the context lasts. Small arrays, and memory that the driver
-        refuses (it is pinned already, or over the system's limit), are left as they are."""
+        """A context with pinned ranges (address, end). Small arrays stay pageable, and so does memory that the driver
+        refuses (already pinned, or beyond the system's limit)."""
         pinned = []
         for low, high in _pages(ranges):
             for start, end in self._gaps(low, high):
                 if end - start >= PIN_FROM and self._register(start, end) is None:
                     pinned.append(start)
+
         try:
             yield
         finally:
@@ -101,7 +106,7 @@ class PinnedMemory:
                 self._runtime.hostUnregister(address)
 
     def _register(self, start: int, end: int) -> str | None:
-        """Pin start .. end; returns None, or the text of the driver's refusal."""
+        """Pins start .. end - 1. Returns None, or the text of the driver's refusal."""
         try:
             self._runtime.hostRegister(start, end - start, 0)
         except self._runtime.CUDARuntimeError as error:
@@ -122,20 +127,23 @@ class PinnedMemory:
 
 
 class Staging:
-    """A pinned buffer that grows as needed. It is written again only when the last queued copy has ended. cuda: CuPy's
-    module cupy.cuda."""
+    """A pinned buffer that grows as needed. It is written again only after the last queued copy has ended.
+
+    cuda: CuPy's module cupy.cuda.
+    """
 
     def __init__(self, cuda):
         self._cuda, self._size, self._event = cuda, 0, None
-        self._memory: Any = None  # CuPy's, from the first rows on
+        self._memory: Any = None  # CuPy's object; None before the first call of `rows`
 
     def rows(self, n: int, row: int, dtype) -> np.ndarray:
         """An array (n, row) in pinned memory, aligned to 64 bytes. Waits for the last queued copy."""
         if self._event is not None:
             self._event.synchronize()
+
         need = dtype.itemsize * n * row + 64
         if self._size < need:
-            self.free()  # before the larger one is made
+            self.free()  # before the larger buffer is allocated
             try:
                 self._memory, self._size = self._cuda.alloc_pinned_memory(need), need
             except self._cuda.runtime.CUDARuntimeError as error:
@@ -143,25 +151,29 @@ class Staging:
                     f"the driver refuses a pinned buffer of {need} bytes ({error}), through which pageable arrays are "
                     "copied: is the chunk (nGridPoints) too large for the system's limit of locked memory (ulimit -l)?"
                 ) from None
+
         start = -(-self._memory.ptr // 64) * 64
         flat = (ctypes.c_char * (dtype.itemsize * n * row)).from_address(start)
         return np.frombuffer(flat, dtype=dtype).reshape(n, row)
 
     def used(self) -> None:
-        """To be called after a copy from or to the buffer was queued."""
+        """To be called after a copy from or to the buffer has been queued."""
         if self._event is None:
             self._event = self._cuda.Event(disable_timing=True)
         self._event.record()
 
     def free(self) -> None:
+        """Gives the buffer back."""
         self._memory, self._size, self._event = None, 0, None
 
 
 def _pages(ranges) -> list[tuple[int, int]]:
-    """(address, end) of the whole pages under these ranges. Ranges that share a page become one: a page cannot be
+    """(address, end) of the whole pages under these ranges. Ranges that share a page are merged: a page cannot be
     pinned twice."""
+    pages = [(low // PAGE * PAGE, -(-high // PAGE) * PAGE) for low, high in ranges if low < high]
+
     merged: list[list[int]] = []
-    for low, high in sorted((low // PAGE * PAGE, -(-high // PAGE) * PAGE) for low, high in ranges if low < high):
+    for low, high in sorted(pages):
         if merged and low < merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], high)
         else:

@@ -9,12 +9,15 @@ FAMILIES = (exponentials, logarithms, roots, powers, atanh)
 
 def sets_of(families) -> list:
     """The sets of coefficients of these modules."""
-    return [fit for family in families for fit in family.SETS]
+    sets: list = []
+    for family in families:
+        sets += family.SETS
+    return sets
 
 
 def main(names, families=FAMILIES) -> int:
-    """Print the sets of the families whose names begin with one of `names`, or all sets. Returns the exit status: 1
-    when there is none of these names."""
+    """Prints the sets whose names begin with a text in `names`, or all sets. Returns the exit status: 1 without such a
+    set."""
     known = sets_of(families)
     wanted = [fit for fit in known if not names or fit.name.startswith(tuple(names))]
 

@@ -15,10 +15,15 @@ from math import factorial
 
 from .maker import INTERPOLATED, LN2, MINIMAX, Fit, Table, interpolated, minimax, polynomial, rounded, series
 
-WIDER, WIDER_SINGLE = Decimal("1.0005"), Decimal("1.0001")
-PACK, SINGLE, AVX512, POWERS = (
-    f"engine/numbers/{name}.h" for name in ("pack", "pack_single", "avx512", "binary_powers")
-)
+# Factors of the wider interval.
+WIDER = Decimal("1.0005")
+WIDER_SINGLE = Decimal("1.0001")
+
+# Headers with the coefficients.
+PACK = "engine/numbers/pack.h"
+SINGLE = "engine/numbers/pack_single.h"
+AVX512 = "engine/numbers/avx512.h"
+POWERS = "engine/numbers/binary_powers.h"
 
 
 @lru_cache(None)
@@ -51,14 +56,20 @@ def half_first(q) -> list[Decimal]:
 def short_exp() -> list[Decimal]:
     """q that minimises the largest absolute error of r^2 q. That is nearly the relative error of e^r: e^r is near 1."""
     end = WIDER * LN2 / 32
-    error = lambda q, r: r * r * (polynomial(q, r) - exponential_tail(r))
+
+    def error(q, r):
+        return r * r * (polynomial(q, r) - exponential_tail(r))
+
     return minimax(error, interpolated(exponential_tail, 4, -end, end), -end, end)
 
 
 def nearest_binary(degree: int) -> list[Decimal]:
     """The polynomial of (2^f - 1)/f that minimises the largest absolute error. Its value is near ln 2."""
     end = Decimal(1) / 32
-    error = lambda p, f: polynomial(p, f) - binary(f)
+
+    def error(p, f):
+        return polynomial(p, f) - binary(f)
+
     return minimax(error, interpolated(binary, degree, -end, end), -end, end)
 
 

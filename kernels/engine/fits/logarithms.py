@@ -38,7 +38,10 @@ def of_odd_series(c, w) -> Decimal:
 
 def nearest() -> list[Decimal]:
     """q of ln(1 + r) that minimises the largest r |q - exact|."""
-    error = lambda q, r: abs(r) * (polynomial(q, r) - logarithm_tail(r))
+
+    def error(q, r):
+        return abs(r) * (polynomial(q, r) - logarithm_tail(r))
+
     return minimax(error, interpolated(logarithm_tail, 8, LOW, HIGH), LOW, HIGH)
 
 

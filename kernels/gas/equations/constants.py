@@ -1,5 +1,5 @@
-"""What the cubic equations of state make of the species: a and b, the shape of D, k_ij, volume translation; and their
-options."""
+"""Constants and options of the cubic equations of state: a and b of the species, the shape of D, k_ij, volume
+translation."""
 
 from __future__ import annotations
 
@@ -58,11 +58,18 @@ option(
 
 
 def _without(key, plain, has):
-    """Whether options have a value of `key` other than the plain one with an equation that does not have it."""
+    """A test of options: option `key` has a value other than `plain`, and the equation of state does not offer it.
+
+    has(record, value): whether the equation of this record offers the value.
+    """
 
     def excluded(options):
-        record, value = CUBICS.get(options["equation"]), options[key]
-        return value != plain and not (record and has(record, value))
+        value = options[key]
+        if value == plain:
+            return False
+
+        record = CUBICS.get(options["equation"])
+        return record is None or not has(record, value)
 
     return excluded
 
@@ -84,7 +91,7 @@ exclusion(
 
 
 def alpha_slope(omega, which: str, equation: str):
-    """kappa_i(omega) of an equation with Soave's alpha; NaN of any other, whose sqrt(alpha) has no zero."""
+    """kappa_i(omega) of an equation with Soave's alpha. NaN for other equations: their sqrt(alpha) has no zero."""
     alpha = CUBICS[equation].alpha if equation in CUBICS else None
     if isinstance(alpha, Soave):
         return alpha.slope(omega, which)
@@ -92,25 +99,35 @@ def alpha_slope(omega, which: str, equation: str):
 
 
 def shape(record):
-    """delta_1 + delta_2 and delta_1 delta_2, the coefficients of D; rounding that square roots leave is cleared."""
-    return round(record.delta_1 + record.delta_2, 15), round(record.delta_1 * record.delta_2, 15)
+    """delta_1 + delta_2 and delta_1 delta_2, the coefficients of D. Rounded to 15 digits, so that Peng-Robinson's
+    square roots give 2 and -1."""
+    total = round(record.delta_1 + record.delta_2, 15)
+    product = round(record.delta_1 * record.delta_2, 15)
+    return total, product
 
 
 def liquid_volume(record, a, b, T, p):
     """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = (v + delta_1 b)(v + delta_2 b)."""
     total, product = shape(record)
     s, t = total * b, product * b * b
+
+    # Roots of the cubic in v; D = v^2 + s v + t.
     v = np.roots([p, p * (s - b) - R * T, p * (t - b * s) - R * T * s + a, -p * t * b - R * T * t - a * b])
-    v = v.real[(np.abs(v.imag) < 1e-9 * np.abs(v)) & (v.real > b)].min()
-    for _ in range(2):  # the cubic's coefficients cancel where p is small, this form does not
+    is_real = np.abs(v.imag) < 1e-9 * np.abs(v)
+    v = v.real[is_real & (v.real > b)].min()
+
+    # Two Newton steps on p(v) itself: the coefficients of the cubic cancel at low pressure.
+    for _ in range(2):
         D = (v + s) * v + t
         v -= (R * T / (v - b) - a / D - p) / (a * (2 * v + s) / D**2 - R * T / (v - b) ** 2)
     return v
 
 
 def _record(species, options):
-    """The equation's record; the pseudo-critical state of an ideal gas is Peng-Robinson's. Raises MixtureError where
-    the species lack what it needs."""
+    """Record of the equation of state; Peng-Robinson's for an ideal gas, which needs it for the pseudo-critical state.
+
+    Raises MixtureError if a species lacks a field that the equation needs.
+    """
     record = CUBICS.get(options["equation"], CUBICS["pr"])
     for field in record.needs:
         species.refuse(np.isnan(getattr(species, field)), f"critical properties ({field})")
@@ -118,36 +135,50 @@ def _record(species, options):
 
 
 def cubic(species, options) -> Constants:
-    """a and b of each species, per mass; what the compiler knows of the equation."""
+    """a and b of each species, per mass, and the shape of D, which the compiler knows if all species share it.
+
+    Raises MixtureError if a species lacks a field that the equation needs.
+    """
     record = _record(species, options)
-    of, (a, b) = record.of_species(species), record.ab(species)
+    critical = record.of_species(species)
+    a, b = record.ab(species)
     root_ac = np.sqrt(a)
-    made = Constants({"b_mass": b / species.W}, sizes=dict(deltas_by_species=record.by_species))
+
+    result = Constants({"b_mass": b / species.W}, sizes=dict(deltas_by_species=record.by_species))
+
+    # The shape of D: rows of delta_1 and of moles per mass, or numbers in the source.
     if record.by_species:
-        made.values["delta_numbers"] = np.stack([of["delta_1"] / species.W, 1 / species.W])
+        result.values["delta_numbers"] = np.stack([critical["delta_1"] / species.W, 1 / species.W])
     else:
-        made.values |= dict(omega_a=[of["omega_a"]], omega_b=[of["omega_b"]], omega_vc=[of["Z_c"]])
-        made.numbers = dict(delta_1=record.delta_1, delta_2=record.delta_2)
-        made.numbers |= dict(zip(("delta_sum", "delta_product"), shape(record)))
-    made.sizes["alpha_general"] = not record.soave
+        result.values["omega_a"] = [critical["omega_a"]]
+        result.values["omega_b"] = [critical["omega_b"]]
+        result.values["omega_vc"] = [critical["Z_c"]]
+
+        total, product = shape(record)
+        result.numbers = dict(delta_1=record.delta_1, delta_2=record.delta_2, delta_sum=total, delta_product=product)
+
+    # alpha: Soave's, as sqrt(a_i) = |g_i - q_i sqrt(T)|, or any other, as C++ text with its constants.
+    result.sizes["alpha_general"] = not record.soave
     if options["mixing"] == "vdw":
-        made.values["root_ac_mass"] = root_ac / species.W
+        result.values["root_ac_mass"] = root_ac / species.W
+
     if not record.soave:
-        rows = [root_ac / species.W, *(make(species) for make in record.alpha.constants.values())]
-        made.values["alpha_numbers"] = np.stack(rows)
-        made.members = _root_attraction(record.alpha)
-        made.pieces = {f"equation '{record.name}', text of its alpha": record.alpha.text}
+        rows = [root_ac / species.W]
+        for of_species in record.alpha.constants.values():
+            rows.append(of_species(species))
+        result.values["alpha_numbers"] = np.stack(rows)
+        result.members = _root_attraction(record.alpha)
+        result.pieces = {f"equation '{record.name}', text of its alpha": record.alpha.text}
     elif options["mixing"] == "vdw":
         kappa = record.alpha.slope(species.omega, options["alpha"])
-        made.values |= dict(
-            g_mass=np.where(kappa < 0, -1, 1) * (1 + kappa) * root_ac / species.W,
-            q_mass=root_ac * np.abs(kappa) / np.sqrt(species.Tc) / species.W,
-        )
-    return made
+        sign = np.where(kappa < 0, -1, 1)  # q_i is never negative; cubic.h says why
+        result.values["g_mass"] = sign * (1 + kappa) * root_ac / species.W
+        result.values["q_mass"] = root_ac * np.abs(kappa) / np.sqrt(species.Tc) / species.W
+    return result
 
 
 def _root_attraction(alpha) -> str:
-    """sqrt(a_i) of a species per mass, with its derivatives in T, as a C++ function of the struct of constants."""
+    """C++ function of the struct of constants: sqrt(a_i) of a species, per mass, and its two derivatives in T."""
     numbers = "".join(
         f"    const scalar {name} = m.alpha_numbers[{row} * M::NS + s];\n"
         for row, name in enumerate(alpha.constants, 1)
@@ -162,111 +193,175 @@ static POINT_FN void root_attraction(const M &m, const R T, int s, R &root, R &r
 
 
 def translation(species, options) -> Constants:
-    """Peneloux's c of each species, per mass: as given, else by correlation; `fitted`: so that v of the equation less c
-    is the volume of the measured liquid, where one is given."""
-    record, notes = _record(species, options), []
-    (a, b), kappa = record.ab(species), record.alpha.slope(species.omega, options["alpha"])
-    # as given, else of Yamada & Gunn 1973 (original not seen)
-    Z_RA = np.where(np.isfinite(species.Z_RA), species.Z_RA, 0.29056 - 0.08775 * species.omega)
-    unknown, own = ~np.isfinite(species.volume_translation), record.translation
-    shift = np.where(unknown, own.slope * (own.zero - Z_RA) * R * species.Tc / species.pc, species.volume_translation)
+    """Peneloux's volume translation c of each species, per mass.
+
+    c is the number of the input file, else it follows from Peneloux's correlation. translation = fitted: c of a species
+    with a measured liquid density moves the volume of the equation of state to the measured volume.
+
+    Raises MixtureError if the equation has no liquid at the measured state.
+    """
+    record = _record(species, options)
+    notes = []
+
+    # Peneloux's correlation; Z_RA of the file, else of Yamada & Gunn 1973 (original not seen).
+    has_Z_RA = np.isfinite(species.Z_RA)
+    Z_RA = np.where(has_Z_RA, species.Z_RA, 0.29056 - 0.08775 * species.omega)
+    slope, zero = record.translation.slope, record.translation.zero
+    correlated = slope * (zero - Z_RA) * R * species.Tc / species.pc
+
+    by_correlation = ~np.isfinite(species.volume_translation)
+    shift = np.where(by_correlation, correlated, species.volume_translation)
+
+    # Fit to measured liquid densities.
     if options["translation"] == "fitted":
         measured = np.isfinite(species.liquid).all(1)
+        kappa = record.alpha.slope(species.omega, options["alpha"])
         for s in np.flatnonzero(measured):
-            T, p, rho = species.liquid[s]
-            alpha = (1 + kappa[s] * (1 - np.sqrt(T / species.Tc[s]))) ** 2
-            volume = liquid_volume(record, a[s] * alpha, b[s], T, p)
-            refuse(
-                volume > 3 * b[s],  # 3.9 b at the critical point
-                f"species {species.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where "
-                "liquid-density is given.",
-                MixtureError,
-            )
-            shift[s] = volume - species.W[s] / rho
-        unknown &= ~measured
+            shift[s] = _fitted_translation(species, record, kappa, s)
+        by_correlation &= ~measured
         notes.append(f"volume translation fitted to a liquid density of {species.named(measured)}.")
-    if unknown.any():
-        notes.append(f"no volume translation given for {species.named(unknown)}: by correlation from Tc, pc, omega.")
-        own_Z_RA = unknown & np.isfinite(species.Z_RA)
-        if own_Z_RA.any():
-            notes.append(f"that correlation has the Z_RA of the input for {species.named(own_Z_RA)}.")
+
+    if by_correlation.any():
+        notes.append(
+            f"no volume translation given for {species.named(by_correlation)}: by correlation from Tc, pc, omega."
+        )
+    if (by_correlation & has_Z_RA).any():
+        notes.append(f"that correlation has the Z_RA of the input for {species.named(by_correlation & has_Z_RA)}.")
+
     return Constants({"shift_mass": shift / species.W}, notes=notes)
 
 
+def _fitted_translation(species, record, kappa, s):
+    """c [m3/mol] of species s: the volume of the equation of state less the measured volume of the liquid.
+
+    Raises MixtureError if the equation has no liquid at the measured state.
+    """
+    T, p, rho = species.liquid[s]
+    a, b = record.ab(species)
+    alpha = (1 + kappa[s] * (1 - np.sqrt(T / species.Tc[s]))) ** 2
+
+    volume = liquid_volume(record, a[s] * alpha, b[s], T, p)
+    refuse(
+        volume > 3 * b[s],  # 3.9 b at the critical point
+        f"species {species.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where "
+        "liquid-density is given.",
+        MixtureError,
+    )
+    return volume - species.W[s] / rho
+
+
 def _pseudocritical(species, options):
-    """a_ij(T) = (g_ij - q_ij sqrt(T))^2 of each pair's own Tc, pc, omega (Miller, Harstad & Bellan 2001; original
-    not seen): the coefficients of 1, -2 sqrt(T) and T, and a_ij at alpha = 1; and notes."""
+    """a_ij(T) = (g_ij - q_ij sqrt(T))^2 from the critical point of each pair.
+
+    Miller, Harstad & Bellan 2001 (original not seen). Returns matrices (ns, ns), the coefficients of 1, -2 sqrt(T) and
+    T, and a_ij at alpha = 1; and notes.
+    """
     record = _record(species, options)
     Vc, notes = species.critical_volumes()
-    root, Zc = np.cbrt(Vc), species.pc * Vc / (R * species.Tc)
+
+    # Critical point and kappa of each pair.
+    root = np.cbrt(Vc)
+    Zc = species.pc * Vc / (R * species.Tc)
     Tc = np.sqrt(species.Tc[:, None] * species.Tc) * (1 - species.kij)
     pc = 0.5 * (Zc[:, None] + Zc) * R * Tc / ((root[:, None] + root) ** 3 / 8)
     kappa = record.alpha.slope(0.5 * (species.omega[:, None] + species.omega), options["alpha"])
+
+    # a_ij at alpha = 1, per mass, and its factors g and q.
     critical = record.omega_a * (R * Tc) ** 2 / pc / (species.W[:, None] * species.W)
-    g, q = 1 + kappa, kappa / np.sqrt(Tc)
-    said = "a of every pair from its own Tc, pc, omega; k_ij stands in the pair's Tc, sqrt(Tc_i Tc_j) (1 - k_ij)."
-    return (critical * g * g, critical * g * q, critical * q * q, critical), [said, *notes]
+    g = 1 + kappa
+    q = kappa / np.sqrt(Tc)
+
+    note = "a of every pair from its own Tc, pc, omega; k_ij stands in the pair's Tc, sqrt(Tc_i Tc_j) (1 - k_ij)."
+    return (critical * g * g, critical * g * q, critical * q * q, critical), [note, *notes]
 
 
 def _of_a_phase(species):
-    """a_ij(T) = (a0_ij + a1_ij T)/sqrt(T) of a Redlich-Kwong phase that gives its own: a0, nothing, a1, and a_ij at
-    sqrt(Tc_i Tc_j); and notes."""
+    """a_ij(T) = (a0_ij + a1_ij T)/sqrt(T) of a Redlich-Kwong phase whose file gives a_ij.
+
+    Returns matrices (ns, ns), per mass: a0, zero, a1, and a_ij at sqrt(Tc_i Tc_j); and notes.
+    """
     a0, a1 = species.rk_a / (species.W[:, None] * species.W)
     Tc = np.sqrt(species.Tc[:, None] * species.Tc)
     return (a0, np.zeros_like(a0), a1, (a0 + a1 * Tc) / np.sqrt(Tc)), ["a of every pair as the phase gives it."]
 
 
+# Ways to sum a over the pairs with k_ij: k_ij = 0, a list of pairs, a few eigenvectors, the full matrix.
 STRUCTURES = "none", "sparse", "lowrank", "dense"
 
 
 def kij_structure(kij: np.ndarray):
-    """How to sum with k_ij at least cost: (kind, eigenvalues, factors). Costs in FMA a point."""
-    ns, pairs = len(kij), int(np.count_nonzero(np.tril(kij, -1)))
+    """The cheapest way to sum over pairs with k_ij (ns, ns).
+
+    Returns (one of STRUCTURES, eigenvalues (rank,), eigenvectors (ns, rank)).
+    """
+    ns = len(kij)
+    pairs = int(np.count_nonzero(np.tril(kij, -1)))
     if not pairs:
         return "none", None, None
+
     value, vector = np.linalg.eigh(kij)
     keep = np.abs(value) > 1e-13 * np.abs(value).max()
-    cost = {"dense": ns * (ns - 1), "lowrank": (2 * ns + 6) * int(keep.sum()), "sparse": 16 * pairs}
+    rank = int(keep.sum())
+
+    # Fused multiply-adds at each point.
+    cost = {"dense": ns * (ns - 1), "lowrank": (2 * ns + 6) * rank, "sparse": 16 * pairs}
     return min(cost, key=cost.__getitem__), value[keep], vector[:, keep]
 
 
 def interaction(species, options) -> Constants:
-    """How a of a mixture is summed: constant matrices over the pairs, per mass of both; or sqrt(a_i) with k_ij in the
-    form that costs least."""
-    made, kij, kind = Constants(), species.kij, "pairs"
+    """Constants of the sum a = sum_ij Y_i Y_j a_ij: matrices over the pairs, per mass of both species; or k_ij in the
+    form that costs least, for a_ij = sqrt(a_i a_j) (1 - k_ij)."""
+    result = Constants()
+    kij = species.kij
+
+    # Matrices a_ij(T), or the structure of k_ij.
+    kind = "pairs"
     if options["mixing"] == "pseudocritical":
-        matrices, made.notes = _pseudocritical(species, options)
+        matrices, result.notes = _pseudocritical(species, options)
     elif options["equation"] == "rk" and species.rk_a is not None:
-        matrices, made.notes = _of_a_phase(species)
+        matrices, result.notes = _of_a_phase(species)
     else:
         kind, value, vector = kij_structure(kij)
+
+    # What the compiler knows.
+    result.sizes = {f"kij_{structure}": structure == kind for structure in STRUCTURES}
+    result.sizes["by_pairs"] = kind == "pairs"
+
+    # What the kernels read.
     if kind == "pairs":
-        made.values["pair_rows"] = np.stack(matrices[:3])
-        made.pairs = dict(zip(("pair_constant", "pair_linear", "pair_square", "pair_critical"), matrices))
-    made.sizes = {f"kij_{known}": known == kind for known in STRUCTURES}
-    made.sizes["by_pairs"] = kind == "pairs"
+        result.values["pair_rows"] = np.stack(matrices[:3])
+        result.pairs = dict(zip(("pair_constant", "pair_linear", "pair_square", "pair_critical"), matrices))
     if kind == "dense":
-        made.pairs["one_minus_kij"] = 1 - kij
+        result.pairs["one_minus_kij"] = 1 - kij
     if kind in ("dense", "sparse"):
-        made.values["kij_rows"] = 1 - kij
+        result.values["kij_rows"] = 1 - kij
     if kind == "lowrank":
-        made.sizes["KIJ_RANK"] = value.size
-        made.values |= dict(kij_sign=np.sign(value), kij_factor=(vector * np.sqrt(np.abs(value))).T)
+        result.sizes["KIJ_RANK"] = value.size
+        result.values["kij_sign"] = np.sign(value)
+        result.values["kij_factor"] = (vector * np.sqrt(np.abs(value))).T
     if kind == "sparse":
         first, second = np.nonzero(np.tril(kij, -1))
-        made.sizes["KIJ_PAIRS"] = first.size
-        made.values |= dict(kij_first=first, kij_second=second, kij_value=kij[first, second])
-    return made
+        result.sizes["KIJ_PAIRS"] = first.size
+        result.values["kij_first"] = first
+        result.values["kij_second"] = second
+        result.values["kij_value"] = kij[first, second]
+    return result
 
 
 def structure(mixture) -> str:
-    """How k_ij enters the sums over pairs: one of STRUCTURES, or "pairs" (each pair has its own critical point)."""
+    """How k_ij enters the sums over pairs: one of STRUCTURES, or "pairs" (a_ij has matrices instead of k_ij)."""
     try:
-        found = mixture.constant("kij_rows")
+        constant = mixture.constant("kij_rows")
     except MixtureError:
         return "none"
-    sizes = found.of.sizes if found else {"kij_none": True}
-    return next((kind for kind in STRUCTURES if sizes[f"kij_{kind}"]), "pairs")
+    if constant is None:
+        return "none"
+
+    sizes = constant.of.sizes
+    for kind in STRUCTURES:
+        if sizes[f"kij_{kind}"]:
+            return kind
+    return "pairs"
 
 
 fact("k_ij", structure)

@@ -1,21 +1,23 @@
-// One cubic equation of state of a mixture, p = R T/(v - b) - a(T)/D with D = (v + delta1 b)(v + delta2 b), everything
-// per kg: a [Pa m6/kg2], b, v [m3/kg], R = R_s [J/kg/K]. Equations differ in what records.py says of them only.
+// A cubic equation of state of a mixture,
+//   p = R T/(v - b) - a(T)/D,  D = (v + delta1 b)(v + delta2 b),
+// per kg: a [Pa m6/kg2], b, v [m3/kg], R = R_s [J/kg/K]. The equations differ only in their records in records.py,
+// where their sources are named.
 #pragma once
 #include "gas/thermal/pairs.h"
 #include "gas/thermal/ideal_gas.h"
 
-// The shape of D where delta1 and delta2 are the same for all species: known to the compiler.
+// The shape of D if all species have the same delta1 and delta2: constants that the compiler knows.
 template <class M> struct OneShape {
     static constexpr double delta1 = M::delta_1, delta2 = M::delta_2, sum = M::delta_sum, product = M::delta_product;
     static constexpr double half_gap_2 = 0.25 * sum * sum - product; // ((delta1 - delta2)/2)^2
     // D = free^2 + linear b free + constant b^2 with free = v - b: no term is negative, so nothing cancels in a liquid
     static constexpr double linear = 2.0 + sum, constant = 1.0 + sum + product;
-    // near: x^2 in departure_integral is below 1/2; apart: a quotient by delta1 - delta2 is safe
+    // near: x^2 in departure_integral is below 1/2. apart: division by delta1 - delta2 is safe.
     static constexpr bool near = half_gap_2 <= 0.125 * linear * linear, apart = half_gap_2 > 0.05;
 };
 
-// That of a mixture of species with a delta1 each, delta2 = (1 - delta1)/(1 + delta1), so that product = 1 - sum.
-// slope: d sum/d delta1.
+// The shape of D if each species has a delta1, and the mixture their mean. delta2 = (1 - delta1)/(1 + delta1), so that
+// product = 1 - sum. slope: d sum/d delta1.
 template <class R> struct MixedShape {
     R delta1, delta2, sum, product, half_gap_2, linear, slope;
     static constexpr double constant = 2.0;
@@ -28,7 +30,8 @@ template <class M, class R> POINT_FN MixedShape<R> shape(const M &, const R delt
     return {delta, other, sum, 1.0 - sum, 0.25 * gap * gap, 2.0 + sum, gap * inverse};
 }
 
-// delta1 of the mixture, sum X_i delta1_i, where it is one of each species; amounts of any size
+// delta1 of the mixture, sum X_i delta1_i, if each species has a delta1. Y: amounts in any proportion to mass
+// fractions.
 template <class M, class Species> POINT_FN auto delta_of(const M &m, const Species &Y) {
     if constexpr (M::deltas_by_species) {
         auto sum = Y[0] * m.delta_numbers[0], moles = Y[0] * m.delta_numbers[M::NS];
@@ -48,8 +51,8 @@ template <class M, class R, class Species> POINT_FN void cubic_delta(const M &m,
 template <class PackOf> POINT_FN Absent piece(const PackOf &, Absent) { return {}; }
 template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, R &delta) { return pack_of(delta); }
 
-// F(w) = atanh(sqrt(w))/sqrt(w) for w below 1/2 where the shape is `near`, else below 8/9: atanh(x) = 2 atanh(y), y =
-// x/(1 + sqrt(1 - x^2))
+// F(w) = atanh(sqrt(w))/sqrt(w), for w below 1/2 (`near`) or below 8/9: atanh(x) = 2 atanh(y), y = x/(1 + sqrt(1 -
+// x^2)).
 template <class Shape, class R> POINT_FN R atanh_within(const Shape &, const R w) {
     if constexpr (Shape::near) return atanh_over_root(w);
     else {
@@ -58,14 +61,14 @@ template <class Shape, class R> POINT_FN R atanh_within(const Shape &, const R w
     }
 }
 
-// L = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b), the integral of dv/D from v to infinity, which is
-// atanh(x)/x over v + (delta1 + delta2) b/2 for x = (delta1 - delta2) b/2 over the same
+// L = integral of dv/D from v to infinity = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b).
+// With c = v + (delta1 + delta2) b/2 and x = (delta1 - delta2) b/(2 c): L = atanh(x)/(x c), also for delta1 = delta2.
 template <class Shape, class R> POINT_FN R departure_integral(const Shape &eos, const R b, const R inv_centred) {
     return inv_centred * atanh_within(eos, eos.half_gap_2 * square(b * inv_centred));
 }
 
-// dF/dw of F(w) = atanh(sqrt(w))/sqrt(w), F given: (1/(1 - w) - F)/(2 w), which cancels where w is small, and there by
-// its series sum k w^(k - 1)/(2 k + 1), 14 terms of which leave 1e-16 at w = 0.07
+// dF/dw of F(w) = atanh(sqrt(w))/sqrt(w), from F: (1/(1 - w) - F)/(2 w). This form cancels for small w. There the
+// series sum_k k w^(k - 1)/(2 k + 1) is used, whose 14 terms leave 1e-16 at w = 0.07.
 template <class R> POINT_FN R atanh_slope(const R w, const R F) {
     constexpr double small = number<R>::wide ? 1e-8 : 0.07;
     const R far = select(w > small, w, R(1.0));
@@ -75,21 +78,27 @@ template <class R> POINT_FN R atanh_slope(const R w, const R F) {
     return select(w > small, (1.0 / (1.0 - select(w > small, w, R(0.0))) - F) / (2.0 * far), series);
 }
 
-// dL/d sum at constant v and b, product = 1 - sum: L = F(w)/c, c = v + sum b/2, w = half_gap_2 (b/c)^2
+// dL/d sum at constant v and b, with product = 1 - sum. L = F(w)/c, c = v + sum b/2, w = half_gap_2 (b/c)^2.
 template <class Shape, class R>
 POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, const R L) {
     const R beta = b * inv_centred, w = eos.half_gap_2 * square(beta), F_w = atanh_slope(w, L / inv_centred);
     return beta * (F_w * inv_centred * beta * (1.0 + 0.5 * eos.sum - eos.half_gap_2 * beta) - 0.5 * L);
 }
 
-// a, a', a'' of amounts Y at T.
-// Soave's alpha: sqrt(a_i) = |g_i - q_i s| with s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc).
-// With y_i = n_i |g_i - q_i s|, z_i = n_i q_i sign(g_i - q_i s), n_i = Y_i/W_i the sums yKy, yKz, zKz are enough:
-// a = yKy,  a' = -yKz/s,  a'' = (zKz + yKz/s)/(2T). Where kappa < 0 (omega below -0.22: helium) the
-// constants are -g and -q, so that q is positive: y is the same, and the flipped n gives z its sign. With mixing by
-// pseudo-critical pairs a_ij = (g_ij - q_ij s)^2 takes the place of y_i y_j, and the sums do not depend on T: `pairs`,
-// found once where many T are tried. So do those of a Redlich-Kwong phase with its own a_ij = (c_ij + q_ij s^2)/s.
-// Any other alpha: y_i = n_i sqrt(a_i), its derivatives z_i and w_i in T: a = yKy, a' = 2 yKz, a'' = 2 (zKz + yKw).
+// a, a', a'' (derivatives in T) of amounts Y. K = 1 - k_ij; yKz is the sum over i, j of y_i K_ij z_j.
+//
+// Soave's alpha: sqrt(a_i) = |g_i - q_i s|, s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc). With
+//   y_i = n_i |g_i - q_i s|,  z_i = n_i q_i sign(g_i - q_i s),  n_i = Y_i/W_i
+// three sums are enough:
+//   a = yKy,  a' = -yKz/s,  a'' = (zKz + yKz/s)/(2T)
+// For kappa < 0 (omega below -0.22: helium) the constants are -g and -q, so that q is positive. y is the same, and n
+// with its sign flipped gives z its sign.
+//
+// Matrices a_ij(T) instead of y_i y_j: (g_ij - q_ij s)^2 of pseudo-critical pairs, or (c_ij + q_ij s^2)/s of a
+// Redlich-Kwong phase. Their sums do not depend on T. They are in `pairs`, computed once if many T are tried.
+//
+// Any other alpha, y_i = n_i sqrt(a_i) with derivatives z_i and w_i in T:
+//   a = yKy,  a' = 2 yKz,  a'' = 2 (zKz + yKw)
 template <class M, class R, class Species>
 POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root, const Species &Y,
                          const PairSums<R> &pairs, R &a_mix, R &a_T, R &a_TT) {
@@ -100,6 +109,7 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
         a_T = (pairs.square - constant) * half;
         a_TT = (3.0 * constant - pairs.square) * (0.5 * half * inv_root * inv_root);
     } else if constexpr (M::alpha_general) {
+        // Two sweeps: y with z, then y with w.
         R yw, ww;
         attraction_sums(
             m, Y, T,
@@ -140,6 +150,7 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
     }
 }
 
+// One-fluid mixing: a with its derivatives, b = sum Y_i b_i/W_i, and the volume translation.
 template <class M, class R, class Species>
 POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T,
                                R &a_TT, R &b_mix, R &shift_mix) {
@@ -162,7 +173,8 @@ POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R
     cubic_mixture_at(m, T, Y, pair_sums<M, R>(m, Y), a_mix, a_T, a_TT, b_mix, shift_mix);
 }
 
-// Pseudo-critical state: the mixture's a with alpha = 1, then as for a pure substance.
+// Pseudo-critical state: a of the mixture at alpha = 1, then as for a pure substance,
+//   a = Omega_a (R Tc)^2/pc, b = Omega_b R Tc/pc.
 template <class M, class R, class Species, class Delta>
 POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, const Delta delta_mix, R &Tc_mix, R &pc_mix,
                              R &vc_mix) {
@@ -190,30 +202,31 @@ POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, const De
     }
 }
 
-// u^3 + c2 u^2 + c1 u + c0 = 0 for u = p (v - b)/(R T), from A = a p/(R T)^2 and B = b p/(R T)
+// The equation of state as a cubic in u = p (v - b)/(R T), u^3 + c2 u^2 + c1 u + c0 = 0, with A = a p/(R T)^2 and
+// B = b p/(R T).
 template <class Shape, class R>
 POINT_FN void cubic_coefficients(const Shape &eos, const R A, const R B, R &c2, R &c1, R &c0) {
     const R B2 = B * B;
     c2 = eos.linear * B - 1.0, c1 = A - eos.linear * B + eos.constant * B2, c0 = -eos.constant * B2;
 }
 
-// Not negative where all roots are real; from the coefficients, since in a thin gas two of the roots are nearly equal
-// and tiny
+// Discriminant: not negative if all roots are real. It is computed from the coefficients, because in a thin gas two of
+// the roots are nearly equal and tiny.
 template <class R> POINT_FN R cubic_discriminant(const R c2, const R c1, const R c0) {
     const R square2 = c2 * c2;
     return c1 * c1 * (square2 - 4.0 * c1) + c0 * (c2 * (18.0 * c1 - 4.0 * square2) - 27.0 * c0);
 }
 
-// One Halley step on u^3 + c2 u^2 + c1 u + c0; a step that is not small (a multiple root) is not taken.
+// One Halley step on u^3 + c2 u^2 + c1 u + c0. A step that is not small (multiple root) is not taken.
 template <class R> POINT_FN R polished(const R u, const R c2, const R c1, const R c0) {
     const R f = ((u + c2) * u + c1) * u + c0, slope = (3.0 * u + 2.0 * c2) * u + c1;
     const R step = rough_quotient(f * slope, slope * slope - f * (3.0 * u + c2));
     return u - select(fabs(step) < (IN_SINGLE ? 1e-3 : 1e-5), step, R(0.0));
 }
 
-// Outer root of t^3 - 3 e t = g >= 0, as a start, by rational functions of g^(2/3)/e fitted to 2 cos(acos/3), 2
-// cosh(acosh/3) and 2 sinh(asinh/3) (numbers/fits/cubic_start.py: relative error where e >= 0 3.3e-4, where e < 0
-// 6.4e-3). Divisions and roots are rough ones: below 1 % together (0.32 % where e >= 0).
+// First guess of the outer root of t^3 - 3 e t = g >= 0: rational functions of g^(2/3)/e, fitted to Cardano's 2
+// cos(acos/3), 2 cosh(acosh/3), 2 sinh(asinh/3) by gas/fits/cubic_start.py. Relative error of the fit: 3.3e-4 for e >=
+// 0, 6.4e-3 for e < 0. With approximate divisions and roots: below 1 % (0.32 % for e >= 0).
 template <class R> POINT_FN R outer_start(const R e, const R g) {
     const R G = two_thirds_start(g), G2 = G * G;
     const auto folded = e >= 0.0;
@@ -226,14 +239,15 @@ template <class R> POINT_FN R outer_start(const R e, const R g) {
     return over * inverse_root_start(at_least(select(folded, over * below, under * under), SMALLEST));
 }
 
-// the step is off by 4e-9 of itself, less than by its third order
+// One Halley step on t^3 - 3 e t - g. The approximate quotient has a relative error of 4e-9, below the truncation error
+// of the step.
 template <class R> POINT_FN R halley(const R t, const R e, const R g) {
     const R t2 = t * t, F = t * (t2 - 3.0 * e) - g, slope = t2 - e; // a third of it
     return t - rough_quotient(F * slope, at_least(3.0 * (slope * slope) - t * F, SMALLEST));
 }
 
-// Where `deflated`, u becomes the largest of three real roots or, where all are `positive`, the one that option root
-// says.
+// Points with three real roots (`deflated`): u becomes the largest root, or the root of option `root` if all roots are
+// positive. near: the outer root of the depressed cubic, from which deflation gives the others.
 template <class M, class R, class Mask, class Delta>
 POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, const R e, const R f, const R discriminant,
                            const R near, const Mask deflated, const Mask positive, const Delta delta, R &u) {
@@ -250,8 +264,8 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
     if constexpr (M::root_liquid) u = select(positive, smallest, u);
     if constexpr (M::root_gibbs)
         if (any_of(positive)) {
-            // g(liquid) - g(vapour) of the residual Gibbs energies, g = Z - 1 - ln u - A/((delta1 - delta2) B) ln(...);
-            // as a function of u it is stationary at the roots, which so need not be better than they are
+            // Difference of the residual Gibbs energies, liquid less vapour: g = Z - 1 - ln u - A/((delta1 - delta2) B)
+            // ln(...). As a function of u it is stationary at the roots, so unpolished roots are good enough.
             const auto eos = shape(m, delta);
             const auto first = 1.0 + eos.delta1, second = 1.0 + eos.delta2;
             const R ul = select(positive, smallest, R(1.0)), uv = select(positive, largest, R(1.0)),
@@ -262,7 +276,7 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
                 const R uv_below = uv * below, r = 1.0 / (over * uv_below), r_over = r * over;
                 difference = (ul - uv) - log(ul * (r_over * below)) -
                              A * (r * uv_below) * log((ul + first * B) * (uv + second * B) * (r_over * uv));
-            } else { // ln(1 + over t)/over, t = (uv - ul)/below, where delta1 and delta2 may be equal
+            } else { // delta1 and delta2 may be equal: ln(1 + over t)/over, t = (uv - ul)/below
                 const R t = (uv - ul) / below, middle = 1.0 / (2.0 + over * t);
                 difference =
                     (ul - uv) - log(ul / uv) - 2.0 * A * t * middle * atanh_within(eos, square(over * t * middle));
@@ -271,17 +285,21 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
         }
 }
 
-// u = p (v - b)/(R T) is the unknown: every physical root has 0 < u <= 1 (where a >= 0). A step of Halley from a good
-// start gives the outer root of the depressed cubic. Deflation gives the others where they can matter. A step on the
-// cubic itself follows.
+// Z, vol and v - b of (T, p). The unknown is u = p (v - b)/(R T): every physical root has 0 < u <= 1 (for a >= 0).
+//   1. A good first guess and one Halley step: the outer root t of the depressed cubic.
+//   2. Deflation: the other roots, if they matter.
+//   3. One Halley step on the cubic itself.
 template <class M, class R, class Delta>
 POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          const Delta delta_mix, R &Z, R &vol, R &v_free) {
     const R RT = R_s * T, inv = 1.0 / (RT * select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv * p,
             v_ideal = inv * RT * RT, inv_ideal = inv_RT * p;
+
     const R B = b_mix * inv_ideal, A = a_mix * inv_RT * inv_ideal;
     R c2, c1, c0;
     cubic_coefficients(shape(m, delta_mix), A, B, c2, c1, c0);
+
+    // Depressed cubic, u = centre + t: t^3 - 3 e t + f = 0.
     const R centre = c2 * (-1.0 / 3.0), e = (c2 * c2 - 3.0 * c1) * (1.0 / 9.0),
             f = ((centre + c2) * centre + c1) * centre + c0;
     R t = halley(outer_start(e, fabs(f)), e, fabs(f));
@@ -289,15 +307,16 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
         for (int step = 0; step < 6; ++step) t = halley(t, e, fabs(f));
     }
     R u = centre - flipped(t, f);
-    // Three real roots by the discriminant. All are positive when the signs of the coefficients alternate (Descartes);
-    // else one is, and it is the largest. Most gases are seen to have one by signs alone.
+
+    // Three real roots by the discriminant. All are positive if the signs of the coefficients alternate (Descartes).
+    // Otherwise only the largest is. For most gases the signs alone exclude three roots.
     const auto alternate = c2 < 0.0 && c1 > 0.0, several = alternate || f > 0.0;
     if (any_of(several)) {
         const R discriminant = cubic_discriminant(c2, c1, c0);
         auto three = discriminant >= 0.0;
-        // In single precision the discriminant is all rounding near the critical point. There a third of the square of
-        // the other roots' distance is 4 e - t^2, which cancels where these two are nearly equal, and is only asked
-        // elsewhere.
+        // In single precision the discriminant is lost in rounding near the critical point. There 4 e - t^2 decides, a
+        // third of the squared distance of the two other roots. It cancels if these are nearly equal; then the
+        // discriminant decides.
         const R apart = 4.0 * e - t * t;
         if constexpr (IN_SINGLE) three = apart > 0.1 * e || (three && apart > -1e-3 * e);
         const auto positive = three && alternate, deflated = three && several;
@@ -311,8 +330,10 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
                 },
                 R());
     }
+
     u = polished(u, c2, c1, c0);
     if constexpr (number<R>::wide) u = polished(polished(u, c2, c1, c0), c2, c1, c0);
+
     v_free = u * v_ideal;
     Z = u + B;
     vol = v_free + b_mix;
@@ -322,9 +343,9 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
     }
 }
 
-// Which of the roots v > b a state is. The smallest and the largest of three lie on either side of the cubic's
-// inflection. Where p <= 0, which only a given density leads to, a stable state is a liquid under tension, and no other
-// of its pressure is stable.
+// Which of the roots v > b a state is: 0 the only root, 1 the smallest of several, 2 the largest, 3 unstable. The
+// smallest and the largest of three roots lie on either side of the inflection of the cubic. p <= 0 occurs only for a
+// prescribed density: a stable state is then a liquid under tension, the only stable state of this pressure.
 template <class M, class R, class Delta>
 POINT_FN void cubic_phase_flag(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix,
                                const R v_free, const R p_v, const Delta delta_mix, R &phase_flag) {
@@ -337,7 +358,7 @@ POINT_FN void cubic_phase_flag(const M &m, const R T, const R p, const R R_s, co
         select(p_v < 0.0, select(tension || three, of_three, R(0.0)), select(p_v >= 0.0, R(3.0), R(NOT_A_NUMBER)));
 }
 
-// 1/(v - b), 1/D, 1/(v + (delta1 + delta2) b/2) and 1/(v - shift) from one division
+// 1/(v - b), 1/D, 1/(v + (delta1 + delta2) b/2) and rho = 1/(v - shift) with a single division.
 template <class M, class R, class Delta>
 POINT_FN void cubic_reciprocals(const M &m, const R b_mix, const R v_free, const R vol, const Delta delta_mix, R &rho,
                                 R &inv_free, R &inv_D, R &inv_centred) {
@@ -354,6 +375,7 @@ POINT_FN void cubic_reciprocals(const M &m, const R b_mix, const R v_free, const
 
 template <class M, class R> POINT_FN void molar_volume(const M &, const R W, const R vol, R &v_mol) { v_mol = W * vol; }
 
+// p_v = -R T/(v - b)^2 + a D_v/D^2, p_T = R/(v - b) - a'/D, with D_v = dD/dv.
 template <class M, class R, class Delta>
 POINT_FN void cubic_pressure_slopes(const M &m, const R T, const R R_s, const R a_mix, const R a_T, const R b_mix,
                                     const R v_free, const R inv_free, const R inv_D, const Delta delta_mix,
@@ -371,31 +393,34 @@ POINT_FN void cubic_departure(const M &m, const R b_mix, const R inv_centred, co
     cubic_L = departure_integral(shape(m, delta_mix), b_mix, inv_centred);
 }
 
-// R T (Z - 1) holds the translation's -p shift
+// h = h_ig + R T (Z - 1) + (T a' - a) L. The volume translation's -p shift is part of Z.
 template <class M, class R>
 POINT_FN void cubic_enthalpy(const M &, const R T, const R R_s, const R h_ig, const R Z, const R a_mix, const R a_T,
                              const R cubic_L, R &h) {
     h = h_ig + R_s * T * (Z - 1.0) + (T * a_T - a_mix) * cubic_L;
 }
 
+// s = s_ig + R ln(p (v - b)/(R T)) + a' L
 template <class M, class R>
 POINT_FN void cubic_entropy(const M &, const R T, const R p, const R R_s, const R s_ig, const R v_free, const R a_T,
                             const R cubic_L, R &s) {
     s = s_ig + R_s * log(p * v_free / (R_s * T)) + a_T * cubic_L;
 }
 
+// cv = cp_ig - R + T a'' L
 template <class M, class R>
 POINT_FN void cubic_cv(const M &, const R T, const R R_s, const R cp_ig, const R a_TT, const R cubic_L, R &cv) {
     cv = cp_ig - R_s + T * a_TT * cubic_L;
 }
 
+// cp = cv - T p_T^2/p_v
 template <class M, class R>
 POINT_FN void heat_capacity_p(const M &, const R T, const R cv, const R p_T, const R v_p, R &cp) {
     cp = cv - T * p_T * p_T * v_p;
 }
 
-// gamma = cp/cv and c^2 = (d p/d rho)_s = -v^2 gamma p_v from one root: with s = -p_v cp, c = v s/sqrt(s cv). NaN where
-// cv is not positive: far beyond the polynomials' range cp and cv are both negative, and s cv again is not.
+// gamma = cp/cv and c^2 = (dp/d rho)_s = -v^2 gamma p_v with a single root: c = v s/sqrt(s cv), s = -p_v cp. NaN unless
+// cv > 0: far outside the range of the polynomials cp and cv are both negative, so s cv alone would not show it.
 template <class M, class R>
 POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, const R p_v, const R vol, R &gamma, R &c) {
     const R rigid = 0.0 - p_v * cp, inverse = select(cv > 0.0, inverse_root(rigid * cv), R(NOT_A_NUMBER)),
@@ -404,13 +429,14 @@ POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, const R p_v
     c = vol * share;
 }
 
+// rho_p = -rho^2 v_p, rho_T = rho^2 p_T v_p
 template <class M, class R>
 POINT_FN void density_slopes(const M &, const R rho, const R p_T, const R v_p, R &rho_p, R &rho_T) {
     rho_p = 0.0 - rho * rho * v_p;
     rho_T = 0.0 - p_T * rho_p;
 }
 
-// h_p = v + T p_T/p_v with the ideal-gas parts, which cancel, taken out by hand
+// h_p = v + T p_T/p_v, written without the ideal-gas parts, which cancel. h_T = cp.
 template <class M, class R>
 POINT_FN void enthalpy_slopes(const M &, const R T, const R a_T, const R b_mix, const R shift_mix, const R v_free,
                               const R inv_D, const R p_v_attractive, const R p_v_repulsive, const R v_p, const R cp,
@@ -420,6 +446,7 @@ POINT_FN void enthalpy_slopes(const M &, const R T, const R a_T, const R b_mix, 
     h_T = cp;
 }
 
+// e = h - p v
 template <class M, class R> POINT_FN void internal_energy(const M &, const R p, const R vol, const R h, R &e) {
     e = h - p * vol;
 }

@@ -1,13 +1,14 @@
-"""Cubic equation of state of a mixture, any of records.py: one-fluid rules, every derivative analytic.
+"""Quantities and kernels of the cubic equations of state in records.py: one-fluid mixing, analytic derivatives.
 
-Everything is per kg. Volume translation (option translation) shifts v by a constant of the composition: Z, vol, rho, h,
-rho_p, rho_T, h_p and c follow it; e, s, cp, cv and the choice of the root do not change.
+All quantities are per kg. Volume translation (option translation) shifts v by a constant of the composition. It changes
+Z, vol, rho, h, rho_p, rho_T, h_p and c; it does not change e, s, cp, cv and the choice of the root.
 """
 
 from ..declare import point_kernel, quantity
 from .records import BY_SPECIES, FAMILY
 
-for name, unit, what in (
+# Name, unit, meaning
+for name, unit, meaning in (
     ("a_mix", "Pa m6/kg2", "attraction parameter a(T) of the mixture"),
     ("a_T", "Pa m6/kg2/K", "first temperature derivative of a_mix"),
     ("a_TT", "Pa m6/kg2/K2", "second temperature derivative of a_mix"),
@@ -52,24 +53,32 @@ for name, unit, what in (
     ("vc_mix", "m3/mol", "pseudo-critical molar volume"),
     ("delta_mix", "1", "delta_1 of the mixture, where it is one of each species"),
 ):
-    quantity(name, unit, what)
+    quantity(name, unit, meaning)
 
 CUBIC = "the equation's own (records.py; originals not seen)"
+
+# Constants that the kernels read; `?`: only some options have it.
 KIJ = "one_minus_kij? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
 DELTA = "delta_numbers?"
 ALPHA = "g_mass? q_mass? alpha_numbers?"
 PAIRS = f"b_mass {ALPHA} shift_mass? pair_constant? pair_linear? pair_square? {KIJ}"
 
+SHARED_KIJ = "none lowrank"  # structures of k_ij whose sums over pairs the warps of a thread block can share
+
 
 def shared(name, reads, writes, source, valid, **more):
-    """What holds for every equation of state."""
+    """Declares a kernel that every equation of state has."""
     point_kernel(
         name, header="gas/equations/cubic.h", reads=reads, writes=writes, source=source, valid=valid, packs=4, **more
     )
 
 
 def kernel(name, reads, writes, source, valid, constants=DELTA, **more):
-    """Of the cubic family. Its constants' maker brings delta_1 and delta_2 too, so a kernel alone names one of them."""
+    """Declares a kernel of the cubic equations of state.
+
+    delta_1 and delta_2 come with any constant of the function `cubic` of constants.py. So DELTA, which may be absent,
+    is enough for a kernel that reads no other constant.
+    """
     shared(name, reads, writes, source, valid, constants=constants, when={"equation": FAMILY}, **more)
 
 

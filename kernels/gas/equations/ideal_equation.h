@@ -1,5 +1,5 @@
-// The ideal gas as an equation of state: vol = R_s T/p and the ideal-gas heat capacity; what follows from these by
-// definitions alone (gamma, rho_p, rho_T, c, e) has kernels that all equations share.
+// The ideal gas as an equation of state: vol = R_s T/p, cv = cp_ig - R_s. Quantities that follow by definition (gamma,
+// rho_p, rho_T, c, e) have kernels that all equations of state share.
 #pragma once
 #include "gas/thermal/ideal_gas.h"
 
@@ -8,13 +8,17 @@ POINT_FN void ideal_equation(const M &, const R T, const R p, const R R_s, const
                              R &rho, R &h, R &cp, R &cv, R &p_v, R &p_T, R &v_p, R &h_p, R &h_T) {
     const R RT = R_s * known_temperature(T), known = select(p > 0.0 && RT > 0.0, R(1.0), R(NOT_A_NUMBER)),
             inv = known / (RT * p), inv_p = inv * RT;
+
+    // Z is 1, or NaN for a state with T <= 0 or p <= 0; h_p is 0 or NaN.
     Z = known;
-    h_p = Z * 0.0; // NaN where the state is none
+    h_p = Z * 0.0;
+
     vol = RT * inv_p;
     rho = p * (inv * p);
     p_v = -p * rho;
     p_T = R_s * rho;
     v_p = -vol * inv_p;
+
     h = h_ig * Z;
     cp = cp_ig * Z;
     h_T = cp;

@@ -1,4 +1,4 @@
-"""The ideal gas as an equation of state (option equation = ideal); its quantities are those of the cubic equations."""
+"""The ideal gas as an equation of state (option equation = ideal), with the quantities of the cubic equations."""
 
 from ..declare import option, point_kernel
 from . import cubic  # noqa: F401

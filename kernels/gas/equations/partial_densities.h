@@ -1,37 +1,47 @@
-// The equation of state as a function of T and the partial densities x_k [kg/m3]: p, the slopes of p and of the energy
-// U of a cubic metre, ln gamma_k and its slopes. All follow from the residual Helmholtz energy of a cubic metre,
-//   F(T, x) = -T N ln w - A L(V, B),  V = 1 + sum s_k x_k (s: volume translation), B = sum b_k x_k, w = V - B,
-//   N = sum R_k x_k, A = sum a_kj x_k x_j, L the integral of dV/D from V on, D = (V + delta1 B)(V + delta2 B),
-// with R_k T ln gamma_k = dF/dx_k. Where delta1 is one of each species, L and D go with delta1 + delta2 too, and so
-// with each density. Of cubic equations and of ideal gases.
+// The equation of state as a function of T and the partial densities x_k [kg/m3], for cubic equations and ideal gases:
+// p, the derivatives of p and of the energy U of a cubic metre, ln gamma_k (fugacity) and its derivatives. All follow
+// from the residual Helmholtz energy of a cubic metre [J/m3],
+//   F(T, x) = -T N ln w - A L(V, B)
+//   V = 1 + sum s_k x_k (s: volume translation),  B = sum b_k x_k,  w = V - B
+//   N = sum R_k x_k,  A = sum a_kj x_k x_j
+//   L = integral of dV/D from V to infinity,  D = (V + delta1 B)(V + delta2 B)
+//   R_k T ln gamma_k = dF/dx_k
+// If each species has a delta1, L and D also depend on delta1 + delta2 of the mixture, and so on each density.
+// Subscripts are partial derivatives: L_V, L_B, A_T, ...
 #pragma once
 #include "engine/numbers/dual.h"
 #include "gas/thermal/derivatives.h"
 
+// F and its parts at one state.
 template <class M, class R> struct Partial {
     R T, N;
     R w_inv, A, A_T, A_TT, L, L_V, L_B, inv_D, D_V, D_B, B, V;
-    R S[M::equation_ideal ? 1 : M::NS], S_T[M::equation_ideal ? 1 : M::NS]; // sum a_kj x_j, its slope in T
-    // delta1 + delta2, slopes of L in it, of that in delta1; delta1; 1/amount of substance: where each species has one
+    R S[M::equation_ideal ? 1 : M::NS], S_T[M::equation_ideal ? 1 : M::NS]; // S_k = sum_j a_kj x_j, dS_k/dT
+    // Only if each species has a delta1: sum = delta1 + delta2, dL/d sum, d sum/d delta1, delta1, 1/amount of
+    // substance.
     R sum, L_s, of_delta, delta, inv_moles;
 };
+
+// Whether each species has a delta1.
 template <class M> constexpr bool shaped() {
     if constexpr (M::equation_ideal) return false;
     else return M::deltas_by_species;
 }
 
+// s_k and R_k of a species
 template <class M> POINT_FN double shift_of(const M &m, int k) {
     if constexpr (M::translated) return m.shift_mass[k];
     else return 0.0;
 }
 template <class M> POINT_FN double gas_constant(const M &m, int k) { return R_UNIVERSAL * m.inv_W[k]; }
 
-// Of those that share a point (FOR_OWN): the sum of their parts
+// The sum of the parts of all threads that share the point (each adds the species of its FOR_OWN loops).
 template <class R> POINT_FN R summed(const R part) {
     return over_owners(part, [](const R a, const R b) { return a + b; });
 }
 
-// L(V, B); its slopes are known, so that a dual number needs none of its parts
+// L(V, B). For dual numbers the derivatives L_V = -1/D and L_B = (V/D - L)/B are used directly: nothing inside L has to
+// be differentiated.
 template <class Shape, class R> POINT_FN R departure_of(const Shape &eos, const R V, const R B, const R, const R) {
     return departure_integral(eos, B, R(1.0 / (V + (0.5 * eos.sum) * B)));
 }
@@ -53,7 +63,7 @@ POINT_FN Dual<R> departure_of(const Shape &eos, const Dual<R> V, const Dual<R> B
     return moving(L, R(L_B * B.d[0] - inv_D.v * V.d[0]));
 }
 
-// CURVED: A_TT too
+// Fills Partial for T and x. CURVED: A_TT too, by a dual number in T.
 template <bool CURVED, class M, class R>
 POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s) {
     s.T = T;
@@ -61,6 +71,7 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
     FOR_OWN (k, M::NS) s.N += gas_constant(m, k) * x[own(k)];
     s.N = summed(s.N);
     if constexpr (!M::equation_ideal) {
+        // V, B, w and D
         const auto eos = shape(m, delta_of(m, x));
         s.V = R(1.0), s.B = R(0.0);
         FOR_SPECIES (k, M::NS) {
@@ -71,6 +82,8 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
         s.w_inv = 1.0 / select(w > 0.0, w, R(NOT_A_NUMBER));
         s.inv_D = 1.0 / (s.V * s.V + s.B * (eos.sum * s.V + eos.product * s.B));
         s.D_V = 2.0 * s.V + eos.sum * s.B, s.D_B = eos.sum * s.V + (2.0 * eos.product) * s.B;
+
+        // L and its derivatives; L(tV, tB) = L/t gives L_B.
         const R inv_B = 1.0 / s.B;
         s.L = departure_of(eos, s.V, s.B, s.inv_D, inv_B);
         s.L_V = -s.inv_D, s.L_B = (s.V * s.inv_D - s.L) * inv_B;
@@ -80,6 +93,8 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
             s.inv_moles = 1.0 / moles, s.sum = eos.sum, s.delta = eos.delta1, s.of_delta = eos.slope;
             s.L_s = slope_in_sum(eos, s.V, s.B, s.L);
         }
+
+        // A and its derivatives in T, species by species
         s.A = s.A_T = s.A_TT = R(0.0);
         if constexpr (CURVED) {
             Dual<R> along[M::NS], at;
@@ -97,7 +112,7 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
     }
 }
 
-// Slopes in x_k of delta1, and of delta1 + delta2
+// d delta1/dx_k and d sum/dx_k
 template <class M, class R> POINT_FN R delta_slope(const M &m, const Partial<M, R> &s, const int k) {
     return s.inv_moles * (m.delta_numbers[k] - s.delta * m.delta_numbers[M::NS + k]);
 }
@@ -105,17 +120,19 @@ template <class M, class R> POINT_FN R sum_slope(const M &m, const Partial<M, R>
     return s.of_delta * delta_slope(m, s, k);
 }
 
+// p = T N/w - A/D
 template <class M, class R> POINT_FN R partial_pressure(const M &, const Partial<M, R> &s) {
     if constexpr (M::equation_ideal) return s.T * s.N;
     else return s.T * s.N * s.w_inv - s.A * s.inv_D;
 }
 
-// Slopes of p and of U in T and in the partial densities: U_T = rho cv, U_x = h_k - T p_T v_k
+// Derivatives of p and U in T and in the partial densities: U_T = rho cv, U_x = h_k - T p_T v_k.
 template <class M, class R> struct PartialSlopes {
     R p, p_T, U_T, p_x[owned(M::NS)], U_x[owned(M::NS)];
 };
 template <class M, class R>
 POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, PartialSlopes<M, R> &o) {
+    // The ideal-gas parts of U
     const R T = s.T, ln_T = log_for_ideal(m, T);
     o.p = partial_pressure(m, s);
     o.U_T = R(0.0);
@@ -124,6 +141,8 @@ POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, Par
         o.U_T += x[own(k)] * (species_cp(m, T, k) - gas_constant(m, k));
     }
     o.U_T = summed(o.U_T);
+
+    // p, and the residual parts
     if constexpr (M::equation_ideal) {
         o.p_T = s.N;
         FOR_OWN (k, M::NS) o.p_x[own(k)] = gas_constant(m, k) * T;
@@ -145,7 +164,8 @@ POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, Par
     }
 }
 
-// ln gamma_k and its slope in T at constant x, of cubic equations
+// ln gamma_k = [T (b - s) N/w - 2 S_k L - A L_k]/(R_k T) - ln w with L_k = dL/dx_k, and d ln gamma_k/dT at constant x.
+// For cubic equations only.
 template <class M, class R>
 POINT_FN void partial_activities(const M &m, const Partial<M, R> &s, R *ln_gamma, R *ln_gamma_T) {
     const R T = s.T, inv_T = 1.0 / T, ln_w = -log(s.w_inv), Nw = s.N * s.w_inv;
@@ -160,14 +180,16 @@ POINT_FN void partial_activities(const M &m, const Partial<M, R> &s, R *ln_gamma
     }
 }
 
-// How ln gamma_k moves with changes dx of the densities. Four sums are enough: R_k dx_k, b_k dx_k, s_k dx_k, S_k dx_k.
-// a_kj has to be a product of a number of k and one of j: S_k S_j/A.
+// The change of ln gamma_k for changes dx of the densities. Four sums over k are enough: of R_k dx_k, b_k dx_k, s_k
+// dx_k and S_k dx_k. This needs a_kj = S_k S_j/A, a product of a factor of k and a factor of j.
 template <class M, class R>
 POINT_FN R activity_along(const M &m, const Partial<M, R> &s, const int k, const R of_R, const R of_b, const R of_c,
                           const R of_S) {
     const R T = s.T, L_VV = s.D_V * (s.inv_D * s.inv_D), L_BV = s.D_B * (s.inv_D * s.inv_D),
             L_BB = -(2.0 * s.L_B + s.V * L_BV) / s.B;
     const double b = m.b_mass[k], c = shift_of(m, k);
+
+    // Second derivatives of F, row k, times dx
     const R of_w = of_c - of_b, of_L = s.L_B * of_b + s.L_V * of_c;
     const R in_w = T * s.w_inv * (s.N * s.w_inv * of_w - of_R), in_R = -(T * s.w_inv * of_w);
     const R in_b = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c)),
@@ -177,12 +199,15 @@ POINT_FN R activity_along(const M &m, const Partial<M, R> &s, const int k, const
     return sum * (m.W[k] * (1 / R_UNIVERSAL)) / T;
 }
 
-// sum_k y_k d ln gamma_k/dx_j: use(j, sum). With v_k = y_k/(R_k T) the second derivatives of F times v.
+// sum_k y_k d ln gamma_k/dx_j for all j, by calls of use(j, sum). It is the matrix of second derivatives of F times the
+// vector v_k = y_k/(R_k T).
 template <class M, class R, class Use>
 POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y, const Use &use) {
     const R T = s.T, inv_T = 1.0 / T, inv_B = 1.0 / s.B;
     const R L_VV = s.D_V * (s.inv_D * s.inv_D), L_BV = s.D_B * (s.inv_D * s.inv_D),
             L_BB = -(2.0 * s.L_B + s.V * L_BV) * inv_B;
+
+    // Sums over k: `of_b` is sum b_k v_k, and so on.
     R v[M::NS], of_R = R(0.0), of_b = R(0.0), of_c = R(0.0), of_S = R(0.0), of_delta = R(0.0), of_moles = R(0.0);
     FOR_SPECIES (k, M::NS) {
         v[k] = y[k] * (inv_T * (m.W[k] * (1 / R_UNIVERSAL)));
@@ -195,13 +220,15 @@ POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y,
             of_moles += s.inv_moles * m.inv_W[k] * v[k];
         }
     }
+
+    // Factors of R_j, b_j, s_j in row j
     const R of_w = of_c - of_b;
     R of_L = s.L_B * of_b + s.L_V * of_c;
     const R w_j = T * s.w_inv * (s.N * s.w_inv * of_w - of_R), R_j = -(T * s.w_inv * of_w);
     R b_j = -(2.0 * of_S * s.L_B + s.A * (L_BB * of_b + L_BV * of_c)),
       c_j = -(2.0 * of_S * s.L_V + s.A * (L_BV * of_b + L_VV * of_c)), delta_j = R(0.0), moles_j = R(0.0);
     if constexpr (shaped<M>()) {
-        // slopes of L_V, L_B and L_s in the sum; those of L follow from L(tV, tB) = L/t
+        // Derivatives of L_V, L_B and L_s in the sum; L_Bs follows from L(tV, tB) = L/t.
         const R of_sum = s.of_delta * of_delta, inv_more = 1.0 / (1.0 + s.delta);
         const R L_Vs = s.B * (s.V - s.B) * (s.inv_D * s.inv_D), L_Bs = -(s.L_s + s.V * L_Vs) * inv_B;
         const Dual<R> sum = moving(s.sum, R(1.0)), none(0.0);
@@ -209,12 +236,14 @@ POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y,
         const R L_ss = slope_in_sum(eos, still<1>(s.V), still<1>(s.B), moving(s.L, s.L_s)).d[0];
         of_L += s.L_s * of_sum;
         b_j -= s.A * L_Bs * of_sum, c_j -= s.A * L_Vs * of_sum;
-        // the sum's own second derivatives: delta1's are -(delta_k/(W_j n) + delta_j/(W_k n)), n the amount
+        // Second derivatives of the sum. Those of delta1 are -(delta_k/(W_j n) + delta_j/(W_k n)), n the amount of
+        // substance and delta_k = d delta1/dx_k.
         const R A_L_s = s.A * s.L_s;
         delta_j = -s.of_delta * (2.0 * of_S * s.L_s + s.A * (L_Bs * of_b + L_Vs * of_c + L_ss * of_sum)) -
                   A_L_s * (4.0 * (inv_more * inv_more * inv_more) * of_delta - s.of_delta * of_moles);
         moles_j = A_L_s * of_sum * s.inv_moles;
     }
+
     attraction_slopes(m, T, v, [&](int j, const R of_a, const R) {
         const double b = m.b_mass[j], c = shift_of(m, j);
         R own = w_j * (c - b) + R_j * gas_constant(m, j) + b_j * b + c_j * c - 2.0 * (of_a * s.L + s.S[j] * of_L);

@@ -2,8 +2,8 @@
 
     p = R T/(v - b) - a_c alpha(T)/((v + delta_1 b)(v + delta_2 b)),  a_c = Omega_a (R Tc)^2/pc,  b = Omega_b R Tc/pc
 
-Molar: v, b [m3/mol], a_c [Pa m6/mol2]. A record is all that distinguishes one equation from another; the one C++ body
-(cubic.h) reads what is made of it. To add an equation: `add(Cubic(...))` and a line in the oracle of the tests.
+Molar units: v, b [m3/mol], a_c [Pa m6/mol2]. Equations differ only in their records. All of them share the kernels of
+cubic.h. To add an equation: `add(Cubic(...))` here, and a line in the oracle of the tests.
 """
 
 from __future__ import annotations
@@ -17,38 +17,37 @@ from ...engine.errors import ArgumentError, MixtureError, refuse
 from ..declare import Names, option
 from ..species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
 
-FARTHEST = 8 / 9  # of ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2: as far as departure_integral of cubic.h is exact
+# Largest ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2 for which departure_integral of cubic.h is exact.
+FARTHEST = 8 / 9
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Soave:
-    """sqrt(alpha_i) = |1 + kappa_i (1 - sqrt(T/Tc_i))|: sums over half the pairs, T of p and rho in closed form, mixing
-    by pseudo-critical pairs. kappa: of the acentric factor; others: the same for values of option `alpha` beside the
-    default."""
+    """sqrt(alpha_i) = |1 + kappa_i (1 - sqrt(T/Tc_i))|.
 
-    kappa: Callable[[np.ndarray], np.ndarray]
-    others: dict[str, Callable[[np.ndarray], np.ndarray]]
+    With this form sums run over half the pairs, T of (p, rho) has a closed form, and mixing by pseudo-critical pairs is
+    possible.
+    """
+
+    kappa: Callable[[np.ndarray], np.ndarray]  # kappa_i as a function of the acentric factor
+    others: dict[str, Callable[[np.ndarray], np.ndarray]]  # the same for other values of option `alpha`
 
     def slope(self, omega, which: str):
-        """kappa_i for a value of option `alpha`."""
+        """kappa_i (ns,) for the acentric factors omega (ns,) and a value of option `alpha`."""
         return self.others.get(which, self.kappa)(omega)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class General:
-    """Any alpha > 0: sums over pairs of sqrt(a_i) and its derivatives, Newton's method for T of p and rho.
+    """Any other alpha > 0. Sums need sqrt(a_i) with its derivatives; T of (p, rho) takes Newton's method."""
 
-    constants: name -> function of SpeciesData, numbers (ns,) that the text may use. text: C++ that sets root, root_T
-    and root_TT (sqrt(alpha) of a species, its first and second derivative in T [1/K, 1/K2]) from T, of any number type.
-    """
-
-    constants: dict[str, Callable[[SpeciesData], np.ndarray]]
-    text: str
+    constants: dict[str, Callable[[SpeciesData], np.ndarray]]  # name in `text` -> function that returns (ns,)
+    text: str  # C++: sets root, root_T [1/K], root_TT [1/K2], sqrt(alpha) and its derivatives, from T
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Peneloux:
-    """Volume translation c = slope (zero - Z_RA) R Tc/pc, Z_RA the Rackett factor: v = v_equation - c."""
+    """Volume translation v = v_equation - c with c = slope (zero - Z_RA) R Tc/pc, Z_RA the Rackett factor."""
 
     slope: float
     zero: float
@@ -56,75 +55,97 @@ class Peneloux:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cubic:
-    """One equation of state. Every field has to be given.
+    """One equation of state. No field has a default.
 
-    delta_1, delta_2: numbers; or delta_1 a function of SpeciesData, (ns,), and delta_2 = `by_delta_1`.
-    omega_a, omega_b, Z_c: Omega_a, Omega_b and the compressibility factor at the critical point; functions of delta_1
-    where that is one. alpha: Soave or General. translation: Peneloux, or None where the equation has none. needs: the
-    species fields it cannot do without. formula: alpha(T) in LaTeX. source, valid: for people.
+    delta_1 is a number for all species, or a function of SpeciesData that returns (ns,). In the second case delta_2 is
+    the function `by_delta_1`, and omega_a, omega_b, Z_c are functions of delta_1.
 
-    Raises ArgumentError for a field that is not what it has to be, TypeError for one that is not given.
+    Raises ArgumentError for a field of the wrong kind, TypeError for a missing field.
     """
 
-    name: str
+    name: str  # value of option `equation`
     delta_1: float | Callable[[SpeciesData], np.ndarray]
     delta_2: float | Callable[[np.ndarray], np.ndarray]
-    omega_a: float | Callable[[np.ndarray], np.ndarray]
-    omega_b: float | Callable[[np.ndarray], np.ndarray]
-    Z_c: float | Callable[[np.ndarray], np.ndarray]
+    omega_a: float | Callable[[np.ndarray], np.ndarray]  # Omega_a
+    omega_b: float | Callable[[np.ndarray], np.ndarray]  # Omega_b
+    Z_c: float | Callable[[np.ndarray], np.ndarray]  # compressibility factor at the critical point
     alpha: Soave | General
-    translation: Peneloux | None
-    needs: tuple[str, ...]
-    formula: str
-    source: str
-    valid: str
+    translation: Peneloux | None  # None: the equation has no volume translation
+    needs: tuple[str, ...]  # fields of SpeciesData that must be known
+    formula: str  # alpha(T) in LaTeX
+    source: str  # paper, or "original not seen"
+    valid: str  # range of validity, for the documentation
 
     def __post_init__(self):
-        def wanted(good, field, what):
-            if not good:
-                raise ArgumentError(f"equation '{self.name}': {field} = {getattr(self, field)!r}, wanted {what}.")
-
-        wanted(isinstance(self.name, str) and self.name.isidentifier(), "name", "a name of letters, digits and _")
-        kind, what = (callable, "a function") if self.by_species else (np.isreal, "a number")
+        # Kinds of the fields.
+        self._require(
+            isinstance(self.name, str) and self.name.isidentifier(), "name", "a name of letters, digits and _"
+        )
         for field in ("delta_1", "delta_2", "omega_a", "omega_b", "Z_c"):
-            wanted(getattr(self, field) is not None and kind(getattr(self, field)), field, what)
-        wanted(not self.by_species or self.delta_2 is by_delta_1, "delta_2", "by_delta_1, since delta_1 is a function")
-        wanted(isinstance(self.alpha, (Soave, General)), "alpha", "Soave or General")
-        wanted(self.translation is None or isinstance(self.translation, Peneloux), "translation", "Peneloux or None")
-        wanted(isinstance(self.needs, tuple), "needs", "names of species fields")
+            self._require_number_or_function(field)
+        self._require(
+            not self.by_species or self.delta_2 is by_delta_1, "delta_2", "by_delta_1, since delta_1 is a function"
+        )
+        self._require(isinstance(self.alpha, (Soave, General)), "alpha", "Soave or General")
+        self._require(
+            self.translation is None or isinstance(self.translation, Peneloux), "translation", "Peneloux or None"
+        )
+        self._require(isinstance(self.needs, tuple), "needs", "names of species fields")
         for field in ("formula", "source", "valid"):
-            wanted(isinstance(getattr(self, field), str) and getattr(self, field), field, "a text")
+            text = getattr(self, field)
+            self._require(isinstance(text, str) and text, field, "a text")
+
+        # Range of delta_1, delta_2.
         if not callable(self.delta_1) and not callable(self.delta_2):
-            wanted(self.delta_1 >= self.delta_2 > -1, "delta_2", "one between -1 and delta_1")
-            wanted(self.spread(self.delta_1, self.delta_2) <= FARTHEST, "delta_1", "one nearer to delta_2")
+            self._require(self.delta_1 >= self.delta_2 > -1, "delta_2", "one between -1 and delta_1")
+            self._require(self.spread(self.delta_1, self.delta_2) <= FARTHEST, "delta_1", "one nearer to delta_2")
+
+    def _require(self, condition, field, wanted):
+        """Raises ArgumentError with the field's value unless the condition holds."""
+        if not condition:
+            raise ArgumentError(f"equation '{self.name}': {field} = {getattr(self, field)!r}, wanted {wanted}.")
+
+    def _require_number_or_function(self, field):
+        """Raises ArgumentError unless the field is a function (delta_1 by species) or a number (delta_1 for all)."""
+        value = getattr(self, field)
+        if self.by_species:
+            self._require(callable(value), field, "a function")
+        else:
+            self._require(value is not None and np.isreal(value), field, "a number")
 
     @property
     def by_species(self) -> bool:
-        """Whether delta_1 is one of each species, mixed by moles."""
+        """Whether each species has a delta_1. The mixture's is then the mean by moles."""
         return callable(self.delta_1)
 
     @property
     def soave(self) -> bool:
+        """Whether alpha has Soave's form."""
         return isinstance(self.alpha, Soave)
 
     @staticmethod
     def spread(delta_1, delta_2):
+        """((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2, the largest argument of departure_integral in a liquid."""
         return ((delta_1 - delta_2) / (2 + delta_1 + delta_2)) ** 2
 
     def about(self) -> str:
-        """Its numbers, alpha and source, in Markdown with LaTeX."""
+        """Description for the documentation, in Markdown with LaTeX: numbers, alpha, source, validity."""
         symbols = {"delta_1": r"\delta_1", "delta_2": r"\delta_2", "omega_a": r"\Omega_a", "omega_b": r"\Omega_b"}
-        numbers = [
-            f"${symbol} = {getattr(self, field):.6g}$" for field, symbol in symbols.items() if not self.by_species
-        ]
-        shown = ", ".join(numbers) or r"$\delta_1$ of each species, $(1 + \delta_1)(1 + \delta_2) = 2$"
-        return f"{shown}; ${self.formula}$. {self.source}. Valid: {self.valid}."
+
+        if self.by_species:
+            shape = r"$\delta_1$ of each species, $(1 + \delta_1)(1 + \delta_2) = 2$"
+        else:
+            shape = ", ".join(f"${symbol} = {getattr(self, field):.6g}$" for field, symbol in symbols.items())
+        return f"{shape}; ${self.formula}$. {self.source}. Valid: {self.valid}."
 
     def of_species(self, species: SpeciesData) -> dict[str, np.ndarray]:
-        """delta_1, omega_a, omega_b, Z_c: numbers, or (ns,) where delta_1 is one of each species. Raises MixtureError
-        for a delta_1 beyond what the body is exact for."""
+        """{"delta_1", "omega_a", "omega_b", "Z_c"}: numbers, or (ns,) if each species has a delta_1.
+
+        Raises MixtureError if a delta_1 is beyond the range in which the kernels are exact.
+        """
         if not callable(self.delta_1):
             return {field: getattr(self, field) for field in ("delta_1", "omega_a", "omega_b", "Z_c")}
+
         delta = self.delta_1(species)
         for name, value in zip(species.names, delta):
             refuse(
@@ -132,34 +153,47 @@ class Cubic:
                 f"species {name!r}: delta_1 of equation {self.name} is {value:g}, too far from 0.",
                 MixtureError,
             )
+
         return {"delta_1": delta} | {field: getattr(self, field)(delta) for field in ("omega_a", "omega_b", "Z_c")}
 
     def ab(self, species: SpeciesData) -> tuple[np.ndarray, np.ndarray]:
-        """a_c [Pa m6/mol2] and b [m3/mol] of the species. Their own a and b are Peng-Robinson's; another equation's
-        follow from the critical point that belongs to them."""
+        """a_c [Pa m6/mol2] (ns,) and b [m3/mol] (ns,).
+
+        SpeciesData holds Peng-Robinson's a and b. Those of the other equations follow from Tc and pc.
+        """
         if self.name == "pr":
             return species.a, species.b
-        of = self.of_species(species)
-        return of["omega_a"] * (R * species.Tc) ** 2 / species.pc, of["omega_b"] * R * species.Tc / species.pc
+
+        critical = self.of_species(species)
+        a = critical["omega_a"] * (R * species.Tc) ** 2 / species.pc
+        b = critical["omega_b"] * R * species.Tc / species.pc
+        return a, b
 
 
 CUBICS: dict[str, Cubic] = {}
-# all of them, those with delta_1 by species, and those with one for all
-FAMILY, BY_SPECIES, ONE_SHAPE = Names(), Names(), Names()
+FAMILY = Names()  # all cubic equations
+BY_SPECIES = Names()  # equations in which each species has a delta_1
+ONE_SHAPE = Names()  # equations with one delta_1 for all species
 
 
 def add(record: Cubic) -> None:
-    """Make an equation a value of option `equation`. Raises ArgumentError where the name is taken."""
+    """Makes an equation a value of option `equation`. Raises ArgumentError if another equation has its name."""
     refuse(CUBICS.get(record.name, record) != record, f"equation '{record.name}': the name is taken.")
-    if record.name not in CUBICS:
-        CUBICS[record.name] = record
-        FAMILY.append(record.name)
-        (BY_SPECIES if record.by_species else ONE_SHAPE).append(record.name)
-        option("equation", {record.name: record.about()}, "equation of state", needs={record.name: record.needs})
+    if record.name in CUBICS:
+        return
+
+    CUBICS[record.name] = record
+    FAMILY.append(record.name)
+    if record.by_species:
+        BY_SPECIES.append(record.name)
+    else:
+        ONE_SHAPE.append(record.name)
+
+    option("equation", {record.name: record.about()}, "equation of state", needs={record.name: record.needs})
 
 
 def by_delta_1(delta_1):
-    """delta_2 of the three-parameter cubics: (1 + delta_1)(1 + delta_2) = 2, as Peng-Robinson's and Redlich-Kwong's."""
+    """delta_2 of the three-parameter cubics: (1 + delta_1)(1 + delta_2) = 2, as in Peng-Robinson and Redlich-Kwong."""
     return (1 - delta_1) / (1 + delta_1)
 
 
@@ -167,10 +201,20 @@ def by_delta_1(delta_1):
 
 
 def _pr78(omega, first=0.379642, second=1.48503):
-    """first, second: of heavy species, as published."""
+    """kappa(omega) of Robinson & Peng 1978; first, second: the two leading coefficients for omega > 0.491."""
     light = 0.37464 + omega * (1.54226 - 0.26992 * omega)
     heavy = first + omega * (second + omega * (-0.164423 + 0.016666 * omega))
     return np.where(omega <= 0.491, light, heavy)
+
+
+def _pr_cantera(omega):
+    """kappa(omega) as in Cantera 3.2, with other leading coefficients for omega > 0.491."""
+    return _pr78(omega, 0.374642, 1.487503)
+
+
+def _soave(omega):
+    """kappa(omega) of Soave 1972."""
+    return 0.480 + omega * (1.574 - 0.176 * omega)
 
 
 add(
@@ -181,7 +225,7 @@ add(
         omega_a=OMEGA_A,
         omega_b=OMEGA_B,
         Z_c=OMEGA_VC,
-        alpha=Soave(kappa=_pr78, others={"cantera": lambda omega: _pr78(omega, 0.374642, 1.487503)}),
+        alpha=Soave(kappa=_pr78, others={"cantera": _pr_cantera}),
         # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
         translation=Peneloux(slope=0.50033, zero=0.25969),
         needs=CRITICAL,
@@ -198,7 +242,7 @@ add(
         omega_a=1 / (9 * (np.cbrt(2) - 1)),
         omega_b=(np.cbrt(2) - 1) / 3,
         Z_c=1 / 3,
-        alpha=Soave(kappa=lambda omega: 0.480 + omega * (1.574 - 0.176 * omega), others={}),
+        alpha=Soave(kappa=_soave, others={}),
         translation=Peneloux(slope=0.40768, zero=0.29441),
         needs=CRITICAL,
         formula=r"\sqrt{\alpha} = |1 + \kappa\,(1 - \sqrt{T/T_c})|, \kappa = 0.480 + 1.574\,\omega - 0.176\,\omega^2",
@@ -249,13 +293,15 @@ add(
 
 # ---- RKPR
 
-MEASURED = 1.168  # its critical compressibility factor over the measured one
-HIGHEST = 0.338426  # its largest critical compressibility factor
+MEASURED = 1.168  # critical compressibility factor of the equation over the measured factor
+HIGHEST = 0.338426  # largest critical compressibility factor of the equation
 
 
 def rkpr_Z_c(species):
-    """1.168 times the measured Z_c = pc Vc/(R Tc) of each species, but no more than the equation can have: above a
-    measured 0.2898 (hydrogen, helium) the correlations are used at that end."""
+    """1.168 times the measured Z_c = pc Vc/(R Tc) of each species (ns,), at most the largest Z_c of the equation.
+
+    The bound is reached at a measured Z_c of 0.2898 (hydrogen, helium).
+    """
     return np.minimum(MEASURED * species.pc * species.Vc / (R * species.Tc), HIGHEST)
 
 
@@ -272,8 +318,10 @@ def rkpr_k(species):
 
 
 def _critical(delta_1):
-    """y and d, of which the critical constants are made: dp/dv = d2p/dv2 = 0 at Tc, pc."""
-    return 1 + np.cbrt(2 * (1 + delta_1)) + np.cbrt(4 / (1 + delta_1)), (1 + delta_1**2) / (1 + delta_1)
+    """y and d in the formulas of Omega_a, Omega_b and Z_c, which follow from dp/dv = d2p/dv2 = 0 at Tc, pc."""
+    y = 1 + np.cbrt(2 * (1 + delta_1)) + np.cbrt(4 / (1 + delta_1))
+    d = (1 + delta_1**2) / (1 + delta_1)
+    return y, d
 
 
 def rkpr_omega_a(delta_1):
@@ -289,7 +337,7 @@ def rkpr_omega_b(delta_1):
 
 
 def rkpr_own_Z_c(delta_1):
-    """The critical compressibility that the equation itself has at delta_1 (Cismondi & Mollerup 2005)."""
+    """Critical compressibility factor of the equation at delta_1 (Cismondi & Mollerup 2005)."""
     y, d = _critical(delta_1)
     return y / (3 * y + d - 1)
 
@@ -312,7 +360,7 @@ root_TT = -(half_k + 1.0) * inverse_T * root_T;""",
         translation=None,
         needs=(*CRITICAL, "Vc"),
         formula=r"\alpha = (3/(2 + T/T_c))^k",
-        # two other codes have the same numbers; one of them, yaeos, fits k anew to omega, which moves v by some 5e-4
+        # Two other codes have the same numbers. Of these yaeos fits k to omega again, which changes v by some 5e-4.
         source="Cismondi & Mollerup 2005 (original not seen)",
         valid="non-polar fluids; measured Z_c from 0.20 to 0.29",
     )

@@ -1,9 +1,10 @@
-"""What `critical = fill` ships, made from the package chemicals.
+"""Data of option critical = fill, from the package chemicals.
 
     python -m kernels.gas.fits.critical_points
 
-writes kernels/gas/species/critical_points.csv, the measured values of the substances in substances.csv, and prints the
-coefficients of the rule by composition in kernels/gas/species/estimates.py with its errors on held-out substances.
+writes kernels/gas/species/critical_points.csv, the measured values of the substances in substances.csv. It prints the
+coefficients of the rule by composition for kernels/gas/species/estimates.py, and the errors on substances that the fit
+did not use.
 """
 
 import csv
@@ -13,9 +14,10 @@ import numpy as np
 
 from ..species import critical, estimates
 
-TRUSTED = {"HEOS", "CRC", "IUPAC", "MATTHEWS", "WEBBOOK", "PINAMARTINES", "PSRK", "PD"}  # not YAWS: much is estimated
-EACH_OUT = 5  # a substance in five is held out: where the digits of its CAS number are a multiple
-ROUNDS = 60  # of reweighted least squares, which come to the smallest sum of absolute errors
+# Sources with measured values. YAWS is left out: many of its values are estimates.
+TRUSTED = {"HEOS", "CRC", "IUPAC", "MATTHEWS", "WEBBOOK", "PINAMARTINES", "PSRK", "PD"}
+EACH_OUT = 5  # the fit does not use substances whose CAS number is a multiple
+ROUNDS = 60  # of reweighted least squares, which converge to the smallest sum of absolute errors
 
 
 class Measured:
@@ -24,20 +26,20 @@ class Measured:
     def __init__(self):
         rows = [row for row in _substances() if estimates.counts(row[1])[1].sum() > 0]
         self.atoms = [atoms for _, atoms, _ in rows]
-        self.values = {
-            field: np.array([v.get(field, np.nan) for *_, v in rows]) for field in ("Tc", "pc", "omega", "Vc")
-        }
+        self.values = {}
+        for field in ("Tc", "pc", "omega", "Vc"):
+            self.values[field] = np.array([values.get(field, np.nan) for *_, values in rows])
         self.held_out = np.array([int(cas.replace("-", "")) % EACH_OUT == 0 for cas, *_ in rows])
 
     def design(self, field):
-        """The matrix that the coefficients of a field multiply, a row for each substance."""
+        """The matrix of the linear fit of a field, a row for each substance."""
         sizes = {"Tc": np.log, "omega": float}
         if field in sizes:
             return np.array([estimates.intensive(atoms, sizes[field]) for atoms in self.atoms])
         return np.array([estimates.extensive(atoms) for atoms in self.atoms])
 
     def target(self, field):
-        """What the coefficients of a field are fitted to."""
+        """The right-hand side of the linear fit of a field: ln Tc, (pc/bar)^(-1/2), omega, Vc in cm3/mol."""
         value = self.values[field]
         if field == "Tc":
             return np.log(value)
@@ -47,7 +49,7 @@ class Measured:
 
 
 def _substances():
-    """(CAS, atoms, values) of every substance with trusted, positive Tc and pc, without noble gases."""
+    """Yields (CAS, atoms, values) for all substances with trusted, positive Tc and pc, without noble gases."""
     for atoms, known in critical._listed().items():
         if {element for element, _ in atoms} & set(critical.NOBLE):
             continue
@@ -59,7 +61,7 @@ def _substances():
 
 
 def fitted(measured, field) -> np.ndarray:
-    """Coefficients of a field with the smallest sum of absolute errors: of omega and ln Tc, relative of the others."""
+    """Coefficients of a field with the smallest sum of absolute errors (omega, ln Tc) or relative errors (others)."""
     rows = ~measured.held_out & np.isfinite(measured.values[field])
     A, b = measured.design(field)[rows], measured.target(field)[rows]
     if field in ("pc", "Vc"):
@@ -74,7 +76,7 @@ def fitted(measured, field) -> np.ndarray:
 
 
 def errors(measured, rows) -> dict:
-    """{field: (median, 90 %)} of the error of the rule by composition: relative; of omega absolute."""
+    """{field: (median, 90 %)} of the errors of the rule by composition: relative, for omega absolute."""
     guess = [estimates.by_composition(atoms) for atoms, row in zip(measured.atoms, rows) if row]
     out = {}
     for field, known in measured.values.items():
@@ -108,6 +110,8 @@ def table() -> list[list]:
 
 
 def main() -> int:
+    """Writes the table, prints coefficients and errors."""
+    # The table.
     version = critical.package().__version__
     with critical.POINTS.open("w", encoding="utf-8", newline="") as file:
         file.write(
@@ -118,12 +122,14 @@ def main() -> int:
         rows.writerow(["CAS", *critical.FIELDS, "methods"])
         rows.writerows(table())
 
+    # The coefficients.
     measured = Measured()
     made = {field: tuple(float(f"{c:.4g}") for c in fitted(measured, field)) for field in ("Tc", "pc", "Vc", "omega")}
     for field, row in made.items():
         print(f"    {field!r}: {row},")
     estimates.COEFFICIENTS.update(made)
 
+    # The errors, by class of substance.
     print(f"fitted to {(~measured.held_out).sum()} substances; median and 90 % error on the held-out ones:")
     for name, fits in CLASSES.items():
         inside = np.array([bool(fits({element for element, _ in atoms})) for atoms in measured.atoms])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import typing
 
-from ...engine.backend import get_backend
 from ...engine.backend.base import Shape, Source
 from ...engine.errors import MixtureError
 from ..declare import PointKernel
@@ -86,6 +84,3 @@ def has_constant(mixture, name: str) -> bool:
     except MixtureError:
         return False
     return found is not None and found.kind is not None
-
-
-@functools.cache

@@ -15,7 +15,7 @@ Side = dict[str, float]  # {species: coefficient}
 
 @dataclasses.dataclass
 class Equation:
-    """Names are as the file writes them."""
+    """A reaction equation. Species have the names that the file writes."""
 
     reactants: Side  # without the collider
     products: Side
@@ -57,7 +57,7 @@ def read_equation(node: Node, kind: str) -> Equation:
 
 
 def _side(node: Node, words: list[str]) -> tuple[Side, str | None]:
-    """({species: coefficient}, what stands in (+ )) of the words of a side. Coefficients may be 0."""
+    """({species: coefficient}, collider in (+ ) or None) of the words of a side. Coefficients may be 0."""
     side: Side = {}
     bracket = None
     term: list[str] = []
@@ -115,7 +115,7 @@ def _collider(node: Node, kind: str, reactants: Side, products: Side) -> str | N
 
 
 def _named_collider(node: Node, three_body: bool, both: list[str]) -> str | None:
-    """The collider that `efficiencies` names, where several species may be it. Without that: none."""
+    """The collider that `efficiencies` names, if several species may be the collider; None if it names no species."""
     named = list(node.child("efficiencies").data)
     strange = named and (len(named) != 1 or named[0] not in both)
     node.refuse(strange, "efficiencies: wanted that of the collider only.")
@@ -127,13 +127,15 @@ def _named_collider(node: Node, three_body: bool, both: list[str]) -> str | None
 
 
 def _of_three(reactants: Side, products: Side) -> bool:
-    """Whether all coefficients are integers and one side adds up to three: then a species on both sides is a
+    """Whether all coefficients are integers and one side adds up to three. A species on both sides is then a
     collider."""
-    integers = all(nu == round(nu) for side in (reactants, products) for nu in side.values())
+    coefficients = [*reactants.values(), *products.values()]
+    integers = all(nu == round(nu) for nu in coefficients)
     return integers and 3 in (sum(reactants.values()), sum(products.values()))
 
 
 def _take_off(side: Side, collider: str) -> None:
+    """Removes the collider from a side."""
     side[collider] -= 1
     if not side[collider]:
         del side[collider]

@@ -1,4 +1,4 @@
-"""A Cantera YAML file: its parsed data, maps that know their place and units, and its sections of reactions as text."""
+"""A Cantera YAML file: parsed data as maps that know their place in the file and their units; reactions as text."""
 
 from __future__ import annotations
 
@@ -16,20 +16,25 @@ from ...engine.errors import MixtureError
 from .cantera_text import text_of
 from .units import Units, short as _short
 
-LARGEST, DEEPEST = 2**24, 60  # bytes of a file (mechanisms of 7000 species have 12 MB), maps within maps
-ALIASES = 10  # how many times longer aliases may make a file
-# The reader takes 30 us for a word, so these take 10 s: 5000 species, with 60 words and lines each.
-MOST, WORD = 300_000, re.compile(r"[^\s,:\[\]{}]+|[\[{\n]")
-# A section of reactions, mostly two thirds of a file: it is kept as text until a rate is asked for. One with an anchor
-# is left as it is, since other sections may refer to it.
+LARGEST = 2**24  # bytes of a file; mechanisms of 7000 species have 12 MB
+DEEPEST = 60  # maps within maps
+ALIASES = 10  # largest factor by which YAML aliases may lengthen a file
+# Words and lines of a file without its reactions. The reader takes 30 us for a word, 10 s for this number: 5000 species
+# with 60 words and lines each.
+MOST = 300_000
+WORD = re.compile(r"[^\s,:\[\]{}]+|[\[{\n]")
+# A section of reactions, about two thirds of a usual file. It stays text until a rate is needed. A section with an
+# anchor is parsed at once, since other sections may refer to it.
 REACTIONS = re.compile(
     r"^([\w-]*reactions):[ \t]*(?:#[^\n]*)?\n(?:(?:[ \t#]|-(?!--))[^\n&]*(?:\n|\Z)|\n)*(?![\s\[{#]|-(?!--))", re.M
 )
 
 
 class Node:
-    """A map of the file, with its place in the file (for messages) and the default units there. Its methods raise
-    MixtureError."""
+    """A map of the file with its place in the file, for messages, and the default units there.
+
+    All methods raise MixtureError, with place and key, for data of the wrong kind.
+    """
 
     def __init__(self, data, where, units):
         self.data, self.where = data, where
@@ -55,13 +60,14 @@ class Node:
         return self.data[key]
 
     def child(self, key, wanted=None):
-        """The map under `key`. wanted: what it has to be; None: it may be absent and is then empty."""
-        data = {} if wanted is None and not self.has(key) else self.need(key, wanted)
+        """The map under `key`. wanted: its description in messages; None: the map may be absent, and is then empty."""
+        is_absent = wanted is None and not self.has(key)
+        data = {} if is_absent else self.need(key, wanted)
         return Node(data, f"{self.where}: {key}", self.units)
 
     def number(self, key, unit="1", default=None):
-        """A finite number in `unit`. Unit "1" also serves the numbers that Cantera keeps in fixed units (angstrom,
-        debye)."""
+        """A finite number, in `unit`. Unit "1" also serves numbers that Cantera keeps in fixed units (angstrom, debye).
+        default: the value if the key is absent."""
         if not self.has(key) and default is not None:
             return default
         try:
@@ -100,23 +106,35 @@ class Node:
         return number
 
     def only(self, *known):
-        """Refuse every other key: a misspelt one would otherwise be ignored in silence."""
+        """Refuses all other keys: a misspelt key would otherwise be ignored in silence."""
         for key in self.data:
             self.refuse(key not in known, f"unknown key {_short(key)}, wanted some of {', '.join(known)}.")
 
 
 def _written_out(node, sizes):
-    """Nodes in a graph of YAML nodes if every alias were written out; infinite where one contains itself."""
-    if id(node) not in sizes:
-        sizes[id(node)] = math.inf
-        parts = node.value if isinstance(node.value, list) else []
-        sizes[id(node)] = 1 + sum(_written_out(n, sizes) for p in parts for n in (p if isinstance(p, tuple) else [p]))
-    return sizes[id(node)]
+    """Number of YAML nodes below a node with all aliases written out; infinite if the node contains itself.
+
+    sizes: {id of a node: number}, filled on the way.
+    """
+    if id(node) in sizes:
+        return sizes[id(node)]
+
+    sizes[id(node)] = math.inf  # until the children are counted: a node that contains itself finds this number
+    size = 1
+    for part in node.value if isinstance(node.value, list) else []:
+        children = part if isinstance(part, tuple) else [part]  # a map has pairs of key and value
+        for child in children:
+            size += _written_out(child, sizes)
+
+    sizes[id(node)] = size
+    return size
 
 
 def _without_reactions(text, passed_over):
-    """Lines keep their numbers; the sections go to `passed_over`, by name. Raises ValueError where more is left than
-    can be read in a reasonable time."""
+    """The text with blank lines instead of sections of reactions; these go to `passed_over`, by name.
+
+    All lines keep their numbers. Raises ValueError if the rest is too long to be read in a reasonable time.
+    """
 
     def pass_over(section):
         lines = text.count("\n", 0, section.start())
@@ -130,37 +148,49 @@ def _without_reactions(text, passed_over):
 
 
 def _parsed(text):
-    """The data of a YAML document. Errors: whatever the reader raises; ValueError for aliases that grow without end."""
+    """The data of a YAML document. Raises the errors of the YAML reader; ValueError for aliases that grow too long."""
     yaml = YAML(typ="safe", pure=True)
     yaml.max_depth = DEEPEST
     constructor, _ = yaml.get_constructor_parser(text)
-    yaml.composer.warn_double_anchors = False  # it would quote the file
+    yaml.composer.warn_double_anchors = False  # the warning would quote the file
+
     sizes: dict = {}
     node = yaml.composer.get_single_node()
     if node is not None and _written_out(node, sizes) > ALIASES * len(sizes) + 1e5:
         raise ValueError("its aliases stand for too much, or for themselves")
+
     return node and constructor.construct_document(node)
 
 
 def cantera_data():
-    """Cantera's data folder, None where Cantera is not installed. Nothing is imported."""
-    found = importlib.util.find_spec("cantera")
-    return Path(found.submodule_search_locations[0]) / "data" if found and found.submodule_search_locations else None
+    """Cantera's data folder; None if Cantera is not installed. Cantera is not imported."""
+    spec = importlib.util.find_spec("cantera")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0]) / "data"
 
 
 def _located(path, beside):
-    """The path of a file as given, or beside another one; where it is not there but in Cantera's data folder, that."""
-    here, data = path if beside is None else beside / path, cantera_data()
-    return data / path if data and not os.path.exists(here) and os.path.isfile(data / path) else here
+    """The path of a file: from the folder `beside`, if any; in Cantera's data folder if it exists only there."""
+    here = path if beside is None else beside / path
+    data = cantera_data()
+    if data and not os.path.exists(here) and os.path.isfile(data / path):
+        return data / path
+    return here
 
 
-def _searched(path):
-    where = "neither has Cantera's data folder such a file" if cantera_data() else "Cantera is not installed, in whose"
-    return f"; {where}{'' if cantera_data() else ' data folder it would be looked for too'}"
+def _searched():
+    """The end of the message on a file that does not exist: what Cantera's data folder has to do with it."""
+    if cantera_data():
+        return "; neither has Cantera's data folder such a file"
+    return "; Cantera is not installed, in whose data folder it would be looked for too"
 
 
 class File:
-    """A parsed YAML file without its sections of reactions, which are `passed_over` as text, by name."""
+    """A parsed YAML file. path: the file; top: its map; passed_over: {section of reactions: text}, not parsed.
+
+    beside: a folder from which a relative path starts. Raises MixtureError if the file cannot be read.
+    """
 
     def __init__(self, path, beside=None):
         self.path = _located(Path(path), beside)
@@ -169,13 +199,14 @@ class File:
             facts = self.path.stat()
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
                 raise ValueError(f"no regular file, or larger than {LARGEST >> 20} MiB")
-            self.passed_over: dict[str, str] = {}  # sections of reactions
+            self.passed_over: dict[str, str] = {}
             text = _without_reactions(text_of(self.path.read_bytes()), self.passed_over)
         except UnicodeDecodeError:
             raise MixtureError(f"{path}: is not a text file, wanted Cantera YAML.") from None
-        except (OSError, ValueError) as error:  # ValueError: also of what is no path at all
-            told = f"{path}: cannot be read ({getattr(error, 'strerror', error)})"
-            raise MixtureError(f"{told}{'' if os.path.exists(path) else _searched(path)}.") from None
+        except (OSError, ValueError) as error:  # ValueError: also for a path with a null byte
+            reason = getattr(error, "strerror", error)
+            searched = "" if os.path.exists(path) else _searched()
+            raise MixtureError(f"{path}: cannot be read ({reason}){searched}.") from None
         self.top = Node(self._data(text), str(path), Units())
 
     def beside(self, path) -> File:
@@ -183,21 +214,25 @@ class File:
         return File(path, self.path.parent)
 
     def _data(self, text):
-        """The map that a text of this file is. Raises MixtureError."""
+        """The map of a text of this file. Raises MixtureError with line and column."""
         try:
             data = _parsed(text)
-        except Exception as error:  # the reader's own, and Python's for numbers, dates and keys that are none
-            mark, told = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
-            told = re.split("[\"'`]", told)[0].strip() or type(error).__name__  # quotes none: it may be any file
+        except Exception as error:  # errors of the YAML reader, and of Python for bad numbers, dates and keys
+            problem = getattr(error, "problem", None) or str(error)
+            problem = re.split("[\"'`]", problem)[0].strip()  # without a quotation: the file may be any file
+            mark = getattr(error, "problem_mark", None)
             where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            raise MixtureError(f"{self.path}: is not valid YAML: {told}{where}.") from None
+            raise MixtureError(f"{self.path}: is not valid YAML: {problem or type(error).__name__}{where}.") from None
+
         if not isinstance(data, dict):
             raise MixtureError(f"{self.path}: got {'nothing' if data is None else type(data).__name__}, wanted a map.")
         return data
 
     def reactions(self, section):
-        """The entries [Node] of a section of reactions. A first one that has only `units` sets the units of the
-        list."""
+        """The entries [Node] of a section of reactions.
+
+        A first entry that has only `units` sets the units of the list.
+        """
         text = self.passed_over.get(section)
         top = self.top if text is None else Node(self._data(text), self.top.where, self.top.units)
         out, units = [], top.units
@@ -212,8 +247,10 @@ class File:
         return out
 
     def section(self, name):
-        """{species name: Node} in the order of the file. A first item that has only `units` sets the units of the
-        list."""
+        """{species: Node} of a section, in the order of the file.
+
+        A first entry that has only `units` sets the units of the list.
+        """
         out, units = {}, self.top.units
         for number, item in enumerate(self.top.items(name, "a list of species"), 1):
             node = Node(item, f"{self.path}: {name}, entry {number}", units)

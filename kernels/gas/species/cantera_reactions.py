@@ -1,10 +1,13 @@
-"""Reads the reactions of a Cantera YAML phase: all gas-phase kinds of Cantera 3.2 but those in NOT_READ.
+"""Reads the reactions of a Cantera YAML phase: all gas-phase types of Cantera 3.2 except those in NOT_READ.
 
-A species file is loaded without them; `ReactionText.read` parses and checks them when a rate is first asked for. Rules
-of Cantera's that are easily missed: a species on both sides of a reaction is its collider where the coefficients are
-whole and one side adds up to three; units count by value, reaction and section; duplicates have to be marked; letter
-case of species is of no account where only one species is meant. Parts of a reaction: cantera_equation.py,
-cantera_rates.py, cantera_duplicates.py.
+A mixture is loaded without reactions. `ReactionText.read` parses and checks them when a rate is first needed. Readers
+of the parts: cantera_equation.py, cantera_rates.py, cantera_duplicates.py.
+
+Rules of Cantera that are easily missed:
+- A species on both sides is the collider if the coefficients are integers and one side adds up to three.
+- Units may be set for a value, a reaction or a section.
+- Duplicates must be marked.
+- Letter case of species does not matter if only one species can be meant.
 """
 
 from __future__ import annotations
@@ -46,26 +49,22 @@ KEYS = (
     "default-efficiency rate-constants temperature-range pressure-range data orders negative-orders "
     "nonreactant-orders negative-A duplicate id note units"
 ).split()
-BALANCE = 1e-4  # of the atoms of an element
-SHOWN = 3  # equations that a note lists
+BALANCE = 1e-4  # relative difference of an element's atoms on both sides that is accepted
+SHOWN = 3  # equations listed in a note
 
 
 @dataclasses.dataclass(eq=False)
 class ReactionText:
-    """The reactions of a phase as its file has them, unread.
-
-    file, phase: the parsed file, without the sections that were passed over, and the phase's map. names: species of the
-    mixture; composition: {species: {element: atoms}}. without: species of the phase that the mixture leaves out.
-    """
+    """The reactions of a phase as text of the file, not yet parsed."""
 
     file: File
-    phase: Node
-    names: tuple[str, ...]
-    composition: dict[str, dict[str, float]]
-    without: tuple[str, ...]
+    phase: Node  # map of the phase
+    names: tuple[str, ...]  # species of the mixture
+    composition: dict[str, dict[str, float]]  # {species: {element: atoms}}
+    without: tuple[str, ...]  # species of the phase that the mixture leaves out
 
     def only(self, names) -> ReactionText:
-        """The same for some of the species."""
+        """The same for a mixture with only these species."""
         rest = tuple(name for name in self.names if name not in names)
         return dataclasses.replace(self, names=tuple(names), without=(*self.without, *rest))
 
@@ -77,14 +76,14 @@ class ReactionText:
             return error
 
     def read(self) -> Mechanism:
-        """The reactions, parsed and checked once. Raises MixtureError that names file, reaction and what is wrong."""
+        """The reactions, parsed and checked at the first call. Raises MixtureError with file, reaction and problem."""
         if isinstance(self._read, MixtureError):
             raise self._read
         return self._read
 
 
 class _Reader:
-    """What one phase's reactions need while they are read."""
+    """Reads the reactions of a phase."""
 
     def __init__(self, text: ReactionText):
         self.text, self.phase = text, text.phase
@@ -92,8 +91,8 @@ class _Reader:
         self.names = Names((*text.names, *text.without))
         self.elements = list(dict.fromkeys(e for name in text.names for e in text.composition[name]))
         self.skips_third_bodies = bool(text.phase.data.get("skip-undeclared-third-bodies"))
-        self.count = 0  # reactions of the phase so far, also those that the mixture leaves out
-        self.remarks: dict[str, list[str]] = {}  # what was done with reactions: their equations
+        self.count = 0  # reactions of the phase so far, with those that the mixture leaves out
+        self.remarks: dict[str, list[str]] = {}  # {remark: equations}
 
     def mechanism(self) -> Mechanism:
         self._check_kinetics()
@@ -106,7 +105,7 @@ class _Reader:
                     candidates.append(candidate)
         self._multiply(candidates)
 
-        # The partner of a marked reaction may have gone with the species that the mixture leaves out.
+        # A mark without a partner is no error if the mixture leaves out species: the partner may be left out too.
         duplicates = Duplicates(self.phase, len(self.text.names))
         reactions = duplicates.check(candidates, alone=bool(self.text.without))
 
@@ -120,19 +119,19 @@ class _Reader:
         self.phase.refuse(kinetics in (None, "none"), f"has no kinetics, {wanted}.")
         self.phase.refuse(kinetics not in KINETICS, f"kinetics is {short(kinetics)}, {wanted}.")
 
-    # ---- what readers should know
-    def _remark(self, what, node):
-        self.remarks.setdefault(what, []).append(node.data["equation"])
+    # ---- notes
+    def _remark(self, text, node):
+        self.remarks.setdefault(text, []).append(node.data["equation"])
 
     def _remarks(self):
-        """One note for each remark: how many reactions, and some of them."""
-        for what, equations in self.remarks.items():
+        """A note for each remark: the number of reactions, and some of their equations."""
+        for text, equations in self.remarks.items():
             more = ", ..." if len(equations) > SHOWN else ""
-            yield f"{len(equations)} reactions {what}: {'; '.join(equations[:SHOWN])}{more}."
+            yield f"{len(equations)} reactions {text}: {'; '.join(equations[:SHOWN])}{more}."
 
     # ---- which reactions
     def _sections(self):
-        """([Node of an entry], rule) of each section that the phase takes."""
+        """Yields ([Node of an entry], rule) for each section of reactions of the phase."""
         for item in self._chosen():
             for name, rule in item.items() if isinstance(item, dict) else ((item, "all"),):
                 known = rule in RULES and isinstance(name, str)
@@ -145,7 +144,7 @@ class _Reader:
                     yield file.reactions(section), rule
 
     def _chosen(self) -> list:
-        """The sections that the phase names, some with rules."""
+        """The sections of reactions that the phase names: names, or maps {name: rule}."""
         chosen = self.phase.data.get("reactions", ["reactions"])
         if isinstance(chosen, str):
             self.phase.refuse(
@@ -157,7 +156,7 @@ class _Reader:
         return chosen
 
     def _multiply(self, candidates):
-        """Set the multipliers of the phase."""
+        """Applies the rate multipliers of the phase."""
         given = self.phase.child("rate-multipliers")
         factors = {key: given.number(key) for key in given.data}
         for key in factors:
@@ -171,7 +170,8 @@ class _Reader:
 
     # ---- one reaction
     def _candidate(self, node, rule, number) -> Candidate | None:
-        """The reaction of an entry; None where it is left out."""
+        """The reaction of an entry; None if it is left out."""
+        # Type, equation, species, third body.
         kind = node.data.get("type", "")
         self._check_keys(node, kind)
 
@@ -182,12 +182,14 @@ class _Reader:
         self._check_third_body(node, kind, equation)
         third = self._third_body(node, kind, equation)
 
-        reactants, products = self._by_index(equation.reactants), self._by_index(equation.products)
+        reactants = self._by_index(equation.reactants)
+        products = self._by_index(equation.products)
         self._check_balance(node, reactants, products)
 
         if rates.has_own_units(node):
             self._remark("with units within a rate constant, where they are of no effect; wanted beside it", node)
 
+        # The rate: the unit of A depends on the number of concentrations.
         orders = self._orders(node, equation, reactants)
         order = sum(orders.values()) + equation.multiplied
         reaction = Reaction(
@@ -212,8 +214,11 @@ class _Reader:
             node.refuse(like, f"unknown key {short(key)}{like}?")
 
     def _rate(self, node, kind, order, drops):
-        """The rate coefficient. order: how many concentrations its unit counts; for a falloff, without the collider.
-        drops: the concentration of M does not multiply the rate."""
+        """The rate coefficient.
+
+        order: number of concentrations in its unit; for a falloff reaction without the collider. drops: M is written,
+        but its concentration does not multiply the rate.
+        """
         if kind in BLENDED:
             return rates.blended(node, order)
         if kind in PLOG:
@@ -224,7 +229,10 @@ class _Reader:
 
     # ---- species
     def _has_species(self, node, equation: Equation, rule) -> bool:
-        """Whether the mixture has all species of a reaction. If not: whether the reaction is left out, or an error."""
+        """Whether the mixture has all species of a reaction; if not, the reaction is left out.
+
+        Raises MixtureError for a species that is not in the phase, unless the phase skips such reactions.
+        """
         collider = [equation.collider] if equation.collider not in (None, "M") else []
         orders = node.child("orders").data
         names = (*equation.reactants, *equation.products, *orders, *collider)
@@ -245,6 +253,7 @@ class _Reader:
         return False
 
     def _by_index(self, side: Side) -> dict[int, float]:
+        """{index of a species: coefficient} of a side."""
         out: dict[int, float] = {}
         for name, coefficient in side.items():
             s = self.index[self.names[name]]
@@ -252,19 +261,23 @@ class _Reader:
         return out
 
     def _orders(self, node, equation: Equation, reactants) -> dict[int, float]:
-        """The forward orders: the coefficients, but for those in `orders`."""
-        orders, given = dict(reactants), node.child("orders")
+        """Forward orders {species: order}: the coefficients of the reactants, changed by the map `orders`."""
+        orders = dict(reactants)
+        given = node.child("orders")
         given.refuse(
             given.data and equation.reversible, "a reversible reaction has the orders of its equation; wanted => in it."
         )
+
         for name in given.data:
             s = self.index[self.names[name]]
             given.refuse(
                 s in reactants and name not in equation.reactants,
                 f"species {short(name)} has another letter case than in the equation.",
             )
+
             other = s not in reactants and not rates.yes(node, "nonreactant-orders")
             given.refuse(other, f"species {short(name)} is no reactant, wanted `nonreactant-orders: true` with it.")
+
             orders[s] = given.number(name)
             below = orders[s] < 0 and not rates.yes(node, "negative-orders")
             given.refuse(below, f"{name}: got {orders[s]:g}, wanted `negative-orders: true` with it.")
@@ -282,7 +295,7 @@ class _Reader:
 
     # ---- third bodies
     def _check_third_body(self, node, kind, equation: Equation):
-        """Whether the third body is one of the reaction's type; a remark where it is of no effect."""
+        """Raises MixtureError for a third body that does not fit the type. A remark says if it has no effect."""
         if kind in BLENDED:
             good = equation.collider is not None and equation.in_brackets
             node.refuse(not good, "a falloff reaction has (+M) or (+ a species) on both sides.")
@@ -304,8 +317,8 @@ class _Reader:
             self._remark(f"of type {kind} with + M, which is of no effect but on the unit of k", node)
 
     def _third_body(self, node, kind, equation: Equation) -> Collider | None:
-        """The efficiencies of the third body; None where there is none, or M of a Chebyshev reaction, which Cantera
-        drops."""
+        """The third body with its efficiencies; None without a third body, and for M of a Chebyshev reaction, which
+        Cantera ignores."""
         if equation.collider is None or kind in CHEBYSHEV and equation.collider == "M":
             return None
 
@@ -321,7 +334,7 @@ class _Reader:
         return Collider(name, default, self._efficiencies(given, factors))
 
     def _efficiencies(self, given, factors) -> dict[int, float]:
-        """{species: efficiency} of those in the mixture."""
+        """{species: efficiency} for species of the mixture."""
         out: dict[int, float] = {}
         for key, factor in factors.items():
             name = self.names.find(key)
@@ -335,5 +348,5 @@ class _Reader:
 
 
 def _present(side) -> dict[int, float]:
-    """Species with a coefficient that is not 0."""
+    """The species whose coefficient is not 0."""
     return {s: number for s, number in side.items() if number}

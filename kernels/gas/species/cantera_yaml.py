@@ -1,7 +1,8 @@
-"""Reads a gas phase of a Cantera YAML file into SpeciesData: Peng-Robinson, Redlich-Kwong or ideal gas. The equation of
-state that the caller chose counts, not the phase's.
+"""Reads a gas phase of a Cantera YAML file into SpeciesData: Peng-Robinson, Redlich-Kwong or ideal gas.
 
-A file that is not there is looked for in the data folder of Cantera, where Cantera is installed (`gri30.yaml`).
+The caller chooses the equation of state; the phase's `thermo` does not.
+
+A file that does not exist is looked for in the data folder of Cantera, if Cantera is installed (`gri30.yaml`).
 The phase's `species` may be names, `all`, or {section or otherfile.yaml/section: names or all}, where the other file
 lies beside this one, or in that folder. Electrons and solids are refused by name. Of each species are read:
   `composition`; `thermo` (NASA7, NASA9); `transport` (gas); `critical-parameters`;
@@ -44,7 +45,7 @@ from .names import Names
 from .units import short as _short
 
 MODEL, RK, IDEAL = "Peng-Robinson", "Redlich-Kwong", "ideal-gas"
-# models of a species' equation of state that are no gas
+# Models of equation-of-state for liquids and solids.
 CONDENSED = (
     "constant-volume",
     "density-temperature-polynomial",
@@ -52,17 +53,19 @@ CONDENSED = (
     "HKFT",
     "liquid-water-IAPWS95",
 )
-CRITICAL_VOLUMES = (1e-5, 1e-2)  # m3/mol, of molecules
-RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # a0, a1
+CRITICAL_VOLUMES = (1e-5, 1e-2)  # smallest and largest critical volume of a molecule [m3/mol]
+RK_A = ("Pa*m^6/kmol^2*K^0.5", "Pa*m^6/kmol^2/K^0.5")  # units of a0, a1
 RK_OMEGA_A, RK_OMEGA_B = 1 / (9 * (2 ** (1 / 3) - 1)), (2 ** (1 / 3) - 1) / 3
 GEOMETRY = {"atom": 0, "linear": 1, "nonlinear": 2}
 ANGSTROM = 1e-10
-MEASURED = {  # key in real-gas: the field of SpeciesData, its three numbers as arguments of Node.number
+# Key in `real-gas`: field of SpeciesData, and three numbers as arguments of Node.number: key, unit, default.
+MEASURED = {
     "sutherland": ("sutherland", (("viscosity", "Pa*s"), ("temperature", "K"), ("constant", "K"))),
     "power-law": ("power_law", (("viscosity", "Pa*s"), ("temperature", "K"), ("exponent", "1"))),
     "liquid-density": ("liquid", (("temperature", "K"), ("pressure", "Pa", ONE_ATM), ("density", "kg/m^3"))),
 }
 COEFFICIENTS = {"NASA7": 7, "NASA9": 9}
+# Key in `critical-parameters`, field of SpeciesData, unit.
 CRITICAL = (("critical-temperature", "Tc", "K"), ("critical-pressure", "pc", "Pa"), ("acentric-factor", "omega", "1"))
 
 
@@ -72,6 +75,7 @@ GASES = (MODEL, RK, IDEAL)
 def gas_phases(path) -> list[tuple[str, str]]:
     """[(name, thermo model)] of the gas phases of a file; empty for a file without phases. Raises MixtureError."""
     phases = File(path).top.data.get("phases") or []
+
     gases = []
     for number, data in enumerate(phases, 1):
         if isinstance(data, dict) and data.get("thermo") in GASES:
@@ -85,32 +89,39 @@ def models_for(equation: str) -> tuple[str, ...]:
 
 
 def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(), choices=None):
-    """Read one phase; returns (SpeciesData, phase name).
+    """Reads one phase; returns (SpeciesData, phase name).
 
-    phase: its name; None: the first phase of the file whose thermo model is one of `models`, else the first gas phase.
-    fill: look up or estimate absent critical properties; choices: {species: choice} for that, see critical.py. Where
-    ideal-gas is the first of the models they may be absent (nan). without: names of species to leave out.
-    Raises MixtureError, which names the file, the species or phase, the field, what was found and what was wanted.
+    phase: name; None: the first phase of the file whose thermo model is in `models`, else the first gas phase.
+    fill: look up or estimate missing critical properties.
+    models: thermo models for the equation of state, see `models_for`. If ideal-gas is the first, critical properties
+    may be missing (nan).
+    without: names of species to leave out.
+    choices: {species: choice} for `fill`, see critical.py.
+
+    Raises MixtureError with the file, the species or phase, the field, what was found and what was wanted.
     """
+    # The phase and the entries of its species.
     file = File(path)
     node, name = _choose_phase(file, phase, models)
     entries = _species_of(file, node)
     choices = choices or {}
     _refuse_unknown(node, [*without, *(key for key in choices if key != "*")], entries)
 
+    # The fields of each species. Redlich-Kwong needs no acentric factor.
     rk = node.data["thermo"] == RK == models[0]
-    ideal = models[0] == IDEAL or rk  # the acentric factor is of no use to Redlich and Kwong
-    rows, nodes, atoms = _species_rows(
-        node,
-        [entry for entry in entries if entry.data["name"] not in without],
-        read_elements(file, node),
-        lambda entry, elements: _species_row(entry, elements, choices if fill else None, ideal, RK if rk else MODEL),
-    )
+    ideal = models[0] == IDEAL or rk
+
+    def row_of(entry, elements):
+        return _species_row(entry, elements, choices if fill else None, ideal, RK if rk else MODEL)
+
+    kept = [entry for entry in entries if entry.data["name"] not in without]
+    rows, nodes, atoms = _species_rows(node, kept, read_elements(file, node), row_of)
 
     columns = {field: [row[field] for row in rows] for field in rows[0]}
     names, p_ref = columns.pop("name"), set(columns.pop("p_ref"))
     node.refuse(len(p_ref) > 1, f"species have different reference-pressure {sorted(p_ref)} Pa, wanted one for all.")
-    # the checks come first: k_ij is then formed from a and b that are sound
+
+    # SpeciesData checks the fields, so that k_ij follows from valid a and b.
     bare = SpeciesData.from_arrays(
         names,
         **_polynomials(columns.pop("polynomials")),
@@ -126,31 +137,40 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
 
     left_out = tuple(entry.data["name"] for entry in entries if entry.data["name"] not in atoms)
     known = Names((*names, *left_out))
-    kij, own = _pair_matrices(node, known, nodes, bare, rk, models)
-    reactions = ReactionText(file, node, tuple(names), atoms, left_out) if node.has("kinetics") else None
-    species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=own, reactions=reactions)
+    kij, rk_a = _pair_matrices(node, known, nodes, bare, rk, models)
+
+    # Reactions stay text until a rate is needed.
+    reactions = None
+    if node.has("kinetics"):
+        reactions = ReactionText(file, node, tuple(names), atoms, left_out)
+
+    species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=rk_a, reactions=reactions)
     _warn_of_estimates(node, species)
     return species, name
 
 
 def _pair_matrices(phase, known, nodes, data, rk, models):
-    """k_ij and a_ij of the equation that the species are read for. An ideal gas has neither."""
+    """(k_ij (ns, ns), a_ij (2, ns, ns) or None) of the equation of state; zero and None for an ideal gas."""
     if models[0] == IDEAL:
-        return np.zeros((len(nodes),) * 2), None
-    return _binary_rk(phase, known, nodes, data) if rk else (_binary(known, nodes, data.a), None)
+        return np.zeros((len(nodes), len(nodes))), None
+    if rk:
+        return _binary_rk(phase, known, nodes, data)
+    return _binary(known, nodes, data.a), None
 
 
 def _refuse_unknown(phase, wanted, entries):
-    """Raise MixtureError where a species to leave out or to choose is not in the phase."""
+    """Raises MixtureError if a species to leave out or to choose is not in the phase."""
     names = [entry.data["name"] for entry in entries]
     for name in wanted:
         phase.refuse(name not in names, f"no species {_short(name)} to leave out or choose{closest(name, names)}.")
 
 
 def _species_rows(phase, entries, elements, row_of):
-    """(rows, nodes, {species: {element: atoms}}) of the entries, without species of undeclared elements that the phase
-    skips. row_of(entry, elements) makes a row. Raises MixtureError, of all species that cannot be used at
-    once."""
+    """(rows, nodes, {species: {element: atoms}}) of the entries.
+
+    row_of(entry, elements) returns the row of a species. Species with undeclared elements are left out if the phase
+    says so. Raises a single MixtureError for all species that cannot be used.
+    """
     rows, nodes, atoms = [], [], {}
     unusable = {}
     for entry in entries:
@@ -172,34 +192,43 @@ def _species_rows(phase, entries, elements, row_of):
 
 
 def _refuse_unusable(phase, unusable):
-    """Raise MixtureError on {species: what is wrong}: one message for all, with what to do."""
+    """Raises MixtureError for {species: reason}, if any: a single message, with the remedies."""
+    if not unusable:
+        return
+
+    # Species by reason.
     groups: dict = {}
-    for name, why in unusable.items():
-        groups.setdefault(why, []).append(repr(name))
-    told = "; ".join(f"{', '.join(names)}: {why}" for why, names in groups.items())
+    for name, reason in unusable.items():
+        groups.setdefault(reason, []).append(repr(name))
+    reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in groups.items())
 
-    known = next((name for name, why in unusable.items() if why.endswith(FROM)), None)
-    numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
-    give = f" Or give numbers in K and Pa: critical={{{json.dumps(known)}: {numbers}}}." if known else ""
+    # Remedies.
+    remedy = f"To leave out: without={json.dumps([*unusable])}."
+    lacks_data = [name for name, reason in unusable.items() if reason.endswith(FROM)]
+    if lacks_data:
+        numbers = '{"Tc": ..., "pc": ..., "omega": ...}'
+        remedy += f" Or give numbers in K and Pa: critical={{{json.dumps(lacks_data[0])}: {numbers}}}."
 
-    phase.refuse(unusable, f"{told}. To leave out: without={json.dumps([*unusable])}.{give}")
+    phase.fail(f"{reasons}. {remedy}")
 
 
 def _warn_of_estimates(phase, species):
     """One warning that names the species with estimated critical properties."""
-    guessed = species.estimated()
-    if guessed:
-        mask = [name in guessed for name in species.names]
-        warnings.warn(
-            f"{phase.where}: critical properties of {len(guessed)} of {species.ns} species are estimated, which is for "
-            f"traces: {species.named(mask)}. `python -m frame info` and species.estimated() show rules and errors; "
-            'critical={"NAME": "CAS number"} chooses a substance.',
-            stacklevel=3,
-        )
+    estimated = species.estimated()
+    if not estimated:
+        return
+
+    mask = [name in estimated for name in species.names]
+    warnings.warn(
+        f"{phase.where}: critical properties of {len(estimated)} of {species.ns} species are estimated, which is for "
+        f"traces: {species.named(mask)}. `python -m frame info` and species.estimated() show rules and errors; "
+        'critical={"NAME": "CAS number"} chooses a substance.',
+        stacklevel=3,
+    )
 
 
 def _named(data, number):
-    """The name of a phase, for the caller and for messages. A phase may be without a name."""
+    """The name of a phase for messages; `phase 2` for a phase without a name."""
     name = data.get("name") if isinstance(data, dict) else None
     return f"phase {number}" if name is None else str(name)
 
@@ -221,7 +250,7 @@ def _phases(file):
 
 
 def _choose_phase(file, wanted, models):
-    """(Node, name) of the phase that is asked for, or of the first that fits. Raises MixtureError."""
+    """(Node, name) of the wanted phase, or of the first that fits the models. Raises MixtureError."""
     phases = _phases(file)
     known = ", ".join(map(repr, phases))
     file.top.refuse(wanted is not None and wanted not in phases, f"has no phase {wanted!r}, wanted one of {known}.")
@@ -234,10 +263,10 @@ def _choose_phase(file, wanted, models):
 
 
 def _first_fitting(phases, models):
-    """The name of the first phase of one of the models, else of the first gas, else of the first."""
-    for some in (models, GASES):
+    """Name of the first phase with one of the models, else of the first gas phase, else of the first phase."""
+    for accepted in (models, GASES):
         for name, node in phases.items():
-            if node.data.get("thermo") in some:
+            if node.data.get("thermo") in accepted:
                 return name
     return next(iter(phases))
 
@@ -249,16 +278,22 @@ def _species_of(file, phase):
         chosen = [{"species": "all"}]
     good = isinstance(chosen, list) and chosen
     phase.refuse(not good, f"species: got {_short(chosen)}, wanted 'all' or a list.")
-    sections, out = {}, {}
+    sections: dict = {}
+    out: dict = {}
 
     def pick(source, names):
+        """Adds the entries of these names from `section` or `file/section`."""
         if source not in sections:
             folder, _, section = source.rpartition("/")
-            sections[source] = (file.beside(folder) if folder else file).section(section)
+            where = file.beside(folder) if folder else file
+            sections[source] = where.section(section)
         available = sections[source]
-        names = list(available) if names == "all" else names
+
+        if names == "all":
+            names = list(available)
         text = f"species: {source}: got {_short(names)}, wanted 'all' or a list of names."
         phase.refuse(not isinstance(names, list), text)
+
         for name in names:
             known = isinstance(name, str) and name in available
             phase.refuse(not known, f"species {_short(name)} is not defined in section {source!r}.")
@@ -275,30 +310,45 @@ def _species_of(file, phase):
 
 
 def _species_row(node, elements, choices, ideal, model):
-    """The fields of one species for SpeciesData.from_arrays, and also its name, p_ref, sources and origin. choices:
-    None where nothing is to be filled."""
+    """The fields of a species for SpeciesData.from_arrays, with name, p_ref, sources and origin.
+
+    choices: {species: choice} for missing critical properties; None: a missing property is an error. ideal: critical
+    properties may be missing. model: model of equation-of-state to read. Raises Unusable for a species that is no gas
+    molecule, MixtureError for its data.
+    """
     name, composition = node.data["name"], node.child("composition", "a map of elements")
-    refuse(set(composition.data) == {"E"}, "the electron, no molecule", Unusable)
-    condensed = next((m for m in CONDENSED if _eos(node, m).data), "sites" if node.has("sites") else "")
-    condensed = condensed or solid(name, composition.data)
-    refuse(condensed, f"no gas ({condensed})", Unusable)
+    _refuse_condensed(node, name, composition)
+
+    # Molar mass [kg/mol] and polynomials.
     row = {"name": name, "sources": {}, "W": elements.mass(composition) * 1e-3}
     row |= _thermo(node.child("thermo", "NASA7 polynomials"))
+
+    # Critical properties.
     extra = node.child("real-gas")
     extra.only("substance", "association-factor", "diffusion-volume", *MEASURED, "note")
     if ideal and model == MODEL and choices is None and not _eos(node).data and not node.has("critical-parameters"):
         critical: dict = dict.fromkeys(("Tc", "pc", "omega", "Vc", "volume_translation", "Z_RA"), math.nan)
-        critical |= {"origin": {}}
+        critical["origin"] = {}
     else:
-        own = {name: extra.text("substance", "a CAS number, or 'estimate'")} if extra.has("substance") else {}
-        critical = _critical(node, model, None if choices is None else own | choices, composition.data)
-    row |= critical | _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
+        choice_of_file = {}
+        if extra.has("substance"):
+            choice_of_file[name] = extra.text("substance", "a CAS number, or 'estimate'")
+        critical = _critical(node, model, None if choices is None else choice_of_file | choices, composition.data)
+    row |= critical
+
+    # Transport data.
+    row |= _transport(node, None if math.isnan(critical["omega"]) else critical["omega"])
     if choices is not None and not node.has("transport") and not math.isnan(row["omega"]):
         absent, origin = substances.transport(name, composition.data, row)
         row |= absent | {"origin": row["origin"] | origin}
-    row |= {field: _measured(extra, key, numbers) for key, (field, numbers) in MEASURED.items()}
+
+    # Numbers of the map `real-gas`.
+    for key, (field, numbers) in MEASURED.items():
+        row[field] = _measured(extra, key, numbers)
     row["kappa_assoc"] = extra.number("association-factor", default=0.0)
     row["fuller_volume"] = extra.number("diffusion-volume", default=math.nan)
+
+    # Notes and sources, for people.
     for block in ("thermo", "critical-parameters", "transport", "equation-of-state", "real-gas"):
         part = node.data.get(block)
         if isinstance(part, dict) and (note := part.get("note") or part.get("source")):
@@ -308,8 +358,19 @@ def _species_row(node, elements, choices, ideal, model):
     return row
 
 
+def _refuse_condensed(node, name, composition):
+    """Raises Unusable for the electron, and for liquids, solids and surface species."""
+    refuse(set(composition.data) == {"E"}, "the electron, no molecule", Unusable)
+
+    condensed = [model for model in CONDENSED if _eos(node, model).data]
+    if node.has("sites"):
+        condensed.append("sites")
+    reason = condensed[0] if condensed else solid(name, composition.data)
+    refuse(reason, f"no gas ({reason})", Unusable)
+
+
 def _measured(extra, key, numbers):
-    """The three numbers of a law or a measured state; nan where the species has none."""
+    """Three numbers of a viscosity law or a measured state; nan if the species has none."""
     if not extra.has(key):
         return [math.nan] * 3
     block = extra.child(key)
@@ -318,6 +379,7 @@ def _measured(extra, key, numbers):
 
 
 def _thermo(node):
+    """{"polynomials": (temperatures [K], rows of 7 or 9 coefficients), "p_ref": reference pressure [Pa]}."""
     count = COEFFICIENTS[node.choice("model", COEFFICIENTS, "'NASA7' or 'NASA9'")]
     wanted = "2 or 3 temperatures in K" if count == 7 else "2 or more temperatures in K"
     ranges = node.items("temperature-ranges", wanted, 2, 3 if count == 7 else 9)
@@ -325,6 +387,8 @@ def _thermo(node):
         T = [node.units.convert(t, "K") for t in ranges]
     except ValueError as error:
         node.fail(f"temperature-ranges: {error}.")
+
+    # A row of coefficients for each range.
     data = node.need("data", f"one list of {count} coefficients for each range")
     good = isinstance(data, list) and len(data) == len(T) - 1
     node.refuse(not good, f"data: got {_short(data)}, wanted {len(T) - 1} lists of {count} coefficients.")
@@ -332,15 +396,20 @@ def _thermo(node):
     for row in data:
         got = f"{len(row)} coefficients" if isinstance(row, list) else _short(row)
         node.refuse(not isinstance(row, list) or len(row) != count, f"data: got {got}, wanted {wanted}.")
-    rows = [[node.finite("data", value, wanted) for value in row] for row in data]
+
+    rows = []
+    for row in data:
+        rows.append([node.finite("data", value, wanted) for value in row])
     return {"polynomials": (T, rows), "p_ref": node.number("reference-pressure", "Pa", default=ONE_ATM)}
 
 
 def _polynomials(species):
-    """The fields of SpeciesData for [(temperatures, rows of 7 or 9 coefficients)], one for each species. If one species
-    has nine coefficients, all get nine."""
+    """Fields of SpeciesData from the polynomials [(temperatures, rows of 7 or 9 coefficients)] of the species.
+
+    If a species has nine coefficients, all species get nine.
+    """
     if all(len(rows[0]) == 7 for _, rows in species):
-        # a species with one range has it twice; the two meet at its upper end
+        # A species with a single range gets it twice; the two ranges meet at its upper end.
         return {
             "T_min": np.array([T[0] for T, _ in species]),
             "T_mid": np.array([T[1] for T, _ in species]),
@@ -348,16 +417,23 @@ def _polynomials(species):
             "nasa_low": np.array([rows[0] for _, rows in species]),
             "nasa_high": np.array([rows[-1] for _, rows in species]),
         }
-    # T_mid belongs to the lower range for seven coefficients, to the upper one for nine: the break is the next double
-    species = [
-        ([T[0], float(np.nextafter(T[1], np.inf)), T[2]] if len(rows[0]) == 7 and len(rows) == 2 else T, rows)
-        for T, rows in species
-    ]
+
     most = max(len(rows) for _, rows in species)
-    nine = [[row if len(row) == 9 else [0.0, 0.0, *row] for row in rows] for _, rows in species]
+    coefficients, breaks = [], []
+    for T, rows in species:
+        # T_mid belongs to the lower range of seven coefficients, but to the upper range of nine: take the next double.
+        if len(rows[0]) == 7 and len(rows) == 2:
+            T = [T[0], float(np.nextafter(T[1], np.inf)), T[2]]
+        if len(rows[0]) == 7:
+            rows = [[0.0, 0.0, *row] for row in rows]
+
+        # All species get the same number of ranges: the last range is repeated.
+        coefficients.append(rows + rows[-1:] * (most - len(rows)))
+        breaks.append(T + T[-1:] * (most + 1 - len(T)))
+
     return {
-        "nasa9": np.array([rows + rows[-1:] * (most - len(rows)) for rows in nine]),
-        "T_break": np.array([T + T[-1:] * (most + 1 - len(T)) for T, _ in species]),
+        "nasa9": np.array(coefficients),
+        "T_break": np.array(breaks),
         "nasa_low": None,
         "nasa_high": None,
         "T_mid": None,
@@ -365,9 +441,14 @@ def _polynomials(species):
 
 
 def _eos(node, model=MODEL):
-    """The species' equation-of-state map for this model; an empty one where it has none."""
+    """The equation-of-state map of a species for this model; an empty map if there is none."""
     models = node.data.get("equation-of-state")
-    for data in models if isinstance(models, list) else [models] if models is not None else []:
+    if models is None:
+        models = []
+    elif not isinstance(models, list):
+        models = [models]
+
+    for data in models:
         block = Node(data, f"{node.where}: equation-of-state", node.units)
         if block.data.get("model") == model:
             return block
@@ -375,10 +456,11 @@ def _eos(node, model=MODEL):
 
 
 def _critical(node, model, choices, composition):
-    """{Tc, pc, omega, Vc (measured), volume_translation, Z_RA, origin}. A complete equation-of-state takes precedence
-    over critical-parameters; all species have Tc and pc, and a and b follow from them up to the last bits.
+    """{Tc [K], pc [Pa], omega, Vc [m3/mol] (measured), volume_translation [m3/mol], Z_RA, origin} of a species.
 
-    choices: those of the caller where each absent number is to be looked up or estimated, else None.
+    A complete equation-of-state takes precedence over critical-parameters. All species get Tc and pc; a and b follow
+    from them up to the last bits.
+    choices: {species: choice}: missing numbers are looked up or estimated; None: they are an error.
     """
     eos, critical = _eos(node, model), node.child("critical-parameters")
     translation = critical.number("volume-translation", "m^3/kmol", math.nan)
@@ -388,6 +470,7 @@ def _critical(node, model, choices, composition):
         "Z_RA": critical.number("rackett-compressibility", default=math.nan),
         "origin": {},
     }
+
     given = [key for key in ("a", "b", "acentric-factor") if eos.has(key)]
     if model == RK and {"a", "b"} <= set(given):
         row["Tc"], row["pc"] = _rk_critical(eos)
@@ -398,20 +481,7 @@ def _critical(node, model, choices, composition):
         row["Tc"] = a * OMEGA_B / (b * OMEGA_A * GAS_CONSTANT)
         row["pc"] = OMEGA_B * GAS_CONSTANT * row["Tc"] / b
     elif choices is not None and not all(critical.has(key) for key, *_ in CRITICAL):
-        data, name, rk = _transport(node), node.data["name"], _eos(node, RK)
-        absent, origin = filled(
-            node.where,
-            name,
-            composition,
-            data["diameter"],
-            data["well_depth"],
-            choice=choices.get(name),
-            rk=_rk_critical(rk) if rk.has("a") and rk.has("b") else None,
-        )
-        known = {field: critical.number(key, unit) for key, field, unit in CRITICAL if critical.has(key)}
-        known |= {field: row[field] for field in ("Vc", "Z_RA") if row[field] > 0}
-        row |= absent | known
-        row["origin"] = {field: text for field, text in origin.items() if field not in known}
+        _fill_critical(node, row, critical, choices, composition)
     elif not node.has("critical-parameters"):
         node.fail(
             "critical-parameters is missing, wanted critical-temperature, critical-pressure and acentric-factor "
@@ -426,11 +496,35 @@ def _critical(node, model, choices, composition):
     return row
 
 
-def _critical_volume(critical):
-    """critical-molar-volume [m3/mol], nan where there is none.
+def _fill_critical(node, row, critical, choices, composition):
+    """Adds critical properties to a row: those of the file, and looked up or estimated values for the others."""
+    # The file's numbers.
+    known = {field: critical.number(key, unit) for key, field, unit in CRITICAL if critical.has(key)}
+    for field in ("Vc", "Z_RA"):
+        if row[field] > 0:
+            known[field] = row[field]
 
-    A number without a unit is in the file's units; where that is no critical volume of a molecule, in m3/kmol: so are
-    the numbers of Cantera's data base, which files of other units have copied. Cantera itself does not read them.
+    # Values for the others.
+    transport, name, eos = _transport(node), node.data["name"], _eos(node, RK)
+    absent, origin = filled(
+        node.where,
+        name,
+        composition,
+        transport["diameter"],
+        transport["well_depth"],
+        choice=choices.get(name),
+        rk=_rk_critical(eos) if eos.has("a") and eos.has("b") else None,
+    )
+
+    row |= absent | known
+    row["origin"] = {field: text for field, text in origin.items() if field not in known}
+
+
+def _critical_volume(critical):
+    """critical-molar-volume [m3/mol]; nan if there is none.
+
+    A number without a unit is in the units of the file. If this gives no possible critical volume, the number is in
+    m3/kmol: files in other units have copied such numbers from Cantera's data base. Cantera does not read them.
     """
     key, unit = "critical-molar-volume", "m^3/kmol"
     volume = critical.number(key, unit, math.nan) * 1e-3
@@ -448,43 +542,59 @@ def _critical_volume(critical):
 
 
 def _rk_a(block, key):
-    """a0 [Pa m6 K^0.5/mol2] and a1 [Pa m6/K^0.5/mol2] of a number or of two; a1 is 0 where it is not given."""
+    """(a0 [Pa m6 K^0.5/mol2], a1 [Pa m6/K^0.5/mol2]) from a number a0 or a list [a0, a1]; a1 is 0 by default."""
     value = block.need(key, "a number or [a0, a1]")
     parts = value if isinstance(value, list) else [value]
     block.refuse(len(parts) not in (1, 2), f"{key}: got {_short(value)}, wanted a number or [a0, a1].")
-    try:
-        return (*(block.units.convert(v, unit) * 1e-6 for v, unit in zip(parts, RK_A)), *[0.0] * (2 - len(parts)))
-    except ValueError as error:
-        return block.fail(f"{key}: {error}.")
+
+    a = [0.0, 0.0]
+    for k, part in enumerate(parts):
+        try:
+            a[k] = block.units.convert(part, RK_A[k]) * 1e-6
+        except ValueError as error:
+            block.fail(f"{key}: {error}.")
+    return tuple(a)
 
 
 def _rk_critical(eos):
-    """Tc, pc where p = R T/(v - b) - (a0 + a1 T)/(sqrt(T) v (v + b)) has its critical point: a0 + a1 Tc = k Tc^1.5."""
+    """Critical point (Tc [K], pc [Pa]) of p = R T/(v - b) - (a0 + a1 T)/(sqrt(T) v (v + b)).
+
+    Tc solves a0 + a1 Tc = k Tc^1.5 with k = (Omega_a/Omega_b) R b.
+    """
     a0, a1 = _rk_a(eos, "a")
     eos.refuse(not a0 > 0, f"a: got {_short(eos.data['a'])}, wanted a positive number.")
     b = eos.positive("b", "m^3/kmol") * 1e-3
     k = RK_OMEGA_A / RK_OMEGA_B * GAS_CONSTANT * b
+
     Tc = (a0 / k) ** (2 / 3)
     if a1:
-        Tc = 4 * max(Tc, (a1 / k) ** 2)  # right of the root of a convex function: Newton's method comes down to it
+        # Newton's method on a convex function, from above the root: every step comes closer.
+        Tc = 4 * max(Tc, (a1 / k) ** 2)
         for _ in range(60):
             Tc -= (k * Tc**1.5 - a1 * Tc - a0) / (1.5 * k * Tc**0.5 - a1)
+
     return Tc, RK_OMEGA_B * GAS_CONSTANT * Tc / b
 
 
 def _binary_rk(phase, known, nodes, data):
-    """k_ij and a_ij (2, ns, ns) of a Redlich-Kwong phase: the latter where some a depends on T, else None. Cross terms
-    as Cantera has them: sqrt(a0_i a0_j), sqrt(a1_i a1_j), or binary-a."""
+    """(k_ij (ns, ns), a_ij (2, ns, ns)) of a Redlich-Kwong phase. a_ij is None unless some a depends on T.
+
+    Cross terms follow Cantera: sqrt(a0_i a0_j), sqrt(a1_i a1_j), or binary-a.
+    """
     names, ns = data.names, len(nodes)
-    own = np.zeros((2, ns))
-    own[0] = RK_OMEGA_A * GAS_CONSTANT**2 * data.Tc**2.5 / data.pc
+
+    # a0 and a1 of the pure species: from the file, else from Tc and pc.
+    pure = np.zeros((2, ns))
+    pure[0] = RK_OMEGA_A * GAS_CONSTANT**2 * data.Tc**2.5 / data.pc
     for s, node in enumerate(nodes):
         eos = _eos(node, RK)
         if eos.has("a") and eos.has("b"):
-            own[:, s] = _rk_a(eos, "a")
+            pure[:, s] = _rk_a(eos, "a")
+
+    # Pairs.
     with np.errstate(invalid="ignore"):
-        a = np.sqrt(own[:, :, None] * own[:, None])
-    a[:, range(ns), range(ns)] = own
+        a = np.sqrt(pure[:, :, None] * pure[:, None])
+    a[:, range(ns), range(ns)] = pure
     for i, j, value in _pairs(known, nodes, RK, _rk_a):
         a[:, i, j] = a[:, j, i] = value
     for i, j in np.argwhere(np.isnan(a[1])):
@@ -492,43 +602,58 @@ def _binary_rk(phase, known, nodes, data):
             f"a1 of {names[i]!r} and {names[j]!r} have different signs, of which there is no square root: wanted a "
             "binary-a."
         )
-    return (np.zeros((ns, ns)), a) if a[1].any() else (1 - a[0] / np.sqrt(own[0][:, None] * own[0]), None)
+
+    if a[1].any():
+        return np.zeros((ns, ns)), a
+    return 1 - a[0] / np.sqrt(pure[0][:, None] * pure[0]), None
 
 
 def _pairs(known, nodes, model, read):
-    """(i, j, value) of each binary-a, in whichever of the two species it stands; twice with different values is an
-    error. known: Names of the phase. A pair with a species that the mixture leaves out is passed over."""
-    said: dict = {}
-    place = {node.data["name"]: s for s, node in enumerate(nodes)}
+    """Yields (i, j, value) for each binary-a. Either species of a pair may have it.
+
+    known: Names of the phase. read(node, name): value of a key. Pairs with a species that the mixture leaves out are
+    skipped. Raises MixtureError if both species have a binary-a, with different values.
+    """
+    found: dict = {}
+    index = {node.data["name"]: s for s, node in enumerate(nodes)}
     for i, node in enumerate(nodes):
         pairs = _eos(node, model).child("binary-a")
         for other in [key for key in pairs.data if key != "units"]:
             name = known.find(other)
             pairs.refuse(name is None, known.absent(other))
             pairs.refuse(name == node.data["name"], "names the species itself, wanted another one.")
-            if name not in place:
+            if name not in index:
                 continue
-            j = place[name]
+
+            j = index[name]
             value = read(pairs, other)
             got = ", ".join(f"{number:g}" for number in np.ravel(value))
             text = f"{other}: got {got} Pa m6/mol2, but {other!r} gives another value for the same pair."
-            pairs.refuse(said.setdefault((min(i, j), max(i, j)), value) != value, text)
+            pairs.refuse(found.setdefault((min(i, j), max(i, j)), value) != value, text)
             yield i, j, value
 
 
 def _binary(known, nodes, a):
-    """k_ij from binary-a."""
-    kij = np.zeros((len(nodes),) * 2)
-    for i, j, value in _pairs(known, nodes, MODEL, lambda pairs, other: pairs.number(other, "Pa*m^6/kmol^2") * 1e-6):
+    """k_ij (ns, ns) = 1 - a_ij/sqrt(a_i a_j) from binary-a."""
+
+    def read(pairs, other):
+        return pairs.number(other, "Pa*m^6/kmol^2") * 1e-6
+
+    kij = np.zeros((len(nodes), len(nodes)))
+    for i, j, value in _pairs(known, nodes, MODEL, read):
         kij[i, j] = kij[j, i] = 1 - value / math.sqrt(a[i] * a[j])
     return kij
 
 
 def _transport(node, omega=None):
-    """Transport data with Cantera's defaults: an absent number is 0. Without the block everything is unknown (nan)."""
+    """Transport data of a species with Cantera's defaults: an absent number is 0. nan without the block `transport`.
+
+    omega: acentric factor of the equation of state. A warning says if the block has another acentric factor.
+    """
     if not node.has("transport"):
         unknown = ("diameter", "well_depth", "dipole", "polarizability", "rotational_relaxation")
         return {"geometry": -1} | dict.fromkeys(unknown, math.nan)
+
     block = node.child("transport")
     block.choice("model", ["gas"], "'gas'")
     if omega is not None and block.has("acentric-factor") and abs(block.number("acentric-factor") - omega) > 1e-12:
@@ -537,6 +662,7 @@ def _transport(node, omega=None):
             "equation of state, which is used for all models (Cantera uses each in its own model).",
             stacklevel=6,
         )
+
     return {
         "geometry": GEOMETRY[block.choice("geometry", GEOMETRY, "atom, linear or nonlinear")],
         "diameter": block.number("diameter") * ANGSTROM,
@@ -548,8 +674,10 @@ def _transport(node, omega=None):
 
 
 def _fit_range(phase):
+    """diffusion-fit-range of a phase, (T_low, T_high) [K]; None if there is none."""
     if not phase.has("real-gas"):
         return None
+
     block = phase.child("real-gas")
     block.only("diffusion-fit-range", "note")
     key, wanted = "diffusion-fit-range", "two temperatures in K"

@@ -1,16 +1,15 @@
-"""Critical properties that a mixture file does not give (option critical = fill): first which substance a species is,
-then that substance's measured numbers; and an estimate for every other species.
+"""Critical properties that a mixture file lacks (option critical = fill): look-up by substance, else an estimate.
 
-**Identity.** A species is the substance that its row of substances.csv names, where its composition is the row's
-formula; or the one that the caller chose by CAS number. A name without a row is taken for a substance only where it is
-the substance's own name (`toluene`). Numbers that a generator appends (`ethane(1)`) and marks of bonds (`CF2:O`,
-`CH3-CF3`) do not count. Every other species is estimated: a wrong isomer is worse than an estimate.
+**Identity.** A species is a substance if substances.csv has a row with this name and this composition, or if the caller
+chose a CAS number. A name without a row counts only if it is the name of the substance (`toluene`). Numbers appended by
+a mechanism generator (`ethane(1)`) and bond marks (`CF2:O`, `CH3-CF3`) are ignored. All other species are estimated: a
+wrong isomer is worse than an estimate.
 
-**Data** are measured: values from group contributions are refused. Every number has its origin. Those of the substances
-in substances.csv are shipped, critical_points.csv; the package chemicals has more.
+**Data** are measured; values from group contributions are refused. Each value has an origin. critical_points.csv holds
+the values of the substances in substances.csv; the package chemicals has more substances.
 
-**Estimates** (estimates.py) serve atoms, radicals, fleeting molecules of substances.csv, and species whose name tells
-no substance. Ions are estimated from Lennard-Jones data only, and else refused.
+**Estimates** (estimates.py) serve atoms, radicals, short-lived molecules of substances.csv, and species whose name is
+no substance. Ions are estimated from Lennard-Jones data, and refused without.
 Estimates are for traces. Take 0.1 % of a radical whose Tc is wrong by a factor of two. A mixture's density then moves
 by less than 0.25 % in 99 of 100 states between 90 and 3500 K, 1 and 300 bar; next to its critical point by 1.2 %
 (tests/gas/test_substances.py).
@@ -36,7 +35,7 @@ from .fields import GAS_CONSTANT
 TABLE = pathlib.Path(__file__).with_name("substances.csv")
 POINTS = pathlib.Path(__file__).with_name("critical_points.csv")
 FIELDS = ("Tc", "pc", "omega", "Vc", "Z_RA")
-METHODS = FIELDS[:4]  # of which the package names the source
+METHODS = FIELDS[:4]  # fields for which the package chemicals names the source
 NOBLE = ("He", "Ne", "Ar", "Kr", "Xe", "Rn")
 GROUP_CONTRIBUTIONS = (
     "JOBACK",
@@ -49,32 +48,32 @@ GROUP_CONTRIBUTIONS = (
     "IHMELS",
 )
 COSTALD = "Hankinson & Thomson's table (COSTALD)"
-AGREE = 0.2  # of a value: measured ones that differ more from the others are misprints
-ZC = (0.1, 0.36)  # critical compressibility, from hydrogen fluoride's (it associates) to above any fluid's
+AGREE = 0.2  # relative; a measured value farther from the median of all sources is a misprint
+ZC = (0.1, 0.36)  # possible critical compressibility factors: hydrogen fluoride (it associates) has the lowest
 ZC_SIMPLE, ZC_SLOPE = 0.291, 0.080  # Zc = 0.291 - 0.080 omega, Lee & Kesler 1975 (original not seen)
 ION = "an ion"
 ESTIMATED = "estimated"
 NEEDED = ("Tc", "pc", "omega")
 FROM = "there are no transport data to estimate Tc and pc from"
 CAS = re.compile(r"\d{2,7}-\d\d-\d")
-ESTIMATE, OTHERS = "estimate", "*"  # a choice, and a key for all other species, which are estimated in any case
+ESTIMATE = "estimate"  # a choice for a species, instead of a CAS number
+OTHERS = "*"  # key of a choice for all other species
 WAYS = f'a CAS number, "{ESTIMATE}", or numbers such as {{"Tc": 514.7, "pc": 6.27e6, "omega": 0.646}} in K and Pa'
 
 
 class Substance(NamedTuple):
-    """A row of substances.csv. cas: empty for what has no measured critical point; "solid" for what is no gas. sigma
-    [A] and eps [K] are nan where the row has none. basis: how its names are read."""
+    """A row of substances.csv."""
 
-    cas: str
-    atoms: tuple
+    cas: str  # CAS number; empty: no measured critical point; "solid": not a gas
+    atoms: tuple  # ((element, number), ...), see `counted`
     name: str
-    basis: str
-    sigma: float
-    eps: float
+    basis: str  # how the species names of the row are read
+    sigma: float  # Lennard-Jones diameter [A]; nan if unknown
+    eps: float  # well depth over k [K]; nan if unknown
 
 
 class Unusable(MixtureError):
-    """A species that cannot be in a gas mixture, or not with this equation; the text is the reason."""
+    """A species that cannot be used in a gas mixture, or not with this equation of state. The text is the reason."""
 
 
 def counted(formula: str) -> tuple:
@@ -86,6 +85,7 @@ def counted(formula: str) -> tuple:
 
 
 def _atoms(composition) -> tuple:
+    """((element, number), ...) in alphabetical order of a composition {element: number}."""
     return tuple(sorted((element, float(count)) for element, count in composition.items() if count))
 
 
@@ -93,18 +93,25 @@ def _atoms(composition) -> tuple:
 def table() -> dict[tuple, Substance]:
     """{(name in capital letters, atoms): Substance} of substances.csv."""
     lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+
     out: dict[tuple, Substance] = {}
     for row in csv.DictReader(lines):
-        atoms, cas = counted(row["formula"]), row["CAS"].replace("-", "", row["CAS"] == "-")
-        known = Substance(
-            cas, atoms, row["substance"], row["basis"], *(float(row[key] or "nan") for key in ("sigma", "eps"))
+        atoms = counted(row["formula"])
+        substance = Substance(
+            cas="" if row["CAS"] == "-" else row["CAS"],
+            atoms=atoms,
+            name=row["substance"],
+            basis=row["basis"],
+            sigma=float(row["sigma"] or "nan"),
+            eps=float(row["eps"] or "nan"),
         )
-        out |= {(name, atoms): known for name in row["names"].split()}
+        for name in row["names"].split():
+            out[name, atoms] = substance
     return out
 
 
 def solid(name: str, composition) -> str:
-    """What a species of this name is where it is no gas, such as soot; else nothing."""
+    """The substance's name if the species is a solid, such as soot; else ""."""
     atoms = _atoms({element: count for element, count in composition.items() if isinstance(count, (int, float))})
     row = table().get((name.upper(), atoms))
     return row.name if row and row.cas == "solid" else ""
@@ -128,14 +135,29 @@ def installed() -> bool:
 
 
 def _measured_value(get, methods, cas, least=0.0, possible=(-math.inf, math.inf)):
-    """(value, its source): of the measured and possible values the first, in the package's order, within AGREE of their
-    median, or within `least`. (For phenanthrene one source has Tc in thousands of K, for hydrazine one has a Vc that is
-    no fluid's.) (None, None) where there is none."""
-    values = {m: float(get(cas, method=m)) for m in methods(cas) if m.upper() not in GROUP_CONTRIBUTIONS}
-    values = {m: value for m, value in values.items() if possible[0] < value < possible[1]}
-    middle = statistics.median_high(values.values()) if values else 0.0
-    near = [(value, m) for m, value in values.items() if abs(value - middle) <= max(AGREE * abs(middle), least)]
-    return near[0] if near else (None, None)
+    """(value, source) of a property of the substance `cas`; (None, None) if there is no measured value.
+
+    get(cas, method=source), methods(cas): functions of the package chemicals. possible: bounds. Of the measured values
+    within the bounds, the first in the package's order counts that is near their median: within AGREE, relative, or
+    within `least`. (For phenanthrene one source has Tc in thousands of K; for hydrazine one has a Vc of no fluid.)
+    """
+    # Measured values within the bounds.
+    values = {}
+    for source in methods(cas):
+        if source.upper() in GROUP_CONTRIBUTIONS:
+            continue
+        value = float(get(cas, method=source))
+        if possible[0] < value < possible[1]:
+            values[source] = value
+    if not values:
+        return None, None
+
+    # The first value near the median.
+    middle = statistics.median_high(values.values())
+    for source, value in values.items():
+        if abs(value - middle) <= max(AGREE * abs(middle), least):
+            return value, source
+    return None, None
 
 
 @functools.cache
@@ -143,62 +165,93 @@ def shipped() -> dict[str, tuple[dict, dict]]:
     """{CAS: ({field: value}, {field: source})} of critical_points.csv."""
     lines = POINTS.read_text(encoding="utf-8").splitlines()
     version = next(line for line in lines if line.startswith("# chemicals "))[2:]
+
     out = {}
     for row in csv.DictReader(line for line in lines if not line.startswith("#")):
         values = {field: float(row[field]) for field in FIELDS if row[field]}
-        methods = dict(zip([field for field in METHODS if row[field]], row["methods"].split()))
-        methods |= {"Z_RA": COSTALD} if "Z_RA" in values else {}
+
+        # The column `methods` has a source for each of METHODS that the row has, in this order.
+        measured = [field for field in METHODS if field in values]
+        methods = dict(zip(measured, row["methods"].split()))
+        if "Z_RA" in values:
+            methods["Z_RA"] = COSTALD
+
         out[row["CAS"]] = values, {field: (version, method) for field, method in methods.items()}
     return out
 
 
 def looked_up(cas: str, name: str) -> tuple[dict, dict]:
-    """({Tc [K], pc [Pa], omega, Vc [m3/mol], Z_RA}, {field: origin}) of a substance; both are empty where not all of
-    Tc, pc, omega were measured, or where it is neither shipped nor the package is there. Callers do not change them."""
+    """({Tc [K], pc [Pa], omega, Vc [m3/mol], Z_RA}, {field: origin}) of a substance. Callers must not change them.
+
+    Both are empty if Tc, pc or omega was not measured, or if critical_points.csv lacks the substance and the package
+    chemicals is not installed.
+    """
     if cas in shipped():
         values, sources = shipped()[cas]
-        return values, {field: f"{whose}, {name} ({cas}), {how}" for field, (whose, how) in sources.items()}
+        origin = {}
+        for field, (version, method) in sources.items():
+            origin[field] = f"{version}, {name} ({cas}), {method}"
+        return values, origin
     return from_package(cas, name) if installed() else ({}, {})
 
 
 @functools.cache
 def from_package(cas: str, name: str) -> tuple[dict, dict]:
-    """As `looked_up`, from the package. Raises MixtureError where it is missing."""
+    """As `looked_up`, from the package chemicals. Raises MixtureError if it is not installed."""
     chemicals = package()
+    source = f"chemicals {chemicals.__version__}, {name} ({cas})"
     values: dict[str, float] = {}
     origin: dict[str, str] = {}
+
     for field, get, methods in (
         ("Tc", chemicals.Tc, chemicals.Tc_methods),
         ("pc", chemicals.Pc, chemicals.Pc_methods),
         ("omega", chemicals.omega, chemicals.omega_methods),
         ("Vc", chemicals.Vc, chemicals.Vc_methods),
     ):
-        unit = GAS_CONSTANT * values["Tc"] / values["pc"] if field == "Vc" and {"Tc", "pc"} <= set(values) else math.inf
-        possible = (ZC[0] * unit, ZC[1] * unit) if field == "Vc" else (-math.inf, math.inf)
-        value, method = _measured_value(get, methods, cas, 0.05 if field == "omega" else 0.0, possible)
+        possible = _possible_volumes(values) if field == "Vc" else (-math.inf, math.inf)
+        least = 0.05 if field == "omega" else 0.0
+        value, method = _measured_value(get, methods, cas, least, possible)
         if value is not None:
             values[field] = value
-            origin[field] = f"chemicals {chemicals.__version__}, {name} ({cas}), {method}"
+            origin[field] = f"{source}, {method}"
+
     if not set(NEEDED) <= set(values):
         return {}, {}
+
     with contextlib.suppress(KeyError, AttributeError, ValueError):  # 190 substances have it
         values["Z_RA"] = float(importlib.import_module("chemicals.volume").rho_data_COSTALD.at[cas, "Z_RA"])
-        origin["Z_RA"] = f"chemicals {chemicals.__version__}, {name} ({cas}), {COSTALD}"
+        origin["Z_RA"] = f"{source}, {COSTALD}"
     return values, origin
+
+
+def _possible_volumes(values) -> tuple[float, float]:
+    """Bounds of Vc [m3/mol] from Zc = pc Vc/(R Tc); infinite, so that no Vc is accepted, without Tc and pc."""
+    if not {"Tc", "pc"} <= set(values):
+        return math.inf, math.inf
+
+    volume = GAS_CONSTANT * values["Tc"] / values["pc"]
+    return ZC[0] * volume, ZC[1] * volume
 
 
 @functools.cache
 def _listed() -> dict[tuple, list[tuple[str, str, frozenset]]]:
-    """{atoms: [(CAS, name, all names in small letters)]} of the substances in the package's tables of critical
-    points."""
-    critical, identifiers = (importlib.import_module(f"chemicals.{part}") for part in ("critical", "identifiers"))
+    """{atoms: [(CAS, name, all names in lower case)]} of the substances that have a measured critical point in the
+    package chemicals."""
+    critical = importlib.import_module("chemicals.critical")
+    identifiers = importlib.import_module("chemicals.identifiers")
     tables = [getattr(critical, f"critical_data_{part}") for part in ("CRC", "IUPAC", "Matthews", "PSRKR4", "Yaws")]
     tables += [critical.critical_data_PassutDanner, critical.critical_data_PinaMartines]
+
+    numbers: dict[str, None] = {}
+    for each in tables:
+        numbers |= dict.fromkeys(each.index)
+
     out: dict[tuple, list[tuple[str, str, frozenset]]] = {}
-    for cas in dict.fromkeys(cas for some in tables for cas in some.index):
+    for cas in numbers:
         try:
             found = identifiers.search_chemical(cas)
-        except ValueError:  # not in its data base of names
+        except ValueError:  # not in the package's data base of names
             continue
         names = frozenset(name.lower() for name in (found.common_name, found.iupac_name) if name)
         if not set(found.formula) & set("+-"):
@@ -207,23 +260,35 @@ def _listed() -> dict[tuple, list[tuple[str, str, frozenset]]]:
 
 
 def _odd(atoms) -> bool:
-    """Whether the number of electrons is odd: a radical, but for NO and NO2, which have rows of their own. False for
-    elements of the file's own."""
+    """Whether the number of electrons is odd. Then the species is a radical (except NO and NO2, which have rows in
+    substances.csv). False if the file defines an element of the species."""
     elements = importlib.import_module("chemicals.elements").periodic_table
-    try:
-        return sum(count * (1 if e in estimates.HYDROGENS else elements[e].number) for e, count in atoms) % 2 == 1
-    except KeyError:
-        return False
+
+    electrons = 0
+    for element, count in atoms:
+        if element in estimates.HYDROGENS:
+            electrons += count
+        elif element in elements:
+            electrons += count * elements[element].number
+        else:
+            return False
+    return electrons % 2 == 1
 
 
 def chosen_substance(where: str, cas: str, atoms) -> tuple[dict, dict]:
-    """As `looked_up`, for a CAS number that the caller gives. Raises MixtureError where it is none, or belongs to
-    another formula, or has no measured data."""
+    """As `looked_up`, for a CAS number chosen by the caller. where: start of messages.
+
+    Raises MixtureError if it is no CAS number, has another formula, or has no measured data.
+    """
     text = f"{where}: {cas!r} was chosen as its substance"
     refuse(not CAS.fullmatch(cas), f"{text}, wanted {WAYS}.", MixtureError)
+
+    # Shipped data.
     row = next((row for row in table().values() if row.cas == cas), None)
     if row and row.atoms == atoms and cas in shipped():
         return looked_up(cas, row.name)
+
+    # The package chemicals.
     package()
     try:
         found = importlib.import_module("chemicals.identifiers").search_chemical(cas)
@@ -231,59 +296,84 @@ def chosen_substance(where: str, cas: str, atoms) -> tuple[dict, dict]:
         raise MixtureError(f"{text}: the package chemicals has no such CAS number.") from None
     if counted(found.formula) != atoms:
         raise MixtureError(f"{text}: that is {found.common_name}, {found.formula}, the species is {_formula(atoms)}.")
+
     values, origin = looked_up(cas, found.common_name)
     refuse(not values, f"{text}: {found.common_name} has no measured Tc, pc and omega; wanted {WAYS}.", MixtureError)
     return values, origin
 
 
 def _formula(atoms) -> str:
-    return "".join(f"{element}{count:g}" if count != 1 else element for element, count in atoms)
+    """A formula such as C2H6O."""
+    formula = ""
+    for element, count in atoms:
+        formula += element if count == 1 else f"{element}{count:g}"
+    return formula
 
 
-NUMBERED = re.compile(r"(.+)\(\d+\)$")  # ethane(1): the generator RMG numbers its species
+NUMBERED = re.compile(r"(.+)\(\d+\)$")  # ethane(1): the generator RMG numbers the species
 BOND = re.compile(r"[:=]|(?<=[A-Za-z0-9)])-(?=[A-Z(])")  # CF2:O, CH3-CF3
 PLAIN = re.compile(r"([A-Z][a-z]?\d*)+")
 
 
 def _row(name: str, atoms) -> Substance | None:
-    """The row of a species: by its name, then without a generator's number, then without marks of bonds. Generators
-    name isomers by their formula (`C6H6(27)`): a numbered formula counts only where it has one stable molecule."""
+    """The row of substances.csv for a species; None if there is none.
+
+    The name is tried as it is, then without a generator's number, then without bond marks. Generators name isomers by
+    their formula (`C6H6(27)`). So a numbered formula counts only if a single stable molecule has it.
+    """
     numbered = NUMBERED.match(name)
     bare = numbered[1] if numbered else name
     symbols = re.findall("[A-Z][a-z]?", bare)
-    formula = numbered and PLAIN.fullmatch(bare) and len(symbols) == len(set(symbols))
+    is_numbered_formula = numbered and PLAIN.fullmatch(bare) and len(symbols) == len(set(symbols))
+    is_large = estimates.counts(atoms)[1].sum() > 2
+
     for label in dict.fromkeys((name, bare, BOND.sub("", bare))):
         row = table().get((label.upper(), atoms))
-        several = formula and row and row.basis != "structure" and estimates.counts(atoms)[1].sum() > 2
-        if row and not several:
+        if row is None:
+            continue
+        has_isomers = is_large and row.basis != "structure"
+        if not (is_numbered_formula and has_isomers):
             return row
     return None
 
 
 def _named(name: str, atoms) -> tuple[str, str] | None:
-    """(CAS, name) of the substance of this composition whose own name a species has; None without the package."""
+    """(CAS, name) of the substance in the package chemicals with this name and composition; None if there is none, or
+    if the package is not installed."""
+    if not installed():
+        return None
+
+    labels = {name.lower()}
     numbered = NUMBERED.match(name)
-    labels = {name.lower(), numbered[1].lower() if numbered else name.lower()}
-    for cas, its_name, names in _listed().get(atoms, []) if installed() else []:
-        if labels & names and looked_up(cas, its_name)[0]:
-            return cas, its_name
+    if numbered:
+        labels.add(numbered[1].lower())
+
+    for cas, substance, names in _listed().get(atoms, []):
+        if labels & names and looked_up(cas, substance)[0]:
+            return cas, substance
     return None
 
 
 def identified(where: str, name: str, atoms, choice) -> tuple[dict, dict, str]:
-    """({field: value}, {field: origin}, reason): the measured values of the substance that a species is; or no values
-    and the reason. choice: see `filled`. Raises MixtureError for a choice that does not fit."""
+    """Measured values of a species: ({field: value}, {field: origin}, reason).
+
+    Without values both maps are empty, and the reason says why. where, choice: see `filled`. Raises MixtureError for a
+    choice that does not fit the species.
+    """
+    # The caller's choice.
     if isinstance(choice, str) and choice != ESTIMATE:
         return *chosen_substance(where, choice, atoms), ""
     if choice == ESTIMATE:
         return {}, {}, "as the caller chose"
 
+    # A substance of substances.csv.
     row = _row(name, atoms)
     if row and not row.cas:
         return {}, {}, f"{row.name} has no measured critical point"
     if row:
         return *looked_up(row.cas, row.name), f"{row.name} ({row.cas}) has no measured critical point"
 
+    # Ions, atoms, radicals.
     if "E" in dict(atoms):
         return {}, {}, ION
     if len(atoms) == 1 and atoms[0][1] == 1 and atoms[0][0] not in NOBLE:
@@ -291,62 +381,81 @@ def identified(where: str, name: str, atoms, choice) -> tuple[dict, dict, str]:
     if installed() and _odd(atoms):
         return {}, {}, "a radical (odd number of electrons)"
 
-    own = _named(name, atoms)
-    if own:
-        return *looked_up(*own), ""
+    # A substance of the package chemicals.
+    substance = _named(name, atoms)
+    if substance:
+        return *looked_up(*substance), ""
     lacking = "" if installed() else ", and the package chemicals, which has more names, is not installed"
     return {}, {}, f"the name tells no substance of this composition{lacking}"
 
 
 def filled(where: str, name: str, composition: dict, diameter=math.nan, well_depth=math.nan, *, choice=None, rk=None):
-    """({Tc, pc, omega and, where known, Vc, Z_RA}, {field: origin}) of a species.
+    """Critical properties of a species: ({Tc, pc, omega and, if known, Vc, Z_RA}, {field: origin}).
 
-    where: start of messages. composition: element -> number of atoms. diameter [m], well_depth [K]: of its transport
-    data. choice: None; a CAS number; "estimate"; or {Tc [K], pc [Pa], omega, Vc [m3/mol]}. rk: Tc, pc of the file's own
-    Redlich-Kwong a and b. Raises Unusable for ions without transport data, or MixtureError which names the missing
-    package or what is wrong with the choice.
+    where: start of messages.
+    composition: {element: number of atoms}.
+    diameter [m], well_depth [K]: transport data of the species; nan if unknown.
+    choice: None; a CAS number; "estimate"; or {Tc [K], pc [Pa], omega, Vc [m3/mol]}.
+    rk: (Tc [K], pc [Pa]) of the file's Redlich-Kwong a and b.
+
+    Raises Unusable for ions without transport data; MixtureError if a package is missing or the choice is wrong.
     """
+    # Numbers chosen by the caller.
     if isinstance(choice, dict):
-        known = dict(zip((*NEEDED, "Vc"), (choice.get(field) for field in (*NEEDED, "Vc"))))
-        values = {field: float(value) for field, value in known.items() if isinstance(value, (int, float))}
+        values = {}
+        for field in (*NEEDED, "Vc"):
+            value = choice.get(field)
+            if isinstance(value, (int, float)):
+                values[field] = float(value)
         wrong = set(choice) - set(values) or set(NEEDED) - set(values)
         refuse(wrong, f"{where}: critical properties {choice} were chosen, wanted {WAYS}.", MixtureError)
         return values, dict.fromkeys(values, "given by the caller")
 
+    # Measured values.
     atoms = _atoms(composition)
     values, origin, reason = identified(where, name, atoms, choice)
     if values:
         return values, origin
 
+    # An estimate.
     known = diameter > 0 and well_depth > 0
     refuse(reason == ION and not known and not rk, f"{reason}; {FROM}", Unusable)
     row = _row(name, atoms)
     if row and not known and row.eps > 0:
         diameter, well_depth = row.sigma * 1e-10, row.eps
         reason += "; sigma, eps/k of substances.csv"
+
     guess = estimates.estimated(atoms, diameter, well_depth, rk)
     return guess.values, dict.fromkeys(guess.values, f"{ESTIMATED}: {guess.rule}; {reason}")
 
 
 def transport(name: str, composition: dict, critical: dict) -> tuple[dict, dict]:
-    """({diameter [m], well_depth [K], dipole [D], polarizability [m3]}, {field: origin}) of a species without transport
-    data: those of substances.csv, or Chung's relations for Tc, Vc of `critical`. The molecule counts as nonpolar."""
+    """Transport data of a species that has none in the file.
+
+    Returns ({diameter [m], well_depth [K], dipole [D], polarizability [m3]}, {field: origin}): from substances.csv,
+    else by Chung's relations from Tc, pc, omega, Vc in `critical`. The molecule counts as nonpolar.
+    """
     row = _row(name, _atoms(composition))
     if row and row.eps > 0:
-        values, rule = {"diameter": row.sigma * 1e-10, "well_depth": row.eps}, "sigma, eps/k of substances.csv"
+        rule = "sigma, eps/k of substances.csv"
+        values = {"diameter": row.sigma * 1e-10, "well_depth": row.eps}
     else:
+        rule = "sigma = 0.809 Vc^(1/3), eps/k = Tc/1.2593"
         Tc, pc, omega, Vc = (critical.get(field, math.nan) for field in FIELDS[:4])
-        Vc = Vc if Vc > 0 else (ZC_SIMPLE - ZC_SLOPE * omega) * GAS_CONSTANT * Tc / pc
-        values, rule = estimates.lennard_jones(Tc, Vc), "sigma = 0.809 Vc^(1/3), eps/k = Tc/1.2593"
+        if not Vc > 0:
+            Vc = (ZC_SIMPLE - ZC_SLOPE * omega) * GAS_CONSTANT * Tc / pc
+        values = estimates.lennard_jones(Tc, Vc)
+
     values |= {"dipole": 0.0, "polarizability": 0.0}
     return values, dict.fromkeys(values, f"{ESTIMATED}: {rule}, nonpolar; the file has no transport data")
 
 
 def choices(given) -> dict:
-    """{species: choice} of the value of `critical` that a caller gives as a dict; empty for a text. Raises
-    ArgumentError."""
+    """{species: choice} if the value of option `critical` is a dict; empty for a text. Raises ArgumentError for choices
+    of another kind."""
     if not isinstance(given, dict):
         return {}
+
     wrong = [value for value in given.values() if not isinstance(value, (str, dict))]
     refuse(wrong, f"critical: {wrong[:1]} came for a species, wanted {WAYS}.", ArgumentError)
     others = given.get(OTHERS, ESTIMATE)

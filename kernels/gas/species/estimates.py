@@ -1,9 +1,9 @@
-"""Critical properties of species that no table has: radicals, intermediates, excited states, lumped species, and
-isomers that a name does not tell apart.
+"""Estimated critical properties of species that no table has: radicals, intermediates, excited states, lumped species,
+and isomers with the same name.
 
-Three rules. The first that has its data is taken:
+The first of three rules whose data are known:
 
-1. **The file's Redlich-Kwong a and b**: Tc and pc that belong to them; omega = 0.
+1. **Redlich-Kwong a and b of the file**: Tc and pc follow from them; omega = 0.
 2. **Lennard-Jones data**, of species with at most SMALL atoms other than hydrogen. Chung's relations of a simple fluid
    (Chung, Ajlan, Lee & Starling, Ind. Eng. Chem. Res. 27 (1988) 671; original not seen):
      Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3 [cm3/mol, A], pc = 0.291 R Tc/Vc, omega = 0.
@@ -11,11 +11,12 @@ Three rules. The first that has its data is taken:
    & O'Connell, 5th ed., 2-3). n: atoms other than hydrogen; x_e = n_e/n; h = n_H/n; q = min(n_H, n_O + n_N)/n:
      ln(Tc/K) = t . (1, ln n, h, q, x_e),  (pc/bar)^(-1/2) = p . (1, n_H, n_e),  Vc = v . (1, n_H, n_e) cm3/mol,
      omega = w . (1, n, h, q, x_e), cut to 0..1.5; pc to at most 204 bar.
-   Beyond LARGEST atoms: as for LARGEST of the same proportions. Elements without a column of their own, metals among
-   them, share the last. Deuterium and tritium count as hydrogen; hydrogen alone has hydrogen's critical point.
+   Above LARGEST atoms: as for LARGEST atoms in the same proportions. All elements that are not in ELEMENTS, such as
+   metals, share the last coefficient. Deuterium and tritium count as hydrogen. A species of hydrogen alone gets the
+   critical point of H2.
 
-`python -m kernels.gas.fits.critical_points` makes the coefficients from measured substances, and the errors on the
-substances that it held out.
+`python -m kernels.gas.fits.critical_points` fits the coefficients to measured substances, and finds the errors on
+substances that the fit did not use.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ GAS_CONSTANT = 8.31446261815324  # J/mol/K, as in data.py
 ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "Si", "P", "B")
 HYDROGENS = ("H", "D", "T", "Tr")
 ATOMS_OF_HYDROGEN = {"Tc": 33.145, "pc": 1.2964e6, "omega": 0.0, "Vc": 6.45e-5}
-SMALL = 2  # atoms other than hydrogen, up to which Lennard-Jones data go before the composition
+SMALL = 2  # atoms other than hydrogen: up to this number rule 2 goes before rule 3
 LARGEST = 40  # few measured substances are larger, none has more than 50
-LEAST_ROOT = 0.07  # bar^(-1/2): pc stays below 204 bar, about water's
+LEAST_ROOT = 0.07  # smallest pc^(-1/2) [bar^(-1/2)]: pc stays below 204 bar, about the pc of water
 OMEGA_RANGE = (0.0, 1.5)
 
-# Made by `python -m kernels.gas.fits.critical_points`.
+# Fitted by `python -m kernels.gas.fits.critical_points`. Columns: as in rule 3 above, x_e and n_e in the order of
+# ELEMENTS, then all other elements; x_C is left out.
 # fmt: off
 COEFFICIENTS: dict[str, tuple[float, ...]] = {
     "Tc": (6.027, 0.2908, -0.1326, 0.6892, -0.3099, -0.732, 0.474, -1.057,
@@ -49,8 +51,8 @@ COEFFICIENTS: dict[str, tuple[float, ...]] = {
 # fmt: on
 
 
-# What `info` says of a rule. Errors: median and 90 % of substances that were held out (rule 3), and of 23 substances
-# with at most two such atoms in public mechanisms with Lennard-Jones data (rule 2).
+# Text of `info` for each rule. Errors: median and 90 % of the substances that the fit did not use (rule 3), and of 23
+# substances of public mechanisms with Lennard-Jones data and at most two atoms other than hydrogen (rule 2).
 REDLICH_KWONG = "Tc, pc of the file's Redlich-Kwong a, b; omega = 0"
 SIMPLE_FLUID = (
     "Tc = 1.2593 eps/k, Vc = (sigma/0.809)^3, pc = 0.291 R Tc/Vc, omega = 0 (half of small molecules within 18 % of Tc "
@@ -70,22 +72,23 @@ SINGLE = (
 
 
 class Estimate(NamedTuple):
-    """values: {field: value} in SI units per mole. rule: its name and accuracy, for people."""
+    """Estimated critical properties."""
 
-    values: dict[str, float]
-    rule: str
+    values: dict[str, float]  # {field: value}, SI units, per mole
+    rule: str  # name and accuracy of the rule, for people
 
 
 def counts(atoms) -> tuple[float, np.ndarray]:
     """(atoms of hydrogen, atoms of each of ELEMENTS and of all others) of ((element, number), ...)."""
     number = {element: count for element, count in atoms if element != "E"}
     hydrogen = sum(number.pop(element, 0.0) for element in HYDROGENS)
-    own = [number.pop(element, 0.0) for element in ELEMENTS]
-    return hydrogen, np.array([*own, sum(number.values())], float)
+    listed = [number.pop(element, 0.0) for element in ELEMENTS]
+    others = sum(number.values())
+    return hydrogen, np.array([*listed, others], float)
 
 
 def intensive(atoms, size) -> np.ndarray:
-    """(1, size(n), h, q, x_e without carbon's) of a composition with n > 0 atoms other than hydrogen."""
+    """The vector (1, size(n), h, q, x_e) of rule 3, without x_C, for n > 0 atoms other than hydrogen."""
     hydrogen, heavy = counts(atoms)
     n = heavy.sum()
     polar = heavy[ELEMENTS.index("N")] + heavy[ELEMENTS.index("O")]
@@ -93,7 +96,7 @@ def intensive(atoms, size) -> np.ndarray:
 
 
 def extensive(atoms) -> np.ndarray:
-    """(1, n_H, n_e) of a composition."""
+    """The vector (1, n_H, n_e) of rule 3."""
     hydrogen, heavy = counts(atoms)
     return np.array([1.0, hydrogen, *heavy])
 
@@ -123,22 +126,30 @@ def by_lennard_jones(diameter: float, well_depth: float) -> dict[str, float]:
 
 
 def lennard_jones(Tc: float, Vc: float) -> dict[str, float]:
-    """{diameter [m], well_depth [K]} by rule 2 read backwards, from Tc [K] and Vc [m3/mol]."""
+    """{diameter [m], well_depth [K]} from Tc [K] and Vc [m3/mol]: rule 2, solved for sigma and eps/k."""
     return {"diameter": 0.809e-10 * (Vc * 1e6) ** (1 / 3), "well_depth": Tc / 1.2593}
 
 
 def estimated(atoms, diameter: float = math.nan, well_depth: float = math.nan, redlich_kwong=None) -> Estimate:
-    """An estimate for the composition ((element, number), ...). diameter [m], well_depth [K]: nan where not known.
-    redlich_kwong: (Tc [K], pc [Pa]) of the file's a and b."""
+    """Estimate by the first rule whose data are known.
+
+    atoms: ((element, number), ...). diameter [m], well_depth [K]: nan if unknown. redlich_kwong: (Tc [K], pc [Pa]) of
+    the file's a and b.
+    """
+    # Rule 1
     if redlich_kwong:
         Tc, pc = redlich_kwong
         return Estimate({"Tc": Tc, "pc": pc, "omega": 0.0}, REDLICH_KWONG)
 
-    known = diameter > 0 and well_depth > 0
-    if known and (counts(atoms)[1].sum() <= SMALL or any(element == "E" for element, _ in atoms)):
+    # Rule 2
+    heavy = counts(atoms)[1]
+    is_small = heavy.sum() <= SMALL
+    is_ion = any(element == "E" for element, _ in atoms)
+    if diameter > 0 and well_depth > 0 and (is_small or is_ion):
         return Estimate(by_lennard_jones(diameter, well_depth), SIMPLE_FLUID)
 
-    heavy = counts(atoms)[1]
+    # Rule 3
+    accuracy = SINGLE if is_small else BY_COMPOSITION
     if heavy[-1]:
-        return Estimate(by_composition(atoms), ROUGH)
-    return Estimate(by_composition(atoms), BY_COMPOSITION if heavy.sum() > SMALL else SINGLE)
+        accuracy = ROUGH
+    return Estimate(by_composition(atoms), accuracy)

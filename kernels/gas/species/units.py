@@ -1,4 +1,4 @@
-"""Units in Cantera YAML files. A value is a number in the file's default units, or text such as
+"""Units in Cantera YAML files. A value is a number in the default units of the file, or text with a unit, such as
 "3.45 bar*L^2/mol^2"."""
 
 import math
@@ -71,7 +71,7 @@ _PER_KMOL, _KELVIN = (1, 2, -2, 0, -1), (0, 0, 0, 1, 0)
 
 
 def short(value, limit=60):
-    """The value for a message, in time that does not depend on its size."""
+    """The value as a short text for a message. The time does not depend on the size of the value."""
     try:
         text = _shown.repr(value)
     except ValueError:  # a number of more than 4300 digits
@@ -80,7 +80,7 @@ def short(value, limit=60):
 
 
 def _tokens(text):
-    """[(name, power)] of the factors of a unit. '/' applies to the next factor only, as in Cantera."""
+    """[(name, power)] for the factors of a unit. '/' applies to the next factor only, as in Cantera."""
     sign, out, word = 1, [], ""
     for c in text + "*":
         if c not in "*/":
@@ -96,14 +96,18 @@ def _tokens(text):
 
 
 def _power(scale, power):
+    """scale^power; infinite if it overflows."""
     try:
         return scale**power
     except ArithmeticError:
-        return math.inf  # convert refuses what comes of it
+        return math.inf  # `convert` refuses the result
 
 
 def parse(text):
-    """(factor to SI with kmol, powers) of a unit such as "Pa*m^6/kmol^2". ValueError names an unknown unit."""
+    """(factor to SI with kmol, powers of (kg, m, s, K, kmol)) of a unit such as "Pa*m^6/kmol^2".
+
+    Raises ValueError for an unknown unit.
+    """
     factor, powers = 1.0, [0.0] * 5
     for name, power in _tokens(text):
         if name in _BASE:
@@ -119,7 +123,8 @@ def parse(text):
 
 
 def _over_R(unit):
-    """Factor from a unit of activation energies, (energy per quantity, temperature, or energy of a molecule), to K."""
+    """Factor from a unit of activation energies to K. The unit: energy per amount, temperature, or energy per molecule.
+    Raises ValueError for another unit."""
     factor, powers = parse(unit)
     of_kind = {_PER_KMOL: 1 / _R_KMOL, _KELVIN: 1.0, tuple(_BASE["J"][1]): _AVOGADRO_KMOL / _R_KMOL}
     refuse(powers not in of_kind, f"unit {short(unit)}, wanted one such as J/mol, K or eV", ValueError)
@@ -127,15 +132,19 @@ def _over_R(unit):
 
 
 class Units:
-    """The default units at some place of a file. factors: unit name of _KINDS -> factor to SI with kmol; activation:
-    factor from activation energies to K, None where they are energies per quantity."""
+    """The default units at a place of a file.
+
+    factors: {unit name of _KINDS: factor to SI with kmol}. activation: factor from activation energies to K; None:
+    activation energies are energies per amount.
+    """
 
     def __init__(self, factors=None, activation=None):
         self.factors = factors or dict.fromkeys(_KINDS.values(), 1.0)
         self.activation = activation
 
     def inside(self, block):
-        """The Units within `block`, a part of the file that may have its own `units` map. ValueError for a bad map."""
+        """The Units inside `block`, a part of the file; the block may have a map `units`. Raises ValueError for a bad
+        map."""
         chosen = block.get("units") if isinstance(block, dict) else None
         if chosen is None:
             return self
@@ -144,6 +153,7 @@ class Units:
             f"units are {short(chosen)}, wanted a map such as {{length: cm, quantity: mol}}",
             ValueError,
         )
+
         factors, activation = dict(self.factors), self.activation
         for kind, unit in chosen.items():
             if kind in _IGNORED:
@@ -160,16 +170,21 @@ class Units:
         return Units(factors, activation)
 
     def energy_over_R(self, value):
-        """An activation energy, a number or text with or without a unit, over R [K]. ValueError where it is none."""
+        """An activation energy over R [K], from a number or text with or without a unit. Raises ValueError."""
         text, _, given = str(value).strip().partition(" ")
         if given.strip() and not isinstance(value, bool):
             return self.convert(text, "1") * _over_R(given.strip())
-        own = self.factors["J"] / self.factors["kmol"] / _R_KMOL
-        return self.convert(value, "1") * (own if self.activation is None else self.activation)
+
+        factor = self.activation
+        if factor is None:
+            factor = self.factors["J"] / self.factors["kmol"] / _R_KMOL
+        return self.convert(value, "1") * factor
 
     def convert(self, value, unit):
-        """`value`, a number or text with or without a unit, as a number in `unit` (made of K, Pa, m, kmol). ValueError
-        where it is not a finite number, or has a unit of another kind."""
+        """A number in `unit` (of K, Pa, m, kmol), from a number or text with or without a unit.
+
+        Raises ValueError if `value` is not a finite number, or has a unit of another kind.
+        """
         text, _, given = str(value).strip().partition(" ")
         refuse(
             isinstance(value, bool) or not isinstance(value, (int, float, str)),
@@ -180,6 +195,8 @@ class Units:
             number = float(text)
         except ValueError:
             raise ValueError(f"got {short(value)}, wanted a number, or a number and a unit such as {unit}") from None
+
+        # A unit in the text, else the default units.
         if given.strip():
             factor, powers = parse(given.strip())
             other = any(abs(a - b) > 1e-9 for a, b in zip(powers, parse(unit)[1]))  # orders may be fractions
@@ -188,5 +205,6 @@ class Units:
         else:
             for name, power in _tokens(unit):
                 number *= _power(self.factors.get(name, 1.0), power)
+
         refuse(not math.isfinite(number), f"got {short(value)}, wanted a finite number in {unit}", ValueError)
         return number

@@ -28,7 +28,8 @@ option(
     "Chung's rules: without poles in composition, as published, as in Cantera",
 )
 
-for name, unit, what in (
+# Name, unit, meaning. Chung's method works in angstrom, g/mol and K; only mu, lam, eta0 and fill_m are in SI.
+for name, unit, meaning in (
     ("mu", "Pa s", "viscosity"),
     ("lam", "W/m/K", "thermal conductivity"),
     ("sigma_m", "A", "Chung's collision diameter of the mixture (angstrom)"),
@@ -53,13 +54,15 @@ for name, unit, what in (
     ("fill", "1", "Chung's y = rho_mol Vc_m/6"),
     ("gap3", "1", "(1 - y)^3"),
 ):
-    quantity(name, unit, what)
+    quantity(name, unit, meaning)
 
 POLING = "Chung et al. 1988 in Poling, Prausnitz & O'Connell 5th ed., "
 NOT_SEEN = " (equation numbers as cited by other codes; original not seen)"
-POLAR, DENSE = "omega_m mu_r4 kappa_m", " eta0 fill gap3"
+POLAR = "omega_m mu_r4 kappa_m"  # the three parameters of the coefficients E_i and B_i
+DENSE = " eta0 fill gap3"  # low-pressure viscosity, y, (1 - y)^3
 VALID = "rho Vc/6 < 1, 0.3 <= T_star <= 100; chung published and cantera: where the result is positive"
-CONDUCTIVITY = {"viscosity": "chung lucas"}  # the laws of dilute gases have their own conductivity
+# Options with which Chung's conductivity is used. The viscosity laws of dilute gases bring a conductivity of their own.
+CONDUCTIVITY = {"viscosity": "chung lucas"}
 
 point_kernel(
     "chung_mixture",
@@ -127,7 +130,8 @@ point_kernel(
     when={"chung": "cantera"} | CONDUCTIVITY,
 )
 
-SAID = {
+# {value of option `chung`: note for readers of results}
+NOTES = {
     "polefree": "Chung without composition poles (omega, dipole, association bounded in E_1..E_10), positive "
     "(E_2, B_7 >= 0).",
     "published": "Chung viscosity as published: it has poles in composition space (E1 E4 + E2 + E3 = 0).",
@@ -136,23 +140,40 @@ SAID = {
 
 
 def volumes(species, options):
-    """(Vc [m3/mol], association factors, notes) for the chosen form of Chung's rules; the arrays are (ns,)."""
-    if options["chung"] != "cantera":
-        Vc, notes = species.critical_volumes()
-        return Vc, species.kappa_assoc, notes
-    note = "Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association."
-    return OMEGA_VC * R * species.Tc / species.pc, np.zeros(species.ns), [note]
+    """Critical volumes and association factors that the chosen form of Chung's rules uses.
+
+    Returns (Vc [m3/mol] (ns,), association factors (ns,), notes). Option chung = cantera: Vc = 0.3074 R Tc/pc and no
+    association, as Cantera 3.2 computes them.
+    """
+    if options["chung"] == "cantera":
+        Vc = OMEGA_VC * R * species.Tc / species.pc
+        no_association = np.zeros(species.ns)
+        return Vc, no_association, ["Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association."]
+
+    Vc, notes = species.critical_volumes()
+    return Vc, species.kappa_assoc, notes
 
 
 def chung(species, options) -> Constants:
-    """Chung's parameters: vectors (ns,) and the pair matrix (ns, ns), divided by the molar masses so that bodies can
-    sum over mass fractions. MixtureError where critical properties are missing."""
+    """Parameters of Chung's mixing rules: vectors (ns,) and a pair matrix (ns, ns).
+
+    They are divided by the molar masses, so that the kernels sum over mass fractions. Raises MixtureError if a species
+    has no critical properties.
+    """
     species.refuse_without_critical()
     Vc, association, notes = volumes(species, options)
-    W, M = species.W, species.W * 1e3
-    sigma, eps = 0.809 * np.cbrt(Vc * 1e6), species.Tc / 1.2593
+
+    # Pure species: sigma [A] from Vc in cm3/mol, eps/k [K].
+    W = species.W
+    sigma = 0.809 * np.cbrt(Vc * 1e6)
+    eps = species.Tc / 1.2593
     dipole = np.nan_to_num(species.dipole)
+
+    # Pairs: eps_ij sigma_ij^2 sqrt(M_ij)/(W_i W_j), with geometric means and M_ij = 2 M_i M_j/(M_i + M_j) in g/mol.
+    M = W * 1e3
+    root_M_ij = np.sqrt(2 * M[:, None] * M / (M[:, None] + M))
     share = np.sqrt(eps) * sigma / W
+
     return Constants(
         dict(
             chung_sigma15=sigma**1.5 / W,
@@ -161,8 +182,8 @@ def chung(species, options) -> Constants:
             chung_dipole=dipole**2 / sigma**1.5 / W,
             chung_kappa=np.sqrt(association) / W,
         ),
-        {"chung_pair": np.sqrt(2 * M[:, None] * M / (M[:, None] + M)) * share[:, None] * share},
-        notes=[*notes, SAID[options["chung"]]],
+        {"chung_pair": root_M_ij * share[:, None] * share},
+        notes=[*notes, NOTES[options["chung"]]],
     )
 
 

@@ -1,13 +1,15 @@
-// Binary and mixture-averaged diffusion: a low-pressure model of the friction f_ij = 1/(p D_ij), divided by Takahashi's
-// correction for pressure. With f_ij in the place of p D_ij, sum_j x_j/(p D_ij) takes no division for each pair.
+// Binary and mixture-averaged diffusion coefficients.
+//   f_ij = 1/(p D_ij) = (f_ij)_0/(D p)_R
+// (f_ij)_0: the friction of the pair at low pressure. (D p)_R: Takahashi's correction for pressure. The mixture needs
+// sum_j x_j/(p D_ij) = sum_j x_j f_ij: with f_ij no pair costs a division.
 #pragma once
 #include "gas/thermal/ideal_gas.h"
 
 // Index of the pair (i, j <= i) in tables over the lower triangle with its diagonal.
 POINT_FN constexpr int pair_index(int i, int j) { return i * (i + 1) / 2 + j; }
 
-// What all pairs share at one point: f_ij = factor * (polynomial in `variable`). For `kinetic` these are T^-1.5 and
-// T^-1/4. For `cantera` T^-1.5 p D_ij is a polynomial in ln T. NaN where T or p is not positive.
+// State of a point, common to all pairs: (f_ij)_0 = factor * (polynomial in `variable`). kinetic: T^-1.5 and T^-1/4;
+// fuller: T^-1.75 and a constant. cantera: T^-1.5 p D_ij is a polynomial in ln T. NaN if T or p is not positive.
 template <class R> struct DiffusionState {
     R variable, factor, p, T, inv_tenfold;
 };
@@ -31,7 +33,7 @@ template <class M, class R> POINT_FN DiffusionState<R> diffusion_state(const R T
     return state;
 }
 
-// f_ij/state.factor at low pressure, j <= i
+// (f_ij)_0/state.factor, j <= i: Horner's rule on the coefficients of the pair.
 template <class M, class R> POINT_FN R low_friction(const M &m, const DiffusionState<R> &state, int i, int j) {
     constexpr int terms = M::FRICTION_TERMS;
     const scalar *c = m.friction_fit + terms * pair_index(i, j);
@@ -42,18 +44,22 @@ template <class M, class R> POINT_FN R low_friction(const M &m, const DiffusionS
     else return sum;
 }
 
-// Takahashi 1975: the factor (D p)_R from the reduced temperature and pressure of the pair. Each row of Pr has
-// D0 (1 - A Tr^-B)(1 - C Tr^-E); between rows the factor is linear in Pr, and above Pr = 5 the last row holds.
-// `table` does as Cantera: 1 below Pr = 0.1 (with a step to 1.01(...) there), 1e-20 where the result is negative. In
-// cold liquid both brackets are negative, and their product is positive and large: a factor of 7 for liquid oxygen at
-// 120 K, 100 bar. `smooth`: linear from 1 at Pr = 0 to the first row, negative brackets count as 0, and the factor is
-// at least 0.01 (measured ratios in liquids are about 0.1).
+// Takahashi 1975: the factor (D p)_R, with the reduced temperature and pressure of the pair. In each row of Pr
+//   (D p)_R = D0 (1 - A Tr^-B)(1 - C Tr^-E)
+// Between rows the factor is linear in Pr; above Pr = 5 the last row holds.
+// `table` follows Cantera: 1 below Pr = 0.1 (with a step to 1.01(...) there), 1e-20 if the result is negative. In cold
+// liquid both brackets are negative, and their product is positive and large: a factor of 7 for liquid oxygen at 120 K,
+// 100 bar.
+// `smooth`: linear from 1 at Pr = 0 to the first row, negative brackets count as 0, and the factor is at least 0.01
+// (measured ratios in liquids are about 0.1).
+//
+// TakahashiRow: number of a row, and the weight of the next row.
 template <class R> struct TakahashiRow {
     R row, share;
 };
 
-// The rows of Pr have steps of 0.1 up to 0.6, of 0.2 up to 2, of 0.5 up to 3, then of 1. The number of a row is
-// therefore a concave function of Pr: the smallest of several straight lines.
+// The rows of Pr have steps of 0.1 up to 0.6, of 0.2 up to 2, of 0.5 up to 3, then of 1. So the row number is a concave
+// function of Pr, the smallest of several straight lines. tenfold: 10 Pr.
 template <class F> POINT_FN F takahashi_number(const F tenfold) {
     return smaller(smaller(smaller(tenfold, F(3.0f) + F(0.5f) * tenfold),
                            smaller(F(9.0f) + F(0.2f) * tenfold, F(12.0f) + F(0.1f) * tenfold)),
@@ -66,6 +72,7 @@ template <class R> POINT_FN TakahashiRow<R> takahashi_row(const R Pr) {
     return {row, number - row};
 }
 
+// The formula itself, in the rows below and above Pr.
 template <class M, class R> POINT_FN R takahashi_formula(const M &m, const R Tr, const R Pr) {
     const R ln_Tr = log(Tr);
     const TakahashiRow<R> at = takahashi_row(Pr);
@@ -83,16 +90,17 @@ template <class M, class R> POINT_FN R takahashi_formula(const M &m, const R Tr,
     else return at_least(select(Pr < 0.1, R(1.0), between), 1e-20);
 }
 
-// `smooth` takes the factor minus 1 from a table of cubics in 1/(1 + Tr), in single precision: no logarithm, no powers.
-// TakahashiPlace: the entry of the table, the place x in its window, and the share of the next row.
+// `smooth` reads the factor minus 1 from a table of cubics in 1/(1 + Tr), in single precision: no logarithm, no power.
+// TakahashiPlace: index of the table's entry, position x in its window, and the weight `share` of the next row.
 template <class R> struct TakahashiPlace {
     typename number<R>::index line;
     typename number<R>::narrow x, share;
 };
 
-// What a species contributes to a pair's reduced temperature and pressure: terms of two quotients. The quotient for the
-// window needs double precision, because the factor depends strongly on it. On a GPU conversions and divisions are
-// slow: there the terms in single precision give the window, those in double the place in it.
+// Contribution of a species to the reduced temperature and pressure of its pairs, x_i Tc_i + x_j Tc_j and alike. Both
+// are quotients of such sums. The quotient of the temperature needs double precision, because the factor depends
+// strongly on it. Conversions and divisions are slow on a GPU: there the window comes from terms in single precision,
+// the position in it from terms in double precision.
 template <class R> struct FrictionPart {
     R x;
     typename number<R>::narrow amount, pressure;
@@ -156,7 +164,7 @@ POINT_FN R takahashi_over_one(const M &m, const DiffusionState<R> &state, int i,
     }
 }
 
-// f_ij/state.factor at the point's pressure, j <= i
+// f_ij/state.factor at the pressure of the point, j <= i.
 template <class M, class R>
 POINT_FN R friction(const M &m, const DiffusionState<R> &state, int i, int j, const FrictionPart<R> &xi,
                     const FrictionPart<R> &xj) {
@@ -165,7 +173,7 @@ POINT_FN R friction(const M &m, const DiffusionState<R> &state, int i, int j, co
     else return low * takahashi_over_one(m, state, i, j, xi, xj);
 }
 
-// Mole fractions of a point, at least 1e-20: D of a pure point is then the limit of its neighbours.
+// Mole fractions, at least 1e-20: D of a pure point is then the limit for compositions nearby.
 template <class M, class R, class Species> struct Floored {
     const M &m;
     const Species &Y;
@@ -173,8 +181,8 @@ template <class M, class R, class Species> struct Floored {
     POINT_FN R operator[](int s) const { return at_least(Y[s] * m.inv_W[s] * W, 1e-20); }
 };
 
-// Moles of each species in a kilogram, at least 1e-20. With takahashi = table: moles in a mole of mixture. There a
-// pair's factor may be 1e-20 as well, so that the floor's share of a sum is not negligible.
+// Moles of each species in a kilogram, at least 1e-20. With takahashi = table: moles in a mole of mixture, because
+// there the factor of a pair may be 1e-20 too, and the lower bound would not be negligible in a sum.
 template <class M, class R, class Species> struct FlooredMoles {
     const M &m;
     const Species &Y;
@@ -236,8 +244,8 @@ POINT_FN void friction_panels(const M &m, const DiffusionState<R> &state, const 
     }
 }
 
-// The same row by row, for packs with the tabulated factor. Each row takes two sweeps with short chains of dependent
-// operations, so that the processor works on several pairs at once.
+// The same sums row by row, for packs with the tabulated factor. A row takes two sweeps: table indices first, then the
+// sums. Their chains of dependent operations are short, so the processor works on several pairs at once.
 template <int SUMS, class M, class R, class Weight>
 POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const FrictionPart<R> (&x)[M::NS],
                             const Weight &weight, R (&sums)[SUMS][M::NS]) {
@@ -260,8 +268,8 @@ POINT_FN void friction_rows(const M &m, const DiffusionState<R> &state, const Fr
     }
 }
 
-// For many species on a GPU, where no array over the species is held: whole rows, a few at a time. Each pair is
-// computed twice, and nothing has to be stored.
+// The same sums for many species on a GPU, where an array over the species does not fit into registers: whole rows, a
+// few at a time. Each pair is computed twice, and nothing has to be stored.
 template <int SUMS, class M, class R, class Species, class Weight, class Done>
 POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, const Species &x, const Weight &weight,
                                   const Done &done) {
@@ -295,8 +303,9 @@ POINT_FN void friction_whole_rows(const M &m, const DiffusionState<R> &state, co
     }
 }
 
-// The same for one sum, each pair computed once: the sums of the other rows are kept in the output array. The rows that
-// do not fill a block come first. Full blocks then need no condition, and their pairs are computed side by side.
+// The same for one weight, each pair computed once: the output array holds the sums of the other rows meanwhile. The
+// rows that do not fill a block of ROWS come first. So full blocks need no condition, and the pairs of a block are
+// independent of each other.
 template <class M, class R, class Species, class Out, class Done>
 POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, const Species &x, Out &out,
                                 const Done &done) {
@@ -339,7 +348,7 @@ POINT_FN void friction_in_place(const M &m, const DiffusionState<R> &state, cons
     FOR_SPECIES (k, M::NS) done(k, x[k], out[k]);
 }
 
-// done(k, x_k, sums of row k) for all k
+// Calls done(k, x_k, sums of row k) for all k, by the fastest of the ways above.
 template <int SUMS, class M, class R, class Species, class Weight, class Done>
 POINT_FN void friction_sums(const M &m, const DiffusionState<R> &state, const Species &x, const Weight &weight,
                             const Done &done) {
@@ -359,11 +368,13 @@ POINT_FN void friction_sums(const M &m, const DiffusionState<R> &state, const Sp
     } else friction_whole_rows<SUMS>(m, state, x, weight, done);
 }
 
+// f_ij of a single pair.
 template <class M, class R>
 POINT_FN R pair_friction(const M &m, const DiffusionState<R> &state, int i, int j, const R xi, const R xj) {
     return state.factor * friction(m, state, i, j, FrictionPart<R>(m, state, i, xi), FrictionPart<R>(m, state, j, xj));
 }
 
+// D_ij = 1/(p f_ij), symmetric.
 template <class M, class R, class Species, class Out>
 POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D_ij) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
@@ -379,8 +390,8 @@ POINT_FN void binary_diffusion(const M &m, const R T, const R p, const Species &
         }
 }
 
-// The sum of all shares of a total but one, without cancellation. Only one share can exceed 0.6 of the total; for this
-// one the others are summed in `rest`. about: the total, to within 1e-5 of it.
+// The sum of all shares except a given share, without cancellation. Below 0.6 of the total, total - share loses no
+// digits. At most one share is larger: `rest` is the sum of the others. about: the total, to within 1e-5.
 template <class R> struct Others {
     R total, limit, rest;
     template <int NS, class Value> POINT_FN static Others of(const R about, const Value &value) {
@@ -396,11 +407,13 @@ template <class R> struct Others {
     POINT_FN R operator()(const R share) const { return select(roughly_less(share, limit), total - share, rest); }
 };
 
+// x[0] x[1] ... x[COUNT - 1]
 template <int COUNT, class R> POINT_FN R product(const R *x) {
     if constexpr (COUNT == 1) return x[0];
     else return product<COUNT / 2>(x) * product<COUNT - COUNT / 2>(x + COUNT / 2);
 }
-// above_k/(below_k scale) for COUNT species with one division: r = 1/(product of all below_k and scale).
+
+// above_k/(below_k scale) for COUNT species with a single division, r = 1/(scale times the product of all below_k).
 template <int COUNT, class R, class Out>
 POINT_FN void quotients(const R *above, const R *below, const R r, Out &out, int first) {
     constexpr int half = COUNT / 2;
@@ -411,8 +424,9 @@ POINT_FN void quotients(const R *above, const R *below, const R r, Out &out, int
     }
 }
 
-// D_k = sum_{j != k} x_j W_j / (W sum_{j != k} x_j/D_kj). This is (1 - Y_k)/sum_{j != k} x_j/D_kj without the
-// cancellation in 1 - Y_k. Moles per kilogram stand for the mole fractions x.
+// D_k = (1 - Y_k)/sum_{j != k} x_j/D_kj, in the mass-averaged frame, gradient of mole fractions.
+// Computed as sum_{j != k} x_j W_j/(W sum_{j != k} x_j/D_kj): nothing cancels in the numerator. Moles per kilogram
+// replace the mole fractions x: numerator and denominator change by the same factor.
 template <class M, class R, class Species, class Out>
 POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species &Y, const R W, Out &D) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
@@ -466,7 +480,7 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
     }
 }
 
-// (1 - x_k)/sum_{j != k} x_j/D_kj, made from D.
+// D_k = (1 - x_k)/sum_{j != k} x_j/D_kj, in the mole-averaged frame, from D: a factor (1 - x_k)/(1 - Y_k).
 template <class M, class R, class Species, class In, class Out>
 POINT_FN void mixture_diffusion_mole(const M &m, const Species &Y, const R W, const In &D, Out &D_mole) {
     if constexpr (M::NS == 1) D_mole.set(0, D[0]);
@@ -478,7 +492,8 @@ POINT_FN void mixture_diffusion_mole(const M &m, const Species &Y, const R W, co
     }
 }
 
-// 1/(sum_{j != k} x_j/D_kj + x_k/(W - x_k W_k) sum_{j != k} x_j W_j/D_kj)
+//   1/D_k = sum_{j != k} x_j/D_kj + x_k/(W - x_k W_k) sum_{j != k} x_j W_j/D_kj
+// in the mass-averaged frame, gradient of mass fractions. Kee, Coltrin & Glarborg 2003, 12.178 (original not seen).
 template <class M, class R, class Species, class Out>
 POINT_FN void mixture_diffusion_mass(const M &m, const R T, const R p, const Species &Y, const R W, Out &D_mass) {
     const DiffusionState<R> state = diffusion_state<M>(T, p);
@@ -496,7 +511,7 @@ POINT_FN void mixture_diffusion_mass(const M &m, const R T, const R p, const Spe
     }
 }
 
-// D_k from constant Lewis or Schmidt numbers.
+// D_k from constant Lewis numbers, lam/(rho cp Le_k), or Schmidt numbers, mu/(rho Sc_k).
 template <class M, class R, class Out>
 POINT_FN void lewis_diffusion(const M &m, const R lam, const R rho, const R cp, Out &D_lewis) {
     const R a = lam / (rho * cp);

@@ -35,7 +35,8 @@ option(
 species_number("lewis", 1.0, "Lewis numbers of D_lewis")
 species_number("schmidt", 0.7, "Schmidt numbers of D_schmidt")
 
-for name, unit, what, *per in (
+# Name, unit, meaning, rows at each point (one number if absent)
+for name, unit, meaning, *per in (
     ("D_ij", "m2/s", "binary diffusion coefficients, row i, column j", "ns*ns"),
     ("D", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mass-averaged frame", "ns"),
     ("D_mole", "m2/s", "mixture-averaged diffusion coefficients, mole-fraction gradient, mole-averaged frame", "ns"),
@@ -43,8 +44,9 @@ for name, unit, what, *per in (
     ("D_lewis", "m2/s", "diffusion coefficients from conductivity and constant Lewis numbers", "ns"),
     ("D_schmidt", "m2/s", "diffusion coefficients from viscosity and constant Schmidt numbers", "ns"),
 ):
-    quantity(name, unit, what, *per)
+    quantity(name, unit, meaning, *per)
 
+# Constants of the kernels that sum over pairs; `?`: only some options have it.
 CONSTANTS = (
     "inv_W W Tc? pc? friction_fit takahashi_cubics? takahashi_D? takahashi_A? takahashi_B? takahashi_C? takahashi_E?"
 )
@@ -121,8 +123,9 @@ point_kernel(
     note="Sc_k by the mixture's `schmidt`, 0.7 unless given",
 )
 
-# Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen); columns Pr, D0, A, B, C, E.
-# The first row is ours: factor 1 at Pr = 0.
+# Takahashi 1975, Table 11-3 of Poling et al. as other codes have it (original not seen). The first row is added here:
+# factor 1 at Pr = 0.
+# Columns: Pr, D0, A, B, C, E of the factor D0 (1 - A Tr^-B)(1 - C Tr^-E).
 TAKAHASHI = np.array(
     [
         (0.0, 1.00, 0.0, 1.0, 0.0, 1.0),
@@ -154,62 +157,95 @@ WINDOWS = 512  # windows of 1/(1 + Tr) in the table below
 def takahashi_cubics() -> np.ndarray:
     """Takahashi's factor minus 1 as cubics: (WINDOWS, 19, 4) in single precision, 152 KB.
 
-    For each window of 1/(1 + Tr) and each row of the table above there is a cubic in x, the place in the window,
+    Each window of 1/(1 + Tr) and each row of the table above have a cubic in x, the position in the window,
     -1/2 <= x < 1/2. It passes through the formula at Chebyshev points. Most factors are near 1; subtracting 1 keeps
     more digits in single precision. The absolute error of the factor is below 2e-7 (tests), rounding to single
-    precision included. For a pair of two species the place comes from rounded sums, and the error is up to 6e-7
-    (tests).
+    precision included. For a pair of two species x comes from rounded sums, and the error is up to 6e-7 (tests).
 
     A row is 0 below the temperature at which one of its brackets becomes 0. In the window that contains this
     temperature the cubic follows the unbounded formula.
     """
+    # Chebyshev points of each window, as 1/(1 + Tr) and as 1/Tr: (WINDOWS, 1, 4).
     nodes = 0.5 - 0.5 * np.cos((np.arange(4) + 0.5) * np.pi / 4)
-    w = (np.arange(WINDOWS)[:, None, None] + nodes) / WINDOWS  # 1/(1 + Tr)
-    z = w / (1 - w)  # 1/Tr
+    w = (np.arange(WINDOWS)[:, None, None] + nodes) / WINDOWS
+    z = w / (1 - w)
+
+    # Rows with a bracket that is not positive already where the window starts.
     _, D, A, B, C, E = TAKAHASHI.T[:, None, :, None]
     z_start = (np.arange(WINDOWS) / (WINDOWS - np.arange(WINDOWS)))[:, None, None]
     gone = (1 - A * z_start**B <= 0) | (1 - C * z_start**E <= 0)
     with np.errstate(over="ignore"):
         rows = np.where(gone, 0.0, D * (1 - A * z**B) * (1 - C * z**E)) - 1
-    rows = np.concatenate([rows, rows[:, -1:]], axis=1)  # a row that follows the last one, equal to it
-    return np.linalg.solve(np.vander(nodes - 0.5, increasing=True), rows[..., None])[..., 0].astype(np.float32)
+
+    # The last row once more: the kernel reads the row after the one that it needs.
+    rows = np.concatenate([rows, rows[:, -1:]], axis=1)
+
+    powers = np.vander(nodes - 0.5, increasing=True)
+    return np.linalg.solve(powers, rows[..., None])[..., 0].astype(np.float32)
 
 
 def takahashi(species, options) -> Constants:
-    """Takahashi's table, and the critical properties that reduce T and p. MixtureError where these are missing."""
+    """Takahashi's table, with the critical properties by which T and p are reduced.
+
+    Raises MixtureError if a species has no critical properties.
+    """
     species.refuse_without_critical()
-    columns = {f"takahashi_{name}": column for name, column in zip(("D", "A", "B", "C", "E"), TAKAHASHI.T[1:])}
-    made = Constants({"Tc": species.Tc, "pc": species.pc, **columns})
+    result = Constants({"Tc": species.Tc, "pc": species.pc})
+
+    for name, column in zip(("D", "A", "B", "C", "E"), TAKAHASHI.T[1:]):
+        result.values[f"takahashi_{name}"] = column
+
     if options["takahashi"] == "smooth":
-        made.tables["takahashi_cubics"] = takahashi_cubics()
-        made.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
+        result.tables["takahashi_cubics"] = takahashi_cubics()
+        result.sizes["TAKAHASHI_WINDOWS"] = WINDOWS
+
     if options["equation"] == "ideal":
-        made.notes.append(
+        result.notes.append(
             "ideal gas with Takahashi's pressure correction of D; takahashi = off leaves the correction out."
         )
-    return made
+    return result
+
+
+def fuller_friction(species) -> np.ndarray:
+    """1/(p D_ij) by Fuller's law, without the factor T^-1.75: (1, ns, ns). Raises MixtureError if a species has no
+    diffusion volume."""
+    root_volume = np.cbrt(species.fuller_volume)
+    species.refuse(~np.isfinite(root_volume), "a Fuller diffusion volume")
+
+    M = species.W * 1e3
+    M_ij = 2 / (1 / M[:, None] + 1 / M)
+    # D [cm2/s] = 0.00143 T^1.75/(p [bar] M_ij^(1/2) (v_i^(1/3) + v_j^(1/3))^2); in m2/s and Pa: 1e-4 and 1e5
+    friction = np.sqrt(M_ij) * (root_volume[:, None] + root_volume) ** 2 / (0.00143 * 1e-4 * 1e5)
+    return friction[None]
+
+
+def kinetic_friction(species, model) -> np.ndarray:
+    """Polynomials from kinetic theory, (terms, ns, ns): of p D_ij for model "cantera", of 1/(p D_ij) for "kinetic".
+    Raises MixtureError if a species has no transport data."""
+    known = np.isfinite(species.diameter) & np.isfinite(species.well_depth)
+    species.refuse(~known, "transport data (diameter, well depth)")
+
+    fit = binary_fit if model == "cantera" else friction_fit
+    return fit(species, *species.T_fit)
 
 
 def friction(species, options) -> Constants:
-    """Coefficients of f_ij = 1/(p D_ij) (diffusion = cantera: of p D_ij) for each pair of the lower triangle with its
-    diagonal: (pairs, terms). MixtureError where a species lacks the data of the chosen model."""
-    model, ns, M = options["diffusion"], species.ns, species.W * 1e3
-    if model == "fuller":
-        volume = np.cbrt(species.fuller_volume)
-        species.refuse(~np.isfinite(volume), "a Fuller diffusion volume")
-        M_ij = 2 / (1 / M[:, None] + 1 / M)
-        # D [cm2/s] = 0.00143 T^1.75/(p [bar] M_ij^(1/2) (v_i^(1/3) + v_j^(1/3))^2); times p in Pa: factor 10
-        fit = (np.sqrt(M_ij) * (volume[:, None] + volume) ** 2 / (0.00143 * 1e-4 * 1e5))[None]
-    else:
-        known = np.isfinite(species.diameter) & np.isfinite(species.well_depth)
-        species.refuse(~known, "transport data (diameter, well depth)")
-        fit = (binary_fit if model == "cantera" else friction_fit)(species, *species.T_fit)
-    lower = np.tril_indices(ns)
-    made = Constants({"friction_fit": fit[:, lower[0], lower[1]].T, "least_mass": 1e-20 * species.W})
-    made.sizes["FRICTION_TERMS"] = len(fit)
-    if options["takahashi"] == "off" and model != "cantera":  # else f_ij is not a polynomial
-        made.pairs["friction_tiles"] = fit * (1 - np.eye(ns))
-    return made
+    """Coefficients of f_ij = 1/(p D_ij), with diffusion = cantera of p D_ij: (pairs, terms).
+
+    The pairs are those of the lower triangle, i >= j, row by row. Raises MixtureError if a species lacks the data of
+    the chosen model.
+    """
+    model = options["diffusion"]
+    fit = fuller_friction(species) if model == "fuller" else kinetic_friction(species, model)
+
+    i, j = np.tril_indices(species.ns)
+    result = Constants({"friction_fit": fit[:, i, j].T, "least_mass": 1e-20 * species.W})
+    result.sizes["FRICTION_TERMS"] = len(fit)
+
+    # Without Takahashi's factor f_ij is a polynomial, and the sums over j != i are matrix products.
+    if options["takahashi"] == "off" and model != "cantera":
+        result.pairs["friction_tiles"] = fit * (1 - np.eye(species.ns))
+    return result
 
 
 def constant_ratios(species, options) -> Constants:

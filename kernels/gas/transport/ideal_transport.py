@@ -1,5 +1,7 @@
-"""Transport of dilute gases (option viscosity = sutherland or powerlaw): a viscosity law for each species, Wilke's and
-Mathur's rules for mixtures."""
+"""Viscosity and conductivity of dilute gases (option viscosity = sutherland or powerlaw).
+
+Each species has a viscosity law mu_i(T). Wilke's rule mixes the viscosities, Mathur's the conductivities.
+"""
 
 import numpy as np
 
@@ -34,30 +36,41 @@ point_kernel(
 
 
 def viscosity_laws(species, options) -> Constants:
-    """Constants of the species' viscosity laws, and those of Wilke's and Eucken's formulas. A law that is not given is
-    fitted to kinetic theory. MixtureError where a species has neither a law nor transport data."""
-    law, W, notes = options["viscosity"], species.W, []
-    given = species.sutherland if law == "sutherland" else species.power_law
-    known = np.isfinite(given[:, 0])
-    mu, T, last = given.T
+    """Constants of the viscosity laws, and of Wilke's and Eucken's formulas; vectors (ns,), and (ns, ns) for Wilke.
+
+    A species without a law gets a fit to kinetic theory. Raises MixtureError if a species has neither a law nor the
+    transport data for that fit.
+    """
+    law, W = options["viscosity"], species.W
+    notes = []
+
+    # Laws of the input file: a measured viscosity mu at T, with Sutherland's constant S or the exponent n.
+    measured = species.sutherland if law == "sutherland" else species.power_law
+    known = np.isfinite(measured[:, 0])
+    mu, T, constant = measured.T
     if law == "sutherland":
-        factor = mu * (T + last) / T**1.5
+        factor = mu * (T + constant) / T**1.5
     else:
         with np.errstate(invalid="ignore"):
-            factor = mu / T**last
+            factor = mu / T**constant
+
+    # Species without a law: a fit to kinetic theory.
     if not known.all():
-        lacking = ~known & ~(np.isfinite(species.diameter) & np.isfinite(species.well_depth))
-        species.refuse(lacking, f"a viscosity law '{law}' and transport data to derive one")
-        fitted = viscosity_fit(species, law, *species.T_fit)
-        factor, last = np.where(known, factor, fitted[0]), np.where(known, last, fitted[1])
+        has_transport = np.isfinite(species.diameter) & np.isfinite(species.well_depth)
+        species.refuse(~known & ~has_transport, f"a viscosity law '{law}' and transport data to derive one")
+
+        fitted_factor, fitted_constant = viscosity_fit(species, law, *species.T_fit)
+        factor = np.where(known, factor, fitted_factor)
+        constant = np.where(known, constant, fitted_constant)
         notes.append(
             f"viscosity law of {species.named(~known)}: fitted to kinetic theory between "
             f"{species.T_fit[0]:g} and {species.T_fit[1]:g} K."
         )
+
     return Constants(
         dict(
             viscosity_factor=factor,
-            viscosity_constant=last,
+            viscosity_constant=constant,
             wilke_mass=W**-0.25,
             eucken=1.25 * R / W,
             wilke_pair=1 / np.sqrt(8 * (1 + W[:, None] / W)) / W,
@@ -74,12 +87,15 @@ constants(
 
 
 def _without_critical(options, species):
-    """An ideal gas whose species have no critical properties: Chung's and Takahashi's formulas cannot be used."""
-    return (
-        options["equation"] == "ideal"
-        and isinstance(species, SpeciesData)
-        and bool(np.isnan([getattr(species, field) for field in CRITICAL]).any())
-    )
+    """Whether the mixture is an ideal gas with a species that has no critical properties.
+
+    Chung's and Takahashi's formulas need these, so other defaults are taken.
+    """
+    if options["equation"] != "ideal" or not isinstance(species, SpeciesData):
+        return False
+
+    critical = [getattr(species, field) for field in CRITICAL]
+    return bool(np.isnan(critical).any())
 
 
 fallback("viscosity", "sutherland", _without_critical)

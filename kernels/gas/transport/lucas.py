@@ -6,7 +6,8 @@ from ..declare import Constants, constants, option, point_kernel
 from ..species import GAS_CONSTANT as R
 from . import chung
 
-QUANTUM = {"HE": 1.38, "H2": 0.76, "D2": 0.52}  # Q of quantum gases
+# Q of the quantum gases, by name in capital letters.
+QUANTUM = {"HE": 1.38, "H2": 0.76, "D2": 0.52}
 
 option(
     "viscosity",
@@ -35,18 +36,31 @@ point_kernel(
 
 
 def lucas(species, options) -> Constants:
-    """Critical state of each species, its factor for polar gases, and the data of quantum gases. MixtureError where
-    critical properties are missing."""
+    """Critical state, polar correction and quantum correction of each species, for `lucas_viscosity`.
+
+    Raises MixtureError if a species has no critical properties.
+    """
     species.refuse_without_critical()
     Tc, pc, W = species.Tc, species.pc, species.W
     Vc, *_ = chung.volumes(species, options)
     Zc = pc * Vc / (R * Tc)
+
+    # Polar correction F_P - 1, from the reduced dipole moment mu_r (pc in bar).
     mu_r = 52.46 * np.nan_to_num(species.dipole) ** 2 * (pc * 1e-5) / Tc**2
-    departure = 30.55 * np.maximum(0.292 - Zc, 0) ** 1.72  # F_P - 1 of a polar species
+    departure = 30.55 * np.maximum(0.292 - Zc, 0) ** 1.72
+
+    # Quantum correction. A row: species, 1/Tc [1/K], 1/M [mol/g], 1.22 Q^0.15.
     quantum = [s for s, name in enumerate(species.names) if name.upper() in QUANTUM]
-    # species, 1/Tc, 1/M [mol/g], 1.22 Q^0.15
-    factors = [(s, 1 / Tc[s], 1e-3 / W[s], 1.22 * QUANTUM[species.names[s].upper()] ** 0.15) for s in quantum]
-    heaviest, ratio = np.argmax(W), W.max() / W.min()
+    factors: list = []
+    for s in quantum:
+        Q = QUANTUM[species.names[s].upper()]
+        factors.append((s, 1 / Tc[s], 1e-3 / W[s], 1.22 * Q**0.15))
+
+    # Factor A of F_Q in mixtures of very different molar masses. The kernel asks for the mole fraction.
+    heaviest = np.argmax(W)
+    ratio = W.max() / W.min()
+    factor_A = 1 - 0.01 * ratio**0.87 if ratio > 9 else 1.0
+
     values = dict(
         lucas_Tc=Tc,
         lucas_Zc=Zc,
@@ -55,9 +69,10 @@ def lucas(species, options) -> Constants:
         lucas_tenth_over_Tc=0.1 / Tc,
         lucas_polar=np.where((mu_r >= 0.022) & (mu_r < 0.075), departure, 0),
         lucas_polar_warm=np.where(mu_r >= 0.075, departure, 0),
-        lucas_quantum=factors if factors else [0.0],
-        lucas_heaviest=[heaviest, 1 - 0.01 * ratio**0.87 if ratio > 9 else 1.0],
+        lucas_quantum=factors or [0.0],
+        lucas_heaviest=[heaviest, factor_A],
     )
+
     named = ", ".join(species.names[s] for s in quantum) or "none"
     note = f"Lucas' viscosity: liquids give NaN; quantum gases (He, H2, D2 by name): {named}; has steps, as published."
     return Constants(values, sizes={"LUCAS_QUANTUM": len(quantum)}, notes=[note])
