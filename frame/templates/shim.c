@@ -291,9 +291,14 @@ static int frame_check_place(const char *name, intptr_t address, int size) {
         name, (void *)address, size);
 }
 
+/* size: bytes of a value of the list */
+static int frame_check_list(const char *name, const void *list, int size) {
+    if (frame_check_pointer(name, list)) return FRAME_BAD_ARGUMENT;
+    return frame_check_place(name, (intptr_t)list, size);
+}
+
 static int frame_check_array(const char *name, const double *array) {
-    if (frame_check_pointer(name, array)) return FRAME_BAD_ARGUMENT;
-    return frame_check_place(name, (intptr_t)array, (int)sizeof *array);
+    return frame_check_list(name, array, (int)sizeof *array);
 }
 
 static int frame_check_number(const char *name, const int *number) {

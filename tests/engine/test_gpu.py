@@ -648,7 +648,11 @@ def test_every_kernel_alone():
         missing = [r for r in kernel.reads if r not in have]
         if missing:  # a start value, a velocity, and changes of vectors come from the host
             own = dict(
-                T_start=400.0 + 0 * have["T"], V_p=50.0 + 0 * have["T"], dQ=np.ones((14, 2000)), dU=np.ones((14, 2000))
+                T_start=np.full(2000, 400.0),
+                V_p=np.full(2000, 50.0),
+                muT=np.full(2000, 1e-4),
+                dQ=np.ones((14, 2000)),
+                dU=np.ones((14, 2000)),
             )
             have.update({r: own[r] for r in missing if r in own})
             missing = [r for r in missing if r not in own]

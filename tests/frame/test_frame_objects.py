@@ -951,7 +951,8 @@ def test_model_options_reach_the_mixture():
     [
         (
             lambda c: c.set_option("rot", "gibbs"),
-            "unknown option 'rot', did you mean 'root'; known: backend, precision, calls, last_species, equation, root",
+            "unknown option 'rot', did you mean 'root'; known: backend, precision, calls, last_species, placement, "
+            "equation, root",
         ),
         (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
         (

@@ -119,10 +119,11 @@ def test_every_collection(backend, name):
     c, mix = declare.collections[name], mixture(2)
     random = np.random.default_rng(43)
     state = rounded_states(2)
-    more = [q for q in c.given if q not in state and q not in ("dQ", "dU")]
+    more = [q for q in c.given if q not in state and q not in ("dQ", "dU", "muT")]
     made = mix.properties(more, backend="cpu", **state) if more else {}
     state |= {q: v.astype(SINGLE) for q, v in made.items()}
     state |= {q: random.normal(size=(6, N)).astype(SINGLE) for q in ("dQ", "dU")}
+    state["muT"] = random.uniform(0.0, 1e-3, N).astype(SINGLE)
     given = {q: state[q] for q in c.given}
     double, mixed = (
         mix.properties(c.outputs, backend=backend, precision=kind, **given) for kind in ("double", "mixed")

@@ -63,11 +63,9 @@ def compiler() -> str:
 
     A program, or a command with arguments or a wrapper in front, such as "g++ -m64", "ccache g++".
     """
-    for variable in ("FRAME_CXX", "CXX"):
-        command = os.environ.get(variable, "").strip()
-        if command:
-            return command
-    return "g++"
+    command = os.environ.get("FRAME_CXX", "").strip()
+    usual = os.environ.get("CXX", "").strip()
+    return command or usual or "g++"
 
 
 def words(command: str) -> list[str]:

@@ -159,7 +159,7 @@ def in_own_pages(shape, dtype) -> np.ndarray:
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.empty(size // page * page + 2 * page, np.uint8)
     start = -raw.ctypes.data % page
-    return raw[start : start + size].view(dtype).reshape(shape)
+    return raw[start:][:size].view(dtype).reshape(shape)  # in two steps: an empty slice would lie at raw's begin
 
 
 class CudaModule(Module):

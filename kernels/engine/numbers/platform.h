@@ -58,14 +58,21 @@ POINT_FN bool owns(int) { return true; }
 template <class R> POINT_FN R of_owner(const R *x, const int s) { return x[s]; }
 #endif
 
-// sums[k] = sum of t[k] over all species s, where terms(s, t) fills t. All threads of a point get the sums.
-template <int COUNT, class R, int N, class Terms> POINT_FN void sum_over_species(R (&sums)[N], const Terms &terms) {
-    terms(0, sums);
+// sum = sum of term(s) over all species s. All threads of a point get it.
+template <int COUNT, class R, class Term> POINT_FN void sum_over_species(R &sum, const Term &term) {
+    sum = term(0);
+    FOR_SPECIES (s, COUNT - 1) sum += term(s + 1);
+}
+
+// The same of x and x weight[s], where x = term(s).
+template <int COUNT, class R, class Weight, class Term>
+POINT_FN void sums_over_species(R &sum, R &weighted, const Weight *weight, const Term &term) {
+    sum = term(0);
+    weighted = sum * weight[0];
     FOR_SPECIES (s, COUNT - 1) {
-        R t[N];
-        terms(s + 1, t);
-        UNROLL
-        for (int k = 0; k < N; ++k) sums[k] += t[k];
+        const R x = term(s + 1);
+        weighted += x * weight[s + 1];
+        sum += x;
     }
 }
 

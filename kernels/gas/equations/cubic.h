@@ -155,9 +155,8 @@ template <class M, class R, class Species>
 POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T,
                                R &a_TT, R &b_mix, R &shift_mix) {
     const R known_T = known_temperature(T), inv_root = inverse_root(known_T), root_T = known_T * inv_root;
-    R b[1];
-    sum_over_species<M::NS>(b, [&](const int s, R(&t)[1]) INLINED { t[0] = Y[s] * m.b_mass[s]; });
-    b_mix = b[0], shift_mix = R(0.0);
+    sum_over_species<M::NS>(b_mix, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
+    shift_mix = R(0.0);
     if constexpr (M::translated) {
         R shift[1] = {R(0.0)};
         FOR_OWN (s, M::NS) shift[0] += Y[s] * m.shift_mass[s];
@@ -225,8 +224,8 @@ template <class R> POINT_FN R polished(const R u, const R c2, const R c1, const 
 }
 
 // First guess of the outer root of t^3 - 3 e t = g >= 0: rational functions of g^(2/3)/e, fitted to Cardano's 2
-// cos(acos/3), 2 cosh(acosh/3), 2 sinh(asinh/3) by gas/fits/cubic_start.py. Relative error of the fit: 3.3e-4 for e >=
-// 0, 6.4e-3 for e < 0. With approximate divisions and roots: below 1 % (0.32 % for e >= 0).
+// cos(acos/3), 2 cosh(acosh/3), 2 sinh(asinh/3), by gas/fits/cubic_start.py: relative error where e >= 0 3.3e-4,
+// where e < 0 6.4e-3. With approximate divisions and roots: below 1 % (0.32 % for e >= 0).
 template <class R> POINT_FN R outer_start(const R e, const R g) {
     const R G = two_thirds_start(g), G2 = G * G;
     const auto folded = e >= 0.0;

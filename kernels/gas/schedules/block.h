@@ -196,15 +196,22 @@ template <int N> POINT_FN void sum_over_owners(several (&x)[N]) {
     }
     crew_barrier();
 }
-template <int COUNT, int N, class Terms> POINT_FN void sum_over_species(several (&sums)[N], const Terms &terms) {
-    UNROLL
-    for (int k = 0; k < N; ++k) sums[k] = several(0.0);
+template <int COUNT, class Term> POINT_FN void sum_over_species(several &sum, const Term &term) {
+    several part[1] = {several(0.0)};
+    FOR_OWN (s, COUNT) part[0] += term(s);
+    sum_over_owners(part);
+    sum = part[0];
+}
+template <int COUNT, class Weight, class Term>
+POINT_FN void sums_over_species(several &sum, several &weighted, const Weight *weight, const Term &term) {
+    several part[2] = {several(0.0), several(0.0)};
     FOR_OWN (s, COUNT) {
-        several t[N];
-        terms(s, t);
-        UNROLL
-        for (int k = 0; k < N; ++k) sums[k] += t[k];
+        const several x = term(s);
+        part[0] += x * weight[s];
+        part[1] += x;
     }
-    sum_over_owners(sums);
+    sum_over_owners(part);
+    weighted = part[0];
+    sum = part[1];
 }
 template <> constexpr bool NEIGHBOURS_AGREE<several> = true;

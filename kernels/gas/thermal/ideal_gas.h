@@ -5,13 +5,9 @@
 // sum(f_i weight_i) of mole or mass fractions f. NaN where they are not a composition (|sum f - 1| > WHOLE). All
 // results that depend on the composition are then NaN too, at this point only.
 template <class R, class M, class Species> POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
-    R sums[2];
-    sum_over_species<M::NS>(sums, [&](const int s, R(&t)[2]) INLINED {
-        const R f = fraction[s];
-        t[0] = f * weight[s];
-        t[1] = f;
-    });
-    return select(is_whole(sums[1]), sums[0], R(NOT_A_NUMBER));
+    R sum, mean;
+    sums_over_species<M::NS>(sum, mean, weight, [&](const int s) INLINED { return fraction[s]; });
+    return select(is_whole(sum), mean, R(NOT_A_NUMBER));
 }
 
 template <class M, class R, class Species> POINT_FN void molar_mass(const M &m, const Species &Y, R &W, R &R_s) {
