@@ -945,3 +945,14 @@ def test_units_parser():
     ):
         assert parse(unit)[0] == pytest.approx(ct.UnitSystem().convert_to(f"1.0 {unit}", si), rel=8 * EPS)
     assert Units().inside({"units": {"energy": "J"}}).convert("3.0", "K") == 3.0
+
+
+@pytest.mark.parametrize(
+    "text", ["ELEMENTS\nH O\nEND\n", "! rates of 1995\n\n  species H2 O2 end\nREACTIONS\nH2+M=2H+M 1 0 0\nEND"]
+)
+def test_a_chemkin_file_is_recognised(tmp_path, text):
+    """Read as YAML it is a text, or no YAML at all."""
+    path = tmp_path / "chem.inp"
+    path.write_text(text)
+    with pytest.raises(MixtureError, match=f"a CHEMKIN file: python -m frame mechanisms --convert {path} "):
+        read_cantera_yaml(path)

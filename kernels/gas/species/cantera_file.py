@@ -186,6 +186,17 @@ def _searched():
     return "; Cantera is not installed, in whose data folder it would be looked for too"
 
 
+# The first statement of a CHEMKIN mechanism, behind comments
+CHEMKIN = re.compile(r"\A(?:\s*(?:![^\n]*)?\n)*\s*(?:ELEM|SPEC|THERM|REAC)", re.IGNORECASE)
+
+
+def _chemkin(text, path) -> str:
+    """What to do with a CHEMKIN file, as a sentence with a blank before it; "" for any other text."""
+    if not CHEMKIN.match(text):
+        return ""
+    return f" It seems to be a CHEMKIN file: python -m frame mechanisms --convert {path} makes a Cantera file of it."
+
+
 class File:
     """A parsed YAML file. path: the file; top: its map; passed_over: {section of reactions: text}, not parsed.
 
@@ -222,10 +233,13 @@ class File:
             problem = re.split("[\"'`]", problem)[0].strip()  # without a quotation: the file may be any file
             mark = getattr(error, "problem_mark", None)
             where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            raise MixtureError(f"{self.path}: is not valid YAML: {problem or type(error).__name__}{where}.") from None
+            raise MixtureError(
+                f"{self.path}: is not valid YAML: {problem or type(error).__name__}{where}.{_chemkin(text, self.path)}"
+            ) from None
 
         if not isinstance(data, dict):
-            raise MixtureError(f"{self.path}: got {'nothing' if data is None else type(data).__name__}, wanted a map.")
+            came = "nothing" if data is None else type(data).__name__
+            raise MixtureError(f"{self.path}: got {came}, wanted a map.{_chemkin(text, self.path)}")
         return data
 
     def reactions(self, section):
