@@ -86,7 +86,7 @@ def ours(cells, times, backend, numerics, mixture):
 
 
 def answer(python, script, settings, name, **environment):
-    """What a run of another solver prints last."""
+    """The last line that a run of another solver prints."""
     done = subprocess.run(
         [*shlex.split(python), str(ROOT / "benchmarks" / script), json.dumps(settings)],
         capture_output=True,

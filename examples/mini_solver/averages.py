@@ -47,7 +47,7 @@ class Averages:
         return dict(averages_began=self.began, averages_until=self.until, averages_weight=self.weight)
 
     def state(self) -> dict:
-        """What a restart needs, on the host."""
+        """The state for a restart, on the host."""
         block = self.flow.block
         return {name: block.host(block.interior(name)) for name in arrays(self.flow.ns)}
 

@@ -330,7 +330,7 @@ class Case:
             self._axis()
 
     def _axis(self):
-        """What a flow around the axis y = 0 has to be."""
+        """Refuse a case around the axis y = 0 that is not served."""
         said = "[domain] axisymmetric: x lies along the axis, y is the radius"
         wanted(self.dimensions == 2, f"{said}; wanted 2 directions, the case has {self.dimensions}.")
         wanted(self.lower[1] >= 0, f"{said}; lower is {self.lower[1]:g} m in y, wanted 0 or more.")

@@ -49,7 +49,7 @@ QUEUE = 64  # steps: on a device some 0.1 s of the smallest flows that are worth
 
 @dataclasses.dataclass(frozen=True)
 class Scheme:
-    """What the parts ask about a case's numerics."""
+    """The numerics of a case, as the parts of the solver read them."""
 
     conservative: bool  # apec; else double flux
     frozen: bool  # double flux: gamma_c stays over the stages of a step
@@ -370,7 +370,7 @@ class Flow:
         wanted(not lowest < LOWEST_T, said)
 
     def state(self) -> dict:
-        """What a restart needs, on the host: U, as kernels/update.h has it, and the rows of Q that are not in it."""
+        """The state for a restart, on the host: U, as kernels/update.h has it, and the rows of Q that are not in it."""
         Q = self.block.host(self.block.interior("Q"))
         momentum = self.block.host(self.block.interior("momentum"))
         energy = [] if self.scheme.conservative else [np.ones_like(Q[:1])]  # double flux makes it of p
