@@ -13,13 +13,14 @@ import math
 import pathlib
 
 from ..engine.backend import get_backend
+from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
 from ..engine.registry import declared
 from .bound import Bound
 from .words import KINDS, Array, arrays_of
 
 THREADS = 128  # of a block, where the declaration leaves it open
-MOST_THREADS = 1024  # of a block
+MOST_THREADS = REFERENCE.threads_of_block
 LANES = (1, 2, 4, 8, 16, 32)  # of a member
 
 

@@ -8,7 +8,7 @@ from ...engine.backend.facts import REFERENCE
 
 MEMORY, WAVEFRONT = 18.0, 128.0  # bytes a clock and multiprocessor: from memory, from L1 or shared memory
 FMA, UNITS = 128.0, 256.0  # flops a clock in double precision: of threads, of matrix units
-MOST_THREADS = 1024  # of a block
+MOST_THREADS = REFERENCE.threads_of_block
 ENOUGH = 512  # threads of a multiprocessor; with fewer it waits for memory
 
 

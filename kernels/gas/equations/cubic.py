@@ -63,8 +63,6 @@ DELTA = "delta_numbers?"
 ALPHA = "g_mass? q_mass? alpha_numbers?"
 PAIRS = f"b_mass {ALPHA} shift_mass? pair_constant? pair_linear? pair_square? {KIJ}"
 
-SHARED_KIJ = "none lowrank"  # structures of k_ij whose sums over pairs the warps of a thread block can share
-
 
 def shared(name, reads, writes, source, valid, **more):
     """Declares a kernel that every equation of state has."""
