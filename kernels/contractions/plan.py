@@ -11,6 +11,7 @@ import functools
 import math
 from typing import NamedTuple
 
+from ..engine.backend.base import Source
 from ..engine.errors import ArgumentError
 from .text import Expression, Reference, Statement, Term
 
@@ -29,6 +30,11 @@ class Loop(NamedTuple):
 
     extent: int
     step: tuple[int, ...]  # of each array of the nest, the output first, from turn to turn; 0: the array stays
+
+
+def turns(loops) -> int:
+    """Turns of nested loops."""
+    return math.prod(loop.extent for loop in loops)
 
 
 class Product(NamedTuple):
@@ -51,7 +57,15 @@ class Nest:
     @property
     def size(self) -> int:
         """Numbers of the output of an entry."""
-        return math.prod(loop.extent for loop in self.loops)
+        return turns(self.loops)
+
+    @property
+    def factors(self) -> set[int]:
+        """Places in `names` of the factors of all products."""
+        found: set[int] = set()
+        for q in self.products:
+            found.update(q.factors)
+        return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,17 +82,26 @@ class Array:
     @property
     def before(self) -> int:
         """Numbers of one entry that lie a whole batch apart: the dimensions in front of the batch index."""
-        return math.prod(x or 1 for x in self.extents[: self.place or 0])
+        return _numbers(self.extents[: self.place or 0])
 
     @property
     def after(self) -> int:
         """Numbers of one entry that lie together: the dimensions behind the batch index."""
-        return math.prod(x or 1 for x in self.extents[0 if self.place is None else self.place :])
+        return _numbers(self.extents[self.place or 0 :])
 
     @property
     def size(self) -> int:
         """Numbers of one entry."""
-        return math.prod(x or 1 for x in self.extents)
+        return _numbers(self.extents)
+
+    def behind(self, place: int) -> int:
+        """Numbers from one value of a dimension's index to the next: the dimensions behind it."""
+        return _numbers(self.extents[place + 1 :])
+
+
+def _numbers(extents) -> int:
+    """Numbers of some dimensions; the batch's, None, counts as 1."""
+    return math.prod(x or 1 for x in extents)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)  # by identity: plans are remembered by program
@@ -105,6 +128,15 @@ class Program:
         """In the order of the text: inputs, then outputs."""
         return tuple(self.arrays[name] for name in (*self.expression.inputs, *self.expression.outputs))
 
+    @property
+    def mixed(self) -> bool:
+        """Whether an array has the batch index in several places."""
+        return any(a.mixed for a in self.arrays.values())
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Names of the arrays of a kind: "argument", "local" or "shared"."""
+        return [a.name for a in self.arrays.values() if a.kind == kind]
+
     def once(self, s: Statement) -> bool:
         """Whether a statement is done once, before the batch."""
         return self.arrays[s.out.name].kind == "shared"
@@ -113,9 +145,29 @@ class Program:
         """Of each array, the first and the last statement that has it."""
         found: dict[str, tuple[int, int]] = {}
         for k, s in enumerate(self.statements):
-            for name in (s.out.name, *(f.name for t in s.terms for f in t.factors)):
-                found[name] = (found.get(name, (k, k))[0], k)
+            for r in references(s):
+                first, _ = found.get(r.name, (k, k))
+                found[r.name] = first, k
+
         return found
+
+
+# ---- references -----------------------------------------------------------------------------------------------------
+
+
+def reads(s: Statement) -> list[Reference]:
+    """The factors of all terms, in the order of the text. A factor that is read twice is listed twice."""
+    return [f for t in s.terms for f in t.factors]
+
+
+def references(s: Statement) -> list[Reference]:
+    """The factors of a statement, then the output."""
+    return [*reads(s), s.out]
+
+
+def names(refs) -> set[str]:
+    """The arrays of some references."""
+    return {r.name for r in refs}
 
 
 def view(r: Reference, array: Array, batch: str | None) -> str:
@@ -129,49 +181,70 @@ def steps(r: Reference, array: Array, batch: str | None, far: bool = False) -> d
     """Step of each index but the batch's, within an entry; an index that stands twice adds both."""
     found: dict[str, int] = {}
     step = 1
+
+    # The fastest dimension first.
     for place in reversed(range(len(r.indices))):
         index = r.indices[place]
         if index != batch:
             found[index] = found.get(index, 0) + step
+
         if far and place == array.place and array.kind == "argument":
             step = FAR
         elif index != batch or array.mixed:
             step *= array.extents[place] or 1
+
     return found
+
+
+# ---- how arrays lie -------------------------------------------------------------------------------------------------
 
 
 def describe(e: Expression, statements, sizes) -> dict[str, Array]:
     """The arrays of the statements. Raises ArgumentError if an extent is not known, or two disagree."""
-    references: dict[str, list[Reference]] = {name: list(refs) for name, refs in e.references.items()}
+    found: dict[str, list[Reference]] = {name: list(refs) for name, refs in e.references.items()}
     for s in statements:
-        for r in (*(f for t in s.terms for f in t.factors), s.out):
-            references.setdefault(r.name, []).append(r)
+        for r in references(s):
+            found.setdefault(r.name, []).append(r)
 
-    return {name: _array(e, name, refs, sizes) for name, refs in references.items()}
+    return {name: _array(e, name, refs, sizes) for name, refs in found.items()}
 
 
 def _array(e: Expression, name: str, refs: list[Reference], sizes) -> Array:
     """An array as its references have it."""
-    extents = tuple(_extent(e, name, refs, place, sizes) for place in range(len(refs[0].indices)))
-    places_ = {r.indices.index(e.batch) if e.batch in r.indices else None for r in refs}
+    extents = []
+    for place in range(len(refs[0].indices)):
+        extents.append(_extent(e, name, refs, place, sizes))
+
+    # Where the batch index stands: in one place of all references, or in several.
+    places_ = set()
+    for r in refs:
+        places_.add(r.indices.index(e.batch) if e.batch in r.indices else None)
+
     mixed = len(places_) > 1
     where = None if mixed else places_.pop()
 
     kind = "argument"
     if name in e.local or name not in e.references:
         kind = "shared" if e.batch and where is None else "local"
-    return Array(name, refs[0].indices, extents, kind, where, mixed)
+
+    return Array(name, refs[0].indices, tuple(extents), kind, where, mixed)
 
 
 def _extent(e: Expression, name: str, refs: list[Reference], place: int, sizes) -> int | None:
     """The extent of a dimension; None for the batch. Raises ArgumentError."""
-    known = {r.indices[place]: sizes.get(r.indices[place]) for r in refs if r.indices[place] != e.batch}
-    for index, extent in known.items():
-        if extent is None:
+    known: dict[str, int] = {}
+    for r in refs:
+        index = r.indices[place]
+        if index == e.batch:
+            continue
+        if sizes.get(index) is None:
             raise ArgumentError(f"tensor expression: the extent of index '{index}' of '{name}' is not known.")
+        known[index] = sizes[index]
+
     if len(set(known.values())) > 1:
         told = ", ".join(f"'{i}' = {x}" for i, x in known.items())
         raise ArgumentError(f"tensor expression: array '{name}', dimension {place}: {told} differ.")
+
     return next(iter(known.values()), None)
 
 
@@ -184,32 +257,50 @@ def mirrored(e: Expression, statements) -> tuple[Statement, ...]:
         copies[name] = f"{name}_whole"
         made.append(Statement(Reference(copies[name], r.indices), (Term(1.0, (r,)),), False, MIRROR))
 
-    for s in statements:
-        terms = []
-        for t in s.terms:
-            factors = tuple(Reference(copies.get(f.name, f.name), f.indices) for f in t.factors)
-            terms.append(Term(t.number, factors))
-        made.append(s._replace(terms=tuple(terms)))
+    def copied(f: Reference) -> Reference:
+        return Reference(copies.get(f.name, f.name), f.indices)
+
+    made += [with_factors(s, copied) for s in statements]
     return tuple(made)
+
+
+def with_factors(s: Statement, changed) -> Statement:
+    """A statement with other factors. changed(factor) -> factor."""
+    terms = []
+    for t in s.terms:
+        terms.append(Term(t.number, tuple(map(changed, t.factors))))
+    return s._replace(terms=tuple(terms))
+
+
+# ---- loops ----------------------------------------------------------------------------------------------------------
 
 
 def nest(p: Program, s: Statement, far: bool = False) -> Nest:
     """The loops of a statement, joined where every array allows it. far: see FAR."""
-    refs = [s.out]
-    places_ = []  # of each term's factors
-    for t in s.terms:
-        places_.append(tuple(range(len(refs), len(refs) + len(t.factors))))
-        refs += t.factors
+    refs = [s.out, *reads(s)]
     all_steps = [steps(r, p.arrays[r.name], p.batch, far) for r in refs]
-    names = [s.out.name, *(view(r, p.arrays[r.name], p.batch) for r in refs[1:])]
+    pointers_ = [view(r, p.arrays[r.name], p.batch) for r in refs[1:]]
 
     def loops(indices) -> tuple[Loop, ...]:
-        return joined([Loop(p.sizes[i], tuple(step.get(i, 0) for step in all_steps)) for i in indices])
+        return loops_over(indices, p.sizes, all_steps)
 
     products = []
-    for t, factors in zip(s.terms, places_):
-        products.append(Product(t.number, factors, loops(t.sums(s.out))))
-    return Nest(s, tuple(names), loops([i for i in s.out.indices if i != p.batch]), tuple(products))
+    place = 1
+    for t in s.terms:
+        end = place + len(t.factors)
+        products.append(Product(t.number, tuple(range(place, end)), loops(t.sums(s.out))))
+        place = end
+
+    own = [i for i in s.out.indices if i != p.batch]
+    return Nest(s, (s.out.name, *pointers_), loops(own), tuple(products))
+
+
+def loops_over(indices, sizes, all_steps) -> tuple[Loop, ...]:
+    """Loops over indices, the slowest first. all_steps: of each array, the step of each index; 0 if it is missing."""
+    found = []
+    for i in indices:
+        found.append(Loop(sizes[i], tuple(step.get(i, 0) for step in all_steps)))
+    return joined(found)
 
 
 def joined(loops) -> tuple[Loop, ...]:
@@ -218,11 +309,39 @@ def joined(loops) -> tuple[Loop, ...]:
     for loop in loops:
         if loop.extent == 1:
             continue
-        if made and all(a == b * loop.extent for a, b in zip(made[-1].step, loop.step)):
+
+        before = tuple(loop.extent * step for step in loop.step)
+        if made and made[-1].step == before:
             made[-1] = Loop(made[-1].extent * loop.extent, loop.step)
         else:
             made.append(loop)
+
     return tuple(made)
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------------
+
+
+class Rooms:
+    """Memory that is given out for spans of time. Rooms whose spans do not meet may lie in the same place."""
+
+    def __init__(self) -> None:
+        self.size = 0  # numbers in use, at the busiest time
+        self._taken: list[tuple[int, int, int, int]] = []  # begin, end, first and last time
+
+    def take(self, size: int, first: int, last: int) -> int:
+        """The lowest place for so many numbers that is free from time `first` to time `last`."""
+        at = 0
+        for begin, end, since, until in sorted(self._taken):
+            if last < since or until < first:
+                continue
+            if at + size <= begin:
+                break
+            at = max(at, end)
+
+        self._taken.append((at, at + size, first, last))
+        self.size = max(self.size, at + size)
+        return at
 
 
 def places(p: Program, names, multiple: int = 16, lasting=()) -> tuple[dict[str, int], int]:
@@ -231,20 +350,13 @@ def places(p: Program, names, multiple: int = 16, lasting=()) -> tuple[dict[str,
     Arrays that never live at the same time may share memory. Arrays of kind "shared" live always; arrays that hold the
     caller's values live from the start, and `lasting` to the end. multiple: of numbers, at which arrays begin.
     """
-    spans = {name: _span(p, name, lasting) for name in names}
-    put: dict[str, tuple[int, int]] = {}
+    rooms = Rooms()
+    found: dict[str, int] = {}
     for name in sorted(names, key=lambda n: -p.arrays[n].size):
         size = -(-p.arrays[name].size // multiple) * multiple
-        first, last = spans[name]
-        taken = sorted(put[x] for x in put if spans[x][0] <= last and first <= spans[x][1])
+        found[name] = rooms.take(size, *_span(p, name, lasting))
 
-        at = 0
-        for begin, end in taken:
-            if at + size <= begin:
-                break
-            at = max(at, end)
-        put[name] = at, at + size
-    return {name: begin for name, (begin, _) in put.items()}, max((end for _, end in put.values()), default=0)
+    return found, rooms.size
 
 
 def _span(p: Program, name: str, lasting) -> tuple[int, int]:
@@ -252,19 +364,44 @@ def _span(p: Program, name: str, lasting) -> tuple[int, int]:
     live, end = p.live(), len(p.statements)
     if name not in live or p.arrays[name].kind == "shared":
         return -1, end
+
     first, last = live[name]
     if name in p.expression.inputs or name in p.expression.updated:
         first = -1
+
     return first, end if name in lasting else last
 
 
-# ---- text that threads have in common ------------------------------------------------------------------------------
+# ---- text that organisations have in common -------------------------------------------------------------------------
+
+
+def program_source(name: str, p: Program, parts, folders=(), quick: bool = False) -> Source:
+    """The source of a program's kernel `contraction`, from its parts: lines of C++."""
+    text = ["#define FRAME_SINGLE"] if p.dtype == "float32" else []
+    text += parts
+    return Source(
+        f"tensor-{name}", "\n".join([*text, ""]), tuple(folders), quick=quick, entry="contraction", title=p.title
+    )
+
+
+def includes(*headers: str) -> list[str]:
+    """C++ that includes headers."""
+    return [f'#include "{header}"' for header in headers]
+
+
+def arguments(p: Program, *more: str) -> str:
+    """Members of the record of arguments: address, step between entries, and step between parts that lie a batch apart
+    of each array; then some more."""
+    words = [f"at_{a.name}:address step_{a.name}:whole ld_{a.name}:whole" for a in p.arguments]
+    return " ".join([*words, *more])
 
 
 def step_text(step: int, ld: str) -> str:
     """C++ of a step in memory. step: FAR times rows, plus numbers; ld: the text for a row's length."""
     far, near = divmod(step, FAR)
-    return " + ".join([*([f"{far} * {ld}"] if far else []), *([str(near)] if near or not far else [])])
+    if not far:
+        return str(near)
+    return f"{far} * {ld} + {near}" if near else f"{far} * {ld}"
 
 
 def declarations(p: Program, a: Array, entry: str, prefix: str = "at") -> list[str]:
@@ -272,13 +409,24 @@ def declarations(p: Program, a: Array, entry: str, prefix: str = "at") -> list[s
     kind = "scalar" if a.name in p.expression.outputs else "const scalar"
     move = f" + {entry} * a.step_{a.name}" if a.place is not None else ""
     lines = [f"{kind} *__restrict__ const {prefix}_{a.name} = ({kind} *)a.at_{a.name}{move};"]
-    if not a.mixed:
-        return lines
+    return lines + (views_of(p, a, entry, sorted(batch_places(p, a))) if a.mixed else [])
 
-    found = {r.indices.index(p.batch) for r in p.expression.references[a.name] if p.batch in r.indices}
-    for place in sorted(found):
-        step = math.prod(x or 1 for x in a.extents[place + 1 :])
-        lines.append(f"const scalar *const at_{a.name}_{place} = at_{a.name} + {entry} * {step};")
+
+def batch_places(p: Program, a: Array) -> list[int]:
+    """The places of the batch index in the references to an array, each once, in the order of the text."""
+    found = []
+    for r in p.expression.references[a.name]:
+        if p.batch in r.indices:
+            found.append(r.indices.index(p.batch))
+
+    return list(dict.fromkeys(found))
+
+
+def views_of(p: Program, a: Array, entry: str, found: list[int]) -> list[str]:
+    """C++ of pointers to an entry of a mixed array, one for each place of the batch index."""
+    lines = []
+    for place in found:
+        lines.append(f"const scalar *const at_{a.name}_{place} = at_{a.name} + {entry} * {a.behind(place)};")
     return lines
 
 
@@ -289,4 +437,5 @@ def pointers(p: Program, entry: str, staged=()) -> list[str]:
         prefix = "to" if a.name in staged else "at"
         lines += declarations(p, a, entry, prefix)
         lines.append(f"(void){prefix}_{a.name};")
+
     return lines

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import math
 
-from .plan import FAR, Loop, Nest, Product, Program, nest, step_text
+from .plan import FAR, Loop, Nest, Product, Program, arguments, names, nest, reads, step_text, turns
 
 # ---- which programs -------------------------------------------------------------------------------------------------
 
@@ -16,9 +15,7 @@ def nests(p: Program) -> tuple[Nest, ...]:
     return tuple(nest(p, s, far=True) for s in p.statements)
 
 
-def size(loops) -> int:
-    """Turns of some loops."""
-    return math.prod(loop.extent for loop in loops)
+size = turns  # of some loops
 
 
 def work(p: Program) -> int:
@@ -27,20 +24,20 @@ def work(p: Program) -> int:
     for n in nests(p):
         for q in n.products:
             total += n.size * size(q.sums) * max(len(q.factors), 1)
+
     return total
 
 
 def independent(p: Program) -> bool:
     """Whether each number of the outputs can be computed by itself: no locals, no copies, no output that is read."""
-    if any(a.kind != "argument" for a in p.arrays.values()) or p.expression.symmetric:
+    if len(p.of_kind("argument")) < len(p.arrays) or p.expression.symmetric:
         return False
-    read = {f.name for s in p.statements for t in s.terms for f in t.factors}
+
+    read: set[str] = set()
+    for s in p.statements:
+        read |= names(reads(s))
+
     return not read & set(p.expression.outputs)
-
-
-def mixed(p: Program) -> bool:
-    """Whether an array has the batch index in several places."""
-    return any(a.mixed for a in p.arrays.values())
 
 
 def waste(extent: int, tile: int) -> float:
@@ -50,14 +47,18 @@ def waste(extent: int, tile: int) -> float:
 
 def unaligned(names, values, near: int) -> bool:
     """Whether some arrays do not begin at 16 bytes, or their entries or rows at multiples of `near` numbers."""
-    odd = (values[f"at_{x}"] % 16 or values[f"step_{x}"] % near or values[f"ld_{x}"] % near for x in names)
-    return any(odd)
+    return any(values[f"at_{x}"] % 16 or values[f"step_{x}"] % near or values[f"ld_{x}"] % near for x in names)
+
+
+def whole_steps(loops, place: int, v: int) -> bool:
+    """Whether an array makes steps of multiples of v numbers along all of some loops."""
+    return all(loop.step[place] % FAR % v == 0 for loop in loops)
 
 
 def near_at_once(n: Nest, q: Product, f: int, v: int) -> bool:
     """Whether v neighbours of a factor are read at once for v neighbours of the output."""
     *outer, last = n.loops
-    return last.step[f] == 1 and all(loop.step[f] % FAR % v == 0 for loop in (*outer, *q.sums))
+    return last.step[f] == 1 and whole_steps((*outer, *q.sums), f, v)
 
 
 # ---- text -----------------------------------------------------------------------------------------------------------
@@ -65,8 +66,7 @@ def near_at_once(n: Nest, q: Product, f: int, v: int) -> bool:
 
 def members(p: Program) -> str:
     """Of the record of arguments: address, step and row length of each array; scratch memory; entries."""
-    words = [f"at_{a.name}:address step_{a.name}:whole ld_{a.name}:whole" for a in p.arguments]
-    return " ".join([*words, "arena:address n:whole"])
+    return arguments(p, "arena:address n:whole")
 
 
 def without_past(values) -> dict:
@@ -86,6 +86,7 @@ def split(loops, number: str, names) -> list[str]:
         over = f" / {inner}" if inner > 1 else ""
         inner *= loop.extent
         lines.append(f"const int {name} = {number}{over} % {loop.extent};")
+
     return lines
 
 
@@ -95,7 +96,13 @@ def offset(n: Nest, place: int, loops, names) -> str:
     for loop, name in zip(loops, names):
         if loop.step[place]:
             parts.append(f"{name} * ({step_text(loop.step[place], row_length(n, place))})")
+
     return " + ".join(parts) or "0"
+
+
+def number_at(n: Nest, place: int, loops, names) -> str:
+    """C++ of a number of an array at some turns of the loops."""
+    return f"at_{n.names[place]}[{offset(n, place, loops, names)}]"
 
 
 def numbered(letter: str, loops) -> list[str]:
@@ -132,19 +139,20 @@ def old_value(n: Nest) -> str:
 
 def element(n: Nest, at: str) -> list[str]:
     """C++ of number `at` of a statement's output: sums in a register, then one store."""
-    names = numbered("x", n.loops)
-    lines = [f"// {n.statement}", *split(n.loops, at, names)]
-    target = f"at_{n.names[0]}[{offset(n, 0, n.loops, names)}]"
+    own = numbered("x", n.loops)
+    lines = [f"// {n.statement}", *split(n.loops, at, own)]
+    target = number_at(n, 0, n.loops, own)
 
     if n.statement.function:
-        reads = [f"at_{n.names[f]}[{offset(n, f, n.loops, names)}]" for f in n.products[0].factors]
-        return [*lines, f"{target} = {n.statement.function}({', '.join(reads)});"]
+        values = [number_at(n, f, n.loops, own) for f in n.products[0].factors]
+        return [*lines, f"{target} = {n.statement.function}({', '.join(values)});"]
 
     lines.append("scalar sum = 0;")
     for q in n.products:
-        turns = numbered("k", q.sums)
-        lines += loop_heads(turns, q.sums)
-        factors = [f"at_{n.names[f]}[{offset(n, f, (*n.loops, *q.sums), (*names, *turns))}]" for f in q.factors]
+        inner = numbered("k", q.sums)
+        lines += loop_heads(inner, q.sums)
+
+        factors = [number_at(n, f, (*n.loops, *q.sums), (*own, *inner)) for f in q.factors]
         lines.append(f"    sum {sign_of(q)}= {' * '.join(product_words(q, factors))};")
 
     lines.append(f"scalar &to = {target};\nto = {old_value(n)}sum;")

@@ -12,7 +12,7 @@ from .. import render_threads as threads
 from ..plan import FAR, Nest, Program, pointers, step_text
 from ..prices import price_of
 from .base import Organisation, Unable
-from .threads import Threads
+from .threads import Threads, several
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,20 +26,20 @@ class Flat(Threads):
     jam: int = 1  # turns of the loop before the last that a thread does; only with near > 1
 
     def details(self) -> list[str]:
-        told = [f"{self.threads} threads"]
-        if self.near > 1:
-            told.append(f"{self.near} at once")
-        if self.jam > 1:
-            told.append(f"{self.jam} turns")
-        return told
+        return [f"{self.threads} threads", *several(self.near, "at once"), *several(self.jam, "turns")]
 
     # ---- choice
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
         if not threads.independent(p):
             return []
-        widths = [] if threads.mixed(p) else [v for v in (2, 4) if neighbours(p, v)]
-        return [cls(256, near=max(widths, default=1))]
+
+        near = 1
+        for v in (2, 4):
+            if not p.mixed and neighbours(p, v):
+                near = v
+
+        return [cls(256, near=near)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
         return threads.work(p) * price_of("flat")
@@ -49,27 +49,26 @@ class Flat(Threads):
         if self.near > 1:
             return self._near_text(p)
 
-        all_nests = threads.nests(p)
-        most = max(n.size for n in all_nests)
+        # Neighbouring threads have neighbouring numbers of the output: of the batch, or of an entry.
+        most = _largest(p)
         out = p.arrays[p.expression.outputs[0]]
         batch_last = out.place is not None and out.place == len(out.extents) - 1
+
         if batch_last:
             spread = "const long b = item % a.n;\nconst int x = int(item / a.n);"
         else:
             spread = f"const long b = item / {most};\nconst int x = int(item % {most});"
 
-        return [
-            *self._head(),
-            spread,
-            "(void)b;",
-            *pointers(p, "b"),
-            *(f"if (x < {n.size}) {threads.block(threads.element(n, 'x'))}" for n in all_nests),
-            "}",
-        ]
+        lines = [*self._head(), spread, "(void)b;", *pointers(p, "b")]
+        for n in threads.nests(p):
+            lines.append(f"if (x < {n.size}) {threads.block(threads.element(n, 'x'))}")
+
+        return [*lines, "}"]
 
     def _near_text(self, p: Program) -> list[str]:
         (n,) = threads.nests(p)
         size = n.size // self.near // self.jam
+
         return [
             *self._head(),
             f"const long b = item / {size};\nconst int x = int(item % {size});\n(void)b;",
@@ -97,19 +96,24 @@ class Flat(Threads):
         (n,) = threads.nests(p)
         found = {n.statement.out.name}
         for q in n.products:
-            found |= {n.names[f] for f in q.factors if threads.near_at_once(n, q, f, self.near)}
+            for f in q.factors:
+                if threads.near_at_once(n, q, f, self.near):
+                    found.add(n.names[f])
+
         return found
 
     def items(self, p: Program, n: int) -> int:
-        numbers = max(x.size for x in threads.nests(p)) // self.near
+        numbers = _largest(p) // self.near
         return n * (numbers // (self.jam if self.near > 1 else 1))
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
-        near = tuple(v for v in (1, 2, 4) if v == 1 or neighbours(p, v))
         turns = _turns(threads.nests(p)[0])
-        jam = tuple(j for j in (1, 2, 4, 8) if turns % j == 0)
-        return {"threads": (64, 128, 256, 512), "near": near, "jam": jam}
+        return {
+            "threads": (64, 128, 256, 512),
+            "near": (1, *(v for v in (2, 4) if neighbours(p, v))),
+            "jam": tuple(j for j in (1, 2, 4, 8) if turns % j == 0),
+        }
 
     def moved(self, name: str, value) -> Flat:
         if name == "jam" and self.near == 1 and value > 1:
@@ -131,6 +135,11 @@ class Flat(Threads):
         return n.size * many * loads
 
 
+def _largest(p: Program) -> int:
+    """Numbers of an entry of the largest output."""
+    return max(n.size for n in threads.nests(p))
+
+
 def _turns(n: Nest) -> int:
     """Turns of the loop before the last."""
     return n.loops[-2].extent if len(n.loops) > 1 else 1
@@ -141,8 +150,9 @@ def neighbours(p: Program, v: int) -> bool:
     n, *more = threads.nests(p)
     if more or n.statement.function or v * np.dtype(p.dtype).itemsize > 16 or not n.loops:
         return False
+
     *outer, last = n.loops
-    return last.step[0] == 1 and last.extent % v == 0 and all(loop.step[0] % FAR % v == 0 for loop in outer)
+    return last.step[0] == 1 and last.extent % v == 0 and threads.whole_steps(outer, 0, v)
 
 
 def near_statement(n: Nest, v: int, jam: int) -> list[str]:
@@ -155,6 +165,7 @@ def near_statement(n: Nest, v: int, jam: int) -> list[str]:
     short = (*outer, threads.scaled(last, v))
     lines = [f"// {n.statement}", f"Near<{v}> sums[{jam}];"]
 
+    # Indices of the output: `turn` counts the turns of the loop before the last.
     turns_ = f"UNROLL for (int turn = 0; turn < {jam}; ++turn) {{"
     if jam > 1:
         before = outer[-1]._replace(extent=outer[-1].extent // jam)
@@ -168,6 +179,7 @@ def near_statement(n: Nest, v: int, jam: int) -> list[str]:
     begin = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] = 0;"
     if n.statement.add:
         begin = f"sums[turn] = *{to};"
+
     lines += [turns_, begin, "}"]
 
     # Products: a factor is one number for all neighbours, read at once, or read number by number.
@@ -186,6 +198,7 @@ def near_statement(n: Nest, v: int, jam: int) -> list[str]:
             else:
                 loads.append(f"const scalar *const f{j} = {at};")
                 factors.append(f"f{j}[s * ({step_text(last.step[f], threads.row_length(n, f))})]")
+
         product = " * ".join(threads.product_words(q, factors))
         add = f"UNROLL for (int s = 0; s < {v}; ++s) sums[turn].v[s] {threads.sign_of(q)}= {product};"
         lines += [turns_, *loads, add, "}"]

@@ -9,7 +9,7 @@ from typing import ClassVar
 from .. import render_threads as threads
 from ..plan import Nest, Product, Program
 from ..prices import price_of
-from ..render_teams import SHARED, matrix_line
+from ..render_teams import SHARED, Line, matrix_line
 from .base import Organisation
 from .team import USUAL, Team
 
@@ -23,12 +23,7 @@ class Lines(Team):
 
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
-        lengths = []
-        for n in threads.nests(p):
-            for q in n.products:
-                line = matrix_line(n, q, p)
-                if line:
-                    lengths.append(n.size // line.out.extent)
+        lengths = [n.size // line.out.extent for n, line in _lines(p) if line]
         if not lengths:
             return []
 
@@ -38,8 +33,8 @@ class Lines(Team):
         return [how] if how.memory(p).bytes <= SHARED else []
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        products = [(n, q) for n in threads.nests(p) for q in n.products]
-        saved = sum(matrix_line(n, q, p) is not None for n, q in products) / len(products)
+        found = [line for _, line in _lines(p)]
+        saved = (len(found) - found.count(None)) / len(found)
         return threads.work(p) * (price_of("team") - price_of("lines") * saved)
 
     def legal(self, p: Program) -> bool:
@@ -53,3 +48,13 @@ class Lines(Team):
 
     def idle(self, n: Nest) -> int:
         return 0
+
+
+def _lines(p: Program) -> list[tuple[Nest, Line | None]]:
+    """(statement, its product as a matrix times lines) of all products."""
+    found = []
+    for n in threads.nests(p):
+        for q in n.products:
+            found.append((n, matrix_line(n, q, p)))
+
+    return found

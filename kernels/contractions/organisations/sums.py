@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from .. import render_threads as threads
-from ..plan import FAR, Nest, Product, Program, pointers
+from ..plan import Nest, Product, Program, names as names_of, pointers, reads
 from ..prices import price_of
 from .base import Organisation
-from .threads import Threads
+from .threads import Threads, several
 
 LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = 32  # of a warp
@@ -29,12 +29,7 @@ class Sums(Threads):
     near: int = 1  # neighbours of a sum that a lane reads at once, 16 bytes at most
 
     def details(self) -> list[str]:
-        told = [f"{self.threads} threads"]
-        if self.lanes > 1:
-            told.append(f"{self.lanes} lanes")
-        if self.near > 1:
-            told.append(f"{self.near} at once")
-        return told
+        return [f"{self.threads} threads", *several(self.lanes, "lanes"), *several(self.near, "at once")]
 
     # ---- choice
     @classmethod
@@ -46,9 +41,11 @@ class Sums(Threads):
         near = widest(n, p.dtype)
         longest = max(threads.size(q.sums) for q in n.products)
         lanes = 2
+
         while lanes < LANES and lanes * near * 2 < longest:  # two loads a lane
             lanes *= 2
-        return [cls(256, lanes, 1 if threads.mixed(p) else near)]
+
+        return [cls(256, lanes, 1 if p.mixed else near)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
         return threads.work(p) * price_of("sums")
@@ -81,30 +78,39 @@ class Sums(Threads):
         ]
 
     def _product(self, n: Nest, q: Product, names) -> list[str]:
+        """A lane's part of a product's sum."""
         w, v, many = self.lanes, self.near, threads.size(q.sums)
         turns = -(-many // (w * v))
         head = f"UNROLL_BY(4) for (int i = 0; i < {turns}; ++i) {{ const int k = (i * {w} + lane) * {v};"
         test = f" if (k < {many})" if many % (w * v) else ""
+
+        # `v` neighbours of each factor at once, or number by number.
+        indices = threads.numbered("k", q.sums)
+        loads, words = [], []
+        for j, f in enumerate(q.factors):
+            at = f"at_{n.names[f]} + {threads.offset(n, f, n.loops, names)}"
+            if v > 1:
+                loads.append(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at} + k);")
+                words.append(f"f{j}.v[s]")
+            else:
+                words.append(f"({at})[{threads.offset(n, f, q.sums, indices)}]")
+
         sign = "-" if q.number == -1 else "+"
         number = "" if abs(q.number) == 1 else f"{threads.number_text(q)} * "
-        where = [f"at_{n.names[f]} + {threads.offset(n, f, n.loops, names)}" for f in q.factors]
+        add = f"sum {sign}= {number}{' * '.join(words)};"
 
         if v > 1:
-            loads = [f"const Near<{v}> f{j} = *(const Near<{v}> *)({at} + k);" for j, at in enumerate(where)]
-            product = " * ".join(f"f{j}.v[s]" for j in range(len(where)))
-            add = f"UNROLL for (int s = 0; s < {v}; ++s) sum {sign}= {number}{product};"
-            return [head, f"{test} {{ {' '.join(loads)} {add} }} }}"]
+            add = f"UNROLL for (int s = 0; s < {v}; ++s) {add}"
+        else:
+            loads = threads.split(q.sums, "k", indices)
 
-        indices = threads.numbered("k", q.sums)
-        reads = [f"({at})[{threads.offset(n, f, q.sums, indices)}]" for f, at in zip(q.factors, where)]
-        find = " ".join(threads.split(q.sums, "k", indices))
-        return [head, f"{test} {{ {find} sum {sign}= {number}{' * '.join(reads)}; }} }}"]
+        return [head, f"{test} {{ {' '.join(loads)} {add} }} }}"]
 
     def stand_ins(self) -> list[Organisation]:
         return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
 
     def for_arrays(self, p: Program, values) -> Sums:
-        factors = {f.name for t in p.statements[0].terms for f in t.factors}
+        factors = names_of(reads(p.statements[0]))
         if self.near > 1 and threads.unaligned(factors, values, self.near):
             return dataclasses.replace(self, near=1)
         return self
@@ -144,5 +150,5 @@ def _along(n: Nest, q: Product, v: int) -> bool:
     """Whether v neighbours of a product's sum may be read at once from its factors."""
     if len(q.sums) != 1 or q.sums[0].extent % v:
         return False
-    beside = all(q.sums[0].step[f] == 1 for f in q.factors)
-    return beside and all(loop.step[f] % FAR % v == 0 for f in q.factors for loop in n.loops)
+
+    return all(q.sums[0].step[f] == 1 and threads.whole_steps(n.loops, f, v) for f in q.factors)

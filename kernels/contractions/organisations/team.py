@@ -14,7 +14,7 @@ from ..plan import Nest, Program
 from ..prices import price_of
 from ..render_teams import Memory, memory_of, team_text
 from .base import Organisation
-from .threads import Threads
+from .threads import Threads, several
 
 USUAL = 128  # threads of a block at least: small entries share it
 RESIDENT = 4  # blocks a multiprocessor, where teams have arrays in global memory
@@ -36,10 +36,7 @@ class Team(Threads):
         return self.threads // self.entries
 
     def details(self) -> list[str]:
-        told = [f"{self.threads} threads"]
-        if self.entries > 1:
-            told.append(f"{self.entries} entries")
-        return told
+        return [f"{self.threads} threads", *several(self.entries, "entries")]
 
     def memory(self, p: Program) -> Memory:
         """Where a block has its arrays."""
@@ -66,6 +63,7 @@ class Team(Threads):
         memory = self.memory(p)
         keep, values = list(arrays.values()), threads.without_past(values)
 
+        # Arrays of an entry in shared memory, or in an arena of global memory, a piece for each resident block.
         shape = Shape(self.threads, self.entries, memory.bytes)
         if memory.arena:
             shape = Shape(self.threads, self.entries, memory.fixed, RESIDENT)

@@ -9,9 +9,14 @@ import numpy as np
 from ...engine.backend.base import Shape, Source
 from ...engine.backend.record import record, structure
 from .. import render_threads as threads
-from ..plan import Nest, Product, Program
+from ..plan import Nest, Product, Program, includes, program_source
 from . import device
 from .base import Organisation
+
+
+def several(count: int, words: str) -> list[str]:
+    """Words about a number of an organisation that is more than 1, for readers."""
+    return [f"{count} {words}"] if count > 1 else []
 
 
 class Threads(Organisation):
@@ -32,17 +37,12 @@ class Threads(Organisation):
         raise NotImplementedError
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
-        text = [
-            *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
-            '#include "contractions/threads.h"',
-            *(f'#include "{h}"' for h in headers),
+        parts = [
+            *includes("contractions/threads.h", *headers),
             structure("Arguments", threads.members(p)),
             *self.text(p),
-            "",
         ]
-        return Source(
-            f"tensor-{self.name}", "\n".join(text), tuple(folders), quick=quick, entry="contraction", title=p.title
-        )
+        return program_source(self.name, p, parts, folders, quick)
 
     def for_arrays(self, p: Program, values) -> Threads:
         """This organisation, or the one that takes its place where arrays are not aligned."""
@@ -81,11 +81,12 @@ class Threads(Organisation):
                 flops += 2.0 * n.size * many
                 accesses += self.accesses(p, n, q, many)
             accesses += self.idle(n)
+
         return device.Effort(accesses, flops / device.FMA, self.shared_bytes(p), self.threads)
 
     def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
         """Numbers that are loaded for a product of a statement. many: terms of its sum."""
-        return n.size * many * sum(1.0 for _ in q.factors)
+        return n.size * many * float(len(q.factors))
 
     def idle(self, n: Nest) -> int:
         """Turns of threads that have no number of a statement's output."""

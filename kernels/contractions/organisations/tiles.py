@@ -54,7 +54,7 @@ class Tiles(Threads):
         n = threads.nests(p)[0]
         parts, (m, c, k) = parts_of(n), self.tile
         q = n.products[0]
-        rows, columns, many = (threads.size(x) for x in (parts.rows, parts.columns, parts.sums))
+        rows, columns, many = threads.size(parts.rows), threads.size(parts.columns), threads.size(parts.sums)
         row_tiles, column_tiles = -(-rows // m), -(-columns // c)
         blocks = self._blocks(parts)
 
@@ -73,11 +73,12 @@ class Tiles(Threads):
             "scalar sum = 0;",
             f"for (int k0 = 0; k0 < {many}; k0 += {k}) {{",
         ]
-        first, second = q.factors
 
         # Both factors of `k` terms, or the first one only, into shared memory.
+        first, second = q.factors
         lines += self._stage("left", "row0", m, rows, many, f"f{first}[row_first(i) + sum_first(s)]")
         value = f"f{second}[column_second(column0 + c) + sum_second(k0 + s)]"
+
         if self.STAGED:
             lines.append(f"scalar *const right = left + {m * (k + 1)};  // {c} x {k + 1}")
             read = f"f{second}[column_second(i) + sum_second(s)]"
@@ -125,8 +126,9 @@ class Tiles(Threads):
         return self.tile[places[name]] if name in places else super().value(name)
 
     def moved(self, name: str, value) -> Organisation:
-        m, c, k = (value if letter == name else old for letter, old in zip("mck", self.tile))
-        return dataclasses.replace(self, tile=(m, c, k), threads=m * c)
+        sizes = dict(zip("mck", self.tile), **{name: value})
+        tile = sizes["m"], sizes["c"], sizes["k"]
+        return dataclasses.replace(self, tile=tile, threads=sizes["m"] * sizes["c"])
 
     def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
         """Into shared memory, and out of it for each multiplication, beyond the edges too."""
@@ -134,6 +136,7 @@ class Tiles(Threads):
         rows, columns = threads.size(parts.rows), threads.size(parts.columns)
         blocks = n.size / (rows * columns) * -(-rows // m) * -(-columns // c)
         staged = self._lines() * k
+
         return blocks * -(-many // k) * (2 * staged + 2 * self.threads * k)
 
     def _lines(self) -> int:
@@ -149,9 +152,11 @@ def tileable(p: Program) -> bool:
     all_nests = threads.nests(p)
     if len(all_nests) != 1 or not threads.independent(p):
         return False
+
     n = all_nests[0]
     if len(n.products) != 1 or len(n.products[0].factors) != 2 or n.statement.function or not n.products[0].sums:
         return False
+
     parts = parts_of(n)
     return bool(parts.rows and parts.columns)
 
@@ -159,10 +164,17 @@ def tileable(p: Program) -> bool:
 def parts_of(n: Nest) -> Parts:
     """The loops of a statement with one product of two factors."""
     first, second = n.products[0].factors
-    rows = tuple(loop for loop in n.loops if not loop.step[second])
-    columns = tuple(loop for loop in n.loops if loop.step[second] and not loop.step[first])
-    others = tuple(loop for loop in n.loops if loop not in rows and loop not in columns)
-    return Parts(others, rows, columns, n.products[0].sums)
+
+    others, rows, columns = [], [], []
+    for loop in n.loops:
+        if not loop.step[second]:
+            rows.append(loop)
+        elif not loop.step[first]:
+            columns.append(loop)
+        else:
+            others.append(loop)
+
+    return Parts(tuple(others), tuple(rows), tuple(columns), n.products[0].sums)
 
 
 def _places(n: Nest, q: Product, parts: Parts) -> list[str]:
