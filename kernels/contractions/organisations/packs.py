@@ -10,9 +10,13 @@ from typing import ClassVar
 
 from ...engine.backend.base import Shape, Source
 from ...engine.backend.record import record
-from .. import render_packs
+from .. import render_packs, ways as ways_of
 from ..plan import Program, nest
+from ..ways import WIDTH
 from .base import Organisation
+
+FIRST_CACHE = 32 * 1024  # bytes
+SLOWER = 1.6  # times, of work on numbers that the first cache does not hold
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
 TILES: tuple[tuple[int, int], ...] = (
@@ -40,7 +44,7 @@ class Packs(Organisation):
 
         told = []
         if len(kinds) > 1:
-            told.append(", ".join(f"{n} {way}" for way, n in kinds.items()))
+            told += [f"{n} {way}" for way, n in kinds.items()]
         if any(self.tile):
             told.append(f"tiles {self.tile[0]} x {self.tile[1]}")
         if not self.ask:
@@ -52,24 +56,20 @@ class Packs(Organisation):
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
         """The best way of each statement, and one way for all statements that can have it."""
-        can = render_packs.able(p)
-        best = tuple(render_packs.best_way(p, s, ways) for s, ways in zip(p.statements, can))
+        can = ways_of.able(p)
+        best = tuple(map(functools.partial(ways_of.best_way, p), p.statements, can))
+        along = ("along",) * len(can)
+        folded = _folded(_foldable(can), len(can))
 
-        found = [best]
-        for way in ("along", "folded"):
-            chosen = tuple(way if way in ways else "along" for ways in can)
-            if chosen != best and way in chosen:
-                found.append(chosen)
-        return [cls(ways) for ways in found]
+        return [cls(ways) for ways in dict.fromkeys((best, along, folded))]
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry."""
-        width = render_packs.WIDTH[p.dtype]
-        return sum(render_packs.statement_price(p, s, way, width) for s, way in zip(p.statements, self.ways))
+        return sum(ways_of.statement_price(p, s, way, WIDTH[p.dtype]) for s, way in zip(p.statements, self.ways))
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
-        p, ways = render_packs.with_copies(p, self.ways)
+        p, ways = ways_of.with_copies(p, self.ways)
         body = render_packs.Body(p, False, self.tile, self.ask)
         return render_packs.source(self.name, body, ways, headers, folders, quick)
 
@@ -81,11 +81,16 @@ class Packs(Organisation):
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
-        can = render_packs.able(p)
-        free = [k for k, ways in enumerate(can) if len(ways) > 1]
-        some = [(), *((k,) for k in free), tuple(free)]
-        ways = tuple(_folded(chosen, len(can)) for chosen in some)
-        return {"tile": TILES, "ask": (False, True), "ways": ways}
+        can = ways_of.able(p)
+        free = _foldable(can)
+
+        # No statement folded, each alone, all.
+        ways = [_folded([], len(can))]
+        for k in free:
+            ways.append(_folded([k], len(can)))
+
+        ways.append(_folded(free, len(can)))
+        return {"tile": TILES, "ask": (False, True), "ways": tuple(ways)}
 
     def at_order(self, usual):
         return dataclasses.replace(usual, tile=self.tile, ask=self.ask)
@@ -104,16 +109,18 @@ class Lanes(Packs):
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
         """Where there is a batch, whose index stands in one place of each array."""
-        if not p.batch or any(a.mixed for a in p.arrays.values()):
+        if not p.batch or p.mixed:
             return []
         return [cls(("lanes",) * len(p.statements))]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        width = render_packs.WIDTH[p.dtype]
+        width = WIDTH[p.dtype]
+        work = sum(ways_of.effort(nest(p, s), "lanes", width) for s in p.statements)
+
+        # Numbers of an entry that are copied in and out, and all that lanes have of it.
         outside = sum(a.size for a in p.arguments if a.place is not None)
-        inside = outside + sum(a.size for a in p.arrays.values() if a.kind == "local")
-        slow = 1.0 if inside * width * 8 <= render_packs.FIRST_CACHE else 1.6
-        work = sum(render_packs.effort(nest(p, s), "lanes", width) for s in p.statements)
+        inside = outside + sum(p.arrays[name].size for name in p.of_kind("local"))
+        slow = 1.0 if inside * width * 8 <= FIRST_CACHE else SLOWER
         return work * slow + outside * 4 / width
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -122,6 +129,11 @@ class Lanes(Packs):
 
     def moves(self, p: Program) -> dict[str, tuple]:
         return {"tile": TILES}
+
+
+def _foldable(can) -> list[int]:
+    """The statements that can be folded. can: the ways that each statement can have."""
+    return [k for k, ways in enumerate(can) if "folded" in ways]
 
 
 def _folded(some, count: int) -> tuple[str, ...]:

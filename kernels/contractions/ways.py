@@ -1,0 +1,299 @@
+"""Ways that a statement takes on CPU vector units: copies before it, its price, and the loops of tiles and lanes.
+
+The lanes of a pack lie "along" the last index of the output, or "folded" along a sum, each statement its own way; or
+they are entries of the batch ("lanes"), for all statements. organisations/packs.py chooses, render_packs.py writes.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import itertools
+from typing import NamedTuple
+
+from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, steps, turns, with_factors
+from .text import Reference, Statement, Term
+
+WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
+LONG = 12  # turns beyond which a loop is no better for rows or columns
+COPYING = 0.4  # vector operations of a number of a copy
+TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
+
+
+# ---- the way of each statement --------------------------------------------------------------------------------------
+
+
+def with_copies(p: Program, ways) -> tuple[Program, tuple[str, ...]]:
+    """The program with copies of factors in which the lane's index is not the last one, and the ways of all."""
+    copies = _Copies(p)
+    for s, way in zip(p.statements, ways):
+        copies.add(s, way)
+
+    made = dataclasses.replace(p, statements=tuple(copies.statements), arrays=copies.arrays)
+    return made, tuple(copies.ways)
+
+
+class _Copies:
+    """Statements with the copies that they need before them."""
+
+    def __init__(self, p: Program):
+        self.p = p
+        self.statements: list[Statement] = []
+        self.ways: list[str] = []
+        self.arrays = dict(p.arrays)
+        self.names: dict[tuple, str] = {}  # of copies, by array, version and order of indices
+        self.version: collections.Counter = collections.Counter()  # how often an array was written
+
+    def add(self, s: Statement, way: str) -> None:
+        """A statement, after the copies."""
+        lane = self._lane(s.out)
+        if lane and way == "along" and s.function != MIRROR:
+            s = with_factors(s, lambda f: self._factor(f, lane))
+
+        self._append(s, way)
+        self.version[s.out.name] += 1
+
+    def _lane(self, out: Reference) -> str | None:
+        """The index along which lanes lie: the last one of the output that has several values."""
+        for i in reversed(out.indices):
+            if i != self.p.batch and self.p.sizes[i] > 1:
+                return i
+        return None
+
+    def _append(self, s: Statement, way: str) -> None:
+        self.statements.append(s)
+        self.ways.append(way)
+
+    def _factor(self, f: Reference, lane: str) -> Reference:
+        """A factor, or a copy in which the lane's index is the last one."""
+        p = self.p
+        if lane not in f.indices or (self.arrays[f.name].mixed and p.batch in f.indices):
+            return f
+        if nest_step(p, f, lane) in (0, 1):
+            return f
+
+        # The batch index first, the lane's index last. An index that stands twice stands once in the copy.
+        kept = [i for i in dict.fromkeys(f.indices) if i != lane]
+        kept.sort(key=lambda i: i != p.batch)
+        indices = (*kept, lane)
+
+        key = f.name, self.version[f.name], tuple(map(indices.index, f.indices))
+        if key not in self.names:
+            self.names[key] = name = f"c{len(self.names)}_"
+            self.arrays[name] = self._copy(name, indices)
+            self._append(Statement(Reference(name, indices), (Term(1.0, (f,)),)), "along")
+
+        return Reference(self.names[key], indices)
+
+    def _copy(self, name: str, indices: tuple[str, ...]) -> Array:
+        """A local that holds a copy."""
+        p = self.p
+        extents = tuple(None if i == p.batch else p.sizes[i] for i in indices)
+        has_batch = p.batch in indices
+        kind = "local" if has_batch or not p.batch else "shared"
+
+        return Array(name, indices, extents, kind, 0 if has_batch else None)
+
+
+def nest_step(p: Program, f: Reference, index: str) -> int:
+    """Numbers in memory from one value of `index` to the next in the array of f; 0 where f has no such index."""
+    return steps(f, p.arrays[f.name], p.batch).get(index, 0)
+
+
+def foldable(n: Nest) -> bool:
+    """Whether each product has one sum, along which every factor stays or lies side by side."""
+    return not n.statement.function and all(map(_one_sum_side_by_side, n.products))
+
+
+def _one_sum_side_by_side(q: Product) -> bool:
+    return len(q.sums) == 1 and {q.sums[0].step[f] for f in q.factors} in ({1}, {0, 1})
+
+
+def effort(n: Nest, way: str, width: int) -> float:
+    """Vector operations of a statement for one entry, by a rough count."""
+    count = len(n.products)  # of stores, and of multiply-adds
+    for q in n.products:
+        count += turns(q.sums)
+    if way == "lanes":
+        return n.size * count / width
+    if way == "folded":
+        return n.size * (sum(-(-q.sums[0].extent // width) for q in n.products) + 3.0)
+
+    # Numbers along which lanes lie, and packs that hold them.
+    lane = n.loops[-1].extent if n.loops and n.loops[-1].step[0] == 1 else 1
+    partner = broken(n, width)
+    if partner:
+        lane *= partner.extent
+
+    packs = lane // width + _part_of_pack(lane % width, width)
+
+    # Lanes of a factor that do not lie side by side are read number by number.
+    gathered = bool(n.loops) and not _steps_of(n, n.loops[-1]) <= {0, 1}
+    return n.size / lane * packs * count * (width if gathered else 1)
+
+
+def _part_of_pack(rest: int, width: int) -> float:
+    """The price of the last pack, of which only some lanes are in use, over the price of a whole pack."""
+    if not rest:
+        return 0.0
+    if rest > width / 2:
+        return 1.0
+    return 0.6 if rest > width / 4 else 0.4
+
+
+def _steps_of(n: Nest, loop: Loop) -> set[int]:
+    """The steps of the factors of a statement along a loop."""
+    return {loop.step[f] for f in n.factors}
+
+
+def able(p: Program) -> list[tuple[str, ...]]:
+    """Of each statement, the ways that packs can take."""
+    found: list[tuple[str, ...]] = []
+    for s in p.statements:
+        found.append(("along", "folded") if foldable(nest(p, s)) else ("along",))
+    return found
+
+
+def best_way(p: Program, s: Statement, ways) -> str:
+    """The cheapest of the ways that a statement can have."""
+    width = WIDTH[p.dtype]
+    return min((statement_price(p, s, way, width), way) for way in ways)[1]
+
+
+def statement_price(p: Program, s: Statement, way: str, width: int) -> float:
+    """Vector operations of a statement for one entry, those of the copies that it needs among them."""
+    n = nest(p, s)
+    if way != "along":
+        return effort(n, way, width)
+
+    changed, _ = with_copies(dataclasses.replace(p, statements=(s,)), ("along",))
+    *copies, last = changed.statements
+    if not copies:
+        return effort(n, way, width)
+
+    price = effort(nest(changed, last), way, width)
+    return price + sum(COPYING * changed.arrays[c.out.name].size for c in copies if not changed.once(c))
+
+
+# ---- levels ---------------------------------------------------------------------------------------------------------
+
+MODES = {"along": "ALONG", "folded": "FOLDED", "lanes": "BATCH"}  # of packs.h
+
+
+class Levels(NamedTuple):
+    """The loops of a statement by level."""
+
+    nest: Nest
+    mode: str
+    outer: list[Loop]
+    row: Loop | None
+    column: Loop | None
+    partner: Loop | None  # the loop that is joined to the columns (see `broken`)
+
+
+def exchanges(level: Levels) -> bool:
+    """Whether a statement only exchanges two directions of its factor."""
+    n, row, column = level.nest, level.row, level.column
+    if level.mode != "ALONG" or n.statement.function or n.statement.add or len(n.products) != 1:
+        return False
+
+    (q,) = n.products
+    plain = len(q.factors) == 1 and not q.sums and q.number == 1
+    return plain and row is not None and column is not None and row.step[1] == 1 and column.step[1] > 1
+
+
+def broken(n: Nest, width: int) -> Loop | None:
+    """A loop that the factors step through as through one with the last loop, which the output does not.
+
+    Where the last loop is no whole number of packs, lanes run on along both.
+    """
+    if n.statement.function or n.statement.add or len(n.loops) < 2 or not n.products:
+        return None
+
+    *others, last = n.loops
+    if last.step[0] != 1 or last.extent < width or not last.extent % width:
+        return None
+
+    if not _steps_of(n, last) <= {0, 1}:
+        return None
+
+    for loop in others:
+        if all(loop.step[f] == last.extent * last.step[f] for f in n.factors):
+            return loop
+
+    return None
+
+
+def levels_of(n: Nest, mode: str, width: int) -> Levels:
+    """Along: columns are the loop of the lanes, if there is one. Else rows and columns are the largest loops that spare
+    loads of the first factor, or of the last."""
+    loops = list(n.loops)
+    along = mode == "ALONG"
+    column, partner = _columns_of_lanes(n, loops, width) if along else (_columns(n, loops), None)
+
+    def worth(loop: Loop):
+        """Of a copy, the side along which its factor lies; then the loads that are spared."""
+        side = len(loop.step) == 2 and loop.step[1] == 1
+        spared = _spared_along(n, loop, column) if along else _spared(n, loop, -1)
+        return side, spared, min(loop.extent, LONG)
+
+    row = max(loops, key=worth, default=None)
+    if row:
+        loops.remove(row)
+    if along and row and column and not partner and across(n, row, column, width):
+        row, column = column, row
+
+    return Levels(n, mode, loops, row, column, partner)
+
+
+def _columns_of_lanes(n: Nest, loops: list[Loop], width: int) -> tuple[Loop | None, Loop | None]:
+    """The loop of the lanes, and the loop that is joined to it (see `broken`). Both leave `loops`."""
+    if not loops or loops[-1].step[0] != 1:
+        return None, None
+
+    column, partner = loops.pop(), broken(n, width)
+    if partner:
+        loops.remove(partner)
+        column = Loop(column.extent * partner.extent, column.step)
+
+    return column, partner
+
+
+def _columns(n: Nest, loops: list[Loop]) -> Loop | None:
+    """The loop that spares most loads of the first factor. It leaves `loops`, unless rows need it more."""
+
+    def worth(loop: Loop):
+        return _spared(n, loop, 0) - _spared(n, loop, -1), min(loop.extent, LONG)
+
+    column = max(loops, key=worth, default=None)
+    if column is None or (len(loops) == 1 and _spared(n, column, -1)):
+        return None
+
+    loops.remove(column)
+    return column
+
+
+def _spared(n: Nest, loop: Loop, which: int) -> int:
+    """Products whose first factor (0) or last factor (-1) stays along a loop."""
+    return sum(loop.step[q.factors[which]] == 0 for q in n.products if len(q.factors) > 1)
+
+
+def _spared_along(n: Nest, loop: Loop, column: Loop | None) -> int:
+    """Factors with the columns' index that stay along a loop."""
+    if not column:
+        return 0
+
+    factors = itertools.chain.from_iterable(q.factors for q in n.products)
+    return sum(loop.step[f] == 0 for f in factors if column.step[f])
+
+
+def across(n: Nest, row: Loop, column: Loop, width: int) -> bool:
+    """Whether lanes had better go across the output's lines, where those are no whole number of packs."""
+    if n.statement.function or n.statement.add or not n.products or not all(q.sums for q in n.products):
+        return False
+    if not {1} <= _steps_of(n, row) <= {0, 1} or column.extent < width or row.extent < width:
+        return False
+
+    count = min(turns(q.sums) for q in n.products)
+    row_packs, column_packs = -(-row.extent // width), -(-column.extent // width)
+    return row_packs * column.extent * (count + TURNING) < row.extent * column_packs * (count + 1)
