@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .render_units import digits, offset
-from .stages.plan import Step
+from .access import digits, side_by_side
+from .plan import names, reads, references
+from .render_threads import loop_heads, numbered
+from .stages.plan import Step, summed
 from .text import Reference, Statement, Term
 
 FEW = 16  # numbers that a lane asks for ahead
@@ -26,38 +28,36 @@ class Each:
         for s in step.statements:
             for t in s.terms:
                 refs += [*t.factors, s.out]
-        refs = list(dict.fromkeys(refs))
-        self.accesses = {r: writer.access(r) for r in refs}
-        self.place = {r: k for k, r in enumerate(refs)}
-        self.loops = writer.loops(self.own, list(self.accesses.values()))
+
+        self.accesses = writer.accesses(refs)
+        self.loops = self.accesses.loops(self.own)
         self.split = digits(self.loops, "x", "x")
 
-        self.plain = not any(t.sums(s.out) for s in step.statements for t in s.terms)
-        self.loaded = self._loaded() if self.plain else []
+        self.loaded = [] if any(map(summed, step.statements)) else self._loaded()
         self.batch = bool(self.loaded) and self.count * len(self.loaded) <= FEW  # all are asked for ahead
         self.early = self._early()
         self.lines = self._lines()
 
     def _loaded(self) -> list[Reference]:
         """Arguments whose values at the entry's beginning are read: no step writes them before."""
-        elsewhere = {s.out.name for x in self.plan.steps if x is not self.step for s in x.statements}
-        found: list[Reference] = []
         written: set[str] = set()
+        for step in self.plan.steps:
+            if step is not self.step:
+                written |= step.written
+
+        found: list[Reference] = []
         for s in self.step.statements:
-            reads = [f for t in s.terms for f in t.factors]
-            if s.add:
-                reads.append(s.out)
-            for r in reads:
-                if not self.accesses[r].shared and r.name not in elsewhere and r.name not in written:
+            for r in references(s) if s.add else reads(s):
+                if not self.accesses[r].shared and r.name not in written:
                     found.append(r)
             written.add(s.out.name)
+
         return list(dict.fromkeys(found))
 
     # ---- pieces of text
     def where(self, r: Reference) -> str:
         """C++ of a number of an array, in memory."""
-        x = self.accesses[r]
-        return f"{x.pointer}[{offset(self.loops, 'x', self.place[r], x)}]"
+        return f"{self.accesses[r].pointer}[{self.accesses.at(r, self.loops, 'x')}]"
 
     def value(self, r: Reference) -> str:
         """C++ of a number of an array, in a register if it was asked for ahead."""
@@ -67,11 +67,7 @@ class Each:
 
     def turns(self, unroll: str, body: str) -> str:
         """C++ of the body for all numbers of a thread."""
-        team = self.writer.team
-        if self.size % team:
-            body = f"if (x < {self.size}) {{ {body} }}"
-        head = f"for (int i = 0; i < {self.count}; ++i) {{ const int x = me + i * {team}; (void)x;"
-        return f"{unroll} {head} {body} }}"
+        return f"{unroll} {self.writer.numbers_of_thread(self.size, '(void)x;', body)}"
 
     # ---- the parts
     def _early(self) -> list[str]:
@@ -79,10 +75,7 @@ class Each:
             return []
         if self.batch:
             return self._loads()
-        outs = {s.out.name for s in self.step.statements}
-        if self.loaded and not all(r.name in outs for r in self.loaded):
-            return self._asked()
-        return []
+        return [] if names(self.loaded) <= self.step.written else self._asked()
 
     def _loads(self) -> list[str]:
         """Numbers into registers."""
@@ -95,14 +88,17 @@ class Each:
         lines = []
         size, team = self.size, self.writer.team
         line = CACHE_LINE // np.dtype(self.plan.program.dtype).itemsize
+
         for r in self.loaded:
-            loops = self.writer.loops(self.own, [self.accesses[r]])
-            if len(loops) != 1 or loops[0].step != (1,):
+            if not side_by_side(self.accesses.only([r]).loops(self.own)):
                 continue
+
             head = f"UNROLL_BY(1) for (; x < {size}; x += {team * line})"
             if size <= team * line:
                 head = f"if (x < {size})"
+
             lines.append(f"{{ int x = me * {line}; {head} ask({self.accesses[r].pointer} + x); }}")
+
         return lines
 
     def _lines(self) -> list[str]:
@@ -133,10 +129,12 @@ class Each:
             lines += heads
             if abs(t.number) != 1 or not words:
                 words = [self.writer.constant(t.number), *words]
+
             sign = "-" if t.number == -1 and t.factors else "+"
             to = f"sum{j} {sign}=" if begun else f"{unit} sum{j} ="
             lines.append(f"{to} {' * '.join(words)};")
             begun = True
+
         return lines
 
     def _term(self, s: Statement, t: Term, done: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -145,11 +143,12 @@ class Each:
         if not sums:
             return [], [done.get(f.name) or self.value(f) for f in t.factors]
 
-        accesses = [self.writer.access(f) for f in t.factors]
-        turns = self.writer.loops(sums, accesses)
-        heads = [f"for (int k{d} = 0; k{d} < {loop.extent}; ++k{d})" for d, loop in enumerate(turns)]
+        factors = self.accesses.only(t.factors)
+        inner = factors.loops(sums)
         words = []
-        for q, f in enumerate(t.factors):
-            at = offset(self.loops, "x", self.place[f], self.accesses[f])
-            words.append(f"{self.accesses[f].pointer}[{at} + {offset(turns, 'k', q, accesses[q])}]")
-        return heads, words
+
+        for f in t.factors:
+            at = f"{self.accesses.at(f, self.loops, 'x')} + {factors.at(f, inner, 'k')}"
+            words.append(f"{factors[f].pointer}[{at}]")
+
+        return loop_heads(numbered("k", inner), inner), words

@@ -7,12 +7,13 @@ straight from constant memory. Sums have the arrays' precision.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .access import digits
 from .plan import Program, step_text, steps
-from .render_units import digits, offset
 from .text import Reference, Statement
 
 if TYPE_CHECKING:
@@ -50,34 +51,20 @@ class Lines:
         self.column, self.scale = columns[0], plan.scale(s)
         self.points = plan.points(s, self.terms)
 
-        refs = self._references()
-        self.accesses = {r: writer.access(r) for r in refs}
-        self.place = {r: k for k, r in enumerate(refs)}
-        self.loops = writer.loops(rows, list(self.accesses.values()))
+        self.accesses = writer.accesses(plan.in_memory(s, given, matrices=True))
+        self.loops = self.accesses.loops(rows)
         self.m, self.n = plan.extent_of(rows), plan.extent_of(columns)
         self.rows = min(plan.how.warp.ahead, -(-self.m // writer.team))  # of a thread at a time
-
-    def _references(self) -> list[Reference]:
-        """What is read or written in memory; the matrices lie in constant memory."""
-        refs = [self.s.out, *(x.rows for x in self.terms)]
-        for t in self.points:
-            refs += t.factors
-        if self.scale:
-            refs.append(self.scale)
-
-        inner = {self.terms[0].rows} if self.given else set()
-        if self.s.out.name in self.plan.inner:
-            inner.add(self.s.out)
-        return [r for r in dict.fromkeys(refs) if r not in inner]
 
     # ---- pieces
     def line(self, r: Reference, along: str, row: int) -> tuple[str, str, int]:
         """(where a row begins, the step along it, how many of its numbers are read or written at once)."""
         x = self.accesses[r]
-        step, k, wide = x.steps[along], self.place[r], self.plan.grain
-        from_ = f"{x.pointer} + {offset(self.loops, f'r{row}_', k, x)}"
+        step, wide = x.steps[along], self.plan.grain
+        from_ = f"{x.pointer} + {self.accesses.at(r, self.loops, f'r{row}_')}"
 
-        aligned = x.shared and step == 1 and all(loop.step[k] % wide == 0 for loop in self.loops)
+        aligned = x.shared and step == 1
+        aligned = aligned and all(self.accesses.step(r, loop) % wide == 0 for loop in self.loops)
         whole = self.plan.program.sizes[along] % wide == 0
         return from_, step_text(step, x.ld), wide if aligned and whole else 1
 
@@ -87,6 +74,7 @@ class Lines:
         for row in range(self.rows):
             from_, step, wide = self.line(r, along, row)
             lines.append(f"take<{self.plan.program.sizes[along]}, {wide}>({from_}, {step}, {to}[{row}]);")
+
         return lines
 
     def columns(self, body: str) -> str:
@@ -110,6 +98,7 @@ class Lines:
             lines += self._product(x, result)
         if self.scale:
             lines += self._scaled(self.scale, result)
+
         return lines + (self._leave(result) if self.s.out in self.accesses else [])
 
     def _begin(self, result: str) -> list[str]:
@@ -119,11 +108,12 @@ class Lines:
         else:
             lines = [self.columns(f"{result}[{row}][n] = 0;") for row in range(self.rows)]
 
-        for t in self.points:
-            number = [] if t.number == 1 and t.factors else [f"scalar({t.number!r})"]
-            for row in range(self.rows):
-                product = " * ".join([*number, *(self.spot(f, row) for f in t.factors)])
-                lines.append(self.columns(f"{result}[{row}][n] += {product};"))
+        for t, row in itertools.product(self.points, range(self.rows)):
+            words = [self.spot(f, row) for f in t.factors]
+            if t.number != 1 or not words:
+                words.insert(0, f"scalar({t.number!r})")
+            lines.append(self.columns(f"{result}[{row}][n] += {' * '.join(words)};"))
+
         return lines
 
     def _product(self, x: Factors, result: str) -> list[str]:
@@ -137,15 +127,14 @@ class Lines:
         lines = []
         if x.number != 1:
             rows = f"UNROLL for (int row = 0; row < {self.rows}; ++row)"
-            lines.append(f"{rows} {self._each(extent)} {held}[row][k] *= scalar({x.number!r});")
+            numbers = f"UNROLL for (int k = 0; k < {extent}; ++k)"
+            lines.append(f"{rows} {numbers} {held}[row][k] *= scalar({x.number!r});")
+
         lines.append(f"add_lines<{near[self.column]}, {near[k]}>({matrix}, {held}, {result});")
         if self.given:
             return lines
-        return [f"{{ scalar held[{self.rows}][{extent}];", *self.take(x.rows, k, "held"), *lines, "}"]
 
-    @staticmethod
-    def _each(extent: int) -> str:
-        return f"UNROLL for (int k = 0; k < {extent}; ++k)"
+        return [f"{{ scalar held[{self.rows}][{extent}];", *self.take(x.rows, k, "held"), *lines, "}"]
 
     def _scaled(self, scale: Reference, result: str) -> list[str]:
         """The sums times a factor at the output's places; then old numbers are added."""
@@ -153,6 +142,7 @@ class Lines:
         for row in range(self.rows):
             old = f"{self.spot(self.s.out, row)} + " if self.s.add else ""
             lines.append(self.columns(f"{result}[{row}][n] = {old}times[{row}][n] * {result}[{row}][n];"))
+
         return [*lines, "}"]
 
     def _leave(self, result: str) -> list[str]:
@@ -164,5 +154,7 @@ class Lines:
             if wide == 1:
                 number = self.writer.store(self.s.out, self.spot(self.s.out, row), f"{result}[{row}][n]")
                 store = self.columns(number)
+
             lines.append(f"if (on{row}) {{ {store} }}")
+
         return lines

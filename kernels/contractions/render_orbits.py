@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 
-from .plan import Loop, step_text, steps
-from .render_units import digits, offset, pairs
+from .access import Sum, digits, side_by_side
+from .plan import references, step_text, steps
 from .stages.plan import Factors
 from .text import Reference
 
@@ -54,15 +53,17 @@ class _Orbits:
     def place_of(self, r: Reference, values: dict[str, str]) -> str:
         """C++ of a pointer to a reference where the entry's indices have these values."""
         plan = self.plan
-        a, parts, step = plan.arrays[r.name], [], 1
+        a, parts = plan.arrays[r.name], []
         near = steps(r, a, plan.batch, far=True)
+
         for d in reversed(range(len(r.indices))):
             i = r.indices[d]
             if i == plan.batch:
-                parts.append(f"{values[i]} * {f'(long){step}' if a.mixed else f'a.step_{r.name}'}")
+                step = f"(long){a.behind(d)}" if a.mixed else f"a.step_{r.name}"
+                parts.append(f"{values[i]} * {step}")
             elif i in values:
                 parts.append(f"{values[i]} * ({step_text(near[i], f'a.ld_{r.name}')})")
-            step *= a.extents[d] or 1
+
         kind = "scalar" if r.name in plan.program.expression.outputs else "const scalar"
         return f"(({kind} *)a.at_{r.name} + {' + '.join(parts) or '0'})"
 
@@ -79,41 +80,45 @@ class _Orbits:
             size = sizes[len(self.values) - k - 1]
             lines.append(f"int {value} = {self.values[k - 1] if k else 0};")
             lines.append(f"while (g >= {size}) {{ g -= {size}; ++{value}; }}")
+
         return lines
 
     def _new(self) -> list[str]:
         """Whether an order of the values differs from those before it; its old numbers are asked for."""
+        out = self.last.out
+        in_a_row = side_by_side(self.writer.accesses([out]).loops(self.plan.own(self.last)))
+        head = f"for (int x = me * 16; x < {self.plan.numbers(out)}; x += {self.team * 16})"
+
         lines = []
         for k, order in enumerate(self.orders):
-            same = []
-            for other in self.orders[:k]:
-                same.append("(" + " && ".join(f"{order[i]} == {other[i]}" for i in self.names) + ")")
+            same = [self._equal(order, other) for other in self.orders[:k]]
             lines.append(f"const bool new{k} = !({' || '.join(same) or 'false'});")
-
-            out = self.last.out
-            loops = self.writer.loops(self.plan.own(self.last), [self.writer.access(out)])
-            if len(loops) == 1 and loops[0].step == (1,):
-                head = f"for (int x = me * 16; x < {self.plan.numbers(out)}; x += {self.team * 16})"
+            if in_a_row:
                 lines.append(f"if (new{k}) {head} ask({self.place_of(out, order)} + x);")
+
         return lines
+
+    def _equal(self, order: dict[str, str], other: dict[str, str]) -> str:
+        """C++ of the test that two orders have the same values."""
+        return "(" + " && ".join(f"{order[i]} == {other[i]}" for i in self.names) + ")"
 
     # ---- products
     def _products(self) -> list[str]:
         """Products of all orders on the units, each once, and their sums into shared memory."""
         tile = _Tile(self)
         width, count = tile.width, len(self.orders)
-        lines = [*tile.head()]
-        lines.append(f"double acc[{count}][{width}][4];")
-        lines.append(
+        lines = [
+            *tile.head(),
+            f"double acc[{count}][{width}][4];",
             f"UNROLL for (int o = 0; o < {count}; ++o) UNROLL for (int t = 0; t < {width}; ++t) "
-            "UNROLL for (int i = 0; i < 4; ++i) acc[o][t][i] = 0;"
-        )
+            "UNROLL for (int i = 0; i < 4; ++i) acc[o][t][i] = 0;",
+        ]
 
         for term in tile.terms:
             lines += self._product(tile, _Product(tile, term))
-        for o, values in enumerate(self.orders):
-            for t, i in itertools.product(range(width), range(4)):
-                lines.append(self._keep(tile, o, values, t, i))
+        for o, t, i in itertools.product(range(count), range(width), range(4)):
+            lines.append(self._keep(tile, o, t, i))
+
         return [*lines, "}"]
 
     def _product(self, tile: _Tile, product: _Product) -> list[str]:
@@ -127,94 +132,104 @@ class _Orbits:
         for rows_at, members in parts.items():
             lines.append(f"{{ double fa[{product.count}][2];")
             for h, half in enumerate("ab"):
-                base = f"{rows_at} + {tile.at(f, tile.row_loops, f'r{half}')}"
-                lines += product.load(f, base, [f"fa[{x}][{h}]" for x in range(product.count)], 0, 1.0)
+                base = f"{rows_at} + {tile.accesses.at(f, tile.row_loops, f'r{half}')}"
+                lines += product.load(f, base, f"fa[%d][{h}]", 1.0)
+
             for o in members:
                 columns_at = self.place_of(g, self.orders[o])
                 lines.append(f"{{ double fb[{tile.width}][{product.count}];")
                 for t in range(tile.width):
-                    base = f"{columns_at} + {tile.at(g, tile.column_loops, f'c{t}_')}"
-                    targets = [f"fb[{t}][{x}]" for x in range(product.count)]
-                    lines += product.load(g, base, targets, 1, product.term.number)
+                    base = f"{columns_at} + {tile.accesses.at(g, tile.column_loops, f'c{t}_')}"
+                    lines += product.load(g, base, f"fb[{t}][%d]", product.term.number)
                     lines.append(f"multiply_add<{product.count}>(acc[{o}][{t}], fa, fb[{t}]);")
+
                 lines.append("}")
+
             lines.append("}")
+
         return lines
 
-    def _keep(self, tile: _Tile, o: int, values, t: int, i: int) -> str:
+    def _keep(self, tile: _Tile, o: int, t: int, i: int) -> str:
         """Number i of tile t of an order into shared memory: the sum over the orders that the local is a sum of."""
-        plan = self.plan
-        uses = plan.orbit.uses
-        first = next(iter(uses))
-
-        total = ""
-        for use, number in uses.items():
-            assigned = dict(zip(first, (values[x] for x in use)))
-            other = self.number_of[tuple(assigned[x] for x in self.names)]
-            mark = "+ " if total else ""
-            if number != 1:
-                mark = "- " if number == -1 else f"+ {number!r} * "
-            total += f" {mark}acc[{other}][{t}][{i}]"
-
         half, second = "ab"[i // 2], i % 2
         tests = []
         if tile.m % 16:
             tests.append(f"m_{half} < {tile.m}")
         if tile.n % (8 * tile.width):
             tests.append(f"nn < {tile.n}")
+
         test = f"if ({' && '.join(tests)})" if tests else ""
 
         out = self.first.out
         find = " ".join(signed(tile.column_loops, "nn", "n"))
-        place = f"{o * plan.room + self.local.at} + {tile.at(out, tile.row_loops, f'r{half}')}"
-        place += f" + {tile.at(out, tile.column_loops, 'n')}"
+        row = tile.accesses.at(out, tile.row_loops, f"r{half}")
+        column = tile.accesses.at(out, tile.column_loops, "n")
+        place = f"{o * self.plan.room + self.local.at} + {row} + {column}"
+
         return (
             f"{{ const int nn = (chunk * {tile.width} + {t}) * 8 + {4 * second} + c; {test} {{ "
-            f"{find} h_{self.local.name}[{place}] ={total}; }} }}"
+            f"{find} h_{self.local.name}[{place}] ={self._total(o, f'[{t}][{i}]')}; }} }}"
         )
+
+    def _total(self, o: int, number: str) -> str:
+        """C++ of the local at an order: a sum of products at other orders. number: C++ that says which of a lane's."""
+        uses = self.plan.orbit.uses
+        first = next(iter(uses))
+
+        total = ""
+        for use, factor in uses.items():
+            values = dict(zip(first, map(self.orders[o].get, use)))
+            other = self.number_of[tuple(map(values.get, self.names))]
+            mark = "+ " if total else ""
+            if factor != 1:
+                mark = "- " if factor == -1 else f"+ {factor!r} * "
+
+            total += f" {mark}acc[{other}]{number}"
+
+        return total
 
     # ---- sums
     def _sums(self) -> list[str]:
         """The numbers of each order, sums out of shared memory. Old numbers are read an order ahead."""
-        plan, s = self.plan, self.last
-        size = plan.numbers(s.out)
-        count = -(-size // self.team)
-
-        refs = [f for t in s.terms for f in t.factors] + [s.out]
-        refs = list(dict.fromkeys(refs))
-        accesses = {r: self.writer.access(r) for r in refs}
-        loops = self.writer.loops(plan.own(s), list(accesses.values()))
-        away = {r: offset(loops, "x", k, accesses[r]) for k, r in enumerate(refs)}
+        s = self.last
+        size = self.plan.numbers(s.out)
+        count = -(-size // self.team)  # of a thread
+        accesses = self.writer.accesses(references(s))
+        loops = accesses.loops(self.plan.own(s))
         split = " ".join(signed(loops, "x", "x"))
+        to = accesses.at(s.out, loops, "x")
 
         def turns(body: str) -> str:
             """C++ of the body for all numbers of a thread."""
-            if size % self.team:
-                body = f"if (x < {size}) {{ {body} }}"
-            head = f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {split}"
-            return f"UNROLL {head} {body} }}"
+            return f"UNROLL {self.writer.numbers_of_thread(size, split, body)}"
 
-        def read(o: int) -> list[str]:
+        def old(o: int) -> list[str]:
             """Old numbers of an order."""
             if not s.add or o == len(self.orders):
                 return []
-            body = turns(f"old{o}[i] = {self.place_of(s.out, self.orders[o])}[{away[s.out]}];")
+            body = turns(f"old{o}[i] = {self.place_of(s.out, self.orders[o])}[{to}];")
             return [f"scalar old{o}[{count}];", f"if (new{o}) {body}"]
 
-        lines = [*read(0), "__syncthreads();"]
-        for o, values in enumerate(self.orders):
-            lines += read(o + 1)
-            total = f"old{o}[i]" if s.add else "0"
+        def total(o: int) -> str:
+            """C++ of a number of an order."""
+            text = f"old{o}[i]" if s.add else "0"
+            begin = o * self.plan.room + self.local.at
             for t in s.terms:
-                words = [f"h_{self.local.name}[{o * plan.room + self.local.at} + {away[f]}]" for f in t.factors]
-                signs = {-1: "-", 1: "+"}
-                sign = signs.get(t.number, f"+ {t.number!r} *")
-                total += f" {sign} {' * '.join(words)}"
+                words = [f"h_{self.local.name}[{begin} + {accesses.at(f, loops, 'x')}]" for f in t.factors]
+                sign = {-1: "-", 1: "+"}.get(t.number, f"+ {t.number!r} *")
+                text += f" {sign} {' * '.join(words)}"
+
+            return text
+
+        lines = [*old(0), "__syncthreads();"]
+        for o, values in enumerate(self.orders):
             lines += [
+                *old(o + 1),
                 f"if (new{o}) {{",
                 f"scalar *const to = {self.place_of(s.out, values)};",
-                turns(f"leave(&to[{away[s.out]}], {total});") + "\n}",
+                turns(f"leave(&to[{to}], {total(o)});") + "\n}",
             ]
+
         return lines
 
 
@@ -229,18 +244,13 @@ class _Tile:
         refs = [self.s.out]
         for term in self.terms:
             refs += [term.rows, term.columns]
-        refs = list(dict.fromkeys(refs))
-        self.accesses = {r: writer.access(r) for r in refs}
-        self.place = {r: k for k, r in enumerate(refs)}
-        order = list(self.accesses.values())
-        self.row_loops, self.column_loops = writer.loops(rows, order), writer.loops(columns, order)
+
+        self.accesses = writer.accesses(refs)
+        self.row_loops, self.column_loops = self.accesses.loops(rows), self.accesses.loops(columns)
 
         self.m, self.n = plan.extent_of(rows), plan.extent_of(columns)
         self.width, self.warps = writer.how.warp.columns, writer.how.teams.warps
         self.tiles, self.chunks = -(-self.m // 16), -(-self.n // (8 * self.width))
-
-    def at(self, r: Reference, loops, letter: str) -> str:
-        return offset(loops, letter, self.place[r], self.accesses[r])
 
     def head(self) -> list[str]:
         """The loop over a warp's tiles, a lane's rows and columns."""
@@ -248,6 +258,7 @@ class _Tile:
             f"UNROLL_BY(1) for (int job = warp; job < {self.tiles * self.chunks}; job += {self.warps}) {{",
             f"const int chunk = job % {self.chunks}, tile = job / {self.chunks}; (void)chunk;",
         ]
+
         for half, row in (("a", "row"), ("b", "row + 8")):
             lines.append(f"const int m_{half} = tile * 16 + {row}, m{half} = min(m_{half}, {self.m - 1});")
             lines += signed(self.row_loops, f"m{half}", f"r{half}")
@@ -255,38 +266,41 @@ class _Tile:
             column = f"(chunk * {self.width} + {t}) * 8 + column_of(row)"
             lines.append(f"const int n_{t} = min({column}, {self.n - 1}); (void)n_{t};")
             lines += signed(self.column_loops, f"n_{t}", f"c{t}_")
+
         return lines
 
 
-class _Product:
-    """One product. count: steps of its sum; paired: factors of which two neighbours are read at once."""
+class _Product(Sum):
+    """A product as lanes read it from pointers."""
 
     def __init__(self, tile: _Tile, term: Factors):
-        self.tile, self.term = tile, term
-        f, g = term.rows, term.columns
-        self.loops: tuple[Loop, ...] = tile.writer.loops(term.sums, [tile.accesses[f], tile.accesses[g]])
-        self.k = math.prod(loop.extent for loop in self.loops)
-        sides = (tile.row_loops, tile.column_loops)
-        self.paired = pairs(tile.writer, f, g, tile.accesses, self.loops, sides, tile.place)
-        self.count = 2 * -(-self.k // 8) if self.paired else -(-self.k // 4)
+        super().__init__(tile.writer, tile.accesses, term, (tile.row_loops, tile.column_loops))
 
-    def load(self, r: Reference, base: str, targets: list[str], which: int, number: float) -> list[str]:
-        """C++ that fills the targets, one a step, from a pointer."""
-        vector = bool(self.paired) and r in self.paired
-        inside = f"k < {self.k}" if self.k % (8 if self.paired else 4) else ""
-        from_ = f"{base} + {offset(self.loops, 'k', which, self.tile.accesses[r])}"
+    def load(self, r: Reference, base: str, target: str, number: float) -> list[str]:
+        """C++ that reads a factor from a pointer. target: a register, with %d for the step."""
+        at_once = self.strides(r)
+        inside = f"k < {self.extent}" if self.extent % self.unit else ""
+        from_ = f"{base} + {self.at(r)}"
 
         lines = []
-        for step in range(0, self.count, 2 if vector else 1):
-            k = f"{8 * (step // 2)} + 2 * c + {step % 2}" if self.paired else f"{4 * step} + c"
-            parts = [f"const int k = {k}; (void)k;", *signed(self.loops, "k", "k")]
-            filled = targets[step : step + 2] if vector else targets[step : step + 1]
-            if vector:
-                both = f"pair({from_}, {filled[0]}, {filled[1]});"
-                parts.append(f"if ({inside}) {{ {both} }} else {filled[0]} = {filled[1]} = 0;" if inside else both)
-            else:
-                parts.append(f"{filled[0]} = {f'{inside} ? *({from_}) : 0' if inside else f'*({from_})'};")
+        for step in range(0, self.count, at_once):
+            to = [target % (step + x) for x in range(at_once)]
+            read = self._pair(*to, from_, inside) if at_once == 2 else self._single(*to, from_, inside)
+            parts = [f"const int k = {self.number(step)}; (void)k;", *signed(self.loops, "k", "k"), read]
             if number != 1:
-                parts.append(" ".join(f"{x} *= {number!r};" for x in filled))
+                parts += [f"{x} *= {number!r};" for x in to]
+
             lines.append("{ " + " ".join(parts) + " }")
+
         return lines
+
+    @staticmethod
+    def _pair(first: str, second: str, from_: str, inside: str) -> str:
+        """Two neighbours, read at once; zeros beyond the end."""
+        both = f"pair({from_}, {first}, {second});"
+        return f"if ({inside}) {{ {both} }} else {first} = {second} = 0;" if inside else both
+
+    @staticmethod
+    def _single(to: str, from_: str, inside: str) -> str:
+        """One number; zero beyond the end."""
+        return f"{to} = {inside} ? *({from_}) : 0;" if inside else f"{to} = *({from_});"

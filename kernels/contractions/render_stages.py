@@ -13,10 +13,11 @@ import math
 from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
 from . import render_lines, render_orbits
-from .plan import Loop, Program, joined, pointers, step_text, steps, view
+from .access import Access, Accesses, digits, offset
+from .plan import Loop, Program, includes, joined, pointers, program_source, step_text, steps, turns, view
 from .render_each import Each
 from .render_threads import unaligned, without_past
-from .render_units import Access, Tile, digits, offset
+from .render_units import Tile
 from .stages import plan_of
 from .stages.plan import Plan, Step
 from .text import Reference
@@ -58,6 +59,15 @@ class Writer:
         inside = {i: s for i, s in near.items() if i not in self.plan.entry}
         return Access(self.pointers[r], inside, f"a.ld_{r.name}", False)
 
+    def accesses(self, references) -> Accesses:
+        """Where references are read. Arguments get pointers, in the order of the references."""
+        found: dict[Reference, Access] = {}
+        for r in references:
+            if r not in found:
+                found[r] = self.access(r)
+
+        return Accesses(self.p.sizes, found)
+
     def pointer_lines(self, walk: bool, only=None) -> list[str]:
         """C++ of the pointers of references to arguments, at this team's entry.
 
@@ -68,26 +78,31 @@ class Writer:
             walks = bool(plan.walk) and plan.walk in r.indices
             if walks != walk or (only is not None and r not in only):
                 continue
+
             a = plan.arrays[r.name]
             near = steps(r, a, plan.batch, far=True)
             parts = [f"at_{view(r, a, plan.batch)}"]
             for i in plan.entry:
                 if i in near:
                     parts.append(f"e_{i} * ({step_text(near[i], f'a.ld_{r.name}')})")
+
             kind = "scalar" if r.name in self.p.expression.outputs else "const scalar"
             lines.append(f"{kind} *const {name} = {' + '.join(parts)};")
-        return lines
 
-    def loops(self, indices, accesses) -> tuple[Loop, ...]:
-        """Loops over indices, with the step of each array."""
-        return joined([Loop(self.p.sizes[i], tuple(x.steps.get(i, 0) for x in accesses)) for i in indices])
+        return lines
 
     def store(self, out: Reference, where: str, value: str) -> str:
         """C++ of a store; past the caches if no step reads the number."""
-        read = {f.name for step in self.plan.steps for f in step.reads}
-        if out.name in self.plan.held or out.name in read:
+        if out.name in self.plan.held or out.name in self.plan.read:
             return f"{where} = {value};"
         return f"leave(&{where}, {value});"
+
+    def numbers_of_thread(self, size: int, begin: str, body: str) -> str:
+        """C++ of a loop over a thread's numbers x of `size` numbers that a team has. begin: before the body."""
+        if size % self.team:
+            body = f"if (x < {size}) {{ {body} }}"
+        count = -(-size // self.team)
+        return f"for (int i = 0; i < {count}; ++i) {{ const int x = me + i * {self.team}; {begin} {body} }}"
 
     # ---- steps
     def copy(self, step: Step) -> list[str]:
@@ -103,22 +118,25 @@ class Writer:
         while outer and x.steps[own[outer - 1]] == run == h.strides[outer - 1]:
             outer -= 1
             run *= self.p.sizes[own[outer]]
-        loops = [Loop(self.p.sizes[i], (x.steps[i], h.strides[k])) for k, i in enumerate(own[:outer])]
-        runs = math.prod(loop.extent for loop in loops)
+
+        loops = [Loop(self.p.sizes[i], (x.steps[i], stride)) for i, stride in zip(own[:outer], h.strides)]
         if apart:  # pieces of 16 bytes
             loops.append(Loop(run // plan.grain, (plan.grain, plan.grain)))
-            runs *= run // plan.grain
 
+        runs = turns(loops)
         over = joined(loops)
         find = " ".join(digits(over, "x", "x"))
         to = Access(f"h_{s.out.name}", {}, "", True)
         ends = f"{to.pointer} + {offset(over, 'x', 1, to)}, {x.pointer} + {offset(over, 'x', 0, x)}"
+
         if apart:
-            return [f"// {s}", f"for (int x = me; x < {runs}; x += {self.team}) {{ {find} copy_piece({ends}); }}"]
-        if runs > 32:
-            head = f"if (me < 32) for (int x = me; x < {runs}; x += 32)"
-            return [f"// {s}", f"{head} {{ {find} bulk({ends}, {run}, gate); }}"]
-        return [f"// {s}", f"{{ int x = me; if (x < {runs}) {{ {find} bulk({ends}, {run}, gate); }}}}"]
+            copy = f"for (int x = me; x < {runs}; x += {self.team}) {{ {find} copy_piece({ends}); }}"
+        elif runs > 32:
+            copy = f"if (me < 32) for (int x = me; x < {runs}; x += 32) {{ {find} bulk({ends}, {run}, gate); }}"
+        else:
+            copy = f"{{ int x = me; if (x < {runs}) {{ {find} bulk({ends}, {run}, gate); }}}}"
+
+        return [f"// {s}", copy]
 
     def units(self, step: Step) -> list[str]:
         """A warp's tiles, one after the other. Of two statements the second goes on with the numbers of the first."""
@@ -126,6 +144,7 @@ class Writer:
         inner = [Tile(self, s, step, "_before") for s in first]
         tile = Tile(self, last, step, given=bool(first))
         lines = [f"// {'; '.join(map(str, step.statements))}"]
+
         for t in (tile, *inner):
             lines += t.hoist(self.once)
 
@@ -145,12 +164,16 @@ class Writer:
 
         for t in inner:
             lines += [f"{self.sum} given[{t.width}][4];", "{", *t.rows(), *t.start(), *t.sums(), *t.give(), "}"]
+
         lines += [*tile.rows(), *tile.start(), *tile.sums(), *tile.leave()]
         return [*lines, "}" if exact else "} }"]
 
     def lines(self, number: int, step: Step) -> list[str]:
         """A thread's rows, one after the other. Of two statements the second goes on with the numbers of the first."""
-        parts = [render_lines.Lines(self, s, step, number + k, given=k > 0) for k, s in enumerate(step.statements)]
+        parts = []
+        for k, s in enumerate(step.statements):
+            parts.append(render_lines.Lines(self, s, step, number + k, given=k > 0))
+
         m, rows = parts[0].m, parts[0].rows
         lines = [
             f"// {'; '.join(map(str, step.statements))}",
@@ -166,6 +189,7 @@ class Writer:
         for k, part in enumerate(parts):
             result = "given" if k < len(parts) - 1 else "sum"
             lines += [f"scalar {result}[{rows}][{part.n}];", "{", *part.text(result), "}"]
+
         return [*lines, "}"]
 
     # ---- the kernel
@@ -200,6 +224,7 @@ class Writer:
         lines += [*early, *self._steps(bodies, before=False)]
         if ring:
             lines += ["__syncthreads();", "}"]
+
         return [*lines, "}"]
 
     def _head(self) -> list[str]:
@@ -208,6 +233,7 @@ class Writer:
         threads = self.team * plan.entries
         bounds = f"{threads}, {blocks}" if blocks else f"{threads}"
         me = f"threadIdx.x % {self.team}" if plan.entries > 1 else "threadIdx.x"
+
         return [
             *render_lines.declared(self.p, plan.matrices),
             f"KERNEL(contraction, Arguments, {bounds}) {{",
@@ -227,7 +253,7 @@ class Writer:
         if self.once:
             lines += [*pointers(self.p, "0L"), *self.pointer_lines(False, self.of_once), *self._held_once()]
 
-        sources = {step.statements[0].terms[0].factors[0] for step in self.plan.steps if step.kind == "copy"}
+        sources = {step.reads[0] for step in self.plan.steps if step.kind == "copy"}
         return [
             *lines,
             *self._gates(),
@@ -250,12 +276,16 @@ class Writer:
         plan, ring = self.plan, self.how.copies.ring > 1
         lines = self.begins()
         lines += self._slots() if ring else self._held_once()
-        lines += [f"{self.held(x)};" for x in plan.held if not (ring and x in plan.copied)]
+
+        for x in plan.held:
+            if not ring or x not in plan.copied:
+                lines.append(f"{self.held(x)};")
 
         if plan.copied and not ring:
             if not self.how.copies.apart:
                 lines += [*self._gates(), "unsigned long long *const gate = gates;"]
             lines += self._asked(bodies)
+
         return lines
 
     def _walk(self) -> list[str]:
@@ -265,6 +295,7 @@ class Writer:
         per, i = -(-extent // parts), f"e_{walk}"
         lines = [self._arrived] if self.plan.arrives_first else []
         bound = f"min({extent}, (part + 1) * {per})"
+
         return [*lines, f"UNROLL_BY(1) for (int {i} = part * {per}; {i} < {bound}; ++{i}) {{"]
 
     def _steps(self, bodies, before: bool) -> list[str]:
@@ -273,11 +304,14 @@ class Writer:
         for step, body in zip(self.plan.steps, bodies):
             if step.kind == "copy" or step.before != before:
                 continue
+
             if step.arrives:
                 lines.append(self._arrived)
             if step.barrier:
                 lines.append("__syncthreads();")
+
             lines += ["{", *body, "}"]
+
         return lines
 
     # ---- copies
@@ -307,6 +341,7 @@ class Writer:
         for step, body in zip(self.plan.steps, bodies):
             if step.kind == "copy":
                 lines += ["{", *body, "}"]
+
         return lines
 
     @property
@@ -327,6 +362,7 @@ class Writer:
         for i in reversed(plan.entry):
             if i == plan.walk:
                 continue
+
             extent = self.p.sizes[i]
             over = f" / {size}" if size > 1 else ""
             lines.append(f"const int e_{i} = int(g{over} % {extent});")
@@ -339,15 +375,12 @@ class Writer:
 
 def render(p: Program, how, members: str, headers, folders, quick: bool) -> Source:
     """The source of a program by stages. members: of the record of arguments. headers, folders: C++ of maps."""
-    text = [
-        *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
-        '#include "contractions/stages.h"',
-        *(f'#include "{h}"' for h in headers),
+    parts = [
+        *includes("contractions/stages.h", *headers),
         structure("Arguments", members),
         *Writer(plan_of(p, how)).text(),
-        "",
     ]
-    return Source("tensor-stages", "\n".join(text), tuple(folders), quick=quick, entry="contraction", title=p.title)
+    return program_source("stages", p, parts, folders, quick)
 
 
 def launch(plan, how, arrays, values, n: int, members: str):

@@ -7,66 +7,11 @@ results are also what it has to give where a second product sums over them: they
 
 from __future__ import annotations
 
-import dataclasses
-import math
+import itertools
 from typing import NamedTuple
 
-from .plan import FAR, Loop, step_text, steps
+from .access import Sum, digits
 from .text import Reference, Statement
-
-
-@dataclasses.dataclass
-class Access:
-    """Where a reference is read: a pointer to what the team has, and the step of each index."""
-
-    pointer: str
-    steps: dict[str, int]
-    ld: str
-    shared: bool
-
-
-def digits(loops: tuple[Loop, ...], number: str, letter: str, unsigned: bool = True) -> list[str]:
-    """`number` as a turn of each loop: letter0, letter1, ..., the slowest first. unsigned: divisions by powers of two
-    are so, which take fewer steps."""
-    lines, size = [], 1
-    for d in reversed(range(len(loops))):
-        extent = loops[d].extent
-        u = "u" if unsigned and size & (size - 1) == extent & (extent - 1) == 0 else ""
-        over, rest = f" / {size}{u}" if size > 1 else "", f" % {extent}{u}" if d else ""
-        lines.append(f"const int {letter}{d} = {f'unsigned({number})' if u else f'({number})'}{over}{rest};")
-        size *= extent
-    return lines
-
-
-def offset(loops: tuple[Loop, ...], letter: str, k: int, access: Access) -> str:
-    """Of array k of the loops, at those turns."""
-    parts = []
-    for d, loop in enumerate(loops):
-        if loop.step[k]:
-            step = step_text(loop.step[k], access.ld)
-            parts.append(f"{letter}{d}" if step == "1" else f"{letter}{d} * ({step})")
-    return " + ".join(parts) or "0"
-
-
-def pairs(writer, f: Reference, g: Reference, accesses, loops, sides, place):
-    """Factors of which a lane reads two neighbours at once: arguments whose sum runs along memory, and whose rows
-    begin at even places. None: the sum is read number by number. sides: loops over rows, columns and others."""
-    if not writer.how.warp.paired or len(loops) != 1 or loops[0].extent % 2:
-        return None
-    plan, found = writer.plan, []
-    for k, r in enumerate((f, g)):
-        x = accesses[r]
-        if x.shared or loops[0].step[k] != 1:
-            continue
-        near = [loop.step[place[r]] for group in sides for loop in group]
-        a = plan.arrays[r.name]
-        near += [s for i, s in steps(r, a, plan.batch, far=True).items() if i in plan.entry]
-        if a.mixed and plan.batch in r.indices:
-            near.append(plan.batch_step(r))
-        if all((s % FAR) % 2 == 0 for s in near):
-            found.append(r)
-    writer.even |= {r.name for r in found}
-    return found or None
 
 
 class Side(NamedTuple):
@@ -75,14 +20,33 @@ class Side(NamedTuple):
     r: Reference
     pointer: str
     bases: tuple[str, ...]  # names of where lines begin
-    array: str  # of what is read: [step][line] of rows, [line][step] of columns
+    array: str  # of the numbers that are read: [step][line] of rows, [line][step] of columns
     rows: bool  # the rows' factor
-    loop: int  # place of the factor in the loops over the sum
     number: float  # that it is multiplied by
 
     def target(self, line: int, step: int) -> str:
-        """C++ of a number that was read."""
+        """C++ of the register for a number."""
         return f"{self.array}[{step}][{line}]" if self.rows else f"{self.array}[{line}][{step}]"
+
+
+class Spot(NamedTuple):
+    """A result of a lane: number `i` of its four numbers of a tile of eight columns."""
+
+    tile: int
+    i: int
+    half: str  # "a" or "b": the row
+    column: str  # C++ that finds the column
+    indices: str  # C++ that finds the indices of the column
+    test: str | None  # C++ of the test that the number exists; None: it does for no lane
+
+    @property
+    def first(self) -> int:
+        """The first column of the four lanes that have such results."""
+        return self.tile * 8 + 4 * (self.i % 2)
+
+    def inside(self, body: str) -> str:
+        """C++ of the body where the number exists."""
+        return f"{{ {self.column} {self.test}{{ {self.indices} {body} }} }}"
 
 
 class Tile:
@@ -102,12 +66,9 @@ class Tile:
         self.once: dict[int, str] = {}  # names of columns' factors that are held for all steps
 
         # Where everything lies that is not in registers.
-        refs = self._references()
-        self.accesses = {r: writer.access(r) for r in refs}
-        self.place = {r: k for k, r in enumerate(refs)}
-        order = list(self.accesses.values())
-        self.row_loops, self.column_loops = writer.loops(rows, order), writer.loops(columns, order)
-        self.other_loops = writer.loops(others, order)
+        self.accesses = writer.accesses(plan.in_memory(s, given))
+        self.row_loops, self.column_loops = self.accesses.loops(rows), self.accesses.loops(columns)
+        self.other_loops = self.accesses.loops(others)
 
         # Tiles of 16 rows, chunks of columns.
         self.m, self.n, self.q = plan.extent_of(rows), plan.extent_of(columns), plan.extent_of(others)
@@ -117,35 +78,13 @@ class Tile:
         self.jobs = self.tiles * self.q * self.chunks
         self.hoisted = plan.hoisted(s)
 
-        # The sums of each product.
+        # The sum of each product.
         sides = (self.row_loops, self.column_loops, self.other_loops)
-        self.k_loops, self.extents, self.paired, self.count = [], [], [], []
-        for _, f, g, sums in self.terms:
-            loops = writer.loops(sums, [self.accesses[r] for r in (f, g) if r in self.accesses])
-            k = math.prod(loop.extent for loop in loops)
-            paired = None if given else pairs(writer, f, g, self.accesses, loops, sides, self.place)
-            self.k_loops.append(loops)
-            self.extents.append(k)
-            self.paired.append(paired)
-            self.count.append(2 * -(-k // 8) if paired else -(-k // 4))
-
-    def _references(self) -> list[Reference]:
-        """What is read or written in memory."""
-        refs = [self.s.out]
-        for _, f, g, _ in self.terms:
-            refs += [f, g]
-        for t in self.points:
-            refs += t.factors
-        if self.scale:
-            refs.append(self.scale)
-
-        inner = {self.terms[0][1]} if self.given else set()
-        if self.s.out.name in self.plan.inner:
-            inner.add(self.s.out)
-        return [r for r in dict.fromkeys(refs) if r not in inner]
+        self.all_sums = [Sum(writer, self.accesses, term, sides, given) for term in self.terms]
 
     def at(self, r: Reference, loops, letter: str) -> str:
-        return offset(loops, letter, self.place[r], self.accesses[r])
+        """C++ of where a reference is read, at some turns and at the tile's others."""
+        return f"{self.accesses.at(r, loops, letter)} + {self.accesses.at(r, self.other_loops, 'o')}"
 
     def fb(self, j: int) -> str:
         """The array with a lane's numbers of a columns' factor."""
@@ -153,37 +92,36 @@ class Tile:
 
     # ---- what a lane reads for a product
     def row_side(self, j: int) -> Side:
-        f = self.terms[j][1]
-        return Side(f, self.accesses[f].pointer, (f"row_a_{j}", f"row_b_{j}"), "fa", True, 0, 1.0)
+        """The rows' factor of product j."""
+        f = self.terms[j].rows
+        return Side(f, self.accesses[f].pointer, (f"row_a_{j}", f"row_b_{j}"), "fa", True, 1.0)
 
     def column_side(self, j: int, array: str, suffix: str, pointer: str) -> Side:
-        """suffix: of the names of where columns begin."""
+        """The columns' factor of product j. suffix: of the names of where columns begin."""
         bases = tuple(f"column{t}{suffix}" for t in range(self.width))
-        return Side(self.terms[j][2], pointer, bases, array, False, 0 if self.given else 1, self.terms[j][0])
+        return Side(self.terms[j].columns, pointer, bases, array, False, self.terms[j].number)
 
     def usual_columns(self, j: int, array: str = "") -> Side:
-        pointer = self.accesses[self.terms[j][2]].pointer
+        """The columns' factor with the usual names."""
+        pointer = self.accesses[self.terms[j].columns].pointer
         return self.column_side(j, array or self.fb(j), f"_{j}", pointer)
 
     def load(self, j: int, side: Side, first: str, count: int, guarded: bool) -> list[str]:
-        """`count` steps of the sum from number `first`. guarded: the last ones may lie beyond the end."""
-        loops, paired = self.k_loops[j], self.paired[j]
-        vector = side.r in (paired or [])
-        inside = f"k < {self.extents[j]}" if guarded else ""
-        away = offset(loops, "k", side.loop, self.accesses[side.r])
+        """`count` steps of the sum from number `first`. guarded: the last numbers may lie beyond the end."""
+        k_sum = self.all_sums[j]
+        at_once = k_sum.strides(side.r)
+        inside = f"k < {k_sum.extent}" if guarded else ""
+        read = self._pair if at_once == 2 else self._single
 
         lines = []
-        for step in range(0, count, 2 if vector else 1):
-            k = f"{first} + {8 * (step // 2)} + 2 * c + {step % 2}" if paired else f"{first} + {4 * step} + c"
-            parts = [f"const int k = {k};"] if loops or inside else []
-            parts += digits(loops, "k", "k")
+        for step in range(0, count, at_once):
+            parts = [f"const int k = {first} + {k_sum.number(step)};"] if k_sum.loops or inside else []
+            parts += digits(k_sum.loops, "k", "k")
             for line, base in enumerate(side.bases):
-                from_ = f"{side.pointer} + {base} + {away}"
-                if vector:
-                    parts.append(self._pair(side, line, step, from_, inside))
-                else:
-                    parts.append(self._single(side, line, step, from_, inside))
+                parts.append(read(side, line, step, f"{side.pointer} + {base} + {k_sum.at(side.r)}", inside))
+
             lines.append("{ " + " ".join(parts) + " }")
+
         return lines
 
     def _pair(self, side: Side, line: int, step: int, from_: str, inside: str) -> str:
@@ -193,6 +131,7 @@ class Tile:
         if side.number != 1:
             number = self.writer.constant(side.number)
             load += f" {to} *= {number}, {after} *= {number};"
+
         return f"if ({inside}) {{ {load} }} else {to} = {after} = 0;" if inside else load
 
     def _single(self, side: Side, line: int, step: int, from_: str, inside: str) -> str:
@@ -202,6 +141,7 @@ class Tile:
             read = f"-{read}"
         elif side.number != 1:
             read = f"{self.writer.constant(side.number)} * {read}"
+
         return f"{side.target(line, step)} = {f'{inside} ? {read} : 0' if inside else read};"
 
     def load_given(self, count: int) -> list[str]:
@@ -210,18 +150,20 @@ class Tile:
         for step in range(count):
             t, second = divmod(step, 2)
             lines.append(f"fa[{step}][0] = given[{t}][{second}]; fa[{step}][1] = given[{t}][{second + 2}];")
+
         return lines
 
     def column_bases(self, j: int, chunk: str, side: Side) -> list[str]:
         """Where the columns of a tile begin."""
-        g, lines = self.terms[j][2], []
+        g = self.terms[j].columns
         find = " ".join(digits(self.column_loops, "n", "n"))
-        where = self.at(g, self.column_loops, "n")
-        if not self.hoisted:
-            where += f" + {self.at(g, self.other_loops, 'o')}"
+        where = self.accesses.at(g, self.column_loops, "n") if self.hoisted else self.at(g, self.column_loops, "n")
+
+        lines = []
         for t, name in enumerate(side.bases):
             number = f"min(({chunk} * {self.width} + {t}) * 8 + column_of(row), {self.n - 1})"
             lines.append(f"long {name}; {{ const int n = {number}; (void)n; {find} {name} = {where}; }}")
+
         return lines
 
     # ---- what all tiles share
@@ -230,34 +172,37 @@ class Tile:
 
         once: text of factors that are read at the kernel's beginning, for all steps that read the same.
         """
-        lines = []
-        for j, (_, _, g, _) in enumerate(self.terms if self.hoisted else []):
-            usual = self.usual_columns(j)
-            if (
-                not self.writer.how.warp.once
-                or self.accesses[g].shared
-                or g.name in self.plan.written
-                or self.plan.walk
-            ):
+        lines: list[str] = []
+        for j, term in enumerate(self.terms if self.hoisted else []):
+            g, usual = term.columns, self.usual_columns(j)
+            if not self._may_be_once(g):
                 lines += self.columns_held(j, usual)
                 continue
 
-            # Equal factors have equal texts, names apart. What does not depend on the entry is the same wherever it is
-            # read; else the pointer tells factors apart.
+            # Equal factors have equal texts, names apart. A factor that does not depend on the entry is the same
+            # wherever it is read; else the pointer tells factors apart.
             everywhere = not {self.plan.batch, *self.plan.entry} & set(g.indices)
             key = tuple(self.columns_held(j, self.column_side(j, "", "", g.name if everywhere else usual.pointer)))
             if key not in once:
                 once[key] = self.columns_held(j, self.usual_columns(j, f"once{len(once)}"))
+
             self.once[j] = f"once{list(once).index(key)}"
             self.writer.of_once.add(g)
+
         return lines
+
+    def _may_be_once(self, g: Reference) -> bool:
+        """Whether a columns' factor may be read at the kernel's beginning: no step writes or copies it."""
+        never_changes = g.name not in self.plan.written and not self.accesses[g].shared
+        return self.writer.how.warp.once and never_changes and not self.plan.walk
 
     def columns_held(self, j: int, side: Side) -> list[str]:
         """A lane's numbers of a columns' factor, of all steps."""
-        guarded = self.extents[j] % (8 if self.paired[j] else 4) != 0
-        loads = self.load(j, side, "0", self.count[j], guarded)
+        k_sum = self.all_sums[j]
+        loads = self.load(j, side, "0", k_sum.count, guarded=k_sum.extent % k_sum.unit != 0)
+
         return [
-            f"{self.writer.sum} {side.array}[{self.width}][{self.count[j]}];",
+            f"{self.writer.sum} {side.array}[{self.width}][{k_sum.count}];",
             "{ " + "\n".join([*self.column_bases(j, "0", side), *loads]) + " }",
         ]
 
@@ -269,110 +214,130 @@ class Tile:
             bound = f"min(m_{half}, {self.m - 1})" if self.m % 16 else f"m_{half}"
             lines.append(f"const int m{half} = {bound}; (void)m{half};")
             lines += digits(self.row_loops, f"m{half}", f"r{half}")
-            for j, (_, f, _, _) in enumerate(self.terms):
-                if f in self.accesses:
-                    from_ = f"{self.at(f, self.row_loops, f'r{half}')} + {self.at(f, self.other_loops, 'o')}"
+
+            for j, term in enumerate(self.terms):
+                if term.rows in self.accesses:
+                    from_ = self.at(term.rows, self.row_loops, f"r{half}")
                     lines.append(f"const long row_{half}_{j} = {from_}; (void)row_{half}_{j};")
+
         return lines
 
-    def spots(self):
-        """Of a lane's four numbers of each tile of columns: (tile, number, half, what finds the column and its indices,
-        the test that it exists); None for the test where no lane's does."""
-        for t in range(self.width):
-            for i in range(4):
-                half, second = "ab"[i // 2], i % 2
-                first_column = t * 8 + 4 * second
-                if self.chunks == 1 and first_column >= self.n:
-                    yield t, i, half, ("", ""), None
-                    continue
-                tests = [f"m_{half} < {self.m}"] if self.m % 16 else []
-                if self.chunks > 1 or first_column + 3 >= self.n:
-                    tests.append(f"nn < {self.n}")
-                head = f"const int nn = (chunk * {self.width} + {t}) * 8 + {4 * second} + c; (void)nn; "
-                find = " ".join(digits(self.column_loops, "nn", "n"))
-                yield t, i, half, (head, find), f"if ({' && '.join(tests)}) " if tests else ""
+    def spots(self) -> list[Spot]:
+        """A lane's four numbers of each tile of columns."""
+        indices = " ".join(digits(self.column_loops, "nn", "n"))
+        found = []
+        for t, i in itertools.product(range(self.width), range(4)):
+            half, second = "ab"[i // 2], i % 2
+            column = f"const int nn = (chunk * {self.width} + {t}) * 8 + {4 * second} + c; (void)nn; "
+            found.append(Spot(t, i, half, column, indices, self._test(half, t * 8 + 4 * second)))
 
-    def spot(self, r: Reference, half: str) -> str:
-        return (
-            f"{self.accesses[r].pointer}[{self.at(r, self.row_loops, f'r{half}')} + "
-            f"{self.at(r, self.column_loops, 'n')} + {self.at(r, self.other_loops, 'o')}]"
-        )
+        return found
+
+    def _test(self, half: str, first: int) -> str | None:
+        """C++ of the test that a lane's row and column exist. first: the first column of four lanes."""
+        if self.chunks == 1 and first >= self.n:
+            return None
+
+        tests = [f"m_{half} < {self.m}"] if self.m % 16 else []
+        if self.chunks > 1 or first + 3 >= self.n:
+            tests.append(f"nn < {self.n}")
+
+        return f"if ({' && '.join(tests)}) " if tests else ""
+
+    def number(self, r: Reference, half: str) -> str:
+        """C++ of the number of an array at a lane's result."""
+        row = self.accesses.at(r, self.row_loops, f"r{half}")
+        return f"{self.accesses[r].pointer}[{row} + {self.at(r, self.column_loops, 'n')}]"
 
     def start(self) -> list[str]:
         """What the sums begin with, and what they will be multiplied by: asked for before the products."""
-        s, scale, width = self.s, self.scale, self.width
+        scale, width = self.scale, self.width
         unit = self.writer.sum
         lines = [f"{unit} acc[{width}][4];" + (f" {unit} scaled[{width}][4];" if scale else "")]
-        for t, i, half, find, test in self.spots():
-            lines.append(f"acc[{t}][{i}] = 0;" + (f" scaled[{t}][{i}] = 0;" if scale else ""))
-            if test is None:
+
+        for x in self.spots():
+            place = f"[{x.tile}][{x.i}]"
+            lines.append(f"acc{place} = 0;" + (f" scaled{place} = 0;" if scale else ""))
+            if x.test is None:
                 continue
-            begin = [self.spot(s.out, half)] if s.add and not scale else []
-            for p in self.points:
-                number = [self.writer.constant(p.number)] if p.number != 1 or not p.factors else []
-                begin.append(" * ".join([*number, *(self.spot(f, half) for f in p.factors)]))
-            loads = [f"acc[{t}][{i}] = {' + '.join(begin)};"] if begin else []
-            loads += [f"scaled[{t}][{i}] = {self.spot(scale, half)};"] if scale else []
+
+            begin = self._begin(x.half)
+            loads = [f"acc{place} = {' + '.join(begin)};"] if begin else []
+            if scale:
+                loads.append(f"scaled{place} = {self.number(scale, x.half)};")
             if loads:
-                lines.append(self.inside(find, test, " ".join(loads)))
+                lines.append(x.inside(" ".join(loads)))
+
         return lines
 
-    @staticmethod
-    def inside(find: tuple[str, str], test: str, body: str) -> str:
-        """The body where the test holds; find: the column's number, and its indices."""
-        number, indices = find
-        return f"{{ {number} {test}{{ {indices} {body} }} }}"
+    def _begin(self, half: str) -> list[str]:
+        """C++ of the old number, and of the terms that are no matrix product."""
+        begin = [self.number(self.s.out, half)] if self.s.add and not self.scale else []
+        for t in self.points:
+            words = [self.number(f, half) for f in t.factors]
+            if t.number != 1 or not words:
+                words.insert(0, self.writer.constant(t.number))
+            begin.append(" * ".join(words))
 
-    def value(self, t: int, i: int, half: str) -> str:
+        return begin
+
+    def value(self, x: Spot) -> str:
+        """C++ of a result."""
+        total = f"acc[{x.tile}][{x.i}]"
         if not self.scale:
-            return f"acc[{t}][{i}]"
-        return f"{f'{self.spot(self.s.out, half)} + ' if self.s.add else ''}scaled[{t}][{i}] * acc[{t}][{i}]"
+            return total
+
+        old = f"{self.number(self.s.out, x.half)} + " if self.s.add else ""
+        return f"{old}scaled[{x.tile}][{x.i}] * {total}"
 
     def leave(self) -> list[str]:
         """The results to where they belong."""
         lines = []
-        for t, i, half, find, test in self.spots():
-            if test is not None:
-                store = self.writer.store(self.s.out, self.spot(self.s.out, half), self.value(t, i, half))
-                lines.append(self.inside(find, test, store))
+        for x in self.spots():
+            if x.test is not None:
+                store = self.writer.store(self.s.out, self.number(self.s.out, x.half), self.value(x))
+                lines.append(x.inside(store))
+
         return lines
 
     def give(self) -> list[str]:
-        """The numbers stay with their lanes; those beyond the last column are zero."""
+        """The numbers stay with their lanes; numbers beyond the last column are zero."""
         lines = []
-        for t, i, half, _, test in self.spots():
-            first = t * 8 + 4 * (i % 2)
-            value = "0"
-            if test is not None:
-                value = self.value(t, i, half)
-                if first + 3 >= self.n:
-                    value = f"{first} + c < {self.n} ? {value} : 0"
-            lines.append(f"given[{t}][{i}] = {value};")
+        for x in self.spots():
+            value = "0" if x.test is None else self.value(x)
+            if x.test is not None and x.first + 3 >= self.n:
+                value = f"{x.first} + c < {self.n} ? {value} : 0"
+            lines.append(f"given[{x.tile}][{x.i}] = {value};")
+
         return lines
 
     # ---- products
     def sums(self) -> list[str]:
         """All products, some steps of the sum at a time."""
         lines = []
-        for j, (k, size) in enumerate(zip(self.extents, self.count)):
+        for j, k_sum in enumerate(self.all_sums):
             lines.append("{")
             if not self.hoisted:
                 lines += self.column_bases(j, "chunk", self.usual_columns(j))
 
             # Whole batches of steps, then what is left over.
+            k, size = k_sum.extent, k_sum.count
             per = size if self.hoisted else min(size, self.writer.how.warp.batch)
             full = k // (4 * per) if per < size or k % (4 * per) == 0 else 0
+            done = full * 4 * per
+
             if full > 1:
-                lines.append(f"UNROLL_BY(1) for (int k0 = 0; k0 < {full * 4 * per}; k0 += {4 * per}) {{")
+                lines.append(f"UNROLL_BY(1) for (int k0 = 0; k0 < {done}; k0 += {4 * per}) {{")
                 lines += [*self.product(j, "k0", per, False), "}"]
             elif full == 1:
                 lines += ["{", *self.product(j, "0", per, False), "}"]
 
-            left, unit = k - full * 4 * per, 8 if self.paired[j] else 4
+            left = k - done
             if left:
-                count = (2 if self.paired[j] else 1) * -(-left // unit)
-                lines += ["{", *self.product(j, str(full * 4 * per), count, left % unit != 0), "}"]
+                lines += ["{", *self.product(j, str(done), k_sum.steps(left), left % k_sum.unit != 0), "}"]
+
             lines.append("}")
+
         return lines
 
     def product(self, j: int, first: str, count: int, guarded: bool) -> list[str]:

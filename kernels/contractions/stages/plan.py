@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..plan import FAR, Array, Program, steps
+from ..plan import FAR, Array, Program, names, reads, steps
 from ..text import Reference, Statement, Term
 
 LIMIT = 226 * 1024  # bytes of shared memory a block
@@ -23,6 +23,11 @@ LARGEST = 8192  # numbers of an output that a team has; of more, a further index
 HELD = 48  # numbers of the narrow factor that a lane keeps in registers
 SHORTEST = 64  # numbers of a copy in bulk at least
 DOUBLE = 8  # bytes
+
+
+def summed(s: Statement) -> bool:
+    """Whether a term of a statement has a sum."""
+    return any(t.sums(s.out) for t in s.terms)
 
 
 class Factors(NamedTuple):
@@ -64,10 +69,18 @@ class Step:
     barrier: bool = False  # the team waits for its threads first
     arrives: bool = False  # the team waits for the copies first
 
-    @property
+    @functools.cached_property
     def reads(self) -> list[Reference]:
         """All factors."""
-        return [f for s in self.statements for t in s.terms for f in t.factors]
+        found: list[Reference] = []
+        for s in self.statements:
+            found += reads(s)
+        return found
+
+    @property
+    def written(self) -> set[str]:
+        """Arrays that the statements write."""
+        return {s.out.name for s in self.statements}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +156,14 @@ class Plan:
         """Arrays that steps write, but for locals in registers."""
         statements = [s for step in self.steps for s in step.statements] or self.statements
         return frozenset(s.out.name for s in statements) - self.inner
+
+    @functools.cached_property
+    def read(self) -> frozenset[str]:
+        """Arrays that steps read."""
+        found: set[str] = set()
+        for step in self.steps:
+            found |= names(step.reads)
+        return frozenset(found)
 
     @functools.cached_property
     def copied(self) -> tuple[str, ...]:
@@ -266,6 +287,27 @@ class Plan:
         """Terms of a statement that are no matrix product."""
         pairs = [{x.rows, x.columns} for x in terms]
         return [t for t in s.terms if {*t.factors[:2]} not in pairs]
+
+    def in_memory(self, s: Statement, given: bool, matrices: bool = False) -> list[Reference]:
+        """What a "units" statement reads or writes in memory, the output first.
+
+        given: the rows' factor is left in registers by the statement before. matrices: the columns' factors lie in
+        constant memory.
+        """
+        terms = self.layout(s).terms
+        refs = [s.out]
+        for x in terms:
+            refs += [x.rows] if matrices else [x.rows, x.columns]
+        for t in self.points(s, terms):
+            refs += t.factors
+        scale = self.scale(s)
+        if scale:
+            refs.append(scale)
+
+        in_registers = {terms[0].rows} if given else set()
+        if s.out.name in self.inner:
+            in_registers.add(s.out)
+        return [r for r in dict.fromkeys(refs) if r not in in_registers]
 
     def hoisted(self, *statements: Statement) -> bool:
         """Whether a lane keeps its numbers of the columns' factors in registers for all tiles, for all statements."""
