@@ -29,6 +29,7 @@ class Launcher:
         groups = []
         for sources, results in _ancestry(program).items():
             groups.append((tuple([views[q] for q in sources]), tuple([views[q] for q in results])))
+
         self.groups = tuple(groups)
 
 
@@ -61,6 +62,7 @@ def _ancestry(program) -> dict[tuple, list]:
     for write in program.writes:
         sources_kept = tuple([q for q in kept if q in came_from[write]])
         groups.setdefault(sources_kept, []).append(write)
+
     return groups
 
 
@@ -70,10 +72,12 @@ def _optional(collection, asked: bool) -> tuple[tuple[str, ...], ...]:
     h0 if there are velocities. asked: whether the caller names the outputs, h0 perhaps among them."""
     if collection is None:
         return ()
+
     groups: list[tuple[str, ...]] = [(name,) for name in collection.optional]
     total_enthalpy = "h" in collection.outputs and "h0" not in collection.outputs
     if asked or total_enthalpy:
         groups.append(VELOCITY)
+
     return tuple(groups)
 
 
@@ -102,6 +106,7 @@ def makers(name: str) -> list[str]:
     for kernel in kernels.registry.kernels.values():
         if name in kernel.writes and name not in kernel.reads:
             found.append(kernel.name)
+
     return found
 
 
@@ -125,10 +130,12 @@ class Launchers(dict[tuple, Launcher]):
         name = kernels.registry.name_of(name)
         if more is None:
             more = self._filled_optional(name)
+
         key = (name, more) if asked is None else (name, more, asked)
         found = self.get(key)
         if found is None:
             found = self[key] = self._make(key, name, more, asked)
+
         return found
 
     def _filled_optional(self, name: str) -> tuple[str, ...]:
@@ -150,6 +157,7 @@ class Launchers(dict[tuple, Launcher]):
                 f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
                 f"frame_tvproperties_populatepreosshareddata first ({error})"
             ) from error
+
         views = {q: self._views[q] for q in (*program.reads, *program.writes)}
         return Launcher(name, program, views)
 
@@ -171,6 +179,7 @@ class Launchers(dict[tuple, Launcher]):
         else:  # in one order: the same outputs in any order are the same program
             order = dict.fromkeys((*collection.outputs, *kernels.quantities))
             outputs = [q for q in order if q in asked]
+
         return kernels.Program(
             mixture,
             outputs=outputs,

@@ -27,6 +27,7 @@ class Forest:
         free = np.flatnonzero(low < high)
         if len(y) < LEAST or not free.size or np.ptp(y) == 0:
             return float(y.mean())
+
         best = None
         for feature in self.rng.choice(free, min(TRIES, free.size), replace=False):
             cut = self.rng.uniform(low[feature], high[feature])
@@ -35,8 +36,10 @@ class Forest:
             left = sum(part.size * part.var() for part in parts if part.size)
             if parts[0].size and parts[1].size and (best is None or left < best[0]):
                 best = left, feature, cut, below
+
         if best is None:
             return float(y.mean())
+
         _, feature, cut, below = best
         return feature, cut, self._grow(X[below], y[below]), self._grow(X[~below], y[~below])
 
@@ -47,8 +50,10 @@ class Forest:
     def _all(self, tree, X) -> np.ndarray:
         if not isinstance(tree, tuple) or not len(X):
             return np.full(len(X), 0.0 if isinstance(tree, tuple) else tree)
+
         feature, cut, below, above = tree
         low = X[:, feature] <= cut
         made = np.empty(len(X))
         made[low], made[~low] = self._all(below, X[low]), self._all(above, X[~low])
+
         return made

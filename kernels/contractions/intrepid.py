@@ -42,6 +42,7 @@ def text(name: str, shapes, add: bool) -> str:
     kind = name.removeprefix("contract").removesuffix(rank)
     data, field = shapes.get("data", ()), shapes.get("field", ())
     constant = kind == "DataField" and len(data) > 1 and len(field) > 2 and data[1] == 1 != field[2]
+
     return f"{_text(kind, POINTS[rank], add, constant)}; batch c"
 
 
@@ -55,18 +56,21 @@ def _check(kind: str, points: str, arrays: dict) -> bool:
                 f"contract{kind}: array '{name}' has shape {tuple(getattr(array, 'shape', ()))}, wanted "
                 f"{len(wanted[name])} dimensions: {', '.join(wanted[name])}."
             )
+
     known = {i: (x, second) for i, x in zip(wanted[second], arrays[second].shape)}
     constant = kind == "DataField" and arrays[first].shape[1] == 1 != known["p"][0]
     for name in (first, "out"):
         for index, extent in zip(wanted[name], arrays[name].shape):
             if constant and name == first and index == "p":
                 continue
+
             expected, other_name = known.setdefault(index, (extent, name))
             if extent != expected:
                 raise ArgumentError(
                     f"contract{kind}: array '{name}', index '{index}': extent {extent}, wanted {expected} as "
                     f"'{other_name}' has it."
                 )
+
     return constant
 
 
@@ -85,6 +89,7 @@ def _make(kind: str, rank: str):
         f"out = or += (sumInto) the sum of {first} times {second} over {points}; returns out. See the module for "
         "shapes. Raises ArgumentError."
     )
+
     return function
 
 

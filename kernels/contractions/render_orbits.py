@@ -285,7 +285,7 @@ class _Product(Sum):
         lines = []
         for step in range(0, self.count, at_once):
             to = [target % (step + x) for x in range(at_once)]
-            read = self._pair(*to, from_, inside) if at_once == 2 else self._single(*to, from_, inside)
+            read = self._pair(to, from_, inside) if at_once == 2 else self._single(to, from_, inside)
             parts = [f"const int k = {self.number(step)}; (void)k;", *signed(self.loops, "k", "k"), read]
             if number != 1:
                 parts += [f"{x} *= {number!r};" for x in to]
@@ -295,12 +295,13 @@ class _Product(Sum):
         return lines
 
     @staticmethod
-    def _pair(first: str, second: str, from_: str, inside: str) -> str:
+    def _pair(to: list[str], from_: str, inside: str) -> str:
         """Two neighbours, read at once; zeros beyond the end."""
+        first, second = to
         both = f"pair({from_}, {first}, {second});"
         return f"if ({inside}) {{ {both} }} else {first} = {second} = 0;" if inside else both
 
     @staticmethod
-    def _single(to: str, from_: str, inside: str) -> str:
+    def _single(to: list[str], from_: str, inside: str) -> str:
         """One number; zero beyond the end."""
-        return f"{to} = {inside} ? *({from_}) : 0;" if inside else f"{to} = *({from_});"
+        return f"{to[0]} = {inside} ? *({from_}) : 0;" if inside else f"{to[0]} = *({from_});"

@@ -43,6 +43,7 @@ def matrix_line(n: Nest, q: Product, p: Program) -> Line | None:
         small = k.extent <= render_lines.LINE and out.extent * k.extent <= MATRIX
         if small and not out.step[other] and k.step[other] and k.step[matrix] and not p.once(n.statement):
             return Line(matrix, other, out)
+
     return None
 
 
@@ -89,9 +90,11 @@ def memory_of(p: Program, entries: int, with_lines: bool) -> Memory:
     batched = {a.name for a in p.arguments if a.place is not None or not p.batch}
     staged = [x for x in p.expression.inputs if read.count(x) > 1 and x in batched and not p.arrays[x].mixed]
     added = set()
+
     for k, n in enumerate(all_nests):
         if len(n.products) > 1 and any(lines[k, m] for m in range(len(n.products))):
             added.add(n.statement.out.name)
+
     staged += [x for x in p.expression.outputs if x in added]
 
     # Places: arrays of an entry, and arrays that the batch shares.
@@ -99,6 +102,7 @@ def memory_of(p: Program, entries: int, with_lines: bool) -> Memory:
     for a in p.arrays.values():
         if a.kind == "local" or (a.kind == "argument" and a.name in staged):
             local.append(a.name)
+
     found, room = places(p, local, 2, p.expression.outputs)
     shared = [a.name for a in p.arrays.values() if a.kind == "shared"] + matrices
     shared_places: dict[str, int] = {}
@@ -169,6 +173,7 @@ class _Writer:
                 to = f"to_{x}[{self._outside(x)}]"
                 old = f"{to} + " if x in p.expression.updated else ""
                 lines.append(self._copy(x, f"{to} = {old}at_{x}[x];"))
+
         return [*lines, "}\n}"]
 
     def _shared(self) -> list[str]:
@@ -182,6 +187,7 @@ class _Writer:
                 lines.append(f"scalar *const at_{x} = fixed + {at};")
         for x in memory.matrices:
             lines.append(f"{self._whole_block(self.p.arrays[x].size)} at_{x}_[x] = ((const scalar *)a.at_{x})[x];")
+
         return lines
 
     def _once(self) -> list[str]:
@@ -190,6 +196,7 @@ class _Writer:
         for n in self.nests:
             if not p.once(n.statement):
                 continue
+
             body = []
             for a in p.arguments:
                 body += declarations(p, a, "0L")
@@ -197,7 +204,9 @@ class _Writer:
                 body.append(self._mirror(n, "int(threadIdx.x)", self.block))
             else:
                 body.append(f"{self._whole_block(n.size)} {threads.block(threads.element(n, 'x'))}")
+
             lines += [threads.block(body), "__syncthreads();"]
+
         return lines
 
     def _whole_block(self, count: int) -> str:
@@ -241,6 +250,7 @@ class _Writer:
             else:
                 alone = dataclasses.replace(n, products=(q,), statement=n.statement._replace(add=add))
                 lines.append(f"{self._each(n.size)} {threads.block(threads.element(alone, 'x'))}")
+
         return lines
 
     def _inside(self, k: int, n: Nest) -> Nest:
@@ -252,6 +262,7 @@ class _Writer:
         products = []
         for q in n.products:
             products.append(q._replace(sums=tuple(self._near(n, loop) for loop in q.sums)))
+
         return dataclasses.replace(
             n,
             statement=n.statement._replace(add=add),
@@ -265,6 +276,7 @@ class _Writer:
         for name, s in zip(n.names, loop.step):
             far, near = divmod(s, FAR)
             steps.append(far * self.p.arrays[name].after + near if name in self.memory.staged else s)
+
         return Loop(loop.extent, tuple(steps))
 
     def _line(self, k: int, m: int, n: Nest, q: Product, line: Line, add: bool) -> str:
@@ -290,4 +302,5 @@ class _Writer:
             f"at_{n.names[line.other]} + {threads.offset(n, line.other, rest, names)}, {ahead}, "
             f"at_{n.names[0]} + {threads.offset(n, 0, rest, names)}, {along}, {q.number!r});",
         ]
+
         return f"{self._each(threads.size(rest))} {threads.block(body)}"

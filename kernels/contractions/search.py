@@ -90,6 +90,7 @@ def moves(space, measure, rng=None) -> None:
         near = sorted(dict.fromkeys(near), key=space.price)
         if not near:
             break
+
         seen.update(near)
         _with_times(measure(near), near, known)
 
@@ -103,12 +104,14 @@ def first(space) -> list:
     by_name: dict[str, Any] = {}
     for c in space.defaults:
         by_name.setdefault(c.how.name, c)
+
     must = list(by_name.values())
     least = min(space.price(c) for c in must)
 
     near = [*space.defaults]
     for seed in space.defaults[:STARTS]:
         near += space.neighbours(seed)
+
     likely = [c for c in dict.fromkeys(near) if c not in must and space.price(c) <= FAR_OFF * least]
     return [*must, *sorted(likely, key=space.price)][:SEEDS]
 
@@ -190,6 +193,7 @@ class Journal:
                 raise ArgumentError(
                     f"journal {path}, line {number}: {type(error).__name__} {error}; it was not written by tune."
                 ) from None
+
         if whole != text:
             path.write_text(whole)
 
@@ -208,6 +212,7 @@ class Journal:
         if name not in self.known:
             self.known[name] = {}
             self._line({"kernel": name, **facts})
+
         return name
 
     def add(self, kernel: str, candidate: str, outcome: Outcome) -> None:
@@ -268,6 +273,7 @@ class Measure:
         for at in range(0, len(fresh), BATCH):
             if not self.spent:
                 self._batch(fresh[at : at + BATCH])
+
         return [self.seconds(c) for c in candidates]
 
     def seconds(self, c) -> float:
@@ -297,6 +303,7 @@ class Measure:
             self.left -= 1
             if time.monotonic() >= self.until:
                 return
+
             outcome = self._outcome(c, plans.get(c))
             self.journal.add(self.kernel, str(c), outcome)
             self._note(c, outcome)
@@ -325,6 +332,7 @@ class Measure:
             for run, found in zip(runs, times):
                 if turn < 2 or found[1] < HOPELESS * self.best:
                     found.append(self.clock(run))
+
         return [statistics.median(found[1:]) for found in times]
 
 
@@ -343,6 +351,7 @@ def small_case(plan: Contraction) -> int:
             known = a.extents[r.indices.index(e.batch)] if a.mixed and e.batch in r.indices else None
             if known:
                 return known
+
     return RAGGED if e.batch else 1
 
 
@@ -359,6 +368,7 @@ class Case:
         self.arrays: dict[str, Any] = {}
         host: dict[str, np.ndarray] = {}  # in double precision
         rng = np.random.default_rng(0)
+
         for a in plan.program.arguments:
             numbers = _numbers_for(plan, a, n, rng)
             self.arrays[a.name] = self.backend.empty(numbers.shape, plan.dtype)
@@ -380,11 +390,13 @@ class Case:
         for x in self.names:
             old = self.old[x]
             self.arrays[x][...] = np.nan if old is None else self.backend.from_host(old, plan.dtype)
+
         self.bind(plan)()
 
         found = [self.backend.to_host(self.arrays[x]).astype(float) for x in self.names]
         if self.wanted is None:
             self.wanted, self.sizes = found, [abs(x) for x in found]
+
         return worst(found, self.wanted, self.sizes, float(np.finfo(plan.dtype).eps))
 
 
@@ -394,6 +406,7 @@ def _numbers_for(plan: Contraction, a: Array, n: int, rng) -> np.ndarray:
     if a.name in plan.expression.symmetric:
         *_, i, j = (k for k in range(numbers.ndim) if k != a.place)
         numbers = numbers + np.swapaxes(numbers, i, j)
+
     return numbers
 
 
@@ -431,11 +444,13 @@ def search(
     refuse(entries < 1, f"search: {entries} entries, wanted 1 or more.")
     make = functools.partial(Contraction, text, sizes, dtype, backend=backend, **options)
     plan = make()
+
     if any(a.mixed for a in plan.program.arguments):
         wanted = small_case(plan)
         refuse(entries != wanted, f"search: {entries} entries, wanted {wanted}, the extent that is compiled in.")
     if not plan.expression.batch:
         entries = 1
+
     clock = clock or functools.partial(tune.seconds, plan.backend)
 
     def at(c: Candidate) -> Contraction:
@@ -454,6 +469,7 @@ def search(
     last = sorted(right, key=measure.seconds)[:FINALISTS]
     if default in right and default not in last:
         last.append(default)
+
     times = dict(zip(last, measure.timed([measure.large.bind(at(c)) for c in last], LAST_ROUNDS)))
 
     best = min(last, key=times.__getitem__)

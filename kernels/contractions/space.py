@@ -44,6 +44,7 @@ class Space:
         for order, program in enumerate(self.programs):
             for price, how in self.family.choices(program):
                 found.append((price, Candidate(order, how)))
+
         found.sort(key=lambda pair: pair[0])
         return list(dict.fromkeys(c for _, c in found))
 
@@ -61,10 +62,12 @@ class Space:
         """The candidate with another value of a coordinate; None if that cannot serve."""
         if name == "order":
             return self._at_order(c, value)
+
         try:
             made = Candidate(c.order, c.how.moved(name, value))
         except Unable:
             return None
+
         return made if self.legal(made) else None
 
     def _at_order(self, c: Candidate, order: int) -> Candidate | None:
@@ -73,6 +76,7 @@ class Space:
             if usual.name == c.how.name:
                 made = Candidate(order, c.how.at_order(usual))
                 return made if self.legal(made) else Candidate(order, usual)
+
         return None
 
     def legal(self, c: Candidate) -> bool:
@@ -89,6 +93,7 @@ class Space:
                 made = self.moved(c, name, value)
                 if made and made != c:
                     found[made] = None
+
         return list(found)
 
     def random(self, rng) -> Candidate:
@@ -96,11 +101,13 @@ class Space:
         by_name: dict[str, list[Candidate]] = {}
         for c in self.defaults:
             by_name.setdefault(c.how.name, []).append(c)
+
         some = by_name[rng.choice(sorted(by_name))]
         c = some[rng.integers(len(some))]
 
         for name, values in self.coordinates(c).items():
             c = self.moved(c, name, values[rng.integers(len(values))]) or c
+
         return c
 
     def features(self, c: Candidate) -> tuple[float, ...]:
@@ -132,6 +139,7 @@ def _steps(values: tuple, now, sorted_: bool) -> list:
         return list(values)
     if not sorted_ or not isinstance(now, int | float):
         return [v for v in values if v != now]
+
     at = values.index(now)
     return [values[k] for k in (at - 1, at + 1) if 0 <= k < len(values)]
 
@@ -145,4 +153,5 @@ def _numbers(value, like) -> list[float]:
         return [float(x) for x in value] if value is not None else [-1.0] * len(like)
     if isinstance(like, str):
         return [float(bool(value))]
+
     return [-1.0 if value is None else math.log2(1 + float(value))]

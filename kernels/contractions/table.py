@@ -118,6 +118,7 @@ def rows(path: pathlib.Path) -> dict[Key, Row]:
         raise ArgumentError(
             f"no table of organisations {str(path)!r} (FRAME_ORGANISATIONS): {error.strerror}."
         ) from None
+
     return found
 
 
@@ -125,6 +126,7 @@ def _row(cells, path, line: int) -> Row:
     try:
         key = Key(*(cells[name] for name in Key._fields))
         refuse(any(x is None for x in (*key, cells["how"], cells["date"])), "a cell is missing", ValueError)
+
         return Row(
             key,
             int(cells["order"]),
@@ -155,6 +157,7 @@ def write(path: pathlib.Path, made) -> None:
     kept: dict[Key, Row] = {}
     for row in made:
         kept.setdefault(row.key, row)
+
     part = path.with_name(f"{path.name}.{os.getpid()}")
     with open(part, "w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
@@ -162,5 +165,6 @@ def write(path: pathlib.Path, made) -> None:
         for row in kept.values():
             times = (f"{x:.4g}" for x in (row.seconds, row.default))
             out.writerow((row.case, *row.key, row.order, row.how, row.entries, *times, row.date))
+
     part.replace(path)
     rows.cache_clear()

@@ -114,6 +114,7 @@ class Organisation:
             value = self.value(word.name)
             if value != word.default:
                 told.append(f"{word.name}={_text(value)}")
+
         return " ".join(told)
 
     def __str__(self) -> str:
@@ -136,6 +137,7 @@ class Organisation:
         fields = groups.pop("", {})
         for group, members in groups.items():
             fields[group] = _hints(cls)[group](**members)
+
         return cls(**fields)
 
     def changed(self, **values):
@@ -148,6 +150,7 @@ class Organisation:
                 fields[group] = dataclasses.replace(fields.get(group, getattr(self, group)), **{key: value})
             else:
                 fields[key] = value
+
         return dataclasses.replace(typing.cast(Any, self), **fields)
 
 
@@ -174,6 +177,7 @@ def _words(kind) -> dict[str, Word]:
                 found[member.name] = Word(member.name, inner[member.name], member.default, field.name)
         elif field.metadata.get("word", True):
             found[field.name] = Word(field.name, hints[field.name], field.default)
+
     return found
 
 

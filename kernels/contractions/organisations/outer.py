@@ -90,6 +90,7 @@ class Outer(Organisation):
             told += ", flat"
         if self.form == "bulk_team":
             told += ", bulk stores"
+
         return told
 
     def __str__(self):
@@ -129,6 +130,7 @@ class Outer(Organisation):
         found: dict[str, Organisation] = {}
         for v in cls.variants(t, p.dtype):
             found.setdefault(v.name, v)
+
         default = cls.default(t, p.dtype)
         found[default.name] = default
         return list(found.values())
@@ -144,6 +146,7 @@ class Outer(Organisation):
         t = required(p, self.name)
         values = {"NX": t.nx, "NY": t.ny, "TERMS": len(t.x), "RIGHT": int(t.layout == "right"), "STREAM": self.stream}
         values |= self.defines()
+
         for name in ("tile", "points", "groups", "rows", "parts", "ahead"):
             if getattr(self, name):
                 values[name.upper()] = getattr(self, name)
@@ -161,6 +164,7 @@ class Outer(Organisation):
         ]
         if t.vector(self) > 1:
             text.append(f"OUTER_LOOP(contraction_rest, rest, {loops}, {REST.threads})")
+
         return Source(f"tensor-{self.name}", "\n".join([*text, ""]), quick=quick, entry="contraction", title=p.title)
 
     def launch(self, plan, arrays, values, n: int):
@@ -188,6 +192,7 @@ class Outer(Organisation):
         rows = {0}
         if t.layout == "left":
             rows = {values[f"ld_{name}"] for name in names}
+
         refuse(len(rows) > 1, f"{self.label}: rows of different lengths {sorted(rows)}.", VariantUnsuitable)
 
         if t.layout == "right" and n > 1:
@@ -246,26 +251,32 @@ def terms_of(p: Program) -> Terms | None:
     e = p.expression
     if len(p.statements) != 1 or not p.batch or any(a.mixed or a.kind != "argument" for a in p.arrays.values()):
         return None
+
     (s,) = p.statements
     if s.function or s.add or e.symmetric or not s.terms or len(s.out.indices) != 3:
         return None
+
     place = s.out.indices.index(p.batch)
     if place == 1:
         return None
+
     y, x = (i for i in s.out.indices if i != p.batch)
     found: list[tuple[str, str]] = []
     for t in s.terms:
         if len(t.factors) != 2:
             return None
+
         by = {}
         for f in t.factors:
             own = [i for i in f.indices if i != p.batch]
             if len(f.indices) != 2 or len(own) != 1 or f.indices.index(p.batch) != min(place, 1):
                 return None
             by[own[0]] = f.name
+
         if set(by) != {x, y}:
             return None
         found.append((by[x], by[y]))
+
     xs, ys = zip(*found)
     layout = "right" if place == 0 else "left"
     return Terms(layout, p.sizes[x], p.sizes[y], tuple(t.number for t in s.terms), xs, ys, s.out.name)
@@ -277,6 +288,7 @@ def required(p: Program, name: str) -> Terms:
     wanted = f"tensor expression: '{name}' is for outer products, out[y x] = a[x] b[y] + ... at each point."
     refuse(t is None, wanted)
     assert t is not None
+
     return t
 
 
@@ -292,6 +304,7 @@ def formula(t: Terms) -> str:
         product = f"x[{q}] * y[{q}]" if abs(number) == 1 else f"scalar({abs(number)!r}) * (x[{q}] * y[{q}])"
         sign = " - " if number < 0 else " + "
         text += f"{sign}{product}" if q else f"-({product})" if number < 0 else product
+
     return text
 
 

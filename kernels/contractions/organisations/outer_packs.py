@@ -28,6 +28,7 @@ class OuterPacks(Outer):
         for v in cls.variants(t, dtype):
             if v.name == "block" and (t.layout == "right" or (v.points, v.tile) == (512, 1)):
                 return v
+
         raise AssertionError("no block variant")
 
 
@@ -38,12 +39,14 @@ def _variants(t: Terms, dtype: str) -> list[Outer]:
         if tile < 2 * t.ny:
             made.append(OuterPacks("tiled", "tiled", tile=tile))
             made += [OuterPacks("local", "local_arrays", tile=tile)] * (not right)
+
     for tile in (2, 4, 8, 16):
         if tile < 2 * t.ny:
             made += [
                 OuterPacks("jam", "unroll_and_jam", stream=s, tile=tile, aligned=LINE if s else 1)
                 for s in ((0,) if right else (0, 1))
             ]
+
     if right:
         # rows that end on lines can be streamed where they are made
         for s in (0, 1) if t.nx % (LINE // size) == 0 else (0,):
@@ -53,7 +56,9 @@ def _variants(t: Terms, dtype: str) -> list[Outer]:
                 OuterPacks("block", "block_team_cpu", stream=1, points=max(1, kib * 1024 // (t.nx * t.ny * size)))
             )
         return list(dict.fromkeys(made))
+
     for count in (128, 512, 2048):
         for tile in (1, 2):
             made.append(OuterPacks("block", "block_team_left_cpu", stream=1, points=count, tile=tile, aligned=LINE))
+
     return made

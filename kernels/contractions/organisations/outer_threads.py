@@ -36,6 +36,7 @@ class OuterThreads(Outer):
         for v in able:
             if v.parts > 1 and v.threads == 16 * t.nx and v.covers == 16 and not v.resident:
                 return v
+
         return next(v for v in able if v.form == "block_team" and not v.resident and v.parts < 2)
 
     def defines(self) -> dict[str, Any]:
@@ -56,15 +57,18 @@ def _threads(t: Terms, dtype):
     yield points("unrolled", "compiler_unrolled")
     yield points("unrolled", "compiler_unrolled", stream=1)
     yield points("unrolled", "compiler_unrolled", stream=1, threads=128, vector=2, roomy=True)
+
     for tile in (2, 4, 8):
         if tile < 2 * t.ny:
             yield points("tiled", "tiled", tile=tile)
             yield points("local", "local_arrays", tile=tile)
+
     for tile in (4, 8):
         if tile < 2 * t.ny:
             for blocks in (4, 2, 1):  # of 256 threads on a multiprocessor that could hold 8
                 shared = (MULTIPROCESSOR_SHARED // blocks - 1024) // 1024 * 1024 - 1024
                 yield points("occupancy", "tiled", shared=shared, tile=tile)
+
     for tile in (2, 4, 8, 16):
         if tile < 2 * t.ny:
             jam = functools.partial(points, "jam", "unroll_and_jam", tile=tile)
@@ -137,6 +141,7 @@ def _right(t: Terms, dtype):
     yield warps(wide, 0, 256, 4, 0)
     columns = t.nx // wide
     seen = set()
+
     for about in (128, 256, 512):
         rows = max(1, about // columns)
         for turns in (2, 4, 8, 16):
@@ -157,6 +162,7 @@ def _right(t: Terms, dtype):
                         shared=points * inputs,
                         resident=resident,
                     )
+
     flat = wide * size < 16 and t.nx * wide * size % 16 == 0 and t.ny * columns * wide * size % 16 == 0
     if flat:  # rows are no multiple of 16 bytes: stores run on over their ends
         for rows, points in itertools.product(
@@ -179,9 +185,11 @@ def _right(t: Terms, dtype):
                         shared=shared,
                         resident=resident,
                     )
+
     values = t.nx * t.ny
     whole = next(p for p in (1, 2, 4, 8) if p * values * size % 32 == 0)  # pieces are whole sectors of memory
     seen.clear()
+
     for kib in (8, 16, 32, 40, 80):
         points = max(1, kib * 1024 // (values * size * whole)) * whole
         shared = 2 * -(-points * values // 32) * 32 * size + points * inputs

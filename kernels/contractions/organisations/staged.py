@@ -129,6 +129,7 @@ class Staged(Organisation):
             "rows turned": warp.turned,
             "split": self.sums.split,
         }
+
         return f"{self.name} ({', '.join(text for text, shown in told.items() if shown)})"
 
     # ---- choice
@@ -147,6 +148,7 @@ class Staged(Organisation):
         stages = [measured("team" if plain.barriers else "alone", *size)]
         if plain.barriers and p.dtype == "float32":
             stages.insert(0, measured("single", *size))
+
         ways = [stages]
         if plain.entry and plain.barriers:
             ways.append([measured("walk", *size, walk=plain.entry[-1], parts=2)])
@@ -157,8 +159,10 @@ class Staged(Organisation):
             tried = []
             for how in some:
                 tried += [how, how.changed(apart=False, ring=1)]
+
             able = [how for how in tried if not how.serves(p)]
             found += able[:1]
+
         return found
 
     def serves(self, p: Program) -> str:
@@ -174,6 +178,7 @@ class Staged(Organisation):
             kind = "idle"
         if not any(q.sums for n in threads.nests(p) for q in n.products):
             kind = "unsummed"
+
         return threads.work(p) * price_of(kind)
 
     # ---- text and launch
@@ -216,6 +221,7 @@ class Staged(Organisation):
         }
         if self.spread.walk:
             found["parts"] = tuple(k for k in (1, 2, 4, 8) if k <= p.sizes.get(self.spread.walk, 1))
+
         return found
 
     def legal(self, p: Program) -> bool:
@@ -242,6 +248,7 @@ def effort_of(plan: Plan) -> device.Effort:
             if step.kind != "units":
                 lanes += plan.numbers(s.out) * (1 + sum(len(t.factors) for t in s.terms))
                 continue
+
             some_lanes, some_units = _lines_effort(plan, s) if plan.how.sums.line else _tiles_effort(plan, s)
             lanes += some_lanes
             units += some_units
@@ -257,10 +264,12 @@ def _lines_effort(plan: Plan, s) -> tuple[float, float]:
     _, rows, columns, terms = plan.layout(s)
     m, n = plan.extent_of(rows), plan.extent_of(columns)
     lanes = units = 0.0
+
     for _, f, _, sums in terms:
         units += 2 * m * n * plan.extent_of(sums)
         if f.name not in plan.inner:
             lanes += m * plan.extent_of(sums)
+
     return lanes, units
 
 
@@ -270,11 +279,13 @@ def _tiles_effort(plan: Plan, s) -> tuple[float, float]:
     e = plan.extent_of(others)
     tiles, columns_of_8 = -(-plan.extent_of(rows) // 16), -(-plan.extent_of(columns) // 8)
     lanes = units = 0.0
+
     for _, f, _, sums in terms:
         k = -(-plan.extent_of(sums) // 4) * 4
         units += e * tiles * 16 * columns_of_8 * 8 * k * 2
         rows_read = 0 if f.name in plan.inner else 16 * -(-columns_of_8 // plan.how.warp.columns)
         lanes += e * k * tiles * (rows_read + columns_of_8 * 8 / plan.how.warp.ahead)
+
     return lanes, units
 
 
@@ -292,6 +303,7 @@ def _rows() -> tuple[dict, ...]:
     with open(TABLE, newline="") as file:
         for row in csv.DictReader(file):
             found.append({key: x if key in TEXTS else int(x) for key, x in row.items()})
+
     return tuple(found)
 
 
@@ -317,4 +329,5 @@ def measured(kind: str, steps: int, jobs: int, **more) -> Staged:
         "entries": row["entries"] if kind == "alone" else 1,
         "blocks": row["blocks"] if warps == row["warps"] else 0,
     }
+
     return Staged.of(**numbers, **more)

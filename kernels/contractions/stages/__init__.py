@@ -26,4 +26,5 @@ def plan_of(p: Program, how) -> Plan:
     steps = ORBITS if how.spread.orbit else STEPS
     for step in (*STATEMENTS, *steps, *MEMORY):
         plan = step(plan)
+
     return plan

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from ..plan import Unable
+from ..plan import Rooms, Unable, references
 from ..text import Reference, Statement
-from .plan import LIMIT, Held, Plan, Step
+from .plan import LIMIT, Held, Plan, Step, span, summed
 
 BANKS = 128  # bytes of shared memory that are read at once, where lanes find them in different banks
 PADDED = 1.15  # times its numbers an array may take at most where memory is tight
@@ -31,24 +31,24 @@ def placed(plan: Plan) -> Plan:
         together.setdefault(home, []).append(name)
 
     held: dict[str, Held] = {}
-    put: list[Room] = []
+    rooms = Rooms()
     for names in sorted(together.values(), key=lambda names: -math.prod(lives[names[0]].extents)):
         strides = _strides(plan, names, lives, patterns)
         size = _room(plan, lives[names[0]], strides) * _entries(plan, names[0])
         first = min(lives[x].first for x in names)
         last = max(lives[x].last for x in names)
-        at = _free(put, first, last, size)
-        put.append(Room(first, last, at, at + size))
+        at = rooms.take(size, first, last)
+
         for x in names:
             held[x] = Held(x, lives[x].kept, lives[x].extents, strides, at)
 
-    room = max((x.end for x in put), default=0)
-    room = -(-room // plan.grain) * plan.grain
+    room = -(-rooms.size // plan.grain) * plan.grain
     total = plan.size * room * plan.copies
     if plan.copied:
         total += -(-plan.how.copies.ring // 2) * 2 * GATE
     if total > LIMIT:
         raise Unable(f"{LIMIT} bytes of shared memory at most, not {total}")
+
     return plan.having(held={x: held[x] for x in lives}, room=room, bytes=total)
 
 
@@ -65,40 +65,25 @@ class Life:
     last: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Room:
-    """Memory from `at` to `end` that is taken from step `first` to step `last`."""
-
-    first: int
-    last: int
-    at: int
-    end: int
-
-
 def lives_of(plan: Plan) -> dict[str, Life]:
     """Arrays in shared memory. Copies before a walk or in a ring live always."""
     found: dict[str, Life] = {}
     for k, step in enumerate(plan.steps):
         always = step.before or (step.kind == "copy" and plan.how.copies.ring > 1)
-        for r in _references(step):
+        for r in itertools.chain.from_iterable(map(references, step.statements)):
             if not plan.local(r.name):
                 continue
+
             life = found.get(r.name)
             if not life:
                 kept = plan.kept(r)
                 extents = tuple(plan.program.sizes[r.indices[d]] for d in kept)
                 life = Life(kept, extents, k, k)
+
             life = dataclasses.replace(life, last=max(life.last, k))
             found[r.name] = dataclasses.replace(life, first=-1, last=len(plan.steps)) if always else life
+
     return found
-
-
-def _references(step: Step):
-    """Factors and output of each statement of a step."""
-    for s in step.statements:
-        for t in s.terms:
-            yield from t.factors
-        yield s.out
 
 
 def homes_of(plan: Plan, lives: dict[str, Life]) -> dict[str, str]:
@@ -107,14 +92,16 @@ def homes_of(plan: Plan, lives: dict[str, Life]) -> dict[str, str]:
     for k, step in enumerate(plan.steps):
         for s in step.statements:
             life = lives.get(s.out.name)
-            if not life or life.first != k or (step.kind == "each" and any(t.sums(s.out) for t in s.terms)):
+            if not life or life.first != k or (step.kind == "each" and summed(s)):
                 continue
+
             for f in _overwritten(plan, step, s, lives):
                 old = lives[f.name]
                 taken = any(homes[x] == homes[f.name] and lives[x].first == k for x in lives)
                 if old.last == k and old.first < k and old.extents == life.extents and not taken:
                     homes[s.out.name] = homes[f.name]
                     break
+
     return homes
 
 
@@ -133,11 +120,13 @@ def _overwritten(plan: Plan, step: Step, s: Statement, lives) -> list[Reference]
     _, _, columns, terms = plan.layout(s)
     if len(terms) != 1 or len(columns) != 1 or len(terms[0].sums) != 1:
         return []
+
     f, (k,) = terms[0].rows, terms[0].sums
     along = tuple(columns[0] if i == k else i for i in f.indices) == s.out.indices
     alone = sum(g.name == f.name for g in reads) == 1
     in_one = -(-plan.extent_of(columns) // 8) <= plan.how.warp.columns
     at_once = -(-plan.program.sizes[k] // 4) <= plan.how.warp.batch or plan.hoisted(s)
+
     return [f] if f.name in lives and along and alone and in_one and at_once else []
 
 
@@ -154,30 +143,19 @@ def _strides(plan: Plan, names: list[str], lives, patterns: Patterns) -> tuple[i
     even = plan.grain if patterns.wide & set(names) else 0
     if set(plan.copied) & set(names):
         even = max(plan.shortest, even)
-    lanes = [x for name in names for x in patterns.lanes[name]]
+
+    lanes = list(itertools.chain.from_iterable(map(patterns.lanes.__getitem__, names)))
     return strides_for(extents, lanes, most, even, plan.size)
 
 
 def _room(plan: Plan, life: Life, strides) -> int:
     """Numbers of room of an array; copies begin at 16 bytes."""
-    size = sum((x - 1) * s for x, s in zip(life.extents, strides)) + 1
-    return -(-size // plan.grain) * plan.grain
+    return -(-span(life.extents, strides) // plan.grain) * plan.grain
 
 
 def _entries(plan: Plan, name: str) -> int:
     """Entries that have room for an array at the same time."""
     return plan.how.copies.ring if name in plan.copied else 1
-
-
-def _free(put: list[Room], first: int, last: int, size: int) -> int:
-    """The lowest place for so many numbers that is free from step `first` to step `last`."""
-    taken = sorted((x.at, x.end) for x in put if x.first <= last and first <= x.last)
-    at = 0
-    for begin, end in taken:
-        if at + size <= begin:
-            break
-        at = max(at, end)
-    return at
 
 
 def strides_for(extents, patterns, most: int = ANY, even: int = 0, size: int = 8) -> tuple[int, ...]:
@@ -199,9 +177,10 @@ def _strides_for(extents, patterns, most: int, even: int, size: int) -> tuple[in
     sizes, tried = [], []
     for pads in itertools.product(range(TRIED), repeat=min(rank - 1, 2)):
         strides = _padded(extents, pads)
-        numbers = sum((x - 1) * s for x, s in zip(extents, strides)) + 1
+        numbers = span(extents, strides)
         if any(pads) and (numbers > most or (even and not _bulky(extents, strides, 16 // size, even))):
             continue
+
         sizes.append(numbers)
         tried.append(strides)
 
@@ -213,6 +192,7 @@ def _strides_for(extents, patterns, most: int, even: int, size: int) -> tuple[in
         where = np.arange(len(tried))[:, None] * banks + at % banks
         reads = np.bincount(where[distinct], minlength=len(tried) * banks)
         cost += weight * reads.reshape(-1, banks).max(axis=1)
+
     return min(zip(cost.tolist(), sizes, tried))[2]
 
 
@@ -222,6 +202,7 @@ def _padded(extents, pads) -> tuple[int, ...]:
     for d in range(len(extents) - 1, 0, -1):
         place = len(extents) - 1 - d
         strides.append(strides[-1] * extents[d] + (pads[place] if place < len(pads) else 0))
+
     return tuple(reversed(strides))
 
 
@@ -231,6 +212,7 @@ def _bulky(extents, strides, grain: int, least: int) -> bool:
     while inner and strides[inner - 1] == run:
         inner -= 1
         run *= extents[inner]
+
     return run % grain == 0 and run >= least and all(s % grain == 0 for s in strides[:inner])
 
 
@@ -257,6 +239,7 @@ def patterns_of(plan: Plan, lives: dict[str, Life]) -> Patterns:
                 notes.lines(s, step)
             elif step.kind == "units":
                 notes.tiles(s, step)
+
     return found
 
 
@@ -280,6 +263,7 @@ class _Notes:
         for i in reversed(indices):
             found[i] = number % self.plan.program.sizes[i]
             number //= self.plan.program.sizes[i]
+
         return found
 
     def pointwise(self, s: Statement) -> list[Reference]:
@@ -288,6 +272,7 @@ class _Notes:
         for t in s.terms:
             if len(t.factors) == 1:
                 found.append(t.factors[0])
+
         scale = self.plan.scale(s)
         return [*found, scale] if scale else found
 
@@ -295,7 +280,7 @@ class _Notes:
     def each(self, s: Statement) -> None:
         """Neighbouring threads have neighbouring numbers of the output."""
         own, size = self.plan.own(s), self.plan.numbers(s.out)
-        for r in (*(f for t in s.terms for f in t.factors), s.out):
+        for r in references(s):
             for first in range(0, 32, 16 * self.halves):
                 lanes = range(first, first + 16 * self.halves)
                 self.note(r, [self.split(own, x % size) for x in lanes], size / 32)
@@ -305,6 +290,7 @@ class _Notes:
         plan = self.plan
         _, rows, columns, terms = plan.layout(s)
         rows = plan.order(rows, step)
+
         for r in self.pointwise(s):
             self._line(r, rows, columns[0])
         for x in terms:
@@ -314,6 +300,7 @@ class _Notes:
         """A warp's threads read a row each, number by number, or 16 bytes at once, which a quarter of it does."""
         if r.name not in self.lives:
             return
+
         plan = self.plan
         extent, count = plan.program.sizes[along], plan.extent_of(rows)
         wide = plan.grain if r.indices[-1] == along and extent % plan.grain == 0 else 1

@@ -8,15 +8,16 @@ stored. A factor that several products read is copied into shared memory first.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
 from .. import orders
-from ..plan import Program, Unable, describe
+from ..plan import Program, Unable, describe, names, reads, references, with_factors
 from ..render_lines import CONSTANT, LINE
 from ..text import Reference, Statement, Term
 from . import plan as limits
-from .plan import LIMIT, Orbit, Plan, Step
+from .plan import LIMIT, Orbit, Plan, Step, summed
 
 STAYS = 512  # numbers of a factor that is worth copying once for a whole walk
 
@@ -27,6 +28,7 @@ def begun(p: Program, how) -> Plan:
         raise Unable("for numbers in two parts float32 on the units")
     if p.expression.symmetric or any(s.function or p.once(s) for s in p.statements):
         raise Unable("no functions, symmetric operands and locals that the batch shares")
+
     return Plan(p, how, p.statements, p.arrays)
 
 
@@ -40,8 +42,9 @@ def gathered(plan: Plan) -> Plan:
     if found:
         plan = plan.having(statements=tuple(found), arrays=describe(p.expression, found, p.sizes))
 
-    if any(a.kind == "shared" for a in plan.arrays.values()):
+    if "shared" in {a.kind for a in plan.arrays.values()}:
         raise Unable("no local that the batch shares")
+
     return plan
 
 
@@ -52,8 +55,9 @@ def merged(plan: Plan) -> Plan:
         user = _scaling(plan, statements, s)
         if not user:
             continue
+
         (t,) = user.terms
-        (factor,) = (f for f in t.factors if f.name != s.out.name)
+        factor = _other_factor(t, s.out.name)
         terms = tuple(Term(x.number * t.number, (*x.factors, factor)) for x in s.terms)
         statements[statements.index(s)] = user._replace(terms=terms)
         statements.remove(user)
@@ -62,39 +66,56 @@ def merged(plan: Plan) -> Plan:
     if len(statements) < len(plan.statements):
         kept = {s.out.name for s in statements}
         arrays = {name: a for name, a in arrays.items() if a.kind == "argument" or name in kept}
+
     plan = plan.having(statements=tuple(statements), arrays=arrays)
 
     if any(plan.arrays[name].mixed for name in plan.written):
         raise Unable("no output with the batch index in several places")
+
     return plan
 
 
 def _scaling(plan: Plan, statements: list[Statement], s: Statement) -> Statement | None:
     """The statement that multiplies the local of `s` by a number at each place; None if the local has another use."""
     name = s.out.name
-    reads = [f.name for x in plan.statements for t in x.terms for f in t.factors]
-    users = [u for u in statements if any(f.name == name for t in u.terms for f in t.factors)]
-    if plan.arrays[name].kind != "local" or reads.count(name) != 1 or len(users) != 1 or s.add:
+    readings = 0
+    for x in plan.statements:
+        readings += [f.name for f in reads(x)].count(name)
+
+    users = [u for u in statements if name in names(reads(u))]
+    if plan.arrays[name].kind != "local" or readings != 1 or len(users) != 1 or s.add:
         return None
 
     (user,) = users
     if len(user.terms) != 1 or len(user.terms[0].factors) != 2 or user.out.indices != s.out.indices:
         return None
 
-    factors = user.terms[0].factors
-    local = next(f for f in factors if f.name == name)
-    (factor,) = (f for f in factors if f.name != name)
+    # The local is a sum of products, and is read at the same places as its factor.
+    local = next(f for f in user.terms[0].factors if f.name == name)
+    factor = _other_factor(user.terms[0], name)
     products = all(len(t.factors) == 2 and t.sums(s.out) for t in s.terms)
-    if not products or local.indices != s.out.indices:
+    if not products or local.indices != s.out.indices or set(factor.indices) != set(s.out.indices):
         return None
-    if any(factor.name == x.out.name for x in statements) or set(factor.indices) != set(s.out.indices):
+    if factor.name in _outputs(statements):
         return None
 
     # What the user writes must not be read between the two.
-    between = statements[statements.index(s) : statements.index(user)]
-    if any(f.name == user.out.name for x in between for t in x.terms for f in t.factors):
-        return None
+    for x in statements[statements.index(s) : statements.index(user)]:
+        if user.out.name in names(reads(x)):
+            return None
+
     return user
+
+
+def _other_factor(t: Term, name: str) -> Reference:
+    """The factor of a product of two that is another array."""
+    first, second = t.factors
+    return second if first.name == name else first
+
+
+def _outputs(statements) -> set[str]:
+    """The arrays that some statements write."""
+    return {s.out.name for s in statements}
 
 
 def with_entry(plan: Plan) -> Plan:
@@ -102,28 +123,35 @@ def with_entry(plan: Plan) -> Plan:
     for i in _free(plan):
         if _fits(plan):
             break
+
         spread = plan.having(entry=(*plan.entry, i))
-        before = [bool(plan.products(s)) for s in plan.statements]
-        if [bool(spread.products(s)) for s in plan.statements] == before:
+        if _with_products(spread) == _with_products(plan):
             plan = spread
+
     return plan
+
+
+def _with_products(plan: Plan) -> list[bool]:
+    """Of each statement, whether it has matrix products."""
+    return [bool(plan.products(s)) for s in plan.statements]
 
 
 def _free(plan: Plan) -> list[str]:
     """Indices of the last output that stand in the same place wherever a written array is named."""
-    written = plan.written
-    references = []
+    written: list[Reference] = []  # references to arrays that are written
     for s in plan.statements:
-        for t in s.terms:
-            references += [r for r in (*t.factors, s.out) if r.name in written]
+        if s.terms:
+            written += [r for r in references(s) if r.name in plan.written]
 
     found = []
     for i in plan.statements[-1].out.indices:
-        if i == plan.batch or not all(i in r.indices for r in references):
+        if i == plan.batch or not all(i in r.indices for r in written):
             continue
-        places = {(r.name, r.indices.index(i)) for r in references}
-        if len(places) == len({name for name, _ in places}):
+
+        places = {(r.name, r.indices.index(i)) for r in written}
+        if len(places) == len(names(written)):
             found.append(i)
+
     return found
 
 
@@ -147,6 +175,7 @@ def split(plan: Plan) -> Plan:
 
     if not any(step.kind == "units" for step in steps):
         raise Unable("a product with a sum, rows and columns")
+
     return plan.having(steps=tuple(steps))
 
 
@@ -155,14 +184,17 @@ def _split(plan: Plan, s: Statement) -> tuple[Plan, list[Step]]:
     if not groups:
         return plan, [Step("each", (s,))]
 
-    used = {t for terms in groups.values() for t in terms}
-    rest = [t for t in s.terms if t not in used]
-    pointwise = [t for t in rest if not t.sums(s.out)]
-    summed = [t for t in rest if t.sums(s.out)]
+    # Terms that are no matrix product.
+    used = set(itertools.chain.from_iterable(groups.values()))
+    pointwise: list[Term] = []
+    with_sums: list[Term] = []
+    for t in s.terms:
+        if t not in used:
+            (with_sums if t.sums(s.out) else pointwise).append(t)
 
-    parts = [("units", terms) for terms in sorted(groups.values(), key=lambda terms: _rank(plan, s, terms))]
-    if summed:
-        parts.insert(0, ("each", summed))
+    parts = [("each", with_sums)] if with_sums else []
+    for terms in sorted(groups.values(), key=lambda terms: _rank(plan, s, terms)):
+        parts.append(("units", terms))
     if len(parts) == 1:
         return plan, [Step("units", (s._replace(terms=(*pointwise, *parts[0][1])),))]
 
@@ -172,6 +204,7 @@ def _split(plan: Plan, s: Statement) -> tuple[Plan, list[Step]]:
         name = f"sum_{target.name}"
         while name in plan.arrays:
             name += "_"
+
         array = dataclasses.replace(plan.arrays[target.name], name=name, kind="local")
         plan = plan.having(arrays={**plan.arrays, name: array})
         target = Reference(name, s.out.indices)
@@ -186,6 +219,7 @@ def _split(plan: Plan, s: Statement) -> tuple[Plan, list[Step]]:
         last = Statement(target, (*pointwise, *terms), True)
     else:
         last = s._replace(terms=(Term(1.0, (target,)), *pointwise, *terms))
+
     return plan, [*steps, Step(kind, (last,))]
 
 
@@ -201,13 +235,16 @@ def continued(plan: Plan) -> Plan:
         before = _continues(plan, step)
         if not before:
             continue
+
         steps = []
         for x in plan.steps:
             if x is step:
                 steps.append(dataclasses.replace(step, statements=(*before.statements, *step.statements)))
             elif x is not before:
                 steps.append(x)
+
         plan = plan.having(steps=tuple(steps), inner=plan.inner | {before.statements[0].out.name})
+
     return plan
 
 
@@ -215,6 +252,7 @@ def _continues(plan: Plan, step: Step) -> Step | None:
     """The step whose numbers a step can take over in registers: sums over its columns, in the same rows."""
     if step.kind != "units" or len(step.statements) > 1:
         return None
+
     (s,) = step.statements
     others, rows, _, terms = plan.layout(s)
     if len(terms) != 1:
@@ -222,10 +260,15 @@ def _continues(plan: Plan, step: Step) -> Step | None:
 
     # Only one product reads the local, only one step writes it.
     _, f, _, sums = terms[0]
-    readers = sum(g.name == f.name for x in plan.steps for g in x.reads)
-    writers = [x for x in plan.steps if any(y.out.name == f.name for y in x.statements)]
+    readers, writers = 0, []
+    for x in plan.steps:
+        readers += [g.name for g in x.reads].count(f.name)
+        if f.name in x.written:
+            writers.append(x)
+
     if readers != 1 or len(writers) != 1 or plan.arrays[f.name].kind != "local":
         return None
+
     (before,) = writers
     if len(before.statements) > 1 or before.kind != "units" or before.statements[0].add:
         return None
@@ -239,10 +282,10 @@ def _continues(plan: Plan, step: Step) -> Step | None:
         return None
 
     # Nothing that the first product reads changes between the two.
-    between = plan.steps[plan.steps.index(before) + 1 : plan.steps.index(step)]
-    changed = {x.out.name for y in between for x in y.statements}
-    if changed & {g.name for g in before.reads}:
-        return None
+    for x in plan.steps[plan.steps.index(before) + 1 : plan.steps.index(step)]:
+        if x.written & names(before.reads):
+            return None
+
     return before if plan.how.sums.line or plan.hoisted(a, s) else None
 
 
@@ -250,11 +293,12 @@ def orbits(plan: Plan) -> Plan:
     """Products that are equal up to the order of the entry's indices are done once, for a block that has all orders."""
     if [step.kind for step in plan.steps] != ["units", "each"]:
         raise Unable("two steps, products and their sum")
+
     first, last = (step.statements[0] for step in plan.steps)
     names = tuple(i for i in first.out.indices if i == plan.batch or i in plan.entry)
     if plan.batch not in names or not 2 <= len(names) <= 3 or plan.arrays[first.out.name].kind != "local":
         raise Unable("two or three indices of an entry")
-    if any(plan.kept(r) != plan.kept(last.out) for t in last.terms for r in t.factors):
+    if {plan.kept(r) for r in reads(last)} - {plan.kept(last.out)}:
         raise Unable("the indices of an entry in the same places")
 
     extents = _extents(plan, names)
@@ -264,6 +308,7 @@ def orbits(plan: Plan) -> Plan:
     groups = orders.regrouped(first.terms, names)
     if not groups or len(groups) != 1 or len(groups[0][0]) < 2:
         raise Unable("products that are equal up to the order of an entry's indices")
+
     ((uses, terms),) = groups
     steps = (Step("units", (first._replace(terms=terms),)), plan.steps[1])
     return plan.having(steps=steps, orbit=Orbit(names, terms, uses, extents.pop()))
@@ -276,6 +321,7 @@ def _extents(plan: Plan, names) -> set[int]:
         for r in plan.program.expression.references.get(a.name, ()):
             if a.mixed and plan.batch in r.indices:
                 found.add(a.extents[r.indices.index(plan.batch)] or 0)
+
     return found
 
 
@@ -288,42 +334,50 @@ def staged(plan: Plan) -> Plan:
     room = LIMIT - (plan.size + 1) * most_alive(plan)
 
     copies: list[Step] = []
-    names: dict[tuple, str] = {}
+    held: dict[tuple, str] = {}  # names of copies, by slice
     arrays = dict(plan.arrays)
+
     for key, r in sorted(slices.items(), key=lambda pair: -plan.numbers(pair[1])):
         size = plan.numbers(r) * (plan.size + 1)
         if size > room:
             continue
+
         room -= size
-        name = names[key] = f"held{len(names)}"
+        name = held[key] = f"held{len(held)}"
         arrays[name] = dataclasses.replace(arrays[r.name], name=name, kind="local", mixed=False)
         kind = "copy" if plan.run(r) > 1 else "each"
         copies.append(Step(kind, (Statement(Reference(name, r.indices), (Term(1.0, (r,)),)),), bool(plan.walk)))
 
     steps = []
     for step in plan.steps:
-        statements = tuple(_renamed(plan, s, names) for s in step.statements)
+        statements = tuple(_renamed(plan, s, held) for s in step.statements)
         steps.append(dataclasses.replace(step, statements=statements))
+
     return plan.having(steps=(*copies, *steps), arrays=arrays)
 
 
-def _renamed(plan: Plan, s: Statement, names: dict[tuple, str]) -> Statement:
-    """A statement that reads copies."""
-    terms = []
-    for t in s.terms:
-        factors = tuple(Reference(names.get(plan.slice(f), f.name), f.indices) for f in t.factors)
-        terms.append(Term(t.number, factors))
-    return s._replace(terms=tuple(terms))
+def _renamed(plan: Plan, s: Statement, copies: dict[tuple, str]) -> Statement:
+    """A statement that reads copies. copies: their names, by slice."""
+
+    def copy_of(f: Reference) -> Reference:
+        return Reference(copies.get(plan.slice(f), f.name), f.indices)
+
+    return with_factors(s, copy_of)
 
 
 def _worth_copying(plan: Plan) -> dict[tuple, Reference]:
     """Slices that are read often enough, or that a walk reads again and again."""
     count = _reads(plan)
-    known = {plan.slice(f): f for step in plan.steps for f in step.reads}
+    known: dict[tuple, Reference] = {}
+    for step in plan.steps:
+        for f in step.reads:
+            known[plan.slice(f)] = f
+
     found = {}
     for key, r in known.items():
         if r.name in plan.written or r.name in plan.inner or key not in count:
             continue
+
         if plan.walk:
             worth = plan.walk not in r.indices and plan.numbers(r) >= STAYS
         else:
@@ -331,6 +385,7 @@ def _worth_copying(plan: Plan) -> dict[tuple, Reference]:
             worth = depends and count[key] >= plan.how.copies.stage
         if worth:
             found[key] = r
+
     return found
 
 
@@ -340,18 +395,24 @@ def _reads(plan: Plan) -> dict[tuple, int]:
     for s in plan.products_on_units:
         _, rows, _, terms = plan.layout(s)
         again = -(-plan.extent_of(rows) // 16) > 1 and not plan.hoisted(s)
-        reads = [(x.rows, 1) for x in terms] + [(x.columns, 1 + again) for x in terms]
+        readings = [x.rows for x in terms]
+        for x in terms:
+            readings += [x.columns, x.columns] if again else [x.columns]
+
         scale = plan.scale(s)
         if scale:
-            reads.append((scale, 1))
-        for r, times in reads:
-            count[plan.slice(r)] = count.get(plan.slice(r), 0) + times
+            readings.append(scale)
 
-    if plan.how.copies.stage:
-        return count
-    for step in plan.steps:
-        for s in step.statements if step.kind == "each" else ():
-            count |= {plan.slice(f): 1 for t in s.terms for f in t.factors if not t.sums(s.out)}
+        for r in readings:
+            key = plan.slice(r)
+            count[key] = count.get(key, 0) + 1
+
+    if not plan.how.copies.stage:
+        for s in plan.statements_of("each"):
+            for t in s.terms:
+                if not t.sums(s.out):
+                    count.update(dict.fromkeys(map(plan.slice, t.factors), 1))
+
     return count
 
 
@@ -360,17 +421,19 @@ def most_alive(plan: Plan) -> int:
     life: dict[str, tuple[int, int]] = {}
     for k, step in enumerate(plan.steps):
         for s in step.statements:
-            for r in (*(f for t in s.terms for f in t.factors), s.out):
+            for r in references(s):
                 if plan.local(r.name):
                     born = k + (step.kind == "each" and r == s.out)
                     first, _ = life.get(r.name, (born, k))
                     life[r.name] = first, k
 
     sizes = {name: plan.numbers(Reference(name, plan.arrays[name].indices)) for name in life}
-    most = 0
-    for k in range(len(plan.steps)):
-        most = max(most, sum(sizes[name] for name, (first, last) in life.items() if first <= k <= last))
-    return most
+    alive = [0] * len(plan.steps)
+    for name, (first, last) in life.items():
+        for k in range(first, last + 1):
+            alive[k] += sizes[name]
+
+    return max(alive)
 
 
 def joined(plan: Plan) -> Plan:
@@ -381,15 +444,16 @@ def joined(plan: Plan) -> Plan:
             steps[-1] = dataclasses.replace(steps[-1], statements=(*steps[-1].statements, *step.statements))
         else:
             steps.append(step)
+
     return plan.having(steps=tuple(steps))
 
 
 def _may_join(plan: Plan, last: Step, step: Step) -> bool:
     if not last.kind == step.kind == "each" or last.before != step.before:
         return False
+
     (s,) = step.statements
-    sums = any(t.sums(x.out) for x in (*last.statements, s) for t in x.terms)
-    if sums or plan.own(s) != plan.own(last.statements[0]):
+    if any(map(summed, (*last.statements, s))) or plan.own(s) != plan.own(last.statements[0]):
         return False
 
     written = {x.out.name: x.out for x in last.statements}
@@ -419,6 +483,7 @@ def with_matrices(plan: Plan) -> Plan:
     size = sum(plan.arrays[x].size for x in found) * np.dtype(plan.program.dtype).itemsize
     if plan.how.spread.orbit or plan.walk or size > CONSTANT:
         raise Unable(f"for a row a thread up to {CONSTANT} bytes of matrices")
+
     return plan.having(matrices=tuple(sorted(found)))
 
 
@@ -429,6 +494,7 @@ def with_copies(plan: Plan) -> Plan:
         raise Unable("for a ring bulk copies of each entry")
     if how.copies.apart and (plan.walk or not copied):
         raise Unable("for lines apart copies of an entry's parts")
+
     return plan
 
 
@@ -445,6 +511,7 @@ def with_barriers(plan: Plan) -> Plan:
     waited = not plan.copied
     dirty_read: list[tuple] = []
     dirty_write: list[tuple] = []
+
     for step in order:
         arrives = not waited and any(f.name in plan.copied for f in step.reads)
         waited = waited or arrives
@@ -454,6 +521,7 @@ def with_barriers(plan: Plan) -> Plan:
         barrier = _meet(reads + writes, dirty_write) or _meet(writes, dirty_read)
         if barrier:
             dirty_read, dirty_write = [], []
+
         dirty_read, dirty_write = dirty_read + reads, dirty_write + writes
 
         walking = bool(plan.walk) and not step.before  # then the wait is before the walk
@@ -472,6 +540,7 @@ def _memory(plan: Plan, references) -> list[tuple]:
             found.append(("shared", h.at, h.at + h.size))
         elif r.name in plan.written:
             found.append((r.name, 0, 1))
+
     return found
 
 

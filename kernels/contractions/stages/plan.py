@@ -25,6 +25,11 @@ SHORTEST = 64  # numbers of a copy in bulk at least
 DOUBLE = 8  # bytes
 
 
+def span(extents, strides) -> int:
+    """Numbers of an array from the first to the last."""
+    return sum((x - 1) * s for x, s in zip(extents, strides)) + 1
+
+
 def summed(s: Statement) -> bool:
     """Whether a term of a statement has a sum."""
     return any(t.sums(s.out) for t in s.terms)
@@ -96,7 +101,7 @@ class Held:
     @property
     def size(self) -> int:
         """Numbers from the first to the last."""
-        return sum((x - 1) * s for x, s in zip(self.extents, self.strides)) + 1
+        return span(self.extents, self.strides)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -154,8 +159,10 @@ class Plan:
     @functools.cached_property
     def written(self) -> frozenset[str]:
         """Arrays that steps write, but for locals in registers."""
-        statements = [s for step in self.steps for s in step.statements] or self.statements
-        return frozenset(s.out.name for s in statements) - self.inner
+        found = {s.out.name for s in self.statements} if not self.steps else set()
+        for step in self.steps:
+            found |= step.written
+        return frozenset(found - self.inner)
 
     @functools.cached_property
     def read(self) -> frozenset[str]:
@@ -217,6 +224,7 @@ class Plan:
         near = steps(r, a, self.batch, far=True)
         own = [r.indices[k] for k in self.kept(r)]
         size = 1
+
         for i in reversed(own):
             if near[i] != size or own.count(i) > 1:
                 break
@@ -225,6 +233,7 @@ class Plan:
         others = [step for step in near.values() if step >= size]
         if a.mixed and self.batch in r.indices:
             others.append(self.batch_step(r))
+
         least = self.grain if how.copies.apart else 32
         even = size % self.grain == 0 and all(s % FAR % self.grain == 0 for s in others)
         return size if even and size >= least else 1
@@ -241,6 +250,7 @@ class Plan:
         """(indices of the output that only the first factor has, that only the second has); None: no matrix product."""
         if len(t.factors) != 2 + (self.scale(s) is not None):
             return None
+
         own = set(self.own(s))
         first, second = (own & set(f.indices) for f in t.factors[:2])
         only = first - second, second - first
@@ -251,6 +261,7 @@ class Plan:
         sides = [self.sides(s, t) for t in s.terms]
         outer = all(only and all(only) and not t.sums(s.out) for t, only in zip(s.terms, sides))
 
+        # Products with a sum; if no term has a sum, all.
         found: dict[frozenset, list[Term]] = {}
         for t, only in zip(s.terms, sides):
             if only and (t.sums(s.out) or outer):
@@ -262,6 +273,7 @@ class Plan:
             key = frozenset(map(frozenset, only)) if only else None
             if key in found and t not in found[key] and not t.sums(s.out):
                 found[key].append(t)
+
         return found
 
     def layout(self, s: Statement) -> Layout:
@@ -300,6 +312,7 @@ class Plan:
             refs += [x.rows] if matrices else [x.rows, x.columns]
         for t in self.points(s, terms):
             refs += t.factors
+
         scale = self.scale(s)
         if scale:
             refs.append(scale)
@@ -307,6 +320,7 @@ class Plan:
         in_registers = {terms[0].rows} if given else set()
         if s.out.name in self.inner:
             in_registers.add(s.out)
+
         return [r for r in dict.fromkeys(refs) if r not in in_registers]
 
     def hoisted(self, *statements: Statement) -> bool:
@@ -318,23 +332,26 @@ class Plan:
             if tiles > self.how.warp.columns or self.extent_of(others) > 1:
                 return False
             held += sum(-(-self.extent_of(x.sums) // 4) * tiles for x in terms)
+
         return held <= HELD
 
     def order(self, rows: list[str], step: Step) -> list[str]:
         """The rows of a step in the order of the threads. All products of a step have the same rows."""
         if not self.how.warp.turned:
             return rows
+
         for r in (*step.reads, *(s.out for s in step.statements)):
             inside = self.local(r.name) or r.name in self.inner
             if set(rows) & set(r.indices) and not inside:
                 return rows
+
         return rows[::-1]
 
     # ---- counts
     @property
     def barriers(self) -> bool:
         """Whether the threads of a team wait for each other."""
-        return any(f.name in self.written for step in self.steps for f in step.reads)
+        return bool(self.read & self.written)
 
     @property
     def entries(self) -> int:
@@ -355,7 +372,16 @@ class Plan:
     @property
     def products_on_units(self) -> list[Statement]:
         """Statements of "units" steps."""
-        return [s for step in self.steps if step.kind == "units" for s in step.statements]
+        return self.statements_of("units")
+
+    def statements_of(self, kind: str) -> list[Statement]:
+        """Statements of the steps of a kind."""
+        found: list[Statement] = []
+        for step in self.steps:
+            if step.kind == kind:
+                found += step.statements
+
+        return found
 
     @property
     def use(self) -> float:
@@ -372,6 +398,7 @@ class Plan:
                 k = self.extent_of(x.sums)
                 useful += m * n * k
                 done += -(-m // 16) * 16 * -(-n // 8) * 8 * -(-k // 4) * 4
+
         return useful / done
 
     def jobs(self) -> int:
@@ -380,10 +407,13 @@ class Plan:
         for step in self.steps:
             if step.kind != "units":
                 continue
+
             others, rows, columns, _ = self.layout(step.statements[0])
             if self.how.sums.line:
                 most = max(most, -(-self.extent_of(rows) // 32))
                 continue
+
             chunks = math.ceil(math.ceil(self.extent_of(columns) / 8) / self.how.warp.columns)
             most = max(most, self.extent_of(others) * -(-self.extent_of(rows) // 16) * chunks)
+
         return most
