@@ -15,6 +15,8 @@ and Intrepid2, FunctionSpaceTools and ArrayTools.
 
 from __future__ import annotations
 
+import itertools
+
 from ..engine.errors import ArgumentError
 from .contraction import contract
 
@@ -33,7 +35,7 @@ def _text(kind: str, points: str, add: bool, constant: bool) -> str:
     return f"out[{out}] {'+=' if add else '='} {first}[{own} {data}] {second}[{other} {points}]"
 
 
-NAMES = tuple(f"contract{kind}{rank}" for kind in KINDS for rank in POINTS)
+NAMES = tuple(f"contract{kind}{rank}" for kind, rank in itertools.product(KINDS, POINTS))
 
 
 def text(name: str, shapes, add: bool) -> str:

@@ -60,6 +60,11 @@ class Nest:
         return turns(self.loops)
 
     @property
+    def summed(self) -> bool:
+        """Whether a product has a sum over several terms."""
+        return any(q.sums for q in self.products)
+
+    @property
     def factors(self) -> set[int]:
         """Places in `names` of the factors of all products."""
         found: set[int] = set()

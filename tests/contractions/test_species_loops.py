@@ -119,7 +119,7 @@ def test_what_a_device_lacks(stand_in, monkeypatch):
     bulk = next(v for v in variants_of(stand_in, "right", 3, "float64") if v.form == "bulk_team")
     fields, made = Fields(stand_in, "right", 3, POINTS, "float64"), plan(stand_in, "right", 3, "float64", bulk)
     facts = stand_in.facts
-    monkeypatch.setattr(stand_in, "facts", dataclasses.replace(facts, shared_of_block=bulk.shared - 1))
+    monkeypatch.setattr(stand_in, "facts", dataclasses.replace(facts, shared_of_block=bulk.block.shared - 1))
     with pytest.raises(VariantUnsuitable, match="bytes of shared memory"):
         fields.bind(made)
     monkeypatch.setattr(stand_in, "facts", dataclasses.replace(facts, generation=8))
@@ -164,7 +164,7 @@ def test_cuda_on_a_gpu(ns, dtype):
     """Every variant, at a number of points that leaves a rest everywhere."""
     backend = get_backend("cuda")
     _, left_out = run_all(backend, ns, dtype, n=2003)
-    assert all(v.shared > backend.shared_memory for v in left_out), left_out
+    assert all(v.block.shared > backend.shared_memory for v in left_out), left_out
 
 
 # ---- the declared kernel and its callers

@@ -14,10 +14,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...engine.backend.base import Shape, Source
+from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable, refuse
-from ..plan import Program
+from ..plan import Program, includes, program_source
 from ..prices import price_of
+from ..text import Term
 from .base import Organisation
 
 STRATEGIES = {
@@ -48,6 +50,39 @@ CALLS = {  # what goes over the points, by form; others: over_points
 
 
 @dataclasses.dataclass(frozen=True)
+class Values:
+    """How values are loaded and stored."""
+
+    stream: int = 0  # 1: stores bypass the caches
+    vector: int = 0  # neighbouring values of a load or store of a device
+    ahead: int = 0  # loads asked for ahead
+    aligned: int = 1  # bytes: arrays start, and rows follow, at multiples of it
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """Points and rows that are worked on together."""
+
+    tile: int = 0  # rows y at a time
+    points: int = 0  # of a block or piece, staged together
+    groups: int = 0  # of threads that share the rows y
+    rows: int = 0  # of threads of a block
+    parts: int = 0  # vectors of a thread that run on over the ends of rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A block of a device."""
+
+    threads: int = 0
+    covers: int = 0  # points
+    shared: int = 0  # bytes of dynamic shared memory
+    resident: int = 0  # blocks a multiprocessor that loop over all points; 0: as many blocks as the points need
+    roomy: bool = False  # a block may take all registers; without it the compiler may spill to fit more blocks
+    generation: int = 0  # least compute capability
+
+
+@dataclasses.dataclass(frozen=True)
 class Outer(Organisation):
     """A strategy for outer products with its numbers. The subclasses know the variants of one style of backend."""
 
@@ -57,21 +92,9 @@ class Outer(Organisation):
 
     strategy: str = dataclasses.field(metadata={"word": False})  # key of STRATEGIES: the name in texts
     form: str = "naive"  # the header that does the work, outer/FORM.h
-    stream: int = 0  # 1: stores bypass the caches
-    vector: int = 0  # neighbouring values of a load or store of a device
-    tile: int = 0  # rows y at a time
-    points: int = 0  # of a block or piece, staged together
-    groups: int = 0  # of threads that share the rows y
-    rows: int = 0  # of threads of a block
-    parts: int = 0  # vectors of a thread that run on over the ends of rows
-    ahead: int = 0  # loads asked for ahead
-    aligned: int = 1  # bytes: arrays start, and rows follow, at multiples of it
-    threads: int = 0  # of a block
-    covers: int = 0  # points of a block
-    shared: int = 0  # bytes of dynamic shared memory
-    resident: int = 0  # blocks a multiprocessor that loop over all points; 0: as many blocks as the points need
-    roomy: bool = False  # a block may take all registers; without it the compiler may spill to fit more blocks
-    generation: int = 0  # least compute capability
+    values: Values = Values()
+    work: Work = Work()
+    block: Block = Block()
 
     @property
     def name(self) -> str:
@@ -81,12 +104,13 @@ class Outer(Organisation):
     def label(self) -> str:
         """The line in tables: strategy and tile."""
         if self.strategy == "occupancy":
-            return f"tiled by {self.tile}, occupancy 1/{8 // max(1, 228 * 1024 // (self.shared + 2048))}"
+            blocks = max(1, REFERENCE.shared_resident // (self.block.shared + 2 * REFERENCE.shared_reserved))
+            return f"tiled by {self.work.tile}, occupancy 1/{8 // blocks}"
 
         told = STRATEGIES[self.strategy][0]
         if self.strategy in ("tiled", "local", "jam"):
-            told += f" by {self.tile}"
-        if self.parts > 1:
+            told += f" by {self.work.tile}"
+        if self.work.parts > 1:
             told += ", flat"
         if self.form == "bulk_team":
             told += ", bulk stores"
@@ -98,7 +122,7 @@ class Outer(Organisation):
 
     @property
     def shape(self) -> Shape:
-        return Shape(self.threads, self.covers, self.shared, self.resident)
+        return Shape(self.block.threads, self.block.covers, self.block.shared, self.block.resident)
 
     # ---- variants
     @classmethod
@@ -144,28 +168,33 @@ class Outer(Organisation):
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         """Kernels `contraction` and, for what whole vectors leave over, `contraction_rest`."""
         t = required(p, self.name)
-        values = {"NX": t.nx, "NY": t.ny, "TERMS": len(t.x), "RIGHT": int(t.layout == "right"), "STREAM": self.stream}
+        values = {
+            "NX": t.nx,
+            "NY": t.ny,
+            "TERMS": len(t.x),
+            "RIGHT": int(t.layout == "right"),
+            "STREAM": self.values.stream,
+        }
         values |= self.defines()
 
         for name in ("tile", "points", "groups", "rows", "parts", "ahead"):
-            if getattr(self, name):
-                values[name.upper()] = getattr(self, name)
+            if self.value(name):
+                values[name.upper()] = self.value(name)
 
         call = CALLS.get(self.form, "over_points")
         loops = f"(Loops{{{_addresses(t.x)}, {_addresses(t.y)}, (real *)a.at_{t.out}, items, a.ld_{t.out}}})"
-        bounds = f"{self.threads}, 1" if self.roomy else f"{self.threads}"
+        bounds = f"{self.block.threads}, 1" if self.block.roomy else f"{self.block.threads}"
         text = [
-            *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
             *(f"#define {k} {v}" for k, v in values.items()),
             f"#define OUTER(x, y) ({formula(t)})",
-            f'#include "contractions/outer/{self.form}.h"',
+            *includes(f"contractions/outer/{self.form}.h"),
             structure("Arguments", members(p)),
             f"OUTER_LOOP(contraction, {call}, {loops}, {bounds})",
         ]
         if t.vector(self) > 1:
             text.append(f"OUTER_LOOP(contraction_rest, rest, {loops}, {REST.threads})")
 
-        return Source(f"tensor-{self.name}", "\n".join([*text, ""]), quick=quick, entry="contraction", title=p.title)
+        return program_source(self.name, p, text, quick=quick)
 
     def launch(self, plan, arrays, values, n: int):
         """run() for all n points. Raises VariantUnsuitable if rows differ in length, entries lie apart, arrays are not
@@ -201,12 +230,12 @@ class Outer(Organisation):
                 refuse(apart, f"{self.label}: entries of '{name}' lie apart.", VariantUnsuitable)
 
         places = [*(values[f"at_{x}"] for x in names), *(r * size for r in rows)]
-        odd = any(place % self.aligned for place in places)
-        refuse(odd, f"{self.label}: arrays are not aligned to {self.aligned} bytes.", VariantUnsuitable)
+        odd = any(place % self.values.aligned for place in places)
+        refuse(odd, f"{self.label}: arrays are not aligned to {self.values.aligned} bytes.", VariantUnsuitable)
 
         refuse(
-            self.generation > generation,
-            f"{self.label}: it needs compute capability {self.generation}, this is {generation}.",
+            self.block.generation > generation,
+            f"{self.label}: it needs compute capability {self.block.generation}, this is {generation}.",
             VariantUnsuitable,
         )
 
@@ -239,7 +268,11 @@ class Terms(NamedTuple):
 
     def vector(self, how: Outer) -> int:
         """Neighbouring points that a thread of a device takes at once; what is left over has a launch of its own."""
-        return max(how.vector, 1) if self.layout == "left" else 1
+        return max(how.values.vector, 1) if self.layout == "left" else 1
+
+    def tiles(self, *sizes: int) -> list[int]:
+        """The sizes of a tile of rows y of which a whole one, or most of one, is there."""
+        return [tile for tile in sizes if tile < 2 * self.ny]
 
     def bytes(self, dtype: str) -> int:
         """Of a point: inputs read once and outputs written once."""
@@ -247,39 +280,47 @@ class Terms(NamedTuple):
 
 
 def terms_of(p: Program) -> Terms | None:
-    """The outer product that a program is; None where it is something else."""
-    e = p.expression
-    if len(p.statements) != 1 or not p.batch or any(a.mixed or a.kind != "argument" for a in p.arrays.values()):
+    """The outer product that a program is; None if it is something else."""
+    if len(p.statements) != 1 or not p.batch or p.mixed or len(p.of_kind("argument")) < len(p.arrays):
         return None
 
     (s,) = p.statements
-    if s.function or s.add or e.symmetric or not s.terms or len(s.out.indices) != 3:
+    if s.function or s.add or p.expression.symmetric or not s.terms or len(s.out.indices) != 3:
         return None
 
+    # The point index is the slowest or the fastest of all arrays.
     place = s.out.indices.index(p.batch)
     if place == 1:
         return None
 
     y, x = (i for i in s.out.indices if i != p.batch)
-    found: list[tuple[str, str]] = []
+
+    factors: dict[str, list[str]] = {x: [], y: []}  # names, by index
     for t in s.terms:
-        if len(t.factors) != 2:
-            return None
-
-        by = {}
-        for f in t.factors:
-            own = [i for i in f.indices if i != p.batch]
-            if len(f.indices) != 2 or len(own) != 1 or f.indices.index(p.batch) != min(place, 1):
-                return None
-            by[own[0]] = f.name
-
+        by = _by_index(p, t, min(place, 1))
         if set(by) != {x, y}:
             return None
-        found.append((by[x], by[y]))
 
-    xs, ys = zip(*found)
+        factors[x].append(by[x])
+        factors[y].append(by[y])
+
     layout = "right" if place == 0 else "left"
-    return Terms(layout, p.sizes[x], p.sizes[y], tuple(t.number for t in s.terms), xs, ys, s.out.name)
+    numbers = tuple(t.number for t in s.terms)
+    return Terms(layout, p.sizes[x], p.sizes[y], numbers, tuple(factors[x]), tuple(factors[y]), s.out.name)
+
+
+def _by_index(p: Program, t: Term, place: int) -> dict[str, str]:
+    """{index: factor} of a product of two vectors at each point; empty if it is something else.
+
+    place: of the point index in each factor.
+    """
+    found: dict[str, str] = {}
+    for f in t.factors:
+        if len(f.indices) != 2 or f.indices.count(p.batch) != 1 or f.indices.index(p.batch) != place:
+            return {}
+        found[f.indices[1 - place]] = f.name
+
+    return found if len(t.factors) == 2 else {}
 
 
 def required(p: Program, name: str) -> Terms:

@@ -1,4 +1,4 @@
-"""Outer products on CPU vector units: every variant worth a try, and the one taken where nobody chose."""
+"""Outer products on CPU vector units: every variant worth a try, and the variant that is taken without tuning."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from .outer import Outer, Terms
 
 LINE = 64  # bytes: streaming stores and pieces keep to cache lines
+KIB = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +18,9 @@ class OuterPacks(Outer):
 
     @classmethod
     def variants(cls, t: Terms, dtype: str) -> list[Outer]:
-        return _variants(t, dtype)
+        size = np.dtype(dtype).itemsize
+        found = [*_right(t, size)] if t.layout == "right" else [*_left(t)]
+        return list(dict.fromkeys(found))
 
     @classmethod
     def default(cls, t: Terms, dtype: str) -> Outer:
@@ -26,39 +29,49 @@ class OuterPacks(Outer):
         Streaming stores and the sizes of caches may not be what they were where these won: tune.
         """
         for v in cls.variants(t, dtype):
-            if v.name == "block" and (t.layout == "right" or (v.points, v.tile) == (512, 1)):
+            if v.name == "block" and (t.layout == "right" or (v.work.points, v.work.tile) == (512, 1)):
                 return v
 
         raise AssertionError("no block variant")
 
 
-def _variants(t: Terms, dtype: str) -> list[Outer]:
-    size, right = np.dtype(dtype).itemsize, t.layout == "right"
-    made: list[Outer] = [OuterPacks("naive", "naive"), OuterPacks("unrolled", "compiler_unrolled")]
-    for tile in (2, 4, 8):
-        if tile < 2 * t.ny:
-            made.append(OuterPacks("tiled", "tiled", tile=tile))
-            made += [OuterPacks("local", "local_arrays", tile=tile)] * (not right)
+def _jam(tile: int, stream: int = 0) -> Outer:
+    """So many rows in registers. stream: stores bypass the caches, and begin on cache lines."""
+    return OuterPacks.of(name="jam", form="unroll_and_jam", stream=stream, tile=tile, aligned=LINE if stream else 1)
 
-    for tile in (2, 4, 8, 16):
-        if tile < 2 * t.ny:
-            made += [
-                OuterPacks("jam", "unroll_and_jam", stream=s, tile=tile, aligned=LINE if s else 1)
-                for s in ((0,) if right else (0, 1))
-            ]
 
-    if right:
-        # rows that end on lines can be streamed where they are made
-        for s in (0, 1) if t.nx % (LINE // size) == 0 else (0,):
-            made.append(OuterPacks("warp", "warp_team_cpu", stream=s, aligned=LINE if s else 1))
-        for kib in (8, 32, 128):
-            made.append(
-                OuterPacks("block", "block_team_cpu", stream=1, points=max(1, kib * 1024 // (t.nx * t.ny * size)))
-            )
-        return list(dict.fromkeys(made))
+def _left(t: Terms):
+    """Points fastest."""
+    yield OuterPacks.of(name="naive", form="naive")
+    yield OuterPacks.of(name="unrolled", form="compiler_unrolled")
+    for tile in t.tiles(2, 4, 8):
+        yield OuterPacks.of(name="tiled", form="tiled", tile=tile)
+        yield OuterPacks.of(name="local", form="local_arrays", tile=tile)
+    for tile in t.tiles(2, 4, 8, 16):
+        yield _jam(tile)
+        yield _jam(tile, stream=1)
 
-    for count in (128, 512, 2048):
+    for points in (128, 512, 2048):
         for tile in (1, 2):
-            made.append(OuterPacks("block", "block_team_left_cpu", stream=1, points=count, tile=tile, aligned=LINE))
+            yield OuterPacks.of(
+                name="block", form="block_team_left_cpu", stream=1, points=points, tile=tile, aligned=LINE
+            )
 
-    return made
+
+def _right(t: Terms, size: int):
+    """Points slowest. size: bytes of a number."""
+    yield OuterPacks.of(name="naive", form="naive")
+    yield OuterPacks.of(name="unrolled", form="compiler_unrolled")
+    for tile in t.tiles(2, 4, 8):
+        yield OuterPacks.of(name="tiled", form="tiled", tile=tile)
+    for tile in t.tiles(2, 4, 8, 16):
+        yield _jam(tile)
+
+    # Rows that end on cache lines can be streamed where they are made.
+    yield OuterPacks.of(name="warp", form="warp_team_cpu")
+    if t.nx % (LINE // size) == 0:
+        yield OuterPacks.of(name="warp", form="warp_team_cpu", stream=1, aligned=LINE)
+
+    for kib in (8, 32, 128):
+        points = max(1, kib * KIB // (t.nx * t.ny * size))
+        yield OuterPacks.of(name="block", form="block_team_cpu", stream=1, points=points)

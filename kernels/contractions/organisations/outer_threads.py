@@ -1,4 +1,4 @@
-"""Outer products on CUDA devices: every variant worth a try, and the one taken where nobody chose."""
+"""Outer products on CUDA devices: every variant worth a try, and the variant that is taken without tuning."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.backend.facts import REFERENCE
 from .outer import Outer, Terms
 
-MULTIPROCESSOR_SHARED = 228 * 1024  # bytes, Hopper; Ampere 164
+SHARED = REFERENCE.shared_resident  # bytes of shared memory of a multiprocessor
+RESIDENT = REFERENCE.threads_resident  # threads of a multiprocessor
+KIB = 1024
+PLAIN = 48 * KIB  # bytes of shared memory that a block may have in these variants
+JAMMED = 8192  # sums of a block, at most, that its registers hold
+PIECE = 16  # bytes of the widest load or store
+SECTOR = 32  # bytes that memory is written by
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,37 +27,45 @@ class OuterThreads(Outer):
 
     @classmethod
     def variants(cls, t: Terms, dtype: str) -> list[Outer]:
+        size = np.dtype(dtype).itemsize
         if t.layout == "left":
-            return [*_threads(t, dtype), *_left(t, dtype)]
-        naive = OuterThreads("naive", "naive", threads=256, covers=256, vector=1, aligned=np.dtype(dtype).itemsize)
-        return [naive, *_right(t, dtype)]
+            return [*_a_thread_a_point(t, size), *_left_blocks(t, size)]
+
+        naive = cls.of(name="naive", form="naive", threads=256, covers=256, vector=1, aligned=size)
+        return [naive, *_warps(t, size), *_right_blocks(t, size), *_flat_blocks(t, size), *_bulk_blocks(t, size)]
 
     @classmethod
     def default(cls, t: Terms, dtype: str) -> Outer:
         """Points fastest: as many rows jammed as registers hold. Points slowest: a block for a few points."""
         able = cls.variants(t, dtype)
         if t.layout == "left":
-            jams = [v for v in able if v.name == "jam" and v.threads == 128 and not v.roomy]
+            jams = [v for v in able if v.name == "jam" and v.block.threads == 128 and not v.block.roomy]
             return jams[-1] if jams else able[0]
 
         for v in able:
-            if v.parts > 1 and v.threads == 16 * t.nx and v.covers == 16 and not v.resident:
+            whole = v.block.threads == 16 * t.nx and v.block.covers == 16
+            if v.work.parts > 1 and whole and not v.block.resident:
                 return v
 
-        return next(v for v in able if v.form == "block_team" and not v.resident and v.parts < 2)
+        return next(v for v in able if v.form == "block_team" and not v.block.resident and v.work.parts < 2)
 
     def defines(self) -> dict[str, Any]:
-        return {"VECTOR": max(self.vector, 1), "BLOCK": self.threads}
+        return {"VECTOR": max(self.values.vector, 1), "BLOCK": self.block.threads}
 
 
-def _threads(t: Terms, dtype):
-    """A thread for one point, or for 16 bytes of neighbouring points."""
-    size = np.dtype(dtype).itemsize
-    wide = 16 // size
+def _a_thread_a_point(t: Terms, size: int):
+    """A thread for one point, or for 16 bytes of neighbouring points. size: bytes of a number."""
+    wide = PIECE // size
 
     def points(name, form, vector=1, threads=256, **more):
-        return OuterThreads(
-            name, form, vector=vector, threads=threads, covers=threads * vector, aligned=vector * size, **more
+        return OuterThreads.of(
+            name=name,
+            form=form,
+            vector=vector,
+            threads=threads,
+            covers=threads * vector,
+            aligned=vector * size,
+            **more,
         )
 
     yield points("naive", "naive")
@@ -58,154 +73,174 @@ def _threads(t: Terms, dtype):
     yield points("unrolled", "compiler_unrolled", stream=1)
     yield points("unrolled", "compiler_unrolled", stream=1, threads=128, vector=2, roomy=True)
 
-    for tile in (2, 4, 8):
-        if tile < 2 * t.ny:
-            yield points("tiled", "tiled", tile=tile)
-            yield points("local", "local_arrays", tile=tile)
+    for tile in t.tiles(2, 4, 8):
+        yield points("tiled", "tiled", tile=tile)
+        yield points("local", "local_arrays", tile=tile)
 
-    for tile in (4, 8):
-        if tile < 2 * t.ny:
-            for blocks in (4, 2, 1):  # of 256 threads on a multiprocessor that could hold 8
-                shared = (MULTIPROCESSOR_SHARED // blocks - 1024) // 1024 * 1024 - 1024
-                yield points("occupancy", "tiled", shared=shared, tile=tile)
+    # So many blocks of 256 threads on a multiprocessor that could hold 8.
+    for tile, blocks in itertools.product(t.tiles(4, 8), (4, 2, 1)):
+        shared = REFERENCE.shared_for(blocks) // KIB * KIB - KIB
+        yield points("occupancy", "tiled", shared=shared, tile=tile)
 
-    for tile in (2, 4, 8, 16):
-        if tile < 2 * t.ny:
-            jam = functools.partial(points, "jam", "unroll_and_jam", tile=tile)
-            yield jam(ahead=1)
-            yield jam(stream=1, ahead=4)
-            for threads in (128, 256, 512):
-                if threads * tile * wide <= 8192:  # registers
-                    yield jam(stream=1, ahead=2, vector=wide, threads=threads)
-                    if threads < 512:
-                        yield jam(stream=1, ahead=2, vector=wide, threads=threads, roomy=True)
+    for tile in t.tiles(2, 4, 8, 16):
+        jam = functools.partial(points, "jam", "unroll_and_jam", tile=tile)
+        yield jam(ahead=1)
+        yield jam(stream=1, ahead=4)
+
+        for threads in (128, 256, 512):
+            if threads * tile * wide > JAMMED:
+                continue
+
+            yield jam(stream=1, ahead=2, vector=wide, threads=threads)
+            if threads < 512:
+                yield jam(stream=1, ahead=2, vector=wide, threads=threads, roomy=True)
 
 
-def _left(t: Terms, dtype):
+def _left_blocks(t: Terms, size: int):
     """Points fastest, x inputs of a block's points in shared memory."""
-    size = np.dtype(dtype).itemsize
-    wide = 16 // size
-    for points in (64, 128, 256, 512, 1024):
+    wide = PIECE // size
+    shapes = [(4, 4), (4, 8), (8, 2), (8, 4)]  # rows y at a time, groups of threads
+    if t.ny % 25 == 0:  # the groups have the same to do
+        shapes += [(10, 5), (25, 2)]
+
+    for points, (tile, groups) in itertools.product((64, 128, 256, 512, 1024), shapes):
         columns, shared = points // wide, len(t.x) * t.nx * points * size
-        for tile, groups in (
-            (4, 4),
-            (4, 8),
-            (8, 2),
-            (8, 4),
-            *([] if t.ny % 25 else [(10, 5), (25, 2)]),
-        ):  # the last: the groups have the same to do
-            threads = columns * groups
-            small = tile * (groups - 1) < t.ny and shared <= MULTIPROCESSOR_SHARED
-            if 128 <= threads <= 512 and 32 <= columns and small:
-                for roomy in (False, True):
-                    yield OuterThreads(
-                        "block",
-                        "block_team_left",
-                        stream=1,
-                        vector=wide,
-                        points=points,
-                        tile=tile,
-                        groups=groups,
-                        ahead=2,
-                        aligned=16,
-                        threads=threads,
-                        covers=points,
-                        shared=shared,
-                        roomy=roomy,
-                    )
+        threads = columns * groups
+        small = tile * (groups - 1) < t.ny and shared <= SHARED
+        if not (128 <= threads <= 512 and 32 <= columns and small):
+            continue
+
+        for roomy in (False, True):
+            yield OuterThreads.of(
+                name="block",
+                form="block_team_left",
+                stream=1,
+                vector=wide,
+                points=points,
+                tile=tile,
+                groups=groups,
+                ahead=2,
+                aligned=PIECE,
+                threads=threads,
+                covers=points,
+                shared=shared,
+                roomy=roomy,
+            )
 
 
-def _right(t: Terms, dtype):
-    """Points slowest: a warp a point, a block for a few points, and the latter with bulk stores."""
-    size = np.dtype(dtype).itemsize
-    wide = next(v for v in (16 // size, 2, 1) if t.nx % v == 0 and v * size <= 16)
-    inputs = len(t.x) * (t.nx + t.ny) * size  # bytes of a point
+# ---- points slowest -------------------------------------------------------------------------------------------------
 
-    def warps(vector, stream, threads, ahead, resident):
-        return OuterThreads(
-            "warp",
-            "warp_team",
+
+def _wide(t: Terms, size: int) -> int:
+    """Neighbours of a row that a thread stores at once."""
+    return next(v for v in (PIECE // size, 2, 1) if t.nx % v == 0 and v * size <= PIECE)
+
+
+def _inputs(t: Terms, size: int) -> int:
+    """Bytes of the inputs of a point."""
+    return len(t.x) * (t.nx + t.ny) * size
+
+
+def _warps(t: Terms, size: int):
+    """A warp a point."""
+    wide = _wide(t, size)
+
+    # neighbours, stores that bypass the caches, threads, loads ahead, blocks that stay
+    for vector, stream, threads, ahead, resident in (
+        (1, 0, 256, 1, 0),
+        (wide, 1, 256, 4, 0),
+        (wide, 1, 128, 4, 0),
+        (wide, 1, 256, 4, 8),
+        (wide, 0, 256, 4, 0),
+    ):
+        yield OuterThreads.of(
+            name="warp",
+            form="warp_team",
             stream=stream,
             vector=vector,
             ahead=ahead,
             aligned=vector * size,
             threads=threads,
-            covers=threads // 32,
+            covers=threads // REFERENCE.warp,
             resident=resident,
         )
 
-    yield warps(1, 0, 256, 1, 0)
-    yield warps(wide, 1, 256, 4, 0)
-    yield warps(wide, 1, 128, 4, 0)
-    yield warps(wide, 1, 256, 4, 8)
-    yield warps(wide, 0, 256, 4, 0)
+
+def _block_team(t: Terms, size: int, threads: int, points: int, rows: int, resident: int, **more):
+    """A block for some points, whose inputs lie in shared memory."""
+    return OuterThreads.of(
+        name="block",
+        form="block_team",
+        stream=1,
+        vector=_wide(t, size),
+        points=points,
+        rows=rows,
+        threads=threads,
+        covers=points,
+        shared=points * _inputs(t, size),
+        resident=resident,
+        **more,
+    )
+
+
+def _right_blocks(t: Terms, size: int):
+    """A block for a few points, a thread for some neighbours of a row."""
+    wide = _wide(t, size)
     columns = t.nx // wide
     seen = set()
 
-    for about in (128, 256, 512):
+    for about, turns in itertools.product((128, 256, 512), (2, 4, 8, 16)):
         rows = max(1, about // columns)
-        for turns in (2, 4, 8, 16):
-            points = max(1, turns * rows // t.ny)
-            for resident in (0, 2048 // (columns * rows)):
-                if columns * rows <= 1024 and points * inputs <= 48 * 1024 and (rows, points, resident) not in seen:
-                    seen.add((rows, points, resident))
-                    yield OuterThreads(
-                        "block",
-                        "block_team",
-                        stream=1,
-                        vector=wide,
-                        points=points,
-                        rows=rows,
-                        aligned=wide * size,
-                        threads=columns * rows,
-                        covers=points,
-                        shared=points * inputs,
-                        resident=resident,
-                    )
+        threads = columns * rows
+        points = max(1, turns * rows // t.ny)
+        for resident in (0, RESIDENT // threads):
+            fits = threads <= REFERENCE.threads_of_block and points * _inputs(t, size) <= PLAIN
+            if fits and (rows, points, resident) not in seen:
+                seen.add((rows, points, resident))
+                yield _block_team(t, size, threads, points, rows, resident, aligned=wide * size)
 
-    flat = wide * size < 16 and t.nx * wide * size % 16 == 0 and t.ny * columns * wide * size % 16 == 0
-    if flat:  # rows are no multiple of 16 bytes: stores run on over their ends
-        for rows, points in itertools.product(
-            (16, 32, 64, 80), (8, 16, 24, 32)
-        ):  # whole lines of 128 bytes at each step and point group
-            threads, shared = t.nx * rows * size // 16, points * inputs
-            if 128 <= threads <= 1024 and shared <= 48 * 1024 and points * t.ny >= 2 * rows:
-                for resident in (0, 2048 // threads):
-                    yield OuterThreads(
-                        "block",
-                        "block_team",
-                        stream=1,
-                        vector=wide,
-                        points=points,
-                        rows=rows,
-                        parts=16 // (wide * size),
-                        aligned=16,
-                        threads=threads,
-                        covers=points,
-                        shared=shared,
-                        resident=resident,
-                    )
 
+def _flat_blocks(t: Terms, size: int):
+    """Rows that are no multiple of 16 bytes: stores run on over their ends, whole lines of 128 bytes at each step and
+    group of points."""
+    near = _wide(t, size) * size  # bytes of neighbours of a row
+    row = t.nx * size
+    if near >= PIECE or row * _wide(t, size) % PIECE or t.ny * row % PIECE:
+        return
+
+    for rows, points in itertools.product((16, 32, 64, 80), (8, 16, 24, 32)):
+        threads = rows * row // PIECE
+        fits = 128 <= threads <= REFERENCE.threads_of_block and points * _inputs(t, size) <= PLAIN
+        if not fits or points * t.ny < 2 * rows:
+            continue
+        for resident in (0, RESIDENT // threads):
+            yield _block_team(t, size, threads, points, rows, resident, parts=PIECE // near, aligned=PIECE)
+
+
+def _bulk_blocks(t: Terms, size: int):
+    """A block for some points, whose results leave shared memory by bulk stores: pieces of whole sectors."""
     values = t.nx * t.ny
-    whole = next(p for p in (1, 2, 4, 8) if p * values * size % 32 == 0)  # pieces are whole sectors of memory
-    seen.clear()
+    whole = next(p for p in (1, 2, 4, 8) if p * values * size % SECTOR == 0)
+    seen = set()
 
     for kib in (8, 16, 32, 40, 80):
-        points = max(1, kib * 1024 // (values * size * whole)) * whole
-        shared = 2 * -(-points * values // 32) * 32 * size + points * inputs
-        if points not in seen and shared <= MULTIPROCESSOR_SHARED:
-            seen.add(points)
-            for threads in (128, 256):
-                yield OuterThreads(
-                    "block",
-                    "bulk_team",
-                    vector=wide,
-                    points=points,
-                    aligned=16,
-                    threads=threads,
-                    covers=points,
-                    shared=shared,
-                    resident=min(2048 // threads, MULTIPROCESSOR_SHARED // (shared + 1024)),
-                    roomy=True,
-                    generation=9,
-                )
+        points = max(1, kib * KIB // (values * size * whole)) * whole
+        shared = 2 * -(-points * values // 32) * 32 * size + points * _inputs(t, size)
+        if points in seen or shared > SHARED:
+            continue
+
+        seen.add(points)
+        for threads in (128, 256):
+            yield OuterThreads.of(
+                name="block",
+                form="bulk_team",
+                vector=_wide(t, size),
+                points=points,
+                aligned=PIECE,
+                threads=threads,
+                covers=points,
+                shared=shared,
+                resident=min(RESIDENT // threads, SHARED // (shared + REFERENCE.shared_reserved)),
+                roomy=True,
+                generation=9,
+            )

@@ -176,7 +176,7 @@ class Staged(Organisation):
         kind = self.name
         if plan_of(p, self).use <= IDLE:
             kind = "idle"
-        if not any(q.sums for n in threads.nests(p) for q in n.products):
+        if not any(n.summed for n in threads.nests(p)):
             kind = "unsummed"
 
         return threads.work(p) * price_of(kind)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...engine.backend.facts import REFERENCE
 from .. import render_threads as threads
 from ..plan import Nest, Product, Program, names as names_of, pointers, reads
 from ..prices import price_of
@@ -15,7 +16,7 @@ from .base import Organisation
 from .threads import Threads, several
 
 LEAST = 4  # terms of a sum that is worth spreading over lanes
-LANES = 32  # of a warp
+LANES = REFERENCE.warp
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...engine.backend.facts import REFERENCE
 from ..plan import FAR, Array, Program, names, reads, steps
 from ..text import Reference, Statement, Term
 
-LIMIT = 226 * 1024  # bytes of shared memory a block
+LIMIT = REFERENCE.shared_of_block - 1024  # bytes of shared memory a block
 LARGEST = 8192  # numbers of an output that a team has; of more, a further index is spread over teams where it can be
 HELD = 48  # numbers of the narrow factor that a lane keeps in registers
 SHORTEST = 64  # numbers of a copy in bulk at least
