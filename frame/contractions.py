@@ -23,9 +23,9 @@ from kernels.contractions.text import Expression, Reference, parse
 from kernels.marshal import Block
 
 from .errors import ArgumentError, refuse
+from .impl.launchers import ArrayLauncher, Transfer
 from .impl.memory import Bound
 from .stripe import IN, INOUT, OUT, Field, listed
-from .watch import COPIES_IN, COPIES_OUT, KERNELS
 
 if TYPE_CHECKING:
     from .impl import TVImpl
@@ -125,7 +125,7 @@ class Contractions:
 
 def _bound(name: str, plan: Contraction, n: int, given: dict[str, Field], impl: TVImpl):
     """(run(), blocks of the arrays): the launch on the arrays, if kernels reach all of them, else with copies."""
-    backend, state = impl.backend, impl.state
+    backend = impl.backend
     blocks = {x: _block(f) for x, f in given.items()}
     here = [x for x, f in given.items() if backend.reach(*f.range) == "own"]
 
@@ -134,12 +134,7 @@ def _bound(name: str, plan: Contraction, n: int, given: dict[str, Field], impl: 
         return staged, list(blocks.values())
 
     launch = plan.bind({x: _array(backend, f) for x, f in given.items()}, n)
-
-    def run() -> None:
-        state.timed(KERNELS, "", name, n, 0, launch)
-        state.queues.settle()
-
-    return run, list(blocks.values())
+    return ArrayLauncher(impl.state, name, n, launch), list(blocks.values())
 
 
 class Staged(NamedTuple):
@@ -182,7 +177,7 @@ def _equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
 
 def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: dict[str, Block], impl: TVImpl) -> None:
     """A run on a device with arrays of the host: all copies and the launch are queued, then one wait."""
-    backend, marshal, state = impl.backend, impl.marshal, impl.state
+    backend, marshal = impl.backend, impl.marshal
     staged = _buffers(plan, n, given, here, impl)
     copied = [x for x in given if x not in here and x not in staged.constants]
 
@@ -195,14 +190,15 @@ def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: 
 
     read = [x for x in copied if given[x].way != OUT]
     written = [x for x in copied if given[x].way != IN]
+    put = Transfer(functools.partial(copy, marshal.gather, read), _bytes(given, read))
+    get = Transfer(functools.partial(copy, marshal.scatter, written), _bytes(given, written))
+    launcher = ArrayLauncher(impl.state, name, n, staged.launch, put, get)
+
     ranges = [blocks[x].range for x in copied if marshal.reach(blocks[x]) != "own"]
-
     with backend.session(ranges) as lanes, lanes[0]:
-        state.timed(COPIES_IN, "put", name, n, _bytes(given, read), copy, marshal.gather, read)
-        state.timed(KERNELS, "", name, n, 0, staged.launch)
-        state.timed(COPIES_OUT, "get", name, n, _bytes(given, written), copy, marshal.scatter, written)
+        launcher.queue()
 
-    state.queues.settle()
+    impl.state.queues.settle()
 
 
 def _bytes(given: dict[str, Field], names: list[str]) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 import kernels
 
 from .errors import ArgumentError, refuse
+from .impl.launchers import ArrayLauncher, Transfer
 from .stripe import IN, OUT, Field, listed
-from .watch import COPIES_IN, COPIES_OUT, KERNELS
 
 if TYPE_CHECKING:
     from .impl.shared import ThreadState
@@ -91,7 +91,7 @@ def bind(kernel, fields, state: ThreadState):
 
     _refuse_shared(kernel, declared, fields)
     launch = kernel.bind(arrays, backend)
-    return _timed(kernel.name, launch, copies, state)
+    return _launcher(kernel.name, launch, copies, state)
 
 
 def _check_field(kernel, declared: dict, field: Field, arrays: dict) -> None:
@@ -114,12 +114,10 @@ def _check_field(kernel, declared: dict, field: Field, arrays: dict) -> None:
     )
 
 
-def _timed(name: str, launch, copies: list[_Copy], state: ThreadState):
-    """run(): copies in, the launch, copies out, each under its name in the timers."""
+def _launcher(name: str, launch, copies: list[_Copy], state: ThreadState) -> ArrayLauncher:
+    """The launch, with its copies if the arrays are not where kernels reach them."""
     backend = state.shared.backend
     written = [copy for copy in copies if copy.written]
-    bytes_in = sum([copy.host.nbytes for copy in copies])
-    bytes_out = sum([copy.host.nbytes for copy in written])
 
     def put() -> None:
         for copy in copies:
@@ -129,12 +127,13 @@ def _timed(name: str, launch, copies: list[_Copy], state: ThreadState):
         for copy in written:
             copy.host[...] = backend.to_host(copy.device)
 
-    def run() -> None:
-        if copies:
-            state.timed(COPIES_IN, "put", name, 1, bytes_in, put)
-        state.timed(KERNELS, "", name, 1, 0, launch)
-        if written:
-            state.timed(COPIES_OUT, "get", name, 1, bytes_out, get)
-        state.queues.settle()
-
-    return run
+    bytes_in = sum([copy.host.nbytes for copy in copies])
+    bytes_out = sum([copy.host.nbytes for copy in written])
+    return ArrayLauncher(
+        state,
+        name,
+        1,
+        launch,
+        put=Transfer(put, bytes_in) if copies else None,
+        get=Transfer(get, bytes_out) if written else None,
+    )

@@ -60,7 +60,7 @@ contractions/test_species_loops.py::test_on_two_threads
 contractions/test_tensor_values.py::test_random_expressions
 contractions/test_tensor_values.py::test_nekbone_in_whole_numbers
 contractions/test_tensor_values.py::test_locals_shared_by_the_batch_and_symmetric_operands
-contractions/test_tensor_values.py::test_bits_do_not_depend_on_batch_chunk_launch_or_threads
+contractions/test_tensor_parts.py::test_bits_do_not_depend_on_batch_chunk_launch_or_threads
 contractions/test_tensor_values.py::test_point_layouts_and_functions_of_a_host
 """.split()
 LEFT_OUT = {  # part of a test's name: why

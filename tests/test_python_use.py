@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from mixtures_for_tests import species_set
-from test_tensor_values import on_stand_in
+from tensor_cases import on_stand_in
 
 from frame.frame import Frame
 from frame.tools.progress import progress, time_left

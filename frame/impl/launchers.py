@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import NamedTuple
 
 import kernels
 
 from ..errors import ArgumentError, StateError, check_known, refuse
-from .shared import Shared
+from ..watch import COPIES_IN, COPIES_OUT, KERNELS
+from .shared import Shared, ThreadState
 from .staleness import Staleness
 from .views import VELOCITY, Views
 
@@ -31,6 +34,47 @@ class Launcher:
             groups.append((tuple([views[q] for q in sources]), tuple([views[q] for q in results])))
 
         self.groups = tuple(groups)
+
+
+class Transfer(NamedTuple):
+    """Copies between a host and a device, before or after a launch."""
+
+    run: Callable[[], None]
+    nbytes: int
+
+
+class ArrayLauncher:
+    """A launch on whole arrays of a host: a contraction or a team kernel, with its copies if a device needs them.
+
+    name: as hosts call it, in the timers too. items: points or entries that the timers count. launch(): the kernels.
+    put, get: copies to the device and back; None: there are none.
+    """
+
+    def __init__(
+        self,
+        state: ThreadState,
+        name: str,
+        items: int,
+        launch: Callable[[], object],
+        put: Transfer | None = None,
+        get: Transfer | None = None,
+    ):
+        self.state, self.name, self.items = state, name, items
+        self.launch, self.put, self.get = launch, put, get
+
+    def queue(self) -> None:
+        """Queue the copies and the launch, each under its name in the timers."""
+        timed = self.state.timed
+        if self.put:
+            timed(COPIES_IN, "put", self.name, self.items, self.put.nbytes, self.put.run)
+        timed(KERNELS, "", self.name, self.items, 0, self.launch)
+        if self.get:
+            timed(COPIES_OUT, "get", self.name, self.items, self.get.nbytes, self.get.run)
+
+    def __call__(self) -> None:
+        """Queue all, then wait as the state's queues do after a call."""
+        self.queue()
+        self.state.queues.settle()
 
 
 class _Columns(dict):

@@ -92,6 +92,7 @@ def check_errors(done):
     assert done.returncode == 0 and "wrong: 0" in done.stdout, done.stdout + done.stderr  # no array was written
     told = {m[1]: (m[2], m[3]) for m in re.finditer(r"(?m)^(.+?): status (\d) ?(.*)$", done.stdout)}
     assert set(told) == set(ERRORS)
+
     for case, words in ERRORS.items():
         status, message = told[case]
         assert status == ("3" if words else "0") and words in message, (case, told[case])
@@ -174,6 +175,7 @@ def test_a_filled_cache_serves_contractions_without_a_compiler(tmp_path):
     command = (sys.executable, "-m", "frame", "compile", "--backend", "cpu", "--contraction", text)
     filled = run(*command, "i=5,j=5,k=5,l=5", FRAME_CACHE=str(cache), PYTHONPATH=str(ROOT))
     assert filled.returncode == 0 and "cpu  ur[e k j i]" in filled.stdout and "i = 5" in filled.stdout, filled.stderr
+
     for at in (0, 1):
         done = run(*host, at, text, **bare)
         assert done.returncode == 0, done.stderr
@@ -192,11 +194,13 @@ def test_compiled_ahead_is_all_that_binding_asks_for(monkeypatch):
     made[0].compile_ahead()
     ahead = set(compiled_sources)
     assert len(ahead) == 3  # the default, the naive one, and one for rows of different lengths
+
     for at, longer in ((0, 0), (1, 0), (0, 5)):
         shapes = {"a": (3, 16 + longer), "b": (4, 16), "o": (4, 3, 16)}
         arrays = {k: np.ones(np.prod(s) + 8)[at:][: np.prod(s)].reshape(s) for k, s in shapes.items()}
         made[0].bind(arrays, 16)()
         assert np.all(arrays["o"] == 1)
+
     assert set(compiled_sources) == ahead
 
 
@@ -247,6 +251,7 @@ def test_the_page_as_pasted(capsys, tmp_path):
     assert "<- chosen" in printed
     (tmp_path / "tensor_expressions.f90").write_text(fortran)
     library()
+
     for name in ("build", "fortran_stub"):
         (tmp_path / name).symlink_to(ROOT / name)
     for compiler in COMPILERS:
@@ -265,6 +270,7 @@ def test_intrepids_names_have_the_order_of_fortran(name):
     (row,) = re.findall(rf"\| `{name.removesuffix(rank)}Scalar` (.*)", page)
     wanted = [f"{array}({indices})" for array, indices in re.findall(r"`(\w+)\(([pcflr,]+)\)`", row)]
     front = {"Scalar": "", "Vector": "i,", "Tensor": "j,i,"}[rank]
+
     for add in (False, True):
         e = parse(intrepid.text(name, {}, add))
         (statement,) = e.statements
@@ -329,10 +335,12 @@ def test_arrays_of_the_host_go_to_the_device_and_back(be, on_host):
     host = Host(be, on_host=on_host)
     again = host.call()
     host.check()
+
     for name in on_host:
         if name in ("D", "u"):
             host.arrays[name] += 1
             host.numbers[name] += 1
+
     again()
     host.check()
 
@@ -345,6 +353,7 @@ def test_pinned_and_large_arrays_of_the_host(be):
             host.arrays[name] = np.zeros(host.arrays[name].size + 1024)[512:-512].reshape(host.arrays[name].shape)
             host.arrays[name][...] = host.numbers[name]
             be.pin(host.arrays[name].ctypes.data, host.arrays[name].nbytes)
+
         host.call()
         host.check()
         for name in everything if pinned else ():
@@ -359,6 +368,7 @@ def test_sections_that_lie_between_each_other(be):
     impl = TVProperties(be, 1, 1, 1, False, {}).impl
     wanted = whole.copy()
     wanted[:, 2] += 2 * wanted[:, 0]
+
     for on_device in (False, True):
         array = be.from_host(whole) if on_device else whole.copy()
         at = be.address(array) if on_device else array.ctypes.data
@@ -366,6 +376,7 @@ def test_sections_that_lie_between_each_other(be):
         contractions.run("add", [field("a", IN, 0), field("b", INOUT, 2)], impl)
         be.synchronize()
         assert np.array_equal(be.to_host(array) if on_device else array, wanted)
+
         for bad in (INOUT, 0), (INOUT, 1):  # the same section, one that begins inside
             clash = field("b", *bad)._replace(address=at + 16 * bad[1])
             with pytest.raises(ArgumentError, match="output 'b' and array 'a' share memory"):
@@ -379,6 +390,7 @@ def test_one_address_with_and_without_gaps(be):
     contractions.register("copy", "b(i,e) = a(i,e)")
     array, b = be.from_host(whole), np.full((4, 5), np.nan)
     out = Field("b", OUT, b.ctypes.data, (5, 4), (8, 40), (1, 1), 8)
+
     for step, wanted in ((40, whole.reshape(12, 5)[:4]), (120, whole[:, 0])):
         given = Field("a", IN, be.address(array), (5, 4), (8, step), (1, 1), 8)
         contractions.run("copy", [given, out], impl)
@@ -389,8 +401,10 @@ def test_texts_stay_until_finalize():
     contractions = Contractions()
     contractions.register("a", "o(i) = x(i)")
     contractions.register("a", "o(i)=x(i)   # the same")
+
     with pytest.raises(ArgumentError, match="contraction 'a': it was registered with another text"):
         contractions.register("a", "o(i) = 2 x(i)")
+
     contractions.finalize()
     contractions.register("a", "o(i) = 2 x(i)")
     contractions.finalize()
@@ -398,6 +412,7 @@ def test_texts_stay_until_finalize():
     fields = [Field(n, w, v.ctypes.data, (3,), (8,), (1,), 8) for n, w, v in (("o", OUT, o), ("x", IN, x))]
     contractions.run("a", fields, TVProperties(get_backend("cpu"), 1, 1, 1, False, {}).impl)
     assert o.tolist() == [2, 2, 2]
+
     with pytest.raises(ArgumentError, match="it was registered with another text"):  # used since
         contractions.register("a", "o(i) = 3 x(i)")
     with pytest.raises(ArgumentError, match="this name is Intrepid's"):

@@ -13,7 +13,7 @@ import hosts
 import numpy as np
 import pytest
 from hosts import ROOT
-from test_tensor_values import on_stand_in
+from tensor_cases import on_stand_in
 
 from kernels import get_backend, registry
 from kernels.teams.render import render
@@ -26,11 +26,13 @@ def nekbone(tmp_path_factory):
     """The program as the Makefile compiles it, with bounds checked."""
     if hosts.OPENMPI.missing:
         pytest.skip(hosts.OPENMPI.missing)
+
     library = hosts.library()
     folder = tmp_path_factory.mktemp("nekbone")
     command = [hosts.OPENMPI.compiler, "-O1", "-fcheck=bounds", f"-J{folder}", "-o", folder / "nekbone"]
     command += [*hosts.makefile_list("NEKBONE"), f"-L{library.parent}", "-lframe", f"-Wl,-rpath,{library.parent}"]
     subprocess.run(command, check=True)
+
     return folder / "nekbone"
 
 
@@ -39,6 +41,7 @@ def run(program, folder, ranks=1, file="nekbone.nml", environment=None, **change
     for key, value in changes.items():
         text, found = re.subn(rf"(?m)^(\s*{key}\s*=)[^!\n]*", rf"\1 {value} ", text)
         assert found == 1, key
+
     (folder / "input.nml").write_text(text)
     return hosts.run(
         program, folder / "input.nml", ranks=ranks, mpi=hosts.OPENMPI if ranks > 1 else None, **(environment or {})
@@ -69,6 +72,7 @@ def test_on_the_stand_in_of_a_device(nekbone, tmp_path):
     """The program's arrays are copied to the device and back. Its interpreter begins with the stand-in."""
     if not shutil.which("g++"):
         pytest.skip("the stand-in needs g++")
+
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
     (packages / "paths.pth").write_text("\n".join(map(str, (*site.getsitepackages(), ROOT))))
@@ -89,9 +93,11 @@ def oracle(n, elements, iterations, shipped):
     x = np.concatenate([[-1.0], np.sort(last.deriv().roots().real), [1.0]])
     weight = 2 / (n * (n - 1) * last(x) ** 2)
     D = np.empty((n, n))
+
     for k in range(n):  # slopes of the polynomial that is 1 at point k and 0 at the others
         p = np.poly1d(np.poly(np.delete(x, k)))
         D[:, k] = (p.deriv() / p(x[k]))(x)
+
     mx, my, mz = elements
     grid = [m * (n - 1) + 1 for m in elements]
     e = np.arange(mx * my * mz)
@@ -124,6 +130,7 @@ def oracle(n, elements, iterations, shipped):
         w = operator(p)
         r = r - rho / (w * share * p).sum() * w
         found[iteration] = np.sqrt((r * share * r).sum())
+
     return found
 
 
@@ -172,8 +179,10 @@ def resident(request, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "nekbone"))
     sys.modules.pop("nekbone", None)
     here = on_stand_in(tmp_path) if request.param == "stand-in" else contextlib.nullcontext(get_backend("cpu"))
+
     with registry.temporary(), here as be:
         yield importlib.import_module("nekbone"), be
+
     sys.modules.pop("nekbone", None)
 
 
@@ -203,6 +212,7 @@ def plain_norms(module, n, elements, iterations):
         w = operator(p)
         r = r - rho / np.sum(c * p * w) * w
         norms.append(np.sqrt(np.sum(c * r * r)))
+
     return norms
 
 
@@ -213,6 +223,7 @@ def test_resident_nekbone_beside_numpy(resident):
     for _ in range(2):  # a second run begins anew
         problem.solve()
         np.testing.assert_allclose(problem.norms(), plain_norms(module, 4, (2, 3, 2), 6), rtol=1e-11)
+
     assert problem.unknowns == 5 * 8 * 5
 
 
@@ -221,6 +232,7 @@ def test_resident_kernels_compile_for_a_device(resident):
     module, be = resident
     if be.memory == "device":  # the stand-in has its own compiler
         return
+
     target = get_backend("cuda", arch="sm_90")
     for kernel in (module.DIRECTION, module.GATHER, module.STEP, module.START):
         (told,) = target.compile(render([kernel], "threads", np.dtype("float64"))).report.values()

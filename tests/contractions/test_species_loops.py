@@ -58,6 +58,7 @@ def run_all(backend, ns, dtype, choose=lambda variants: variants, n=POINTS):
                 left_out.append(made.how)
             except WrongResult as error:
                 pytest.fail(f"{organisations.written(made.how)}, {layout}, NS = {ns}, {dtype}: {error}")
+
     return done, left_out
 
 
@@ -120,11 +121,14 @@ def test_what_a_device_lacks(stand_in, monkeypatch):
     fields, made = Fields(stand_in, "right", 3, POINTS, "float64"), plan(stand_in, "right", 3, "float64", bulk)
     facts = stand_in.facts
     monkeypatch.setattr(stand_in, "facts", dataclasses.replace(facts, shared_of_block=bulk.block.shared - 1))
+
     with pytest.raises(VariantUnsuitable, match="bytes of shared memory"):
         fields.bind(made)
+
     monkeypatch.setattr(stand_in, "facts", dataclasses.replace(facts, generation=8))
     with pytest.raises(VariantUnsuitable, match="compute capability 9, this is 8"):
         fields.bind(made)
+
     assert [get_backend("cuda", arch=arch).generation for arch in ("sm_80", "sm_90a", "sm_120")] == [8, 9, 12]
 
 
@@ -152,6 +156,7 @@ def test_every_cuda_variant_compiles(ns, dtype, monkeypatch):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             report = lambda v, layout=layout: plan(target, layout, ns, dtype, v).compile().report["contraction"]
             reports = dict(zip(variants, pool.map(report, variants)))
+
         chosen = reports[default_of(target, layout, ns, dtype)]
         assert chosen["spill_stores"] == chosen["spill_loads"] == 0 and chosen["registers"] <= 255, chosen
         assert all(r["stack"] > 0 for v, r in reports.items() if v.name == "local"), "local arrays ended in registers"
@@ -202,10 +207,12 @@ def test_other_outer_products(stand_in, layout, where):
     turn = lambda x: x if layout == "left" else np.ascontiguousarray(np.moveaxis(x, -1, 0))
     make = functools.partial(Contraction, text, dict(i=ny, j=nx), backend=backend, point="t", layout=layout, quick=True)
     first = make()
+
     for how in one_each(OUTER[backend.style].variants(outer.terms_of(first.program), "float64")):
         arrays = {k: backend.empty(turn(np.pad(x, ((0, 0), (0, room - n)))).shape) for k, x in a.items()}
         for k, x in a.items():
             arrays[k][...] = backend.from_host(turn(np.pad(x, ((0, 0), (0, room - n)))))
+
         arrays["o"] = backend.empty(first.shape("o", room))
         arrays["o"][...] = np.nan
         try:
@@ -213,6 +220,7 @@ def test_other_outer_products(stand_in, layout, where):
         except VariantUnsuitable as reason:
             assert "bytes of shared memory" in str(reason) and how.form == "bulk_team"
             continue
+
         found = backend.to_host(arrays["o"])
         assert np.array_equal(found[..., :n] if layout == "left" else found, turn(wanted)), how
         assert np.isnan(found[..., n:]).all() or layout == "right"
@@ -253,6 +261,7 @@ def test_arrays_that_are_not_aligned_are_served():
         wanted, size = oracle("left", *(arrays[name][:, :n] for name in READS))
         off = abs(arrays["out"].reshape(ns * ns, n) - wanted)
         assert (off <= 2 * np.finfo(float).eps * size).all()  # two products, one sum
+
         with pytest.raises(
             VariantUnsuitable, match="rows of different lengths" if longer else "not aligned to 64 bytes"
         ):
@@ -274,6 +283,7 @@ def broken(how):
             return lambda: None
         if how == "last":  # right at the small size that is checked whole, wrong in one value of the large
             return lambda: (run(), arrays["out"].__setitem__((0, 0, n // 2 + 1), 2.0) if n > 1000 else None)
+
         return lambda: (run(), arrays["out"].__imul__(1 + 1e-13))
 
     return launch
@@ -324,6 +334,7 @@ def test_a_variant_by_its_line():
     assert line == "tiled form=tiled tile=4" and plan(backend, "left", 8, how=line).how == tiled
     default = plan(backend, "left", 8).how
     assert default == OuterPacks.default(outer.terms_of(plan(backend, "left", 8).program), "float64")
+
     with pytest.raises(ArgumentError, match="'tile=three' is no"):
         plan(backend, "left", 8, how="tiled tile=three")
 
@@ -346,6 +357,7 @@ def test_the_commands(tmp_path, monkeypatch, capsys, command):
     assert cli.main([*command.split(), "--backend", "cpu", "--ns", "3", *files]) == 0
     said = capsys.readouterr().out
     assert "% of copy" in said
+
     if command == "tune":
         monkeypatch.setenv("FRAME_ORGANISATIONS", str(tmp_path / "found.csv"))
         for layout in LAYOUTS:

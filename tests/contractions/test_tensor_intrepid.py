@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_tensor_values import stand_in  # noqa: F401  a fixture
+from tensor_cases import stand_in  # noqa: F401  a fixture
 
 from frame.tools.bench import tensor as bench
 from frame.tools.cli import main
@@ -37,10 +37,12 @@ def test_the_nine(kind, rank):
     got = function(np.full(out_shape, np.nan), a, b)
     assert np.array_equal(got, wanted)
     assert np.array_equal(function(np.full(out_shape, 2.0), a, b, sumInto=True), wanted + 2)
+
     if kind == "DataField":
         one = np.ascontiguousarray(a[:, :1])
         wanted = np.einsum(text, np.broadcast_to(one, a.shape), b)
         assert np.array_equal(function(np.full(out_shape, 2.0), one, b, True), wanted + 2)
+
     assert function(np.ones((0, *out_shape[1:])), a[:0], b[:0]).shape[0] == 0
 
 
@@ -88,6 +90,7 @@ def test_shapes_one_by_one(kind, rank, monkeypatch):
     more = {"Scalar": (), "Vector": (2,), "Tensor": (2, 2)}[rank]
     function = getattr(intrepid, f"contract{kind}{rank}")
     *wrong, right = REFUSED[kind]
+
     for out, a, b in wrong:
         with pytest.raises(ArgumentError, match=f"contract{kind}"):
             function(np.ones(out), np.ones(a + more), np.ones(b + more))
@@ -95,6 +98,7 @@ def test_shapes_one_by_one(kind, rank, monkeypatch):
         other = tuple(3 if k == place else x for k, x in enumerate(more))
         with pytest.raises(ArgumentError, match="extent 2, wanted 3"):
             function(np.ones(right[0]), np.ones(right[1] + more), np.ones(right[2] + other))
+
     assert not ran
     function(np.ones(right[0]), np.ones(right[1] + more), np.ones(right[2] + more))
     assert len(ran) == 1
@@ -117,6 +121,7 @@ def test_the_bench_checks_before_it_measures(capsys, tmp_path):
     )
     told = capsys.readouterr().out
     assert "rows" in told and "einsum" in told and "matmul" in told and (tmp_path / "o").read_text().startswith("[")
+
     with pytest.raises(bench.FrameError, match="x: off by 1.0e-03 of the terms' size"):
         bench.check("x", [np.array([1.001])], [np.ones(1)], [np.ones(1)])
 

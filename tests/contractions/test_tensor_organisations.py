@@ -52,6 +52,7 @@ class Einsum(Organisation):
     def launch(self, plan, arrays, values, n):
         if self.threads > 2:
             raise VariantUnsuitable("einsum: two threads at most.")
+
         e = plan.expression
 
         def run():
@@ -95,6 +96,7 @@ def test_a_class_in_the_list_is_all_that_an_organisation_needs(einsum):
     named = Contraction(TEXT, SIZES, backend="cpu", how="einsum rows=4 whole=1 threads=2")
     assert named.how == einsum(Blocking(4, True), 2)
     assert table.written(named.how) == "einsum rows=4 whole=1 threads=2"
+
     with pytest.raises(VariantUnsuitable, match="two threads at most"):
         Contraction(TEXT, SIZES, backend="cpu", how="einsum threads=4").bind(arrays)
     with pytest.raises(ArgumentError, match="does not serve it, wanted one statement"):
@@ -127,6 +129,7 @@ def test_numbers_by_name():
     for word in words(Staged).values():
         other = how.changed(**{word.name: how.value(word.name)})
         assert other == how
+
     changed = how.changed(ring=3, tight=True)
     assert (changed.copies.ring, changed.memory.tight) == (3, True)
     assert changed.changed(ring=how.copies.ring, tight=how.memory.tight) == how

@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 import pytest
-from test_tensor_values import on_stand_in, stand_in  # noqa: F401
+from tensor_cases import on_stand_in, stand_in  # noqa: F401
 
 from frame.tools import cli, info
 from kernels import Contraction, get_backend
@@ -78,6 +78,7 @@ class Counted:
                 self.known[c] = self.space.time(c)
                 if self.known[c] <= 1.05 * self.space.least:
                     self.taken = min(self.taken, len(self.known))
+
         return [self.known.get(c, math.nan) for c in candidates]
 
 
@@ -103,6 +104,7 @@ def test_what_strategies_need(monkeypatch):
             strategy(space, few, np.random.default_rng(seed))
             assert len(few.known) == 10 and few.spent
         taken[name] = float(np.median(counts))
+
     print(taken)
     assert taken["forest"] < 0.5 * taken["random"] and taken["moves"] < 0.5 * taken["random"], taken
 
@@ -146,12 +148,14 @@ def test_candidates_as_text_and_back(stand_in, where):  # noqa: F811
         space, rng = Space(plan), np.random.default_rng(0)
         made = [c for d in space.defaults for c in space.neighbours(d)] + [space.random(rng) for _ in range(30)]
         assert len({len(space.features(c)) for c in made}) == 1
+
         for c in dict.fromkeys((*space.defaults, *made)):
             line = organisations.written(c.how)
             assert organisations.read(line, plan.family.kinds) == c.how
             assert space.price(c) > 0 and math.isfinite(space.price(c))
             assert "contraction" in plan.render(space.programs[c.order], c.how).text
             seen.add(c.how.name)
+
     wanted = family("threads" if where == "cuda" else "packs").kinds
     assert set(wanted) - seen <= {"warp", "occupancy", "stays", "orbits", "lines", "stages", "tiles", "slices", "team"}
     for line, why in (
@@ -195,6 +199,7 @@ def test_a_journal_goes_on(tmp_path):
     other = search.search(TEXT, SIZES, entries=51, backend="cpu", evaluations=1, journal=search.Journal(file))
     assert other.known == 0
     file.write_text("a note of mine\n")
+
     with pytest.raises(ArgumentError, match="journal.jsonl, line 1: JSONDecodeError.*not written by tune"):
         search.Journal(file)
 
@@ -218,6 +223,7 @@ def test_what_is_wrong_is_left_out(monkeypatch):
     assert by_name["folded"].seconds is None and "off by" in by_name["folded"].why
     assert by_name["lanes"].seconds is None and "off by nan" in by_name["lanes"].why
     broken |= {"rows": ("KERNEL", "no_such_thing KERNEL"), "folded": ("KERNEL", "nor_this KERNEL")}
+
     with pytest.raises(FrameError, match="no organisation is right: CompileError"):
         found(evaluations=3)
 
@@ -238,6 +244,7 @@ def test_a_batch_extent_that_is_compiled_in():
     text, sizes = named.triples("d1", (1, 4)), dict.fromkeys("abcefg", 3)
     more = dict(backend="cpu", batch="d", evaluations=2, quick=True)
     assert search.search(text, sizes, entries=3, **more).measured == 2
+
     with pytest.raises(ArgumentError, match="4 entries, wanted 3"):
         search.search(text, sizes, entries=4, **more)
 
@@ -284,8 +291,10 @@ def test_the_command_and_the_table(tmp_path, monkeypatch, capsys):
     assert "3 known" in capsys.readouterr().out
     table.write_text(table.read_text().replace("float64", "float64,"))
     organisations.rows.cache_clear()
+
     with pytest.raises(ArgumentError, match="table.csv, line 2.*wanted the columns"):
         Contraction(renamed, sizes, backend="cpu")
+
     monkeypatch.setenv("FRAME_ORGANISATIONS", str(tmp_path / "none.csv"))
     with pytest.raises(ArgumentError, match="no table of organisations .*none.csv"):
         Contraction(renamed, sizes, backend="cpu")

@@ -5,7 +5,7 @@ Numbers are whole, so that sums are exact in any order. Outputs start as NaN.
 
 import numpy as np
 import pytest
-from test_tensor_values import LG3, LG3T, ax, empty, nekbone, run, stand_in  # noqa: F401  stand_in: a fixture
+from tensor_cases import LG3, LG3T, ax, empty, nekbone, run, stand_in  # noqa: F401  stand_in: a fixture
 
 from kernels import Contraction, get_backend
 from kernels.contractions import named, orders, stages
@@ -69,11 +69,13 @@ def all_27(backend, n):
     rng = np.random.default_rng(n)
     arrays = {a.name: whole(rng, *first.shape(a.name, n)) for a in first.program.arguments}
     wanted = arrays["T3"] + sum(einsum_of(s, arrays) for s in first.expression.statements)
+
     for _, how, _ in first.candidates:
         if how.name in ("stages", "stays", "orbits"):
             plan = Contraction(named.all_triples(), first.sizes, backend=backend, batch="d", how=how, quick=True)
             assert np.array_equal(run(plan, arrays, n)["T3"], wanted), how
             names.append(how.name)
+
     return sorted(names)
 
 
@@ -137,6 +139,7 @@ def check_chosen(backend, n, batch):
             "ax": {"w": ax(arrays)},
             "ax_one": {"w": ax_one(arrays)},
         }
+
         for key, results in wanted.items():
             t = named.TEXTS[key]
             plan = Contraction(t.text, sizes, dtype, backend=backend, how="stages", quick=True, **t.options)
@@ -169,6 +172,7 @@ def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # n
     check_variants(stand_in, named.AX_ONE, sizes, arrays, {"w": ax_one(arrays)}, 3, more, **options)
     arrays["u"][1, 0, n - 1, n - 1] = np.inf
     found = run(plan, {**arrays, **empty(plan, 3)}, 3)["w"]
+
     with np.errstate(invalid="ignore"):
         assert np.array_equal(np.isfinite(found), np.isfinite(ax_one(arrays)))
 
@@ -185,6 +189,7 @@ def test_a_local_that_two_products_read_is_stored(stand_in):  # noqa: F811
         both: np.einsum("li,ekjl->ekji", arrays["D"], first) + np.einsum("lj,ekli->ekji", arrays["D"], first),
         other: np.einsum("jl,ekli->ekji", arrays["D"], first),
     }
+
     for text, w in wanted.items():
         plan = Contraction(text, sizes, backend=stand_in, how="stages", quick=True, batch="e", local="t", constant="D")
         assert not stages.plan_of(plan.program, plan.how).inner
@@ -256,6 +261,7 @@ def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
     plan.bind({**held, "u": off}, 2)()
     assert np.array_equal(held["w"], ax_one(one))
     how = Staged.of(warps=1, line=True)
+
     with pytest.raises(ArgumentError, match="constant matrices"):
         Contraction(named.AX, sizes, backend=stand_in, how=how, **{**options, "constant": ""})
     with pytest.raises(ArgumentError, match="matrices that the batch shares"):
@@ -270,10 +276,12 @@ def test_numbers_in_two_parts_are_as_exact_as_single_precision(stand_in):  # noq
     how = Staged.of(warps=2, split=True, stage=1)
     plan = Contraction(named.LG3, sizes, "float32", backend=stand_in, how=how, **named.TEXTS["lg3"].options)
     found = run(plan, {**arrays, **empty(plan, 2)}, 2)
+
     for name, text in LG3.items():
         size = np.einsum(text, abs(exact["D"]), abs(exact["u"]))
         off = abs(found[name] - np.einsum(text, exact["D"], exact["u"])) / size
         assert 0 < off.max() < 4 * 2**-23, name
+
     for more, dtype in ((dict(), "float64"), (dict(line=True), "float32")):
         with pytest.raises(ArgumentError, match="numbers in two parts float32 on the units"):
             how = Staged.of(warps=2, split=True, **more)
@@ -286,6 +294,7 @@ def test_outer_products_with_other_sides(stand_in):  # noqa: F811
     rng, shapes = np.random.default_rng(0), dict(a="ef", b="eql", c="el", d="efq")
     arrays = {x: whole(rng, *(sizes.get(i, 3) for i in own)) for x, own in shapes.items()}
     wanted = np.einsum("ef,eql->efql", arrays["a"], arrays["b"]) + np.einsum("el,efq->efql", arrays["c"], arrays["d"])
+
     for _, how, _ in Contraction(text, sizes, backend=stand_in).candidates:
         plan = Contraction(text, sizes, backend=stand_in, how=how.name, quick=True)
         assert np.array_equal(run(plan, {**arrays, **empty(plan, 3)}, 3)["o"], wanted), how
@@ -304,6 +313,7 @@ def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
     plan = Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, quick=True)
     with pytest.raises(Unable, match="ring"):
         stages.plan_of(plan.program, how)
+
     assert how.singly.copies.ring == 1 and not how.singly.warp.paired
     with pytest.raises(ArgumentError, match="ring of 2.* does not serve it, wanted for a ring bulk copies"):
         Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, how=how)
@@ -323,6 +333,7 @@ def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):  # noqa: F811
     odd[...] = arrays["u"]
     held = {name: stand_in.from_host(x, plan.dtype) for name, x in {"D": arrays["D"], **empty(plan, batch)}.items()}
     plan.bind({**held, "u": odd}, batch)()
+
     for name, text in LG3.items():
         wanted = np.einsum(text, arrays["D"], arrays["u"])
         assert np.array_equal(np.isnan(held[name]).any(axis=(1, 2, 3)), [False, True, False])
@@ -367,6 +378,7 @@ def test_elements_on_a_gpu(n):
     one = {"D": arrays["D"], "u": arrays["u"], "g": arrays["g1"]}
     more = VARIANTS + ONCE[: 3 if n in (8, 12) else 1]
     check_variants(backend, named.AX_ONE, sizes, one, {"w": ax_one(one)}, 19, more, **named.TEXTS["ax_one"].options)
+
     if n in (8, 12):  # rows of 5 are odd; of 16 a ring's rooms are more than the shared memory
         check_rings(backend, n, 1000)
         check_narrow(backend, n, 1000)

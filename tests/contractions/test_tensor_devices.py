@@ -1,0 +1,104 @@
+"""Tensor expressions on devices: kernels that compile for sm_90, threads with several numbers, values on a GPU."""
+
+import numpy as np
+import pytest
+from tensor_cases import ax, check_random, empty, machine_code, nekbone, organisations, run, stand_in  # noqa: F401
+from test_tensor_operands import check_device_arrays
+from test_tensor_parts import check_parts
+
+from kernels import Contraction, get_backend
+from kernels.contractions import named
+from kernels.engine.backend import cuda
+
+
+def test_every_cuda_organisation_compiles(monkeypatch):
+    """For sm_90, by NVRTC; nothing is spilled."""
+    monkeypatch.setattr(cuda, "machine_code", machine_code)
+    target = get_backend("cuda", arch="sm_90")
+    field = "o[c l r] = a[c l p] b[c r p]"
+    seen = set()
+
+    for text, sizes, options in (
+        (named.LG3, dict.fromkeys("ijkl", 12), dict(constant="D")),
+        (named.AX, dict.fromkeys("ijkl", 12), named.TEXTS["ax"].options),
+        (named.TEXTS["eqn1_add"].text, dict.fromkeys("ijklmn", 10), named.TEXTS["eqn1_add"].options),
+        (field, dict(l=125, r=125, p=27), {}),
+    ):
+        for plan in organisations(text, sizes, target, **options):
+            if plan.how.name not in seen or plan.how.name == "lines":
+                report = target.compile(plan.source).report["contraction"]
+                assert report["spill_stores"] == report["spill_loads"] == 0, (plan.how, report)
+                seen.add(plan.how.name)
+
+    assert seen == {"flat", "team", "lines", "tiles", "slices", "sums", "stages"}
+    for how in ("stays", "orbits"):
+        sizes = dict.fromkeys("abcefg", 16)
+        plan = Contraction(named.all_triples(), sizes, backend=target, how=how, batch="d", quick=True)
+        report = target.compile(plan.source).report["contraction"]
+        # all of a block's registers are in use: a few numbers wait in the first cache
+        assert report["spill_stores"] <= 256, (how, report)
+
+
+TURNS = (  # text, batch, extents, organisation, the factor of what einsum gives
+    ("T[d e f a b c] += t[a d] v[e f b c]", "d", dict(e=2, f=3, a=8, b=2, c=8), "flat threads=64 near=4 jam=4", 1),
+    ("T[d e a c] += 2 x[d a g] v[g e c]", "d", dict(e=2, a=4, c=4, g=3), "flat threads=64 near=2 jam=2", 2),
+)
+
+
+def check_turns(backend):
+    """Threads that have several numbers; the first array has entries off 16 bytes, the others lie as they want."""
+    rng = np.random.default_rng(0)
+    for text, batch, sizes, how, number in TURNS:
+        plan = Contraction(text, sizes, "float32", batch, backend, how, quick=True)
+        arrays = {a.name: rng.integers(-3, 4, plan.shape(a.name, 5)).astype("float32") for a in plan.program.arguments}
+        e = plan.expression
+        spelled = ",".join("".join(e.references[x][0].indices) for x in e.inputs)
+        product = np.einsum(f"{spelled}->{''.join(e.references['T'][0].indices)}", *(arrays[x] for x in e.inputs))
+        wanted = number * product + (arrays["T"] if "T" in e.updated else 0)
+        assert np.array_equal(run(plan, arrays, 5)["T"], wanted), text
+        assert how.partition(" ")[0] == plan.how.name and plan.how.jam > 1
+
+
+@pytest.mark.parametrize("dtype, k", [("float64", 10), ("float64", 23), ("float32", 17)])
+def test_lanes_that_run_on_where_the_output_has_gaps(dtype, k):
+    """Packs along n and k of t, which the output has apart; nothing is written between its entries."""
+    text, sizes = "o[e n j k] = t[e m n k] B[m j] - 2 s[e m n k] B[m j]", dict(n=3, k=k, m=2, j=3)
+    plan = Contraction(text, sizes, dtype, backend=get_backend("cpu"), how="rows", quick=True)
+    assert f"BREAK = {k};" in plan.source.text
+    rng = np.random.default_rng(k)
+    arrays = {x: rng.integers(-3, 4, plan.shape(x, 5)).astype(dtype) for x in "tsB"}
+    room = np.full((5, 3 * 3 * k + 7), np.nan, dtype)
+    out = room[:, : 3 * 3 * k].reshape(5, 3, 3, k)
+    assert np.shares_memory(room, out)
+    plan.bind({**arrays, "o": out})()
+    assert np.array_equal(out, np.einsum("emnk,mj->enjk", arrays["t"] - 2 * arrays["s"], arrays["B"]))
+    assert np.all(np.isnan(room[:, 3 * 3 * k :]))
+
+
+def test_threads_with_several_numbers(stand_in):  # noqa: F811
+    check_turns(stand_in)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu():
+    """Every organisation: random expressions; Ax and a field contraction in whole numbers."""
+    backend = get_backend("cuda")
+    for seed in range(8):
+        assert check_random(backend, seed, alone=6)
+
+    check_turns(backend)
+    check_parts(backend, 12, 301)
+    check_device_arrays(backend)
+
+    for n in (2, 7, 12, 17):
+        arrays, sizes = nekbone(n, 37, whole=True)
+        for plan in organisations(named.AX, sizes, backend, **named.TEXTS["ax"].options):
+            assert np.array_equal(run(plan, {**arrays, **empty(plan, 37)}, 37)["w"], ax(arrays)), plan.how
+
+    rng = np.random.default_rng(0)
+    left, right = (rng.integers(-3, 4, (20, rows, 216)).astype("float32") for rows in (125, 27))
+    wanted = np.einsum("clp,crp->clr", left, right)
+
+    for plan in organisations("o[c l r] = a[c l p] b[c r p]", dict(l=125, r=27, p=216), backend, dtype="float32"):
+        found = run(plan, {"a": left, "b": right, **empty(plan, 20)}, 20)
+        assert np.array_equal(found["o"], wanted), plan.how
