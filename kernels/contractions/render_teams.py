@@ -104,7 +104,7 @@ def memory_of(p: Program, entries: int, with_lines: bool) -> Memory:
             local.append(a.name)
 
     found, room = places(p, local, 2, p.expression.outputs)
-    shared = [a.name for a in p.arrays.values() if a.kind == "shared"] + matrices
+    shared = p.of_kind("shared") + matrices
     shared_places: dict[str, int] = {}
     fixed = 0
     if shared:

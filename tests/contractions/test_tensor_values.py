@@ -5,7 +5,18 @@ Tolerance: 4 K eps times the sum of the terms' sizes (reference/tensor.py); with
 
 import numpy as np
 import pytest
-from tensor_cases import LG3, LG3T, ax, check_random, empty, nekbone, on_stand_in, organisations, run, stand_in  # noqa: F401  the fixture, and its parts for other files
+from tensor_cases import (
+    LG3,
+    LG3T,  # noqa: F401  for other files
+    ax,
+    check_random,
+    empty,
+    nekbone,
+    on_stand_in,  # noqa: F401  for other files
+    organisations,
+    run,
+    stand_in,  # noqa: F401  a fixture
+)
 
 from kernels import Contraction, contract, get_backend
 from kernels.contractions import named
