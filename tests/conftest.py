@@ -145,7 +145,7 @@ def registry():
     """What a test declares is gone after it: a kernel of a host's takes part in what later programs of the process are
     made of."""
     with kernels.registry.temporary():
-        yield
+        yield kernels.registry
 
 
 @pytest.fixture

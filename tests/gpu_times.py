@@ -11,8 +11,7 @@ import numpy as np
 from mixtures_for_tests import species_set
 from states import random_states
 
-from kernels import Mixture, get_backend
-from kernels.gas import declare
+from kernels import Mixture, get_backend, registry
 from kernels.marshal import Block, Marshal
 
 
@@ -51,7 +50,7 @@ def collections(
         f"{'k_ij':<6}{'Gpoint/s':>9}{'GB/s':>7}{'B/point':>8}{'worst difference from the CPU':>31}"
     )
     for name in names:
-        c = declare.collections[name]
+        c = registry.collections[name]
         for ns, kij in cases:
             mix, n = Mixture(species_set(ns, kij)), points if ns < 20 else points // 4
             T, p, Y = random_states(ns, 4096, seed=31)

@@ -25,18 +25,7 @@ from .records import (
     SpeciesNumber,
     When,
 )
-from .registry import LISTED, RESERVED, registry  # noqa: F401  LISTED: for readers
-
-# Names for readers of the registry
-quantities, kernels, collections = registry.quantities, registry.kernels, registry.collections
-options, settable = registry.options, registry.settable
-resolve, checked_options = registry.resolve, registry.checked_options
-refuse_unknown_quantity, refuse_unknown_kernel = registry.refuse_unknown_quantity, registry.refuse_unknown_kernel
-with_unit = registry.with_unit
-value_of, require_values, users = declared.constants.value_of, declared.constants.require, declared.constants.users
-
-load_declarations = declared.load
-set_constant = declared.constants.set
+from .registry import RESERVED, registry
 
 
 def _condition(when) -> When:

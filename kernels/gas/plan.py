@@ -11,8 +11,10 @@ import typing
 import numpy as np
 
 from ..engine.errors import ArgumentError, MixtureError, VariantUnsuitable, refuse
-from .declare import Constants, PointKernel, options, quantities, settable, value_of
+from ..engine.registry import declared
 from .pair_layouts import laid_out, panel_rows
+from .records import Constants, PointKernel
+from .registry import registry
 from .schedules import Launch, Schedule, schedule_of
 from .schedules.schedule import has_constant
 from .structure import LARGE
@@ -73,7 +75,7 @@ class Plan:
 
     def rows(self, name) -> int:
         """Number of values of a quantity at each point."""
-        return quantities[name].rows(self.ns, self.sizes.get("NR", 0))
+        return registry.quantities[name].rows(self.ns, self.sizes.get("NR", 0))
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -111,11 +113,11 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         constants.add(kernel)
 
     sizes = {"NS": mixture.ns, "PANEL": pairs if isinstance(pairs, int) else 4}
-    if any(quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
+    if any(registry.quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
         sizes["NR"] = mixture.nr
     flags: dict[str, bool] = {}
     for option, value in mixture.options.items():
-        flags |= options[option].switches(value)
+        flags |= registry.options[option].switches(value)
     numbers: dict[str, float] = {}
     pieces: list[tuple[str, str]] = []
     for maker in constants.makers:
@@ -190,8 +192,8 @@ class PlannedConstants:
             name, optional = marked.rstrip("?"), marked.endswith("?")
             if name in self.values or name in spared:
                 continue
-            if name in settable:
-                self.values[name] = value_of(name)
+            if name in declared.constants.declared:
+                self.values[name] = declared.constants.value_of(name)
                 continue
 
             try:

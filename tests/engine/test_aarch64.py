@@ -14,9 +14,9 @@ from mixtures_for_tests import species_set
 from reference import evaluate
 from states import random_states
 
-from kernels import Mixture
+from kernels import Mixture, registry
 from kernels.engine.backend import cpu
-from kernels.gas import declare, plan as plans
+from kernels.gas import plan as plans
 from kernels.gas.schedules import render
 from kernels.gas.schedules.text import folders
 from kernels.gas.species.kinetic_theory import friction_fit
@@ -114,8 +114,8 @@ def test_neon(tmp_path, collection, ns):
     data = species_set(10, "dense")
     if ns == 4:
         data = data.subset(["CH4", "O2", "CO2", "H2O"])
-    mix, c = Mixture(data), declare.collections[collection]
-    plan = plans.make_plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+    mix, c = Mixture(data), registry.collections[collection]
+    plan = plans.make_plan(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
     assert collection == "thermal" or any(length > LARGE for _, length in plan.constants)  # Takahashi's table
     T, p, Y = random_states(ns, POINTS)
     given = dict(T=T, p=p, Y=Y)

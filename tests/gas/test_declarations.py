@@ -10,7 +10,8 @@ from mixtures_for_tests import species_set
 
 import kernels
 from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, constant, registry, set_constant
-from kernels.gas.declare import exclusion, value_of
+from kernels.engine.registry import declared
+from kernels.gas.declare import exclusion
 
 HEADER = """#pragma once
 template <class M, class R> POINT_FN void own_scaled(const M &m, const R T, R &mu) { mu = T * m.own_factor[0]; }
@@ -153,11 +154,11 @@ def test_numbers_of_species_reach_their_model(given):
 @pytest.mark.parametrize("name, value", [("rtol", -1.0), ("rtol", 0.0), ("rtol", 1e6), ("atol", 0.0), ("most", 0.5)])
 def test_constants_keep_to_their_range(name, value):
     name = f"react_{name}"
-    before = value_of(name)
+    before = declared.constants.value_of(name)
     low, high = registry.settable[name].range
     with pytest.raises(ArgumentError, match=re.escape(f"'{name}' [1]: {value} came, wanted {low:g} to {high:g}.")):
         set_constant(name, value)
-    np.testing.assert_array_equal(value_of(name), before)
+    np.testing.assert_array_equal(declared.constants.value_of(name), before)
 
 
 def test_a_range_that_is_none():

@@ -140,10 +140,10 @@ POINT_FN void steps_h_p(const M &m, const R h, const R p, const Species &Y, cons
     steps = count;
 }}
 ''')
-    (tmp_path / "steps.py").write_text("""from kernels.gas.declare import kernels, point_kernel, quantity
+    (tmp_path / "steps.py").write_text("""from kernels import point_kernel, quantity, registry
 quantity("steps", "1", "evaluations")
 point_kernel("steps_h_p", header="steps.h", reads="h p Y R_s T_start", writes="steps",
-             constants=kernels["temperature_from_h_p"].constants, source="test", valid="everywhere")
+             constants=registry.kernels["temperature_from_h_p"].constants, source="test", valid="everywhere")
 """)
     with registry.temporary():
         kernels.load_declarations(tmp_path / "steps.py")

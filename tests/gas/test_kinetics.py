@@ -12,7 +12,6 @@ from test_gpu import be  # noqa: F401
 
 import kernels
 from kernels import Mixture
-from kernels.gas import declare
 from kernels.gas.plan import Launch, make_plan
 from kernels.gas.program import Program
 from kernels.gas.schedules import BLOCK
@@ -433,7 +432,7 @@ def test_crew_in_mixed_precision(be):  # noqa: F811
 def test_which_programs_are_for_crews(monkeypatch):
     """Those whose species values are made by kernels that share them, of mechanisms that have room."""
     ideal, real = mixture(equation="ideal"), mixture()
-    kernels_of = lambda mix, outputs, given: declare.resolve(outputs.split(), given.split(), mix.options)
+    kernels_of = lambda mix, outputs, given: kernels.registry.resolve(outputs.split(), given.split(), mix.options)
     given = "T p rho Y"
     assert BLOCK.serves(kernels_of(ideal, "omega", given), ideal)
     assert BLOCK.serves(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's

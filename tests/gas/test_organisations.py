@@ -11,10 +11,9 @@ from test_gpu import be  # noqa: F401  the backend: the stand-in, or a GPU with 
 
 from frame.tools import cli, info
 from frame.tools.bench import inputs, organisations
-from kernels import Mixture, get_backend
+from kernels import Mixture, get_backend, registry
 from kernels.engine.errors import ArgumentError, BackendError
 from kernels.engine.tune import Outcome
-from kernels.gas import declare
 from kernels.gas.plan import Launch
 from kernels.gas.program import Program
 from kernels.gas.schedules import launches
@@ -47,8 +46,8 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
     fastest = said.splitlines()[2].split("Gpoint/s")[1].split("  (in force)")[0].strip()
 
     def how(mixture, name="viscous", precision="double"):
-        c = declare.collections[name]
-        return launches.chosen(declare.resolve(c.outputs, c.given, mixture.options), mixture, precision, be.product)
+        c = registry.collections[name]
+        return launches.chosen(registry.resolve(c.outputs, c.given, mixture.options), mixture, precision, be.product)
 
     others = [inputs.mixture(ns, "none", takahashi=takahashi), inputs.mixture(ns + 1, "dense", takahashi=takahashi)]
     asked = [
@@ -60,7 +59,7 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
     monkeypatch.setenv("FRAME_LAUNCHES", str(file))
     assert launches.text(how(mix)) == fastest
     assert [how(*one) for one in asked] == before
-    c = declare.collections["viscous"]
+    c = registry.collections["viscous"]
     assert launches.text(Program(mix, c.outputs, c.given, backend=be).plan.how) == fastest
     row = launches.read(file)[0]
     assert (row.device, row.compiler, row.ns) == (be.product, be.compiler, ns) and len(row.date) == 10
@@ -78,10 +77,10 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
 @pytest.mark.parametrize("ns", [1, 10, 53])
 def test_a_derived_number_costs_what_its_formula_costs(ns, equation):
     """Slopes of e and s hold no numbers of the species: thermal is organised with them as it is without."""
-    mix, thermal = inputs.mixture(ns, "none", equation=equation), declare.collections["thermal"]
+    mix, thermal = inputs.mixture(ns, "none", equation=equation), registry.collections["thermal"]
 
     def how(*more):
-        order = declare.resolve([*thermal.outputs, *more], thermal.given, mix.options)
+        order = registry.resolve([*thermal.outputs, *more], thermal.given, mix.options)
         return launches.chosen(order, mix, "double", "NVIDIA H200")
 
     assert how("e_p", "e_T", "s_p", "s_T") == how()
@@ -89,7 +88,7 @@ def test_a_derived_number_costs_what_its_formula_costs(ns, equation):
 
 
 def test_a_wrong_organisation_is_left_out(be, monkeypatch):  # noqa: F811
-    mix, c = inputs.mixture(3, "none", takahashi="off"), declare.collections["viscous"]
+    mix, c = inputs.mixture(3, "none", takahashi="off"), registry.collections["viscous"]
     monkeypatch.setattr(launches, "candidates", lambda n: [Launch(64, blocks=4)])
     right = Program.bind
 
@@ -164,13 +163,13 @@ def test_a_device_with_less_shared_memory_has_a_thread_a_point(monkeypatch, arch
     monkeypatch.delenv("FRAME_LAUNCHES", raising=False)
     mixture = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off")
     for name, hold in (("react_volume", react), ("kinetics", rates)):
-        c = declare.collections[name]
+        c = registry.collections[name]
         plan = Program(mixture, c.outputs, c.given, backend=there).plan
         assert plan.launch.hold == hold and plan.schedule.shape(plan).shared <= there.shared_memory, (name, plan.launch)
         asked = Program(mixture, c.outputs, c.given, backend=there, how=Launch(256, "reload")).plan
         assert asked.launch == Launch(256, "reload")
     rows = launches.read(launches.COMMITTED)
-    kernels = declare.resolve(["omega"], ["T", "p", "rho", "Y"], mixture.options)
+    kernels = registry.resolve(["omega"], ["T", "p", "rho", "Y"], mixture.options)
     first, tight = (launches.serving(kernels, mixture, table=rows, memory=memory) for memory in (0, 1024))
     assert tight == first  # where none fits, the launch says what it needs and what there is
 

@@ -18,7 +18,6 @@ import kernels
 from kernels import ArgumentError, Mixture, NoSpecies, Program, StateError
 from kernels.engine.backend import cuda
 from kernels.engine.errors import CompileError
-from kernels.gas import declare
 
 PAGE = (ROOT / "docs/howto/kernel_language.md").read_text()
 ABOUT = "source='test', valid='everywhere'"
@@ -371,7 +370,7 @@ def test_a_change_of_any_included_file_is_seen(tmp_path, include, monkeypatch):
     (tmp_path / "copy" / "elsewhere").mkdir(parents=True)
     (tmp_path / "copy" / "elsewhere" / "number.inc").write_text("4.0\n")
     monkeypatch.setenv("CPATH", str(tmp_path / "copy" / "elsewhere"))
-    del declare.kernels["reading"]
+    del kernels.registry.kernels["reading"]
     own(tmp_path / "copy" / "own", "reading", f"    mu = T *\n{include}\n    ;\n")
     assert value("reading", T=1.0)["mu"] == 4.0  # of the copy, not of the files that were noted first
     if "NAMED" in include:
@@ -401,20 +400,20 @@ def test_where_a_header_lies_is_not_in_the_key(tmp_path, counted, monkeypatch): 
     for folder in ("here", "there"):
         own(tmp_path / folder, "moved", "    mu = 2.0 * T;\n")
         assert value("moved")["mu"] == 600
-        del declare.kernels["moved"]
+        del kernels.registry.kernels["moved"]
     assert runs() == 1
 
 
 def test_a_declaration_file_that_failed_may_be_mended(tmp_path):
     file = own(tmp_path, "half", "    mu = T;\n")
-    del declare.kernels["half"]
+    del kernels.registry.kernels["half"]
     right = file.read_text()
     file.write_text(right.replace("'T'", "'p'") + "raise ValueError('and then')\n")
     with pytest.raises(ArgumentError, match="ValueError: and then"):
         kernels.load_declarations(file)
     file.write_text(right)
     kernels.load_declarations(file)
-    assert declare.kernels["half"].reads == ("T",)
+    assert kernels.registry.kernels["half"].reads == ("T",)
 
 
 def test_without_a_mixture_the_cache_is_filled(viscosity):

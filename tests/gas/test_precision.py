@@ -19,9 +19,8 @@ from frame.tools import cli, validate
 from frame.tools.bench import ceilings, inputs
 from frame.tools.validate.scale import scales
 from frame.tools.validate.wide import GIVEN, is_public, reachable
-from kernels import Mixture, get_backend
+from kernels import Mixture, get_backend, registry
 from kernels.engine.errors import ArgumentError
-from kernels.gas import declare
 from kernels.marshal import Block, Marshal
 
 SINGLE = np.float32
@@ -68,7 +67,7 @@ def test_mixed_is_the_double_result_rounded_once(backend, ns, options):
     """All quantities that follow from T, p, Y, in one launch. No intermediate is rounded, so the rounding of the output
     is the only error. The matrices of 53 species are left out: they take too long."""
     mix = mixture(ns, **options)
-    names = [name for name in reachable(mix) if ns < 53 or "*" not in declare.quantities[name].per]
+    names = [name for name in reachable(mix) if ns < 53 or "*" not in registry.quantities[name].per]
     given = rounded_states(ns, N if ns < 53 else 70)
     double = mix.properties(names, backend=backend, **given)
     mixed = mix.properties(names, backend=backend, precision="mixed", **given)
@@ -88,7 +87,7 @@ SINGLE_TOLERANCE = 48
 @pytest.mark.quick(backend="cuda", ns=10, options={})
 def test_single_is_within_a_few_roundings(backend, ns, options):
     mix = mixture(ns, **options)
-    names = [name for name in reachable(mix) if is_public(name) and "*" not in declare.quantities[name].per]
+    names = [name for name in reachable(mix) if is_public(name) and "*" not in registry.quantities[name].per]
     given = rounded_states(ns, 2000 if backend == "cpu" else N)
     if ns == 53:
         given = {q: v[..., :300] for q, v in given.items()}
@@ -111,12 +110,12 @@ def test_single_is_within_a_few_roundings(backend, ns, options):
 OF_REACTIONS = {"kinetics", "thermal_kinetics", "react_volume", "react_pressure"}  # the mixture below has none
 
 
-@pytest.mark.parametrize("name", sorted(set(declare.collections) - OF_REACTIONS))
+@pytest.mark.parametrize("name", sorted(set(registry.collections) - OF_REACTIONS))
 @pytest.mark.quick(backend="cpu", name="thermal")
 @pytest.mark.quick(backend="cuda", name=["gamma_solve_dU", "thermal_viscous"])
 def test_every_collection(backend, name):
     """Each collection by name, from its own inputs; inversions and the Jacobian too."""
-    c, mix = declare.collections[name], mixture(2)
+    c, mix = registry.collections[name], mixture(2)
     random = np.random.default_rng(43)
     state = rounded_states(2)
     more = [q for q in c.given if q not in state and q not in ("dQ", "dU", "muT")]
@@ -143,7 +142,7 @@ def test_kernels_alone(backend, first):
     made = mix.properties(pool, backend="cpu", **given) | given
     made |= {"T_start": made["T"], "V_p": made["c"], "dQ": np.ones((6, N)), "dU": np.ones((6, N))}
     ran = 0
-    for kernel in list(declare.kernels.values())[first + (backend != "cpu") :: 12]:
+    for kernel in list(registry.kernels.values())[first + (backend != "cpu") :: 12]:
         serves = kernel.serves(mix.options) and not of_reactions(kernel)  # this mixture has none
         if not serves or not all(read in made for read in kernel.reads):
             continue
@@ -162,7 +161,7 @@ def test_kernels_alone(backend, first):
 def test_many_species(backend, name):
     """A kernel launched alone, as by a host: with 53 species a GPU keeps sums of pairs in the memory of the results, if
     their type is wide enough."""
-    c, mix = declare.collections[name], mixture(53)
+    c, mix = registry.collections[name], mixture(53)
     given = {q: v for q, v in rounded_states(53, 70).items() if q in "TpY"}
     given |= {q: mix.properties(q, **given)[q].astype(SINGLE) for q in c.given if q not in given}
     double, mixed = (
@@ -184,11 +183,11 @@ def test_pairs_by_a_gpus_matrix_units(be, ns, kij, diffusion):  # noqa: F811
     given["rho"] = mix.properties("rho", **given)["rho"].astype(SINGLE)
     scale, undecided = scales(
         mix,
-        [q for name in ("thermal", "viscous") for q in declare.collections[name].outputs],
+        [q for name in ("thermal", "viscous") for q in registry.collections[name].outputs],
         {q: given[q].astype(float) for q in "TpY"},
     )
     for name in ("thermal", "viscous"):
-        c = declare.collections[name]
+        c = registry.collections[name]
         state = {q: given[q] for q in c.given}
         plan = mix.program(outputs=c.outputs, given=c.given, backend=be, precision="single").plan
         wide = {q for q, value in plan.values.items() if value.dtype == np.float64}

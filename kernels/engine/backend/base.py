@@ -187,6 +187,11 @@ class Backend(abc.ABC):
         """How many threads share the work that a declaration gives to so many of a block: 1 on a CPU."""
         return threads if self.in_warps else 1
 
+    def organised(self, choose):
+        """The organisation of a launch: choose(product, memory) for this device, with the bytes of shared memory that a
+        block may have. None on a CPU, whose threads each work by themselves."""
+        return choose(self.product, memory=self.shared_memory) if self.in_warps else None
+
     # ---- kernels
     @abc.abstractmethod
     def compile(self, source: Source) -> Module:

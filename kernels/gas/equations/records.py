@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ...engine.errors import ArgumentError, MixtureError, refuse
-from ..declare import Names, option
+from ..declare import option
+from ..records import Names
 from ..species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
 
 # Largest ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2 for which departure_integral of cubic.h is exact.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..declare import Constants
+from ..records import Constants
 from ..species import GAS_CONSTANT as R
 from .tables import PATTERNS, ReactionTables
 

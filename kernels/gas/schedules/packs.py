@@ -12,7 +12,8 @@ import itertools
 import typing
 
 from ...engine.backend.base import Source
-from ..declare import PointKernel, quantities
+from ..records import PointKernel
+from ..registry import registry
 from ..structure import structure
 from .schedule import Schedule
 from .text import bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start
@@ -69,7 +70,7 @@ class Packs(Schedule):
 
 def _sweeps(kernel: PointKernel, ns: int) -> bool:
     """Whether the kernel loops over more than a few species."""
-    return ns > FEW and any(quantities[q].per for q in kernel.reads + kernel.writes)
+    return ns > FEW and any(registry.quantities[q].per for q in kernel.reads + kernel.writes)
 
 
 def _packs(kernel: PointKernel, p: Plan) -> int:
@@ -114,7 +115,7 @@ class Names:
         # Scalar inputs that are copied, so that a composition that does not sum to 1 reaches every result as NaN.
         self.checked = []
         if self.known:
-            self.checked = [name for name in p.reads if not quantities[name].per and name not in p.writes]
+            self.checked = [name for name in p.reads if not registry.quantities[name].per and name not in p.writes]
 
         # Rows of scratch: what kernels hand on, copies, numbers that are found once.
         made: dict[str, None] = {}
@@ -141,7 +142,7 @@ def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
 
     kernels = []
     for kernel in p.kernels:
-        alike = all(quantities[name].per in ("", "ns") for name in kernel.writes)
+        alike = all(registry.quantities[name].per in ("", "ns") for name in kernel.writes)
         if kernel.reads and set(kernel.reads) <= set(known) and alike and not set(kernel.writes) & set(p.reads):
             kernels.append(kernel)
             known += [name for name in kernel.writes if name not in known]
@@ -209,7 +210,7 @@ def _loops(names: Names, stages, types) -> list[Loop]:
 
 def _scalar(kernel: PointKernel) -> bool:
     """Whether the kernel reads and writes one number of a point each."""
-    return not any(quantities[name].per for name in kernel.reads + kernel.writes)
+    return not any(registry.quantities[name].per for name in kernel.reads + kernel.writes)
 
 
 def _pointers(names: Names) -> list[str]:
@@ -248,11 +249,11 @@ def _composed(names: Names, types) -> list[str]:
         lines += discarded(p, kernel, lost, real)
         for name in kernel.writes:
             if name not in lost:
-                species = quantities[name].per
+                species = registry.quantities[name].per
                 lines.append(f"Held<{real}, 1> {name};" if species else f"{real} {name}{start(kernel)};")
         lines.append(call(p, kernel, lost, real).text())
     for name in names.found:
-        value = f"{name}[0]" if quantities[name].per else name
+        value = f"{name}[0]" if registry.quantities[name].per else name
         lines.append(f"store(scratch + {names.places[_one(name)]}*ROW, {value});")
     return lines
 
@@ -287,13 +288,13 @@ def _stage(names: Names, stage, real: str, later) -> list[str]:
         lines.append(call(p, kernel, lost, real).text())
         kept += [name for name in kernel.writes if name in later and name not in lost and name not in kept]
 
-    scalars = [name for name in kept if not quantities[name].per]
+    scalars = [name for name in kept if not registry.quantities[name].per]
     return lines + [f"store(at_{name} + t, {name});" for name in scalars]
 
 
 def _variable(names: Names, kernel: PointKernel, name: str, real: str) -> str:
     """The declaration of a name's variable, loaded if the kernel reads it."""
-    per = quantities[name].per
+    per = registry.quantities[name].per
     if name in names.known:
         value = _one(name) if name in names.found else "1.0"
         return f"const Held<{real}, 1> {name}{{{{{value}}}}};" if per else f"const {real} {name}({value});"
@@ -336,7 +337,7 @@ def _loop(p: Plan, loops: list[Loop], number: int, checked) -> str:
     lines = list(loop.lines)
     for k, a in enumerate(p.arguments):
         part = (number - k) % len(loops)
-        if part < p.rows(a) and quantities[a].per in ("", "ns"):
+        if part < p.rows(a) and registry.quantities[a].per in ("", "ns"):
             write, array = str(a in p.writes).lower(), "given" if a in checked else "at"
             rows = f"{array}_{a} + t, ld_{a}, {p.rows(a)}"
             lines.append(f"ask_ahead<number<{loop.real}>::lanes, {write}>({rows}, {part}, {len(loops)});")

@@ -1,6 +1,7 @@
 """Composition, ideal-gas properties, total enthalpy."""
 
-from ..declare import Constants, constants, point_kernel, quantity
+from ..declare import constants, point_kernel, quantity
+from ..records import Constants
 from ..species import GAS_CONSTANT as R
 
 for name, unit, what, *per in (
