@@ -59,6 +59,7 @@ def option_sets():
                 translation=("none", "peneloux")[i // 2 % 2],
             ),
         )
+
     for law in ("sutherland", "powerlaw"):
         yield "none", dict(equation="ideal", viscosity=law, takahashi="off")
     yield "dense", dict(mixing="pseudocritical")
@@ -104,10 +105,12 @@ def collection_plans(ns, name, part="some"):
     of ideal gases; what is derived from them with four sets, at 2 and 53 species."""
     c = registry.collections[name]
     sets = list(option_sets())
+
     if name not in EVERY_STEP:
         sets = [sets[i] for i in (0, 5, 14, 15 if ns == 2 else 16)] if ns in (2, 53) else []
     else:
         sets = [sets[i] for i in (PARTS[part] if ns == 10 else SOME[:-1])]
+
     for kij, options in sets:
         mix = made(ns, kij, options)
         yield (
@@ -147,6 +150,7 @@ def collection_cases():
 def test_collections_compile(ns, name, part):
     report = build_all(dict(collection_plans(ns, name, part)))
     assert len(report) == ((len(PARTS[part]) if ns == 10 else 6) if name in EVERY_STEP else 4 * (ns in (2, 53)))
+
     for what, r in report.items():
         # the matrix units' operands of 53 species are as many as there are registers
         # and so are two sweeps over the pairs of ten species with a general alpha
@@ -166,6 +170,7 @@ def test_chosen_organisations_spill_nothing_up_to_20_species(name):
                 mix = inputs.mixture(ns, "dense", **options)
                 records = registry.resolve(c.outputs, c.given, mix.options)
                 plans[f"{name} {precision} NS={ns} {options}"] = planned(records, c.outputs, mix, precision)
+
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= (48 if "NS=10 {}" in what else 28), (what, r)
 
@@ -187,9 +192,11 @@ def test_every_kernel_compiles_alone(ns, part):
                 key = relevant(plan)
                 new = {(kernel.name, word) for word in key} - known
                 known |= new
+
                 if all(key not in p for p in plans.values()):
                     plans["first" if kernel.name not in names else "some" if new else "others"][key] = plan
                     names.add(kernel.name)
+
     assert {name for name, *_ in plans["first"]} == {k.name for k in registry.kernels.values() if not of_reactions(k)}
     plans = plans[part]
     build_all({" ".join(map(str, key)): plan for key, plan in plans.items()})
@@ -207,10 +214,12 @@ def test_single_precision_compiles(precision, what):
             c = registry.collections[name]
             records = registry.resolve(c.outputs, c.given, mix.options)
             plans[f"{name} NS={ns}"] = planned(records, c.outputs, mix, precision)
+
     mix = Mixture(species_set(2))
     for kernel in registry.kernels.values() if what == "alone" else ():
         if kernel.serves(mix.options) and not of_reactions(kernel) and (precision == "mixed" or not kernel.double_only):
             plans[kernel.name] = planned([kernel], None, mix, precision)
+
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
 
@@ -227,6 +236,7 @@ def test_rates_compile(name, precision):
     else:
         c = registry.collections[name]
         records, outputs = registry.resolve(c.outputs, c.given, mix.options), c.outputs
+
     r = build(planned(records, outputs, mix, precision), name)
     assert r["spill_stores"] <= 128 and r["registers"] <= 255 and r["stack"] < 2048, r
 
@@ -247,6 +257,7 @@ def test_production_stays_on_the_multiprocessor(file, hold):
     mix = Mixture.from_yaml(file, equation="ideal", takahashi="off")
     plan = planned(registry.resolve(["omega"], ["T", "p", "rho", "Y"], mix.options), ["omega"], mix)
     r = build(plan, file)
+
     assert plan.how.hold == hold and r["spill_stores"] <= 64, (plan.how, r)
     assert r["stack"] <= (128 if hold == "registers" else 0), r
     assert plan.how.blocks * (plan.schedule.shape(plan).shared + 1024) <= 228 * 1024
@@ -268,6 +279,7 @@ def test_reactors_compile(what, tmp_path):
         options = dict(equation="ideal") if what == "react_volume" else dict(critical="fill")
         mix, c = Mixture.from_yaml("h2o2.yaml", takahashi="off", **options), registry.collections[what]
         outputs, given = c.outputs, c.given
+
     r = build(planned(registry.resolve(outputs, given, mix.options), outputs, mix), what)
     assert r["registers"] <= 255 and r["stack"] < 16384, r
 
@@ -324,10 +336,12 @@ def test_loops_of_discarded_branches_stand_in_braces(folder):
     for path in (cuda.HERE / folder).rglob("*.h"):
         text = path.read_text()
         bare = re.findall(rf"(?<!#)\belse{LOOP}.*", text)
+
         for found in re.finditer(r"if constexpr (?=\()", text):
             depths = itertools.accumulate((c == "(") - (c == ")") for c in text[found.end() :])
             behind = text[found.end() + 1 + next(i for i, depth in enumerate(depths) if depth == 0) :]
             bare += re.findall(rf"\A{LOOP}.*", behind)
+
         assert not bare, f"{path}: {bare}"
 
 
@@ -338,9 +352,11 @@ def test_the_cache_is_filled_without_a_device(tmp_path, monkeypatch):
     source = render(plan)
     path = cuda.machine_code(source, ARCH)
     code = path.read_bytes()
+
     assert path.parent == tmp_path and code.startswith(b"\x7fELF")
     stamp = path.stat().st_mtime_ns
     assert cuda.machine_code(source, ARCH) == path and path.stat().st_mtime_ns == stamp
+
     path.write_bytes(code[:100])
     assert cuda.machine_code(source, ARCH).read_bytes() == code
     assert cuda.machine_code(source, "sm_80") != path
@@ -360,10 +376,12 @@ def test_a_device_that_is_not_here_gets_what_its_table_says(tmp_path, monkeypatc
     Contraction(text, sizes, backend=target, quick=True).compile_ahead()
     monkeypatch.setattr(nvrtc, "compile_cubin", lambda *_, **__: pytest.fail("it is compiled once more"))
     tabled = Contraction(text, sizes, backend=there, quick=True)
+
     assert tabled.row and organisations.written(tabled.how) == how != organisations.written(first.how)
     for plan in (tabled, first):
         plan.compile_ahead()
     plain = Contraction(text, sizes, backend=there, quick=True, how="flat")
+
     with pytest.raises(pytest.fail.Exception, match="once more"):
         plain.compile()
 

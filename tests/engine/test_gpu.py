@@ -38,9 +38,11 @@ def be(request, tmp_path_factory):
     if request.param == "gpu":
         yield get_backend("cuda")
         return
+
     if not shutil.which("g++"):
         pytest.skip("the stand-in needs g++")
     machine_code = cuda_on_cpu.compiler(cuda_on_cpu.shared_folder(tmp_path_factory.getbasetemp()))
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
         patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
@@ -56,11 +58,13 @@ def bound(be, program, n, given):
     """Device arrays for a program: inputs filled, outputs NaN."""
     rows = {a: program.plan.rows(a) for a in program.plan.arguments}
     arrays = {a: be.from_host(np.full((rows[a], be.pad(n)), np.nan)) for a in rows}
+
     for name, values in given.items():
         if name in arrays:
             full = np.full((rows[name], be.pad(n)), np.nan)
             full[:, :n] = values
             arrays[name] = be.from_host(full)
+
     return arrays
 
 
@@ -75,6 +79,7 @@ def test_against_oracle_and_cpu(be, ns):
     on_cpu, on_gpu = (mixture(ns).properties(NAMES, **states(ns, n), backend=b) for b in ("cpu", be))
     q = expected(ns, n)
     print(f"NS={ns}, error over bound:", {k: f"{r:.2f}" for k, r in compare(NAMES, on_gpu, q, f"NS={ns} cuda").items()})
+
     for name in NAMES.split():
         # each is within N of the oracle's bound
         assert_close(
@@ -129,17 +134,20 @@ def test_pseudocritical_pairs(be, ns):
     names, options = "rho h cp c Tc_mix", dict(mixing="pseudocritical")
     mix, s = mixture(ns, "dense", **options), {k: states(ns, 100)[k] for k in "TpY"}
     q = expected(ns, 100, "dense", False, **options)
+
     compare(names, mix.properties(names, **s, backend=be), q, f"NS={ns} pairs cuda")
     partial = derivatives.of_state(
         q, species.arrays(species_set(ns, "dense"), tracked=True), {**oracle.OPTIONS, **options}
     )
     partial.undecided = q.undecided
+
     compare(
         "v_Y h_Y ln_phi rho_Y", mix.properties("v_Y h_Y ln_phi rho_Y", **s, backend=be), partial, f"NS={ns} pairs cuda"
     )
     h = mix.properties("h", **s)["h"]
     on = [mix.properties("T", h=h, p=s["p"], Y=s["Y"], backend=b)["T"] for b in ("cpu", be)]
     scale = s["T"] + q.h.err / np.abs(value(q.cp)).astype(float)
+
     assert_close(on[1], on[0], 4 * N, scale=scale, what=f"NS={ns} pairs T of h", skip=q.undecided)
 
 
@@ -152,11 +160,14 @@ def test_friction_by_matrix_units(be, ns, diffusion):
     mix = inputs.mixture(ns, "none", takahashi="off", diffusion=diffusion)
     given = {q: inputs.states(ns, 150, "smooth")[q] for q in "TpY"}
     program = mix.program(outputs=("D", "mu"), given=("T", "p", "Y"), backend=be)
+
     assert program.plan.how.pairs == "units" and "friction_tiles" in program.plan.values
     on_cpu, on_gpu = (mix.properties("D", **given, backend=b)["D"] for b in ("cpu", be))
     np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-13)
+
     if (ns, diffusion) != (13, "kinetic"):
         return
+
     # a box of 9 x 4 x 4 points in arrays of 12 x 5 x 5: the same bits, for which lanes read each other's points
     box, shape = np.s_[:, 1:5, :4, 2:11], (5, 5, 12)
     arrays = {a: np.full((program.plan.rows(a), *shape), -1.0) for a in program.plan.arguments}
@@ -165,6 +176,7 @@ def test_friction_by_matrix_units(be, ns, diffusion):
     there = {a: be.from_host(array.reshape(len(array), -1)) for a, array in arrays.items()}
     first = 60 + 2
     program.bind({a: array[:, first:] for a, array in there.items()}, (9, 4, 1, 12, 60))(144)
+
     for name, wanted in mix.properties("D mu", **given, backend=be).items():
         got = be.to_host(there[name]).reshape(-1, *shape)
         np.testing.assert_array_equal(got[box].reshape(len(got), -1), np.reshape(wanted, (len(got), -1))[:, :144])
@@ -189,6 +201,7 @@ def test_takahashi_of_pairs(be, which, any_temperature):
         m.properties(q, T=T, p=p, Y=Y, backend=backend)[q] for m, q in ((mix, "D_ij"), (bare, "D_ij"), (mix, "X"))
     )
     x = np.maximum(X, 1e-20)
+
     for i in range(10):
         for j in range(i + 1):
             y = x[i] / (x[i] + x[j])
@@ -218,6 +231,7 @@ def test_what_is_unknown_leads_to_no_number(be, ns, which):
     nowhere else."""
     mix, n = inputs.mixture(ns, "none"), 64
     given = {q: inputs.states(ns, n)[q] for q in "TpY"}
+
     points = {
         3: ("T", np.nan),
         10: ("p", np.nan),
@@ -227,6 +241,7 @@ def test_what_is_unknown_leads_to_no_number(be, ns, which):
         38: ("T", np.inf),
         45: ("Y", np.inf),
     }
+
     for point, (name, bad) in points.items():
         given[name][..., point] = bad if name != "Y" else np.where(np.arange(ns) == ns // 2, bad, given["Y"][:, point])
     for name in ("D", "D_ij"):
@@ -261,6 +276,7 @@ def test_only_the_first_n_points_are_written(be):
     run = program.bind(arrays)
     run(70)
     rho = be.to_host(arrays["rho"])[0]
+
     assert np.isfinite(rho[:70]).all() and np.isnan(rho[70:]).all()
     with pytest.raises(ArgumentError, match="the arrays hold"):
         run(be.pad(150) + 1)
@@ -273,12 +289,14 @@ def test_two_mixtures_keep_their_constants(be):
     third = Mixture(species_set(10).with_fit_range(200.0, 3000.0))
     first = {m: m.properties("rho D", **state, backend=be) for m in (one, other, third)}
     again = {m: m.properties("rho D", **state, backend=be) for m in (one, other, third)}
+
     for m in first:
         assert all(np.array_equal(first[m][q], again[m][q]) for q in ("rho", "D"))
         # 10 species, k_ij: some 50 roundings, far from the critical point
         assert_close(
             first[m]["rho"], m.properties("rho", **state, backend="cpu")["rho"], 50, scale=np.abs(first[m]["rho"])
         )
+
     assert not np.array_equal(first[one]["D"], first[third]["D"])
 
 
@@ -287,6 +305,7 @@ def test_device_arrays_stay_on_the_device(be):
     T, p, Y = random_states(10, 60, seed=26)
     host = mix.properties("rho D", T=T, p=p, Y=Y, backend=be)
     made = mix.properties("rho D", T=be.from_host(T), p=be.from_host(p), Y=be.from_host(Y))
+
     for name in host:
         assert isinstance(made[name], be.arrays.ndarray)
         assert np.array_equal(be.to_host(made[name]), host[name])
@@ -321,11 +340,13 @@ def test_gather_and_scatter(be, where, seed):
     low, flat = base.ctypes.data, base.reshape(-1)
     strides = tuple(s // 8 for s in field.strides)
     before = field.copy()
+
     if where == "device":
         held = be.from_host(flat)
         address = held.data.ptr + (field.ctypes.data - low)
     else:
         address = field.ctypes.data
+
     if where == "pinned":
         be.arrays.cuda.runtime.hostRegister(low, base.nbytes, 0)
     try:
@@ -333,16 +354,19 @@ def test_gather_and_scatter(be, where, seed):
         view = be.from_host(np.full((n[3], be.pad(count)), np.nan))
         Marshal(be).gather(block, start, count, view)
         got = be.to_host(view)
+
         assert np.array_equal(got[:, :count], before.reshape(-1)[stripe]) and np.isnan(got[:, count:]).all()
         Marshal(be).scatter(block, start, count, be.from_host(np.where(np.isnan(got), got, -got)))
     finally:
         if where == "pinned":
             be.synchronize()
             be.arrays.cuda.runtime.hostUnregister(low)
+
     if where == "device":
         flat[...] = be.to_host(held)
     after = before.copy()
     after.reshape(-1)[stripe] *= -1
+
     assert np.array_equal(field, after)
 
 
@@ -351,9 +375,11 @@ def test_stripes_in_a_row_do_not_mix(be):
     field = np.asfortranarray(np.random.default_rng(5).random((40, 30, 20, 6)))
     block = Block(field.ctypes.data, field.shape, tuple(s // 8 for s in field.strides), (3, 2, 0, 0), (34, 26, 20, 6))
     views, step = [], 34 * 26 * 2
+
     for start in range(0, block.points, step):
         views.append(be.empty((6, be.pad(step))))
         Marshal(be).gather(block, start, step, views[-1])
+
     expected = field[3:37, 2:28].reshape(block.points, 6, order="F").T
     got = np.concatenate([be.to_host(v)[:, :step] for v in views], axis=1)
     assert np.array_equal(got, expected)
@@ -389,10 +415,13 @@ def test_block_call_overlaps_and_agrees(be, chunk):
     inner = (slice(2, 62), slice(1, 49))
     state = {"T": T[inner][..., 0], "p": p[inner][..., 0], "Y": np.moveaxis(Y[inner], -1, 0)}
     want = mixture(ns).properties("rho D", backend=be, **state)  # the same program, so the same bits
+
     assert np.array_equal(rho[inner][..., 0], want["rho"]) and np.array_equal(np.moveaxis(D[inner], -1, 0), want["D"])
+
     for field, before in ((rho, rho_before), (D, D_before)):
         before[inner] = field[inner]
         assert np.array_equal(field, before)
+
     assert [be.arrays.cuda.runtime.pointerGetAttributes(f.ctypes.data).type for f in (T, Y, D)] == [0, 0, 0]
 
 
@@ -435,6 +464,7 @@ def test_pinned_arrays_may_share_pages(be):
         (pinned.add if what == "pin" else pinned.remove)(k)
         assert all(kinds(be, parts[j]) == [1, 1] for j in pinned)
         reach()
+
     assert kinds(be, parts[1]) == kinds(be, parts[2]) == [0, 0]
 
 
@@ -444,9 +474,11 @@ def test_an_array_between_pinned_ones_is_staged(be):
     for k in (0, 2):
         be.pin(parts[k].ctypes.data, parts[k].nbytes)
     middle = Block(parts[1].ctypes.data, (50000, 1, 1, 1), (1, 50000, 50000, 50000), (0, 0, 0, 0), (50000, 1, 1, 1))
+
     assert be.reach(*middle.range) == "no"
     view = be.empty((1, be.pad(50000)))
     Marshal(be).gather(middle, 0, 50000, view)
+
     assert np.array_equal(be.to_host(view)[0, :50000], parts[1])
     for k in (0, 2):
         be.unpin(parts[k].ctypes.data, parts[k].nbytes)
@@ -458,6 +490,7 @@ def test_results_keep_off_pages_that_neighbours_pinned(be):
         for shape in ((), (0,), (1,), (3, 1000)):
             got = be.to_host(be.arrays.asarray(np.ones(shape, name)))
             assert got.shape == shape and got.dtype == name and (got == 1).all() and got.ctypes.data % 4096 == 0
+
     rows = be.arrays.asarray(np.arange(30.0).reshape(3, 10))
     assert np.array_equal(be.to_host(rows[:, 5:9]), np.arange(30.0).reshape(3, 10)[:, 5:9])
 
@@ -469,6 +502,7 @@ def test_block_call_on_pinned_arrays(be):
 
     shape, ns = (40, 40, 30), 10
     rng = np.random.default_rng(11)
+
     T, p, Y = (
         np.asfortranarray(x)
         for x in (
@@ -477,17 +511,20 @@ def test_block_call_on_pinned_arrays(be):
             rng.dirichlet(np.ones(ns), shape),
         )
     )
+
     impl = TVImpl(be, 20000, ns, 1)
     impl.set_mixture(mixture(ns))
     block = lambda f: Block(
         f.ctypes.data, f.shape, tuple(s // 8 for s in f.strides), (1, 0, 0, 0), (38, 40, 30, f.shape[3])
     )
     found = []
+
     for pinned in ((), (Y,), (T, p, Y)):
         rho, D = np.zeros((*shape, 1), order="F"), np.zeros((*shape, ns), order="F")
         held = [*pinned, D] if pinned else []
         for f in held:
             be.pin(f.ctypes.data, f.nbytes)
+
         impl.block(
             "thermal_viscous",
             [("T", block(T)), ("p", block(p)), ("Y", block(Y))],
@@ -496,7 +533,9 @@ def test_block_call_on_pinned_arrays(be):
         for f in held:
             assert kinds(be, f) == [1, 1]
             be.unpin(f.ctypes.data, f.nbytes)
+
         found.append((rho, D))
+
     for rho, D in found[1:]:
         assert np.array_equal(rho, found[0][0]) and np.array_equal(D, found[0][1])
     assert found[0][1].any() and kinds(be, Y) == [0, 0]
@@ -509,17 +548,22 @@ def test_a_host_pins_and_finalize_unpins(be):
     frame.set_option("backend", "cuda")
     frame.initialize(-1, 1000, 1, 6, 0)
     frame.pin(field.ctypes.data, field.size)
+
     assert kinds(be, field) == [1, 1]
     with pytest.raises(ArgumentError, match="overlaps"):
         frame.pin_array([Field("pin", True, field.ctypes.data + 80, (50, 40), (8, 400), (1, 1), 8)])
+
     frame.finalize()
     assert kinds(be, field) == [0, 0]
+
     frame.set_option("backend", "cuda")
     frame.initialize(-1, 1000, 1, 6, 0)
+
     # a section in reverse order, every second plane: pinned from its lowest to its highest byte
     frame.pin_array([Field("pin", True, field[-1].ctypes.data, (50, 40, 15), (-8, 400, 32000), (1, 1, 1), 8)])
     frame.unpin(field.ctypes.data, field.size - 2000)
     assert kinds(be, field) == [0, 0]
+
     frame.finalize()
 
 
@@ -533,13 +577,17 @@ def test_a_refusal_to_pin(be, monkeypatch):
         patch.setattr(runtime, "hostRegister", refuse)
         with pytest.raises(BackendError, match="refuses to pin 80000 bytes .*ulimit"):
             be.pin(field.ctypes.data, field.nbytes)
+
     be.pin(field.ctypes.data, field.nbytes)
     assert kinds(be, field) == [1, 1]
+
     be.unpin(field.ctypes.data, field.nbytes)
+
     # memory that the host has pinned itself stays under its control
     runtime.hostRegister(field.ctypes.data, field.nbytes, 0)
     be.pin(field.ctypes.data, field.nbytes)
     be.unpin(field.ctypes.data, field.nbytes)
+
     assert kinds(be, field) == [1, 1]
     runtime.hostUnregister(field.ctypes.data)
 
@@ -553,12 +601,15 @@ def test_memory_of_which_a_part_is_pinned(be):
     half = raw[start + page : start + 5 * page].view(np.float64)
     half[:] = np.arange(half.size)
     runtime.hostRegister(half.ctypes.data, 2 * page, 0)
+
     try:
         if not is_gpu(be):  # versions of CuPy differ in the copies that they make without a buffer
             with pytest.raises(runtime.CUDARuntimeError, match="InvalidValue"):
                 be.arrays.asarray(half)
+
         there = be.from_host(half)
         assert np.array_equal(be.to_host(there), np.arange(half.size))
+
         assert np.array_equal(
             be.to_host(be.from_host(half.astype(np.float32)[::2], np.float32)),
             np.arange(half.size, dtype=np.float32)[::2],
@@ -572,6 +623,7 @@ def test_view_of_one_row(be):
     block = Block(field.ctypes.data, (50, 1, 1, 1), (1, 50, 50, 50), (5, 0, 0, 0), (40, 1, 1, 1))
     view = be.empty(64)
     Marshal(be).gather(block, 10, 20, view)
+
     assert np.array_equal(be.to_host(view)[:20], field[15:35])
     with pytest.raises(ArgumentError, match="65 points"):
         Marshal(be).gather(block, 0, 65, view)
@@ -608,6 +660,7 @@ def test_shapes_broadcast_on_the_device():
     T, Y = np.linspace(100, 3000, 24).reshape(2, 3, 4), np.full((10, 1, 4), 0.1)
     host = mix.properties("rho X", T=T, p=1e7, Y=Y, backend="cuda")
     device = mix.properties("rho X", T=cupy.asarray(T), p=1e7, Y=cupy.asarray(Y))
+
     assert host["rho"].shape == (2, 3, 4) and host["X"].shape == (10, 2, 3, 4)
     for name in host:
         assert np.array_equal(cupy.asnumpy(device[name]), host[name])
@@ -623,9 +676,11 @@ def test_ranks_that_start_at_once_share_one_compilation(tmp_path):
         "backend='cuda');"
         "print(r['rho'].tobytes().hex()[:2000], r['mu'].tobytes().hex()[:2000])"
     ) % [str(ROOT), str(ROOT / "tests")]
+
     env = {**os.environ, "FRAME_CACHE": str(tmp_path)}
     running = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=env) for _ in range(4)]
     texts = {process.communicate()[0] for process in running}
+
     assert len(texts) == 1 and len(texts.pop()) > 1000
     assert all(process.returncode == 0 for process in running)
     assert len(list(tmp_path.glob("*.cubin"))) == 1
@@ -645,6 +700,7 @@ def test_every_kernel_alone():
             takahashi="off" if "diffusion" in name else "smooth",
             **{option: values[0] for option, values in kernel.when},
         )
+
         missing = [r for r in kernel.reads if r not in have]
         if missing:  # a start value, a velocity, and changes of vectors come from the host
             own = dict(
@@ -656,9 +712,11 @@ def test_every_kernel_alone():
             )
             have.update({r: own[r] for r in missing if r in own})
             missing = [r for r in missing if r not in own]
+
         if missing:
             have.update(mix.properties(missing, **{k: have[k] for k in ("T", "p", "Y", "u", "v", "w")}, backend="cpu"))
         on_cpu, on_gpu = (mix.kernel(name)(backend=b, **{r: have[r] for r in kernel.reads}) for b in ("cpu", "cuda"))
+
         for w in kernel.writes:
             # With equal inputs the results differ by some 50 roundings and by functions good to 1 or 2 ulp. The worst
             # sums, h of NASA-7 and a_T, cancel to a hundredth. A wrong formula differs in the first digits. In a
@@ -684,12 +742,15 @@ def test_partial_properties_and_inversions(be, ns, kij):
     d = derivatives.of_state(q, species.arrays(species_set(ns, kij), tracked=True), oracle.OPTIONS)
     names = "v_Y h_Y e_Y ln_phi g_Y rho_Y eps_k"
     d.undecided = q.undecided
+
     compare(names, mix.properties(names, **s, backend=be), d, f"NS={ns} {kij} cuda")
     base = mix.properties("h s e rho cp cv", **s)
+
     for name, slope in (("h", base["cp"]), ("s", base["cp"] / s["T"]), ("e", base["cv"])):
         have = {**s, **base}
         got = mix.properties("T unconverged", **{k: have[k] for k in GIVEN[name].split()}, backend=be)
         err = q.e.err + s["p"] / base["rho"] ** 2 * q.rho.err if name == "e" else getattr(q, name).err
+
         assert not got["unconverged"][~q.undecided].any()
         assert_close(
             got["T"],
@@ -711,6 +772,7 @@ def test_gamma(be, ns):
     dQ = np.random.default_rng(4).normal(size=(nq, n))
     both = mix.properties("gamma_jacobian gamma_inverse rho h h_p", **s, backend=be)
     G, I = (both[k].reshape(nq, nq, n) for k in ("gamma_jacobian", "gamma_inverse"))
+
     moved = np.abs(
         np.concatenate(
             [
@@ -721,13 +783,16 @@ def test_gamma(be, ns):
             ]
         )
     )
+
     terms = np.abs(G) + 2 * moved[:, None] * np.abs(G[0])
     terms[4, 0] += both["rho"] * np.abs(both["h_p"]) + 1
     scale = (nq + 8) * 2.2e-16 * np.einsum("ijn,jkn->ikn", np.abs(I), terms)
+
     assert (np.abs(np.einsum("ijn,jkn->ikn", I, G) - np.eye(nq)[:, :, None]) <= scale).all()
     dU = mix.properties("dU", **s, dQ=dQ, backend=be)["dU"]
     assert (
         np.abs(dU - np.einsum("ijn,jn->in", G, dQ)) <= (nq + 8) * 2.2e-16 * np.einsum("ijn,jn->in", terms, np.abs(dQ))
     ).all()
+
     back = mix.properties("dQ", **s, dU=dU, backend=be)["dQ"]
     assert (np.abs(back - dQ) <= (nq + 8) * 2.2e-16 * np.einsum("ijn,jkn,kn->in", np.abs(I), terms, np.abs(dQ))).all()

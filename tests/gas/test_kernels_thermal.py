@@ -60,7 +60,9 @@ def test_options(ns, options):
     names = "Z rho h e s cp cv c rho_p rho_T h_p h_T"
     got = Mixture.from_species(data, **options).properties(names, T=s["T"], p=s["p"], Y=s["Y"])
     q = evaluate(data, s["T"], s["p"], s["Y"], transport=False, **options)
+
     compare(names, got, q, f"NS={ns} {options}")
+
     if "root" in options:
         other = evaluate(data, s["T"], s["p"], s["Y"], transport=False)
         assert (np.abs(value(q.rho) / value(other.rho) - 1) > 0.01).sum() > 5, (
@@ -122,15 +124,19 @@ def test_the_critical_point_is_one(equation):
     beta, A = of["omega_b"] / of["Z_c"], of["omega_a"] / of["Z_c"]  # b/v, a/(R T v)
     D, slope = (1 + first * beta) * (1 + second * beta), 2 + (first + second) * beta
     repulsive = 1 / (1 - beta)
+
     assert (np.abs(repulsive - A / D - of["Z_c"]) < 1e-13 * repulsive).all()
     assert (np.abs(repulsive**2 - A * slope / D**2) < 1e-13 * repulsive**2).all()
     assert (np.abs(repulsive**3 - A * (slope**2 / D**3 - 1 / D**2)) < 1e-13 * repulsive**3).all()
+
     # and of the kernels: the pseudo-critical state of a pure substance is its critical point
     mix = mixture(10, equation=equation)
     Y = np.eye(10)
     q = mix.properties("Tc_mix pc_mix vc_mix W", Y=Y)
+
     np.testing.assert_allclose(q["Tc_mix"], data.Tc, rtol=1e-14)
     np.testing.assert_allclose(q["pc_mix"], data.pc, rtol=1e-14)
+
     at = mix.properties("p p_v", rho=q["W"] / q["vc_mix"], T=q["Tc_mix"], Y=Y)
     np.testing.assert_allclose(at["p"], data.pc, rtol=1e-13)
     assert (np.abs(at["p_v"]) < 1e-13 * 30 * data.pc * q["W"] / q["vc_mix"]).all()
@@ -143,17 +149,21 @@ def test_pseudocritical_pairs(ns, kij):
     0.491 and one below)."""
     names, n = "a_mix a_T a_TT rho h s cp c Tc_mix pc_mix", 200
     data, options = species_set(ns, kij), dict(mixing="pseudocritical")
+
     data = changed(
         data,
         omega=np.where(np.arange(ns) % 3 == 0, 0.6, data.omega),
         Vc=np.where(np.arange(ns) % 4 == 1, np.nan, data.Vc),
     )
+
     s = {k: states(ns, n)[k] for k in "TpY"}
     got = Mixture.from_species(data, **options).properties(names, **s)
     q = evaluate(data, **s, transport=False, **options)
+
     compare(names, got, q, f"NS={ns} k_ij {kij} pairs")
     vdw = Mixture.from_species(data).properties("a_mix", **s)["a_mix"]
     mixed = (s["Y"] > 0.05).sum(0) > 1
+
     assert np.median(np.abs(got["a_mix"] / vdw - 1)[mixed]) > 1e-3, (
         "the two rules do not differ here: nothing was tested"
     )
@@ -182,6 +192,7 @@ def test_pairs_of_equal_species_are_that_species():
             )
         },
     )
+
     T, p, Y = random_states(3, 300, 3)
     got = Mixture.from_species(three, mixing="pseudocritical").properties(
         "a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=Y
@@ -192,6 +203,7 @@ def test_pairs_of_equal_species_are_that_species():
         assert_close(got[name], wanted[name], 2 * N, scale=getattr(q, name).err, what=name, skip=q.undecided)
     T[5] = np.nan
     again = Mixture.from_species(three, mixing="pseudocritical").properties("a_mix rho", T=T, p=p, Y=Y)
+
     assert all(np.isnan(again[k][5]) and (np.delete(again[k], 5) == np.delete(got[k], 5)).all() for k in again)
 
 
@@ -240,9 +252,11 @@ def test_translation_moves_the_volume_and_nothing_else():
     c = np.where(np.isnan(given), 0.50033 * (0.25969 - Z_RA) * 8.31446261815324 * data.Tc / data.pc, given)
     shift = (plain["X"] * c[:, None]).sum(0) / plain["W"]
     size = (plain["X"] * np.abs(c)[:, None]).sum(0) / plain["W"]
+
     # a dozen roundings of the sums on both sides
     assert (np.abs(moved["shift_mix"] - shift) <= 16 * 2.2e-16 * size).all()
     assert (np.abs(plain["vol"] - moved["vol"] - shift) <= 16 * 2.2e-16 * (plain["vol"] + size)).all()
+
     work = (
         8 * s["p"] * (plain["vol"] + size)
     )  # roundings of Z and p vol; those of the sums are in the bounds of h and e
@@ -264,20 +278,25 @@ def test_a_fitted_translation_meets_the_liquid(equation):
     data = species_set(10)
     liquid, given = data.liquid.copy(), np.full(10, np.nan)
     assert np.isfinite(liquid).all(1).sum() == 5
+
     liquid[0], given[1], given[4] = np.nan, 1e-6, 3e-6  # CH4 has none; O2 and CO have a c, O2 a liquid too
     data = changed(data, liquid=liquid, volume_translation=given)
     mix = Mixture.from_species(data, equation=equation, translation="fitted", root="liquid")
+
     for s in np.flatnonzero(np.isfinite(liquid).all(1)):
         T, p, rho = liquid[s]
         # the root of a pure liquid: 1/(1 - b/v) = 10 roundings, twice
         assert mix.properties("rho", T=T, p=p, Y=np.eye(10)[s])["rho"] == pytest.approx(rho, rel=40 * 2.2e-16)
+
     old = Mixture.from_species(data, equation=equation, translation="peneloux")
     same = ~np.isfinite(liquid).all(1)
+
     assert (mix.constant("shift_mass").array == old.constant("shift_mass").array)[same].all() and (
         mix.constant("shift_mass").array != old.constant("shift_mass").array
     )[~same].all()
     assert any("fitted to a liquid density of O2, CO2, H2O, H2." in note for note in mix.notes)
     assert any("no volume translation given for CH4, OH" in note for note in mix.notes)
+
     liquid[0] = 180.0, 1e5, 1.0
     with pytest.raises(MixtureError, match="species 'CH4': the equation of state has no liquid at 180 K, 100000 Pa"):
         Mixture.from_species(changed(data, liquid=liquid), translation="fitted")
@@ -289,9 +308,11 @@ def test_translation_corrects_cold_liquids(name):
     T, rho = LIQUIDS[name]
     data = species_set(1) if name == "N2" else species_set(10).subset([name])
     error = {}
+
     for translation in ("none", "peneloux"):
         mix = Mixture.from_species(data, translation=translation, root="liquid")
         error[translation] = mix.properties("rho", T=T, p=101325.0, Y=np.ones(1))["rho"] / rho - 1
+
     assert 0.05 < error["none"] < 0.15 and abs(error["peneloux"]) < 0.03, error
 
 
@@ -313,6 +334,7 @@ def test_what_an_equation_does_not_have_is_refused():
             ((key, word),) = option.items()
             with pytest.raises(ArgumentError, match=f"option {key} = '{word}'.*equation = '{equation}' wanted"):
                 Mixture.from_species(species_set(2), equation=equation, **option)
+
     with pytest.raises(MixtureError, match="species 'CH4': critical molar volume .*equation rkpr needs it"):
         Mixture.from_species(changed(species_set(2), Vc=[np.nan, 9e-5]), equation="rkpr")
 
@@ -336,6 +358,7 @@ def test_the_cubic_over_its_whole_plane(rule, equation):
     eos = cubic.shape(equation, *(v[20000:].astype(cubic.LD) for v in delta.values()))
     B = np.exp(random.uniform(np.log(1e-9), np.log(20), 20000))
     A = B * np.exp(random.uniform(np.log(1e-3), np.log(60), 20000))
+
     # the double roots: B from u by f = f' = 0, here by scaling the critical point and moving off it
     near = np.exp(random.uniform(-1, 0.3, 20000))
     A = np.concatenate(
@@ -346,6 +369,7 @@ def test_the_cubic_over_its_whole_plane(rule, equation):
             * (1 + np.exp(random.uniform(np.log(1e-8), 0, 20000)) * random.choice([-1, 1], 20000)),
         ]
     )
+
     B = np.concatenate([B, np.asarray(eos.omega_b, float) * near**0.5])
     T, R_s, p = np.full(A.size, 300.0), np.full(A.size, 300.0), np.full(A.size, 1e7)
     a, b = A * (R_s * T) ** 2 / p, B * R_s * T / p
@@ -355,6 +379,7 @@ def test_the_cubic_over_its_whole_plane(rule, equation):
     inputs = {k: Tracked(v, exact=True) for k, v in inputs.items()}
     wanted = single.THERMAL["cubic_root"](None, {"root": rule, "equation": equation, "translation": "none"}, **inputs)
     skip = wanted.pop("undecided")
+
     assert skip.mean() < 0.1
     for name, v in wanted.items():
         assert_close(got[name], v, N, what=name, skip=skip)
@@ -369,14 +394,17 @@ def test_phase_flag_by_all_roots_of_the_cubic(root, equation):
     was taken."""
     T, p = near_saturation()
     random = np.random.default_rng(6)
+
     T, p = (
         np.concatenate([T, random.uniform(70, 140, 3000)]),
         np.concatenate([p, np.exp(random.uniform(np.log(1e4), np.log(8e6), 3000))]),
     )
+
     mix = mixture(1, root=root, equation=equation, translation="peneloux")
     q = mix.properties("phase_flag a_mix b_mix v_free R_s", T=T, p=p, Y=np.ones((1, T.size)))
     eos, wanted, clear = cubic.EQUATIONS[equation], np.empty(T.size), np.empty(T.size, bool)
     first, second = float(eos.delta1), float(eos.delta2)
+
     for i, (RT, P, a, b, free) in enumerate(zip(q["R_s"] * T, p, q["a_mix"], q["b_mix"], q["v_free"])):
         s, t = (first + second) * b, first * second * b * b  # D = v^2 + s v + t; p D (v - b) - RT D + a (v - b) = 0
         v = np.roots([P, P * (s - b) - RT, P * (t - b * s) - RT * s + a, -P * t * b - RT * t - a * b])
@@ -386,6 +414,7 @@ def test_phase_flag_by_all_roots_of_the_cubic(root, equation):
         v = np.sort(v[(np.abs(v.imag) < 1e-5 * np.abs(v)) & (v.real > b)].real)
         wanted[i] = 0 if v.size == 1 else 1 if abs(v[0] - b - free) < abs(v[-1] - b - free) else 2
         clear[i] = near > 1e-4 and v.size in (1, 3)
+
     assert clear.mean() > 0.95 and (q["phase_flag"] == wanted)[clear].all()
     assert {0, *{"gibbs": (1, 2), "vapour": (2,), "liquid": (1,)}[root]} == set(wanted[clear])
 
@@ -397,18 +426,22 @@ def test_phase_flag_at_a_given_density():
     Y = np.zeros((10, n))
     Y[0], Y[1] = 0.3, 0.7
     rho = np.linspace(1, 900, n)
+
     for T in (90.0, 120.0, 150.0, 190.0):
         q = mix.properties("p phase_flag", T=T, rho=rho, Y=Y)
         falls = np.diff(q["p"]) < 0
         unstable = q["phase_flag"] == 3
         inner = np.flatnonzero(unstable[:-1] == unstable[1:])  # but the intervals in which it changes
+
         assert (falls[inner] == unstable[inner]).all() and inner.size >= n - 3
+
         if T < 170:
             first, last = np.flatnonzero(unstable)[[0, -1]]
             assert set(q["phase_flag"][:first]) <= {0, 2} and set(q["phase_flag"][last + 1 :]) == {0, 1}
             assert (q["phase_flag"][q["p"] <= 0] % 2 == 1).all() and ((q["p"] <= 0) & (q["phase_flag"] == 1)).any()
         else:
             assert (q["phase_flag"] == 0).all()
+
     bad = mix.properties("phase_flag", T=np.array([-1.0, 300, 300]), rho=np.array([1.0, -1, 5000]), Y=Y[:, :3])[
         "phase_flag"
     ]
@@ -425,6 +458,7 @@ def test_departure_integral_of_a_thin_gas():
             b_mix=b, inv_centred=(1 / (free + (1 + (eos.delta1 + eos.delta2) / 2) * b)).astype(float), **delta
         )["cubic_L"]
         exact = cubic.departure_log(free.astype(cubic.LD) + b, b.astype(cubic.LD), eos)
+
         # a division, a logarithm of 3 eps (its argument's two roundings), three products, and 1/b as handed in
         assert np.abs(got / exact - 1).max() < 8 * 2.2e-16
 
@@ -436,6 +470,7 @@ def near_saturation():
     a, _, _, b = cubic.mixture_ab(T, np.ones((1, 46), cubic.LD), sp)
     RT = species.R * T
     low, high = np.full(46, 1e4).astype(T.dtype), np.full(46, 3.4e6).astype(T.dtype)
+
     for _ in range(80):
         p = np.sqrt(low * high)
         A, B = a * p / RT**2, b * p / RT
@@ -444,6 +479,7 @@ def near_saturation():
         only_vapour = (small == large) & (small / B > 1)
         vapour = np.where(small == large, only_vapour, gap < 0)
         low, high = np.where(vapour, p, low), np.where(vapour, high, p)
+
     away = np.array([-1e-2, -1e-4, -1e-6, 1e-6, 1e-4, 1e-2])
     return np.repeat(T, 6).astype(float), (p[:, None] * (1 + away)).ravel().astype(float)
 
@@ -453,8 +489,10 @@ def test_root_switches_at_saturation():
     Y = np.ones((1, T.size))
     got = mixture(1).properties("rho Z", T=T, p=p, Y=Y)
     q = evaluate(species_set(1), T, p, Y, transport=False)
+
     assert not q.undecided.any()
     compare("rho Z", got, q, "saturation")
+
     rho = got["rho"].reshape(-1, 6)
     assert (rho[:, 3] > 1.2 * rho[:, 2]).mean() > 0.9, "the six pressures do not straddle the jump in density"
 
@@ -468,9 +506,11 @@ def test_critical_point_and_spinodal():
     Y = np.ones((1, T.size))
     got = mixture(1).properties("rho Z", T=T, p=p, Y=Y)
     q = evaluate(data, T, p, Y, transport=False)
+
     # eps^(1/3) in Z at the triple root itself, where first-order bounds end
     worst = np.abs(got["Z"] / value(q.Z) - 1).astype(float)
     assert worst.max() < 50 * np.finfo(float).eps ** (1 / 3)
+
     far = np.abs(p / data.pc[0] - 1) + np.abs(T / data.Tc[0] - 1) > 1e-4
     ratio = np.abs(got["Z"] - q.Z.val).astype(float) / (2.2e-16 * q.Z.err)
     assert ratio[far].max() <= 2
@@ -552,15 +592,19 @@ def test_bit_identical_for_any_place_chunk_and_threads(ns):
     if ns == 1:
         near = near_saturation()
         T, p, Y = np.concatenate([T, near[0]]), np.concatenate([p, near[1]]), np.ones((1, 1000 + near[0].size))
+
     mix = mixture(ns)
     whole = mix.properties(EVERYTHING, T=T, p=p, Y=Y)
     order = np.random.default_rng(0).permutation(T.size)
     back = np.argsort(order)
     shuffled = mix.properties(EVERYTHING, T=T[order], p=p[order], Y=Y[:, order])
+
     assert same(whole, {k: np.ascontiguousarray(v[..., back]) for k, v in shuffled.items()})
+
     for size in (*range(1, 20), 64, 75, 129, 250):
         first = mix.properties(EVERYTHING, T=T[:size], p=p[:size], Y=Y[:, :size])
         assert same(first, {k: np.ascontiguousarray(v[..., :size]) for k, v in whole.items()}), f"chunk of {size}"
+
     for threads in (2, 3):
         assert same(whole, mix.properties(EVERYTHING, T=T, p=p, Y=Y, backend=get_backend("cpu", threads=threads)))
 
@@ -575,6 +619,7 @@ def test_a_subset_of_the_names_gives_the_same(names):
     whole = mixture(10).properties(EVERYTHING, **s)
     part = mixture(10).properties(names, **s)
     q = expected(10, 1000)
+
     for name in names.split():
         bound = 2.2e-16 * getattr(q, name).err
         assert (np.abs(part[name] - whole[name]) / bound).max() < 0.125, name
@@ -592,19 +637,25 @@ def test_any_shape_after_the_species_axis():
     flat = mixture(10).properties("rho X", **s)
     T, p, Y = s["T"].reshape(3, 4, 5), s["p"].reshape(3, 4, 5), s["Y"].reshape(10, 3, 4, 5)
     cube = mixture(10).properties("rho X", T=T, p=p, Y=Y)
+
     assert cube["rho"].shape == (3, 4, 5) and cube["X"].shape == (10, 3, 4, 5)
     assert (cube["rho"].ravel() == flat["rho"]).all() and (cube["X"].reshape(10, -1) == flat["X"]).all()
+
     fortran = mixture(10).properties("rho", T=np.asfortranarray(T), p=p, Y=np.asfortranarray(Y))
     assert (fortran["rho"] == cube["rho"]).all()
+
     strided = mixture(10).properties("rho", T=s["T"][::3], p=s["p"][::3], Y=s["Y"][:, ::3])
     assert (strided["rho"] == flat["rho"][::3]).all()
+
     one = mixture(10).properties("rho X", T=s["T"][7], p=s["p"][7], Y=s["Y"][:, 7])
     assert one["rho"].shape == () and one["rho"] == flat["rho"][7] and one["X"].shape == (10,)
+
     same_p = mixture(10).properties("rho", T=s["T"], p=1e7, Y=s["Y"][:, :1])
     assert (
         same_p["rho"]
         == mixture(10).properties("rho", T=s["T"], p=np.full(60, 1e7), Y=np.repeat(s["Y"][:, :1], 60, 1))["rho"]
     ).all()
+
     assert mixture(10).properties("rho", T=np.zeros(0), p=1e5, Y=np.zeros((10, 0)))["rho"].shape == (0,)
     none = mixture(10).properties("D X", T=np.zeros((2, 0)), p=1e5, Y=np.zeros((10, 1, 1)))
     assert none["D"].shape == none["X"].shape == (10, 2, 0)
@@ -632,14 +683,17 @@ def test_a_broken_point_is_nan_and_alone(fault):
     names = EVERYTHING + " D_ij"
     clean = mixture(10).properties(names, **s)
     k = 13
+
     if field != "Y":
         s[field][k] = bad
     elif bad is None:
         s["Y"][:, k] *= 1.1
     else:
         s["Y"][2, k] = bad
+
     got = mixture(10).properties(names, **s)
     others = np.arange(40) != k
+
     for name, v in got.items():
         assert (v[..., others] == clean[name][..., others]).all(), f"{name}: a neighbour changed"
         if name == "W" and field != "Y":
@@ -657,17 +711,21 @@ def test_one_species_is_all_there_is_or_nothing(composition):
     one, names = np.ones((1, 300)), " ".join(n for n in (EVERYTHING + " D_ij").split() if n != composition)
     clean = mixture(1).properties(names, **{"T": T, "p": p, composition: one})
     bad = {8: np.nan, 150: -1.0}
+
     if composition == "Y":
         bad |= {7: 0.5, 299: 1.01}
     else:
         one[0, 7] = 0.5
+
     for k, wrong in bad.items():
         one[0, k] = wrong
     got = mixture(1).properties(names, **{"T": T, "p": p, composition: one})
     others = np.setdiff1d(np.arange(300), list(bad))
+
     for name in names.split():
         assert np.isfinite(clean[name]).all() and (got[name][..., others] == clean[name][..., others]).all(), name
         assert np.isnan(got[name][..., list(bad)]).all(), name
+
     W = float(species_set(1).W[0])
     assert (clean["W"] == clean["W"][0]).all() and abs(clean["W"][0] / W - 1) < 4 * np.finfo(float).eps
 
@@ -675,6 +733,7 @@ def test_one_species_is_all_there_is_or_nothing(composition):
 def test_wrong_calls_are_refused():
     mix = mixture(10)
     s = {k: states(10, 40)[k] for k in ("T", "p", "Y")}
+
     refused = [
         ("enthalpy", s, "enthalpy"),
         ("", s, "quantit"),
@@ -693,6 +752,7 @@ def test_wrong_calls_are_refused():
         with pytest.raises(ArgumentError) as caught:
             mix.properties(names, **arrays)
         assert word in str(caught.value), str(caught.value)
+
     for call in (
         lambda: mix.kernel("no_such"),
         lambda: mix.kernel("internal_energy")(h=1.4),
@@ -717,6 +777,7 @@ def test_mole_fractions_that_do_not_sum_to_one():
     X = s["Y"].copy()  # any composition
     X[:, 2] *= 1.01
     Y = mixture(10).kernel("mass_fractions")(X=X)["Y"]
+
     assert np.isnan(Y[:, 2]).all() and np.isfinite(np.delete(Y, 2, axis=1)).all()
 
     clean, got = (mixture(10).properties("rho mu", T=s["T"], p=s["p"], X=x) for x in (s["Y"], X))
@@ -742,7 +803,9 @@ def test_wide_build_agrees(ns):
     names = " ".join(n for n in f"{THERMAL} {TRANSPORT}".split())
     wide = mixture(ns).properties(names, **s, precision="wide")
     double = mixture(ns).properties(names, **s)
+
     compare(names, wide, q, f"wide NS={ns}")
+
     for name in names.split():
         bound = getattr(q, name).err
         bound = bound.reshape(-1, 300) if name == "D_ij" else bound
@@ -752,6 +815,7 @@ def test_wide_build_agrees(ns):
 def test_scalar_build_agrees():
     s = states(10, 300)
     q = expected(10, 300)
+
     compare(
         "rho h c mu lam",
         mixture(10).properties("rho h c mu lam", **{k: s[k] for k in "TpY"}, precision="scalar"),

@@ -31,6 +31,7 @@ def test_tables_name_headers_and_constants():
     for header, name in wanted:
         assert (ROOT / header).is_file() and name in known_constants(), (header, name)
     facts = {fact for entry in block.SERVED.values() for fact, _ in entry.facts}
+
     assert facts <= set(kernels.registry.facts)
 
 
@@ -45,6 +46,7 @@ def test_formulas_know_no_schedule():
     private = re.compile(r"\b(CREW|LANE_POINTS|LANES|AHEAD_OF_POINTS|crew_\w+|schedules)\b")
     headers = [path for path in (ROOT / "gas").rglob("*.h") if path.parent.name != "schedules"]
     assert len(headers) > 15
+
     for path in headers:
         found = [line for line in path.read_text().splitlines() if private.search(line) and "//" not in line]
         if str(path.relative_to(ROOT / "gas")) not in OF_SHARED_POINTS:
@@ -59,6 +61,7 @@ def test_the_schedule_of_a_launch():
     react = kernels.registry.resolve(c.outputs, c.given, mix.options)
     for hold in ("registers", "shared", "reload"):
         assert schedule_of(Launch(hold=hold), rates) is THREAD and schedule_of(Launch(hold=hold), react) is QUEUE
+
     assert schedule_of(None, react) is PACKS
     assert schedule_of(Launch(hold="crew"), rates) is BLOCK and schedule_of(Launch(hold="lanes"), react) is WARP
     assert make_plan(react, c.outputs, mix, Launch(hold="lanes")).schedule is WARP

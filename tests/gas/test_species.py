@@ -62,6 +62,7 @@ def read(tmp_path, data, phase=None, name="mix.yaml"):
         (tmp_path / name).write_text(data)
     else:
         (tmp_path / name).write_bytes(data)
+
     return read_cantera_yaml(tmp_path / name, phase)
 
 
@@ -72,8 +73,10 @@ def against_cantera(data, gas):
     assert data.names == tuple(gas.species_names)
     np.testing.assert_allclose(data.W * 1e3, gas.molecular_weights, rtol=1e-12)
     assert data.p_ref == gas.reference_pressure
+
     for k, species in enumerate(gas.species()):
         gas.TPX = 300.0, 1e5, {species.name: 1.0}
+
         # a round trip through a and b: a few roundings
         np.testing.assert_allclose(
             [data.Tc[k], data.pc[k]], [gas.critical_temperature, gas.critical_pressure], rtol=32 * EPS
@@ -87,9 +90,11 @@ def against_cantera(data, gas):
             assert abs(cp - species.thermo.cp(T) / R) < 16 * EPS * terms[:5].sum()  # 5 terms, up to 3 roundings each
             assert abs(h - species.thermo.h(T) / R / T) < 16 * EPS * terms[:6].sum()
             assert abs(s - species.thermo.s(T) / R) < 16 * EPS * (terms.sum() + terms[0] * np.log(T))
+
         assert data.T_min[k] == species.thermo.min_temp and data.T_max[k] == species.thermo.max_temp
         transport = species.transport
         assert ("atom", "linear", "nonlinear")[data.geometry[k]] == transport.geometry
+
         for mine, theirs, unit in (
             ("diameter", "diameter", 1),
             ("well_depth", "well_depth", 1 / ct.boltzmann),
@@ -99,6 +104,7 @@ def against_cantera(data, gas):
             ("omega", "acentric_factor", 1),
         ):
             np.testing.assert_allclose(getattr(data, mine)[k], getattr(transport, theirs) * unit, rtol=8 * EPS)
+
     rng = np.random.default_rng(1)
     for _ in range(5):  # the pseudo-critical temperature holds every a_ij: sum x_i x_j a_ij / sum x_i b_i
         x = rng.dirichlet(np.ones(data.ns))
@@ -113,8 +119,10 @@ def test_shipped_file_reads_as_in_cantera(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # jumps of polynomials and wrong acentric factors would warn
         data, phase = read_cantera_yaml(path)
+
     gas = ct.Solution(str(path))
     assert (phase, gas.thermo_model, gas.transport_model) == (path.stem, "Peng-Robinson", "high-pressure-Chung")
+
     against_cantera(data, gas)
     gas.TP = 300.0, 1e6
     assert gas.viscosity > 0 and gas.thermal_conductivity > 0
@@ -136,6 +144,7 @@ def test_written_set_reads_as_in_cantera(ns, kij, tmp_path):
 def test_shipped_numbers_have_sources_and_make_sense(path):
     data, _ = read_cantera_yaml(path)
     text = path.read_text()
+
     for line in (
         "critical-parameters:",
         "critical-molar-volume:",
@@ -146,10 +155,13 @@ def test_shipped_numbers_have_sources_and_make_sense(path):
     ):
         found = re.findall(rf"^ +{line}.*$", text, re.M)
         assert len(found) >= data.ns and all("#" in f for f in found), line
+
     assert all("#" in f for f in re.findall(r"^      \w+: .*$", text, re.M))  # each binary-a has its k_ij in a comment
     assert dict(zip(data.names, data.kappa_assoc)).get("H2O", 0.076) == 0.076
+
     Zc = data.pc * data.Vc / (GAS_CONSTANT * data.Tc)
     assert np.all((0.22 < Zc) & (Zc < 0.31))  # range of all fluids, from water (0.229) to hydrogen (0.303)
+
     data.require("Vc", "dipole", "diameter", "well_depth", "polarizability", "fuller_volume")
     assert data.T_fit == (80.0, 3500.0)
 
@@ -179,11 +191,14 @@ def test_volume_translation(tmp_path):
     """Read from the equation of state or, if it has none, from critical-parameters; unknown where neither has it."""
     data = base()
     assert np.isnan(read(tmp_path, data)[0].volume_translation).all()
+
     data["species"][1]["critical-parameters"]["volume-translation"] = -4.3e-3
     assert read(tmp_path, data)[0].volume_translation[1] == pytest.approx(-4.3e-6, rel=4 * EPS)
+
     data["species"][0]["critical-parameters"]["volume-translation"] = 1.0
     data["species"][0]["equation-of-state"]["volume-translation"] = "-1.9 cm^3/mol"
     assert read(tmp_path, data)[0].volume_translation[0] == pytest.approx(-1.9e-6, rel=4 * EPS)
+
     data["species"][0]["equation-of-state"]["volume-translation"] = -1.9
     with pytest.raises(
         MixtureError, match=r"species 'CO2': volume_translation is -0.0019, wanted -0.001 to 0.001 m3/mol"
@@ -212,12 +227,15 @@ def test_units_give_the_same_data(tmp_path, units, pc, Vc, a_ij):
     got, _ = read(tmp_path, data)
     for field in ("Tc", "pc", "Vc", "a", "b"):
         np.testing.assert_allclose(getattr(got, field), getattr(reference, field), rtol=16 * EPS)
+
     np.testing.assert_allclose(got.kij, reference.kij, rtol=0, atol=16 * EPS)
+
     if pc != "7377300":  # Cantera accepts only a number here
         gas = ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None)
         gas.TPX = 300.0, 1e5, [0.5, 0.5]
         x = np.full(2, 0.5)
         a = x @ (np.sqrt(np.outer(got.a, got.a)) * (1 - got.kij)) @ x
+
         np.testing.assert_allclose(
             a / (x @ got.b) * 0.0777960739038885 / 0.45723552892138218 / GAS_CONSTANT,
             gas.critical_temperature,
@@ -231,6 +249,7 @@ def test_units_of_a_list_and_of_an_entry(tmp_path):
     data["species"][1]["critical-parameters"]["critical-molar-volume"] = 94.118
     data["species"][1]["equation-of-state"]["binary-a"] = {"units": {"length": "m", "quantity": "kmol"}, "N2": 2.4e5}
     got, _ = read(tmp_path, data)
+
     assert got.Vc[0] == pytest.approx(94.118e-6, rel=4 * EPS)
     np.testing.assert_allclose(got.kij, read(tmp_path, BASE)[0].kij, rtol=0, atol=16 * EPS)
 
@@ -241,9 +260,11 @@ def test_a_and_b_go_before_critical_parameters_as_in_cantera(tmp_path):
         {"model": "Redlich-Kwong", "a": 1.0, "b": 1.0},
         {"model": "Peng-Robinson", "a": 3.958134e5, "b": 0.0266275, "acentric-factor": 0.22394},
     ]
+
     got, _ = read(tmp_path, data)
     gas = ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None)
     gas.TPX = 300.0, 1e5, "CO2:1"
+
     np.testing.assert_allclose([got.Tc[0], got.pc[0]], [gas.critical_temperature, gas.critical_pressure], rtol=16 * EPS)
     np.testing.assert_allclose([got.a[0], got.b[0]], [0.3958134, 2.66275e-5], rtol=16 * EPS)
     assert got.Vc[0] == pytest.approx(94.118e-6)
@@ -252,6 +273,7 @@ def test_a_and_b_go_before_critical_parameters_as_in_cantera(tmp_path):
 def test_species_from_other_files_sections_and_elements(tmp_path):
     other = base()
     del other["phases"]
+
     data = {
         "phases": [
             {"name": "ideal", "thermo": "ideal-gas", "species": "all"},
@@ -260,13 +282,16 @@ def test_species_from_other_files_sections_and_elements(tmp_path):
         "more": [other["species"].pop(0)],
         "species": copy.deepcopy(other["species"]),
     }
+
     with open(tmp_path / "other.yaml", "w") as out:
         YAML(typ="safe", pure=True).dump(other, out)
     assert read(tmp_path, data)[0].names == ("N2", "CO2")  # the first Peng-Robinson phase
     assert ct.Solution(str(tmp_path / "mix.yaml"), "real").species_names == ["N2", "CO2"]
     assert read(tmp_path, data, "real")[1] == "real"
+
     data["phases"][1] |= {"elements": ["N"], "skip-undeclared-elements": True}
     assert read(tmp_path, data)[0].names == ("N2",)
+
     del data["phases"][1]["skip-undeclared-elements"]
     with pytest.raises(MixtureError, match="species 'CO2': composition: element 'C' is not among the phase's elements"):
         read(tmp_path, data)
@@ -294,6 +319,7 @@ def test_atomic_weights_are_cantera_s(case, tmp_path):
     taken = f"  elements: {elements}\n" if elements else ""
     got, _ = read(tmp_path, BASE.replace("  transport: high", f"{taken}  transport: high") + sections)
     gas = ct.Solution(str(tmp_path / "mix.yaml"), transport_model=None)
+
     assert got.names == tuple(gas.species_names)
     np.testing.assert_allclose(got.W * 1e3, gas.molecular_weights, rtol=4 * EPS)
 
@@ -346,6 +372,7 @@ def test_phases_without_a_name_or_with_a_number(tmp_path):
     text = BASE.replace(
         "species:\n- name: CO2", f"{phase}- {{name: 12, thermo: ideal-gas, species: [N2]}}\nspecies:\n- name: CO2"
     )
+
     assert read(tmp_path, text)[1] == "gas"
     assert read(tmp_path, text, "12")[1] == "12" and read(tmp_path, text, "phase 2")[0].names == ("N2",)
     assert [name for name, _ in gas_phases(tmp_path / "mix.yaml")] == ["gas", "phase 2", "12"]
@@ -365,6 +392,7 @@ def test_pairs_with_a_species_left_out(tmp_path):
         (tmp_path / "mix.yaml").write_text(BASE.replace("{N2: 2.4", "{n2: 2.4"))
         got, _ = read_cantera_yaml(tmp_path / "mix.yaml", without=[without])
         assert got.names == names and got.kij.tolist() == [[0.0]]
+
     np.testing.assert_array_equal(
         read(tmp_path, BASE.replace("{N2: 2.4", "{n2: 2.4"))[0].kij, read(tmp_path, BASE)[0].kij
     )
@@ -379,6 +407,7 @@ def test_soot_is_heavier_than_molecules(tmp_path):
 def test_own_atomic_weight_single_range_and_fit_range(tmp_path):
     data = base()
     data["elements"] = [{"symbol": "N15", "atomic-weight": 15.0}]
+
     data["species"][1] |= {
         "composition": {"N15": 2},
         "thermo": {
@@ -388,8 +417,10 @@ def test_own_atomic_weight_single_range_and_fit_range(tmp_path):
             "reference-pressure": "1 atm",
         },
     }
+
     data["phases"][0] |= {"elements": ["C", "O", "N15"], "real-gas": {"diffusion-fit-range": [90, 2500.0]}}
     got, _ = read(tmp_path, data)
+
     assert got.W[1] == 0.03 and np.array_equal(got.nasa_low[1], got.nasa_high[1])
     assert (got.T_min[1], got.T_mid[1], got.T_max[1]) == (250.0, 2000.0, 2000.0)
     assert got.T_fit == (90.0, 2500.0)
@@ -401,6 +432,7 @@ def test_notes_are_kept(tmp_path):
     data["species"][0]["note"] = "of the species"
     data["species"][0]["transport"]["note"] = "of the transport block"
     data["species"][0]["critical-parameters"]["source"] = "a handbook"
+
     assert read(tmp_path, data)[0].sources["CO2"] == {
         "species": "of the species",
         "transport": "of the transport block",
@@ -586,6 +618,7 @@ def test_hostile_file(case, tmp_path):
     change, message = HOSTILE[case]
     data = base()
     change(data)
+
     with pytest.raises(MixtureError, match=message) as caught:
         read(tmp_path, data)
     assert caught.type is MixtureError and caught.value.status == 3
@@ -648,6 +681,7 @@ def test_a_file_that_is_too_long(part, tmp_path, recwarn):
     with pytest.raises(MixtureError, match=r"cannot be read \(more than 300000 words and lines beside its reactions"):
         read(tmp_path, BASE + "more: [" + 500_000 * part + "1]\n")
     assert time.process_time() - begin < 1
+
     read(tmp_path, BASE + "more: [" + 500 * part + "1]\n")
     assert not recwarn.list
 
@@ -668,6 +702,7 @@ def test_reactions_are_passed_over(reactions, broken, tmp_path):
     for text in (reactions + BASE, BASE + reactions, BASE + reactions.rstrip(), BASE + reactions + "more: 1\n"):
         data, _ = read(tmp_path, text)
         assert data.names == plain.names and np.array_equal(data.kij, plain.kij)
+
     line = (BASE + reactions + broken).count("\n")
     with pytest.raises(MixtureError, match=rf"mix.yaml: is not valid YAML: .*line {line + 1}, "):
         read(tmp_path, BASE + reactions + broken)
@@ -719,6 +754,7 @@ def test_files_without_end(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "large").touch()
     os.truncate(tmp_path / "large", 2**24 + 1)
+
     for file in ("/dev/zero", tmp_path / "fifo", tmp_path / "large"):
         with pytest.raises(MixtureError, match=r"cannot be read \(no regular file, or larger than 16 MiB\)"):
             read_cantera_yaml(file)
@@ -749,6 +785,7 @@ def test_mutated_copies_of_the_examples(tmp_path):
         else:
             at, end = chance.randrange(len(text)), chance.randrange(40)
             data = text[:at] + chance.choice(SIGNS) + text[at + end :]
+
         begin = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -756,6 +793,7 @@ def test_mutated_copies_of_the_examples(tmp_path):
                 read(tmp_path, data)
             except MixtureError as error:
                 assert len(str(error)) < 1000, data
+
         assert time.process_time() - begin < 2, data  # the dump of the tree is in it
 
 
@@ -857,6 +895,7 @@ def test_a_liquid_density(tmp_path):
         "pressure": "17.85 bar",
         "density": "1.046 g/cm^3",
     }
+
     np.testing.assert_allclose(read(tmp_path, data)[0].liquid, [[250.0, 17.85e5, 1046.0], [np.nan] * 3], rtol=4 * EPS)
     del data["species"][0]["real-gas"]["liquid-density"]["pressure"]
     assert read(tmp_path, data)[0].liquid[0, 1] == 101325.0
@@ -880,6 +919,7 @@ def test_subset_keeps_everything_in_the_order_asked():
     numbers = [field.name for field in FIELDS if field.shape[0] == "ns" and field.name != "kij"]
     for field in (name for name in numbers if getattr(data, name) is not None):
         np.testing.assert_array_equal(getattr(part, field), getattr(data, field)[pick])
+
     np.testing.assert_array_equal(part.kij, data.kij[np.ix_(pick, pick)])
     assert part.names == tuple(names) and part.T_fit == data.T_fit and not part.Tc.flags.writeable
 
@@ -896,6 +936,7 @@ def test_a_host_hands_over_arrays_of_the_table(call):
     """Under the table's names, with its units and shapes; Fortran has the other order of dimensions."""
     (entry,) = (entry for entry in ENTRIES if entry.name == call)
     by_host = {field.host: field for field in FIELDS if field.host}
+
     for argument in (argument for argument in entry.args if argument.kind == "doubles"):
         field = by_host[argument.name]
         assert argument.dims == field.shape[::-1], argument.name
@@ -932,6 +973,7 @@ def test_require_names_species_and_field():
 def test_units_parser():
     assert parse("bar*cm^6/mol^2")[0] == pytest.approx(1e5 * 1e-12 * 1e6, rel=8 * EPS)
     assert parse("J/mol/K") == (pytest.approx(1e3), (1.0, 2.0, -2.0, -1.0, -1.0))
+
     for unit, si in (
         ("bar*L^2/mol^2", "Pa*m^6/kmol^2"),
         ("cm^3/mol", "m^3/kmol"),
@@ -944,6 +986,7 @@ def test_units_parser():
         ("erg/micron^3", "Pa"),
     ):
         assert parse(unit)[0] == pytest.approx(ct.UnitSystem().convert_to(f"1.0 {unit}", si), rel=8 * EPS)
+
     assert Units().inside({"units": {"energy": "J"}}).convert("3.0", "K") == 3.0
 
 
