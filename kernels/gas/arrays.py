@@ -33,26 +33,31 @@ def fractions(name: str, given, species):
     listed = isinstance(given, (list, tuple)) and given and all(isinstance(one, str) for one in given)
     if name not in ("X", "Y") or not (listed or isinstance(given, (str, dict))):
         return given
+
     wanted = f'wanted "{species[0]}:1, ..." or {{"{species[0]}": 1, ...}}'
     if isinstance(given, str):
         given = [part.strip() for part in given.replace(";", ",").split(",") if part.strip()]
     pairs = list(given.items()) if isinstance(given, dict) else [_pair(one) for one in given]
     refuse(not pairs, f"'{name}': nothing came, {wanted}.")
+
     amounts: dict = {}
     for key, value in pairs:
         refuse(key not in species, f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
         refuse(key in amounts, f"'{name}': species {key!r} is given more than once.")
         amounts[key] = _amount(name, key, value, wanted)
+
     try:
         total = sum(amounts.values())
     except ValueError:
         shapes = ", ".join(f"{key} {np.shape(value)}" for key, value in amounts.items())
         raise ArgumentError(f"'{name}': amounts of different shapes: {shapes}.") from None
+
     refuse(not np.all(total > 0), f"'{name}': the amounts sum to 0.")
     masked = any(isinstance(value, np.ma.MaskedArray) for value in amounts.values())
     out = (np.ma.zeros if masked else np.zeros)((len(species), *np.shape(total)))
     for key, value in amounts.items():
         out[species.index(key)] = value / total
+
     return out
 
 
@@ -64,10 +69,12 @@ def _amount(name: str, key: str, value, wanted: str):
         raise
     except ValueError:
         raise ArgumentError(f"'{name}': {key!r} is {value!r}, wanted a number; {wanted}.") from None
+
     values = np.ma.array(values, mask=np.ma.getmaskarray(value)) if isinstance(value, np.ma.MaskedArray) else values
 
     wrong = ~(np.isfinite(values) & (values >= 0))
     refuse(np.ma.filled(wrong, False).any(), f"'{name}': {key!r} is {value!r}, wanted no negative amount.")
+
     return values
 
 
@@ -86,6 +93,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     """
     registry.refuse_unknown_quantity([*names, *arrays])
     refuse(not names, "no quantities asked for.")
+
     contradiction = "X" in arrays and "Y" in arrays and not kernel
     refuse(contradiction, "both X and Y were given: they may contradict each other; give one.")
 
@@ -100,9 +108,11 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
 
     made = list(names) if kernel or update else [name for name in names if name not in state.inputs]
     program = None
+
     if made:
         what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=list(arrays))
         program = mixture.program(**what, backend=backend, precision=precision)
+
     if plain:
         refuse_surplus(mixture, names, arrays, program.reads if program else ())
 
@@ -111,6 +121,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
         out |= state.run(program, limited=plain)
         for note in state.notes:
             warnings.warn(note, RuntimeWarning, stacklevel=3)
+
     return {name: state.handed_back(name, out[name]) for name in names}
 
 
@@ -211,6 +222,7 @@ class State:
     def _note_sum(self, total, far) -> None:
         total, far = (self._flat(values, False)[None, :] for values in (total, far))
         found = self.points.first(far)
+
         if found:
             self.notes.append(
                 f"'Y' sums to {float(total[found]):.9g} over the species at {self.points.place(found[1])}, wanted 1 "
@@ -237,6 +249,7 @@ class State:
         for name in program.writes:
             if name not in program.reads:
                 bound[name] = self.backend.empty((self.mixture.rows(name), self.size), self.dtype)
+
         for name in program.reads:
             bound[name] = self._bound(name, copied=name in program.writes, limited=limited)
 
@@ -251,6 +264,7 @@ class State:
         if checked:
             made = {name: self._on_host(bound[name]) for name in program.writes}
             check.check_results(program, made, given, self.points, self.mixture.species)
+
         return {name: self._shaped(name, bound[name]) for name in program.writes}
 
     def _on_host(self, array) -> np.ndarray:
@@ -276,6 +290,7 @@ class State:
 
         low, high = min(COLDEST, species.T_min.min()), max(HOTTEST, species.T_max.max())
         left = (T < low) | (T > high)
+
         if left.any():
             noted = self._note(
                 T, left, f"outside {low:g} to {high:g} K, the range of the models: results are NaN there"
@@ -297,6 +312,7 @@ class State:
             hot = T > species.T_max[s]
             if not hot.any():
                 return
+
             hot = hot & (fractions[s] != 0)
             if hot.any():
                 end = f"above {species.T_max[s]:g} K, where the polynomials of {species.names[s]} end"
@@ -307,9 +323,11 @@ class State:
         """Keep a note of the first such point that is not masked; whether there is one."""
         T, wrong = (self._flat(values, False)[None, :] for values in (T, wrong))
         found = self.points.first(wrong)
+
         if found:
             place = self.points.place(found[1])
             self.notes.append(f"T = {float(T[found]):g} K at {place} is {text}.")
+
         return bool(found)
 
     def _shaped(self, name: str, array):
@@ -319,6 +337,7 @@ class State:
         """As the caller's arrays are: on a device, on the host, or masked."""
         if self._device:
             return array
+
         array = self.backend.to_host(array) if _on_device(array) else array
         if not self._masked:
             return array
@@ -375,6 +394,7 @@ def react(mixture, state, dt, kind, last, backend, precision) -> dict:
     if last is not None:
         order = Order(mixture, last, names)
         arrays = {name: order.sorted(name, _stacked(given)) for name, given in arrays.items()}
+
     out = call(mixture, names, arrays, backend, precision, update=True)
     if order:
         out = {name: order.put_back(name, value) for name, value in out.items()}
@@ -408,6 +428,7 @@ class Order:
             len(inner) > len(self.shape) or given.shape[: len(rows)] != rows,
             f"'{name}': shape {given.shape} does not fit last, {self.shape}.",
         )
+
         if _on_device(self.last):
             whole = _like(self.last, rows + self.shape)
         else:
@@ -419,6 +440,7 @@ class Order:
             whole[...] = given.reshape(rows + missing + inner)
         except ValueError:
             raise ArgumentError(f"'{name}': shape {given.shape} does not fit last, {self.shape}.") from None
+
         return whole.reshape(*rows, -1)[..., self.order]
 
     def put_back(self, name: str, value):

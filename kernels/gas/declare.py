@@ -90,6 +90,7 @@ def point_kernel(
         order=reads,
         among=registry.kernels,
     )
+
     registry.add_kernel(new)
     return new
 
@@ -117,6 +118,7 @@ def option(
         not isinstance(about, dict) or not all(isinstance(text, str) and text for text in about.values()),
         f"option '{name}': {about!r} came, wanted a dictionary: each value with its formula and source.",
     )
+
     old = registry.options.get(name) or Option(name, (), what, switch)
     texts = dict(old.about) | about
 

@@ -120,6 +120,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         flags |= registry.options[option].switches(value)
     numbers: dict[str, float] = {}
     pieces: list[tuple[str, str]] = []
+
     for maker in constants.makers:
         flags |= {size: value for size, value in maker.sizes.items() if isinstance(value, bool)}
         sizes |= {size: value for size, value in maker.sizes.items() if not isinstance(value, bool)}
@@ -155,6 +156,7 @@ def _refuse_unsuitable(kernels, mixture, how, schedule: Schedule, precision: str
         f"hold '{how and how.hold}': {schedule.sharers} cannot share the work of {names} here.",
         VariantUnsuitable,
     )
+
     for kernel in kernels:
         refuse(
             precision == "single" and kernel.double_only,
@@ -166,9 +168,11 @@ def _read_from_outside(kernels) -> tuple[tuple[str, ...], set[str]]:
     """(names that no kernel before their reader makes, names that kernels make)"""
     made: set[str] = set()
     reads: list[str] = []
+
     for kernel in kernels:
         reads += [name for name in kernel.reads if name not in made and name not in reads]
         made.update(kernel.writes)
+
     return tuple(reads), made
 
 
@@ -192,6 +196,7 @@ class PlannedConstants:
             name, optional = marked.rstrip("?"), marked.endswith("?")
             if name in self.values or name in spared:
                 continue
+
             if name in declared.constants.declared:
                 self.values[name] = declared.constants.value_of(name)
                 continue
@@ -200,6 +205,7 @@ class PlannedConstants:
                 found = self.mixture.constant(name)
             except MixtureError as error:
                 raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {error}.") from None
+
             if found is not None and all(found.of is not known for known in self.makers):
                 self.makers.append(found.of)
             if found is not None and found.kind is not None:
@@ -217,6 +223,7 @@ class PlannedConstants:
             for name, others in kernel.instead:
                 if has_constant(self.mixture, name):
                     spared.update(others)
+
         return spared
 
     def _lay_out(self, name: str, found) -> None:

@@ -45,6 +45,7 @@ class Program:
             registry.refuse_unknown_kernel(kernels)
             records = [registry.kernels[k].for_options(mixture.options) for k in kernels]
             unfit = [r for r in records if not r.serves(mixture.options)]
+
             if unfit:
                 raise ArgumentError(
                     f"kernel '{unfit[0].name}' is for {dict(unfit[0].when)}, the mixture has {mixture.options}."
@@ -61,6 +62,7 @@ class Program:
         self.name = name or _name(self.kernels, outputs)
         self.plan = plans.make_plan(records, outputs, mixture, how, precision, self.name)
         refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
+
         self.schedule = self.plan.schedule
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.settable = tuple(name for name in self.plan.values if name in declared.constants.declared)
@@ -72,15 +74,18 @@ class Program:
         data, keep = structure.filled_structure(self.plan, self.backend)
         if self.settable:
             declared.constants.users.add(self)
+
         if self.schedule.in_constant_memory(self.plan):
             self.module.fill("mixture", data)
             return None, keep
+
         return self.backend.from_host(data), keep
 
     def refresh(self) -> None:
         """Copy the present values of settable constants to the device, behind the launches queued so far."""
         there, keep = self._constants
         data, keep[:] = structure.filled_structure(self.plan, self.backend)
+
         if there is None:
             self.backend.synchronize()  # constant memory is written at once, not in the stream's order
             self.module.fill("mixture", data)
@@ -120,6 +125,7 @@ class Program:
             return False
         rows = {q for q in plan.arguments if registry.quantities[q].per}  # the others are in registers
         read = {q for kernel in plan.kernels for q in kernel.reads}
+
         return all(registry.quantities[q].per == "ns" for q in rows) and not read & rows & set(plan.writes)
 
     def bind(self, arrays, box=(), across: bool = False):
@@ -139,6 +145,7 @@ class Program:
             f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing "
             f"{', '.join(map(registry.with_unit, missing))}.",
         )
+
         views = [arrays[a] for a in self.plan.arguments]
         layout = [check_rows(a, arrays[a], self.plan.rows(a), self.dtype) for a in self.plan.arguments]
 
@@ -173,11 +180,13 @@ class Program:
         """Numbers from the begin of a line of memory to the first number of an array, in most rows of the arrays."""
         if not self.schedule.skips_points(self.plan):
             return 0
+
         distances: collections.Counter = collections.Counter()
         for view in views:
             for row in range(view.shape[0]):
                 first = self.backend.address(view) + row * view.strides[0]
                 distances[first % LINE // self.dtype.itemsize] += 1
+
         return distances.most_common(1)[0][0]
 
     def __repr__(self):

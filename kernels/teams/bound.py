@@ -61,6 +61,7 @@ class Bound:
         values, names = self._extents(arrays, numbers)
         values |= self._places(arrays)
         self.arrays, self._names = arrays, names
+
         for name in kernel.sums:
             self.arrays.setdefault(name, backend.from_host(np.zeros(1), self.dtype))
             values[f"at_{name}"] = backend.address(self._sum(name, self.arrays[name]))
@@ -68,6 +69,7 @@ class Bound:
         # Items: teams, indices or tiles.
         extents = [value_of(text, names, f"{self._where}, {kernel.kind}") for text in kernel.count]
         refuse(min(extents) < 0, f"{self._where}: {kernel.kind} of {extents}, wanted 0 or more.")
+
         self.items = extents[0]
         if kernel.kind == "tiles":
             self.items = math.prod(-(-n // t) for n, t in zip(extents, kernel.tile))
@@ -76,12 +78,14 @@ class Bound:
         # The kernel, and how many blocks of it run at the same time; memory beside the arrays follows from that.
         module = backend.compile(self._source(team, vector, quick))
         threads = self.team * self.vector
+
         shape = Shape(
             threads,
             1 if kernel.kind != "range" else threads,
             self.scratch[0] + self._slots,
             resident=-1 if kernel.sums else 0,
         )
+
         function = f"run_{kernel.name}"
         self.resident = module.resident(function, shape)
         values |= self._room(tokens, names)
@@ -103,6 +107,7 @@ class Bound:
             declared.constants.require([name], self.kernel.name)
             value = declared.constants.value_of(name)[0]
             self._record[f"n_{name}"] = value if kind == "real" else int(value)
+
         if self.items:
             self._launch(self.items)
         else:
@@ -120,6 +125,7 @@ class Bound:
         wanted = [a.name for a in k.arrays]
         for name in wanted:
             refuse(name not in arrays, f"{self._where}: array '{name}' is missing.")
+
         for name, array in arrays.items():
             refuse(
                 name not in wanted and name not in k.sums,
@@ -133,21 +139,25 @@ class Bound:
                 isinstance(array, np.ma.MaskedArray),
                 f"{self._where}: array '{name}' is masked, and a kernel reads no masks; give {name}.filled(...).",
             )
+
         types = [np.dtype(arrays[a.name].dtype) for a in k.arrays if a.kind == "real"]
         real = types[0] if types else np.dtype(np.float64)
         refuse(real.name not in ("float64", "float32"), f"{self._where}: type {real}, wanted float64 or float32.")
+
         return real
 
     def _extents(self, arrays, numbers):
         """(the record's extents and numbers; {name: whole number})."""
         k, names, values = self.kernel, {}, {}
         kinds = dict(k.numbers)
+
         for name in numbers:
             refuse(name not in kinds, f"{self._where} has no number '{name}'; it has {', '.join(kinds) or 'none'}.")
             refuse(
                 real_array(name, numbers[name]).ndim > 0,
                 f"{self._where}: the number '{name}' is an array of shape {np.shape(numbers[name])}.",
             )
+
         for name, kind in k.numbers:
             value = numbers[name] if name in numbers else self._of_host(name, kind)
             if kind == "whole":
@@ -167,6 +177,7 @@ class Bound:
                 refuse(
                     size != wanted, f"{self._where}: array '{array.name}', extent {extent}: {size}, wanted {wanted}."
                 )
+
         for name in k.inferred():
             values[f"n_{name}"] = names[name]
         return values, names
@@ -178,6 +189,7 @@ class Bound:
             name not in declared.constants.declared,
             f"{self._where}: the number '{name}' is missing: give it, or declare constant('{name}', ...).",
         )
+
         declared.constants.require([name], self.kernel.name)
         self._from_host.append((name, kind))
         return declared.constants.value_of(name)[0]
@@ -199,6 +211,7 @@ class Bound:
         """Addresses and extents. Contiguous, where the backend works, and outputs apart from all others."""
         values: dict = {}
         spans: list = []
+
         for a in self.kernel.arrays:
             array = arrays[a.name]
             known = isinstance(array, np.ndarray) or hasattr(array, "__cuda_array_interface__")
@@ -206,6 +219,7 @@ class Bound:
                 known and not self.backend.holds(array),
                 f"{self._where}: array '{a.name}' is not where backend {self.backend} works.",
             )
+
             writeable = getattr(getattr(array, "flags", None), "writeable", True)
             refuse(a.written and not writeable, f"{self._where}: array '{a.name}' is read-only, and written.")
 
@@ -221,6 +235,7 @@ class Bound:
                     a.written and a is not other and low < end and begin < high,
                     f"{self._where}: '{a.name}' is written and shares memory with '{other.name}'.",
                 )
+
         return values
 
     def _contiguous(self, a: Array, array) -> int:
@@ -238,6 +253,7 @@ class Bound:
                 f"{step}: contiguous, the {fastest} index fastest.",
             )
             step *= size
+
         return step
 
     def _sum(self, name, array):
@@ -246,6 +262,7 @@ class Bound:
             f"{self._where}: sum '{name}' has shape {tuple(array.shape)}, type {array.dtype}, wanted (1,), "
             f"{self.dtype}.",
         )
+
         return array
 
     # ---- room
@@ -258,15 +275,18 @@ class Bound:
         """Places of scratch. Raises ArgumentError above what level 0 can have."""
         k, bytes_, told = self.kernel, [0, 0], [0, 0]  # told: as on a device, on every backend
         values: dict = {}
+
         for a in k.scratch:
             extents = [value_of(x, names, f"{self._where}, scratch '{a.name}'") for x in a.extents]
             refuse(min(extents) < 0, f"{self._where}: scratch '{a.name}' has extents {extents}.")
+
             piece = -(-math.prod(extents) * a.dtype(self.dtype).itemsize // 16) * 16
             values |= {
                 f"start_{a.name}": bytes_[a.level],
                 f"piece_{a.name}": piece if a.of_member else 0,
                 f"extent_{a.name}": extents,
             }
+
             bytes_[a.level] += piece * (self.members if a.of_member else 1)
             told[a.level] += piece * (self.team if a.of_member else 1)
 
@@ -278,6 +298,7 @@ class Bound:
             + (f", and {own} for its sums" * bool(own))
             + f"; wanted {room} ({room / 1024:g} KiB) at most. Level 1 has room for more.",
         )
+
         self.scratch = tuple(bytes_)
         return values | {"bytes": bytes_}
 
@@ -290,6 +311,7 @@ class Bound:
         """Memory beside the arrays: the league's sums, scratch of level 1, tokens."""
         k, device = self.kernel, self.backend.in_warps
         self._held: list = [tokens]
+
         values = {
             "shares": self._zeros((self.resident if device else SHARES) * len(k.sums), self.dtype),
             "ended": self._zeros(1, np.uint32),
@@ -302,6 +324,7 @@ class Bound:
             self.arena = pieces * self.scratch[1]
             room = self.backend.empty((self.arena // 8,))
             self._held.append(room)
+
             values |= {
                 "arena": self.backend.address(room),
                 "pieces": self._zeros(-(-pieces // 32), np.uint32),
@@ -312,6 +335,7 @@ class Bound:
         self.tokens = {}
         holders = 1 if k.kind == "league" else self.team * self.vector
         at_once = self.resident * self.backend.sharing(holders)
+
         for name, text in k.tokens:
             given = tokens.get(name)
             if given is None:
@@ -324,7 +348,9 @@ class Bound:
                     f"{self._where}: token '{name}' is {given!r}, wanted a UniqueToken of backend {self.backend}.",
                 )
                 by_thread = False
+
             self.tokens[name] = given
             values |= {f"at_{name}": 0 if by_thread else self.backend.address(given.field), f"size_{name}": given.size}
+
         self._held.append(self.tokens)
         return values

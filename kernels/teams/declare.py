@@ -72,6 +72,7 @@ class TeamKernel:
             f"team kernel '{self.name}': {team} members of {vector} lanes; wanted 1, 2, 4, 8, 16 or 32 lanes, and 1024 "
             "threads at most.",
         )
+
         return team, vector
 
     def of_header(self) -> list[TeamKernel]:
@@ -129,6 +130,7 @@ def team_kernel(
     """
     where = f"team kernel '{name}'"
     refuse(not name.isidentifier(), f"{where}: no name in C++.")
+
     kind, count, shape = _items(where, league, range, extents, tile)
     refuse(order not in ("right", "left"), f"{where}: order {order!r}, wanted right or left.")
     refuse(kind != "league" and scratch, f"{where}: scratch is for leagues of teams.")
@@ -150,9 +152,11 @@ def team_kernel(
         body=body or name,
         source=source,
     )
+
     _check_names(where, new)
     new.organisation()
     _keep(new)
+
     return new
 
 
@@ -160,6 +164,7 @@ def _items(where: str, league, range, extents, tile) -> tuple[str, tuple[str, ..
     """(kind, counts, tile) of the items that a body is called for."""
     given = [x for x in (league, range, extents) if x is not None]
     refuse(len(given) != 1, f"{where}: wanted one of league, range, extents.")
+
     if league is not None:
         return "league", (str(league),), ()
     if range is not None:
@@ -170,6 +175,7 @@ def _items(where: str, league, range, extents, tile) -> tuple[str, tuple[str, ..
         len(shape) != len(count) or min(shape) < 1 or math.prod(shape) > MOST_THREADS,
         f"{where}: tile {shape} for {len(count)} extents, wanted as many numbers of 1 or more, 1024 together at most.",
     )
+
     return "tiles", count, shape
 
 
@@ -199,6 +205,7 @@ def _scratch(where: str, by_place: dict[str, str]) -> tuple[Array, ...]:
         )
         owner, level = place.split()
         pieces += arrays_of(where, words, level=int(level), of_member=owner == "member", written=True)
+
     return tuple(pieces)
 
 

@@ -25,6 +25,7 @@ def members(k: TeamKernel) -> str:
     words += [f"n_{name}:whole" for name in k.inferred()]
     words += [f"start_{a.name}:whole piece_{a.name}:whole extent_{a.name}:whole:{len(a.extents)}" for a in k.scratch]
     words += [f"at_{name}:address size_{name}:whole" for name, _ in k.tokens]
+
     return " ".join(words)
 
 
@@ -35,20 +36,25 @@ def _operands(k: TeamKernel) -> str:
         kind = f"{'' if a.written else 'const '}{KINDS[a.kind]}"
         fields.append(f"View<{kind}, {len(a.extents)}, {a.layout}> {a.name};")
         start.append(f"{a.name}(({kind} *)a.at_{a.name}, a.extent_{a.name})")
+
     for name, kind in k.numbers:
         fields.append(f"{'double' if kind == 'real' else 'long'} {name};")
         start.append(f"{name}(a.n_{name})")
+
     for name in k.inferred():
         fields.append(f"long {name};")
         start.append(f"{name}(a.n_{name})")
+
     for a in k.scratch:
         fields.append(
             f"Scratch<{KINDS[a.kind]}, {len(a.extents)}, {a.level}, {'true' if a.of_member else 'false'}> {a.name};"
         )
         start.append(f"{a.name}(a.start_{a.name}, a.piece_{a.name}, a.extent_{a.name})")
+
     for name, _ in k.tokens:
         fields.append(f"Token {name};")
         start.append(f"{name}{{(unsigned *)a.at_{name}, a.size_{name}}}")
+
     begin = f"POINT_FN explicit operands_{k.name}(const arguments_{k.name} &a)"
     return "\n".join(
         [
@@ -66,6 +72,7 @@ def _kernel(k: TeamKernel, style: str, team: int, vector: int) -> str:
     team, vector = (1, 1) if packs else (team, vector)
     sums = "".join(f", sums[{n}]" for n in range(len(k.sums)))
     flag = lambda x: "true" if x else "false"
+
     own = {
         "league": f"for_league<Team<{team}, {vector}>, {len(k.sums)}, {flag(k.scratch)}, "
         f"{flag(any(a.level for a in k.scratch))}>",
@@ -74,14 +81,17 @@ def _kernel(k: TeamKernel, style: str, team: int, vector: int) -> str:
         + ("" if packs else f", {team * vector}")
         + ">",
     }[k.kind]
+
     call = {
         "league": f"[&](const auto &team, scalar *sums) {{ (void)sums, {k.body}(m, team{sums}); }}",
         "range": f"[&](const auto i, auto *sums) {{ (void)sums, {k.body}(m, i{sums}); }}",
         "tiles": f"[&](auto *sums, const auto... i) {{ (void)sums, {k.body}(m, i...{sums}); }}",
     }[k.kind]
+
     totals = ", ".join([*(f"(scalar *)a.at_{name}" for name in k.sums), "nullptr"])
     given = ["items", *(["threads"] if packs else []), "league", "totals"]
     more = ["a.extent", "tile"] if k.kind == "tiles" else []
+
     return "\n".join(
         [
             structure(f"arguments_{k.name}", members(k)),
@@ -110,6 +120,7 @@ def render(kernels, style: str, dtype, quick=False, team=None, vector=None) -> S
         *(_kernel(k, style, *k.organisation(team, vector)) for k in kernels),
         "",
     ]
+
     takes = {"league": "a team", "range": "an index", "tiles": "the indices"}
     bodies = {
         k.body: (k.body, header, f"takes {takes[k.kind]}" + "".join(f", then {x}" for x in k.sums)) for k in kernels

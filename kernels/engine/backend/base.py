@@ -222,6 +222,7 @@ class Backend(abc.ABC):
         """Uninitialised array, rows contiguous."""
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+
         try:
             raw = np.empty(size + ALIGN, np.uint8)
         except MemoryError:
@@ -229,6 +230,7 @@ class Backend(abc.ABC):
             raise BackendError(
                 f"no memory for an array of {numbers} numbers; is the chunk (nGridPoints) too large?"
             ) from None
+
         return raw[-raw.ctypes.data % ALIGN :][:size].view(dtype).reshape(shape)
 
     def address(self, array) -> int:
@@ -389,15 +391,19 @@ def check_rows(name, array, rows: int, dtype=DOUBLE):
     shape = tuple(array.shape)
     if array.dtype != dtype:
         raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype}.")
+
     if len(shape) == 1 and rows == 1:
         shape, strides = (1, shape[0]), (0, array.strides[0])
     else:
         strides = array.strides
+
     if len(shape) != 2 or shape[0] != rows:
         raise ArgumentError(
             f"array '{name}': shape {tuple(array.shape)}, wanted ({rows}, points)"
             + (" or (points,)." if rows == 1 else ".")
         )
+
     if shape[1] > 1 and strides[1] != dtype.itemsize:
         raise ArgumentError(f"array '{name}': points are {strides[1]} bytes apart, wanted contiguous rows.")
+
     return strides[0] // dtype.itemsize, shape[1]

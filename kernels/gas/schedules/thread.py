@@ -195,6 +195,7 @@ class PointText:
             self.statements += discarded(self.p, kernel, self.dropped[kernel], "real")
             self._outputs(kernel)
             self.statements.append(self.schedule.called(call(self.p, kernel, self.dropped[kernel], "real")))
+
         self._results()
 
         here = f"const {self.place} here(first, n, box);"
