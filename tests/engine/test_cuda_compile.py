@@ -1,6 +1,6 @@
 """CUDA without a GPU: every source that the emitter can produce compiles for sm_90.
 
-NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py.
+NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py and gas/test_gas_on_device.py.
     PYTHONPATH=tests python tests/engine/test_cuda_compile.py     registers, stack and spills of the collections
 """
 

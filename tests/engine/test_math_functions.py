@@ -11,8 +11,8 @@ import platform
 
 import numpy as np
 import pytest
+from device_for_tests import be, bound  # noqa: F401
 from mixtures_for_tests import species_set
-from test_gpu import be, bound  # noqa: F401
 
 import kernels
 

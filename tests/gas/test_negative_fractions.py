@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from device_for_tests import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 from mechanisms_for_tests import path
 from mixtures_for_tests import ROOT
-from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
 import kernels
 from kernels import Mixture

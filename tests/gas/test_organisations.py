@@ -7,7 +7,7 @@ On the stand-in that runs CUDA on the CPU (cuda_on_cpu.py): times mean nothing t
 import types
 
 import pytest
-from test_gpu import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
+from device_for_tests import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
 
 from frame.tools import cli, info
 from frame.tools.bench import inputs, organisations

@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 import pytest
+from device_for_tests import be, is_gpu  # noqa: F401
 from hosts import BUILD, ROOT, compiled, library, run
 from test_cache import counted  # noqa: F401
-from test_gpu import be, is_gpu  # noqa: F401
 from test_interop import told
 
 import kernels

@@ -3,10 +3,10 @@
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
+from device_for_tests import be, is_gpu  # noqa: F401
 from kernel_cases import project_kernels
 from reference import kinetics
 from reference.species import LD, R
-from test_gpu import be, is_gpu  # noqa: F401
 from test_kinetics import mixture
 
 from frame.tools.bench.kinetics import files

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 import pytest
+from device_for_tests import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from mini_solver_runs import flow_on
 from mixtures_for_tests import species_set
-from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
 
 from examples.mini_solver import clock, formulas, layer, moves, stencil
