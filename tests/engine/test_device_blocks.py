@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from device_for_tests import be, bound, is_gpu, kinds  # noqa: F401
+from device_for_tests import be, kinds  # noqa: F401
 from kernel_cases import mixture
 
 from kernels.engine.errors import ArgumentError

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from conditioning import assert_close
-from device_for_tests import be, bound, is_gpu, kinds  # noqa: F401
+from device_for_tests import be, bound  # noqa: F401
 from kernel_cases import mixture, project_kernels, states
 from mixtures_for_tests import ROOT, species_set
 from states import random_states

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from device_for_tests import be, bound, is_gpu, kinds  # noqa: F401
+from device_for_tests import be, is_gpu, kinds  # noqa: F401
 
 from frame.stripe import Field
 from kernels.engine.errors import ArgumentError, BackendError

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 from conditioning import assert_close
-from device_for_tests import be, bound, is_gpu, kinds  # noqa: F401
+from device_for_tests import be, bound, is_gpu  # noqa: F401
 from kernel_cases import N, compare, expected, mixture, states
 from mixtures_for_tests import species_set
 from reference import derivatives, diffusion as diffusion_oracle, oracle, species, value
