@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from ..engine.backend import get_backend
+from ..engine.backend.base import on_device
 from ..engine.errors import ArgumentError, StateError, closest, refuse
 from ..engine.values import real_array, refuse_type
 from . import check
@@ -18,10 +19,6 @@ WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
 ROUNDED = 1e-3  # mass fractions of files and of float32 sum to 1 within this; a forgotten species is further off
 STATE = ("T", "p", "Y", "X")  # the usual variables; of several arrays that contradict each other, another is named
 COLDEST, HOTTEST = 20.0, 6000.0  # K: the inversions' bracket; beyond the species' own ranges models hold this far
-
-
-def _on_device(array) -> bool:
-    return hasattr(array, "__cuda_array_interface__")
 
 
 def fractions(name: str, given, species):
@@ -97,9 +94,9 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     contradiction = "X" in arrays and "Y" in arrays and not kernel
     refuse(contradiction, "both X and Y were given: they may contradict each other; give one.")
 
-    device = any(_on_device(a) for a in arrays.values())
+    device = any(on_device(a) for a in arrays.values())
     backend = get_backend(backend or ("cuda" if device else "cpu"))
-    refuse(device and backend.memory != "device", f"arrays on a device were given, but backend is '{backend}'.")
+    refuse(device and not backend.apart, f"arrays on a device were given, but backend is '{backend}'.")
 
     state = State(mixture, arrays, backend, dtype_of(precision), device)
     plain = not kernel and not update  # a kernel is called for its formula; a reactor has a status at each point
@@ -173,7 +170,7 @@ class State:
         self._take_mask(name, given, bool(per))
 
     def _numbers(self, name: str, given):
-        if _on_device(given):
+        if on_device(given):
             refuse_type(name, given.dtype)
         else:
             given = real_array(name, given, self.dtype, registry.quantities[name].unit)
@@ -338,7 +335,7 @@ class State:
         if self._device:
             return array
 
-        array = self.backend.to_host(array) if _on_device(array) else array
+        array = self.backend.to_host(array) if on_device(array) else array
         if not self._masked:
             return array
 
@@ -416,7 +413,7 @@ class Order:
     def sorted(self, name: str, given):
         """(rows, points), or (points,), in this order. Raises ArgumentError where the shape does not fit."""
         rows = self._rows(name)
-        if _on_device(given):
+        if on_device(given):
             refuse_type(name, given.dtype)
         else:
             masked = isinstance(given, np.ma.MaskedArray)
@@ -429,7 +426,7 @@ class Order:
             f"'{name}': shape {given.shape} does not fit last, {self.shape}.",
         )
 
-        if _on_device(self.last):
+        if on_device(self.last):
             whole = _like(self.last, rows + self.shape)
         else:
             whole = np.empty(rows + self.shape)

@@ -27,6 +27,7 @@ from frame.tools import names, precompile
 from kernels import ArgumentError, UniqueToken, get_backend, team_kernel
 from kernels.engine import backend as backends
 from kernels.engine.backend import cache, cuda
+from kernels.engine.backend.entry import THREADS
 from kernels.engine.errors import CompileError
 from kernels.teams.render import render
 
@@ -223,6 +224,18 @@ def test_atomics(be):
     np.testing.assert_array_equal(got["bins"], np.ones(n))
 
 
+def test_timers_have_the_name_of_the_kernel(be):
+    """As of every other kernel. Items are teams, indices or tiles."""
+    arrays = on(be, v=np.arange(40.0))
+    with kernels.timed() as times:
+        run = FLAT.bind(arrays, be, quick=True, factor=2.0)
+        run()
+        run()
+
+    assert list(times) == [FLAT.name]
+    assert times[FLAT.name].calls == 2 and times[FLAT.name].items == 2 * run.items
+
+
 def test_the_pool_of_a_launch(be):
     """Its size follows from what can be held at once; ids are below it, and all are free at the end."""
     arrays = on(be, id=np.full(5000, -1))
@@ -358,7 +371,7 @@ def test_sources_compile_for_a_device(name):
         ]
 
     if declared:
-        path = MACHINE_CODE(render(declared, "threads", np.float64), "sm_90")
+        path = MACHINE_CODE(render(declared, THREADS, np.float64), "sm_90")
         found = json.loads(cache.report(path))
         assert set(found) == {f"run_{k.name}" for k in declared}
         assert {name: told for name, told in found.items() if told["spill_stores"] > 64} == {}

@@ -25,6 +25,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError
 from ..timers import HostClock, watched
+from .entry import Entry
 from .facts import CPU, DeviceFacts
 
 if typing.TYPE_CHECKING:
@@ -55,10 +56,14 @@ class Source:
     entry: str = ""
     title: str = ""  # what it computes; empty: the name of the source
 
+    # Kernels of a source that has several: (function, what timers call it)
+    functions: tuple[tuple[str, str], ...] = ()
+
     @property
     def titles(self) -> dict[str, str]:
-        """{entry: what timers call it}"""
-        return {self.entry: self.title or self.name} if self.entry else {}
+        """{function: what timers call it}"""
+        of_entry = {self.entry: self.title or self.name} if self.entry else {}
+        return of_entry | dict(self.functions)
 
     @property
     def symbol(self) -> str:
@@ -87,7 +92,7 @@ class Module(abc.ABC):
 
     name: str
     report: dict[str, dict[str, int]]
-    titles: dict[str, str] = {}  # of kernels that have the same name in many sources
+    titles: dict[str, str] = {}  # {function: what timers call it}, where they have another name
     clock: typing.Any = HostClock  # has the marks of its launches
 
     def bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None = None, keep=()):
@@ -146,12 +151,18 @@ class Pipeline:
         self._backend.synchronize()
 
 
+def on_device(array) -> bool:
+    """Whether an array lies on a device: CuPy's, or one that another library hands out in the same way."""
+    return hasattr(array, "__cuda_array_interface__")
+
+
 class Backend(abc.ABC):
     """Memory, copies, compilation and launches on a CPU or a device. Verbs for arrays and time are here as a CPU has
     them; a device's backend has others."""
 
     name: str  # as users call it: "cpu" or "cuda"
     style: str  # how sources are written: "packs", a loop over packs of points, or "threads", a thread for each point
+    entry: Entry  # how the text of a kernel begins and ends in this style
     memory: str  # "host": arrays are NumPy's; "device": CuPy's
     threads: int | None = None  # of a CPU
     arrays = np  # the module: NumPy or CuPy
@@ -246,7 +257,12 @@ class Backend(abc.ABC):
 
     def holds(self, array) -> bool:
         """Whether an array of NumPy's or CuPy's is where the backend works."""
-        return hasattr(array, "__cuda_array_interface__") == (self.memory == "device")
+        return on_device(array) == self.apart
+
+    def elsewhere(self, array) -> bool:
+        """Whether an array of NumPy's or CuPy's is not where the backend works. False for arrays of other kinds."""
+        known = isinstance(array, np.ndarray) or on_device(array)
+        return known and not self.holds(array)
 
     def to_host(self, array) -> np.ndarray:
         """Waits until what was queued is done."""

@@ -20,6 +20,7 @@ import cffi
 from ..errors import ArgumentError, BackendError, CompileError, refuse
 from . import cache, explain
 from .base import Backend, Module, Source
+from .entry import PACKS
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 MOST = 2**62  # items of a launch without a limit
@@ -304,6 +305,7 @@ class CpuBackend(Backend):
     """Kernels on the cores of this process. threads: OpenMP threads of a launch."""
 
     name, style, memory = "cpu", "packs", "host"
+    entry = PACKS
     threads: int
 
     def __init__(self, threads: int = 1):

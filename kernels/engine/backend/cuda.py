@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
 from .base import DOUBLE, OF, QUEUES, WORK, Backend, Module, Pipeline, Rates, Source
+from .entry import THREADS
 from .facts import of_capability
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
@@ -286,6 +287,7 @@ class CudaTarget(Backend):
     """
 
     name, style, memory = "cuda", "threads", "device"
+    entry = THREADS
     product = ""
 
     def __init__(self, arch: str):
