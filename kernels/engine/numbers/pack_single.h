@@ -53,27 +53,7 @@ POINT_FN vec log(vec x) {
     return select(x > 0.0 && x < 3.4028234e38, r, vec(NOT_A_NUMBER));
 }
 
-// as in pack.h (fits/roots.py: error 1.4e-6)
-POINT_FN void cbrt_split(vec x, vec &start, lanes_i &q, lanes_i &scaled) {
-    vec m;
-    lanes_i e;
-    split_exponent(x, m, e);
-    vec k = to_number(e), third = nearest(k * (1.0 / 3.0), q), rest = k - third * 3.0;
-    scaled = bits(x) - ((q + (q << 1)) << 23);
-    start = (0.42168972671728805 + m * 1.0560153104736694) +
-            (m * m) * ((-0.8360702136296013 + m * 0.5109662902775375) +
-                       (m * m) * (-0.1795570628596505 + m * 0.02695496222151213));
-    start = start * select(rest < -0.5, vec(0.793700525984099737376),
-                           select(rest > 0.5, vec(1.259921049894873164767), vec(1.0)));
-}
-POINT_FN vec cbrt(vec x) {
-    vec y;
-    lanes_i q, scaled;
-    cbrt_split(x, y, q, scaled);
-    vec z = from_bits(scaled), y3 = y * y * y;
-    y = y - y * ((y3 - z) / (y3 + y3 + z));
-    return select(x > 0.0, from_bits(bits(y) + (q << 23)), vec(NOT_A_NUMBER));
-}
+#include "engine/numbers/pack_cube_root.h"
 
 POINT_FN vec two_thirds_start(vec x) { // x^(2/3), fits/roots.py: relative error 1.7e-3
     const vec thirds = to_number(bits(x)) * (-1.0 / 3.0) + 1419967116.0;

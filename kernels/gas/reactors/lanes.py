@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from ...engine.backend.facts import KIB, REFERENCE
 from ..kinetics.crew import word
 from ..kinetics.tables import ReactionRow, ReactionTables
 from ..structure import LARGE
@@ -25,7 +26,12 @@ OF_P = 9  # its slope in ln p, where rate coefficients depend on p
 PORTION = 32  # reactions whose slopes are in shared memory at the same time
 CHOICE = 64  # reactions of which the next one is chosen
 CHUNK = 16  # rates that are added up in a row, and then their sums
-MEMORY = 100 * 1024  # bytes of shared memory of a point at most: a block has two points, and room for constants
+
+# Bytes of shared memory: a block has two points at least, and room for constants.
+POINTS_OF_BLOCK = 2
+CONSTANTS = 27 * KIB
+MEMORY = (REFERENCE.shared_of_block - CONSTANTS) // POINTS_OF_BLOCK  # of a point, at most
+
 MOST_VALUES = 2**13  # numbers of V, whose addresses in bytes have 16 bits
 Terms = list[tuple[int, bool]]  # of a sum: numbers of V, and whether to subtract them
 
