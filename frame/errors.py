@@ -10,7 +10,7 @@ import traceback
 
 from kernels.engine.backend import failure
 from kernels.engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, closest, refuse
-from kernels.gas.declare import LISTED
+from kernels.gas.registry import LISTED
 
 __all__ = [
     "ArgumentError",

@@ -8,19 +8,16 @@ out = mix.properties("rho h cp", T=300.0, p=1e7, Y=Y)
 from .contractions import Contraction, contract
 from .engine.backend import get_backend
 from .engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
+from .engine.registry import declared
 from .engine.timers import timed
 from .gas import models  # noqa: F401  declares the project's kernels
 from .gas.declare import (
     collection,
-    collections,
     constant,
     constants,
-    load_declarations,
     option,
     point_kernel,
-    quantities,
     quantity,
-    set_constant,
 )
 from .gas.mixture import Mixture
 from .gas.plan import dtype_of
@@ -32,6 +29,12 @@ from .teams import UniqueToken, team_kernel
 
 __version__ = "1.0.0rc1"
 DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the package index has another `kernels`
+
+# What is declared, and what a host does with declarations
+quantities = registry.quantities
+collections = registry.collections
+load_declarations = declared.load
+set_constant = declared.constants.set
 
 __all__ = [
     "ArgumentError",

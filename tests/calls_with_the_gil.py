@@ -31,6 +31,7 @@ def threads():
         thread.start()
     for thread in both:
         thread.join(PATIENCE)
+
     return f"hung {2 - len(told)} failed {sum(map(bool, told))}"
 
 
@@ -41,6 +42,7 @@ def ends(child):
         if done:
             return status
         time.sleep(0.01)
+
     os.kill(child, 9)
     os.waitpid(child, 0)
     return -1
@@ -58,11 +60,13 @@ def forks():
     threading.Thread(target=first, daemon=True).start()
     together.wait()
     told = []
+
     for _ in range(10):
         child = os.fork()
         if not child:
             os._exit(bool(work(3)))
         told.append(ends(child))
+
     return f"hung {told.count(-1)} failed {sum(status > 0 for status in told)}"
 
 

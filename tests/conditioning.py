@@ -29,6 +29,7 @@ def assert_close(got, expected, n, scale=None, what="", skip=None):
     ratio = np.where(nan, np.where(np.isnan(got) & np.isnan(reference), 0, np.inf), ratio)
     if skip is not None:
         ratio = np.where(np.broadcast_to(skip, got.shape), 0, ratio)
+
     if ratio.size and not ratio.max() <= 1:
         k = np.unravel_index(np.argmax(ratio), ratio.shape)
         bad = int((ratio > 1).sum())
@@ -36,4 +37,5 @@ def assert_close(got, expected, n, scale=None, what="", skip=None):
             f"{what}{list(map(int, k))}: got {got[k]!r}, expected {float(reference[k])!r}, {ratio[k]:.3g} times the "
             f"tolerance of {float(np.broadcast_to(limit, got.shape)[k]):.3g}; {bad} of {ratio.size} elements outside"
         )
+
     return float(ratio.max()) if ratio.size else 0.0

@@ -78,10 +78,12 @@ def precompiled(flags) -> pathlib.Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
     (part / "engine/numbers").mkdir(parents=True)
+
     for header in HEADERS:
         (part / "head.h").write_text(f'#include "engine/numbers/{header}"\n')
         made = part / "engine/numbers" / f"{header}.gch"
         subprocess.run([*command, "-x", "c++-header", part / "head.h", "-o", made], check=True)
+
     with contextlib.suppress(OSError):  # another run of pytest was quicker
         part.rename(folder)
     return folder
@@ -102,6 +104,7 @@ def agrees(item, mark) -> bool:
         value = given[name]
         if value not in (wanted := choice(mark, name)) and getattr(value, "name", None) not in wanted:
             return False
+
     return True
 
 
@@ -145,7 +148,7 @@ def registry():
     """What a test declares is gone after it: a kernel of a host's takes part in what later programs of the process are
     made of."""
     with kernels.registry.temporary():
-        yield
+        yield kernels.registry
 
 
 @pytest.fixture

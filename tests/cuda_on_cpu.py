@@ -273,15 +273,18 @@ def compile_for_cpu(source, path, folders):
     """A shared object with launch_<kernel> for each kernel of the CUDA source."""
     text = "\n".join([source.text, *(file.read_text() for file in cache.included(source.text, folders))])
     teams = "#define TEAMS\n" if re.search(r"shared_memory\[|__shfl|matrix_unit", text) else ""
+
     # A device lets threads end before others meet at a barrier; those of a team end together.
     teams += f"constexpr bool TOGETHER = {str('for_league' in text).lower()};\n"
     file = path.with_suffix(".cpp")
     file.write_text('#include "prefix.h"\n' + teams + KERNELS + source.text)
+
     with locked(path.parent / "prefix.lock"):
         header = path.parent / "prefix.h"
         if not header.exists():  # and its precompiled form: 0.08 s less of the 0.2 s that a source takes
             header.write_text(PREFIX)
             subprocess.run([*COMMAND, "-x", "c++-header", str(header), "-o", f"{header}.gch"], check=True)
+
     where = [f"-I{folders[0]}", *(f"-idirafter{f}" for f in folders[1:])]
     subprocess.run([*COMMAND, *where, "-shared", "-o", str(path), str(file)], check=True)
 
@@ -293,11 +296,13 @@ def compiler(folder):
         folders = [cuda.HERE, *source.folders]
         key = cache.key(*cache.texts(source.text, folders))[:24]
         path = folder / f"{key}.so"
+
         with locked(path.with_suffix(".lock")):
             if not path.exists():
                 made = folder / f"{key}-{os.getpid()}.so"
                 compile_for_cpu(source, made, folders)
                 made.rename(path)
+
         # a copy: a file is loaded only once, and each Program has its own constants
         copy = folder / f"{key}-{os.getpid()}-{len(list(folder.iterdir()))}.so"
         copy.with_suffix(".sha256").write_text("\n")  # in place of the report
@@ -366,10 +371,12 @@ def make(lag=None):
     def empty(shape, dtype=np.float64):
         if np.prod(shape, dtype=float) * np.dtype(dtype).itemsize > TOTAL:
             raise OutOfMemoryError
+
         array = own_pages(int(np.prod(shape)) * np.dtype(dtype).itemsize).view(dtype).reshape(shape).view(Array)
         array[...] = np.nan if np.issubdtype(dtype, np.floating) else 0
         memory.add(array.ctypes.data, max(array.nbytes, 1), DEVICE)
         keep.append(array)  # kept, so that an address is not reused and a range never changes its kind
+
         return array
 
     keep, recorded = [], []
@@ -381,14 +388,17 @@ def make(lag=None):
             and (dtype is None or value.dtype == dtype)
         ):
             return value
+
         if hasattr(value, "__cuda_array_interface__") and not isinstance(value, np.ndarray):  # memory of the device
             assert memory.kind(value.__cuda_array_interface__["data"][0]) == DEVICE, "no address of the device"
             return np.asarray(value).view(Array)
+
         everything()
         out = empty(np.shape(value), dtype or getattr(value, "dtype", np.float64))
         value = np.asarray(value, dtype or getattr(value, "dtype", np.float64))
         refuse_half_pinned(value.ctypes.data, value.nbytes)
         out[...] = value
+
         return out
 
     def asnumpy(array, out):
@@ -432,6 +442,7 @@ def make(lag=None):
         file.flush()
         address = mapped(file.name)
         files[address] = file
+
         return address
 
     def mapped(name):
@@ -440,6 +451,7 @@ def make(lag=None):
         address = ctypes.addressof(ctypes.c_char.from_buffer(view))
         opened[address] = view
         memory.add(address, len(view), DEVICE)
+
         return address
 
     def unmap(address):
@@ -534,6 +546,7 @@ def make(lag=None):
                     return
             else:
                 item()
+
             stream.work.popleft()
             stream.done += 1
 
@@ -549,8 +562,10 @@ def make(lag=None):
             if not isinstance(item, tuple):
                 item()
             return
+
         stream.work.append(item)
         stream.given += 1
+
         for other in list(all_streams.values()):
             if luck.random() < other.pace:
                 advance(other)
@@ -558,6 +573,7 @@ def make(lag=None):
     def synchronize(ptr):
         calls.append("wait")
         stream = all_streams.get(ptr)
+
         if stream is None or not ptr:
             everything()
         else:
@@ -673,6 +689,7 @@ def make(lag=None):
         get_current_stream=current,
         get_elapsed_time=lambda a, b: 1e3 * (b.time - a.time),
     )
+
     module = types.ModuleType("cupy")
     module.__dict__.update(
         cuda=cuda,
@@ -693,4 +710,5 @@ def make(lag=None):
         get_default_pinned_memory_pool=lambda: pool,
         __version__="stand-in",
     )
+
     return module

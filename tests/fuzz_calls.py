@@ -127,12 +127,15 @@ def call(library, chance: random.Random, said) -> int:
     if name == "finalize" and chance.random() < 0.8:
         name = "initialize"
     entry, arguments = OLD[name], RIGHT.get(name, ())
+
     if "stripe" in name:
         tag = chance.choice("TY" if "input" in name else "pX")
         arguments = (tag, AT, *BOX, 1, ROWS[tag], 1, CHUNK)
+
     passed: list = []
     count = min(len(arguments), chance.choice((0, 0, 1, 1, 1, 4)))
     wrong = chance.sample(range(len(arguments)), count)
+
     for number, (argument, value) in enumerate(zip(entry.args, arguments)):
         if number in wrong:
             value = chance.choice(WRONG.get(argument.kind, ADDRESS))
@@ -140,6 +143,7 @@ def call(library, chance: random.Random, said) -> int:
             passed.append(ctypes.c_char_p(value.encode("latin1")))
         else:
             passed.append(C.get(argument.kind, ctypes.c_void_p)(value))
+
     said(f"{name} {[p.value for p in passed]}"[:900])
     status = getattr(library, f"frame_{name}_")(*passed)
     text = ctypes.create_string_buffer(4000)
@@ -148,6 +152,7 @@ def call(library, chance: random.Random, said) -> int:
     assert status in range(6), f"status {status}"
     assert bool(message) == bool(status), f"status {status} with the message '{message}'"
     assert not RAW.search(message), message
+
     return status
 
 
@@ -171,9 +176,11 @@ def main(arguments=None) -> int:
     os.environ.update(FRAME_BACKEND="cpu", FRAME_ON_ERROR="return")
     os.chdir(ROOT)
     told, statuses, wrong = os.memfd_create("told"), collections.Counter(), 0
+
     for number in range(-(-given.calls // CALLS)) if given.only is None else [given.only]:
         sys.stdout.flush()
         child = os.fork()
+
         if not child:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             try:
@@ -182,13 +189,16 @@ def main(arguments=None) -> int:
                 print(error, flush=True)
                 os._exit(1)
             os._exit(0)
+
         end, status = time.monotonic() + TIMEOUT, None
         while status is None and time.monotonic() < end:
             done, found = os.waitpid(child, os.WNOHANG)
             status = found if done else time.sleep(0.01)
+
         if status is None:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+
         last = os.pread(told, 1000, 0).decode(errors="replace").strip()
         if status == 0:
             statuses.update(eval(last))
@@ -196,6 +206,7 @@ def main(arguments=None) -> int:
             wrong += 1
             why = "hangs" if status is None else f"signal {status}" if os.WIFSIGNALED(status) else "is wrong"
             print(f"{why}: {last}\nagain: --seed {given.seed} --only {number}", flush=True)
+
     print(f"{sum(statuses.values())} calls; statuses: {dict(sorted(statuses.items()))}")
     return int(wrong > 0)
 

@@ -104,6 +104,7 @@ def host_source() -> str:
         for rank in range(1, 6):
             name, shape = f"a{size}{rank}", ",".join(":" * rank)
             pointers.append(f"    real({real}), pointer :: w{name}({shape}), {name}({shape})")
+
             section = (
                 ", ".join(
                     f"a%start({d}):a%start({d}) + (a%count({d}) - 1)*a%step({d}):a%step({d})"
@@ -112,15 +113,18 @@ def host_source() -> str:
                 .replace("), a%", "), &\n          a%")
                 .replace(", a%start", ", &\n          a%start")
             )
+
             lower = ", ".join(f"a%lower({d}):" for d in range(1, rank + 1))
             point = (
                 f"    case ({10 * size + rank})\n      call c_f_pointer(a%address, w{name}, a%whole(:{rank}))\n"
                 f"      {name}({lower}) => w{name}( &\n          {section})\n"
             )
+
             fields.append(
                 f"{point}      if (n <= {INPUTS}) then\n        f = frame_in(tag_of(n), {name})\n      else\n"
                 f"        f = frame_out(tag_of(n), {name})\n      end if"
             )
+
             copies.append(
                 f"{point}      if (n <= {INPUTS}) then\n"
                 f"        call frame_put(tag_of(n), {name}, int(lo(:bounds)), int(hi(:bounds)), first, last, stat)\n"
@@ -128,6 +132,7 @@ def host_source() -> str:
                 f"        call frame_get(tag_of(n), {name}, int(lo(:bounds)), int(hi(:bounds)), first, last, stat)\n"
                 f"      end if"
             )
+
     parts = {"pointers": pointers, "fields": fields, "copies": copies}
     return HOST.format(**{k: "\n".join(v) for k, v in parts.items()})
 
@@ -196,12 +201,14 @@ class Array:
         low = rng.integers(0, 3, len(box)) if fringes else np.zeros(len(box), int)
         high = rng.integers(0, 3, len(box)) if fringes else low
         count = [*(np.array(box) + low + high)]
+
         if plain or len(box) == 3:
             count += [rows] if plain or rng.random() < 0.5 or rows == 1 else [[1, rows], [rows, 1]][rng.integers(2)]
             if len(count) == 4 and rows == 1 and not plain and rng.random() < 0.6:
                 count = count[:3]
         elif rows > 1:
             count += [rows]
+
         count = np.array(count, int)
         rank = len(count)
         step = np.ones(rank, int) if plain else rng.choice([1, 1, 1, 2, 3, -1, -2], rank)
@@ -216,6 +223,7 @@ class Array:
         total = int(np.prod(whole)) * self.size
         if total > ARENA:
             return False
+
         start = spare[0] + np.where(step < 0, np.maximum(count - 1, 0) * -step, 0)  # zero-based
         space = [int(rng.integers(0, (ARENA - total) // 4 + 1)) * 4, 0, ARENA - total][rng.integers(3)]
         self.base = space // self.size * self.size
@@ -223,14 +231,17 @@ class Array:
         self.lower[: len(box)] = np.array(lo) - low
         self.low, self.high, self.count, self.whole, self.start, self.step = low, high, count, whole, start, step
         index = []
+
         for d in range(rank):
             first = int(low[d]) if d < len(box) else 0
             n = box[d] if d < len(box) else count[d]
             index.append(start[d] + step[d] * (first + np.arange(n)))
+
         strides = self.size * np.cumprod([1, *whole[:-1]])
         offset = np.full([1] * rank, self.base)
         for d in range(rank):
             offset = offset + (index[d] * strides[d]).reshape([-1 if e == d else 1 for e in range(rank)])
+
         # (rows, points), points with x fastest
         self.offsets = offset.reshape((-1, rows), order="F").T.copy()
         return True
@@ -297,6 +308,7 @@ class Fuzz:
         lo = rng.integers(-4, 5, rank)
         given = plain or kind in ("refused", "copied") or rng.random() < 0.7  # lo and hi
         rows = {"T": 1, "Y": self.ns, "p": 1, "X": self.ns}
+
         # old: the variables of both inputs, and of both outputs, may lie in one array: castles_block
         arrays = [Array(rng, a, box, rows[n], lo, given, plain) for n, a in zip(NAMES, self.arenas)]
         points = int(np.prod(box))
@@ -310,13 +322,16 @@ class Fuzz:
         done = np.ones(points, bool)  # points that the call computes
         for array in arrays:
             array.arena.close(array.offsets.ravel(), array.size)
+
         try:
             status = getattr(self, kind)(rng, arrays, box, lo, given, done)
         finally:
             for array in arrays:
                 array.arena.open()
+
         wanted = BAD_ARGUMENT if kind == "refused" and points else DONE
         assert status == wanted, f"{kind}: status {status}, wanted {wanted}: {self.message()}"
+
         for n, (array, old, result) in enumerate(zip(arrays, before, (None, None, 2 * T, 3 * Y))):
             if result is not None and status == DONE:
                 got = array.values()
@@ -324,6 +339,7 @@ class Fuzz:
                 keep = array.offsets[:, done][..., None] + np.arange(array.size)
                 old[keep] = array.arena.bytes[keep]
             assert np.array_equal(old, array.arena.bytes), f"{kind}: more of {NAMES[n]} than selected was written"
+
         return kind
 
     def stripe(self, rng, box, done):
@@ -332,11 +348,13 @@ class Fuzz:
         last = min(points, first + int(rng.integers(0, self.chunk)))
         done[:] = False
         done[first - 1 : last] = True
+
         return first, last
 
     def old(self, rng, arrays, box, lo, given, done):
         first, last = self.stripe(rng, box, done)
         frame, status = self.frame, []
+
         for name, array in zip(NAMES, arrays):
             bounds = [int(x) for low, n in zip(array.low, box) for x in (low + 1, low + n)]
             shape = [int(n) for n in array.count[:3]]
@@ -347,11 +365,13 @@ class Fuzz:
             )
             address = ctypes.c_void_p(array.arena.low + array.base)
             status.append(call(name.encode(), address, *shape, *bounds, 1, array.rows, first, last))
+
         return max(status)
 
     def copied(self, rng, arrays, box, lo, given, done):
         points, status = int(np.prod(box)), []
         first, last = self.stripe(rng, box, done) if points else (0, 0)
+
         for n, array in enumerate(arrays, 1):
             if n == INPUTS + 1 and points:
                 status.append(self.frame.frame_launch_(b"copies", last - first + 1))
@@ -360,6 +380,7 @@ class Fuzz:
             arguments = (n, len(box), three(low), three(high))
             if first:
                 status.append(self.host.fuzz_copied(ctypes.byref(place), *arguments, first, last))
+
         return max(status, default=DONE)
 
     def block(self, rng, arrays, box, lo, given, done):
@@ -371,12 +392,15 @@ class Fuzz:
         places = (Place * 4)(*(a.place() for a in arrays))
         d, array = rng.integers(len(box)), arrays[rng.integers(4)]
         lo, hi = lo.copy(), lo + box - 1
+
         if rng.random() < 0.5:
             lo[d] = array.lower[d] - 1
         else:
             hi[d] = array.lower[d] + array.count[d]
+
         if np.any(hi < lo) or not all(box):
             return DONE if not all(box) else BAD_ARGUMENT
+
         return self.host.fuzz_block(places, len(box), three(lo), three(hi))
 
 
@@ -392,6 +416,7 @@ def main(arguments=None) -> int:
     at = np.frombuffer(number, np.int64)
     begin = time.perf_counter()
     child = os.fork()
+
     if not child:
         with tempfile.TemporaryDirectory() as folder:
             fuzz, right = Fuzz(told.seed, load(told.compiler, pathlib.Path(folder))), collections.Counter()
@@ -401,11 +426,14 @@ def main(arguments=None) -> int:
             print(f"{sum(right.values())} calls right: {dict(sorted(right.items()))}", flush=True)
         sys.stderr.flush()
         os._exit(0)
+
     _, status = os.waitpid(child, 0)
     print(f"{told.compiler}, seed {told.seed}, {time.perf_counter() - begin:.0f} s")
+
     if status:
         why = f"ended by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "is wrong"
         print(f"call {at[0]} {why}; again: --seed {told.seed} --only {at[0]}")
+
     return int(status != 0)
 
 

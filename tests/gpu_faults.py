@@ -39,6 +39,7 @@ class Calls:
         self.frame.initialize(-1, CHUNK, 1, 1, 0)
         self.frame.load_mixture(str(ROOT / "examples/mixtures/n2.yaml"), "")
         self.fields, self.rho = [], []
+
         for pinned in (True, False):
             arrays = [np.linspace(300, 900, POINTS), np.full(POINTS, 1e6), np.ones(POINTS), np.zeros(POINTS)]
             self.rho.append(arrays[3])
@@ -47,17 +48,20 @@ class Calls:
             for array in arrays * pinned:
                 self.frame.pin(array.ctypes.data, array.size)
             self.fields[-1].append(arrays)  # which stay
+
         self.first = None
 
     def once(self):
         for (*fields, _), rho in zip(self.fields, self.rho):
             rho[:] = np.nan
             self.frame.block_of_fields("thermal", fields, NOWHERE, NOWHERE)
+
             if self.first is None:
                 state = dict(T=np.linspace(300, 900, POINTS), p=np.full(POINTS, 1e6), Y=np.ones((1, POINTS)))
                 self.first = rho.copy()
                 wanted = self.frame.properties.mixture.properties("rho", backend="cpu", **state)["rho"]
                 np.testing.assert_allclose(self.first, wanted, rtol=1e-13)  # another exp and log: some roundings
+
             if not np.array_equal(rho, self.first):
                 raise ValueError("WRONG NUMBERS")
 
@@ -68,9 +72,11 @@ def rank(seconds: float) -> int:
         calls.once()
         print("ready", flush=True)
         begin = time.monotonic()
+
         while time.monotonic() - begin < seconds:
             calls.once()
             count += 1
+
         print(f"right: {count} calls", flush=True)
         calls.frame.finalize()
     except AssertionError as error:
@@ -79,6 +85,7 @@ def rank(seconds: float) -> int:
     except Exception as error:
         print(f"status {status_of(error)}: {text_of(error)}", flush=True)
         os._exit(status_of(error))  # finalize would ask a device that has failed
+
     return 0
 
 
@@ -91,6 +98,7 @@ class Rank:
             text=True,
             env={**os.environ, "FRAME_BACKEND": "cuda", **environment},
         )
+
         self.said: list[str] = []
         self._reader = threading.Thread(target=lambda: self.said.extend(iter(self._process.stdout.readline, "")))
         self._reader.start()
@@ -113,11 +121,13 @@ class Rank:
         except subprocess.TimeoutExpired:
             self.kill()
             return False, "HANGS"
+
         self._reader.join()
         lines = [line.strip() for line in self.said if not line.startswith("ready")]
         told = [line for line in lines if line.startswith(("right", "status", "WRONG"))]
         how = " | ".join(lines)[:600] or "nothing"
         fine = len(told) == 1 and (told[0].startswith("right") if code == 0 else told[0].startswith("status 4"))
+
         return fine and "Traceback" not in how, f"exit {code} after {time.monotonic() - begin:.1f} s: {how}"
 
 
@@ -132,6 +142,7 @@ def with_service(what: str, harm) -> bool:
         ended = [each.end() for each in left]
     finally:
         mps.stop(folder)
+
     for fine, how in ended:
         print(f"{what}: {'' if fine else 'NOT AS WANTED: '}{how}", flush=True)
     return all(fine for fine, _ in ended)
@@ -165,6 +176,7 @@ def refused(what: str, work, wanted: str) -> bool:
         fine = wanted in said and "Traceback" not in said and status_of(error) == 4
         print(f"{what}: {'' if fine else 'NOT AS WANTED: '}status {status_of(error)}: {said}", flush=True)
         return fine
+
     print(f"{what}: NOT AS WANTED: nothing was refused", flush=True)
     return False
 
@@ -196,21 +208,25 @@ def main() -> int:
         return rank(float(sys.argv[2]))
     if sys.argv[1:2] == ["alone"]:
         return alone()
+
     try:
         fine = not subprocess.run([sys.executable, __file__, "alone"], timeout=60).returncode
     except subprocess.TimeoutExpired:
         print("alone: HANGS", flush=True)
         fine = False
+
     why = mps.hindrance()
     if why:
         print(f"without CUDA's service: {why}", flush=True)
         return 1
+
     for what, harm in (
         ("a rank is killed, the other", killed),
         ("the service's server is killed", dead_server),
         ("the service's daemon is killed", dead_daemon),
     ):
         fine &= with_service(what, harm)
+
     return not fine
 
 

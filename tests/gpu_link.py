@@ -38,6 +38,7 @@ def median(work, often=OFTEN):
         begin = time.perf_counter()
         work()
         taken.append(time.perf_counter() - begin)
+
     return sorted(taken)[often // 2]
 
 
@@ -71,10 +72,12 @@ def copies(points):
     hosts = [pinned(rows, points) for rows in ROWS]
     there = [be.empty(host.size) for host in hosts]
     ends = [(be.address(t), h.ctypes.data) for t, h in zip(there, hosts)]
+
     works = [
         lambda: be.copy_rows(*ends[0][:1], hosts[0].nbytes, ends[0][1], hosts[0].nbytes, hosts[0].nbytes, 1, True),
         lambda: be.copy_rows(ends[1][1], hosts[1].nbytes, ends[1][0], hosts[1].nbytes, hosts[1].nbytes, 1, False),
     ]
+
     for way, run in both_ways(works).items():
         print(f"{points} points, plain copies:", said(points, way, median(run)), flush=True)
     for host in hosts:
@@ -86,6 +89,7 @@ def marshalling(shape, fringe):
     all_points = int(np.prod(whole))
     hosts = [pinned(rows, all_points) for rows in ROWS]
     views = [be.empty((rows, be.pad(points))) for rows in ROWS]
+
     blocks = [
         Block(
             host.ctypes.data,
@@ -96,6 +100,7 @@ def marshalling(shape, fringe):
         )
         for host, rows in zip(hosts, ROWS)
     ]
+
     before = kernels.marshal.ACROSS
     for threads, resident in ((128, 1), (256, 1), (256, 2), (256, 4), (256, 0)):
         kernels.marshal.ACROSS = Shape(threads, resident=resident)
@@ -104,6 +109,7 @@ def marshalling(shape, fringe):
         works = [lambda m=m: m.run(0, points) for m in moves]
         told = "; ".join(said(points, way, median(run)) for way, run in both_ways(works).items())
         print(f"{shape}, fringe {fringe}, {threads} threads x {resident}: {told}", flush=True)
+
     kernels.marshal.ACROSS = before
     for host in hosts:
         be.unpin(host.ctypes.data, host.nbytes)
@@ -130,19 +136,23 @@ def calls(shape, fringe, memory, way="block", chunk=131072, parts=3, copied=0, a
     """copied: points from which whole pinned arrays go by copies. across: blocks of a multiprocessor below that."""
     frame.impl.pieces.PARTS = frame.impl.queues.PARTS = parts
     frame.impl.block_calls.COPIED_FROM, kernels.gas.program.ACROSS = copied, across
+
     if threads:
         os.environ["FRAME_THREADS"] = str(threads)
     else:
         os.environ.pop("FRAME_THREADS", None)
+
     rank = blocks_rank.Rank()
     rank.case(way, memory, *shape, *[fringe] * 6, 10, chunk, 0.1)
     seconds = median(rank.once, OFTEN if way == "block" else 5)
+
     print(
         f"{way} {shape}, fringe {fringe}, {memory}, chunk {chunk}, {parts} parts, copies from {copied} points, "
         f"{across} blocks across, threads {threads or 'own'}: {1e6 * seconds:.0f} us, "
         f"{1e9 * seconds / rank.points:.2f} ns a point",
         flush=True,
     )
+
     rank.release()
     rank.frame.finalize()
 

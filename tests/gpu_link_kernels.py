@@ -52,6 +52,7 @@ def run(name: str, backend, file: str = "") -> None:
     rng, derived = np.random.default_rng(1), [q for q in launched.reads if q in DERIVED]
     given = {**state, **(mixture.properties(" ".join(derived), backend=backend, **state) if derived else {})}
     arrays = {}
+
     for q in launched.plan.arguments:
         rows = launched.plan.rows(q)
         if q in launched.reads:
@@ -62,10 +63,12 @@ def run(name: str, backend, file: str = "") -> None:
             arrays[q] = backend.from_host(np.ascontiguousarray(values))
         else:
             arrays[q] = backend.empty((rows, POINTS))
+
     launched.bind(arrays)(POINTS)
     found = {q: backend.to_host(arrays[q]) for q in launched.writes}
     said = [found[q].ravel() for q in found if q.startswith("status_")]  # not 0 where a point did not react
     fine = said[0] == 0 if said else slice(None)
+
     for q, values in found.items():
         if not np.isfinite(values.reshape(-1, POINTS)[:, fine]).all():
             raise ValueError(f"{name}: {q} is not a number everywhere")
@@ -83,6 +86,7 @@ def copies(frame, often: int = 2) -> int:
                 test_link.chunks(frame, made, box, points)
                 test_link.check(frame, made, before)
                 count += 2
+
     return count
 
 
@@ -93,6 +97,7 @@ def main(what: str) -> None:
         with multiprocessing.get_context("spawn").Pool(PARALLEL) as pool:
             for name in pool.imap_unordered(compiled, tasks):
                 print(name, flush=True)
+
     frame.impl.pieces.LEAST = 32  # several pieces under way
     kernels.marshal.COPIED_FROM, frame.impl.block_calls.COPIED_FROM = 256, 500  # by copy engines, and across the link
     host = Frame()

@@ -28,6 +28,7 @@ def main(folder) -> int:
     rates, wrong = device_rates(0), 0
     cores = {ranks: ns for ranks, _, _, _, ns in rows(folder / "cpu.json")}
     print(f"auto on {rates.product}{'' if rule.known(rates) else ', which is not in the table'}")
+
     for name in ("service", "turns", "service_chunks", "turns_chunks"):
         if not (folder / f"{name}.json").exists():
             continue
@@ -40,10 +41,12 @@ def main(folder) -> int:
             wrong += loss > CLOSE
             how = f"{ranks:3} rank{'s' * (ranks > 1)} {rule.HOW[rule.sharing_of(ranks, service)]} a GPU"
             side = "GPU" if taken else "CPU"
+
             print(
                 f"{how}, {way}, chunk {chunk}, {memory}: GPU {gpu:.2f}, CPU {cores[ranks]:.1f} ns: {side}, "
                 f"{100 * loss - 100:.0f} % over the faster"
             )
+
     return min(wrong, 1)
 
 

@@ -46,6 +46,7 @@ def difference(what, backend) -> float:
     known, found = fields
     speed = max(np.abs(known[name]).max() for name in "uvw")
     worst = 0.0
+
     for name, values in known.items():
         size = speed if name in "uvw" else np.abs(values).max()
         worst = max(worst, float(np.abs(found[name] - values).max() / size))

@@ -21,10 +21,12 @@ def main(what: str = "run", which: str = "all") -> None:
     backend = get_backend("cuda")
     cases = tensor.device_cases()
     some = {case.name: tensor.ways(case, backend)[: 1 if which == "chosen" else None] for case in cases}
+
     if what == "compile":
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda plan: plan.compile(), (plan for plans in some.values() for plan in plans)))
         return
+
     rng, count = np.random.default_rng(0), 0
     for case in cases:
         triples = case.entries == 16
@@ -36,9 +38,11 @@ def main(what: str = "run", which: str = "all") -> None:
                 a.name: backend.from_host(rng.random(plan.shape(a.name, entries)), plan.dtype)
                 for a in plan.program.arguments
             }
+
             plan.bind(arrays, entries)()
             backend.synchronize()
             count += 1
+
     print(f"{count} kernels ran", flush=True)
 
 

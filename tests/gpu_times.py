@@ -11,8 +11,7 @@ import numpy as np
 from mixtures_for_tests import species_set
 from states import random_states
 
-from kernels import Mixture, get_backend
-from kernels.gas import declare
+from kernels import Mixture, get_backend, registry
 from kernels.marshal import Block, Marshal
 
 
@@ -21,9 +20,11 @@ def seconds(be, work, repeats=20):
     for _ in range(3):
         work()
     marks = [be.mark()]
+
     for _ in range(repeats):
         work()
         marks.append(be.mark())
+
     return statistics.median(be.elapsed(a, b) for a, b in zip(marks, marks[1:]))
 
 
@@ -36,6 +37,7 @@ def wall_seconds(be, work, repeats=7):
         work()
         be.synchronize()
         times.append(time.perf_counter() - start)
+
     return statistics.median(times[2:])
 
 
@@ -50,8 +52,9 @@ def collections(
         f"{'collection':<17}{'NS':>4} "
         f"{'k_ij':<6}{'Gpoint/s':>9}{'GB/s':>7}{'B/point':>8}{'worst difference from the CPU':>31}"
     )
+
     for name in names:
-        c = declare.collections[name]
+        c = registry.collections[name]
         for ns, kij in cases:
             mix, n = Mixture(species_set(ns, kij)), points if ns < 20 else points // 4
             T, p, Y = random_states(ns, 4096, seed=31)
@@ -60,12 +63,14 @@ def collections(
             if "rho" in c.given:
                 state["rho"] = np.tile(mix.properties("rho", T=T, p=p, Y=Y, backend=cpu)["rho"], many)[:n]
             program = mix.program(outputs=c.outputs, given=c.given, backend=be)
+
             arrays = {
                 a: be.from_host(np.ascontiguousarray(state[a]).reshape(-1, n))
                 if a in state
                 else be.empty((program.plan.rows(a), n))
                 for a in program.plan.arguments
             }
+
             run = program.bind(arrays)
             t = seconds(be, lambda: run(n))
             size = 8 * sum(program.plan.rows(a) for a in program.plan.arguments)
@@ -75,6 +80,7 @@ def collections(
             worst = max(
                 (relative(be.to_host(arrays[w])[:, :4096].reshape(check[w].shape), check[w]), w) for w in program.writes
             )
+
             print(
                 f"{name:<17}{ns:>4} "
                 f"{kij:<6}{n / t * 1e-9:>9.3f}{n * size / t * 1e-9:>7.0f}{size:>8}{f'{worst[0]:.1e} ({worst[1]})':>31}",
@@ -96,6 +102,7 @@ def copies(be):
     inner = tuple(s - 2 * fringe for s in shape)
     device = be.from_host(field.reshape(-1, order="F"))
     print(f"{'block to stripe, GB/s':<34}{'chunk':>9}{'in':>8}{'out':>8}")
+
     for where in ("pageable", "pinned", "device"):
         address = device.data.ptr if where == "device" else field.ctypes.data
         block = Block(
@@ -106,11 +113,13 @@ def copies(be):
             (*inner, variables),
             on_device=where == "device",
         )
+
         if where == "pinned":
             start = time.perf_counter()
             be.arrays.cuda.runtime.hostRegister(field.ctypes.data, field.nbytes, 0)
             took = time.perf_counter() - start
             print(f"pinning {field.nbytes / 2**20:.0f} MiB took {took * 1e3:.1f} ms")
+
         for chunk in (16384, 131072, block.points):
             view = be.empty((variables, be.pad(chunk)))
             pieces = [(s, min(chunk, block.points - s)) for s in range(0, block.points, chunk)]
@@ -118,6 +127,7 @@ def copies(be):
             into = wall_seconds(be, lambda: [Marshal(be).gather(block, s, c, view) for s, c in pieces])
             out = wall_seconds(be, lambda: [Marshal(be).scatter(block, s, c, view) for s, c in pieces])
             print(f"{where:<34}{chunk:>9}{useful / into:>8.1f}{useful / out:>8.1f}", flush=True)
+
     be.arrays.cuda.runtime.hostUnregister(field.ctypes.data)
     impl_times(be, (134, 134, 134), 3)
 
@@ -148,6 +158,7 @@ def impl_times(be, shape, fringe):
         [("T", block(T)), ("p", block(p)), ("Y", block(Y))],
         [(n, block(f)) for n, f in zip(names, results)],
     )
+
     first = None
 
     def loop(impl):
@@ -180,10 +191,12 @@ def impl_times(be, shape, fringe):
                 first = first or [f.tobytes() for f in results]
                 same = all(f.tobytes() == b for f, b in zip(results, first))
                 label = what + (", pinned once" if held else ", pageable") + ("" if same else ", OTHER BITS")
+
                 print(
                     f"{label:<34}{chunk:>9}{t / points * 1e9:>9.1f}{8e-9 * points * (12 + 15) / t:>8.1f}",
                     flush=True,
                 )
+
     for f in (T, p, Y, *results):
         be.unpin(f.ctypes.data, f.nbytes)
 
@@ -196,6 +209,7 @@ def device_boxes(be, inner=128, fringe=3, calls=20):
 
     ns, nowhere = 10, (None,) * 4
     print(f"{'block call on the device, NS = 10':<34}{'points':>9}{'ns/point':>9}{'GB/s':>8}")
+
     for what, ghosts in (("whole arrays", 0), ("the inner points of larger ones", fringe)):
         edge = inner + 2 * ghosts
         shape, n = (edge,) * 3, edge**3
@@ -206,6 +220,7 @@ def device_boxes(be, inner=128, fringe=3, calls=20):
         rows |= {name: np.zeros((1, n)) for name in ("rho", "h", "mu")}
         arrays = {name: be.from_host(row) for name, row in rows.items()}
         strides = (8, 8 * edge, 8 * edge**2, 8 * n)
+
         fields = [
             Field(
                 name,
@@ -218,6 +233,7 @@ def device_boxes(be, inner=128, fringe=3, calls=20):
             )
             for name, array in arrays.items()
         ]
+
         box = ((1 + ghosts,) * 3 + (None,), (inner + ghosts,) * 3 + (None,)) if ghosts else (nowhere, nowhere)
         work = lambda: [properties.block_of_fields("thermal_viscous", fields, *box) for _ in range(calls)]
         t = wall_seconds(be, work) / calls

@@ -58,6 +58,7 @@ def makefile_list(name: str) -> list[pathlib.Path]:
         text=True,
         check=True,
     )
+
     words = [ROOT / word for word in told.stdout.split()]
     return [MODULE if word.name == MODULE.name else word for word in words]
 
@@ -71,6 +72,7 @@ def library() -> pathlib.Path:
     """libframe.so, built when it is missing or older than its sources."""
     made = BUILD / "libframe.so"
     folder = ROOT / "frame"
+
     source = [
         folder / "entry.py",
         folder / "build.py",
@@ -80,6 +82,7 @@ def library() -> pathlib.Path:
         command = [sys.executable, "-m", "frame", "build", "--folder", BUILD]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
     return made
 
 
@@ -95,6 +98,7 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
         pytest.skip(f"no Fortran compiler ({compiler})")
     folder = BUILD / "tests"
     folder.mkdir(parents=True, exist_ok=True)
+
     name = "_".join(
         [
             pathlib.Path(source).stem,
@@ -102,8 +106,10 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
             mpi.name if mpi else "serial",
         ]
     )
+
     made = folder / name
     file, part = SOURCES / source, made.with_name(f"{made.name}.{os.getpid()}")  # test files run at the same time
+
     if not made.exists() or made.stat().st_mtime < newest(file, BUILD / "frame_interface.o"):
         done = subprocess.run(
             [
@@ -128,6 +134,7 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
         )
         assert done.returncode == 0, done.stderr
         part.replace(made)
+
     return made
 
 
@@ -145,9 +152,11 @@ def compile_with_module(compiler: str, folder: pathlib.Path, source, *flags: str
     made = folder / pathlib.Path(source).stem
     command = [need(compiler), "-cpp", *FREE_FORM[compiler], *flags, MODULE, SOURCES / source, "-o", made]
     command += [f"-L{library().parent}", "-lframe", f"-Wl,-rpath,{BUILD}"]
+
     if mpi is not None:
         command += mpi_by_header(mpi) if compiler == "flang" else [*asked(mpi, "compile"), *asked(mpi, "link")]
         command += ["-DWITH_MPI"]
+
     return subprocess.run(command, cwd=folder, capture_output=True, text=True), made
 
 
@@ -181,6 +190,7 @@ def run(
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_btl_base_warn_component_unused": "0",
     }
+
     for name in ("FRAME_ON_ERROR", "FRAME_CHECK", "FRAME_TIMERS", "FRAME_THREADS"):
         env.pop(name, None)
     env.update({k: v for k, v in environment.items() if v is not None})
@@ -189,4 +199,5 @@ def run(
     command = [str(program), *map(str, arguments)]
     if mpi is not None:
         command = [mpi.launcher, *mpi.arguments, "-n", str(ranks), *command]
+
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT, cwd=cwd)

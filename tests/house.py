@@ -72,6 +72,7 @@ class Part:
             "comment %": share(self.comment_lines, self.lines),
             "nested if": self.nested_conditionals,
         }
+
         for word in WORDS:
             columns[word] = share(self.found[word], self.words, 1000)
 
@@ -149,6 +150,7 @@ def _count_file(part: Part, module: Module) -> None:
     prose = set()
     for text in texts:
         prose.update(range(text.lineno, text.end_lineno + 1))
+
     for note in notes:
         if note.line.lstrip().startswith("#"):
             part.comment_lines += 1
@@ -165,6 +167,7 @@ def _count_file(part: Part, module: Module) -> None:
     for node in ast.walk(module.tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inside.update(range(node.body[0].lineno, node.end_lineno + 1))
+
     inside -= {number for text in texts for number in range(text.lineno, text.end_lineno + 1)}
     part.body_lines += len(inside)
     part.blank_lines += sum(not lines[number - 1].strip() for number in inside)
@@ -215,6 +218,7 @@ def imports(module: Module, known: set[str]) -> set[str]:
             start = list(module.path.parent.parts)
             start = start[: len(start) - node.level + 1] if node.level else []
             package = start + (node.module.split(".") if node.module else [])
+
             for alias in node.names:
                 inner = _file_of([*package, alias.name], known)
                 found.add(inner or _file_of(package, known))
@@ -280,6 +284,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     """Groups of nodes that lead to each other."""
     reached = {node: _reached(graph, node) for node in graph}
     groups = []
+
     for node in sorted(graph):
         group = sorted({other for other in reached[node] if node in reached[other]} | {node})
         if len(group) > 1 and group not in groups:
@@ -291,6 +296,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
     found: set[str] = set()
     ahead = [start]
+
     while ahead:
         for other in graph[ahead.pop()]:
             if other not in found:
@@ -397,6 +403,7 @@ def survey(root: pathlib.Path) -> dict:
 
     parts = {}
     sources = []
+
     for folder in PARTS:
         files = modules(root, folder)
         if folder in PRODUCT:
@@ -444,6 +451,7 @@ def table(found: dict) -> str:
     lines.append(
         f"products: {found['product rooms']} rooms, {found['product arrows']} arrows, {found['product floors']} floors"
     )
+
     for name in ("circles", "product circles", "circles of files", "circles of headers", "upward arrows"):
         lines.append(f"{name}: {len(found[name])}")
         lines += [f"    {item if isinstance(item, str) else ' <-> '.join(item)}" for item in found[name]]

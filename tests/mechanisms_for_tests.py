@@ -157,6 +157,7 @@ def text(reactions=REACTIONS, species=SPECIES, extra=""):
         PHASE.format(name=name, thermo=thermo, species=species).rstrip() + extra
         for name, thermo in (("ideal", "ideal-gas"), ("real", "Peng-Robinson"))
     )
+
     units = "{length: cm, quantity: mol, activation-energy: cal/mol}"
     return f"units: {units}\nphases:{phases}\nreactions:\n{reactions.lstrip()}"
 

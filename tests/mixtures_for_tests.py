@@ -49,10 +49,12 @@ def kij_matrix(ns, kind):
     random = np.random.default_rng(ns)
     if kind == "none":
         return np.zeros((ns, ns))
+
     if kind == "low_rank":  # three families: 1 - k_ij has rank 3, and the diagonal is zero of itself
         family = np.arange(ns) % 3
         between = np.array([[0.0, 0.12, -0.07], [0.12, 0.0, 0.04], [-0.07, 0.04, 0.0]])
         return between[np.ix_(family, family)]
+
     upper = np.triu(np.round(random.uniform(-0.15, 0.15, (ns, ns)), 4), 1)
     if kind == "sparse":  # about one pair a species
         upper *= random.random((ns, ns)) < 2 / ns
@@ -78,6 +80,7 @@ def write_yaml(data, path):
         loaded = yaml.load(source.read_text())
         for entry in loaded["species"]:
             entries[entry["name"]] = {"units": loaded.get("units", {"quantity": "kmol"}), **entry}
+
     chosen = [entries[name] for name in data.names]
     for s, entry in enumerate(chosen):
         others = {
@@ -86,6 +89,7 @@ def write_yaml(data, path):
             if data.kij[s, t]
         }
         entry["equation-of-state"] = [{"model": "Peng-Robinson", "binary-a": others}] if others else []
+
     phase = {"name": "test", "thermo": "Peng-Robinson", "transport": "high-pressure-Chung", "species": list(data.names)}
     with open(path, "w") as out:
         yaml.dump({"phases": [phase], "species": chosen}, out)

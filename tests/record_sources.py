@@ -26,6 +26,7 @@ def cache():
             return importlib.import_module(place)
         except ModuleNotFoundError:
             continue
+
     raise ModuleNotFoundError(f"none of {PLACES}")
 
 

@@ -137,12 +137,14 @@ def prepare() -> dict[str, str]:
     """Make the wrappers; returns the environment in which everything is compiled and run with the sanitizers."""
     shutil.rmtree(FOLDER / "bin", ignore_errors=True)
     (FOLDER / "bin").mkdir(parents=True)
+
     for name, more in MORE.items():
         real, wrapper = shutil.which(name), FOLDER / "bin" / name
         if not real:
             sys.exit(f"{name} is not on PATH; install it.")
         wrapper.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec {real} "$@" {FLAGS} {more}\n')
         wrapper.chmod(0o755)
+
     asked = lambda name: subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True).stdout
     runtimes = [asked(name).strip() for name in RUNTIMES]
     if not all(map(os.path.isabs, runtimes)):
@@ -151,6 +153,7 @@ def prepare() -> dict[str, str]:
     file.write_text(REPORTS)
     subprocess.run(["gcc", "-shared", "-fPIC", file, "-o", reports, "-ldl"], check=True)
     (FOLDER / "cache").mkdir(mode=0o700, exist_ok=True)
+
     return {
         **os.environ,
         "PATH": f"{FOLDER / 'bin'}:{os.environ['PATH']}",
@@ -172,9 +175,11 @@ def run(command: list, environment: dict[str, str], folder: pathlib.Path, **how)
         "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={folder}/address",  # the function above: of the other runtime
         "UNDEFINED_FILE": f"{folder}/undefined",
     }
+
     done = subprocess.run(command, env={**environment, **options}, cwd=ROOT, text=True, **how)
     texts = [path.read_text(errors="replace") for path in sorted(folder.iterdir())]
     found = [text for text in texts if re.search(r"ERROR: |runtime error: ", text)]  # others only warn
+
     # A launcher has the runtimes too. Open MPI's sometimes uses what it has freed, far from any line of ours.
     ours = [text for text in found if str(ROOT) in text]
     if len(ours) < len(found):
@@ -189,18 +194,23 @@ def main(arguments: list[str]) -> int:
         made, _ = run([sys.executable, "-m", "frame", "build", "--folder", FOLDER], environment, folder / "build")
         if made.returncode:
             return 1
+
         for number, (wrong, (program, pattern)) in enumerate(PLANTED.items()):
             own = folder / f"planted{number}"
             own.mkdir()
             command = [sys.executable, "-c", program, own, FOLDER / "libframe.so"]
             done, found = run(command, environment, own / "found", capture_output=True)
+
             if not any(re.search(pattern, text) for text in found):
                 print(f"NOT FOUND, though made on purpose: {wrong}.", *found, done.stdout, done.stderr, sep="\n")
                 return 1
+
             print(f"found, as it should: {wrong}", flush=True)
+
         del environment["FRAME_BACKEND"], environment["FRAME_ON_ERROR"]
         chosen = [] if any(".py" in word for word in arguments) else [f"tests/{name}" for name in TESTS]
         without = " or ".join(f"({words})" for words in LEFT_OUT)
+
         command = [
             sys.executable,
             "-m",
@@ -213,6 +223,7 @@ def main(arguments: list[str]) -> int:
             "-k",
             f"not ({without})",
         ]
+
         done, found = run([*command, *chosen, *arguments], environment, folder / "found")
         print(*found, f"{len(found)} processes found something.", sep="\n")
         return int(bool(found or done.returncode))

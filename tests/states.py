@@ -10,19 +10,23 @@ def compositions(ns, n, rng):
     """Mass fractions (ns, n), in turn: pure species, two species, few species, all species evenly, all with traces."""
     if ns == 1:
         return np.ones((1, n))
+
     Y = np.zeros((ns, n))
     kind = np.arange(n) % 5
     k = np.flatnonzero(kind == 0)
     Y[rng.integers(ns, size=k.size), k] = 1
+
     for c, shape in ((3, 1.0), (2, 0.1)):
         k = np.flatnonzero(kind == c)
         Y[:, k] = rng.dirichlet(np.full(ns, shape), k.size).T
+
     k = np.flatnonzero(kind == 4)
     Y[:, k] = rng.dirichlet(np.full(ns, 1.0), k.size).T * 10 ** rng.uniform(-12, 0, (ns, k.size))
     k = np.flatnonzero(kind == 1)
     pick = rng.random((ns, k.size)).argsort(0)[:2]
     share = rng.random(k.size)
     Y[pick[0], k], Y[pick[1], k] = share, 1 - share
+
     return Y / Y.sum(0)
 
 
@@ -48,7 +52,9 @@ def impossible_states(ns):
         x.ravel()
         for x in np.meshgrid([1e-6, 1e-3, 1.0, 90.0, 300.0, 1e4, 1e8], [1e-40, 1e-25, 1e-10, 1.0, 1e5, 1e7, 1e10, 1e20])
     )
+
     Y = np.random.default_rng(1).dirichlet(np.full(ns, 0.3), T.size).T
     Y[:, ::3] = 0
     Y[0, ::3] = 1
+
     return T, p, Y

@@ -52,6 +52,7 @@ def test_blocks_run(page, tmp_path, monkeypatch):
         (tmp_path / name).symlink_to(ROOT / name)
     env = {**os.environ, "FRAME_BACKEND": "cpu", "PYTHONPATH": str(ROOT)}
     script, source = "", ""
+
     for before, language, text in blocks(page):
         if named := re.match(r"`([\w.]+)`", before):
             (tmp_path / named[1]).write_text(text)
@@ -67,8 +68,10 @@ def test_blocks_run(page, tmp_path, monkeypatch):
                     hosts.need("gfortran")
                     (tmp_path / compiled[1]).write_text(source)
                     line = line.replace("-Jbuild", f"-J{tmp_path}")
+
                 done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=env)
                 assert done.returncode == 0, line + done.stdout + done.stderr
+
     if script:
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -79,15 +82,18 @@ def test_the_page_of_an_own_kernel(tmp_path):
     for before, _, text in blocks(ROOT / "docs/howto/own_kernel.md"):
         if named := re.match(r"`([\w.]+)`", before):
             (tmp_path / named[1]).write_text(text)
+
     script = (
         "import kernels; kernels.load_declarations('air.py'); kernels.set_constant('MU0', 1.5e-6)\n"
         "mix = kernels.Mixture.from_yaml('examples/mixtures/n2.yaml')\n"
         "mu = mix.kernel('my_viscosity')(T=300.0)['mu']\n"
         "assert abs(mu / (1.5e-6 * 300**1.5 / 410.4) - 1) < 1e-14, mu"
     )
+
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, env=env)
+
     assert done.returncode == 0, done.stderr
 
 
@@ -99,6 +105,7 @@ def test_sentences_are_short_and_links_lead_somewhere(page):
     prose = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.S)
     prose = "\n".join(line for line in prose.splitlines() if not line.startswith(("|", "#", "!")))
     sentences = [s.split() for s in re.split(r"(?<=[.:;?])\s|\n\s*\n|\n- ", prose) if s.strip()]
+
     assert statistics.mean(map(len, sentences)) <= WORDS, page
     assert len(page.read_text().splitlines()) <= 150 or page.name != "README.md"
 
@@ -110,5 +117,6 @@ def test_every_variable_is_on_the_page():
         for file in [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.c")]:
             asked = r"(?:environ(?:\.get\(|\[)|environment\.get\(|getenv\()\s*\"(FRAME_\w+)"
             read |= set(re.findall(asked, file.read_text()))
+
     page = set(re.findall(r"FRAME_[A-Z_]+", (ROOT / "docs/reference/environment.md").read_text()))
     assert read and read == page

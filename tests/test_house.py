@@ -49,16 +49,19 @@ def checkout(tmp_path, **texts):
     for folder in ("kernels/engine", "kernels/gas", "kernels/teams", "frame/tools", "frame/impl"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "__init__.py").touch()
+
     (tmp_path / "frame/__init__.py").touch()
     (tmp_path / "kernels/__init__.py").touch()
     for name, text in texts.items():
         (tmp_path / name.replace("__", "/")).with_suffix(".py").write_text(text)
+
     return tmp_path
 
 
 def test_air_and_words_are_counted(tmp_path):
     root = checkout(tmp_path, kernels__engine__a=FILE)
     row = house.survey(root)["parts"]["kernels/engine"]
+
     assert row["blank %"] == 40.0  # 2 of 5 lines between the docstring and the end
     assert row["compr./100"] == 33.3  # of def, assignment, return
     assert row["comment %"] == 10.0
@@ -96,6 +99,7 @@ def test_circles_and_floors_are_found(tmp_path):
         kernels__teams__c="from ..gas import a\nx = 1\n",
         frame__d="from kernels import gas\n",
     )
+
     found = house.survey(root)
     assert found["circles"] == [["kernels/engine", "kernels/gas", "kernels/teams"]]
     assert len(found["circles of files"]) == 1
@@ -112,6 +116,7 @@ def test_questions_about_backends_are_counted(tmp_path):
     text = 'if backend.style == "packs":\n    room = 227 * 1024\n'
     root = checkout(tmp_path, kernels__gas__a=text, kernels__engine__a=text, frame__tools__a=text)
     found = house.survey(root)["backend questions at"]
+
     assert found["style of its sources"] == ["kernels/gas/a.py:1"]
     assert found["bytes of shared memory as a number"] == ["kernels/gas/a.py:2"]
     assert sum(map(len, found.values())) == 2
@@ -120,6 +125,7 @@ def test_questions_about_backends_are_counted(tmp_path):
 def test_the_command(tmp_path, capsys):
     root, file = checkout(tmp_path / "house", kernels__engine__a=FILE), tmp_path / "house.json"
     assert house.main([str(root), "--json", str(file)]) == 0
+
     numbers = json.loads(file.read_text())[str(root)]
     assert numbers["rooms"] == 7 and "7 rooms" in capsys.readouterr().out
     with pytest.raises(SystemExit):

@@ -28,6 +28,7 @@ def test_named_files_exist(name, least):
     text = (ROOT / name).read_text()
     paths = set(re.findall(PATH, text))
     assert len(paths) >= least and [p for p in sorted(paths) if not (ROOT / p).exists()] == []
+
     if name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
         there = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")} | MADE
         made = set(re.findall(r"new file `([\w.]+)`", text))  # by who follows a recipe
@@ -37,12 +38,14 @@ def test_named_files_exist(name, least):
 def test_files_named_on_the_other_pages_exist():
     pages = [page for page in PAGES if str(page.relative_to(ROOT)) not in GENERATED]
     missing = {}
+
     for page in pages:
         for path in re.findall(PATH, page.read_text()):
             is_there = (ROOT / path).exists() or (page.parent / path).exists()
             is_pattern = "FILE" in path or "NAME" in path
             if not is_there and not is_pattern:
                 missing[path] = page.name
+
     assert len(pages) > 20 and missing == {}
 
 
@@ -50,6 +53,7 @@ def test_named_options_exist():
     text = (ROOT / "docs/howto/options.md").read_text()
     named = re.findall(r'`(\w+)="(\w+)"`', text)
     assert len(named) > 8
+
     for option, value in named:
         assert value in {**OPTIONS, "precision": PRECISIONS}[option], (option, value)
     assert all(f"`{value}`" in text or ("precision", value) in named for value in PRECISIONS)

@@ -9,7 +9,6 @@ import numpy as np
 
 import kernels
 from kernels.contractions import table as organisations
-from kernels.gas import declare
 from kernels.gas.equations.constants import alpha_slope
 from kernels.gas.schedules import launches
 from kernels.gas.species import GAS_CONSTANT as R
@@ -338,7 +337,7 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
     for c in kernels.collections.values():
         try:
             row = launches.serving(
-                declare.resolve(c.outputs, c.given, mixture.options),
+                kernels.registry.resolve(c.outputs, c.given, mixture.options),
                 mixture,
                 "double",
                 backend.product,

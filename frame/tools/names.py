@@ -176,7 +176,7 @@ def teams() -> list[str]:
         rows.append(
             (
                 kernel.name,
-                f"{kernel.kind} {' '.join(kernel.count)}",
+                str(kernel.items),
                 " ".join(read),
                 " ".join([*written, *kernel.sums]),
                 " ".join(name for name, _ in kernel.numbers),

@@ -121,7 +121,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
     teams = kernels.registry.team_kernels
     for header in dict.fromkeys(teams[name].header for name in names if name in teams):
         group = [k for k in teams.values() if k.header == header]
-        backend.compile(render(group, backend.style, kernels.dtype_of(given.precision)))
+        backend.compile(render(group, backend.entry, kernels.dtype_of(given.precision)))
         print(f"{backend}  {' '.join(k.name for k in group)}")
 
     # Collections and kernels.

@@ -63,11 +63,13 @@ class SettableConstants:
             f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.",
         )
         refuse(not 1 <= new.size <= MOST_NUMBERS, f"constant '{name}': count = {count}, wanted 1 to {MOST_NUMBERS}.")
+
         if default is not None:
             new = dataclasses.replace(new, default=tuple(checked_values(new, default).tolist()))
 
         known = self.declared.get(name, new)
         refuse(self._registry.taken("constants", new), f"constant '{name}' is already declared as {known}.")
+
         if known != new:
             self._forget(name)
         self._registry.keep("constants", new)
@@ -87,6 +89,7 @@ class SettableConstants:
             f"unknown constant '{name}'{closest(name, self.declared)}; known: {', '.join(self.declared) or 'none'}. "
             "For one of a host's own kernels, register the kernels first.",
         )
+
         numbers = checked_values(self.declared[name], value)
 
         if not np.array_equal(numbers, self.value_of(name)):
@@ -124,8 +127,10 @@ def checked_range(name: str, bounds) -> Range | None:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError):
         low = high = np.nan
+
     if not low <= high:
         raise ArgumentError(f"constant '{name}': range = {bounds!r}, wanted (smallest, largest).")
+
     return low, high
 
 
@@ -146,4 +151,5 @@ def checked_values(known: Settable, value) -> np.ndarray:
         low, high = known.range
         outside = numbers[(numbers < low) | (numbers > high)].tolist()
         refuse(outside, f"{where}: {', '.join(map(repr, outside[:4]))} came, wanted {low:g} to {high:g}.")
+
     return numbers

@@ -38,6 +38,7 @@ class Registry:
         self.stores: dict[str, dict] = {}
         self._launched: list[str] = []  # kinds whose names hosts launch: these share one set of names
         self._of_files: list[str] = []  # kinds whose names a declaration file may bring
+
         # {name that a declaration file brought: whether it may be declared again, and otherwise}
         self._again: dict[str, bool] = self.store("names of declaration files", of_files=False)
         self.constants = SettableConstants(self)
@@ -53,6 +54,7 @@ class Registry:
             self._launched.append(kind)
         if of_files:
             self._of_files.append(kind)
+
         return self.stores[kind]
 
     # ---- names

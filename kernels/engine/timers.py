@@ -62,6 +62,7 @@ def timed() -> Iterator[dict[str, Times]]:
     of a program is that of its collection or its outputs, of a contraction its arrays, of a team kernel its own."""
     times: dict[str, Times] = {}
     _open.append(times)
+
     try:
         yield times
     finally:
@@ -72,6 +73,7 @@ def watched(run: Callable[[int], None], name: str, clock) -> Callable[[int], Non
     """`run`, timed under this name if a context is open; else `run` itself."""
     if not _open:
         return run
+
     times = _open[-1]
 
     def timed_run(items: int) -> None:

@@ -38,9 +38,11 @@ def search(variants, prepare, verify, clock, rounds: int = 5, told=None) -> list
     """
     outcomes: list[Outcome] = []
     runs: list[tuple] = []  # (outcome, run, seconds of each round)
+
     for variant in variants:
         outcome = Outcome(variant)
         outcomes.append(outcome)
+
         try:
             run, outcome.report = prepare(variant)
             outcome.error = verify(variant, run)
@@ -49,11 +51,14 @@ def search(variants, prepare, verify, clock, rounds: int = 5, told=None) -> list
             outcome.why = f"unsuitable: {reason}"
         except FrameError as error:
             outcome.why = f"{type(error).__name__}: {error}"
+
         if told:
             told(outcome)
+
     for _turn in range(rounds + 1):
         for _, run, times in runs:
             times.append(clock(run))
+
     for outcome, _, times in runs:
         outcome.seconds = statistics.median(times[1:])
     return sorted(outcomes, key=lambda o: math.inf if o.seconds is None else o.seconds)

@@ -34,6 +34,7 @@ def refuse_type(name: str, dtype) -> None:
     dtype = np.dtype(dtype)
     if dtype.kind in REFUSED:
         raise ArgumentError(f"'{name}': type {dtype}, {REFUSED[dtype.kind]}.")
+
     if dtype.kind == "f" and dtype.itemsize > 8:
         raise ArgumentError(
             f"'{name}': type {dtype}, wanted float64: digits would be lost; convert it by astype(float)."
@@ -90,4 +91,5 @@ def typed_number(name: str, given, dtype) -> np.ndarray:
     made = number.astype(dtype)
     whole = not isinstance(given, (float, np.floating))
     refuse(whole and made != number, f"array '{name}': {given} is not exact in {dtype.name}.")
+
     return made

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from ..engine.backend import get_backend
+from ..engine.backend.base import on_device
 from ..engine.errors import ArgumentError, StateError, closest, refuse
 from ..engine.values import real_array, refuse_type
 from . import check
@@ -20,10 +21,6 @@ STATE = ("T", "p", "Y", "X")  # the usual variables; of several arrays that cont
 COLDEST, HOTTEST = 20.0, 6000.0  # K: the inversions' bracket; beyond the species' own ranges models hold this far
 
 
-def _on_device(array) -> bool:
-    return hasattr(array, "__cuda_array_interface__")
-
-
 def fractions(name: str, given, species):
     """Fractions (ns, ...) of a composition X or Y that is written by name; anything else as it came.
 
@@ -33,26 +30,31 @@ def fractions(name: str, given, species):
     listed = isinstance(given, (list, tuple)) and given and all(isinstance(one, str) for one in given)
     if name not in ("X", "Y") or not (listed or isinstance(given, (str, dict))):
         return given
+
     wanted = f'wanted "{species[0]}:1, ..." or {{"{species[0]}": 1, ...}}'
     if isinstance(given, str):
         given = [part.strip() for part in given.replace(";", ",").split(",") if part.strip()]
     pairs = list(given.items()) if isinstance(given, dict) else [_pair(one) for one in given]
     refuse(not pairs, f"'{name}': nothing came, {wanted}.")
+
     amounts: dict = {}
     for key, value in pairs:
         refuse(key not in species, f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
         refuse(key in amounts, f"'{name}': species {key!r} is given more than once.")
         amounts[key] = _amount(name, key, value, wanted)
+
     try:
         total = sum(amounts.values())
     except ValueError:
         shapes = ", ".join(f"{key} {np.shape(value)}" for key, value in amounts.items())
         raise ArgumentError(f"'{name}': amounts of different shapes: {shapes}.") from None
+
     refuse(not np.all(total > 0), f"'{name}': the amounts sum to 0.")
     masked = any(isinstance(value, np.ma.MaskedArray) for value in amounts.values())
     out = (np.ma.zeros if masked else np.zeros)((len(species), *np.shape(total)))
     for key, value in amounts.items():
         out[species.index(key)] = value / total
+
     return out
 
 
@@ -64,10 +66,12 @@ def _amount(name: str, key: str, value, wanted: str):
         raise
     except ValueError:
         raise ArgumentError(f"'{name}': {key!r} is {value!r}, wanted a number; {wanted}.") from None
+
     values = np.ma.array(values, mask=np.ma.getmaskarray(value)) if isinstance(value, np.ma.MaskedArray) else values
 
     wrong = ~(np.isfinite(values) & (values >= 0))
     refuse(np.ma.filled(wrong, False).any(), f"'{name}': {key!r} is {value!r}, wanted no negative amount.")
+
     return values
 
 
@@ -86,12 +90,13 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     """
     registry.refuse_unknown_quantity([*names, *arrays])
     refuse(not names, "no quantities asked for.")
+
     contradiction = "X" in arrays and "Y" in arrays and not kernel
     refuse(contradiction, "both X and Y were given: they may contradict each other; give one.")
 
-    device = any(_on_device(a) for a in arrays.values())
+    device = any(on_device(a) for a in arrays.values())
     backend = get_backend(backend or ("cuda" if device else "cpu"))
-    refuse(device and backend.memory != "device", f"arrays on a device were given, but backend is '{backend}'.")
+    refuse(device and not backend.apart, f"arrays on a device were given, but backend is '{backend}'.")
 
     state = State(mixture, arrays, backend, dtype_of(precision), device)
     plain = not kernel and not update  # a kernel is called for its formula; a reactor has a status at each point
@@ -100,9 +105,11 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
 
     made = list(names) if kernel or update else [name for name in names if name not in state.inputs]
     program = None
+
     if made:
         what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=list(arrays))
         program = mixture.program(**what, backend=backend, precision=precision)
+
     if plain:
         refuse_surplus(mixture, names, arrays, program.reads if program else ())
 
@@ -111,6 +118,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
         out |= state.run(program, limited=plain)
         for note in state.notes:
             warnings.warn(note, RuntimeWarning, stacklevel=3)
+
     return {name: state.handed_back(name, out[name]) for name in names}
 
 
@@ -162,7 +170,7 @@ class State:
         self._take_mask(name, given, bool(per))
 
     def _numbers(self, name: str, given):
-        if _on_device(given):
+        if on_device(given):
             refuse_type(name, given.dtype)
         else:
             given = real_array(name, given, self.dtype, registry.quantities[name].unit)
@@ -211,6 +219,7 @@ class State:
     def _note_sum(self, total, far) -> None:
         total, far = (self._flat(values, False)[None, :] for values in (total, far))
         found = self.points.first(far)
+
         if found:
             self.notes.append(
                 f"'Y' sums to {float(total[found]):.9g} over the species at {self.points.place(found[1])}, wanted 1 "
@@ -237,6 +246,7 @@ class State:
         for name in program.writes:
             if name not in program.reads:
                 bound[name] = self.backend.empty((self.mixture.rows(name), self.size), self.dtype)
+
         for name in program.reads:
             bound[name] = self._bound(name, copied=name in program.writes, limited=limited)
 
@@ -251,6 +261,7 @@ class State:
         if checked:
             made = {name: self._on_host(bound[name]) for name in program.writes}
             check.check_results(program, made, given, self.points, self.mixture.species)
+
         return {name: self._shaped(name, bound[name]) for name in program.writes}
 
     def _on_host(self, array) -> np.ndarray:
@@ -276,6 +287,7 @@ class State:
 
         low, high = min(COLDEST, species.T_min.min()), max(HOTTEST, species.T_max.max())
         left = (T < low) | (T > high)
+
         if left.any():
             noted = self._note(
                 T, left, f"outside {low:g} to {high:g} K, the range of the models: results are NaN there"
@@ -297,6 +309,7 @@ class State:
             hot = T > species.T_max[s]
             if not hot.any():
                 return
+
             hot = hot & (fractions[s] != 0)
             if hot.any():
                 end = f"above {species.T_max[s]:g} K, where the polynomials of {species.names[s]} end"
@@ -307,9 +320,11 @@ class State:
         """Keep a note of the first such point that is not masked; whether there is one."""
         T, wrong = (self._flat(values, False)[None, :] for values in (T, wrong))
         found = self.points.first(wrong)
+
         if found:
             place = self.points.place(found[1])
             self.notes.append(f"T = {float(T[found]):g} K at {place} is {text}.")
+
         return bool(found)
 
     def _shaped(self, name: str, array):
@@ -319,7 +334,8 @@ class State:
         """As the caller's arrays are: on a device, on the host, or masked."""
         if self._device:
             return array
-        array = self.backend.to_host(array) if _on_device(array) else array
+
+        array = self.backend.to_host(array) if on_device(array) else array
         if not self._masked:
             return array
 
@@ -375,6 +391,7 @@ def react(mixture, state, dt, kind, last, backend, precision) -> dict:
     if last is not None:
         order = Order(mixture, last, names)
         arrays = {name: order.sorted(name, _stacked(given)) for name, given in arrays.items()}
+
     out = call(mixture, names, arrays, backend, precision, update=True)
     if order:
         out = {name: order.put_back(name, value) for name, value in out.items()}
@@ -396,7 +413,7 @@ class Order:
     def sorted(self, name: str, given):
         """(rows, points), or (points,), in this order. Raises ArgumentError where the shape does not fit."""
         rows = self._rows(name)
-        if _on_device(given):
+        if on_device(given):
             refuse_type(name, given.dtype)
         else:
             masked = isinstance(given, np.ma.MaskedArray)
@@ -408,7 +425,8 @@ class Order:
             len(inner) > len(self.shape) or given.shape[: len(rows)] != rows,
             f"'{name}': shape {given.shape} does not fit last, {self.shape}.",
         )
-        if _on_device(self.last):
+
+        if on_device(self.last):
             whole = _like(self.last, rows + self.shape)
         else:
             whole = np.empty(rows + self.shape)
@@ -419,6 +437,7 @@ class Order:
             whole[...] = given.reshape(rows + missing + inner)
         except ValueError:
             raise ArgumentError(f"'{name}': shape {given.shape} does not fit last, {self.shape}.") from None
+
         return whole.reshape(*rows, -1)[..., self.order]
 
     def put_back(self, name: str, value):

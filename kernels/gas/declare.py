@@ -25,18 +25,7 @@ from .records import (
     SpeciesNumber,
     When,
 )
-from .registry import LISTED, RESERVED, registry  # noqa: F401  LISTED: for readers
-
-# Names for readers of the registry
-quantities, kernels, collections = registry.quantities, registry.kernels, registry.collections
-options, settable = registry.options, registry.settable
-resolve, checked_options = registry.resolve, registry.checked_options
-refuse_unknown_quantity, refuse_unknown_kernel = registry.refuse_unknown_quantity, registry.refuse_unknown_kernel
-with_unit = registry.with_unit
-value_of, require_values, users = declared.constants.value_of, declared.constants.require, declared.constants.users
-
-load_declarations = declared.load
-set_constant = declared.constants.set
+from .registry import RESERVED, registry
 
 
 def _condition(when) -> When:
@@ -101,6 +90,7 @@ def point_kernel(
         order=reads,
         among=registry.kernels,
     )
+
     registry.add_kernel(new)
     return new
 
@@ -128,6 +118,7 @@ def option(
         not isinstance(about, dict) or not all(isinstance(text, str) and text for text in about.values()),
         f"option '{name}': {about!r} came, wanted a dictionary: each value with its formula and source.",
     )
+
     old = registry.options.get(name) or Option(name, (), what, switch)
     texts = dict(old.about) | about
 

@@ -114,6 +114,7 @@ class Mixture:
             order = registry.resolve(outputs, given, self.options)
         except ArgumentError:
             return False
+
         lacks = self.constants.lacks
         return not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants)
 
@@ -125,6 +126,7 @@ class Mixture:
             for name, fields in self.species.origin.items()
             for origin in dict.fromkeys(fields.values())
         ]
+
         return list(dict.fromkeys([*filled, *(note for made in self.constants.all() for note in made.notes)]))
 
     def moved(self, move) -> Mixture:
@@ -140,12 +142,15 @@ class Mixture:
         missing."""
         outputs, given, kernels = (n.split() if isinstance(n, str) else n for n in (outputs, given, kernels))
         refuse(not outputs and not kernels, "nothing asked for: name outputs (and what is given), or kernels.")
+
         backend = get_backend(backend)
         key = (tuple(outputs or ()), tuple(given or ()), tuple(kernels or ()), backend, precision)
+
         if key not in self._programs:
             self._programs[key] = Program(
                 self, outputs=outputs, given=given or (), kernels=kernels, backend=backend, precision=precision
             )
+
         return self._programs[key]
 
     def properties(self, names, *, backend=None, precision="double", **arrays) -> dict:
@@ -205,6 +210,7 @@ class Mixture:
                 f"kernel '{name}' reads {', '.join(record.reads)}"
                 f"{'; missing ' + missing if missing else ''}{'; it does not read ' + stray if stray else ''}.",
             )
+
             return call(self, list(record.writes), arrays, backend, precision, kernel=name)
 
         launch.__doc__ = registry.described(record)

@@ -60,7 +60,9 @@ class ModelConstants:
             for kind in KINDS:
                 if name in getattr(made, kind):
                     return Constant(kind, getattr(made, kind)[name], made)
+
             return Constant(None, None, made)
+
         return None
 
     def _of(self, provider: Provider) -> Constants | str:
@@ -70,6 +72,7 @@ class ModelConstants:
                 self._made[provider] = self._computed(provider)
             except MixtureError as refusal:
                 self._made[provider] = str(refusal).rstrip(".")
+
         return self._made[provider]
 
     def _computed(self, provider: Provider) -> Constants:
@@ -80,10 +83,12 @@ class ModelConstants:
 
         names = [name for kind in KINDS for name in getattr(made, kind)]
         stray = [name for name in names if name not in provider.names]
+
         if stray:
             raise ArgumentError(
                 f"{provider.maker} made '{stray[0]}', which is not among its names, {', '.join(provider.names)}."
             )
+
         return made
 
     def _checked(self, name: str, value) -> np.ndarray:
@@ -95,6 +100,7 @@ class ModelConstants:
             f"mixture constant '{name}' is not finite; check the species data of {', '.join(species.names)}.",
             MixtureError,
         )
+
         value.flags.writeable = False
         return value
 
@@ -111,6 +117,7 @@ class ModelConstants:
             reason = self._of(provider)
             if isinstance(reason, str):
                 lacking |= dict.fromkeys(provider.names, reason)
+
         return lacking
 
     def moved(self, move) -> ModelConstants:

@@ -22,16 +22,19 @@ def laid_out(matrix: np.ndarray, pairs: int | str) -> np.ndarray:
     """
     if matrix.ndim == 3:
         return np.concatenate([tiles(m) for m in matrix])
+
     half = np.tril(matrix, -1) + np.diag(0.5 * np.diag(matrix))
     if isinstance(pairs, str):  # "units"
         return tiles(half, triangle=True)
 
     ns = len(matrix)
     panels = []
+
     for first in range(0, ns, pairs):
         last = min(first + pairs, ns)
         panels += [matrix[first:last, j] for j in range(first)]
         panels += [matrix[j + 1 : last, j] for j in range(first, last)]
+
     return np.concatenate([*panels, np.diag(half)])
 
 
@@ -46,8 +49,10 @@ def tiles(matrix: np.ndarray, triangle: bool = False) -> np.ndarray:
     row = 4 * (lane // 4 % 2) + lane // 8
     columns = -(-ns // 4) * 4
     out = []
+
     for tile in range(0, ns, 8):
         last = min(tile + 8, columns) if triangle else columns
         for step in range(0, last, 4):
             out.append(padded[tile + row, step + lane % 4])
+
     return np.concatenate(out)

@@ -11,8 +11,10 @@ import typing
 import numpy as np
 
 from ..engine.errors import ArgumentError, MixtureError, VariantUnsuitable, refuse
-from .declare import Constants, PointKernel, options, quantities, settable, value_of
+from ..engine.registry import declared
 from .pair_layouts import laid_out, panel_rows
+from .records import Constants, PointKernel
+from .registry import registry
 from .schedules import Launch, Schedule, schedule_of
 from .schedules.schedule import has_constant
 from .structure import LARGE
@@ -73,7 +75,7 @@ class Plan:
 
     def rows(self, name) -> int:
         """Number of values of a quantity at each point."""
-        return quantities[name].rows(self.ns, self.sizes.get("NR", 0))
+        return registry.quantities[name].rows(self.ns, self.sizes.get("NR", 0))
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -111,13 +113,14 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         constants.add(kernel)
 
     sizes = {"NS": mixture.ns, "PANEL": pairs if isinstance(pairs, int) else 4}
-    if any(quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
+    if any(registry.quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
         sizes["NR"] = mixture.nr
     flags: dict[str, bool] = {}
     for option, value in mixture.options.items():
-        flags |= options[option].switches(value)
+        flags |= registry.options[option].switches(value)
     numbers: dict[str, float] = {}
     pieces: list[tuple[str, str]] = []
+
     for maker in constants.makers:
         flags |= {size: value for size, value in maker.sizes.items() if isinstance(value, bool)}
         sizes |= {size: value for size, value in maker.sizes.items() if not isinstance(value, bool)}
@@ -153,6 +156,7 @@ def _refuse_unsuitable(kernels, mixture, how, schedule: Schedule, precision: str
         f"hold '{how and how.hold}': {schedule.sharers} cannot share the work of {names} here.",
         VariantUnsuitable,
     )
+
     for kernel in kernels:
         refuse(
             precision == "single" and kernel.double_only,
@@ -164,9 +168,11 @@ def _read_from_outside(kernels) -> tuple[tuple[str, ...], set[str]]:
     """(names that no kernel before their reader makes, names that kernels make)"""
     made: set[str] = set()
     reads: list[str] = []
+
     for kernel in kernels:
         reads += [name for name in kernel.reads if name not in made and name not in reads]
         made.update(kernel.writes)
+
     return tuple(reads), made
 
 
@@ -190,14 +196,16 @@ class PlannedConstants:
             name, optional = marked.rstrip("?"), marked.endswith("?")
             if name in self.values or name in spared:
                 continue
-            if name in settable:
-                self.values[name] = value_of(name)
+
+            if name in declared.constants.declared:
+                self.values[name] = declared.constants.value_of(name)
                 continue
 
             try:
                 found = self.mixture.constant(name)
             except MixtureError as error:
                 raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {error}.") from None
+
             if found is not None and all(found.of is not known for known in self.makers):
                 self.makers.append(found.of)
             if found is not None and found.kind is not None:
@@ -215,6 +223,7 @@ class PlannedConstants:
             for name, others in kernel.instead:
                 if has_constant(self.mixture, name):
                     spared.update(others)
+
         return spared
 
     def _lay_out(self, name: str, found) -> None:

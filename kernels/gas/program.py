@@ -12,7 +12,9 @@ import numpy as np
 from ..engine.backend import get_backend
 from ..engine.backend.base import check_rows
 from ..engine.errors import ArgumentError, BackendError, refuse
-from . import declare, plan as plans, schedules, structure
+from ..engine.registry import declared
+from . import plan as plans, schedules, structure
+from .registry import registry
 from .schedules import launches, packs
 
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
@@ -40,28 +42,30 @@ class Program:
 
         # The kernels, in order.
         if kernels is not None:
-            declare.refuse_unknown_kernel(kernels)
-            records = [declare.kernels[k].for_options(mixture.options) for k in kernels]
+            registry.refuse_unknown_kernel(kernels)
+            records = [registry.kernels[k].for_options(mixture.options) for k in kernels]
             unfit = [r for r in records if not r.serves(mixture.options)]
+
             if unfit:
                 raise ArgumentError(
                     f"kernel '{unfit[0].name}' is for {dict(unfit[0].when)}, the mixture has {mixture.options}."
                 )
         else:
-            records = declare.resolve(outputs, given, mixture.options)
+            records = registry.resolve(outputs, given, mixture.options)
 
         # How they are launched.
         self.dtype = plans.dtype_of(precision)
-        if backend.in_warps:
-            how = how or launches.chosen(records, mixture, precision, backend.product, memory=backend.shared_memory)
+        table = functools.partial(launches.chosen, records, mixture, precision)
+        how = how or backend.organised(table)
 
         self.kernels = tuple(r.name for r in records)
         self.name = name or _name(self.kernels, outputs)
         self.plan = plans.make_plan(records, outputs, mixture, how, precision, self.name)
         refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
+
         self.schedule = self.plan.schedule
         self.reads, self.writes = self.plan.reads, self.plan.writes
-        self.settable = tuple(name for name in self.plan.values if name in declare.settable)
+        self.settable = tuple(name for name in self.plan.values if name in declared.constants.declared)
         self.module = backend.compile(schedules.render(self.plan))
 
     @functools.cached_property
@@ -69,16 +73,19 @@ class Program:
         """(array of the struct of constants, None in constant memory; the arrays that the struct points to)"""
         data, keep = structure.filled_structure(self.plan, self.backend)
         if self.settable:
-            declare.users.add(self)
+            declared.constants.users.add(self)
+
         if self.schedule.in_constant_memory(self.plan):
             self.module.fill("mixture", data)
             return None, keep
+
         return self.backend.from_host(data), keep
 
     def refresh(self) -> None:
         """Copy the present values of settable constants to the device, behind the launches queued so far."""
         there, keep = self._constants
         data, keep[:] = structure.filled_structure(self.plan, self.backend)
+
         if there is None:
             self.backend.synchronize()  # constant memory is written at once, not in the stream's order
             self.module.fill("mixture", data)
@@ -116,9 +123,10 @@ class Program:
         plan = self.plan
         if not self.schedule.reads_inputs_once(plan):
             return False
-        rows = {q for q in plan.arguments if declare.quantities[q].per}  # the others are in registers
+        rows = {q for q in plan.arguments if registry.quantities[q].per}  # the others are in registers
         read = {q for kernel in plan.kernels for q in kernel.reads}
-        return all(declare.quantities[q].per == "ns" for q in rows) and not read & rows & set(plan.writes)
+
+        return all(registry.quantities[q].per == "ns" for q in rows) and not read & rows & set(plan.writes)
 
     def bind(self, arrays, box=(), across: bool = False):
         """run(n), which launches for the first n points of the arrays. Names, shapes and types are checked here, once.
@@ -135,8 +143,9 @@ class Program:
         refuse(
             missing,
             f"'{self.name}' needs {', '.join(self.plan.arguments)}; missing "
-            f"{', '.join(map(declare.with_unit, missing))}.",
+            f"{', '.join(map(registry.with_unit, missing))}.",
         )
+
         views = [arrays[a] for a in self.plan.arguments]
         layout = [check_rows(a, arrays[a], self.plan.rows(a), self.dtype) for a in self.plan.arguments]
 
@@ -162,7 +171,7 @@ class Program:
             return _after(skipped, run) if skipped else run
 
         def run_with_constants(items):
-            declare.require_values(self.settable, self.name)
+            declared.constants.require(self.settable, self.name)
             run(items + skipped)
 
         return run_with_constants
@@ -171,11 +180,13 @@ class Program:
         """Numbers from the begin of a line of memory to the first number of an array, in most rows of the arrays."""
         if not self.schedule.skips_points(self.plan):
             return 0
+
         distances: collections.Counter = collections.Counter()
         for view in views:
             for row in range(view.shape[0]):
                 first = self.backend.address(view) + row * view.strides[0]
                 distances[first % LINE // self.dtype.itemsize] += 1
+
         return distances.most_common(1)[0][0]
 
     def __repr__(self):

@@ -59,6 +59,7 @@ class GasRegistry:
             f"quantity '{new.name}' [{new.unit}, per {new.per or 'point'}] is already declared as [{known.unit}, per "
             f"{known.per or 'point'}].",
         )
+
         self.declared.keep("quantities", known)
         return known
 
@@ -74,6 +75,7 @@ class GasRegistry:
         known = self.kernels.get(new.name, new)
         refuse(self.declared.taken("kernels", new), f"kernel '{new.name}' is already declared in {known.header}.")
         refuse(self.declared.launches(new.name, but="kernels"), f"kernel '{new.name}': the name is taken.")
+
         self.declared.keep("kernels", new)
 
     def add_collection(self, new: Collection) -> None:
@@ -90,6 +92,7 @@ class GasRegistry:
                 taken or self.aliases.setdefault(alias, new.name) != new.name,
                 f"collection '{new.name}': its other name '{alias}' is taken.",
             )
+
         self.declared.keep("collections", new)
 
     def add_provider(self, new: Provider) -> None:
@@ -102,6 +105,7 @@ class GasRegistry:
             taken = [name for name in new.names if name in old.names]
             if taken and not _apart(new, old):
                 raise ArgumentError(f"constant '{taken[0]}' is already made by {old.maker}.")
+
         self.providers[key] = new
 
     # ---- questions
@@ -169,6 +173,7 @@ class GasRegistry:
             for fallback in self.fallbacks.values()
             if fallback.option not in given and fallback.serves(chosen, species)
         }
+
         return found | given
 
     def species_values(self, key: str, given, names) -> np.ndarray:
@@ -187,6 +192,7 @@ class GasRegistry:
             raise ArgumentError(
                 f"{key} = {given!r}; wanted a number, {len(names)} numbers, or numbers by species name."
             ) from None
+
         refuse(not (np.isfinite(values) & (values > 0)).all(), f"{key} = {given!r}; wanted positive numbers.")
         return values
 

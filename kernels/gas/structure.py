@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from .declare import settable, value_of
+from ..engine.registry import declared
 
 if typing.TYPE_CHECKING:
     from .plan import Plan
@@ -36,7 +36,8 @@ def _member(p: Plan, name: str, size: int) -> str:
 
     if size > LARGE:
         return f"    const {kind} *{name};"
-    if name in settable and settable[name].count is None:
+    known = declared.constants.declared.get(name)
+    if known is not None and known.count is None:
         return f"    {kind} {name};"
     return f"    {kind} {name}[{size}];"
 
@@ -54,8 +55,8 @@ def filled_structure(p: Plan, backend) -> tuple[np.ndarray, list]:
     at, keep = 0, []
     for name, size in p.constants:
         value = p.values[name]
-        if name in settable:
-            value = value_of(name).astype(value.dtype)
+        if name in declared.constants.declared:
+            value = declared.constants.value_of(name).astype(value.dtype)
 
         # A large array lies elsewhere; the struct has its address.
         if size > LARGE:

@@ -76,6 +76,7 @@ class Block:
             if n > 1 and stride != step:
                 return False
             step *= n
+
         return True
 
     @functools.cached_property
@@ -86,6 +87,7 @@ class Block:
             reach = (n - 1) * stride
             low += min(reach, 0)
             high += max(reach, 0)
+
         return self.first + self.size * low, self.first + self.size * (high + 1)
 
 
@@ -110,15 +112,18 @@ class Moves:
         # Pairs for the copy engines, and pairs for kernels.
         by_engine: list[tuple] = []
         by_kernel: list[tuple] = []
+
         for block, view in pairs:
             reach = "ours" if ours else marshal.reach(block)
             copied = marshal.copied(block, view, points, reach)
             (by_engine if copied else by_kernel).append((block, view))
+
         self._copies = [marshal.copier(name, by_engine)] if by_engine else []
 
         # Launches of MOST_FIELDS pairs at most.
         across = any(marshal.reach(block) != "own" for block, _ in by_kernel)
         self._launches = []
+
         for first in range(0, len(by_kernel), MOST_FIELDS):
             part = by_kernel[first : first + MOST_FIELDS]
             words: list[int] = []
@@ -152,6 +157,7 @@ class Marshal:
         self._packers = 1  # CPU threads that pack pageable memory
         self.module = module or backend.compile(SOURCE)
         self._functions: dict = {}
+
         # (view, its address, row distance, row length) of the last views: to find these takes longer than a short copy.
         self._places: dict[tuple[int, int], tuple] = {}
         self._staged: list = []  # two pinned buffers for gather, used alternately, then a buffer for scatter
@@ -193,6 +199,7 @@ class Marshal:
         reach = self.reach(block)
         if count < 1:
             return reach
+
         if reach != "no":
             self._straight(name, block, start, count, view, reach)
             return reach
@@ -203,6 +210,7 @@ class Marshal:
             self._staged = [other, slot, out]
         else:
             slot = out
+
         packed = slot.rows(block.n[3], self.packer.backend.pad(count), view.dtype)
         buffer = rows_block(packed)
         past = PAST if count * view.itemsize >= PAST_FROM else 0
@@ -216,6 +224,7 @@ class Marshal:
             self._straight(name, buffer, 0, count, view, "ours")
             self.backend.synchronize()
             self.packer._launch(name, view.itemsize, start, count, [self.packer.words(block, packed)], past)
+
         return reach
 
     def _straight(self, name: str, block: Block, start: int, count: int, view, reach: str) -> None:
@@ -246,9 +255,11 @@ class Marshal:
         """
         size = pairs[0][0].size
         ends = []
+
         for block, view in pairs:
             first, address, row, rows = self.words(block, view)[:4]
             ends.append((address, size * row, first, size * block.strides[3], rows))
+
         queue = self.backend.copier(ends, name == "gather")
 
         def copy(start, count, column):
@@ -277,6 +288,7 @@ class Marshal:
             self._memory.pop(name, None)
             self._memory[name] = self.backend.staging()
             kept = self.buffers[name] = self._memory[name].rows(rows, columns, dtype)
+
         return kept
 
     def last_fraction(self, view):
@@ -337,11 +349,13 @@ class Marshal:
         """(address, elements from one row to the next, row length) of a view. Raises ArgumentError for its shape."""
         key = id(view), rows
         kept = self._places.get(key)
+
         if kept is None or kept[0] is not view:
             stride, length = check_rows("view", view, rows, view.dtype)
             if len(self._places) >= PLACES:
                 self._places.clear()
             kept = self._places[key] = view, (self.backend.address(view), stride if rows > 1 else length, length)
+
         return kept[1]
 
     def _buffers(self):

@@ -15,6 +15,7 @@ constexpr long AWAKE = 300000; // nanoseconds for which a helper looks for work
 
 struct HIDDEN Helpers {
     typedef void (*Part)(const void *record, long part, long parts, long items);
+
     // The present copy. ticket: number of the copy in the upper 32 bits, index of the next part in the lower 32 bits.
     unsigned long ticket = 0;
     Part work = nullptr;
@@ -53,6 +54,7 @@ struct HIDDEN Helpers {
         fesetenv(FE_DFL_ENV); // the host may have set traps
         for (unsigned mine = get(h.number);;) {
             h.help(mine);
+
             // Look for the next copy, then sleep until it begins.
             for (const long since = now(); get(h.number) == mine && now() - since < AWAKE;) {}
             __atomic_fetch_add(&h.asleep, 1, __ATOMIC_SEQ_CST);

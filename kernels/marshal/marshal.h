@@ -208,5 +208,6 @@ template <class Inner> POINT_FN void last_fraction(const Fractions &a, const lon
     for (long s = 0; s < a.rows - 1; ++s) rest -= y[s * a.ld];
     y[(a.rows - 1) * a.ld] = Inner(rest);
 }
+
 ITEM_KERNEL(last_fraction_8, Fractions, 256, last_fraction<double>)
 ITEM_KERNEL(last_fraction_4, Fractions, 256, last_fraction<float>)

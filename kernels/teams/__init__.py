@@ -1,9 +1,10 @@
 """Team kernels: leagues, teams, lanes, scratch, tokens. Bodies use team.h.
 
-declare.py declares them, words.py reads the texts of declarations, render.py writes their C++, bound.py launches them.
+declare.py declares them: words.py reads the texts of a declaration, items.py has what a body is called for. bound.py
+puts a kernel on its arrays: operands.py checks these, room.py has the memory beside them, render.py writes the C++.
 """
 
-from .bound import UniqueToken
 from .declare import team_kernel
+from .room import UniqueToken
 
 __all__ = ["UniqueToken", "team_kernel"]

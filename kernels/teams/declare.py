@@ -9,18 +9,16 @@ run.value("total")
 from __future__ import annotations
 
 import dataclasses
-import math
 import pathlib
 
 from ..engine.backend import get_backend
-from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
 from ..engine.registry import declared
 from .bound import Bound
+from .items import MOST_THREADS, Items, items_of
 from .words import KINDS, Array, arrays_of
 
 THREADS = 128  # of a block, where the declaration leaves it open
-MOST_THREADS = REFERENCE.threads_of_block
 LANES = (1, 2, 4, 8, 16, 32)  # of a member
 
 
@@ -30,19 +28,16 @@ class TeamKernel:
 
     name: str
     header: pathlib.Path
-    kind: str  # "league", "range", "tiles"
-    count: tuple[str, ...]  # teams; indices; extents
+    items: Items  # for what the body is called
     arrays: tuple[Array, ...]
     sums: tuple[str, ...]
-    numbers: tuple[tuple[str, str], ...]  # (name, kind)
+    numbers: tuple[tuple[str, str], ...]  # (name, "real" or "whole")
     scratch: tuple[Array, ...]
     tokens: tuple[tuple[str, str], ...]  # (name, size or "")
-    team: int | None
-    vector: int
-    tile: tuple[int, ...]
-    order: str
-    body: str
-    source: str
+    team: int | None  # members of a team on a device; None: chosen
+    vector: int  # lanes of a member on a device
+    body: str  # name of the function template
+    source: str  # where the method is from
 
     def bind(self, arrays, backend=None, team: int | None = None, vector: int | None = None, quick=False, **numbers):
         """run(), which launches for these arrays: {name: array}, NumPy's or CuPy's, and UniqueToken under the name of a
@@ -63,15 +58,16 @@ class TeamKernel:
 
     def organisation(self, team=None, vector=None) -> tuple[int, int]:
         """(members of a team, lanes of a member) on a device. Raises ArgumentError for what no block can have."""
-        if self.kind == "tiles":
-            team, vector = math.prod(self.tile), 1
         vector = vector or self.vector
         team = team or self.team or max(1, THREADS // vector)
+        team, vector = self.items.organisation(team, vector)
+
         refuse(
             vector not in LANES or not 1 <= team * vector <= MOST_THREADS,
             f"team kernel '{self.name}': {team} members of {vector} lanes; wanted 1, 2, 4, 8, 16 or 32 lanes, and 1024 "
             "threads at most.",
         )
+
         return team, vector
 
     def of_header(self) -> list[TeamKernel]:
@@ -129,15 +125,14 @@ def team_kernel(
     """
     where = f"team kernel '{name}'"
     refuse(not name.isidentifier(), f"{where}: no name in C++.")
-    kind, count, shape = _items(where, league, range, extents, tile)
-    refuse(order not in ("right", "left"), f"{where}: order {order!r}, wanted right or left.")
-    refuse(kind != "league" and scratch, f"{where}: scratch is for leagues of teams.")
+
+    items = items_of(where, league, range, extents, tile, order)
+    refuse(scratch and not items.has_teams, f"{where}: scratch is for leagues of teams.")
 
     new = TeamKernel(
         name=name,
         header=declared.header_of(name, header),
-        kind=kind,
-        count=count,
+        items=items,
         arrays=_written(where, arrays, writes.split()),
         sums=tuple(sums.split()),
         numbers=_numbers(where, numbers),
@@ -145,32 +140,15 @@ def team_kernel(
         tokens=tuple((pool, "" if size is None else str(size)) for pool, size in (tokens or {}).items()),
         team=team,
         vector=vector,
-        tile=shape,
-        order=order,
         body=body or name,
         source=source,
     )
+
     _check_names(where, new)
     new.organisation()
     _keep(new)
+
     return new
-
-
-def _items(where: str, league, range, extents, tile) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
-    """(kind, counts, tile) of the items that a body is called for."""
-    given = [x for x in (league, range, extents) if x is not None]
-    refuse(len(given) != 1, f"{where}: wanted one of league, range, extents.")
-    if league is not None:
-        return "league", (str(league),), ()
-    if range is not None:
-        return "range", (str(range),), ()
-
-    count, shape = tuple(str(extents).split()), tuple(tile or ())
-    refuse(
-        len(shape) != len(count) or min(shape) < 1 or math.prod(shape) > MOST_THREADS,
-        f"{where}: tile {shape} for {len(count)} extents, wanted as many numbers of 1 or more, 1024 together at most.",
-    )
-    return "tiles", count, shape
 
 
 def _written(where: str, text: str, writes: list[str]) -> tuple[Array, ...]:
@@ -199,6 +177,7 @@ def _scratch(where: str, by_place: dict[str, str]) -> tuple[Array, ...]:
         )
         owner, level = place.split()
         pieces += arrays_of(where, words, level=int(level), of_member=owner == "member", written=True)
+
     return tuple(pieces)
 
 

@@ -7,111 +7,174 @@ import typing
 import numpy as np
 
 from ..engine.backend.base import Source
+from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
-from .words import KINDS
+from .words import KINDS, Array
 
 if typing.TYPE_CHECKING:
     from .declare import TeamKernel
 
 LEAGUE = "shares:address arena:address bytes:whole:2 pieces:address piece_count:whole ended:address"
 
+OPERANDS = """\
+struct operands_{name} {{
+{fields}{constructor}
+}};"""
+
+KERNEL = """\
+{record}
+{operands}
+KERNEL(run_{name}, arguments_{name}, {threads}) {{
+{ahead}const operands_{name} m(a);
+const League league{{(scalar *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
+                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended}};
+scalar *const totals[] = {{{totals}}};
+{tile}{answer}{loop}({arguments}, {call});
+}}"""
+
 
 def members(k: TeamKernel) -> str:
     """The record of a kernel."""
-    words = [LEAGUE, f"extent:whole:{len(k.count)}"]
-    words += [f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}" for a in k.arrays]
-    words += [f"at_{name}:address" for name in k.sums]
-    words += [f"n_{name}:{kind}" for name, kind in k.numbers]
-    words += [f"n_{name}:whole" for name in k.inferred()]
-    words += [f"start_{a.name}:whole piece_{a.name}:whole extent_{a.name}:whole:{len(a.extents)}" for a in k.scratch]
-    words += [f"at_{name}:address size_{name}:whole" for name, _ in k.tokens]
+    words = [LEAGUE, f"extent:whole:{len(k.items.extents)}"]
+
+    for a in k.arrays:
+        words.append(f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}")
+    for name in k.sums:
+        words.append(f"at_{name}:address")
+
+    for name, kind in k.numbers:
+        words.append(f"n_{name}:{kind}")
+    for name in k.inferred():
+        words.append(f"n_{name}:whole")
+
+    for a in k.scratch:
+        words.append(f"start_{a.name}:whole piece_{a.name}:whole extent_{a.name}:whole:{len(a.extents)}")
+    for name, _ in k.tokens:
+        words.append(f"at_{name}:address size_{name}:whole")
+
     return " ".join(words)
 
 
-def _operands(k: TeamKernel) -> str:
-    """The struct that a body finds its arrays and numbers in."""
-    fields, start = [], []
-    for a in k.arrays:
-        kind = f"{'' if a.written else 'const '}{KINDS[a.kind]}"
-        fields.append(f"View<{kind}, {len(a.extents)}, {a.layout}> {a.name};")
-        start.append(f"{a.name}(({kind} *)a.at_{a.name}, a.extent_{a.name})")
-    for name, kind in k.numbers:
-        fields.append(f"{'double' if kind == 'real' else 'long'} {name};")
-        start.append(f"{name}(a.n_{name})")
-    for name in k.inferred():
-        fields.append(f"long {name};")
-        start.append(f"{name}(a.n_{name})")
-    for a in k.scratch:
-        fields.append(
-            f"Scratch<{KINDS[a.kind]}, {len(a.extents)}, {a.level}, {'true' if a.of_member else 'false'}> {a.name};"
-        )
-        start.append(f"{a.name}(a.start_{a.name}, a.piece_{a.name}, a.extent_{a.name})")
-    for name, _ in k.tokens:
-        fields.append(f"Token {name};")
-        start.append(f"{name}{{(unsigned *)a.at_{name}, a.size_{name}}}")
-    begin = f"POINT_FN explicit operands_{k.name}(const arguments_{k.name} &a)"
-    return "\n".join(
-        [
-            f"struct operands_{k.name} {{",
-            *fields,
-            f"{begin} : {', '.join(start)} {{}}" if start else f"{begin} {{ (void)a; }}",
-            "};",
-        ]
+class Operands:
+    """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them."""
+
+    def __init__(self, kernel: TeamKernel):
+        self.kernel = kernel
+        self.fields: list[str] = []
+        self.filled: list[str] = []
+
+        for array in kernel.arrays:
+            self._array(array)
+        for name, kind in kernel.numbers:
+            self._number(name, "double" if kind == "real" else "long")
+        for name in kernel.inferred():
+            self._number(name, "long")
+
+        for piece in kernel.scratch:
+            self._scratch(piece)
+        for name, _ in kernel.tokens:
+            self._token(name)
+
+    def _array(self, a: Array) -> None:
+        kind = KINDS[a.kind] if a.written else f"const {KINDS[a.kind]}"
+        self.fields.append(f"View<{kind}, {len(a.extents)}, {a.layout}> {a.name};")
+        self.filled.append(f"{a.name}(({kind} *)a.at_{a.name}, a.extent_{a.name})")
+
+    def _number(self, name: str, kind: str) -> None:
+        self.fields.append(f"{kind} {name};")
+        self.filled.append(f"{name}(a.n_{name})")
+
+    def _scratch(self, a: Array) -> None:
+        self.fields.append(f"Scratch<{KINDS[a.kind]}, {len(a.extents)}, {a.level}, {_flag(a.of_member)}> {a.name};")
+        self.filled.append(f"{a.name}(a.start_{a.name}, a.piece_{a.name}, a.extent_{a.name})")
+
+    def _token(self, name: str) -> None:
+        self.fields.append(f"Token {name};")
+        self.filled.append(f"{name}{{(unsigned *)a.at_{name}, a.size_{name}}}")
+
+    def text(self) -> str:
+        """The struct in C++."""
+        name = self.kernel.name
+        constructor = f"POINT_FN explicit operands_{name}(const arguments_{name} &a)"
+        if self.filled:
+            constructor += f" : {', '.join(self.filled)} {{}}"
+        else:
+            constructor += " { (void)a; }"
+
+        fields = "".join([f"{field}\n" for field in self.fields])
+        return OPERANDS.format(name=name, fields=fields, constructor=constructor)
+
+
+def _flag(value) -> str:
+    return "true" if value else "false"
+
+
+def _kernel(k: TeamKernel, entry: Entry, team: int, vector: int) -> str:
+    """One kernel `run_NAME`. team, vector: members of a team and lanes of a member on a device."""
+    team, vector = entry.threads(team, vector)
+    threads = team * vector
+    items = k.items
+
+    # The loop over the items, and the body as it calls it.
+    loop = items.loop.format(
+        team=team,
+        vector=vector,
+        threads=threads,
+        sums=len(k.sums),
+        scratch=_flag(k.scratch),
+        level_1=_flag(any(a.level for a in k.scratch)),
+        **items.text(str(threads) if entry.in_blocks else ""),
+    )
+    sums = "".join([f", sums[{n}]" for n in range(len(k.sums))])
+    call = items.call.format(body=k.body, arguments_of_sums=sums)
+    totals = [f"(scalar *)a.at_{name}" for name in k.sums]
+
+    return KERNEL.format(
+        name=k.name,
+        record=structure(f"arguments_{k.name}", members(k)),
+        operands=Operands(k).text(),
+        threads=threads,
+        ahead=entry.record.format(type=f"arguments_{k.name}"),
+        totals=", ".join([*totals, "nullptr"]),
+        tile=items.ahead(),
+        answer=entry.answer,
+        loop=loop,
+        arguments=", ".join([*entry.work, "league", "totals", *items.arguments]),
+        call=call,
     )
 
 
-def _kernel(k: TeamKernel, style: str, team: int, vector: int) -> str:
-    """One kernel `run_NAME` for a backend's style."""
-    packs = style == "packs"
-    team, vector = (1, 1) if packs else (team, vector)
-    sums = "".join(f", sums[{n}]" for n in range(len(k.sums)))
-    flag = lambda x: "true" if x else "false"
-    own = {
-        "league": f"for_league<Team<{team}, {vector}>, {len(k.sums)}, {flag(k.scratch)}, "
-        f"{flag(any(a.level for a in k.scratch))}>",
-        "range": f"for_range<{team * vector}, {len(k.sums)}>",
-        "tiles": f"for_tiles<{len(k.sums)}, {len(k.count)}, {flag(k.order == 'right')}"
-        + ("" if packs else f", {team * vector}")
-        + ">",
-    }[k.kind]
-    call = {
-        "league": f"[&](const auto &team, scalar *sums) {{ (void)sums, {k.body}(m, team{sums}); }}",
-        "range": f"[&](const auto i, auto *sums) {{ (void)sums, {k.body}(m, i{sums}); }}",
-        "tiles": f"[&](auto *sums, const auto... i) {{ (void)sums, {k.body}(m, i...{sums}); }}",
-    }[k.kind]
-    totals = ", ".join([*(f"(scalar *)a.at_{name}" for name in k.sums), "nullptr"])
-    given = ["items", *(["threads"] if packs else []), "league", "totals"]
-    more = ["a.extent", "tile"] if k.kind == "tiles" else []
-    return "\n".join(
-        [
-            structure(f"arguments_{k.name}", members(k)),
-            _operands(k),
-            f"KERNEL(run_{k.name}, arguments_{k.name}, {team * vector}) {{",
-            *([f"const arguments_{k.name} &a = *record;"] if packs else []),
-            f"const operands_{k.name} m(a);",
-            "const League league{(scalar *)a.shares, (char *)a.arena, {a.bytes[0], a.bytes[1]},",
-            "                    {(unsigned *)a.pieces, a.piece_count}, (unsigned *)a.ended};",
-            f"scalar *const totals[] = {{{totals}}};",
-            *([f"const int tile[] = {{{', '.join(map(str, k.tile))}}};"] if more else []),
-            f"{'return ' if packs else ''}{own}({', '.join([*given, *more])}, {call});",
-            "}",
-        ]
-    )
+def render(kernels, entry: Entry, dtype, quick=False, team=None, vector=None) -> Source:
+    """The source of kernels that share a header.
 
-
-def render(kernels, style: str, dtype, quick=False, team=None, vector=None) -> Source:
-    """The source of kernels that share a header."""
+    entry: of the backend. dtype: of real numbers. team, vector: in place of the declared organisation. quick: the
+    compiler's time counts more than the code's.
+    """
     header = kernels[0].header
-    text = [
-        *(["#define FRAME_SINGLE"] if np.dtype(dtype) == np.float32 else []),
-        *(['#include "engine/numbers/pack.h"'] if style == "packs" else []),
-        '#include "teams/team.h"',
-        f'#include "{header}"',
-        *(_kernel(k, style, *k.organisation(team, vector)) for k in kernels),
-        "",
-    ]
-    takes = {"league": "a team", "range": "an index", "tiles": "the indices"}
-    bodies = {
-        k.body: (k.body, header, f"takes {takes[k.kind]}" + "".join(f", then {x}" for x in k.sums)) for k in kernels
-    }
-    return Source(f"team-{header.stem}", "\n".join(text), (header.parent,), quick=quick, bodies=tuple(bodies.values()))
+
+    text = []
+    if np.dtype(dtype) == np.float32:
+        text.append("#define FRAME_SINGLE")
+    for name in (*entry.includes, "teams/team.h", header):
+        text.append(f'#include "{name}"')
+    for kernel in kernels:
+        text.append(_kernel(kernel, entry, *kernel.organisation(team, vector)))
+
+    return Source(
+        f"team-{header.stem}",
+        "\n".join([*text, ""]),
+        (header.parent,),
+        quick=quick,
+        bodies=_bodies(kernels),
+        functions=tuple([(f"run_{kernel.name}", kernel.name) for kernel in kernels]),
+    )
+
+
+def _bodies(kernels) -> tuple:
+    """(body, header, what it takes) of each body, for a compiler's errors."""
+    found = {}
+    for kernel in kernels:
+        taken = ", then ".join([kernel.items.takes, *kernel.sums])
+        found[kernel.body] = (kernel.body, kernel.header, f"takes {taken}")
+
+    return tuple(found.values())

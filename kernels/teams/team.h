@@ -17,6 +17,7 @@ enum Layout { RIGHT, LEFT, STRIDED }; // which index has neighbours in memory: t
 struct Plus {
     template <class T> POINT_FN T operator()(T a, T b) const { return a + b; }
 };
+
 // first[d]: where tile `number` begins. LAST: tiles are numbered with the last index fastest, else with the first.
 template <int RANK, bool LAST>
 POINT_FN void tile_of(long number, const long (&extent)[RANK], const int (&tile)[RANK], long (&first)[RANK]) {
@@ -68,16 +69,20 @@ constexpr All ALL{};
 struct Part {
     long first, behind;
 };
+
 POINT_FN Part part(long first, long behind) { return {first, behind}; }
 template <class A> struct Kept {
     static constexpr bool value = false;
 };
+
 template <> struct Kept<All> {
     static constexpr bool value = true;
 };
+
 template <> struct Kept<Part> {
     static constexpr bool value = true;
 };
+
 POINT_FN long first_of(long i, long) { return i; }
 POINT_FN long first_of(All, long) { return 0; }
 POINT_FN long first_of(Part p, long) { return p.first; }
@@ -88,6 +93,7 @@ template <class... A> struct Outer { // whether the first, the last of these sta
     static constexpr bool all[] = {Kept<A>::value...};
     static constexpr bool first = all[0], last = all[sizeof...(A) - 1];
 };
+
 template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(const View<T, RANK, LAYOUT> &v, A... a) {
     static_assert(sizeof...(A) == RANK, "as many places as the array has dimensions");
     constexpr int rank = (int(Kept<A>::value) + ...);

@@ -13,6 +13,7 @@ template <bool FULL> struct Lanes {
     long first, step;
     int count;
 };
+
 // clang-format off
 template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, long k) { return {i.first + k, i.step, i.count}; }
 template <bool FULL> POINT_FN Lanes<FULL> operator+(long k, Lanes<FULL> i) { return i + k; }
@@ -22,17 +23,20 @@ template <bool FULL> POINT_FN Lanes<FULL> operator*(long k, Lanes<FULL> i) { ret
 template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, Lanes<FULL> k) {
     return {i.first + k.first, i.step + k.step, i.count};
 }
+
 // clang-format on
 template <bool FULL> POINT_FN vec as_number(Lanes<FULL> i) {
     vec x;
     for (int l = 0; l < VECTOR_LANES; ++l) x.v[l] = scalar(i.first + l * i.step);
     return x;
 }
+
 POINT_FN scalar as_number(long i) { return scalar(i); }
 // f(i) for each single index
 template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f) {
     for (int l = 0; l < i.count; ++l) f(i.first + l * i.step);
 }
+
 template <class F> POINT_FN void each_lane(long i, const F &f) { f(i); }
 // x of the lanes below count, else y
 POINT_FN vec of_first(int count, vec x, vec y) {
@@ -47,9 +51,11 @@ POINT_FN void load_first(int count, const double *from, vec &x) {
     for (int l = 0; l < count; ++l) x.v[l] = scalar(from[l]);
 #endif
 }
+
 template <class T> POINT_FN void load_first(int count, const T *from, vec &x) {
     for (int l = 0; l < count; ++l) x.v[l] = scalar(from[l]);
 }
+
 template <bool FULL, class T> POINT_FN vec taken(T *data, Lanes<FULL> i) {
     vec x(0.0);
     data += i.first;
@@ -59,6 +65,7 @@ template <bool FULL, class T> POINT_FN vec taken(T *data, Lanes<FULL> i) {
         for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) x.v[l] = scalar(data[l * i.step]);
     return x;
 }
+
 template <class T, bool FULL> struct Elements {
     T *data;
     Lanes<FULL> i;
@@ -78,6 +85,7 @@ template <class T, bool FULL> struct Elements {
     Elements(T *data, Lanes<FULL> i) : data(data), i(i) {}
     Elements(const Elements &) = default;
 };
+
 template <class T> POINT_FN T &element(T *data, long at) { return data[at]; }
 template <class T, bool FULL> POINT_FN Elements<T, FULL> element(T *data, Lanes<FULL> at) { return {data, at}; }
 template <class T> POINT_FN T element(const T *data, long at) { return data[at]; }
@@ -89,14 +97,17 @@ template <class F> POINT_FN void for_lanes(long first, long behind, const F &f) 
     for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) f(Lanes<true>{i, 1, VECTOR_LANES});
     if (i < behind) f(Lanes<false>{i, 1, int(behind - i)});
 }
+
 template <class Join> POINT_FN scalar folded(vec x, const Join &join) { // a tree over the lanes
     for (int half = VECTOR_LANES / 2; half > 0; half /= 2)
         for (int l = 0; l < half; ++l) x.v[l] = join(scalar(x.v[l]), scalar(x.v[l + half]));
     return x.v[0];
 }
+
 struct Each { // of a team: its one member takes all
     long n;
 };
+
 struct Vector { // the same, in packs
     long n;
 };
@@ -105,6 +116,7 @@ struct Vector { // the same, in packs
 template <class F, class T, class Join> POINT_FN void reduce(Each range, const F &f, T &sum, const Join &) {
     for (long i = 0; i < range.n; ++i) f(i, sum);
 }
+
 template <class F, class Join> POINT_FN void reduce(Vector range, const F &f, scalar &sum, const Join &join) {
     constexpr int W = VECTOR_LANES, AHEAD = 4; // sums that do not wait for each other
     vec s[AHEAD];
@@ -120,11 +132,13 @@ template <class F, class Join> POINT_FN void reduce(Vector range, const F &f, sc
     }
     sum = folded(join(join(s[0], s[1]), join(s[2], s[3])), join);
 }
+
 // f(i, sum, true) with the sum of all before; f adds what i brings. Returns the total.
 template <class F, class T = scalar> POINT_FN T scan(Each range, const F &f, T sum = 0) {
     for (long i = 0; i < range.n; ++i) f(i, sum, true);
     return sum;
 }
+
 template <class F, class T = scalar> POINT_FN T scan(Vector range, const F &f, T sum = 0) {
     return scan(Each{range.n}, f, sum);
 }
@@ -138,6 +152,7 @@ struct Member {
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, 0); }
 };
+
 template <int, int> struct Team {
     long number, teams;
     char *level[2];
@@ -155,6 +170,7 @@ template <int, int> struct Team {
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, 0); }
 };
+
 // One of several parts of a team: here one after the other.
 struct PartOf {
     int place;
@@ -167,9 +183,11 @@ struct PartOf {
     }
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
 };
+
 template <int PARTS, int SIZE, int VECTOR, class F> POINT_FN void for_parts(const Team<SIZE, VECTOR> &, const F &f) {
     for (int k = 0; k < PARTS; ++k) f(PartOf{k});
 }
+
 template <class T, class F> POINT_FN void single_per_team(const T &, const F &f) { f(); }
 template <class T, class F, class V> POINT_FN void single_per_team(const T &, const F &f, V &value) { f(value); }
 template <class F> POINT_FN void single_per_member(const Member &, const F &f) { f(); }
@@ -183,25 +201,32 @@ template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make)
     while (!__atomic_compare_exchange(&at, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
+
 template <class T, class X> POINT_FN T atomic_add(T &at, X x) {
     return atomic_change(at, [&](T old) { return T(old + T(x)); });
 }
+
 template <class T, class X> POINT_FN T atomic_max(T &at, X x) {
     return atomic_change(at, [&](T old) { return old > T(x) ? old : T(x); });
 }
+
 template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
     return atomic_change(at, [&](T) { return T(x); });
 }
+
 template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
     return atomic_change(at, [&](T old) { return old == T(wanted) ? T(x) : old; });
 }
+
 template <class T, bool FULL> POINT_FN void atomic_add(Elements<T, FULL> at, vec x) {
     for (int l = 0; l < at.i.count; ++l) atomic_add(at.data[at.i.first + l * at.i.step], x.v[l]);
 }
+
 // one element, what each lane brings
 template <bool FULL, class T> POINT_FN void atomic_add(Lanes<FULL> i, T &at, vec x) {
     for (int l = 0; l < i.count; ++l) atomic_add(at, x.v[l]);
 }
+
 template <class T, class X> POINT_FN void atomic_add(long, T &at, X x) { atomic_add(at, x); }
 
 // Ids below `size`, each held by one thread at a time. field: a bit an id, null: a thread's own number.
@@ -233,6 +258,7 @@ struct League {
     Token pieces;   // not used
     unsigned *ended;
 };
+
 // work(number of the share, first, behind, sums) for each of `shares` shares of `items`
 template <class Work> POINT_FN int share_out(long items, int threads, const League &a, const Work &work) {
     const long shares = items < SHARES ? items : SHARES, ahead = (a.bytes[0] + 63) / 64 * 64,
@@ -253,6 +279,7 @@ template <class Work> POINT_FN int share_out(long items, int threads, const Leag
     }
     return failed;
 }
+
 template <int SUMS> POINT_FN void add_shares(long items, const League &a, scalar *const *totals) {
     for (int k = 0; k < SUMS; ++k) {
         scalar total = 0;
@@ -260,6 +287,7 @@ template <int SUMS> POINT_FN void add_shares(long items, const League &a, scalar
         *totals[k] = total;
     }
 }
+
 // body(team, sums) for each team
 template <class TEAM, int SUMS, bool, bool, class Body>
 POINT_FN int for_league(long items, int threads, const League &a, scalar *const *totals, const Body &body) {
@@ -272,6 +300,7 @@ POINT_FN int for_league(long items, int threads, const League &a, scalar *const 
     add_shares<SUMS>(items, a, totals);
     return failed;
 }
+
 // body(i, sums) for each i, in packs
 template <int, int SUMS, class Body>
 POINT_FN int for_range(long items, int threads, const League &a, scalar *const *totals, const Body &body) {
@@ -291,6 +320,7 @@ POINT_FN int for_range(long items, int threads, const League &a, scalar *const *
     add_shares<SUMS>(packs, a, totals);
     return failed;
 }
+
 // body(i, j, ...) over first[d] <= i, j, ... < behind[d]. LAST: the last index is the fastest, in packs; else the
 // first.
 template <int RANK, bool LAST, int D = 0, class Body, class... I>
@@ -306,6 +336,7 @@ POINT_FN void over_tile(const long *first, const long *behind, const Body &body,
     else
         for (long at = first[d]; at < behind[d]; ++at) go(at);
 }
+
 POINT_FN int lanes_in(long) { return VECTOR_LANES; }
 template <bool FULL> POINT_FN int lanes_in(Lanes<FULL> i) { return i.count; }
 // body(sums, i, j, ...) for each (i, j, ...) below `extent`, tile by tile; items: number of tiles

@@ -29,6 +29,7 @@ template <int THREADS> struct Group {
     POINT_FN static int here() { return WHOLE || warp() < WARPS - 1 ? 32 : THREADS % 32; } // threads of this warp
     POINT_FN static unsigned mask() { return here() == 32 ? 0xffffffffu : (1u << here()) - 1; }
 };
+
 // x of all threads whose numbers differ in the bits from `low` on, joined in their order; every caller gets it.
 // turn: 0 or 1, which of two rows of slots the block uses: one barrier is enough then.
 template <int THREADS, class T, class Join> POINT_FN T joined(T x, int low, const Join &join, int &turn) {
@@ -50,6 +51,7 @@ template <int THREADS, class T, class Join> POINT_FN T joined(T x, int low, cons
     }
     return x;
 }
+
 // The sum before the thread among those whose numbers differ in the bits from `low` on, and that of all.
 template <int THREADS, class T> POINT_FN T sum_before(T x, int low, T &all, int &turn) {
     typedef Group<THREADS> G;
@@ -88,6 +90,7 @@ template <int THREADS, int VECTOR> struct Each { // members
     }
     template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, VECTOR, total, turn); }
 };
+
 template <int THREADS> struct Vector { // members and lanes
     long n;
     int &turn;
@@ -98,6 +101,7 @@ template <int THREADS> struct Vector { // members and lanes
     }
     template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, 1, total, turn); }
 };
+
 template <int VECTOR> struct LanesOf { // of one member: the others may be elsewhere
     long n;
     static constexpr int count = VECTOR;
@@ -124,6 +128,7 @@ template <int VECTOR> struct LanesOf { // of one member: the others may be elsew
         return own() ? before : T(0);
     }
 };
+
 template <class Range, class F> POINT_FN void over(const Range &range, const F &f) {
     for (long i = range.own(); i < range.n; i += Range::count) f(i);
 }
@@ -135,6 +140,7 @@ POINT_FN void reduce(const Range &range, const F &f, T &sum, const Join &join) {
     over(range, [&](long i) { f(i, own); });
     sum = range.all(own, join);
 }
+
 // f(i, s, last): first f(i, s, false) with s = 0, to which it adds what i brings; then f(i, s, true) with the sum of
 // all before i. Returns the total.
 template <class Range, class F, class T = scalar> POINT_FN T scan(const Range &range, const F &f, T sum = 0) {
@@ -158,6 +164,7 @@ template <int VECTOR> struct Member {
     template <class F> POINT_FN void for_vector(long n, const F &f) const { over(vector(n), f); }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
 };
+
 template <int SIZE, int VECTOR> struct Team {
     static constexpr int THREADS = SIZE * VECTOR, LANES = VECTOR;
     static_assert(VECTOR > 0 && VECTOR <= 32 && !(VECTOR & (VECTOR - 1)), "lanes: a power of two up to 32");
@@ -176,6 +183,7 @@ template <int SIZE, int VECTOR> struct Team {
     template <class F> POINT_FN void for_each(long n, const F &f) const { over(each(n), f); }
     template <class F> POINT_FN void for_vector(long n, const F &f) const { over(vector(n), f); }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
+
     // of the first thread, for all: all wait for it
     template <class T> POINT_FN void tell(T &value) const {
         if constexpr (THREADS > 32) {
@@ -187,6 +195,7 @@ template <int SIZE, int VECTOR> struct Team {
         } else value = __shfl_sync(Group<THREADS>::mask(), value, 0);
     }
 };
+
 // One of several equal parts of a team, whole warps that wait for each other and for no one else.
 #ifndef FRAME_STAND_IN
 POINT_FN void named_barrier(int id, int threads) {
@@ -211,19 +220,24 @@ template <int PARTS, int THREADS, int VECTOR> struct PartOf {
         for (long i = threadIdx.x % count; i < n; i += count) f(i);
     }
 };
+
 template <int PARTS, int SIZE, int VECTOR, class F> POINT_FN void for_parts(const Team<SIZE, VECTOR> &, const F &f) {
     f(PartOf<PARTS, SIZE * VECTOR, VECTOR>());
 }
+
 template <class T, class F> POINT_FN void single_per_team(const T &, const F &f) {
     if (threadIdx.x == 0) f();
 }
+
 template <class T, class F, class V> POINT_FN void single_per_team(const T &team, const F &f, V &value) {
     if (threadIdx.x == 0) f(value);
     team.tell(value);
 }
+
 template <int VECTOR, class F> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f) {
     if (threadIdx.x % VECTOR == 0) f();
 }
+
 template <int VECTOR, class F, class V> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f, V &value) {
     if (threadIdx.x % VECTOR == 0) f(value);
     value = __shfl_sync(LanesOf<VECTOR>::mask(), value, threadIdx.x & 31 & ~(VECTOR - 1));
@@ -238,16 +252,19 @@ template <class T> struct Bits { // 8 bytes
     POINT_FN static void back(word w, double &x) { x = __longlong_as_double((long long)w); }
     POINT_FN static void back(word w, long &x) { x = long(w); }
 };
+
 template <> struct Bits<float> {
     typedef int type;
     POINT_FN static int of(float x) { return __float_as_int(x); }
     POINT_FN static void back(int w, float &x) { x = __int_as_float(w); }
 };
+
 template <class T> POINT_FN T from_bits_of(typename Bits<T>::type w) {
     T x;
     Bits<T>::back(w, x);
     return x;
 }
+
 template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make) {
     typedef typename Bits<T>::type W;
     W old = *(volatile W *)&at, seen;
@@ -256,18 +273,22 @@ template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make)
         if (seen == old) return from_bits_of<T>(old);
     }
 }
+
 POINT_FN double atomic_add(double &at, double x) { return atomicAdd(&at, x); }
 POINT_FN float atomic_add(float &at, double x) { return atomicAdd(&at, float(x)); }
 POINT_FN long atomic_add(long &at, long x) { return long(atomicAdd((word *)&at, word(x))); }
 template <class T, class X> POINT_FN T atomic_max(T &at, X x) {
     return atomic_change(at, [&](T old) { return old > T(x) ? old : T(x); });
 }
+
 template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
     return from_bits_of<T>(atomicExch((typename Bits<T>::type *)&at, Bits<T>::of(T(x))));
 }
+
 template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
     return from_bits_of<T>(atomicCAS((typename Bits<T>::type *)&at, Bits<T>::of(T(wanted)), Bits<T>::of(T(x))));
 }
+
 // one element, what each lane brings
 template <class T, class X> POINT_FN void atomic_add(long, T &at, X x) { atomic_add(at, x); }
 
@@ -308,6 +329,7 @@ struct League {
     Token pieces;
     unsigned *ended; // blocks that have left their share
 };
+
 // The league's sums: of a block, then by the block that ends last, in the order of the blocks.
 template <int THREADS, int SUMS> POINT_FN void add_up(const League &a, scalar *const *totals, scalar *sums, int &turn) {
     for (int k = 0; k < SUMS; ++k) {
@@ -330,6 +352,7 @@ template <int THREADS, int SUMS> POINT_FN void add_up(const League &a, scalar *c
     }
     if (threadIdx.x == 0) *a.ended = 0;
 }
+
 // body(team, sums) for each team; of the lanes of a member the first one's sums count. SCRATCH: the next team of a
 // block waits until all have left the one before. PIECES: there is scratch of level 1.
 template <class TEAM, int SUMS, bool SCRATCH, bool PIECES, class Body>
@@ -362,6 +385,7 @@ POINT_FN void for_league(long items, const League &a, scalar *const *totals, con
         add_up<THREADS, SUMS>(a, totals, sums, team.turn);
     }
 }
+
 // body(i, sums) for each i, one a thread
 template <int THREADS, int SUMS, class Body>
 POINT_FN void for_range(long items, const League &a, scalar *const *totals, const Body &body) {
@@ -370,12 +394,14 @@ POINT_FN void for_range(long items, const League &a, scalar *const *totals, cons
     int turn = 0;
     if constexpr (SUMS > 0) add_up<THREADS, SUMS>(a, totals, sums, turn);
 }
+
 // body(sums, i, j, ...) for each (i, j, ...) below `extent`: a block a tile, one a thread; items: number of tiles
 template <int RANK, int D, class Body, class... I>
 POINT_FN void at_indices(const long (&at)[RANK], const Body &body, I... i) {
     if constexpr (D == RANK) body(i...);
     else at_indices<RANK, D + 1>(at, body, i..., at[D]);
 }
+
 template <int SUMS, int RANK, bool LAST, int THREADS, class Body>
 POINT_FN void for_tiles(long items, const League &a, scalar *const *totals, const long (&extent)[RANK],
                         const int (&tile)[RANK], const Body &body) {

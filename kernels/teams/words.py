@@ -43,6 +43,7 @@ def arrays_of(where: str, text: str, **also) -> list[Array]:
     further fields of each Array. Raises ArgumentError."""
     found, at = [], 0
     text = text.strip()
+
     while at < len(text):
         word = _WORD.match(text, at)
         if not word:
@@ -57,6 +58,7 @@ def arrays_of(where: str, text: str, **also) -> list[Array]:
         layout = "LEFT" if "left" in marks else "RIGHT"
         found.append(Array(word[1], extents, kind, layout, **also))
         at = word.end()
+
     return found
 
 
@@ -70,12 +72,14 @@ def value_of(text: str, names: dict, where: str) -> int:
             return node.value
         if isinstance(node, ast.Name) and node.id in names:
             return names[node.id]
+
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             left, right = of(node.left), of(node.right)
             refuse(
                 isinstance(node.op, (ast.FloorDiv, ast.Mod)) and not right, f"{where}: division by zero in '{text}'."
             )
             return _OPERATORS[type(node.op)](left, right)
+
         what = f"'{node.id}' is not known" if isinstance(node, ast.Name) else "wanted numbers, names and + - * // %"
         raise ArgumentError(f"{where}: '{text}': {what}; known: {', '.join(names) or 'nothing'}.")
 

@@ -1,15 +1,15 @@
 """Tensor expressions of a host: from compiled Fortran and C programs, by ctypes, on a CPU and on the stand-in of a CUDA
 device; extents, kinds and layouts that do not fit; arrays of the device in place."""
 
-# ruff: noqa: F811  the fixture of test_gpu.py is an argument here
+# ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
 import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from device_for_tests import be, is_gpu  # noqa: F401  be is a fixture
 from hosts import BUILD, COMPILERS, MPIS, ROOT, SOURCES, compile_with_module, compiled, library, need, run
-from test_gpu import be, is_gpu  # noqa: F401  be is a fixture
 
 from frame.contractions import Contractions
 from frame.stripe import IN, INOUT, OUT, Field

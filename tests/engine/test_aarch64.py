@@ -14,9 +14,9 @@ from mixtures_for_tests import species_set
 from reference import evaluate
 from states import random_states
 
-from kernels import Mixture
+from kernels import Mixture, registry
 from kernels.engine.backend import cpu
-from kernels.gas import declare, plan as plans
+from kernels.gas import plan as plans
 from kernels.gas.schedules import render
 from kernels.gas.schedules.text import folders
 from kernels.gas.species.kinetic_theory import friction_fit
@@ -64,10 +64,12 @@ def build(folder, compiler, plan, *flags):
     program = folder / compiler
     own = [flag for flag in cpu.FLAGS if flag not in ("-shared", "-fPIC")]
     include = [cpu.HERE, *folders(plan)]
+
     subprocess.run(
         [compiler, *own, *flags, *(f"-I{f}" for f in include), "-static", folder / "kernel.cpp", "-o", program],
         check=True,
     )
+
     return program
 
 
@@ -82,12 +84,14 @@ def results(command, folder, plan, given):
     for name in plan.reads:
         arrays[name][...] = given[name]
     direct, apart, place = b"", [], 0
+
     for name, _ in plan.constants:
         values = plan.values[name]
         if values.size > LARGE:
             apart.append(words(place, values.size) + values.tobytes())
             values = np.zeros(1)
         direct, place = direct + values.tobytes(), place + values.size
+
     (folder / "in").write_bytes(
         words(place, len(apart), len(arrays), n)
         + direct
@@ -95,10 +99,12 @@ def results(command, folder, plan, given):
         + words(*(a.shape[0] for a in arrays.values()))
         + b"".join(a.tobytes() for a in arrays.values())
     )
+
     subprocess.run([*command, folder / "in", folder / "out"], check=True, timeout=120)
     flat = np.fromfile(folder / "out")
     ends = np.cumsum([a.size for a in arrays.values()])
     assert flat.size == ends[-1]
+
     return {
         name: part.reshape(arrays[name].shape)
         for name, part in zip(arrays, np.split(flat, ends[:-1]))
@@ -114,8 +120,9 @@ def test_neon(tmp_path, collection, ns):
     data = species_set(10, "dense")
     if ns == 4:
         data = data.subset(["CH4", "O2", "CO2", "H2O"])
-    mix, c = Mixture(data), declare.collections[collection]
-    plan = plans.make_plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+    mix, c = Mixture(data), registry.collections[collection]
+    plan = plans.make_plan(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+
     assert collection == "thermal" or any(length > LARGE for _, length in plan.constants)  # Takahashi's table
     T, p, Y = random_states(ns, POINTS)
     given = dict(T=T, p=p, Y=Y)
@@ -126,6 +133,7 @@ def test_neon(tmp_path, collection, ns):
 
     got = by(COMPILER, runner=[EMULATOR])
     want = evaluate(data, T, p, Y, fit=friction_fit(data, *data.T_fit), table_error=TABLE_ERROR)
+
     compare(
         " ".join(got),
         {name: value if name in ("D", "Y", "X") else value[0] for name, value in got.items()},

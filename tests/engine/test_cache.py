@@ -66,10 +66,13 @@ def counted(tmp_path):
 def test_processes_that_start_at_once_compile_once(tmp_path, counted):
     compiler, runs = counted
     started = [start(tmp_path / "cache", FRAME_CXX=str(compiler)) for _ in range(4)]
+
     assert len({finish(process) for process in started}) == 1
     assert runs() == 2  # the program and the marshal
+
     finish(start(tmp_path / "cache", FRAME_CXX=str(compiler)))
     assert runs() == 2  # a filled cache starts no compiler
+
     assert not [
         f
         for f in (tmp_path / "cache").iterdir()
@@ -93,6 +96,7 @@ def loaded(folder, **environment):
         capture_output=True,
         env={**os.environ, "FRAME_CACHE": str(folder), **environment},
     )
+
     return process.returncode, process.stdout + process.stderr
 
 
@@ -104,9 +108,11 @@ def test_a_compiler_with_arguments_or_a_wrapper(command, tmp_path):
     """As modules and CI set CXX."""
     cxx, wrapper, blank = shutil.which(cpu.compiler()), tmp_path / "ccache", tmp_path / "a folder"
     blank.mkdir()
+
     for path, line in ((wrapper, 'exec "$@"'), (blank / "c++", f'exec {cxx} "$@"')):
         path.write_text(f"#!/bin/sh\n{line}\n")
         path.chmod(0o755)
+
     command = command.format(cxx=cxx, wrapper=wrapper, blank=blank)
     for _ in range(2):  # made, and found again
         assert loaded(tmp_path / "cache", FRAME_CXX=command) == (0, "tiny\n")
@@ -156,6 +162,7 @@ def on_noexec(folder, own, *mounted):
         capture_output=True,
         env={**os.environ, "FRAME_CACHE": str(folder), "XDG_CACHE_HOME": str(own)},
     )
+
     return process.returncode, process.stdout + process.stderr
 
 
@@ -163,6 +170,7 @@ def test_a_folder_mounted_noexec(tmp_path):
     """The user's own folder takes its place, with a warning; where that is mounted so as well, the error says it."""
     folder, own = tmp_path / "cache", tmp_path / "own"
     status, text = on_noexec(folder, own, folder)
+
     assert status == 0 and f"{folder} is on a file system mounted noexec" in text and str(own) in text
     assert not list(folder.glob("*.so")) and len(list((own / "castles-frame").glob("*.so"))) == 1
 
@@ -193,10 +201,12 @@ def test_a_broken_entry_is_rebuilt(filled, harm, tmp_path):
     copy = tmp_path / "cache"
     shutil.copytree(folder, copy)
     entries = sorted(copy.glob("*.so"))
+
     assert [e.name.split("-")[0] for e in entries] == ["marshal", "rho"]
     for entry in entries:
         HARMS[harm](entry)
     assert finish(start(copy)) == wanted
+
     for entry in entries:
         assert entry.with_suffix(".sha256").read_text().split("\n")[0] == hashlib.sha256(entry.read_bytes()).hexdigest()
 
@@ -261,6 +271,7 @@ def test_a_folder_that_others_may_write_is_refused(mode, tmp_path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(mode)
     status, text = told(tiny(tmp_path / "cache"))
+
     assert status == 1 and f"has mode {mode:04o} (chmod go-w" in text and "FRAME_CACHE_SHARED=1" in text
     assert names(tmp_path / "cache") == []
     assert told(tiny(tmp_path / "cache", FRAME_CACHE_SHARED="1"))[0] == 0
@@ -274,10 +285,13 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed, 
 def test_a_folder_or_an_entry_of_another_user_is_refused(tmp_path):
     folder = tmp_path / "cache"
     assert told(tiny(folder))[0] == 0
+
     os.chown(folder / "tiny.so", NOBODY, NOBODY)  # left there before the folder was closed to others
     assert told(tiny(folder))[1].startswith("making")
+
     os.chown(folder, NOBODY, NOBODY)
     status, text = told(tiny(folder))
+
     assert status == 1 and f"belongs to user {NOBODY}, this process to 0" in text and "FRAME_CACHE_SHARED=1" in text
     assert told(tiny(folder, FRAME_CACHE_SHARED="1")) == (0, f"{folder / 'tiny.so'}\n")
 
@@ -295,9 +309,11 @@ def test_a_lock_that_is_no_file(what, tmp_path):
 def test_what_a_killed_maker_leaves_is_removed(tmp_path):
     process = tiny(tmp_path, 60)
     assert process.stdout.readline() == "making\n"
+
     waits = tiny(tmp_path)
     process.kill()
     process.communicate()
+
     assert told(waits) == (0, f"making\n{tmp_path / 'tiny.so'}\n")
     assert names(tmp_path) == ["tiny.sha256", "tiny.so"]
 
@@ -313,16 +329,21 @@ def test_two_users_of_a_shared_folder(tmp_path):
         above.chmod(above.stat().st_mode | 0o011)
     second = dict(user=NOBODY, FRAME_CACHE_SHARED="1", XDG_CACHE_HOME=str(own))
     first = tiny(folder, 2)
+
     assert first.stdout.readline() == "making\n"
     status, text = told(tiny(folder, **second))
+
     assert status == 0 and text.startswith(f"{folder / 'tiny.so'}\n")
     assert f"compiles it (node and number: {platform.node()} {first.pid}) is waited for" in text
     assert told(first)[0] == 0
+
     (folder / "tiny.so").write_text("broken")
     status, text = told(tiny(folder, **second))
     made = own / "castles-frame" / "tiny.so"
+
     assert status == 0 and str(made) in text and f"folder {folder} cannot be written" in text
     assert told(tiny(folder, **second)) == (0, f"{made}\n")  # and found again without a word
+
     folder.chmod(0o777)  # now it may write there: both makers' files are the same
     assert told(tiny(folder, **second)) == (0, f"making\n{folder / 'tiny.so'}\n")
 
@@ -331,9 +352,11 @@ def test_a_named_target_is_the_same_on_every_processor(monkeypatch):
     """Compute nodes with another processor find the kernels that a login node compiled for FRAME_ARCH."""
     monkeypatch.setenv("FRAME_ARCH", "x86-64-v3")
     assert cpu.processor.__wrapped__(cpu.target()) == platform.machine()
+
     monkeypatch.setenv("FRAME_ARCH", "native")
     native = cpu.processor.__wrapped__(cpu.target())
     monkeypatch.delenv("FRAME_ARCH")
+
     assert cpu.processor.__wrapped__(cpu.target()) == native != platform.machine()
 
 
@@ -358,6 +381,7 @@ def test_every_width_of_vectors_agrees(tmp_path, mixture):
     division differs between widths."""
     flags = pathlib.Path("/proc/cpuinfo").read_text()
     got = {}
+
     for target in ("native", "x86-64", "x86-64-v3"):
         if target == "x86-64-v3" and "avx2" not in flags:
             continue
@@ -367,6 +391,7 @@ def test_every_width_of_vectors_agrees(tmp_path, mixture):
             check=True,
             env={**os.environ, "FRAME_ARCH": target, "FRAME_CACHE": str(tmp_path)},
         )
+
         got[target] = np.load(tmp_path / f"{target}.npz")
         for name, values in got["native"].items():
             scale = np.abs(values).max() if name == "h" else np.abs(values)  # h crosses zero
@@ -386,6 +411,7 @@ def test_a_stopped_process_that_compiles_does_not_hold_up_others(tmp_path, capfd
         "    time.sleep(60)\n"
         "cache.entry('slow', '.txt', make)\n"
     )
+
     holder = subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -396,10 +422,12 @@ def test_a_stopped_process_that_compiles_does_not_hold_up_others(tmp_path, capfd
     try:
         assert holder.stdout.readline() == "making\n"
         holder.send_signal(signal.SIGSTOP)
+
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("FRAME_CACHE", str(tmp_path))
             begin = time.monotonic()
             path = cache.entry("slow", ".txt", lambda path: path.write_text("made") and None)
+
         assert path.read_text() == "made" and time.monotonic() - begin < 20
         said = capfd.readouterr().err
         assert f"{holder.pid}) is not done, so this process compiles it too" in said

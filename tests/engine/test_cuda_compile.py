@@ -1,6 +1,6 @@
 """CUDA without a GPU: every source that the emitter can produce compiles for sm_90.
 
-NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py.
+NVRTC compiles on any machine; what the kernels compute is tested in test_gpu.py and gas/test_gas_on_device.py.
     PYTHONPATH=tests python tests/engine/test_cuda_compile.py     registers, stack and spills of the collections
 """
 
@@ -15,12 +15,11 @@ from kernel_cases import of_reactions
 from mixtures_for_tests import changed, species_set
 
 from frame.tools.bench import inputs
-from kernels import Contraction, Mixture, get_backend, marshal
+from kernels import Contraction, Mixture, get_backend, marshal, registry
 from kernels.contractions import table as organisations
 from kernels.engine.backend import cache, cuda, nvrtc
 from kernels.engine.backend.base import Source
 from kernels.engine.errors import BackendError
-from kernels.gas import declare
 from kernels.gas.plan import Launch, make_plan
 from kernels.gas.schedules import launches, render
 from kernels.gas.schedules.text import folders
@@ -60,6 +59,7 @@ def option_sets():
                 translation=("none", "peneloux")[i // 2 % 2],
             ),
         )
+
     for law in ("sutherland", "powerlaw"):
         yield "none", dict(equation="ideal", viscosity=law, takahashi="off")
     yield "dense", dict(mixing="pseudocritical")
@@ -103,23 +103,25 @@ def build_all(plans):
 def collection_plans(ns, name, part="some"):
     """The properties of every step with all sets (in two parts) at 10 species, else one of each structure of k_ij and
     of ideal gases; what is derived from them with four sets, at 2 and 53 species."""
-    c = declare.collections[name]
+    c = registry.collections[name]
     sets = list(option_sets())
+
     if name not in EVERY_STEP:
         sets = [sets[i] for i in (0, 5, 14, 15 if ns == 2 else 16)] if ns in (2, 53) else []
     else:
         sets = [sets[i] for i in (PARTS[part] if ns == 10 else SOME[:-1])]
+
     for kij, options in sets:
         mix = made(ns, kij, options)
         yield (
             f"{name} NS={ns} {kij} {' '.join(options.values())}",
-            planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix),
+            planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix),
         )
 
 
 def collection_cases():
     for ns in NS:
-        for name in sorted(set(declare.collections) - {*RATES, *REACTORS}):
+        for name in sorted(set(registry.collections) - {*RATES, *REACTORS}):
             yield pytest.param(ns, name, "some", id=f"{ns}-{name}")
             if ns == 10 and name in EVERY_STEP:
                 yield pytest.param(ns, name, "others", id=f"{ns}-{name}-others")
@@ -148,6 +150,7 @@ def collection_cases():
 def test_collections_compile(ns, name, part):
     report = build_all(dict(collection_plans(ns, name, part)))
     assert len(report) == ((len(PARTS[part]) if ns == 10 else 6) if name in EVERY_STEP else 4 * (ns in (2, 53)))
+
     for what, r in report.items():
         # the matrix units' operands of 53 species are as many as there are registers
         # and so are two sweeps over the pairs of ten species with a general alpha
@@ -160,13 +163,14 @@ def test_collections_compile(ns, name, part):
 def test_chosen_organisations_spill_nothing_up_to_20_species(name):
     """Three values and a half at most: that is cheaper than the threads that two more registers would cost. Six where
     what Takahashi's pairs take of 10 species fills the registers: measured faster than fewer threads."""
-    c, plans = declare.collections[name], {}
+    c, plans = registry.collections[name], {}
     for ns, precision in ((1, "double"), (4, "double"), (10, "double"), (20, "double"), (13, "single"), (20, "single")):
         for options in ({}, {"takahashi": "off"}, {"takahashi": "off", "diffusion": "fuller"}):
             if options == {} or name == "viscous":
                 mix = inputs.mixture(ns, "dense", **options)
-                records = declare.resolve(c.outputs, c.given, mix.options)
+                records = registry.resolve(c.outputs, c.given, mix.options)
                 plans[f"{name} {precision} NS={ns} {options}"] = planned(records, c.outputs, mix, precision)
+
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= (48 if "NS=10 {}" in what else 28), (what, r)
 
@@ -180,7 +184,7 @@ def test_every_kernel_compiles_alone(ns, part):
     plans, known, names = {"first": {}, "some": {}, "others": {}}, set(), set()
     for kij, options in option_sets():
         mix = made(ns, kij, options)
-        for kernel in declare.kernels.values():
+        for kernel in registry.kernels.values():
             if part == "first" and kernel.name in names:
                 continue
             if kernel.serves(mix.options) and not of_reactions(kernel):
@@ -188,10 +192,12 @@ def test_every_kernel_compiles_alone(ns, part):
                 key = relevant(plan)
                 new = {(kernel.name, word) for word in key} - known
                 known |= new
+
                 if all(key not in p for p in plans.values()):
                     plans["first" if kernel.name not in names else "some" if new else "others"][key] = plan
                     names.add(kernel.name)
-    assert {name for name, *_ in plans["first"]} == {k.name for k in declare.kernels.values() if not of_reactions(k)}
+
+    assert {name for name, *_ in plans["first"]} == {k.name for k in registry.kernels.values() if not of_reactions(k)}
     plans = plans[part]
     build_all({" ".join(map(str, key)): plan for key, plan in plans.items()})
 
@@ -205,13 +211,15 @@ def test_single_precision_compiles(precision, what):
     for ns in [int(what)] if what != "alone" else ():
         mix = Mixture(species_set(ns, "dense"), takahashi="off" if ns == 53 else "smooth")
         for name in EVERY_STEP + ("gamma_jacobian_properties",) + ("T_from_h_p",) * (precision == "mixed"):
-            c = declare.collections[name]
-            records = declare.resolve(c.outputs, c.given, mix.options)
+            c = registry.collections[name]
+            records = registry.resolve(c.outputs, c.given, mix.options)
             plans[f"{name} NS={ns}"] = planned(records, c.outputs, mix, precision)
+
     mix = Mixture(species_set(2))
-    for kernel in declare.kernels.values() if what == "alone" else ():
+    for kernel in registry.kernels.values() if what == "alone" else ():
         if kernel.serves(mix.options) and not of_reactions(kernel) and (precision == "mixed" or not kernel.double_only):
             plans[kernel.name] = planned([kernel], None, mix, precision)
+
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
 
@@ -224,10 +232,11 @@ def test_rates_compile(name, precision):
     mix = Mixture.from_yaml(mechanisms.path(), "real")
     if name == "alone":
         kernels = ("reaction_rates", "equilibrium_constants")
-        records, outputs = [declare.kernels[k].for_options(mix.options) for k in kernels], None
+        records, outputs = [registry.kernels[k].for_options(mix.options) for k in kernels], None
     else:
-        c = declare.collections[name]
-        records, outputs = declare.resolve(c.outputs, c.given, mix.options), c.outputs
+        c = registry.collections[name]
+        records, outputs = registry.resolve(c.outputs, c.given, mix.options), c.outputs
+
     r = build(planned(records, outputs, mix, precision), name)
     assert r["spill_stores"] <= 128 and r["registers"] <= 255 and r["stack"] < 2048, r
 
@@ -236,9 +245,9 @@ def test_rates_compile(name, precision):
 @pytest.mark.quick(precision="double")
 def test_rates_by_a_crew_compile(name, precision):
     """Both collections of a real gas, and every kind of reaction, where the warps of a block share its points."""
-    mix, c = Mixture.from_yaml(mechanisms.path(), "real"), declare.collections[name]
+    mix, c = Mixture.from_yaml(mechanisms.path(), "real"), registry.collections[name]
     how = Launch(256, "crew", unroll=2, blocks=2)
-    r = build(make_plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, precision, name), name)
+    r = build(make_plan(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, precision, name), name)
     assert r["registers"] <= 128 and r["spill_stores"] <= 512, r
 
 
@@ -246,8 +255,9 @@ def test_rates_by_a_crew_compile(name, precision):
 def test_production_stays_on_the_multiprocessor(file, hold):
     """Of an ideal gas: all of a point in registers, or in shared memory of which two blocks have enough."""
     mix = Mixture.from_yaml(file, equation="ideal", takahashi="off")
-    plan = planned(declare.resolve(["omega"], ["T", "p", "rho", "Y"], mix.options), ["omega"], mix)
+    plan = planned(registry.resolve(["omega"], ["T", "p", "rho", "Y"], mix.options), ["omega"], mix)
     r = build(plan, file)
+
     assert plan.how.hold == hold and r["spill_stores"] <= 64, (plan.how, r)
     assert r["stack"] <= (128 if hold == "registers" else 0), r
     assert plan.how.blocks * (plan.schedule.shape(plan).shared + 1024) <= 228 * 1024
@@ -263,13 +273,14 @@ def test_reactors_compile(what, tmp_path):
         outputs, given = ["J_cp_dw"], ["T", "rho", "Y", "dw"]
     elif what == "few":
         (tmp_path / "few.yaml").write_text(FEW)
-        mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), declare.collections["react_volume"]
+        mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), registry.collections["react_volume"]
         outputs, given = c.outputs, c.given
     else:
         options = dict(equation="ideal") if what == "react_volume" else dict(critical="fill")
-        mix, c = Mixture.from_yaml("h2o2.yaml", takahashi="off", **options), declare.collections[what]
+        mix, c = Mixture.from_yaml("h2o2.yaml", takahashi="off", **options), registry.collections[what]
         outputs, given = c.outputs, c.given
-    r = build(planned(declare.resolve(outputs, given, mix.options), outputs, mix), what)
+
+    r = build(planned(registry.resolve(outputs, given, mix.options), outputs, mix), what)
     assert r["registers"] <= 255 and r["stack"] < 16384, r
 
 
@@ -277,14 +288,14 @@ def test_reactors_compile(what, tmp_path):
 def test_reactors_in_mixed_precision_compile(how, tmp_path):
     """Mass fractions then stay in registers, in double, until they are stored."""
     (tmp_path / "few.yaml").write_text(FEW)
-    mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), declare.collections["react_volume"]
-    r = build(make_plan(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, "mixed"), "mixed")
+    mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), registry.collections["react_volume"]
+    r = build(make_plan(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, "mixed"), "mixed")
     assert r["registers"] <= 255, r
 
 
 def test_reactors_of_large_mechanisms_stay_on_the_multiprocessor():
-    mix, c = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off"), declare.collections["react_volume"]
-    plan = planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+    mix, c = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off"), registry.collections["react_volume"]
+    plan = planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
     r = build(plan, c.name)
     assert plan.how.hold == "lanes" and not r["spill_stores"] and r["stack"] <= 128, (plan.how, r)
     assert plan.schedule.shape(plan).covers >= 4 and plan.schedule.shape(plan).shared <= 227 * 1024
@@ -325,10 +336,12 @@ def test_loops_of_discarded_branches_stand_in_braces(folder):
     for path in (cuda.HERE / folder).rglob("*.h"):
         text = path.read_text()
         bare = re.findall(rf"(?<!#)\belse{LOOP}.*", text)
+
         for found in re.finditer(r"if constexpr (?=\()", text):
             depths = itertools.accumulate((c == "(") - (c == ")") for c in text[found.end() :])
             behind = text[found.end() + 1 + next(i for i, depth in enumerate(depths) if depth == 0) :]
             bare += re.findall(rf"\A{LOOP}.*", behind)
+
         assert not bare, f"{path}: {bare}"
 
 
@@ -339,9 +352,11 @@ def test_the_cache_is_filled_without_a_device(tmp_path, monkeypatch):
     source = render(plan)
     path = cuda.machine_code(source, ARCH)
     code = path.read_bytes()
+
     assert path.parent == tmp_path and code.startswith(b"\x7fELF")
     stamp = path.stat().st_mtime_ns
     assert cuda.machine_code(source, ARCH) == path and path.stat().st_mtime_ns == stamp
+
     path.write_bytes(code[:100])
     assert cuda.machine_code(source, ARCH).read_bytes() == code
     assert cuda.machine_code(source, "sm_80") != path
@@ -361,10 +376,12 @@ def test_a_device_that_is_not_here_gets_what_its_table_says(tmp_path, monkeypatc
     Contraction(text, sizes, backend=target, quick=True).compile_ahead()
     monkeypatch.setattr(nvrtc, "compile_cubin", lambda *_, **__: pytest.fail("it is compiled once more"))
     tabled = Contraction(text, sizes, backend=there, quick=True)
+
     assert tabled.row and organisations.written(tabled.how) == how != organisations.written(first.how)
     for plan in (tabled, first):
         plan.compile_ahead()
     plain = Contraction(text, sizes, backend=there, quick=True, how="flat")
+
     with pytest.raises(pytest.fail.Exception, match="once more"):
         plain.compile()
 
@@ -372,11 +389,11 @@ def test_a_device_that_is_not_here_gets_what_its_table_says(tmp_path, monkeypatc
 if __name__ == "__main__":
     print(f"NVRTC {nvrtc.version()}, {ARCH}; default options, k_ij none and dense")
     print(f"{'collection':<18}{'NS':>4} {'k_ij':<6}{'registers':>10}{'stack B':>9}{'spills B':>9}")
-    for name, c in declare.collections.items():
+    for name, c in registry.collections.items():
         for ns in NS:
             for kij in KIJ[:2]:
                 mix = Mixture(species_set(ns, kij))
-                r = build(planned(declare.resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)
+                r = build(planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)
                 print(
                     f"{name[:17]:<18}{ns:>4} "
                     f"{kij:<6}{r['registers']:>10}{r['stack']:>9}{r['spill_stores'] + r['spill_loads']:>9}"

@@ -11,8 +11,8 @@ import platform
 
 import numpy as np
 import pytest
+from device_for_tests import be, bound  # noqa: F401
 from mixtures_for_tests import species_set
-from test_gpu import be, bound  # noqa: F401
 
 import kernels
 
@@ -98,6 +98,7 @@ def probe(tmp_path_factory):
     folder = tmp_path_factory.mktemp("math")
     (folder / "math_probe.h").write_text(HEADER)
     (folder / "math_probe.py").write_text(DECLARATION)
+
     with kernels.registry.temporary():
         kernels.load_declarations(folder / "math_probe.py")
         yield "math_probe"
@@ -126,13 +127,16 @@ def check_units(be, ulps, precision="double"):  # noqa: F811
     a[::4] = random.uniform(0.5, 2, a[::4].size)
     b = random.uniform(-50, 50, n)
     b[::5] = random.uniform(-1e-3, 1e-3, b[::5].size)
+
     if precision == "single":
         a, b = a.astype(np.float32), b.astype(np.float32)
         got = kernels.Mixture(species_set(2)).kernel("math_probe")(backend=be, precision=precision, math_a=a, math_b=b)
     else:
         got = run(be, a, b)
+
     x, y = a.astype(np.longdouble), b.astype(np.longdouble)
     bounded, exponent = np.clip(x, 0.0625, 4095), y * np.longdouble(0.5) * np.log(np.longdouble(2))
+
     want = {
         "math_quotient": x / y,
         "math_reciprocal": 1 / x,

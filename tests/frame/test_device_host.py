@@ -1,6 +1,6 @@
 """Hosts whose arrays live on the device: block calls work on them in place, in the order of the host's stream."""
 
-# ruff: noqa: F811  the fixture of test_gpu.py is an argument here
+# ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
 import ctypes.util
 import glob
 import re
@@ -9,10 +9,10 @@ import sys
 
 import numpy as np
 import pytest
+from device_for_tests import be, is_gpu  # noqa: F401  be is a fixture
 from hosts import BUILD, MODULE, ROOT, SOURCES, library, run
 from kernel_cases import states
 from mixtures_for_tests import species_set
-from test_gpu import be, is_gpu  # noqa: F401  be is a fixture
 
 import kernels
 from frame.stripe import Field

@@ -10,7 +10,8 @@ from mixtures_for_tests import species_set
 
 import kernels
 from kernels import ArgumentError, Constants, Mixture, MixtureError, NoSpecies, constant, registry, set_constant
-from kernels.gas.declare import exclusion, value_of
+from kernels.engine.registry import declared
+from kernels.gas.declare import exclusion
 
 HEADER = """#pragma once
 template <class M, class R> POINT_FN void own_scaled(const M &m, const R T, R &mu) { mu = T * m.own_factor[0]; }
@@ -67,9 +68,11 @@ def test_every_value_of_an_option_says_what_it_does():
 def test_a_hosts_own_constants(own):
     data = species_set(2)
     Y = np.array([0.25, 0.75])
+
     for value, power in (("plain", 1), ("square", 2)):
         out = Mixture(data, own=value).kernel("own_mean")(Y=Y[:, None], backend="cpu")
         np.testing.assert_allclose(out["mu"], (Y @ data.W) ** power, rtol=1e-15)
+
     with pytest.raises(ArgumentError, match="option own = 'wild'; wanted one of plain, square, picky"):
         Mixture(data, own="wild")
     assert kernels.OPTIONS["own"] == ("plain", "square", "picky")
@@ -79,6 +82,7 @@ def test_constants_are_made_when_asked_for_and_once(own):
     mix = Mixture(species_set(2))
     assert mix.constant("W").kind == "values" and not calls()
     assert mix.constant("own_mass").array is mix.constant("own_mass").array and calls() == ["plain"]
+
     known = mix.constant("own_other")  # declared, but not made for these options
     assert (known.kind, known.array, known.of.sizes) == (None, None, {"OWN_POWER": 1}) and calls() == ["plain"]
     assert mix.constant("nobodys") is None
@@ -89,10 +93,12 @@ def test_what_the_species_lack_is_told_by_the_kernel_that_asks(own):
     mix = Mixture(species_set(2), own="picky")
     with pytest.raises(MixtureError, match="^species CO2 without a mass of its own$"):
         mix.constant("own_mass")
+
     with pytest.raises(
         ArgumentError, match="'own_mean' cannot be used with this mixture: species CO2 without a mass of its own"
     ):
         mix.kernel("own_mean")(Y=np.ones((2, 1)) / 2, backend="cpu")
+
     assert mix.kernel("own_scaled")(T=300.0, backend="cpu")["mu"] == 750
 
 
@@ -119,6 +125,7 @@ def test_a_maker_keeps_to_its_names_and_to_numbers(own):
     kernels.constants("own_third", lambda species, options: Constants({"own_third": [np.nan]}))
     with pytest.raises(MixtureError, match="constant 'own_third' is not finite; check the species data of CH4, CO2"):
         Mixture(species_set(2)).constant("own_third")
+
     kernels.constants("own_fourth", lambda species, options: Constants({"own_fifth": [1.0]}), when={"own": "square"})
     with pytest.raises(ArgumentError, match="made 'own_fifth', which is not among its names, own_fourth"):
         Mixture(species_set(2), own="square").constant("own_fourth")
@@ -128,9 +135,11 @@ def test_values_are_added_to_an_option_and_may_be_excluded(own):
     kernels.option("own", {"cubic": "text"}, needs={"cubic": ("fuller_volume",)})
     exclusion(lambda o: o["own"] == "cubic" and o["equation"] == "srk", "own = '{own}' without {equation}")
     assert kernels.OPTIONS["own"] == ("plain", "square", "picky", "cubic")
+
     data = species_set(2)
     with pytest.raises(ArgumentError, match="^own = 'cubic' without srk$"):
         Mixture(data, own="cubic", equation="srk")
+
     lacking = dataclasses.replace(data, fuller_volume=np.array([1.0, np.nan]))
     with pytest.raises(MixtureError, match=r"'CO2': Fuller diffusion volume .* is missing; own cubic needs it"):
         Mixture(lacking, own="cubic")
@@ -153,11 +162,12 @@ def test_numbers_of_species_reach_their_model(given):
 @pytest.mark.parametrize("name, value", [("rtol", -1.0), ("rtol", 0.0), ("rtol", 1e6), ("atol", 0.0), ("most", 0.5)])
 def test_constants_keep_to_their_range(name, value):
     name = f"react_{name}"
-    before = value_of(name)
+    before = declared.constants.value_of(name)
     low, high = registry.settable[name].range
+
     with pytest.raises(ArgumentError, match=re.escape(f"'{name}' [1]: {value} came, wanted {low:g} to {high:g}.")):
         set_constant(name, value)
-    np.testing.assert_array_equal(value_of(name), before)
+    np.testing.assert_array_equal(declared.constants.value_of(name), before)
 
 
 def test_a_range_that_is_none():

@@ -134,6 +134,7 @@ def some(ns, **options):
         keep &= np.abs(mix.properties("rho", T=tried[0], p=tried[1], Y=tried[2])["rho"] / rho - 1) < 0.04
     keep = np.flatnonzero(keep)[:100]
     assert keep.size == 100
+
     return mix, T[keep], p[keep], Y[:, keep]
 
 
@@ -145,6 +146,7 @@ def extensive(k, step, **options):
     m[k] = m[k] + step * STEP * m[k]
     total = m.sum(0)
     q = evaluate(mix.species, T, p, m / total, transport=False, tracked=False, **options)
+
     return {
         "v_Y": total * q.vol,
         "h_Y": total * q.h,
@@ -160,9 +162,11 @@ def extensive(k, step, **options):
 def test_partial_properties_are_derivatives_in_the_masses(name, options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties(EVERYTHING, T=T, p=p, Y=Y)[name]
+
     for k in (0, 3, 7):
         slope = sum(w * extensive(k, i, **options)[name] for i, w in WEIGHTS.items()) / (60 * STEP * Y[k].astype(LD))
         scale = np.abs(slope) + np.abs(value(extensive(k, 0, **options)[name]))
+
         # (7!/140) (0.001/0.03)^6 = 5e-8 bounds the truncation; g has ln m_k, a singularity at a distance of m_k itself:
         # 4e-17
         error = np.abs(got[k] - slope) / scale
@@ -198,6 +202,7 @@ def test_eps_k_is_the_derivative_at_constant_pressure():
         sp, o = species.arrays(mix.species), {**oracle.OPTIONS, **options}
         r, T = (Y * q["rho"]).astype(LD), T.astype(LD)
         p_T, E_T = (sixth_order(lambda d: derivatives.helmholtz_side(T + d, r, sp, o)[i], T) for i in (0, 1))
+
         for k in (0, 4, 8):
 
             def moved(d):
@@ -208,6 +213,7 @@ def test_eps_k_is_the_derivative_at_constant_pressure():
             p_k, E_k = (sixth_order(lambda d: moved(d)[i], r[k]) for i in (0, 1))
             wanted = E_k - E_T * p_k / p_T
             error = np.abs(q["eps_k"][k] - wanted) / (np.abs(E_k) + np.abs(E_T * p_k / p_T))
+
             assert error.max() < 1e-9 and np.median(error) < 1e-13, (options, k, error.max())
 
 
@@ -229,6 +235,7 @@ def test_euler():
         got = mixture(ns, **options).properties(EVERYTHING, **s)
         q = expected(ns, n, transport=False, **options)
         d = derivatives.of_state(q, species.arrays(species_set(ns), tracked=True), {**oracle.OPTIONS, **options})
+
         for name, whole, err in (
             ("v_Y", got["vol"], q.vol.err),
             ("h_Y", got["h"], q.h.err),
@@ -282,6 +289,7 @@ def conserved(data, Q, **options):
     p, u, v, w, T = Q[:5]
     Y = np.concatenate([Q[5:], 1 - Q[5:].sum(0, keepdims=True)])
     q = evaluate(data, T, p, Y, transport=False, tracked=False, **options)
+
     return np.concatenate(
         [
             np.stack([q.rho, q.rho * u, q.rho * v, q.rho * w, q.rho * (q.e + (u * u + v * v + w * w) / 2)]),
@@ -300,6 +308,7 @@ def test_gamma_is_the_derivative_of_the_conserved_variables(options):
     G = got["gamma_jacobian"].reshape(14, 14, -1)
     Q = np.concatenate([np.stack([p, u, v, w, T]), Y[:-1]]).astype(LD)
     U = np.abs(conserved(mix.species, Q, **options))
+
     for j in range(14):
         size = np.abs(Q[j]) if j not in (1, 2, 3) else LD(100) + 0 * Q[j]
         if j > 4:
@@ -328,6 +337,7 @@ def test_inverse_and_products(ns, how):
     dQ = rng.normal(size=(nq, n))
     plain = mix.properties("rho_p", **{k: s[k] for k in "TpY"})["rho_p"]
     slope, speed = dict(rho_p_prime=plain * rng.uniform(1, 1e4, n)), dict(V_p=rng.uniform(1, 500, n))
+
     for more in [dict(slope=slope, plain={}, speed=speed)[how]]:
         both = mix.properties("gamma_jacobian gamma_inverse rho h h_p", **s, **more)
         G, I = (both[k].reshape(nq, nq, n) for k in ("gamma_jacobian", "gamma_inverse"))
@@ -338,13 +348,16 @@ def test_inverse_and_products(ns, how):
         terms = np.abs(G) + 2 * moved[:, None] * np.abs(G[0])
         terms[4, 0] += both["rho"] * np.abs(both["h_p"]) + 1
         unit = np.einsum("ijn,jkn->ikn", I, G)
+
         # the terms of an element of the inverse are themselves sums over the species
         size = (nq + 8) * EPS * np.einsum("ijn,jkn->ikn", np.abs(I), terms)
         assert (np.abs(unit - np.eye(nq)[:, :, None]) <= size).all()
+
         dU = mix.properties("dU", **s, **more, dQ=dQ)["dU"]
         assert (
             np.abs(dU - np.einsum("ijn,jn->in", G, dQ)) <= (nq + 8) * EPS * np.einsum("ijn,jn->in", terms, np.abs(dQ))
         ).all()
+
         back = mix.properties("dQ", **s, **more, dU=dU)["dQ"]
         assert (np.abs(back - dQ) <= (nq + 8) * EPS * np.einsum("ijn,jkn,kn->in", np.abs(I), terms, np.abs(dQ))).all()
 
@@ -358,12 +371,14 @@ def test_preconditioning_sets_the_speed_of_sound():
     decided = ~expected(10, 1000, transport=False).undecided
     error = np.abs(mix.properties("rho_p_prime", **s, V_p=q["c"])["rho_p_prime"] - q["rho_p"])
     cancelled = np.abs(expected(10, 1000, transport=False).c.err / q["c"] ** 3) * 4 * EPS
+
     assert (error <= bound + cancelled)[decided].all()
     V = np.full(1000, 20.0)
     prime = mix.properties("rho_p_prime", **s, V_p=V)["rho_p_prime"]
     again = mix.kernel("sound_speed_from_density_and_enthalpy")(
         rho=q["rho"], rho_p=prime, rho_T=q["rho_T"], h_p=q["h_p"], h_T=q["h_T"]
     )["c"]
+
     # 1/V^2 is some 1e2 times what is taken from it and put back
     np.testing.assert_allclose(again, V, rtol=1e-13)
     c = mix.properties("c", **{k: q[k] for k in ("rho", "rho_p", "rho_T", "h_p", "h_T")}, Y=s["Y"])["c"]
@@ -395,6 +410,7 @@ def test_same_as_cantera(name):
     small, large = cubic.roots(value(q.a_mix) * p / RT**2, value(q.b_mix) * p / RT)
     keep = np.flatnonzero((small == large) & ~q.undecided)  # its choice of three has a memory
     theirs = {k: [] for k in ("v_Y", "h_Y", "e_Y", "ln_phi", "g_Y", "s_Y")}
+
     for i in keep:
         gas.TPY = T[i], p[i], Y[:, i]
         W = gas.molecular_weights
@@ -404,10 +420,12 @@ def test_same_as_cantera(name):
         theirs["ln_phi"].append(np.log(gas.activity_coefficients))
         theirs["g_Y"].append(gas.chemical_potentials / W)
         theirs["s_Y"].append(gas.partial_molar_entropies / W)
+
     assert keep.size > 150
     ours = mix.properties(list(theirs), T=T[keep], p=p[keep], Y=Y[:, keep])
     sp = species.arrays(mix.species, tracked=True)
     d = derivatives.of_state(q, sp, {**oracle.OPTIONS, "alpha": "cantera"})
+
     for key, rows in theirs.items():
         expected_ = np.array(rows).T
         limit = 1e-9 * np.abs(expected_) + 64 * EPS * getattr(d, key).err[:, keep]
@@ -415,6 +433,7 @@ def test_same_as_cantera(name):
             np.ones_like(limit, bool) if key not in ("g_Y", "s_Y") else Y[:, keep] > 1e-12
         )  # its smallest mole fraction is another
         error = np.abs(ours[key] - expected_)
+
         assert (error <= limit)[there].all(), (key, np.nanmax((error / limit)[there]))
 
 
@@ -426,4 +445,5 @@ def test_given_names_stay_as_they_are():
     rho = mix.properties("rho", **s)["rho"] * 1.01
     before = rho.copy()
     mu = mix.properties("mu lam", **s, rho=rho)["mu"]
+
     assert (rho == before).all() and (mu == mix.properties("mu", **s, rho=rho)["mu"]).all()

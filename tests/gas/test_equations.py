@@ -63,6 +63,7 @@ def harmens(monkeypatch):
     with registry.temporary():
         records.add(RECORD)
         yield dict(equation="harmens")
+
     records.FAMILY.remove("harmens")
     del CUBICS["harmens"]
 
@@ -72,12 +73,15 @@ def test_a_further_cubic_costs_one_record(harmens):
     data, s = species_set(2), states(2, 1000)
     mix = Mixture.from_species(data, **harmens)
     q = evaluate(data, s["T"], s["p"], s["Y"], velocity=[s[c] for c in "uvw"], transport=False, **harmens)
+
     compare(THERMAL, mix.properties(THERMAL, **s), q, "harmens")
     made = derivatives.of_state(q, species.arrays(data, tracked=True), {**oracle.OPTIONS, **harmens})
     made.undecided = q.undecided
+
     compare(PARTIAL, mix.properties(PARTIAL, **s), made, "harmens")
     h, plain = (m.properties("h rho", T=s["T"], p=s["p"], Y=s["Y"]) for m in (mix, mixture(2)))
     assert (np.abs(h["rho"] / plain["rho"] - 1) > 0.01).mean() > 0.2
+
     back = mix.properties("T unconverged", h=h["h"], p=s["p"], Y=s["Y"])
     good = ~q.undecided & (np.abs(back["T"] / s["T"] - 1) < 1e-9)
     assert good.mean() > 0.99 and (back["unconverged"] == 0).mean() > 0.99
@@ -91,6 +95,7 @@ def test_a_record_with_a_field_missing_is_an_error():
         if name != "translation":  # which an equation may be without
             with pytest.raises((ArgumentError, TypeError), match=name):
                 Cubic(**{**fields, name: None})
+
     for wrong, said in (
         (dict(delta_1=9.0, delta_2=-0.9), "one nearer to delta_2"),
         (dict(delta_1=-0.5, delta_2=0.5), "one between -1 and delta_1"),
@@ -100,9 +105,11 @@ def test_a_record_with_a_field_missing_is_an_error():
     ):
         with pytest.raises(ArgumentError, match=f"equation.*{said}"):
             Cubic(**{**fields, **wrong})
+
     for part, given in ((Soave, dict(others={})), (General, dict(text="")), (Peneloux, dict(slope=1.0))):
         with pytest.raises(TypeError, match="missing"):
             part(**given)
+
     with pytest.raises(ArgumentError, match="'pr': the name is taken"):
         records.add(dataclasses.replace(RECORD, name="pr"))
 
@@ -170,6 +177,7 @@ def test_as_thermopack_has_it(equation):
     the liquid's cancellation raises to 7e-12; SRK's m of omega and those of RK and PR are the same."""
     data = changed(species_set(2, "none"), **{name: np.array(v) for name, v in CRITICAL.items()})
     mix = Mixture.from_species(data, equation=equation)
+
     for (x, v, T), (p, ln_phi, h) in zip(STATES, THERMOPACK[equation]):
         X = np.array([x, 1 - x])
         q = mix.properties("p ln_phi h h_ig W", T=T, rho=(X * data.W).sum() / v, Y=X * data.W / (X * data.W).sum())
@@ -191,10 +199,12 @@ def test_rkpr_as_yaeos_has_it():
     times as sensitive as its terms are."""
     mix = mixture(2, "none", equation="rkpr")
     W = mix.species.W
+
     for x, v, T, p, ln_phi, h in YAEOS:
         X = np.array([x, 1 - x])
         given = dict(T=T, rho=(X * W).sum() / v, Y=X * W / (X * W).sum())
         q = mix.properties("p ln_phi h h_ig W", **given)
+
         assert abs(q["p"] / p - 1) < 1e-9
         np.testing.assert_allclose(q["ln_phi"], ln_phi, rtol=1e-9, atol=1e-10)
         assert abs((q["h"] - q["h_ig"]) * q["W"] - h) < 1e-8 * 8.3 * T
@@ -205,7 +215,9 @@ def test_beyond_the_correlations_of_rkpr_their_end_is_taken():
     data = species_set(10)
     delta, Z = records.rkpr_delta_1(data), records.rkpr_Z_c(data)
     at = data.names.index("H2")
+
     assert Z[at] == 0.338426 and delta[at] == 0.428363 and (delta >= 0.428363).all() and (Z[:2] < 0.338426).all()
+
     # the correlation gives back the Z_c it is a fit to, within its 1 %
     np.testing.assert_allclose(records.rkpr_own_Z_c(delta), Z, rtol=1e-2)
 
@@ -221,11 +233,13 @@ def phase(tmp_path, **changes):
     gri = YAML(typ="safe", pure=True).load((Path(ct.__file__).parent / "data/gri30.yaml").read_text())["species"]
     entries = {e["name"]: {k: e[k] for k in ("name", "composition", "thermo", "transport")} for e in gri}
     units = {"length": "cm", "quantity": "mol", "pressure": "bar"}
+
     eos = {
         "CO2": {"a": [7.54e7, -4.13e4], "b": 27.80, "binary-a": {"H2O": [7.897e7, 0.0], "N2": 3.2e7}},
         "H2O": {"a": [1.7458e8, -8.0e4], "b": 18.18},
         "N2": {"a": "1.55976e7 bar*cm^6*K^0.5/mol^2", "b": "26.8 cm^3/mol"},
     }
+
     for name, block in (eos | changes).items():
         entries[name]["equation-of-state"] = {"model": "Redlich-Kwong", "units": units, **block}
     entries["O2"]["critical-parameters"] = {"critical-temperature": 154.581, "critical-pressure": "50.43 bar"}
@@ -235,6 +249,7 @@ def phase(tmp_path, **changes):
     YAML(typ="safe", pure=True).dump({"phases": [gas], "species": chosen}, text)
     path = tmp_path / "rk.yaml"
     path.write_text(text.getvalue())
+
     return path
 
 
@@ -248,6 +263,7 @@ def test_same_as_cantera(tmp_path, changes):
     path = phase(tmp_path, **changes)
     gas, mix = ct.Solution(str(path)), Mixture.from_yaml(path, equation="rk")
     assert (mix.facts["k_ij"] == "pairs") == (not changes)
+
     rng = np.random.default_rng(2)
     T, p = np.exp(rng.uniform(np.log(300), np.log(3000), 300)), np.exp(rng.uniform(np.log(1e5), np.log(3e7), 300))
     Y = rng.dirichlet(np.full(4, 0.5), 300).T
@@ -258,14 +274,17 @@ def test_same_as_cantera(tmp_path, changes):
     for name in ("rho", "h", "s", "cp", "cv", "c", "v_Y", "h_Y", "ln_phi"):
         assert_close(got[name], getattr(q, name, None) or getattr(d, name), N, what=name, skip=q.undecided)
     theirs = {name: [] for name in (*GETTERS, "P", "v_Y")}
+
     for k in range(T.size):
         gas.TDY = T[k], got["rho"][k], Y[:, k]
         for name in (*GETTERS, "P"):
             theirs[name].append(getattr(gas, GETTERS.get(name, name)))
         theirs["v_Y"].append(gas.partial_molar_volumes / gas.molecular_weights)
+
     theirs = {name: np.array(v).T for name, v in theirs.items()}
     slope = value(q.rho_p).astype(float)
     assert (np.abs(theirs["P"] - p) <= 64 * EPS * (p + q.rho.err / slope))[~q.undecided].all()
+
     for name in (*GETTERS, "v_Y"):
         err = (getattr(q, name, None) or getattr(d, name)).err
         # its critical parameters give a with constants of 12 digits; O2 alone has them
@@ -277,10 +296,13 @@ def test_a_phase_of_critical_parameters_is_the_record(tmp_path):
     """No a and b: those of the record; of a species with a(T) the critical point is the phase's own."""
     data = read_cantera_yaml(phase(tmp_path), models=("Redlich-Kwong",))[0]
     assert data.Tc[3] == 154.581 and data.pc[3] == pytest.approx(5.043e6) and np.isnan(data.omega).all()
+
     a0, a1 = data.rk_a[:, range(4), range(4)]
     a, b = CUBICS["rk"].ab(data)
+
     np.testing.assert_allclose((a0 + a1 * data.Tc) / np.sqrt(data.Tc), a, rtol=1e-13)
     np.testing.assert_allclose(b[:3], [27.8e-6, 18.18e-6, 26.8e-6], rtol=1e-14)
+
     small = data.subset(["H2O", "CO2"])
     assert (small.rk_a == data.rk_a[np.ix_((0, 1), (1, 0), (1, 0))]).all()
 
@@ -293,5 +315,6 @@ def test_what_a_phase_must_not_have(tmp_path):
     ):
         with pytest.raises(MixtureError, match=said):
             read_cantera_yaml(phase(tmp_path, **changes), models=("Redlich-Kwong",))
+
     with pytest.raises(MixtureError, match="missing, .*equation = rk takes the Redlich-Kwong a and b"):
         Mixture.from_yaml(phase(tmp_path), equation="pr")

@@ -29,6 +29,7 @@ def air9(tmp_path_factory):
     path = tmp_path_factory.mktemp("air") / "air9.yaml"
     with open(path, "w") as out:
         YAML(typ="safe", pure=True).dump(data, out)
+
     return path
 
 
@@ -52,15 +53,18 @@ def compare_with_cantera(gas, mix, T_range):
     coefficients: 100 times)."""
     data = mix.species
     rng = np.random.default_rng(0)
+
     for T in np.exp(rng.uniform(*np.log(T_range), 40)):
         gas.TPY = T, np.exp(rng.uniform(np.log(1e3), np.log(1e7))), rng.dirichlet(np.full(mix.ns, 0.3))
         got = mix.properties([*GETTERS, "Z", "h_p", "rho_p", "rho_T", "h_T"], T=T, p=gas.P, Y=gas.Y)
         terms = [np.abs(row) @ [1 / T**2, 1 / T, 1, T, T**2, T**3, T**4, 1 / T, 1] for row in coefficients(data, T)]
         cp = (gas.Y * 8.314463 / data.W) @ terms * max(1, np.log(T))
         size = dict(rho=0, h=T * cp, e=T * cp, s=cp, cp=cp, cv=cp, c=gas.sound_speed * cp / gas.cv_mass)
+
         for name, attribute in GETTERS.items():
             expected = getattr(gas, attribute)
             assert abs(got[name] - expected) <= 16 * EPS * max(abs(expected), size[name]), (name, T)
+
         assert got["Z"] == 1 and got["h_p"] == 0 and got["h_T"] == got["cp"]
         np.testing.assert_allclose(got["rho_p"], gas.density / gas.P, rtol=8 * EPS)
         np.testing.assert_allclose(got["rho_T"], -gas.density / T, rtol=8 * EPS)
@@ -80,6 +84,7 @@ def test_nasa9_against_the_oracle_with_a_mixed_file(air9):
     data = Mixture.from_yaml(air9, **IDEAL).species
     rows, T_break = data.nasa9.copy(), data.T_break.copy()
     rows[0], T_break[0] = rows[0, :1], [200, 6000, 6000, 6000]  # one range, repeated
+
     data = SpeciesData.from_arrays(
         data.names,
         data.W,
@@ -93,6 +98,7 @@ def test_nasa9_against_the_oracle_with_a_mixed_file(air9):
         T_break=T_break,
         without_critical=True,
     )
+
     T = np.concatenate(
         [np.geomspace(150, 20000, 200), *(b * (1 + np.array([-1e-15, 0, 1e-15])) for b in (1000.0, 6000.0))]
     )
@@ -105,6 +111,7 @@ def test_nasa9_against_the_oracle_with_a_mixed_file(air9):
     X, M = ideal_gas.mole_fractions(Y, W)
     R = ideal.R
     mixing = (X * np.log(X)).sum(0) + np.log(p / 101325)
+
     for name, expected in (
         ("cp_ig", (X * cp).sum(0) * R / M),
         ("h_ig", (X * h).sum(0) * T * R / M),
@@ -118,6 +125,7 @@ def with_jumps(path, nine=()):
     Those of `nine` are written with nine coefficients."""
     data = YAML(typ="safe", pure=True).load((DATA / "gri30.yaml").read_text())
     species = [s for s in data["species"] if s["name"] in ("N2", "O2", "AR")]
+
     for k, one in enumerate(species):
         thermo = one["thermo"]
         thermo["temperature-ranges"][1] = (800.0, 1000.0, 1200.0)[k]
@@ -125,10 +133,12 @@ def with_jumps(path, nine=()):
         if one["name"] in nine:
             thermo |= {"model": "NASA9", "data": [[0.0, 0.0, *row] for row in thermo["data"]]}
         one["equation-of-state"] = {"model": "ideal-gas"}
+
     phase = dict(data["phases"][0], species=[s["name"] for s in species], elements=["N", "O", "Ar"], kinetics="none")
     phase = {key: phase[key] for key in ("name", "thermo", "elements", "species", "transport")}
     with open(path, "w") as out:
         YAML(typ="safe", pure=True).dump({"units": data["units"], "phases": [phase], "species": species}, out)
+
     return path
 
 
@@ -141,22 +151,27 @@ def test_where_polynomials_meet(tmp_path, nine):
     with pytest.warns(UserWarning, match="jumps from"):
         mix = Mixture.from_yaml(path, **IDEAL, viscosity="sutherland")
     assert (mix.species.nasa9 is not None) == bool(nine)
+
     gas = ct.Solution(str(path))
     at = np.array([side for T in (800.0, 1000.0, 1200.0) for side in (np.nextafter(T, 0), T, np.nextafter(T, 9999))])
     rng = np.random.default_rng(2)
+
     # 64 points are whole packs of any kind; then all temperatures side by side, in any order
     T = np.concatenate([np.repeat(at, 64), rng.permuted(np.tile(at, 64))])
     for Y in (np.array([0.2, 0.5, 0.3]), *np.eye(3)):
         got = mix.properties("cp h s h_Y mu lam", T=T, p=2e5, Y=Y[:, None])
         expected = {name: np.zeros(at.size) for name in ("cp", "h", "s")} | {"h_Y": np.zeros((3, at.size))}
+
         for k, here in enumerate(at):
             gas.TPY = here, 2e5, Y
             expected["cp"][k], expected["h"][k], expected["s"][k] = gas.cp_mass, gas.enthalpy_mass, gas.entropy_mass
             expected["h_Y"][:, k] = gas.partial_molar_enthalpies / gas.molecular_weights
+
         place = np.searchsorted(at, T)
         for name, theirs in expected.items():
             scale = 4e3 * (1200 if name in ("h", "h_Y") else 1)  # cp T; jumps are a hundredth of it
             assert (np.abs(got[name] - theirs[..., place]) <= 256 * EPS * scale).all(), (name, Y)
+
         if Y.max() == 1:
             eucken = got["mu"] * (expected["cp"][place] + 1.25 * 8.31446261815324 / (Y @ mix.species.W))
             np.testing.assert_allclose(got["lam"], eucken, rtol=64 * EPS)
@@ -166,6 +181,7 @@ def test_nine_of_seven_are_the_same():
     """0, 0, a0 .. a6 is the seven-coefficient polynomial."""
     seven = species_set(2)
     nine = np.stack([np.pad(c, ((0, 0), (2, 0))) for c in (seven.nasa_low, seven.nasa_high)], 1)
+
     data = SpeciesData.from_arrays(
         seven.names,
         seven.W,
@@ -179,14 +195,17 @@ def test_nine_of_seven_are_the_same():
         nasa9=nine,
         T_break=np.stack([seven.T_min, seven.T_mid, seven.T_max], 1),
     )
+
     s = {k: states(2, 500)[k] for k in "TpY"}
     names = "rho h s e cp cv c"
     a, b = (Mixture.from_species(d).properties(names, **s) for d in (changed(seven, T_fit=None), data))
     q = mixture(2).properties("h cp s", **s)
+
     for name in names.split():  # a few roundings apart, of numbers that are at most the formation enthalpy, or cp
         assert (
             np.abs(a[name] - b[name]) <= 64 * EPS * (np.abs(q["h"]) + 1e7 if name in "he" else np.abs(a[name]))
         ).all(), name
+
     assert Mixture.from_species(data.subset(["CO2"])).constant("nasa9").of.sizes["NASA9_RANGES"] == 2
     for below, above, T in ((nine[0, 0], seven.nasa_low[0], 300.0),):
         np.testing.assert_allclose(nasa9(below, T), nasa7(above, T), rtol=8 * EPS)
@@ -204,6 +223,7 @@ def test_transport_through_properties_with_given_laws():
     data = species_set(10)
     laws = np.full((10, 3), np.nan)
     laws[0], laws[1] = (1.027e-5, 273.0, 198.0), (1.919e-5, 273.0, 139.0)
+
     data = SpeciesData.from_arrays(
         data.names,
         **{
@@ -225,9 +245,11 @@ def test_transport_through_properties_with_given_laws():
         },
         sutherland=laws,
     )
+
     s = {k: states(10, 300)[k] for k in "TpY"}
     mix = Mixture.from_species(data, **IDEAL, viscosity="sutherland")
     (fitted,) = (note for note in mix.notes if "fitted" in note)
+
     assert "CH4" not in fitted and "CO2" in fitted
     got = mix.properties("mu lam", **s)
     factor, constant = viscosity_fit(data, "sutherland", *data.T_fit)
@@ -238,8 +260,10 @@ def test_transport_through_properties_with_given_laws():
     T = Tracked(s["T"], exact=True)
     mu = ideal.species_viscosity(T, "sutherland", Tracked(factor), Tracked(constant))
     cp = ideal_gas.nasa(T, sp)[0] * ideal.R / sp.W[:, None]
+
     assert_close(got["mu"], ideal.wilke(X, sp.W, mu), 2 * N, what="mu")  # the factors were rounded twice more
     assert_close(got["lam"], ideal.mathur(X, sp.W, mu, cp), 2 * N, what="lam")
+
     # a pure gas: its own law, and Eucken's conductivity
     pure = mix.properties("mu lam cp", T=273.0, p=1e5, Y=np.eye(10)[0])
     np.testing.assert_allclose(pure["mu"], 1.027e-5, rtol=16 * EPS)
@@ -256,9 +280,11 @@ def test_kinetic_viscosities_and_their_fits():
     data = gri().species
     T = np.array([300.0, 500, 1000, 2000, 3000])
     mu = species_viscosity(data, T)
+
     for k, t in enumerate(T):
         gas.TP = t, 1e5
         np.testing.assert_allclose(mu[:, k], gas.species_viscosities, rtol=5e-3)
+
     for law, limit in (("sutherland", 0.06), ("powerlaw", 0.10)):
         error = value(ideal.species_viscosity(T, law, *viscosity_fit(data, law, 300, 3000))).astype(float) / mu - 1
         assert 0.01 < np.abs(error).max() < limit, law
@@ -270,12 +296,14 @@ def test_wilke_as_cantera_has_it():
     gas.TPY = 1000.0, 1e5, np.random.default_rng(3).dirichlet(np.full(53, 0.3))
     data = gri().species
     fields = ("W", "omega", "nasa_low", "nasa_high", "T_mid", "Tc", "pc")
+
     data = SpeciesData.from_arrays(
         data.names,
         **{f: getattr(data, f) for f in fields},
         without_critical=True,
         power_law=np.stack([gas.species_viscosities, np.full(53, 1000.0), np.full(53, 0.7)], 1),
     )
+
     got = Mixture.from_species(data, **IDEAL, viscosity="powerlaw").properties("mu", T=1000.0, p=1e5, Y=gas.Y)["mu"]
     np.testing.assert_allclose(got, gas.viscosity, rtol=1e-13)  # 53^2 terms, each good to some eps
 
@@ -291,6 +319,7 @@ def test_diffusion_as_cantera_has_it():
 def test_what_an_ideal_mixture_lacks_is_told(air9):
     mix = Mixture.from_yaml(air9, equation="ideal")
     s = dict(T=300.0, p=1e5, Y=np.eye(5)[0])
+
     for name, reason in (
         ("mu", "viscosity law 'sutherland' and transport data"),
         ("Tc_mix", "critical properties"),
@@ -298,10 +327,12 @@ def test_what_an_ideal_mixture_lacks_is_told(air9):
     ):
         with pytest.raises(ArgumentError, match=reason):
             mix.properties(name, **s)
+
     with pytest.raises(ArgumentError, match="viscosity law 'powerlaw'"):
         Mixture.from_yaml(air9, equation="ideal", viscosity="powerlaw").properties("mu", **s)
     with pytest.raises(MixtureError, match=r"species 'N2': critical temperature \(Tc, K\) is missing; equation pr"):
         Mixture.from_species(mix.species)
+
     with pytest.raises(
         MixtureError, match="critical = fill looks them up or estimates them; equation = ideal needs none"
     ):
@@ -313,13 +344,16 @@ def test_an_ideal_gas_takes_nothing_from_a_cubic_equation():
     mix, s = mixture(10, equation="ideal"), {k: states(10, 50)[k] for k in "TpY"}
     q = mix.properties("R_s vol v_mol W Z p_v p_T v_p rho", **s)
     vol = q["R_s"] * s["T"] / s["p"]
+
     for name, wanted in dict(
         vol=vol, v_mol=q["W"] * vol, Z=1.0, p_v=-s["p"] / vol, p_T=s["p"] / s["T"], v_p=-vol / s["p"], rho=1 / vol
     ).items():
         np.testing.assert_allclose(q[name], wanted, rtol=8 * EPS, err_msg=name)
+
     for name in ("a_mix", "v_free", "inv_D", "cubic_L"):
         with pytest.raises(ArgumentError, match=f"'{name}' cannot be computed"):
             mix.properties(name, **s)
+
     with pytest.raises(ArgumentError, match="kernel 'cubic_root' is for"):
         mix.kernel("cubic_root")(**dict.fromkeys("T p R_s a_mix b_mix shift_mix".split(), 1.0))
     with pytest.raises(ArgumentError, match="option translation = 'peneloux'.*'ideal' wanted 'none'"):
@@ -335,9 +369,11 @@ def test_a_broken_point_is_nan_and_alone(fault):
     ((field, bad),) = fault.items()
     s[field][..., 7] = bad
     got = mix.properties(names + " mu lam", **s)
+
     for name in names.split():
         # h, cp of an ideal gas do not depend on the pressure, but a state without one has none
         assert np.isnan(got[name][7]), name
         assert (np.delete(got[name], 7) == np.delete(clean[name], 7)).all(), name
+
     if field != "p":
         assert np.isnan(got["mu"][7]) and np.isnan(got["lam"][7])

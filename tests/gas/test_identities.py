@@ -39,6 +39,7 @@ def results(ns, model="pr"):
     for name, v in s.items():
         setattr(out, name, Tracked(v, exact=True))
     out.keep = ~q.undecided
+
     return out
 
 
@@ -99,6 +100,7 @@ def sixth_order(f, x):
     values = {k: f(k) for k in weights}
     slope = sum(w * values[k] for k, w in weights.items()) / h
     rounding = sum(abs(w) * np.abs(values[k]) for k, w in weights.items()) / h
+
     return slope, EPS * rounding + EPS / STEP * np.abs(slope)
 
 
@@ -115,10 +117,12 @@ def smooth(ns, model="pr"):
     kappa = cubic.alpha_kappa(sp.omega, "pr78", MODELS[model].get("equation", "pr")).astype(float)
     zero = sp.Tc * (1 + 1 / kappa) ** 2
     keep &= (~(np.abs(T / zero[:, None] - 1) <= 0.01) | (Y == 0)).all(0)  # NaN where there is no zero
+
     for i in (-1, 0, 1):
         for j in (-1, 0, 1):
             near = mix.properties("rho", T=T * (1 + 0.01 * i), p=p * (1 + 0.01 * j), Y=Y)["rho"]
             keep &= np.abs(np.log(near / rho)) < 0.05
+
     keep = np.flatnonzero(keep)[:400]
     assert keep.size == 400
     return T[keep], p[keep], Y[:, keep]
@@ -171,6 +175,7 @@ def test_derivative(ns, model, law):
     tolerance = rounding + 1e-7 * (np.abs(left) + np.abs(right))
     error = np.abs(left - right)
     worst = np.argmax(error / tolerance)
+
     assert (error <= tolerance).all(), f"{law}: {left[worst]} and {right[worst]} at {T[worst]} K, {p[worst]} Pa"
     beyond = np.maximum(error - rounding, 0)  # 0 of van der Waals' a, which does not depend on T
     assert np.median(beyond / np.maximum(np.abs(right), 1e-300)) < 1e-11
@@ -185,9 +190,11 @@ def test_beyond_the_polynomials(equation):
     Y = np.eye(10)[:, :, None, None]
     got = mix.properties("cp cv gamma c", T=T, p=p, Y=Y, backend="cpu")
     real = (got["cp"] > 0) & (got["cv"] > 0)
+
     assert real[:, (T[:, 0] > 80) & (T[:, 0] < 3500)].all() and (~real).mean() > 0.05
     for name in ("gamma", "c"):
         assert np.isnan(got[name][~real]).all() and (got[name][real] > 0).all(), name
     density = mix.kernel("sound_speed_from_density_and_enthalpy")
     slopes = mix.properties("rho rho_p rho_T h_p h_T", T=T, p=p, Y=Y, backend="cpu")
+
     assert not (density(**slopes)["c"][slopes["h_T"] < 0] >= 0).any()

@@ -6,11 +6,10 @@ import re
 import numpy as np
 import pytest
 from conditioning import assert_close
-from kernel_cases import N, check_single, expected, mixture, states
+from kernel_cases import N, check_single, expected, mixture, near_saturation, states
 from mixtures_for_tests import species_set
 from reference import EPS, derivatives, species, value
 from test_frame_objects import Host, field, state
-from test_kernels_thermal import near_saturation
 
 import kernels
 from examples.mini_solver.layer import declare
@@ -81,14 +80,17 @@ def test_round_trip(ns, n, family):
     own rounding."""
     s = {k: states(ns, n)[k] for k in "TpY"}
     mix, q = mixture(ns, **FAMILY[family]), expected(ns, n, transport=False, **FAMILY[family])
+
     for name, (given, slope) in pairs(mix, s).items():
         err = (
             q.e.err + q.p.val.astype(float) / q.rho.val.astype(float) ** 2 * q.rho.err
             if name == "e"
             else getattr(q, name).err
         )
+
         got = mix.properties("T unconverged", Y=s["Y"], **given)
         lost = np.isnan(got["T"]) | (got["unconverged"] != 0)
+
         assert not lost[~q.undecided].any(), (name, s["T"][lost], s["p"][lost])
         assert_close(
             got["T"], s["T"], N, scale=2 * err / slope + 4 * s["T"], what=f"NS={ns} T({name})", skip=q.undecided
@@ -100,12 +102,14 @@ def test_any_start_leads_there(start):
     s = {k: states(10, 4000)[k] for k in "TpY"}
     mix, q = mixture(10), expected(10, 4000, transport=False)
     T_start = {"cold": 60.0, "hot": 5000.0, "none": np.nan, "beyond": 1e7}[start]
+
     for name, (given, slope) in pairs(mix, s).items():
         err = (
             q.e.err + q.p.val.astype(float) / q.rho.val.astype(float) ** 2 * q.rho.err
             if name == "e"
             else getattr(q, name).err
         )
+
         got = mix.properties("T unconverged", Y=s["Y"], T_start=T_start, **given)
         assert_close(
             got["T"], s["T"], N, scale=2 * err / slope + 4 * s["T"], what=f"T({name}) from {start}", skip=q.undecided
@@ -140,10 +144,11 @@ POINT_FN void steps_h_p(const M &m, const R h, const R p, const Species &Y, cons
     steps = count;
 }}
 ''')
-    (tmp_path / "steps.py").write_text("""from kernels.gas.declare import kernels, point_kernel, quantity
+
+    (tmp_path / "steps.py").write_text("""from kernels import point_kernel, quantity, registry
 quantity("steps", "1", "evaluations")
 point_kernel("steps_h_p", header="steps.h", reads="h p Y R_s T_start", writes="steps",
-             constants=kernels["temperature_from_h_p"].constants, source="test", valid="everywhere")
+             constants=registry.kernels["temperature_from_h_p"].constants, source="test", valid="everywhere")
 """)
     with registry.temporary():
         kernels.load_declarations(tmp_path / "steps.py")
@@ -156,22 +161,26 @@ def test_the_steps_suffice(counting):
     that."""
     rng = np.random.default_rng(0)
     most = 0
+
     for ns, options in ((1, {}), (10, {}), (1, dict(root="vapour")), (10, dict(root="liquid", equation="srk"))):
         s = {k: v.copy() for k, v in states(ns, 10000, 11).items() if k in "TpY"}
         mix = mixture(ns, **options)
         s["T"][::2], s["p"][::2] = (v[::2] for v in near_critical(mix, s["Y"], rng))
         q = mix.properties("h R_s", **s)
+
         for start in (60.0, 5000.0, np.exp(rng.uniform(np.log(80), np.log(3500), 10000))):
             given = dict(h=q["h"], p=s["p"], Y=s["Y"], T_start=start)
             count = mix.kernel("steps_h_p")(R_s=q["R_s"], precision="scalar", **given)["steps"]
             got = mix.properties("unconverged", **given)["unconverged"]
             assert (got < 2).all() and (got == 0).mean() > 0.999
             most = max(most, count[got == 0].max())
+
     assert most <= counting // 2, most
     h, p, Y = between_phases()[:3]
     count = mixture(1).kernel("steps_h_p")(
         h=h, p=p, Y=Y, R_s=mixture(1).properties("R_s", Y=Y)["R_s"], T_start=300.0, precision="scalar"
     )["steps"]
+
     assert count.max() < counting, count.max()
 
 
@@ -183,6 +192,7 @@ def between_phases():
     h, rho = q["h"].reshape(-1, 2), q["rho"].reshape(-1, 2)
     two = rho[:, 1] > 1.2 * rho[:, 0]
     assert two.sum() > 30
+
     return h[two].mean(1), p[two].mean(1), np.ones((1, two.sum())), h[two], T[two, 0]
 
 
@@ -195,6 +205,7 @@ def test_between_two_phases_the_boiling_point_is_found_and_told():
         np.testing.assert_allclose(got["T"], T, rtol=1e-5)
         below, above = (mixture(1).properties("h", T=got["T"] * (1 + d), p=p, Y=Y)["h"] for d in (-1e-9, 1e-9))
         assert (below < h).all() and (h < above).all()
+
         # a metastable liquid exists: with root = vapour or liquid the jump is elsewhere
     assert (np.abs(mixture(1, root="vapour").properties("T", h=h, p=p, Y=Y)["T"] / T - 1) > 1e-4).any()
 
@@ -210,9 +221,11 @@ def test_where_an_attraction_changes_sign_h_jumps():
     Y[one], Y[other] = 0.5, 0.5
     low, high = (mix.properties("h cp", T=[zero * (1 + d)], p=3e7, Y=Y) for d in (-1e-10, 1e-10))
     gap = high["h"] - low["h"]
+
     assert gap > 1e-3 * low["cp"], "no jump: nothing was tested"
     got = mix.properties("T unconverged", h=low["h"] + 0.5 * gap, p=3e7, Y=Y)
     assert got["unconverged"] == 1 and abs(got["T"] / zero - 1) < 1e-9
+
     for h, T in ((low["h"], zero * (1 - 1e-10)), (high["h"], zero * (1 + 1e-10))):
         back = mix.properties("T unconverged", h=h, p=3e7, Y=Y)
         assert back["unconverged"] == 0 and abs(back["T"] / T - 1) < 1e-12
@@ -230,6 +243,7 @@ def test_nothing_found_is_nan_and_told(fault):
     given = dict(e=q["e"], rho=q["rho"], Y=s["Y"]) if dense else dict(h=q["h"], p=s["p"], Y=s["Y"])
     clean = mix.properties("T unconverged", **given)
     given = {name: v.copy() for name, v in given.items()}
+
     name, bad = {
         "h = NaN": ("h", np.nan),
         "h too high": ("h", q["h"][k] + 3e8),
@@ -240,9 +254,11 @@ def test_nothing_found_is_nan_and_told(fault):
         "rho beyond 1/b": ("rho", 1e5),
         "rho < 0": ("rho", -1.0),
     }[fault]
+
     given[name][..., k] = bad
     got = mix.properties("T unconverged", **given)
     assert np.isnan(got["T"][k]) and got["unconverged"][k] == 2
+
     for name in got:
         assert (np.delete(got[name], k) == np.delete(clean[name], k)).all()
     assert (clean["unconverged"] == 0).all()
@@ -252,11 +268,13 @@ def test_a_point_does_not_depend_on_its_neighbours():
     """Packs go on until their last lane is done; the lanes done before keep their bits."""
     s = {k: states(10, 500)[k] for k in "TpY"}
     mix = mixture(10)
+
     for name, (given, _) in pairs(mix, s).items():
         given["Y"] = s["Y"]
         whole = mix.properties("T", **given)["T"]
         order = np.random.default_rng(0).permutation(500)
         moved = mix.properties("T", **{k: v[..., order] for k, v in given.items()})["T"]
+
         assert (moved == whole[order]).all()
         assert all(
             mix.properties("T", **{k: v[..., i : i + 1] for k, v in given.items()})["T"] == whole[i]
@@ -271,13 +289,16 @@ def test_everything_follows_from_energy_and_density():
     mix, q = mixture(10), expected(10, 2000, transport=False)
     base = mix.properties(names + " e rho", **s)
     got = mix.properties("T " + names, e=base["e"], rho=base["rho"], Y=s["Y"])
+
     # p is conditioned by T p_T/p and 1/(rho_p R_s T), at most some 10 here, each of some 100 roundings: 1e-12; in
     # liquids far worse
     smooth = ~q.undecided & (value(q.Z) > 0.6) & (value(q.rho_p).astype(float) * value(q.T * q.R_s).astype(float) < 3)
     assert smooth.sum() > 1000
+
     for name in names.split():
         scale = np.abs(base[name]) + (1e6 if name == "h" else 0)
         assert (np.abs(got[name] - base[name]) / scale)[smooth].max() < 1e-11, name
+
     assert "cubic_root" not in mix.program(("c",), ("e", "rho", "Y")).kernels
 
 
@@ -288,6 +309,7 @@ def test_pressure_of_any_density():
     sp, o = species.arrays(species_set(1)), {"equation": "pr", "translation": "none", "alpha": "pr78", "mixing": "vdw"}
     wanted = derivatives.helmholtz_side(T.astype(np.longdouble), rho.astype(np.longdouble)[None], sp, o)[0]
     terms = np.abs(wanted) + 2 * value(rho * 296.8 * T / (1 - rho / 1167))
+
     assert (np.abs(got - wanted) <= 30 * EPS * terms).all()
     assert (np.diff(got) < 0).any() and (got < 0).any(), "no loop: nothing was tested"
 
@@ -297,6 +319,7 @@ def test_density_of_pressure_is_the_root_of_pressure_of_density():
     q = expected(10, 2000, transport=False)
     rho = mixture(10).properties("rho", **s)["rho"]
     p = mixture(10).properties("p", T=s["T"], Y=s["Y"], rho=rho)["p"]
+
     # rounding of p(T, rho), and that of rho through dp/drho
     slope = 1 / np.abs(value(q.rho_p).astype(float))
     terms = (
@@ -304,6 +327,7 @@ def test_density_of_pressure_is_the_root_of_pressure_of_density():
         + value(q.a_mix * q.inv_D).astype(float) * 2
         + slope * (q.rho.err + 4 * rho * value(q.inv_free * q.vol).astype(float))
     )
+
     assert (np.abs(p - s["p"]) <= 8 * EPS * terms)[~q.undecided].all()
 
 
@@ -313,6 +337,7 @@ def test_what_may_be_given_instead_is_named():
         mixture(10).properties("rho", p=1e6, Y=np.full(10, 0.1))
     with pytest.raises(ArgumentError, match=r"missing p"):
         mixture(10).properties("c", T=300.0, Y=np.full(10, 0.1))
+
     # T and p are given: nothing is inverted, whatever else is given
     assert (
         mixture(10).program(("cp",), ("T", "p", "Y", "rho", "h")).kernels
@@ -345,22 +370,29 @@ def test_a_host_inverts_with_and_without_a_start():
     h, e, rho = (host.get(name, field(np.nan)) for name in ("h", "e", "rho"))
     host.put("h", h)
     host.frame.eostfromhp(24)
+
     np.testing.assert_allclose(host.get("T", field(np.nan)), Q[..., 4], rtol=1e-12)
     assert (host.get("unconverged", field(np.nan)) == 0).all()
+
     host.put("T_start", field(500.0))
     host.frame.eostfromhp(24)
+
     assert ("T_from_h_p", ("T_start",)) in host.impl.launchers and ("T_from_h_p", ()) in host.impl.launchers
     np.testing.assert_allclose(host.get("T", field(np.nan)), Q[..., 4], rtol=1e-12)
+
     host.put("e", e), host.put("rho", rho)
     host.frame.eostfromerho(24)
     np.testing.assert_allclose(host.get("p", field(np.nan)), Q[..., 0], rtol=1e-10)
+
     h[1, 2, 1] = np.nan
     host.put("h", h)  # the same array: the same block
     host.frame.eostfromhp(24)
     told = host.get("unconverged", field(np.nan))
+
     assert told[1, 2, 1] == 2 and np.count_nonzero(told) == 1 and np.isnan(host.get("T", field(np.nan))).sum() == 1
     host.frame.set_parameter("check", 1)
     host.put("Q", Q)
+
     with pytest.raises(StateError, match=r"temperature_from_h_p.*'T' = nan.*\(2, 3, 2\)"):
         host.impl.views["h"].matrix[0, :24] = h.ravel(order="F")
         host.frame.eostfromhp(24)
@@ -372,20 +404,24 @@ def test_routines_are_launched_by_the_names_that_solvers_use(name):
     """Each in lower case, as Fortran passes it, and as written: the collection behind it, with the same results."""
     host = Host(ns=2, nq=7, mixture=None)
     host.frame.properties._use(mixture(2), "test")
+
     for tag in (name.lower(), name):
         collection = registry.collections[registry.name_of(tag)]
         host.put("Q", state(ns=2))
         made = mixture(2).properties(
             [q for q in collection.given if q not in "TpYuvw"] or ["T"], T=300.0, p=1e7, Y=[0.5, 0.5]
         )
+
         for q, v in made.items():
             if q != "T":
                 host.put(q, field(v))
+
         host.launch(tag)
         given = {**dict(T=300.0, p=1e7, Y=np.array([0.5, 0.5]), u=30.0, v=0.0, w=0.0), **made}
         if set(collection.outputs) & {"T", "p"}:
             given = {q: given[q] for q in collection.given}
         wanted = mixture(2).properties(list(collection.outputs), **{q: given[q] for q in collection.given})
+
         for q in collection.outputs:
             got = host.impl.views[q].matrix[:, :24]
             np.testing.assert_allclose(
@@ -405,6 +441,7 @@ def nine(data):
     """The same species with nine coefficients in two ranges."""
     rows = np.stack([np.pad(c, ((0, 0), (2, 0))) for c in (data.nasa_low, data.nasa_high)], 1)
     rows[:, :, 1] = 50.0  # K: 1/T in cp, ln T in h
+
     return kernels.SpeciesData.from_arrays(
         data.names,
         data.W,
@@ -434,15 +471,19 @@ def test_ideal_gases_and_nine_coefficients(equation, coefficients):
     thermal = {k: s[k] for k in "TpY"}
     q = mix.properties("h s e rho cp vol v_Y h_Y e_Y g_Y ln_phi", **thermal)
     size = np.abs(q["h"]) + q["cp"] * s["T"]
+
     for given in (dict(h=q["h"], p=s["p"]), dict(s=q["s"], p=s["p"]), dict(e=q["e"], rho=q["rho"])):
         back = mix.properties("T unconverged", Y=s["Y"], **given)
         assert (np.abs(back["T"] - s["T"]) <= 1e-14 * (size / q["cp"] + s["T"]) * 20).all() and not back[
             "unconverged"
         ].any()
+
     np.testing.assert_allclose(mix.properties("p", rho=q["rho"], T=s["T"], Y=s["Y"])["p"], s["p"], rtol=1e-10)
+
     for name, whole in (("v_Y", q["vol"]), ("h_Y", q["h"]), ("e_Y", q["e"]), ("g_Y", q["h"] - s["T"] * q["s"])):
         weight = (s["Y"] * np.abs(q[name])).sum(0) + np.abs(whole)
         assert (np.abs((s["Y"] * q[name]).sum(0) - whole) <= 1e-12 * weight).all(), name
+
     if equation == "ideal":
         assert (q["ln_phi"] == 0).all()
         np.testing.assert_allclose(
@@ -450,7 +491,9 @@ def test_ideal_gases_and_nine_coefficients(equation, coefficients):
             q["h_Y"] - (q["cp"] * s["T"] * q["rho"]) * q["v_Y"],
             atol=1e-13 * size.max(),
         )
+
     both = mix.properties("gamma_jacobian gamma_inverse", **s)
     G, I = (both[k].reshape(14, 14, -1) for k in ("gamma_jacobian", "gamma_inverse"))
     unit, terms = np.einsum("ijn,jkn->ikn", I, G), np.einsum("ijn,jkn->ikn", np.abs(I), np.abs(G))
+
     assert (np.abs(unit - np.eye(14)[:, :, None]) <= 1e-12 * (terms + 1)).all()

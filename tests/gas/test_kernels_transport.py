@@ -56,15 +56,18 @@ def test_every_pure_corner(ns, corners):
     T, p = CORNERS[corners]
     W, mix = species_set(ns).W, mixture(ns)
     at_limit = {}
+
     for X in (np.eye(ns), (1 - ns * few) * np.eye(ns) + few):
         Y = X * W[:, None] / (W @ X)
         s = dict(T=np.tile(T, ns), p=np.tile(p, ns), Y=np.repeat(Y, T.size, 1))
         got = mix.properties(names, **s)
         q = evaluate(species_set(ns), **s, fit=fit(ns), table_error=TABLE_ERROR)
+
         for name in names.split():
             assert_close(got[name], getattr(q, name), N, what=f"NS={ns} corners {name}", skip=q.undecided)
             assert (got[name] > 0).all() and np.isfinite(got[name]).all(), name
             at_limit.setdefault(name, []).append(got[name])
+
     for name, (pure, near) in at_limit.items():
         # relative slopes in x are up to ns times the ratio of the largest to the smallest pair value; phase changes
         # move too and are left out
@@ -113,6 +116,7 @@ def test_given_density():
     rho = 0.5 * value(q.rho).astype(float)
     got = mixture(10).properties("mu lam", **s, rho=rho)
     rho = Tracked(rho, exact=True)
+
     assert_close(got["mu"], chung.viscosity(q.T, rho, q.W, q.chung), N, what="mu at given rho")
     assert_close(
         got["lam"], chung.conductivity(q.T, rho, q.W, q.cp_ig * q.W - GAS_CONSTANT, q.chung), N, what="lam at given rho"
@@ -147,11 +151,13 @@ def test_zero_density_is_the_dilute_limit():
     limit = mixture(10).properties("mu lam eta0", **s, rho=0.0)
     near = mixture(10).properties("mu lam", **s, rho=1e-9)
     q = expected(10, 300)
+
     for name in ("mu", "lam"):
         assert np.isfinite(limit[name]).all()
         # d ln/dy is below 100, y = rho Vc/(6 W) below 1e-10 here; rounding: the bound of mu and lam
         bound = getattr(q, name).err / np.abs(value(getattr(q, name)).astype(float))
         assert (np.abs(near[name] / limit[name] - 1) <= 1e-8 + 4 * 2.2e-16 * bound).all()
+
     np.testing.assert_allclose(limit["mu"], limit["eta0"], rtol=1e-3)  # 36.344 and 26.69 agree to 5 digits
 
 
@@ -162,6 +168,7 @@ def test_dense_limit_is_not_hidden():
     clean = mixture(10).properties("mu", **s, rho=rho)["mu"]
     rho[7] = 1e6
     got = mixture(10).properties("mu", **s, rho=rho)["mu"]
+
     assert (np.delete(got, 7) == np.delete(clean, 7)).all()
 
 
@@ -173,8 +180,10 @@ def test_takahashi_is_continuous_by_default_and_steps_in_table():
     smooth, table = (
         mixture(1, takahashi=mode).properties("D", T=T, p=p, Y=Y)["D"][0] * p for mode in ("smooth", "table")
     )
+
     assert abs(smooth[1] / smooth[0] - 1) < 2e-7  # the tables are in single precision
     assert 0.005 < table[1] / table[0] - 1 < 0.0101
+
     off = mixture(1, takahashi="off").properties("D", T=T, p=p, Y=Y)["D"][0] * p
     assert abs(off[0] / table[0] - 1) < 1e-14  # the factor is exactly 1 below Pr = 0.1: otherwise the same products
 
@@ -184,10 +193,12 @@ def test_takahashi_table_error(any_temperature):
     data = species_set(1)
     Tr = np.exp(np.linspace(np.log(0.5), np.log(60), 3001))
     knots = np.array([row[0] for row in diffusion.TABLE], float)
+
     for Pr in (0.02, *knots, *(knots[1:] + knots[:-1]) / 2, 7.0):
         given = dict(T=Tr * data.Tc[0], p=Pr * data.pc[0], Y=np.ones((1, Tr.size)))
         got = mixture(1).properties("D", **given)["D"][0] / mixture(1, takahashi="off").properties("D", **given)["D"][0]
         exact = diffusion.takahashi(Tracked(Tr, 4 * Tr), Tracked(np.full(Tr.size, Pr)), "smooth", TABLE_ERROR)
+
         assert_close(got, exact, N, what=f"Pr = {Pr}")
         plain = value(diffusion.takahashi(Tr.astype(LD), np.full(Tr.size, Pr, LD), "smooth")).astype(float)
         assert np.abs(got - plain).max() < TABLE_ERROR
@@ -216,9 +227,12 @@ def test_pure_species_has_a_limit():
         Y[:, 1] = 1e-14
         Y[k, 1] = 1 - 9e-14
         D = mixture(ns, takahashi="off").properties("D", T=np.full(2, 900.0), p=np.full(2, 1e6), Y=Y)["D"]
+
         assert np.isfinite(D).all()
         others = np.arange(ns) != k
+
         assert (np.abs(D[others, 0] / D[others, 1] - 1) < 1e-9).all()
+
         # the pure species itself diffuses against traces, so the choice of traces matters: 1/1e20 of each here, 1/1e14
         # by mass there
         assert 0.2 < D[k, 0] / D[k, 1] < 5
@@ -232,13 +246,16 @@ def test_quadruple_precision_agrees(ns):
     s = {k: states(ns, 300)[k] for k in "TpY"}
     q = expected(ns, 300)
     wide, double = (mixture(ns).properties("mu lam D", **s, precision=precision) for precision in ("wide", "double"))
+
     compare("mu lam D", wide, q, f"NS={ns} wide")
+
     # D is a mean of pairs, each with at most the error of its factor
     assert np.abs(double["D"] / wide["D"] - 1).max() < TABLE_ERROR / 0.01
     off = {
         precision: mixture(ns, takahashi="off").properties("D", **s, precision=precision)["D"]
         for precision in ("wide", "double")
     }
+
     np.testing.assert_allclose(
         off["double"], off["wide"], rtol=1e-13
     )  # sums of positive terms, and a cubic in T^(-1/4)
@@ -301,6 +318,7 @@ def test_default_form_is_continuous_in_composition(pair):
     for data in variants():
         mix = Mixture.from_species(data)
         largest = []
+
         for n in (2001, 4001):
             y, T, x = np.meshgrid([0.02, 0.3, 0.6], [90.0, 250.0, 900.0, 3000.0], np.linspace(0, 1, n), indexing="ij")
             X = on_line(pair, x, x.shape)
@@ -308,6 +326,7 @@ def test_default_form_is_continuous_in_composition(pair):
             rho = y / mix.properties("fill_m", **state)["fill_m"]
             out = mix.properties("mu lam", **state, rho=rho)
             largest.append([np.abs(np.diff(np.log(out[name]), axis=-1)).max() for name in ("mu", "lam")])
+
         assert (np.array(largest[1]) < 0.65 * np.array(largest[0])).all()
 
 
@@ -320,7 +339,9 @@ def test_lewis_and_schmidt_numbers():
     q = expected(
         10, 50, lewis=tuple(0.3 if name == "H2" else 1.0 for name in names), schmidt=tuple(np.linspace(0.5, 1.4, 10))
     )
+
     compare("D_lewis D_schmidt", got, q, "given numbers")
+
     for bad, text in (
         (dict(lewis={"He": 1}), "no species 'He'"),
         (dict(schmidt=-1.0), "wanted positive"),
@@ -336,6 +357,7 @@ def test_notes_are_of_the_chosen_law(law, chung):
     mix = mixture(10, viscosity=law)
     assert any(note.startswith("Chung") for note in mix.notes) == chung
     assert mix.has_data_for(["sigma_m", "eta0"], ["T", "Y"]) == chung
+
     if not chung:
         with pytest.raises(ArgumentError, match=f"not there for viscosity = '{law}'"):
             mix.properties("sigma_m", Y="O2:1")
@@ -353,6 +375,7 @@ def test_association_and_dipole_matter_where_given():
     data = changed(species_set(10), kappa_assoc=np.linspace(0, 0.1, 10), dipole=np.linspace(0, 2, 10))
     s = {k: states(10, 500)[k] for k in "TpY"}
     s["T"] = np.maximum(s["T"], 350)  # in a colder liquid the published form overflows with so much association
+
     for form in ("polefree", "published"):
         got = Mixture.from_species(data, chung=form).properties("mu lam", **s)
         compare(
@@ -365,6 +388,7 @@ def test_missing_diffusion_data_is_told():
     with pytest.raises(ArgumentError) as caught:
         Mixture.from_species(data, diffusion="fuller").properties("D", **{k: states(10, 5)[k] for k in "TpY"})
     assert "Fuller" in str(caught.value) and species_set(10).names[0] in str(caught.value)
+
     got = Mixture.from_species(data, diffusion="fuller").properties("rho mu", **{k: states(10, 5)[k] for k in "TpY"})
     assert np.isfinite(got["mu"]).all()
 
@@ -388,7 +412,9 @@ def test_positive_inside_the_validity(law):
     dense = law in ("chung", "lucas")
     got = mix.properties("mu lam" + " T_star fill" * dense, T=T, p=p, Y=Y, backend="cpu")
     inside = (got["fill"] < 1) & (got["T_star"] >= 0.3) & (got["T_star"] <= 100) if dense else np.ones(n, bool)
+
     assert inside.mean() > 0.7
+
     for name in ("mu", "lam"):
         values = got[name][inside]
         assert not (values <= 0).any() and (law == "lucas" or np.isfinite(values).all()), name

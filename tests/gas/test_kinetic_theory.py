@@ -21,10 +21,12 @@ def gri30():
     """(Cantera's gri30, the same species here); only the data for diffusion are real."""
     gas = ct.Solution("gri30.yaml", transport_model="mixture-averaged")
     data = [s.transport for s in gas.species()]
+
     of = {
         field: np.array([getattr(t, field) for t in data])
         for field in ("diameter", "well_depth", "dipole", "polarizability")
     }
+
     ns = gas.n_species
     return gas, SpeciesData.from_arrays(
         gas.species_names,
@@ -56,15 +58,18 @@ def test_fit_equals_cantera(case):
     low, high = gas.min_temp, gas.max_temp
     coeff = binary_fit(data, low, high)
     ns = data.ns
+
     assert coeff.shape == (5, ns, ns) and np.array_equal(coeff, coeff.swapaxes(1, 2))
     ref = np.array([[gas.get_binary_diff_coeffs_polynomial(i, j) for j in range(ns)] for i in range(ns)]).transpose(
         2, 0, 1
     )
     power = np.log(high) ** np.arange(5)[:, None, None]
+
     # values: eps_0 differs by 3e-12 (CODATA 2018 to 11 digits here); the remainder is rounding of the two least-squares
     # solvers
     for T in np.linspace(low, high, 17):
         np.testing.assert_allclose(evaluate(coeff, T), evaluate(ref, T), rtol=2e-11)
+
     # coefficients: the columns of Cantera's matrix in plain ln T have a condition number of 1e7 to 1e8, times eps =
     # 2e-16
     assert np.max(np.abs(coeff - ref) * power / np.sum(np.abs(ref) * power, axis=0)) < 1e-8
@@ -88,6 +93,7 @@ def test_omega11_is_the_table_at_its_points():
 
 def test_omega11_of_the_lennard_jones_gas_is_neufelds():
     t = np.geomspace(0.3, 90.0, 200)
+
     # Neufeld, Janzen & Aziz, J. Chem. Phys. 57 (1972) 1100; Poling et al. 2001, eq. 11-3.6 (originals not seen)
     neufeld = (
         1.06036 * t**-0.15610
@@ -95,6 +101,7 @@ def test_omega11_of_the_lennard_jones_gas_is_neufelds():
         + 1.03587 * np.exp(-1.52996 * t)
         + 1.76474 * np.exp(-3.89411 * t)
     )
+
     # the correlation's own error is below 0.1 %; the parabola between rows 1 and 2 of the table (T* 0.3 to 0.4) adds up
     # to 0.3 %
     np.testing.assert_allclose(omega11(t[None, :], np.array([0.0]))[0], neufeld, rtol=4e-3)
@@ -113,6 +120,7 @@ def test_fit_range_of_the_files_follows_theory(ns):
     coeff = binary_fit(data, *data.T_fit)
     T = np.linspace(*data.T_fit, 300)
     fit = np.array([evaluate(coeff, t)[i, j] for t in T]).T
+
     # measured: 2.4 % for H2O pairs over 80 to 3500 K, 1 % without H2O; far below the error of the model itself
     assert np.max(np.abs(fit / binary_diffusion(data, T, i, j) - 1)) < 0.03
 
@@ -123,12 +131,14 @@ def test_friction_fit_follows_theory(ns, low, high, allowed):
     data = species_set(ns)
     i, j = np.triu_indices(ns)
     coeff = friction_fit(data, low, high)
+
     assert coeff.shape == (4, ns, ns) and np.array_equal(coeff, coeff.swapaxes(1, 2))
 
     def friction(T):
         return np.einsum("kp,kt->pt", coeff[:, i, j], T ** (-0.25 * np.arange(4)[:, None]))
 
     T = np.linspace(low, high, 400)
+
     # measured: 1.8 % (pairs with water) and 0.32 %; Cantera's fit of one degree more: 2.5 and 0.17 %
     assert np.max(np.abs(T**1.5 / friction(T) / binary_diffusion(data, T, i, j) - 1)) < allowed
     assert friction(np.array([low / 2, 2 * high, 20000.0])).min() > 0  # beyond the range: wrong, never negative
@@ -137,19 +147,23 @@ def test_friction_fit_follows_theory(ns, low, high, allowed):
 def test_extrapolation_is_what_the_files_fit_range_avoids():
     data = species_set(10)
     assert data.T_fit == (80.0, 3500.0)
+
     T, (i, j) = np.array([100.0]), np.triu_indices(10)
     exact = binary_diffusion(data, T, i, j)[:, 0]
     worst = [np.max(np.abs(evaluate(binary_fit(data, low, 3500.0), 100.0)[i, j] / exact - 1)) for low in (80.0, 200.0)]
+
     assert worst[0] < 0.03 < 0.1 < worst[1]
 
 
 def test_53_species_are_fitted_within_a_third_of_a_second():
     data = species_set(53)
     best = np.inf
+
     for _ in range(3):  # the best of three: other processes share the machine
         start = time.perf_counter()
         binary_fit(data, 300.0, 3000.0)
         best = min(best, time.perf_counter() - start)
+
     assert best < 0.3
 
 
@@ -176,6 +190,7 @@ def test_missing_data_is_named(field, what):
 
     values = getattr(species_set(10), field).copy()
     values[3] = np.nan
+
     with pytest.raises(
         MixtureError, match=rf"species 'H2O': {what} \({field}, .*\) is missing; kinetic-theory diffusion needs it"
     ):

@@ -5,14 +5,13 @@ from functools import lru_cache
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
+from device_for_tests import be  # noqa: F401
 from kernel_cases import project_kernels
 from reference import kinetics
 from test_frame_objects import Host
-from test_gpu import be  # noqa: F401
 
 import kernels
 from kernels import Mixture
-from kernels.gas import declare
 from kernels.gas.plan import Launch, make_plan
 from kernels.gas.program import Program
 from kernels.gas.schedules import BLOCK
@@ -52,6 +51,7 @@ def states(n=400, ns=7, coldest=250.0):
     Y[:, ::7] = 0
     Y[:2, ::7] = 0.5
     Y[3, ::14] = 1e-18
+
     return T, p, np.ascontiguousarray(Y / Y.sum(0))
 
 
@@ -70,6 +70,7 @@ def oracle(mix, T, p, Y, clamp=False, form=None):
     q.tau_chem = times.min(0)
     if real:
         q.ln_gamma = np.log(gamma)
+
     return q
 
 
@@ -90,8 +91,10 @@ def compare(mix, got, q):
         ln_gamma=1.0,
         rho=q.rho,
     )
+
     for name, value in got.items():
         wanted = getattr(q, name)
+
         # 1e-200: products of exponentials that small underflow, and count as 0
         error = np.abs(value - wanted) / np.maximum(np.abs(scales[name]), 1e-200)
         assert error.max() < LIMIT, (name, float(error.max()), np.unravel_index(error.argmax(), error.shape))
@@ -113,6 +116,7 @@ def test_kernel_alone(name):
     have |= {key: getattr(q, key).astype(float) for key in ("omega_mol", "omega", "destruction", "ln_gamma")}
     reads = kernels.registry.kernels[name].for_options(mix.options).reads
     got = mix.kernel(name)(**{key: have[key] for key in reads})
+
     assert set(got) == set(RATES[name].split())
     compare(mix, got, q)
 
@@ -143,8 +147,10 @@ def test_as_a_loop_over_tables(monkeypatch):
     mix, (T, p, Y) = mixture(kinetics="concentration"), states()
     written = mix.properties(SOME, T=T, p=p, Y=Y)
     monkeypatch.setattr("kernels.gas.kinetics.plain.WRITTEN", 33)
+
     assert mix.nr == 34
     looped = Mixture.from_yaml(mechanisms.path(), "real", kinetics="concentration").properties(SOME, T=T, p=p, Y=Y)
+
     for name in SOME.split():
         scale = np.abs(written[name]).max() if name in ("omega_mol", "rate_net", "heat_release") else written[name]
         assert (np.abs(looped[name] - written[name]) <= 1e-12 * np.abs(scale) + 1e-200).all(), name
@@ -161,6 +167,7 @@ def test_colliders_that_count_each_species_otherwise(tmp_path):
     C = out["rho"] * Y / mix.species.W[:, None]
     e = np.array([[own[name] for name in mix.names], [name == "H2O" for name in mix.names]], float)
     k = np.array([r.rate.at(T) for r in mix.species.mechanism.reactions])
+
     np.testing.assert_allclose(out["rate_f"], k * (e @ C) * C[mix.names.index("H")] ** 2, rtol=LIMIT, atol=1e-200)
 
 
@@ -168,9 +175,11 @@ def test_mass_and_elements_are_kept():
     mix, (T, p, Y) = mixture(equation="ideal"), states()
     out = mix.properties(ALL, T=T, p=p, Y=Y)
     gross = out["creation"] + out["destruction"]
+
     assert (np.abs(out["omega"].sum(0)) <= 1e-14 * gross.sum(0)).all()  # 34 reactions, each rounded once or twice
     atoms = mix.species.mechanism.composition.T
     each = atoms @ (gross / mix.species.W[:, None])
+
     assert (np.abs(atoms @ out["omega_mol"]) <= 1e-14 * each).all()
     assert (np.abs(out["creation"] - out["destruction"] - out["omega"]) <= 1e-13 * gross).all()
 
@@ -186,7 +195,9 @@ def test_forward_and_reverse_agree_at_equilibrium(options):
     rates = mix.properties(ALL if options.get("equation") else SOME, T=T, p=p, Y=Y)
     both = [r.number for r in mix.species.mechanism.reactions if r.reversible and r.net]
     f, r = (rates[name][both] for name in ("rate_f", "rate_r"))
+
     np.testing.assert_allclose(r, f, rtol=1e-9)  # Newton's method below stops there
+
     if not options:
         other = mixture(kinetics="concentration").properties(SOME, T=T, p=p, Y=Y)
         apart = np.abs(other["rate_r"][both] / other["rate_f"][both] - 1)
@@ -198,11 +209,13 @@ def equilibrium(mix, T, p):
     atoms, W = mix.species.mechanism.composition, mix.species.W
     RT, total = GAS_CONSTANT * T, atoms.T @ np.full(mix.ns, 1 / mix.ns)
     X = np.full(mix.ns, 1 / mix.ns)
+
     for _ in range(60):
         out = mix.properties("g_Y", T=T, p=p, X=X)
         base = out["g_Y"] * W / RT - np.log(X)  # g0/RT + ln(phi p/p_ref)
         n = X.copy()
         lam = np.linalg.lstsq(atoms, base + np.log(X), rcond=None)[0]
+
         for _ in range(200):
             # element potentials and total moles: n_k = N exp(lambda.a_k - base_k)
             x = np.exp(np.minimum(atoms @ lam - base, 50))
@@ -216,10 +229,12 @@ def equilibrium(mix, T, p):
             lam = lam + np.clip(step[:-1], -2, 2)
             if np.abs(step[:-1]).max() < 1e-14:
                 break
+
         n = x / x.sum()
         if np.abs(n - X).max() < 1e-15:
             break
         X = n
+
     return X, T, p
 
 
@@ -248,6 +263,7 @@ def test_states_that_are_none_give_nan_there_only():
     T[3], p[10], Y[0, 17], T[25] = -5.0, np.nan, 2.0, np.nan
     after = mix.properties(ALL, T=T, p=p, Y=Y)
     bad = [3, 10, 17, 25]
+
     for name in ALL.split():
         if name != "Kc":  # of T alone
             assert np.isnan(after[name][..., bad]).all(), name
@@ -262,6 +278,7 @@ def test_cold_liquids_do_not_react():
     X[0], X[1] = np.linspace(0, 1, 20), 1 - np.linspace(0, 1, 20)
     W = mix.species.W[:, None]
     out = mix.properties(SOME, T=T, p=p, Y=X * W / (X * W).sum(0))
+
     assert all(np.isfinite(v).all() for v in out.values())
     assert np.abs(out["omega_mol"]).max() < 1e-12
 
@@ -273,6 +290,7 @@ def test_a_negative_concentration_keeps_its_sign():
     Y[4] = np.linspace(-1e-6, 1e-6, n)
     Y[1], Y[0] = 0.5, 0.5 - Y[4]
     rate = mix.properties(ALL, T=1500.0, p=1e6, Y=Y)["rate_f"][0]  # H + O2
+
     np.testing.assert_allclose(np.diff(rate), np.diff(rate).mean(), rtol=1e-4)
     assert rate[0] < 0 < rate[-1]
 
@@ -292,11 +310,14 @@ def test_no_reactions_are_rates_of_zero(tmp_path):
     mix = Mixture.from_yaml(tmp_path / "none.yaml", "ideal", equation="ideal", takahashi="off")
     Y = np.full(mix.ns, 1 / mix.ns)
     out = mix.properties("omega creation heat_release tau_chem rate_f J_cv", T=[1500.0, 300.0], p=1e5, Y=Y)
+
     assert mix.nr == 0 and out["rate_f"].shape == (0, 2)
     np.testing.assert_allclose(out["tau_chem"], 1e30)
+
     for name in ("omega", "creation", "heat_release", "J_cv"):
         np.testing.assert_array_equal(out[name], 0)
     after = mix.react(1500.0, 1e5, Y, dt=1e-6)
+
     assert after["status"] == 0 and after["T"] == pytest.approx(1500.0)
     np.testing.assert_allclose(after["Y"], Y, rtol=1e-15)
 
@@ -319,12 +340,14 @@ def test_gri30_is_cantera_s():
 def same_as_cantera(mix, gas, T, p, Y):
     out = mix.properties(ALL if mix.options["equation"] == "ideal" else SOME, T=T, p=p, Y=Y)
     W = mix.species.W
+
     for i in range(T.size):
         gas.TPY = T[i], p[i], Y[:, i]
         made, gone = gas.creation_rates * 1e3, gas.destruction_rates * 1e3
         gross = made + gone
         dn = (gas.product_stoich_coeffs - gas.reactant_stoich_coeffs).sum(0)
         enthalpies = np.abs(gas.partial_molar_enthalpies / 1e3)
+
         theirs = dict(
             omega_mol=(gas.net_production_rates * 1e3, gross),
             creation=(made * W, gross * W),
@@ -359,6 +382,7 @@ def in_a_crew(backend, mix, outputs, points, precision="double", **state):
         arrays[name][:, :n] = value
     arrays = {name: backend.from_host(array, program.dtype) for name, array in arrays.items()}
     program.bind(arrays)(n)
+
     return {name: backend.to_host(arrays[name])[:, :n].astype(float) for name in program.writes}
 
 
@@ -368,15 +392,19 @@ def test_crew(be, points, portions, monkeypatch):  # noqa: F811
     mix, (T, p, Y) = mixture(equation="ideal"), states()
     sizes = mix.constant("reaction_steps").of.sizes
     assert sizes["RATE_PORTIONS"] == 1
+
     if portions > 1:
         monkeypatch.setattr("kernels.gas.kinetics.crew.rooms", lambda: (40000, 227 * 1024))
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         assert mix.constant("reaction_steps").of.sizes["RATE_PORTIONS"] == portions
+
     some = dict(T=T[:77], p=p[:77], Y=np.ascontiguousarray(Y[:, :77]))
     q = oracle(mix, *some.values())
     some["rho"] = q.rho
+
     compare(mix, in_a_crew(be, mix, "omega omega_mol heat_release", points, **some), q)
     compare(mix, in_a_crew(be, mix, "omega creation destruction tau_chem", points, **some), q)
+
     bad = {name: value.copy() for name, value in some.items()}
     bad["T"][3], bad["Y"][2, 40] = np.nan, np.nan
     for values in in_a_crew(be, mix, "omega tau_chem", points, **bad).values():
@@ -391,6 +419,7 @@ def test_crew_of_falloffs_of_many_products(be, tmp_path):  # noqa: F811
     text += falloff.format("H2O + HO2 (+M) <=> H + 2 OH + O (+M)") + "  Troe: {A: 0.6, T3: 120.0, T1: 2000.0}\n"
     (tmp_path / "own.yaml").write_text(mechanisms.text(text))
     mix, (T, p, Y) = Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal"), states(40)
+
     assert mix.constant("reaction_others").of.sizes["RATE_OTHERS"] == 2
     q = oracle(mix, T, p, Y)
     compare(mix, in_a_crew(be, mix, "omega", 2, T=T, p=p, Y=Y, rho=q.rho), q)
@@ -415,6 +444,7 @@ def test_crew_of_a_real_gas(be, kinetics):  # noqa: F811
     got = in_a_crew(be, mix, f"omega heat_release tau_chem {thermal}", 2, **some)
     for name, wanted in mix.properties(thermal, **some).items():
         np.testing.assert_allclose(got.pop(name)[0], wanted, rtol=LIMIT, err_msg=name)
+
     compare(mix, got, q)
 
 
@@ -425,6 +455,7 @@ def test_crew_in_mixed_precision(be):  # noqa: F811
     some |= dict(Y=Y[:, :40].astype(np.float32).astype(float), rho=oracle(mix, T, p, Y).rho[:40])
     some["rho"] = some["rho"].astype(np.float32).astype(float)
     wide = in_a_crew(be, mix, "omega omega_mol", 2, **some)
+
     for name, value in in_a_crew(be, mix, "omega omega_mol", 2, "mixed", **some).items():
         with np.errstate(over="ignore"):  # some rates are beyond single precision
             np.testing.assert_array_equal(value, wide[name].astype(np.float32), name)
@@ -433,8 +464,9 @@ def test_crew_in_mixed_precision(be):  # noqa: F811
 def test_which_programs_are_for_crews(monkeypatch):
     """Those whose species values are made by kernels that share them, of mechanisms that have room."""
     ideal, real = mixture(equation="ideal"), mixture()
-    kernels_of = lambda mix, outputs, given: declare.resolve(outputs.split(), given.split(), mix.options)
+    kernels_of = lambda mix, outputs, given: kernels.registry.resolve(outputs.split(), given.split(), mix.options)
     given = "T p rho Y"
+
     assert BLOCK.serves(kernels_of(ideal, "omega", given), ideal)
     assert BLOCK.serves(kernels_of(ideal, "omega rho", "T p Y"), ideal)  # a density is a number of the point's
     assert BLOCK.serves(kernels_of(ideal, "omega heat_release", given), ideal)
@@ -445,6 +477,7 @@ def test_which_programs_are_for_crews(monkeypatch):
     assert BLOCK.serves(kernels_of(real, "omega", given), real)
     with pytest.raises(kernels.FrameError, match="cannot share the work of reaction_rates here"):
         make_plan(kernels_of(ideal, "rate_net", given), ["rate_net"], ideal, Launch(256, "crew"))
+
     monkeypatch.setattr("kernels.gas.kinetics.crew.rooms", lambda: (15000, 15000))
     large = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
     assert not BLOCK.serves(kernels_of(large, "omega", given), large)
@@ -455,11 +488,13 @@ def test_from_a_host(tmp_path):
     reaction = "- equation: {}\n  rate-constant: [{}, 0, 15000]\n".format
     one, three = tmp_path / "one.yaml", tmp_path / "three.yaml"
     one.write_text(mechanisms.text(reaction("H + O2 <=> O + OH", 1e14)))
+
     three.write_text(
         mechanisms.text(
             reaction("H + O2 <=> O + OH", 2e14) + reaction("H2 + O <=> H + OH", 4e4) + reaction("2 OH <=> O + H2O", 3e4)
         )
     )
+
     host, n = Host(ns=7, nq=12, mixture=None, equation="ideal"), 24
     for path in (three, one):
         host.frame.load_mixture(str(path), "ideal")
@@ -474,9 +509,11 @@ def test_from_a_host(tmp_path):
         host.launch("reaction_rates")
         rates = host.get("rate_net", np.zeros((4, 3, 2, mix.nr), order="F"))
         wanted = mix.properties("omega rate_net", T=T, p=p, Y=Y)
+
         for got, name in ((omega, "omega"), (rates, "rate_net")):
             scale = np.abs(wanted[name]).max(0)
             error = np.abs(got.reshape((n, -1), order="F").T - wanted[name])
             assert (error <= 1e-11 * scale).all(), name
+
     with pytest.raises(kernels.ArgumentError):
         host.get("rate_net", np.zeros((4, 3, 2, 3), order="F"))

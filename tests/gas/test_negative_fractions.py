@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from device_for_tests import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 from mechanisms_for_tests import path
 from mixtures_for_tests import ROOT
-from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
 import kernels
 from kernels import Mixture
@@ -24,12 +24,14 @@ def states(mix, base):
         rest = max((k for k in range(mix.ns) if k != s), key=lambda k: base[k])
         Y[rest, s] += base[s] - BELOW
         Y[s, s] = BELOW
+
     return Y
 
 
 def check(mix, names, T, p, base, backend):
     given = dict(T=T, p=p, Y=np.concatenate([states(mix, base), states(mix, np.full(mix.ns, 1 / mix.ns))], axis=1))
     out = mix.properties(names, backend=backend, **given)
+
     for name in names:
         v = np.reshape(out[name], (-1, 2 * mix.ns, len(BELOW)))
         assert np.isfinite(v).all(), (name, mix.names, np.argwhere(~np.isfinite(v))[:3])

@@ -58,6 +58,7 @@ def test_rates_of_a_value(option, value):
     row = ORACLES[option, value]
     mix, (T, p, Y) = rates.mixture(**dict(row.beside), **{option: value}), rates.states()
     got = mix.properties(row.quantities, T=T, p=p, Y=Y)
+
     rates.compare(mix, got, wanted_rates(mix, option, value, T, p, Y))
 
     for other in OPTIONS[option]:
@@ -85,6 +86,7 @@ def test_data_of_a_value(option, value, tmp_path):
     """Ethanol in a file without critical properties. 0.1 % in Tc, 2 % in pc and omega: sources differ by that much."""
     row, path = ORACLES[option, value], tmp_path / "ethanol.yaml"
     path.write_text(FILE)
+
     if row.Tc is None:
         with pytest.raises(MixtureError, match="critical"):
             Mixture.from_yaml(path, **{option: value}).properties("rho", T=300.0, p=1e5, X=np.ones(1))

@@ -7,14 +7,13 @@ On the stand-in that runs CUDA on the CPU (cuda_on_cpu.py): times mean nothing t
 import types
 
 import pytest
-from test_gpu import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
+from device_for_tests import be  # noqa: F401  the backend: the stand-in, or a GPU with -m gpu
 
 from frame.tools import cli, info
 from frame.tools.bench import inputs, organisations
-from kernels import Mixture, get_backend
+from kernels import Mixture, get_backend, registry
 from kernels.engine.errors import ArgumentError, BackendError
 from kernels.engine.tune import Outcome
-from kernels.gas import declare
 from kernels.gas.plan import Launch
 from kernels.gas.program import Program
 from kernels.gas.schedules import launches
@@ -42,13 +41,15 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
     given = types.SimpleNamespace(backend=None, points=130, collections=["viscous"], out=file)
     organisations.tune(given, mix)
     said = capsys.readouterr().out
+
     assert said.count("Gpoint/s") == len(FEW[ns]) + 1 and "left out" not in said, said
     assert f"set FRAME_LAUNCHES={file}" in said
+
     fastest = said.splitlines()[2].split("Gpoint/s")[1].split("  (in force)")[0].strip()
 
     def how(mixture, name="viscous", precision="double"):
-        c = declare.collections[name]
-        return launches.chosen(declare.resolve(c.outputs, c.given, mixture.options), mixture, precision, be.product)
+        c = registry.collections[name]
+        return launches.chosen(registry.resolve(c.outputs, c.given, mixture.options), mixture, precision, be.product)
 
     others = [inputs.mixture(ns, "none", takahashi=takahashi), inputs.mixture(ns + 1, "dense", takahashi=takahashi)]
     asked = [
@@ -56,20 +57,27 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
         (mix, "thermal_viscous", "double"),
         (mix, "viscous", "single"),
     ]
+
     before = [how(*one) for one in asked]
     monkeypatch.setenv("FRAME_LAUNCHES", str(file))
+
     assert launches.text(how(mix)) == fastest
     assert [how(*one) for one in asked] == before
-    c = declare.collections["viscous"]
+
+    c = registry.collections["viscous"]
     assert launches.text(Program(mix, c.outputs, c.given, backend=be).plan.how) == fastest
+
     row = launches.read(file)[0]
     assert (row.device, row.compiler, row.ns) == (be.product, be.compiler, ns) and len(row.date) == 10
     assert launches.read(file)[1:] == launches.read(launches.COMMITTED)
+
     if ns == 3:
         organisations.tune(given, mix)  # measured anew: the row is replaced
     assert len(launches.read(file)) == len(launches.read(launches.COMMITTED)) + 1
+
     monkeypatch.setattr(info.kernels, "get_backend", lambda name: be)
     told = dict(info.launch_table(mix))
+
     assert str(file) in told["launches"] and "FRAME_LAUNCHES" in told["launches"]
     assert told["  viscous"].startswith(f"line 2, of {ns} species: threads=") and "line 2," not in told["  thermal"]
 
@@ -78,10 +86,10 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
 @pytest.mark.parametrize("ns", [1, 10, 53])
 def test_a_derived_number_costs_what_its_formula_costs(ns, equation):
     """Slopes of e and s hold no numbers of the species: thermal is organised with them as it is without."""
-    mix, thermal = inputs.mixture(ns, "none", equation=equation), declare.collections["thermal"]
+    mix, thermal = inputs.mixture(ns, "none", equation=equation), registry.collections["thermal"]
 
     def how(*more):
-        order = declare.resolve([*thermal.outputs, *more], thermal.given, mix.options)
+        order = registry.resolve([*thermal.outputs, *more], thermal.given, mix.options)
         return launches.chosen(order, mix, "double", "NVIDIA H200")
 
     assert how("e_p", "e_T", "s_p", "s_T") == how()
@@ -89,7 +97,7 @@ def test_a_derived_number_costs_what_its_formula_costs(ns, equation):
 
 
 def test_a_wrong_organisation_is_left_out(be, monkeypatch):  # noqa: F811
-    mix, c = inputs.mixture(3, "none", takahashi="off"), declare.collections["viscous"]
+    mix, c = inputs.mixture(3, "none", takahashi="off"), registry.collections["viscous"]
     monkeypatch.setattr(launches, "candidates", lambda n: [Launch(64, blocks=4)])
     right = Program.bind
 
@@ -116,6 +124,7 @@ def test_collections_that_sweep_alike_share_the_best():
         [Outcome(a, 1.0), Outcome(b, 2.0), Outcome(c, 0.1)],
         [Outcome(b, 1.0), Outcome(a, 4.0), Outcome(c, None)],
     ]
+
     assert organisations.best(several) == b
     with pytest.raises(BackendError, match="nothing is written"):
         organisations.best([[Outcome(a, 1.0)], [Outcome(a, None)]])
@@ -163,15 +172,18 @@ def test_a_device_with_less_shared_memory_has_a_thread_a_point(monkeypatch, arch
     monkeypatch.setattr(there, "compile", lambda source: None)
     monkeypatch.delenv("FRAME_LAUNCHES", raising=False)
     mixture = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off")
+
     for name, hold in (("react_volume", react), ("kinetics", rates)):
-        c = declare.collections[name]
+        c = registry.collections[name]
         plan = Program(mixture, c.outputs, c.given, backend=there).plan
         assert plan.launch.hold == hold and plan.schedule.shape(plan).shared <= there.shared_memory, (name, plan.launch)
         asked = Program(mixture, c.outputs, c.given, backend=there, how=Launch(256, "reload")).plan
         assert asked.launch == Launch(256, "reload")
+
     rows = launches.read(launches.COMMITTED)
-    kernels = declare.resolve(["omega"], ["T", "p", "rho", "Y"], mixture.options)
+    kernels = registry.resolve(["omega"], ["T", "p", "rho", "Y"], mixture.options)
     first, tight = (launches.serving(kernels, mixture, table=rows, memory=memory) for memory in (0, 1024))
+
     assert tight == first  # where none fits, the launch says what it needs and what there is
 
 
@@ -180,16 +192,19 @@ def test_tables_come_back_and_are_checked(tmp_path, monkeypatch):
     rows, file = launches.read(launches.COMMITTED), tmp_path / "t.csv"
     launches.write(file, rows)
     assert file.read_text() == launches.COMMITTED.read_text()
+
     lines = file.read_text().splitlines()
     lines[3] = lines[3].replace(",False,", ",No,")
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("\n".join(lines))
     monkeypatch.setenv("FRAME_LAUNCHES", str(wrong))
+
     with pytest.raises(ArgumentError, match="wrong.csv, line 4: 'No'; wanted the columns sweeps, when, ns"):
         launches.read(launches.in_force())
     monkeypatch.setenv("FRAME_LAUNCHES", str(tmp_path / "none.csv"))
     with pytest.raises(ArgumentError, match="no table of launches"):
         launches.read(launches.in_force())
+
     facts = {"precision", "k_ij", "crew", "lanes"}
     assert {key for row in rows for key, _ in row.when} <= {*Mixture(inputs.species(1)).options, *facts}
 
@@ -205,5 +220,6 @@ def test_unknown_collection(monkeypatch):
     monkeypatch.setattr(organisations.kernels, "get_backend", lambda name: types.SimpleNamespace(style="threads"))
     with pytest.raises(ArgumentError, match="thermic.*known: .*thermal"):
         organisations.tune(given, None)
+
     monkeypatch.undo()
     assert cli.main(["tune", "--mixture", "examples/mixtures/n2.yaml", "--backend", "cpu"]) == 1

@@ -9,16 +9,15 @@ import sys
 
 import numpy as np
 import pytest
+from device_for_tests import be, is_gpu  # noqa: F401
 from hosts import BUILD, ROOT, compiled, library, run
 from test_cache import counted  # noqa: F401
-from test_gpu import be, is_gpu  # noqa: F401
 from test_interop import told
 
 import kernels
 from kernels import ArgumentError, Mixture, NoSpecies, Program, StateError
 from kernels.engine.backend import cuda
 from kernels.engine.errors import CompileError
-from kernels.gas import declare
 
 PAGE = (ROOT / "docs/howto/kernel_language.md").read_text()
 ABOUT = "source='test', valid='everywhere'"
@@ -55,6 +54,7 @@ def own(folder: pathlib.Path, name: str, body: str, declaration: str = "", head:
     words = f"point_kernel('{name}', header='{header}', reads='T', writes='mu', {ABOUT})\n"
     (folder / "own.py").write_text("from kernels import point_kernel, quantity\n" + (declaration or words))
     kernels.load_declarations(folder / "own.py")
+
     return folder / "own.py"
 
 
@@ -80,8 +80,10 @@ def test_a_fortran_host_sets_constants(viscosity, counted):  # noqa: F811
     cache = {"FRAME_CACHE": str(viscosity.parent / "cache"), "FRAME_CXX": str(compiler)}
     done = run(compiled("constants.f90"), viscosity, second, **cache)
     got = told(done)
+
     assert got["early"][0] == 3 and "unknown constant 'MU0'" in got["early"][1]
     assert "register the kernels first" in got["early"][1]
+
     assert got["not set"] == (
         4,
         "frame_launch: 'viscosity' reads the constant 'MU0' [Pa s], which was never set and has no default: call "
@@ -89,6 +91,7 @@ def test_a_fortran_host_sets_constants(viscosity, counted):  # noqa: F811
     )
     for call in ("register", "init", "one", "several", "old", "old several", "again"):
         assert got[call] == (0, ""), got[call]
+
     for call, words in {
         "unknown": "unknown constant 'MU00', did you mean 'MU0'; known: Pr_t, Sc_t, react_rtol, "
         "react_atol, react_most, MU0, T0, weight.",
@@ -98,6 +101,7 @@ def test_a_fortran_host_sets_constants(viscosity, counted):  # noqa: F811
         "nan": "constant 'MU0' [Pa s]: nan came, wanted finite numbers.",
     }.items():
         assert got[call][0] == 3 and words in got[call][1], got[call]
+
     values = {m[1]: [float(x) for x in m[2].split()] for m in re.finditer(r"^(.+?) = (.*)$", done.stdout, re.M)}
     assert values == {
         "launch": [113.0],
@@ -109,6 +113,7 @@ def test_a_fortran_host_sets_constants(viscosity, counted):  # noqa: F811
         "after finalize": [11.0],
         "declared otherwise": [16.0],  # T0 has its new default, MU0 and weight keep their values
     }
+
     assert runs() == 2  # the program and the marshal
 
 
@@ -118,6 +123,7 @@ def test_a_c_host_sets_constants(viscosity, tmp_path):
     source = [str(ROOT / "tests/fortran/constants.c"), "-o", str(host), f"-I{BUILD}", f"-L{BUILD}", "-lframe"]
     subprocess.run(["cc", *source, f"-Wl,-rpath,{BUILD}"], check=True)
     done = run(host, viscosity, FRAME_ON_ERROR="return")
+
     assert done.stdout.splitlines()[:2] == ["mu 113", "status 3"], done.stdout + done.stderr
     assert "constant 'weight' [1]: an array of 2 came, wanted an array of 3." in done.stdout
 
@@ -131,13 +137,16 @@ def test_a_bound_program_follows(be, viscosity, precision):  # noqa: F811
     views = {name: be.empty(be.pad(4), program.dtype) for name in ("T", "mu")}
     views["T"][...] = 300.0
     work = program.bind(views)
+
     with pytest.raises(StateError, match="reads the constant 'MU0' .Pa s., which was never set"):
         work(4)
     results = []
     recorded = None
+
     for mu0, t0 in ((2.0, 300.0), (3.0, 300.0), (3.0, 150.0), (0.5, 150.0)):
         kernels.set_constant("MU0", mu0)
         kernels.set_constant("T0", np.float64(t0))
+
         if recorded is None:
             work(4)
             recorded = be.record(lambda: work(4))
@@ -145,11 +154,14 @@ def test_a_bound_program_follows(be, viscosity, precision):  # noqa: F811
             work(4)
         else:
             recorded()
+
         results.append(float(be.to_host(views["mu"])[3]))
+
     assert results == [9.0, 10.0, 13.0, 8.0]
     kernels.constant("another", "1", "declared after the program was bound")
     kernels.set_constant("MU0", 1.0)
     work(4)
+
     assert float(be.to_host(views["mu"])[3]) == 9.0
 
 
@@ -164,6 +176,7 @@ def test_declarations_of_constants():
     ):
         with pytest.raises(ArgumentError, match=words):
             kernels.constant(**{"name": "K", "unit": "1", "what": "test", **bad})
+
     kernels.constant("K", "1", "test", default=1.0)
     kernels.constant("K", "1", "test", default=1.0)
     with pytest.raises(ArgumentError, match="constant 'K' is already declared"):
@@ -183,6 +196,7 @@ def message(name, backend=CPU, ns=3) -> str:
 def test_swapped_arguments_do_not_compile(tmp_path, backend):
     swapped = "template <class M, class R> POINT_FN void swapped(const M &, R &mu, const R T) { mu = T; }\n"
     own(tmp_path / "a", "swapped", swapped, head="{:.0}")
+
     assert message("swapped", backend) == (
         "kernel 'swapped': its body does not take what the declaration says: it reads T and writes mu, in this order, "
         "after the constants `const M &m`; inputs are const."
@@ -192,6 +206,7 @@ def test_swapped_arguments_do_not_compile(tmp_path, backend):
     )
     declared = f"point_kernel('rows', header='own.h', reads='Y', writes='X', {ABOUT})\n"
     own(tmp_path / "b", "rows", rows, declared, head="{:.0}")
+
     assert re.match(r"kernel 'rows' \(own.h, line 2\): .*Likely: an input is written", message("rows", backend))
 
 
@@ -202,16 +217,20 @@ def test_an_output_that_is_forgotten_is_nan(be, tmp_path):  # noqa: F811
         X.set(1, Y[1] * T);
     }
     """
+
     declared = (
         f"point_kernel('forgetful', header='own.h', reads='T p Y', writes='p mu phase_flag X', {ABOUT})\n"
         f"point_kernel('kept', header='kept.h', reads='T Y', writes='Y', {ABOUT})\n"
     )
+
     (tmp_path / "kept.h").write_text(
         "#pragma once\ntemplate <class M, class R, class S> POINT_FN void kept(const M &, const R T, S &Y) {\n"
         "    Y.set(1, Y[0] * T);\n}\n"
     )
+
     own(tmp_path, "forgetful", body, declared, head="#pragma once\n{:.0}")
     got = value("forgetful", be, 3, T=2.0, p=3.0, Y=[0.5, 0.25, 0.25])
+
     assert got["p"] == 3.0 and np.isnan(got["mu"]) and np.isnan(got["phase_flag"])
     np.testing.assert_array_equal(got["X"], [np.nan, 0.5, np.nan])
     np.testing.assert_array_equal(value("kept", be, 3, T=2.0, Y=[0.5, 0.25, 0.25])["Y"], [0.5, 1.0, 0.25])
@@ -231,6 +250,7 @@ def test_one_of_many_values_is_forgotten(be, tmp_path, ns):  # noqa: F811
     program.bind(views)(3)
     wanted = 2.0 * np.arange(ns * ns)
     wanted[70] = np.nan
+
     np.testing.assert_array_equal(be.to_host(views["q"])[:, :3].T, [wanted] * 3)
     assert np.isnan(be.to_host(views["mu"])[0, :3]).all()
 
@@ -240,9 +260,11 @@ def test_every_number_of_values(be, tmp_path):  # noqa: F811
     kinds = {"": 1, "ns": 3, "ns*ns": 9, "nq": 7, "nq*nq": 49}
     written = [f"    q{k} = 2.0 * T;\n" for k in (0,)]
     read = ["    sum = q0;\n"]
+
     for k, rows in list(enumerate(kinds.values()))[1:]:
         written.append(f"    for (int i = 0; i < {rows}; ++i) q{k}.set(i, (i + 1.0) * T);\n")
         read.append(f"    for (int i = 0; i < {rows}; ++i) sum += q{k}[i];\n")
+
     types = ", ".join(f"class Q{k}" for k in range(1, 5))
     out = "".join(f", Q{k} &q{k}" for k in range(1, 5))
     head = f"template <class M, class R, {types}> POINT_FN void "
@@ -259,6 +281,7 @@ def test_every_number_of_values(be, tmp_path):  # noqa: F811
     for k, rows in list(enumerate(kinds.values()))[1:]:
         np.testing.assert_array_equal(got[f"q{k}"], 2.0 * np.arange(1, rows + 1))
     total = 4.0 + sum(rows * (rows + 1) for rows in list(kinds.values())[1:])
+
     assert got["sum"] == total == mix.properties("sum", T=2.0, backend=be)["sum"]
 
 
@@ -278,6 +301,7 @@ def test_one_species(be, tmp_path):  # noqa: F811
     views = {name: be.empty(be.pad(3)) for name in program.plan.arguments}
     views["Y"][...], views["T"][...] = 1.0, 7.0
     program.bind(views)(3)
+
     assert be.to_host(views["mu"])[2] == 35.0 and be.to_host(views["X"])[2] == 2.0
 
 
@@ -294,6 +318,7 @@ def test_an_output_that_nobody_takes(be, tmp_path):  # noqa: F811
     views = {name: be.empty((program.plan.rows(name), be.pad(3))) for name in program.plan.arguments}
     views["T"][...] = 3.0
     program.bind(views)(3)
+
     assert be.to_host(views["X"])[:, 2].tolist() == [3.0, 3.0] and be.to_host(views["mu"])[0, 2] == 12.0
 
 
@@ -306,9 +331,11 @@ def test_a_failure_is_compiled_once_and_told_again(tmp_path, counted, monkeypatc
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path / "cache"))
     file = own(tmp_path / "own", "failing", "    mu = tanh(T);\n")
     first, second = message("failing"), message("failing")
+
     assert first == second and runs() == 1
     assert re.match(r"kernel 'failing' \(own.h, line 3\): no matching function for call to .tanh", first)
     assert "docs/howto/kernel_language.md lists those that do" in first
+
     file.with_name("own.h").write_text(HEAD.format("failing") + "    mu = 2.0 * T;\n}\n")
     assert value("failing")["mu"] == 600 and runs() == 2  # the mended body
 
@@ -319,6 +346,7 @@ def test_a_host_reads_which_line_is_wrong(viscosity):
     header.write_text(header.read_text().replace("m.T0", "m.T_0"))
     got = told(run(compiled("constants.f90"), viscosity, FRAME_CACHE=str(viscosity.parent / "cache")))
     status, text = got["not set"]
+
     assert status == 4 and text.startswith("frame_launch: kernel 'viscosity' (viscosity.h, line 3): "), text
     assert "T_0" in text and "Likely: a constant that `constants=` of the declaration does not name" in text
 
@@ -360,20 +388,26 @@ def test_a_change_of_any_included_file_is_seen(tmp_path, include, monkeypatch):
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path / "cache"))
     (elsewhere / "number.inc").write_text("2.0\n")
     file = own(tmp_path / "own", "reading", f"    mu = T *\n{include}\n    ;\n")
+
     assert value("reading", T=1.0)["mu"] == 2.0
     (elsewhere / "number.inc").write_text("3.0 // other\n")
     done = subprocess.run([sys.executable, "-c", AGAIN, str(file), "reading"], capture_output=True, text=True, cwd=ROOT)
+
     assert done.stdout == "3.0\n", done.stderr
     assert value("reading", T=1.0)["mu"] == 3.0
+
     count = len(list((tmp_path / "cache").glob("*.so")))
     done = subprocess.run([sys.executable, "-c", AGAIN, str(file), "reading"], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout == "3.0\n" and len(list((tmp_path / "cache").glob("*.so"))) == count
+
     (tmp_path / "copy" / "elsewhere").mkdir(parents=True)
     (tmp_path / "copy" / "elsewhere" / "number.inc").write_text("4.0\n")
     monkeypatch.setenv("CPATH", str(tmp_path / "copy" / "elsewhere"))
-    del declare.kernels["reading"]
+    del kernels.registry.kernels["reading"]
     own(tmp_path / "copy" / "own", "reading", f"    mu = T *\n{include}\n    ;\n")
+
     assert value("reading", T=1.0)["mu"] == 4.0  # of the copy, not of the files that were noted first
+
     if "NAMED" in include:
         with pytest.raises(CompileError, match="'#include NAMED': NVRTC does not tell which file it reads"):
             Program(Mixture(NoSpecies(1)), kernels=["reading"], backend=SM_90)
@@ -387,10 +421,12 @@ def test_headers_of_equal_names_do_not_clash(tmp_path, header, be):  # noqa: F81
             f"template <class M, class R> POINT_FN void {name}(const M &, const R x, R &y) {{ y = 2.0 * sqrt(x); }}\n"
         )
         own(tmp_path / name, name, body, declared.format(name, reads, writes), "#pragma once\n{:.0}", header)
+
     program = Program(Mixture(NoSpecies(1)), kernels=["first_own", "second_own"], backend=be)
     views = {name: be.empty(be.pad(4)) for name in ("T", "mu", "lam")}
     views["T"][...] = 16.0
     program.bind(views)(4)
+
     assert be.to_host(views["lam"])[0] == 2 * np.sqrt(8.0)
 
 
@@ -398,23 +434,27 @@ def test_where_a_header_lies_is_not_in_the_key(tmp_path, counted, monkeypatch): 
     compiler, runs = counted
     monkeypatch.setenv("FRAME_CXX", str(compiler))
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path / "cache"))
+
     for folder in ("here", "there"):
         own(tmp_path / folder, "moved", "    mu = 2.0 * T;\n")
         assert value("moved")["mu"] == 600
-        del declare.kernels["moved"]
+        del kernels.registry.kernels["moved"]
+
     assert runs() == 1
 
 
 def test_a_declaration_file_that_failed_may_be_mended(tmp_path):
     file = own(tmp_path, "half", "    mu = T;\n")
-    del declare.kernels["half"]
+    del kernels.registry.kernels["half"]
     right = file.read_text()
     file.write_text(right.replace("'T'", "'p'") + "raise ValueError('and then')\n")
+
     with pytest.raises(ArgumentError, match="ValueError: and then"):
         kernels.load_declarations(file)
     file.write_text(right)
     kernels.load_declarations(file)
-    assert declare.kernels["half"].reads == ("T",)
+
+    assert kernels.registry.kernels["half"].reads == ("T",)
 
 
 def test_without_a_mixture_the_cache_is_filled(viscosity):
@@ -422,6 +462,7 @@ def test_without_a_mixture_the_cache_is_filled(viscosity):
     bare = {"PATH": str(viscosity.parent / "nowhere"), "FRAME_CACHE": str(viscosity.parent / "cache")}
     words = ["compile", "--register", str(viscosity), "--ns", "3", "--backend", "cpu", "--block", "viscosity=mu"]
     host = compiled("constants.f90")
+
     assert "install g++, or fill the cache" in told(run(host, viscosity, **bare))["init"][1]
     done = subprocess.run(
         [sys.executable, "-m", "frame", *words],
@@ -430,9 +471,11 @@ def test_without_a_mixture_the_cache_is_filled(viscosity):
         text=True,
         env={**os.environ, "FRAME_CACHE": bare["FRAME_CACHE"]},
     )
+
     assert done.returncode == 0 and "cpu  viscosity\ncpu  viscosity: mu\n" in done.stdout, done.stdout + done.stderr
     done = run(host, viscosity, **bare)
     assert "launch =  1.13000E+02" in done.stdout and "block changed =  1.17" in done.stdout, done.stdout
+
     nothing = subprocess.run([sys.executable, "-m", "frame", "compile"], cwd=ROOT, capture_output=True, text=True)
     assert nothing.returncode == 2 and "give some of --mixture FILE, --register FILE, --contraction" in nothing.stderr
 
@@ -531,13 +574,16 @@ def test_every_function_of_the_page(be, tmp_path, packs, precision):  # noqa: F8
     x[:2] = np.nan
     made = Mixture(NoSpecies(len(MEANT))).kernel("functions")(backend=be, precision=precision, x=x, y=y)["values"]
     eps = np.finfo(np.float32 if precision == "single" else np.float64).eps
+
     for got, (written, meant) in zip(made, MEANT.items()):
         if meant is None:
             continue
+
         wanted = meant(*([x] if re.search(r"\by\b", written) is None else [x, y]))
         if written in ("select(x < y, x, y)", "R(all_of(x < 9.0) ? 1.0 : 2.0)"):  # say nothing of NaN
             got, wanted = got[2 * 16 :], wanted[2 * 16 :]
         cancelled = 8 if written.startswith(("changed", "expm1", "two_to_less_one", "log")) else 1
+
         np.testing.assert_allclose(got, wanted, rtol=16 * cancelled * eps, atol=0, err_msg=written)
 
 
@@ -554,6 +600,7 @@ def test_every_function_on_the_other_number_types(tmp_path, precision):
     every_function(tmp_path, 1)
     x = np.linspace(0.1, 0.45, 5)
     got = Mixture(NoSpecies(len(MEANT))).kernel("functions")(backend=CPU, precision=precision, x=x, y=x[::-1])["values"]
+
     for row, (written, meant) in zip(got, MEANT.items()):
         if meant is not None:
             wanted = meant(*([x, x[::-1]] if re.search(r"\by\b", written) else [x]))
@@ -584,6 +631,7 @@ def test_what_does_not_compile_and_what_to_write_instead(tmp_path, number):
     wrong, right = WRONG[number]
     own(tmp_path / "wrong", "wrong", f"    {wrong}\n}}\n", declared("wrong"), head=WRONG_HEAD)
     assert re.match(r"kernel 'page_wrong' \(own.h, line 5\): .*Likely: ", message("page_wrong"))
+
     own(tmp_path / "right", "right", f"    {right}\n}}\n", declared("right"), head=WRONG_HEAD)
     Program(Mixture(NoSpecies(3)), kernels=["page_right"], backend=CPU)
     Program(Mixture(NoSpecies(3)), kernels=["page_right"], backend=SM_90)
@@ -601,6 +649,7 @@ def test_the_pages_example(tmp_path, monkeypatch):
         program = Program(mix, kernels=["shares"], backend=backend)
     got = mix.kernel("shares")(backend="cpu", T=600.0, Y=Y)
     mu = 2.0 * (600.0 / 273.15) ** 0.7
+
     np.testing.assert_allclose(got["mu"], mu, rtol=1e-14)
     np.testing.assert_allclose(got["mu_k"], Y * mu * [1.0, 2.0, 3.0], rtol=1e-14)
     assert program.settable == ("MU0", "T0", "EXPONENT", "weight")
@@ -611,14 +660,18 @@ def test_the_pages_fortran(tmp_path):
     calls = re.search(r"```fortran\n(.*?)```", PAGE, re.S)[1]
     for name, text in re.findall(r"```(?:cpp|python)\n(?://|#) (\S+)\n(.*?)```", PAGE, re.S):
         (tmp_path / name).write_text(text)
+
     (tmp_path / "page.f90").write_text(
         "program page\nuse frame_interface\nreal(8) :: mu0 = 2, weight(3) = 1\n"
         "real(8), target :: T(4), Y(4, 3), mu(4)\n"
         f"T = 273.15d0\nY = 1\ncall frame_initialize(-1, 8, 3, 1, 0)\n{calls}print '(f6.3)', mu\nend program\n"
     )
+
     done = run(compiled(str(tmp_path / "page.f90")), cwd=tmp_path)
     assert done.stdout.split() == ["2.000"] * 4, done.stdout + done.stderr
+
     command = [sys.executable, "-m", "frame", "names", "--register", str(tmp_path / "viscosity.py")]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+
     assert "| weight | 1 | 3 | of each species | has to be set |" in listed
     assert "| T0 | K |  | temperature of MU0 | 273.15 |" in listed

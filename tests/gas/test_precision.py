@@ -8,20 +8,19 @@ import platform
 import hosts
 import numpy as np
 import pytest
+from device_for_tests import be  # noqa: F401  the CUDA backend, or its stand-in on a CPU
 from kernel_cases import mixture, of_reactions
 from reference import stripe as reference
 from states import random_states
 from test_frame_objects import Host, field
-from test_gpu import be  # noqa: F401  the CUDA backend, or its stand-in on a CPU
 
 from frame.errors import StateError
 from frame.tools import cli, validate
 from frame.tools.bench import ceilings, inputs
 from frame.tools.validate.scale import scales
 from frame.tools.validate.wide import GIVEN, is_public, reachable
-from kernels import Mixture, get_backend
+from kernels import Mixture, get_backend, registry
 from kernels.engine.errors import ArgumentError
-from kernels.gas import declare
 from kernels.marshal import Block, Marshal
 
 SINGLE = np.float32
@@ -68,11 +67,13 @@ def test_mixed_is_the_double_result_rounded_once(backend, ns, options):
     """All quantities that follow from T, p, Y, in one launch. No intermediate is rounded, so the rounding of the output
     is the only error. The matrices of 53 species are left out: they take too long."""
     mix = mixture(ns, **options)
-    names = [name for name in reachable(mix) if ns < 53 or "*" not in declare.quantities[name].per]
+    names = [name for name in reachable(mix) if ns < 53 or "*" not in registry.quantities[name].per]
     given = rounded_states(ns, N if ns < 53 else 70)
     double = mix.properties(names, backend=backend, **given)
     mixed = mix.properties(names, backend=backend, precision="mixed", **given)
+
     assert len(names) > 40
+
     for name in names:
         assert np.isfinite(double[name]).mean() > (0.4 if "lucas" in options.values() else 0.99), name
         assert_rounded_once(mixed[name], double[name], f"{name}, NS={ns} {options}")
@@ -88,7 +89,7 @@ SINGLE_TOLERANCE = 48
 @pytest.mark.quick(backend="cuda", ns=10, options={})
 def test_single_is_within_a_few_roundings(backend, ns, options):
     mix = mixture(ns, **options)
-    names = [name for name in reachable(mix) if is_public(name) and "*" not in declare.quantities[name].per]
+    names = [name for name in reachable(mix) if is_public(name) and "*" not in registry.quantities[name].per]
     given = rounded_states(ns, 2000 if backend == "cpu" else N)
     if ns == 53:
         given = {q: v[..., :300] for q, v in given.items()}
@@ -96,14 +97,17 @@ def test_single_is_within_a_few_roundings(backend, ns, options):
     single = mix.properties(names, backend=backend, precision="single", **given)
     scale, undecided = scales(mix, names, {q: v.astype(float) for q, v in given.items()})
     worst = {}
+
     for name in names:
         assert single[name].dtype == SINGLE
         if options.get("viscosity") == "lucas" and not np.isfinite(double[name]).all():
             continue  # not defined for liquids, nor are quantities made from it
+
         lost = np.finfo(SINGLE).tiny  # below it a number has fewer digits
         worst[name] = np.max(
             np.where(undecided, 0, np.abs(single[name] - double[name]) / (2.0**-24 * scale[name] + lost))
         )
+
     print(f"NS={ns} {options}:", {name: f"{w:.1f}" for name, w in worst.items()})
     assert len(worst) > 20 and all(w <= SINGLE_TOLERANCE for w in worst.values()), worst
 
@@ -111,12 +115,12 @@ def test_single_is_within_a_few_roundings(backend, ns, options):
 OF_REACTIONS = {"kinetics", "thermal_kinetics", "react_volume", "react_pressure"}  # the mixture below has none
 
 
-@pytest.mark.parametrize("name", sorted(set(declare.collections) - OF_REACTIONS))
+@pytest.mark.parametrize("name", sorted(set(registry.collections) - OF_REACTIONS))
 @pytest.mark.quick(backend="cpu", name="thermal")
 @pytest.mark.quick(backend="cuda", name=["gamma_solve_dU", "thermal_viscous"])
 def test_every_collection(backend, name):
     """Each collection by name, from its own inputs; inversions and the Jacobian too."""
-    c, mix = declare.collections[name], mixture(2)
+    c, mix = registry.collections[name], mixture(2)
     random = np.random.default_rng(43)
     state = rounded_states(2)
     more = [q for q in c.given if q not in state and q not in ("dQ", "dU", "muT")]
@@ -143,10 +147,12 @@ def test_kernels_alone(backend, first):
     made = mix.properties(pool, backend="cpu", **given) | given
     made |= {"T_start": made["T"], "V_p": made["c"], "dQ": np.ones((6, N)), "dU": np.ones((6, N))}
     ran = 0
-    for kernel in list(declare.kernels.values())[first + (backend != "cpu") :: 12]:
+
+    for kernel in list(registry.kernels.values())[first + (backend != "cpu") :: 12]:
         serves = kernel.serves(mix.options) and not of_reactions(kernel)  # this mixture has none
         if not serves or not all(read in made for read in kernel.reads):
             continue
+
         inputs = {q: made[q].astype(SINGLE) for q in kernel.reads}
         double, mixed = (
             mix.kernel(kernel.name)(backend=backend, precision=kind, **inputs) for kind in ("double", "mixed")
@@ -154,6 +160,7 @@ def test_kernels_alone(backend, first):
         for q in kernel.writes:
             assert_rounded_once(mixed[q], double[q], f"{kernel.name}: {q}")
         ran += 1
+
     assert ran > 2
 
 
@@ -162,7 +169,7 @@ def test_kernels_alone(backend, first):
 def test_many_species(backend, name):
     """A kernel launched alone, as by a host: with 53 species a GPU keeps sums of pairs in the memory of the results, if
     their type is wide enough."""
-    c, mix = declare.collections[name], mixture(53)
+    c, mix = registry.collections[name], mixture(53)
     given = {q: v for q, v in rounded_states(53, 70).items() if q in "TpY"}
     given |= {q: mix.properties(q, **given)[q].astype(SINGLE) for q in c.given if q not in given}
     double, mixed = (
@@ -182,22 +189,26 @@ def test_pairs_by_a_gpus_matrix_units(be, ns, kij, diffusion):  # noqa: F811
     mix = inputs.mixture(ns, kij, takahashi="off", diffusion=diffusion)
     given = {q: v for q, v in rounded_states(ns, 70).items() if q in "TpY"}
     given["rho"] = mix.properties("rho", **given)["rho"].astype(SINGLE)
+
     scale, undecided = scales(
         mix,
-        [q for name in ("thermal", "viscous") for q in declare.collections[name].outputs],
+        [q for name in ("thermal", "viscous") for q in registry.collections[name].outputs],
         {q: given[q].astype(float) for q in "TpY"},
     )
     for name in ("thermal", "viscous"):
-        c = declare.collections[name]
+        c = registry.collections[name]
         state = {q: given[q] for q in c.given}
         plan = mix.program(outputs=c.outputs, given=c.given, backend=be, precision="single").plan
         wide = {q for q, value in plan.values.items() if value.dtype == np.float64}
+
         assert plan.how.pairs == "units"
         assert wide == (
             {"chung_pair", "friction_tiles"} if name == "viscous" else {"one_minus_kij"} if kij == "dense" else set()
         )
+
         double = mix.properties(c.outputs, backend="cpu", **state)
         single = mix.properties(c.outputs, backend=be, precision="single", **state)
+
         for q in c.outputs:
             off = np.where(undecided, 0, np.abs(single[q] - double[q]) / (2.0**-24 * scale[q] + np.finfo(SINGLE).tiny))
             assert off.max() <= SINGLE_TOLERANCE, (q, off.max())
@@ -222,16 +233,20 @@ def test_wrong_types_are_refused(backend):
     mix = mixture(2)
     program = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=backend, precision="mixed")
     assert program.dtype == SINGLE
+
     arrays = {a: program.backend.empty((program.plan.rows(a), 8), SINGLE) for a in program.plan.arguments}
     with pytest.raises(ArgumentError, match="'T': type float64, wanted float32"):
         program.bind(arrays | {"T": program.backend.empty((1, 8))})
+
     double = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=backend)
     with pytest.raises(ArgumentError, match="type float32, wanted float64"):
         double.bind(arrays)
     with pytest.raises(ArgumentError, match="precision 'half'; wanted one of double, mixed, single"):
         mix.properties("rho", T=300.0, p=1e5, Y=[0.5, 0.5], precision="half")
+
     out = mix.properties("rho T", T=300.1, p=1e5, Y=[0.5, 0.5], precision="mixed", backend=backend)
     assert out["T"] == SINGLE(300.1) and out["rho"].dtype == SINGLE
+
     with pytest.raises(
         ArgumentError, match="'temperature_from_h_p' has no single precision: .* precision 'mixed' has it"
     ):
@@ -268,8 +283,10 @@ def test_stripes_are_converted_on_their_way(be, which, element, seed):  # noqa: 
     view = back.from_host(np.full((n[3], back.pad(total)), np.nan), view_type)
     Marshal(back).gather(block, 0, total, view)
     got = back.to_host(view)
+
     assert got.dtype == view_type and np.isnan(got[:, total:]).all()
     assert np.array_equal(got[:, :total], reference.gather(host, lo, n, 0, total).astype(view_type))
+
     wanted = reference.scatter(host, lo, n, 0, -got[:, :total])
     Marshal(back).scatter(block, 0, total, back.from_host(-got, view_type))
     assert np.array_equal(host, wanted)
@@ -287,13 +304,16 @@ def test_views_of_a_mixed_frame():
         host.put("Q", Q)
         host.frame.set_parameter("check", 1.0)
         host.launch("thermal_viscous")
+
         answers[precision] = (
             host.get("rho", field(0)),
             np.array(host.impl.view("Y").array[:, :24]),
             host.impl.view("D").matrix,
         )
+
         with pytest.raises(StateError, match="option 'precision' has to be set before frame_initialize"):
             host.frame.set_option("precision", "double")
+
     with pytest.raises(ArgumentError, match="no single precision: .*precision 'mixed' has it"):
         host.launch("T_from_h_p")
     assert answers["mixed"][2].dtype == SINGLE and answers["mixed"][2].nbytes * 2 == answers["double"][2].nbytes
@@ -301,6 +321,7 @@ def test_views_of_a_mixed_frame():
         np.abs(answers["mixed"][1].astype(float).sum(0) - 1).max() <= 6e-8
     )  # ten fractions, each rounded twice by at most 2^-25 of it
     assert np.abs(answers["single"][0] / answers["double"][0] - 1).max() < 3e-6
+
     # rho changes with Y and p (T is exact here): |d ln rho/d ln Y_k| is about 1 or less
     assert np.abs(answers["mixed"][0] / answers["double"][0] - 1).max() < 3e-7
     with pytest.raises(ArgumentError, match="option 'precision' is 'half', wanted one of double, mixed, single"):
@@ -329,12 +350,14 @@ def test_the_host_link_carries_single_precision(be):  # noqa: F811
     made, original = [], be.arrays.cuda.alloc_pinned_memory
     host = np.asfortranarray(np.random.default_rng(1).normal(size=(6, 5, 4, 2)))
     block = Block(host.ctypes.data, host.shape, (1, 6, 30, 120), (0, 0, 0, 0), host.shape)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(be.arrays.cuda, "alloc_pinned_memory", lambda n: (made.append(n), original(n))[1])
         for dtype in (SINGLE, np.dtype(float)):
             view = be.empty((2, 128), dtype)
             Marshal(be).gather(block, 0, 120, view)
             assert np.array_equal(be.to_host(view)[:, :120], host.reshape(120, 2, order="F").T.astype(dtype))
+
     assert made[1] - 64 == 2 * (made[0] - 64)  # 64: for the alignment
 
 
@@ -357,6 +380,7 @@ def test_narrower_packs(target, ns, monkeypatch):
     monkeypatch.setenv("FRAME_ARCH", target)
     mix = Mixture(mix.species)
     got = mix.properties(names, backend="cpu", precision="single", **given)
+
     for name in names:
         off = np.where(
             undecided, 0, np.abs(got[name] - double[name]) / (2.0**-24 * scale[name] + np.finfo(SINGLE).tiny)
@@ -402,6 +426,7 @@ def test_functions_of_a_pack():
         getattr(library, f"apply_{name}")(
             ffi.cast("float *", x.ctypes.data), ffi.cast("float *", y.ctypes.data), x.size
         )
+
         return y
 
     for name, (exact, low, high, allowed) in CASES.items():
@@ -411,7 +436,9 @@ def test_functions_of_a_pack():
         wanted = exact(x.astype(float))
         off = np.abs(apply(name, x) - wanted) / np.spacing(np.abs(wanted).astype(SINGLE))
         print(name, f"{off.max():.2f}")
+
         assert off.max() <= allowed, (name, off.max(), x[off.argmax()])
+
     assert np.isnan(apply("exp", np.full(16, np.nan))).all()
     for name in ("log", "cbrt"):
         assert np.isnan(apply(name, np.repeat([0, -1, np.nan, -np.inf], 4))).all(), name
@@ -424,8 +451,10 @@ def test_validation_judges_and_tells():
         Mixture.from_yaml(file), file, against=["precision"], states=3000, backend="cpu", say=said.append
     )
     judged = [row for row in rows if row.tolerance is not None]
+
     assert len(judged) > 50 and all(row.passed for row in judged), [(r.name, r.worst) for r in judged if not r.passed]
     median = {(row.name, row.unit): row.median for row in rows}
+
     assert 1e-9 < median["rho: mixed", "relative"] < median["rho: single", "relative"] < 1e-6
     assert "single, relative to double" in said[0] and "  rho " in said[0]
 
@@ -447,6 +476,7 @@ def test_validation_finds_a_second_rounding(monkeypatch):
         Mixture.from_yaml(file), file, against=["precision"], states=500, backend="cpu", say=lambda text: None
     )
     failed = {row.name for row in rows if not row.passed}
+
     assert {"rho: mixed", "rho: single", "c: mixed", "mu: single"} <= failed
 
 
@@ -456,12 +486,15 @@ def test_bench_beside_double(precision, capsys, monkeypatch):
     measure = ceilings.measure  # for a fiftieth of the time: no figure is judged
     monkeypatch.setattr(ceilings, "measure", lambda backend: measure(backend, 0.02))
     given = f"bench properties --precision {precision} --backend cpu --points 500 --repeats 1 --ns 3".split()
+
     assert cli.main([*given, "--cases", "thermal", "--json", "-"]) == 0
     out, shown = capsys.readouterr()
     rows = json.loads(out)
+
     assert rows[0]["rival"] == "in double" and precision in rows[0]["case"] and "in double" in shown
     assert 1e-9 < rows[0]["max_rel_diff"] < (1e-6 if precision == "mixed" else 1e-3)
     assert (rows[0]["bound"] is None) == (precision == "single")
+
     assert (
         cli.main(["bench", "launch", "--precision", precision]) == 1
         and "--precision: belongs to bench properties" in capsys.readouterr().err

@@ -6,8 +6,8 @@ import warnings
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
+from device_for_tests import be, bound, is_gpu  # noqa: F401
 from test_frame_objects import Host
-from test_gpu import be, bound, is_gpu  # noqa: F401
 from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
 from frame import stripe as stripes
@@ -16,7 +16,7 @@ from frame.tools.bench import kinetics as bench
 from frame.tools.validate import delays
 from kernels import Mixture, set_constant
 from kernels.engine.errors import ArgumentError
-from kernels.gas.declare import settable, value_of
+from kernels.engine.registry import declared
 from kernels.gas.program import Program
 from kernels.gas.reactors import elimination
 from kernels.gas.schedules import launches
@@ -37,10 +37,12 @@ def burning(n=48, p=1e6, X=OXYGEN, kind="volume"):
     """T, p, Y along an ignition, by CVODE: before, through and after it."""
     gas, reactor, net = cvode(1100.0, p, X, kind)
     out = []
+
     for t in np.linspace(0, 2.5 * delay_of(1100.0, p, X, kind), n):
         if t > 0:
             net.advance(t)
         out.append((reactor.T, reactor.phase.P, *np.maximum(reactor.Y, 0)))
+
     T, p, *Y = np.array(out).T
     return T, p, np.array(Y) / np.sum(Y, 0)
 
@@ -51,10 +53,12 @@ def cvode(T, p, X, kind, file="h2o2.yaml"):
         gas.TPX = T, p, X
     else:
         gas.TPY = T, p, X
+
     kinds = {"volume": ct.IdealGasReactor, "pressure": ct.IdealGasConstPressureReactor}
     reactor = kinds[kind](gas, clone=False)
     net = ct.ReactorNet([reactor])
     net.rtol, net.atol = 1e-11, 1e-20
+
     return gas, reactor, net
 
 
@@ -74,15 +78,18 @@ def test_the_same_as_cvode(kind):
     and 1e-6; next to ignition, where the delay's error counts, 100 times that."""
     mix, (T, p, Y) = mixture(**IDEAL), burning(kind=kind)
     wanted = []
+
     for i in range(T.size):
         _, reactor, net = cvode(T[i], p[i], Y[:, i], kind)
         net.advance(1e-6)
         wanted.append((reactor.T, reactor.phase.P, *reactor.Y))
+
     T1, p1, *Y1 = np.array(wanted).T
     for rtol, plain in ((1e-4, 1e-5), (1e-6, 1e-6)):
         set_constant("react_rtol", rtol)
         got = mix.react(T, p, Y, 1e-6, kind=kind)
         assert (got["status"] == 0).all()
+
         limit = plain * np.where(np.abs(T1 - T) > 100, 100, 1)
         assert (np.abs(got["T"] / T1 - 1) <= limit).all()
         assert (np.abs(got["p"] / p1 - 1) <= limit).all()
@@ -105,19 +112,24 @@ def test_delays_as_rows_of_validate(monkeypatch):
     name = "H2 in O2, 10 bar"
     monkeypatch.setattr(delays, "CASES", {name: delays.CASES[name]})
     loose, tight = delays.rows()
+
     assert loose.passed and tight.passed and 0 < tight.worst < loose.worst
-    assert f"delay of {name}, 0.0004616 s; rtol 1e-06" == tight.name and value_of("react_rtol")[0] == 1e-4
+    assert tight.name == f"delay of {name}, 0.0004616 s; rtol 1e-06"
+    assert declared.constants.value_of("react_rtol")[0] == 1e-4
 
 
 def test_equilibrium_is_cantera_s():
     """After a second: `equilibrate` at the same e and v, or h and p."""
     mix, gas = mixture(**IDEAL), ct.Solution("h2o2.yaml")
     set_constant("react_rtol", 1e-6)
+
     for kind, pair in (("volume", "UV"), ("pressure", "HP")):
         gas.TPX = 1200.0, 1e6, AIR
         got = mix.react(1200.0, 1e6, gas.Y[:, None], np.array([1.0]), kind=kind)
         gas.equilibrate(pair, rtol=1e-12)
+
         assert got["status"] == 0
+
         # energy is kept to about rtol RT
         np.testing.assert_allclose(got["T"], gas.T, rtol=1e-6)
         np.testing.assert_allclose(got["p"], gas.P, rtol=1e-6)
@@ -132,8 +144,10 @@ def test_equilibrium_of_a_real_gas(options):
     mix = mixture(**options)
     out = mix.react(1200.0, 3e7, "H2:0.112, O2:0.888", np.array([1.0]))
     assert out["status"] == 0
+
     state = {name: out[name] for name in ("T", "p", "Y")}
     g = mix.properties("g_Y", **state)["g_Y"][:, 0] * mix.species.W / (8.314462618 * out["T"])
+
     for reaction in mix.species.mechanism.reactions:
         names = [mix.names[s] for s in reaction.net]
         if not {"AR", "N2"} & set(names):
@@ -169,6 +183,7 @@ def kept(mix, state, kind):
     atoms = mix.species.mechanism.composition / mix.species.W[:, None]
     np.testing.assert_allclose(atoms.T @ out["Y"], atoms.T @ Y, rtol=1e-12, atol=1e-12)
     RT = after["R_s"] * out["T"]
+
     if kind == "volume":
         np.testing.assert_allclose(after["rho"], before["rho"], rtol=1e-11)
         assert (np.abs(after["e"] - before["e"]) < 1e-3 * RT).all()
@@ -187,6 +202,7 @@ def test_order():
     set_constant("react_rtol", 1.0)
     set_constant("react_atol", 1.0)
     once = mix.react(*state, dt)
+
     assert (once["steps"] == 1).all()
     error = np.abs(once["T"] - exact)
     assert (np.log2(error[:-1] / error[1:]) > 4.5).all(), error
@@ -208,6 +224,7 @@ def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path
     T, p, Y = reactor_states(16)
     file = tmp_path / "few.yaml"
     file.write_text(mechanisms.text(FEW + PRESSED.lstrip()))
+
     for kind in ("volume", "pressure"):
         found = []
         for share in (0.0, 1e9):
@@ -216,9 +233,11 @@ def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path
             mix = Mixture.from_yaml(file, phase, **options)
             assert (mix.constant("reaction_elimination").array.size > 1) == (share > 0)
             found.append(mix.react(T, p, Y, 1e-8, kind=kind))
+
         dense, sparse = found
         assert (sparse["steps"] == dense["steps"]).all() and (sparse["status"] == 0).all()
         assert np.abs(dense["T"] / T - 1).max() > 1e-3  # something happened
+
         for name in ("T", "p"):
             np.testing.assert_allclose(sparse[name], dense[name], rtol=1e-11)
         np.testing.assert_allclose(sparse["Y"], dense["Y"], atol=1e-11)
@@ -237,10 +256,12 @@ def test_bits_of_a_point_are_its_own():
     """Any order, any neighbours, any shape; points that cannot react have their status and are NaN."""
     mix, (T, p, Y) = mixture(**IDEAL), burning()
     plain = mix.react(T, p, Y, 1e-6)
+
     for shift in (1, 3, 11):
         out = mix.react(*(np.roll(x, shift, -1) for x in (T, p, Y)), 1e-6)
         for name in plain:
             np.testing.assert_array_equal(np.roll(out[name], -shift, -1), plain[name], name)
+
     last = mix.react(T.reshape(6, 8), p.reshape(6, 8), Y.reshape(-1, 6, 8), 1e-6, last=plain["steps"].reshape(6, 8))
     for name in plain:
         np.testing.assert_array_equal(last[name].reshape(plain[name].shape), plain[name], name)
@@ -249,10 +270,12 @@ def test_bits_of_a_point_are_its_own():
     T[2], T[9], T[17], p[20], Y[3, 25], Y[0, 33], dt[40] = 150.0, 6100.0, np.nan, -1.0, np.nan, -1e-7, np.nan
     Y[3, 33] += 1e-7 - Y[:, 33].sum() + 1 - 1e-7
     out = mix.react(T, p, Y, dt)
+
     assert (out["status"][bad] == 5).all() and np.isnan(out["T"][bad]).all() and np.isnan(out["Y"][:, bad]).all()
     for name in plain:
         np.testing.assert_array_equal(np.delete(out[name], bad, -1), np.delete(plain[name], bad, -1), name)
     still = mix.react(T[:2], p[:2], Y[:, :2], 0.0)
+
     np.testing.assert_array_equal(still["Y"], Y[:, :2])
     assert (still["steps"] == 0).all()
 
@@ -262,9 +285,11 @@ def test_status_of_what_does_not_end():
     set_constant("react_most", 5)
     out = mix.react(T, p, Y, 1e-6)
     over = out["status"] == 1
+
     assert 0 < over.sum() and set(out["status"]) <= {0.0, 1.0}
     assert np.isnan(out["T"][over]).all() and (out["steps"][over] == 5).all()
-    set_constant("react_most", settable["react_most"].default[0])
+
+    set_constant("react_most", declared.constants.declared["react_most"].default[0])
     hot = mix.react(5500.0, 1e7, "H:1", np.array([1e-3]))  # recombination brings T above 6000 K
     assert hot["status"] == 4 and np.isnan(hot["p"])
 
@@ -293,16 +318,20 @@ def test_large_mechanisms(file, X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on polynomials that do not meet
         mix = Mixture.from_yaml(file, "nDodecane_IG" if "Reitz" in file else None, equation="ideal", takahashi="off")
+
     begin = time.process_time()
     fit = mix.constant("reaction_steps").of.sizes["CREW_ROWS"] > 0  # whether a GPU's warps could share points
     assert time.process_time() - begin < 20 and fit == (mix.ns < 130)
+
     T, p, dt = np.array([1500.0, 2000.0]), 1e6, 1e-13
     set_constant("react_rtol", 1e-8)
     gas = mix.properties("Y rho f_cv", T=T, p=p, X=X)
     out = mix.react(T, p, gas["Y"], dt)
+
     assert (out["status"] == 0).all()
     after = mix.properties("f_cv", T=out["T"], p=out["p"], Y=out["Y"])["f_cv"]
     mean = (gas["f_cv"] + after)[-1] / 2  # over so short a time it hardly changes
+
     np.testing.assert_allclose(out["T"] - T, mean * dt, rtol=2e-3)
     np.testing.assert_allclose(out["Y"].sum(0), 1, rtol=1e-12)
 
@@ -311,9 +340,11 @@ def test_cuda(be):  # noqa: F811
     """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device. Steps may differ by rounding."""
     mix, (T, p, Y) = mixture(**IDEAL), burning(13)
     here, there = (mix.react(T, p, Y, 1e-6, backend=b) for b in ("cpu", be))
+
     assert (there["status"] == 0).all()
     np.testing.assert_allclose(there["T"], here["T"], rtol=1e-7)
     np.testing.assert_allclose(there["Y"], here["Y"], atol=1e-7)
+
     # Threads take one point after the other: its place does not matter.
     many = np.random.default_rng(3).integers(13, size=100_000 if is_gpu(be) else 700)
     again = mix.react(T[many], p[many], Y[:, many], 1e-6, backend=be)
@@ -340,6 +371,7 @@ def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
         mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
     else:  # argon takes part in nothing
         mix, (T, p, Y) = mixture(**IDEAL), burning(5, X=AIR)
+
     T[3], Y[0, 4] = np.nan, -1.0
     dt = np.full(5, 1e-7)
     names = {"status": f"status_{kind}", "steps": f"steps_{kind}"}
@@ -351,7 +383,9 @@ def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
     arrays = bound(be, program, many.size, {name: value[..., many] for name, value in given.items()})
     program.bind(arrays)(many.size)
     there = {name: be.to_host(arrays[names.get(name, name)])[:, : many.size] for name in here}
+
     assert (here["status"] == [0, 0, 0, 5, 5]).all() and (here["steps"][:3] > 0).all()
+
     for name, value in there.items():
         wanted = np.atleast_2d(here[name])[:, many]
         np.testing.assert_allclose(value, wanted, rtol=1e-7, atol=1e-9, err_msg=name)
@@ -369,9 +403,11 @@ def test_lanes_of_a_warp_share_matrices(be, size, tmp_path):  # noqa: F811
         mix, (T, p, Y) = of_32_species(tmp_path)
     else:
         mix, (T, p, Y) = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal"), reactor_states(5)
+
     state = {"T": T, **mix.properties("rho tau_slopes", T=T, p=p, Y=Y), "Y": Y}
     state["dt_cv"] = 0.1 * state.pop("tau_slopes")
     many = np.random.default_rng(3).integers(5, size=2000 if is_gpu(be) else 9)
+
     for name, given in (("J_cv", ("T", "rho", "Y")), ("implicit_cv", ("T", "rho", "Y", "dt_cv"))):
         own = {key: state[key] for key in given}
         wanted = mix.properties(name, **own)[name].reshape(mix.ns + 1, -1, 5)[..., many]  # rows of it
@@ -381,6 +417,7 @@ def test_lanes_of_a_warp_share_matrices(be, size, tmp_path):  # noqa: F811
         program.bind(arrays)(many.size)
         got = be.to_host(arrays[name])[:, : many.size].reshape(wanted.shape)
         off = np.abs(got - wanted) / np.maximum(np.abs(wanted).max(1), np.abs(wanted[:-1]).max((0, 1)))[:, None]
+
         assert off.max() <= 1e-12, (name, off.max())
 
 
@@ -394,6 +431,7 @@ def test_a_block_of_a_host():
     inside = np.s_[1:6, 0:4]
     T0, p0, Y0 = (x.reshape(*x.shape[:-1], *shape, order="F") for x in burning())
     own = dict(T=T0, p=p0, Y=np.moveaxis(Y0, 0, -1))
+
     for dt in (1e-6, 3e-7):
         wanted = mix.react(T0, p0, Y0, dt)
         wanted["Y"] = np.moveaxis(wanted["Y"], 0, -1)
@@ -402,13 +440,16 @@ def test_a_block_of_a_host():
             arrays |= {name: np.full(shape, -7.0, order="F") for name in ("status", "steps")}
             fields = [field(n, stripes.INOUT if n in own else stripes.OUT, a) for n, a in arrays.items()]
             times = np.full(shape, dt, order="F")
+
             if as_field:
                 react("volume", [*fields, field("dt", stripes.IN, times)], -1.0, *box)
             else:
                 react("volume", fields, dt, *box)
+
             for name, got in arrays.items():
                 np.testing.assert_array_equal(got[inside], wanted[name][inside], name)
                 np.testing.assert_array_equal(got[:1], own[name][:1] if name in own else -7.0, name)
+
     fields = [field(n, stripes.INOUT, np.asfortranarray(own[n])) for n in own]
     for wrong, dt, words in (
         (fields[:2], 1e-6, "'Y' is missing: wanted frame_inout"),
@@ -440,11 +481,13 @@ def test_points_of_a_block_by_their_last_steps(monkeypatch):
     host.frame.properties.react(
         "volume", [field(n, stripes.INOUT, a) for n, a in arrays.items()], 1e-6, (None,) * 4, (None,) * 4
     )
+
     assert len(seen) == 2
     for first, found in zip((0, 32), seen):
         np.testing.assert_array_equal(found, T[first:][given[first : first + 32].argsort()])
     for name in ("T", "p", "steps"):
         np.testing.assert_array_equal(arrays[name], wanted[name], name)
+
     np.testing.assert_array_equal(arrays["Y"], wanted["Y"].T)
 
 

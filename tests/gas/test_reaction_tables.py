@@ -25,6 +25,7 @@ def tables(mix):
 def test_every_reaction_has_one_row(tables):
     rows = [row for of_pattern in tables.pairs.values() for row in of_pattern] + tables.others
     assert sorted(row.number for row in rows) == list(range(len(tables.reactions)))
+
     for row in rows:
         reaction = tables.reactions[row.number]
         assert row.net == reaction.net and row.reversible == reaction.reversible
@@ -39,11 +40,13 @@ def test_rows_of_the_fast_form(mix, tables):
         for row in rows:
             reaction = tables.reactions[row.number]
             assert row.pattern == pattern
+
             for side, species in ((reaction.reactants, row.reactants), (reaction.products, row.products)):
                 assert {s: species.count(s) for s in species} == side
             if row.coefficient < len(tables.exponents):
                 assert tables.exponents[row.coefficient] == (reaction.rate.b, reaction.rate.E)
                 assert row.factor == reaction.rate.A * reaction.multiplier
+
             if row.collider < len(tables.colliders):
                 weights = tables.colliders[row.collider].weights
                 np.testing.assert_array_equal(weights, reaction.collider.weights(len(names)))
@@ -72,6 +75,7 @@ def test_the_plain_rows_read_back(tables):
     for row in tables.others:
         numbers = row.numbers()
         assert numbers[:5] == [getattr(row, name) for name in HEAD]
+
         counts = [round(x) for x in numbers[7:12]]
         assert counts == [len(x) for x in (row.forward, row.reverse, row.reactants, row.products, row.net)]
         assert len(numbers) == 12 + 3 * sum(counts[:2]) + 2 * sum(counts[2:])

@@ -34,6 +34,7 @@ def same_as_cantera(mix, gas, states=3):
     """Every reaction's species, orders, colliders and forward rate at some states; the reverse rate too."""
     mechanism, names = mix.species.mechanism, mix.names
     assert len(mechanism.reactions) == gas.n_reactions and tuple(gas.species_names) == names
+
     for mine, theirs in zip(mechanism.reactions, gas.reactions()):
         by_name = lambda side: {names[s]: nu for s, nu in side.items()}
         assert (by_name(mine.reactants), by_name(mine.products)) == (theirs.reactants, theirs.products), mine.equation
@@ -43,16 +44,20 @@ def same_as_cantera(mix, gas, states=3):
         assert mine.reversible == theirs.reversible and mine.multiplier == gas.multiplier(mine.number)
         third = theirs.third_body
         assert (mine.collider is None) == (third is None), mine.equation
+
         if third:
             wanted = [third.efficiencies.get(name, third.default_efficiency) for name in names]
             assert mine.collider.weights(len(names)).tolist() == wanted and mine.collider.name == third.name
+
     rng = np.random.default_rng(3)
     T, p = rng.uniform(400, 3000, states), 10 ** rng.uniform(4, 7, states)
     X = rng.dirichlet(np.ones(len(names)), states).T
+
     for i in range(states):
         gas.TPX = T[i], p[i], X[:, i]
         C = gas.concentrations[:, None] * 1e3
         q = kinetics.evaluate(mechanism, mix.species, T[i : i + 1], p[i : i + 1], C)
+
         # Cantera's k and Kc have exponents up to 300, of which eps is lost
         np.testing.assert_allclose(q.rate_f[:, 0].astype(float), gas.forward_rates_of_progress * 1e3, rtol=5e-13)
         np.testing.assert_allclose(q.rate_r[:, 0].astype(float), gas.reverse_rates_of_progress * 1e3, rtol=1e-12)
@@ -157,10 +162,12 @@ def test_refused_by_file_reaction_and_reason(tmp_path, what):
     """Loading and properties do not notice; the first rate does, and each that follows."""
     reactions, message = REFUSED[what]
     mix = mixture(tmp_path, reactions)
+
     for _ in range(2):
         with pytest.raises(MixtureError, match=message) as caught:
             mix.species.mechanism  # noqa: B018
         assert str(tmp_path / "own.yaml") in str(caught.value)
+
     assert mix.constant("W") is not None
 
 
@@ -192,6 +199,7 @@ def same_rates(tmp_path, reactions, extra="", refused=None):
     """Rates as Cantera's, or refused by both. refused: a word of the message."""
     ct = pytest.importorskip("cantera")
     mix = mixture(tmp_path, reactions, extra)
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that M is of no effect
@@ -200,6 +208,7 @@ def same_rates(tmp_path, reactions, extra="", refused=None):
         with pytest.raises(MixtureError, match=refused):
             mix.species.mechanism  # noqa: B018
         return
+
     assert refused is None
     X = np.random.default_rng(4).dirichlet(np.ones(mix.ns))
     gas.TPX = 1200.0, 2e6, X
@@ -223,6 +232,7 @@ def test_two_kinds_marked_duplicate(tmp_path):
         PLOG.format("H + O2 <=> HO2"),
         CHEBYSHEV.format("H + O2 (+M) <=> HO2 (+M)"),
     ]
+
     for one, other in itertools.combinations_with_replacement(kinds, 2):
         for mark in ("", "  duplicate: true\n"):
             rule = "\n  explicit-third-body-duplicates: mark-duplicate"
@@ -233,6 +243,7 @@ def same_rates_or_both_refuse(tmp_path, reactions, extra):
     ct = pytest.importorskip("cantera")
     mix = mixture(tmp_path, reactions, extra)
     taken = []
+
     for read_ in (lambda: ct.Solution(str(tmp_path / "own.yaml"), "ideal"), lambda: mix.species.mechanism):
         try:
             with warnings.catch_warnings():
@@ -242,6 +253,7 @@ def same_rates_or_both_refuse(tmp_path, reactions, extra):
         except (ct.CanteraError, MixtureError) as error:
             assert "duplicate" in str(error)
             taken.append(False)
+
     assert taken[0] == taken[1], reactions
 
 
@@ -249,14 +261,17 @@ def test_what_cantera_reads_in_a_reaction(tmp_path):
     """Letter case, units within a rate constant, orders of undeclared species, a collider that the phase lacks."""
     case = FALLOFF + "  efficiencies: {h2O: 6.0, ho2: 0.5}\n" + PLAIN.replace("H + O2", "h + o2")
     same_rates(tmp_path, case)
+
     # Cantera's rates do not obey units within a rate constant; a note says so. The pressures of P-log do.
     within = PLAIN.replace("Ea: 1000", "Ea: 1000, note: x, units: {length: m, activation-energy: K}")
     same_rates(tmp_path, within)
     assert "units within a rate constant, where they are of no effect" in read(tmp_path, within).notes[0]
+
     units = "units: {pressure: atm, length: m}, "
     same_rates(tmp_path, PLOG.format("H + O2 <=> HO2").replace(" atm,", ",").replace("{P", f"{{{units}P"))
     orders = PLAIN.replace("<=>", "=>") + "  orders: {H: 0.5, h2O: 1.5}\n  nonreactant-orders: true\n"
     same_rates(tmp_path, orders)
+
     with pytest.raises(MixtureError, match="orders: species 'o2' has another letter case than in the equation"):
         read(tmp_path, orders.replace("h2O:", "o2:"))
     same_rates(tmp_path, orders.replace("h2O:", "CO2:"), refused="orders: species 'CO2' is not in the phase")
@@ -269,6 +284,7 @@ def test_what_cantera_reads_in_a_reaction(tmp_path):
     )
     (tmp_path / "own.yaml").write_text(text)
     (left,) = Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal").species.mechanism.reactions
+
     assert left.reversible
     with pytest.raises(MixtureError, match="efficiencies: species H2O is there more than once"):
         read(tmp_path, FALLOFF + "  efficiencies: {H2O: 6.0, h2o: 0.5}\n")
@@ -309,10 +325,13 @@ def test_reactions_are_read_at_the_first_rate(tmp_path, monkeypatch):
     read = cantera_reactions._Reader.mechanism
     monkeypatch.setattr(cantera_reactions._Reader, "mechanism", lambda self: calls.append(1) or read(self))
     Y = np.full(mix.ns, 1 / mix.ns)
+
     assert mix.properties("rho", T=300.0, p=1e5, Y=Y)["rho"] > 0 and mix.facts["k_ij"] and not calls
+
     for _ in range(2):
         with pytest.raises(ValueError, match="kernel 'net_production' cannot be used with this mixture: .*'Kooij'"):
             mix.properties("omega", T=300.0, p=1e5, Y=Y)
+
     with pytest.raises(MixtureError, match="'Kooij'"):
         mix.nr  # noqa: B018
     assert calls == [1]
@@ -322,6 +341,7 @@ def test_a_phase_without_reactions_says_so(tmp_path):
     with pytest.raises(ValueError, match="the species have no reactions: their phase has no `kinetics`"):
         Mixture.from_yaml(mechanisms.SPECIES).properties("omega", T=300.0, p=1e5, X={"H2": 1})
     path = tmp_path / "own.yaml"
+
     for kinetics_, said in (("none", "has no kinetics, wanted gas or bulk"), ("surface", "kinetics is 'surface'")):
         path.write_text(mechanisms.text(PLAIN).replace("kinetics: bulk", f"kinetics: {kinetics_}"))
         with pytest.raises(MixtureError, match=said):
@@ -331,6 +351,7 @@ def test_a_phase_without_reactions_says_so(tmp_path):
 def test_sections_rules_and_other_files(tmp_path):
     (tmp_path / "more.yaml").write_text(f"units: {{length: cm, quantity: mol}}\nown-reactions:\n{PLAIN}some: 1\n")
     foreign = PLAIN.replace("O + OH", "CO + OH").replace("O2", "CO2")
+
     for given, wanted, notes in (
         ("reactions: none", 0, 0),
         ("reactions: [reactions, more.yaml/own-reactions]", 2, 0),
@@ -343,6 +364,7 @@ def test_sections_rules_and_other_files(tmp_path):
         (tmp_path / "own.yaml").write_text(mechanisms.text(own, extra=factors).replace("reactions: all", given))
         mechanism = Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal").species.mechanism
         assert [r.multiplier for r in mechanism.reactions] == [0.5, 2.0][:wanted] and len(mechanism.notes) == notes
+
     (tmp_path / "own.yaml").write_text(mechanisms.text(PLAIN).replace("reactions: all", "reactions: some"))
     with pytest.raises(MixtureError, match="reactions: got 'some', wanted all, declared-species, none or a list"):
         Mixture.from_yaml(tmp_path / "own.yaml", "ideal", equation="ideal").species.mechanism  # noqa: B018
@@ -358,16 +380,20 @@ def test_duplicates_with_explicit_colliders(tmp_path):
     general = "- equation: H + O2 + M <=> HO2 + M\n  rate-constant: {A: 1e16, b: 0, Ea: 0}\n"
     special = general.replace(" M", " H2O")
     rule = "\n  explicit-third-body-duplicates: "
+
     assert "reactions 1 and 2" in read(tmp_path, general + special).notes[0]
     assert not read(tmp_path, general + "  efficiencies: {H2O: 0.0}\n" + special).notes
     assert not read(tmp_path, general + special, rule + "mark-duplicate").notes
+
     changed = read(tmp_path, general + special, rule + "modify-efficiency")
     H2O = changed.names.index("H2O")
+
     assert changed.reactions[0].collider.weights(7)[H2O] == 0 and changed.reactions[1].collider.of == {H2O: 1.0}
     with pytest.raises(MixtureError, match="reactions 1 and 2, H . O2 . H2O <=> HO2 . H2O, are duplicates"):
         read(tmp_path, general + special, rule + "error")
     with pytest.raises(MixtureError, match="explicit-third-body-duplicates is 'all', wanted warn, error"):
         read(tmp_path, general + special, rule + "all")
+
     marked = PLAIN + "  duplicate: true\n"  # a multiple counts, and so does the reverse
     twice = marked.replace("H + O2 <=> O + OH", "2 O + 2 OH <=> 2 H + 2 O2")
     assert len(read(tmp_path, marked + twice).reactions) == 2
@@ -378,11 +404,14 @@ def test_species_left_out_take_their_reactions_along(tmp_path):
     reactions = PLAIN + FALLOFF + "  efficiencies: {H2O: 6.0, O: 2.0}\n"
     mix = mixture(tmp_path, reactions, without="O")
     (left,) = mix.species.mechanism.reactions
+
     assert left.collider.of == {mix.names.index("H2O"): 6.0} and left.number == 0
     (note,) = mix.species.mechanism.notes
     assert note == "1 reactions left out, as the mixture leaves out their species: H + O2 <=> O + OH."
+
     some = mixture(tmp_path, reactions).species.subset(["HO2", "O2", "H", "H2O"])
     (left,) = some.mechanism.reactions
+
     assert left.reactants == {2: 1.0, 1: 1.0} and left.products == {0: 1.0}
     with pytest.raises(MixtureError, match="efficiencies: species 'XY' is not in the phase"):
         read(tmp_path, FALLOFF + "  efficiencies: {XY: 6.0}\n")

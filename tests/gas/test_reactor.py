@@ -3,10 +3,10 @@
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
+from device_for_tests import be, is_gpu  # noqa: F401
 from kernel_cases import project_kernels
 from reference import kinetics
 from reference.species import LD, R
-from test_gpu import be, is_gpu  # noqa: F401
 from test_kinetics import mixture
 
 from frame.tools.bench.kinetics import files
@@ -63,6 +63,7 @@ def test_slopes_of_rates_by_the_oracle():
     x, T = np.asarray(out["rho"] * Y, LD), np.asarray(T, LD)
     gross = out["creation"] + out["destruction"]
     close(out["omega_T"], slope(lambda at: rates(at, x), T, H * T), gross / T)
+
     for j in range(mix.ns):
         got = out["omega_rho"].reshape(7, 7, -1)[:, j]
         close(got, column(lambda y: rates(T, y), x, j, H * x[j]), gross / x[j])
@@ -110,6 +111,7 @@ def test_matrices_by_differences(options, tmp_path):
         mix = Mixture.from_yaml(file, "real")
     else:
         mix = mixture(**options)
+
     T, p, Y = states()
     ns, n = Y.shape
     rng = np.random.default_rng(1)
@@ -120,6 +122,7 @@ def test_matrices_by_differences(options, tmp_path):
     at_density = lambda name, T, x: mix.properties(name, T=T, rho=x.sum(0), Y=x / x.sum(0))[name]
     at_pressure = lambda name, T, Y: mix.properties("f_cp omega", T=T, p=p, Y=Y)[name]
     J_cv, J_cp = (out[name].reshape(ns + 1, ns + 1, n) for name in ("J_cv", "J_cp"))
+
     np.testing.assert_allclose(J_cv[:ns, :ns].reshape(ns * ns, n), out["omega_rho"], rtol=1e-13)
     np.testing.assert_allclose(J_cv[:ns, ns], out["omega_T"], rtol=1e-13)
 
@@ -131,6 +134,7 @@ def test_matrices_by_differences(options, tmp_path):
     heat = np.abs(out["h_Y"] * gross).sum(0)[None] / (out["rho"] * out["cv"])
     close(J_cv[:, ns], slope(lambda at: at_density("f_cv", at, x), T, H * T), scale("f_cv", J_cv, T))
     close(J_cp[:, ns], slope(lambda at: at_pressure("f_cp", at, Y), T, H * T), scale("f_cp", J_cp, T))
+
     for j in range(ns):
         k, h = (j + 1) % ns, H * np.minimum(Y[j], Y[(j + 1) % ns])
         close(J_cv[:, j], column(lambda y: at_density("f_cv", T, y), x, j, H * x[j]), scale("f_cv", J_cv, x[j]))
@@ -145,6 +149,7 @@ def test_matrices_by_differences(options, tmp_path):
         close(got, slope(lambda c: exchanged("f_cp", c), np.zeros(n), h), scale("f_cp", J_cp, size))
         got = out["omega_Y"].reshape(ns, ns, n)
         close(got[:, j] - got[:, k], slope(lambda c: exchanged("omega", c), np.zeros(n), h), gross / size)
+
     for J, name in ((J_cv, "J_cv_dz"), (J_cp, "J_cp_dw")):
         terms = np.einsum("ijn,jn->in", np.abs(J), np.abs(dz)) + np.abs(J).max((0, 1)) * 1e-6
         assert (np.abs(np.einsum("ijn,jn->in", J, dz) - out[name]) <= 1e-11 * terms).all(), name
@@ -159,9 +164,11 @@ def test_reactors_by_partial_properties(options):
     o = mix.properties(names, T=T, p=p, Y=Y)
     p_T = -o["rho_T"] / o["rho_p"]
     own = o["h_Y"] - T * p_T * o["v_Y"]
+
     for f, energies, heat in (("f_cp", o["h_Y"], o["cp"]), ("f_cv", own, o["cv"])):
         terms = energies * o["omega"] / (o["rho"] * heat)
         np.testing.assert_array_less(np.abs(o[f][-1] + terms.sum(0)), 1e-11 * np.abs(terms).sum(0))
+
     np.testing.assert_allclose(o["f_cv"][:-1], o["omega"], atol=1e-12 * np.abs(o["omega"]).max())
     np.testing.assert_allclose(o["f_cp"][:-1], o["omega"] / o["rho"], atol=1e-12 * np.abs(o["f_cp"][:-1]).max())
 
@@ -174,18 +181,22 @@ def test_slopes_are_cantera_s():
     out = mix.properties(f"{SLOPES} tau_slopes", T=T, p=p, Y=Y)
     W = mix.species.W
     modes = np.linalg.eigvals(np.moveaxis(out["omega_rho"].reshape(10, 10, -1), -1, 0))
+
     assert (np.abs(modes).max(1) * out["tau_slopes"] <= 1 + 1e-12).all()
     rows = np.abs(out["omega_rho"]).reshape(10, 10, -1).sum(1)
     np.testing.assert_allclose(out["tau_slopes"], 1 / rows.max(0), rtol=1e-13)
+
     many = np.resize(np.arange(12), 8400)  # 6.7 MB, which are written past the caches
     again = mix.properties(f"{SLOPES} tau_slopes", T=T[many], p=p[many], Y=Y[:, many])
     np.testing.assert_array_equal(again["omega_rho"], out["omega_rho"][:, many])
+
     for i in range(T.size):
         gas.TPY = T[i], p[i], Y[:, i]
         wanted = gas.net_production_rates_ddCi * W[:, None] / W  # kmol/m3/s by kmol/m3
         gross = (out["creation"] + out["destruction"])[:, i]
         got = out["omega_rho"].reshape(10, 10, -1)[..., i]
         size = gross[:, None] / (out["rho"][i] * Y[:, i]) + np.abs(wanted)
+
         # Cantera's derivative of a falloff's F in [M] is a difference
         assert (np.abs(got - wanted) <= 1e-6 * size + 1e-200).all(), i
         in_T = gas.net_production_rates_ddT * 1e3 * W
@@ -198,21 +209,26 @@ def test_a_linearly_implicit_step(monkeypatch, tmp_path):
     T, p, Y = states()
     file = tmp_path / "few.yaml"
     file.write_text(mechanisms.text(FEW + PRESSED.lstrip()))
+
     for share in (0.0, 1e9):
         monkeypatch.setattr("kernels.gas.reactors.elimination.DENSE", 0)
         monkeypatch.setattr("kernels.gas.reactors.elimination.SPARSER", share)
         mix = Mixture.from_yaml(file, "ideal", equation="ideal")
+
         for dt in (1e-9, 1e-5):
             out = mix.properties("f_cv J_cv implicit_cv h_Y rho cv", T=T, p=p, Y=Y, dt_cv=dt)
             J = out["J_cv"].reshape(8, 8, -1)
             left = np.eye(8)[..., None] / dt - J
+
             product, terms = (
                 np.einsum("ijn,jn->in", *x)
                 for x in ((left, out["implicit_cv"]), (np.abs(left), np.abs(out["implicit_cv"])))
             )
+
             terms += np.abs(out["f_cv"])
             terms[-1] += (np.abs(out["h_Y"]) * terms[:-1]).sum(0) / (out["rho"] * out["cv"])
             off = np.abs(product - out["f_cv"]) / np.maximum(terms, 1e-200)  # a species without reactions has 0
+
             assert off.max() < 1e-11, (share, off.max(1))
 
 
@@ -226,6 +242,7 @@ def test_absent_species_have_slopes():
     for name in ("omega_rho", "omega_T"):
         assert np.isfinite(at[name]).all(), name
     size = np.abs(near["omega_rho"]).max(0)
+
     # a trace of 1e-14 changes what is linear in it by that, and half orders by 1e-7
     whole = np.abs(at["omega_rho"] - near["omega_rho"]) <= 1e-5 * size
     assert whole.mean() > 0.9
@@ -244,6 +261,7 @@ def test_every_kernel_of_reactors_is_here():
     both += " react_at_volume react_at_pressure"  # those: test_react.py
     wanted = {f"{one}_{name}" for name in both.split() for one in ("ideal", "cubic")}
     wanted |= {"production_in_composition"}
+
     assert names == wanted
 
 

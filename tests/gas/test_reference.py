@@ -44,18 +44,22 @@ def cantera_states(key):
     RT = q.R_s * T
     small, large = cubic.roots(q.a_mix * p / RT**2, q.b_mix * p / RT)
     keep = (small == large) & ~q.undecided
+
     # 1/(1 - y)^3 of Chung needs y < 1; at y -> 1 the model ends, whatever code computes it
     rho_m = q.rho / chung.pair_rules(q.X, sp, "cantera").M * 1000
     keep &= rho_m * 1e-6 * chung.pair_rules(q.X, sp, "cantera").Vc / 6 < 0.9
     T, p, Y = T[keep], p[keep], Y[:, keep]
     out = {name: [] for name in GETTERS}
+
     for k in range(T.size):
         gas.TPY = T[k], p[k], Y[:, k]
         for name, attribute in GETTERS.items():
             out[name].append(getattr(gas, attribute))
+
     out = {name: np.moveaxis(np.array(v), 0, -1) for name, v in out.items()}
     out["W"] = out["W"] / 1000
     q = evaluate(data, T, p, Y, fit=data.binary_fit, **CANTERA)
+
     # Cantera divides D by the pressure that it recomputes from its density: up to 1e-9 off in a cold liquid
     recomputed = evaluate(data, T, out["P"], Y, fit=data.binary_fit, **CANTERA)
     q.D, q.D_ij, q.P = recomputed.D, recomputed.D_ij, q.p
@@ -80,6 +84,7 @@ def test_against_cantera(key, name):
         scale = q.D.err + value(q.D).astype(float) / np.maximum(1 - y, 1e-300)
         assert_close(got["D"], q.D, 64, scale=scale, what=f"{key} D", skip=1 - y < 1e-6)
         return
+
     assert_close(got[name], getattr(q, name), 64, what=f"{key} {name}")
     relative = np.abs(got[name] - value(getattr(q, name))) / np.abs(value(getattr(q, name)))
     assert np.quantile(relative.astype(float), 0.95) < 1e-11
@@ -92,9 +97,11 @@ def test_ideal_gas_against_cantera():
     ideal = ct.Solution(thermo="ideal-gas", species=[ideal.species(n) for n in data.names])
     q = evaluate(data, T, p, Y, transport=False)
     got = []
+
     for k in range(T.size):
         ideal.TPY = T[k], p[k], Y[:, k]
         got.append((ideal.cp_mass, ideal.enthalpy_mass, ideal.entropy_mass))
+
     for name, column in zip(("cp_ig", "h_ig", "s_ig"), np.array(got).T):
         assert_close(column, getattr(q, name), 16, what=name)  # n: Cantera's order of sums, and its own R x
 
@@ -118,8 +125,10 @@ def test_roots_against_companion_eigenvalues():
     Z = np.linalg.eigvals(companion)
     real = (np.abs(Z.imag) < 1e-7) & (Z.real > B[:, None])
     count = real.sum(1)
+
     assert (count >= 1).all() and (count == 3).sum() > 100
     u = Z.real - B[:, None]
+
     # 1e-7: the eigenvalues of a nearly double root are off by the square root of eps
     np.testing.assert_allclose(np.where(real, u, np.inf).min(1), small.astype(float), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(np.where(real, u, -np.inf).max(1), large.astype(float), rtol=1e-6, atol=1e-7)
@@ -143,14 +152,17 @@ def test_gibbs_rule_is_the_lower_gibbs_energy_by_quadrature():
     T = LD(110)
     a, _, _, b = cubic.mixture_ab(np.array([T]), np.ones((1, 1), LD), sp)
     a, b = a[0], b[0]
+
     for p, wanted in ((5e5, "large"), (10e5, "large"), (14e5, "large"), (16e5, "small"), (17e5, "small")):
         p, RT = LD(p), species.R * T
         small, large = (u * RT / p + b for u in cubic.roots(a * p / RT**2, b * p / RT))
         assert small < large
+
         x, w = np.polynomial.legendre.leggauss(400)
         v = np.exp((np.log(large) + np.log(small)) / 2 + (np.log(large) - np.log(small)) / 2 * x)
         area = (cubic.pressure(T, v, a, b) * v * w).sum() * (np.log(large) - np.log(small)) / 2
         g_difference = p * (large - small) - area  # g(large) - g(small)
+
         assert (g_difference < 0) == (wanted == "large")
         u, _ = cubic.compressibility(np.array([a * p / RT**2]), np.array([b * p / RT]))
         assert np.isclose(float(u[0] * RT / p + b), float(large if g_difference < 0 else small), rtol=1e-12)
@@ -160,16 +172,20 @@ def test_nitrogen_both_roots():
     """N2 at 110 K, 10 bar: 37.5 and 645.5 kg/m3, the two answers Cantera gives according to its history."""
     gas, data = phase("n2")
     T, p, Y = np.array([110.0]), np.array([10e5]), np.ones((1, 1))
+
     rho = {
         root: float(value(evaluate(data, T, p, Y, root=root, transport=False).rho)[0])
         for root in ("gibbs", "vapour", "liquid")
     }
+
     assert abs(rho["vapour"] - 37.5) < 0.05 and abs(rho["liquid"] - 645.5) < 0.05 and rho["gibbs"] == rho["vapour"]
     gas.TP = 300, 10e5
     gas.TP = 110, 10e5
+
     assert abs(gas.density - rho["vapour"]) < 1e-9 * rho["vapour"]
     gas.TP = 80, 10e5
     gas.TP = 110, 10e5
+
     assert abs(gas.density - rho["liquid"]) < 1e-9 * rho["liquid"]
 
 
@@ -200,6 +216,7 @@ def smooth_states():
     zero = sp.Tc * (1 + 1 / cubic.alpha_kappa(sp.omega, "pr78")) ** 2
     keep &= (np.abs(T / zero[:, None] - 1) > 0.01).all(0)
     assert keep.sum() > 400
+
     return data, T[keep], p[keep], Y[:, keep]
 
 
@@ -226,6 +243,7 @@ def test_derivative(law):
     q = evaluate(data, T, p, Y, tracked=False, transport=False)
     x = T if by == "T" else p
     got = derivative(f, x)
+
     # truncation (3e-3)^6 times the seventh logarithmic derivative, which the density limit above keeps below 1e8
     error = np.abs(got - getattr(q, wanted)) / (np.abs(getattr(q, wanted)) + np.abs(getattr(q, of) / x))
     assert error.max() < 1e-8 and np.median(error) < 1e-13
@@ -238,6 +256,7 @@ def test_entropy_laws():
     s_T = derivative(lambda x: evaluate(data, x, p, Y, tracked=False, transport=False).s, T)
     s_p = derivative(lambda x: evaluate(data, T, x, Y, tracked=False, transport=False).s, p)
     scale = np.abs(q.cp / T) + np.abs(q.s / T)
+
     assert (np.abs(s_T - q.cp / T) / scale).max() < 1e-8
     scale = np.abs(q.rho_T / q.rho**2) + species.R / q.W / p
     assert (np.abs(s_p - q.rho_T / q.rho**2) / scale).max() < 1e-8  # -dv/dT = rho_T/rho^2
@@ -249,6 +268,7 @@ def test_cv_and_sound_speed():
     q = evaluate(data, T, p, Y, tracked=False, transport=False)
     cv = q.cp - T * q.rho_T**2 / (q.rho**2 * q.rho_p)  # cp - cv = T beta^2/(rho kappa_T)
     scale = np.abs(q.cp) + np.abs(q.cp - cv)
+
     assert (np.abs(cv - q.cv) / scale).max() < 1e-13  # two exact formulas in longdouble
     c2 = 1 / (q.rho_p + q.rho_T * (1 - q.rho * q.h_p) / (q.rho * q.h_T))  # from dh = dp/rho along an isentrope
     assert (np.abs(c2 / q.c**2 - 1) * np.maximum(1, q.gamma) ** -1).max() < 1e-12
@@ -259,6 +279,7 @@ def test_limits_at_low_pressure():
     T, _, Y = random_states(6, 50, seed=3)
     T = np.maximum(T, 250)
     q = evaluate(data, T, np.full(50, 1.0), Y, tracked=False, transport=False)
+
     assert np.abs(q.Z - 1).max() < 1e-4 and np.abs(q.h / q.h_ig - 1).max() < 1e-4
     assert np.abs(q.cp / q.cp_ig - 1).max() < 1e-3 and np.abs(q.s / q.s_ig - 1).max() < 1e-4
 
@@ -272,9 +293,11 @@ def test_sum_of_squares_equals_double_sum():
     X = compositions(7, 400, np.random.default_rng(2)).astype(LD)
     a, *_ = cubic.mixture_ab(T.astype(LD), X, sp)
     f = 1 + cubic.alpha_kappa(sp.omega, "pr78")[:, None] * (1 - np.sqrt(T / sp.Tc[:, None]))
+
     assert (f > 0).any(0).sum() > 100 and (f < 0).any(0).sum() > 100
     root = (X * np.abs(f) * np.sqrt(sp.a)[:, None]).sum(0)
     terms = (X * (1 + np.abs(1 - f)) * np.sqrt(sp.a)[:, None]).sum(0)  # f itself cancels
+
     assert (np.abs(a - root**2) / (root * terms)).max() < 4 * EPS  # Tc recovered from a and b, which are doubles
 
 
@@ -318,11 +341,13 @@ def test_hydrogen_oxygen_pole_and_its_absence_in_the_default():
     x = np.linspace(0, 1, 2001)
     T, p, X = np.full(2001, 150.0), np.full(2001, 100e5), np.stack([1 - x, x])
     published = evaluate(data, T, p, X=X, fit=data.binary_fit, chung="cantera", alpha="cantera", takahashi="off")
+
     assert 157 <= (value(published.mu) <= 0).sum() <= 161
     m = chung.pair_rules(X, species.arrays(data), "cantera")
     E = chung._coefficients(chung.tables("cantera")[0], m.omega, m.mur4, m.kappa)
     den = E[0] * E[3] + E[1] + E[2]
     crossing = x[1:][(den[1:] > 0) != (den[:-1] > 0)]
+
     assert crossing.size == 1 and abs(crossing[0] - 0.3925) < 2e-3
     free = value(evaluate(data, T, p, X=X, fit=data.binary_fit).mu).astype(float)
     assert (free > 0).all() and np.abs(np.diff(np.log(free))).max() < 0.02
@@ -336,6 +361,7 @@ def test_default_is_positive(key):
     T, p, Y = random_states(len(data.names), 4000, seed=11)
     q = evaluate(data, T, p, Y, tracked=False)
     y = chung.reduced_density(q.rho, q.W, q.chung, "polefree")
+
     assert (y < 1).all()
     assert (q.mu > 0).all() and (q.lam > 0).all()
 
@@ -367,13 +393,16 @@ def test_takahashi_table_at_its_knots_and_between():
         assert (
             diffusion.takahashi(Tr, np.full(4, LD(9)), mode) == diffusion.takahashi(Tr, np.full(4, LD(5)), mode)
         ).all()
+
     step = LD("1e-12")
     Tr = np.linspace(LD(1), LD(20), 60)
+
     for Pr in [row[0] for row in diffusion.TABLE] + [LD(0)]:
         jump = diffusion.takahashi(Tr, 0 * Tr + Pr + step, "smooth") - diffusion.takahashi(
             Tr, 0 * Tr + max(Pr - step, LD(0)), "smooth"
         )
         assert np.abs(jump).max() < 1e-9  # C0
+
     low = diffusion.takahashi(Tr, 0 * Tr + LD("0.0999"), "table")
     assert (low == 1).all() and diffusion.takahashi(LD(20), LD("0.1"), "table") > LD("1.005")  # Cantera's step
     assert (diffusion.takahashi(Tr, 0 * Tr, "smooth") == 1).all()
@@ -396,6 +425,7 @@ def test_mixture_average_identities():
     M = (X * sp.W[:, None]).sum(0)
     with np.errstate(invalid="ignore"):  # 0/0 at the pure states, which are left out below
         wanted = (M - X * sp.W[:, None]) / (M * (1 - X))
+
     # sum X = 1 in float64 only, and 1 - X >= 0.01: 1e-16/0.01
     assert inside.sum() > 20 and np.abs(D / wanted - 1)[:, inside].max() < 5e-14
     pure = np.zeros((7, 1), LD)
@@ -403,6 +433,7 @@ def test_mixture_average_identities():
     almost = np.full((7, 1), LD("1e-12"))
     almost[3] = 1 - 6 * LD("1e-12")
     D = np.ones((7, 7, 1), LD) * (1 + np.add.outer(np.arange(7), np.arange(7)))[:, :, None]
+
     assert np.abs(diffusion.mixture_averaged(pure, D, sp) / diffusion.mixture_averaged(almost, D, sp) - 1).max() < 1e-10
 
 
@@ -423,6 +454,7 @@ def test_bound_covers_a_float64_evaluation(name, f):
     tracked = f(Tracked(a, exact=True), Tracked(b, exact=True))
     plain = f64(f)(a, b)
     ratio = np.abs(plain - tracked.val).astype(float) / (EPS * tracked.err)
+
     assert ratio.max() <= 1 and ratio.max() > 1e-3, "a bound that is never approached would test nothing"
 
 

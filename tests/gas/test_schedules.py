@@ -8,7 +8,6 @@ from kernel_cases import project_kernels
 
 import kernels
 from kernels import Mixture
-from kernels.gas import declare
 from kernels.gas.plan import Launch, make_plan
 from kernels.gas.schedules import BLOCK, PACKS, QUEUE, THREAD, WARP, block, queue, schedule_of, warp
 
@@ -17,7 +16,8 @@ OF_SHARED_POINTS = ("kinetics/crew.h", "reactors/lanes.h", "reactors/lanes_facto
 
 
 def known_constants():
-    return {name for provider in declare.registry.providers.values() for name in provider.names} | set(declare.settable)
+    made = {name for provider in kernels.registry.providers.values() for name in provider.names}
+    return made | set(kernels.registry.settable)
 
 
 @pytest.mark.parametrize("table", [block.SERVED, queue.SERVED, warp.SERVED], ids=["block", "queue", "warp"])
@@ -31,7 +31,8 @@ def test_tables_name_headers_and_constants():
     for header, name in wanted:
         assert (ROOT / header).is_file() and name in known_constants(), (header, name)
     facts = {fact for entry in block.SERVED.values() for fact, _ in entry.facts}
-    assert facts <= set(declare.registry.facts)
+
+    assert facts <= set(kernels.registry.facts)
 
 
 def test_a_queue_is_for_kernels_of_unequal_times():
@@ -45,6 +46,7 @@ def test_formulas_know_no_schedule():
     private = re.compile(r"\b(CREW|LANE_POINTS|LANES|AHEAD_OF_POINTS|crew_\w+|schedules)\b")
     headers = [path for path in (ROOT / "gas").rglob("*.h") if path.parent.name != "schedules"]
     assert len(headers) > 15
+
     for path in headers:
         found = [line for line in path.read_text().splitlines() if private.search(line) and "//" not in line]
         if str(path.relative_to(ROOT / "gas")) not in OF_SHARED_POINTS:
@@ -54,11 +56,12 @@ def test_formulas_know_no_schedule():
 def test_the_schedule_of_a_launch():
     """`hold` says which; reactors over a step, alone, take their points from a queue."""
     mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
-    of = lambda outputs, given: declare.resolve(outputs.split(), given.split(), mix.options)
-    rates, c = of("omega", "T p rho Y"), declare.collections["react_volume"]
-    react = declare.resolve(c.outputs, c.given, mix.options)
+    of = lambda outputs, given: kernels.registry.resolve(outputs.split(), given.split(), mix.options)
+    rates, c = of("omega", "T p rho Y"), kernels.registry.collections["react_volume"]
+    react = kernels.registry.resolve(c.outputs, c.given, mix.options)
     for hold in ("registers", "shared", "reload"):
         assert schedule_of(Launch(hold=hold), rates) is THREAD and schedule_of(Launch(hold=hold), react) is QUEUE
+
     assert schedule_of(None, react) is PACKS
     assert schedule_of(Launch(hold="crew"), rates) is BLOCK and schedule_of(Launch(hold="lanes"), react) is WARP
     assert make_plan(react, c.outputs, mix, Launch(hold="lanes")).schedule is WARP
@@ -67,13 +70,13 @@ def test_the_schedule_of_a_launch():
 @pytest.mark.parametrize("hold, who", [("crew", "warps of a block"), ("lanes", "lanes of a warp")])
 def test_a_launch_that_cannot_run_the_kernels_is_refused(hold, who):
     mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
-    records = declare.resolve(["mu"], ["T", "p", "Y", "rho"], mix.options)
+    records = kernels.registry.resolve(["mu"], ["T", "p", "Y", "rho"], mix.options)
     with pytest.raises(kernels.FrameError, match=f"hold '{hold}': the {who} cannot share the work of .*here"):
         make_plan(records, ["mu"], mix, Launch(hold=hold))
 
 
 def test_an_unknown_hold_is_refused():
     mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
-    records = declare.resolve(["rho"], ["T", "p", "Y"], mix.options)
+    records = kernels.registry.resolve(["rho"], ["T", "p", "Y"], mix.options)
     with pytest.raises(kernels.FrameError, match="hold 'register'.*did you mean 'registers'"):
         make_plan(records, ["rho"], mix, Launch(hold="register"))

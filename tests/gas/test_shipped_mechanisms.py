@@ -30,6 +30,7 @@ def test_they_load_without_cantera_as_real_and_ideal_gases(mix):
 def test_elements_balance_and_rates_are_positive(mix):
     mechanism = mix.species.mechanism
     T = np.linspace(250, 4000, 60)
+
     for reaction in mechanism.reactions:
         change = sum(nu * mechanism.composition[s] for s, nu in reaction.net.items())
         assert not np.any(change), reaction.equation
@@ -57,6 +58,7 @@ def test_numbers_that_the_mixtures_have_too_are_the_same(mix):
     )
     for field in fields.split() + (["nasa_low", "nasa_high"] if name == "ch4_o2" else []):
         np.testing.assert_array_equal(getattr(mix.species, field)[at], getattr(plain, field), field)
+
     np.testing.assert_array_equal(mix.species.kij[np.ix_(at, at)], plain.kij)
 
 
@@ -78,9 +80,11 @@ def test_flame_temperatures(file, X, T):
     gas = ct.Solution(str(FOLDER / f"{file}.yaml"), "ideal")
     gas.TPX = 298.15, 101325.0, X
     gas.equilibrate("HP")
+
     assert abs(gas.T - T) < 6
     left_out = [name for name in ("N2",) if name in gas.species_names]
     most = max((name for name in gas.species_names if name not in left_out), key=lambda name: gas[name].X[0])
+
     assert most == "H2O"
 
 
@@ -93,10 +97,12 @@ def delay(gas, T, p, X) -> float:
     net = ct.ReactorNet([reactor])
     net.rtol, net.atol = 1e-7, 1e-14
     times, values = [0.0], [T]
+
     while values[-1] < T + 600:
         net.step()
         times.append(net.time)
         values.append(reactor.T)
+
     return times[int(np.argmax(np.diff(values) / np.diff(times)))]
 
 

@@ -159,6 +159,7 @@ def test_the_shipped_values_are_the_packages():
     version = {whose for _, sources in critical.shipped().values() for whose, _ in sources.values()}
     if version != {f"chemicals {chemicals.__version__}"}:
         pytest.skip(f"the values were made with {version}")
+
     for row in {row.cas: row for row in critical.table().values() if row.cas[:1].isdigit()}.values():
         values, origin = critical.from_package(row.cas, row.name)
         assert (row.cas in critical.shipped()) == bool(values), row
@@ -172,12 +173,15 @@ def test_the_table_is_sound():
     rows = critical.table()
     lines = critical.TABLE.read_text().splitlines()
     names = [name for line in lines if line[:1].isdigit() or line[0] in "-s" for name in line.split(",")[-4].split()]
+
     assert len(names) == len(rows)
+
     for (name, atoms), row in rows.items():
         assert name == name.upper() and row.atoms == atoms
         if row.cas in ("", "solid"):
             continue
         digits = row.cas.replace("-", "")
+
         assert sum(k * int(d) for k, d in enumerate(digits[-2::-1], 1)) % 10 == int(digits[-1]), row
         assert critical.counted(search_chemical(row.cas).formula) == atoms, row
 
@@ -187,15 +191,18 @@ def test_against_canteras_own_data_base():
     entries = YAML(typ="safe", pure=True).load((DATA / "critical-properties.yaml").read_text())["species"]
     theirs = {entry["name"].upper(): entry for entry in entries}
     compared, off = 0, {}
+
     for (name, _), row in critical.table().items():
         values = critical.looked_up(row.cas, row.name)[0] if row.cas[:1].isdigit() else {}
         if not values or name not in theirs:
             continue
+
         compared += 1
         other = theirs[name]["critical-parameters"]
         wrong = abs(values["Tc"] / other["critical-temperature"] - 1) > 0.03
         if wrong or abs(values["pc"] / other["critical-pressure"] - 1) > 0.12:
             off[name] = theirs[name]["descriptive-name"]
+
     assert compared >= 25 and off == {
         "C4H8-1": "2-butene,cis",
         "C7H14-1": "cycloheptane",
@@ -214,12 +221,15 @@ def test_measured_values_agree_among_the_sources():
     values, origin = filled("A3", "C14H10")
     assert abs(values["Tc"] / 869 - 1) < 0.02 and not any(m in origin["Tc"] for m in critical.GROUP_CONTRIBUTIONS)
     assert critical._measured_value(lambda cas, method: 500.0, lambda cas: ["JOBACK"], "") == (None, None)
+
     known = {"A": 0.869, "B": 869.0, "C": 869.3}
     assert critical._measured_value(lambda cas, method: known[method], lambda cas: list(known), "") == (869.0, "B")
+
     assert critical._measured_value(lambda cas, method: known[method], lambda cas: list(known), "", 0.0, (0, 1)) == (
         0.869,
         "A",
     )
+
     assert filled("N2H4", "N2H4")[0].get("Vc", 1e-4) < 1.1e-4  # 158 cm3/mol in one source: pc Vc/(R Tc) = 0.43
 
 
@@ -254,6 +264,7 @@ def test_without_the_package_the_shipped_substances_are_enough(monkeypatch):
     before = {name: filled(name, formula) for name, formula in names.items()}
     monkeypatch.setitem(sys.modules, "chemicals", None)
     monkeypatch.setattr(critical, "installed", lambda: False)
+
     assert filled("CH4", "CH4") == before["CH4"] and filled("C6H5CH3", "C7H8") == before["C6H5CH3"]
     assert "chemicals, which has more names, is not installed" in filled("toluene", "C7H8")[1]["Tc"]
     assert filled("FUEL", "C7H8", choice="108-88-3") == before["C6H5CH3"]
@@ -277,19 +288,24 @@ PEROXY = "- {name: C7H15O2, composition: {C: 7, H: 15, O: 2}, thermo: *cold}\n"
 def test_choices_through_a_file_and_the_command(tmp_path, capsys):
     path = tmp_path / "fuel.yaml"
     path.write_text(FUEL)
+
     with pytest.warns(UserWarning, match="properties of 1 of 2 species are estimated, .*: FUEL.") as caught:
         mix = Mixture.from_yaml(path, critical="fill")
     assert len(caught) == 1 and 'critical={"NAME": "CAS number"}' in str(caught[0].message)
     assert list(mix.species.estimated()) == ["FUEL"] and "the name tells no substance" in info.report(mix)
     assert "16, 22, 11 %" in mix.species.estimated()["FUEL"] and "half of 463 substances" in info.report(mix)
+
     mix = Mixture.from_yaml(path, critical={"FUEL": "64-17-5"})
     assert mix.options["critical"] == "fill" and "ethanol (64-17-5)" in mix.species.origin["FUEL"]["Tc"]
     assert "ethanol (64-17-5), HEOS" in info.report(mix)
+
     path.write_text(FUEL.replace("FUEL, composition", "FUEL, real-gas: {substance: 115-10-6}, composition"))
     assert "dimethyl ether" in Mixture.from_yaml(path, critical="fill").species.origin["FUEL"]["Tc"]
     assert "ethanol" in Mixture.from_yaml(path, critical={"FUEL": "64-17-5"}).species.origin["FUEL"]["Tc"]
+
     path.write_text(FUEL)
     assert cli.main(["info", "--mixture", str(path), "--substance", "FUEL=115-10-6", "--without", "O2"]) == 0
+
     told = capsys.readouterr().out
     assert "dimethyl ether (115-10-6)" in told and "1 species: FUEL" in told
     with pytest.raises(MixtureError, match="no species 'FUEK' to leave out or choose, did you mean 'FUEL'"):
@@ -330,10 +346,12 @@ def test_the_density_of_estimated_substances(measured):
     guess = [estimates.by_composition(measured.atoms[row]) for row in rows]
     guess = {field: np.array([g[field] for g in guess]) for field in known}
     T, p = (grid.ravel() for grid in np.meshgrid(np.geomspace(1.2, 3, 8), np.geomspace(0.1, 2, 8)))
+
     off = [
         pr_density(T * Tc, p * pc, *g) / pr_density(T * Tc, p * pc, Tc, pc, w) - 1
         for Tc, pc, w, *g in zip(*known.values(), *guess.values())
     ]
+
     assert np.median(np.abs(off)) < 0.005 and np.percentile(np.abs(off), 90) < 0.04, np.percentile(
         np.abs(off), (50, 90)
     )
@@ -346,9 +364,11 @@ def pr_density(T, p, Tc, pc, omega):
     b = 0.07780 * R * Tc / pc
     A, B = a * p / (R * T) ** 2, b * p / (R * T)
     out = []
+
     for a, b, t, q in zip(A, B, T, p):
         roots = np.roots([1, b - 1, a - 3 * b * b - 2 * b, b**3 + b * b - a * b])
         out.append(q / (R * t * roots.real[np.abs(roots.imag) < 1e-9].max()))
+
     return np.array(out)
 
 
@@ -356,10 +376,12 @@ def test_which_rule_is_taken():
     estimated = lambda formula, *data: estimates.estimated(critical.counted(formula), *data)
     assert estimated("O", 2.75e-10, 80.0).values["Tc"] == pytest.approx(1.2593 * 80)
     assert estimated("O", 2.75e-10, 80.0).rule == estimates.SIMPLE_FLUID
+
     for formula in ("C3H7", "C21H44", "C2H5Cl", "C12H25O2"):
         assert estimated(formula, 5e-10, 400.0).rule == estimates.BY_COMPOSITION, formula
     assert estimated("K2O2H2").rule == estimates.ROUGH and estimated("SiH3").rule == estimates.SINGLE
     assert estimated("D").values == estimated("H2").values == estimates.ATOMS_OF_HYDROGEN
+
     found = estimated("O", np.nan, np.nan, (300.0, 5e6))
     assert found.values == {"Tc": 300.0, "pc": 5e6, "omega": 0.0} and found.rule == estimates.REDLICH_KWONG
 
@@ -371,10 +393,12 @@ def test_a_gas_of_estimates_has_properties_everywhere(tmp_path):
     path.write_text(FUEL.replace("FUEL, O2", "FUEL, C7H15O2, O2") + PEROXY)
     with pytest.warns(UserWarning, match="of 2 of 3 species are estimated"):
         mix = Mixture.from_yaml(path, critical="fill")
+
     T, p = (grid.ravel() for grid in np.meshgrid(np.geomspace(300, 3000, 12), np.geomspace(1e5, 3e7, 8)))
     found = mix.properties("rho cp c mu lam D", T=T, p=p, X="FUEL:0.1, C7H15O2:0.05, O2:0.85")
     for name, values in found.items():
         assert np.isfinite(values).all() and (values > 0).all(), name
+
     assert found["rho"][0] > 0.99 * 1e5 * 38.3e-3 / (R * 300)  # W = 0.1 46.07 + 0.05 131.2 + 0.85 32.0 = 38.4 g/mol
 
 
@@ -387,13 +411,16 @@ def test_what_an_estimate_costs(radical):
     data = species_set(10)
     T, p = (grid.ravel() for grid in np.meshgrid(np.geomspace(90, 3500, 60), np.geomspace(1e5, 3e7, 40)))
     s = data.index(radical)
+
     for majors in ({"O2": 1}, {"CH4": 0.5, "O2": 0.5}, {"CO2": 0.3, "H2O": 0.7}):
         X = {name: 0.999 * x for name, x in majors.items()} | {radical: 0.001}
         found = []
+
         for factor in (0.5, 1, 2):
             Tc = data.Tc.copy()
             Tc[s] *= factor
             found.append(Mixture.from_species(changed(data, Tc=Tc)).properties("rho phase_flag", T=T, p=p, X=X))
+
         for other in (found[0], found[2]):
             off, same = abs(other["rho"] / found[1]["rho"] - 1), other["phase_flag"] == found[1]["phase_flag"]
             assert np.percentile(off, 99) < 2.5e-3 and off[same].max() < 1.2e-2 and same.mean() > 0.99
@@ -415,6 +442,7 @@ def test_liquid_ethanol(translation, within, tmp_path):
             "C2H5OH, real-gas: {liquid-density: {temperature: 298.15, density: 785.1}}, composition",
         )
     )
+
     mix = Mixture.from_yaml(path, critical="fill", translation=translation)
     assert abs(mix.properties("rho", T=300.0, p=1e5, X="C2H5OH:1")["rho"] / 785 - 1) < within
     assert mix.species.Z_RA[0] == 0.2502 and "COSTALD" in mix.species.origin["C2H5OH"]["Z_RA"]
@@ -482,19 +510,24 @@ def test_every_mechanism_loads_or_says_what_to_do(file, phase):
     refused with a reason. With the options that the message names the phase loads."""
     row = mechanisms.row(DATA / file, phase, "", DATA)
     both, real, options = REFUSED.get((file, phase), (None, None, {"critical": "fill"}))
+
     assert (row.ideal == "refused", row.real == "refused") == (bool(both), bool(real))
     assert (both or "") in row.said.get("ideal", "") and (real or "") in row.said.get("real", "")
     assert all("without=[" in text for way, text in row.said.items() if way != "omega")
+
     page = (ROOT / "docs/howto/mechanisms.md").read_text()
     thermo = dict(gas_phases(DATA / file))[phase] if "NUIG" not in file else "ideal-gas"
     assert (
         f"| {file} | {phase} | {thermo} | {row.ideal} | {row.real} |" in page
     )  # as `python -m frame mechanisms` prints it
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         choices = critical.choices(options.get("critical"))
         data = read_cantera_yaml(DATA / file, phase, True, without=options.get("without", ()), choices=choices)[0]
+
     assert np.isfinite([data.Tc, data.pc, data.omega]).all()
+
     for name in data.names:
         words = data.origin[name]["Tc"]
         assert words.startswith(("estimated: ", "chemicals ")) and words.rpartition("; ")[2], name
@@ -515,6 +548,7 @@ def test_a_thousand_species_load_in_seconds(options):
         "most = re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]; "
         "print(mix.ns, used.ru_utime + used.ru_stime, most)"
     )
+
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     ns, seconds, kilobytes = map(float, done.stdout.split())
     assert ns == 1268 and seconds < 20 and kilobytes < 1e6, done.stdout
@@ -536,12 +570,15 @@ def test_files_of_cantera_are_found(tmp_path, monkeypatch):
     assert Mixture.from_yaml("gri30.yaml", equation="ideal").ns == 53
     path = tmp_path / "mine.yaml"
     path.write_text("phases: [{name: gas, thermo: ideal-gas, species: [{gri30.yaml/species: [CH4, O2]}]}]\n")
+
     assert Mixture.from_yaml(path, critical="fill").names == ("CH4", "O2")
     (tmp_path / "gri30.yaml").write_text(FUEL)
+
     with pytest.raises(MixtureError, match="species 'CH4' is not defined in section 'gri30.yaml/species'"):
         Mixture.from_yaml(path, critical="fill")
     with pytest.raises(MixtureError, match=r"gri31.yaml: cannot be read .*; neither has Cantera's data folder such a"):
         Mixture.from_yaml("gri31.yaml")
+
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MixtureError, match=r"gri30.yaml: cannot be read .*; Cantera is not installed, in whose data"):
         Mixture.from_yaml("gri30.yaml")
@@ -555,12 +592,14 @@ def test_electrons_and_solids_are_refused_by_name(tmp_path):
     )
     more += " thermo: *cold}\n"
     path.write_text(FUEL.replace("[FUEL, O2]", "all") + more)
+
     for options in (dict(equation="ideal"), dict(critical={"FUEL": "64-17-5"})):
         with pytest.raises(MixtureError) as caught:
             Mixture.from_yaml(path, **options)
         told = str(caught.value)
         for words in ("'C(S)': no gas (graphite or soot)", "'E': the electron", "'C(gr)': no gas (constant-volume)"):
             assert words in told
+
         assert 'To leave out: without=["C(S)", "E", "C(gr)"].' in told
         assert Mixture.from_yaml(path, without=["C(S)", "E", "C(gr)"], **options).names == ("FUEL", "O2")
 
@@ -569,11 +608,13 @@ def test_the_equation_goes_before_the_phase():
     """Of a Redlich-Kwong phase: its own a, b; Peng-Robinson with critical properties filled in; an ideal gas."""
     rk = Mixture.from_yaml("h2o2.yaml", "ohmech-RK", equation="rk")
     assert rk.species.origin["H2O"] == {} and rk.species.rk_a is not None or rk.species.kij is not None
+
     with pytest.raises(
         MixtureError, match="critical = fill looks them up .*equation = rk takes the Redlich-Kwong a and"
     ):
         Mixture.from_yaml("h2o2.yaml", "ohmech-RK")
     pr = Mixture.from_yaml("h2o2.yaml", "ohmech-RK", critical="fill")
+
     assert "water (7732-18-5)" in pr.species.origin["H2O"]["Tc"]
     assert Mixture.from_yaml("h2o2.yaml", "ohmech", equation="rk", critical="fill").species.rk_a is None
     assert np.isnan(Mixture.from_yaml("h2o2.yaml", "ohmech-RK", equation="ideal").species.Tc).all()
@@ -590,11 +631,14 @@ def test_an_ideal_gas_gets_a_viscosity_that_its_species_have():
 def test_what_lacks_transport_data_is_said():
     mix = Mixture.from_yaml("methane_pox_on_pt.yaml", "gas", critical="fill")
     state = dict(T=300.0, p=1e5, X="CH4:1, O2:2")
+
     assert mix.properties("rho", **state)["rho"] == pytest.approx(1.07, rel=0.02)  # p W/(R T), W = 26.7 g/mol
     assert "the file has no transport data" in mix.species.origin["CH4"]["diameter"]
+
     # CH4 in O2 at 300 K, 1 bar: 0.226 cm2/s by the data of GRI-Mech; mixture-averaged: (1 - Y)/X_O2 = 1.2 times
     D = mix.properties("D", **state)["D"]
     assert D[mix.names.index("CH4")] == pytest.approx(1.2 * 0.226e-4, rel=0.1)
+
     mix = Mixture.from_yaml("methane_pox_on_pt.yaml", "gas", equation="ideal")
     for name in ("mu", "lam"):
         with pytest.raises(
@@ -638,10 +682,12 @@ def test_options_that_reproduce_cantera(file, phase, options, quantities):
     T, p = random.uniform(400, 3000, 100), np.exp(random.uniform(*np.log([1e4, 3e7]), 100))
     Y = random.dirichlet(np.ones(mix.ns), 100).T
     ours, theirs = mix.properties(list(quantities), T=T, p=p, Y=Y), {name: [] for name in quantities}
+
     for k in range(T.size):
         gas.TPY = T[k], p[k], Y[:, k]
         for name in quantities:
             theirs[name].append(getattr(gas, CANTERA_NAMES[name]))
+
     for name in quantities:
         wanted = np.moveaxis(np.array(theirs[name]), 0, -1)
         size = np.abs(wanted).max() if name in ("h", "e") else np.abs(wanted)

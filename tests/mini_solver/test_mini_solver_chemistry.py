@@ -6,9 +6,9 @@ import shutil
 
 import numpy as np
 import pytest
+from device_for_tests import be  # noqa: F401
 from mini_solver_runs import flow_on, restart_of, run, same
 from mixtures_for_tests import ROOT
-from test_gpu import be  # noqa: F401
 
 from examples.mini_solver import verify
 from examples.mini_solver.__main__ import main

@@ -7,19 +7,18 @@ import math
 
 import numpy as np
 import pytest
+from device_for_tests import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from mini_solver_runs import flow_on
 from mixtures_for_tests import species_set
-from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_kernels import states
 
 from examples.mini_solver import clock, formulas, layer, moves, stencil
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.expression import FUNCTIONS, Expression
-from kernels import Mixture, get_backend
+from kernels import Mixture, get_backend, registry
 from kernels.engine.backend.base import Shape, Source
 from kernels.engine.backend.record import layout, record, structure
-from kernels.gas import declare
 
 TARGET = get_backend("cuda", arch="sm_90")
 # Takahashi's factor is tabulated in single precision: it would differ by 1e-7, and the flow by more than rounding
@@ -83,7 +82,7 @@ def test_point_kernels_compile_for_a_device(ns, kij):
     layer.declare()
 
     mix = Mixture(species_set(ns, kij))
-    for name in declare.kernels:
+    for name in registry.kernels:
         if name.startswith("flow_"):
             r = mix.program(kernels=[name], backend=TARGET).module.report["frame_run"]
             # up to 24 species rho_k is held in registers; the default organisation gives them fewer than these sums

@@ -16,9 +16,9 @@ import types
 import numpy as np
 import pytest
 from cuda_on_cpu import DEVICE, shared_folder
+from device_for_tests import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from mini_solver_runs import flow_on, restart_of, same
 from mixtures_for_tests import ROOT
-from test_gpu import STAND_IN, be  # noqa: F401  be: the backend: the stand-in, or a GPU with -m gpu
 from test_mini_solver_cuda import MIXTURE, case
 
 from examples.mini_solver import clock, exchange, mailboxes, ranks

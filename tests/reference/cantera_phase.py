@@ -49,18 +49,22 @@ def build(names, with_kij=False, thermo="Peng-Robinson"):
     loader = YAML(typ="safe")
     data = Path(ct.__file__).parent / "data"
     source = {}
+
     for file in ("nDodecane_Reitz.yaml", "gri30.yaml"):
         for entry in loader.load((data / file).read_text())["species"]:
             source[entry["name"]] = entry
+
     crit = np.array([CRITICAL[n] for n in names])
     Tc, pc, omega = crit.T
     r = float(R)
     a, b = float(OMEGA_A) * (r * Tc) ** 2 / pc, float(OMEGA_B) * r * Tc / pc
     kij = _kij(len(names), 7) if with_kij else np.zeros((len(names),) * 2)
     species, elements = [], {}
+
     for k, name in enumerate(names):
         entry = {key: source[name][key] for key in ("name", "composition", "thermo")}
         entry["transport"] = source[name].get("transport", LARGE_ALKANE)
+
         entry["equation-of-state"] = {
             "model": "Peng-Robinson",
             "a": f"{float(a[k])!r} Pa*m^6/mol^2",
@@ -73,13 +77,16 @@ def build(names, with_kij=False, thermo="Peng-Robinson"):
                 for j, other in enumerate(names)
                 if j != k
             }
+
         entry["critical-parameters"] = {
             "critical-temperature": float(Tc[k]),
             "critical-pressure": float(pc[k]),
             "acentric-factor": float(omega[k]),
         }
+
         elements.update(dict.fromkeys(entry["composition"]))
         species.append(entry)
+
     phase = {
         "name": "gas",
         "thermo": thermo,
@@ -88,9 +95,11 @@ def build(names, with_kij=False, thermo="Peng-Robinson"):
         "transport": "high-pressure-Chung",
         "state": {"T": 300.0, "P": 101325.0},
     }
+
     text = StringIO()
     YAML(typ="safe").dump({"phases": [phase], "species": species}, text)
     gas = ct.Solution(yaml=text.getvalue())
+
     return gas, record(gas, Tc, pc, omega, a, b, kij)
 
 
@@ -99,9 +108,11 @@ def record(gas, Tc, pc, omega, a, b, kij):
     ns = gas.n_species
     coeffs = np.array([s.thermo.coeffs for s in gas.species()])  # T_mid, high 7, low 7
     fit = np.zeros((5, ns, ns))
+
     for i in range(ns):
         for j in range(ns):
             fit[:, i, j] = gas.get_binary_diff_coeffs_polynomial(i, j)
+
     nan = np.full(ns, np.nan)
     return SimpleNamespace(
         names=tuple(gas.species_names),

@@ -88,6 +88,7 @@ def pair_rules(X, sp, form="polefree"):
     Tc = LD("1.2593") * e
     Vc_m = sigma3 / LD("0.809") ** 3
     mur4 = LD("131.3") ** 4 * mu4 / (Vc_m * Tc) ** 2
+
     return SimpleNamespace(sigma3=sigma3, eps=e, M=M_m, omega=w, mu4=mu4, kappa=kappa_m, Tc=Tc, Vc=Vc_m, mur4=mur4)
 
 
@@ -99,6 +100,7 @@ def pole(omega):
     square = c1 * c4
     linear = c1 * e4 + c4 * e1 + c2 + c3
     const = e1 * e4 + e2 + e3
+
     # square > 0, linear < 0, const > 0: both roots positive; the smaller one without cancellation
     return 2 * const / (-linear + np.sqrt(linear * linear - 4 * square * const))
 
@@ -149,6 +151,7 @@ def reduced_viscosity(Ts, dilute_star, unit, y, inv_gap, m, form):
     if form == "polefree":
         omega = np.maximum(omega, LD(0))
         mur4, kappa = np.minimum(mur4, pole(omega) / 2), 0 * kappa
+
     E = _coefficients(tables(form)[0], omega, mur4, kappa)
     if form == "polefree":
         E[1] = np.maximum(E[1], LD(0))
@@ -156,6 +159,7 @@ def reduced_viscosity(Ts, dilute_star, unit, y, inv_gap, m, form):
     G2 = _shape(E, y, G1)
     dense = E[6] * y * y * G2 * np.exp(E[7] + E[8] / Ts + E[9] / (Ts * Ts))
     star = dilute_star * (1 / G2 + E[5] * y) + dense
+
     return star * LD("36.344") * unit * LD("1e-7")
 
 
@@ -176,8 +180,10 @@ def reduced_conductivity(Tr, eta0, q_root, y, inv_gap, cv_mol, m, form):
     alpha = cv_mol / R - LD("1.5")
     beta = LD("0.7862") - LD("0.7109") * m.omega + LD("1.3168") * m.omega**2
     zeta = 2 + LD("10.5") * Tr * Tr
+
     psi = 1 + alpha * (
         (LD("0.215") + LD("0.28288") * alpha - LD("1.061") * beta + LD("0.26665") * zeta)
         / (LD("0.6366") + beta * zeta + LD("1.061") * alpha * beta)
     )
+
     return LD("31.2") * eta0 * psi / (m.M / 1000) * (1 / H2 + B[5] * y) + q_root * B[6] * y * y * H2

@@ -36,6 +36,7 @@ def _pr_kappa(omega, alpha):
         heavy = LD("0.379642") + LD("1.48503") * omega - LD("0.164423") * omega**2 + LD("0.016666") * omega**3
     else:
         raise ValueError(f"alpha {alpha!r}")
+
     return np.where(omega <= LD("0.491"), light, heavy)
 
 
@@ -59,6 +60,7 @@ def _rkpr_f(T, Tc, sp, alpha):
     half = ((k + LD("12.5040") * Z - LD("2.7238")) / 2)[:, None]
     over = 2 * Tc + T
     f = np.exp(half * np.log(3 * Tc / over))
+
     return f, -half * f / over, half * (half + 1) * f / (over * over)
 
 
@@ -91,11 +93,13 @@ def critical_constants(delta1, delta2):
         # RT/(v - b)^2 = a D'/D^2 in the curvature: 2 RT/(v - b)^3 - a (2 D'^2/D^3 - D''/D^2), positive in a gas
         f = 2 * D1 / D**2 / (1 - eta) - second
         low, high = np.where(f < 0, eta, low), np.where(f < 0, high, eta)
+
     D, D1, _ = parts(eta)
     over = D**2 / (D1 * (1 - eta) ** 2)  # a/(R T v)
     Z = 1 / (1 - eta) - over / D
     out = over * Z, eta * Z, Z
     tracked = isinstance(delta1, Tracked)
+
     return [Tracked(x, (20 * np.abs(x)).astype(float) + 5 * delta1.err) if tracked else x for x in out]
 
 
@@ -184,6 +188,7 @@ def pseudocritical_pairs(sp, alpha="pr78", equation="pr"):
     Vc, Zc = (root[:, None] + root) ** 3 / 8, (Zc[:, None] + Zc) / 2
     pc = Zc * R * Tc / Vc
     kappa = alpha_kappa((sp.omega[:, None] + sp.omega) / 2, alpha, equation)
+
     return EQUATIONS[equation].omega_a * (R * Tc) * (R * Tc) / pc, kappa, Tc
 
 
@@ -196,10 +201,12 @@ def _pair_mixture(T, n, sp, alpha, equation):
     weight = n[:, None] * n * ac
     sums = [(weight * term).sum(0).sum(0) for term in (f * f, 2 * f * df, 2 * (df * df + f * d2f))]
     g, q = np.abs(value(1 + kappa)), np.abs(value(kappa * root))
+
     for k, terms in enumerate(((g + q) ** 2, q * (g + q) / value(T), q * g / value(T) ** 2)):
         if isinstance(sums[k], Tracked):
             # a few roundings of constants and products in each term
             sums[k] = Tracked(sums[k].val, sums[k].err + 4 * (value(weight) * terms).sum((0, 1)).astype(float))
+
     return sums
 
 
@@ -216,11 +223,13 @@ def mixture_ab(T, n, sp, alpha="pr78", equation="pr", mixing="vdw"):
         return (*_pair_mixture(T, n, sp, alpha, equation), (n * ab(sp, equation)[1][:, None]).sum(0))
     if equation == "rk" and getattr(sp, "rk_a", None) is not None:
         return (*_phase_mixture(T, n, sp), (n * ab(sp, equation)[1][:, None]).sum(0))
+
     z, dz, d2z = (n * part for part in root_alpha(T, sp, alpha, equation))
     A = pair_energy(sp, equation)
     a = (z * (A @ z)).sum(0)
     da = 2 * (dz * (A @ z)).sum(0)
     d2a = 2 * (dz * (A @ dz)).sum(0) + 2 * (d2z * (A @ z)).sum(0)
+
     return a, da, d2a, (n * ab(sp, equation)[1][:, None]).sum(0)
 
 
@@ -240,6 +249,7 @@ def shift_of_species(sp, o):
     )
     if o["translation"] == "peneloux":
         return c
+
     T, p, rho = value(sp.liquid).T
     (a, b), kappa = (tuple(value(x) for x in ab(sp, equation)), alpha_kappa(value(sp.omega), o["alpha"], equation))
     RT = R * np.where(np.isnan(T), LD(300), T)
@@ -247,6 +257,7 @@ def shift_of_species(sp, o):
     known = np.isfinite(rho)
     u, _ = roots(np.where(known, A, LD("0.1")), np.where(known, b * p / RT, LD("0.01")), eos)
     v = u * RT / p + b
+
     # v is as sensitive as 1/(1 - b/v) = 10 of a liquid makes it to a and b, each some roundings off
     fitted = Tracked(v - value(sp.W) / rho, 30 * np.abs(v).astype(float)) if isinstance(c, Tracked) else v - sp.W / rho
     return np.where(known, fitted, c)
@@ -260,6 +271,7 @@ def pseudo_critical(X, sp, equation="pr", mixing="vdw"):
     b = (X * ab(sp, equation)[1][:, None]).sum(0)
     Tc = a * eos.omega_b / (b * eos.omega_a * R)
     pc = eos.omega_b * R * Tc / b
+
     return Tc, pc, eos.Zc * R * Tc / pc
 
 
@@ -270,6 +282,7 @@ def _bisect(f, lo, hi, rising):
         lo, hi = np.where(left, mid, lo), np.where(left, hi, mid)
         if np.all((hi - lo) <= 4 * np.finfo(LD).eps * hi):
             break
+
     return (lo + hi) / 2
 
 
@@ -293,6 +306,7 @@ def roots(A, B, eos=PR):
 
     with np.errstate(invalid="ignore"):
         bend = np.sqrt(c2 * c2 - 3 * c1)
+
     # stationary points, max then min; the stable pair of formulas of a quadratic 3u^2 + 2 c2 u + c1
     q = -(c2 + np.where(c2 >= 0, bend, -bend))
     s1 = q / 3
@@ -300,14 +314,17 @@ def roots(A, B, eos=PR):
         s2 = np.where(q == 0, 0, c1 / q)
     top, bottom = np.minimum(s1, s2), np.maximum(s1, s2)
     folded = np.isfinite(bend) & (top > 0)
+
     with np.errstate(invalid="ignore"):
         has_small = folded & (f(np.where(folded, top, 0)) >= 0)
         has_large = ~folded | (f(np.where(folded, bottom, 0)) <= 0)
+
     highest = 1 + np.maximum(-A, 0)
     small = _bisect(f, np.zeros_like(A), np.where(has_small, top, highest), True)
     large = _bisect(f, np.where(has_large & folded, bottom, 0), highest, True)
     small = np.where(has_small, small, large)
     large = np.where(has_large, large, small)
+
     return small, large
 
 
@@ -326,6 +343,7 @@ def compressibility(A, B, root="gibbs", eos=PR):
     Av, Bv, known = value(A), value(B), plain(eos)
     small, large = roots(Av, Bv, known)
     gap = residual_gibbs(Av, Bv, large, known) - residual_gibbs(Av, Bv, small, known)
+
     if root == "gibbs":
         u = np.where(gap <= 0, large, small)
     elif root in ("vapour", "largest"):
@@ -334,8 +352,10 @@ def compressibility(A, B, root="gibbs", eos=PR):
         u = small
     else:
         raise ValueError(f"root {root!r}")
+
     c2, c1, c0 = coefficients(Av, Bv, known)
     slope = (3 * u + 2 * c2) * u + c1
+
     # three roots or one, or which of two: not decidable when the cubic is this flat or the energies this equal
     size = u * u * u + np.abs(c2) * u * u + np.abs(c1) * u
     undecided = np.abs(slope * u) < 1e-7 * size
@@ -344,6 +364,7 @@ def compressibility(A, B, root="gibbs", eos=PR):
     other = np.where(u == small, large, small)
     flat = (3 * other + 2 * c2) * other + c1
     undecided |= np.abs(flat * other) < 1e-7 * size
+
     # a double root about to appear elsewhere changes the rule's answer too
     undecided |= near_fold(c2, c1, c0)
     if isinstance(A, Tracked) or isinstance(B, Tracked):
@@ -352,6 +373,7 @@ def compressibility(A, B, root="gibbs", eos=PR):
         residual = ((exact + c2) * exact + c1) * exact + c0
         with np.errstate(all="ignore"):
             u = Tracked(u, residual.err / np.abs(slope).astype(float) + np.abs(u).astype(float) + 2 * Bv.astype(float))
+
     return u, undecided
 
 
@@ -371,6 +393,7 @@ def phase_flag(T, p, Rs, a, b, free, p_v, eos=PR):
     flag = np.where(p > 0, flag, 1)
     D, D_v = attraction(free + b, b, eos)
     cancelled = np.abs(p_v) < 1e-10 * (RT / free**2 + a * D_v / D**2)
+
     return np.where(p_v >= 0, 3, flag).astype(LD), cancelled | near_fold(*coefficients(A, B, eos)) & (p > 0)
 
 
@@ -383,6 +406,7 @@ def near_fold(c2, c1, c0):
             f = ((s + c2) * s + c1) * s + c0
             size = np.abs(s) ** 3 + np.abs(c2) * s * s + np.abs(c1 * s) + np.abs(c0)
             near |= (s > 0) & (np.abs(f) < 1e-12 * size)
+
     return near
 
 
@@ -414,12 +438,14 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
     cp = cv - T * p_T * p_T / p_v
     h = h0 + RT * (u + b * p / RT - 1) + (T * a_T - a) * L
     e = h - p * v
+
     # v + T p_T/p_v over the common p_v, where the ideal parts cancel by hand
     h_p = (-RT * b / (free * free) + a * v * D_v / (D * D) - T * a_T / D) / p_v
     Z, vol = u + b * p / RT, v
     if c is not None:
         Z, vol, h, h_p = Z - c * p / RT, v - c, h - p * c, h_p - c
     flag, _ = phase_flag(T, p, Rs, a, b, free, p_v, eos)
+
     return SimpleNamespace(
         phase_flag=Tracked(flag, exact=True),
         a_mix=a,

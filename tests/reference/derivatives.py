@@ -21,12 +21,15 @@ def attraction(T, n, sp, o):
     equation = o["equation"]
     if o["mixing"] == "pseudocritical":
         return _of_pairs(T, n, sp, o)
+
     if equation == "rk" and getattr(sp, "rk_a", None) is not None:
         (a0, a1), root = (matrix @ n for matrix in sp.rk_a), np.sqrt(T)
         return (a0 + a1 * T) / root, (a1 - a0 / T) / (2 * root)
+
     size, slope, _ = cubic.root_alpha(T, sp, o["alpha"], equation)
     A = cubic.pair_energy(sp, equation)
     of_z, of_dz = A @ (n * size), A @ (n * slope)
+
     return size * of_z, slope * of_z + size * of_dz
 
 
@@ -37,9 +40,11 @@ def _of_pairs(T, n, sp, o):
     f, weight = 1 + kappa * (1 - root), n[:, None] * ac
     sums = [(weight * f * f).sum(0), (-weight * f * kappa * root / T).sum(0)]
     g, q = np.abs(value(1 + kappa)), np.abs(value(kappa * root))
+
     for k, terms in enumerate(((g + q) ** 2, q * (g + q) / value(T))):
         if isinstance(sums[k], Tracked):
             sums[k] = Tracked(sums[k].val, sums[k].err + 4 * (value(weight) * terms).sum(0).astype(float))
+
     return sums
 
 
@@ -51,6 +56,7 @@ def shape_slopes(eos, n, sp, o, v, b, L):
     d1_n = (cubic.EQUATIONS[o["equation"]].delta1(sp)[:, None] - eos.delta1) / n.sum(0)
     d2_n = -2 * d1_n / ((1 + eos.delta1) * (1 + eos.delta1))
     first, second, gap = v + eos.delta1 * b, v + eos.delta2 * b, eos.delta1 - eos.delta2
+
     return b * (second * d1_n + first * d2_n), ((1 / first - L) * d1_n + (L - 1 / second) * d2_n) / gap
 
 
@@ -71,6 +77,7 @@ def partial_properties(
     D_n, L_n = shape_slopes(eos, n, sp, o, v, b_mix, cubic_L)
     p_n = p_n + a_mix * D_n * inv_D * inv_D
     v_n = -p_n * v_p
+
     h_n = (
         R * T * ideal_gas.nasa(T, sp)[1]
         - R * T
@@ -79,6 +86,7 @@ def partial_properties(
         + (T * a_T - a_mix) * L_n
         + T * p_T * v_n
     )
+
     e_n, c = h_n - p * v_n, translation(sp, o)
     if c is not None:
         v_n, h_n = v_n - c[:, None], h_n - p * c[:, None]
@@ -95,6 +103,7 @@ def fugacity(sp, o, T, p, Y, R_s, a_mix, b_mix, v_free, inv_free, inv_D, cubic_L
     _, L_n = shape_slopes(cubic.shape(o["equation"], delta_mix), n, sp, o, v, b_mix, cubic_L)
     out = out - a_mix * L_n / (R * T)
     c = translation(sp, o)
+
     return dict(ln_phi=out if c is None else out - p * c[:, None] / (R * T))
 
 
@@ -116,10 +125,12 @@ def of_state(q, sp, o):
     out.rho_Y = -q.rho * q.rho * out.v_Y
     out.eps_k = out.h_Y + q.cp * q.rho * q.rho / q.rho_T * out.v_Y
     out.s_Y = (out.h_Y - out.g_Y) / q.T
+
     vars(out).update(
         energy_slopes(sp, o, q.a_mix, q.a_T, q.T, q.inv_D, q.p_T, q.v_p, q.cv)
         | entropy_slopes(sp, o, q.T, q.p_T, q.v_p, q.cp)
     )
+
     return out
 
 
@@ -144,6 +155,7 @@ def helmholtz_side(T, density, sp, o):
     eos = cubic.of_mixture(n, sp, o)
     D, _ = cubic.attraction(v, b, eos)
     energy = (n * R * T * (ideal_gas.nasa(T, sp)[1] - 1)).sum(0) + (T * a_T - a) * cubic.departure_log(v, b, eos)
+
     return n.sum(0) * R * T / (v - b) - a / D, energy
 
 
@@ -165,12 +177,14 @@ def gamma(rho, u, v, w, h, rho_p_prime, rho_T, h_p, h_T, rho_Y, h_Y, Y):
     for at, q in ((1, u), (2, v), (3, w)):
         rows.append([q * d + (rho if j == at else zero) for j, d in enumerate(d_rho)])
     one = Tracked(np.ones(rho.shape), exact=True)
+
     rows.append(
         [
             H * d + rho * e + (rho * (u, v, w)[j - 1] if j in (1, 2, 3) else zero) - (one if j == 0 else zero)
             for j, (d, e) in enumerate(zip(d_rho, d_h))
         ]
     )
+
     for s in range(ns - 1):
         rows.append([Y[s] * d + (rho if j == 5 + s else zero) for j, d in enumerate(d_rho)])
     return _columns([_columns([lift(x, rho.shape) for x in row]) for row in rows])
@@ -190,15 +204,18 @@ def inverse(matrix):
         ],
         1,
     )
+
     points = np.arange(n)
     for k in range(m):
         pick = k + np.abs(work[k:, k]).argmax(0)
         swap = work[pick, :, points].T.copy()
         work[pick, :, points] = work[k].T
         work[k] = swap / swap[k]
+
         for i in range(m):
             if i != k:
                 work[i] = work[i] - work[i, k] * work[k]
+
     made = work[:, m:]
     rest = np.eye(m, dtype=LD)[:, :, None] - np.einsum("ijn,jkn->ikn", matrix, made)
     return made + np.einsum("ijn,jkn->ikn", made, rest)
@@ -266,6 +283,7 @@ def state_at(T, p, Y, R_s, sp, o):
     c = cubic.shift(n, sp, o) if o["translation"] != "none" else None
     q = cubic.thermal(T, p, R_s, ((n * R * cp).sum(0), T * (n * R * h).sum(0), s_mix), a, a_T, a_TT, b, c, u, eos)
     q.undecided = undecided
+
     return q
 
 
@@ -279,6 +297,7 @@ def energy_at(T, rho, Y, R_s, sp, o):
         v = v + cubic.shift(n, sp, o)
     L = cubic.departure_log(v, b, eos)
     cp, h, _ = ideal_gas.nasa(T, sp)
+
     return T * (n * R * h).sum(0) - R_s * T + (T * a_T - a) * L, (n * R * cp).sum(0) - R_s + T * a_TT * L
 
 
@@ -287,15 +306,18 @@ def temperature(function, target, sp):
     longdouble, then the error bound."""
     low, high = np.full(target.shape, LD(20)), np.full(target.shape, LD(6000))
     loose = plain(sp)
+
     for _ in range(70):
         middle = (low + high) / 2
         below = value(function(middle, loose)[0]) < target
         low, high = np.where(below, middle, low), np.where(below, high, middle)
+
     T = (low + high) / 2
     f, slope, undecided = function(Tracked(T, exact=True), sp)
     with np.errstate(all="ignore"):
         err = f.err / np.abs(value(slope)).astype(float) + 4 * T.astype(float)
     beyond = (high == 6000) | (low == 20)
+
     return dict(
         T=Tracked(np.where(beyond, np.nan, T), err),
         unconverged=Tracked(np.where(beyond, LD(2), LD(0)), exact=True),

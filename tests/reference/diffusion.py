@@ -59,6 +59,7 @@ def takahashi(Tr, Pr, mode, table_error=0.0):
         return 1 + 0 * Tr
     if mode not in ("table", "smooth"):
         raise ValueError(f"takahashi {mode!r}")
+
     knots = np.array([row[0] for row in TABLE])
     high = np.clip(np.searchsorted(knots, value(Pr), side="right"), 1, len(TABLE) - 1)
     low = high - 1
@@ -71,6 +72,7 @@ def takahashi(Tr, Pr, mode, table_error=0.0):
         return np.where(value(out) < 0, FLOOR, out)
     if isinstance(out, Tracked):
         return Tracked(np.maximum(out.val, LOWEST), out.err + table_error / EPS)
+
     return np.maximum(out, LOWEST)
 
 
@@ -107,12 +109,14 @@ def binary(T, p, X, sp, model="kinetic", mode="smooth", coefficients=None, table
         pD = fuller_pD(T, W[i], W[j], S[i], S[j])
     else:
         raise ValueError(f"diffusion {model!r}")
+
     x = np.maximum(X, FLOOR)
     y_i, y_j = x[i] / (x[i] + x[j]), x[j] / (x[i] + x[j])
     Tc, pc = sp.Tc[:, None], sp.pc[:, None]
     factor = takahashi(T / (y_i * Tc[i] + y_j * Tc[j]), p / (y_i * pc[i] + y_j * pc[j]), mode, table_error)
     place = np.empty((sp.ns, sp.ns), int)
     place[i, j] = place[j, i] = np.arange(len(i))
+
     return (factor * pD / p)[place]
 
 
@@ -123,13 +127,16 @@ def mixture_averaged(X, D, sp):
     """
     if sp.ns == 1:
         return D[0]
+
     x = np.maximum(X, FLOOR)
     M = (X * sp.W[:, None]).sum(0)
     out = []
+
     for k in range(sp.ns):
         others = [j for j in range(sp.ns) if j != k]
         top = (x[others] * sp.W[others][:, None]).sum(0)
         out.append(top / (M * (x[others] / D[k, others]).sum(0)))
+
     return np.stack(out)
 
 
@@ -151,12 +158,15 @@ def mass_gradient(X, D, sp):
     D_11."""
     if sp.ns == 1:
         return D[0]
+
     x = np.maximum(X, FLOOR)
     rest = _others(x * sp.W[:, None])
     out = []
+
     for k in range(sp.ns):
         others = [j for j in range(sp.ns) if j != k]
         out.append(
             1 / (sum(x[j] / D[k, j] for j in others) + x[k] / rest[k] * sum(x[j] * sp.W[j] / D[k, j] for j in others))
         )
+
     return np.stack(out)

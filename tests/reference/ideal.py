@@ -17,6 +17,7 @@ def nasa9(T, rows, T_break):
     for r in range(1, rows.shape[1]):
         for k in range(9):
             a[k] = np.where(T >= T_break[:, r][:, None], rows[:, r, k][:, None], a[k])
+
     cp = a[0] / (T * T) + a[1] / T + a[2] + a[3] * T + a[4] * T**2 + a[5] * T**3 + a[6] * T**4
     h = (
         -a[0] / (T * T)
@@ -28,6 +29,7 @@ def nasa9(T, rows, T_break):
         + a[6] * T**4 / 5
         + a[7] / T
     )
+
     s = (
         -a[0] / (2 * T * T)
         - a[1] / T
@@ -38,6 +40,7 @@ def nasa9(T, rows, T_break):
         + a[6] * T**4 / 4
         + a[8]
     )
+
     return cp, h, s
 
 
@@ -45,6 +48,7 @@ def state(T, p, R_s, cp_ig, h_ig):
     """What an ideal gas of specific gas constant R_s [J/kg/K] has at T, p; h_p is zero."""
     v = R_s * T / p  # m3/kg
     zero = 0 * (T * p)
+
     return dict(
         Z=zero + 1,
         vol=v,
@@ -67,6 +71,7 @@ def species_viscosity(T, law, factor, constant):
         "sutherland": lambda: factor * (T * np.sqrt(T)) / (T + constant),
         "powerlaw": lambda: factor * np.exp(constant * np.log(T)),
     }
+
     return laws[law]()
 
 
@@ -79,6 +84,7 @@ def wilke(X, W, mu):
             phi = (1 + np.sqrt(mu[i] / mu[j]) * np.sqrt(np.sqrt(W[j] / W[i]))) ** 2 / np.sqrt(8 * (1 + W[i] / W[j]))
             below = below + X[j] * phi
         total = total + X[i] * mu[i] / below
+
     return total
 
 

@@ -28,6 +28,7 @@ def nasa(T, sp):
     cp = a[0] + a[1] * T + a[2] * T2 + a[3] * T3 + a[4] * T4
     h = a[0] + a[1] * T / 2 + a[2] * T2 / 3 + a[3] * T3 / 4 + a[4] * T4 / 5 + a[5] / T
     s = a[0] * np.log(T) + a[1] * T + a[2] * T2 / 2 + a[3] * T3 / 3 + a[4] * T4 / 4 + a[6]
+
     return cp, h, s
 
 

@@ -21,6 +21,7 @@ def nasa7(data, T):
         a = np.where(T <= LD(mid), np.asarray(low, LD)[:, None], np.asarray(high, LD)[:, None])
         h.append(a[0] + T * (a[1] / 2 + T * (a[2] / 3 + T * (a[3] / 4 + T * a[4] / 5))) + a[5] / T)
         s.append(a[0] * np.log(T) + T * (a[1] + T * (a[2] / 2 + T * (a[3] / 3 + T * a[4] / 4))) + a[6])
+
     return np.array(h), np.array(s)
 
 
@@ -38,10 +39,12 @@ def blending(rate, T, Pr):
     log_Pr, n = np.log10(np.maximum(Pr, TINY)), [LD(x) for x in rate.numbers]
     if rate.form == "Lindemann":
         return np.ones_like(T)
+
     if rate.form == "SRI":
         a, b, c, d, e = n
         second = np.exp(-T / c) if c else LD(0)
         return d * T**e * (a * np.exp(-b / T) + second) ** (1 / (1 + log_Pr**2))
+
     if rate.form == "Tsang":
         centre = n[0] + n[1] * T
     else:
@@ -49,9 +52,11 @@ def blending(rate, T, Pr):
         centre = (1 - a) * np.exp(-T / T3) if abs(T3) > TINY else LD(0)
         centre = centre + (a * np.exp(-T / T1) if abs(T1) > TINY else LD(0))
         centre = centre + (np.exp(-T2 / T) if T2 else LD(0))
+
     L = np.log10(np.maximum(centre, TINY))
     above = log_Pr - LD("0.4") - LD("0.67") * L
     f1 = above / (LD("0.75") - LD("1.27") * L - LD("0.14") * above)
+
     return 10 ** (L / (1 + f1**2))
 
 
@@ -65,10 +70,12 @@ def plog(rate, T, p):
     ln_k = [np.log(sum(arrhenius(term, T) for term in terms)) for terms in rate.terms]
     ln_p = [np.log(LD(x)) for x in rate.pressures]
     out = np.where(np.log(p) <= ln_p[0], ln_k[0], ln_k[-1])
+
     for j in range(len(ln_p) - 1):
         share = (np.log(p) - ln_p[j]) / (ln_p[j + 1] - ln_p[j])
         between = (share > 0) & (share <= 1)
         out = np.where(between, ln_k[j] + share * (ln_k[j + 1] - ln_k[j]), out)
+
     return np.exp(out)
 
 
@@ -81,6 +88,7 @@ def chebyshev(rate, T, p, clamp):
     polynomials = lambda x, n: [np.ones_like(x), x][:n] if n < 3 else _recurrence(x, n)
     data = np.asarray(rate.data, LD)
     of_x, of_y = polynomials(x, len(data)), polynomials(y, data.shape[1])
+
     return 10 ** sum(data[i, j] * of_x[i] * of_y[j] for i in range(data.shape[0]) for j in range(data.shape[1]))
 
 
@@ -96,11 +104,13 @@ def forward(reaction, T, p, C, clamp=False):
     rate, kind = reaction.rate, type(reaction.rate).__name__
     if kind == "Falloff":
         return LD(reaction.multiplier) * falloff(rate, T, collisions(reaction.collider, C))
+
     k = {
         "Arrhenius": lambda: arrhenius(rate, T),
         "Plog": lambda: plog(rate, T, p),
         "Chebyshev": lambda: chebyshev(rate, T, p, clamp),
     }[kind]()
+
     return LD(reaction.multiplier) * k * (collisions(reaction.collider, C) if reaction.collider else 1)
 
 
@@ -113,6 +123,7 @@ def _powers(c, orders, sides):
         else:
             safe = np.where(c[s] > 0, c[s], LD(1))
             out = out * np.where(c[s] > 0, safe ** LD(order), LD(0))
+
     return out
 
 
@@ -129,6 +140,7 @@ def evaluate(mechanism, data, T, p, C, gamma=None, form="consistent", clamp=Fals
     W = np.asarray(data.W, LD)[:, None]
     out = SimpleNamespace(rate_f=[], rate_r=[], Kc=[])
     gone, made, omega = np.zeros_like(C), np.zeros_like(C), np.zeros_like(C)
+
     for reaction in mechanism.reactions:
         net = reaction.net
         zero = np.zeros_like(T)
@@ -137,23 +149,29 @@ def evaluate(mechanism, data, T, p, C, gamma=None, form="consistent", clamp=Fals
         k = forward(reaction, T, p, C, clamp)
         f = k * _powers(c, reaction.orders, reaction.reactants)
         r = zero
+
         if reaction.reversible:
             r = k / Kc * _powers(c, reaction.products, reaction.products)
             if form == "consistent":
                 for j, nu in net.items():
                     r = r * gamma[j] ** LD(nu)
+
         for j, nu in reaction.reactants.items():
             gone[j] += LD(nu) * f
             made[j] += LD(nu) * r
+
         for j, nu in reaction.products.items():
             made[j] += LD(nu) * f
             gone[j] += LD(nu) * r
+
         for j, nu in net.items():
             omega[j] += LD(nu) * (f - r)
         out.rate_f.append(f)
         out.rate_r.append(r)
         out.Kc.append(Kc)
+
     out.rate_f, out.rate_r, out.Kc = (np.array(x) for x in (out.rate_f, out.rate_r, out.Kc))
     out.rate_net, out.omega_mol, out.omega = out.rate_f - out.rate_r, omega, omega * W
     out.creation, out.destruction, out.gross = made * W, gone * W, np.abs(made) + np.abs(gone)
+
     return out

@@ -59,6 +59,7 @@ def reduced(Z1, Tr, Pr, omega, cantera=False):
     is_hot = value(Tr) > 1
     liquid = ~is_hot & ~(value(Pr) < value(vapour_pressure(np.minimum(Tr, LD(1)), omega)))
     Z2 = np.where(is_hot, Z1 * hot, cold)
+
     return Z2, np.where(is_hot, hot, Z2 / Z1), liquid | (value(Pr) > 100)
 
 
@@ -69,10 +70,12 @@ def viscosity(T, p, X, sp, Vc, cantera=False):
     Tc = (X * sp.Tc[:, None]).sum(0)
     pc = R * Tc * (X * Zc[:, None]).sum(0) / (X * Vc[:, None]).sum(0)
     FP, FQ = 0, 0
+
     for s, name in enumerate(sp.names):
         Tr = T / sp.Tc[s]
         FP = FP + X[s] * polar_factor(Tr, sp.dipole[s], sp.Tc[s], sp.pc[s], Zc[s])
         FQ = FQ + X[s] * (quantum_factor(Tr, QUANTUM[name], sp.W[s]) if name in QUANTUM else LD(1))
+
     W = value(sp.W)
     ratio = sp.W[int(np.argmax(W))] / sp.W[int(np.argmin(W))]
     heavy = value(X)[np.argmax(W)]
@@ -80,6 +83,7 @@ def viscosity(T, p, X, sp, Vc, cantera=False):
         FQ = np.where((heavy > 0.05) & (heavy < 0.7), FQ * (1 - LD("0.01") * ratio ** LD("0.87")), FQ)
     Tr, Pr = T / Tc, p / pc
     xi = (R * Tc * AVOGADRO**2 / (M**3 * pc**4)) ** (LD(1) / 6)
+
     Z1 = (
         (
             LD("0.807") * Tr ** LD("0.618")
@@ -90,7 +94,9 @@ def viscosity(T, p, X, sp, Vc, cantera=False):
         * FP
         * FQ
     )
+
     Z2, Y, outside = reduced(Z1, Tr, Pr, (X * sp.omega[:, None]).sum(0), cantera)
     high_P = (1 + (FP - 1) / Y**3) / FP
     high_Q = (1 + (FQ - 1) * (1 / Y - LD("0.007") * np.log(Y) ** 4)) / FQ
+
     return np.where(outside, LD("nan"), Z2 * high_P * high_Q / xi)

@@ -39,6 +39,7 @@ def evaluate(
     unknown = set(o) - set(OPTIONS)
     if unknown:
         raise ValueError(f"options {sorted(unknown)}")
+
     sp = species.arrays(data, tracked)
 
     def number(v, err=None):
@@ -47,6 +48,7 @@ def evaluate(
     T, p = number(T), number(p)
     if (X is None) == (Y is None):
         raise ValueError("one of X and Y")
+
     if X is None:
         Y = number(Y)
         X, M = ideal_gas.mole_fractions(Y, sp.W)
@@ -55,6 +57,7 @@ def evaluate(
         M = ideal_gas.mean_molar_mass(X, sp.W) / X.sum(0)
         X = X / X.sum(0)
         Y = X * sp.W[:, None] / M
+
     cp0, h0, s0 = ideal_gas.mixture(T, p, X, sp)
     n, R_s = Y / sp.W[:, None], species.R / M
     q_delta = cubic.delta_mixture(n, sp, o["equation"])
@@ -70,21 +73,26 @@ def evaluate(
     q.T, q.p, q.X, q.Y, q.W = T, p, X, Y, M
     q.cp_ig, q.h_ig, q.s_ig = cp0 / M, h0 / M, s0 / M
     q.v_mol = M * q.vol
+
     if velocity is not None:
         u, v, w = (number(c) for c in velocity)
         q.u, q.v, q.w = u, v, w
         q.h0 = q.h + (u * u + v * v + w * w) / 2
+
     q.Tc_mix, q.pc_mix, q.vc_mix = cubic.pseudo_critical(X, sp, o["equation"], o["mixing"])
     if transport:
         m = q.chung = chung.pair_rules(X, sp, o["chung"])
         cv = q.cv * M if o["chung"] == "cantera" else cp0 - species.R
+
         if o["viscosity"] == "lucas":
             q.mu = lucas.viscosity(T, p, X, sp, chung.critical_volume(sp, o["chung"]), o["chung"] == "cantera")
         else:
             q.mu = chung.viscosity(T, q.rho, M, m, o["chung"])
+
         q.lam = chung.conductivity(T, q.rho, M, cv, m, o["chung"])
         if o["diffusion"] != "fuller" and fit is None:
             return q
+
         fit_n = None if fit is None else number(fit, np.abs(np.asarray(fit, float)))
         q.D_ij = diffusion.binary(T, p, X, sp, o["diffusion"], o["takahashi"], fit_n, table_error)
         q.D = diffusion.mixture_averaged(X, q.D_ij, sp)
@@ -92,4 +100,5 @@ def evaluate(
         q.D_mass = diffusion.mass_gradient(X, q.D_ij, sp)
         q.D_lewis = _over(q.lam / (q.rho * q.cp), o["lewis"], sp.ns)
         q.D_schmidt = _over(q.mu / q.rho, o["schmidt"], sp.ns)
+
     return q

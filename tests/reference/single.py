@@ -51,6 +51,7 @@ def cubic_mixture(sp, o, T, Y):
         zip(("a_mix", "a_T", "a_TT", "b_mix"), cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"]))
     )
     out["shift_mix"] = cubic.shift(n, sp, o) if o["translation"] != "none" else 0 * out["b_mix"]
+
     return out
 
 
@@ -71,6 +72,7 @@ def root(sp, o, T, p, R_s, a_mix, b_mix, shift_mix, delta_mix=None):
     Z, vol = u + B, v_free + b_mix
     if o["translation"] != "none":
         Z, vol = Z - shift_mix * p / RT, vol - shift_mix
+
     return dict(Z=Z, vol=vol, v_free=v_free, undecided=undecided)
 
 
@@ -101,6 +103,7 @@ def slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, delta_mix=
     _, D_v = cubic.attraction(v_free + b_mix, b_mix, _eos(o, delta_mix))
     attractive, repulsive = a_mix * D_v * inv_D * inv_D, -R_s * T * inv_free * inv_free
     p_v = attractive + repulsive
+
     return dict(
         p_v_attractive=attractive, p_v_repulsive=repulsive, p_v=p_v, p_T=R_s * inv_free - a_T * inv_D, v_p=1 / p_v
     )
@@ -121,6 +124,7 @@ def chung_inputs(T, rho, M, m, form):
     """What the Chung kernels hand each other, by name, from m = pair_rules(...)."""
     sigma = np.cbrt(m.sigma3)
     y = chung.reduced_density(rho, M, m, form)
+
     return dict(
         sigma_m=sigma,
         eps_m=m.eps,
@@ -146,6 +150,7 @@ def chung_mixture(sp, o, Y, W):
     m = chung.pair_rules(_X(Y, W, sp), sp, o["chung"])
     y = chung.reduced_density(1, W, m, o["chung"])
     sigma = np.cbrt(m.sigma3)
+
     return dict(
         sigma_m=sigma,
         eps_m=m.eps,
@@ -181,6 +186,7 @@ def chung_viscosity(sp, o, unit_m, inv_T_star, eta0, fill, gap3, **polar):
     dilute_star = eta0 / (
         LD("26.69e-7") * unit_m
     )  # sqrt(T*) Fc/Omega_v, since eta0 = 26.69e-7 Fc unit_m sqrt(T*)/Omega_v
+
     return dict(
         mu=chung.reduced_viscosity(
             1 / inv_T_star, dilute_star, unit, fill, 1 / np.cbrt(gap3), _polar(**polar), o["chung"]
@@ -193,6 +199,7 @@ def chung_conductivity(sp, o, W, T_star, inv_M_m, root_m, eta0, fill, gap3, cp_i
     m = _polar(**polar)
     m.M = 1 / inv_M_m
     q_root = LD("3.586e-3") * root_m * inv_M_m * np.sqrt(LD(1000)) * LD("0.809") ** 2
+
     return dict(
         lam=chung.reduced_conductivity(
             T_star / LD("1.2593"), eta0, q_root, fill, 1 / np.cbrt(gap3), cv_mol, m, o["chung"]

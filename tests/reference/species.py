@@ -38,11 +38,13 @@ def arrays(data, tracked=False):
     for name in FIELDS:
         field = np.asarray(getattr(data, name, np.full((out.ns, 3) if name == "liquid" else out.ns, np.nan)), dtype=LD)
         setattr(out, name, Tracked(field) if tracked else field)
+
     own = getattr(data, "rk_a", None)  # of a Redlich-Kwong phase
     out.rk_a = None if own is None else [Tracked(a) if tracked else np.asarray(a, LD) for a in own]
     out.p_ref = LD(getattr(data, "p_ref", P_REF))
     out.dipole = np.where(np.isnan(value(out.dipole)), LD(0), out.dipole)  # unknown counts as none
     out.one = Tracked(LD(1), exact=True) if tracked else LD(1)
+
     return out
 
 
@@ -50,9 +52,11 @@ def subset(data, index):
     """The same record for some of its species, in the order of `index`."""
     index = list(index)
     out = SimpleNamespace(names=tuple(data.names[i] for i in index), p_ref=getattr(data, "p_ref", float(P_REF)))
+
     for name in FIELDS:
         field = np.asarray(getattr(data, name, np.full((len(data.W), 3) if name == "liquid" else len(data.W), np.nan)))
         out.__dict__[name] = field[np.ix_(index, index)] if name == "kij" else field[index]
+
     fit = getattr(data, "binary_fit", None)
     if fit is not None:
         out.binary_fit = np.asarray(fit)[:, index][:, :, index]

@@ -30,9 +30,11 @@ def evaluate(statements, arrays) -> dict[str, Value]:
         if name in arrays
         for i, x in zip(indices, np.shape(arrays[name]))
     }
+
     for (name, indices), operator, terms in statements:
         shape = tuple(extents[i] for i in indices)
         total, size, steps = np.zeros(shape), np.zeros(shape), 0
+
         for number, factors in terms:
             left = ",".join(i for _, i in factors)
             kept = "".join(i for i in indices if i in left)
@@ -43,12 +45,15 @@ def evaluate(statements, arrays) -> dict[str, Value]:
             size = size + abs(number) * product([v.size for v in values])
             summed = math.prod(extents[i] for i in {*left} - {*indices, ","})
             steps = max(steps, summed + len(factors) + sum(v.steps for v in values))
+
         steps += len(terms)
         if operator != "=":
             old = known[name]
             total = old.value + total if operator == "+=" else old.value - total
             size, steps = old.size + size, max(steps, old.steps) + 1
+
         known[name] = Value(total, size, steps)
+
     return {name: known[name] for (name, _), _, _ in statements}
 
 
@@ -73,6 +78,7 @@ def text(statements, brackets="[]") -> str:
             for number, factors in terms
         )
         lines.append(f"{reference(*out)} {operator} {right.removeprefix('+ ')}")
+
     return "\n".join(lines)
 
 
@@ -87,25 +93,32 @@ def random_statements(rng, count: int, layout: str, most: int = 3000):
             if math.prod(sizes.values()) <= most:
                 break
             letters = letters[:-1]
+
         # names of indices are one letter each, so statements share letters: their extents have to agree
         sizes = {i: extents.get(i, x) for i, x in sizes.items()}
         if math.prod(sizes.values()) > most:
             continue
+
         with_e = lambda indices: "e" + indices if layout == "right" else indices + "e"
         terms, used = [], set()
+
         for t in range(rng.integers(1, 3)):
             many = int(rng.integers(1, 5))
             factors = []
+
             for k in range(many):
                 own = "".join(i for i in rng.permutation(letters) if rng.random() < 0.6)
                 batched = k == 0 or rng.random() < 0.5
                 factors.append((f"a{number}{t}{k}", with_e(own) if batched else own or str(letters[0])))
+
             terms.append((float(rng.choice([1.0, 1.0, -1.0, 0.5, -2.0])), tuple(factors)))
             have = {i for _, indices in factors for i in indices} - {"e"}
             used = have if t == 0 else used & have
+
         kept = "".join(i for i in rng.permutation(sorted(used)) if rng.random() < 0.6) if used else ""
         extents |= {i: sizes[i] for _, factors in terms for _, indices in factors for i in indices if i != "e"}
         made.append(((f"o{number}", with_e(kept)), str(rng.choice(["=", "=", "+=", "-="])), tuple(terms)))
+
     return made, extents
 
 
@@ -115,9 +128,11 @@ def random_arrays(rng, statements, extents, batch: int, dtype, whole=False):
     fill = lambda shape: (rng.integers(-3, 4, shape) if whole else rng.random(shape) - 0.5).astype(dtype)
     shape = lambda indices: tuple(batch if i == "e" else extents[i] for i in indices)
     arrays = {}
+
     for (name, indices), operator, terms in statements:
         for _, factors in terms:
             for factor, own in factors:
                 arrays[factor] = fill(shape(own))
         arrays[name] = fill(shape(indices)) if operator != "=" else np.full(shape(indices), np.nan, dtype)
+
     return arrays

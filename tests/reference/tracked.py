@@ -53,6 +53,7 @@ class Tracked:
             if method == "__call__" and ufunc in _COMPARE and not kwargs:
                 return ufunc(*[value(x) for x in inputs])
             return NotImplemented
+
         with np.errstate(all="ignore"):
             return _RULES[ufunc](*[lift(x) for x in inputs])
 
@@ -61,9 +62,11 @@ class Tracked:
             cond, a, b = args
             a, b = lift(a), lift(b)
             return Tracked(np.where(value(cond), a.val, b.val), np.where(value(cond), a.err, b.err))
+
         if func is np.stack:
             items = [lift(x) for x in args[0]]
             return Tracked(np.stack([x.val for x in items]), np.stack([np.broadcast_to(x.err, x.shape) for x in items]))
+
         return NotImplemented
 
     def __add__(self, o):
@@ -158,6 +161,7 @@ def _pow(a, k):
         slope = np.where(a.val == 0, 0, k.val * r / np.where(a.val == 0, 1, a.val))
     if k.val.ndim == 0 and k.err == 0 and abs(float(k.val)) <= 4:  # products and roots, not exp(k log)
         return Tracked(r, _f(slope) * a.err + 2 * _f(r))
+
     log = np.where(a.val > 0, np.log(np.where(a.val > 0, a.val, 1)), 0)
     return Tracked(r, _f(slope) * a.err + _f(r) * (2 + _f(k.val * log)) + _f(r * log) * k.err)
 

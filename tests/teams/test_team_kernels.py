@@ -27,6 +27,7 @@ from frame.tools import names, precompile
 from kernels import ArgumentError, UniqueToken, get_backend, team_kernel
 from kernels.engine import backend as backends
 from kernels.engine.backend import cache, cuda
+from kernels.engine.backend.entry import THREADS
 from kernels.engine.errors import CompileError
 from kernels.teams.render import render
 
@@ -151,6 +152,7 @@ def levels_of(be, k, v):
     arrays |= on(be, twice=np.full((E, n), np.nan, v.dtype))
     run = k.bind(arrays, be, quick=True)
     run()
+
     return run, {name: np.array(be.to_host(a)) for name, a in run.arrays.items()}
 
 
@@ -164,9 +166,11 @@ def test_levels(be, n):
         sums = v.sum(1)
         least = np.minimum(v.min(1, initial=1e30), 1e30)
         wanted = np.stack([sums, sums, sums, least, sums], 1)
+
         np.testing.assert_array_equal(got["out"], wanted, err_msg=k.name)
         np.testing.assert_array_equal(got["prefix"], np.cumsum(v, 1) - v, err_msg=k.name)
         np.testing.assert_array_equal(got["twice"], 2 * v, err_msg=k.name)
+
         members = 1 if be.style == "packs" else team
         assert (got["total"], got["squares"]) == (sums.sum(), 3 * members), k.name
 
@@ -185,6 +189,7 @@ def test_single_precision(be):
     run = importlib.import_module("scratch").SCRATCH_FIELD.bind(arrays, be, quick=True)
     run()
     wanted = np.einsum("eqi,ei->eq", A, B)
+
     np.testing.assert_array_equal(be.to_host(arrays["result"]), wanted)
     assert run.arrays["total"].dtype == np.float32 and run.value("total") == wanted.sum()
 
@@ -195,6 +200,7 @@ def test_sums_have_the_same_bits_every_time(be):
     v = np.random.default_rng(4).random((40, 37)) - 0.5
     seen = set()
     others = [get_backend("cpu", threads=t) for t in (2, 3)] if be.style == "packs" else []
+
     for backend in (be, be, *others):
         for k in LEVELS[3:5]:
             run, got = levels_of(backend, k, v)
@@ -202,6 +208,7 @@ def test_sums_have_the_same_bits_every_time(be):
             assert abs(got["total"] - v.sum()) <= v.size * EPS * abs(v).sum()
             run()
             assert np.array(be.to_host(run.arrays["total"])).tobytes() == got["total"].tobytes()
+
     assert len(seen) == (1 if be.style == "packs" else 2)
 
 
@@ -210,10 +217,23 @@ def test_atomics(be):
     arrays = on(be, real=np.zeros(3), whole=np.zeros(4, np.int64), taken=np.zeros(n, np.int64), bins=np.zeros(n))
     ATOMICS.run(arrays, be, quick=True)
     got = {name: be.to_host(a) for name, a in arrays.items()}
+
     np.testing.assert_array_equal(got["real"], [96, n / 2, n * (n - 1) / 2])
     np.testing.assert_array_equal(got["whole"], [-1, 1, n - 1, n])
     np.testing.assert_array_equal(got["taken"], np.ones(n))  # each old value was given to one
     np.testing.assert_array_equal(got["bins"], np.ones(n))
+
+
+def test_timers_have_the_name_of_the_kernel(be):
+    """As of every other kernel. Items are teams, indices or tiles."""
+    arrays = on(be, v=np.arange(40.0))
+    with kernels.timed() as times:
+        run = FLAT.bind(arrays, be, quick=True, factor=2.0)
+        run()
+        run()
+
+    assert list(times) == [FLAT.name]
+    assert times[FLAT.name].calls == 2 and times[FLAT.name].items == 2 * run.items
 
 
 def test_the_pool_of_a_launch(be):
@@ -223,6 +243,7 @@ def test_the_pool_of_a_launch(be):
     run()
     ids, pool = be.to_host(arrays["id"]), run.tokens["ids"]
     at_once = run.resident * (1 if be.style == "packs" else run.team * run.vector)
+
     assert at_once < pool.size <= 1.2 * at_once + 1 and pool.held == 0
     assert ids.min() >= 0 and ids.max() < pool.size
 
@@ -243,6 +264,7 @@ def test_a_missing_barrier_is_found(stand_in):
         arrays = on(stand_in, v=v, out=np.zeros(200))
         k.run(arrays, stand_in, quick=True)
         out = stand_in.to_host(arrays["out"])
+
         assert np.isnan(out).any() == (name == "without")
         if name != "without":
             np.testing.assert_array_equal(out, np.roll(v, -1))
@@ -347,8 +369,9 @@ def test_sources_compile_for_a_device(name):
             for k in kernels.registry.team_kernels.values()
             if k.header == pathlib.Path(module.__file__).with_suffix(".h")
         ]
+
     if declared:
-        path = MACHINE_CODE(render(declared, "threads", np.float64), "sm_90")
+        path = MACHINE_CODE(render(declared, THREADS, np.float64), "sm_90")
         found = json.loads(cache.report(path))
         assert set(found) == {f"run_{k.name}" for k in declared}
         assert {name: told for name, told in found.items() if told["spill_stores"] > 64} == {}
@@ -365,6 +388,7 @@ def test_a_number_follows_its_constant(be, registry):
 
     kernels.set_constant("factor", 2.0)
     run = bound()
+
     for factor in (2.0, 3.0):
         kernels.set_constant("factor", factor)
         run()
@@ -450,6 +474,7 @@ def test_numbers_and_formulas_that_are_refused():
         FLAT.bind({"v": v}, "cpu")
     with pytest.raises(ArgumentError, match="has no number 'n'; it has factor"):
         FLAT.bind({"v": v}, "cpu", n=3, factor=1.0)
+
     for wrong, words in (
         (1j, "'factor': type complex128, wanted real"),
         ("1", "not text"),
@@ -457,10 +482,12 @@ def test_numbers_and_formulas_that_are_refused():
     ):
         with pytest.raises(ArgumentError, match=words):
             FLAT.bind({"v": v}, "cpu", factor=wrong)
+
     with pytest.raises(ArgumentError, match="read-only, and written"):
         frozen = np.zeros(3, np.int64)
         frozen.flags.writeable = False
         POOL.bind({"id": frozen}, "cpu")
+
     for text, words in {
         "n // (n - 3)": "division by zero",
         "k + 1": "'k' is not known; known: n",
@@ -482,6 +509,7 @@ def test_level_0_is_full(be, name, fits):
     arrays = on(be, v=np.arange(fits, dtype=float), out=np.zeros(fits))
     NEAR[name].run(arrays, be, quick=True)
     np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(np.arange(fits), -1))
+
     more = on(be, v=np.zeros(fits + 1), out=np.zeros(fits + 1))
     with pytest.raises(ArgumentError, match=r"scratch of level 0 is \d+ bytes a team.*wanted 232448 .227 KiB."):
         NEAR[name].bind(more, be, quick=True)
@@ -492,6 +520,7 @@ def test_a_body_that_does_not_compile(tmp_path):
         "template <class M, class Team> POINT_FN void slip(const M &m, const Team &team) {\n"
         "    team.for_vector(m.n, [&](auto i) { m.out(i) = tanh(m.v(i)); });\n}\n"
     )
+
     slip = team_kernel("slip", header=tmp_path / "slip.h", arrays="v(n) out(n)", writes="out", league="1")
     try:
         with pytest.raises(CompileError, match=r"kernel 'slip' \(slip.h, line 2\)"):
@@ -515,7 +544,9 @@ def test_a_fortran_host_calls_a_team_kernel_by_its_name():
     got = told(done)
     for call in ("register", "init", "run", "again", "finalize"):
         assert got[call] == (0, ""), got[call]
+
     assert re.findall(r"^(.*) right = *(.*)$", done.stdout, re.M) == [("run", "T T T"), ("again", "T T T")]
+
     for call, words in {
         "lo": "team kernel 'rows' takes no lo and hi.",
         "extent": "array 'x', extent M: 100, wanted 101.",
@@ -559,6 +590,7 @@ def test_a_team_kernel_by_names_and_addresses(tmp_path):
     """As C and old-style Fortran call it; the second call repeats the first with other values."""
     done = run(sys.executable, "-c", BY_ADDRESS, library(), HOST_KERNEL, FRAME_ON_ERROR="return")
     assert done.returncode == 0, done.stdout + done.stderr
+
     lines = done.stdout.strip().splitlines()
     for line, words in zip(
         lines,
@@ -572,9 +604,11 @@ def test_a_team_kernel_by_names_and_addresses(tmp_path):
         ),
     ):
         assert line.startswith("3 ") and words in line, line
+
     source = tmp_path / "old.f90"
     source.write_text(OLD_STYLE)
     done = run(compiled(source), HOST_KERNEL)
+
     assert done.stdout.split() == ["3.0", "12.0", "15.0"], done.stdout + done.stderr
 
 
@@ -614,6 +648,7 @@ def test_it_is_compiled_ahead(rows, capsys):
         block=[],
         contraction=[],
     )
+
     kernels.registry.team_kernels.pop("rows")
     assert precompile.main(given, None) == 0
     assert "cuda  rows\n" in capsys.readouterr().out
@@ -626,8 +661,10 @@ def blocks_of(page, language):
 def test_the_page_shows_what_runs(rows, monkeypatch):
     page = (ROOT / "docs/howto/team_kernels.md").read_text()
     declaration, call = blocks_of(page, "python")
+
     assert blocks_of(page, "cpp") == [HOST_KERNEL.with_suffix(".h").read_text()]
     assert declaration == HOST_KERNEL.read_text()
+
     monkeypatch.chdir(ROOT)
     exec(call, {})
     source = BUILD / "tests" / "call_rows.f90"
@@ -636,6 +673,7 @@ def test_the_page_shows_what_runs(rows, monkeypatch):
     if not source.exists() or source.read_text() != text:
         source.write_text(text)
     done = run(compiled(source), cwd=ROOT)
+
     assert done.stdout.split() == "12.0 44.0 76.0 3.0 7.0 11.0 132.0".split(), done.stdout + done.stderr
 
 
@@ -654,14 +692,17 @@ def test_arrays_of_a_host_beside_a_device(be, rows):
     state = TVImpl(be, 1, 1, 1).state
     again = teams.bind(rows, fields(host, lambda a: a.ctypes.data), state)
     again()
+
     for _ in range(2):
         wanted = host["x"] @ host["A"]
         np.testing.assert_array_equal(host["y"], wanted)
         assert host["total"] == wanted.sum() and (host["largest"] == host["A"].max(0)).all()
         host["x"] *= -1
         again()
+
     there = {n: be.from_host(np.ascontiguousarray(a.T), a.dtype).T for n, a in host.items()}
     there["y"][...] = 0
     teams.bind(rows, fields(there, lambda a: be.address(a)), state)()
     be.synchronize()
+
     np.testing.assert_array_equal(be.to_host(there["y"]), host["x"] @ host["A"])

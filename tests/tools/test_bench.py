@@ -10,9 +10,9 @@ import types
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
+from device_for_tests import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 from hosts import ROOT
 from mixtures_for_tests import changed, species_set
-from test_gpu import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
 
 from frame.errors import ArgumentError, BackendError
 from frame.tools import bench

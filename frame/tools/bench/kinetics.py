@@ -13,8 +13,9 @@ import time
 import cffi
 import numpy as np
 
+from kernels import collections
 from kernels.engine.tune import seconds
-from kernels.gas import counting, declare
+from kernels.gas import counting
 from kernels.gas.mixture import Mixture
 from kernels.gas.program import Program
 from kernels.gas.species.cantera_yaml import cantera_data
@@ -315,7 +316,7 @@ def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) 
     rows = []
     alone = {WANTED: ((WANTED,), GIVEN)} if mixture.options["equation"] != "ideal" else {}
     for name, what in (alone | PROGRAMS).items():
-        outputs, names = what if what else (declare.collections[name].outputs, declare.collections[name].given)
+        outputs, names = what if what else (collections[name].outputs, collections[name].given)
         program = Program(mixture, outputs, names, backend=backend)
         count = {a: program.plan.rows(a) for a in program.plan.arguments}
         arrays = {a: backend.empty((n, backend.pad(points))) for a, n in count.items()}

@@ -13,7 +13,6 @@ import numpy as np
 
 import kernels
 from kernels.engine import tune as tuning
-from kernels.gas import declare
 from kernels.gas.program import Program
 from kernels.gas.schedules import BLOCK, launches
 
@@ -40,18 +39,18 @@ def tune(given, mixture) -> None:
         )
     names = given.collections or [
         c.name
-        for c in declare.collections.values()
+        for c in kernels.registry.collections.values()
         if {"T", "p", "Y"} <= set(c.given) <= {"T", "p", "Y", "rho"} and mixture.has_data_for(c.outputs, c.given)
     ]
-    unknown = [name for name in names if name not in declare.collections]
+    unknown = [name for name in names if name not in kernels.registry.collections]
     if unknown:
-        meant, listed = closest(unknown[0], declare.collections), ", ".join(declare.collections)
+        meant, listed = closest(unknown[0], kernels.registry.collections), ", ".join(kernels.registry.collections)
         raise ArgumentError(f"--collections: no collection '{unknown[0]}'{meant}; known: {listed}.")
     points = given.points or 10**6
     alike: dict[tuple, list[tuple]] = {}  # (sweeps, whether for crews) -> (kernels, outcomes) of each collection
     for name in progress("tune", names):
-        collection = declare.collections[name]
-        records = declare.resolve(collection.outputs, collection.given, mixture.options)
+        collection = kernels.registry.collections[name]
+        records = kernels.registry.resolve(collection.outputs, collection.given, mixture.options)
         outcomes = tune_collection(backend, mixture, collection, points)
         in_force = launches.chosen(records, mixture, device=backend.product)
         clear()
@@ -87,7 +86,7 @@ def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Ou
     values are those that the others are held against."""
     state = inputs.states(mixture.ns, points, "smooth")
     thermal, rng = dict(state), np.random.default_rng(1)
-    made = {q for k in declare.kernels.values() for q in k.writes if not k.given}
+    made = {q for k in kernels.registry.kernels.values() for q in k.writes if not k.given}
     for name in collection.given:  # what is no property of the state is a velocity or a change of Q or U
         if name not in state:
             rows = mixture.rows(name)
@@ -101,7 +100,7 @@ def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Ou
         return Program(mixture, collection.outputs, collection.given, backend=backend, name=collection.name, how=how)
 
     first = program()
-    records = declare.resolve(collection.outputs, collection.given, mixture.options)
+    records = kernels.registry.resolve(collection.outputs, collection.given, mixture.options)
     tried = launches.candidates(mixture.ns) + launches.crews() * BLOCK.serves(records, mixture)
     hows = [first.plan.how, *(how for how in tried if how != first.plan.how)]
     programs = {first.plan.how: first}

@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 
+from kernels import collections
 from kernels.engine.tune import seconds
 from kernels.gas import counting
-from kernels.gas.declare import collections
 from kernels.gas.mixture import Mixture
 from kernels.gas.plan import dtype_of
 

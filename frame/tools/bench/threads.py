@@ -10,9 +10,8 @@ import os
 
 import numpy as np
 
-from kernels import get_backend
+from kernels import collections, get_backend
 from kernels.engine.tune import seconds
-from kernels.gas.declare import collections
 
 from ...errors import ArgumentError
 from . import inputs

@@ -5,7 +5,7 @@ import tempfile
 import numpy as np
 
 from kernels import Mixture, set_constant
-from kernels.gas.declare import value_of
+from kernels.engine.registry import declared
 
 from ..bench.kinetics import files
 from .report import Row
@@ -47,7 +47,7 @@ def of_cvode(path, X, T, p):
 def off(mixture, wanted, Y, T, p, rtol, backend=None) -> float:
     """Relative difference of the delay at react_rtol; points that are alike but for dt are one curve of T. NaN where it
     is more than twice the limit."""
-    usual = float(value_of("react_rtol")[0])
+    usual = float(declared.constants.value_of("react_rtol")[0])
     set_constant("react_rtol", rtol)
     try:
         shares = 2 * LIMITS[rtol] * np.linspace(-1, 1, POINTS)

@@ -20,6 +20,7 @@ def _made(name: str, number: int) -> Backend:
         from .cpu import CpuBackend
 
         return CpuBackend(number)
+
     from .cuda import CudaBackend
 
     return CudaBackend(number)
@@ -37,16 +38,20 @@ def get_backend(
     """
     if isinstance(name, Backend):
         return name
+
     name = name or os.environ.get("FRAME_BACKEND") or "auto"
     refuse(name not in NAMES, f"backend '{name}'; wanted one of {', '.join(NAMES)}.")
+
     if arch:
         from .cuda import CudaTarget
 
         return CudaTarget(arch)
+
     if name == "auto":
         name = "cuda" if cuda_devices(name) else "cpu"
     if name == "cuda":
         return _made(name, device or 0)
+
     from .cpu import default_threads
 
     return _made(name, default_threads() if threads is None else threads)
@@ -63,6 +68,7 @@ def cuda_devices(name: str) -> int:
         return 0
     if name == "auto":
         return _devices_for_auto()
+
     from .cuda import device_count
 
     return device_count()
@@ -98,15 +104,18 @@ def failure(error: BaseException) -> str:
     """What to tell of an error of CUDA's runtime or driver; '' for any other error."""
     if type(error).__name__ not in ("CUDARuntimeError", "CUDADriverError"):
         return ""
+
     told = f"the device failed ({error})"
     if "memory" in str(error).lower() and "alloc" in str(error).lower() or "OUT_OF_MEMORY" in str(error):
         return f"{told}: its memory is full; is the chunk (nGridPoints) too large, or do others hold it?"
+
     told += ", here or in what was queued before; this process cannot use it any more"
     if "mps" in str(error).lower() or mps_runs():
         told += (
             ". Ranks share it by CUDA's multi-process service: a fault of one of them, or the service's end, ends all; "
             "FRAME_MPS=off lets them take turns"
         )
+
     return f"{told}."
 
 
@@ -121,14 +130,17 @@ def mps_runs() -> bool:
 def _devices_for_auto() -> int:
     if not has_driver():
         return 0  # a CPU run is spared the import of CuPy
+
     from .cuda import device_count
 
     try:
         found, why = device_count(), "it shows no device; nvidia-smi tells more."
     except BackendError as error:
         found, why = 0, str(error)
+
     if not found and "CUDA_VISIBLE_DEVICES" not in os.environ:
         warnings.warn(
             f"backend auto takes the CPU, though an NVIDIA driver is here: {why}", RuntimeWarning, stacklevel=4
         )
+
     return found

@@ -25,6 +25,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackendError
 from ..timers import HostClock, watched
+from .entry import Entry
 from .facts import CPU, DeviceFacts
 
 if typing.TYPE_CHECKING:
@@ -55,10 +56,14 @@ class Source:
     entry: str = ""
     title: str = ""  # what it computes; empty: the name of the source
 
+    # Kernels of a source that has several: (function, what timers call it)
+    functions: tuple[tuple[str, str], ...] = ()
+
     @property
     def titles(self) -> dict[str, str]:
-        """{entry: what timers call it}"""
-        return {self.entry: self.title or self.name} if self.entry else {}
+        """{function: what timers call it}"""
+        of_entry = {self.entry: self.title or self.name} if self.entry else {}
+        return of_entry | dict(self.functions)
 
     @property
     def symbol(self) -> str:
@@ -87,7 +92,7 @@ class Module(abc.ABC):
 
     name: str
     report: dict[str, dict[str, int]]
-    titles: dict[str, str] = {}  # of kernels that have the same name in many sources
+    titles: dict[str, str] = {}  # {function: what timers call it}, where they have another name
     clock: typing.Any = HostClock  # has the marks of its launches
 
     def bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None = None, keep=()):
@@ -146,12 +151,18 @@ class Pipeline:
         self._backend.synchronize()
 
 
+def on_device(array) -> bool:
+    """Whether an array lies on a device: CuPy's, or one that another library hands out in the same way."""
+    return hasattr(array, "__cuda_array_interface__")
+
+
 class Backend(abc.ABC):
     """Memory, copies, compilation and launches on a CPU or a device. Verbs for arrays and time are here as a CPU has
     them; a device's backend has others."""
 
     name: str  # as users call it: "cpu" or "cuda"
     style: str  # how sources are written: "packs", a loop over packs of points, or "threads", a thread for each point
+    entry: Entry  # how the text of a kernel begins and ends in this style
     memory: str  # "host": arrays are NumPy's; "device": CuPy's
     threads: int | None = None  # of a CPU
     arrays = np  # the module: NumPy or CuPy
@@ -187,6 +198,11 @@ class Backend(abc.ABC):
         """How many threads share the work that a declaration gives to so many of a block: 1 on a CPU."""
         return threads if self.in_warps else 1
 
+    def organised(self, choose):
+        """The organisation of a launch: choose(product, memory) for this device, with the bytes of shared memory that a
+        block may have. None on a CPU, whose threads each work by themselves."""
+        return choose(self.product, memory=self.shared_memory) if self.in_warps else None
+
     # ---- kernels
     @abc.abstractmethod
     def compile(self, source: Source) -> Module:
@@ -217,6 +233,7 @@ class Backend(abc.ABC):
         """Uninitialised array, rows contiguous."""
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+
         try:
             raw = np.empty(size + ALIGN, np.uint8)
         except MemoryError:
@@ -224,6 +241,7 @@ class Backend(abc.ABC):
             raise BackendError(
                 f"no memory for an array of {numbers} numbers; is the chunk (nGridPoints) too large?"
             ) from None
+
         return raw[-raw.ctypes.data % ALIGN :][:size].view(dtype).reshape(shape)
 
     def address(self, array) -> int:
@@ -239,7 +257,12 @@ class Backend(abc.ABC):
 
     def holds(self, array) -> bool:
         """Whether an array of NumPy's or CuPy's is where the backend works."""
-        return hasattr(array, "__cuda_array_interface__") == (self.memory == "device")
+        return on_device(array) == self.apart
+
+    def elsewhere(self, array) -> bool:
+        """Whether an array of NumPy's or CuPy's is not where the backend works. False for arrays of other kinds."""
+        known = isinstance(array, np.ndarray) or on_device(array)
+        return known and not self.holds(array)
 
     def to_host(self, array) -> np.ndarray:
         """Waits until what was queued is done."""
@@ -384,15 +407,19 @@ def check_rows(name, array, rows: int, dtype=DOUBLE):
     shape = tuple(array.shape)
     if array.dtype != dtype:
         raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype}.")
+
     if len(shape) == 1 and rows == 1:
         shape, strides = (1, shape[0]), (0, array.strides[0])
     else:
         strides = array.strides
+
     if len(shape) != 2 or shape[0] != rows:
         raise ArgumentError(
             f"array '{name}': shape {tuple(array.shape)}, wanted ({rows}, points)"
             + (" or (points,)." if rows == 1 else ".")
         )
+
     if shape[1] > 1 and strides[1] != dtype.itemsize:
         raise ArgumentError(f"array '{name}': points are {strides[1]} bytes apart, wanted contiguous rows.")
+
     return strides[0] // dtype.itemsize, shape[1]

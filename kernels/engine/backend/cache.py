@@ -60,11 +60,13 @@ def folder(named: str | None = None) -> pathlib.Path:
         wrong = f"belongs to user {facts.st_uid}, this process to {os.geteuid()}"
     elif facts.st_mode & 0o022:
         wrong = f"has mode {facts.st_mode & 0o7777:04o} (chmod go-w would mend that)"
+
     if wrong and not shared():
         raise BackendError(
             f"the kernel cache folder {path} {wrong}: whoever may write there could have programs of his own run here. "
             "Set FRAME_CACHE to a folder of your own, or FRAME_CACHE_SHARED=1 where it is shared on purpose."
         )
+
     return path
 
 
@@ -92,11 +94,13 @@ def runnable_folder() -> pathlib.Path:
         "it. Set FRAME_CACHE to a folder where programs may run.",
         BackendError,
     )
+
     warnings.warn(
         f"the kernel cache folder {where} is on a file system mounted noexec, from which no kernel can be loaded: "
         f"{default} is used. Set FRAME_CACHE to a folder where programs may run.",
         stacklevel=2,
     )
+
     return default
 
 
@@ -189,6 +193,7 @@ def with_noted(key_of_found: str, file: pathlib.Path) -> str:
     for line in file.read_text().splitlines():
         path = pathlib.Path(line)
         contents.append(path.read_bytes() if path.is_file() else b"")
+
     return key(key_of_found, *contents) if contents else key_of_found
 
 
@@ -236,6 +241,7 @@ def _lock(path: pathlib.Path) -> int | None:
             except OSError:
                 pass
             os.close(handle)
+
     return None
 
 
@@ -256,6 +262,7 @@ def _held(handle: int, path: pathlib.Path) -> bool:
         waited = time.monotonic() - begin
         holder = os.pread(handle, 200, 0).decode("utf-8", "replace") or "unknown"
         late = waited > LONGEST_WAIT or (waited > SAID_AFTER and _is_stopped(holder))
+
         if late or (waited > SAID_AFTER and not _waits):
             action = "is not done, so this process compiles it too" if late else "is waited for"
             sys.stderr.write(
@@ -263,6 +270,7 @@ def _held(handle: int, path: pathlib.Path) -> bool:
             )
             sys.stderr.flush()
             _waits.add(path)
+
         if late:
             return False
 
@@ -274,10 +282,12 @@ def _is_stopped(holder: str) -> bool:
     node, _, number = holder.rpartition(" ")
     if node != platform.node() or not number.isdigit():
         return False
+
     try:
         state = pathlib.Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
         return False
+
     return state in ("T", "t")
 
 
@@ -327,6 +337,7 @@ def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
                 if _is_at(held, lock):
                     lock.unlink()
             os.close(held)
+
     return path
 
 

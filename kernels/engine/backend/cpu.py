@@ -20,6 +20,7 @@ import cffi
 from ..errors import ArgumentError, BackendError, CompileError, refuse
 from . import cache, explain
 from .base import Backend, Module, Source
+from .entry import PACKS
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 MOST = 2**62  # items of a launch without a limit
@@ -55,6 +56,7 @@ def default_threads() -> int:
         not text.isdecimal() or not 1 <= int(text) <= 4096,
         f"FRAME_THREADS = {text!r}; wanted a whole number of threads, 1 to 4096.",
     )
+
     return int(text)
 
 
@@ -93,6 +95,7 @@ def programs(command: str) -> list[str]:
         if word.startswith("-") or not path:
             break
         found.append(path)
+
     return found
 
 
@@ -123,9 +126,11 @@ def processor(arch: str) -> str:
 
     first_core = text.split("\n\n")[0]
     lines = [platform.machine()]
+
     for line in first_core.splitlines():
         if line.split("\t")[0].strip() in CPU_FACTS:
             lines.append(line)
+
     return "\n".join(lines)
 
 
@@ -144,6 +149,7 @@ def shared_object(source: Source) -> pathlib.Path:
         command += [f"-idirafter{folder}" for folder in source.folders]
         command += [str(file), "-o", str(path), "-MMD", f"-MF{rule}"]
         command += [f"-l{name}" for name in source.libraries]
+
         try:
             file.write_text(source.text)
             done = _compiled(command, wanted)
@@ -156,6 +162,7 @@ def shared_object(source: Source) -> pathlib.Path:
         if done.returncode:
             cause = explain.cause(source, done.stderr)
             raise CompileError(f"{cause}compiling '{source.name}' failed ({wanted}):\n{done.stderr[:4000]}")
+
         refuse(
             not path.is_file(),
             f"C++ compiler '{wanted}' ended without an error, and made nothing of '{source.name}': is it a compiler? "
@@ -167,6 +174,7 @@ def shared_object(source: Source) -> pathlib.Path:
     texts = cache.texts(source.text, folders)
     key = cache.key(*texts, " ".join(flags), wanted, _version(wanted), processor(target()))
     noted = cache.noted(key, source.folders)
+
     while True:
         with contextlib.suppress(cache.MoreIncluded):
             return cache.entry(f"{source.name[:40]}-{cache.with_noted(key, noted)}", ".so", make)
@@ -179,6 +187,7 @@ def _flags(source: Source, wanted: str) -> list[str]:
         flags.append("-O1")
     elif "clang" not in _version(wanted):
         flags += INTERLEAVED
+
     return flags + added_flags()
 
 
@@ -186,12 +195,14 @@ def _program(source: Source, wanted: str) -> list[str]:
     """The compiler's command, the program by its path. Raises BackendError if the program is not on PATH."""
     program, *arguments = words(wanted)
     path = shutil.which(program)
+
     if path is None:
         detail = f": '{program}'" if arguments else ""
         raise BackendError(
             f"C++ compiler '{wanted}'{detail} is not on PATH and '{source.name}' is not in the kernel cache "
             f"{cache.folder()}: install g++, or fill the cache beforehand with python -m frame compile."
         )
+
     return [path, *arguments]
 
 
@@ -231,6 +242,7 @@ def _version(command: str) -> str:
             part = note.with_name(f"{note.name}.{platform.node()}.{os.getpid()}")
             part.write_text(identity)
             part.replace(note)
+
     return identity
 
 
@@ -293,6 +305,7 @@ class CpuBackend(Backend):
     """Kernels on the cores of this process. threads: OpenMP threads of a launch."""
 
     name, style, memory = "cpu", "packs", "host"
+    entry = PACKS
     threads: int
 
     def __init__(self, threads: int = 1):
@@ -332,6 +345,7 @@ class CpuBackend(Backend):
         version = "none"
         if programs(compiler()):
             version = _compiled([*words(compiler()), "--version"], compiler()).stdout.split("\n")[0]
+
         return {
             "name": "cpu",
             "threads": self.threads,

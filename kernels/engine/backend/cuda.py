@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ArgumentError, BackendError, CompileError, VariantUnsuitable, refuse
 from . import cache, explain, nvrtc
 from .base import DOUBLE, OF, QUEUES, WORK, Backend, Module, Pipeline, Rates, Source
+from .entry import THREADS
 from .facts import of_capability
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
@@ -47,6 +48,7 @@ def import_cupy():
         raise BackendError(
             f"backend cuda needs CuPy ({error}): install the project's extra 'cuda' (CUDA 13) or 'cuda12'."
         ) from None
+
     return cupy
 
 
@@ -68,6 +70,7 @@ def device_nodes(folder="/sys/bus/pci/devices") -> list[int]:
             nodes.append(int(pathlib.Path(folder, name, "numa_node").read_text()))
         except (OSError, ValueError):
             nodes.append(-1)
+
     return nodes
 
 
@@ -138,6 +141,7 @@ def machine_code(source: Source, arch: str) -> pathlib.Path:
     texts = cache.texts(source.text, folders)
     unnamed = cache.computed(texts)
     key = cache.key(*texts, " ".join(OPTIONS), arch, nvrtc.version())
+
     return cache.entry(f"{source.name[:40]}-{arch}-{key}", ".cubin", make)
 
 
@@ -172,6 +176,7 @@ class CudaModule(Module):
         self.report, self._symbols = _report(path)
         backend.use()
         self._module = backend.arrays.cuda.Module()  # a module for each Source, since it has the constant memory
+
         try:
             self._module.load_file(str(path))
         except backend.arrays.cuda.driver.CUDADriverError as error:
@@ -197,6 +202,7 @@ class CudaModule(Module):
         kernel = self._module.get_function(self._symbols.get(name, name))
         if shape.shared > 48 * 1024:
             backend.arrays.cuda.driver.funcSetAttribute(kernel.ptr, MAX_DYNAMIC_SHARED, shape.shared)
+
         return kernel
 
     def resident(self, function, shape):
@@ -218,6 +224,7 @@ class CudaModule(Module):
             blocks = shape.resident * backend.multiprocessors
         else:
             blocks = MOST
+
         most = MOST * covers if most is None else most
 
         @functools.lru_cache(64)
@@ -236,6 +243,7 @@ class CudaModule(Module):
                 raise ArgumentError(f"{items} points asked for, the arrays hold {most}.")
             if items < 1:
                 return
+
             use()
             grid = min(-(-items // covers), blocks)
             at, _held = arguments(items)
@@ -279,6 +287,7 @@ class CudaTarget(Backend):
     """
 
     name, style, memory = "cuda", "threads", "device"
+    entry = THREADS
     product = ""
 
     def __init__(self, arch: str):
@@ -350,6 +359,7 @@ class Streams(Pipeline):
         if part is not None:
             self._events[queue][part].synchronize()
             return
+
         streams = self._streams if queue is None else [self._streams[queue]]
         for stream in streams:
             stream.synchronize()
@@ -433,6 +443,7 @@ class CudaBackend(CudaTarget):
                 "backend cuda: this process was forked from one that uses the device, and CUDA does not survive a "
                 "fork; fork before frame_initialize, or let the parent do this work."
             )
+
         self._runtime.setDevice(self.device)
 
     def _lose(self):
@@ -495,6 +506,7 @@ class CudaBackend(CudaTarget):
     def set_stream(self, stream):
         self.use()
         cuda = self.arrays.cuda
+
         if not stream:
             cuda.Stream.null.use()
         elif hasattr(cuda.Stream, "from_external"):  # CuPy 14 and later
@@ -525,6 +537,7 @@ class CudaBackend(CudaTarget):
         self.use()
         cuda = self.arrays.cuda
         stream = cuda.Stream(non_blocking=True)
+
         try:
             with stream:
                 stream.begin_capture()
@@ -532,10 +545,12 @@ class CudaBackend(CudaTarget):
                     work()
                 finally:
                     graph = stream.end_capture()
+
                 graph.upload()
                 stream.synchronize()
         except (self._runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
             raise BackendError(f"backend cuda: recording a graph failed ({error}).") from None
+
         return graph.launch
 
     # ---- memory of the host
@@ -549,8 +564,10 @@ class CudaBackend(CudaTarget):
         if not ranges:
             yield (contextlib.nullcontext(),)
             return
+
         streams = [self.arrays.cuda.Stream(non_blocking=True) for _ in range(2)]
         self.synchronize()  # earlier work is done before the streams begin
+
         with self._pinned.lasting(ranges):
             try:
                 yield streams
@@ -573,6 +590,7 @@ class CudaBackend(CudaTarget):
         kind = self._runtime.memcpyHostToDevice if in_ else self._runtime.memcpyDeviceToHost
         self.use()
         stream, pitches = self.stream, (to_pitch, source_pitch)
+
         if rows > 1 and width <= min(pitches) and max(pitches) <= MOST:
             self._runtime.memcpy2DAsync(to, to_pitch, source, source_pitch, width, rows, kind, stream)
             return
@@ -616,6 +634,7 @@ class CudaBackend(CudaTarget):
         into = self._copy_rate(device_address, host_address, True)
         out = self._copy_rate(host_address, device_address, False)
         slot.free()
+
         return into, out
 
     def _copy_rate(self, to: int, source: int, in_: bool) -> float:
@@ -625,6 +644,7 @@ class CudaBackend(CudaTarget):
             begin = self.mark()
             self.copy_rows(to, LINK, source, LINK, LINK, 1, in_)
             seconds.append(self.elapsed(begin, self.mark()))
+
         return LINK / min(seconds[1:])
 
     def release(self):

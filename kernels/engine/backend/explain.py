@@ -56,10 +56,12 @@ def cause(source: Source, text: str) -> str:
             f"kernel '{name}': its body does not take what the declaration says: it {arguments}, in this order, after "
             "the constants `const M &m`; inputs are const.\n"
         )
+
     # The line in a header: of the error itself, else of the instantiation that led to it.
     found = in_header or place.search(text, start) or place.search(text)
     if not found:
         return ""
+
     path, line = found[1], int(found[2])
 
     kernel = _named_by_compiler(source, text) or _above(source, headers[path], line)
@@ -73,6 +75,7 @@ def _named_by_compiler(source: Source, text: str) -> str:
         at = text.find(f"void {name}(")
         if 0 <= at < first:
             first, kernel = at, name
+
     return kernel
 
 
@@ -101,4 +104,5 @@ def _piece(source: Source, text: str) -> str:
             last = first + piece.count("\n")
             if first <= line <= last + 1:  # a missing `;` at the end is reported on the line behind
                 return f"{where}, line {min(line, last) - first + 1}"
+
     return ""

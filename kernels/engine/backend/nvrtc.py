@@ -21,6 +21,7 @@ def _candidates():
     # NVIDIA's wheels in this Python.
     spec = importlib.util.find_spec("nvidia")
     roots = spec.submodule_search_locations if spec else None
+
     for root in roots or []:
         for pattern in ("cu1[0-9]/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
             yield from sorted(map(str, pathlib.Path(root).glob(pattern)), reverse=True)
@@ -43,6 +44,7 @@ def library() -> ctypes.CDLL:
             continue
         lib.nvrtcGetErrorString.restype = ctypes.c_char_p
         return lib
+
     raise BackendError("NVRTC not found (libnvrtc.so): install the wheel nvidia-cuda-nvrtc, or set CUDA_HOME.")
 
 
@@ -69,6 +71,7 @@ def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") 
     lib = library()
     prog = ctypes.c_void_p()
     _check(lib.nvrtcCreateProgram(ctypes.byref(prog), source.encode(), name.encode(), 0, None, None), "create")
+
     try:
         flags = [f"--gpu-architecture={arch}".encode(), *(o.encode() for o in options)]
 
@@ -77,6 +80,7 @@ def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") 
 
         if code:
             raise CompileError(f"NVRTC {version()} for {arch}, {name}:\n{log.strip()[:4000]}")
+
         return _fetch(lib.nvrtcGetCUBINSize, lib.nvrtcGetCUBIN, prog), log
     finally:
         lib.nvrtcDestroyProgram(ctypes.byref(prog))
@@ -103,6 +107,7 @@ def resources(log: str) -> dict[str, dict[str, int]]:
         for key, pattern in _FIGURES.items():
             found = re.search(pattern, part)
             out[kernel][key] = int(found.group(1)) if found else 0
+
     return out
 
 

@@ -107,6 +107,7 @@ class Peers:
                 module = importlib.import_module("cupy.cuda.nccl")
             except ImportError:
                 return None
+
         return module if getattr(module, "available", True) else None
 
 
@@ -123,9 +124,11 @@ class Communicator:
         """
         nccl, stream = self._nccl, self._backend.stream
         nccl.groupStart()
+
         for move, messages in ((self._communicator.send, sent), (self._communicator.recv, received)):
             for array, other in messages:
                 move(self._backend.address(array), array.size, nccl.NCCL_FLOAT64, other, stream)
+
         nccl.groupEnd()
 
     def close(self) -> None:

@@ -50,6 +50,7 @@ class PinnedMemory:
         # Both ends may be on pages pinned for neighbours, with pages between them that are not pinned.
         if kinds[0] == PINNED and self._registered and self._gaps(low, high) not in ([], [(low, high)]):
             return PAGEABLE
+
         return kinds[0]
 
     def pin(self, address: int, nbytes: int) -> None:
@@ -123,6 +124,7 @@ class PinnedMemory:
                 if low < start:
                     out.append((low, start))
                 low = end
+
         return [*out, (low, high)] if low < high else out
 
 
@@ -178,4 +180,5 @@ def _pages(ranges) -> list[tuple[int, int]]:
             merged[-1][1] = max(merged[-1][1], high)
         else:
             merged.append([low, high])
+
     return [(low, high) for low, high in merged]

@@ -47,6 +47,7 @@ def structure(name: str, members: str, types: dict[str, str] | None = None) -> s
     for member, _, c_type, shape in _parts(members):
         extents = "".join(f"[{n}]" for n in shape)
         lines.append(f"    {types.get(member, c_type)}{member}{extents};")
+
     return "\n".join([*lines, "};", ""])
 
 

@@ -55,6 +55,7 @@ def numbers(text: str) -> list[float]:
         if "x" in digits:
             digits = str(int(digits, 16))
         found.append(float(sign + digits))
+
     return found
 
 
@@ -109,6 +110,7 @@ class Fit:
         error = self.largest_error(committed)
         unit = 2.0**-24 if self.single else 2.0**-53
         yield f"{self.way}; interval {float(self.ends[0]):.6g} to {float(self.ends[1]):.6g}"
+
         if made:
             yield f"{'in the header':>24} {'made here':>24}  relative difference"
             for ours, theirs in zip(committed, made):
@@ -203,6 +205,7 @@ def solve(rows, right) -> list[Decimal]:
         for k in range(len(rows)):
             if k != i:
                 rows[k] = [x - rows[k][i] * y for x, y in zip(rows[k], rows[i])]
+
     return [row[-1] for row in rows]
 
 
@@ -213,11 +216,13 @@ def corrected(error: Callable, c, points, level: bool = False) -> list[Decimal]:
     """
     step = Decimal("1e-10")
     rows, right = [], []
+
     for i, x in enumerate(points):
         here = error(c, x)
         slopes = [(error([*c[:k], c[k] + step, *c[k + 1 :]], x) - here) / step for k in range(len(c))]
         rows.append([*slopes, Decimal((-1) ** i)] if level else slopes)
         right.append(-here)
+
     return [coefficient + change for coefficient, change in zip(c, solve(rows, right))]
 
 
@@ -254,5 +259,7 @@ def minimax(error: Callable, start, a, b) -> list[Decimal]:
         before, peaks = peaks, [x for _, x in highest]
         if peaks == before:
             return c
+
         c = corrected(error, c, peaks, level=True)
+
     raise ArithmeticError("the peaks of the error do not converge.")

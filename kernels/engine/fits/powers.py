@@ -44,10 +44,12 @@ def as_in_header(a: Decimal) -> list[Decimal]:
     text = between(HEADER, "double factor = double(term) / 256;", "return t;")
     *series, factor = binomials(a)
     factor /= 256
+
     for place, sign, times, below in re.findall(r"series\[(\d)\] ([+-])= (\d+) \* \(factor /= (\d+ \* \d+)\)", text):
         one, other = map(int, below.split("*"))
         factor /= one * other
         series[int(place) - 1] += int(sign + times) * factor
+
     return series
 
 

@@ -18,20 +18,24 @@ POINT_FN lanes_d reciprocal_start(lanes_d b) {
     const lanes_d y = (lanes_d)_mm512_rcp14_pd(LANES(b)), e = 1.0 - b * y;
     return y + y * (e + e * e);
 }
+
 POINT_FN vec operator/(vec a, vec b) {
     const lanes_d y = reciprocal_start(b.v), q = a.v * y;
     return vec(q + y * (a.v - b.v * q));
 }
+
 POINT_FN vec operator/(double a, vec b) {
     if (a != 1.0) return vec(a) / b;
     const lanes_d y = reciprocal_start(b.v);
     return vec(y + y * (1.0 - b.v * y));
 }
+
 // 1/x with two roundings instead of one, for results that are rounded in many steps anyway
 POINT_FN vec inverse(vec x) {
     const lanes_d y = (lanes_d)_mm512_rcp14_pd(LANES(x.v)), e = 1.0 - x.v * y, better = y + y * e;
     return vec(better + better * (e * e));
 }
+
 POINT_FN vec operator/(vec a, double b) { return vec(a.v / b); }
 POINT_FN vec sqrt(vec a) {
     const __mmask8 other = _mm512_cmp_pd_mask(LANES(a.v), _mm512_setzero_pd(), _CMP_NEQ_UQ); // the root of 0 is 0
@@ -49,6 +53,7 @@ POINT_FN vec inverse_root(vec x) {
     const lanes_d y = (lanes_d)_mm512_rsqrt14_pd(LANES(x.v)), e = 1.0 - (x.v * y) * y;
     return vec(y + y * (e * (0.5 + e * (3.0 / 8 + e * (5.0 / 16)))));
 }
+
 POINT_FN vec inverse_fourth_root(vec x) {
     const lanes_d s = (lanes_d)_mm512_rsqrt14_pd(LANES(x.v)), y = s * (lanes_d)_mm512_rsqrt14_pd(LANES(s)), y2 = y * y,
                   e = 1.0 - x.v * y2 * y2;
@@ -67,6 +72,7 @@ POINT_FN Exponent exponent(vec x) { // |x| < 1e13
     const lanes_d shifted = x.v * 1.4426950408889634074 + SIXTEENTHS, k = shifted - SIXTEENTHS;
     return {k, x.v - k * 6.93147180369123816490e-01, (lanes_i)shifted};
 }
+
 POINT_FN vec exp(vec x) {
     const Exponent e = exponent(x);
     const lanes_d r = e.r_high - e.k * LN2_REST, r2 = r * r;
@@ -75,6 +81,7 @@ POINT_FN vec exp(vec x) {
     const lanes_d root = looked_up(ROOTS_OF_TWO, e.j), y = root + root * (r + r2 * q);
     return vec((lanes_d)_mm512_scalef_pd(LANES(y), LANES(e.k))); // y 2^floor(k)
 }
+
 POINT_FN vec expm1(vec x) { // x < 709
     const Exponent e = exponent(x);
     const lanes_d r = e.r_high - (e.k * LN2_REST - LN2 * looked_up(LOST_IN_ROOTS, e.j)), r2 = r * r;
@@ -89,10 +96,12 @@ struct BinaryExponent {
     lanes_d k, f;
     lanes_i j;
 };
+
 POINT_FN BinaryExponent binary_exponent(vec a, vec b) {
     const lanes_d shifted = a.v * b.v + SIXTEENTHS, k = shifted - SIXTEENTHS;
     return {k, a.v * b.v - k, (lanes_i)shifted};
 }
+
 POINT_FN vec two_to(vec a, vec b) {
     const BinaryExponent e = binary_exponent(a, b);
     const double *const c = TWO_TO;
@@ -100,6 +109,7 @@ POINT_FN vec two_to(vec a, vec b) {
                   root = looked_up(ROOTS_OF_TWO, e.j);
     return vec((lanes_d)_mm512_scalef_pd(LANES(root + (root * f) * p), LANES(e.k))); // 2^floor(k)
 }
+
 POINT_FN vec two_to_less_one(vec a, vec b) { // a b < 1023
     const BinaryExponent e = binary_exponent(a, b);
     const double *const c = TWO_TO_LESS_ONE;
@@ -171,8 +181,10 @@ template <class Exponent> POINT_FN vec power(Exponent, vec x) {
         ((b[1] + r * b[2]) + r2 * (b[3] + r * b[4])) + (r2 * r2) * ((b[5] + r * b[6]) + r2 * (b[7] + r * b[8]));
     return vec(scale + (scale * r) * q);
 }
+
 struct MinusTwoThirds {
     static constexpr long double value = -2.0L / 3;
 };
+
 POINT_FN vec inverse_two_thirds(vec x) { return power(MinusTwoThirds(), x); }
 #undef LANES

@@ -35,17 +35,20 @@ struct PowerTables {
     Sixteen of_exponent, c, of_c;
     double series[9];
 };
+
 constexpr long double exp_of(long double x) {
     long double sum = 1;
     for (int n = 40; n > 0; --n) sum = 1 + x / n * sum;
     return sum;
 }
+
 constexpr long double log1p_of(long double x) { // 2 atanh(x/(2 + x))
     const long double s = x / (2 + x);
     long double sum = 0;
     for (int n = 79; n > 0; n -= 2) sum = 1 / (long double)(n) + s * s * sum;
     return 2 * s * sum;
 }
+
 constexpr PowerTables power_tables(long double a) {
     PowerTables t = {};
     for (int j = 0; j < 16; ++j) {
@@ -59,6 +62,7 @@ constexpr PowerTables power_tables(long double a) {
         term *= (a - (n - 1)) / n;
         if (n < 9) t.series[n] = double(term);
     }
+
     // the Chebyshev polynomial 256 x^9 - 576 x^7 + 432 x^5 - 120 x^3 + 9 x in x = 33 r
     double factor = double(term) / 256;
     t.series[7] += 576 * (factor /= 33 * 33);

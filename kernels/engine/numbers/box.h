@@ -62,6 +62,7 @@ struct ToDo {
         for (int i = threadIdx.x; i < *number; i += blockDim.x) work(directions[i], cells[i]);
     }
 };
+
 // This thread's cell of a block's tile. tiles: of the box along x and y; by_tiles: 2^38/tiles, rounded up, with which
 // fewer than 2^26 tiles are divided exactly.
 struct PlaceInBox {
@@ -81,11 +82,13 @@ struct PlaceInBox {
         return at[d] >= int(a.lo[d]) - below && at[d] < int(a.hi[d]) + above;
     }
 };
+
 template <class Record, class Work> POINT_FN void each_cell(const Record &a, const Work &work) {
     const int none[3] = {0, 0, 0};
     const PlaceInBox here{a, none};
     if (here.inside(a, 0, 0, 0) && here.inside(a, 1, 0, 0) && here.inside(a, 2, 0, 0)) work(here.cell(a));
 }
+
 // A thread takes the faces of its cell in one direction after the other: what they share it finds in L1. Where that
 // takes too many registers, FACES_APART is 1, and a launch has one direction.
 template <class Record, class Work> POINT_FN void each_face(const Record &a, const Work &work) {
@@ -104,6 +107,7 @@ template <class Record, class Work> POINT_FN void each_face(const Record &a, con
             (inside[2] || (d == 2 && wider[2])))
             work(d, cell);
 }
+
 // The same where few faces ask for work: those that do not are done with before it is known which of them are in the
 // box.
 template <class Record, class Asks, class Work>
@@ -143,6 +147,7 @@ POINT_FN void raise(double *to, OrderedBits most) {
     }
     if ((threadIdx.x & 31) == 0 && most > *(volatile OrderedBits *)to) atomicMax((OrderedBits *)to, most);
 }
+
 POINT_FN double number_of(const double x) { return x; }
 POINT_FN double number_of(const point x) { return x.v; }
 #define BOX_LARGEST_KERNEL(name, Record, body, rows, largest, ...) \
@@ -192,6 +197,7 @@ inline void raise(double *to, const OrderedBits most) {
     OrderedBits seen = __atomic_load_n(at, __ATOMIC_RELAXED);
     while (most > seen && !__atomic_compare_exchange_n(at, &seen, most, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
+
 // clang-format off
 #define BOX_KERNEL_OF(name, Record, call)                                                                              \
     KERNEL(name, Record) {                                                                                             \

@@ -11,6 +11,7 @@ struct counted {
     counted() {}
     counted(double x) : v(x) {}
 };
+
 // For intermediates in single precision of results in double (Takahashi's factor). Their operations take another time
 // than those in double and have counters of their own.
 struct counted_narrow {
@@ -18,10 +19,12 @@ struct counted_narrow {
     counted_narrow() {}
     counted_narrow(double x) : v(x) {}
 };
+
 static inline counted tally(int kind, double result) {
     ++operations[kind];
     return counted(result);
 }
+
 static inline bool chosen(bool result) {
     ++operations[CHOICE];
     return result;
@@ -69,14 +72,17 @@ static inline counted two_thirds_start(counted x) {
     const double root = __builtin_cbrt(x.v);
     return tally(START, root * root);
 }
+
 static inline counted inverse_root_start(counted x) { return tally(START, 1.0 / __builtin_sqrt(x.v)); }
 static inline counted table_row(const double *table, counted row) { return tally(TABLE, table[int(row.v)]); }
 static inline counted_narrow larger(counted_narrow a, counted_narrow b) {
     return tally(CHOICE, a.v > b.v ? a.v : b.v).v;
 }
+
 static inline counted_narrow smaller(counted_narrow a, counted_narrow b) {
     return tally(CHOICE, a.v < b.v ? a.v : b.v).v;
 }
+
 static inline counted_narrow narrow(counted x) { return x.v; }
 static inline counted widen(counted_narrow x) { return x.v; }
 static inline int window_of(counted above, counted below, counted_narrow &x) {
@@ -85,11 +91,13 @@ static inline int window_of(counted above, counted below, counted_narrow &x) {
     x = narrow(along - window - 0.5);
     return int(window.v);
 }
+
 static inline int row_of(counted_narrow number, counted_narrow &share) {
     const double row = tally(CHOICE, __builtin_floor(number.v)).v;
     share = number - row;
     return int(row);
 }
+
 static inline counted_narrow reciprocal(counted_narrow x) { return 1.0 / x; }
 static inline counted_narrow rough_quotient(counted_narrow a, counted_narrow b) { return a / b; }
 static inline counted rough_quotient(counted a, counted b) { return a / b; }
@@ -99,6 +107,7 @@ static inline void two_cubics(const double *table, int line, counted_narrow x, c
     here = cubic_at(from[0], float(x.v)), behind = cubic_at(from[1], float(x.v));
     operations[NARROW] += 12, operations[TABLE] += 8;
 }
+
 static inline void load(const double *address, counted &x) { x.v = *address; }
 static inline void store(double *address, counted x) { *address = x.v; }
 
@@ -114,6 +123,7 @@ template <> struct number<counted> {
 struct Counts {
     double *into;
 };
+
 KERNEL(frame_counts, Counts) {
     (void)items, (void)threads;
     for (int k = 0; k < KINDS; ++k) record->into[k] = operations[k], operations[k] = 0;

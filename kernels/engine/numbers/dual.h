@@ -23,12 +23,14 @@ template <int N, class V> POINT_FN Dual<V, N> still(const V x) {
     r.v = x;
     return r;
 }
+
 // one that moves by `along` in the only direction
 template <class V> POINT_FN Dual<V> moving(const V x, const V along) {
     Dual<V> r;
     r.v = x, r.d[0] = along;
     return r;
 }
+
 // f(a) from its value and its slope
 OF_DUAL Dual<V, N> with_slope(const Dual<V, N> a, const V value, const V slope) {
     Dual<V, N> r;
@@ -41,52 +43,62 @@ OF_DUAL Dual<V, N> operator+(Dual<V, N> a, Dual<V, N> b) {
     r.v = a.v + b.v;
     EACH(a.d[i] + b.d[i]);
 }
+
 OF_DUAL Dual<V, N> operator-(Dual<V, N> a, Dual<V, N> b) {
     Dual<V, N> r;
     r.v = a.v - b.v;
     EACH(a.d[i] - b.d[i]);
 }
+
 OF_DUAL Dual<V, N> operator*(Dual<V, N> a, Dual<V, N> b) {
     Dual<V, N> r;
     r.v = a.v * b.v;
     EACH(a.d[i] * b.v + a.v * b.d[i]);
 }
+
 OF_DUAL Dual<V, N> operator/(Dual<V, N> a, Dual<V, N> b) {
     Dual<V, N> r;
     const V inverse = 1.0 / b.v;
     r.v = a.v * inverse;
     EACH((a.d[i] - r.v * b.d[i]) * inverse);
 }
+
 OF_DUAL Dual<V, N> operator-(Dual<V, N> a) {
     Dual<V, N> r;
     r.v = -a.v;
     EACH(-a.d[i]);
 }
+
 OF_DUAL Dual<V, N> operator+(Dual<V, N> a, double b) {
     a.v = a.v + b;
     return a;
 }
+
 OF_DUAL Dual<V, N> operator+(double a, Dual<V, N> b) { return b + a; }
 OF_DUAL Dual<V, N> operator-(Dual<V, N> a, double b) {
     a.v = a.v - b;
     return a;
 }
+
 OF_DUAL Dual<V, N> operator-(double a, Dual<V, N> b) { return -b + a; }
 OF_DUAL Dual<V, N> operator*(Dual<V, N> a, double b) {
     Dual<V, N> r;
     r.v = a.v * b;
     EACH(a.d[i] * b);
 }
+
 OF_DUAL Dual<V, N> operator*(double a, Dual<V, N> b) { return b * a; }
 OF_DUAL Dual<V, N> operator/(Dual<V, N> a, double b) {
     Dual<V, N> r;
     r.v = a.v / b;
     EACH(a.d[i] / b);
 }
+
 OF_DUAL Dual<V, N> operator/(double a, Dual<V, N> b) {
     const V inverse = 1.0 / b.v;
     return with_slope(b, V(a * inverse), V(-(a * inverse) * inverse));
 }
+
 OF_DUAL Dual<V, N> &operator+=(Dual<V, N> &a, Dual<V, N> b) { return a = a + b; }
 OF_DUAL Dual<V, N> &operator-=(Dual<V, N> &a, Dual<V, N> b) { return a = a - b; }
 OF_DUAL Dual<V, N> &operator*=(Dual<V, N> &a, Dual<V, N> b) { return a = a * b; }
@@ -104,6 +116,7 @@ template <class C, class V, int N> POINT_FN Dual<V, N> select(C condition, Dual<
     r.v = select(condition, yes.v, no.v);
     EACH(select(condition, yes.d[i], no.d[i]));
 }
+
 OF_DUAL Dual<V, N> larger(Dual<V, N> a, Dual<V, N> b) { return select(a.v > b.v, a, b); }
 OF_DUAL Dual<V, N> smaller(Dual<V, N> a, Dual<V, N> b) { return select(a.v < b.v, a, b); }
 OF_DUAL Dual<V, N> flipped(Dual<V, N> x, Dual<V, N> sign) {
@@ -111,11 +124,13 @@ OF_DUAL Dual<V, N> flipped(Dual<V, N> x, Dual<V, N> sign) {
     r.v = flipped(x.v, sign.v);
     EACH(flipped(x.d[i], sign.v));
 }
+
 OF_DUAL Dual<V, N> fabs(Dual<V, N> x) { return flipped(x, x); }
 OF_DUAL Dual<V, N> exp(Dual<V, N> x) {
     const V value = exp(x.v);
     return with_slope(x, value, value);
 }
+
 OF_DUAL Dual<V, N> log(Dual<V, N> x) { return with_slope(x, V(log(x.v)), V(1.0 / x.v)); }
 OF_DUAL Dual<V, N> sqrt(Dual<V, N> x) {
     const V value = sqrt(x.v);

@@ -20,6 +20,7 @@ POINT_FN int fresh(int x) {
     asm volatile("" : "+r"(x));
     return x;
 }
+
 POINT_FN double widened(double x) { return x; }
 POINT_FN double widened(float x) {
     double y = x;
@@ -42,6 +43,7 @@ struct Lane {
         UNROLL
         for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
     }
+
     // Sum over the four lanes that share a row, given to the thread that owns the point. Even lanes add up the first
     // row, odd lanes the second.
     POINT_FN void to_owners(const double (&rows)[2], int half, scalar &x) const {

@@ -9,6 +9,7 @@
 template <int STEPS> static inline void multiply_add(double (&c)[4], const double (*a)[2], const double *b) {
     for (int i = 0; i < STEPS; ++i) matrix_unit(c, a[i], b[i]);
 }
+
 template <int STEPS> static inline void add_rounded(float (&c)[4], const float (*a)[2], const float *b) {
     for (int i = 0; i < STEPS; ++i) matrix_unit(c, a[i], b[i]);
 }
@@ -29,6 +30,7 @@ template <int STEPS> POINT_FN void add_rounded(float (&c)[4], const float (*a)[2
             : "r"(bits(a[0][0])), "r"(bits(a[0][1])), "r"(bits(b[0])));
     }
 }
+
 template <int STEPS> POINT_FN void multiply_add(double (&c)[4], const double (*a)[2], const double *b) {
     if constexpr (STEPS >= 4) {
         asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
@@ -57,6 +59,7 @@ POINT_FN void halves(float x, float &high, float &low) {
     high = __int_as_float((__float_as_int(x) + 0x1000) & ~0x1fff);
     low = x - high;
 }
+
 template <int STEPS> POINT_FN void multiply_add(float (&c)[4], const float (*a)[2], const float *b) {
     float a_high[STEPS][2], a_low[STEPS][2], b_high[STEPS], b_low[STEPS];
     UNROLL

@@ -11,6 +11,7 @@ template <class R, class S> struct Given {
     POINT_FN const R operator[](int s) const { return from[s]; }
     POINT_FN decltype(auto) of_lane(int lane) const { return from.of_lane(lane); } // matrix_units.h
 };
+
 // Which of an output's ROWS values the body has set, a bit each. What it has not set becomes NaN afterwards; to begin
 // with NaN in memory would cost a GPU a second store of each value. An output of very many values, whose bits would
 // fill a GPU's memory, does begin with NaN. ROWS = 0: an output that is updated in place keeps what it has.
@@ -25,11 +26,13 @@ template <int ROWS, bool BITS = (ROWS > 0 && ROWS <= MOST_BITS)> struct Written 
         return every;
     }
 };
+
 template <int ROWS> struct Written<ROWS, false> {
     POINT_FN void mark(int) {}
     POINT_FN bool has(int) const { return true; }
     POINT_FN bool all() const { return true; }
 };
+
 // An output. What operator[] returns is const: `out[s] = x` would change a copy, and does not compile.
 template <class R, int ROWS, class S> struct Result {
     S &to;
@@ -79,6 +82,7 @@ template <class R> POINT_FN R pow(R x, R y) {
     const R power = exp(y * log(select(x > 0.0, x, R(1.0))));
     return select(x > 0.0, power, select(x >= 0.0 && y > 0.0, R(0.0), R(NOT_A_NUMBER)));
 }
+
 template <class R> POINT_FN R pow(R x, double y) { return pow(x, R(y)); }
 template <class R> POINT_FN R pow(double x, R y) { return pow(R(x), y); }
 // x^n for any x, by multiplication; n is known to the compiler where it is written as a number

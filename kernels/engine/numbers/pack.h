@@ -43,6 +43,7 @@ typedef lanes_i lanes_m;
 struct vmask {
     lanes_m m;
 };
+
 struct vec {
     lanes_d v;
     POINT_FN vec() {}
@@ -66,10 +67,12 @@ POINT_FN vec &operator+=(vec &a, vec b) {
     a.v += b.v;
     return a;
 }
+
 POINT_FN vec &operator-=(vec &a, vec b) {
     a.v -= b.v;
     return a;
 }
+
 POINT_FN vec &operator*=(vec &a, vec b) {
     a.v *= b.v;
     return a;
@@ -105,6 +108,7 @@ POINT_FN vec select(vmask c, vec yes, vec no) {
     return vec(c.m ? yes.v : no.v);
 #endif
 }
+
 // one instruction on a whole pack where the processor has it
 #if VECTOR_BYTES == 64 && defined(FRAME_SINGLE)
 #define HARDWARE(op, ...) return vec((lanes_d)_mm512_##op##_ps(__VA_ARGS__))
@@ -127,6 +131,7 @@ POINT_FN vec larger(vec a, vec b) {
     HARDWARE(max, (hardware)a.v, (hardware)b.v);
     return select(a > b, a, b);
 }
+
 POINT_FN vec smaller(vec a, vec b) {
     HARDWARE(min, (hardware)a.v, (hardware)b.v);
     return select(a < b, a, b);
@@ -152,6 +157,7 @@ POINT_FN vec nearest(vec a, lanes_i &n) {
     n = bits(t) - bits(vec(ROUNDER));
     return t - ROUNDER;
 }
+
 POINT_FN vec floor_small(vec a) { // |a| < 2^(MANTISSA - 1)
     HARDWARE(floor, (hardware)a.v);
     lanes_i n;
@@ -172,6 +178,7 @@ POINT_FN bool any_of(vmask c) {
     return (c.m[0] | c.m[1]) != 0;
 #endif
 }
+
 POINT_FN vec to_number(lanes_i n) { return from_bits(n + bits(vec(ROUNDER))) - ROUNDER; }
 
 // exp(x) = 2^n exp(r), |r| <= ln(2)/2. exp(r) is a polynomial of degree 11, interpolated at Chebyshev points
@@ -189,6 +196,7 @@ POINT_FN ExpParts exp_parts(vec r, lanes_i n) {
     vec q = (q01 + r2 * q23) + r4 * ((q45 + r2 * q67) + r4 * q89);
     return {from_bits((n + 1023) << 52), r + r2 * q};
 }
+
 POINT_FN ExpParts exp_parts(vec x) {
     x = at_most(at_least(x, -708.0), 709.0);
     lanes_i n;
@@ -212,6 +220,7 @@ POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
     e = (b - 0x3fe6a09e667f3bcdLL) >> 52;
     m = from_bits(b - (e << 52));
 }
+
 POINT_FN vec log(vec x) {
     vec m;
     lanes_i e;
@@ -223,28 +232,7 @@ POINT_FN vec log(vec x) {
     return select(x > 0.0 && x < 1.7976931348623157e308, r, vec(NOT_A_NUMBER));
 }
 
-// Cube root of positive normal numbers: the exponent is divided by three, a polynomial gives a start
-// (fits/roots.py: error 1.2e-6), and one step of Halley's method follows.
-POINT_FN void cbrt_split(vec x, vec &start, lanes_i &q, lanes_i &scaled) {
-    vec m;
-    lanes_i e;
-    split_exponent(x, m, e);
-    vec k = to_number(e), third = nearest(k * (1.0 / 3.0), q), rest = k - third * 3.0;
-    scaled = bits(x) - ((q + (q << 1)) << 52);
-    start = (0.42168972671728805 + m * 1.0560153104736694) +
-            (m * m) * ((-0.8360702136296013 + m * 0.5109662902775375) +
-                       (m * m) * (-0.1795570628596505 + m * 0.02695496222151213));
-    start = start * select(rest < -0.5, vec(0.793700525984099737376),
-                           select(rest > 0.5, vec(1.259921049894873164767), vec(1.0)));
-}
-POINT_FN vec cbrt(vec x) {
-    vec y;
-    lanes_i q, scaled;
-    cbrt_split(x, y, q, scaled);
-    vec z = from_bits(scaled), y3 = y * y * y;
-    y = y - y * ((y3 - z) / (y3 + y3 + z));
-    return select(x > 0.0, from_bits(bits(y) + (q << 52)), vec(NOT_A_NUMBER));
-}
+#include "engine/numbers/pack_cube_root.h"
 #endif
 
 // Rough functions of numbers >= 0, as starts of iterations. The bits of a double, read as an integer, are nearly
@@ -260,6 +248,7 @@ POINT_FN vec two_thirds_start(vec x) { // x^(2/3), fits/roots.py: relative error
 #endif
     return xy * (1.335 - (1.0 / 3.0) * (xy * (y * y)));
 }
+
 POINT_FN vec inverse_root_start(vec x) { // 1/sqrt(x), fits/roots.py: relative error 1.8e-3
 #ifdef AVX512_DOUBLE
     return vec((lanes_d)_mm512_rsqrt14_pd((__m512d)x.v));
@@ -313,6 +302,7 @@ POINT_FN vec flipped(vec x, vec sign) { BITWISE(x, sign, 0x78); } // -x where si
 POINT_FN vec copysign(vec size, vec sign) {
     return from_bits((bits(size) & whole(~SIGN)) | (bits(sign) & whole(SIGN)));
 }
+
 POINT_FN vec flipped(vec x, vec sign) { // -x where sign is negative
     return from_bits(bits(x) ^ (bits(sign) & whole(SIGN)));
 }
@@ -322,10 +312,12 @@ POINT_FN vec exp(vec x) {
     const ExpParts e = exp_parts(x);
     return (1.0 + e.less_one) * e.scale;
 }
+
 POINT_FN vec expm1(vec x) {
     const ExpParts e = exp_parts(x);
     return e.scale * e.less_one + (e.scale - 1.0);
 }
+
 POINT_FN ExpParts binary_parts(vec x) { // 2^x; x is a product that was rounded
     constexpr double most = sizeof(scalar) == 4 ? 126.0 : 1022.0;
     x = at_most(at_least(x, -most), most);
@@ -333,10 +325,12 @@ POINT_FN ExpParts binary_parts(vec x) { // 2^x; x is a product that was rounded
     vec k = nearest(x, n);
     return exp_parts((x - k) * LN2, n);
 }
+
 POINT_FN vec two_to(vec a, vec b) {
     const ExpParts e = binary_parts(a * b);
     return (1.0 + e.less_one) * e.scale;
 }
+
 POINT_FN vec two_to_less_one(vec a, vec b) {
     const ExpParts e = binary_parts(a * b);
     return e.scale * e.less_one + (e.scale - 1.0);
@@ -349,12 +343,14 @@ POINT_FN vec two_to_less_one(vec a, vec b) {
 template <class M> struct two_masks {
     M lo, hi;
 };
+
 template <class V> struct two {
     V lo, hi;
     POINT_FN two() {}
     POINT_FN two(double s) : lo(s), hi(s) {}
     POINT_FN two(V a, V b) : lo(a), hi(b) {}
 };
+
 template <class M> POINT_FN two_masks<M> masks(M lo, M hi) { return {lo, hi}; }
 typedef two<vec> twin;
 #if VECTOR_BYTES == 64
@@ -422,6 +418,7 @@ template <class M> POINT_FN two_masks<M> operator!(two_masks<M> a) { return {!a.
 template <class M, class V> POINT_FN two<V> select(two_masks<M> c, two<V> yes, two<V> no) {
     return {select(c.lo, yes.lo, no.lo), select(c.hi, yes.hi, no.hi)};
 }
+
 template <class M> POINT_FN bool any_of(two_masks<M> c) { return any_of(c.lo || c.hi); }
 template <class M> POINT_FN bool all_of(two_masks<M> c) { return all_of(c.lo && c.hi); }
 template <class Exponent, class V> POINT_FN two<V> power(Exponent e, two<V> x) {
@@ -436,13 +433,16 @@ template <> struct number<vec> {
     typedef narrow_pack narrow; // as many lanes as one pack in single precision, as two packs in double
     typedef Lines index;
 };
+
 template <class V> struct number<two<V>> : number<vec> {
     static constexpr int lanes = 2 * number<V>::lanes;
 };
+
 OF_TWO void load(const scalar *address, two<V> &x) {
     load(address, x.lo);
     load(address + number<V>::lanes, x.hi);
 }
+
 OF_TWO void store(scalar *address, two<V> x) {
     store(address, x.lo);
     store(address + number<V>::lanes, x.hi);

@@ -12,6 +12,7 @@ POINT_FN bool any_of(vmask c) {
     return (c.m[0] | c.m[1] | c.m[2] | c.m[3]) != 0;
 #endif
 }
+
 POINT_FN vec to_number(lanes_i n) { return vec(__builtin_convertvector(n, lanes_d)); }
 
 // ln 2 in two parts. The first has so few bits that its multiples are exact. The polynomial of exp has degree 7 and is
@@ -20,12 +21,14 @@ constexpr double LN2_HIGH = 0.693359375, LN2_LOW = -2.12194440054690583e-4;
 struct ExpParts {
     vec scale, less_one;
 };
+
 POINT_FN ExpParts exp_parts(vec r, lanes_i n) {
     vec r2 = r * r;
     vec q =
         (0.5 + r * 0.166666672) + r2 * ((0.0416664667 + r * 0.00833331048) + r2 * (0.00139336498 + r * 0.000198909911));
     return {from_bits((n + 127) << 23), r + r2 * q};
 }
+
 POINT_FN ExpParts exp_parts(vec x) {
     x = at_most(at_least(x, -87.0), 88.0);
     lanes_i n;
@@ -38,11 +41,13 @@ POINT_FN void split_exponent(vec x, vec &m, lanes_i &e) {
     e = (b - 0x3f3504f3) >> 23;
     m = from_bits(b - (e << 23));
 }
+
 // 2 atanh(s)/s - 2 of w = s^2 < 0.03: its power series. The next term is below 5e-9
 // (fits/logarithms.py: error 1.7e-9).
 POINT_FN vec atanh_series(vec w) {
     return w * ((2.0 / 3.0 + w * (2.0 / 5.0)) + (w * w) * (2.0 / 7.0 + w * (2.0 / 9.0)));
 }
+
 POINT_FN vec log(vec x) {
     vec m;
     lanes_i e;
@@ -53,33 +58,14 @@ POINT_FN vec log(vec x) {
     return select(x > 0.0 && x < 3.4028234e38, r, vec(NOT_A_NUMBER));
 }
 
-// as in pack.h (fits/roots.py: error 1.4e-6)
-POINT_FN void cbrt_split(vec x, vec &start, lanes_i &q, lanes_i &scaled) {
-    vec m;
-    lanes_i e;
-    split_exponent(x, m, e);
-    vec k = to_number(e), third = nearest(k * (1.0 / 3.0), q), rest = k - third * 3.0;
-    scaled = bits(x) - ((q + (q << 1)) << 23);
-    start = (0.42168972671728805 + m * 1.0560153104736694) +
-            (m * m) * ((-0.8360702136296013 + m * 0.5109662902775375) +
-                       (m * m) * (-0.1795570628596505 + m * 0.02695496222151213));
-    start = start * select(rest < -0.5, vec(0.793700525984099737376),
-                           select(rest > 0.5, vec(1.259921049894873164767), vec(1.0)));
-}
-POINT_FN vec cbrt(vec x) {
-    vec y;
-    lanes_i q, scaled;
-    cbrt_split(x, y, q, scaled);
-    vec z = from_bits(scaled), y3 = y * y * y;
-    y = y - y * ((y3 - z) / (y3 + y3 + z));
-    return select(x > 0.0, from_bits(bits(y) + (q << 23)), vec(NOT_A_NUMBER));
-}
+#include "engine/numbers/pack_cube_root.h"
 
 POINT_FN vec two_thirds_start(vec x) { // x^(2/3), fits/roots.py: relative error 1.7e-3
     const vec thirds = to_number(bits(x)) * (-1.0 / 3.0) + 1419967116.0;
     const vec y = from_bits(__builtin_convertvector(thirds.v, lanes_i)), xy = x * y; // x^(-1/3) within 5 %
     return xy * (1.335 - (1.0 / 3.0) * (xy * (y * y)));
 }
+
 POINT_FN vec inverse_root_start(vec x) { // 1/sqrt(x), fits/roots.py: relative error 1.8e-3
     const vec y = from_bits(0x5f3759df - (lanes_i)((lanes_u)bits(x) >> 1));
     return y * (1.5 - 0.5 * x * y * y);
@@ -90,4 +76,5 @@ POINT_FN vec table_row(const scalar *table, vec row) {
     for (int i = 0; i < VECTOR_LANES; ++i) r[i] = table[int(row.v[i])];
     return vec(r);
 }
+
 POINT_FN vec rough_quotient(vec a, vec b) { return a / b; }

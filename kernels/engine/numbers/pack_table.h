@@ -18,6 +18,7 @@ struct narrow_pack {
     POINT_FN narrow_pack(float s) : v(s - lanes_f{}) {}
     POINT_FN explicit narrow_pack(lanes_f x) : v(x) {}
 };
+
 POINT_FN narrow_pack operator+(narrow_pack a, narrow_pack b) { return narrow_pack(a.v + b.v); }
 POINT_FN narrow_pack operator-(narrow_pack a, narrow_pack b) { return narrow_pack(a.v - b.v); }
 POINT_FN narrow_pack operator*(narrow_pack a, narrow_pack b) { return narrow_pack(a.v * b.v); }
@@ -25,23 +26,28 @@ POINT_FN narrow_pack operator*(narrow_pack a, narrow_pack b) { return narrow_pac
 POINT_FN narrow_pack larger(narrow_pack a, narrow_pack b) {
     return narrow_pack((lanes_f)_mm512_max_ps((__m512)a.v, (__m512)b.v));
 }
+
 POINT_FN narrow_pack smaller(narrow_pack a, narrow_pack b) {
     return narrow_pack((lanes_f)_mm512_min_ps((__m512)a.v, (__m512)b.v));
 }
+
 POINT_FN narrow_pack narrow(twin a) {
     return narrow_pack((lanes_f)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)a.lo.v)),
                                                    _mm512_cvtpd_ps((__m512d)a.hi.v), 1));
 }
+
 POINT_FN twin widen(narrow_pack a) {
     return {vec((lanes_d)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)a.v))),
             vec((lanes_d)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)a.v, 1)))};
 }
+
 // One step of Newton's method from the 14 bits that the processor looks up: relative error 4e-9 beside the rounding of
 // single precision.
 POINT_FN narrow_pack reciprocal(narrow_pack a) {
     const lanes_f r = (lanes_f)_mm512_rcp14_ps((__m512)a.v);
     return narrow_pack(r + r * (1.0f - a.v * r));
 }
+
 POINT_FN narrow_pack rough_quotient(narrow_pack a, narrow_pack b) {
     const lanes_f r = (lanes_f)_mm512_rcp14_ps((__m512)b.v), q = a.v * r;
     return narrow_pack(q + r * (a.v - b.v * q));
@@ -56,11 +62,13 @@ POINT_FN narrow_pack narrow(twin a) {
     memcpy(&r.v, parts, sizeof r.v);
     return r;
 }
+
 POINT_FN twin widen(narrow_pack a) {
     half_f parts[2];
     memcpy(parts, &a.v, sizeof parts);
     return {vec(__builtin_convertvector(parts[0], lanes_d)), vec(__builtin_convertvector(parts[1], lanes_d))};
 }
+
 POINT_FN narrow_pack reciprocal(narrow_pack a) { return narrow_pack(1.0f / a.v); }
 POINT_FN narrow_pack rough_quotient(narrow_pack a, narrow_pack b) { return narrow_pack(a.v / b.v); }
 #endif
@@ -70,9 +78,11 @@ POINT_FN narrow_pack rough_quotient(narrow_pack a, narrow_pack b) { return narro
 struct Window {
     lanes_n high;
 };
+
 struct Row {
     lanes_n at;
 };
+
 struct Lines {
     unsigned at[NARROW_LANES];
 }; // byte offset of each lane's cubic in the table
@@ -100,6 +110,7 @@ POINT_FN lanes_d digits(vec above, vec below) {
     return above.v / below.v + 1.5 * (1 << 20);
 #endif
 }
+
 POINT_FN Window window_of(twin above, twin below, narrow_pack &x) {
     const lanes_d lo = digits(above.lo, below.lo), hi = digits(above.hi, below.hi);
 #if VECTOR_BYTES == 64

@@ -119,6 +119,7 @@ POINT_FN double table_row(const double *table, double row) { return table[int(ro
 struct alignas(16) Cubic {
     float c[4];
 };
+
 POINT_FN float narrow(double x) { return float(x); }
 POINT_FN double widen(float x) { return x; }
 POINT_FN float larger(float a, float b) { return a > b ? a : b; }
@@ -132,11 +133,13 @@ POINT_FN int window_of(double above, double below, float &x) {
     x = float(along - window - 0.5);
     return window;
 }
+
 POINT_FN int row_of(float number, float &share) {
     const int row = int(number);
     share = number - float(row);
     return row;
 }
+
 POINT_FN int table_index(int window, int row) { return window * CUBICS_A_WINDOW + row; }
 POINT_FN float rough_quotient(float a, float b) { return a / b; }
 POINT_FN float reciprocal(float x) { return 1.0f / x; }
@@ -147,6 +150,7 @@ POINT_FN void two_cubics(const double *table, int line, float x, float &here, fl
     here = cubic_at(first, x);
     behind = cubic_at(second, x);
 }
+
 POINT_FN double floor_small(double x) { return floor(x); }
 POINT_FN void load(const double *address, double &x) { x = *address; }
 POINT_FN void store(double *address, double x) { *address = x; }
@@ -156,6 +160,7 @@ POINT_FN double two_thirds_start(double x) {
     const double root = cbrt(x);
     return root * root;
 }
+
 POINT_FN double inverse_root_start(double x) { return 1.0 / sqrt(x); }
 
 #ifdef FRAME_WIDE // ahead of the templates below: argument-dependent look-up finds no functions of built-in types
@@ -192,6 +197,7 @@ template <class R> POINT_FN R bounded_index(R x, double ceiling) { return larger
 template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) {
     use([](auto &x) -> auto & { return x; });
 }
+
 template <class R> POINT_FN R square(R x) { return x * x; }
 // Powers, written with functions that every number type has. Packs and threads have faster ones.
 template <class R> POINT_FN R inverse(R x) { return 1.0 / x; }
@@ -225,6 +231,7 @@ template <class R> POINT_FN R atanh_over_root(R w) {
                                                       w2 * (-54.08237546659234 - w2 * 28.302405205750368)))))));
     return 1.0 + w * (even + w * odd);
 }
+
 template <class Exponent, class R> POINT_FN R power(Exponent, R x) {
     return exp(Exponent::value * log(x));
 } // 1/16 <= x < 4096, |exponent| < 1
@@ -238,6 +245,7 @@ template <class R> POINT_FN auto is_whole(const R sum) {
     const R off = sum - 1.0;
     return off < WHOLE && off > -WHOLE;
 }
+
 template <class R> POINT_FN R not_whole(const R sum) { return select(is_whole(sum), R(0.0), R(NOT_A_NUMBER)); }
 
 // work(i) for i = 0 .. COUNT-1, where the type of i holds its value (i.value). Species arrays in registers need indices
@@ -246,6 +254,7 @@ template <int I> struct Constant {
     static constexpr int value = I;
     POINT_FN constexpr operator int() const { return I; }
 };
+
 template <int...> struct Indices {}; // several of them in a type
 template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Work &work) {
     if constexpr (I < COUNT) {
@@ -279,6 +288,7 @@ template <class R> POINT_FN bool goes_past(const Rows<R> &out, const int rows) {
     const long line = out.stride * (long)sizeof *out.base;
     return rows * line > CACHED && ((long)out.base | line) % 64 == 0;
 }
+
 template <class R> POINT_FN void set_past(const Rows<R> &out, const int s, const R x, const bool past) {
     if (past) store_past(out.base + s * out.stride, x);
     else out.set(s, x);

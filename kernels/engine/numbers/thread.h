@@ -27,16 +27,19 @@ static inline int bits_of(float x) {
     memcpy(&b, &x, 4);
     return b;
 }
+
 static inline int high_word(double x) {
     long long b;
     memcpy(&b, &x, 8);
     return int(b >> 32);
 }
+
 static inline int low_word(double x) {
     long long b;
     memcpy(&b, &x, 8);
     return int(b);
 }
+
 static inline double from_words(int high, int low) {
     return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
 }
@@ -46,22 +49,26 @@ POINT_FN double reciprocal_start(double x) {
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
     return y;
 }
+
 POINT_FN double rsqrt_start(double x) {
     double y;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
     return y;
 }
+
 POINT_FN float rsqrt_start(float x) {
     float y;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
+
 POINT_FN float approximate_power(float x, float exponent) { // error 3e-6 for 1e-30 < x < 1e30, |exponent| < 1
     float y;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(y * exponent));
     return y;
 }
+
 POINT_FN int high_word(double x) { return __double2hiint(x); }
 POINT_FN int low_word(double x) { return __double2loint(x); }
 POINT_FN double from_words(int high, int low) { return __hiloint2double(high, low); }
@@ -124,16 +131,19 @@ POINT_FN double inverted(double x) {
     const double y = reciprocal_start(x), e = fma(-x, y, 1.0);
     return fma(y, fma(e, e, e), y);
 }
+
 POINT_FN double quotient(double a, double b) {
     const double y = inverted(b), q = a * y;
     return fma(y, fma(-b, q, a), q);
 }
+
 POINT_FN double root(double x) {
     const double y = rsqrt_start(x), s = x * y, e = fma(-s, y, 1.0);
     const double better = fma(s, e * fma(0.375, e, 0.5), s),
                  best = fma(fma(-better, better, x), 0.5 * y, better); // NaN where x is 0 or less
     return x == 0.0 ? x : best;
 }
+
 // exp(x), or without cancellation exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1)
 POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <= x <= 709
     const double shifted = fma(x, EXP_PARTS[0], 6755399441055744.0), k = shifted - 6755399441055744.0;
@@ -155,33 +165,40 @@ POINT_FN double exponential_within(double x, bool less_one = false) { // -708 <=
     if (less_one) return fma(scale, fma(r * r, q, r), scale - 1.0);
     return fma(r * r, q, r + 1.0) * scale;
 }
+
 POINT_FN double exponential(double x, bool less_one = false) {
     return exponential_within(x < -708.0 ? -708.0 : x > 709.0 ? 709.0 : x, less_one);
 }
+
 // 2^(a b) and 2^(a b) - 1. The product a b is not rounded; |a b| < 6e7.
 struct BinaryExponent {
     double k, f;
     int n, j;
 };
+
 POINT_FN BinaryExponent binary_exponent(double a, double b) {
     const double shifted = fma(a, b, SIXTEENTHS), k = shifted - SIXTEENTHS;
     const int n = low_word(shifted) >> 4;
     return {k, fma(a, b, -k), n < -1022 ? -1022 : n > 1022 ? 1022 : n, low_word(shifted) & 15};
 }
+
 POINT_FN double scaled_root_of_two(const BinaryExponent &e) {
     const double root = ROOTS_OF_TWO.at[e.j];
     return from_words(int(unsigned(high_word(root)) + (unsigned(e.n) << 20)), low_word(root));
 }
+
 POINT_FN double power_of_two(double a, double b) {
     const BinaryExponent e = binary_exponent(a, b);
     const double scale = scaled_root_of_two(e);
     return fma(scale, e.f * polynomial(TWO_TO, e.f), scale);
 }
+
 POINT_FN double power_of_two_less_one(double a, double b) {
     const BinaryExponent e = binary_exponent(a, b);
     const double scale = scaled_root_of_two(e), f = e.f + LOST_IN_ROOTS.at[e.j];
     return fma(scale, f * polynomial(TWO_TO_LESS_ONE, f), scale - 1.0);
 }
+
 template <class Exponent> POINT_FN double power_of(Exponent, double x) {
     static constexpr PowerTables t = power_tables(Exponent::value);
     const int high = high_word(x), first = (high >> 16) & 15;
@@ -193,23 +210,28 @@ template <class Exponent> POINT_FN double power_of(Exponent, double x) {
     for (int n = 7; n > 0; --n) q = fma(q, r, t.series[n]);
     return fma(scale, r * q, scale);
 }
+
 POINT_FN double inverse_of_root(double x) {
     const double y = rsqrt_start(x), e = fma(-x * y, y, 1.0);
     return fma(y * e, fma(0.375, e, 0.5), y);
 }
+
 POINT_FN double inverse_of_fourth_root(double x) {
     const double s = rsqrt_start(x), y = s * rsqrt_start(s), y2 = y * y, e = fma(-x * y2, y2, 1.0);
     return fma(y * e, fma(5.0 / 32, e, 0.25), y);
 }
+
 POINT_FN double inverse_of_two_thirds(double x) {
     const double r = reciprocal_start(cbrt_approximate(x)), r2 = r * r, e = fma(-x * r, r2, 1.0);
     return fma(r2 * e, fma(5.0 / 9.0, e, 2.0 / 3.0), r2);
 }
+
 // 2 atanh(s)/s - 2 of w = s^2, in log(m) = 2 atanh(s), m = (1 + s)/(1 - s): the odd series without its leading term
 POINT_FN double log_series(double w) { return w * polynomial(LOG_SERIES, w); }
 POINT_FN double with_flipped_sign(double x, double sign) {
     return from_words(high_word(x) ^ (high_word(sign) & 0x80000000), low_word(x));
 }
+
 POINT_FN double logarithm(double x) {
     const unsigned high = high_word(x); // a shift or a sum of negative numbers has no meaning in C++17
     const int e = int(high - 0x3fe6a09eu) >> 20;
@@ -219,6 +241,7 @@ POINT_FN double logarithm(double x) {
                          f - (half - fma(s, half + log_series(s * s), k * 1.90821492927058770002e-10)));
     return x > 0.0 && x < 1.7976931348623157e308 ? r : NOT_A_NUMBER;
 }
+
 POINT_FN double cube_root(double x) {
     const double r = reciprocal_start(cbrt_approximate(x)), e = fma(-x * r, r * r, 1.0),
                  better = fma(r * e, fma(2.0 / 9.0, e, 1.0 / 3.0), r);
@@ -230,11 +253,13 @@ POINT_FN float quotient(float a, float b) {
     const float y = rough_reciprocal(b), q = a * y;
     return fmaf(y, fmaf(-b, q, a), q);
 }
+
 POINT_FN float inverted(float x) { return quotient(1.0f, x); }
 POINT_FN float root(float x) { // a subnormal x counts as 0
     const float y = rsqrt_start(x), s = x * y, best = fmaf(0.5f * y, fmaf(-s, s, x), s);
     return fabsf(x) < 1.2e-38f ? 0.0f : best;
 }
+
 POINT_FN float exponential(float x, bool less_one = false) { return less_one ? expm1f(x) : expf(x); }
 POINT_FN float logarithm(float x) { return x > 0.0f && x < 3.4028234e38f ? logf(x) : float(NOT_A_NUMBER); }
 POINT_FN float cube_root(float x) { return x > 0.0f ? cbrtf(x) : float(NOT_A_NUMBER); }
@@ -243,18 +268,22 @@ POINT_FN float power_of_two_less_one(float a, float b) { return expm1f(a * b * f
 template <class Exponent> POINT_FN float power_of(Exponent, float x) {
     return exp2f(float(Exponent::value) * log2f(x));
 }
+
 POINT_FN float inverse_of_root(float x) {
     const float y = rsqrt_start(x);
     return fmaf(0.5f * y, fmaf(-x * y, y, 1.0f), y);
 }
+
 POINT_FN float inverse_of_fourth_root(float x) {
     const float s = rsqrt_start(x), y = s * rsqrt_start(s), y2 = y * y;
     return fmaf(0.25f * y, fmaf(-x * y2, y2, 1.0f), y);
 }
+
 POINT_FN float inverse_of_two_thirds(float x) {
     const float r = approximate_power(x, -1.0f / 3.0f), r2 = r * r;
     return fmaf(2.0f / 3.0f * r2, fmaf(-x * r, r2, 1.0f), r2);
 }
+
 POINT_FN float with_flipped_sign(float x, float sign) { return copysignf(1.0f, sign) * x; }
 
 // ---- the number type: the value at a thread's point
@@ -263,11 +292,13 @@ struct point {
     POINT_FN point() {}
     POINT_FN point(double s) : v(scalar(s)) {}
 };
+
 POINT_FN point of(scalar v) {
     point r;
     r.v = v;
     return r;
 }
+
 // clang-format off
 #define BINARY(op) \
     POINT_FN point operator op(point x, point y) { return of(x.v op y.v); } \
@@ -320,9 +351,11 @@ struct narrow_point {
     POINT_FN narrow_point() {}
     POINT_FN narrow_point(float s) : v(s) {}
 };
+
 struct Line {
     unsigned at;
 };
+
 POINT_FN narrow_point operator+(narrow_point x, narrow_point y) { return x.v + y.v; }
 POINT_FN narrow_point operator+(float a, narrow_point y) { return a + y.v; }
 POINT_FN narrow_point operator-(narrow_point x, narrow_point y) { return x.v - y.v; }
@@ -342,16 +375,19 @@ POINT_FN point widen(narrow_point x) { return of(x.v); }
 struct Whole {
     float on_top;
 };
+
 constexpr float TOP = 8388608.0f, ROW_TOP = 14319616.0f;
 constexpr unsigned TOP_BITS = 0x4b000000, ROW_TOP_BITS = 0x4b5a8000;
 POINT_FN Whole whole_below(narrow_point a, narrow_point b, float most) { // a b >= 0
     return {fminf(whole_on_top(TOP, a.v, b.v), TOP + most)};
 }
+
 POINT_FN Whole row_of(narrow_point number, narrow_point &share) {
     const float on_top = whole_on_top(ROW_TOP, number.v);
     share = number.v - (on_top - ROW_TOP);
     return {on_top};
 }
+
 // x/CUBIC_WINDOWS. In double precision the bits of x are put behind those of 2^52/CUBIC_WINDOWS, and that is
 // subtracted.
 POINT_FN point over_windows(Whole x) {
@@ -359,18 +395,21 @@ POINT_FN point over_windows(Whole x) {
                         : from_words(0x43300000 - (9 << 20), bits_of(x.on_top)) -
                               (4503599627370496.0 + TOP_BITS) / CUBIC_WINDOWS);
 }
+
 // The windows of a row stand side by side in memory: neighbouring points mostly have the same row and share cache
 // lines. ROW_TOP is chosen so that the leading bits of both numbers cancel in the sum and only the index is left.
 static_assert(CUBIC_WINDOWS == 1 << 9 && ROW_TOP_BITS * 512u + TOP_BITS == 0, "in 32 bits");
 POINT_FN Line table_index(Whole window, Whole row) {
     return {unsigned(bits_of(row.on_top)) * CUBIC_WINDOWS + unsigned(bits_of(window.on_top))};
 }
+
 POINT_FN void two_cubics(const scalar *table, Line line, narrow_point x, narrow_point &here, narrow_point &behind) {
     const float4 *const from = (const float4 *)table + line.at, first = __ldg(from),
                         second = __ldg(from + CUBIC_WINDOWS);
     here.v = cubic_at({first.x, first.y, first.z, first.w}, x.v);
     behind.v = cubic_at({second.x, second.y, second.z, second.w}, x.v);
 }
+
 template <> struct number<point> {
     static constexpr int lanes = 1;
     static constexpr bool wide = false;
@@ -400,12 +439,14 @@ struct Place {
     const Box &box;
     bool in;
     long at;
+
     // first: the first point of the block; points below 0 are as those beyond the last
     POINT_FN Place(long first, long n, const Box &box) : own(first + threadIdx.x), n(n), box(box) {
         in = is_point(own);
         at = box.at(in ? own : n - 1);
     }
     POINT_FN bool is_point(long p) const { return (unsigned long)p < (unsigned long)n; }
+
     // the point of another thread of the warp
     POINT_FN long of_lane(int lane) const { return own - (int)(threadIdx.x & 31) + lane; }
 };
@@ -421,6 +462,7 @@ POINT_FN void store_if(bool wanted, double *to, double x) {
                  "d"(x)
                  : "memory");
 }
+
 POINT_FN void store_if(bool wanted, float *to, float x) {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.global.f32 [%1], %2; }" ::"r"((int)wanted), "l"(to),
                  "f"(x)
@@ -434,6 +476,7 @@ struct OtherPoint {
     long stride;
     POINT_FN double operator[](int s) const { return base[s * stride]; }
 };
+
 struct OtherResult {
     outside *base;
     long stride;
@@ -442,6 +485,7 @@ struct OtherResult {
         store_if(in && known, base + s * stride, outside(x));
     }
 };
+
 constexpr unsigned WARP = 0xffffffffu;
 
 // A copy from device to shared memory that does not pass through registers. All copies of a thread are under way at
@@ -455,6 +499,7 @@ template <class T> POINT_FN void copy_async(T *to, const T *from) {
                  "n"(sizeof(T))
                  : "memory");
 }
+
 POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
 

@@ -17,11 +17,13 @@ POINT_FN wide two_thirds_start(wide x) {
     const wide root = cbrtq(x);
     return root * root;
 }
+
 POINT_FN wide inverse_root_start(wide x) { return 1 / sqrtq(x); }
 POINT_FN wide atanh_over_root(wide w) {
     const wide root = sqrtq(w);
     return w > 1e-30 ? atanhq(root) / root : 1 + w / 3;
 }
+
 POINT_FN wide fabs(wide x) { return fabsq(x); }
 POINT_FN wide copysign(wide size, wide sign) { return copysignq(size, sign); }
 POINT_FN wide floor_small(wide x) { return floorq(x); }

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine.errors import MixtureError, refuse
-from ..declare import Constants, constants, exclusion, fact, option
+from ..declare import constants, exclusion, fact, option
+from ..records import Constants
 from ..species import GAS_CONSTANT as R
 from .records import CUBICS, Soave
 

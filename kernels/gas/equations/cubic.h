@@ -12,6 +12,7 @@ template <class M> struct OneShape {
     static constexpr double half_gap_2 = 0.25 * sum * sum - product; // ((delta1 - delta2)/2)^2
     // D = free^2 + linear b free + constant b^2 with free = v - b: no term is negative, so nothing cancels in a liquid
     static constexpr double linear = 2.0 + sum, constant = 1.0 + sum + product;
+
     // near: x^2 in departure_integral is below 1/2. apart: division by delta1 - delta2 is safe.
     static constexpr bool near = half_gap_2 <= 0.125 * linear * linear, apart = half_gap_2 > 0.05;
 };
@@ -231,6 +232,7 @@ template <class R> POINT_FN R outer_start(const R e, const R g) {
     const auto folded = e >= 0.0;
     const R P = G2 - e * (1.72 * G - 5.493 * e), below = G + 1.1737 * e;
     const R over = select(folded, 3.0 * e * below + G * (G + 0.15494 * e), g * P), under = G2 * G - 3.0 * e * P;
+
     // the square of `under` is g^4: near the critical point, where g is 1e-9, less than single precision has
     if constexpr (IN_SINGLE)
         return select(folded, over * inverse_root_start(at_least(over * below, SMALLEST)),
@@ -313,6 +315,7 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
     if (any_of(several)) {
         const R discriminant = cubic_discriminant(c2, c1, c0);
         auto three = discriminant >= 0.0;
+
         // In single precision the discriminant is lost in rounding near the critical point. There 4 e - t^2 decides, a
         // third of the squared distance of the two other roots. It cancels if these are nearly equal; then the
         // discriminant decides.

@@ -33,6 +33,7 @@ template <class M> POINT_FN double shift_of(const M &m, int k) {
     if constexpr (M::translated) return m.shift_mass[k];
     else return 0.0;
 }
+
 template <class M> POINT_FN double gas_constant(const M &m, int k) { return R_UNIVERSAL * m.inv_W[k]; }
 
 // The sum of the parts of all threads that share the point (each adds the species of its FOR_OWN loops).
@@ -45,9 +46,11 @@ template <class R> POINT_FN R summed(const R part) {
 template <class Shape, class R> POINT_FN R departure_of(const Shape &eos, const R V, const R B, const R, const R) {
     return departure_integral(eos, B, R(1.0 / (V + (0.5 * eos.sum) * B)));
 }
+
 template <class R> POINT_FN R slope_in_sum(const MixedShape<R> &eos, const R V, const R B, const R L) {
     return departure_slope(eos, B, R(1.0 / (V + (0.5 * eos.sum) * B)), L);
 }
+
 template <class R>
 POINT_FN Dual<R> departure_of(const MixedShape<Dual<R>> &eos, const Dual<R> V, const Dual<R> B, const Dual<R> inv_D,
                               const Dual<R> inv_B) {
@@ -56,6 +59,7 @@ POINT_FN Dual<R> departure_of(const MixedShape<Dual<R>> &eos, const Dual<R> V, c
     const R L = departure_of(still, V.v, B.v, inv_D.v, inv_B.v), L_B = (V.v * inv_D.v - L) * inv_B.v;
     return moving(L, R(L_B * B.d[0] - inv_D.v * V.d[0] + slope_in_sum(still, V.v, B.v, L) * eos.sum.d[0]));
 }
+
 template <class Shape, class R>
 POINT_FN Dual<R> departure_of(const Shape &eos, const Dual<R> V, const Dual<R> B, const Dual<R> inv_D,
                               const Dual<R> inv_B) {
@@ -116,6 +120,7 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
 template <class M, class R> POINT_FN R delta_slope(const M &m, const Partial<M, R> &s, const int k) {
     return s.inv_moles * (m.delta_numbers[k] - s.delta * m.delta_numbers[M::NS + k]);
 }
+
 template <class M, class R> POINT_FN R sum_slope(const M &m, const Partial<M, R> &s, const int k) {
     return s.of_delta * delta_slope(m, s, k);
 }
@@ -130,6 +135,7 @@ template <class M, class R> POINT_FN R partial_pressure(const M &, const Partial
 template <class M, class R> struct PartialSlopes {
     R p, p_T, U_T, p_x[owned(M::NS)], U_x[owned(M::NS)];
 };
+
 template <class M, class R>
 POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, PartialSlopes<M, R> &o) {
     // The ideal-gas parts of U
@@ -236,6 +242,7 @@ POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y,
         const R L_ss = slope_in_sum(eos, still<1>(s.V), still<1>(s.B), moving(s.L, s.L_s)).d[0];
         of_L += s.L_s * of_sum;
         b_j -= s.A * L_Bs * of_sum, c_j -= s.A * L_Vs * of_sum;
+
         // Second derivatives of the sum. Those of delta1 are -(delta_k/(W_j n) + delta_j/(W_k n)), n the amount of
         // substance and delta_k = d delta1/dx_k.
         const R A_L_s = s.A * s.L_s;

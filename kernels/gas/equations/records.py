@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ...engine.errors import ArgumentError, MixtureError, refuse
-from ..declare import Names, option
+from ..declare import option
+from ..records import Names
 from ..species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
 
 # Largest ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2 for which departure_integral of cubic.h is exact.
@@ -91,6 +92,7 @@ class Cubic:
             self.translation is None or isinstance(self.translation, Peneloux), "translation", "Peneloux or None"
         )
         self._require(isinstance(self.needs, tuple), "needs", "names of species fields")
+
         for field in ("formula", "source", "valid"):
             text = getattr(self, field)
             self._require(isinstance(text, str) and text, field, "a text")
@@ -136,6 +138,7 @@ class Cubic:
             shape = r"$\delta_1$ of each species, $(1 + \delta_1)(1 + \delta_2) = 2$"
         else:
             shape = ", ".join(f"${symbol} = {getattr(self, field):.6g}$" for field, symbol in symbols.items())
+
         return f"{shape}; ${self.formula}$. {self.source}. Valid: {self.valid}."
 
     def of_species(self, species: SpeciesData) -> dict[str, np.ndarray]:
@@ -167,6 +170,7 @@ class Cubic:
         critical = self.of_species(species)
         a = critical["omega_a"] * (R * species.Tc) ** 2 / species.pc
         b = critical["omega_b"] * R * species.Tc / species.pc
+
         return a, b
 
 
@@ -184,6 +188,7 @@ def add(record: Cubic) -> None:
 
     CUBICS[record.name] = record
     FAMILY.append(record.name)
+
     if record.by_species:
         BY_SPECIES.append(record.name)
     else:

@@ -45,6 +45,7 @@ class Measured:
             return np.log(value)
         if field == "pc":
             return (value / 1e5) ** -0.5
+
         return value * 1e6 if field == "Vc" else value
 
 
@@ -72,6 +73,7 @@ def fitted(measured, field) -> np.ndarray:
         root = np.sqrt(weight)
         found = np.linalg.lstsq(A * root[:, None], b * root, rcond=None)[0]
         weight = 1 / np.maximum(np.abs(A @ found - b), 5e-3)
+
     return found
 
 
@@ -79,10 +81,12 @@ def errors(measured, rows) -> dict:
     """{field: (median, 90 %)} of the errors of the rule by composition: relative, for omega absolute."""
     guess = [estimates.by_composition(atoms) for atoms, row in zip(measured.atoms, rows) if row]
     out = {}
+
     for field, known in measured.values.items():
         off = np.abs(np.array([g[field] for g in guess]) - known[rows])
         off = off if field == "omega" else off / known[rows]
         out[field] = tuple(np.nanpercentile(off, (50, 90)))
+
     return out
 
 
@@ -106,6 +110,7 @@ def table() -> list[list]:
             methods = [origin[field].rpartition(", ")[2] if field in origin else "" for field in critical.METHODS]
             numbers = [repr(values[field]) if field in values else "" for field in critical.FIELDS]
             rows[row.cas] = [row.cas, *numbers, " ".join(methods).strip()]
+
     return list(rows.values())
 
 
@@ -136,6 +141,7 @@ def main() -> int:
         rows = measured.held_out & inside
         words = [f"{field} {a:.3f} {b:.3f}" for field, (a, b) in errors(measured, rows).items()]
         print(f"  {name} ({rows.sum()}): {', '.join(words)}")
+
     return 0
 
 

@@ -83,18 +83,22 @@ def as_in_packs(e: int) -> float:
     thirds, root = roots.TWO_THIRDS.committed(), roots.INVERSE_ROOT.committed()
     a, b = map(float, (FOLDED if e > 0 else SINGLE_ROOT).committed())
     worst = 0.0
+
     for u in chebyshev_points(150, -4, 4):
         t_one, g_one, _ = map(float, state(e, u))
         for size in (2.0 ** (n / 8) for n in range(48)):
             t, g = t_one * size**0.5, g_one * size**1.5
             G = roots.two_thirds_start(thirds, g)
             P, below = G * G + size * (a * G + b * size), G + a * size
+
             if e > 0:
                 over = 3 * size * below + G * (G + b * size)
                 start = over * roots.inverse_root_start(root, over * below)
             else:
                 start = g * P * roots.inverse_root_start(root, (G**3 + 3 * size * P) ** 2)
+
             worst = max(worst, abs(start / t - 1))
+
     return worst
 
 

@@ -18,6 +18,7 @@ def largest_error() -> float:
     _, D, A, B, C, E = TAKAHASHI.T[:, None, :, None]
     with np.errstate(over="ignore"):
         brackets = [np.maximum(1 - factor * (w / (1 - w)) ** power, 0) for factor, power in ((A, B), (C, E))]
+
     return float(abs(1.0 + table - D * brackets[0] * brackets[1]).max())
 
 

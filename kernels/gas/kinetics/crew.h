@@ -61,6 +61,7 @@ struct CrewLists {
     const TwoDoubles *at;
     TwoDoubles ahead;
     POINT_FN CrewLists(const double *from) : at((const TwoDoubles *)from), ahead(*at) {}
+
     // adds a list's rows to `sum`, each with its sign
     template <class R> POINT_FN R added(const CrewMemory &s, R sum) {
         const auto one = [](const unsigned sign) { return from_words(0x3ff00000u | (sign & 0x80000000u), 0); };
@@ -87,6 +88,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
     const R T, rho, ln_T, inv_T, ln_p;
     const CrewMemory s;
     typedef CrewRows<M> At;
+
     // what a step does, as in crew.py: bits of the row of its first product
     enum : unsigned {
         EXPONENT = 1u << 24,
@@ -106,6 +108,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         if constexpr (M::RATES_BOUNDED) return exp_within(x);
         return exp(x);
     }
+
     // N falloffs at a time; false where they are not Troe's. b, E of a step: of the limit that it is a multiple of
     template <int N> POINT_FN bool troe(const CrewStep *of, R (&k)[N]) const {
         const scalar *f[N];
@@ -147,6 +150,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         else if (form > 0) ln_k = ln_k + ln_blending(ln_centre(form, f + 8, T, inv_T), ln_Pr);
         return f[0] * exp(ln_k) / (1.0 + exp_within(f[6] < 1 ? -ln_Pr : ln_Pr));
     }
+
     // what a rate coefficient has but A and an exponential
     POINT_FN R tabled_coefficient(const CrewStep &of, const unsigned flags) const {
         const int place = Word(of.more).low >> 16;
@@ -166,11 +170,13 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         return k;
     }
     POINT_FN R concentration(const int k) const { return rho * (Y[k] * m.inv_W[k]); }
+
     // what reactants count with
     POINT_FN R activity(const int k) const {
         if constexpr (is_given<Gamma>::value && M::kinetics_fugacity) return s[2 * k] * s[2 * k + 1];
         return concentration(k);
     }
+
     // prod of these, as `factors` of a thread has it
     POINT_FN R powers(const scalar *term, const int count, R product) const {
         UNROLL_BY(1)
@@ -180,11 +186,13 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         }
         return product;
     }
+
     // L_k, in which ln gamma_k may be; that is with the warp that owns the species
     POINT_FN R logarithm_of_potential(const int k) const {
         if constexpr (is_given<Gamma>::value && !M::kinetics_fugacity) return -log(s[2 * k + 1]);
         return potential<true>(m, T, ln_T, inv_T, k);
     }
+
     // D and I of N species from k on, in whose rows lie concentrations and ln gamma. Returns the sum of what `rest`
     // has of them.
     template <int N> POINT_FN R species_from(const int k) const {
@@ -238,6 +246,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             if (j < M::RATE_LOGS) s.set(At::LN_THIRD + j, log(at_least(sum, SMALLEST)));
         }
     }
+
     // leaves its rates times nu from the row `to` on: net ones, or where directions are APART, of each species on a
     // side what is made, then of each what is consumed
     template <bool APART> POINT_FN void other(const scalar *row, R k, const unsigned to) const {
@@ -265,6 +274,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
             }
         }
     }
+
     // to the row for its rate, and where directions are APART that of the other one
     template <bool APART> POINT_FN void leave(const R scale, const R before, const R after, const unsigned to) const {
         if constexpr (!APART) s.set(to, scale * (before - after));
@@ -294,6 +304,7 @@ template <class M, class R, class Species, class Gamma> struct CrewReacting {
         }
         leave<APART>(scale * (s[a + 1] * s[b + 1]), before, after, to);
     }
+
     // Two steps at a time, so that a warp need not wait for each result: what the one leaves would keep back what the
     // other reads. False where they are not of one kind, or of one that is rare; falloffs are Troe's.
     template <bool APART> POINT_FN bool two_steps(const CrewStep *now, const unsigned to) const {
@@ -336,6 +347,7 @@ POINT_FN void production(const M &m, const R T, const R p, const R rho, const Sp
     const CrewBlocks<APART, M> blocks(m, rank);
     blocks.start(0);
     const CrewMemory s = crew_memory();
+
     // all that comes from far away first, to the rows of D and I
     FOR_OWN (k, M::NS) {
         s.set(2 * k, rho * (Y[k] * m.inv_W[k]));

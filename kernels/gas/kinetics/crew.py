@@ -63,6 +63,7 @@ class _Step:
         reactant, reactant_2, product, product_2, reactant_3, product_3 = self.rows
         if self.is_other:
             reactant = to
+
         return [
             self.A,
             self.b,
@@ -124,6 +125,7 @@ def encoded(tables: ReactionTables) -> OfCrew:
     for step in steps:
         for s, nu in step.net:
             totals[s] += abs(nu)
+
     shares = _shared(totals)
 
     # Room for the rates of a portion: one row for each of its steps at least.
@@ -155,6 +157,7 @@ def encoded(tables: ReactionTables) -> OfCrew:
         "RATE_BLOCK_APART": laid.apart.block,
         "RATE_LISTS_APART": laid.apart.lists,
     }
+
     return OfCrew({STEPS: laid.net.values, STEPS_APART: laid.apart.values}, sizes, shares)
 
 
@@ -236,6 +239,7 @@ def _units(steps) -> list[list[_Step]]:
             before.append(step)
         else:
             units.append([step])
+
     return units
 
 
@@ -245,6 +249,7 @@ def _portion(units, shares, first: int, own: int, reverse: int):
     made: list[tuple[list, list]] = [([], []) for _ in shares]  # of a species: rows to add, and to subtract
     gone: list[tuple[list, list]] = [([], []) for _ in shares]
     tables, row = [], first
+
     for steps in _dealt(units):
         table = [word(len(steps), row), 0.0]
         for step in steps:
@@ -271,6 +276,7 @@ def _portion(units, shares, first: int, own: int, reverse: int):
     # Each warp adds up every eighth of the species in `shares`.
     zero = row_of_zero(len(shares))
     out = []
+
     for warp, table in enumerate(tables):
         lists = []
         for s in shares[warp::WARPS]:
@@ -278,6 +284,7 @@ def _portion(units, shares, first: int, own: int, reverse: int):
             if reverse:
                 lists.append(_signed(gone[s], zero))
         out.append((table, lists))
+
     return out
 
 
@@ -291,10 +298,12 @@ def _dealt(units) -> list[list[_Step]]:
 
     warps: list[list[_Step]] = [[] for _ in range(WARPS)]
     busy = [0.0] * WARPS
+
     for unit in sorted(parts, key=_cost, reverse=True):
         warp = busy.index(min(busy))
         busy[warp] += _cost(unit)
         warps[warp] += unit
+
     return warps
 
 
@@ -307,6 +316,7 @@ def _cost(unit) -> float:
         one = 45
     else:
         one = 25
+
     return one * (1.6 if len(unit) == 2 else 1.0)
 
 
@@ -345,6 +355,7 @@ def _signed(lists, zero: int) -> list[float]:
     for (a, sign_of_a), (b, sign_of_b) in zip(rows[::2], rows[1::2]):
         pairs.append((a | sign_of_a << 31 | sign_of_b << 30, b))
     pairs[-2] = (pairs[-2][0] | 1 << 29, pairs[-2][1])
+
     return [word(*pair) for pair in pairs]
 
 
@@ -355,11 +366,13 @@ def _shared(lengths) -> list[int]:
     warps: list[list[int]] = [[] for _ in range(WARPS)]
     busy = [0] * WARPS
     room = [-(-(ns - warp) // WARPS) for warp in range(WARPS)]
+
     for s in sorted(range(ns), key=lambda s: -lengths[s]):
         free = [warp for warp in range(WARPS) if len(warps[warp]) < room[warp]]
         warp = min(free, key=busy.__getitem__)
         busy[warp] += lengths[s]
         warps[warp].append(s)
+
     return [warps[i % WARPS][i // WARPS] for i in range(ns)]
 
 
@@ -367,6 +380,7 @@ def _steps(tables: ReactionTables, at: _Rows) -> list[_Step]:
     """All reactions, the longest first."""
     coefficients = _coefficients(tables, at)
     steps = []
+
     for rows in tables.pairs.values():
         for row in rows:
             steps.append(_paired_step(row, coefficients[row.coefficient], at))
@@ -375,6 +389,7 @@ def _steps(tables: ReactionTables, at: _Rows) -> list[_Step]:
     for other in tables.others:
         steps.append(_other_step(other, coefficients[other.coefficient], place, at))
         place += len(other.numbers())
+
     return sorted(steps, key=_Step.weight, reverse=True)
 
 
@@ -394,11 +409,13 @@ def _coefficients(tables: ReactionTables, at: _Rows) -> list[_Coefficient]:
     out = [_Coefficient(EXPONENT if b or E else 0, 0, b, E, 0) for b, E in tables.exponents]
     for i, row in enumerate(tables.falloffs):
         out.append(_Coefficient(FALLOFF, i, row.limit.b, row.limit.E, at.ln_third + row.collider))
+
     for kind, rows in ((PLOG, tables.plogs), (CHEBYSHEV, tables.chebyshevs)):
         place = 0
         for numbers in rows:
             out.append(_Coefficient(kind, place, 0.0, 0.0, 0))
             place += len(numbers)
+
     return out
 
 
@@ -415,6 +432,7 @@ def _paired_step(row: ReactionRow, by: _Coefficient, at: _Rows) -> _Step:
         flags |= REACTANT
     if products[2] != at.one:
         flags |= PRODUCT
+
     return _Step(
         flags=flags,
         A=row.factor,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..declare import Constants
+from ..records import Constants
 from ..species import GAS_CONSTANT as R
 from .tables import PATTERNS, ReactionTables
 
@@ -70,6 +70,7 @@ def encoded(tables: ReactionTables, species) -> Constants:
         "reaction_specials": specials,
         "reaction_weights": tables.weights[:, [*weighted, unweighted[0]]].ravel(),
     }
+
     sizes = {
         "NR": len(tables.reactions),
         "RATE_EXPONENTS": len(tables.exponents),
@@ -82,6 +83,7 @@ def encoded(tables: ReactionTables, species) -> Constants:
         "RATE_OTHERS": len(tables.others),
         "RATES_WRITTEN": written,
     }
+
     for (left, right), rows in tables.pairs.items():
         sizes[f"RATE_PAIRS_{left}{right}"] = 0 if written else len(rows)
 
@@ -94,6 +96,7 @@ def encoded(tables: ReactionTables, species) -> Constants:
         index_text("falloff_collider", [row.collider for row in tables.falloffs]),
         index_text("collider_place", sorted(range(tables.ns), key=by_weight.__getitem__)),
     ]
+
     # A C++ array has one element at least.
     return Constants(
         {name: value if len(value) else [0.0] for name, value in values.items()}, sizes=sizes, members="".join(members)
@@ -128,6 +131,7 @@ def _potentials(species, shift, ln_R):
         a = np.asarray(rows).T
         constant, over_T = a[0] - a[6] + ln_R - shift[0], a[5] - shift[1]
         out[:, at] = np.stack([1 - a[0], constant, -a[1] / 2, -a[2] / 6, -a[3] / 12, -a[4] / 20, over_T], -1)
+
     return out.ravel()
 
 
@@ -135,11 +139,13 @@ def _written_reactions(tables: ReactionTables):
     """(factors of the reactions, C++ text that calls use(factor, indices) for each)"""
     factors: list[float] = []
     calls = ""
+
     for pattern in PATTERNS:
         for row in tables.pairs[pattern]:
             numbers = [*pattern, *row.numbers()[1:]]
             calls += REACTION_TEXT.format(place=len(factors), numbers=", ".join(str(int(x)) for x in numbers))
             factors.append(row.factor)
+
     return factors, REACTIONS_TEXT.format(calls=calls)
 
 
@@ -152,6 +158,7 @@ def _efficiencies(tables: ReactionTables):
     defaults: list[float] = []
     table: list[float] = []
     calls = ""
+
     for j, collider in enumerate(tables.colliders):
         touched, specials = sorted(collider.touched), collider.specials
         defaults.append(collider.usual)
@@ -161,5 +168,7 @@ def _efficiencies(tables: ReactionTables):
         for i in touched:
             for place, s in zip(places, specials):
                 calls += SPECIAL_TEXT.format(place=place, collider=j, row=i, species=s)
+
         table += _flat(specials.items())
+
     return defaults, table, SPECIALS_TEXT.format(calls=calls)

@@ -17,6 +17,7 @@ constexpr double INVERSE_LN10 = 0.43429448190325182765;
 template <class Given> struct is_given {
     static constexpr bool value = true;
 };
+
 template <> struct is_given<Absent> {
     static constexpr bool value = false;
 };
@@ -178,6 +179,7 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
         R ln_third[M::RATE_LOGS + 1];
         UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
         for (int j = 0; j < M::RATE_LOGS; ++j) ln_third[j] = log(at_least(s.third[j], SMALLEST));
+
         // A and coefficient of the limit that it is a multiple of, ln(k_low/k_high) as ln A, b, E; collider, whether
         // chemically activated, form, its 7 numbers. Three short loops: what of several reactions is independent can
         // then run at the same time.
@@ -235,6 +237,7 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
         s.I[k] = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
         s.D[k] = s.c[k] / s.I[k];
     }
+
     // species that count in each collider as most others do are added up once; there is one at least. Nothing is
     // subtracted, so nothing cancels.
     R rest = R(0.0), weighted[M::RATE_WEIGHTED + 1];
@@ -371,6 +374,7 @@ struct OtherReaction {
     const scalar *row, *f, *r, *l, *g, *n, *end;
     int forward, reverse, left, right, net;
 };
+
 POINT_FN OtherReaction other_reaction(const scalar *row) {
     OtherReaction o;
     o.row = row;

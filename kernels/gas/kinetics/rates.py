@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..declare import Constants, constants, option, point_kernel, quantity
+from ..declare import constants, option, point_kernel, quantity
 from ..equations.records import FAMILY
 from ..reactors import lanes as reactor_lanes
 from ..reactors.elimination import elimination
+from ..records import Constants
 from ..thermal.ideal_gas import NASA
 from . import crew as kinetics_crew, plain
 from .tables import ReactionTables

@@ -275,6 +275,7 @@ POINT_FN void collider_slopes(const M &m, Slopes<M, R, LD> &o, const Use &use) {
         }
     }
 }
+
 // 0 where these read
 template <class M, class R, int LD> POINT_FN void clear_colliders(const M &m, Slopes<M, R, LD> &o) {
     if constexpr (colliders_written<M>()) {

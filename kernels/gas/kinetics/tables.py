@@ -82,10 +82,12 @@ class GeneralRow:
             list(self.products.items()),
             list(self.net.items()),
         ]
+
         row: list[float] = [self.factor, self.number, self.coefficient, self.collider, self.reversible]
         row += [*self.shift, *map(len, lists)]
         for term in itertools.chain(*lists):
             row += term
+
         return row
 
 
@@ -172,6 +174,7 @@ class ReactionTables:
         # Reactions: those of the fast form by pattern, the others apart.
         self.pairs = {pattern: [] for pattern in PATTERNS}
         self.others = []
+
         for r in self.reactions:
             multiplies = r.collider and not isinstance(r.rate, Falloff)
             head = (
@@ -191,6 +194,7 @@ class ReactionTables:
         """{number of a reaction: row of its collider}. Falloffs come first: the body needs their logarithms."""
         rows: dict[tuple, ColliderRow] = {}
         of_reaction = {}
+
         for r in [*falloffs, *self.reactions]:
             if r.collider:
                 weights = r.collider.weights(self.ns)
@@ -202,6 +206,7 @@ class ReactionTables:
         self.colliders = list(rows.values())
         for _ in range(-len(rows) % COLLIDERS_AT_ONCE):
             self.colliders.append(ColliderRow(np.zeros(self.ns), set()))
+
         return of_reaction
 
     def _number_exponents(self, falloffs) -> dict[int, int]:
@@ -214,6 +219,7 @@ class ReactionTables:
         for r in self.reactions:
             if isinstance(r.rate, Arrhenius):
                 of_reaction[r.number] = rows.setdefault((r.rate.b, r.rate.E), len(rows))
+
         for r in falloffs:
             limit = _reference(r.rate)
             of_reaction[r.number] = rows.setdefault((limit.b, limit.E), len(rows))
@@ -260,6 +266,7 @@ class ReactionTables:
 
         other = copy.copy(self)
         other.pairs = {}
+
         for pattern, rows in self.pairs.items():
             turned = [
                 dataclasses.replace(row, reactants=tuple(sorted(row.reactants, key=lambda s: (-often[s], s))))
@@ -267,6 +274,7 @@ class ReactionTables:
             ]
             turned.sort(key=lambda row: (row.collider < len(self.colliders), row.reactants + row.products))
             other.pairs[pattern] = turned
+
         return other
 
 
@@ -313,6 +321,7 @@ def _paired(reaction: Reaction, L) -> bool:
         above, below = np.maximum(L[species], 0).sum(0), np.minimum(L[species], 0).sum(0)
         if max(above.max(), -below.min()) >= MOST:
             return False
+
     return reaction.orders == reaction.reactants
 
 
@@ -346,6 +355,7 @@ def _falloff_row(r: Reaction, base: int, collider: int) -> FalloffRow:
     if rate.form == "SRI" and not rate.numbers[3]:
         factor = 0.0
     ratio = [np.log(low.A / high.A), low.b - high.b, low.E - high.E]
+
     return FalloffRow(limit, base, collider, factor, ratio, rate.activated, FORMS[rate.form], _blending(rate))
 
 
@@ -355,6 +365,7 @@ def _blending(rate: Falloff) -> list[float]:
         a, b, c, d, e = rate.numbers
         second = 1 / c if c and 1 / c <= NEVER else 0.0
         return [np.log(d) if d > 0 else -1e3, e, a if b < GONE else 0.0, min(b, GONE), second, 0.0, 0.0]
+
     if rate.form == "Tsang":
         return [*rate.numbers, 0.0, 0.0, 0.0, 0.0, 0.0]
     if rate.form == "Lindemann":
@@ -363,6 +374,7 @@ def _blending(rate: Falloff) -> list[float]:
     # Troe: F_cent = constant + sum of share exp(-T inverse) over two terms + exp(-T2/T).
     a, T3, T1, T2 = rate.numbers
     constant, terms = 0.0, []
+
     for share, T in ((1 - a, T3), (a, T1)):
         inverse = 1 / T if abs(T) >= 1e-300 else np.inf
         if 0 <= inverse < ALWAYS:
@@ -371,6 +383,7 @@ def _blending(rate: Falloff) -> list[float]:
             terms += [share, inverse]
         else:
             terms += [0.0, 0.0]
+
     return [constant, *terms, float(T2 != 0 and T2 < GONE), min(T2, GONE)]
 
 
@@ -380,11 +393,13 @@ def _plog_row(rate: Plog, multiplier: float) -> list[float]:
     A term: A, or ln A of a single term; b; E/R."""
     row: list[float] = [multiplier, len(rate.pressures)]
     before = None
+
     for p, terms in zip(rate.pressures, rate.terms):
         row += [np.log(p), 1 / np.log(p / before) if before else 0.0, len(terms)]
         before = p
         for term in terms:
             row += [np.log(term.A) if len(terms) == 1 else term.A, term.b, term.E]
+
     return row
 
 

@@ -8,6 +8,7 @@
 template <class R> struct Changes {
     R T, theta;
 };
+
 template <bool PRESSURE, class M, class R>
 POINT_FN Changes<R> changes_of(const M &, const R T, const R *x, const PartialSlopes<M, R> &s, const R *w) {
     R heat = R(0.0);

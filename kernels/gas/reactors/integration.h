@@ -35,6 +35,7 @@ template <int N, class R> POINT_FN void factorise(R *A) {
         for (int k = 0; k < N; ++k) column(k);
     }
 }
+
 template <int N, class R> POINT_FN void solve(const R *A, R *b) {
     if constexpr (written_out<N>()) {
         R x[N];
@@ -138,6 +139,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         const int at = listed(k), rows = listed(at + 1);
         return {listed(at), rows, listed(at + 2), at + 3, at + 3 + rows};
     }
+
     // use(i) of a list's species, and of what couples all
     template <class Use> POINT_FN void each(const int from, const int count, const Use &use) const {
         UNROLL_BY(1)
@@ -251,6 +253,7 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
             }
         }
     }
+
     // the pivot's row times a factor off COUNT rows
     template <int COUNT>
     POINT_FN void eliminate(const Lists &l, const R *upper, const int *rows, const R inverse, R *&next) {
@@ -313,9 +316,11 @@ template <bool PRESSURE, class M, class R> struct SparseSystem {
         b[NS] = v[AT_T];
     }
 };
+
 template <bool SPARSE, bool PRESSURE, class M, class R> struct SystemOf {
     typedef DenseSystem<PRESSURE, M, R> type;
 };
+
 template <bool PRESSURE, class M, class R> struct SystemOf<true, PRESSURE, M, R> {
     typedef SparseSystem<PRESSURE, M, R> type;
 };
@@ -446,6 +451,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
         R z1[owned(N)], f[owned(N)], K[STAGES][owned(N)];
         const R inv_h = 1.0 / h;
         system.prepare(afresh(m), z, R(4.0 * inv_h), f);
+
         // A thread that shares its point has few unknowns: all loads at once; K of the stages to come is 0.
         constexpr bool AT_ONCE = owned(N) < N;
         if constexpr (AT_ONCE) {
@@ -486,6 +492,7 @@ template <bool PRESSURE, class M, class R> struct Integration {
         FOR_UNKNOWNS(i, N) z[own(i)] = select(taken, z1[own(i)], z[own(i)]);
         t = select(taken, t + h, t);
         steps = select(active, steps + 1.0, steps);
+
         // The step whose error would be 1, and how it moved since the last: it is taken to move on so (Gustafsson's
         // predictive control, in Hairer & Wanner). The first steps are small; 60 times as much is tried after one.
         const R unit = h / sqrt(sqrt(error)), moved = select(taken && unit_before > 0.0, unit / unit_before, R(1.0));

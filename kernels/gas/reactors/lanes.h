@@ -170,11 +170,13 @@ template <class M, class R> struct LanesListed {
     const int from;
     POINT_FN R operator[](const int k) const { return s[from + k]; }
 };
+
 template <class M, class R> struct LanesPotentials {
     const M &m;
     const R T, ln_T, inv_T;
     POINT_FN R operator[](const int k) const { return potential<true>(m, T, ln_T, inv_T, k); }
 };
+
 template <class M, class R> struct LanesReacting {
     const LanesListed<M, R> c, third, k;
     const LanesPotentials<M, R> L;
@@ -183,6 +185,7 @@ template <class M, class R> struct LanesReacting {
         : c{s, M::LANES_C}, third{s, M::LANES_THIRD}, k{s, M::LANES_K}, L{m, T, R(log(T)), R(1.0 / T)}, inv_T(L.inv_T) {
     }
 };
+
 template <class M, class R> struct LanesCoefficients {
     const LanesMemory &s;
     POINT_FN Dual<R, 2> operator[](const int j) const {
@@ -192,12 +195,14 @@ template <class M, class R> struct LanesCoefficients {
         return k;
     }
 };
+
 template <class M, class R> struct LanesSlopeParts {
     struct {
         const LanesCoefficients<M, R> k;
     } d;
     const LanesListed<M, R> L_T, inv_third;
 };
+
 // += by the lane that owns number i / row; number i is at `from` + i `apart`, or nowhere where `from` is negative
 template <class R> struct LanesSums {
     const LanesMemory &s;
@@ -215,6 +220,7 @@ template <class R> struct LanesSums {
         return {from >= 0 && owns(i / row) ? s.at + from + i * apart : (double *)0};
     }
 };
+
 template <class R> struct LanesSlopes {
     const LanesSums<R> w, T, p, J, G, third;
 };
@@ -322,6 +328,7 @@ POINT_FN void lanes_slopes(const M &m, const LanesMemory &s, const R T_given, co
         for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
         __syncwarp();
     }
+
     // the colliders' efficiencies: that of most species to COMMON, what others have more to the matrix
     const double *const words = m.lanes_efficiencies + 1 + lane;
     const int length = whole_number(m.lanes_efficiencies[0]);
@@ -389,6 +396,7 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
         constexpr bool pressed = M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0;
         constexpr int OF_U = M::LANES_V, OF_P = OF_U + NS, OF_X = OF_P + NS;
         const R inv_p = 1.0 / slopes.p;
+
         // what all columns have: sums over the rows of U_k and p_k times slopes in the common sum, in T, in ln p
         R U[3] = {R(0.0), R(0.0), R(0.0)}, p[3] = {R(0.0), R(0.0), R(0.0)};
         FOR_OWN (k, NS) {
@@ -404,6 +412,7 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
         sum_over_owners(U);
         if constexpr (PRESSURE) sum_over_owners(p);
         __syncwarp();
+
         // the row of T by columns, the rows of species by rows
         R theta[owned(NS)];
         FOR_OWN (j, NS) {
@@ -451,6 +460,7 @@ template <bool PRESSURE, class M, class R, bool OFTEN = true> struct LanesSystem
 template <bool PRESSURE, class M> struct SystemOf<false, PRESSURE, M, point> {
     typedef LanesSystem<PRESSURE, M, point> type;
 };
+
 template <bool PRESSURE, class M> struct SystemOf<true, PRESSURE, M, point> {
     typedef LanesSystem<PRESSURE, M, point> type;
 };
@@ -464,6 +474,7 @@ POINT_FN bool of_unknowns(const M &, const R T, const R rho, const Species &Y, c
     work(z);
     return true;
 }
+
 template <class M, class R, class At, class Next>
 POINT_FN void volume_jacobian_from_queue(const M &m, const R, const At &at, const Next &next) {
     typedef LanesSystem<false, M, R> System;
@@ -482,6 +493,7 @@ POINT_FN void volume_jacobian_from_queue(const M &m, const R, const At &at, cons
             });
         });
 }
+
 template <class M, class R, class At, class Next>
 POINT_FN void volume_implicit_from_queue(const M &m, const R, const At &at, const Next &next) {
     LanesSystem<false, M, R, false> system(m);
@@ -496,5 +508,6 @@ POINT_FN void volume_implicit_from_queue(const M &m, const R, const At &at, cons
             });
         });
 }
+
 template <class... A> POINT_FN void ideal_volume_jacobian_from_queue(A &&...a) { volume_jacobian_from_queue(a...); }
 template <class... A> POINT_FN void ideal_volume_implicit_from_queue(A &&...a) { volume_implicit_from_queue(a...); }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from ...engine.backend.facts import KIB, REFERENCE
 from ..kinetics.crew import word
 from ..kinetics.tables import ReactionRow, ReactionTables
 from ..structure import LARGE
@@ -25,7 +26,12 @@ OF_P = 9  # its slope in ln p, where rate coefficients depend on p
 PORTION = 32  # reactions whose slopes are in shared memory at the same time
 CHOICE = 64  # reactions of which the next one is chosen
 CHUNK = 16  # rates that are added up in a row, and then their sums
-MEMORY = 100 * 1024  # bytes of shared memory of a point at most: a block has two points, and room for constants
+
+# Bytes of shared memory: a block has two points at least, and room for constants.
+POINTS_OF_BLOCK = 2
+CONSTANTS = 27 * KIB
+MEMORY = (REFERENCE.shared_of_block - CONSTANTS) // POINTS_OF_BLOCK  # of a point, at most
+
 MOST_VALUES = 2**13  # numbers of V, whose addresses in bytes have 16 bits
 Terms = list[tuple[int, bool]]  # of a sum: numbers of V, and whether to subtract them
 
@@ -70,6 +76,7 @@ def encoded(tables: ReactionTables) -> OfLanes:
         SLOPES: slopes,
         EFFICIENCIES: _efficiencies(tables, layout),
     }
+
     sizes = {f"LANES_{name}": place for name, place in layout.at.items()}
     sizes |= {
         "LANES_ROWS": layout.total,
@@ -78,6 +85,7 @@ def encoded(tables: ReactionTables) -> OfLanes:
         "LANES_PORTION": PORTION,
         "LANES_ZERO": layout.zero,
     }
+
     return OfLanes(values, sizes)
 
 
@@ -89,6 +97,7 @@ def _by_length(tables: ReactionTables) -> tuple[list[ReactionRow], list[Reaction
             three += rows
         else:
             two += rows
+
     return three, two
 
 
@@ -104,6 +113,7 @@ class _Layout:
         self.stride = (ns + 1) | 1
         self.pressed = bool(tables.plogs or tables.chebyshevs)
         self.listed = listed
+
         lengths = dict(
             A=(ns + 1) * self.stride,
             W=ns,
@@ -125,13 +135,16 @@ class _Layout:
 
         self.at: dict[str, int] = {}
         self.total = 0
+
         for name, length in lengths.items():
             self.at[name] = self.total
             self.total += length
+
         self.total += self.total % 2  # two numbers side by side are one access
 
         self.zero = lengths["V"] - 1  # the number of V that is 0
         self.pairs: dict[tuple[int, int], int] = {}  # (collider, species): place
+
         for j, collider in enumerate(tables.colliders):
             for i in sorted(collider.touched):
                 self.pairs[j, i] = self.at["PAIRS"] + len(self.pairs)
@@ -149,9 +162,11 @@ def _sums(tables: ReactionTables) -> int:
         for row in rows:
             for i, nu in row.net.items():
                 counts[i] += abs(round(nu))
+
     for other in tables.others:
         for i in other.net:
             counts[i] += 1
+
     return sum(len(row.net) for row in tables.others) + sum(-(-count // CHUNK) for count in counts)
 
 
@@ -189,6 +204,7 @@ def _words(row: ReactionRow, tables: ReactionTables) -> list[float]:
     a, b, c, d, e, f = _sides(row, tables.ns)
     no_collider = len(tables.colliders)
     blended = 0 <= row.coefficient - len(tables.exponents) < len(tables.falloffs)
+
     return [
         row.factor,
         word(a | b << 8 | c << 16 | d << 24, e | f << 8),
@@ -218,6 +234,7 @@ def _slopes(portion: list[ReactionRow], tables: ReactionTables, layout: _Layout)
 
             for target, value in targets:
                 gathered[target] += [(value * PORTION + r, nu < 0)] * abs(round(nu))
+
     return _table(gathered, layout.zero, 8)
 
 
@@ -236,14 +253,18 @@ def _rates(listed: list[ReactionRow], tables: ReactionTables, layout: _Layout) -
 
     parts: dict[int, Terms] = {}
     sums: dict[int, Terms] = {}
+
     for i in range(tables.ns):
         terms = sorted(rates[i], key=lambda term: not term[1])  # so that few parts have both signs
         of_species = []
+
         for start in range(0, len(terms), CHUNK):
             part = behind + len(parts)
             parts[layout.at["V"] + part] = terms[start : start + CHUNK]
             of_species.append((part, False))
+
         sums[layout.at["W"] + i] = of_species or [(layout.zero, False)]  # without reactions
+
     return _table(parts, layout.zero, 4) + _table(sums, layout.zero, 4)
 
 
@@ -251,12 +272,14 @@ def _efficiencies(tables: ReactionTables, layout: _Layout) -> list[float]:
     """Weighted sums of slopes in [M]: into COMMON by the usual weight of a collider, into the matrix by the others."""
     efficient: dict[int, list[tuple[int, float]]] = collections.defaultdict(list)
     weights = [(collider.usual, collider.specials) for collider in tables.colliders]
+
     for (j, i), pair in layout.pairs.items():
         usual, specials = weights[j]
         if usual:
             efficient[layout.at["COMMON"] + i].append((pair, usual))
         for k, weight in specials.items():
             efficient[i * layout.stride + k].append((pair, weight))
+
     return _weighted(efficient, layout.at["PAIRS"])
 
 
@@ -265,6 +288,7 @@ def _apart(listed: list[ReactionRow], one: int) -> list[ReactionRow]:
     banks of shared memory, or share them."""
     left, out = list(listed), list[ReactionRow]()
     busy = [_Banks() for _ in range(8)]
+
     while left:
         if len(out) % 16 == 0:
             busy = [_Banks() for _ in range(8)]
@@ -275,6 +299,7 @@ def _apart(listed: list[ReactionRow], one: int) -> list[ReactionRow]:
         for banks, place in zip(busy, places[n]):
             banks.take(place)
         out.append(left.pop(n))
+
     return out
 
 
@@ -298,10 +323,12 @@ def _table(gathered: dict[int, Terms], zero: int, ahead: int) -> list[float]:
 
     lanes = _spread(_dealt(out, ((zero, zero), False), ahead))
     words = []
+
     for n, row in enumerate(zip(*lanes)):
         for lane, (((a, b), negative), target) in zip(lanes, row):
             last = negative and (target != NOWHERE or not lane[n + 1][0][1])  # of the numbers to subtract
             words.append(word(8 * (a | b << 16), target | FLIP * last))
+
     return [float(len(lanes[0])), *words]
 
 
@@ -310,6 +337,7 @@ def _spread(lanes: list[list]) -> list[list]:
     banks of shared memory. Sixteen lanes are served at once, with one number each."""
     busy = [[_Banks(), _Banks()] for _ in range(2 * len(lanes[0]))]  # of each place in a lane's list, for half a warp
     out: list[list] = []
+
     for n, lane in enumerate(lanes):
         first, numbers = 0, []
         for t, ((_, negative), target) in enumerate(lane):
@@ -319,18 +347,21 @@ def _spread(lanes: list[list]) -> list[list]:
             terms: list[int] = []
             for (pair, _), _ in lane[first : t + 1]:
                 terms += pair
+
             for place in range(2 * first, 2 * t + 2):
                 banks = busy[place][n // 16]
                 number = min(terms, key=banks.wait)
                 banks.take(number)
                 terms.remove(number)
                 numbers.append(number)
+
             first = t + 1
 
         spread = []
         for two, ((_, sign), target) in zip(zip(numbers[::2], numbers[1::2]), lane):
             spread.append(((two, sign), target))
         out.append(spread)
+
     return out
 
 
@@ -354,9 +385,11 @@ def _weighted(sums: dict[int, list[tuple[int, float]]], still: int) -> list[floa
     """As _table, of numbers of the memory times weights, which follow a row of words. still: a place without a sum."""
     lanes = _dealt(sums, (still, 0.0), 1)
     out = [float(len(lanes[0]))]
+
     for row in zip(*lanes):
         out += [word(source, target) for (source, _), target in row]
         out += [weight for (_, weight), _ in row]
+
     return out
 
 

@@ -25,6 +25,7 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
             for (int k = fours; k < end; ++k) pivots<1>(s, turn, k);
         }
     }
+
     // COUNT pivots from k on, which rows of the turns from `turn` on are left of; 1/pivot to the diagonal
     template <int COUNT> POINT_FN void pivots(const LanesMemory &s, const int turn, const int k) const {
         const int lane = lane_rank(), behind = k + COUNT;
@@ -113,6 +114,7 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
         for (; j < N; ++j) columns(j, Constant<1>());
         __syncwarp();
     }
+
     // COUNT unknowns from k on, of a turn: every lane solves for them, and takes them off its own rows
     template <int COUNT, bool UPPER>
     POINT_FN void eliminated(const LanesMemory &s, const int turn, const int k, R *b) const {
@@ -175,6 +177,7 @@ template <class R, int N, bool IN_REGISTERS> struct LanesFactors {
 // inverse times b is as exact as b's own rounding lets it be. A pivot's row, and b, come to all lanes through memory.
 template <class R, int N> struct LanesFactors<R, N, true> {
     static constexpr int WHOLE = N < 32 ? N : 32, FEW = N - WHOLE, LD = N | 1, PAIRS = (N + 1) / 2;
+
     // rows of the inverse but for a factor, which is in `scale` and `scales`
     R row[N], scale, few[FEW + 1], corner[FEW * FEW + 1], scales[FEW + 1];
     static POINT_FN double *place(const LanesMemory &s, const int n) { return s.at + 2 * PAIRS * n; }

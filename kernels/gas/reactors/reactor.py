@@ -4,10 +4,11 @@ Matrices have row i, column j at i n + j. Unknowns at constant volume: (rho_1 ..
 constant pressure (Y_1 .. Y_ns, T). Each of them varies alone, sum(Y) is not held. nz = ns + 1.
 """
 
-from ..declare import collection, constant, kernels, point_kernel, quantity
+from ..declare import collection, constant, point_kernel, quantity
 from ..equations.cubic import DELTA
 from ..equations.records import FAMILY
 from ..kinetics.rates import DOUBLE, NASA, SLOPE_TABLES, TABLES, VALID
+from ..registry import registry
 from ..thermal.derivatives import PAIRS
 
 STATUS = (
@@ -57,7 +58,7 @@ constant(
 constant("react_most", "1", "steps that a point may take there", 10000.0, range=(1, 1e9))
 
 CONSTANTS = f"inv_W W inv_p_ref {NASA} {TABLES.replace(' reaction_net', '')} {SLOPE_TABLES}"
-SUMS = " ".join(name for name in kernels["cubic_mixture"].constants if name not in PAIRS.split())
+SUMS = " ".join(name for name in registry.kernels["cubic_mixture"].constants if name not in PAIRS.split())
 DERIVED = "derived from the rates and the equation of state, by the chain rule"
 
 

@@ -19,21 +19,25 @@ struct several {
         for (int i = 0; i < LANE_POINTS; ++i) v[i] = scalar(s);
     }
 };
+
 struct choices {
     bool v[LANE_POINTS];
 };
+
 template <class F> POINT_FN several each_point(const F &f) {
     several r;
     UNROLL
     for (int i = 0; i < LANE_POINTS; ++i) r.v[i] = f(i).v;
     return r;
 }
+
 template <class F> POINT_FN choices each_choice(const F &f) {
     choices r;
     UNROLL
     for (int i = 0; i < LANE_POINTS; ++i) r.v[i] = f(i);
     return r;
 }
+
 // clang-format off
 #define UNARY(f) \
     POINT_FN several f(several x) { return each_point([&](int i) { return f(of(x.v[i])); }); }
@@ -67,18 +71,22 @@ template <> struct number<several> {
 POINT_FN several exp_within(several x) { // -708 <= x <= 709
     return each_point([&](int i) { return of(exponential_within(x.v[i])); });
 }
+
 POINT_FN several &operator+=(several &x, several y) { return x = x + y; }
 POINT_FN several &operator-=(several &x, several y) { return x = x - y; }
 POINT_FN several &operator*=(several &x, several y) { return x = x * y; }
 POINT_FN choices operator&&(choices a, choices b) {
     return each_choice([&](int i) { return a.v[i] && b.v[i]; });
 }
+
 POINT_FN choices operator||(choices a, choices b) {
     return each_choice([&](int i) { return a.v[i] || b.v[i]; });
 }
+
 POINT_FN several select(choices c, several yes, several no) {
     return each_point([&](int i) { return select(c.v[i], of(yes.v[i]), of(no.v[i])); });
 }
+
 // All points of the warp decide: the lanes stay together, since they meet the other warps at barriers.
 POINT_FN bool all_of(choices c) {
     bool all = true;
@@ -86,17 +94,20 @@ POINT_FN bool all_of(choices c) {
     for (int i = 0; i < LANE_POINTS; ++i) all &= c.v[i];
     return __all_sync(WARP, all);
 }
+
 POINT_FN bool any_of(choices c) {
     bool any = false;
     UNROLL
     for (int i = 0; i < LANE_POINTS; ++i) any |= c.v[i];
     return !__all_sync(WARP, !any);
 }
+
 // The number of the warp. The compiler sees that it is the same for all lanes and, if CREW is a power of 2, below CREW.
 POINT_FN int crew_rank() {
     const int rank = __shfl_sync(WARP, (int)threadIdx.x >> 5, 0);
     return CREW & (CREW - 1) ? rank : rank & (CREW - 1);
 }
+
 POINT_FN void crew_barrier() { __syncthreads(); }
 
 // Values of the species that a warp owns, in registers
@@ -119,6 +130,7 @@ struct CrewPlace {
         }
     }
 };
+
 template <bool GIVEN = false> struct CrewField {
     outside *base;
     long stride;
@@ -140,6 +152,7 @@ template <bool GIVEN = false> struct CrewField {
 struct alignas(LANE_POINTS % 2 ? 8 : 16) OfLane {
     double v[LANE_POINTS];
 };
+
 // A row's address has 32 bits; bits beyond are dropped. So bits of a row from the 24th may mean something else.
 struct CrewMemory {
     unsigned own;
@@ -158,11 +171,13 @@ struct CrewMemory {
         *at(row) = y;
     }
 };
+
 // The memory behind ROWS rows
 template <int ROWS> POINT_FN double *crew_bytes() {
     extern __shared__ double shared_memory[];
     return shared_memory + 32 * LANE_POINTS * ROWS;
 }
+
 POINT_FN CrewMemory crew_memory() {
     unsigned own = (threadIdx.x & 31) * unsigned(sizeof(OfLane));
     asm("" : "+r"(own)); // computed once: the compiler would compute it for each row
@@ -180,6 +195,7 @@ template <class Join> POINT_FN several over_owners(const several part, const Joi
     crew_barrier();
     return all;
 }
+
 template <int N> POINT_FN void sum_over_owners(several (&x)[N]) {
     static_assert(N <= 8, "there are rows for so many");
     const CrewMemory s = crew_memory();
@@ -196,12 +212,14 @@ template <int N> POINT_FN void sum_over_owners(several (&x)[N]) {
     }
     crew_barrier();
 }
+
 template <int COUNT, class Term> POINT_FN void sum_over_species(several &sum, const Term &term) {
     several part[1] = {several(0.0)};
     FOR_OWN (s, COUNT) part[0] += term(s);
     sum_over_owners(part);
     sum = part[0];
 }
+
 template <int COUNT, class Weight, class Term>
 POINT_FN void sums_over_species(several &sum, several &weighted, const Weight *weight, const Term &term) {
     several part[2] = {several(0.0), several(0.0)};
@@ -214,4 +232,5 @@ POINT_FN void sums_over_species(several &sum, several &weighted, const Weight *w
     weighted = part[0];
     sum = part[1];
 }
+
 template <> constexpr bool NEIGHBOURS_AGREE<several> = true;

@@ -10,8 +10,8 @@ from .schedule import has_constant
 from .thread import Thread
 
 if typing.TYPE_CHECKING:
-    from ..declare import PointKernel
     from ..plan import Plan
+    from ..records import PointKernel
 
 
 @dataclasses.dataclass(frozen=True)

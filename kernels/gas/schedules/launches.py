@@ -150,6 +150,7 @@ def serving(kernels, mixture, precision: str = "double", device: str = "", table
             plan = make_plan(kernels, None, mixture, _how(row, mixture), precision)
             if plan.schedule.shape(plan).shared <= memory:
                 return row
+
     return nearest[0]
 
 
@@ -195,6 +196,7 @@ def candidates(ns: int) -> list[Launch]:
             out += _in_registers(threads)
         if ns > 12:
             out += _in_memory(threads, ns)
+
     out += [dataclasses.replace(how, persistent=True) for how in out if how.hold != "registers"]
     return list(dict.fromkeys(how for how in out if how.blocks))
 
@@ -216,6 +218,7 @@ def _in_memory(threads: int, ns: int) -> list[Launch]:
         out.append(dataclasses.replace(usual, unroll=4, pairs=10))
         if resident <= 512:
             out += [dataclasses.replace(usual, unroll=unroll, pairs="units") for unroll in (12, ns)]
+
     return out
 
 

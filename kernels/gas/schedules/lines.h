@@ -46,6 +46,7 @@ POINT_FN void load_couple(const double *at, const long step, vec &x, vec &y) {
 #undef SET
     x.v = even(a, b), y.v = odd(a, b);
 }
+
 POINT_FN void store_couple(double *at, const long step, const vec x, const vec y) {
     const lanes_d a = even(x.v, y.v), b = odd(x.v, y.v);
 #define SET(k) *(couple *)OF_LINE(2 * k) = SIXTEEN(a, k), *(couple *)OF_LINE(2 * k + 1) = SIXTEEN(b, k);
@@ -70,6 +71,7 @@ template <long N> POINT_FN void load_lines(const outside *at, const long step, v
     for (long i = TWO; i < N; ++i) x[i].v = lanes_d SIDE_BY_SIDE(OF_LINE);
 #undef OF_LINE
 }
+
 template <long N> POINT_FN void store_lines(outside *at, const long step, const vec (&x)[N]) {
     constexpr long TWO = COUPLES * (N & ~1);
     asm("" : "+r"(at));
@@ -82,5 +84,6 @@ template <long N> POINT_FN void store_lines(outside *at, const long step, const 
         for (long l = 0; l < SIDE; ++l) (at + l * step)[i] = outside(v[l]);
     }
 }
+
 POINT_FN void load(const vec *at, vec &x) { x = *at; }
 POINT_FN void store(vec *at, const vec x) { *at = x; }

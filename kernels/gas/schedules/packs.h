@@ -19,10 +19,12 @@ struct Array {
     outside *at;
     long ld;
 };
+
 // Of boxes of larger arrays: the selected extents, and how many numbers apart points are in x, y, z.
 struct Box {
     long nx, ny, sx, sy, sz;
 };
+
 template <int COUNT> struct Arguments {
     const Mixture *constants;
     Array array[COUNT];
@@ -153,12 +155,14 @@ template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored 
      : a.box.nx == 3 ? all_lines<P, 3>
                      : all_lines<P, 4>)(a, scratch, first, end);
 }
+
 template <class P> static long units(const Arguments<P::COUNT> &a, const long points) { return points / a.box.nx; }
 #else
 template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
     for (; first < end; first += BLOCK)
         some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
 }
+
 template <class P> static long units(const Arguments<P::COUNT> &, const long points) { return points; }
 #endif
 

@@ -12,7 +12,8 @@ import itertools
 import typing
 
 from ...engine.backend.base import Source
-from ..declare import PointKernel, quantities
+from ..records import PointKernel
+from ..registry import registry
 from ..structure import structure
 from .schedule import Schedule
 from .text import bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start
@@ -52,6 +53,7 @@ class Packs(Schedule):
             _program(p, types, boxed),
             "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
         ]
+
         return Source(
             p.name,
             "\n".join(text),
@@ -69,7 +71,7 @@ class Packs(Schedule):
 
 def _sweeps(kernel: PointKernel, ns: int) -> bool:
     """Whether the kernel loops over more than a few species."""
-    return ns > FEW and any(quantities[q].per for q in kernel.reads + kernel.writes)
+    return ns > FEW and any(registry.quantities[q].per for q in kernel.reads + kernel.writes)
 
 
 def _packs(kernel: PointKernel, p: Plan) -> int:
@@ -85,6 +87,7 @@ def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
     """Kernels by the loop over points that they share."""
     stages: list[list[PointKernel]] = []
     open_to_more = False
+
     for kernel in kernels:
         own = kernel.alone or _sweeps(kernel, p.ns)
         if own or not open_to_more or _packs(stages[-1][0], p) != _packs(kernel, p):
@@ -92,6 +95,7 @@ def _stages(kernels, p: Plan) -> list[list[PointKernel]]:
         else:
             stages[-1].append(kernel)
         open_to_more = not own
+
     return stages
 
 
@@ -108,13 +112,14 @@ class Names:
         for kernel in p.kernels:
             if kernel not in self.once:
                 wanted.update(kernel.reads)
+
         self.ones = [name for name in self.known if name in p.reads]
         self.found = [name for name in self.known if name not in p.reads and name in wanted]
 
         # Scalar inputs that are copied, so that a composition that does not sum to 1 reaches every result as NaN.
         self.checked = []
         if self.known:
-            self.checked = [name for name in p.reads if not quantities[name].per and name not in p.writes]
+            self.checked = [name for name in p.reads if not registry.quantities[name].per and name not in p.writes]
 
         # Rows of scratch: what kernels hand on, copies, numbers that are found once.
         made: dict[str, None] = {}
@@ -141,10 +146,11 @@ def _of_composition(p: Plan) -> tuple[list[PointKernel], list[str]]:
 
     kernels = []
     for kernel in p.kernels:
-        alike = all(quantities[name].per in ("", "ns") for name in kernel.writes)
+        alike = all(registry.quantities[name].per in ("", "ns") for name in kernel.writes)
         if kernel.reads and set(kernel.reads) <= set(known) and alike and not set(kernel.writes) & set(p.reads):
             kernels.append(kernel)
             known += [name for name in kernel.writes if name not in known]
+
     return kernels, known
 
 
@@ -201,15 +207,17 @@ def _loops(names: Names, stages, types) -> list[Loop]:
         for following in stages[number + 1 :]:
             for kernel in following:
                 later.update(kernel.reads + kernel.writes)
+
         real = types[_packs(stage[0], p)]
         said = ", ".join(kernel.name for kernel in stage)
         loops.append(Loop(said, real, _stage(names, stage, real, later)))
+
     return loops
 
 
 def _scalar(kernel: PointKernel) -> bool:
     """Whether the kernel reads and writes one number of a point each."""
-    return not any(quantities[name].per for name in kernel.reads + kernel.writes)
+    return not any(registry.quantities[name].per for name in kernel.reads + kernel.writes)
 
 
 def _pointers(names: Names) -> list[str]:
@@ -218,15 +226,18 @@ def _pointers(names: Names) -> list[str]:
     for i, a in enumerate(p.arguments):
         array = "given" if a in names.checked else "at"
         lines.append(f"stored *__restrict {array}_{a} = array[{i}]; const long ld_{a} = stride[{i}];")
+
     for name in (*names.inner, *names.checked):
         row = f" const long ld_{name} = ROW;" if name in names.inner else ""
         lines.append(f"stored *__restrict at_{name} = scratch + {names.places[name]}*ROW;{row}")
+
     for name in names.found:
         lines.append(f"const stored {_one(name)} = scratch[{names.places[_one(name)]}*ROW];")
 
     used = [f"(void)at_{a}; (void)ld_{a}; " for a in (*p.arguments, *names.inner)]
     lines.append("".join(used) + "(void)m; (void)scratch;")
     lines += [f"(void){_one(name)};" for name in names.found]
+
     return lines
 
 
@@ -243,17 +254,22 @@ def _composed(names: Names, types) -> list[str]:
     p, real = names.p, types[1]
     lines = ["(void)m; (void)scratch;"]
     lines += [f"Held<{real}, 1> {a}{{{{1.0}}}};" for a in names.ones]
+
     for kernel in names.once:
         lost = names.lost[kernel]
         lines += discarded(p, kernel, lost, real)
+
         for name in kernel.writes:
             if name not in lost:
-                species = quantities[name].per
+                species = registry.quantities[name].per
                 lines.append(f"Held<{real}, 1> {name};" if species else f"{real} {name}{start(kernel)};")
+
         lines.append(call(p, kernel, lost, real).text())
+
     for name in names.found:
-        value = f"{name}[0]" if quantities[name].per else name
+        value = f"{name}[0]" if registry.quantities[name].per else name
         lines.append(f"store(scratch + {names.places[_one(name)]}*ROW, {value});")
+
     return lines
 
 
@@ -263,9 +279,11 @@ def _not_whole(names: Names, real: str) -> list[str]:
     lines.append(f"const {real} known = {' + '.join(f'not_whole({a})' for a in names.ones)};")
     for a in names.checked:
         lines.append(f"{real} {a}; load(given_{a} + t, {a}); store(at_{a} + t, {a} + known);")
+
     for a in names.found:
         if a in names.p.writes:
             lines.append(f"store(at_{a} + t, {real}({_one(a)}) + known);")
+
     return lines
 
 
@@ -277,30 +295,35 @@ def _stage(names: Names, stage, real: str, later) -> list[str]:
     p, lines = names.p, []
     declared: set[str] = set()
     kept: list[str] = []
+
     for kernel in stage:
         lost = names.lost[kernel]
         lines += discarded(p, kernel, lost, real)
+
         for name in kernel.reads + kernel.writes:
             if name not in declared and name not in lost:
                 declared.add(name)
                 lines.append(_variable(names, kernel, name, real))
+
         lines.append(call(p, kernel, lost, real).text())
         kept += [name for name in kernel.writes if name in later and name not in lost and name not in kept]
 
-    scalars = [name for name in kept if not quantities[name].per]
+    scalars = [name for name in kept if not registry.quantities[name].per]
     return lines + [f"store(at_{name} + t, {name});" for name in scalars]
 
 
 def _variable(names: Names, kernel: PointKernel, name: str, real: str) -> str:
     """The declaration of a name's variable, loaded if the kernel reads it."""
-    per = quantities[name].per
+    per = registry.quantities[name].per
     if name in names.known:
         value = _one(name) if name in names.found else "1.0"
         return f"const Held<{real}, 1> {name}{{{{{value}}}}};" if per else f"const {real} {name}({value});"
+
     if per:
         return f"const Rows<{real}> {name}{{at_{name} + t, ld_{name}}};"
     if name in kernel.reads:
         return f"{real} {name}; load(at_{name} + t, {name});"
+
     return f"{real} {name}{start(kernel)};"
 
 
@@ -320,6 +343,7 @@ def _lines(names: Names, stage) -> str:
     """A stage of scalars for packs that are put together of lines of N points."""
     p = names.p
     loads, stores = [], []
+
     for i, a in enumerate(p.arguments):
         load = f" load_lines<N>(array[{i}].at, step, at_{a});" if a in p.reads else ""
         loads.append(f"vec at_{a}[N];{load}")
@@ -334,9 +358,10 @@ def _loop(p: Plan, loops: list[Loop], number: int, checked) -> str:
     """Loop `number` over the block's packs. It also asks ahead for its part of the arrays."""
     loop = loops[number]
     lines = list(loop.lines)
+
     for k, a in enumerate(p.arguments):
         part = (number - k) % len(loops)
-        if part < p.rows(a) and quantities[a].per in ("", "ns"):
+        if part < p.rows(a) and registry.quantities[a].per in ("", "ns"):
             write, array = str(a in p.writes).lower(), "given" if a in checked else "at"
             rows = f"{array}_{a} + t, ld_{a}, {p.rows(a)}"
             lines.append(f"ask_ahead<number<{loop.real}>::lanes, {write}>({rows}, {part}, {len(loops)});")

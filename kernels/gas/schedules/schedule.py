@@ -7,7 +7,7 @@ import typing
 
 from ...engine.backend.base import Shape, Source
 from ...engine.errors import MixtureError
-from ..declare import PointKernel
+from ..records import PointKernel
 
 if typing.TYPE_CHECKING:
     from ..plan import Plan

@@ -6,7 +6,8 @@ import dataclasses
 import pathlib
 import typing
 
-from ..declare import PointKernel, quantities
+from ..records import PointKernel
+from ..registry import registry
 
 if typing.TYPE_CHECKING:
     from ..plan import Plan
@@ -120,7 +121,7 @@ def _guard(made: Call, p: Plan, name: str, variable: str, real: str) -> None:
     kernel = made.kernel
     if not name:
         made.arguments.append("Absent()")
-    elif not quantities[name].per:
+    elif not registry.quantities[name].per:
         made.arguments.append(variable if name in kernel.writes else f"given({variable})")
     elif name in kernel.writes:
         rows = 0 if name in kernel.reads else p.rows(name)
@@ -153,7 +154,7 @@ def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[
         if name not in names:
             continue
 
-        if not quantities[name].per:
+        if not registry.quantities[name].per:
             kind, first = real, start(kernel)
         elif of_host(kernel):
             kind, first = f"Held<{real}, {p.rows(name)}>", ""

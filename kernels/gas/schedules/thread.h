@@ -13,6 +13,7 @@ struct Array {
     outside *at;
     long ld;
 };
+
 template <int COUNT> struct Arguments {
     const Mixture *constants;
     Array array[COUNT];

@@ -5,7 +5,8 @@ from __future__ import annotations
 import typing
 
 from ...engine.backend.base import Shape, Source
-from ..declare import PointKernel, quantities
+from ..records import PointKernel
+from ..registry import registry
 from ..structure import structure, structure_size
 from .schedule import Schedule
 from .text import Call, bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start
@@ -172,7 +173,7 @@ def columns(p: Plan) -> list[str]:
     """Inputs whose species values are held in shared memory."""
     if p.launch.hold != "shared":
         return []
-    return [a for a in p.reads if quantities[a].per == "ns" and a not in p.writes]
+    return [a for a in p.reads if registry.quantities[a].per == "ns" and a not in p.writes]
 
 
 class PointText:
@@ -194,6 +195,7 @@ class PointText:
             self.statements += discarded(self.p, kernel, self.dropped[kernel], "real")
             self._outputs(kernel)
             self.statements.append(self.schedule.called(call(self.p, kernel, self.dropped[kernel], "real")))
+
         self._results()
 
         here = f"const {self.place} here(first, n, box);"
@@ -211,7 +213,7 @@ class PointText:
         kind = f"{self.field}<>" if name in p.writes else f"{self.field}<true>"
         where = f"{{at_{name}, ld_{name}, here}}"
 
-        if quantities[name].per == "":
+        if registry.quantities[name].per == "":
             self.statements.append(f"real {name} = {kind}{{at_{name}, 0, here}}[0];")
         elif name in self.columns and name not in self.kept:
             self.copies.append(f"const Column {name}{{column + {self.rows_copied}*COLUMN_STRIDE}};")
@@ -224,7 +226,8 @@ class PointText:
             self.statements.append(f"const {kind} {name}{where};")
 
     def _in_registers(self, name: str) -> bool:
-        return self.schedule.keeps_inputs(self.p) and quantities[name].per == "ns" and name not in self.p.writes
+        is_species_input = registry.quantities[name].per == "ns" and name not in self.p.writes
+        return is_species_input and self.schedule.keeps_inputs(self.p)
 
     def _outputs(self, kernel: PointKernel) -> None:
         """Variables that the kernel writes; results of species go straight to memory."""
@@ -234,7 +237,7 @@ class PointText:
                 continue
 
             self.known.add(name)
-            if quantities[name].per == "":
+            if registry.quantities[name].per == "":
                 self.statements.append(f"real {name}{start(kernel)};")
             elif name in p.writes and name not in self.kept:
                 self.statements.append(f"const {self.field}<> {name}{{at_{name}, ld_{name}, here}};")
@@ -243,7 +246,7 @@ class PointText:
 
     def _results(self) -> None:
         """Stores of scalars, and of species values that were kept wide."""
-        scalars = [name for name in self.p.writes if quantities[name].per == ""]
+        scalars = [name for name in self.p.writes if registry.quantities[name].per == ""]
         for number, name in enumerate(scalars):
             condition = self.schedule.scalar_condition(self.p, number)
             self.statements.append(f"{condition}{self.field}<>{{at_{name}, 0, here}}.set(0, {name});")
@@ -260,7 +263,7 @@ def _kept_wide(p: Plan) -> list[str]:
         return []
 
     read = {name for kernel in p.kernels for name in kernel.reads}
-    return [name for name in p.writes if quantities[name].per and name in read]
+    return [name for name in p.writes if registry.quantities[name].per and name in read]
 
 
 THREAD = Thread()

@@ -26,12 +26,14 @@ template <class V, int N> POINT_FN Dual<V, N> across(Dual<V, N> x, const int bit
     for (int i = 0; i < N; ++i) x.d[i] = across(x.d[i], bits);
     return x;
 }
+
 // join(a, b) has the bits of join(b, a), so that all lanes get the same bits.
 template <class R, class Join> POINT_FN R over_owners(R part, const Join &join) {
     UNROLL
     for (int bits = 16; bits > 0; bits >>= 1) part = join(part, across(part, bits));
     return part;
 }
+
 template <class R, int N> POINT_FN void sum_over_owners(R (&x)[N]) {
     UNROLL
     for (int k = 0; k < N; ++k) x[k] = over_owners(x[k], [](const R a, const R b) { return a + b; });

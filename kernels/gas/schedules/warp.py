@@ -11,8 +11,8 @@ from .queue import Queue
 from .schedule import Schedule, has_constant
 
 if typing.TYPE_CHECKING:
-    from ..declare import PointKernel
     from ..plan import Plan
+    from ..records import PointKernel
 
 HEADER = "gas/reactors/lanes.h"  # the bodies for lanes
 TABLE = "lanes_reactions"  # its sizes have LANES_ROWS: numbers of a point in shared memory, 0 without room

@@ -58,6 +58,7 @@ class Duplicates:
         self.phase, self.ns = phase, ns
         self.rule = phase.data.get("explicit-third-body-duplicates", "warn")
         self.notes: list[str] = []
+
         phase.refuse(
             self.rule not in RULES,
             f"explicit-third-body-duplicates is {short(self.rule)}, wanted {', '.join(RULES)}.",
@@ -71,6 +72,7 @@ class Duplicates:
         # Compare each reaction with the reactions before it that have the same key.
         related: dict[int, list[Candidate]] = {}
         paired: set[int] = set()
+
         for candidate in candidates:
             for other in related.setdefault(candidate.key, []):
                 if candidate.marked and other.marked:
@@ -87,6 +89,7 @@ class Duplicates:
                 lonely and not alone,
                 f"reaction {reaction.number + 1}, {reaction.equation}, is marked duplicate and has no partner.",
             )
+
         return [candidate.reaction for candidate in candidates]
 
     def _alike(self, one: Candidate, other: Candidate) -> bool:
@@ -97,6 +100,7 @@ class Duplicates:
         a, b = one.reaction, other.reaction
         same = _multiple(a, b, False)
         reverse = _multiple(a, b, True) and (a.reversible or b.reversible)
+
         return (same or reverse) and one.shares_collider(other, self.ns)
 
     def _unmarked(self, one: Candidate, other: Candidate) -> None:
@@ -105,6 +109,7 @@ class Duplicates:
             f"reactions {other.reaction.number + 1} and {one.reaction.number + 1}, {one.reaction.equation}, "
             "are duplicates"
         )
+
         general = [each for each in (one, other) if each.third and each.third.name == "M"]
         explicit = one.third is not None and len(general) == 1
         self.phase.refuse(not explicit or self.rule == "error", f"{message}; wanted `duplicate: true` in both.")

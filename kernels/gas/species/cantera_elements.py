@@ -34,6 +34,7 @@ class Elements:
                 f"element {short(foreign[0])} is not among the phase's elements {sorted(self.weights)}; wanted it "
                 "there, or `skip-undeclared-elements: true` in the phase."
             )
+
         return bool(foreign)
 
     def mass(self, composition: Node) -> float:
@@ -46,6 +47,7 @@ class Elements:
                 "it one.",
             )
             mass += self.weights[symbol] * composition.number(symbol)
+
         composition.refuse(not mass > 0, f"got {short(composition.data)}, wanted elements with positive counts.")
         return mass
 
@@ -65,6 +67,7 @@ def read_elements(file: File, phase: Node) -> Elements:
                 weights.setdefault(symbol, weight) != weight,
                 f"elements: {symbol} has the weights {weights[symbol]:g} and {weight:g}, wanted one.",
             )
+
     return Elements(weights, True, skip)
 
 
@@ -84,6 +87,7 @@ def _sources(phase: Node) -> list[tuple[str, list[str]]]:
         good = isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)
         phase.refuse(not good, f"elements: {source}: got {short(symbols)}, {wanted}.")
         out.append((str(source), symbols))
+
     return out
 
 
@@ -110,6 +114,7 @@ def _weights(file: File, section: str) -> dict[str, float]:
         symbol = node.text("symbol", "an element symbol")
         # Cantera takes the standard weight for a weight of 0.
         weights[symbol] = node.number("atomic-weight") or ATOMIC_WEIGHT.get(symbol, 0.0)
+
     return weights
 
 
@@ -122,8 +127,10 @@ def _weight(phase: Node, source: str, section: dict[str, float] | None, symbol: 
         section is not None and source,
         f"elements: {short(symbol)} is not in section {short(source)}.",
     )
+
     phase.refuse(
         symbol not in ATOMIC_WEIGHT,
         f"elements: {short(symbol)} has no atomic weight; a section of elements can give it one.",
     )
+
     return ATOMIC_WEIGHT[symbol]

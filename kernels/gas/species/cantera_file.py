@@ -40,6 +40,7 @@ class Node:
         self.data, self.where = data, where
         if not isinstance(data, dict):
             self.fail(f"got {_short(data)}, wanted a map.")
+
         try:
             self.units = units.inside(data)
         except ValueError as error:
@@ -102,6 +103,7 @@ class Node:
             number = math.nan if isinstance(value, bool) else float(value)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
+
         self.refuse(not math.isfinite(number), f"{key}: got {_short(value)}, wanted {wanted}.")
         return number
 
@@ -121,6 +123,7 @@ def _written_out(node, sizes):
 
     sizes[id(node)] = math.inf  # until the children are counted: a node that contains itself finds this number
     size = 1
+
     for part in node.value if isinstance(node.value, list) else []:
         children = part if isinstance(part, tuple) else [part]  # a map has pairs of key and value
         for child in children:
@@ -144,6 +147,7 @@ def _without_reactions(text, passed_over):
     text = REACTIONS.sub(pass_over, text)
     if next(itertools.islice(WORD.finditer(text.strip()), MOST, None), None):
         raise ValueError(f"more than {MOST} words and lines beside its reactions; leave out species that are not used")
+
     return text
 
 
@@ -206,6 +210,7 @@ class File:
     def __init__(self, path, beside=None):
         self.path = _located(Path(path), beside)
         path = self.path
+
         try:
             facts = self.path.stat()
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:  # a pipe or a device may have no end
@@ -218,6 +223,7 @@ class File:
             reason = getattr(error, "strerror", error)
             searched = "" if os.path.exists(path) else _searched()
             raise MixtureError(f"{path}: cannot be read ({reason}){searched}.") from None
+
         self.top = Node(self._data(text), str(path), Units())
 
     def beside(self, path) -> File:
@@ -240,6 +246,7 @@ class File:
         if not isinstance(data, dict):
             came = "nothing" if data is None else type(data).__name__
             raise MixtureError(f"{self.path}: got {came}, wanted a map.{_chemkin(text, self.path)}")
+
         return data
 
     def reactions(self, section):
@@ -250,14 +257,17 @@ class File:
         text = self.passed_over.get(section)
         top = self.top if text is None else Node(self._data(text), self.top.where, self.top.units)
         out, units = [], top.units
+
         for number, item in enumerate(top.items(section, "a list of reactions"), 1):
             node = Node(item, f"{self.path}: {section}, entry {number}", units)
             if number == 1 and set(node.data) == {"units"}:
                 units = node.units
                 continue
+
             equation = node.text("equation", "the reaction's equation")
             node.where = f"{self.path}: reaction {_short(equation)} ({section}, entry {number})"
             out.append(node)
+
         return out
 
     def section(self, name):
@@ -271,8 +281,10 @@ class File:
             if number == 1 and set(node.data) == {"units"}:
                 units = node.units
                 continue
+
             key = node.text("name", "the name of the species")
             self.top.refuse(key in out, f"species {_short(key)} is defined more than once in section {_short(name)}.")
             node.where = f"{self.path}: species {_short(key)}"
             out[key] = node
+
         return out

@@ -108,6 +108,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         # Polynomials of nine coefficients take the place of the others.
         arrays |= dict(W=W, omega=omega, nasa_low=nasa_low, nasa_high=nasa_high, T_mid=T_mid)
         nine = {}
+
         if arrays.get("nasa9") is not None:
             rows, T_break = checks.nine(arrays["nasa9"], arrays.get("T_break"))
             nine = {"nasa9": rows, "T_break": T_break}
@@ -126,6 +127,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         # Numbers of all.
         good = isinstance(p_ref, (int, float)) and 0 < p_ref < math.inf
         checks.refuse(not good, f"p_ref is {p_ref!r}, wanted one positive pressure in Pa.")
+
         if T_fit is None:
             T_fit = common_range(data["T_min"], data["T_max"])
         else:
@@ -141,6 +143,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
             origin=dict(origin or {}),
             **{field: locked(array) for field, array in data.items()},
         )
+
         out._warn_of_jumps(where)
         return out
 
@@ -182,6 +185,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
             for what, low, high in zip(("cp/R", "h/RT", "s/R"), below, above):
                 if abs(high - low) > limit * max(1.0, abs(low)):
                     out.append((what, float(T), float(low), float(high)))
+
         return out
 
     def require(self, *fields, purpose="the model"):
@@ -230,6 +234,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
             f"species {name!r} is not in the mixture, which has {', '.join(self.names)}.",
             MixtureError,
         )
+
         return self.names.index(name)
 
     def with_fit_range(self, T_low, T_high):
@@ -251,6 +256,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         reactions = None
         if self.reactions and not shown:
             reactions = self.reactions.only(list(called))
+
         return dataclasses.replace(
             self,
             names=called,
@@ -303,4 +309,5 @@ def nasa9(coeff, T):
     cp = (c0 / T + c1) / T + c2 + T * (c3 + T * (c4 + T * (c5 + T * c6)))
     h = (-c0 / T + c1 * log + c7) / T + c2 + T * (c3 / 2 + T * (c4 / 3 + T * (c5 / 4 + T * c6 / 5)))
     s = (-c0 / (2 * T) - c1) / T + c2 * log + T * (c3 + T * (c4 / 2 + T * (c5 / 3 + T * c6 / 4))) + c8
+
     return cp, h, s

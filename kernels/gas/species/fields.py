@@ -62,6 +62,7 @@ class Field:
         for axis, size in enumerate(self.shape):
             if size == "ns":
                 array = array.take(pick, axis)
+
         return array
 
 

@@ -86,12 +86,15 @@ def _tokens(text):
         if c not in "*/":
             word += c
             continue
+
         name, _, power = word.partition("^")
         try:
             out.append((name.strip(), sign * float(power) if power else sign))
         except ValueError:
             raise ValueError(f"{short(power)} in {short(text)} is no power") from None
+
         sign, word = (-1 if c == "/" else 1), ""
+
     return out
 
 
@@ -119,6 +122,7 @@ def parse(text):
             raise ValueError(f"unknown unit {short(name)} in {short(text)}")
         factor *= _power(scale, power)
         powers = [p + power * d for p, d in zip(powers, dims)]
+
     return factor, tuple(powers)
 
 
@@ -148,6 +152,7 @@ class Units:
         chosen = block.get("units") if isinstance(block, dict) else None
         if chosen is None:
             return self
+
         refuse(
             not isinstance(chosen, dict),
             f"units are {short(chosen)}, wanted a map such as {{length: cm, quantity: mol}}",
@@ -161,12 +166,15 @@ class Units:
             if kind == "activation-energy":
                 activation = _over_R(str(unit))
                 continue
+
             refuse(
                 kind not in _KINDS or parse(str(unit))[1] != parse(_KINDS[kind])[1],
                 f"units: {kind}: {unit}: wanted one of {', '.join(_KINDS)} with a unit of its kind",
                 ValueError,
             )
+
             factors[_KINDS[kind]] = parse(str(unit))[0]
+
         return Units(factors, activation)
 
     def energy_over_R(self, value):
@@ -191,6 +199,7 @@ class Units:
             f"got {short(value)}, wanted a number in {unit}",
             ValueError,
         )
+
         try:
             number = float(text)
         except ValueError:

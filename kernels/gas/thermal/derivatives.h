@@ -170,6 +170,7 @@ template <bool WITH_ENTROPY, class M, class R> POINT_FN R species_ideal(const M 
                             c[6]);
     }
 }
+
 template <class M, class R> POINT_FN R log_for_ideal(const M &, const R T) { // nine coefficients need it for h
     if constexpr (M::NASA9_RANGES > 0) return log(T);
     else return R(0.0);

@@ -1,6 +1,7 @@
 """Composition, ideal-gas properties, total enthalpy."""
 
-from ..declare import Constants, constants, point_kernel, quantity
+from ..declare import constants, point_kernel, quantity
+from ..records import Constants
 from ..species import GAS_CONSTANT as R
 
 for name, unit, what, *per in (
@@ -102,11 +103,13 @@ def ideal_gas(species, options) -> Constants:
             ),
             sizes={"NASA9_RANGES": 0},
         )
+
     ranges = species.nasa9.shape[1]
     values |= dict(
         nasa9=(species.nasa9 * (R / species.W)[:, None, None]).transpose(1, 2, 0),
         nasa9_break=species.T_break[:, 1:-1].T if ranges > 1 else [0.0],
     )
+
     return Constants(values, sizes={"NASA9_RANGES": ranges})
 
 

@@ -4,8 +4,9 @@ Each is taken where its names are given: properties("T c", h=..., p=..., Y=...).
 iteration. `unconverged` tells hosts by point what was not found.
 """
 
-from ..declare import kernels, point_kernel, quantity
+from ..declare import point_kernel, quantity
 from ..equations.cubic import DELTA, FAMILY
+from ..registry import registry
 
 for name, unit, what in (
     ("T_start", "K", "start of the iteration for T; where it is not between 20 and 6000 K, 300 K"),
@@ -17,7 +18,7 @@ for name, unit, what in (
 ):
     quantity(name, unit, what)
 
-PAIRS, NASA = (" ".join(kernels[name].constants) for name in ("cubic_mixture", "ideal_gas"))
+PAIRS, NASA = (" ".join(registry.kernels[name].constants) for name in ("cubic_mixture", "ideal_gas"))
 SINGLE = (
     "it ends where a step is below 1e-9 of T, and rounding h, e or s to single (6e-8) moves T by more, "
     "in boiling mixtures by any amount"

@@ -49,6 +49,7 @@ POINT_FN void gamma_inverse_product(const M &, const Vector &dU, const R rho, co
     constexpr int N = M::NS - 1;
     const GammaInverse<R> g = gamma_inverse_of(rho, rho_p_prime, rho_T, h_p, h_T);
     const R d_rho = dU[0], mu = dU[1] - u * d_rho, mv = dU[2] - v * d_rho, mw = dU[3] - w * d_rho;
+
     // rho_p' dp + rho_T dT = a,  rho h_T dT - (1 - rho h_p) dp = b
     R a = d_rho, b = dU[4] - (h + 0.5 * (u * u + v * v + w * w)) * d_rho - (u * mu + v * mv + w * mw);
     FOR_SPECIES (k, N) {

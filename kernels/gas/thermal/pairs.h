@@ -159,6 +159,7 @@ POINT_FN R quadratic_one(const scalar *k, const Species &Y, const Element &eleme
 template <class R> struct PairSums {
     R constant, linear, square;
 };
+
 template <class M, class R, class Species> POINT_FN PairSums<R> pair_sums(const M &m, const Species &Y) {
     if constexpr (M::by_pairs) {
         const auto itself = [](int, const R y) { return y; };

@@ -34,6 +34,7 @@ POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m,
     // One division: r = 1/(t1 t2 pairs). sqrt(eps_m) = t2/t1.
     const R both = t1 * t2, r = inverse(both * pairs), inv_both = r * pairs, inv_t1 = inv_both * t2,
             root_eps = t2 * inv_t1;
+
     // sigma_m^3 = root^2
     const R root = W * t1, inv_sigma = inverse_two_thirds(root), inv_sigma2 = square(inv_sigma),
             sigma2 = square(root) * inv_sigma;
@@ -100,6 +101,7 @@ template <class M, class R> POINT_FN void chung_density(const M &, const R rho, 
 template <class R> struct ChungShape {
     R numerator, denominator;
 };
+
 template <class R>
 POINT_FN ChungShape<R> chung_shape(const R y, const R gap3, const R c1, const R c2, const R c3, const R minus_c4,
                                    const R c5) {
@@ -120,6 +122,7 @@ POINT_FN void chung_viscosity(const M &, const R omega_m, const R mu_r4, const R
     R w = omega_m, d4 = mu_r4;
     if constexpr (M::chung_polefree) {
         w = at_least(w, 0.0);
+
         // m/2 is 0.045 at omega' = 0 and grows with omega'. m is a root of a quadratic equation whose coefficients are
         // polynomials in omega'. Two thirds to six sevenths of the terms cancel.
         if (any_of(d4 > 0.04)) {

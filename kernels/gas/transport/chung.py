@@ -1,8 +1,11 @@
 """Chung's dense-gas viscosity and conductivity."""
 
+import functools
+
 import numpy as np
 
-from ..declare import Constants, constants, option, point_kernel, quantity
+from ..declare import constants, option, point_kernel, quantity
+from ..records import Constants
 from ..species import GAS_CONSTANT as R, OMEGA_VC
 
 option(
@@ -64,10 +67,10 @@ VALID = "rho Vc/6 < 1, 0.3 <= T_star <= 100; chung published and cantera: where 
 # Options with which Chung's conductivity is used. The viscosity laws of dilute gases bring a conductivity of their own.
 CONDUCTIVITY = {"viscosity": "chung lucas"}
 
-point_kernel(
+kernel = functools.partial(point_kernel, header="gas/transport/chung.h", packs=4)
+
+kernel(
     "chung_mixture",
-    header="gas/transport/chung.h",
-    packs=4,
     reads="Y W",
     writes="sigma_m eps_m omega_m M_m mu_r4 kappa_m inv_eps_m inv_M_m scale_m unit_m fill_m",
     constants="chung_sigma15 chung_eps chung_omega chung_dipole chung_kappa chung_pair",
@@ -75,30 +78,24 @@ point_kernel(
     valid="everywhere",
     when=CONDUCTIVITY,
 )
-point_kernel(
+kernel(
     "chung_dilute",
-    header="gas/transport/chung.h",
-    packs=4,
     reads="T eps_m omega_m mu_r4 kappa_m inv_eps_m scale_m",
     writes="T_star inv_T_star root_m eta0",
     source=POLING + "9-4.3, 9-4.10, 9-4.11" + NOT_SEEN,
     valid="0.3 <= T_star <= 100 (fit of the collision integral)",
     when=CONDUCTIVITY,
 )
-point_kernel(
+kernel(
     "chung_density",
-    header="gas/transport/chung.h",
-    packs=4,
     reads="rho fill_m",
     writes="fill gap3",
     source=POLING + "9-6.20" + NOT_SEEN,
     valid="rho Vc/6 < 1",
     when=CONDUCTIVITY,
 )
-point_kernel(
+kernel(
     "chung_viscosity",
-    header="gas/transport/chung.h",
-    packs=4,
     reads=POLAR + " unit_m inv_T_star" + DENSE,
     writes="mu",
     source=POLING + "9-6.18 to 9-6.23, Table 9-6" + NOT_SEEN,
@@ -108,10 +105,8 @@ point_kernel(
     "kappa in E_i only and has no poles; it also takes E_2 >= 0: otherwise mu <= 0 in cold water. The other forms are "
     "negative on one side of their poles, and there outside their validity",
 )
-point_kernel(
+kernel(
     "chung_conductivity",
-    header="gas/transport/chung.h",
-    packs=4,
     reads="W cp_ig " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",
     source=POLING + "10-5.5 to 10-5.8, Table 10-3" + NOT_SEEN,
@@ -119,10 +114,8 @@ point_kernel(
     when={"chung": "polefree published"} | CONDUCTIVITY,
     note="the default takes B_7 >= 0: otherwise lam <= 0 in cold mixtures of hydrogen and water",
 )
-point_kernel(
+kernel(
     "chung_conductivity_cantera",
-    header="gas/transport/chung.h",
-    packs=4,
     reads="W cv " + POLAR + " T_star inv_M_m root_m" + DENSE,
     writes="lam",
     source="Cantera 3.2 high-pressure-Chung, with its departures from the book",

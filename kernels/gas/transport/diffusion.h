@@ -459,6 +459,7 @@ POINT_FN void mixture_diffusion(const M &m, const R T, const R p, const Species 
                 const auto others = Others<R>::template of<M::NS>(x.total(), [&](int s) { return x.mass(s); });
                 FOR_SPECIES (k, M::NS) above[k] = others(x.mass(k));
             }
+
             // with `table` the sums reach 1e30: in single precision not even two of them may be multiplied
             constexpr int AT_ONCE = M::takahashi_table ? 1
                                     : IN_SINGLE        ? 2

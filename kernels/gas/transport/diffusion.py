@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 
-from ..declare import Constants, constants, option, point_kernel, quantity, species_number
+from ..declare import constants, option, point_kernel, quantity, species_number
+from ..records import Constants
 from ..species.kinetic_theory import binary_fit, friction_fit
 
 option(

@@ -5,7 +5,8 @@ Each species has a viscosity law mu_i(T). Wilke's rule mixes the viscosities, Ma
 
 import numpy as np
 
-from ..declare import Constants, constants, fallback, option, point_kernel
+from ..declare import constants, fallback, option, point_kernel
+from ..records import Constants
 from ..species import CRITICAL, GAS_CONSTANT as R, SpeciesData
 from ..species.kinetic_theory import viscosity_fit
 from ..thermal.ideal_gas import NASA

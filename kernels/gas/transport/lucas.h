@@ -53,6 +53,7 @@ POINT_FN void lucas_viscosity(const M &m, const R T, const R p, const Species &Y
     const R alpha = 3.262 + 14.98 * exp(5.508 * ln_Pc), beta = 1.390 + 5.746 * Pc;
     const R cold = 0.600 + 0.760 * exp(alpha * ln_Pc) +
                    ((M::chung_cantera ? 0.6990 : 6.990) * exp(beta * ln_Pc) - 0.6) * (1.0 - cold_Tr);
+
     // ln of the reduced vapour pressure
     const R inv_cold = 1.0 / cold_Tr, sixth = square(cold_Tr * square(cold_Tr));
     const R ln_vapour = 5.92714 - 6.09648 * inv_cold - 1.28862 * ln_cold + 0.169347 * sixth +

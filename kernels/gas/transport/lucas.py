@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..declare import Constants, constants, option, point_kernel
+from ..declare import constants, option, point_kernel
+from ..records import Constants
 from ..species import GAS_CONSTANT as R
 from . import chung
 

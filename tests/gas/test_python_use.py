@@ -1,6 +1,5 @@
-"""Python as its users write it: compositions by name, messages that say what was meant, progress, announcements."""
+"""Python as its users write it: compositions by name, types, shapes, check mode, messages that say what was meant."""
 
-import io
 import shutil
 import warnings
 
@@ -9,10 +8,7 @@ import pytest
 from mixtures_for_tests import species_set
 from tensor_cases import on_stand_in
 
-from frame.frame import Frame
-from frame.tools.progress import progress, time_left
 from kernels import ArgumentError, Mixture, SpeciesData, StateError, set_constant
-from kernels.engine.backend import cache
 from kernels.gas.arrays import fractions
 
 SPECIES = ("CH4", "O2", "CO2")
@@ -68,8 +64,10 @@ def test_properties_take_them():
     mix = Mixture.from_species(species_set(10))
     W = dict(zip(mix.names, mix.species.W))
     wanted = (W["CH4"] + 2 * W["O2"]) / 3
+
     assert mix.properties("W", X="CH4:1, O2:2")["W"] == pytest.approx(wanted, rel=1e-14)
     got = mix.properties(["W"], X={"CH4": 1, "O2": [2.0, 0.0]})["W"]
+
     np.testing.assert_allclose(got, [wanted, W["CH4"]], rtol=1e-14)
     assert mix.kernel("mass_fractions")(X="O2")["Y"].tolist() == [0, 1, *[0] * 8]
 
@@ -163,6 +161,7 @@ def test_layouts_of_arrays(mix, Y):
     locked.flags.writeable = False
     for same in (np.asfortranarray(fields), fields[::-1, ::-1].copy()[::-1, ::-1], locked, fields.astype(">f8")):
         assert np.array_equal(density(mix, Y[:, None, None], T=same), wanted)
+
     assert density(mix, Y[:, None], T=np.zeros(0)).shape == (0,)
 
 
@@ -189,10 +188,12 @@ def test_moles_as_an_array_are_divided_by_their_sum(mix):
     moles[0], moles[1] = 1.0, (2.0, 0.0)
     got = mix.properties("rho X", T=T, p=p, X=moles)
     wanted = mix.properties("rho X", T=T, p=p, X={"CH4": 1, "O2": [2.0, 0.0]})
+
     assert all(np.array_equal(got[name], wanted[name]) for name in got)
 
     near = wanted["X"] * (1 + 1e-8)
     assert np.array_equal(mix.properties("X", X=near)["X"], near)
+
     nothing = mix.properties("rho", T=T, p=p, X=np.zeros(mix.ns))["rho"]
     assert np.isnan(nothing) and np.isnan(mix.properties("rho", T=T, p=p, X=-moles[:, 0])["rho"])
 
@@ -224,6 +225,7 @@ def test_polynomials_that_are_extrapolated(mix, Y):
     with pytest.warns(RuntimeWarning, match=f"above {end:g} K, where the polynomials of .* end: they are extrapolated"):
         got = mix.properties("h_ig", T=end + 100, Y=Y)["h_ig"]
     assert got == mix.kernel("ideal_gas")(T=end + 100, Y=Y)["h_ig"]
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mix.properties("h_ig", T=end, Y=Y)
@@ -236,15 +238,19 @@ def test_masks_come_back(mix, Y):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # what lies below a mask is nothing to warn of
         got = mix.properties("rho X", T=hot, p=p, Y=Y[:, None])
+
     assert got["rho"].mask.tolist() == [False, True, False] and got["X"].mask[4].tolist() == [False, True, False]
     assert np.array_equal(got["rho"].compressed(), density(mix, Y[:, None], T=np.array([300.0, 400.0])))
 
     parts = np.ma.array(np.stack([Y, 5 * Y], axis=1))
     parts[3, 1] = np.ma.masked
+
     assert density(mix, parts).mask.tolist() == [False, True]
     assert density(mix, Y[:, None], p=[np.ma.array(p), np.ma.masked]).mask.tolist() == [False, True]
+
     pressure = mix.properties("T p rho", T=T, p=np.ma.array([p, p], mask=[False, True]), Y=Y[:, None])
     assert all(pressure[name].mask.tolist() == [False, True] for name in pressure)
+
     named = mix.properties("W", X={"CH4": np.ma.array([1.0, -1.0], mask=[False, True])})["W"]
     assert named.mask.tolist() == [False, True] and named[0] == mix.species.W[0]
 
@@ -256,9 +262,11 @@ def test_arrays_of_a_device(tmp_path):
     with on_stand_in(tmp_path) as device:
         there = lambda values: device.from_host(np.asarray(values, float))
         moles = np.array([[1.0, 2.0], [3.0, 0.0]])
+
         with pytest.warns(RuntimeWarning, match=r"T = 100000 K at point \[1\]"):
             got = mix.properties("rho X T", T=there([300.0, 1e5]), p=p, X=there(moles))
         assert all(hasattr(array, "__cuda_array_interface__") for array in got.values())
+
         host = {name: np.array(device.to_host(array)) for name, array in got.items()}
 
         with pytest.warns(RuntimeWarning, match=r"'Y' sums to 2 over the species at point \[1\]"):
@@ -270,6 +278,7 @@ def test_arrays_of_a_device(tmp_path):
 
     np.testing.assert_array_equal(host["X"], moles / moles.sum(axis=0))
     wanted = mix.properties("rho", T=300.0, p=p, X=moles[:, 0], backend="cpu")["rho"]
+
     # 8 roundings: two divisions and a product, of sums of two
     assert host["rho"][0] == pytest.approx(wanted, rel=8 * 2.2e-16) and np.isnan(host["rho"][1])
     assert host["T"].tolist() == [300.0, 1e5]
@@ -319,6 +328,7 @@ def test_check_mode_names_kernel_and_point(mix, Y, monkeypatch):
         StateError, match=r"check: kernel 'cubic_pressure' gave 'p' = nan at point \[1\]; there .*rho = "
     ):
         mix.properties("p", T=T, rho=[1.0, 1e5], Y=Y[:, None])
+
     with pytest.raises(StateError, match="check: input 'Y' sums to 0.5 over the species at the point"):
         mix.kernel("molar_mass")(Y=Y / 2)
     hidden = np.ma.array([1.0, 1e5], mask=[False, True])
@@ -378,48 +388,3 @@ def test_messages_say_what_was_meant(call, words, mix):
     with pytest.raises(ArgumentError, match=words) as caught:
         call(mix)
     assert len(str(caught.value)) < 400
-
-
-# ---- progress and announcements -------------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress_with_time_left():
-    """10 s for each of four: nothing is known before the first is done, then 30, 20, 10 s are left."""
-    seconds, to = iter([0.0, 10.0, 20.0, 30.0]), Terminal()
-    assert list(progress("compile", "abcd", clock=lambda: next(seconds), to=to)) == list("abcd")
-    lines = [line.replace("\x1b[K", "") for line in to.getvalue().split("\r") if line.replace("\x1b[K", "")]
-    left = [f"compile {k}/4 {name}" for k, name in enumerate("abcd", 1)]
-    assert lines == [left[0], *(f"{text}, about {s} s left" for text, s in zip(left[1:], (30, 20, 10)))]
-    assert to.getvalue().endswith("\r\x1b[K")  # and no trace of it stays
-    assert [time_left(s) for s in (59, 300, 7200)] == ["59 s", "5 min", "2 h"]
-
-
-def test_no_progress_where_nobody_looks():
-    to = io.StringIO()
-    assert list(progress("compile", range(3), to=to)) == [0, 1, 2] and to.getvalue() == ""
-
-
-def test_the_first_compilation_is_announced_on_rank_0(tmp_path, monkeypatch, capsys):
-    """One line for however many kernels, before the first is made; none where they lie in the cache, none elsewhere."""
-    monkeypatch.setenv("FRAME_CACHE", str(tmp_path / "cache"))
-    for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(cache, "announce", None)
-
-    def step(*entries):
-        host = Frame()
-        monkeypatch.setattr(cache, "announce", host._compiling)
-        for entry in entries:
-            cache.entry(entry, ".txt", lambda path: path.write_text("made") and None)
-        return capsys.readouterr().err
-
-    told = step("first", "second")
-    assert told.count("\n") == 1 and told.startswith("frame: compiling kernels, ") and str(tmp_path / "cache") in told
-    assert step("first", "second") == ""
-    monkeypatch.setenv("PMI_RANK", "1")
-    assert step("third") == ""

@@ -1,0 +1,144 @@
+"""What the body of a team kernel is called for: the teams of a league, the indices of a range, or those of tiles.
+
+The C++ is a loop of team_packs.h or team_threads.h with the body in a lambda. render.py fills in the names in braces.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import math
+import typing
+
+from ..engine.backend.facts import REFERENCE
+from ..engine.errors import refuse
+
+MOST_THREADS = REFERENCE.threads_of_block
+ORDERS = ("right", "left")  # the last index is the fastest; the first
+
+
+@dataclasses.dataclass(frozen=True)
+class Items(abc.ABC):
+    """The items of a kernel; the subclasses are the kinds."""
+
+    extents: tuple[str, ...]  # numbers, names or formulas of names
+
+    kind = ""  # as a declaration calls it
+    has_teams = False  # the body is called for a team, which may have scratch
+    takes = ""  # what the body takes, for messages of a compiler
+    loop = ""  # C++: the loop with its template arguments
+    call = ""  # C++: the body, as the loop calls it
+    arguments: typing.ClassVar[tuple[str, ...]] = ()  # C++: further arguments of the loop
+
+    def __str__(self):
+        return f"{self.kind} {' '.join(self.extents)}"
+
+    def organisation(self, team: int, vector: int) -> tuple[int, int]:
+        """(members of a team, lanes of a member) on a device."""
+        return team, vector
+
+    def number(self, extents: list[int]) -> int:
+        """Number of items for these extents."""
+        return extents[0]
+
+    @abc.abstractmethod
+    def of_block(self, threads: int) -> int:
+        """Items of a block of so many threads."""
+
+    @abc.abstractmethod
+    def holders(self, threads: int) -> int:
+        """How many of the threads of a block may hold a unique id at the same time."""
+
+    def text(self, block: str) -> dict[str, str]:
+        """Further names for the C++. block: number of a block's threads, if the backend has blocks."""
+        return {}
+
+    def ahead(self) -> str:
+        """C++: statements ahead of the loop."""
+        return ""
+
+
+class League(Items):
+    """body(m, team, sums...) for each team."""
+
+    kind = "league"
+    has_teams = True
+    takes = "a team"
+    loop = "for_league<Team<{team}, {vector}>, {sums}, {scratch}, {level_1}>"
+    call = "[&](const auto &team, scalar *sums) {{ (void)sums, {body}(m, team{arguments_of_sums}); }}"
+
+    def of_block(self, threads):
+        return 1
+
+    def holders(self, threads):
+        return 1
+
+
+class Range(Items):
+    """body(m, i, sums...) for each index, a thread each."""
+
+    kind = "range"
+    takes = "an index"
+    loop = "for_range<{threads}, {sums}>"
+    call = "[&](const auto i, auto *sums) {{ (void)sums, {body}(m, i{arguments_of_sums}); }}"
+
+    def of_block(self, threads):
+        return threads
+
+    def holders(self, threads):
+        return threads
+
+
+@dataclasses.dataclass(frozen=True)
+class Tiles(Items):
+    """body(m, i, j, ..., sums...) for each tuple of indices; a block has a tile."""
+
+    tile: tuple[int, ...]
+    order: str  # "right" or "left", which says the fastest index
+
+    kind = "tiles"
+    takes = "the indices"
+    loop = "for_tiles<{sums}, {rank}, {last}{block}>"
+    call = "[&](auto *sums, const auto... i) {{ (void)sums, {body}(m, i...{arguments_of_sums}); }}"
+    arguments = ("a.extent", "tile")
+
+    def organisation(self, team, vector):
+        return math.prod(self.tile), 1
+
+    def number(self, extents):
+        return math.prod(-(-extent // size) for extent, size in zip(extents, self.tile))
+
+    def of_block(self, threads):
+        return 1
+
+    def holders(self, threads):
+        return threads
+
+    def text(self, block):
+        return {
+            "rank": str(len(self.extents)),
+            "last": "true" if self.order == "right" else "false",
+            "block": f", {block}" if block else "",
+        }
+
+    def ahead(self):
+        return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"
+
+
+def items_of(where: str, league, range, extents, tile, order: str) -> Items:
+    """The items of a declaration; see team_kernel. where: start of the messages. Raises ArgumentError."""
+    refuse(order not in ORDERS, f"{where}: order {order!r}, wanted right or left.")
+    chosen = [choice for choice in (league, range, extents) if choice is not None]
+    refuse(len(chosen) != 1, f"{where}: wanted one of league, range, extents.")
+
+    if league is not None:
+        return League((str(league),))
+    if range is not None:
+        return Range((str(range),))
+
+    names, shape = tuple(str(extents).split()), tuple(tile or ())
+    refuse(
+        len(shape) != len(names) or min(shape) < 1 or math.prod(shape) > MOST_THREADS,
+        f"{where}: tile {shape} for {len(names)} extents, wanted as many numbers of 1 or more, 1024 together at most.",
+    )
+    return Tiles(names, shape, order)

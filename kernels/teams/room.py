@@ -1,0 +1,165 @@
+"""Memory of a team kernel beside its arrays: scratch of two levels, the league's sums, unique ids."""
+
+from __future__ import annotations
+
+import math
+import typing
+
+import numpy as np
+
+from ..engine.backend import get_backend
+from ..engine.backend.facts import REFERENCE
+from ..engine.errors import refuse
+from .operands import Operands
+
+if typing.TYPE_CHECKING:
+    from .declare import TeamKernel
+
+SHARES = 512  # of a CPU's work, as in team_packs.h
+SLOTS = 512  # bytes of shared memory for the sums of a team of several warps
+SPARE = 1.2  # ids of a pool for each that can be held at the same time
+PIECE = 16  # bytes; pieces of scratch begin at multiples
+
+
+class UniqueToken:
+    """A pool of `size` ids that several kernels share (device scope): given to `bind` under the token's name. `bind`
+    makes a kernel's own pool (instance scope)."""
+
+    def __init__(self, size: int, backend=None):
+        refuse(not 1 <= size < 2**31, f"unique token: size {size}, wanted 1 or more.")
+        self.size, self.backend = size, get_backend(backend)
+        self.field = self.backend.from_host(np.zeros(-(-size // 32), np.uint32), np.dtype(np.uint32))
+
+    @property
+    def held(self) -> int:
+        """How many ids are held now; waits for what was queued."""
+        bits = np.array(self.backend.to_host(self.field), np.uint32).view(np.uint8)
+        return int(np.unpackbits(bits).sum())
+
+
+class Scratch:
+    """Where the pieces of scratch of a team lie.
+
+    bytes: of a team on this backend, by level. values: members of the record. Raises ArgumentError for more than
+    level 0 has.
+    """
+
+    def __init__(self, kernel: TeamKernel, operands: Operands, team: int, vector: int):
+        self.kernel, self.operands = kernel, operands
+        self.backend = operands.backend
+        self._where = f"team kernel '{kernel.name}'"
+        self._threads = team * vector
+        self._members = team, self.backend.sharing(team)  # on a device; here
+
+        self.bytes = [0, 0]
+        self.values: dict[str, typing.Any] = {}
+        self._on_device = [0, 0]  # bytes as on a device, on every backend
+
+        for piece in kernel.scratch:
+            self._place(piece)
+        self.values["bytes"] = self.bytes
+        self._refuse_large()
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block: level 0, and slots for the sums of a team of several warps."""
+        return self.bytes[0] + _slots(self.backend.sharing(self._threads))
+
+    def _place(self, a) -> None:
+        extents = [self.operands.number_of(text, f"scratch '{a.name}'") for text in a.extents]
+        refuse(min(extents) < 0, f"{self._where}: scratch '{a.name}' has extents {extents}.")
+
+        size = math.prod(extents) * a.dtype(self.operands.dtype).itemsize
+        piece = -(-size // PIECE) * PIECE
+        self.values[f"start_{a.name}"] = self.bytes[a.level]
+        self.values[f"piece_{a.name}"] = piece if a.of_member else 0
+        self.values[f"extent_{a.name}"] = extents
+
+        on_device, here = self._members if a.of_member else (1, 1)
+        self._on_device[a.level] += piece * on_device
+        self.bytes[a.level] += piece * here
+
+    def _refuse_large(self) -> None:
+        """A CPU keeps to what a device has, so that kernels move."""
+        own = _slots(self._threads)
+        room = self.backend.shared_memory or REFERENCE.shared_of_block
+        sums = f", and {own} for its sums" if own else ""
+        refuse(
+            self._on_device[0] + own > room,
+            f"{self._where}: scratch of level 0 is {self._on_device[0]} bytes a team{sums}; wanted {room} "
+            f"({room / 1024:g} KiB) at most. Level 1 has room for more.",
+        )
+
+
+def _slots(sharing: int) -> int:
+    """Bytes of shared memory for a team's own sums. sharing: threads that share them."""
+    return SLOTS if sharing > REFERENCE.warp else 0
+
+
+class Room:
+    """Memory that is allocated for the teams that run at the same time.
+
+    resident: blocks, or threads of a CPU, that run at the same time. arena: bytes of level 1 for all resident teams.
+    tokens: {name: UniqueToken}. values: members of the record. held: what has to be kept alive.
+    """
+
+    def __init__(self, kernel: TeamKernel, operands: Operands, scratch: Scratch, resident: int):
+        self.kernel, self.operands = kernel, operands
+        self.backend = operands.backend
+        self.resident = resident
+        self.held: list = []
+        self.tokens: dict[str, UniqueToken] = {}
+
+        # The league's sums: a share of each block, or of each of a CPU's pieces of work.
+        shares = resident if self.backend.in_warps else SHARES
+        self.values = {
+            "shares": self._zeros(shares * len(kernel.sums), operands.dtype),
+            "ended": self._zeros(1, np.uint32),
+        }
+        self.arena = self._arena(scratch.bytes[1])
+
+    def _zeros(self, count: int, dtype) -> int:
+        """The address of an array of zeros."""
+        made = self.backend.from_host(np.zeros(max(count, 1), dtype), np.dtype(dtype))
+        self.held.append(made)
+        return self.backend.address(made)
+
+    def _arena(self, size: int) -> int:
+        """Bytes of scratch of level 1, `size` for a team: a device's teams take a piece each, a CPU's threads have
+        their own."""
+        if not size or not self.backend.in_warps:
+            return self.resident * size
+
+        pieces = math.ceil(SPARE * self.resident)
+        memory = self.backend.empty((pieces * size // 8,))
+        self.held.append(memory)
+
+        self.values["arena"] = self.backend.address(memory)
+        self.values["pieces"] = self._zeros(-(-pieces // 32), np.uint32)
+        self.values["piece_count"] = pieces
+        return pieces * size
+
+    def add_tokens(self, given: dict, threads: int) -> None:
+        """Pools of ids: the ones in `given`, by name; else as many ids as the declaration says, or as can be held at
+        the same time. threads: of a block."""
+        at_once = self.resident * self.backend.sharing(self.kernel.items.holders(threads))
+
+        for name, text in self.kernel.tokens:
+            by_thread = False
+            token = given.get(name)
+            if token is None:
+                size = self.operands.number_of(text, f"token '{name}'") if text else math.ceil(SPARE * at_once)
+                token = UniqueToken(size, self.backend)
+                by_thread = not self.backend.in_warps and size >= at_once  # the thread's own number will do
+            else:
+                refuse(
+                    not isinstance(token, UniqueToken) or token.backend is not self.backend,
+                    f"team kernel '{self.kernel.name}': token '{name}' is {token!r}, wanted a UniqueToken of backend "
+                    f"{self.backend}.",
+                )
+
+            self.tokens[name] = token
+            self.values[f"at_{name}"] = 0 if by_thread else self.backend.address(token.field)
+            self.values[f"size_{name}"] = token.size
+
+        self.held += [given, self.tokens]
