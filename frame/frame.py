@@ -85,7 +85,7 @@ class Frame:
         impl, shared = properties.impl, properties.impl.shared
         shared.last_from_sum |= config.last_species == "sum"
         shared.turns = self._turns
-        shared.check.on = config.check
+        shared.switch_check(config.check)
         shared.watch.time(config.timers)
         if config.trace:
             shared.watch.trace(config.trace)
@@ -258,8 +258,11 @@ class Frame:
 
     @property
     def memory(self) -> Memory:
-        """Bound calls of this thread by their arguments."""
-        return self.properties.impl.memory
+        """Bound calls of this thread by their arguments. Errors: as `properties`."""
+        try:
+            return self._properties.here.impl.memory  # type: ignore[union-attr]  # the short way of nearly all calls
+        except AttributeError:  # before initialize, or in the first call of a thread
+            return self.properties.impl.memory
 
     @staticmethod
     def version() -> str:
@@ -399,7 +402,7 @@ class Frame:
         self.config.set_parameter(name, value)
         if self._properties is not None:
             self._properties.impl.watch.time(self.config.timers)
-            self._properties.impl.check.on = self.config.check
+            self._properties.impl.shared.switch_check(self.config.check)
             self._properties.impl.queue(self.config.queue)
 
     def register_kernel(self, file: str) -> None:

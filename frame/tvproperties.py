@@ -56,16 +56,16 @@ class TVProperties:
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
 
         # `impl` of each thread, also of a host's thread: cffi keeps a thread's state till the thread ends.
-        self._here = threading.local()
-        self._here.impl = self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
+        self.here = threading.local()
+        self.here.impl = self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
 
     @property
     def impl(self) -> TVImpl:
         """The calling thread's views and launchers, made at its first call."""
         try:
-            return self._here.impl
+            return self.here.impl
         except AttributeError:
-            self._here.impl = own = self._first.twin()
+            self.here.impl = own = self._first.twin()
             return own
 
     # ---- the mixture ----

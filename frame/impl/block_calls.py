@@ -136,16 +136,25 @@ class BlockCalls:
 
     def _launch(self, launcher: Launcher, points: int, in_place: InPlace):
         """run() of a launch in place."""
-        state, name, wait = self._state, launcher.name, self._copies.wait
-        timed, staleness = state.timed, state.staleness
-        finish = state.shared.backend.synchronize if in_place.hosts else state.queues.settle
-        launch, on_host = in_place.run, bool(in_place.hosts)
+        state, name, launch = self._state, launcher.name, in_place.run
+        watch, staleness, wait = state.shared.watch, state.staleness, self._copies.wait
+
+        backend = state.shared.backend
+        is_apart = backend.apart  # else the results are there when the launch returns
+        is_across = bool(in_place.hosts)
+        finish = backend.synchronize if is_across else state.queues.settle
 
         def run() -> None:
-            if on_host and staleness.filled:
+            if is_across and staleness.filled:
                 wait()  # for copies of these arrays that are queued
-            timed(KERNELS, "", name, points, 0, launch, points)
-            finish()
+
+            if watch.on:
+                watch.run(KERNELS, name, points, 0, launch, points)
+            else:
+                launch(points)
+
+            if is_apart:
+                finish()
 
         return run
 

@@ -14,6 +14,7 @@ and nothing is copied on the device.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kernels.engine.backend.base import IN, OUT, QUEUES, WORK, Lent, Pointer
@@ -79,9 +80,8 @@ class PieceLoop:
         self._bind_steps(outputs)
         self._bind_straight(straight)
 
-        # With one queue and nothing between, three calls do a piece. Small blocks are bound by what surrounds them.
-        three = (self._in.run, launcher.run[0], self._out.run)
-        self._three = three if plain and not self._apart else None
+        # Without a device, and with nothing between the steps, three calls do a piece.
+        self.run = self._bind_in_order() if plain and not self._apart else self._run_beside
 
     # ---- bind
 
@@ -164,12 +164,27 @@ class PieceLoop:
 
     # ---- run
 
-    def run(self) -> None:
-        """All pieces. Returns when the host may use its arrays."""
-        if self._three and not self._state.shared.watch.on:
-            self._run_in_order(*self._three)
-            return
+    def _bind_in_order(self):
+        """run() of all pieces one after the other. The time of a small block is the time around the kernels, so there
+        are few steps."""
+        into, work, out = self._in.short, self._launcher.run[0], self._out.short
+        watch, total, piece = self._state.shared.watch, self.total, self._piece
 
+        def run() -> None:
+            if watch.on:
+                self._run_beside()
+                return
+
+            for first in range(0, total, piece):
+                count = min(piece, total - first)
+                into(first, count, 0)
+                work(count)
+                out(first, count, 0)
+
+        return run
+
+    def _run_beside(self) -> None:
+        """All pieces, copies beside kernels. Returns when the host may use its arrays."""
         pipe = self._state.queues.pipe
         pipe.begin()
         try:
@@ -180,13 +195,6 @@ class PieceLoop:
                 self._state.marshal.packer.finish()
             pipe.wait()  # what was queued uses the host's memory
             raise
-
-    def _run_in_order(self, into, work, out) -> None:
-        for first in range(0, self.total, self._piece):
-            count = min(self._piece, self.total - first)
-            into(first, count, 0)
-            work(count)
-            out(first, count, 0)
 
     def _run_head(self) -> int:
         """Launch the head, if there is one; returns the number of its points."""
@@ -385,6 +393,11 @@ class _Direction:
                 arrays[part.name] = Lent(Pointer(address), there.shape, there.strides, there.dtype)
                 end += part.rows
         return arrays
+
+    @property
+    def short(self) -> Callable[[int, int, int], None]:
+        """`run` with as few steps as possible."""
+        return self.run if self._reached is None or self._staged is not None else self._reached.run
 
     def run(self, first: int, count: int, column: int) -> None:
         """Copy selected points first .. first + count - 1 from or to columns `column` .. of the views."""

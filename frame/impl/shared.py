@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from .views import Views
 
 
-class Conditions(NamedTuple):
-    """What bound calls depend on. A call that was bound under other conditions is bound again before it runs."""
-
-    changes: int  # mixtures loaded, views freed, kernels registered, packing threads and buffers replaced
-    pins: int  # changes of what the backend has pinned
-    checked: bool  # check mode
-
-
 class Shared:
     """One chunk size, one mixture, one backend.
 
@@ -55,23 +47,19 @@ class Shared:
         self.turns = False  # ranks share the device without MPS: a kernel holds it, also while the link is slow
 
         self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()
-        self._changes = 0
-
-    @property
-    def conditions(self) -> Conditions:
-        """The present conditions of bound calls."""
-        return Conditions(self._changes, self.backend.pins, self.check.on)
-
-    def unchanged(self, since: Conditions) -> bool:
-        """Whether the conditions are those: the rule for all bound calls."""
-        changes, pins, checked = since
-        return changes == self._changes and pins == self.backend.pins and checked == self.check.on
+        self.changes = 0  # mixtures loaded, views freed, kernels registered, check mode, packing threads, buffers
 
     def change(self) -> None:
-        """Something changed that bound calls depend on: all threads forget theirs."""
-        self._changes += 1
+        """Something changed that bound calls depend on: each thread forgets its bound calls."""
+        self.changes += 1
         for thread in self.threads:
             thread.memory.forget()
+
+    def switch_check(self, on: bool) -> None:
+        """Check mode on or off: a block call that is checked goes through the views."""
+        if on != self.check.on:
+            self.check.on = on
+            self.change()
 
 
 class ThreadState(NamedTuple):

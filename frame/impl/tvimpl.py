@@ -183,11 +183,13 @@ class TVImpl:
         Errors: ArgumentError for an unknown name or n_active outside the chunk; StateError names every input that is
         missing, stale or short; in check mode StateError for a result that is not a number.
         """
-        if not 1 <= n_active <= self.shared.chunk:
+        shared, staleness = self.shared, self.staleness
+        if not 1 <= n_active <= shared.chunk:
             raise ArgumentError(
-                f"nActive = {n_active}, wanted 1..{self.shared.chunk} (nGridPoints); did the caller forget %VAL()?"
+                f"nActive = {n_active}, wanted 1..{shared.chunk} (nGridPoints); did the caller forget %VAL()?"
             )
-        launcher, staleness = self.launchers.find(name, None, None), self.staleness
+
+        launcher = self.launchers.find(name, None, None)
         if not staleness.use(launcher.reads, n_active):
             raise StateError(staleness.refusal(launcher.name, launcher.reads, n_active))
 
@@ -196,10 +198,10 @@ class TVImpl:
             self.state.timed(KERNELS, "", launcher.name, n_active, 0, launcher.run[0], n_active)
         staleness.launched(launcher.name, launcher.groups, launcher.reads, n_active)
 
-        if self.check.on and staleness.stripe:
-            species = self.mixture and self.mixture.species
+        if shared.check.on and staleness.stripe:
+            species = shared.mixture and shared.mixture.species
             first = staleness.stripe[0]
-            self.check.computed(launcher, n_active, self.backend, self.copies.geometry, first, species)
+            shared.check.computed(launcher, n_active, shared.backend, self.copies.geometry, first, species)
 
     def block(self, name: str, inputs, outputs, order=()) -> Bound | None:
         """Make a block call, and return it for repetition; None if there are no points.

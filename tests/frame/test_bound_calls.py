@@ -57,7 +57,7 @@ def test_each_condition_binds_once_more(monkeypatch, change):
     if change == "pinned memory":
         made.shared.backend.pins += 1
     elif change == "check mode":
-        made.shared.check.on = True
+        made.shared.switch_check(True)
     else:
         made.shared.change()
     made.call(), made.call()

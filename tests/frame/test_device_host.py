@@ -145,7 +145,7 @@ def test_what_cannot_be_in_place_goes_through_the_views(be, case):
     host = Host(be, dtype=np.float32 if case == "single precision" else np.float64)
     if case == "shared memory":
         host.arrays["rho"] = host.arrays["T"]  # the result takes the place of the input
-    host.properties.impl.check.on = case == "check mode"
+    host.properties.impl.shared.switch_check(case == "check mode")
     wanted = expected(be, host)["rho"]
     _, calls, _ = watched(be, lambda: host.block(names=["T", "p", "Y", "rho"]))
     assert calls is None or [name for name in calls if name.startswith("gather")]
