@@ -9,7 +9,7 @@ import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.base import Rates
 
-from .config import FIRST, Config
+from .config import CPU, FIRST, GPU, Config
 from .contractions import Contractions
 from .devices import mps, placement, rule
 from .devices.spread import device_for
@@ -118,7 +118,7 @@ class Frame:
         evenly; a rank gets one near its cores if the system says which. Collective: a rank that fails takes part before
         it raises."""
         config, failed = self.config, None
-        used = config.backend != "cpu" and mps.used()  # before the layer uses the device
+        used = config.admits(GPU) and mps.used()  # before the layer uses the device
         choice = _Device(None, None, 1)
         try:
             choice = self._choose_device(device_id)
@@ -146,7 +146,7 @@ class Frame:
         """This rank's device, if there are any. Errors: BackendError, ArgumentError."""
         asked = self.config.backend
         devices = kernels.engine.backend.cuda_devices(asked)
-        if not devices and asked != "cuda":
+        if not devices and self.config.admits(CPU):
             return _Device(None, None, 1)
 
         place = 0
@@ -165,7 +165,7 @@ class Frame:
             cores=min(config.threads, self.comm.cores),
             rates=choice.rates,
             work=rule.Work(ns, config.precision, config.calls, chunk),
-            auto=config.backend == "auto" and config.placement == "rule" and not failed,
+            auto=config.leaves_side_open and config.placement == "rule" and not failed,
             service=kernels.engine.backend.mps_runs(),
             used=used,
         )
@@ -215,7 +215,7 @@ class Frame:
     def _share_devices(self, node) -> None:
         """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError where
         FRAME_MPS=require and they cannot."""
-        wanted = self.config.backend != "cpu" and kernels.engine.backend.has_driver()
+        wanted = kernels.engine.backend.may_be_device(self.config.backend)
         said = mps.share(node, self.config.mps, wanted, kernels.engine.backend.mps_runs())
         refuse(said.startswith("no MPS") and self.config.mps == "require", f"FRAME_MPS=require: {said}.", BackendError)
         if said and self.comm.rank == 0:
@@ -279,7 +279,7 @@ class Frame:
         properties.load_mixture(file, phase)
 
         measured = self.config.placement.startswith("measured")
-        if not measured or self.config.backend != "auto" or not self.backend.apart:
+        if not measured or not self.config.leaves_side_open or not self.backend.apart:
             return
         if in_use:
             print("libframe: FRAME_PLACEMENT: arrays are in use before the mixture: GPU", file=sys.stderr)
