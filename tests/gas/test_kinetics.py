@@ -5,9 +5,9 @@ from functools import lru_cache
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
+from frame_host import Host
 from kernel_cases import project_kernels
 from reference import kinetics
-from test_frame_objects import Host
 from test_gpu import be  # noqa: F401
 
 import kernels

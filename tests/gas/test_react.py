@@ -6,7 +6,7 @@ import warnings
 import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
-from test_frame_objects import Host
+from frame_host import Host
 from test_gpu import be, bound, is_gpu  # noqa: F401
 from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
