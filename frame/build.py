@@ -100,6 +100,7 @@ def _wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> st
             lines.append(line.rstrip())
             line = indent
         line += item if line.endswith(("(", indent)) else " " + item
+
     return "\n".join([*lines, line if items else head + tail])
 
 
@@ -166,6 +167,7 @@ def c_aliases() -> str:
     for name in names:
         symbol = f"frame_{name}_"
         lines += [f"ALIAS({other}, {symbol})" for other in (symbol[:-1], symbol + "_", symbol[:-1].upper())]
+
     return "\n/* ---- the other manglings ---- */\n" + "\n".join(lines) + "\n"
 
 
@@ -212,6 +214,7 @@ def c_header() -> str:
         lines += [f" *   {a.name}: {a.doc}{' (' + ', '.join(a.dims) + ')' if a.dims else ''}" for a in e.args if a.doc]
         lines[-1] += " */"
         lines.append(_wrapped(f"int frame_{e.name}_(", [_C[a.kind].format(a.name) for a in e.args] or ["void"], ");"))
+
     lines += [
         "/* Message of this thread's last call, empty after a success, padded with blanks to n characters; returns its",
         " * length. */",
@@ -285,6 +288,7 @@ def _f_interface(e: Entry) -> str:
         "      import",
         "      integer(c_int), value :: keep",
     ]
+
     lines += ["      " + _declare(_F_C, arg) for arg in e.args]
     lines += ["      integer(c_int) :: status", "    end function"]
     return "\n".join(lines)
@@ -320,6 +324,7 @@ def _f_procedure(e: Entry) -> str:
     if number:
         lines += [f"    {number.name} = answer"]
     lines += ["    if (present(stat)) stat = status", "  end subroutine"]
+
     return "\n".join(lines)
 
 
@@ -331,6 +336,7 @@ def _f_generics() -> str:
         for s in REALS:
             lines += [_f_wrapped("    module procedure", [f"{name}_{s}_{r}" for r in range(1, RANKS + 1)], "")]
         lines += ["  end interface"]
+
     return "\n".join(lines)
 
 
@@ -365,6 +371,7 @@ def fortran_module() -> str:
     by_name = [entry for entry in ENTRIES if entry.fortran]
     called = [entry for entry in ENTRIES if entry.fortran or not entry.old]
     specifics = []
+
     for size in REALS:
         specifics += [_f_specific(size, rank) for rank in range(1, RANKS + 1)]
 
@@ -375,6 +382,7 @@ def fortran_module() -> str:
         "!@INTERFACES": "\n".join([_f_interface(entry) for entry in called]),
         "!@PROCEDURES": "\n\n".join([_f_procedure(entry) for entry in by_name]),
     }
+
     text = (TEMPLATES / "frame_interface.f90").read_text()
     for mark, part in parts.items():
         text = text.replace(mark, part)
@@ -409,6 +417,7 @@ def shim_source(path: pathlib.Path) -> None:
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(HERE.parent)!r}, {str(path.parent.resolve())!r}\n"
+
     ffi.embedding_init_code(places + (TEMPLATES / "start.py").read_text())
     with contextlib.redirect_stdout(io.StringIO()):  # emit_c_code prints a line for each file
         ffi.emit_c_code(str(path))
@@ -469,6 +478,7 @@ def _compile_library(source: pathlib.Path, library: pathlib.Path) -> None:
     for place in dict.fromkeys((v("LIBDIR"), v("LIBPL"))):
         if place:
             command.append(f"-L{place}")
+
     command += [f"-Wl,-rpath,{v('LIBDIR')}", f"-lpython{v('LDVERSION')}", "-lpthread", "-ldl", "-lm"]
 
     _run(command, "compiling libframe")
@@ -481,6 +491,7 @@ def _compile_module(module: pathlib.Path, say) -> None:
     if not shutil.which(compiler):
         say(f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {module} with the host's own.")
         return
+
     command = [compiler, "-O2", "-fPIC", "-c", module.name, "-o", "frame_interface.o"]
     _run(command, "compiling frame_interface.f90", folder)  # every compiler writes frame_interface.mod where it runs
     say(f"{folder / 'frame_interface.o'}, frame_interface.mod")

@@ -108,6 +108,7 @@ def _whole(what: str, value, low: int, high: int) -> int:
         number = float(value)
     except ValueError:
         number = float("nan")
+
     hint = "; for a Fortran double, was %VAL() forgotten?" if what.startswith("parameter") else "."
     refuse(number not in range(low, high + 1), f"{what} is {value}, wanted a whole number {low}..{high}{hint}")
     return int(number)

@@ -53,6 +53,7 @@ class Contractions:
                 name in self._settled and _parsed(self._texts[name]) != _parsed(text),
                 "it was registered with another text before; call frame_finalize first.",
             )
+
         self._texts[name] = text
         self._settled.add(name)
 
@@ -83,20 +84,24 @@ class Contractions:
         """
         text = self._text(name, fields)
         expression = _parsed(text)
+
         with _named(name):
             given = _checked(expression, fields)
             sizes, n = extents(expression, {x: f.extent[::-1] for x, f in given.items()})
             if n == 0 and expression.batch:
                 return None
+
             plan = self._plan(text, sizes, fields[0].size, impl.backend)
             call = Bound(impl.shared, impl.marshal.reach, lambda: _bound(name, plan, n, given, impl))
             call()
+
         return call
 
     def _plan(self, text: str, sizes: dict[str, int], size: int, backend) -> Contraction:
         dtype = np.dtype(f"f{size}").name
         key = text, dtype, tuple(sorted(sizes.items())), backend  # a communicator may bring another device
         plan = self._plans.get(key)
+
         if plan is None:
             plan = self._plans[key] = Contraction(text, sizes, dtype, backend=backend)
         return plan
@@ -106,8 +111,10 @@ class Contractions:
         if name in self._texts:
             self._settled.add(name)  # what repeats a call knows the text no more
             return self._texts[name]
+
         if name in intrepid.NAMES:
             return intrepid.text(name, {f.name: f.extent[::-1] for f in fields}, any(f.way == INOUT for f in fields))
+
         names = [*self._texts, *intrepid.NAMES]
         close = difflib.get_close_matches(name, names, 1)
         hint = f", did you mean '{close[0]}'" if close else ""
@@ -123,6 +130,7 @@ def _bound(name: str, plan: Contraction, n: int, given: dict[str, Field], impl: 
     backend, state = impl.backend, impl.state
     blocks = {x: _block(f) for x, f in given.items()}
     here = [x for x, f in given.items() if backend.reach(*f.range) == "own"]
+
     if len(here) < len(given):
         staged = functools.partial(_run_staged, name, plan, n, given, here, blocks, impl)
         return staged, list(blocks.values())
@@ -158,6 +166,7 @@ def _buffers(plan: Contraction, n: int, given: dict[str, Field], here: list[str]
 
     constants = {x: values.copy() for x, values in constants.items()}
     arrays = {}
+
     for x, field in given.items():
         if x in here:
             arrays[x] = _array(backend, field)
@@ -165,6 +174,7 @@ def _buffers(plan: Contraction, n: int, given: dict[str, Field], here: list[str]
             arrays[x] = backend.from_host(constants[x], plan.dtype)
         else:
             arrays[x] = backend.empty(plan.shape(x, n), plan.dtype)
+
     impl.staged[plan] = made = Staged(key, plan.bind(arrays, n), arrays, constants)
     return made
 
@@ -189,10 +199,12 @@ def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: 
     read = [x for x in copied if given[x].way != OUT]
     written = [x for x in copied if given[x].way != IN]
     ranges = [blocks[x].range for x in copied if marshal.reach(blocks[x]) != "own"]
+
     with backend.session(ranges) as lanes, lanes[0]:
         state.timed(COPIES_IN, "put", name, n, _bytes(given, read), copy, marshal.gather, read)
         state.timed(KERNELS, "", name, n, 0, staged.launch)
         state.timed(COPIES_OUT, "get", name, n, _bytes(given, written), copy, marshal.scatter, written)
+
     state.queues.settle()
 
 
@@ -248,6 +260,7 @@ def _checked(e: Expression, fields: list[Field]) -> dict[str, Field]:
     for field in given.values():
         _contiguous(e, field)
     _refuse_shared(given, fields[0].size)
+
     return given
 
 
@@ -260,11 +273,13 @@ def _of_rank(e: Expression, field: Field, first: Field) -> Field:
     reference = e.references[field.name][0]
     if not reference.indices and field.extent == (1,):  # Fortran passes no number as an array
         return field._replace(extent=(), stride=(), lower=())
+
     if len(field.extent) != len(reference.indices):
         raise ArgumentError(
             f"array '{field.name}' has {len(field.extent)} dimensions ({_list(field.extent)}), wanted "
             f"{len(reference.indices)}: {_fortran(reference)}."
         )
+
     return field
 
 
@@ -280,8 +295,10 @@ def _contiguous(e: Expression, f: Field) -> None:
     """An array without gaps, but for those between entries where the batch index is the slowest."""
     if not all(f.extent):
         return
+
     expected, indices = f.size, e.references[f.name][0].indices[::-1]
     last = len(indices) - 1 if indices and e.batch_place(f.name) == 0 else -1
+
     for d, (index, extent, stride) in enumerate(zip(indices, f.extent, f.stride)):
         apart = d == last and stride > expected and stride % f.size == 0
         if extent > 1 and stride != expected and not apart:
@@ -289,6 +306,7 @@ def _contiguous(e: Expression, f: Field) -> None:
                 f"array '{f.name}' is not contiguous: neighbours along index '{index}' are {stride} bytes apart, "
                 f"wanted {expected}" + (" or more." if d == last else ".") + " Pass a copy."
             )
+
         expected *= extent
 
 

@@ -87,6 +87,7 @@ class Frame:
         shared.turns = self._turns
         shared.switch_check(config.check)
         shared.watch.time(config.timers)
+
         if config.trace:
             shared.watch.trace(config.trace)
         impl.queue(config.queue)
@@ -120,6 +121,7 @@ class Frame:
         config, failed = self.config, None
         used = config.admits(GPU) and mps.used()  # before the layer uses the device
         choice = _Device(None, None, 1)
+
         try:
             choice = self._choose_device(device_id)
         except FrameError as error:
@@ -140,6 +142,7 @@ class Frame:
 
         if on_gpu:
             return kernels.get_backend("cuda", device=choice.number)
+
         return kernels.get_backend("cpu", threads=config.threads)
 
     def _choose_device(self, device_id: int) -> _Device:
@@ -153,6 +156,7 @@ class Frame:
         if devices and device_id < 0:
             place = self.comm.place(kernels.engine.backend.device_nodes())
         number = device_for(device_id, place, devices)
+
         return _Device(number, kernels.engine.backend.device_rates(number), self.comm.ranks_of(devices))
 
     def _facts(self, choice: _Device, used: bool, failed: bool) -> rule.Facts:
@@ -179,8 +183,10 @@ class Frame:
         before, self.comm = self.comm, found
         before.free()
         self._share_devices(self.comm.node)
+
         if self._properties is None:
             return
+
         impl = self._properties.impl
         impl.check.rank = self.comm.rank
         impl.pack_with(self._packers())
@@ -189,12 +195,14 @@ class Frame:
         impl.shared.turns = self._turns
         if backend is self.backend:
             return
+
         refuse(
             impl.begun or self._properties.pinned,
             "frame_setcomm would change the device after work has begun on another: "
             "call it right after frame_initialize.",
             StateError,
         )
+
         self.backend = backend
         self._make_properties()
 
@@ -205,10 +213,12 @@ class Frame:
             _ = self.config
         except FrameError as error:
             failed = error
+
         said = comm.share(str(failed or ""))
         wrong = [rank for rank, text in enumerate(said) if text]
         if not wrong:
             return
+
         comm.free()
         raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
 
@@ -218,6 +228,7 @@ class Frame:
         wanted = kernels.engine.backend.may_be_device(self.config.backend)
         said = mps.share(node, self.config.mps, wanted, kernels.engine.backend.mps_runs())
         refuse(said.startswith("no MPS") and self.config.mps == "require", f"FRAME_MPS=require: {said}.", BackendError)
+
         if said and self.comm.rank == 0:
             print(f"libframe: {said}.", file=sys.stderr)
 
@@ -227,10 +238,12 @@ class Frame:
             impl = self._properties.impl
             impl.wait_for_all()
             impl.watch.write(self.comm.rank_of_job)
+
             for address, end in self._properties.pinned.items():
                 self.backend.unpin(address, end - address)
             impl.free()
             self.backend.release()
+
         self._properties = None
         self.backend = None
         self._arguments = ()
@@ -281,9 +294,11 @@ class Frame:
         measured = self.config.placement.startswith("measured")
         if not measured or not self.config.leaves_side_open or not self.backend.apart:
             return
+
         if in_use:
             print("libframe: FRAME_PLACEMENT: arrays are in use before the mixture: GPU", file=sys.stderr)
             return
+
         cpu = kernels.get_backend("cpu", threads=self.config.threads)
         if self._cpu_is_faster(properties.mixture, cpu):
             properties.impl.free()
@@ -389,6 +404,7 @@ class Frame:
                 f"option '{name}' has to be set before the mixture is loaded.",
                 StateError,
             )
+
         self.config.set_option(name, value)
 
     def set_parameter(self, name: str, value: float) -> None:
@@ -449,8 +465,10 @@ class Frame:
         timers = self.properties.impl.timers
         rows = None if timers is None else {name: timer.row for name, timer in timers.items()}
         gathered = self.comm.gather(rows)
+
         if gathered is None:
             return
+
         link = self.backend.link() if any(gathered) else None  # the other ranks wait or compute: it is rank 0's
         sys.stdout.write(table(gathered, str(self.backend), link) + "\n")  # in one write: other ranks print too
         sys.stdout.flush()

@@ -63,6 +63,7 @@ def import_mpi():
             f"mpi4py is bound to another MPI ({MPI.Get_library_version().split(',')[0]}) than the host's "
             f"({host_library()})."
         )
+
     return MPI
 
 
@@ -90,6 +91,7 @@ def communicator(mpi, handle: int):
 
     if what:
         raise ArgumentError(f"fcomm = {handle} {what}, wanted an integer such as MPI_COMM_WORLD.")
+
     return host
 
 

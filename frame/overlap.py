@@ -26,6 +26,7 @@ def refuse_overlaps(what: str, inputs, outputs) -> None:
                 share_memory(block, second),
                 f"{what}: the outputs '{other}' and '{name}' share memory: give each an array of its own.",
             )
+
         refuse(
             _others_of(block, block),
             f"{what}: two points or variables of the output '{name}' are one number in memory.",
@@ -47,6 +48,7 @@ def _others_of(written: Block, read: Block) -> bool:
     """Whether a point that is written shares a byte with another point that is read."""
     if _apart_by_range(written, read):
         return False
+
     own = written is read
     space = _space(written)
     if space != _space(read):
@@ -57,6 +59,7 @@ def _others_of(written: Block, read: Block) -> bool:
         ahead, rest = (n - 1, stride), space[d + 1 :]
         forwards = _array(written, [ahead, *rest, *_variables(written)], stride)
         backwards = _array(read, [ahead, *rest, *_variables(read)], stride)
+
         if _meet(forwards, _array(read, [*rest, *_variables(read)])):
             return True
         if not own and _meet(_array(written, [*rest, *_variables(written)]), backwards):

@@ -32,6 +32,7 @@ def _root() -> pathlib.Path:
         before, mark, _ = str(file).partition(SHARE)
         if mark:
             return pathlib.Path(str(file.locate())[: -len(str(file))] + before + mark).resolve()
+
     return HERE.parent / SHARE
 
 
@@ -47,6 +48,7 @@ def write(folder: pathlib.Path) -> list[pathlib.Path]:
         for file in sorted((ROOT / name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 found.append(file)
+
     refuse(not found, f"no examples in {ROOT}: install {kernels.DISTRIBUTION} again.", BackendError)
 
     copies = [folder / file.relative_to(ROOT) for file in found]
@@ -56,4 +58,5 @@ def write(folder: pathlib.Path) -> list[pathlib.Path]:
     for file, copy in zip(found, copies):
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
+
     return copies

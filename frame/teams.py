@@ -79,6 +79,7 @@ def bind(kernel, fields, state: ThreadState):
         if low == high:  # no elements, and no address
             arrays[field.name] = backend.empty(shape, f"f{field.size}")
             continue
+
         if backend.reach(low, high) == "own":
             arrays[field.name] = backend.at(field.address, shape, strides, f"f{field.size}")
             continue
@@ -100,6 +101,7 @@ def _check_field(kernel, declared: dict, field: Field, arrays: dict) -> None:
     if array is None and field.name not in kernel.sums:
         names = ", ".join([*declared, *kernel.sums])
         raise ArgumentError(f"team kernel '{kernel.name}' has no array '{field.name}'; it has {names}.")
+
     refuse(field.name in arrays, f"team kernel '{kernel.name}': array '{field.name}' is given twice.")
 
     written = array is None or array.written

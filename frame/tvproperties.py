@@ -112,6 +112,7 @@ class TVProperties:
             "nasa_high": nasa_high.T.copy(),
             "T_mid": T_mid.copy(),
         }
+
         self._from_arrays()
 
     def populate_chung(self, ns, Vc, dipole, kappa, fuller) -> None:
@@ -124,6 +125,7 @@ class TVProperties:
             "kappa_assoc": kappa.copy(),
             "fuller_volume": fuller.copy(),
         }
+
         self._from_arrays()
 
     def _same_ns(self, ns: int) -> None:
@@ -134,6 +136,7 @@ class TVProperties:
         already."""
         if "W" not in self._species:
             return
+
         names = [f"species_{s + 1}" for s in range(self.ns)]
         species = kernels.SpeciesData.from_arrays(names, where="species data of the host", **self._species)
         model = {**self.model, "diffusion": "fuller"}  # arrays carry no well depths for the kinetic theory
@@ -156,6 +159,7 @@ class TVProperties:
             raise ArgumentError(
                 f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?"
             )
+
         refuse(n != data.size, f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
 
@@ -219,6 +223,7 @@ class TVProperties:
             bind = getattr(self, f"_bind_{name}")
             call = bind(*arguments)
             memory.keep(key, call)
+
         call(*stripe)
         return call
 
@@ -248,6 +253,7 @@ class TVProperties:
             wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
             refuse(not self.impl.shared.last_from_sum or field.way != stripes.IN, wanted + LAST_FROM_SUM)
             rows -= 1
+
         return field.name, self._guarded(stripes.block_from_field(field, lo, hi, rows))
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
@@ -294,24 +300,28 @@ class TVProperties:
     def _pin(self, low: int, high: int) -> None:
         if low == high:  # a rank without a part of this array
             return
+
         for start, end in self.pinned.items():
             if low < end and start < high:
                 clash = _clash((low, high), (start, end))
                 raise ArgumentError(
                     f"the array to pin ({_range(low, high)}) {clash}: unpin that one first; was it freed without?"
                 )
+
         self.impl.backend.pin(low, high - low)
         self.pinned[low] = high
 
     def _unpin(self, low: int, high: int) -> None:
         if low == high:
             return
+
         if self.pinned.get(low) != high:
             others = ", ".join(_range(*p) for p in list(self.pinned.items())[:4]) or "none"
             raise ArgumentError(
                 f"the array to unpin ({_range(low, high)}) is not pinned; pinned: {others}. Was it unpinned before, "
                 "or pinned with another size?"
             )
+
         self.impl.wait_for_all()
         self.impl.backend.unpin(low, high - low)
         del self.pinned[low]
@@ -335,6 +345,7 @@ class TVProperties:
         place = (nx, ny, nz, sx, ex, sy, ey, sz, ez)
         inputs = self._listed("inTags", in_tags, in_data, nv_in, place)
         outputs = self._listed("outTags", out_tags, out_data, nv_out, place)
+
         return self.impl.block(collection, inputs, outputs)
 
     def _listed(self, what: str, tags: str, address: int, variables: int, place) -> list[tuple[str, Block]]:
@@ -345,6 +356,7 @@ class TVProperties:
             refuse(last > variables, f"{what}: '{tags}' needs at least {last} variables, the array has {variables}.")
             fields.append((name, self._selection(address, (*place, first, last))))
             first = last + 1
+
         return fields
 
     def block_of_fields(self, collection: str, fields, lo, hi) -> Bound | None:
@@ -378,6 +390,7 @@ class TVProperties:
         inputs: list[tuple[str, Block]] = []
         outputs: list[tuple[str, Block]] = []
         order: list[tuple[str, Block]] = []
+
         for field in fields:
             name = f"{field.name}_{at}" if field.name in OF_REACTOR else field.name
             selection = self._field(field._replace(name=name), lo, hi)
@@ -385,6 +398,7 @@ class TVProperties:
                 (order if field.name == "steps" else inputs).append(selection)
             if field.way != stripes.IN:
                 outputs.append(selection)
+
         run = self.impl.block(f"react_{kind}", inputs, outputs, order)
 
         if run is None:

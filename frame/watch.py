@@ -26,6 +26,7 @@ def _ranges():
         import nvtx
     except ImportError:
         return None
+
     return nvtx.push_range, nvtx.pop_range
 
 
@@ -72,6 +73,7 @@ class Watch:
             self._timers = None
         elif self._timers is None:
             self._timers = {}
+
         self._switch()
 
     @contextlib.contextmanager
@@ -116,6 +118,7 @@ class Watch:
         finally:
             if self._ranges:
                 pop()
+
         self.keep(clock, begin, track, name, points, nbytes)
         return done
 
@@ -144,6 +147,7 @@ class Watch:
         """The trace, as a file of this rank: trace.json becomes trace.0.json."""
         if self._trace is None:
             return
+
         self.fold()
         path = self._trace.file
         of_rank = path.with_name(f"{path.stem}.{rank}{path.suffix or '.json'}")
@@ -195,4 +199,5 @@ class Trace:
             events.append({"name": "thread_name", "tid": number, "args": {"name": track}, "ph": "M"})
         events += self._spans
         events = [{**event, "pid": rank} for event in events]
+
         return json.dumps({"traceEvents": events, "otherData": {"spans left out": self._left_out}})

@@ -46,6 +46,7 @@ def choose(mixture, sides, chunk: int, comm, precision: str, pack: int, pinned: 
     said = [f"{1e9 * t / POINTS / comm.size:.1f} ns on the {name}" for t, name in zip(slowest, SIDES)]
     memory = "pinned" if pinned else "pageable"
     plural = "s" if comm.size > 1 else ""
+
     return chosen, (
         f"FRAME_PLACEMENT: a point of {collection} on {memory} arrays takes {', '.join(said)}, {comm.size} "
         f"rank{plural} together: {SIDES[chosen]}"
@@ -87,11 +88,13 @@ def _fastest(impl: TVImpl, collection: str, arrays: dict[str, np.ndarray], comm)
     again = impl.block(collection, inputs, outputs)
     assert again is not None  # there are points
     taken = []
+
     for _ in range(CALLS):
         comm.meet()
         begin = time.perf_counter()
         again()
         taken.append(time.perf_counter() - begin)
+
     return min(taken)
 
 

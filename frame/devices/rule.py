@@ -107,6 +107,7 @@ def gpu(work: Work, rates: Rates, ranks: int, service: bool) -> float:
     times = {row.species: row.gpu for row in table() if row.calls == "kernel" and row.device == like}
     kernels = _between(times, work.species) * kernel / _faster(work, "GPU")
     taken = max(work.bytes / (_link(like, sharing) * link), kernels)
+
     if work.calls == "chunks":
         taken += ARRAYS * _wait(like, sharing) / (work.chunk * _at_once(sharing, ranks))
     return taken
@@ -129,6 +130,7 @@ def choose(everyone: list[Facts]) -> tuple[bool, str]:
 
     chosen: dict[Work, tuple[bool, str]] = {}
     sides: dict[bool, list[int]] = {}
+
     for rank in asked:
         work = everyone[rank].work
         if work not in chosen:
@@ -140,6 +142,7 @@ def choose(everyone: list[Facts]) -> tuple[bool, str]:
             f"backend auto: {_ranks(sides[True])} would take the GPU and {_ranks(sides[False])} the CPU, as they "
             "differ in species, precision, calls or chunk; set FRAME_BACKEND."
         )
+
     return chosen[everyone[asked[0]].work]
 
 
@@ -178,8 +181,10 @@ def _slowest(everyone: list[Facts], work: Work) -> tuple[bool, str]:
     found = [_times(work, rates, shared) for (_, rates), shared in devices.items()]
     slowest = max(found)
     host = max([times.cpu for times in found])
+
     if slowest.gpu <= host:
         return True, ""
+
     return False, (
         f"auto takes the CPU: {slowest.sharing}, called by {_called(work)}: about {slowest.gpu / slowest.ranks:.3g} ns "
         f"a point there, {host / slowest.ranks:.3g} on their cores (python -m frame info has the table, FRAME_BACKEND "
@@ -194,6 +199,7 @@ def _times(work: Work, rates: Rates, shared: list[Facts]) -> _Times:
     cores = sum([facts.ranks * facts.cores for facts in shared])
     plural = "s" if ranks > 1 else ""
     sharing = f"{ranks} rank{plural} {HOW[sharing_of(ranks, service)]} a GPU ({rates.product})"
+
     return _Times(ranks * gpu(work, rates, ranks, service), ranks * cpu(work, cores), ranks, sharing)
 
 
@@ -219,9 +225,11 @@ def _proportions(rates: Rates) -> tuple[str, float, float]:
     """(device of the table, link in proportion to its, time of a kernel in proportion to its)"""
     if known(rates):
         return rates.product, 1.0, 1.0
+
     like = next(row.device for row in table() if row.device)
     its = KNOWN[like]
     slower = [theirs / ours for ours, theirs in ((rates.memory, its.memory), (rates.double, its.double)) if ours]
+
     return like, (rates.link or LEAST_LINK) / its.link, max(slower, default=1.0)
 
 
@@ -262,4 +270,5 @@ def _between(times: dict[int, float], species: int) -> float:
     a, b = math.log(known[n - 1]), math.log(known[n])
     low, high = math.log(times[known[n - 1]]), math.log(times[known[n]])
     x = math.log(max(species, 1))
+
     return math.exp(low + (high - low) * (x - a) / (b - a))

@@ -75,6 +75,7 @@ class BlockCalls:
         if not request.points:  # a rank without points of this block still takes part
             check_launchable(kernels.registry.name_of(request.name))
             return None
+
         return Bound(self._state.shared, self._state.marshal.reach, functools.partial(self._bind, request))
 
     @staticmethod
@@ -83,6 +84,7 @@ class BlockCalls:
         if len(shapes) > 1:  # extents of 1 do not count, and all empty shapes are alike
             like = {_without_ones(shape) for shape in shapes}
             shapes = shapes if len(like) > 1 else set()
+
         if len(shapes) > 1:
             said = ", ".join(f"'{name}' {' x '.join(map(str, b.n[:3]))}" for name, b in request.fields)
             raise ArgumentError(f"the arrays of a block call select different shapes of points: {said}.")
@@ -130,6 +132,7 @@ class BlockCalls:
         for group in variants(request.name, asked=True):
             if brought.issuperset(group):
                 more += group
+
         return self._launchers.find(request.name, tuple(more), wanted)
 
     # ---- in place
@@ -200,6 +203,7 @@ class BlockCalls:
         across = bool(lending.hosts)
         if box is None:
             return InPlace(program.bind(lending.arrays, across=across), lending.hosts)
+
         nx, ny, _, *strides = box
         return InPlace(program.bind(lending.arrays, (nx, ny, *strides), across), lending.hosts)
 
@@ -224,6 +228,7 @@ class BlockCalls:
             if lacking:
                 problem = staleness.problem(lacking[0], 1, None)
                 raise StateError(f"'{name}' cannot be used: its '{lacking[0].name}' {problem}.")
+
             if name not in there and not view.covered:
                 raise StateError(f"'{name}' {staleness.problem(view, 1, None)}.")
 
@@ -252,6 +257,7 @@ class _Lending:
             return True
         if name in self._given:
             return False
+
         self._given[name] = block
 
         reach = self._state.marshal.reach(block)
@@ -269,6 +275,7 @@ class _Lending:
             shape, strides = (part.rows, block.points), (row, block.size)
             self.arrays[part.name] = Lent(Pointer(address), shape, strides, shared.dtype)
             address += part.rows * row
+
         return True
 
 

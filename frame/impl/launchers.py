@@ -61,6 +61,7 @@ def _ancestry(program) -> dict[tuple, list]:
     for write in program.writes:
         sources_kept = tuple([q for q in kept if q in came_from[write]])
         groups.setdefault(sources_kept, []).append(write)
+
     return groups
 
 
@@ -70,6 +71,7 @@ def _optional(collection, asked: bool) -> tuple[tuple[str, ...], ...]:
     h0 if there are velocities. asked: whether the caller names the outputs, h0 perhaps among them."""
     if collection is None:
         return ()
+
     groups: list[tuple[str, ...]] = [(name,) for name in collection.optional]
     total_enthalpy = "h" in collection.outputs and "h0" not in collection.outputs
     if asked or total_enthalpy:
@@ -99,9 +101,11 @@ def makers(name: str) -> list[str]:
     for collection in kernels.registry.collections.values():
         if name in collection.outputs and name not in collection.given:
             found.append(collection.name)
+
     for kernel in kernels.registry.kernels.values():
         if name in kernel.writes and name not in kernel.reads:
             found.append(kernel.name)
+
     return found
 
 
@@ -127,6 +131,7 @@ class Launchers(dict[tuple, Launcher]):
             more = self._filled_optional(name)
         key = (name, more) if asked is None else (name, more, asked)
         found = self.get(key)
+
         if found is None:
             found = self[key] = self._make(key, name, more, asked)
         return found
@@ -141,6 +146,7 @@ class Launchers(dict[tuple, Launcher]):
     def _make(self, key: tuple, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
         check_launchable(name)
         shared = self._shared
+
         try:
             program = shared.programs.get(key) or shared.programs.setdefault(key, self._program(name, more, asked))
         except ArgumentError as error:
@@ -150,6 +156,7 @@ class Launchers(dict[tuple, Launcher]):
                 f"launch of '{name}' before a mixture: call frame_tvproperties_loadmixture or "
                 f"frame_tvproperties_populatepreosshareddata first ({error})"
             ) from error
+
         views = {q: self._views[q] for q in (*program.reads, *program.writes)}
         return Launcher(name, program, views)
 
@@ -171,6 +178,7 @@ class Launchers(dict[tuple, Launcher]):
         else:  # in one order: the same outputs in any order are the same program
             order = dict.fromkeys((*collection.outputs, *kernels.quantities))
             outputs = [q for q in order if q in asked]
+
         return kernels.Program(
             mixture,
             outputs=outputs,

@@ -98,6 +98,7 @@ class PieceLoop:
             self._piece = chunk
             self._head = None
             return
+
         self._width = chunk // self._parts // ROUND * ROUND
         number = max(_ceil(self.total, self._width), min(PIECES, self.total // LEAST))
         self._piece = _ceil(self.total, number * ROUND) * ROUND
@@ -150,6 +151,7 @@ class PieceLoop:
             work = pipe.step(WORK, part, (IN, OUT))
             out = pipe.step(OUT, part, (WORK, IN))
             self._steps.append((into, work, out))
+
         self._ahead = pipe.step(OUT, self._parts - 1)
 
     def _bind_straight(self, straight: bool) -> None:
@@ -187,6 +189,7 @@ class PieceLoop:
         """All pieces, copies beside kernels. Returns when the host may use its arrays."""
         pipe = self._state.queues.pipe
         pipe.begin()
+
         try:
             begin = self._run_head()
             self._run_pieces(self._pieces(begin))
@@ -200,6 +203,7 @@ class PieceLoop:
         """Launch the head, if there is one; returns the number of its points."""
         if not self._head:
             return 0
+
         count = min(self._piece, self.total)
         with self._ahead:
             self._state.timed(KERNELS, "", self._launcher.name, count, 0, self._head, count)
@@ -219,9 +223,11 @@ class PieceLoop:
             ahead = None
             if packs and self._parts > 1 and number + 1 < len(pieces):
                 ahead = pieces[number + 1]
+
             if packs and (number == 0 or self._parts == 1):
                 self._pack(piece)
                 self._finish()
+
             if ahead:
                 self._pack(ahead)
             self._queue(piece)
@@ -259,6 +265,7 @@ class PieceLoop:
     def _queue(self, piece: Piece) -> None:
         first, count, part = piece
         timed, name = self._state.timed, self._launcher.name
+
         if self._straight:
             _, step, run = self._straight[part]
             with step:
@@ -271,6 +278,7 @@ class PieceLoop:
             timed(COPIES_IN, "block", "in", count, count * self._in.bytes, self._in.run, first, count, column)
             for rest in self._rests:
                 rest(count, column)
+
         if self._checked:
             self._check_inputs(first, count)
 
@@ -295,6 +303,7 @@ class PieceLoop:
         for view in self._launcher.reads:
             view.matrix[:, piece] = view.matrix[:, piece][:, place]
         self._launcher.run[column](count)
+
         for view in self._launcher.writes:
             view.matrix[:, piece][:, place] = view.matrix[:, piece].copy()
 
@@ -342,9 +351,11 @@ class _Direction:
         reached: list[tuple] = []
         staged: list[tuple] = []
         staged_views = []
+
         for view, block in fields:
             variables = block.n[3]
             rows = view.matrix if variables == view.rows else view.matrix[:variables]
+
             if marshal.reach(block) == "no":
                 staged.append((block, rows))
                 staged_views.append(view)
@@ -359,6 +370,7 @@ class _Direction:
         self._staged: Any = None
         self.packed: Any = None  # packs or unpacks the buffer; None: nothing goes through it
         self._lent: list[tuple] = []
+
         if staged:
             self._bind_buffer(name, state, staged_views, staged, layout)
 
@@ -372,6 +384,7 @@ class _Direction:
         for block, _ in staged:
             parts.append(buffer[end : end + block.n[3]])
             end += block.n[3]
+
         self._lent = list(zip(views, parts))
 
         if not layout.straight:
@@ -392,6 +405,7 @@ class _Direction:
                 address = there.__array_interface__["data"][0]
                 arrays[part.name] = Lent(Pointer(address), there.shape, there.strides, there.dtype)
                 end += part.rows
+
         return arrays
 
     @property

@@ -163,6 +163,7 @@ class Staleness:
         self.stripe = stripe
         self.filled = True
         filling = Filling(stripe, count, (), "", self.launches)
+
         for each in (content, *content.parts):
             each.filled = filling
             each.source = source
@@ -233,6 +234,7 @@ class Staleness:
             problem = self.problem(part, count, stripe)
             if problem:
                 return f"cannot be used: its '{part.name}' {problem}"
+
         if content.covered:
             return ""
 
@@ -253,6 +255,7 @@ class Staleness:
 
         if filled.count < count:
             return f"holds {filled.count} points, {count} wanted"
+
         return ""
 
     def _never_filled(self, name: str) -> str:
@@ -272,6 +275,7 @@ class Staleness:
             problem = self.problem(content, count, self.stripe)
             if problem:
                 problems.append(f"'{content.name}' {problem}")
+
         return f"'{launch}' cannot run: {'; '.join(problems)}."
 
 

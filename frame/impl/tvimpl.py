@@ -45,6 +45,7 @@ class TVImpl:
         self.blocks = BlockCalls(self.state, self.launchers, self.copies)
         self.memory = Memory()
         self.staged: dict = {}  # buffers of contractions by their plan; see frame/contractions.py
+
         shared.threads.add(self)
 
     def twin(self) -> TVImpl:
@@ -105,6 +106,7 @@ class TVImpl:
         self.wait_for_all()  # kernels that are queued read the constants of the mixture before
         shared.mixture = mixture
         shared.change()
+
         for thread in self.threads:
             thread.launchers.clear()
             thread.staleness.change_mixture(of_species, same_species)
@@ -138,6 +140,7 @@ class TVImpl:
         shared.programs.clear()
         self.wait_for_all()
         shared.change()
+
         for thread in self.threads:
             thread.staleness.empty()
             thread.copies.drop_views()
@@ -228,4 +231,5 @@ def _filled_elsewhere(shared: Shared, views: Views, name: str) -> bool:
         there = thread.views.get(name) if thread.views is not views else None
         if there is not None and there.filled is not EMPTY:
             return True
+
     return False
