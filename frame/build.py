@@ -1,8 +1,8 @@
 """Make libframe.so, frame.h and the Fortran module from the table in entry.py.
 
 The shim is C: exported functions in front of static `extern "Python"` ones (cffi's embedding). It links no MPI and uses
-no option that changes floating point for the host. The interpreter that builds it is the one that it runs later.
-One library serves hosts of every Fortran compiler; the module is compiled by the host's own.
+no option that changes floating point for the host. The interpreter that builds the library also runs inside it later.
+The library serves hosts of every Fortran compiler. The module is compiled by the compiler of the host.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .shipped import BUILD
 HERE = pathlib.Path(__file__).resolve().parent
 TEMPLATES = HERE / "templates"
 RANKS = 7  # of the arrays that the module takes; block calls know 5
-# What the module's calls are called. The record of an array depends on RANKS: a host that was compiled with another
-# module finds no symbol, and the loader says so.
+# The symbols of the module begin with this text. The record of an array depends on RANKS: a host that was compiled with
+# another module finds no symbol, and the loader reports it.
 SYMBOL = f"framec{RANKS}_"
 REALS = {4: "c_float", 8: "c_double"}
 
@@ -92,7 +92,7 @@ def _list(args, table, first=""):
 
 
 def _wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> str:
-    """One declaration, with line breaks before column 120."""
+    """A declaration, with line breaks before column 120."""
     lines, line = [], head
     for i, item in enumerate(items):
         item += "," if i + 1 < len(items) else tail
@@ -114,7 +114,8 @@ def _c_int(value: int) -> str:
 
 
 def c_entry(entry: Entry) -> str:
-    """Three C functions for one row: the checks and the call, the symbol for hosts, the symbol for the module."""
+    """Three C functions for a row of the table: the checks and the call, the symbol for hosts, the symbol for the
+    module."""
     name, args = entry.name, entry.args
     lines = ["int status;"]
     for arg in args:
@@ -302,7 +303,7 @@ def _f_procedure(e: Entry) -> str:
     number = e.answer if e.answer and e.answer.kind == "number" else None
     words = e.answer if e.answer and e.answer.kind == "words" else None
 
-    # The length of a text answer is that of the host's variable.
+    # The host's variable gives the length of a text answer.
     args, passed = list(e.args), list(map(_f_pass, e.args))
     if words:
         length = [a.name for a in e.args].index(words.dims[0])
@@ -341,7 +342,7 @@ def _f_generics() -> str:
 
 
 def _f_specific(size: int, rank: int) -> str:
-    """The procedures behind the generic names for one kind and rank, from the template specific.f90.in."""
+    """The procedures behind the generic names for a kind and a rank of arrays, from the template specific.f90.in."""
 
     def element(step=0):
         return f"array({', '.join(f'low({d})' + ' + 1' * (d == step) for d in range(1, rank + 1))})"
@@ -499,7 +500,7 @@ def _compile_module(module: pathlib.Path, say) -> None:
 
 def _libmpi_name(folder: pathlib.Path) -> None:
     """Make an empty libmpi.so.12. The mpi4py wheel needs that name, but Debian's MPICH is called libmpich.so.12. mpi.py
-    loads the empty one first, and the symbols then come from the MPICH that the host has loaded."""
+    loads the empty library first, and the symbols then come from the MPICH that the host has loaded."""
     (folder / "mpich").mkdir(exist_ok=True)
     fresh = folder / "mpich" / f"libmpi.{os.getpid()}.so"
     _run(

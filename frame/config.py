@@ -90,7 +90,7 @@ class Config:
 
 
 def _choice(name: str, value: str | None, known) -> str:
-    """The value of a variable; the first of those known if it is not set."""
+    """The value of a variable; if it is not set, the first known value."""
     return _one_of(name, value or known[0], known)
 
 

@@ -2,7 +2,7 @@
 
 A text is in Fortran's order of indices or in C's, see kernels/contractions/text.py. Extents come from the
 arrays of a call. The first call with a set of extents compiles; the extent of the batch index is free. Arrays that
-kernels reach are worked on where they are. Those of the host's memory are copied to a device and back.
+kernels reach are worked on where they are. Other arrays are copied to a device and back.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Contractions:
         self._plans: dict[tuple, Contraction] = {}
 
     def register(self, name: str, text: str) -> None:
-        """Give a text its name. Errors: ArgumentError for a text that cannot be read, a name that has another one."""
+        """Give a text its name. Errors: ArgumentError for a text that cannot be read, a name that has another text."""
         with _named(name):
             for s in _parsed(text).statements:
                 refuse(s.function, f"'{s}' is a map: its function in C++ can only be given in Python.")
@@ -107,9 +107,9 @@ class Contractions:
         return plan
 
     def _text(self, name: str, fields) -> str:
-        """Registered, or one of Intrepid's nine, which add where `out` is read too."""
+        """The text of a registered name, or of a name of Intrepid's, which adds if the output is read too."""
         if name in self._texts:
-            self._settled.add(name)  # what repeats a call knows the text no more
+            self._settled.add(name)  # a bound call no longer knows the text
             return self._texts[name]
 
         if name in intrepid.NAMES:
@@ -184,7 +184,7 @@ def _equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
 
 
 def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: dict[str, Block], impl: TVImpl) -> None:
-    """A run on a device with arrays of the host: all copies and the launch are queued, then one wait."""
+    """A run on a device with arrays of the host: all copies and the launch are queued, and there is a single wait."""
     backend, marshal, state = impl.backend, impl.marshal, impl.state
     staged = _buffers(plan, n, given, here, impl)
     copied = [x for x in given if x not in here and x not in staged.constants]
@@ -292,7 +292,8 @@ def _refuse_shared(given: dict[str, Field], size: int) -> None:
 
 
 def _contiguous(e: Expression, f: Field) -> None:
-    """An array without gaps, but for those between entries where the batch index is the slowest."""
+    """Raises ArgumentError for an array with gaps. Gaps between entries are allowed if the batch index is the
+    slowest."""
     if not all(f.extent):
         return
 
@@ -315,7 +316,7 @@ def _list(extent) -> str:
 
 
 def _array(backend, f: Field):
-    """What the kernels take: row-major, the fastest dimension last."""
+    """The array as kernels read it: row-major, the fastest dimension last."""
     return backend.at(f.address, f.extent[::-1], f.stride[::-1], f"f{f.size}")
 
 

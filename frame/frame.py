@@ -1,4 +1,4 @@
-"""Frame: the one object that a host talks to. Life cycle, configuration, communicator, device, report."""
+"""Frame: the object that a host talks to. Life cycle, configuration, communicator, device, report."""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ class _Device(NamedTuple):
     """A rank's device."""
 
     number: int | None  # None: the rank has none
-    rates: Rates | None  # what limits it
-    ranks: int  # for how many ranks this one speaks
+    rates: Rates | None  # limits of the device
+    ranks: int  # number of ranks for which this rank speaks
 
 
 class Frame:
-    """One per process. Options and the communicator may be set before initialize, everything else after it.
+    """There is a Frame in a process. Options and the communicator may be set before initialize, everything else after
+    it.
 
-    The methods named in entry.py's table are what the entry points call; they raise the classes of errors.py.
+    The entry points call the methods that the table of entry.py names. The methods raise the classes of errors.py.
     """
 
     def __init__(self):
@@ -55,7 +56,7 @@ class Frame:
         self._contractions = Contractions()
         self._arguments: tuple = ()  # of initialize
         self._said = ""  # on the rule's choice
-        self._turns = False  # whether ranks share this one's device without a service
+        self._turns = False  # whether several ranks share the device without a service
         self._modules: dict = {}  # of sources that a solver in Python brings
 
     # ---- life cycle ----
@@ -108,7 +109,7 @@ class Frame:
         return self.config.threads if self.config.threads_given else self.comm.cores
 
     def _compiling(self, folder) -> None:
-        """One line on rank 0 before the first compilation: otherwise a host's first step is silent for seconds."""
+        """A line on rank 0 before the first compilation: otherwise a host's first step is silent for seconds."""
         cache.announce = None
         if self.comm.rank_of_job == 0:
             sys.stderr.write(f"frame: compiling kernels, some seconds each; later runs find them in {folder}\n")
@@ -116,8 +117,8 @@ class Frame:
 
     def _choose_backend(self, device_id: int):
         """A device if the host asks for one, or if the rule takes it with `auto`. The ranks of a node share its devices
-        evenly; a rank gets one near its cores if the system says which. Collective: a rank that fails takes part before
-        it raises."""
+        evenly; a rank gets a device near its cores if the system says which. Collective: a rank that fails takes part
+        before it raises."""
         config, failed = self.config, None
         used = config.admits(GPU) and mps.used()  # before the layer uses the device
         choice = _Device(None, None, 1)
@@ -160,7 +161,7 @@ class Frame:
         return _Device(number, kernels.engine.backend.device_rates(number), self.comm.ranks_of(devices))
 
     def _facts(self, choice: _Device, used: bool, failed: bool) -> rule.Facts:
-        """What the rule has to know of this rank."""
+        """The facts of this rank that the rule decides by."""
         config = self.config
         _, chunk, ns, *_ = self._arguments
         return rule.Facts(
@@ -176,7 +177,7 @@ class Frame:
 
     def set_communicator(self, handle: int) -> None:
         """Take the host's communicator, MPI's Fortran integer. Until the first view is made, this may still change the
-        device. Errors, on all ranks where a setting is wrong on one: ArgumentError when MPI is not initialised;
+        device. Errors, on all ranks if a setting is wrong on any rank: ArgumentError when MPI is not initialised;
         BackendError without mpi4py; StateError when it would change the device after work has begun."""
         found = Communicator(handle)
         self._agree(found)
@@ -207,7 +208,7 @@ class Frame:
         self._make_properties()
 
     def _agree(self, comm: Communicator) -> None:
-        """Settings that make no sense on one rank are an error on all, which would else wait for that rank."""
+        """A wrong setting on a rank is an error on all ranks: the others would wait for that rank."""
         failed = None
         try:
             _ = self.config
@@ -310,15 +311,16 @@ class Frame:
     def _cpu_is_faster(self, mixture, cpu) -> bool:
         """Measured, on all ranks together; rank 0 prints the result."""
         config = self.config
-        side, said = placement.choose(
-            mixture,
-            (self.backend, cpu),
-            self._arguments[1],
-            self.comm,
-            config.precision,
-            self._packers(),
-            config.placement == "measured-pinned",
+        _, chunk, *_ = self._arguments
+        job = placement.Job(
+            mixture=mixture,
+            chunk=chunk,
+            precision=config.precision,
+            packers=self._packers(),
+            pinned=config.placement == "measured-pinned",
         )
+        side, said = placement.choose(job, (self.backend, cpu), self.comm)
+
         if self.comm.rank_of_job == 0:
             print(f"libframe: {said}.", file=sys.stderr)
         return side == 1
@@ -327,7 +329,7 @@ class Frame:
 
     @property
     def mixture(self) -> kernels.Mixture:
-        """The mixture in use. Errors: StateError before one was loaded."""
+        """The mixture in use. Errors: StateError before a mixture was loaded."""
         return self.properties.mixture
 
     def use_mixture(self, mixture: kernels.Mixture) -> None:

@@ -1,7 +1,7 @@
 """Files that come with the packages: examples, the Fortran hosts, their namelists and rivals.
 
-In a checkout they lie in its own folders. In an installation they lie in the same folders under share/castles-frame of
-the environment, and results go to the current folder.
+In a checkout they lie in folders of the checkout. In an installation they lie in the same folders under
+share/castles-frame of the environment, and results go to the current folder.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BUILD = (ROOT if ROOT == HERE.parent else pathlib.Path.cwd()) / "build"
 
 def write(folder: pathlib.Path) -> list[pathlib.Path]:
     """Copy the examples and the Fortran hosts into `folder`; returns the files written. Nothing is overwritten. Errors:
-    BackendError where they are not installed, or one is there already."""
+    BackendError if the files are not installed, or a file is already there."""
     found = []
     for name in FOLDERS:
         for file in sorted((ROOT / name).rglob("*")):

@@ -1,6 +1,6 @@
 """Block, selection, stripe: Fortran's bounds become the index arithmetic of kernels.marshal.
 
-A block is the part of a field that one rank owns, fringe included. Bounds select points and variables. The selected
+A block is the part of a field that a rank owns, fringe included. Bounds select points and variables. The selected
 points are numbered, x fastest, then y, then z. A stripe is a range of these numbers.
 """
 
@@ -62,7 +62,7 @@ class Field(NamedTuple):
 
     @classmethod
     def contiguous(cls, name: str, way: int, address: int, extent, size: int) -> Field:
-        """An array without gaps, the fastest index first. Errors: ArgumentError for what cannot be one."""
+        """An array without gaps, the fastest index first. Errors: ArgumentError for impossible extents or addresses."""
         extent = tuple(extent)
         refuse(
             min(extent, default=0) < 0,
@@ -140,7 +140,7 @@ def _strides(what: str, field: Field, space: int) -> tuple[tuple[int, ...], int]
 
     strides = tuple([stride // field.size for stride in field.stride])
 
-    # Two dimensions of variables are one list.
+    # Two dimensions of variables are a single list.
     variables = [(n, s) for n, s in zip(field.extent[space:], strides[space:]) if n > 1]
     if len(variables) == 2 and variables[1][1] != math.prod(variables[0]) and field.address:
         raise ArgumentError(f"{what} is a section in its last two dimensions, wanted all of them: they are one list.")

@@ -27,7 +27,7 @@ OF_REACTOR = ("dt", "status", "steps")  # fields whose views belong to the kind 
 
 
 class TVProperties:
-    """Thermal and viscous properties for one frame_initialize.
+    """Thermal and viscous properties, from frame_initialize to frame_finalize.
 
     ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own). With nq = ns + 4 the last mass
     fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: number of the host's turbulence
@@ -72,7 +72,7 @@ class TVProperties:
 
     @property
     def mixture(self):
-        """The mixture in use. Errors: StateError before one was loaded."""
+        """The mixture in use. Errors: StateError before a mixture was loaded."""
         refuse(
             self.impl.mixture is None,
             "no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata first.",
@@ -216,7 +216,7 @@ class TVProperties:
         return self._copy("populate_output", (tag, address, bounds[:11]), bounds[11:])
 
     def _copy(self, name: str, arguments: tuple, stripe: tuple[int, ...]) -> Callable[[int, int], None]:
-        """Make the copy of a stripe, bound at its first time."""
+        """Copy a stripe. The first copy with these arguments is bound and kept."""
         memory, key = self.impl.memory, (name, *arguments)
         call = memory.get(key)
         if call is None:
@@ -257,7 +257,7 @@ class TVProperties:
         return field.name, self._guarded(stripes.block_from_field(field, lo, hi, rows))
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
-        """Fill the view of the one field from points first..last of its selection lo..hi; 0: from the first, to the
+        """Fill the view of the field from points first..last of its selection lo..hi; 0: from the first, to the
         last. Without points nothing happens. Returns call(first, last) for repetition.
 
         Errors: ArgumentError for an unknown name, a shape or bounds that do not fit.
@@ -290,7 +290,7 @@ class TVProperties:
         self._unpin(address, address + 8 * n)
 
     def pin_array(self, fields) -> None:
-        """pin for the memory between the first and the last byte of the one field."""
+        """pin for the memory between the first and the last byte of the field."""
         self._pin(*fields[0].range)
 
     def unpin_array(self, fields) -> None:
@@ -333,23 +333,23 @@ class TVProperties:
         TVImpl.safe_launch."""
         self.impl.safe_launch(tag, n_active)
 
-    def block(
-        self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out
-    ) -> Bound | None:
+    def block(self, collection: str, in_tags: str, in_data: int, out_tags: str, out_data: int, *bounds: int):
         """A whole block in one call: compute the named outputs and no others.
 
         in_tags, out_tags: names separated by commas. in_data (nx, ny, nz, nv_in) holds the variables of the inputs one
-        after the other in this order; out_data (nx, ny, nz, nv_out) takes the outputs. sx..ez: Fortran bounds of the
-        points that take part. Errors: ArgumentError for names or bounds that do not fit; see TVImpl.block.
+        after the other in this order; out_data (nx, ny, nz, nv_out) takes the outputs. bounds: nx, ny, nz, SptX, EptX,
+        SptY, EptY, SptZ, EptZ, nv_in, nv_out, as Fortran counts. Errors: ArgumentError for names or bounds that do not
+        fit; see TVImpl.block.
         """
-        place = (nx, ny, nz, sx, ex, sy, ey, sz, ez)
+        *place, nv_in, nv_out = bounds
         inputs = self._listed("inTags", in_tags, in_data, nv_in, place)
         outputs = self._listed("outTags", out_tags, out_data, nv_out, place)
 
         return self.impl.block(collection, inputs, outputs)
 
     def _listed(self, what: str, tags: str, address: int, variables: int, place) -> list[tuple[str, Block]]:
-        """(view name, selection) of each of these names, whose variables lie one after the other in an array."""
+        """(view name, selection) of each name. The variables of all names lie in an array, in the order of the
+        names."""
         fields, first = [], 1
         for name in [tag.strip() for tag in tags.split(",")]:
             last = first + self.impl.view(name).rows - 1

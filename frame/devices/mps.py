@@ -66,7 +66,7 @@ def in_use() -> bool:
 
 
 def _ask(*command: str) -> str:
-    """What the program prints. Errors: OSError, where it is missing, fails or hangs."""
+    """The output of a program. Errors: OSError if the program is missing, fails or hangs."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=WAIT).stdout
     except subprocess.SubprocessError as error:
@@ -109,7 +109,7 @@ def _tell(folder, order: str) -> subprocess.CompletedProcess:
 
 
 def answers() -> bool:
-    """Whether the service that this process would use lives; where its program is missing nobody can tell: True."""
+    """Whether the service that this process would use lives; True if the program is missing, and nobody can tell."""
     if not shutil.which(CONTROL):
         return True
 

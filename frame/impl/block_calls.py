@@ -109,7 +109,7 @@ class BlockCalls:
         if in_place is not None and not self._copied_faster(in_place):
             return self._launch(launcher, request.points, in_place), used
 
-        self._copies.clear()  # an input that this call lacks must not come from an earlier one
+        self._copies.clear()  # an input that this call lacks must not come from an earlier call
         self._check_fields(launcher, request)
         loop = PieceLoop(self._state, launcher, request, in_place.run if in_place else None)
 
@@ -123,7 +123,8 @@ class BlockCalls:
         return run, used
 
     def _launcher(self, request: Request) -> Launcher:
-        """One program that computes the named outputs and no others. It uses the optional inputs that the call has."""
+        """The launcher that computes the named outputs and no others, from the required and optional inputs of the
+        call."""
         brought = self._state.views.names(request.inputs)
         made = self._state.views.names(request.outputs)
         wanted = frozenset(name for name in made if name in kernels.quantities)
@@ -170,10 +171,10 @@ class BlockCalls:
     def _in_place(self, launcher: Launcher, request: Request) -> InPlace | None:
         """A launch on the host's own arrays, or None.
 
-        Kernels have to reach all arrays, which have the views' type, and no two may share memory. Their points lie one
-        behind the other, or are the same box of larger arrays. Across a link a launch has to touch each number once.
-        On a CPU only slabs of a few points in x are worked on in place: for them copies cost more than the kernel.
-        """
+        Kernels have to reach all arrays. The arrays have the type of the views, and no two arrays share memory. The
+        selected points are contiguous, or the same box of larger arrays. Across a link a launch has to touch each
+        number once. On a CPU only slabs of a few points in x are worked on in place: for them copies cost more than
+        the kernel."""
         shared, program = self._state.shared, launcher.program
         apart = shared.backend.apart
         if shared.check.on or not (apart or program.small):
@@ -245,9 +246,9 @@ class _Lending:
         self._state = state
         self._given: dict[str, Block] = {}
         self.arrays: dict[str, Lent] = {}
-        self.hosts: list[Block] = []  # those that lie in the host's memory
+        self.hosts: list[Block] = []  # arrays in the host's memory
         self.ranges: list[tuple[int, int]] = []  # (address, end) of each
-        self.boxes: set = set()  # extents and strides of the selected points; None: one behind the other
+        self.boxes: set = set()  # extents and strides of the selected points; None: contiguous
 
     def add(self, name: str, block: Block) -> bool:
         """Lend the array of a view. Returns False if it cannot be lent."""

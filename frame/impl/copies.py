@@ -144,7 +144,7 @@ class StripeCopies:
                 self._state.marshal.scatter_together(kept, *self._points)
 
     def wait(self) -> None:
-        """Wait for all that this thread's stripe calls have queued."""
+        """Wait for all work that stripe calls of this thread have queued."""
         self.fetch()
         self._state.queues.stripes.wait()
         self._leaving.clear()

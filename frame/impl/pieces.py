@@ -1,9 +1,9 @@
 """Block calls through the views: copies in, kernels and copies out, piece by piece, side by side on a device.
 
-The views are used in parts, one for each piece of the block that is under way. Three kinds of arrays are brought in
-three ways:
+The views are divided into parts, a part for each piece of the block that is under way. Three kinds of arrays are
+brought in three ways:
 
-- pinned arrays whose points lie one behind the other: by copy engines;
+- pinned arrays with contiguous points: by copy engines;
 - other arrays that kernels reach: read and written where they lie, all of a direction in one launch;
 - pageable arrays: threads of the CPU pack them into a pinned buffer, which has parts as well. They pack the next piece
   while the calling thread queues the work on this one.
@@ -52,7 +52,7 @@ class Straight(NamedTuple):
 class PieceLoop:
     """A block call through the views, bound to the host's arrays.
 
-    request: the call; see block_calls.Request. launcher: what computes the outputs from the inputs. head: run(n) that
+    request: the call; see block_calls.Request. launcher: computes the outputs from the inputs. head: run(n) that
     works on the first n points where the host's arrays lie, or None. With these results the way out is busy while
     copies bring the next piece.
     """
@@ -105,7 +105,8 @@ class PieceLoop:
         self._head = head
 
     def _bind_fractions(self) -> None:
-        """Y without its last species, and Q with one row less than its view: the last mass fraction is computed."""
+        """The last mass fraction is computed for Y without the last species, and for Q without the last row of the
+        view."""
         views, marshal = self._state.views, self._state.marshal
         self._rests = []
         for view, block in self._inputs:
@@ -114,7 +115,7 @@ class PieceLoop:
 
     def _may_go_straight(self, outputs, reaches) -> bool:
         """Whether the launch may work on the pinned buffers: all arrays go through them, each number is touched once,
-        and other ranks do not wait for this one's kernels."""
+        and other ranks do not wait for the kernels of this rank."""
         program = self._launcher.program
         if self._state.shared.turns or not program.touches_once:
             return False
@@ -196,7 +197,7 @@ class PieceLoop:
         except BaseException:
             if self._in.packed:
                 self._state.marshal.packer.finish()
-            pipe.wait()  # what was queued uses the host's memory
+            pipe.wait()  # the queued work uses the host's memory
             raise
 
     def _run_head(self) -> int:
@@ -219,7 +220,8 @@ class PieceLoop:
     def _run_pieces(self, pieces: list[Piece]) -> None:
         packs, unpacks = self._in.packed, self._out.packed
         for number, piece in enumerate(pieces):
-            # The first piece is packed before it is queued, each other one while the piece before is queued.
+            # The first piece is packed before it is queued. Each later piece is packed while the piece before is
+            # queued.
             ahead = None
             if packs and self._parts > 1 and number + 1 < len(pieces):
                 ahead = pieces[number + 1]
@@ -234,7 +236,7 @@ class PieceLoop:
             if ahead:
                 self._finish()
 
-            # A piece is unpacked when the next one needs its part of the buffer.
+            # A piece is unpacked when a later piece needs the same part of the buffer.
             if unpacks and number + 1 >= self._parts:
                 self._unpack(pieces[number + 1 - self._parts])
 

@@ -1,4 +1,4 @@
-"""Shared: what all threads of one frame_initialize have in common. ThreadState: what each thread has for itself."""
+"""Shared: state of all threads between frame_initialize and frame_finalize. ThreadState: state of a single thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Shared:
-    """One chunk size, one mixture, one backend.
+    """A chunk size, a mixture and a backend, with the programs, timers and check mode of all threads.
 
     chunk: points that a view holds. ns: species. nq: variables of Q. rank: for messages. precision: "double"; "mixed":
     views are float32, which halves the device's memory and traffic, and kernels calculate in double; "single": kernels
@@ -37,7 +37,7 @@ class Shared:
         self.marshal = Marshal(backend)  # threads have twins of it
 
         self.mixture: Any = None
-        self.programs: dict[tuple, kernels.Program] = {}  # keys as those of Launchers
+        self.programs: dict[tuple, kernels.Program] = {}  # the keys are the keys of Launchers
         self.watch = Watch(backend)
         self.check = Check(rank)
 
@@ -50,7 +50,7 @@ class Shared:
         self.changes = 0  # mixtures loaded, views freed, kernels registered, check mode, packing threads, buffers
 
     def change(self) -> None:
-        """Something changed that bound calls depend on: each thread forgets its bound calls."""
+        """Each thread forgets its bound calls: state has changed on which they depend."""
         self.changes += 1
         for thread in self.threads:
             thread.memory.forget()
@@ -63,7 +63,7 @@ class Shared:
 
 
 class ThreadState(NamedTuple):
-    """What the parts of a TVImpl work on."""
+    """The objects that the parts of a TVImpl work on."""
 
     shared: Shared
     marshal: Marshal

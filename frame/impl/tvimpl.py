@@ -23,9 +23,9 @@ from .views import View, Views, of_species
 
 
 class TVImpl:
-    """Views and launchers for one chunk size, one mixture, one backend, one thread. Arguments: see Shared.
+    """Views and launchers of a thread, for a chunk size, a mixture and a backend. Arguments: see Shared.
 
-    A view is allocated and a launcher is compiled when it is first named; both stay. Threads share what Shared holds:
+    A view is allocated and a launcher is compiled when it is first named; both stay. Threads share the state in Shared:
     set_mixture, queue, pack_with and free are for all of them.
     """
 
@@ -59,7 +59,7 @@ class TVImpl:
         if "staleness" in self.__dict__:  # not if the construction failed
             self.staleness.empty()
 
-    # ---- what threads share
+    # ---- shared by all threads
 
     @property
     def backend(self):
@@ -121,7 +121,7 @@ class TVImpl:
         self.shared.change()
 
     def queue(self, on: bool) -> None:
-        """Whether stripe calls return before pinned arrays were read and written. Off: what is queued is done first."""
+        """Whether stripe calls return before pinned arrays were read and written. Off: queued work is done first."""
         for thread in self.threads:
             thread.wait()
         self.shared.later = on
@@ -129,7 +129,7 @@ class TVImpl:
             thread.queues.choose(on)
 
     def wait_for_all(self) -> None:
-        """Wait for what the calls of all threads have queued."""
+        """Wait for all work that the calls of all threads have queued."""
         for thread in self.threads:
             thread.wait()
 
@@ -226,7 +226,7 @@ class TVImpl:
 
 
 def _filled_elsewhere(shared: Shared, views: Views, name: str) -> bool:
-    """Whether a thread with other views than these has filled its view of this name."""
+    """Whether another thread, with other views, has filled a view of this name."""
     for thread in shared.threads:
         there = thread.views.get(name) if thread.views is not views else None
         if there is not None and there.filled is not EMPTY:

@@ -110,6 +110,7 @@ def test_all_ranks_take_the_side_of_the_slowest(monkeypatch):
     times = iter([1.0, 2.0])
     monkeypatch.setattr(placement, "_seconds", lambda *_: next(times))
     cpu = kernels.get_backend("cpu")
-    side, said = placement.choose(None, (cpu, cpu), 128, Two(), "double", 1, False)
+    job = placement.Job(mixture=None, chunk=128, precision="double", packers=1, pinned=False)
+    side, said = placement.choose(job, (cpu, cpu), Two())
 
     assert side == 1 and "2 ranks together: CPU" in said
