@@ -6,6 +6,7 @@ import pytest
 from hosts import ROOT
 
 import kernels
+from frame.config import CPU, GPU, Config
 from frame.devices.spread import device_for, numa_node, spread
 from frame.errors import ArgumentError, BackendError
 from frame.frame import Frame
@@ -41,6 +42,18 @@ def test_the_device_of_a_rank():
         device_for(4, 0, 4)
     with pytest.raises(BackendError, match="no CUDA device is visible; set FRAME_BACKEND=cpu"):
         device_for(-1, 0, 0)
+
+
+@pytest.mark.parametrize("driver", [False, True])
+@pytest.mark.parametrize("name, gpu, cpu", [("auto", True, True), ("cuda", True, False), ("cpu", False, True)])
+def test_sides_of_each_backend(monkeypatch, name, gpu, cpu, driver):
+    """Which sides option `backend` admits, and whether this machine may have a device for it."""
+    monkeypatch.setattr(kernels.engine.backend, "has_driver", lambda: driver)
+    config = Config({"FRAME_BACKEND": name})
+
+    assert (config.admits(GPU), config.admits(CPU)) == (gpu, cpu)
+    assert config.leaves_side_open == (gpu and cpu)
+    assert kernels.engine.backend.may_be_device(name) == (gpu and driver)
 
 
 def test_importing_needs_neither_cupy_nor_mpi4py():
