@@ -23,8 +23,10 @@ def __getattr__(name):
         import kernels
 
         return kernels.__version__
+
     if name == "Frame":
         from .frame import Frame
 
         return Frame
+
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

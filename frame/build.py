@@ -1,8 +1,8 @@
 """Make libframe.so, frame.h and the Fortran module from the table in entry.py.
 
 The shim is C: exported functions in front of static `extern "Python"` ones (cffi's embedding). It links no MPI and uses
-no option that changes floating point for the host. The interpreter that builds it is the one that it runs later.
-One library serves hosts of every Fortran compiler; the module is compiled by the host's own.
+no option that changes floating point for the host. The interpreter that builds the library also runs inside it later.
+The library serves hosts of every Fortran compiler. The module is compiled by the compiler of the host.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .shipped import BUILD
 HERE = pathlib.Path(__file__).resolve().parent
 TEMPLATES = HERE / "templates"
 RANKS = 7  # of the arrays that the module takes; block calls know 5
-# What the module's calls are called. The record of an array depends on RANKS: a host that was compiled with another
-# module finds no symbol, and the loader says so.
+# The symbols of the module begin with this text. The record of an array depends on RANKS: a host that was compiled with
+# another module finds no symbol, and the loader reports it.
 SYMBOL = f"framec{RANKS}_"
 REALS = {4: "c_float", 8: "c_double"}
 
@@ -92,7 +92,7 @@ def _list(args, table, first=""):
 
 
 def _wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> str:
-    """One declaration, with line breaks before column 120."""
+    """A declaration, with line breaks before column 120."""
     lines, line = [], head
     for i, item in enumerate(items):
         item += "," if i + 1 < len(items) else tail
@@ -100,6 +100,7 @@ def _wrapped(head: str, items: list[str], tail: str, indent: str = "    ") -> st
             lines.append(line.rstrip())
             line = indent
         line += item if line.endswith(("(", indent)) else " " + item
+
     return "\n".join([*lines, line if items else head + tail])
 
 
@@ -113,7 +114,8 @@ def _c_int(value: int) -> str:
 
 
 def c_entry(entry: Entry) -> str:
-    """Three C functions for one row: the checks and the call, the symbol for hosts, the symbol for the module."""
+    """Three C functions for a row of the table: the checks and the call, the symbol for hosts, the symbol for the
+    module."""
     name, args = entry.name, entry.args
     lines = ["int status;"]
     for arg in args:
@@ -166,6 +168,7 @@ def c_aliases() -> str:
     for name in names:
         symbol = f"frame_{name}_"
         lines += [f"ALIAS({other}, {symbol})" for other in (symbol[:-1], symbol + "_", symbol[:-1].upper())]
+
     return "\n/* ---- the other manglings ---- */\n" + "\n".join(lines) + "\n"
 
 
@@ -212,6 +215,7 @@ def c_header() -> str:
         lines += [f" *   {a.name}: {a.doc}{' (' + ', '.join(a.dims) + ')' if a.dims else ''}" for a in e.args if a.doc]
         lines[-1] += " */"
         lines.append(_wrapped(f"int frame_{e.name}_(", [_C[a.kind].format(a.name) for a in e.args] or ["void"], ");"))
+
     lines += [
         "/* Message of this thread's last call, empty after a success, padded with blanks to n characters; returns its",
         " * length. */",
@@ -285,6 +289,7 @@ def _f_interface(e: Entry) -> str:
         "      import",
         "      integer(c_int), value :: keep",
     ]
+
     lines += ["      " + _declare(_F_C, arg) for arg in e.args]
     lines += ["      integer(c_int) :: status", "    end function"]
     return "\n".join(lines)
@@ -298,7 +303,7 @@ def _f_procedure(e: Entry) -> str:
     number = e.answer if e.answer and e.answer.kind == "number" else None
     words = e.answer if e.answer and e.answer.kind == "words" else None
 
-    # The length of a text answer is that of the host's variable.
+    # The host's variable gives the length of a text answer.
     args, passed = list(e.args), list(map(_f_pass, e.args))
     if words:
         length = [a.name for a in e.args].index(words.dims[0])
@@ -320,6 +325,7 @@ def _f_procedure(e: Entry) -> str:
     if number:
         lines += [f"    {number.name} = answer"]
     lines += ["    if (present(stat)) stat = status", "  end subroutine"]
+
     return "\n".join(lines)
 
 
@@ -331,11 +337,12 @@ def _f_generics() -> str:
         for s in REALS:
             lines += [_f_wrapped("    module procedure", [f"{name}_{s}_{r}" for r in range(1, RANKS + 1)], "")]
         lines += ["  end interface"]
+
     return "\n".join(lines)
 
 
 def _f_specific(size: int, rank: int) -> str:
-    """The procedures behind the generic names for one kind and rank, from the template specific.f90.in."""
+    """The procedures behind the generic names for a kind and a rank of arrays, from the template specific.f90.in."""
 
     def element(step=0):
         return f"array({', '.join(f'low({d})' + ' + 1' * (d == step) for d in range(1, rank + 1))})"
@@ -365,6 +372,7 @@ def fortran_module() -> str:
     by_name = [entry for entry in ENTRIES if entry.fortran]
     called = [entry for entry in ENTRIES if entry.fortran or not entry.old]
     specifics = []
+
     for size in REALS:
         specifics += [_f_specific(size, rank) for rank in range(1, RANKS + 1)]
 
@@ -375,6 +383,7 @@ def fortran_module() -> str:
         "!@INTERFACES": "\n".join([_f_interface(entry) for entry in called]),
         "!@PROCEDURES": "\n\n".join([_f_procedure(entry) for entry in by_name]),
     }
+
     text = (TEMPLATES / "frame_interface.f90").read_text()
     for mark, part in parts.items():
         text = text.replace(mark, part)
@@ -409,6 +418,7 @@ def shim_source(path: pathlib.Path) -> None:
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(HERE.parent)!r}, {str(path.parent.resolve())!r}\n"
+
     ffi.embedding_init_code(places + (TEMPLATES / "start.py").read_text())
     with contextlib.redirect_stdout(io.StringIO()):  # emit_c_code prints a line for each file
         ffi.emit_c_code(str(path))
@@ -469,6 +479,7 @@ def _compile_library(source: pathlib.Path, library: pathlib.Path) -> None:
     for place in dict.fromkeys((v("LIBDIR"), v("LIBPL"))):
         if place:
             command.append(f"-L{place}")
+
     command += [f"-Wl,-rpath,{v('LIBDIR')}", f"-lpython{v('LDVERSION')}", "-lpthread", "-ldl", "-lm"]
 
     _run(command, "compiling libframe")
@@ -481,6 +492,7 @@ def _compile_module(module: pathlib.Path, say) -> None:
     if not shutil.which(compiler):
         say(f"no Fortran compiler ({compiler}): frame_interface.mod not made; compile {module} with the host's own.")
         return
+
     command = [compiler, "-O2", "-fPIC", "-c", module.name, "-o", "frame_interface.o"]
     _run(command, "compiling frame_interface.f90", folder)  # every compiler writes frame_interface.mod where it runs
     say(f"{folder / 'frame_interface.o'}, frame_interface.mod")
@@ -488,7 +500,7 @@ def _compile_module(module: pathlib.Path, say) -> None:
 
 def _libmpi_name(folder: pathlib.Path) -> None:
     """Make an empty libmpi.so.12. The mpi4py wheel needs that name, but Debian's MPICH is called libmpich.so.12. mpi.py
-    loads the empty one first, and the symbols then come from the MPICH that the host has loaded."""
+    loads the empty library first, and the symbols then come from the MPICH that the host has loaded."""
     (folder / "mpich").mkdir(exist_ok=True)
     fresh = folder / "mpich" / f"libmpi.{os.getpid()}.so"
     _run(

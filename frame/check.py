@@ -42,6 +42,7 @@ class Check:
 
         total = values.sum(axis=0, dtype=np.float64)
         bad = np.abs(total - 1) > SUM_Y
+
         if bad.any():
             t = int(np.argmax(bad))
             raise StateError(
@@ -53,6 +54,7 @@ class Check:
         """Raises StateError for the first point at which a value is bad."""
         if not bad.any():
             return
+
         t = int(np.argmax(bad.any(axis=0)))
         row = int(np.argmax(bad[:, t]))
         which = _variable(view.name, row, view.rows)
@@ -77,6 +79,7 @@ class Check:
             t = int(np.argmax(bad.any(axis=0)))
             row = int(np.argmax(bad[:, t]))
             which = _variable(name, row, len(values))
+
             raise StateError(
                 f"check: kernel '{kernel}' in launch '{launcher.name}' gave {which} = {float(values[row, t])!r} at "
                 f"{self._where(block, first, t)}; there {_state(launcher, t, backend) or 'no scalar inputs'}."
@@ -98,6 +101,7 @@ def _in_order(launcher, by_name) -> list[tuple[str, str]]:
         for name in kernels.registry.kernels[kernel].writes:
             if name in by_name:
                 order.append((kernel, name))
+
     return order
 
 

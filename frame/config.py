@@ -9,12 +9,14 @@ import kernels
 from .devices import mps, placement, rule
 from .errors import ArgumentError, closest, refuse
 
-BACKENDS = ("auto", "cuda", "cpu")
+# Values of option `backend`, and the sides that each value admits.
+GPU, CPU = placement.SIDES
+BACKENDS = {"auto": (GPU, CPU), "cuda": (GPU,), "cpu": (CPU,)}
 PRECISIONS = ("double", "mixed", "single")
 LAST_SPECIES = ("given", "sum")  # the last mass fraction comes with the others; it is 1 less their sum
 # Options that initialize reads.
 FIRST = {
-    "backend": BACKENDS,
+    "backend": tuple(BACKENDS),
     "precision": PRECISIONS,
     "calls": rule.CALLS,
     "last_species": LAST_SPECIES,
@@ -27,7 +29,7 @@ class Config:
     """The settings. The first values come from the environment; the calls override them. Errors: ArgumentError."""
 
     def __init__(self, environment=os.environ):
-        self.backend = _choice("FRAME_BACKEND", environment.get("FRAME_BACKEND"), BACKENDS)
+        self.backend = _choice("FRAME_BACKEND", environment.get("FRAME_BACKEND"), tuple(BACKENDS))
         self.calls = _choice("FRAME_CALLS", environment.get("FRAME_CALLS"), rule.CALLS)
         self.mps = _choice("FRAME_MPS", environment.get("FRAME_MPS"), mps.MODES)
         self.placement = _choice("FRAME_PLACEMENT", environment.get("FRAME_PLACEMENT"), placement.MODES)
@@ -48,6 +50,15 @@ class Config:
         self.precision = PRECISIONS[0]
         self.last_species = LAST_SPECIES[0]
         self.model: dict[str, str] = {}  # options of the mixture
+
+    def admits(self, side: str) -> bool:
+        """Whether ranks may compute on this side, GPU or CPU."""
+        return side in BACKENDS[self.backend]
+
+    @property
+    def leaves_side_open(self) -> bool:
+        """Whether the layer chooses between GPU and CPU."""
+        return self.admits(GPU) and self.admits(CPU)
 
     def set_option(self, name: str, value: str) -> None:
         """Set an option of FIRST or of the model. Errors: ArgumentError for an unknown name or value."""
@@ -79,7 +90,7 @@ class Config:
 
 
 def _choice(name: str, value: str | None, known) -> str:
-    """The value of a variable; the first of those known if it is not set."""
+    """The value of a variable; if it is not set, the first known value."""
     return _one_of(name, value or known[0], known)
 
 
@@ -97,6 +108,7 @@ def _whole(what: str, value, low: int, high: int) -> int:
         number = float(value)
     except ValueError:
         number = float("nan")
+
     hint = "; for a Fortran double, was %VAL() forgotten?" if what.startswith("parameter") else "."
     refuse(number not in range(low, high + 1), f"{what} is {value}, wanted a whole number {low}..{high}{hint}")
     return int(number)

@@ -2,7 +2,7 @@
 
 A text is in Fortran's order of indices or in C's, see kernels/contractions/text.py. Extents come from the
 arrays of a call. The first call with a set of extents compiles; the extent of the batch index is free. Arrays that
-kernels reach are worked on where they are. Those of the host's memory are copied to a device and back.
+kernels reach are worked on where they are. Other arrays are copied to a device and back.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Contractions:
         self._plans: dict[tuple, Contraction] = {}
 
     def register(self, name: str, text: str) -> None:
-        """Give a text its name. Errors: ArgumentError for a text that cannot be read, a name that has another one."""
+        """Give a text its name. Errors: ArgumentError for a text that cannot be read, a name that has another text."""
         with _named(name):
             for s in _parsed(text).statements:
                 refuse(s.function, f"'{s}' is a map: its function in C++ can only be given in Python.")
@@ -84,6 +84,7 @@ class Contractions:
         """
         text = self._text(name, fields)
         expression = _parsed(text)
+
         with _named(name):
             given = _checked(expression, fields)
             sizes, n = extents(expression, {x: f.extent[::-1] for x, f in given.items()})
@@ -100,16 +101,18 @@ class Contractions:
         dtype = np.dtype(f"f{size}").name
         key = text, dtype, tuple(sorted(sizes.items())), backend  # a communicator may bring another device
         plan = self._plans.get(key)
+
         if plan is None:
             plan = self._plans[key] = Contraction(text, sizes, dtype, backend=backend)
 
         return plan
 
     def _text(self, name: str, fields) -> str:
-        """Registered, or one of Intrepid's nine, which add where `out` is read too."""
+        """The text of a registered name, or of a name of Intrepid's, which adds if the output is read too."""
         if name in self._texts:
-            self._settled.add(name)  # what repeats a call knows the text no more
+            self._settled.add(name)  # a bound call no longer knows the text
             return self._texts[name]
+
         if name in intrepid.NAMES:
             return intrepid.text(name, {f.name: f.extent[::-1] for f in fields}, any(f.way == INOUT for f in fields))
 
@@ -159,6 +162,7 @@ def _buffers(plan: Contraction, n: int, given: dict[str, Field], here: list[str]
 
     constants = {x: values.copy() for x, values in constants.items()}
     arrays = {}
+
     for x, field in given.items():
         if x in here:
             arrays[x] = _array(backend, field)
@@ -176,7 +180,7 @@ def _equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
 
 
 def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: dict[str, Block], impl: TVImpl) -> None:
-    """A run on a device with arrays of the host: all copies and the launch are queued, then one wait."""
+    """A run on a device with arrays of the host: all copies and the launch are queued, and there is a single wait."""
     backend, marshal = impl.backend, impl.marshal
     staged = _buffers(plan, n, given, here, impl)
     copied = [x for x in given if x not in here and x not in staged.constants]
@@ -195,6 +199,7 @@ def _run_staged(name: str, plan, n: int, given: dict[str, Field], here, blocks: 
     launcher = ArrayLauncher(impl.state, name, n, staged.launch, put, get)
 
     ranges = [blocks[x].range for x in copied if marshal.reach(blocks[x]) != "own"]
+
     with backend.session(ranges) as lanes, lanes[0]:
         launcher.queue()
 
@@ -254,6 +259,7 @@ def _checked(e: Expression, fields: list[Field]) -> dict[str, Field]:
         _contiguous(e, field)
 
     _refuse_shared(given, fields[0].size)
+
     return given
 
 
@@ -266,6 +272,7 @@ def _of_rank(e: Expression, field: Field, first: Field) -> Field:
     reference = e.references[field.name][0]
     if not reference.indices and field.extent == (1,):  # Fortran passes no number as an array
         return field._replace(extent=(), stride=(), lower=())
+
     if len(field.extent) != len(reference.indices):
         raise ArgumentError(
             f"array '{field.name}' has {len(field.extent)} dimensions ({_list(field.extent)}), wanted "
@@ -284,12 +291,14 @@ def _refuse_shared(given: dict[str, Field], size: int) -> None:
 
 
 def _contiguous(e: Expression, f: Field) -> None:
-    """An array without gaps, but for those between entries where the batch index is the slowest."""
+    """Raises ArgumentError for an array with gaps. Gaps between entries are allowed if the batch index is the
+    slowest."""
     if not all(f.extent):
         return
 
     expected, indices = f.size, e.references[f.name][0].indices[::-1]
     last = len(indices) - 1 if indices and e.batch_place(f.name) == 0 else -1
+
     for d, (index, extent, stride) in enumerate(zip(indices, f.extent, f.stride)):
         apart = d == last and stride > expected and stride % f.size == 0
         if extent > 1 and stride != expected and not apart:
@@ -297,6 +306,7 @@ def _contiguous(e: Expression, f: Field) -> None:
                 f"array '{f.name}' is not contiguous: neighbours along index '{index}' are {stride} bytes apart, "
                 f"wanted {expected}" + (" or more." if d == last else ".") + " Pass a copy."
             )
+
         expected *= extent
 
 
@@ -305,7 +315,7 @@ def _list(extent) -> str:
 
 
 def _array(backend, f: Field):
-    """What the kernels take: row-major, the fastest dimension last."""
+    """The array as kernels read it: row-major, the fastest dimension last."""
     return backend.at(f.address, f.extent[::-1], f.stride[::-1], f"f{f.size}")
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +20,6 @@ from .frame import Frame
 from .stripe import Field
 
 NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the host left out
-CORNER = 32  # bytes of four indices
 
 
 class _Stream(io.FileIO):
@@ -63,79 +64,81 @@ def serve(ffi, lib, build_folder: str) -> Frame:
 
 
 class _Converter:
-    """An argument of an entry point: `read` makes the Python value of it, `key` a value that identifies it.
+    """An argument of an entry point: `read` makes the Python value from the C values of the call.
 
-    at: place of its first value among the C values of the call. No pointer into the host's memory is used after the
-    call, except by a repetition that passes the same addresses.
+    The key of a repeated call has the C value itself, or the memory that the value points to: a text, or a record.
+    No pointer into the host's memory is used after the call, except by a repetition that passes the same addresses.
     """
 
-    takes = 1  # C values
+    takes = 1  # number of C values
+    is_text = False  # the key has the text at the address
+    record = ""  # C type of the record at the address, whose bytes the key has; "": the key has the C value
 
     def __init__(self, ffi, arg: Arg, places: dict[str, int]):
         self.ffi = ffi
-        self.string = ffi.string
-        self.buffer = ffi.buffer
-        self.at = places[arg.name]
+        self.at = places[arg.name]  # place of the first C value
+        self.count_at: int | None = None  # place of the number of records; None: there is a single record
         self.dims = arg.dims
         self._places = places
-
-    def length(self, dim: str, values) -> int:
-        """An extent of an array: a number, or the value of another argument."""
-        return int(dim) if dim.isdigit() else values[self._places[dim]]
-
-    def key(self, values):
-        return values[self.at]
 
     def read(self, values):
         return values[self.at]
 
 
 class _Text(_Converter):
-    def key(self, values) -> bytes:
-        return self.string(values[self.at])
+    is_text = True
 
     def read(self, values) -> str:
-        return self.key(values).decode("utf-8", "replace")
+        return self.ffi.string(values[self.at]).decode("utf-8", "replace")
 
 
 class _Doubles(_Converter):
     """A double array in Fortran's order."""
 
     def read(self, values) -> np.ndarray:
-        shape = tuple([self.length(dim, values) for dim in self.dims])
+        shape = tuple([self._extent(dim, values) for dim in self.dims])
         address = self.ffi.cast("double *", values[self.at])
-        buffer = self.ffi.buffer(address, 8 * int(np.prod(shape)))
+        buffer = self.ffi.buffer(address, 8 * math.prod(shape))
+
         return np.frombuffer(buffer, dtype=np.float64).reshape(shape, order="F")
 
+    def _extent(self, dim: str, values) -> int:
+        """An extent of the array: a number, or the value of another argument."""
+        return int(dim) if dim.isdigit() else values[self._places[dim]]
 
-class _List(_Converter):
-    """An array of integers or addresses."""
 
-    def key(self, values) -> tuple:
-        return tuple(self.read(values))
+class _Addresses(_Converter):
+    record = "intptr_t"
 
-    def read(self, values) -> list:
-        return self.ffi.unpack(values[self.at], self.length(self.dims[0], values))
+    def __init__(self, ffi, arg: Arg, places: dict[str, int]):
+        super().__init__(ffi, arg, places)
+        self.count_at = places[arg.dims[0]]
+
+    def read(self, values) -> list[int]:
+        return self.ffi.unpack(values[self.at], values[self.count_at])
+
+
+class _Integers(_Addresses):
+    record = "int"
 
 
 class _Fields(_Converter):
     """Records of arrays, then their number."""
 
     takes = 2
+    record = "struct frame_field"
 
     def __init__(self, ffi, arg: Arg, places: dict[str, int]):
         super().__init__(ffi, arg, places)
-        self._size = ffi.sizeof("struct frame_field")
-
-    def key(self, values) -> bytes:
-        return bytes(self.buffer(values[self.at], self._size * values[self.at + 1]))
+        self.count_at = self.at + 1
 
     def read(self, values) -> list[Field]:
-        records = values[self.at]
-        return [self._field(records[number]) for number in range(values[self.at + 1])]
+        records, count = values[self.at], values[self.count_at]
+        return [self._field(records[number]) for number in range(count)]
 
     def _field(self, record) -> Field:
         unpack, rank = self.ffi.unpack, record.rank
+
         return Field(
             name=self.ffi.string(record.tag).decode("ascii"),
             way=record.way,
@@ -148,10 +151,9 @@ class _Fields(_Converter):
 
 
 class _Corner(_Converter):
-    """Four indices, None where the host has not given one."""
+    """Four indices. An index that the host left out is None."""
 
-    def key(self, values) -> bytes:
-        return bytes(self.buffer(values[self.at], CORNER))
+    record = "int64_t[4]"
 
     def read(self, values) -> tuple[int | None, ...]:
         indices = self.ffi.unpack(values[self.at], 4)
@@ -169,20 +171,21 @@ CONVERTERS: dict[str, type[_Converter]] = {
     "text": _Text,
     "lines": _Text,
     "doubles": _Doubles,
-    "addresses": _List,
-    "ints": _List,
+    "addresses": _Addresses,
+    "ints": _Integers,
     "fields": _Fields,
     "corner": _Corner,
 }
 
 
 def _converters(ffi, entry: Entry) -> list[_Converter]:
-    """One for each argument, in their order."""
+    """A converter for each argument, in the order of the arguments."""
     places: dict[str, int] = {}
     place = 0
     for arg in entry.args:
         places[arg.name] = place
         place += CONVERTERS[arg.kind].takes
+
     return [CONVERTERS[arg.kind](ffi, arg, places) for arg in entry.args]
 
 
@@ -190,7 +193,7 @@ def _bind(ffi, entry: Entry, method: Callable, frame: Frame):
     """The C function of an entry point: converts the arguments and calls the method."""
     converters = _converters(ffi, entry)
     if entry.repeats:
-        return _bind_repeated(entry, converters, method, frame)
+        return _bind_repeated(ffi, entry, converters, method, frame)
 
     plain = [type(converter) is _Converter for converter in converters]
     if all(plain):
@@ -217,24 +220,57 @@ def _bind(ffi, entry: Entry, method: Callable, frame: Frame):
     return any_values
 
 
-def _bind_repeated(entry: Entry, converters: list[_Converter], method: Callable, frame: Frame):
-    """The same for a method that returns the bound call, which is kept under the arguments, less those that may vary.
-    Every microsecond of a repetition counts: the device waits for the next launch."""
+class _KeyParts(NamedTuple):
+    """Places of the C values that stand for memory of the call. The key of the call has a copy of the memory."""
+
+    texts: list[int]
+    records: list[tuple[int, int]]  # (place, bytes)
+    lists: list[tuple[int, int, int]]  # (place, place of the number of records, bytes of a record)
+
+
+def _key_parts(ffi, converters: list[_Converter]) -> _KeyParts:
+    parts = _KeyParts([], [], [])
+    for converter in converters:
+        at, count_at = converter.at, converter.count_at
+        nbytes = ffi.sizeof(converter.record) if converter.record else 0
+
+        if converter.is_text:
+            parts.texts.append(at)
+        elif nbytes and count_at is None:
+            parts.records.append((at, nbytes))
+        elif nbytes and count_at is not None:
+            parts.lists.append((at, count_at, nbytes))
+
+    return parts
+
+
+def _bind_repeated(ffi, entry: Entry, converters: list[_Converter], method: Callable, frame: Frame):
+    """The C function of an entry point whose method returns the bound call.
+
+    The bound call is kept under the arguments, without the arguments that may vary. Every microsecond of a repetition
+    counts: a device waits for the next launch. So the key is made here, and no function of Python is called for it.
+    """
+    string, buffer = ffi.string, ffi.buffer
+    texts, records, lists = _key_parts(ffi, converters)
+    name = entry.name
+
+    # The varying arguments stand one behind the other.
     varying = [c.at for arg, c in zip(entry.args, converters) if arg.name in entry.varies]
-    keyed = [c for arg, c in zip(entry.args, converters) if arg.name not in entry.varies]
-    converted = [(c.at, c.key) for c in keyed if type(c) is not _Converter]
-    name, number = entry.name, len(varying)
     first = min(varying, default=0)
-    after = first + number  # the varying arguments stand one behind the other
+    after = first + len(varying)
 
     def repeated(*values):
-        key = [name, *values]
-        for at, key_of in converted:
-            key[at + 1] = key_of(values)
-        if number:
-            del key[first + 1 : after + 1]
-        arguments = tuple(key)
+        key = [*values, name]
+        for at in texts:
+            key[at] = string(key[at])
+        for at, nbytes in records:
+            key[at] = buffer(key[at], nbytes)[:]
+        for at, count_at, nbytes in lists:
+            key[at] = buffer(key[at], nbytes * key[count_at])[:]
+        if varying:
+            del key[first:after]
 
+        arguments = tuple(key)
         memory = frame.memory
         call = memory.get(arguments)
         if call is not None:

@@ -1,6 +1,6 @@
 """The table of entry points. build.py makes the C shim, the C header and the Fortran module from it. frame.py makes the
-methods of Frame that TVProperties answers. A new name for a collection or a kernel is one row; a new call is one row
-and its method.
+methods of Frame that TVProperties answers. A new name for a collection or a kernel is a row; a new call is a row and
+a method.
 
 Kinds of arguments:
   int      C int by value, checked against low..high (this catches a forgotten %VAL)
@@ -15,10 +15,10 @@ Kinds of arguments:
   fields   arrays with their names, extents, strides and lower bounds (new style only)
   corner   up to four Fortran indices, each may be not given (new style only)
 
-Kinds of answers. An entry has at most one, behind its inputs; the method returns it:
+Kinds of answers. An entry has at most one answer, after the inputs; the method returns it:
   number   an integer, written to a C int by reference
   words    a text, written to characters by reference, filled up with blanks; `dims` names the argument behind it that
-           is their number, which the Fortran module takes from the variable
+           is the number of characters; the Fortran module takes it from the variable
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Entry:
     needs_python: bool = True  # False: it returns at once if no call has started Python yet
     own: bool = False  # templates/shim.c has own_NAME, which calls Python and keeps the state that the shim needs
     repeats: bool = False  # the method returns the bound call, for repetition with the same arguments
-    varies: tuple[str, ...] = ()  # arguments, one behind the other, that the bound call takes at each repetition
+    varies: tuple[str, ...] = ()  # neighbouring arguments that the bound call takes at each repetition
 
     @property
     def said(self) -> str:
-        """What messages call it: `pin`, also where `pin_array` serves the module's frame_pin."""
+        """The name in messages: `pin` also for `pin_array`, which is behind frame_pin of the module."""
         return self.name.removesuffix("_array").removesuffix("_fields")
 
     @property
@@ -80,10 +80,12 @@ class Entry:
         for argument in self.args:
             if argument.kind in ANSWERS:
                 return argument
+
         return None
 
 
 def _int(name, doc, low=1, high=MOST):
+    """A C int that the shim checks against low..high."""
     return Arg(name, "int", doc, low, high)
 
 
@@ -93,16 +95,25 @@ def _words(name, doc):
 
 
 def _extents():
-    return tuple(_int(n, f"extent of the array in {n[1]}, fringe included", 1, EXTENT) for n in ("nx", "ny", "nz"))
+    """nx, ny, nz of the host's array."""
+    extents = []
+    for axis in "xyz":
+        extents.append(_int(f"n{axis}", f"extent of the array in {axis}, fringe included", 1, EXTENT))
+
+    return tuple(extents)
 
 
 def _bounds(*axes):
-    """Inclusive Fortran bounds. stripe.py knows the block and checks that they lie in it."""
-    return tuple(
-        _int(end + axis, f"{word} selected {what}", -EXTENT, EXTENT)
-        for axis, what in axes
-        for end, word in (("Spt", "first"), ("Ept", "last"))
-    )
+    """Inclusive Fortran bounds. stripe.py knows the block and checks the bounds against it.
+
+    axes: (name, meaning of an index) pairs.
+    """
+    bounds = []
+    for axis, index in axes:
+        bounds.append(_int(f"Spt{axis}", f"first selected {index}", -EXTENT, EXTENT))
+        bounds.append(_int(f"Ept{axis}", f"last selected {index}", -EXTENT, EXTENT))
+
+    return tuple(bounds)
 
 
 _SPACE = (("X", "index in x"), ("Y", "index in y"), ("Z", "index in z"))
@@ -118,6 +129,7 @@ _ACTIVE = _int("nActive", "number of points to work on, from the front of the vi
 
 
 def _eos(name, collection, doc):
+    """An entry point that launches a collection on the views."""
     return Entry(f"tvproperties_{name}", (_ACTIVE,), name, doc, short=name, launches=collection)
 
 

@@ -33,7 +33,8 @@ LONGEST = 3900  # bytes: the shim's buffer less the name of the entry point
 
 
 def check_known(what: str, name: str, known) -> None:
-    """Raises ArgumentError, with the nearest known names, unless `name` is known. what: what the name is of."""
+    """Raises ArgumentError, with the nearest known names, unless `name` is known. what: the kind of thing that has the
+    name."""
     if name not in known:
         near = closest(name, known) or LISTED
         raise ArgumentError(f"unknown {what} '{name}'{near}. Is //char(0) missing?")

@@ -1,4 +1,4 @@
-"""Frame: the one object that a host talks to. Life cycle, configuration, communicator, device, report."""
+"""Frame: the object that a host talks to. Life cycle, configuration, communicator, device, report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.base import Rates
 
-from .config import FIRST, Config
+from .config import CPU, FIRST, GPU, Config
 from .contractions import Contractions
 from .devices import mps, placement, rule
 from .devices.spread import device_for
@@ -37,14 +37,15 @@ class _Device(NamedTuple):
     """A rank's device."""
 
     number: int | None  # None: the rank has none
-    rates: Rates | None  # what limits it
-    ranks: int  # for how many ranks this one speaks
+    rates: Rates | None  # limits of the device
+    ranks: int  # number of ranks for which this rank speaks
 
 
 class Frame:
-    """One per process. Options and the communicator may be set before initialize, everything else after it.
+    """There is a Frame in a process. Options and the communicator may be set before initialize, everything else after
+    it.
 
-    The methods named in entry.py's table are what the entry points call; they raise the classes of errors.py.
+    The entry points call the methods that the table of entry.py names. The methods raise the classes of errors.py.
     """
 
     def __init__(self):
@@ -55,7 +56,7 @@ class Frame:
         self._contractions = Contractions()
         self._arguments: tuple = ()  # of initialize
         self._said = ""  # on the rule's choice
-        self._turns = False  # whether ranks share this one's device without a service
+        self._turns = False  # whether several ranks share the device without a service
         self._modules: dict = {}  # of sources that a solver in Python brings
 
     # ---- life cycle ----
@@ -85,8 +86,9 @@ class Frame:
         impl, shared = properties.impl, properties.impl.shared
         shared.last_from_sum |= config.last_species == "sum"
         shared.turns = self._turns
-        shared.check.on = config.check
+        shared.switch_check(config.check)
         shared.watch.time(config.timers)
+
         if config.trace:
             shared.watch.trace(config.trace)
         impl.queue(config.queue)
@@ -107,7 +109,7 @@ class Frame:
         return self.config.threads if self.config.threads_given else self.comm.cores
 
     def _compiling(self, folder) -> None:
-        """One line on rank 0 before the first compilation: otherwise a host's first step is silent for seconds."""
+        """A line on rank 0 before the first compilation: otherwise a host's first step is silent for seconds."""
         cache.announce = None
         if self.comm.rank_of_job == 0:
             sys.stderr.write(f"frame: compiling kernels, some seconds each; later runs find them in {folder}\n")
@@ -115,11 +117,12 @@ class Frame:
 
     def _choose_backend(self, device_id: int):
         """A device if the host asks for one, or if the rule takes it with `auto`. The ranks of a node share its devices
-        evenly; a rank gets one near its cores if the system says which. Collective: a rank that fails takes part before
-        it raises."""
+        evenly; a rank gets a device near its cores if the system says which. Collective: a rank that fails takes part
+        before it raises."""
         config, failed = self.config, None
-        used = config.backend != "cpu" and mps.used()  # before the layer uses the device
+        used = config.admits(GPU) and mps.used()  # before the layer uses the device
         choice = _Device(None, None, 1)
+
         try:
             choice = self._choose_device(device_id)
         except FrameError as error:
@@ -140,23 +143,25 @@ class Frame:
 
         if on_gpu:
             return kernels.get_backend("cuda", device=choice.number)
+
         return kernels.get_backend("cpu", threads=config.threads)
 
     def _choose_device(self, device_id: int) -> _Device:
         """This rank's device, if there are any. Errors: BackendError, ArgumentError."""
         asked = self.config.backend
         devices = kernels.engine.backend.cuda_devices(asked)
-        if not devices and asked != "cuda":
+        if not devices and self.config.admits(CPU):
             return _Device(None, None, 1)
 
         place = 0
         if devices and device_id < 0:
             place = self.comm.place(kernels.engine.backend.device_nodes())
         number = device_for(device_id, place, devices)
+
         return _Device(number, kernels.engine.backend.device_rates(number), self.comm.ranks_of(devices))
 
     def _facts(self, choice: _Device, used: bool, failed: bool) -> rule.Facts:
-        """What the rule has to know of this rank."""
+        """The facts of this rank that the rule decides by."""
         config = self.config
         _, chunk, ns, *_ = self._arguments
         return rule.Facts(
@@ -165,22 +170,24 @@ class Frame:
             cores=min(config.threads, self.comm.cores),
             rates=choice.rates,
             work=rule.Work(ns, config.precision, config.calls, chunk),
-            auto=config.backend == "auto" and config.placement == "rule" and not failed,
+            auto=config.leaves_side_open and config.placement == "rule" and not failed,
             service=kernels.engine.backend.mps_runs(),
             used=used,
         )
 
     def set_communicator(self, handle: int) -> None:
         """Take the host's communicator, MPI's Fortran integer. Until the first view is made, this may still change the
-        device. Errors, on all ranks where a setting is wrong on one: ArgumentError when MPI is not initialised;
+        device. Errors, on all ranks if a setting is wrong on any rank: ArgumentError when MPI is not initialised;
         BackendError without mpi4py; StateError when it would change the device after work has begun."""
         found = Communicator(handle)
         self._agree(found)
         before, self.comm = self.comm, found
         before.free()
         self._share_devices(self.comm.node)
+
         if self._properties is None:
             return
+
         impl = self._properties.impl
         impl.check.rank = self.comm.rank
         impl.pack_with(self._packers())
@@ -189,35 +196,40 @@ class Frame:
         impl.shared.turns = self._turns
         if backend is self.backend:
             return
+
         refuse(
             impl.begun or self._properties.pinned,
             "frame_setcomm would change the device after work has begun on another: "
             "call it right after frame_initialize.",
             StateError,
         )
+
         self.backend = backend
         self._make_properties()
 
     def _agree(self, comm: Communicator) -> None:
-        """Settings that make no sense on one rank are an error on all, which would else wait for that rank."""
+        """A wrong setting on a rank is an error on all ranks: the others would wait for that rank."""
         failed = None
         try:
             _ = self.config
         except FrameError as error:
             failed = error
+
         said = comm.share(str(failed or ""))
         wrong = [rank for rank, text in enumerate(said) if text]
         if not wrong:
             return
+
         comm.free()
         raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
 
     def _share_devices(self, node) -> None:
         """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError where
         FRAME_MPS=require and they cannot."""
-        wanted = self.config.backend != "cpu" and kernels.engine.backend.has_driver()
+        wanted = kernels.engine.backend.may_be_device(self.config.backend)
         said = mps.share(node, self.config.mps, wanted, kernels.engine.backend.mps_runs())
         refuse(said.startswith("no MPS") and self.config.mps == "require", f"FRAME_MPS=require: {said}.", BackendError)
+
         if said and self.comm.rank == 0:
             print(f"libframe: {said}.", file=sys.stderr)
 
@@ -227,10 +239,12 @@ class Frame:
             impl = self._properties.impl
             impl.wait_for_all()
             impl.watch.write(self.comm.rank_of_job)
+
             for address, end in self._properties.pinned.items():
                 self.backend.unpin(address, end - address)
             impl.free()
             self.backend.release()
+
         self._properties = None
         self.backend = None
         self._arguments = ()
@@ -258,8 +272,11 @@ class Frame:
 
     @property
     def memory(self) -> Memory:
-        """Bound calls of this thread by their arguments."""
-        return self.properties.impl.memory
+        """Bound calls of this thread by their arguments. Errors: as `properties`."""
+        try:
+            return self._properties.here.impl.memory  # type: ignore[union-attr]  # the short way of nearly all calls
+        except AttributeError:  # before initialize, or in the first call of a thread
+            return self.properties.impl.memory
 
     @staticmethod
     def version() -> str:
@@ -276,11 +293,13 @@ class Frame:
         properties.load_mixture(file, phase)
 
         measured = self.config.placement.startswith("measured")
-        if not measured or self.config.backend != "auto" or not self.backend.apart:
+        if not measured or not self.config.leaves_side_open or not self.backend.apart:
             return
+
         if in_use:
             print("libframe: FRAME_PLACEMENT: arrays are in use before the mixture: GPU", file=sys.stderr)
             return
+
         cpu = kernels.get_backend("cpu", threads=self.config.threads)
         if self._cpu_is_faster(properties.mixture, cpu):
             properties.impl.free()
@@ -292,15 +311,16 @@ class Frame:
     def _cpu_is_faster(self, mixture, cpu) -> bool:
         """Measured, on all ranks together; rank 0 prints the result."""
         config = self.config
-        side, said = placement.choose(
-            mixture,
-            (self.backend, cpu),
-            self._arguments[1],
-            self.comm,
-            config.precision,
-            self._packers(),
-            config.placement == "measured-pinned",
+        _, chunk, *_ = self._arguments
+        job = placement.Job(
+            mixture=mixture,
+            chunk=chunk,
+            precision=config.precision,
+            packers=self._packers(),
+            pinned=config.placement == "measured-pinned",
         )
+        side, said = placement.choose(job, (self.backend, cpu), self.comm)
+
         if self.comm.rank_of_job == 0:
             print(f"libframe: {said}.", file=sys.stderr)
         return side == 1
@@ -309,7 +329,7 @@ class Frame:
 
     @property
     def mixture(self) -> kernels.Mixture:
-        """The mixture in use. Errors: StateError before one was loaded."""
+        """The mixture in use. Errors: StateError before a mixture was loaded."""
         return self.properties.mixture
 
     def use_mixture(self, mixture: kernels.Mixture) -> None:
@@ -386,6 +406,7 @@ class Frame:
                 f"option '{name}' has to be set before the mixture is loaded.",
                 StateError,
             )
+
         self.config.set_option(name, value)
 
     def set_parameter(self, name: str, value: float) -> None:
@@ -399,7 +420,7 @@ class Frame:
         self.config.set_parameter(name, value)
         if self._properties is not None:
             self._properties.impl.watch.time(self.config.timers)
-            self._properties.impl.check.on = self.config.check
+            self._properties.impl.shared.switch_check(self.config.check)
             self._properties.impl.queue(self.config.queue)
 
     def register_kernel(self, file: str) -> None:
@@ -446,8 +467,10 @@ class Frame:
         timers = self.properties.impl.timers
         rows = None if timers is None else {name: timer.row for name, timer in timers.items()}
         gathered = self.comm.gather(rows)
+
         if gathered is None:
             return
+
         link = self.backend.link() if any(gathered) else None  # the other ranks wait or compute: it is rank 0's
         sys.stdout.write(table(gathered, str(self.backend), link) + "\n")  # in one write: other ranks print too
         sys.stdout.flush()

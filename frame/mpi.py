@@ -63,6 +63,7 @@ def import_mpi():
             f"mpi4py is bound to another MPI ({MPI.Get_library_version().split(',')[0]}) than the host's "
             f"({host_library()})."
         )
+
     return MPI
 
 
@@ -90,6 +91,7 @@ def communicator(mpi, handle: int):
 
     if what:
         raise ArgumentError(f"fcomm = {handle} {what}, wanted an integer such as MPI_COMM_WORLD.")
+
     return host
 
 
@@ -103,9 +105,11 @@ def _share_of_cores(mine: set[int], everyone: list[set[int]]) -> int:
 
 
 class Communicator:
-    """A duplicate of the host's communicator and the ranks of this node. cores: of this node, that this rank owns:
-    those it may run on, shared with the other ranks that may run there. Errors: ArgumentError when MPI is not
-    initialised, or finalised, and for what is no communicator."""
+    """A duplicate of the host's communicator, and the ranks of this node.
+
+    cores: how many cores this rank owns; a core on which several ranks may run is shared evenly. Errors: ArgumentError
+    if MPI is not initialised or is finalised, and for a handle that is no communicator.
+    """
 
     def __init__(self, handle: int):
         refuse(
@@ -134,7 +138,7 @@ class Communicator:
         return self.comm.allgather(value)
 
     def ranks_of(self, devices: int) -> int:
-        """How many ranks this one speaks for when ranks say what they share: itself."""
+        """Number of ranks for which this rank speaks: itself."""
         return 1
 
     def meet(self) -> None:
@@ -142,11 +146,11 @@ class Communicator:
         self.comm.Barrier()
 
     def most(self, values: list[float]) -> list[float]:
-        """The largest over the ranks of each value."""
+        """The largest value over the ranks, for each place of the list."""
         return [max(each) for each in zip(*self.comm.allgather(values))]
 
     def place(self, devices: list[int]) -> int:
-        """This rank's of the node's devices, whose NUMA nodes these are."""
+        """Number of this rank's device. devices: the NUMA node of each device."""
         return spread(self._near, devices)[self.rank_on_node]
 
     def gather(self, value) -> list | None:
@@ -166,7 +170,7 @@ def _number_in(names) -> int:
 
 
 class Alone:
-    """One rank: without MPI, or until the host passes its communicator."""
+    """A single rank: without MPI, or until the host passes its communicator."""
 
     rank, size, node_number = 0, 1, 0
 
@@ -180,8 +184,8 @@ class Alone:
 
     @property
     def cores(self) -> int:
-        """Of this node, that this process owns: those it may run on, shared with the launcher's other ranks here unless
-        the launcher has bound it to some."""
+        """Number of cores that this process owns. If the launcher has bound no ranks to cores, its ranks on this node
+        share all cores."""
         mine = len(os.sched_getaffinity(0))
         return mine if mine < (os.cpu_count() or 1) else max(1, mine // max(1, _number_in(LOCAL_SIZE)))
 
@@ -189,7 +193,7 @@ class Alone:
         return [value]
 
     def ranks_of(self, devices: int) -> int:
-        """The launcher's ranks on one of so many devices of this node."""
+        """Number of the launcher's ranks that share a device of this node."""
         return -(-max(1, _number_in(LOCAL_SIZE)) // max(1, devices))
 
     def meet(self) -> None:
@@ -199,7 +203,7 @@ class Alone:
         return values
 
     def place(self, devices: list[int]) -> int:
-        """This rank's of the node's devices: the launcher has told its number alone."""
+        """Number of this rank's device. The launcher gives the rank on the node, but no cores of other ranks."""
         return self.rank_on_node % len(devices)
 
     def gather(self, value) -> list:

@@ -1,9 +1,9 @@
-"""Which arrays of a block call share memory, and whether that can change its results.
+"""Which arrays of a block call share memory, and whether that can change the results.
 
 The points of a block are worked on in pieces, in any order. An output may lie over an input of the same points: each
 point is read before it is written. An output over an input of other points, or over another output, is refused.
-Sections that lie between each other, such as the components of one array, share no memory. The decision is exact:
-addresses alone are looked at, no memory is.
+Interleaved sections, such as the components of an array of vectors, share no memory. The decision is exact. It looks at
+addresses only; no memory is read.
 """
 
 from __future__ import annotations
@@ -21,15 +21,20 @@ def refuse_overlaps(what: str, inputs, outputs) -> None:
     """Raises ArgumentError for an output that shares memory with an input of other points, or with another output.
     what: the call, for messages. inputs, outputs: (name, Block) pairs whose points correspond in their order."""
     for number, (name, block) in enumerate(outputs):
+        # With the outputs before it.
         for other, second in outputs[:number]:
             refuse(
                 share_memory(block, second),
                 f"{what}: the outputs '{other}' and '{name}' share memory: give each an array of its own.",
             )
+
+        # With itself.
         refuse(
             _others_of(block, block),
             f"{what}: two points or variables of the output '{name}' are one number in memory.",
         )
+
+        # With the inputs.
         for other, second in inputs:
             refuse(
                 _others_of(block, second),
@@ -47,6 +52,7 @@ def _others_of(written: Block, read: Block) -> bool:
     """Whether a point that is written shares a byte with another point that is read."""
     if _apart_by_range(written, read):
         return False
+
     own = written is read
     space = _space(written)
     if space != _space(read):
@@ -57,39 +63,41 @@ def _others_of(written: Block, read: Block) -> bool:
         ahead, rest = (n - 1, stride), space[d + 1 :]
         forwards = _array(written, [ahead, *rest, *_variables(written)], stride)
         backwards = _array(read, [ahead, *rest, *_variables(read)], stride)
+
         if _meet(forwards, _array(read, [*rest, *_variables(read)])):
             return True
         if not own and _meet(_array(written, [*rest, *_variables(written)]), backwards):
             return True
 
-    # An output in itself: two of its variables at one point.
+    # An output with itself: two variables of the same point.
     variables = _variables(written)
     return own and any(abs(stride) < written.size for _, stride in variables)
 
 
 def _apart_by_range(one: Block, two: Block) -> bool:
-    """Whether one lies behind the other, or one has no elements: the usual case."""
+    """Whether the address ranges are disjoint, or a selection is empty: the usual case."""
     if not (one.points and two.points):
         return True
     return one.range[1] <= two.range[0] or two.range[1] <= one.range[0]
 
 
 def _space(block: Block) -> list[tuple[int, int]]:
-    """(extent, bytes to the next) of the directions that have more than one point."""
+    """(extent, bytes to the next point) of each direction with several points."""
     return [(n, s * block.size) for n, s in zip(block.n[:3], block.strides) if n > 1]
 
 
 def _variables(block: Block) -> list[tuple[int, int]]:
-    """The same of the variables."""
+    """(extent, bytes to the next variable); empty for a single variable."""
     return [(block.n[3], block.strides[3] * block.size)] if block.n[3] > 1 else []
 
 
 def _all(block: Block) -> list[tuple[int, int]]:
+    """All directions, and the variables."""
     return [*_space(block), *_variables(block)]
 
 
 class _Addresses:
-    """Addresses of a selection as NumPy describes an array: nothing is read there."""
+    """Addresses of a selection in NumPy's description of an array. The memory is not read."""
 
     def __init__(self, address: int, size: int, dimensions):
         self.__array_interface__ = {
@@ -102,12 +110,13 @@ class _Addresses:
 
 
 def _array(block: Block, dimensions, ahead: int = 0) -> np.ndarray:
-    """Elements from the first one, and `ahead` bytes, on. dimensions: (extent, bytes to the next) of each."""
+    """The elements from `ahead` bytes after the first element on. dimensions: (extent, bytes to the next element)
+    pairs."""
     return np.asarray(_Addresses(block.first + ahead, block.size, dimensions))
 
 
 def _meet(one: np.ndarray, two: np.ndarray) -> bool:
-    """Whether they share a byte; True where the search takes too long."""
+    """Whether the arrays share a byte; True if the search takes too long."""
     try:
         found = np.shares_memory(one, two, max_work=MOST_WORK)  # type: ignore[arg-type]
         return bool(found)

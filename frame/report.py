@@ -20,6 +20,7 @@ def table(gathered: list, backend: str, link: tuple[float, float] | None = None)
     plural = "s" if len(gathered) > 1 else ""
     lines = [f"frame: seconds by name, {len(gathered)} rank{plural}, backend {backend}"]
     lines += _of_each_rank(on, width, link)
+
     if link:
         lines.append(f"  link: {1e-9 * link[0]:.1f} GB/s to the device, {1e-9 * link[1]:.1f} from it, measured now")
     if len(gathered) > 1:
@@ -41,6 +42,7 @@ def _of_each_rank(on: dict[int, dict], width: int, link) -> list[str]:
             if link:
                 line += f" {_share(seconds, nbytes, limit.get(track)):>7}"
             lines.append(line)
+
     return lines
 
 
@@ -52,6 +54,7 @@ def _over_ranks(on: dict[int, dict], names: list[str], width: int) -> list[str]:
         seconds = [row[2] for row in found]
         mean = sum(seconds) / len(seconds)
         lines.append(f"  {'ranks':>5} {name:{width}} {calls:9d} {min(seconds):11.6f} {mean:11.6f} {max(seconds):11.6f}")
+
     return lines
 
 

@@ -1,7 +1,7 @@
 """Files that come with the packages: examples, the Fortran hosts, their namelists and rivals.
 
-In a checkout they lie in its own folders. In an installation they lie in the same folders under share/castles-frame of
-the environment, and results go to the current folder.
+In a checkout they lie in folders of the checkout. In an installation they lie in the same folders under
+share/castles-frame of the environment, and results go to the current folder.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def _root() -> pathlib.Path:
         before, mark, _ = str(file).partition(SHARE)
         if mark:
             return pathlib.Path(str(file.locate())[: -len(str(file))] + before + mark).resolve()
+
     return HERE.parent / SHARE
 
 
@@ -41,12 +42,13 @@ BUILD = (ROOT if ROOT == HERE.parent else pathlib.Path.cwd()) / "build"
 
 def write(folder: pathlib.Path) -> list[pathlib.Path]:
     """Copy the examples and the Fortran hosts into `folder`; returns the files written. Nothing is overwritten. Errors:
-    BackendError where they are not installed, or one is there already."""
+    BackendError if the files are not installed, or a file is already there."""
     found = []
     for name in FOLDERS:
         for file in sorted((ROOT / name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 found.append(file)
+
     refuse(not found, f"no examples in {ROOT}: install {kernels.DISTRIBUTION} again.", BackendError)
 
     copies = [folder / file.relative_to(ROOT) for file in found]
@@ -56,4 +58,5 @@ def write(folder: pathlib.Path) -> list[pathlib.Path]:
     for file, copy in zip(found, copies):
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
+
     return copies

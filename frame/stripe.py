@@ -1,6 +1,6 @@
 """Block, selection, stripe: Fortran's bounds become the index arithmetic of kernels.marshal.
 
-A block is the part of a field that one rank owns, fringe included. Bounds select points and variables. The selected
+A block is the part of a field that a rank owns, fringe included. Bounds select points and variables. The selected
 points are numbered, x fastest, then y, then z. A stripe is a range of these numbers.
 """
 
@@ -28,14 +28,17 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     nx, ny, nz = extents
     shape = (nx, ny, nz, max(bounds[7], 1))
     lo, n = [], []
+
     for axis, extent, first, last in zip(("X", "Y", "Z", "Data"), shape, bounds[::2], bounds[1::2]):
         if not 1 <= first <= last + (axis != "Data") <= extent + (axis != "Data"):
             within = f"1 <= Spt{axis} <= Ept{axis}" + ("" if axis == "Data" else f" <= {extent}")
             raise ArgumentError(
                 f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {HINT}"
             )
+
         lo.append(first - 1)
         n.append(last - first + 1)
+
     return Block(address, shape, (1, nx, nx * ny, nx * ny * nz), tuple(lo), tuple(n))
 
 
@@ -59,7 +62,7 @@ class Field(NamedTuple):
 
     @classmethod
     def contiguous(cls, name: str, way: int, address: int, extent, size: int) -> Field:
-        """An array without gaps, the fastest index first. Errors: ArgumentError for what cannot be one."""
+        """An array without gaps, the fastest index first. Errors: ArgumentError for impossible extents or addresses."""
         extent = tuple(extent)
         refuse(
             min(extent, default=0) < 0,
@@ -71,6 +74,7 @@ class Field(NamedTuple):
             f"array '{name}' has the address {address:#x}, wanted an array by reference; is it allocated?",
         )
         stride = tuple(itertools.accumulate((size, *extent[:-1]), lambda a, b: a * b))[: len(extent)]
+
         return cls(name, way, address, extent, stride, (1,) * len(extent), size)
 
     @property
@@ -117,10 +121,12 @@ def _dimensions_of_space(what: str, field: Field, rows: int) -> int:
     space = 3
     if rank < 4:
         space = min(3, rank - 1) if rows > 1 else rank
+
     if math.prod(extent[space:]) != rows:
         last = "last dimension" if rank < 5 else "product of the last two dimensions"
         plural = "s" if rows > 1 else ""
         raise ArgumentError(f"{what} has shape {extent}, wanted a {last} of {rows} variable{plural}.")
+
     return space
 
 
@@ -131,12 +137,14 @@ def _strides(what: str, field: Field, space: int) -> tuple[tuple[int, ...], int]
             f"{what} has strides of {field.stride} bytes, wanted multiples of {field.size}, the size of its elements; "
             "the compiler has packed the derived type that it belongs to."
         )
+
     strides = tuple([stride // field.size for stride in field.stride])
 
-    # Two dimensions of variables are one list.
+    # Two dimensions of variables are a single list.
     variables = [(n, s) for n, s in zip(field.extent[space:], strides[space:]) if n > 1]
     if len(variables) == 2 and variables[1][1] != math.prod(variables[0]) and field.address:
         raise ArgumentError(f"{what} is a section in its last two dimensions, wanted all of them: they are one list.")
+
     return strides[:space], variables[0][1] if variables else 0
 
 
@@ -156,8 +164,10 @@ def _box(what: str, field: Field, lo, hi, space: int) -> tuple[list[int], list[i
     if all(field.extent):
         count = [max(last - first + 1, 0) for first, last in box]
     outside = any(b[0] < w[0] or b[1] > w[1] for b, w in zip(box, whole))
+
     if all(count) and outside:
         raise ArgumentError(f"{what} has the bounds ({_ranges(whole)}), which do not contain the box ({_ranges(box)}).")
+
     return [b[0] - w[0] for b, w in zip(box, whole)], count
 
 
@@ -187,14 +197,17 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
         raise ArgumentError(
             f"no points are selected by {empty}, so there is no stripe {_shown(first)}..{_shown(last)} to copy; {HINT}"
         )
+
     if not 1 <= first <= last <= total:
         raise ArgumentError(
             f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {HINT}"
         )
+
     if last - first + 1 > chunk:
         raise ArgumentError(
             f"stripe {first}..{last} has {last - first + 1} points, more than the chunk's {chunk} (nGridPoints)."
         )
+
     return last - first + 1
 
 
@@ -217,4 +230,5 @@ def listed(names: str, what, addresses, lengths, size: int) -> list[Field]:
     for word, address, (rank, way) in zip(words, addresses, known):
         fields.append(Field.contiguous(word, way, address, lengths[at : at + rank], size))
         at += rank
+
     return fields

@@ -1,6 +1,6 @@
-"""A host's team kernels: its arrays as the kernel's body finds them.
+"""Team kernels on arrays of a host: the arrays as the body of the kernel finds them.
 
-A Fortran array A(M, N) is what a declaration calls A(N,M), the last index fastest, or A(M,N):left.
+A declaration calls a Fortran array A(M, N) either A(N,M), the last index fastest, or A(M,N):left.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
-    """The arrays of an old-style call (stripe.listed); which are written is told by the kernel's declaration."""
+    """The arrays of an old-style call (stripe.listed); the declaration of the kernel says which arrays are written."""
     declared = {a.name: a for a in kernel.arrays}
 
     def what(name):
@@ -79,6 +79,7 @@ def bind(kernel, fields, state: ThreadState):
         if low == high:  # no elements, and no address
             arrays[field.name] = backend.empty(shape, f"f{field.size}")
             continue
+
         if backend.reach(low, high) == "own":
             arrays[field.name] = backend.at(field.address, shape, strides, f"f{field.size}")
             continue
@@ -100,6 +101,7 @@ def _check_field(kernel, declared: dict, field: Field, arrays: dict) -> None:
     if array is None and field.name not in kernel.sums:
         names = ", ".join([*declared, *kernel.sums])
         raise ArgumentError(f"team kernel '{kernel.name}' has no array '{field.name}'; it has {names}.")
+
     refuse(field.name in arrays, f"team kernel '{kernel.name}': array '{field.name}' is given twice.")
 
     written = array is None or array.written

@@ -27,7 +27,7 @@ OF_REACTOR = ("dt", "status", "steps")  # fields whose views belong to the kind 
 
 
 class TVProperties:
-    """Thermal and viscous properties for one frame_initialize.
+    """Thermal and viscous properties, from frame_initialize to frame_finalize.
 
     ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own). With nq = ns + 4 the last mass
     fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: number of the host's turbulence
@@ -56,23 +56,23 @@ class TVProperties:
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
 
         # `impl` of each thread, also of a host's thread: cffi keeps a thread's state till the thread ends.
-        self._here = threading.local()
-        self._here.impl = self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
+        self.here = threading.local()
+        self.here.impl = self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
 
     @property
     def impl(self) -> TVImpl:
         """The calling thread's views and launchers, made at its first call."""
         try:
-            return self._here.impl
+            return self.here.impl
         except AttributeError:
-            self._here.impl = own = self._first.twin()
+            self.here.impl = own = self._first.twin()
             return own
 
     # ---- the mixture ----
 
     @property
     def mixture(self):
-        """The mixture in use. Errors: StateError before one was loaded."""
+        """The mixture in use. Errors: StateError before a mixture was loaded."""
         refuse(
             self.impl.mixture is None,
             "no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata first.",
@@ -112,6 +112,7 @@ class TVProperties:
             "nasa_high": nasa_high.T.copy(),
             "T_mid": T_mid.copy(),
         }
+
         self._from_arrays()
 
     def populate_chung(self, ns, Vc, dipole, kappa, fuller) -> None:
@@ -124,6 +125,7 @@ class TVProperties:
             "kappa_assoc": kappa.copy(),
             "fuller_volume": fuller.copy(),
         }
+
         self._from_arrays()
 
     def _same_ns(self, ns: int) -> None:
@@ -134,6 +136,7 @@ class TVProperties:
         already."""
         if "W" not in self._species:
             return
+
         names = [f"species_{s + 1}" for s in range(self.ns)]
         species = kernels.SpeciesData.from_arrays(names, where="species data of the host", **self._species)
         model = {**self.model, "diffusion": "fuller"}  # arrays carry no well depths for the kinetic theory
@@ -156,6 +159,7 @@ class TVProperties:
             raise ArgumentError(
                 f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?"
             )
+
         refuse(n != data.size, f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
 
@@ -212,13 +216,14 @@ class TVProperties:
         return self._copy("populate_output", (tag, address, bounds[:11]), bounds[11:])
 
     def _copy(self, name: str, arguments: tuple, stripe: tuple[int, ...]) -> Callable[[int, int], None]:
-        """Make the copy of a stripe, bound at its first time."""
+        """Copy a stripe. The first copy with these arguments is bound and kept."""
         memory, key = self.impl.memory, (name, *arguments)
         call = memory.get(key)
         if call is None:
             bind = getattr(self, f"_bind_{name}")
             call = bind(*arguments)
             memory.keep(key, call)
+
         call(*stripe)
         return call
 
@@ -248,10 +253,11 @@ class TVProperties:
             wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
             refuse(not self.impl.shared.last_from_sum or field.way != stripes.IN, wanted + LAST_FROM_SUM)
             rows -= 1
+
         return field.name, self._guarded(stripes.block_from_field(field, lo, hi, rows))
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
-        """Fill the view of the one field from points first..last of its selection lo..hi; 0: from the first, to the
+        """Fill the view of the field from points first..last of its selection lo..hi; 0: from the first, to the
         last. Without points nothing happens. Returns call(first, last) for repetition.
 
         Errors: ArgumentError for an unknown name, a shape or bounds that do not fit.
@@ -284,7 +290,7 @@ class TVProperties:
         self._unpin(address, address + 8 * n)
 
     def pin_array(self, fields) -> None:
-        """pin for the memory between the first and the last byte of the one field."""
+        """pin for the memory between the first and the last byte of the field."""
         self._pin(*fields[0].range)
 
     def unpin_array(self, fields) -> None:
@@ -294,24 +300,28 @@ class TVProperties:
     def _pin(self, low: int, high: int) -> None:
         if low == high:  # a rank without a part of this array
             return
+
         for start, end in self.pinned.items():
             if low < end and start < high:
                 clash = _clash((low, high), (start, end))
                 raise ArgumentError(
                     f"the array to pin ({_range(low, high)}) {clash}: unpin that one first; was it freed without?"
                 )
+
         self.impl.backend.pin(low, high - low)
         self.pinned[low] = high
 
     def _unpin(self, low: int, high: int) -> None:
         if low == high:
             return
+
         if self.pinned.get(low) != high:
             others = ", ".join(_range(*p) for p in list(self.pinned.items())[:4]) or "none"
             raise ArgumentError(
                 f"the array to unpin ({_range(low, high)}) is not pinned; pinned: {others}. Was it unpinned before, "
                 "or pinned with another size?"
             )
+
         self.impl.wait_for_all()
         self.impl.backend.unpin(low, high - low)
         del self.pinned[low]
@@ -323,28 +333,30 @@ class TVProperties:
         TVImpl.safe_launch."""
         self.impl.safe_launch(tag, n_active)
 
-    def block(
-        self, collection, in_tags, in_data, out_tags, out_data, nx, ny, nz, sx, ex, sy, ey, sz, ez, nv_in, nv_out
-    ) -> Bound | None:
+    def block(self, collection: str, in_tags: str, in_data: int, out_tags: str, out_data: int, *bounds: int):
         """A whole block in one call: compute the named outputs and no others.
 
         in_tags, out_tags: names separated by commas. in_data (nx, ny, nz, nv_in) holds the variables of the inputs one
-        after the other in this order; out_data (nx, ny, nz, nv_out) takes the outputs. sx..ez: Fortran bounds of the
-        points that take part. Errors: ArgumentError for names or bounds that do not fit; see TVImpl.block.
+        after the other in this order; out_data (nx, ny, nz, nv_out) takes the outputs. bounds: nx, ny, nz, SptX, EptX,
+        SptY, EptY, SptZ, EptZ, nv_in, nv_out, as Fortran counts. Errors: ArgumentError for names or bounds that do not
+        fit; see TVImpl.block.
         """
-        place = (nx, ny, nz, sx, ex, sy, ey, sz, ez)
+        *place, nv_in, nv_out = bounds
         inputs = self._listed("inTags", in_tags, in_data, nv_in, place)
         outputs = self._listed("outTags", out_tags, out_data, nv_out, place)
+
         return self.impl.block(collection, inputs, outputs)
 
     def _listed(self, what: str, tags: str, address: int, variables: int, place) -> list[tuple[str, Block]]:
-        """(view name, selection) of each of these names, whose variables lie one after the other in an array."""
+        """(view name, selection) of each name. The variables of all names lie in an array, in the order of the
+        names."""
         fields, first = [], 1
         for name in [tag.strip() for tag in tags.split(",")]:
             last = first + self.impl.view(name).rows - 1
             refuse(last > variables, f"{what}: '{tags}' needs at least {last} variables, the array has {variables}.")
             fields.append((name, self._selection(address, (*place, first, last))))
             first = last + 1
+
         return fields
 
     def block_of_fields(self, collection: str, fields, lo, hi) -> Bound | None:
@@ -378,6 +390,7 @@ class TVProperties:
         inputs: list[tuple[str, Block]] = []
         outputs: list[tuple[str, Block]] = []
         order: list[tuple[str, Block]] = []
+
         for field in fields:
             name = f"{field.name}_{at}" if field.name in OF_REACTOR else field.name
             selection = self._field(field._replace(name=name), lo, hi)
@@ -385,6 +398,7 @@ class TVProperties:
                 (order if field.name == "steps" else inputs).append(selection)
             if field.way != stripes.IN:
                 outputs.append(selection)
+
         run = self.impl.block(f"react_{kind}", inputs, outputs, order)
 
         if run is None:

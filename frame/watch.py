@@ -1,7 +1,7 @@
 """Where time goes: timers by name, and a trace that https://ui.perfetto.dev shows.
 
-Work on a device is between two marks of its queue, which are read later, so that nothing waits for them. Work of the
-host (packing, waiting) is timed by the host's clock: a mark of the device would put the queues in order.
+Work on a device lies between two marks of a queue. The marks are read later, so that nothing waits for them. Work of
+the host (packing, waiting) is timed by the clock of the host: a mark of the device would put the queues in order.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ MOST_SPANS = 200_000  # of a trace
 
 
 def _ranges():
-    """NVTX's (push_range, pop_range), if the package nvtx is there: a profiler of NVIDIA's then shows what is timed by
+    """NVTX's (push_range, pop_range), or None without the package nvtx. NVIDIA's profilers then show the timed work by
     the same names."""
     try:
         import nvtx
     except ImportError:
         return None
+
     return nvtx.push_range, nvtx.pop_range
 
 
 class Timer:
-    """Calls, points, bytes and seconds under one name, which belongs to one track."""
+    """Calls, points, bytes and seconds of a name. A name belongs to a single track."""
 
     __slots__ = ("track", "calls", "points", "nbytes", "seconds")
 
@@ -42,7 +43,7 @@ class Timer:
         self.seconds = 0.0
 
     def add(self, points: int, nbytes: int, seconds: float, weight: int = 1) -> None:
-        """One more call, or `weight` equal calls of which this one was timed."""
+        """Add a timed call, which stands for `weight` equal calls."""
         self.calls += weight
         self.points += weight * points
         self.nbytes += weight * nbytes
@@ -54,7 +55,7 @@ class Timer:
 
 
 class Watch:
-    """Timers and trace of a frame, of all its threads. on: whether there is anything to do."""
+    """Timers and trace of all threads of a frame. on: whether there is anything to do."""
 
     def __init__(self, backend):
         self.backend = backend
@@ -72,6 +73,7 @@ class Watch:
             self._timers = None
         elif self._timers is None:
             self._timers = {}
+
         self._switch()
 
     @contextlib.contextmanager
@@ -93,7 +95,7 @@ class Watch:
             self._ranges = _ranges()
 
     def trace(self, file: str) -> None:
-        """Keep what is timed from now on, for `write`."""
+        """Keep timed work from now on; `write` writes it."""
         self.backend.synchronize()
         self._trace = Trace(pathlib.Path(file), self.backend.mark(), time.perf_counter())
         self._switch()
@@ -104,7 +106,7 @@ class Watch:
         return self._timers
 
     def run(self, track: str, name: str, points: int, nbytes: int, work, *arguments):
-        """work(*arguments), with its time kept."""
+        """work(*arguments), and keep the time that it takes."""
         clock = HostClock if track == HOST else self.backend
         if self._ranges:
             push, pop = self._ranges
@@ -116,27 +118,31 @@ class Watch:
         finally:
             if self._ranges:
                 pop()
+
         self.keep(clock, begin, track, name, points, nbytes)
         return done
 
     def span(self, track: str, name: str) -> Span:
-        """A context; the time of the work that is queued in it is kept. Nothing happens where nobody looks."""
+        """A context: the time of the work that is queued there is kept. Nothing happens while timers and trace are
+        off."""
         return Span(self, track, name)
 
     def keep(self, clock, begin, track: str, name: str, points: int, nbytes: int) -> None:
-        """A pair of marks, the second of now; read later."""
+        """Keep a pair of marks: `begin`, and a mark of now. Both are read later."""
         self._pairs.append((clock, begin, clock.mark(), track, name, points, nbytes, self._weight))
         if len(self._pairs) >= FOLD:
             self.fold()
 
     def fold(self) -> None:
-        """Read the marks; may wait for the last one."""
+        """Read the marks; may wait for the last mark."""
         pairs, self._pairs = self._pairs, []
         for clock, begin, end, track, name, points, nbytes, weight in pairs:
             seconds = clock.elapsed(begin, end)
+
             if self._timers is not None:
                 timer = self._timers.setdefault(name, Timer(track))
                 timer.add(points, nbytes, seconds, weight)
+
             if self._trace is not None:
                 self._trace.add(clock, begin, seconds, track, name, points, nbytes)
 
@@ -144,6 +150,7 @@ class Watch:
         """The trace, as a file of this rank: trace.json becomes trace.0.json."""
         if self._trace is None:
             return
+
         self.fold()
         path = self._trace.file
         of_rank = path.with_name(f"{path.stem}.{rank}{path.suffix or '.json'}")
@@ -156,7 +163,9 @@ class Span:
     __slots__ = ("_watch", "_track", "_name", "_begin")
 
     def __init__(self, watch: Watch, track: str, name: str):
-        self._watch, self._track, self._name = watch, track, name
+        self._watch = watch
+        self._track = track
+        self._name = name
 
     def __enter__(self) -> None:
         self._begin = self._watch.backend.mark() if self._watch.on else None
@@ -195,4 +204,5 @@ class Trace:
             events.append({"name": "thread_name", "tid": number, "args": {"name": track}, "ph": "M"})
         events += self._spans
         events = [{**event, "pid": rank} for event in events]
+
         return json.dumps({"traceEvents": events, "otherData": {"spans left out": self._left_out}})

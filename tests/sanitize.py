@@ -42,7 +42,15 @@ frame/test_stripe.py
 frame/test_link.py::test_block_calls[0-pageable]
 frame/test_link.py::test_stripe_calls[0-pageable-0]
 frame/test_link.py::test_slabs_on_a_cpu
-frame/test_frame_objects.py
+frame/test_block_calls.py
+frame/test_chains.py
+frame/test_check_mode.py
+frame/test_devices.py
+frame/test_launches.py
+frame/test_other_blocks.py
+frame/test_settings.py
+frame/test_species_data.py
+frame/test_views.py
 frame/test_threads.py
 frame/test_interop.py
 gas/test_own_kernels.py

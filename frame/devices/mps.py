@@ -35,6 +35,7 @@ def touched() -> bool:
         cuda = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError:
         return False
+
     return cuda.cuDeviceGetCount(ctypes.byref(ctypes.c_int())) != NOT_INITIALIZED
 
 
@@ -49,6 +50,7 @@ def in_use() -> bool:
     used, as by an MPI that knows CUDA, does not count."""
     if not touched():
         return False
+
     cuda = ctypes.CDLL("libcuda.so.1")
     count = ctypes.c_int()
     cuda.cuDeviceGetCount(ctypes.byref(count))
@@ -59,11 +61,12 @@ def in_use() -> bool:
         cuda.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
         if active.value:
             return True
+
     return False
 
 
 def _ask(*command: str) -> str:
-    """What the program prints. Errors: OSError, where it is missing, fails or hangs."""
+    """The output of a program. Errors: OSError if the program is missing, fails or hangs."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=WAIT).stdout
     except subprocess.SubprocessError as error:
@@ -106,9 +109,10 @@ def _tell(folder, order: str) -> subprocess.CompletedProcess:
 
 
 def answers() -> bool:
-    """Whether the service that this process would use lives; where its program is missing nobody can tell: True."""
+    """Whether the service that this process would use lives; True if the program is missing, and nobody can tell."""
     if not shutil.which(CONTROL):
         return True
+
     try:
         return not subprocess.run(
             [CONTROL], input="get_server_list\n", capture_output=True, text=True, timeout=WAIT
@@ -124,6 +128,7 @@ def _started(pid: int) -> str:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
+
     return "" if fields[0] in "ZX" else fields[19]
 
 
@@ -137,6 +142,7 @@ def start(pids) -> str:
             done = subprocess.run(
                 [CONTROL, "-d"], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, timeout=WAIT
             )
+
         if done.returncode or _tell(folder, "get_server_list").returncode:
             raise OSError(f"{CONTROL} did not start: {words.read_text().strip() or 'no message'}")
 
@@ -146,6 +152,7 @@ def start(pids) -> str:
     except (OSError, subprocess.SubprocessError) as error:
         stop(folder)
         raise OSError(str(error)) from None
+
     return folder
 
 
@@ -203,8 +210,10 @@ def _arrange(ranks: list[_Rank]) -> tuple[str | None, str]:
         why = "the host used CUDA before frame_setcomm (call it first, before frame_initialize)"
     else:
         why = hindrance()
+
     if why:
         return None, f"no MPS: {sharing}; {COST}: {why}"
+
     return start([rank.pid for rank in ranks]), f"{sharing} by MPS, started for this job"
 
 

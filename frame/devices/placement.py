@@ -1,13 +1,14 @@
 """FRAME_PLACEMENT=measured: the GPU or the CPU, whichever a block call of this mixture is faster on here and now.
 
-All ranks measure at the same time, each with its share of cores, link and device, and all take the same side: the one
-whose slowest rank is done first. CPU and GPU differ in the last bits, and which one is faster may change from run to
-run, so this is never the default: that is the rule of rule.py.
+All ranks measure at the same time, each with a share of cores, link and device, and all take the same side: the
+side on which the slowest rank is done first. CPU and GPU differ in the last bits, and the faster side may change from
+run to run, so this is never the default. The default is the rule of rule.py.
 """
 
 from __future__ import annotations
 
 import time
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,15 +26,24 @@ INPUTS = {"T": 1000.0, "p": 5e6}  # K, Pa; Y: as much of each species
 OUTPUTS = {"thermal_viscous": ("rho", "h", "c", "mu", "lam", "D"), "thermal": ("rho", "h", "c")}
 
 
-def choose(mixture, sides, chunk: int, comm, precision: str, pack: int, pinned: bool) -> tuple[int, str]:
-    """(number of the faster of these two backends, the GPU first; a line that says why). Collective over comm; every
-    rank gets the same answer.
+class Job(NamedTuple):
+    """The work of a rank, as far as the time of a block call depends on it."""
 
-    chunk: points of the views. pack: threads that pack. pinned: whether the arrays are pinned.
+    mixture: Any
+    chunk: int  # points of the views
+    precision: str
+    packers: int  # threads that pack pageable arrays
+    pinned: bool  # whether the host's arrays are pinned
+
+
+def choose(job: Job, sides, comm) -> tuple[int, str]:
+    """(number of the faster backend; a line that says why). Collective; every rank of `comm` gets the same answer.
+
+    sides: two backends, the GPU first.
     """
     for collection in OUTPUTS:
         try:
-            times = [_seconds(mixture, collection, side, chunk, comm, precision, pack, pinned) for side in sides]
+            times = [_seconds(job, collection, side, comm) for side in sides]
             break
         except ArgumentError:  # on every rank, before any has measured: the mixture lacks what the collection reads
             pass
@@ -44,19 +54,20 @@ def choose(mixture, sides, chunk: int, comm, precision: str, pack: int, pinned: 
     chosen = 0 if slowest[0] <= slowest[1] else 1
 
     said = [f"{1e9 * t / POINTS / comm.size:.1f} ns on the {name}" for t, name in zip(slowest, SIDES)]
-    memory = "pinned" if pinned else "pageable"
+    memory = "pinned" if job.pinned else "pageable"
     plural = "s" if comm.size > 1 else ""
+
     return chosen, (
         f"FRAME_PLACEMENT: a point of {collection} on {memory} arrays takes {', '.join(said)}, {comm.size} "
         f"rank{plural} together: {SIDES[chosen]}"
     )
 
 
-def _seconds(mixture, collection: str, backend, chunk: int, comm, precision: str, pack: int, pinned: bool) -> float:
+def _seconds(job: Job, collection: str, backend, comm) -> float:
     """The fastest of some block calls on arrays of the host, while all ranks make the same."""
-    impl = TVImpl(backend, chunk, mixture.ns, 1, precision=precision)
-    impl.set_mixture(mixture)
-    impl.pack_with(pack)
+    impl = TVImpl(backend, job.chunk, job.mixture.ns, 1, precision=job.precision)
+    impl.set_mixture(job.mixture)
+    impl.pack_with(job.packers)
 
     arrays = {}
     for name in ("T", "p", "Y", *OUTPUTS[collection]):
@@ -65,7 +76,7 @@ def _seconds(mixture, collection: str, backend, chunk: int, comm, precision: str
 
     held = []  # arrays that are pinned
     try:
-        for array in arrays.values() if pinned else ():
+        for array in arrays.values() if job.pinned else ():
             backend.pin(array.ctypes.data, array.nbytes)
             held.append(array)
         return _fastest(impl, collection, arrays, comm)
@@ -87,11 +98,13 @@ def _fastest(impl: TVImpl, collection: str, arrays: dict[str, np.ndarray], comm)
     again = impl.block(collection, inputs, outputs)
     assert again is not None  # there are points
     taken = []
+
     for _ in range(CALLS):
         comm.meet()
         begin = time.perf_counter()
         again()
         taken.append(time.perf_counter() - begin)
+
     return min(taken)
 
 

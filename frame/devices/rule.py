@@ -2,7 +2,7 @@
 
 Nanoseconds a point, of all ranks of a device together, for T, p, Y in and rho, h, c, mu, lam, D out (`BYTES`):
 
-    CPU = core(species) / cores^0.9                             cores: those that the ranks' threads have
+    CPU = core(species) / cores^0.9                             cores: of all threads of the ranks
     GPU = max(bytes / link, kernel(species))                    block calls
         + arrays x wait / (chunk x ranks)                       a call for each array and chunk, each of which waits
 
@@ -33,7 +33,7 @@ ARRAYS = 10  # calls a chunk: 3 arrays in, a launch, 6 arrays out
 # 4 ranks were 4.0 times as fast as one, 8 were 5.6 to 7.7 times, 16 were 8.6 times
 TOGETHER = 0.9
 SINGLE = {"CPU": 1.4, "GPU": 1.5}  # times faster than double, docs/explanation/accuracy.md
-KNOWN = {"NVIDIA H200": Rates("NVIDIA H200", "", 63e9, 4.9e12, 33e12)}  # PCIe 5 x16; what the driver tells
+KNOWN = {"NVIDIA H200": Rates("NVIDIA H200", "", 63e9, 4.9e12, 33e12)}  # PCIe 5 x16; from the driver
 LEAST_LINK = 12e9  # where the system does not tell: PCIe 3 x16
 
 
@@ -69,7 +69,7 @@ def table() -> tuple[Row, ...]:
 
 
 class Work(typing.NamedTuple):
-    """What the host has said of its work when it initialises."""
+    """The work of the host, as far as frame_initialize and the options describe it."""
 
     species: int
     precision: str
@@ -82,7 +82,7 @@ class Work(typing.NamedTuple):
 
 
 class Facts(typing.NamedTuple):
-    """What the rule has to know of a rank."""
+    """The facts of a rank that the rule decides by."""
 
     node: int  # any number, the same for all ranks of a node
     ranks: int  # for how many ranks it stands
@@ -107,6 +107,7 @@ def gpu(work: Work, rates: Rates, ranks: int, service: bool) -> float:
     times = {row.species: row.gpu for row in table() if row.calls == "kernel" and row.device == like}
     kernels = _between(times, work.species) * kernel / _faster(work, "GPU")
     taken = max(work.bytes / (_link(like, sharing) * link), kernels)
+
     if work.calls == "chunks":
         taken += ARRAYS * _wait(like, sharing) / (work.chunk * _at_once(sharing, ranks))
     return taken
@@ -129,6 +130,7 @@ def choose(everyone: list[Facts]) -> tuple[bool, str]:
 
     chosen: dict[Work, tuple[bool, str]] = {}
     sides: dict[bool, list[int]] = {}
+
     for rank in asked:
         work = everyone[rank].work
         if work not in chosen:
@@ -140,6 +142,7 @@ def choose(everyone: list[Facts]) -> tuple[bool, str]:
             f"backend auto: {_ranks(sides[True])} would take the GPU and {_ranks(sides[False])} the CPU, as they "
             "differ in species, precision, calls or chunk; set FRAME_BACKEND."
         )
+
     return chosen[everyone[asked[0]].work]
 
 
@@ -160,7 +163,7 @@ def _refuse_nodes_in_part(everyone: list[Facts], asked: list[int]) -> None:
 
 
 class _Times(typing.NamedTuple):
-    """ns a point of the ranks of a device, times the number of ranks: what a rank waits for one of its points."""
+    """Nanoseconds that a rank of a device waits for a point: ns a point of all ranks together, times their number."""
 
     gpu: float
     cpu: float
@@ -178,8 +181,10 @@ def _slowest(everyone: list[Facts], work: Work) -> tuple[bool, str]:
     found = [_times(work, rates, shared) for (_, rates), shared in devices.items()]
     slowest = max(found)
     host = max([times.cpu for times in found])
+
     if slowest.gpu <= host:
         return True, ""
+
     return False, (
         f"auto takes the CPU: {slowest.sharing}, called by {_called(work)}: about {slowest.gpu / slowest.ranks:.3g} ns "
         f"a point there, {host / slowest.ranks:.3g} on their cores (python -m frame info has the table, FRAME_BACKEND "
@@ -194,6 +199,7 @@ def _times(work: Work, rates: Rates, shared: list[Facts]) -> _Times:
     cores = sum([facts.ranks * facts.cores for facts in shared])
     plural = "s" if ranks > 1 else ""
     sharing = f"{ranks} rank{plural} {HOW[sharing_of(ranks, service)]} a GPU ({rates.product})"
+
     return _Times(ranks * gpu(work, rates, ranks, service), ranks * cpu(work, cores), ranks, sharing)
 
 
@@ -216,12 +222,14 @@ def known(rates: Rates) -> bool:
 
 
 def _proportions(rates: Rates) -> tuple[str, float, float]:
-    """(device of the table, link in proportion to its, time of a kernel in proportion to its)"""
+    """(device of the table; and as factors of that device: rate of the link, time of a kernel)"""
     if known(rates):
         return rates.product, 1.0, 1.0
+
     like = next(row.device for row in table() if row.device)
     its = KNOWN[like]
     slower = [theirs / ours for ours, theirs in ((rates.memory, its.memory), (rates.double, its.double)) if ours]
+
     return like, (rates.link or LEAST_LINK) / its.link, max(slower, default=1.0)
 
 
@@ -262,4 +270,5 @@ def _between(times: dict[int, float], species: int) -> float:
     a, b = math.log(known[n - 1]), math.log(known[n])
     low, high = math.log(times[known[n - 1]]), math.log(times[known[n]])
     x = math.log(max(species, 1))
+
     return math.exp(low + (high - low) * (x - a) / (b - a))

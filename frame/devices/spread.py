@@ -17,6 +17,7 @@ def numa_node(cores, folder: str = "/sys/devices/system/node") -> int:
             there = _cores(file.read_text())
             if cores and set(cores) <= there:
                 return int(file.parent.name.removeprefix("node"))
+
     return UNKNOWN
 
 
@@ -27,6 +28,7 @@ def _cores(text: str) -> set[int]:
         if part:
             ends = [int(number) for number in part.split("-")]
             found.update(range(ends[0], ends[-1] + 1))
+
     return found
 
 
@@ -52,6 +54,7 @@ def spread(ranks: list[int], devices: list[int]) -> list[int]:
             if free:
                 chosen[rank] = min(free, key=load.__getitem__)
                 load[chosen[rank]] += 1
+
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""TVImpl: a thread's views on the device, by name, and all that is done with them.
+"""TVImpl: the named views of a thread on the device, and all work on them.
 
 staleness.py    which view holds current values; no arrays, no devices
 views.py        named arrays on the device
@@ -7,7 +7,7 @@ copies.py       stripe calls: host's array -> view, view -> host's array
 block_calls.py  block calls: checks, and launches that work on the host's arrays in place
 pieces.py       block calls through the views, piece by piece, copies beside kernels
 memory.py       bound calls, and when they are forgotten
-shared.py       what all threads of a frame share
+shared.py       state that all threads of a frame share
 tvimpl.py       TVImpl, which puts these together
 """
 

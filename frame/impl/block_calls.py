@@ -75,6 +75,7 @@ class BlockCalls:
         if not request.points:  # a rank without points of this block still takes part
             check_launchable(kernels.registry.name_of(request.name))
             return None
+
         return Bound(self._state.shared, self._state.marshal.reach, functools.partial(self._bind, request))
 
     @staticmethod
@@ -83,6 +84,7 @@ class BlockCalls:
         if len(shapes) > 1:  # extents of 1 do not count, and all empty shapes are alike
             like = {_without_ones(shape) for shape in shapes}
             shapes = shapes if len(like) > 1 else set()
+
         if len(shapes) > 1:
             said = ", ".join(f"'{name}' {' x '.join(map(str, b.n[:3]))}" for name, b in request.fields)
             raise ArgumentError(f"the arrays of a block call select different shapes of points: {said}.")
@@ -107,7 +109,7 @@ class BlockCalls:
         if in_place is not None and not self._copied_faster(in_place):
             return self._launch(launcher, request.points, in_place), used
 
-        self._copies.clear()  # an input that this call lacks must not come from an earlier one
+        self._copies.clear()  # an input that this call lacks must not come from an earlier call
         self._check_fields(launcher, request)
         loop = PieceLoop(self._state, launcher, request, in_place.run if in_place else None)
 
@@ -121,7 +123,8 @@ class BlockCalls:
         return run, used
 
     def _launcher(self, request: Request) -> Launcher:
-        """One program that computes the named outputs and no others. It uses the optional inputs that the call has."""
+        """The launcher that computes the named outputs and no others, from the required and optional inputs of the
+        call."""
         brought = self._state.views.names(request.inputs)
         made = self._state.views.names(request.outputs)
         wanted = frozenset(name for name in made if name in kernels.quantities)
@@ -130,22 +133,32 @@ class BlockCalls:
         for group in variants(request.name, asked=True):
             if brought.issuperset(group):
                 more += group
+
         return self._launchers.find(request.name, tuple(more), wanted)
 
     # ---- in place
 
     def _launch(self, launcher: Launcher, points: int, in_place: InPlace):
         """run() of a launch in place."""
-        state, name, wait = self._state, launcher.name, self._copies.wait
-        timed, staleness = state.timed, state.staleness
-        finish = state.shared.backend.synchronize if in_place.hosts else state.queues.settle
-        launch, on_host = in_place.run, bool(in_place.hosts)
+        state, name, launch = self._state, launcher.name, in_place.run
+        watch, staleness, wait = state.shared.watch, state.staleness, self._copies.wait
+
+        backend = state.shared.backend
+        is_apart = backend.apart  # else the results are there when the launch returns
+        is_across = bool(in_place.hosts)
+        finish = backend.synchronize if is_across else state.queues.settle
 
         def run() -> None:
-            if on_host and staleness.filled:
+            if is_across and staleness.filled:
                 wait()  # for copies of these arrays that are queued
-            timed(KERNELS, "", name, points, 0, launch, points)
-            finish()
+
+            if watch.on:
+                watch.run(KERNELS, name, points, 0, launch, points)
+            else:
+                launch(points)
+
+            if is_apart:
+                finish()
 
         return run
 
@@ -158,10 +171,10 @@ class BlockCalls:
     def _in_place(self, launcher: Launcher, request: Request) -> InPlace | None:
         """A launch on the host's own arrays, or None.
 
-        Kernels have to reach all arrays, which have the views' type, and no two may share memory. Their points lie one
-        behind the other, or are the same box of larger arrays. Across a link a launch has to touch each number once.
-        On a CPU only slabs of a few points in x are worked on in place: for them copies cost more than the kernel.
-        """
+        Kernels have to reach all arrays. The arrays have the type of the views, and no two arrays share memory. The
+        selected points are contiguous, or the same box of larger arrays. Across a link a launch has to touch each
+        number once. On a CPU only slabs of a few points in x are worked on in place: for them copies cost more than
+        the kernel."""
         shared, program = self._state.shared, launcher.program
         apart = shared.backend.apart
         if shared.check.on or not (apart or program.small):
@@ -191,6 +204,7 @@ class BlockCalls:
         across = bool(lending.hosts)
         if box is None:
             return InPlace(program.bind(lending.arrays, across=across), lending.hosts)
+
         nx, ny, _, *strides = box
         return InPlace(program.bind(lending.arrays, (nx, ny, *strides), across), lending.hosts)
 
@@ -215,6 +229,7 @@ class BlockCalls:
             if lacking:
                 problem = staleness.problem(lacking[0], 1, None)
                 raise StateError(f"'{name}' cannot be used: its '{lacking[0].name}' {problem}.")
+
             if name not in there and not view.covered:
                 raise StateError(f"'{name}' {staleness.problem(view, 1, None)}.")
 
@@ -231,9 +246,9 @@ class _Lending:
         self._state = state
         self._given: dict[str, Block] = {}
         self.arrays: dict[str, Lent] = {}
-        self.hosts: list[Block] = []  # those that lie in the host's memory
+        self.hosts: list[Block] = []  # arrays in the host's memory
         self.ranges: list[tuple[int, int]] = []  # (address, end) of each
-        self.boxes: set = set()  # extents and strides of the selected points; None: one behind the other
+        self.boxes: set = set()  # extents and strides of the selected points; None: contiguous
 
     def add(self, name: str, block: Block) -> bool:
         """Lend the array of a view. Returns False if it cannot be lent."""
@@ -243,6 +258,7 @@ class _Lending:
             return True
         if name in self._given:
             return False
+
         self._given[name] = block
 
         reach = self._state.marshal.reach(block)
@@ -260,6 +276,7 @@ class _Lending:
             shape, strides = (part.rows, block.points), (row, block.size)
             self.arrays[part.name] = Lent(Pointer(address), shape, strides, shared.dtype)
             address += part.rows * row
+
         return True
 
 

@@ -70,16 +70,19 @@ class StripeCopies:
         self.fetch()
         count = stripes.check_stripe(block, first, last, shared.chunk)
         state.staleness.filled = True
+
         if view.storage in self._leaving:
             self.wait()
 
         variables = block.n[3]
         run = move.run(count)
+
         with state.queues.into:
             nbytes = block.size * variables * count
             state.timed(COPIES_IN, "put", view.name, count, nbytes, run, first - 1, count)
             if state.views.lacks_last(view, variables):
                 self._complete_fractions(count)
+
         if move.reach == "shared" and not shared.later:
             state.queues.stripes.wait(IN)  # the host may change its array as soon as the call returns
 
@@ -101,6 +104,7 @@ class StripeCopies:
         state, shared, queues = self._state, self._state.shared, self._state.queues
         count = stripes.check_stripe(block, first, last, shared.chunk)
         problem = state.staleness.problem(view, count, (first, last))
+
         if problem:
             raise StateError(f"'{view.name}' {problem}.")
 
@@ -140,7 +144,7 @@ class StripeCopies:
                 self._state.marshal.scatter_together(kept, *self._points)
 
     def wait(self) -> None:
-        """Wait for all that this thread's stripe calls have queued."""
+        """Wait for all work that stripe calls of this thread have queued."""
         self.fetch()
         self._state.queues.stripes.wait()
         self._leaving.clear()

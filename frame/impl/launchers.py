@@ -93,8 +93,8 @@ class _Columns(dict):
 
 
 def _ancestry(program) -> dict[tuple, list]:
-    """{names of inputs: names of the results computed from them}. An input that the launch overwrites is left out: its
-    old values are gone, so a later change of them cannot be seen."""
+    """{names of inputs: names of the results computed from them}. An input that the launch overwrites is left out: the
+    old values are gone, so a later change of the input cannot be seen."""
     came_from: dict[str, set] = {}
     for name in program.kernels:
         kernel = kernels.registry.kernels[name]
@@ -126,7 +126,7 @@ def _optional(collection, asked: bool) -> tuple[tuple[str, ...], ...]:
 
 
 def variants(name: str, asked: bool = False) -> list[tuple[str, ...]]:
-    """The values that `more` of Launchers.find may take, one group of optional inputs after another."""
+    """The values that `more` of Launchers.find may take: nothing, then each group of optional inputs."""
     collection = kernels.registry.collections.get(kernels.registry.name_of(name))
     return [(), *_optional(collection, asked)]
 
@@ -147,6 +147,7 @@ def makers(name: str) -> list[str]:
     for collection in kernels.registry.collections.values():
         if name in collection.outputs and name not in collection.given:
             found.append(collection.name)
+
     for kernel in kernels.registry.kernels.values():
         if name in kernel.writes and name not in kernel.reads:
             found.append(kernel.name)
@@ -167,9 +168,9 @@ class Launchers(dict[tuple, Launcher]):
     def find(self, name: str, more: tuple[str, ...] | None, asked: frozenset[str] | None) -> Launcher:
         """The launcher of a kernel, a collection or an alias.
 
-        more: optional inputs that it uses; None: those that the host has filled for this stripe. asked: the outputs
-        wanted; None: all that the collection lists. Errors: ArgumentError lists the names that may be launched, or
-        names an output that cannot be computed; StateError if only a mixture is missing.
+        more: optional inputs in use; None: the optional inputs that the host has filled for this stripe. asked: the
+        outputs wanted; None: all that the collection lists. Errors: ArgumentError lists the names that may be
+        launched, or names an output that cannot be computed; StateError if only a mixture is missing.
         """
         name = kernels.registry.name_of(name)
         if more is None:
@@ -177,6 +178,7 @@ class Launchers(dict[tuple, Launcher]):
 
         key = (name, more) if asked is None else (name, more, asked)
         found = self.get(key)
+
         if found is None:
             found = self[key] = self._make(key, name, more, asked)
 
@@ -192,6 +194,7 @@ class Launchers(dict[tuple, Launcher]):
     def _make(self, key: tuple, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
         check_launchable(name)
         shared = self._shared
+
         try:
             program = shared.programs.get(key) or shared.programs.setdefault(key, self._program(name, more, asked))
         except ArgumentError as error:
@@ -220,7 +223,7 @@ class Launchers(dict[tuple, Launcher]):
             outputs = list(collection.outputs)
             if "h" in outputs and VELOCITY[0] in more:
                 outputs.append("h0")
-        else:  # in one order: the same outputs in any order are the same program
+        else:  # in a fixed order: the same outputs in any order are the same program
             order = dict.fromkeys((*collection.outputs, *kernels.quantities))
             outputs = [q for q in order if q in asked]
 

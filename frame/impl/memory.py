@@ -1,15 +1,18 @@
-"""Bound calls: what a call of the host needs is looked up once, and the call is repeated without looking.
+"""Bound calls: a call of the host looks up everything once, and is then repeated in a few steps.
 
-There is one memory for each thread, and one rule. A bound call is valid under the Conditions under which it was bound.
-Arrays that kernels reach across the link, although the layer did not pin them, are asked for at each repetition: the
-host may unpin or free them without a word.
+Each thread has a memory of its bound calls, and there is a single rule. A bound call is valid until something changes
+that all calls depend on (Shared.change), or until the backend has pinned or unpinned memory. A call that is no longer
+valid is bound again.
+
+Some arrays were pinned by the host and not by the layer. The host may unpin or free them without a word, so each
+repetition asks for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from .shared import Conditions, Shared
+from .shared import Shared
 
 KEPT = 512  # calls: a host makes the same few again and again
 
@@ -17,30 +20,36 @@ KEPT = 512  # calls: a host makes the same few again and again
 class Bound:
     """A call of the host that may be repeated.
 
-    bind() -> (run, blocks): run(*values) makes the call; blocks: the host's arrays that it uses. It is called again
-    when the call is repeated under other conditions.
+    bind() -> (run, blocks): run(*values) makes the call; blocks: the host's arrays that the call uses.
     """
 
     def __init__(self, shared: Shared, reach: Callable, bind: Callable):
         self._shared = shared
+        self._backend = shared.backend
         self._reach = reach  # of a block: "own", "shared" or "no", see Backend.reach
         self._bind = bind
         self._renew()
 
     def _renew(self) -> None:
         self._run, blocks = self._bind()
-        self._conditions: Conditions = self._shared.conditions
-        pinned = self._shared.backend.pinned
-        self._unpinned = [b for b in blocks if self._reach(b) == "shared" and not pinned(*b.range)]
 
-    def _moved(self) -> bool:
-        """Whether the host has unpinned or freed an array that it had pinned itself."""
-        return any(self._reach(block) != "shared" for block in self._unpinned)
+        # The state at this moment, which binding itself may have changed.
+        self._changes = self._shared.changes
+        self._pins = self._backend.pins
+        self._pinned_by_host = [block for block in blocks if self._is_pinned_by_host(block)]
+
+    def _is_pinned_by_host(self, block) -> bool:
+        return self._reach(block) == "shared" and not self._backend.pinned(*block.range)
+
+    def _is_released(self) -> bool:
+        """Whether the host has unpinned or freed an array that the host had pinned."""
+        return any(self._reach(block) != "shared" for block in self._pinned_by_host)
 
     def __call__(self, *values):
-        changed = not self._shared.unchanged(self._conditions)
-        if changed or (self._unpinned and self._moved()):
+        is_valid = self._changes == self._shared.changes and self._pins == self._backend.pins
+        if not is_valid or (self._pinned_by_host and self._is_released()):
             self._renew()
+
         return self._run(*values)
 
 

@@ -1,9 +1,9 @@
 """Block calls through the views: copies in, kernels and copies out, piece by piece, side by side on a device.
 
-The views are used in parts, one for each piece of the block that is under way. Three kinds of arrays are brought in
-three ways:
+The views are divided into parts, a part for each piece of the block that is under way. Three kinds of arrays are
+brought in three ways:
 
-- pinned arrays whose points lie one behind the other: by copy engines;
+- pinned arrays with contiguous points: by copy engines;
 - other arrays that kernels reach: read and written where they lie, all of a direction in one launch;
 - pageable arrays: threads of the CPU pack them into a pinned buffer, which has parts as well. They pack the next piece
   while the calling thread queues the work on this one.
@@ -14,6 +14,7 @@ and nothing is copied on the device.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kernels.engine.backend.base import IN, OUT, QUEUES, WORK, Lent, Pointer
@@ -51,7 +52,7 @@ class Straight(NamedTuple):
 class PieceLoop:
     """A block call through the views, bound to the host's arrays.
 
-    request: the call; see block_calls.Request. launcher: what computes the outputs from the inputs. head: run(n) that
+    request: the call; see block_calls.Request. launcher: computes the outputs from the inputs. head: run(n) that
     works on the first n points where the host's arrays lie, or None. With these results the way out is busy while
     copies bring the next piece.
     """
@@ -79,9 +80,8 @@ class PieceLoop:
         self._bind_steps(outputs)
         self._bind_straight(straight)
 
-        # With one queue and nothing between, three calls do a piece. Small blocks are bound by what surrounds them.
-        three = (self._in.run, launcher.run[0], self._out.run)
-        self._three = three if plain and not self._apart else None
+        # Without a device, and with nothing between the steps, three calls do a piece.
+        self.run = self._bind_in_order() if plain and not self._apart else self._run_beside
 
     # ---- bind
 
@@ -98,13 +98,15 @@ class PieceLoop:
             self._piece = chunk
             self._head = None
             return
+
         self._width = chunk // self._parts // ROUND * ROUND
         number = max(_ceil(self.total, self._width), min(PIECES, self.total // LEAST))
         self._piece = _ceil(self.total, number * ROUND) * ROUND
         self._head = head
 
     def _bind_fractions(self) -> None:
-        """Y without its last species, and Q with one row less than its view: the last mass fraction is computed."""
+        """The last mass fraction is computed for Y without the last species, and for Q without the last row of the
+        view."""
         views, marshal = self._state.views, self._state.marshal
         self._rests = []
         for view, block in self._inputs:
@@ -113,7 +115,7 @@ class PieceLoop:
 
     def _may_go_straight(self, outputs, reaches) -> bool:
         """Whether the launch may work on the pinned buffers: all arrays go through them, each number is touched once,
-        and other ranks do not wait for this one's kernels."""
+        and other ranks do not wait for the kernels of this rank."""
         program = self._launcher.program
         if self._state.shared.turns or not program.touches_once:
             return False
@@ -150,6 +152,7 @@ class PieceLoop:
             work = pipe.step(WORK, part, (IN, OUT))
             out = pipe.step(OUT, part, (WORK, IN))
             self._steps.append((into, work, out))
+
         self._ahead = pipe.step(OUT, self._parts - 1)
 
     def _bind_straight(self, straight: bool) -> None:
@@ -164,34 +167,44 @@ class PieceLoop:
 
     # ---- run
 
-    def run(self) -> None:
-        """All pieces. Returns when the host may use its arrays."""
-        if self._three and not self._state.shared.watch.on:
-            self._run_in_order(*self._three)
-            return
+    def _bind_in_order(self):
+        """run() of all pieces one after the other. The time of a small block is the time around the kernels, so there
+        are few steps."""
+        into, work, out = self._in.short, self._launcher.run[0], self._out.short
+        watch, total, piece = self._state.shared.watch, self.total, self._piece
 
+        def run() -> None:
+            if watch.on:
+                self._run_beside()
+                return
+
+            for first in range(0, total, piece):
+                count = min(piece, total - first)
+                into(first, count, 0)
+                work(count)
+                out(first, count, 0)
+
+        return run
+
+    def _run_beside(self) -> None:
+        """All pieces, copies beside kernels. Returns when the host may use its arrays."""
         pipe = self._state.queues.pipe
         pipe.begin()
+
         try:
             begin = self._run_head()
             self._run_pieces(self._pieces(begin))
         except BaseException:
             if self._in.packed:
                 self._state.marshal.packer.finish()
-            pipe.wait()  # what was queued uses the host's memory
+            pipe.wait()  # the queued work uses the host's memory
             raise
-
-    def _run_in_order(self, into, work, out) -> None:
-        for first in range(0, self.total, self._piece):
-            count = min(self._piece, self.total - first)
-            into(first, count, 0)
-            work(count)
-            out(first, count, 0)
 
     def _run_head(self) -> int:
         """Launch the head, if there is one; returns the number of its points."""
         if not self._head:
             return 0
+
         count = min(self._piece, self.total)
         with self._ahead:
             self._state.timed(KERNELS, "", self._launcher.name, count, 0, self._head, count)
@@ -207,20 +220,23 @@ class PieceLoop:
     def _run_pieces(self, pieces: list[Piece]) -> None:
         packs, unpacks = self._in.packed, self._out.packed
         for number, piece in enumerate(pieces):
-            # The first piece is packed before it is queued, each other one while the piece before is queued.
+            # The first piece is packed before it is queued. Each later piece is packed while the piece before is
+            # queued.
             ahead = None
             if packs and self._parts > 1 and number + 1 < len(pieces):
                 ahead = pieces[number + 1]
+
             if packs and (number == 0 or self._parts == 1):
                 self._pack(piece)
                 self._finish()
+
             if ahead:
                 self._pack(ahead)
             self._queue(piece)
             if ahead:
                 self._finish()
 
-            # A piece is unpacked when the next one needs its part of the buffer.
+            # A piece is unpacked when a later piece needs the same part of the buffer.
             if unpacks and number + 1 >= self._parts:
                 self._unpack(pieces[number + 1 - self._parts])
 
@@ -251,6 +267,7 @@ class PieceLoop:
     def _queue(self, piece: Piece) -> None:
         first, count, part = piece
         timed, name = self._state.timed, self._launcher.name
+
         if self._straight:
             _, step, run = self._straight[part]
             with step:
@@ -263,6 +280,7 @@ class PieceLoop:
             timed(COPIES_IN, "block", "in", count, count * self._in.bytes, self._in.run, first, count, column)
             for rest in self._rests:
                 rest(count, column)
+
         if self._checked:
             self._check_inputs(first, count)
 
@@ -287,6 +305,7 @@ class PieceLoop:
         for view in self._launcher.reads:
             view.matrix[:, piece] = view.matrix[:, piece][:, place]
         self._launcher.run[column](count)
+
         for view in self._launcher.writes:
             view.matrix[:, piece][:, place] = view.matrix[:, piece].copy()
 
@@ -334,9 +353,11 @@ class _Direction:
         reached: list[tuple] = []
         staged: list[tuple] = []
         staged_views = []
+
         for view, block in fields:
             variables = block.n[3]
             rows = view.matrix if variables == view.rows else view.matrix[:variables]
+
             if marshal.reach(block) == "no":
                 staged.append((block, rows))
                 staged_views.append(view)
@@ -351,6 +372,7 @@ class _Direction:
         self._staged: Any = None
         self.packed: Any = None  # packs or unpacks the buffer; None: nothing goes through it
         self._lent: list[tuple] = []
+
         if staged:
             self._bind_buffer(name, state, staged_views, staged, layout)
 
@@ -364,6 +386,7 @@ class _Direction:
         for block, _ in staged:
             parts.append(buffer[end : end + block.n[3]])
             end += block.n[3]
+
         self._lent = list(zip(views, parts))
 
         if not layout.straight:
@@ -384,7 +407,13 @@ class _Direction:
                 address = there.__array_interface__["data"][0]
                 arrays[part.name] = Lent(Pointer(address), there.shape, there.strides, there.dtype)
                 end += part.rows
+
         return arrays
+
+    @property
+    def short(self) -> Callable[[int, int, int], None]:
+        """`run` with as few steps as possible."""
+        return self.run if self._reached is None or self._staged is not None else self._reached.run
 
     def run(self, first: int, count: int, column: int) -> None:
         """Copy selected points first .. first + count - 1 from or to columns `column` .. of the views."""

@@ -37,6 +37,6 @@ class Queues:
         self.choose(later)
 
     def settle(self) -> None:
-        """Wait for results in arrays of the device, unless the host orders its work by a stream that it named."""
+        """Wait for results in arrays of the device, unless the host has named a stream and waits with it."""
         if self.waits:
             self._backend.synchronize()

@@ -1,4 +1,4 @@
-"""Shared: what all threads of one frame_initialize have in common. ThreadState: what each thread has for itself."""
+"""Shared: state of all threads between frame_initialize and frame_finalize. ThreadState: state of a single thread."""
 
 from __future__ import annotations
 
@@ -18,16 +18,8 @@ if TYPE_CHECKING:
     from .views import Views
 
 
-class Conditions(NamedTuple):
-    """What bound calls depend on. A call that was bound under other conditions is bound again before it runs."""
-
-    changes: int  # mixtures loaded, views freed, kernels registered, packing threads and buffers replaced
-    pins: int  # changes of what the backend has pinned
-    checked: bool  # check mode
-
-
 class Shared:
-    """One chunk size, one mixture, one backend.
+    """A chunk size, a mixture and a backend, with the programs, timers and check mode of all threads.
 
     chunk: points that a view holds. ns: species. nq: variables of Q. rank: for messages. precision: "double"; "mixed":
     views are float32, which halves the device's memory and traffic, and kernels calculate in double; "single": kernels
@@ -45,7 +37,7 @@ class Shared:
         self.marshal = Marshal(backend)  # threads have twins of it
 
         self.mixture: Any = None
-        self.programs: dict[tuple, kernels.Program] = {}  # keys as those of Launchers
+        self.programs: dict[tuple, kernels.Program] = {}  # the keys are the keys of Launchers
         self.watch = Watch(backend)
         self.check = Check(rank)
 
@@ -55,27 +47,23 @@ class Shared:
         self.turns = False  # ranks share the device without MPS: a kernel holds it, also while the link is slow
 
         self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()
-        self._changes = 0
-
-    @property
-    def conditions(self) -> Conditions:
-        """The present conditions of bound calls."""
-        return Conditions(self._changes, self.backend.pins, self.check.on)
-
-    def unchanged(self, since: Conditions) -> bool:
-        """Whether the conditions are those: the rule for all bound calls."""
-        changes, pins, checked = since
-        return changes == self._changes and pins == self.backend.pins and checked == self.check.on
+        self.changes = 0  # mixtures loaded, views freed, kernels registered, check mode, packing threads, buffers
 
     def change(self) -> None:
-        """Something changed that bound calls depend on: all threads forget theirs."""
-        self._changes += 1
+        """Each thread forgets its bound calls: state has changed on which they depend."""
+        self.changes += 1
         for thread in self.threads:
             thread.memory.forget()
 
+    def switch_check(self, on: bool) -> None:
+        """Check mode on or off: a block call that is checked goes through the views."""
+        if on != self.check.on:
+            self.check.on = on
+            self.change()
+
 
 class ThreadState(NamedTuple):
-    """What the parts of a TVImpl work on."""
+    """The objects that the parts of a TVImpl work on."""
 
     shared: Shared
     marshal: Marshal

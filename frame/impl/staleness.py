@@ -1,7 +1,8 @@
 """Which views hold current values.
 
-Each view has a Content: its name and a Filling, the record of the call that gave it its values. A launch or a copy out
-may read a view if the view holds the present stripe, enough points, and results of inputs that have not changed since.
+Each view has a Content: a name and a Filling, which is the record of the call that gave the view its values. A launch
+or a copy out may read a view if the view holds the present stripe, enough points, and results of inputs that have not
+changed since.
 
 There are no arrays and no devices here.
 """
@@ -17,7 +18,7 @@ _numbers = itertools.count(1)
 
 
 class Filling:
-    """The values that one call gave to one or more views.
+    """The values that a call gave to a view, or to several views.
 
     Results are stale as soon as a view that they were computed from, directly or through other views, is filled again.
     A launch may overwrite a view that its own inputs were computed from: h from T, then T from h. T is then the newest
@@ -163,6 +164,7 @@ class Staleness:
         self.stripe = stripe
         self.filled = True
         filling = Filling(stripe, count, (), "", self.launches)
+
         for each in (content, *content.parts):
             each.filled = filling
             each.source = source
@@ -233,6 +235,7 @@ class Staleness:
             problem = self.problem(part, count, stripe)
             if problem:
                 return f"cannot be used: its '{part.name}' {problem}"
+
         if content.covered:
             return ""
 
@@ -253,6 +256,7 @@ class Staleness:
 
         if filled.count < count:
             return f"holds {filled.count} points, {count} wanted"
+
         return ""
 
     def _never_filled(self, name: str) -> str:
@@ -272,6 +276,7 @@ class Staleness:
             problem = self.problem(content, count, self.stripe)
             if problem:
                 problems.append(f"'{content.name}' {problem}")
+
         return f"'{launch}' cannot run: {'; '.join(problems)}."
 
 

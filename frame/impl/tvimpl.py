@@ -23,9 +23,9 @@ from .views import View, Views, of_species
 
 
 class TVImpl:
-    """Views and launchers for one chunk size, one mixture, one backend, one thread. Arguments: see Shared.
+    """Views and launchers of a thread, for a chunk size, a mixture and a backend. Arguments: see Shared.
 
-    A view is allocated and a launcher is compiled when it is first named; both stay. Threads share what Shared holds:
+    A view is allocated and a launcher is compiled when it is first named; both stay. Threads share the state in Shared:
     set_mixture, queue, pack_with and free are for all of them.
     """
 
@@ -45,6 +45,7 @@ class TVImpl:
         self.blocks = BlockCalls(self.state, self.launchers, self.copies)
         self.memory = Memory()
         self.staged: dict = {}  # buffers of contractions by their plan; see frame/contractions.py
+
         shared.threads.add(self)
 
     def twin(self) -> TVImpl:
@@ -58,7 +59,7 @@ class TVImpl:
         if "staleness" in self.__dict__:  # not if the construction failed
             self.staleness.empty()
 
-    # ---- what threads share
+    # ---- shared by all threads
 
     @property
     def backend(self):
@@ -105,6 +106,7 @@ class TVImpl:
         self.wait_for_all()  # kernels that are queued read the constants of the mixture before
         shared.mixture = mixture
         shared.change()
+
         for thread in self.threads:
             thread.launchers.clear()
             thread.staleness.change_mixture(of_species, same_species)
@@ -119,7 +121,7 @@ class TVImpl:
         self.shared.change()
 
     def queue(self, on: bool) -> None:
-        """Whether stripe calls return before pinned arrays were read and written. Off: what is queued is done first."""
+        """Whether stripe calls return before pinned arrays were read and written. Off: queued work is done first."""
         for thread in self.threads:
             thread.wait()
         self.shared.later = on
@@ -127,7 +129,7 @@ class TVImpl:
             thread.queues.choose(on)
 
     def wait_for_all(self) -> None:
-        """Wait for what the calls of all threads have queued."""
+        """Wait for all work that the calls of all threads have queued."""
         for thread in self.threads:
             thread.wait()
 
@@ -138,6 +140,7 @@ class TVImpl:
         shared.programs.clear()
         self.wait_for_all()
         shared.change()
+
         for thread in self.threads:
             thread.staleness.empty()
             thread.copies.drop_views()
@@ -183,11 +186,13 @@ class TVImpl:
         Errors: ArgumentError for an unknown name or n_active outside the chunk; StateError names every input that is
         missing, stale or short; in check mode StateError for a result that is not a number.
         """
-        if not 1 <= n_active <= self.shared.chunk:
+        shared, staleness = self.shared, self.staleness
+        if not 1 <= n_active <= shared.chunk:
             raise ArgumentError(
-                f"nActive = {n_active}, wanted 1..{self.shared.chunk} (nGridPoints); did the caller forget %VAL()?"
+                f"nActive = {n_active}, wanted 1..{shared.chunk} (nGridPoints); did the caller forget %VAL()?"
             )
-        launcher, staleness = self.launchers.find(name, None, None), self.staleness
+
+        launcher = self.launchers.find(name, None, None)
         if not staleness.use(launcher.reads, n_active):
             raise StateError(staleness.refusal(launcher.name, launcher.reads, n_active))
 
@@ -196,10 +201,10 @@ class TVImpl:
             self.state.timed(KERNELS, "", launcher.name, n_active, 0, launcher.run[0], n_active)
         staleness.launched(launcher.name, launcher.groups, launcher.reads, n_active)
 
-        if self.check.on and staleness.stripe:
-            species = self.mixture and self.mixture.species
+        if shared.check.on and staleness.stripe:
+            species = shared.mixture and shared.mixture.species
             first = staleness.stripe[0]
-            self.check.computed(launcher, n_active, self.backend, self.copies.geometry, first, species)
+            shared.check.computed(launcher, n_active, shared.backend, self.copies.geometry, first, species)
 
     def block(self, name: str, inputs, outputs, order=()) -> Bound | None:
         """Make a block call, and return it for repetition; None if there are no points.
@@ -221,9 +226,10 @@ class TVImpl:
 
 
 def _filled_elsewhere(shared: Shared, views: Views, name: str) -> bool:
-    """Whether a thread with other views than these has filled its view of this name."""
+    """Whether another thread, with other views, has filled a view of this name."""
     for thread in shared.threads:
         there = thread.views.get(name) if thread.views is not views else None
         if there is not None and there.filled is not EMPTY:
             return True
+
     return False

@@ -58,6 +58,7 @@ class Views(dict[str, View]):
             self._allocate_q()
         else:
             self[name] = self._allocate(name)
+
         return self[name]
 
     def _allocate(self, name: str) -> View:
@@ -67,6 +68,7 @@ class Views(dict[str, View]):
         reactions = shared.mixture.nr if quantity.per == "nr" and shared.mixture else 0
         rows = quantity.rows(shared.ns, reactions)
         matrix = shared.backend.empty((rows, shared.row), shared.dtype)
+
         return View(name, quantity.unit, matrix, flat=quantity.per == "")
 
     def _allocate_q(self) -> None:
@@ -74,6 +76,7 @@ class Views(dict[str, View]):
         rows = nq + 1 if shared.q_lacks_last else nq
         storage = shared.backend.empty((rows, shared.row), shared.dtype)
         q = self["Q"] = View("Q", "SI", storage[:nq], flat=False)
+
         if nq < ns + 4:
             return
 
@@ -110,6 +113,7 @@ class Views(dict[str, View]):
             view = self[name]
             found.add(view.name)
             found.update(part.name for part in view.parts)
+
         return found
 
     def drop_reactions(self) -> bool:
@@ -118,6 +122,7 @@ class Views(dict[str, View]):
         for name in self:
             if name in kernels.quantities and kernels.quantities[name].per == "nr":
                 dropped.append(name)
+
         for name in dropped:
             del self[name]
         return bool(dropped)

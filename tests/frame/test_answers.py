@@ -69,9 +69,12 @@ def test_a_mixture_without_reactions():
     frame.set_option("backend", "cpu")
     frame.initialize(-1, 8, 1, 6, 0)
     frame.load_mixture(str(ROOT / "examples/mixtures/n2.yaml"), "")
+
     assert frame.get_number("nr") == 0 and frame.get_name("species", 1) == "N2"
+
     with pytest.raises(ArgumentError, match="reaction 1 came, but the mixture has no reactions"):
         frame.get_name("reaction", 1)
+
     frame.finalize()
 
 
@@ -81,8 +84,11 @@ def test_a_c_host(tmp_path):
     source = [str(ROOT / "tests/fortran/answers.c"), "-o", str(host), f"-I{BUILD}", f"-L{BUILD}", "-lframe"]
     subprocess.run(["cc", "-Wall", "-Werror", *source, f"-Wl,-rpath,{BUILD}"], check=True)
     done = run(host, FILE, NS, FRAME_ON_ERROR="return")
+
     assert done.returncode == 0, done.stdout + done.stderr
+
     version = kernels.__version__.ljust(60)
+
     assert done.stdout.splitlines() == [
         f"version [{version}]",
         f"nr {NR}",
@@ -95,6 +101,7 @@ def test_a_c_host(tmp_path):
 def test_eight_byte_integers(tmp_path):
     """A host compiled with -fdefault-integer-8 has to compile the module so, too: the answer is its integer."""
     text = (BUILD / "frame_interface.f90").read_text()
+
     program = """program p
   use frame_interface
   integer :: value
@@ -105,7 +112,9 @@ def test_eight_byte_integers(tmp_path):
   call frame_finalize()
 end program
 """
+
     (tmp_path / "p.f90").write_text(text + program)
+
     command = [
         "gfortran",
         "-fdefault-integer-8",
@@ -116,6 +125,8 @@ end program
         f"-L{BUILD}",
         "-lframe",
     ]
+
     subprocess.run([*command, f"-Wl,-rpath,{BUILD}"], check=True, cwd=tmp_path)
     done = run(tmp_path / "p")
+
     assert done.stdout.split() == ["8", "8"], done.stdout + done.stderr

@@ -46,7 +46,8 @@ class Call:
 
 def test_a_repetition_binds_nothing(monkeypatch):
     made = Call(monkeypatch)
-    made.call(1, 2), made.call(3, 4)
+    made.call(1, 2)
+    made.call(3, 4)
     assert made.bound == 1 and made.ran == [(1, 2), (3, 4)]
 
 
@@ -54,26 +55,36 @@ def test_a_repetition_binds_nothing(monkeypatch):
 def test_each_condition_binds_once_more(monkeypatch, change):
     made = Call(monkeypatch)
     made.call()
+
     if change == "pinned memory":
         made.shared.backend.pins += 1
     elif change == "check mode":
-        made.shared.check.on = True
+        made.shared.switch_check(True)
     else:
         made.shared.change()
-    made.call(), made.call()
+
+    made.call()
+    made.call()
+
     assert made.bound == 2 and len(made.ran) == 3
 
 
 def test_memory_that_the_host_pinned_itself_is_asked_for_at_each_call(monkeypatch):
     made = Call(monkeypatch, [HERE])
     before = made.asked
-    made.call(), made.call()
+    made.call()
+    made.call()
+
     assert made.bound == 1 and made.asked == before + 2
+
     made.reach = "no"
     made.call()
+
     assert made.bound == 2
+
     before = made.asked
     made.call()
+
     assert made.asked == before  # pageable memory stays staged
 
 
@@ -94,9 +105,11 @@ def test_a_call_that_cannot_be_bound_again_raises_and_does_not_run(monkeypatch):
 
     made.call._bind = fail
     made.shared.change()
+
     for _ in range(2):
         with pytest.raises(kernels.ArgumentError, match="no view"):
             made.call()
+
     assert len(made.ran) == 1
 
 
@@ -111,14 +124,17 @@ def test_the_memory_has_an_end():
 def test_threads_forget_together(change):
     properties = TVProperties(kernels.get_backend("cpu"), 32, 1, 1, 0, {})
     threads = [properties.impl, properties.impl.twin()]
+
     for thread in threads:
         thread.memory.keep("a call", print)
+
     if change == "mixture":
         properties.impl.set_mixture(kernels.Mixture(kernels.NoSpecies(1)))
     elif change == "free":
         properties.impl.free()
     else:
         properties.impl.pack_with(2)
+
     assert not any(thread.memory for thread in threads)
 
 
@@ -128,5 +144,6 @@ def test_threads_that_come_later_have_the_settings_of_all():
     first.queue(True)
     first.set_mixture(kernels.Mixture(kernels.NoSpecies(1)))
     later = first.twin()
+
     assert later.marshal._packers == 3 and later.mixture is first.mixture
     assert later.views is not first.views and later.memory is not first.memory and later.check is first.check

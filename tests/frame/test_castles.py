@@ -29,8 +29,10 @@ def solver(tmp_path_factory):
     """The solver as the Makefile compiles it, with bounds checked and in half the time."""
     if hosts.OPENMPI.missing:
         pytest.skip(hosts.OPENMPI.missing)
+
     library = hosts.library()
     folder = tmp_path_factory.mktemp("castles")
+
     subprocess.run(
         [
             hosts.OPENMPI.compiler,
@@ -46,16 +48,20 @@ def solver(tmp_path_factory):
         ],
         check=True,
     )
+
     return folder / "castles"
 
 
 def run(solver, folder, ranks=1, file="castles_4.nml", **changes):
     text = (STUB / file).read_text()
+
     for key, value in (CHANGES | changes).items():
         text, found = re.subn(rf"(?m)^(\s*{key}\s*=)[^!\n]*", rf"\1 {value} ", text)
         if not found:
             text = text.replace("&CastlesCase\n", f"&CastlesCase\n  {key} = {value}\n")
+
     (folder / "input.nml").write_text(text)
+
     return hosts.run(solver, folder / "input.nml", ranks=ranks, mpi=hosts.OPENMPI, OMP_NUM_THREADS="1")
 
 
@@ -67,19 +73,26 @@ def means(out):
 
 def test_same_answers_on_any_ranks(solver, tmp_path):
     found = {}
+
     for ranks in (1, 4):
         done = run(solver, tmp_path, ranks)
+
         assert done.returncode == 0, done.stdout + done.stderr
         assert "10 x 8 x 4 cells at the end" in done.stdout
+
         worst = [
             float(v)
             for v in re.search(
                 r"Largest differences: p +(\S+), velocity +(\S+), T +(\S+), Y +(\S+);", done.stdout
             ).groups()
         ]
+
         assert 0 < max(worst) < 1e-11  # 0 would mean that one of them did not run
+
         found[ranks] = means(done.stdout)
+
         assert set(found[ranks]) == {"fortran", "frame"}
+
     # the same field on any number of ranks: only the order of the sums for the means differs
     assert found[4]["fortran"] == pytest.approx(found[1]["fortran"], rel=1e-13)
     assert found[4]["frame"] == pytest.approx(found[1]["frame"], rel=1e-11)  # a point's lane depends on its rank
@@ -88,17 +101,24 @@ def test_same_answers_on_any_ranks(solver, tmp_path):
 def test_the_ratios_are_those_of_the_times(solver, tmp_path):
     """Two rounds on two ranks: the printed ratios, share and Amdahl's bounds follow from the faster round of each."""
     done = run(solver, tmp_path, 2, steps="2", repeats="2", cells="16, 16, 8")
+
     assert done.returncode == 0, done.stdout + done.stderr
+
     number = r" +(\d+\.\d+)"
+
     rows = re.findall(
         rf"properties = (\w+).*\n.*\n.*\n +time \[s\]: slowest rank{number}; means over ranks: properties{number}, "
         rf"communication{number}, rest{number}",
         done.stdout,
     )
+
     assert [r[0] for r in rows] == ["fortran", "frame"] * 2
+
     took = {w: [[float(x) for x in r[1:]] for r in rows if r[0] == w] for w in ("fortran", "frame")}
+
     for total, *parts in took["fortran"] + took["frame"]:
         assert sum(parts) == pytest.approx(total, rel=0.05, abs=0.02)  # the ranks end within that of each other
+
     says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))
     faster, ratio = says("fortran over frame:"), says("Properties alone:")
     share, allowed, most = says("time in fortran:") / 100, says("that much faster"), says("take no time")
@@ -106,15 +126,19 @@ def test_the_ratios_are_those_of_the_times(solver, tmp_path):
     # may be equally fast, and either may be the one that counts
     of = lambda top, below: pytest.approx(top / below, rel=0.01 + 0.5e-3 / top + 0.5e-3 / below)
     fastest = {w: [r for r in rounds if r[0] <= min(rounds)[0] + 1.1e-3] for w, rounds in took.items()}
+
     assert any(
         (faster, ratio, share) == (of(plain[0], ours[0]), of(plain[1], ours[1]), of(plain[1], plain[0]))
         for plain in fastest["fortran"]
         for ours in fastest["frame"]
     ), (faster, ratio, share, took)
+
     assert allowed == pytest.approx(1 / (1 - share + share / ratio), rel=0.02) and most == pytest.approx(
         1 / (1 - share), rel=0.05
     )
+
     reached = [float(x) for x in re.findall(r"reached +(\d+\.\d) %", done.stdout)]
+
     assert reached == pytest.approx([100 * faster / allowed, 100 * faster / most], rel=0.02)
 
 
@@ -137,8 +161,11 @@ def test_a_uniform_stream_stays(solver, tmp_path):
         Y_high="0.3, 0.7, 2*0.0",
         steps="2",
     )
+
     done = run(solver, tmp_path, **text)
+
     assert done.returncode == 0, done.stdout + done.stderr
+
     for p, _, T in means(done.stdout).values():
         assert T == pytest.approx(300, rel=2e-3) and p == pytest.approx(1e7, rel=2e-3)
 

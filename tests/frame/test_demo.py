@@ -20,8 +20,10 @@ def host(tmp_path_factory):
     """The demo host as the Makefile compiles it, with bounds checked."""
     if hosts.OPENMPI.missing:
         pytest.skip(hosts.OPENMPI.missing)
+
     library = hosts.library()
     folder = tmp_path_factory.mktemp("host")
+
     subprocess.run(
         [
             hosts.OPENMPI.compiler,
@@ -37,6 +39,7 @@ def host(tmp_path_factory):
         ],
         check=True,
     )
+
     return folder / "demo_host"
 
 
@@ -56,7 +59,9 @@ def run(host, folder, ranks=2, text=None, file=STUB / "demo.nml", **changes):
         ).items():
             text, found = re.subn(rf"(?m)^(\s*{key}\s*=)[^!\n]*", rf"\1 {value} ", text)
             assert found == 1 or key in changes, key
+
     (folder / "input.nml").write_text(text)
+
     return hosts.run(host, folder / "input.nml", ranks=ranks, mpi=hosts.OPENMPI, OMP_NUM_THREADS="1")
 
 
@@ -72,16 +77,22 @@ def table(out):
 @pytest.mark.quick(ranks=2, file="demo.nml")
 def test_demo_agrees(host, tmp_path, ranks, file):
     done = run(host, tmp_path, ranks, file=STUB / file)
+
     assert done.returncode == 0, done.stdout + done.stderr
+
     rows = table(done.stdout)
+
     assert list(rows) == QUANTITIES
     assert rows.pop("D/tol")[0] <= 1
     assert rows.pop("D")[1] is None
     assert all(d <= t < 1e-9 for d, t in rows.values()), rows  # a tolerance too wide to check anything would be a fault
     assert len(list((tmp_path / "fields").glob("plane_*.bin"))) == ranks
     assert "ratio" in done.stdout and "thermal_viscous" in done.stdout.split("Timers")[1]
+
     roots = [int(n) for n in re.findall(r"two roots at (\d+) points", done.stdout)]
+
     assert len(roots) == 3
+
     if file == "demo_n2.nml":
         assert max(roots) > 0
 
@@ -181,12 +192,17 @@ def test_missing_files(host, tmp_path):
 
 def test_picture(host, tmp_path):
     pytest.importorskip("matplotlib")
+
     assert run(host, tmp_path).returncode == 0
+
     subprocess.run([sys.executable, STUB / "plot_fields.py", tmp_path / "fields", tmp_path / "fields.png"], check=True)
+
     assert (tmp_path / "fields.png").read_bytes().startswith(b"\x89PNG")
+
     other = subprocess.run(
         [sys.executable, STUB / "plot_fields.py", tmp_path / "empty"], capture_output=True, text=True
     )
+
     assert other.returncode != 0 and "run the demo host first" in other.stderr
 
 
@@ -217,23 +233,31 @@ def test_readme_programs_as_pasted(tmp_path, style, options, monkeypatch):
     (line,) = re.findall(rf"```sh\n(gfortran [^\n]* -o {style} [^\n]*)\n```", readme)
     (tmp_path / f"{style}.f90").write_text(source)
     monkeypatch.chdir(tmp_path)
+
     for name in ("build", "examples", "fortran_stub"):  # read by the compile line and the program, not written
         (tmp_path / name).symlink_to(ROOT / name)
+
     printed = {}
+
     for number, (compiler, *flags) in enumerate(options):
         (tmp_path / str(number)).mkdir()
         command = " ".join([hosts.need(compiler), *flags])
         command = line.replace("-Jbuild", f"-J{tmp_path / str(number)}").replace("gfortran", command)
         env = {**os.environ, "FRAME_BACKEND": "cpu"}
         out = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=env)
+
         assert out.returncode == 0, out.stdout + out.stderr
+
         printed[command] = out.stdout
+
     assert len(set(printed.values())) == 1, printed
+
     from kernels import Mixture
 
     want = Mixture.from_yaml("examples/mixtures/ch4_o2.yaml").properties("rho", T=300, p=1e7, Y=[0.2, 0.8] + 8 * [0.0])[
         "rho"
     ]
+
     assert any(abs(float(word) - want) < 1e-9 * want for word in out.stdout.split()), out.stdout
 
 
@@ -248,8 +272,10 @@ def test_example_programs(tmp_path, style, monkeypatch):
     """Each compiles as its first lines say, and prints the values that Python finds for the same states."""
     library = hosts.library()
     sources = [ROOT / "examples/call_from_fortran" / f"{style}.f90"]
+
     if style == "new_style":
         sources.insert(0, hosts.MODULE)
+
     subprocess.run(
         [
             hosts.FORTRAN,
@@ -263,10 +289,14 @@ def test_example_programs(tmp_path, style, monkeypatch):
         ],
         check=True,
     )
+
     monkeypatch.chdir(ROOT)
     out = hosts.run(tmp_path / style)
+
     assert out.returncode == 0, out.stdout + out.stderr
+
     rows = [[float(v) for v in line.split()] for line in out.stdout.splitlines() if re.match(r"^ +\d+\.\d +\d", line)]
+
     assert len(rows) == 6
 
     from kernels import Mixture
@@ -277,6 +307,7 @@ def test_example_programs(tmp_path, style, monkeypatch):
     want = Mixture.from_yaml(ROOT / "examples/mixtures/ch4_o2.yaml").properties(
         "rho h c", T=150 + 20.0 * (j + 1), p=1e7, Y=Y
     )
+
     for column, name, digits in ((1, "rho", 5e-5), (2, "h", 10), (3, "c", 5e-4)):
         # half a unit of the last printed digit (h: es14.5, values of up to 5e6), and the roundings of the two programs
         assert np.abs(np.array(rows)[:, column] - want[name]).max() <= 5 * digits, name

@@ -41,6 +41,7 @@ class Host:
         array, size = self.arrays[name], self.arrays[name].dtype.itemsize
         shape = (shape or self.shape) + ((NS,) if name == "Y" else ())
         strides = tuple(int(s) for s in size * np.cumprod((1, *shape[:-1])))
+
         return Field(
             name, name in ("rho", "h", "mu"), self.be.address(array), shape, strides, (lower,) * len(shape), size
         )
@@ -64,8 +65,10 @@ def watched(be, work):
     cupy = be.arrays
     if is_gpu(be):
         return work(), None, None
+
     del cupy.calls[:], cupy.streams[:]
     done = work()
+
     return done, list(cupy.calls), set(cupy.streams)
 
 
@@ -74,11 +77,15 @@ def test_whole_arrays_are_worked_on_in_place(be):
     host.block()  # makes the program
     host.arrays["rho"][...] = np.nan
     again, calls, _ = watched(be, host.block)
+
     assert calls is None or calls == ["frame_run"]  # no copy, no wait, no chunks
+
     for name, wanted in expected(be, host).items():
         np.testing.assert_array_equal(host.result(name), wanted)
+
     host.arrays["T"][...] = 450.0
     _, calls, _ = watched(be, again)
+
     assert calls is None or calls == ["frame_run"]
     np.testing.assert_array_equal(host.result("rho"), expected(be, host)["rho"])
 
@@ -88,8 +95,11 @@ def test_until_a_stream_is_named_a_call_waits_for_its_results(be):
     host.block()
     host.properties.impl.waits = True
     again, calls, _ = watched(be, host.block)
+
     assert calls is None or calls == ["frame_run", "wait"]
+
     _, calls, _ = watched(be, again)
+
     assert calls is None or calls == ["frame_run", "wait"]
 
 
@@ -105,7 +115,9 @@ def test_rows_of_q_are_found_in_place(be):
     call = lambda: host.properties.block_of_fields("thermal_viscous", fields, NOWHERE, NOWHERE)
     call()
     again, calls, _ = watched(be, call)
+
     assert again is not None and (calls is None or calls == ["frame_run"])
+
     for name in ("rho", "mu"):
         np.testing.assert_array_equal(host.result(name), expected(be, host)[name])
 
@@ -119,23 +131,31 @@ def test_a_box_within_larger_arrays(be, how):
     device. Neither waits, and the rest of the arrays stays."""
     host = Host(be)
     fields = [host.field(name) for name in NAMES]
+
     if how == "copied":
         inner = be.to_host(host.arrays["T"]).reshape(SHAPE, order="F")[:, 1:4, :]
         host.arrays["T"] = be.from_host(inner.reshape(1, -1, order="F").copy())
         fields[0] = host.field("T", (6, 3, 4))
         fields[0] = fields[0]._replace(lower=(1, 2, 1))
+
     call = lambda: host.properties.block_of_fields("thermal_viscous", fields, *BOX)
     call()
     host.arrays["rho"][...] = -1.0
     again, calls, _ = watched(be, call)
+
     for _ in range(2):
         assert calls is None or (calls == ["frame_run"] if how == "in place" else "wait" not in calls)
+
         rho = host.result("rho").reshape(SHAPE, order="F")
         inside = np.zeros(SHAPE, bool)
         inside[1:5, 1:4, :] = True
+
         assert (rho[~inside] == -1).all()
+
         whole = Host(be)
+
         np.testing.assert_array_equal(rho[inside], expected(be, whole)["rho"].reshape(SHAPE, order="F")[inside])
+
         host.arrays["rho"][...] = -1.0
         _, calls, _ = watched(be, again)
 
@@ -143,13 +163,18 @@ def test_a_box_within_larger_arrays(be, how):
 @pytest.mark.parametrize("case", ["shared memory", "single precision", "check mode"])
 def test_what_cannot_be_in_place_goes_through_the_views(be, case):
     host = Host(be, dtype=np.float32 if case == "single precision" else np.float64)
+
     if case == "shared memory":
         host.arrays["rho"] = host.arrays["T"]  # the result takes the place of the input
-    host.properties.impl.check.on = case == "check mode"
+
+    host.properties.impl.shared.switch_check(case == "check mode")
     wanted = expected(be, host)["rho"]
     _, calls, _ = watched(be, lambda: host.block(names=["T", "p", "Y", "rho"]))
+
     assert calls is None or [name for name in calls if name.startswith("gather")]
+
     tolerance = 1e-4 if case == "single precision" else 0  # rho is stiff in T near saturation: 1e-7 times some hundreds
+
     np.testing.assert_allclose(host.result("rho"), wanted, rtol=tolerance)
 
 
@@ -165,10 +190,12 @@ def test_work_goes_to_the_stream_of_the_host(be, protocol, monkeypatch):
     """protocol: as CuPy 14 takes a stream; else as CuPy 13 does."""
     if hasattr(be.arrays.cuda.Stream, "from_external") and not protocol:
         monkeypatch.delattr(be.arrays.cuda.Stream, "from_external")
+
     host = Host(be)
     host.block()
     cuda = be.arrays.cuda
     stream = cuda.Stream(non_blocking=True) if is_gpu(be) else cuda.ExternalStream(77, 0)
+
     try:
         be.set_stream(stream.ptr)
         _, _, streams = watched(be, host.block)
@@ -177,6 +204,7 @@ def test_work_goes_to_the_stream_of_the_host(be, protocol, monkeypatch):
         np.testing.assert_array_equal(host.result("rho"), expected(be, host)["rho"])
     finally:
         be.set_stream(0)
+
     assert be.stream == 0
 
 
@@ -190,12 +218,14 @@ def test_the_examples_of_hosts_with_directives(tmp_path, directives):
     subprocess.run(["gfortran", f"-f{directives}", *sources, *link], cwd=tmp_path, check=True)
     done = run(tmp_path / "host", cwd=ROOT)
     wanted = kernels.Mixture.from_yaml(CH4_O2).properties("rho", T=300.0, p=1e7, Y=[0.2, 0.8] + 8 * [0.0])["rho"]
+
     assert done.returncode == 0 and np.isclose(float(done.stdout), wanted, rtol=1e-12), done.stdout + done.stderr
 
 
 def cudart():
     """NVIDIA's runtime library: of the system, or of CuPy's wheels."""
     wheels = [path for folder in sys.path for path in glob.glob(f"{folder}/nvidia/**/libcudart.so*", recursive=True)]
+
     return [
         *wheels,
         *glob.glob("/usr/local/cuda*/lib64/libcudart.so*"),
@@ -213,11 +243,13 @@ def resident_pace(points):
     rows = {a: given.get(a, np.zeros(points)).reshape(program.plan.rows(a), points) for a in program.plan.arguments}
     run = program.bind({a: backend.from_host(np.ascontiguousarray(row)) for a, row in rows.items()})
     times = []
+
     for _ in range(20):
         begin = backend.mark()
         for _ in range(50):
             run(points)
         times.append(backend.elapsed(begin, backend.mark()) / 50 / points)
+
     return 1e9 * min(times)
 
 
@@ -225,8 +257,10 @@ def resident_pace(points):
 def test_a_c_host_with_cuda_malloc(tmp_path):
     """A call costs the host a launch, 10 us, and the device works as if its arrays were its own."""
     found, made = cudart(), tmp_path / "device"
+
     if not found:
         pytest.skip("no libcudart.so on this machine")
+
     library()
     link = ["-o", str(made), f"-L{BUILD}", "-lframe", f"-Wl,-rpath,{BUILD}", "-ldl"]
     subprocess.run(["gcc", "-O2", f"-I{BUILD}", str(SOURCES / "device.c"), *link], check=True)
@@ -241,4 +275,5 @@ def test_a_c_host_with_cuda_malloc(tmp_path):
     _, pace = host(256, 256, 16, 50)
     wanted = resident_pace(256 * 256 * 16)
     print(f"call {call:.2f} us; {pace:.4f} ns a point, resident {wanted:.4f}: {wanted / pace:.3f}")
+
     assert call < 10 and pace < wanted / 0.95

@@ -40,14 +40,17 @@ def test_every_row_is_served_and_exported():
     symbols = subprocess.run(
         ["nm", "-D", "--defined-only", str(library())], capture_output=True, text=True, check=True
     ).stdout.split()
+
     for entry in ENTRIES:
         assert callable(getattr(Frame, entry.serves)), entry.name
         # a row for a collection: if its own name is a name of a collection too, it is the same one
         assert not entry.launches or kernels.registry.name_of(entry.serves) in (entry.launches, entry.serves)
         assert not entry.launches or entry.launches in (*kernels.registry.collections, *kernels.registry.kernels)
+
         if entry.old:
             name = f"frame_{entry.name}"
             assert {name, f"{name}_", f"{name}__", name.upper()} <= set(symbols)
+
     assert {"frame_lasterror_", "frame_laststatus_", "FRAME_LASTERROR"} <= set(symbols)
 
 
@@ -91,15 +94,18 @@ def test_own_kernel_under_mpi(mpi, ranks):
 def read_results(path: pathlib.Path) -> dict:
     with open(path, "rb") as file:
         ns, nq, nx, ny, nz, *fringe = np.fromfile(file, np.int32, 11)
+
         data = {
             "ns": ns,
             "nq": nq,
             "inside": tuple(slice(a, m - b) for a, b, m in zip(fringe[:3], fringe[3:], (nx, ny, nz))),
         }
+
         for name, variables in (("Q", nq), ("rho", 1), ("h", 1), ("c", 1), ("h0", 1), ("mu", 1), ("D", ns)):
             data[name] = np.fromfile(file, np.float64, nx * ny * nz * variables).reshape(
                 (nx, ny, nz, variables), order="F"
             )
+
         assert not file.read(1)
     return data
 
@@ -114,17 +120,23 @@ def check_results(path, mixture, same=None):
     wanted = mixture.properties("rho h c mu D", T=Q[4], p=Q[0], Y=Y, backend="cpu")
     wanted["h0"] = wanted["h"] + 0.5 * (Q[1] ** 2 + Q[2] ** 2 + Q[3] ** 2)
     scale = {**wanted, "h": np.abs(wanted["h"]).max(), "h0": np.abs(wanted["h"]).max()}  # h crosses zero
+
     for name in ("rho", "h", "c", "h0", "mu", "D"):
         field = got[name]
         outside = np.ones(field.shape[:3], bool)
         outside[inside] = False
+
         assert (field[outside] == UNTOUCHED).all(), name
+
         values = field[inside].reshape(-1, field.shape[3], order="F").T.reshape(np.shape(wanted[name]))
+
         # the same kernels in other programs: the compiler may contract other products into FMA, and Y_ns is summed in
         # another order; 1e-11 allows for the condition of rho near the critical ridge (1e3 here)
         np.testing.assert_array_less(np.abs(values - wanted[name]), 1e-11 * np.abs(scale[name]) + 1e-300, err_msg=name)
+
         if same is not None:
             np.testing.assert_array_equal(field, same[name], err_msg=name)
+
     return got
 
 
@@ -136,12 +148,14 @@ def test_mixture_through_q(name, extra, tmp_path):
     file = MIXTURES / f"{name}.yaml"
     done = run(compiled("mixture.f90"), file, species_of(name), extra, 70, tmp_path / "out")
     assert done.returncode == 0, done.stdout + done.stderr
+
     check_results(tmp_path / "out.0", kernels.Mixture.from_yaml(file))
 
 
 def test_bits_do_not_depend_on_chunk_and_threads(tmp_path):
     file, ns = MIXTURES / "ch4_o2.yaml", species_of("ch4_o2")
     mixture, first = kernels.Mixture.from_yaml(file), None
+
     for chunk, threads in ((1000, "1"), (1, "1"), (17, "2"), (128, "3")):
         done = run(compiled("mixture.f90"), file, ns, 5, chunk, tmp_path / "out", FRAME_THREADS=threads)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -156,14 +170,19 @@ def test_mixture_under_mpi(mpi, ranks, tmp_path):
     """Every rank has its own field; rank 0 has to give the bits of the serial run."""
     file, ns = MIXTURES / "h2_o2.yaml", species_of("h2_o2")
     mixture = kernels.Mixture.from_yaml(file)
+
     assert run(compiled("mixture.f90"), file, ns, 5, 64, tmp_path / "serial").returncode == 0
+
     serial = read_results(tmp_path / "serial.0")
     done = run(
         compiled("mixture.f90", mpi=mpi), file, ns, 5, 33, tmp_path / "out", mpi=mpi, ranks=ranks, FRAME_TIMERS="1"
     )
+
     assert done.returncode == 0, done.stdout + done.stderr
+
     for rank in range(ranks):
         check_results(tmp_path / f"out.{rank}", mixture, serial if rank == 0 else None)
+
     assert len(re.findall(r" +\d+ thermal ", done.stdout)) == ranks
 
 
@@ -171,17 +190,24 @@ def test_species_arrays_of_the_host(tmp_path):
     """populatepreosshareddata and populatechungshareddata with the data from getspecies: thermal as from the file, to
     the bit (the same constants, the same program); mu as well, to rounding; D by Fuller."""
     file, ns = MIXTURES / "ch4_o2.yaml", species_of("ch4_o2")
+
     assert run(compiled("mixture.f90"), file, ns, 5, 64, tmp_path / "file").returncode == 0
+
     done = run(compiled("mixture.f90"), "arrays", file, ns, 5, 64, tmp_path / "out")
+
     assert done.returncode == 0, done.stdout + done.stderr
+
     a, b = read_results(tmp_path / "file.0"), read_results(tmp_path / "out.0")
+
     for name in ("rho", "h", "c", "h0", "mu"):
         # thermal is the same program; viscous is another one (Fuller), in which FMA may be contracted differently. mu
         # is a chain of some 100 operations: 100 eps
         np.testing.assert_allclose(
             b[name], a[name], rtol=0 if name != "mu" else 100 * np.finfo(float).eps, atol=0, err_msg=name
         )
+
     inside = b["inside"]
+
     assert (b["D"][inside] > 0).all() and not np.array_equal(a["D"], b["D"])
 
 
@@ -202,7 +228,9 @@ def test_a_mixture_file_that_cannot_be_used_is_status_3(text, words, tmp_path):
     file = tmp_path / "mix.yaml"
     if text is not None:
         file.write_text(text)
+
     done = run(compiled("mixture.f90"), file, 1, 5, 8, tmp_path / "out")
+
     assert done.returncode == 73 and "frame_tvproperties_loadmixture" in done.stderr
     assert str(file) in done.stderr and words in done.stderr
 
@@ -254,7 +282,9 @@ def command(*arguments, **environment):
 
 def test_info():
     done = command("info", "--mixture", MIXTURES / "ch4_o2.yaml", "--chung", "cantera")
+
     assert done.returncode == 0, done.stderr
+
     for words in (
         "backend cpu",
         "backend cuda",
@@ -292,16 +322,23 @@ def test_a_filled_cache_serves_a_node_without_a_compiler(tmp_path, only):
     host = compiled("mixture.f90")
     bare = {"PATH": str(nowhere), "FRAME_CACHE": str(cache)}
     done = run(host, file, 1, 5, 8, tmp_path / "out", **bare)
+
     assert done.returncode == 74 and "python -m frame compile" in done.stderr
+
     asked = ("--block", "thermal_viscous=rho,mu", *only)
     filled = command("compile", "--mixture", file, "--backend", "cpu", *asked, FRAME_CACHE=str(cache))
+
     assert filled.returncode == 0 and "thermal_viscous: mu rho" in filled.stdout, filled.stderr
     assert ("T_from_h_p" in filled.stdout) is not bool(only)
+
     before = {f.name: f.stat().st_mtime_ns for f in cache.iterdir()}
     done = run(host, file, 1, 5, 8, tmp_path / "out", **bare)
+
     assert done.returncode == 0, done.stderr
+
     (tmp_path / "block.py").write_text(BLOCK_CALL)
     done = run(sys.executable, tmp_path / "block.py", file, **bare, PYTHONPATH=str(ROOT))
+
     assert done.returncode == 0, done.stderr
     assert {f.name: f.stat().st_mtime_ns for f in cache.iterdir() if not f.name.endswith(".lock")} == {
         n: t for n, t in before.items() if not n.endswith(".lock")
@@ -314,6 +351,7 @@ def test_a_cache_that_others_may_write_is_status_4(tmp_path):
     cache.chmod(0o777)
     given = (compiled("mixture.f90"), MIXTURES / "n2.yaml", 1, 5, 8, tmp_path / "out")
     done = run(*given, FRAME_CACHE=str(cache), FRAME_CACHE_SHARED=None)
+
     assert (
         done.returncode == 74 and "has mode 0777 (chmod go-w" in done.stderr and "FRAME_CACHE_SHARED=1" in done.stderr
     )

@@ -33,6 +33,7 @@ def fortran(request, tmp_path_factory):
     sums."""
     sources = [ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, request.param)]
     folder = tmp_path_factory.mktemp("properties")
+
     subprocess.run(
         [
             "gfortran",
@@ -47,12 +48,14 @@ def fortran(request, tmp_path_factory):
         ],
         check=True,
     )
+
     ffi = cffi.FFI()
     ffi.cdef("""int realgas_setup(int, double *, double *, double *, double *, double *, double *, double *, double *,
                                   double *, double *, double *, double *, double *, int *);
                 void realgas_points(int, int, double *, double *, double *, double *, double *);""")
     library = ffi.dlopen(str(folder / "libproperties.so"))
     TABLE_ERRORS[library] = 2e-7 if request.param == "reduced" else 0.0
+
     return ffi, library
 
 
@@ -64,6 +67,7 @@ def doubles(ffi, array):
 def setup(fortran, data, fit, **options):
     """Fill the species tables; returns the status."""
     ffi, lib = fortran
+
     fields = [
         data.W,
         data.Tc,
@@ -79,8 +83,10 @@ def setup(fortran, data, fit, **options):
         np.moveaxis(fit, 0, 2),
         data.fuller_volume,
     ]
+
     fields = [np.array(f, dtype=float, order="C") for f in fields]
     codes = ffi.new("int[]", [WORDS[k].index(options[k]) + 1 if k in options else 1 for k in WORDS])
+
     return lib.realgas_setup(len(data.W), *[doubles(ffi, f) for f in fields], codes)
 
 
@@ -91,6 +97,7 @@ def points(fortran, T, p, Y, part=3, scalars=None):
     out = np.full((len(NAMES), T.size), np.nan) if scalars is None else scalars
     D = np.full(Y.shape, np.nan)
     lib.realgas_points(T.size, part, *[doubles(ffi, a) for a in (T, p, Y, out, D)])
+
     return dict(zip(NAMES, out)), D
 
 
@@ -125,20 +132,27 @@ ALLOWED = 8
 def test_agrees_with_the_oracle(fortran, ns, kij, options):
     data = species_set(ns, kij)
     fit = pair_fit(data, "cantera" if options.get("diffusion") == "cantera" else "kinetic")
+
     if options.get("diffusion") == "fuller" and np.isnan(data.fuller_volume).any():
         assert setup(fortran, data, fit, **options) == 3
         return
+
     T, p, Y = random_states(ns, 400)
+
     assert setup(fortran, data, fit, **options) == 0
+
     got, D = points(fortran, T, p, Y)
     want = evaluate(data, T, p, Y=Y, fit=fit, table_error=TABLE_ERRORS[fortran[1]], **options)
     decided = ~want.undecided
+
     assert decided.mean() > 0.95
+
     # (1 + T rho_T/rho)/rho, as in plain codes, cancels in a hot gas; the oracle and the layer use a form without
     # cancellation
     cancels = {"h_p": np.abs(T * got["rho_T"] / got["rho"]) / got["rho"]}
     far = {name: worst(got[name], getattr(want, name), decided, cancels.get(name, 0)) for name in NAMES if name != "h0"}
     far["D"] = worst(D, want.D, decided)
+
     assert max(far.values()) < ALLOWED, {name: float(f"{value:.3g}") for name, value in far.items()}
 
 
@@ -151,7 +165,9 @@ def test_parts_join(fortran):
     scalars = np.full((len(NAMES), T.size), np.nan)
     points(fortran, T, p, Y, 1, scalars)
     apart, D = points(fortran, T, p, Y, 2, scalars)
+
     assert np.array_equal(D, D_both)
+
     for name in NAMES:
         assert np.array_equal(apart[name], both[name]), name
 
@@ -164,14 +180,21 @@ def test_root_rule(fortran):
     p = np.linspace(1e5, 25e5, 400)
     T, Y = np.full(p.size, 105.0), np.ones((1, p.size))
     rho = {}
+
     for root in WORDS["root"]:
         assert setup(fortran, data, fit, root=root) == 0
         rho[root] = points(fortran, T, p, Y, 1)[0]["rho"]
+
     two = rho["vapour"] < rho["liquid"]
+
     assert 0 < two.sum() < p.size
+
     liquid = rho["gibbs"] == rho["liquid"]
+
     assert np.all(liquid | (rho["gibbs"] == rho["vapour"]))
+
     first = np.argmax(two & liquid)
+
     assert first > 0 and np.all(liquid[first:]) and not np.any((two & liquid)[:first])
     # Vapour pressure of nitrogen at 105 K is 10.84 bar (NIST WebBook); Peng-Robinson is within 2 % of it for such
     # fluids.
@@ -182,10 +205,14 @@ def test_pole_free_form_is_positive(fortran):
     data = species_set(10)
     fit = pair_fit(data, "kinetic")
     T, p, Y = random_states(10, 20000, seed=3)
+
     assert setup(fortran, data, fit) == 0
+
     out, D = points(fortran, T, p, Y)
+
     for values in (out["mu"], out["lam"], D):
         assert np.all(np.isfinite(values)) and np.all(values > 0)
+
     assert setup(fortran, data, fit, chung="published") == 0
     assert np.any(points(fortran, T, p, Y)[0]["mu"] <= 0)  # the reason for the default form
 
@@ -197,18 +224,24 @@ def test_agrees_with_cantera(fortran):
     ct = pytest.importorskip("cantera")
     data = species_set(10)
     gas = ct.Solution(str(ROOT / "examples/mixtures/ch4_o2.yaml"), transport_model="high-pressure-Chung")
+
     assert setup(fortran, data, pair_fit(data, "kinetic"), chung="cantera", alpha="cantera", takahashi="table") == 0
+
     T, p, Y = random_states(10, 300, seed=5)
     got, _ = points(fortran, T, p, Y)
     want = {name: np.empty(T.size) for name in ("rho", "h", "e", "cp", "cv", "c", "mu", "lam")}
+
     for i in range(T.size):
         gas.TPY = T[i], p[i], Y[:, i]
         for name, value in zip(
             want, (gas.density, gas.h, gas.u, gas.cp, gas.cv, gas.sound_speed, gas.viscosity, gas.thermal_conductivity)
         ):
             want[name][i] = value
+
     same = np.abs(got["rho"] / want["rho"] - 1) < 1e-6
+
     assert same.mean() > 0.95
+
     for name in want:
         scale = np.abs(want[name]) + (got["cp"] * T if name in ("h", "e") else 0)
         assert np.max((np.abs(got[name] - want[name]) / scale)[same]) < 1e-8, name
@@ -222,6 +255,7 @@ def test_setup_refuses(fortran):
     table = [doubles(ffi, np.ones(k)) for k in (4, 14, 14)]
     rest = [doubles(ffi, np.ones(k)) for k in (2, 20, 2)]
     args = [doubles(ffi, one)] * 7 + table + rest
+
     assert lib.realgas_setup(2, *args, ffi.new("int[]", [4, 1, 1, 1, 1])) == 1
     assert lib.realgas_setup(2, *args, ffi.new("int[]", [1, 1, 1, 1, 0])) == 1
     assert lib.realgas_setup(0, *args, ffi.new("int[]", [1, 1, 1, 1, 1])) == 2

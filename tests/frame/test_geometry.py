@@ -33,6 +33,7 @@ LOST = (
 def told(done) -> dict:
     """{case: (wrong values, status, message)}"""
     assert done.returncode == 0, done.stdout + done.stderr
+
     return {
         m[1]: (int(m[2]), int(m[3]), m[4]) for m in re.finditer(r"(?m)^(.+?): (\d+) status (\d) ?(.*)$", done.stdout)
     }
@@ -40,14 +41,19 @@ def told(done) -> dict:
 
 def check(done, compiler, ranks=1):
     assert re.findall(r"(?m)^all: (.*)$", done.stdout) == ["0"] * ranks, done.stdout + done.stderr
+
     got = told(done)
+
     assert len(got) > 60 and not any(wrong for wrong, _, _ in got.values())
+
     for case in LOST:
         assert got[case][1] == (3 if compiler == "gfortran" else 0), got[case]
+
     assert "bounds (1:5), which do not contain the box (0:5)" in got["a box outside"][2]
     assert "'p' 3 x 2 x 1" in got["other shapes"][2]
     assert "overlaps one that is pinned" in got["pin a part"][2]
     assert "was not made by frame_in or frame_out" in got["a field forgotten"][2]
+
     return got
 
 
@@ -62,8 +68,11 @@ def test_every_geometry(flags, tmp_path):
     """Options are those of the host and of the module."""
     compiler, *flags = flags
     done, host = compile_with_module(compiler, tmp_path, "geometry.f90", *flags)
+
     assert done.returncode == 0, done.stderr
+
     got = check(run(host, COPIES), compiler)
+
     if compiler == "gfortran":
         for case in LOST[:2]:
             assert "point at all of it, T => cells(:)%T, and pass the pointer with its first element" in got[case][2]
@@ -87,8 +96,11 @@ def test_own_kernel(flags, tmp_path):
     """The host of test_entry_points.py, old style and new, with other compilers and options."""
     compiler, *flags = flags
     done, host = compile_with_module(compiler, tmp_path, "blocks.f90", *flags)
+
     assert done.returncode == 0, done.stderr
+
     got = run(host, OWN_KERNEL)
+
     assert got.returncode == 0 and "wrong values: 0" in got.stdout, got.stdout + got.stderr
 
 
@@ -100,6 +112,7 @@ def test_random_geometries(compiler):
     command = [sys.executable, script, "--calls", "1000", "--seed", "7", "--compiler", need(compiler)]
     library()
     done = subprocess.run(command, capture_output=True, text=True)
+
     assert done.returncode == 0 and "1000 calls right" in done.stdout, done.stdout + done.stderr[-3000:]
 
 
@@ -171,9 +184,12 @@ def test_the_module_is_standard_fortran(tmp_path):
     library()
     flags = ("-std=f2018", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c")
     done = subprocess.run([need("gfortran"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
+
     assert done.returncode == 0, done.stderr
+
     # Standard and on purpose: a pointer's bits are looked at, and frame_put describes an array that it only reads.
     known = ("-Wno-pointer-component-transfer-arg", "-Wno-pointer-to-undefinable")
     flags = ("-std=f2018", "-pedantic", "-Werror", *known, "-c")
     done = subprocess.run([need("flang"), *flags, MODULE], cwd=tmp_path, capture_output=True, text=True)
+
     assert done.returncode == 0 and not done.stderr, done.stderr

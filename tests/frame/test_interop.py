@@ -77,6 +77,7 @@ def test_what_is_no_interpreter_is_status_1(what):
     """Python itself would start: it only derives the places of its packages from the name."""
     if not pathlib.Path(what).exists():
         pytest.skip(f"no {what}")
+
     assert told(traps("early", FRAME_PYTHON=what))["put"] == (
         1,
         f"frame_put: FRAME_PYTHON = {what} is no Python interpreter.",
@@ -89,11 +90,14 @@ def test_python_without_the_packages_is_status_1(tmp_path, has, word):
     """An interpreter that starts, but whose virtual environment is empty or has cffi alone."""
     folder = tmp_path / "empty"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+
     for module in has:
         file = pathlib.Path(importlib.util.find_spec(module).origin)
         (next(folder.glob("lib/python*/site-packages")) / file.name).symlink_to(file)
+
     done = traps("early", FRAME_PYTHON=str(folder / "bin" / "python"))
     status, message = told(done)["launch"]
+
     assert status == 1 and word in message and "ModuleNotFoundError" in done.stderr
 
 
@@ -144,6 +148,7 @@ def test_the_interpreter_is_the_one_of_the_build(tmp_path):
     (fake / "python3").symlink_to("/bin/false")
     (tmp_path / "numpy.py").write_text("raise SystemExit('wrong numpy')")
     code = python_file(tmp_path, "import sys\nprint('python is', sys.executable, sys.prefix)")
+
     done = traps(
         "python",
         code,
@@ -152,6 +157,7 @@ def test_the_interpreter_is_the_one_of_the_build(tmp_path):
         PYTHONPATH=str(tmp_path),
         VIRTUAL_ENV=str(tmp_path),
     )
+
     assert told(done)["file"][0] == 0
     assert f"python is {sys.executable} {sys.prefix}" in done.stdout
 
@@ -167,7 +173,9 @@ def test_one_thread_and_few_imports(tmp_path):
         "print('blas', os.environ['OPENBLAS_NUM_THREADS'])\n"
         "print('loaded', [m for m in ('cupy', 'mpi4py', 'cantera', 'matplotlib') if m in sys.modules])",
     )
+
     done = traps("python", code, OPENBLAS_NUM_THREADS=None)
+
     assert "threads 1\n" in done.stdout and "blas 1\n" in done.stdout and "loaded []" in done.stdout
     assert "blas 2\n" in traps("python", code, OPENBLAS_NUM_THREADS="2").stdout  # the user's value has priority
 
@@ -178,10 +186,12 @@ def test_ctrl_c_still_stops_the_host(tmp_path):
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # a test run in the background may have it ignored,
+
     try:  # which programs inherit
         done = traps("python", python_file(tmp_path, "import os, signal\nos.kill(os.getpid(), signal.SIGINT)"))
     finally:
         signal.signal(signal.SIGINT, before)
+
     assert done.returncode == -signal.SIGINT and "host goes on" not in done.stdout
 
 
@@ -197,10 +207,13 @@ def test_a_host_hears_that_auto_takes_the_cpu(tmp_path):
     """On a machine with an NVIDIA driver whose Python has no CuPy: one message, which names the package to install."""
     file = python_file(tmp_path, DRIVER_WITHOUT_CUPY)
     done = traps("python_first", file, FRAME_BACKEND=None, CUDA_VISIBLE_DEVICES=None)
+
     assert [told(done)[call] for call in ("file", "init", "again")] == [(0, "")] * 3
     assert done.stderr.count("backend auto takes the CPU") == 1
     assert "needs CuPy" in done.stderr and "install the project's extra 'cuda'" in done.stderr
+
     status, message = told(traps("python_first", file, FRAME_BACKEND="cuda"))["init"]
+
     assert status == 4 and "needs CuPy" in message and "install the project's extra 'cuda'" in message
     assert traps("python_first", file, FRAME_BACKEND="cpu").stderr == ""
 
@@ -216,6 +229,7 @@ def test_a_host_with_floating_point_traps(tmp_path):
     )
     shutil.copy(OWN_KERNEL.with_suffix(".h"), tmp_path)
     done = traps("fpe", code, flags=("-O1", "-ffpe-trap=invalid,zero,overflow"))
+
     assert "init: 0" in done.stdout and "get: 0" in done.stdout
     assert "now the host divides by zero" in done.stdout and "HOST TRAP LOST" not in done.stdout
     assert done.returncode in (-signal.SIGFPE, 128 + signal.SIGFPE)
@@ -232,9 +246,12 @@ def test_a_host_whose_threads_trap():
 def test_subnormals():
     """libframe does not switch the host to flush-to-zero. In a host with flush-to-zero, the layer uses its own mode."""
     plain = traps("subnormal", SOURCES / "twice.py", flags=("-O1",)).stdout
+
     assert "before: host keeps subnormals T" in plain and "after: host keeps subnormals T" in plain
     assert "kept in the layer: T" in plain
+
     fast = traps("subnormal", SOURCES / "twice.py", flags=("-O1", "-ffast-math")).stdout
+
     assert "before: host keeps subnormals F" in fast and "after: host keeps subnormals F" in fast
     assert "kept in the layer: T" in fast
 
@@ -263,6 +280,7 @@ def test_an_array_by_value_is_named():
 
 def test_bounds_outside_the_block():
     got = told(traps("bounds", **RETURN))
+
     for call, words in (
         ("beyond the block", "SptX, EptX = 1, 7"),
         ("zero", "SptX, EptX = 0, 6"),
@@ -271,6 +289,7 @@ def test_bounds_outside_the_block():
         ("stripe", "1..7"),
     ):
         assert got[call][0] == 3 and words in got[call][1], got[call]
+
     assert got["right"][0] == 0
 
 
@@ -278,6 +297,7 @@ def test_bounds_outside_the_block():
 def test_tags_without_an_end(level):
     """The read is bounded for any bytes after the literal. An unknown tag is refused, with the list of known ones."""
     got = told(traps("tags", flags=(level,), **RETURN))
+
     assert got["unknown"][0] == 3 and "python -m frame names" in got["unknown"][1] and "char(0)" in got["unknown"][1]
     assert got["close"][0] == 3 and "did you mean 'T'" in got["close"][1]
     assert got["no end"][0] == 3 and "A" * 63 + "'" in got["no end"][1]
@@ -289,6 +309,7 @@ def test_tags_without_an_end(level):
 def test_numbers_that_are_not_aligned():
     """Compiled loops would take for granted that they are."""
     library()
+
     code = """import ctypes, sys, numpy
 frame, room, text = ctypes.CDLL(sys.argv[1]), numpy.zeros(100), ctypes.create_string_buffer(500)
 assert frame.frame_initialize_(-1, 8, 1, 1, 0) == 0
@@ -298,8 +319,10 @@ for more in (4, 8):
     length = frame.frame_lasterror_(text, 500)
     print(text.raw[:length].decode())
 """
+
     done = run(sys.executable, "-c", code, BUILD / "libframe.so", **RETURN)
     wanted = r"3\n.*: data has the address 0x\w+, wanted a multiple of 8 bytes; .*\n0\n\n"
+
     assert re.fullmatch(wanted, done.stdout), done.stdout + done.stderr
 
 
@@ -321,6 +344,7 @@ def test_a_section_that_came_as_a_temporary():
 
 def test_shapes_and_bounds():
     got = told(traps("shapes"))
+
     for call, words in (
         ("single", ""),
         ("not allocated", "not allocated"),
@@ -330,12 +354,14 @@ def test_shapes_and_bounds():
         ("a matrix is two directions", ""),
     ):
         assert got[call][0] == (3 if words else 0) and words in got[call][1], (call, got[call])
+
     assert got["assumed size"][0] == 0
 
 
 def test_pinned_arrays():
     """The checks are the same without a GPU, where pin does nothing."""
     got = told(traps("pin", **RETURN))
+
     wrong = {
         "early": (2, "before frame_initialize"),
         "twice": (3, "is pinned already"),
@@ -347,8 +373,10 @@ def test_pinned_arrays():
         "old other size": (3, "16000 bytes"),
         "negative": (3, "n = -1"),
     }
+
     for call, (status, words) in wrong.items():
         assert got[call][0] == status and words in got[call][1], (call, got[call])
+
     right = (
         "pin",
         "another",
@@ -360,6 +388,7 @@ def test_pinned_arrays():
         "after finalize",
         "finalize",
     )
+
     assert [got[call] for call in right] == [(0, "")] * len(right)
 
 
@@ -385,6 +414,7 @@ def test_every_mangling_and_a_local_dlopen(tmp_path):
 def test_fortran_manglings_and_long_integers(flags, tmp_path):
     host = tmp_path / "host"
     library()
+
     subprocess.run(
         [
             FORTRAN,
@@ -398,6 +428,7 @@ def test_fortran_manglings_and_long_integers(flags, tmp_path):
         ],
         check=True,
     )
+
     assert told(run(host, **RETURN)) == {"call": (0, ""), "function": (0, "")}
 
 
@@ -406,6 +437,7 @@ def test_libframe_comes_last_on_the_link_line(tmp_path):
     library()
     first = subprocess.run([*command, "-lframe", str(SOURCES / "manglings.f90")], capture_output=True, text=True)
     assert first.returncode != 0 and "undefined reference" in first.stderr
+
     subprocess.run([*command, str(SOURCES / "manglings.f90"), "-lframe"], check=True)
 
 
@@ -478,11 +510,16 @@ def test_calls_after_mpi_finalize_are_status_3(mpi):
 def test_what_is_no_communicator_is_status_3(mpi):
     """MPI's own answer would end the run. The host's error handlers are as before: its own mistake still stops it."""
     done = traps("junk", mpi=mpi, **RETURN)
+
     assert done.returncode and "NOT REACHED" not in done.stdout and "right: 0" in done.stdout, done.stdout + done.stderr
+
     got = dict(re.findall(r"^(.+?): (\d .*)$", done.stdout, re.M))
+
     assert len(got) == 11
+
     for call in (*(f"junk {k}" for k in range(1, 8)), "freed", "no val"):
         assert re.match("3 .*fcomm = -?[0-9]+ is no communicator .*%VAL", got[call]), got[call]
+
     assert "is the null communicator" in got["null"]
     assert traps("junk_old", mpi=mpi).returncode == 73
 
@@ -493,6 +530,7 @@ def test_another_communicator_and_then_the_world(mpi, tmp_path):
         tmp_path, "import mpi4py.MPI as m\nprint('library ' + m.Get_library_version().split()[0] + '\\n', end='')"
     )
     done = traps("split", code, mpi=mpi, ranks=3)
+
     assert done.returncode == 0 and done.stdout.count("setcomm: 0") == 6, done.stdout + done.stderr
     assert done.stdout.count("library " + {"openmpi": "Open", "mpich": "MPICH"}[mpi.name]) == 3
 
@@ -529,9 +567,11 @@ def test_a_wrong_setting_on_one_rank_fails_setcomm_on_all():
         "for line in world.gather(f'{world.rank} {frame.comm.size} {said}') or []:\n"
         "    print(line)\n"
     )
+
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     command = ["mpirun", "--oversubscribe", "-n", "3", sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
     wrong = "FRAME_THREADS is 0, wanted a whole number 1..4096."
     wanted = [f"0 1 rank 1 failed: {wrong}", f"1 1 {wrong}", f"2 1 rank 1 failed: {wrong}"]
+
     assert done.stdout.splitlines() == wanted, done.stdout + done.stderr

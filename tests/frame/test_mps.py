@@ -65,10 +65,13 @@ if os.environ.get("KILLED") == "the daemon" and rank == 0:
 def run(tmp_path):
     """run(ranks, **environment) -> (what was printed, the ranks' folders, orders that the service got)"""
     mpi = hosts.OPENMPI
+
     if mpi.missing:
         pytest.skip(mpi.missing)
+
     bin_ = tmp_path / "bin"
     bin_.mkdir()
+
     for name, text in (("nvidia-smi", SMI), ("nvidia-cuda-mps-control", CONTROL)):
         (bin_ / name).write_text(text)
         (bin_ / name).chmod(0o755)
@@ -82,10 +85,13 @@ def run(tmp_path):
         orders = tmp_path / "orders"
         out = done.stdout + done.stderr
         folders = {(tmp_path / f"rank{rank}").read_text() for rank in range(ranks)}
+
         return out, folders, lambda: orders.read_text().splitlines() if orders.exists() else []
 
     yield start
+
     daemon = tmp_path / "daemon.pid"
+
     if daemon.exists():
         subprocess.run(["kill", daemon.read_text().strip()], capture_output=True)
 
@@ -96,14 +102,18 @@ def ended(orders, tmp_path):
         if orders()[-1].startswith("quit") and not list(tmp_path.glob("castles-frame-mps-*")):
             return True
         time.sleep(0.1)
+
     return False
 
 
 @pytest.mark.parametrize("killed", ("0", "1", "the daemon"))
 def test_one_service_for_the_ranks_of_a_node_which_ends_with_them(run, tmp_path, killed):
     out, folders, orders = run(3, KILLED=killed)
+
     assert out.count("libframe: 3 ranks share 1 GPU by MPS, started for this job.") == 1, out
+
     (folder,) = folders  # every rank is a client of the same one
+
     assert folder.startswith(str(tmp_path / "castles-frame-mps-"))
     assert orders()[:2] == [f"start {folder}", "get_server_list"]
     assert ended(orders, tmp_path), orders()
@@ -126,8 +136,10 @@ def test_one_service_for_the_ranks_of_a_node_which_ends_with_them(run, tmp_path,
 )
 def test_where_it_may_not_be_started_one_line_says_why(run, tmp_path, environment, words):
     out, folders, orders = run(2, **environment)
+
     assert folders == {"None"} and "get_server_list" not in orders() and "failed" not in out
     assert not list(tmp_path.glob("castles-frame-mps-*"))
+
     if words is None:
         assert "MPS" not in out
     else:
@@ -152,8 +164,11 @@ def test_one_that_died_is_not_waited_for(run, tmp_path):
     old.mkdir()
     (old / "control").mkdir()
     out, folders, orders = run(2, CUDA_MPS_PIPE_DIRECTORY=str(old), GONE="1")
+
     assert out.count("2 ranks share 1 GPU by MPS, started for this job") == 1, out
+
     (folder,) = folders
+
     assert folder != str(old) and f"start {folder}" in orders()
     assert ended(orders, tmp_path), orders()
 

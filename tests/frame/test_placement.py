@@ -30,8 +30,11 @@ def frame(programs, monkeypatch):  # noqa: F811
     made = frames.Frame()
     monkeypatch.setattr(made, "_choose_backend", lambda device_id: device)
     made._config = Config({"FRAME_PLACEMENT": "measured", "FRAME_BACKEND": "auto"})
+
     yield made
+
     made.finalize()
+
     assert not device._pinned._registered
 
 
@@ -42,6 +45,7 @@ def density(frame):
     fields = [Field(name, way, a.ctypes.data, a.shape, (8,), (1,), 8) for name, a, way in arrays]
     frame.block_of_fields("thermal", fields, (None,) * 4, (None,) * 4)
     wanted = frame.properties.mixture.properties("rho", backend="cpu", T=T, p=p, Y=Y[None])["rho"]
+
     np.testing.assert_allclose(rho, wanted, rtol=1e-13)  # another side's exp and log: some roundings
 
 
@@ -51,10 +55,14 @@ def test_the_faster_side_is_taken(frame, pinned, capsys):
     frame.config.placement = "measured-pinned" if pinned else "measured"
     frame.initialize(-1, 128, 1, 1, 0)
     frame.load_mixture(N2, "")
+
     assert frame.backend.name == "cpu" and frame.properties.impl.backend is frame.backend
+
     said = capsys.readouterr().err
     memory = "pinned" if pinned else "pageable"
+
     assert f"a point of thermal_viscous on {memory} arrays takes" in said and "1 rank together: CPU." in said
+
     density(frame)
 
 
@@ -63,6 +71,7 @@ def test_the_device_stays_where_it_is_faster(frame, monkeypatch, capsys):
     frame.initialize(-1, 128, 1, 1, 0)
     frame.load_mixture(N2, "")
     assert frame.backend.name == "cuda" and "together: GPU." in capsys.readouterr().err
+
     density(frame)
 
 
@@ -74,13 +83,17 @@ def test_a_choice_of_the_host_stays(frame, capsys):
         frame.load_mixture(N2, "")
         assert frame.backend.name == "cuda" and not capsys.readouterr().err
         frame.finalize()
+
     frame._config = Config({"FRAME_PLACEMENT": "measured"})
     frame.initialize(-1, 128, 1, 1, 0)
     array = np.zeros(1000)
     frame.pin(array.ctypes.data, array.size)
     frame.load_mixture(N2, "")
+
     assert frame.backend.name == "cuda" and "in use before the mixture: GPU" in capsys.readouterr().err
+
     frame.unpin(array.ctypes.data, array.size)
+
     with pytest.raises(ArgumentError, match="FRAME_PLACEMENT is 'fastest', wanted one of rule, device, measured"):
         Config({"FRAME_PLACEMENT": "fastest"})
 
@@ -97,5 +110,7 @@ def test_all_ranks_take_the_side_of_the_slowest(monkeypatch):
     times = iter([1.0, 2.0])
     monkeypatch.setattr(placement, "_seconds", lambda *_: next(times))
     cpu = kernels.get_backend("cpu")
-    side, said = placement.choose(None, (cpu, cpu), 128, Two(), "double", 1, False)
+    job = placement.Job(mixture=None, chunk=128, precision="double", packers=1, pinned=False)
+    side, said = placement.choose(job, (cpu, cpu), Two())
+
     assert side == 1 and "2 ranks together: CPU" in said

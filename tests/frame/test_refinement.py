@@ -22,16 +22,20 @@ def cached(folder):
 def test_a_host_on_the_cpu(ranks, steps, tmp_path):
     tmp_path.chmod(0o700)
     host = compiled("refine.f90", mpi=OPENMPI)
+
     for number in (5, steps):
         there = cached(tmp_path)
         done = run(host, OWN_KERNEL, number, mpi=OPENMPI, ranks=ranks, FRAME_CACHE=str(tmp_path))
         assert done.returncode == 0, done.stdout + done.stderr
         assert len(re.findall(r"rank \d wrong values 0\b", done.stdout)) == ranks, done.stdout
+
     assert there == cached(tmp_path) and there  # the few first steps have compiled all
+
     early, late = (
         {int(rank): int(kilobytes) for rank, kilobytes in re.findall(rf"rank (\d) {when} kB (\d+)", done.stdout)}
         for when in ("early", "late")
     )
+
     assert len(late) == ranks and all(late[rank] - early[rank] < GROWTH for rank in late), (early, late)
 
 
@@ -41,25 +45,33 @@ def test_a_device(frame, steps, monkeypatch):  # noqa: F811
     """After the first calls nothing is allocated, compiled or loaded on the device, and pinned buffers stay."""
     if not hasattr(frame.backend.arrays, "calls"):
         pytest.skip("looks into the stand-in")
+
     rng, cupy = np.random.default_rng(12), frame.backend.arrays
+
     for where in ("pageable", "pinned"):
         made, box, _ = arrays(frame, rng, where, box=(12, 12, 12))
         block(frame, made, box)
         for array in made.values():
             array.release()
+
     buffers = dict(frame.properties.impl.marshal.buffers)
     refuse = lambda *a: pytest.fail("something was made on the device")
+
     for _ in range(steps):
         for _ in range(int(rng.integers(1, 4))):
             made, box, _ = arrays(frame, rng, "mixed")
             before = {name: a.flat.copy() for name, a in made.items()}
+
             with monkeypatch.context() as patch:
                 patch.setattr(cupy.cuda, "alloc_pinned_memory", refuse)
                 patch.setattr(cupy.cuda, "Module", refuse)
                 patch.setattr(cupy.cuda, "Stream", refuse)
                 patch.setattr(cupy, "empty", refuse)
                 block(frame, made, box)
+
             check(frame, made, before)
+
     after = frame.properties.impl.marshal.buffers
+
     assert after.keys() == buffers.keys() and all(after[name] is buffers[name] for name in buffers)
     assert not frame.properties.pinned and not cupy.registered

@@ -36,6 +36,7 @@ class Views:
         reads, writes = ([self[x] for x in names.split()] for names in (reads, writes))
         if not self.record.use(reads, count):
             return self.record.refusal(name, reads, count)
+
         self.record.launched(name, [([r for r in reads if r not in writes], writes)], reads, count)
         return ""
 
@@ -49,7 +50,8 @@ class Views:
 @pytest.fixture
 def views():
     made = Views()
-    made.fill("T"), made.fill("p")
+    made.fill("T")
+    made.fill("p")
     return made
 
 
@@ -66,8 +68,10 @@ def test_an_input_that_is_filled_again_makes_results_stale(views):
 
 def test_staleness_goes_through_launches(views):
     """mu from rho, rho from T: T changes."""
-    views.thermal(), views.launch("viscous", "rho", "mu")
+    views.thermal()
+    views.launch("viscous", "rho", "mu")
     views.fill("p")
+
     assert "'p' was changed after 'thermal'" in views.problem("rho")
     assert "was changed after 'viscous' computed it" in views.problem("mu")
     assert "'viscous' cannot run: 'rho' is stale" in views.launch("viscous", "rho", "mu")
@@ -76,10 +80,13 @@ def test_staleness_goes_through_launches(views):
 def test_a_launch_may_overwrite_what_its_inputs_came_from(views):
     """h from T, then T from h: h stays current, since T came from it. rho belongs to the T before."""
     views.thermal()
+
     assert views.launch("inversion", "h p", "T") == ""
     assert views.problem("h") == "" and views.problem("T") == ""
     assert "'T' was changed after 'thermal'" in views.problem("rho")
+
     views.fill("h")
+
     assert "'h' was changed after 'inversion'" in views.problem("T")
 
 
@@ -100,8 +107,11 @@ def test_another_array_begins_another_block(views):
     """After a launch, T of another array: p and the results belong to the block before. Without a launch between, T is
     a better value for the same block."""
     views.fill("T", source="better start")
+
     assert views.thermal() == ""
+
     views.fill("T", source="next block")
+
     assert "holds another block's points ('T' has been filled from another array since)" in views.problem("p")
     assert "'thermal' computed it for another block" in views.problem("rho")
     assert views.problem("T") == ""
@@ -116,9 +126,12 @@ def test_the_same_array_again_is_the_same_block(views):
 def test_rows_of_q(views):
     """Q fills its rows; Q can be read if all rows can."""
     views.fill("Q", source="Q")
+
     assert views.thermal() == "" and views.problem("Q") == ""
+
     views.record.empty()
     views.fill("T")
+
     assert views.problem("Q").startswith("cannot be used: its 'p' was never filled")
 
 
@@ -126,18 +139,24 @@ def test_another_mixture(views):
     """Results are stale; inputs only if they are values of species, and the species changed."""
     views.thermal()
     views.record.change_mixture(lambda name: name == "p", same_species=True)
+
     assert views.problem("rho") == "is stale: 'thermal' computed it for the mixture before"
     assert views.problem("T") == views.problem("p") == ""
+
     views.record.change_mixture(lambda name: name == "p", same_species=False)
+
     assert views.problem("T") == "" and "the species of the mixture before" in views.problem("p")
 
 
 def test_messages_for_views_without_values():
     views = Views()
+
     assert views.thermal() == "'thermal' has no inputs yet: populate T, p."
     assert views.problem("rho") == "was never filled: populate it or launch 'thermal'"
     assert views.problem("mu") == "was never filled by this thread, another thread filled its own: populate it here"
+
     views.fill("T")
+
     assert views.thermal() == "'thermal' cannot run: 'p' was never filled: populate it."
 
 

@@ -32,6 +32,7 @@ def random_selection(rng):
     n = [int(rng.integers(1, m - a + 1)) for m, a in zip(shape, lo)]
     array = np.asfortranarray(rng.normal(size=shape))
     bounds = [x for a, m in zip(lo, n) for x in (a + 1, a + m)]
+
     return array, lo, n, bounds
 
 
@@ -47,16 +48,20 @@ def test_gather_and_scatter_against_the_reference(backend, seed):
     target = np.asfortranarray(rng.normal(size=array.shape))
     wanted = target.copy(order="F")
     out = stripe.block_from_bounds(target.ctypes.data, target.shape[:3], bounds)
+
     for first in range(1, total + 1, chunk):
         last = min(first + chunk - 1, total)
         count = stripe.check_stripe(block, first, last, chunk)
         view = be.from_host(np.full((n[3], be.pad(chunk)), np.nan))
         Marshal(be).gather(block, first - 1, count, view)
         got = be.to_host(view)
+
         np.testing.assert_array_equal(got[:, :count], reference.gather(array, lo, n, first - 1, count))
         assert np.isnan(got[:, count:]).all()  # the rest of the view is unchanged
+
         wanted = reference.scatter(wanted, lo, n, first - 1, got[:, :count])
         Marshal(be).scatter(out, first - 1, count, view)
+
     np.testing.assert_array_equal(target, wanted)  # fringe and other variables are unchanged
 
 
@@ -74,11 +79,14 @@ def test_any_strides(seed):
     count = block.points
     view = be.empty((3, be.pad(count)))
     Marshal(be).gather(block, 0, count, view)
+
     np.testing.assert_array_equal(view[:, :count], reference.gather(section, (0, 0, 0, 0), section.shape, 0, count))
+
     changed = base.copy(order="F")
     changed[cuts] += 1
     view += 1
     Marshal(be).scatter(block, 0, count, view)
+
     np.testing.assert_array_equal(base, changed)
 
 
@@ -111,11 +119,16 @@ def test_variables_come_last(shape, rows, n, per_variable):
 def test_boxes_are_in_the_bounds_of_each_array():
     whole = field("T", 1 << 20, (10, 8), lower=(-1, 0))
     block = stripe.block_from_field(whole, box(1, 1), box(6, 6), 1)
+
     assert block.lo[:2] == (2, 1) and block.n[:2] == (6, 6)
     assert stripe.point(block, 0) == (1, 1, 1) and stripe.point(block, 7) == (2, 2, 1)
+
     inner = stripe.block_from_field(field("T", 1 << 20, (6, 6)), box(1, 1), box(6, 6), 1)
+
     assert inner.lo[:2] == (0, 0) and inner.n == block.n
+
     upper = stripe.block_from_field(whole, box(None, 3), NO_BOUNDS, 1)
+
     assert upper.lo[:2] == (0, 3) and upper.n[:2] == (10, 5)
 
 
@@ -195,6 +208,7 @@ def test_fields_that_do_not_fit_are_named(array, rows, lo, hi, words):
 )
 def test_selections_without_points(shape, lo, hi):
     assert stripe.block_from_field(field("T", 0, shape), box(*lo), box(*hi), 1).points == 0
+
     empty = stripe.block_from_bounds(1 << 20, (6, 5, 4), (1, 6, 3, 2, 1, 4, 1, 1))
     assert empty.points == 0
     with pytest.raises(ArgumentError, match=r"no points are selected by SptY, EptY = 3, 2, so there is no stripe 1..1"):
@@ -207,6 +221,7 @@ def test_threads_share_the_points(threads, past):
     """Any number of threads, stores past the caches or not: the same numbers, in long lines and in short ones."""
     rng = np.random.default_rng(threads)
     be = kernels.get_backend("cpu", threads=threads)
+
     for shape in ((70, 9, 5, 3), (3, 40, 11, 2), (1, 200, 3, 1)):
         array = np.asfortranarray(rng.normal(size=shape).astype(rng.choice(["f4", "f8"])))
         block = stripe.block_from_field(
@@ -217,12 +232,15 @@ def test_threads_share_the_points(threads, past):
         view[...] = np.nan
         Marshal(be).moves("gather", [(block, view)], past).run(start, count, 24)
         wanted = reference.gather(array, (0, 0, 0, 0), shape, start, count)
+
         np.testing.assert_array_equal(view[:, 24 : 24 + count], wanted)
         assert np.isnan(view[:, :24]).all() and np.isnan(view[:, 24 + count :]).all()
+
         target = array.copy(order="F")
         other = stripe.block_from_field(
             field("Y", target.ctypes.data, shape, target.strides, size=target.itemsize), NO_BOUNDS, NO_BOUNDS, shape[3]
         )
         Marshal(be).moves("scatter", [(other, -view)], past).run(start, count, 24)
         kept = reference.scatter(array.copy(order="F"), (0, 0, 0, 0), shape, start, -wanted)
+
         np.testing.assert_array_equal(target, kept)

@@ -29,6 +29,7 @@ def c_host(tmp_path_factory):
     library()
     flags = ["-O1", "-g", "-Wall", "-fopenmp", f"-I{BUILD}", f"-L{BUILD}", f"-Wl,-rpath,{BUILD}"]
     subprocess.run(["cc", str(SOURCES / "threads.c"), *flags, "-lframe", "-lpthread", "-o", str(made)], check=True)
+
     return lambda case, *arguments, **environment: run(made, case, N2, *arguments, **environment)
 
 
@@ -39,10 +40,12 @@ def told(done) -> list[tuple[str, int, str]]:
 
 def messages(done) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
+
     for call, status, message in told(done):
         assert (status == 0) == (message == ""), (call, status, message)
         assert status in (0, 4), (call, status, message)
         out.setdefault(call, []).append(message)
+
     return out
 
 
@@ -59,14 +62,19 @@ def test_threads_of_a_c_host_work_side_by_side(c_host):
 
 def test_threads_of_a_fortran_host_work_side_by_side():
     done = run(compiled("threads.f90", "-O1", "-fopenmp"), N2, 4000)
+
     assert "4000 sequences: 0 wrong, 0 failed" in done.stdout, done.stdout + done.stderr
+
     got = messages(done)
+
     assert got["T"] == [""]
+
     assert got["launch"] == [
         "'thermal' cannot run: "
         "'Y' holds another block's points ('T' has been filled from another array since): populate 'Y' for this block; "
         "'p' holds another block's points ('T' has been filled from another array since): populate 'p' for this block."
     ]
+
     assert got["get"] == [
         "'rho' is stale: 'thermal' computed it for another block ('T' has been filled from another array since)."
     ]
@@ -75,8 +83,11 @@ def test_threads_of_a_fortran_host_work_side_by_side():
 def test_a_thread_launches_what_it_filled_itself(c_host):
     got = messages(c_host("other_thread"))
     nobody, foreign, with_T, later = got["launch"]
+
     assert nobody == "'thermal' has no inputs yet: populate Y, T, p."
+
     named = re.compile(rf"'(\w+)' {FOREIGN}")
+
     assert (
         foreign == later and foreign.startswith("'thermal' cannot run: ") and named.findall(foreign) == ["Y", "T", "p"]
     )
@@ -107,11 +118,14 @@ def test_inputs_of_another_block_are_refused_by_name(c_host):
     got = messages(done)
     since = "('T' has been filled from another array since)"
     Y, p = (f"'{q}' holds another block's points {since}: populate '{q}' for this block" for q in "Yp")
+
     assert got["launch"] == [f"'thermal' cannot run: {Y}; {p}."]
     assert got["get"] == [f"'rho' is stale: 'thermal' computed it for another block {since}."]
     assert got["launch without Y"] == [f"'thermal' cannot run: {Y}."]
+
     for call in ("first", "T", "p", "all", "T of the same array", "two arrays before a launch"):
         assert got[call] == [""], (call, got[call])
+
     assert "other values 2" in done.stdout and "the same values 1" in done.stdout
 
 
@@ -142,6 +156,7 @@ def test_a_forked_child_calls_on(c_host, how, threads):
     """threads: OpenMP's, which stay in the parent."""
     done = c_host("forks", how, 2 if how == "starting" else 10, FRAME_THREADS=str(threads))
     assert re.search(r"^\d+ forks: 0 hung, 0 failed$", done.stdout, re.M), done.stdout + done.stderr
+
     told = [line for line in done.stderr.splitlines() if not line.startswith("frame: compiling kernels")]
     assert "parent: 0 \n" in done.stdout and not told
 
@@ -160,16 +175,21 @@ def test_cuda_after_a_fork_is_refused_by_name(monkeypatch, tmp_path):
     be = get_backend("cuda")
     read, write = os.pipe()
     child = os.fork()
+
     if not child:
         try:
             be.empty(3)
         except BackendError as error:
             os.write(write, str(error).encode())
         os._exit(0)
+
     os.close(write)
+
     assert os.read(read, 4096).decode() == (
         "backend cuda: this process was forked from one that uses the device, and CUDA does not survive a fork; "
         "fork before frame_initialize, or let the parent do this work."
     )
+
     os.waitpid(child, 0)
+
     assert len(be.empty(3)) == 3

@@ -1,4 +1,4 @@
-"""Times of kernels by name from Python, the names that a profiler of a device shows, ranges of NVTX."""
+"""Times of kernels by name, from Python and of a frame, the names that a profiler of a device shows, ranges of NVTX."""
 
 import re
 import sys
@@ -6,8 +6,10 @@ import types
 
 import numpy as np
 import pytest
+from frame_host import state
 
 import kernels
+from frame.report import table
 from frame.watch import HOST, Watch
 from kernels.engine.backend.base import Source
 from kernels.engine.timers import watched
@@ -24,11 +26,15 @@ def properties(names, points=5, **options):
 
 def test_times_by_name():
     with kernels.timed() as times:
-        properties("rho mu"), properties("rho mu", points=7)
+        properties("rho mu")
+        properties("rho mu", points=7)
         kernels.contract("c(i,k) = a(i,j) b(j,k)", a=np.ones((3, 3)), b=np.ones((3, 3)))
+
     assert list(times) == ["rho+mu", "c_from_a_b"]
     assert (times["rho+mu"].calls, times["rho+mu"].items) == (2, 12) and times["rho+mu"].seconds > 0
+
     properties("rho mu")
+
     assert times["rho+mu"].calls == 2  # the context has ended
 
 
@@ -50,9 +56,12 @@ def test_contexts_within_each_other():
 def test_seconds_are_those_of_the_clock():
     marks = iter([1.0, 3.0, 10.0, 10.5])
     clock = types.SimpleNamespace(mark=lambda: next(marks), elapsed=lambda begin, end: end - begin)
+
     with kernels.timed() as times:
         run = watched(lambda items: None, "work", clock)
-        run(4), run(5)
+        run(4)
+        run(5)
+
     assert (times["work"].seconds, times["work"].items) == (2.5, 9)
     assert times["work"].seconds == 2.5  # read twice, counted once
 
@@ -63,6 +72,7 @@ def test_a_kernel_that_fails_is_not_counted():
 
     with kernels.timed() as times, pytest.raises(kernels.BackendError):
         watched(fail, "work", types.SimpleNamespace(mark=lambda: 0.0))(1)
+
     assert not times
 
 
@@ -92,7 +102,9 @@ def test_machine_code_of_a_device_has_the_names():
         program = kernels.Program(mixture, outputs=["rho"], given=["T", "p", "Y"], backend=backend, name="density")
     except kernels.BackendError as error:
         pytest.skip(str(error))
+
     module = program.module
+
     assert "density__frame_run" in module.report
     assert module.report["frame_run"] == module.report["density__frame_run"]
     assert module.report["frame_run"]["registers"] > 0
@@ -114,11 +126,56 @@ def test_ranges_for_a_profiler(monkeypatch):
     watch = Watch(kernels.get_backend("cpu"))
     watch.time(True)
     watch.run(HOST, "block pack", 1, 0, lambda: said.append("work"))
+
     with pytest.raises(ZeroDivisionError):
         watch.run(HOST, "thermal", 1, 0, lambda: 1 / 0)
+
     assert said == ["block pack", "work", "end", "thermal", "end"]
 
     monkeypatch.setitem(sys.modules, "nvtx", None)  # importing it is an error
     other = Watch(kernels.get_backend("cpu"))
     other.time(True)
+
     assert other.run(HOST, "thermal", 1, 0, lambda: 7) == 7 and len(said) == 5
+
+
+def test_timers_by_name(host, capsys):
+    host.put("Q", state())
+    host.frame.report()
+
+    assert "timers are off" in capsys.readouterr().out and host.impl.timers is None
+
+    host.frame.set_parameter("timers", 1)
+
+    for _ in range(600):  # more than the marks that are kept
+        host.put("Q", state())
+        host.launch("thermal", 10)
+
+    timer = host.impl.timers["thermal"]
+
+    assert (timer.calls, timer.points) == (600, 6000) and 0 < timer.seconds < 60
+
+    host.frame.report()
+    out = capsys.readouterr().out
+
+    assert "put Q" in out and "thermal" in out and "600" in out
+
+    host.frame.set_parameter("timers", 0)
+
+    assert host.impl.timers is None
+
+
+def test_report_over_ranks():
+    kernel, copy = (0, "kernels"), (5 * 10**9, "copies in")
+    ranks = [{"a": (1, 10, 1.0, *kernel), "b": (2, 20, 3.0, *copy)}, {"a": (3, 30, 2.0, *kernel)}]
+    text = table(ranks, "cpu")
+    rows = [line.split() for line in text.splitlines()]
+
+    assert ["ranks", "a", "4", "1.000000", "1.500000", "2.000000"] in rows
+    assert ["ranks", "b", "2", "0.000000", "1.500000", "3.000000"] in rows  # rank 1 never launched it
+    assert ["0", "a", "1", "10", "1.000000", "100000000.0", "-"] in rows and "link" not in text
+
+    with_link = [line.split() for line in table(ranks, "cuda", (5e9, 1e9)).splitlines()]
+
+    # 5 GB in 3 s across a link of 5 GB/s
+    assert ["0", "b", "2", "20", "3.000000", "150000000.0", "1.67", "33", "%"] in with_link

@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 from conditioning import assert_close
+from frame_host import Host, field, state
 from kernel_cases import N, check_single, expected, mixture, near_saturation, states
 from mixtures_for_tests import species_set
 from reference import EPS, derivatives, species, value
-from test_frame_objects import Host, field, state
 
 import kernels
 from examples.mini_solver.layer import declare

@@ -6,9 +6,9 @@ import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from device_for_tests import be  # noqa: F401
+from frame_host import Host
 from kernel_cases import project_kernels
 from reference import kinetics
-from test_frame_objects import Host
 
 import kernels
 from kernels import Mixture

@@ -9,10 +9,10 @@ import hosts
 import numpy as np
 import pytest
 from device_for_tests import be  # noqa: F401  the CUDA backend, or its stand-in on a CPU
+from frame_host import Host, field
 from kernel_cases import mixture, of_reactions
 from reference import stripe as reference
 from states import random_states
-from test_frame_objects import Host, field
 
 from frame.errors import StateError
 from frame.tools import cli, validate

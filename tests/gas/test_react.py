@@ -7,7 +7,7 @@ import mechanisms_for_tests as mechanisms
 import numpy as np
 import pytest
 from device_for_tests import be, bound, is_gpu  # noqa: F401
-from test_frame_objects import Host
+from frame_host import Host
 from test_reactor import FEW, PRESSED, ids, states as reactor_states
 
 from frame import stripe as stripes

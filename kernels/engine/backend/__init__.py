@@ -100,6 +100,11 @@ def has_driver() -> bool:
     return any(map(os.path.exists, DRIVER))
 
 
+def may_be_device(name: str) -> bool:
+    """Whether the backend `name` may turn out to be a device on this machine. No device is touched."""
+    return name != "cpu" and has_driver()
+
+
 def failure(error: BaseException) -> str:
     """What to tell of an error of CUDA's runtime or driver; '' for any other error."""
     if type(error).__name__ not in ("CUDARuntimeError", "CUDADriverError"):

@@ -1,0 +1,111 @@
+"""Life cycle, options, environment, statuses."""
+
+import pytest
+from frame_host import Host
+
+from frame.config import Config
+from frame.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError, status_of, text_of
+
+
+def test_life_cycle():
+    host = Host()
+
+    with pytest.raises(StateError, match="twice"):
+        host.frame.initialize(-1, 10, 1, 6, 0)
+
+    host.frame.finalize()
+    host.frame.finalize()
+
+    with pytest.raises(StateError, match="initialize first"):
+        _ = host.frame.properties
+
+    host.frame.set_option("backend", "cpu")
+    host.frame.initialize(-1, 99, 2, 7, 0)
+
+    assert host.frame.properties.impl.chunk == 99
+
+
+def test_options_too_late(host):
+    with pytest.raises(StateError, match="'backend' has to be set before frame_initialize"):
+        host.frame.set_option("backend", "cpu")
+    with pytest.raises(StateError, match="'root' has to be set before the mixture"):
+        host.frame.set_option("root", "vapour")
+    with pytest.raises(ArgumentError, match="unknown option 'rot'"):
+        host.frame.set_option("rot", "vapour")
+
+    host.frame.set_option("root", "gibbs")  # the value in force already
+
+    with pytest.raises(StateError, match="'threads' has to be set before"):
+        host.frame.set_parameter("threads", 2)
+
+
+def test_model_options_reach_the_mixture():
+    host = Host(root="vapour", chung="published", takahashi="off")
+
+    assert {k: host.frame.properties.mixture.options[k] for k in ("root", "chung", "takahashi", "alpha")} == {
+        "root": "vapour",
+        "chung": "published",
+        "takahashi": "off",
+        "alpha": "pr78",
+    }
+
+    with pytest.raises(ArgumentError, match="root"):
+        Host(root="upper")
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (
+            lambda c: c.set_option("rot", "gibbs"),
+            "unknown option 'rot', did you mean 'root'; known: backend, precision, calls, last_species, placement, "
+            "equation, root",
+        ),
+        (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
+        (
+            lambda c: c.set_option("chung", "polefre"),
+            "option 'chung' is 'polefre', wanted one of polefree, published, cantera",
+        ),
+        (
+            lambda c: c.set_parameter("timer", 1.0),
+            "unknown parameter 'timer', did you mean 'timers'; known: timers, check, queue, threads",
+        ),
+        (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1.*%VAL"),
+        (lambda c: c.set_parameter("threads", float("nan")), "whole number 1..4096"),
+        (lambda c: c.set_parameter("check", 6.9e-310), "%VAL"),  # an address read as a double
+    ],
+)
+def test_settings_that_make_no_sense(call, words):
+    with pytest.raises(ArgumentError, match=words):
+        call(Config({}))
+
+
+def test_environment():
+    config = Config({"FRAME_BACKEND": "cpu", "FRAME_THREADS": "3", "FRAME_TIMERS": "1", "FRAME_CHECK": "1"})
+    assert (config.backend, config.threads, config.timers, config.check) == ("cpu", 3, True, True)
+    assert (Config({}).backend, Config({}).threads, Config({}).timers, Config({}).check) == ("auto", 1, False, False)
+    with pytest.raises(ArgumentError, match="FRAME_TIMERS is yes"):
+        Config({"FRAME_TIMERS": "yes"})
+
+
+def test_statuses_of_exceptions():
+    assert [
+        status_of(e)
+        for e in (
+            ArgumentError(""),
+            MixtureError(""),
+            StateError(""),
+            BackendError(""),
+            FrameError(""),
+            ValueError(""),
+            SystemExit(0),
+            KeyboardInterrupt(),
+        )
+    ] == [3, 3, 4, 4, 4, 4, 4, 4]
+
+    assert text_of(ArgumentError("what, got, wanted")) == "what, got, wanted"
+
+    try:
+        raise KeyError("deep inside")
+    except KeyError as error:
+        assert text_of(error).startswith("KeyError: 'deep inside'\nTraceback") and "test_settings.py" in text_of(error)
