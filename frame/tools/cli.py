@@ -69,7 +69,13 @@ def _parser() -> argparse.ArgumentParser:
         help="verify, then time variants of a mixture's CUDA launches, of the species loops, or of tensor expressions; "
         "write the fastest",
     )
-    species_loops.add_arguments(tune, bench=False)
+    species_loops.add_choice(tune)
+    tune.add_argument(
+        "--out",
+        metavar="FILE",
+        type=pathlib.Path,
+        help="where what was found is written (default: build/launches.csv, or build/organisations.csv)",
+    )
     _add_mixture(tune, required=False)
     tune.add_argument("--collections", type=_names, metavar="NAME,NAME", help="with --mixture (default: all of T, p)")
 

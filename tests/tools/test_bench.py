@@ -31,6 +31,7 @@ from frame.tools.bench import (
     results,
     scaling,
     threads,
+    timing,
 )
 from frame.tools.cli import main
 from kernels import Mixture, collections, get_backend
@@ -115,9 +116,9 @@ def test_the_other_root_is_borne_at_few_points_only():
     rival["rho"][3], rival["Z"][3] = 700.0, 0.1
     assert properties.difference(ours, rival, state, "case", 1e-9, 1e-9) == 0
     rival["rho"][:50] = 700.0
-    with pytest.raises(properties.WrongValues, match="'rho' differs by more than 0.001 at 50 of 5000"):
+    with pytest.raises(timing.WrongValues, match="'rho' differs by more than 0.001 at 50 of 5000"):
         properties.difference(ours, rival, state, "case", 1e-9, 1e-9)
-    with pytest.raises(properties.WrongValues, match="no quantity in common"):
+    with pytest.raises(timing.WrongValues, match="no quantity in common"):
         properties.difference(ours, {}, state, "case", 1e-9, 1e-9)
 
 
@@ -189,19 +190,21 @@ def test_kinetics_that_differ_are_refused():
     ours, gross = np.array([[1.0, 2.0], [3.0, 0.0]]), np.full((2, 2), 10.0)
     assert kinetics.checked(ours, ours * (1 + 1e-12), gross, "case") == pytest.approx(3e-13, rel=0.01)
     for wrong in (2.0 + 2e-9, np.nan):
-        with pytest.raises(properties.WrongValues, match="species 0 at point 1"):
+        with pytest.raises(timing.WrongValues, match="species 0 at point 1"):
             kinetics.checked(ours, np.array([[1.0, wrong], [3.0, 0.0]]), gross, "case")
 
 
 def of_reactors(backend, monkeypatch, folder):
     for counts in (reactors.CELLS, reactors.MATRICES):
         monkeypatch.setitem(counts, backend.memory, 64)
+
     path = dict(kinetics.files(folder))["h2o2"]
     mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
-    along = reactors.along_ignition(path, *reactors.IGNITIONS["h2o2"][:3])
-    what = ("h2o2", mixture, path, along, backend, 1)
-    rows = reactors.matrices(*what, ceilings.measure(backend, 1e-3), kinetics.took)
-    row, said = reactors.react(*what, kinetics.took)
+    ignition = reactors.Ignition.of("h2o2", mixture, path)
+    how = timing.Conditions(backend, ceilings.measure(backend, 1e-3), points=64, repeats=1)
+
+    rows = reactors.matrices(ignition, how)
+    row, said = reactors.react(ignition, how)
     return [*rows, row], said
 
 
@@ -225,7 +228,7 @@ def test_reactors(monkeypatch, tmp_path):
         ("RESIDUAL", "'implicit_cv' leaves"),
         ("REACTED", "T after 1e-06 s is"),
     ):
-        with monkeypatch.context() as patch, pytest.raises(properties.WrongValues, match=words):
+        with monkeypatch.context() as patch, pytest.raises(timing.WrongValues, match=words):
             patch.setattr(reactors, name, 1e-30)
             of_reactors(here, patch, tmp_path)
 
@@ -251,14 +254,15 @@ def test_threads(capsys):
 
 
 def test_results_that_depend_on_the_threads_are_refused(monkeypatch):
-    right = properties.Ours.results
+    right = timing.Launch.results
 
-    def wrong(self, backend, n):
-        return {name: value + (backend.threads > 1) for name, value in right(self, backend, n).items()}
+    def wrong(self, n):
+        return {name: value + (self.backend.threads > 1) for name, value in right(self, n).items()}
 
-    monkeypatch.setattr(properties.Ours, "results", wrong)
-    with pytest.raises(properties.WrongValues, match="of 2 threads is not that of one"):
-        threads.measure(properties.CASES[0], inputs.mixture(2, "dense", takahashi="off"), [1, 2], 300, 1, "random")
+    monkeypatch.setattr(timing.Launch, "results", wrong)
+    mixture, state = inputs.mixture(2, "dense", takahashi="off"), inputs.states(2, 300)
+    with pytest.raises(timing.WrongValues, match="of 2 threads is not that of one"):
+        threads.measure(properties.CASES[0], mixture, [1, 2], state, 1)
 
 
 @pytest.mark.parametrize("ns", (1, 10))
@@ -580,9 +584,11 @@ def test_rivals_on_a_device(be, monkeypatch):  # noqa: F811
     array_functions(be, monkeypatch)
     roofs = ceilings.measure(be, 1e-3)
     assert roofs.flops > 0 and all(rate > 0 for rate in roofs.rates.values())
-    rivals = [properties.Unfused(be), expressions.Cupy(be)]
-    case = properties.CASES[0]
-    rows = properties.measure(case, inputs.mixture(3, "dense", takahashi="off"), "dense", be, 200, 1, roofs, rivals)
+
+    rivals = properties.Unfused(be), expressions.Cupy(be)
+    how = timing.Conditions(be, roofs, points=200, repeats=1, rivals=rivals)
+    rows = properties.measure(properties.CASES[0], inputs.mixture(3, "dense", takahashi="off"), "dense", how)
+
     assert rows[0].rival == "unfused launches" and rows[1].rival == "CuPy expressions"
     assert all(row.ratio > 0 and row.bound > 0 and row.max_rel_diff < properties.TOLERANCES["double"] for row in rows)
 
@@ -594,8 +600,11 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     path = dict(kinetics.files(tmp_path))["h2o2"]
     mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
     there = bool(shutil.which("gfortran"))  # a machine with a GPU may have none
-    rivals = [kinetics.Fortran("reduced", "-Ofast")] if there else []
-    rows = kinetics.measure("h2o2", mixture, path, be, 300, 1, ceilings.measure(be, 1e-3), rivals, "smooth")
+    rivals = (kinetics.Fortran("reduced", "-Ofast"),) if there else ()
+    how = timing.Conditions(be, ceilings.measure(be, 1e-3), points=300, repeats=1, rivals=rivals, kind="smooth")
+
+    rows = kinetics.measure("h2o2", mixture, path, how)
+
     assert [row.rival for row in rows] == ["gfortran -Ofast, reduced"] * there + ["Cantera from Python"]
     assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
@@ -605,12 +614,14 @@ def test_programs_of_rates_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     """Collections and slopes of rates, of an ideal and of a real gas."""
     array_functions(be, monkeypatch)
     mixture = Mixture.from_yaml(dict(kinetics.files(tmp_path))["h2o2"], equation="ideal", takahashi="off")
-    rows = kinetics.programs("h2o2", mixture, be, 40, 1, "smooth")
+    how = timing.Conditions(be, ceilings.measure(be, 1e-3), points=40, repeats=1, kind="smooth")
+
+    rows = kinetics.programs("h2o2", mixture, how)
     assert [row.case for row in rows] == [f"h2o2: {name}" for name in kinetics.PROGRAMS]
     assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
     monkeypatch.setattr(kinetics, "PROGRAMS", {"omega, rho": kinetics.PROGRAMS["omega, rho"]})
     real = Mixture.from_yaml(mechanisms.path(), "real", takahashi="off")
-    rows = kinetics.programs("real", real, be, 40, 1, "smooth")
+    rows = kinetics.programs("real", real, how)
     assert [row.case for row in rows] == ["real: omega", "real: omega, rho"]
     assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
