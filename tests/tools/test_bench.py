@@ -423,7 +423,7 @@ def test_what_the_memory_of_a_host_allows_packing(monkeypatch):
     case = blocks.Case((8, 8, 8), "0", 10, "pageable", "block", 512)
     ranks = types.SimpleNamespace(pace=lambda line: int(line.removeprefix("stream ")) / 50e9)
     row = report.Row("blocks", "", 10, 512, "cuda", 512 * 8e-9, 1 / 8e-9)
-    told = blocks._packing(types.SimpleNamespace(repeats=1), case, 8, 1, ranks, row)
+    told = blocks.packing(case, blocks.Share(8), blocks.packing_rate(ranks, 1), row)
     assert "8 ranks, NS 10: the threads copy 100 GB/s" in told  # 2 x 216 bytes at 100 GB/s: 4.32 ns
     assert "takes 4.32 ns a point, 54 % of its time" in told
 
@@ -461,11 +461,11 @@ def test_blocks_that_cannot_be_measured(capsys, arguments, words):
 def test_a_rank_that_dies_is_told(monkeypatch):
     """One message with what it said, and no hang."""
     given = types.SimpleNamespace(threads=None, trace=None)
-    ranks = blocks.Ranks(2, given, "cpu", {"FRAME_THREADS": "none"}, "python")
+    ranks = blocks.Ranks(blocks.Share(2), given, "cpu", {"FRAME_THREADS": "none"}, "python")
     with pytest.raises(BackendError, match="a rank ended .*FRAME_THREADS is none"):
         ranks.ask("facts")
     ranks.end()
-    ranks = blocks.Ranks(2, given, "cpu", {}, "python")
+    ranks = blocks.Ranks(blocks.Share(2), given, "cpu", {}, "python")
     ranks.each[1].kill()
     with pytest.raises(BackendError, match=r"a rank ended \(status -9\); it said: nothing"):
         ranks.ask("facts")
