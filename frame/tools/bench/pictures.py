@@ -1,11 +1,12 @@
 """`python -m frame bench figures`: the pictures of docs/explanation/figures.md, drawn from benchmarks/results.
 
-With files in place of nothing it prints their rows as one table. Rows of several commits or machines come into one
-picture or table only where it says so, beside each curve or in each row.
+With files it prints their rows as a single table. Rows of several commits or machines share a picture or table only if
+that says so, beside each curve or in each row.
 """
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import re
 
@@ -55,6 +56,11 @@ def named(*names: str, mixed: bool = False) -> list[Run]:
     return runs
 
 
+def rows_of(runs: list[Run]) -> list[dict]:
+    """The rows of all runs."""
+    return list(itertools.chain.from_iterable(run.rows for run in runs))
+
+
 def titled(axis, runs: list[Run], x: str, y: str) -> None:
     """Axes with units; the title says machine and commits."""
     commits = ", ".join(dict.fromkeys(run.commit or "not noted" for run in runs))
@@ -76,7 +82,7 @@ def species(plt):
     figure, axes = grid(plt, 2, 2, (3.6, 3.2), (0, 0))
     panels = (named("properties-h200", "properties-h200-4-20", mixed=True), named("properties-epyc"))
     for axis, runs in zip(axes.flat, panels):
-        rows = [row for run in runs for row in run.rows]
+        rows = rows_of(runs)
         for case in CASES:
             own = [row for row in rows if row["case"] == case]
             axis.loglog(*over(own, "ns", "points_per_s"), "o-", label=case)
@@ -96,7 +102,7 @@ def bounds(plt):
     figure, axes = grid(plt, 3, 3, (3.2, 3.2), (0, 0))
     panels = (named("properties-h200", "properties-h200-4-20", mixed=True), named("properties-xeon"))
     for axis, runs in zip(axes.flat, panels):
-        rows = [row for run in runs for row in run.rows]
+        rows = rows_of(runs)
         for case in CASES:
             found = over([row for row in rows if row["case"] == case], "ns", "bound_fraction")
             axis.semilogx(found[0], [100 * share for share in found[1]], "o-", label=case)
@@ -146,7 +152,7 @@ def extents(plt):
     """Block calls over the points of a block, and Nekbone's operators over the points of an element's edge."""
     figure, axes = grid(plt, 2, 2, (3.6, 3.2), (0, 0))
     axis, runs = axes.flat[0], named("blocks-h200", "blocks-pageable-h200")
-    rows = [{**row, "points": _points(row["case"])} for run in runs for row in run.rows]
+    rows = [{**row, "points": _points(row["case"])} for row in rows_of(runs)]
     for kind in ("pinned", "pageable"):
         for count in (1, 8):
             found = over([r for r in rows if kind in r["case"] and r["ranks"] == count], "points", "seconds_per_point")
