@@ -102,16 +102,16 @@ class Fields:
 
         # Inputs, their values at these points, and their sums over the species at each point.
         small, large = shapes(layout, ns, backend.pad(n) if layout == "left" else n)
-        self.arrays, sample, sums = {}, {}, {}
+        self.arrays, self.sample, sums = {}, {}, {}
         for name in READS:
             host = rng.random(small, dtype=self.dtype) + self.dtype.type(0.5)
             self.arrays[name] = backend.empty(small, dtype)
             self.arrays[name][...] = backend.from_host(host, dtype)
-            sample[name] = host[self._at(self.points)]
+            self.sample[name] = host[self._at(self.points)]
             sums[name] = host.sum(axis=0 if layout == "left" else 1, dtype=np.float64)[:n]
 
         # The wanted values (`size`: of their terms), and the wanted sum.
-        self.expected, self.size = oracle(layout, *(sample[name] for name in READS))
+        self.expected, self.size = oracle(layout, *(self.sample[name] for name in READS))
         self.total = float(sums["ax"] @ sums["ay"] + sums["bx"] @ sums["by"])
 
         self.arrays["out"] = backend.empty(large, dtype)

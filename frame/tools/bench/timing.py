@@ -71,9 +71,10 @@ def empty_arrays(plan, backend, n: int) -> dict:
 
 def fill(backend, arrays: dict, state: dict) -> None:
     """Copies the quantities of a state, (points,) or (rows, points), into the arrays of these names."""
+    n = state["T"].size
     for name in arrays.keys() & state.keys():
-        values = np.ascontiguousarray(state[name])
-        arrays[name][:, : state["T"].size] = backend.from_host(values, arrays[name].dtype)
+        values = np.ascontiguousarray(state[name]).reshape(-1, n)
+        arrays[name][:, :n] = backend.from_host(values, arrays[name].dtype)
 
 
 def part(state: dict, which: slice) -> dict:
