@@ -18,7 +18,7 @@ from kernels.gas.species.reactions import Chebyshev, Plog
 from ..config import Config
 from ..devices import rule
 from ..errors import ArgumentError, FrameError, MixtureError
-from . import machine
+from . import machine, tables
 
 CHUNK = 12288  # points of a chunk in the lines on placement, as in the demo
 JUMP = 1e-4  # jump of cp/R, h/RT, s/R between two polynomials from which a warning is given
@@ -71,19 +71,7 @@ def species_table(species) -> list[str]:
             row.append(f"{value / by:{digits}}{star}" if np.isfinite(value) else "-")
         cells.append(row)
 
-    return _aligned([*head, *cells])
-
-
-def _aligned(rows) -> list[str]:
-    """Lines of a table: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = []
-    for first, *others in rows:
-        cells = [first.ljust(widths[0])]
-        for text, width in zip(others, widths[1:]):
-            cells.append(text.rjust(width))
-        lines.append("  ".join(cells))
-    return lines
+    return tables.aligned([*head, *cells])
 
 
 def origins(species) -> list[str]:

@@ -11,6 +11,7 @@ from kernels.gas.species.fields import FIELDS
 
 from ..impl.launchers import variants
 from . import REGISTER
+from .tables import markdown
 
 registry = kernels.registry
 PLAIN = {key: values[0] for key, values in kernels.OPTIONS.items()}
@@ -70,22 +71,13 @@ def page(options, said="names") -> list[str]:
         "",
         "Of `Mixture(...)`, `frame_setoption` and the commands' `--mixture`; the first value is the default.",
         "",
-        *_table(
+        *markdown(
             ("option", "values", "what"), *((o.name, " ".join(o.values), o.what) for o in registry.options.values())
         ),
         *constants(),
         *species_data(),
         *teams(),
     ]
-
-
-def _table(head, *rows) -> list[str]:
-    """Lines of a Markdown table."""
-    lines = []
-    for row in (head, ["---"] * len(head), *rows):
-        cells = [cell.replace("|", "\\|") for cell in row]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
 
 
 def collections(options) -> list[str]:
@@ -106,7 +98,7 @@ def collections(options) -> list[str]:
                 order,
             )
         )
-    return _table(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
+    return markdown(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
 
 
 def single() -> list[str]:
@@ -125,7 +117,7 @@ def single() -> list[str]:
                 users[kernel.name],
             )
         )
-    return _table(("kernel", "makes", "reads", "source", "valid", "used by"), *rows)
+    return markdown(("kernel", "makes", "reads", "source", "valid", "used by"), *rows)
 
 
 def quantities() -> list[str]:
@@ -134,7 +126,7 @@ def quantities() -> list[str]:
     for q in registry.quantities.values():
         makers = [kernel.name for kernel in registry.kernels.values() if q.name in kernel.writes]
         rows.append((q.name, q.unit, SHAPES[q.per], q.what, " ".join(makers)))
-    return _table(("quantity", "unit", "a value for each", "what", "made by"), *rows)
+    return markdown(("quantity", "unit", "a value for each", "what", "made by"), *rows)
 
 
 def constants() -> list[str]:
@@ -148,7 +140,7 @@ def constants() -> list[str]:
     head = ("constant", "unit", "values", "what", "default", "range")
     if not rows:
         return []
-    return ["", "## Constants that a host sets", "", *_table(head, *rows)]
+    return ["", "## Constants that a host sets", "", *markdown(head, *rows)]
 
 
 def species_data() -> list[str]:
@@ -164,7 +156,7 @@ def species_data() -> list[str]:
         "under the names in the last column. Tc and pc may be left out where a and b are given."
     )
     head = ("array", "unit", "shape", "what", "range", "default", "from Fortran")
-    return ["", "## Species data", "", said, "", *_table(head, *rows)]
+    return ["", "## Species data", "", said, "", *markdown(head, *rows)]
 
 
 def teams() -> list[str]:
@@ -186,7 +178,7 @@ def teams() -> list[str]:
     head = ("team kernel", "over", "reads", "writes", "numbers", "source")
     if not rows:
         return []
-    return ["", "## Team kernels", "", *_table(head, *rows)]
+    return ["", "## Team kernels", "", *markdown(head, *rows)]
 
 
 def _shown(array) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from kernels.gas.species import GAS_CONSTANT as R
 
 from . import others
-from .others import comparable, compare_departures
+from .others import Code, comparable, compare_departures
 
 SUBSET = 5000
 BACKENDS = {"pr": "PR", "srk": "SRK"}
@@ -57,6 +57,7 @@ def run(job):
     """Rows against CoolProp's cubic equations at our T and molar volume."""
     import CoolProp.CoolProp as CP
 
+    # The mixture in CoolProp.
     mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")
     backend = BACKENDS[mixture.options["equation"]]
     species = mixture.species
@@ -71,6 +72,7 @@ def run(job):
         if mixture.ns > 1:
             fluid.set_mole_fractions(X)
         fluid.update(CP.DmolarT_INPUTS, 1 / v, T)
+
         ideal = fluid.cp0molar()
         p_rho = fluid.first_partial_deriv(CP.iP, CP.iDmolar, CP.iT)
         # CoolProp's residual entropy is taken at constant T and rho, the departure at constant T and p
@@ -84,14 +86,8 @@ def run(job):
             "p_v": -p_rho / v**2,
         }
 
-    return compare_departures(
-        job,
-        mixture,
-        evaluate,
-        "coolprop",
-        job.subset(SUBSET),
-        TOLERANCE,
+    why = (
         f"tolerance {TOLERANCE:g} eps of the conditioned scale: the {backend} backend writes the same equation as a "
-        "Helmholtz energy "
-        "in tau and delta; left out: phase changes, some sqrt(alpha) < 0.02",
+        "Helmholtz energy in tau and delta; left out: phase changes, some sqrt(alpha) < 0.02"
     )
+    return compare_departures(job, mixture, Code("coolprop", evaluate, job.subset(SUBSET), TOLERANCE, why))
