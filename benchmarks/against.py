@@ -82,6 +82,7 @@ def tree_of(commit, store) -> pathlib.Path:
         with tarfile.open(fileobj=io.BytesIO(packed)) as files:
             files.extractall(part, filter="data")
         part.replace(tree)
+
     return tree
 
 
@@ -90,6 +91,7 @@ def machine() -> str:
     lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
     keep = [line for line in lines if line.split("\t")[0].strip() in ("model name", "flags", "Features", "CPU part")]
     compiler = subprocess.check_output([os.environ.get("FRAME_CXX", "g++"), "--version"], text=True).split("\n")[0]
+
     return "\n".join([*keep, compiler])
 
 
@@ -132,6 +134,7 @@ class Results:
                 done.append(case)
                 if len(done) % 50 == 0:
                     print(f"{self.label}: {len(done)} of {len(todo)}, {time.monotonic() - begin:.0f} s", flush=True)
+
             free.append(side)
 
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -170,6 +173,7 @@ class Results:
 
         job = case | {what: str(path) for what, path in paths.items()}
         names = np.load(same).files if same.is_file() else None
+
         return job | dict(verb="digest", names=names, file=file, phase=phase, transport=TRANSPORT)
 
 
@@ -193,10 +197,12 @@ def difference(old, new, states) -> dict | None:
     if new is None or old.shape != new.shape or old.dtype != new.dtype:
         told = "nothing" if new is None else f"{new.dtype}{list(new.shape)}"
         return dict(points=0, relative=np.inf, ulp=np.inf, first=f"{old.dtype}{list(old.shape)} -> {told}")
+
     whole = [bits(array) for array in (old, new)]
     off = whole[0] != whole[1]
     if not off.any():
         return None
+
     one, two = old[off].astype(np.float64), new[off].astype(np.float64)
     with np.errstate(all="ignore"):
         relative = np.abs(two - one) / np.maximum(np.abs(one), np.abs(two))
@@ -206,6 +212,7 @@ def difference(old, new, states) -> dict | None:
     at = place[-1] % states["T"].size  # the second call's points are the first ones again
     told = f"{old[place]:.17g} -> {new[place]:.17g} at {list(place)}, T {states['T'][at]:.10g} p {states['p'][at]:.10g}"
     points = int(off.reshape(-1, off.shape[-1]).any(0).sum())
+
     return dict(points=points, relative=float(relative.max()), ulp=float(ulp.max()), first=told)
 
 
@@ -215,6 +222,7 @@ def reason(row, changes) -> str:
         fits = all(fnmatch.fnmatchcase(row[name], change.get(name, "*")) for name in ("key", "quantity"))
         if fits and row["relative"] <= change["largest"]:
             return change["reason"]
+
     return ""
 
 
@@ -230,6 +238,7 @@ def compared(todo, old: Results, new: Results) -> tuple[list[dict], dict]:
         if errors[0].split(":")[0] != errors[1].split(":")[0]:
             told = " -> ".join(error or "computed" for error in errors)
             differences.append(dict(key=key, quantity="(all)", points=0, relative=np.inf, ulp=np.inf, first=told))
+
         if any(errors):
             continue
 
@@ -281,6 +290,7 @@ def digests(given, old_tree, new_tree, store) -> int:
     print(f"{count} arrays of {len(todo)} cases: {len(differences)} differ, {unnamed} without a reason in changed.toml")
     print(f"{time.monotonic() - begin:.0f} s")
     write(given.json, dict(machine=machine(), differences=differences, refused=old.refused, sha256=table))
+
     return 1 if unnamed else 0
 
 
@@ -299,14 +309,17 @@ def timed(sides: dict[str, Side], job: dict, rounds: int, what: str) -> dict[str
     for answer in answers:
         if "error" in answer:
             raise SystemExit(f"{what}: {answer['trace']}")
+
     often = max(answer["often"] for answer in answers)
 
     times: dict[str, list[float]] = {name: [] for name in sides}
     order = list(sides)
+
     for _ in range(rounds):
         for name in order:
             times[name].append(sides[name].ask(verb="time", often=often)["seconds"])
         order.reverse()
+
     return times
 
 
@@ -317,6 +330,7 @@ def row_of(case: str, ns: int, times: dict[str, list[float]], backend: str) -> d
         row[who] = list(np.quantile(np.array(times[who]) / times["old"], (0.25, 0.5, 0.75)))
     limit = LIMIT if backend == "cuda" else max(1, row["again"][2])
     row["slower"] = bool(row["new"][1] > limit)
+
     return row
 
 
@@ -329,11 +343,13 @@ def speed(given, old_tree, new_tree, store) -> int:
     points = given.points or points
     sides = dict(old=Side(old_tree), new=Side(new_tree), again=Side(old_tree))
     print("median ratio (quartiles)       new/old               old/old               seconds a launch, old")
+
     with tempfile.TemporaryDirectory() as folder:
         files = {what: str(pathlib.Path(folder) / f"{what}.npz") for what in ("species", "states")}
         for ns in given.ns:
             write_species(files["species"], inputs.species(ns), {"dense": inputs.kij_matrix(ns, "dense")})
             np.savez(files["states"], **inputs.states(ns, points, kind))
+
             for name in given.cases:
                 collection, options = SPEED[name]
                 job = dict(backend=given.backend, collection=collection, options=options) | files
@@ -343,6 +359,7 @@ def speed(given, old_tree, new_tree, store) -> int:
                 told = [f"{row[who][1]:.3f} ({row[who][0]:.3f} {row[who][2]:.3f})" for who in ("new", "again")]
                 slower = "  SLOWER" if row["slower"] else ""
                 print(f"{name:20} NS {ns:2}     {told[0]}   {told[1]}   {row['seconds']:.2e}{slower}", flush=True)
+
     for side in sides.values():
         side.close()
 
@@ -350,6 +367,7 @@ def speed(given, old_tree, new_tree, store) -> int:
     print(f"median of {len(rows)} cases: new/old {middle['new']:.4f}, old/old {middle['again']:.4f}; ", end="")
     print(f"{points} points, {given.rounds} rounds, {time.monotonic() - begin:.0f} s")
     write(given.json, dict(backend=given.backend, points=points, rounds=given.rounds, rows=rows, median=middle))
+
     return 1 if any(row["slower"] for row in rows) else 0
 
 
@@ -378,6 +396,7 @@ def main() -> int:
     store = pathlib.Path(given.store).resolve()
     store.mkdir(parents=True, exist_ok=True)
     old_tree = pathlib.Path(given.old).resolve() if given.old else tree_of(given.commit, store)
+
     return (digests if given.what == "digests" else speed)(given, old_tree, pathlib.Path(given.new).resolve(), store)
 
 

@@ -26,6 +26,7 @@ def species(file, kij) -> SpeciesData:
         data = {name: stored[name] for name in stored.files}
     matrices = {name: data.pop(name) for name in list(data) if name.startswith("kij_")}
     names, p_ref, T_fit = data.pop("names").tolist(), float(data.pop("p_ref")), tuple(data.pop("T_fit"))
+
     return SpeciesData.from_arrays(names, kij=matrices[f"kij_{kij}"], p_ref=p_ref, T_fit=T_fit, **data)
 
 
@@ -65,6 +66,7 @@ def digest(job) -> dict:
             with np.load(job["base"]) as base:
                 n = base["rho"].shape[-1] - SPLIT
                 arrays |= {name: base[name][..., :n] for name in given if name not in arrays}
+
         parts = [
             mixture.properties(
                 names,
@@ -75,9 +77,11 @@ def digest(job) -> dict:
             for count in (None, SPLIT)
         ]
         results = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in names}
+
     part = pathlib.Path(job["out"]).with_suffix(f".{os.getpid()}.npz")
     np.savez(part, **results)
     part.replace(job["out"])
+
     return {"names": list(results)}
 
 
@@ -110,6 +114,7 @@ class Bound:
             self.run(self.n)
         if self.backend.describe()["name"] == "cpu":
             return (time.process_time() - used) / often
+
         return self.backend.elapsed(begin, self.backend.mark()) / often
 
     def often(self) -> int:
@@ -120,6 +125,7 @@ class Bound:
 def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # other prints go to stderr: stdout is for the answers alone
+
     bound = None
     for line in sys.stdin:
         job = json.loads(line)
@@ -136,6 +142,7 @@ def main():
         except Exception as error:
             refused = isinstance(error, FrameError) and not isinstance(error, BackendError)
             answer = {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc(), "refused": refused}
+
         answers.write(json.dumps(answer) + "\n")
 
 

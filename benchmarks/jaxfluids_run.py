@@ -31,6 +31,7 @@ def case(s):
     n, side = s["cells"], s["side"]
     p = f"{s['p0']!r} + (jnp.cos(2*x) + jnp.cos(2*y))*(jnp.cos(2*z) + 2)/16"
     mean = dict.fromkeys(("density", "length", "velocity", "temperature"), 1.0)
+
     return {
         "general": {"case_name": "tgv", "end_time": s["times"][-1], "save_path": "results", "save_dt": 1e9},
         "domain": {d: {"cells": n, "range": [0.0, side]} for d in "xyz"},
@@ -111,16 +112,19 @@ def main(s):
     energy, ready = [kinetic()], time.perf_counter() - began
     step()  # which compiles
     primitives()
+
     done, seconds, steps = 1, [], []
     for t in s["times"]:
         wanted, before, began = round(t / s["dt"]), done, clock()
         while done < wanted:
             step()
             done += 1
+
         primitives()
         seconds.append(clock() - began)
         steps.append(done - before)
         energy.append(kinetic())
+
     return {
         "version": jaxfluids.__version__,
         "products": f"JAX {jax.__version__} on {jax.devices()[0].platform}",

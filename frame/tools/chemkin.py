@@ -47,9 +47,11 @@ def convert(given) -> pathlib.Path:
         "--convert needs the converter of Cantera, which is not installed: pip install cantera.",
         ArgumentError,
     )
+
     for flag in ("convert", "thermo", "transport"):
         path = getattr(given, flag)
         refuse(path is not None and not path.is_file(), f"--{flag} {path}: no such file.", ArgumentError)
+
     refuse(new.suffix not in (".yaml", ".yml"), f"--output {new}: wanted a name that ends in .yaml.", ArgumentError)
     refuse(new.exists(), f"{new} is there already; nothing was written. Name another file by --output.", ArgumentError)
     refuse(not new.parent.is_dir(), f"--output {new}: no such folder.", ArgumentError)
@@ -58,6 +60,7 @@ def convert(given) -> pathlib.Path:
         made = pathlib.Path(folder) / "converted.yaml"
         _run(given, made)
         made.rename(new)
+
     return new
 
 
@@ -65,9 +68,11 @@ def _run(given, made: pathlib.Path) -> None:
     """The converter, in a process of its own. Raises MixtureError."""
     command = [sys.executable, "-m", "cantera.ck2yaml", "--no-validate"]
     command += [f"--input={given.convert}", f"--output={made}"]
+
     for flag in ("thermo", "transport"):
         if getattr(given, flag):
             command.append(f"--{flag}={getattr(given, flag)}")
+
     if given.permissive:
         command.append("--permissive")
 
@@ -82,4 +87,5 @@ def said(text: str) -> str:
     if any(line.startswith("Traceback") for line in lines):
         lines = lines[-1:]
     kept = [line for line in lines if not line.startswith(NOISE)]
+
     return "\n  ".join(kept) or "no reason given."

@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given.command in MODULES:
             return MODULES[given.command].main(given, _mixture(given)) or 0
+
         other_commands = {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}
         return other_commands[given.command](given) or 0
     except FrameError as error:
@@ -109,6 +110,7 @@ def _add_mixture(parser, required: bool) -> None:
         metavar="NAME=CAS",
         help="critical fill: CAS number of a species that its name does not tell, or 'estimate'",
     )
+
     for option in kernels.registry.options.values():
         text = f"{option.what} (default: {option.values[0]})"
         parser.add_argument(f"--{option.name}", choices=option.values, help=text)
@@ -124,6 +126,7 @@ def _mixture(given):
         value = getattr(given, name)
         if value is not None:
             options[name] = value
+
     if given.substance:
         options["critical"] = dict(given.substance)
 

@@ -88,6 +88,7 @@ def collections(options) -> list[str]:
             order = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
         except kernels.ArgumentError as error:
             order = f"none: {error}"
+
         rows.append(
             (
                 c.name,
@@ -98,6 +99,7 @@ def collections(options) -> list[str]:
                 order,
             )
         )
+
     return markdown(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
 
 
@@ -117,6 +119,7 @@ def single() -> list[str]:
                 users[kernel.name],
             )
         )
+
     return markdown(("kernel", "makes", "reads", "source", "valid", "used by"), *rows)
 
 
@@ -126,6 +129,7 @@ def quantities() -> list[str]:
     for q in registry.quantities.values():
         makers = [kernel.name for kernel in registry.kernels.values() if q.name in kernel.writes]
         rows.append((q.name, q.unit, SHAPES[q.per], q.what, " ".join(makers)))
+
     return markdown(("quantity", "unit", "a value for each", "what", "made by"), *rows)
 
 
@@ -137,6 +141,7 @@ def constants() -> list[str]:
         default = " ".join(map(repr, c.default or ())) or "has to be set"
         bounds = "{:g} to {:g}".format(*c.range) if c.range else ""
         rows.append((c.name, c.unit, str(c.count or ""), c.what, default, bounds))
+
     head = ("constant", "unit", "values", "what", "default", "range")
     if not rows:
         return []
@@ -175,6 +180,7 @@ def teams() -> list[str]:
                 kernel.source,
             )
         )
+
     head = ("team kernel", "over", "reads", "writes", "numbers", "source")
     if not rows:
         return []
@@ -210,6 +216,7 @@ def _kernels_of(collection, options) -> list:
             out += registry.resolve(collection.outputs, [*collection.given, *more], options)
         except kernels.ArgumentError:
             continue
+
     return out
 
 
@@ -222,6 +229,7 @@ def _in_words(collections: dict[str, str]) -> str:
     parts = []
     for options, names in by_options.items():
         parts.append(f"{' '.join(names)} ({options})" if options else " ".join(names))
+
     return "; ".join(parts) or "by itself"
 
 
@@ -250,8 +258,10 @@ def _option_sets():
             options = dict(chosen)
             if len(options) < count:  # two values of the same option
                 continue
+
             try:
                 all_options = registry.checked_options(options)
             except kernels.ArgumentError:
                 continue
+
             yield all_options, ", ".join(f"{key} {value}" for key, value in chosen)

@@ -145,6 +145,7 @@ def _range(span, default, where) -> tuple[float, float]:
         raise ArgumentError(
             f"{where}: got the range '{span}', wanted LOW:HIGH such as {default[0]:g}:{default[1]:g}."
         ) from None
+
     ascending = math.isfinite(low) and math.isfinite(high) and low < high
     wanted(ascending, f"{where}: got the range '{span}', wanted two ascending numbers.")
     return low, high
@@ -159,10 +160,12 @@ def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
     for part in text.split(","):
         name, colon, number = part.strip().partition(":")
         at = _species(name, mixture, f"{option} {text}")
+
         try:
             value = float(number) if colon else 1.0
         except ValueError:
             value = math.nan
+
         message = f"{option} {text}: got the amount '{number}' of {name}, wanted a number of 0 or more."
         wanted(0 <= value < math.inf, message)
         amount[at] += value
@@ -179,10 +182,12 @@ def _kept(given, used) -> dict[str, list[float]]:
         name, equals, numbers = text.partition("=")
         wanted(name in RANGES and equals, f"--at {text}: wanted T=... or p=....")
         wanted(name not in used, f"--at {text}: {name} is an axis already.")
+
         try:
             values = [float(v) for v in numbers.split(",")]
         except ValueError:
             values = [math.nan]
+
         positive = all(0 < v < math.inf for v in values)
         wanted(positive, f"--at {text}: wanted positive numbers with commas between.")
         out.setdefault(name, []).extend(values)
@@ -226,6 +231,7 @@ class _Line:
         start, end = (Y / self.W / (Y / self.W).sum() for Y in (self.start, self.end))
         X = np.multiply.outer(start, 1 - share) + np.multiply.outer(end, share)
         masses = X * self.W.reshape(-1, *(1,) * share.ndim)
+
         return masses / masses.sum(0)
 
 
@@ -253,6 +259,7 @@ def _quantities(text, mixture):
         if per:
             title, row = f"{title} of {species}", mixture.names.index(species)
         out.append((title, unit if unit != "1" else "-", by, name, row))
+
     return out
 
 
@@ -311,6 +318,7 @@ def run(given, mixture) -> pathlib.Path:
     given.out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(given.out, dpi=130)
     plt.close(figure)
+
     return given.out
 
 
@@ -335,6 +343,7 @@ def _values(job: _Job, T, p, Y, backend):
     for _, _, by, name, row in job.what:
         values = found[name] if row is None else found[name][row]
         out.append(values / by)
+
     return out
 
 
@@ -371,6 +380,7 @@ def _along(axis, which, variable, line):
     if variable.log:
         axis.set(**{f"{which}scale": "log"})
         _plain_ticks(getattr(axis, f"{which}axis"))
+
     axis.set(**{f"{which}label": label, f"{which}lim": (variable.low / by, variable.high / by)})
 
 
@@ -388,6 +398,7 @@ def _map(plt, given, job: _Job):
     # Panels.
     figure, axes = grid(plt, len(job.what), 3, (5.0, 4.0), (0.3, 0.4))
     x, y = (along[v.name] / v.axis(job.line.start_name, job.line.end_name)[1] for v in job.variables)
+
     for axis, (title, unit, *_), v in zip(axes.flat, job.what, values):
         _panel(figure, axis, x, y, v, unit)
         for which, variable in zip("xy", job.variables):
@@ -401,6 +412,7 @@ def _map(plt, given, job: _Job):
             _draw_ridge(axis, job.variables, crest, critical)
         if axes[0, 0].get_legend_handles_labels()[0]:
             axes[0, 0].legend(fontsize=7, loc="best", framealpha=0.85)
+
     return figure
 
 
@@ -462,8 +474,10 @@ def _curves(plt, given, job: _Job):
         if _spread(np.concatenate([curve.get_ydata() for curve in axis.get_lines()])):
             axis.set_yscale("log")
             _plain_ticks(axis.yaxis)
+
         axis.set_ylabel(f"{title} [{unit}]")
         axis.grid(alpha=0.25)
+
     if several:
         axes[0, 0].legend(fontsize=8)
     return figure

@@ -64,6 +64,7 @@ def compiler() -> tuple[str, str]:
         raise BackendError(
             f"the benchmark needs a Fortran compiler, and '{name}' is not on PATH: install gfortran, or set FC."
         )
+
     version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
     return path, version
 
@@ -120,6 +121,7 @@ class Fortran:
         status = self._library.realgas_setup(mixture.ns, *pointers, codes)
         if status:
             raise BackendError(f"the Fortran rival refuses the mixture (status {status}).")
+
         self._mixture = mixture
 
     def prepare(self, mixture, collection: str, state: dict):

@@ -50,6 +50,7 @@ def species(ns: int, kij: str = "dense") -> SpeciesData:
 
     # Names, and the factors of the species that come again.
     names = list(base.names[:ns])
+
     factor, nasa = {field: np.ones(ns) for field in SCALED}, np.ones(ns)
     for s in range(base.ns, ns):
         names.append(f"{base.names[parent[s]]}_{s // base.ns + 1}")
@@ -62,6 +63,7 @@ def species(ns: int, kij: str = "dense") -> SpeciesData:
     fields |= {field: getattr(base, field)[parent] for field in KEPT}
     fields |= {field: getattr(base, field)[parent] * nasa[:, None] for field in POLYNOMIALS}
     matrix = base.kij[np.ix_(parent, parent)] if kij == "file" else kij_matrix(ns, kij)
+
     return SpeciesData.from_arrays(names, kij=matrix, p_ref=base.p_ref, T_fit=base.T_fit, **fields)
 
 
@@ -80,6 +82,7 @@ def kij_matrix(ns: int, kind: str) -> np.ndarray:
     upper = np.triu(random.uniform(-0.15, 0.15, (MOST, MOST)), 1)[:ns, :ns]
     if kind == "sparse":
         upper = upper * (random.random((MOST, MOST))[:ns, :ns] < 2 / ns)
+
     return upper + upper.T
 
 
@@ -118,6 +121,7 @@ def states(ns: int, n: int, kind: str = "random") -> dict[str, np.ndarray]:
     of_T, of_p, of_Y = (np.random.default_rng([ns, which]) for which in range(3))
     amounts = of_Y.exponential(size=(n, ns)).T.copy()
     low, high = np.log(P_RANGE)
+
     return {
         "T": of_T.uniform(*T_RANGE, n),
         "p": np.exp(of_p.uniform(low, high, n)),
@@ -139,6 +143,7 @@ def smooth_states(ns: int, n: int) -> dict[str, np.ndarray]:
 
     cold = 300.0 * (1 - mixed) + 600.0 * mixed
     share = np.stack([(1 - mixed) * (1 - burnt), mixed * (1 - burnt), burnt])
+
     return {
         "T": cold + burnt * (T_RANGE[1] - cold),
         "p": 100e5 * (1 + 0.05 * np.sin(phase / 3.1)),

@@ -65,6 +65,7 @@ class KinetiX:
         file = out / "mechanism.yaml"
         if importlib.util.find_spec("cantera") is None:
             raise BackendError("it needs Cantera, which writes the mechanism for it")
+
         import cantera as ct
 
         ct.Solution(str(path)).write_yaml(file, units=UNITS)
@@ -76,6 +77,7 @@ class KinetiX:
         compiler = shutil.which(os.environ.get("CXX") or "g++")
         if compiler is None:
             raise BackendError("there is no C++ compiler: install g++, or set CXX")
+
         _run([compiler, *FLAGS, "-I", out / "code", rival, "-o", out / "rival.so"])
         self._library = ffi.dlopen(str(out / "rival.so"))
         self._species = ffi.string(self._library.rival_species()).decode().split()
@@ -101,6 +103,7 @@ def _generator(source) -> list[str]:
         if not main.is_file():
             raise BackendError(f"--kinetix: no {str(main)!r}")
         return [str(main)]
+
     if importlib.util.find_spec("kinetix") is None:
         raise BackendError("--kinetix has to name a folder with its source (github.com/bogdandanciu/KinetiX)")
     return ["-m", "kinetix"]

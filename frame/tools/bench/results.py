@@ -48,6 +48,7 @@ class Run:
 
         head = json.dumps(facts, indent=1).removesuffix("\n}")
         rows = ",\n".join(f"  {json.dumps(row)}" for row in self.rows)
+
         return f'{head},\n "rows": [\n{rows}\n ]\n}}\n'
 
 
@@ -89,6 +90,7 @@ def same_origin(runs: list[Run], mixed: bool) -> None:
     """Errors: ArgumentError if runs of several machines or commits would stand side by side, unless mixed."""
     if mixed:
         return
+
     for run in runs[1:]:
         if run.origin != runs[0].origin:
             raise ArgumentError(
@@ -112,6 +114,7 @@ def table(runs: list[Run], mixed: bool = False) -> str:
         for row in run.rows:
             rows.append({**row, "of": run.origin} if mixed else row)
             columns.update(dict.fromkeys(rows[-1]))
+
     shown = [name for name in columns if name not in ("bench", "backend")]
     cells = [[_cell(row.get(name)) for name in shown] for row in rows]
     return "\n".join([*lines, "", *tables.markdown(shown, *cells)])

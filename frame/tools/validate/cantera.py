@@ -63,6 +63,7 @@ def missing(mixture) -> str | None:
     equation = mixture.options["equation"]
     comparable_rates = equation in cantera_rates.EQUATIONS.values() and mixture.species.reactions is not None
     known = equation == "pr" or comparable_rates
+
     return not_installed("cantera", "cantera") or (None if known else f"its {equation} phases differ")
 
 
@@ -74,6 +75,7 @@ def phase(job):
     # the layer fits diffusion down to cryogenic temperatures where the file says so, Cantera from its highest T_min on
     mixture = comparable(job.mixture, **OPTIONS)
     same = mixture.species.with_fit_range(gas.min_temp, gas.max_temp)
+
     return gas, type(mixture).from_species(same, **mixture.options)
 
 
@@ -89,6 +91,7 @@ def rates(job) -> list[Row]:
 
     gas = ct.Solution(str(job.file), job.phase or "")
     mixture = cantera_rates.phase(job.mixture.species, gas)
+
     return cantera_rates.compare("", mixture, gas, job.states, job.seed, job.backend)
 
 
@@ -126,6 +129,7 @@ def properties(job) -> list[Row]:
         if name in DIFFUSION:
             few = part(at_theirs, slice(0, theirs[name].shape[-1]))
             rows.append(_diffusion(mixture, name, theirs[name], few, given, undecided, job.backend))
+
     return rows
 
 
@@ -148,6 +152,7 @@ def _theirs(gas, mixture, states, rho, names) -> dict[str, np.ndarray]:
                 values[..., k] = getattr(gas, GETTERS[name])
             elif k < matrix:
                 values[:, k] = gas.binary_diff_coeffs.ravel()
+
     return found
 
 
@@ -156,6 +161,7 @@ def _small_alpha(mixture, states) -> np.ndarray:
     species = mixture.species
     slope = alpha_slope(species.omega, "cantera", "pr")[:, None]
     root = 1 + slope * (1 - np.sqrt(states["T"] / species.Tc[:, None]))
+
     return ((np.abs(root) < SMALL_ALPHA) & (states["Y"] > 0)).any(0)
 
 
@@ -170,4 +176,5 @@ def _diffusion(mixture, name: str, theirs, few: dict, given: dict, undecided, ba
         others = 1 - mixture.properties("X", backend=backend, **given)["X"]
         size = size + EPS * np.abs(got) / np.maximum(others, ALONE)
         error = np.where(others < ALONE, 0, error)
+
     return _row(name, FIT_TOLERANCE, FIT_WHY).add(error, size, few, undecided[: few["T"].size])

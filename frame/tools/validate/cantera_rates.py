@@ -40,6 +40,7 @@ def draw(ns: int, n: int, seed: int) -> dict:
     for k in range(0, n, 5):
         Y[random.integers(0, ns, 2), k] = random.uniform(0.1, 1.0, 2)
     T, p = random.uniform(*T_RANGE, n), np.exp(random.uniform(*LN_P_RANGE, n))
+
     return {"T": T, "p": p, "Y": np.ascontiguousarray(Y / Y.sum(0))}
 
 
@@ -47,9 +48,11 @@ def phase(species, gas) -> Mixture:
     """The species with the phase's equation of state and Cantera's choices. Raises ArgumentError."""
     if gas.thermo_model not in EQUATIONS:
         raise ArgumentError(f"phase '{gas.name}': {gas.thermo_model}; wanted one of {', '.join(EQUATIONS)}.")
+
     options = dict(equation=EQUATIONS[gas.thermo_model], takahashi="off")
     if options["equation"] == "pr":
         options["alpha"] = "cantera"
+
     return Mixture.from_species(species, kinetics="fugacity", **options)
 
 
@@ -63,10 +66,12 @@ def sizes(mechanism, ns: int, C, rates) -> tuple:
             weights = r.collider.weights(ns)
             with np.errstate(divide="ignore"):
                 of_rates[i] += CANCELLED * (total + np.abs(weights - 1) @ C) / np.abs(weights @ C)
+
         both = (np.abs(rates["rate_f"][i]) + np.abs(rates["rate_r"][i])) * of_rates[i]
         for side in (r.reactants, r.products):
             for s, nu in side.items():
                 gross[s] += nu * both
+
     return of_rates, gross
 
 
@@ -95,6 +100,7 @@ def compare(name: str, mixture: Mixture, gas, n: int, seed: int, backend) -> lis
     )
 
     other_root = np.abs(ours["rho"] / theirs["rho"] - 1) > OTHER_ROOT
+
     rows = []
     for key in NAMES.split():
         # Products of small exponentials underflow, and constants beyond the inverse are cut off.
@@ -104,6 +110,7 @@ def compare(name: str, mixture: Mixture, gas, n: int, seed: int, backend) -> lis
 
         row = Row("cantera", f"{key}{name and f' of {name}'}", TOLERANCE, "eps of scale", WHY)
         rows.append(row.add(error, EPS * np.maximum(scale[key], NOTHING), states, other_root))
+
     return rows
 
 
@@ -138,6 +145,7 @@ def phases(folder=None):
     folder = folder or cantera_data()
     if folder is None:
         raise ArgumentError("--against cantera: Cantera is not installed.")
+
     for path in sorted(pathlib.Path(folder).rglob("*.yaml")):
         for name, thermo in gas_phases(path):
             try:
@@ -145,6 +153,7 @@ def phases(folder=None):
                     warnings.simplefilter("ignore")  # polynomials that do not meet: `info` tells of them
                     equation = EQUATIONS.get(thermo, "ideal")
                     species = Mixture.from_yaml(path, name, equation=equation, takahashi="off").species
+
                 if species.reactions is not None and species.mechanism.reactions:
                     yield path, name, species, None
             except MixtureError as error:
@@ -157,11 +166,13 @@ def sweep(say, states: int, seed: int, backend, folder=None):
     import cantera as ct
 
     ct.suppress_thermo_warnings()
+
     rows, left_out = [], []
     for path, name, species, reason in progress("validate", wanted):
         if reason:
             left_out.append(f"{path.name} {name}: {reason}")
             continue
+
         gas = ct.Solution(str(path), name)
         mixture = phase(species, gas)
         found = compare(f"{path.name} {name}", mixture, gas, states, seed, backend)
@@ -169,10 +180,12 @@ def sweep(say, states: int, seed: int, backend, folder=None):
         clear()
         say(f"\n{path.name} {name}: {mixture.ns} species, {mixture.nr} reactions{report.table(found)}")
         rows += found
+
     for text in left_out:
         say(f"\nleft out: {text}")
     if folder is None:
         found = delays.rows(backend)
         say(report.table(found))
         rows += found
+
     return rows

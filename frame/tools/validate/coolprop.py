@@ -50,6 +50,7 @@ def _register(CP, backend, species, Tc, pc, omega, W):
         ],
     }
     CP.add_fluids_as_JSON(backend, json.dumps([fluid]))
+
     return name
 
 
@@ -75,6 +76,7 @@ def run(job):
 
         ideal = fluid.cp0molar()
         p_rho = fluid.first_partial_deriv(CP.iP, CP.iDmolar, CP.iT)
+
         # CoolProp's residual entropy is taken at constant T and rho, the departure at constant T and p
         return {
             "p": fluid.p(),

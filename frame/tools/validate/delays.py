@@ -41,6 +41,7 @@ def of_cvode(path, X, T, p):
     before = at = (0.0, T)
     while at[1] < T + RISE:
         before, at = at, (net.step(), reactor.T)
+
     return np.interp(T + RISE, (before[1], at[1]), (before[0], at[0])), Y
 
 
@@ -49,11 +50,13 @@ def off(mixture, wanted, Y, T, p, rtol, backend=None) -> float:
     is more than twice the limit."""
     usual = float(value_of("react_rtol")[0])
     set_constant("react_rtol", rtol)
+
     try:
         shares = 2 * LIMITS[rtol] * np.linspace(-1, 1, POINTS)
         reached = mixture.react(T, p, Y[:, None], wanted * (1 + shares), backend=backend)["T"]
     finally:
         set_constant("react_rtol", usual)
+
     return float(np.interp(T + RISE, reached, shares, left=np.nan, right=np.nan))
 
 
@@ -66,8 +69,10 @@ def rows(backend=None) -> list[Row]:
             if mechanism not in mixtures:
                 mixtures[mechanism] = Mixture.from_yaml(paths[mechanism], equation="ideal", takahashi="off")
             wanted, Y = of_cvode(paths[mechanism], X, T, p)
+
             for rtol, limit in LIMITS.items():
                 row = Row("cantera", f"delay of {name}, {wanted:.4g} s; rtol {rtol:g}", limit, "relative", WHY)
                 error = off(mixtures[mechanism], wanted, Y, T, p, rtol, backend)
                 out.append(row.add(np.array([error]), 1.0, {"T": T, "p": p}))
+
     return out

@@ -122,6 +122,7 @@ def unjudged(mixture) -> set[str]:
         out.add("mu")
     if viscosity in ("chung", "lucas") and published:
         out.add("lam")
+
     return out
 
 
@@ -139,10 +140,12 @@ def _algebra(job):
         "one state, p given beside what follows from v, which solves it: "
         f"tolerance {TOLERANCE:g} eps of scale, a result's own"
     )
+
     laws = {}
     for law in ALGEBRA:
         tolerance, reason = (TOLERANCE, solved) if law in SOLVED else (ALGEBRA_TOLERANCE, why)
         laws[law] = Row("identities", law, tolerance, "eps of scale", reason)
+
     sums = Row(
         "identities",
         "sum X = 1",
@@ -171,6 +174,7 @@ def _algebra(job):
 
         # Laws. The error of a law follows from the scales of its quantities.
         scale, undecided = scales(mixture, THERMAL, given, job.backend)
+
         for law, row in laws.items():
             needs, residual = ALGEBRA[law]
             value = {**given, **{name: q[name] for name in needs.split()}}
@@ -178,6 +182,7 @@ def _algebra(job):
             for name in needs.split():
                 perturbed = {**value, name: value[name] + 1e-6 * scale[name]}
                 error = error + np.abs(residual(perturbed) - base) * 1e6
+
             row.add(base, EPS * error + 1e-300, states, undecided)
 
         # Sums and signs.
@@ -196,6 +201,7 @@ def _stencil(mixture, states, by, backend):
     each state."""
     names = ["h", "s", "e", "rho"]
     slopes: dict = {f: [] for f in (*names, "g")}
+
     for step in STEPS:
         # Values (and sizes of their terms) at six places.
         values = {}
@@ -224,6 +230,7 @@ def _stencil(mixture, states, by, backend):
         unsure = unsure + np.minimum(np.concatenate([apart, apart[-1:]]), np.concatenate([apart[:1], apart]))
         best = unsure.argmin(0)[None]
         out[f] = tuple(np.take_along_axis(v, best, 0)[0] for v in (slope, unsure))
+
     return out
 
 
@@ -302,6 +309,7 @@ def _limits(job):
     for factor in (1, 2, 4):
         given = {**{k: states[k] for k in GIVEN}, "p": np.full(states["T"].shape, LOW * factor)}
         at.append({**given, **mixture.properties(THERMAL, backend=job.backend, **given)})
+
     liquid = np.abs(at[2]["Z"] - 1) > 1e-3
 
     shown = {**states, "p": np.full(states["T"].shape, P_RANGE[0])}
@@ -328,6 +336,7 @@ def _switch(mixture, T, Y, dense, low, high):
         middle = 0.5 * (low + high)
         is_liquid = mixture.properties("rho", T=T, p=np.exp(middle), Y=Y, backend="cpu")["rho"] > dense
         low, high = np.where(is_liquid, low, middle), np.where(is_liquid, middle, high)
+
     return np.exp(0.5 * (low + high))
 
 
@@ -336,6 +345,7 @@ def _saturation(job):
     phases = [with_root(mixture, root) for root in ("vapour", "liquid")]
     if phases[0] is None or mixture.options["root"] != "gibbs":
         return
+
     equal = Row(
         "identities",
         "g vapour = g liquid where the root switches",
@@ -352,6 +362,7 @@ def _saturation(job):
         "Clapeyron: central difference over 2e-4 T, to 0.98 Tc; truncation (ln p)'''/6 (1e-4 T)^2 with ln p = -A "
         "Tc/T, A < 10: some 1e-6",
     )
+
     for s in range(mixture.ns):
         Y = np.zeros((mixture.ns, 60))
         Y[s] = 1
@@ -375,6 +386,7 @@ def _saturation(job):
         with np.errstate(invalid="ignore"):  # one root: left out
             wanted = (v["s"] - l["s"]) / (1 / v["rho"] - 1 / l["rho"])
         slope.add(found - wanted, np.abs(wanted), states, ~two | (T > 0.98 * at["Tc_mix"]) | (p < 1e-3))
+
     yield equal
     yield slope
 
@@ -385,10 +397,12 @@ def _saturation(job):
 def _lines(job):
     mixture = job.mixture
     names = [name for name in ("mu", "lam", "D") if name in reachable(mixture)]
+
     for pair in POLES:
         ends = pair.split()
         if not set(ends) <= set(mixture.names):
             continue
+
         at = [mixture.names.index(name) for name in ends]
         rows = {
             name: Row(
@@ -402,10 +416,12 @@ def _lines(job):
             )
             for name in names
         }
+
         for T, p in itertools.product(LINE_T, LINE_P):
             line = _Line(mixture, at, names, T, p, job.backend)
             for name in names:
                 line.judge(name, rows[name])
+
         yield from rows.values()
 
 
@@ -442,6 +458,7 @@ class _Line:
             if name == "D":  # at an end, D of the species that is left alone depends on the traces beside it
                 steps[[0, -1]] = 0
             first = max(steps.max(), 1e-9)
+
             x, place = self.x, int(steps.argmax())
 
             for _ in range(LEVELS):
@@ -449,6 +466,7 @@ class _Line:
                 Y, found = self._sample(x)
                 steps = np.abs(np.diff(found[name])).max(0)
                 place = int(steps.argmax())
+
             left = steps[place] / first
 
         state = {"T": np.array([self.T]), "p": np.array([self.p]), "Y": Y[:, place : place + 1]}

@@ -69,6 +69,7 @@ def compare_departures(job, mixture, code: Code) -> list[Row]:
 
     v = q["W"] / q["rho"]
     theirs = {name: np.empty(code.states) for name in UNITS}
+
     for k in range(code.states):
         values = code.evaluate(float(states["T"][k]), float(v[k]), q["X"][:, k].tolist(), float(states["p"][k]))
         for name, found in theirs.items():
@@ -80,6 +81,7 @@ def compare_departures(job, mixture, code: Code) -> list[Row]:
         values, size = ours[name]
         row = Row(code.name, unit, code.tolerance, "eps of scale", code.why)
         rows.append(row.add(theirs[name] - values, EPS * size, states, left_out))
+
     return rows
 
 
@@ -93,6 +95,7 @@ def _departures(q: dict, scale: dict, p) -> dict[str, tuple]:
     slope_p, slope_T = scale["rho_p"] / q["rho_p"], scale["rho_T"] / np.abs(q["rho_T"])
     p_T, p_v = -q["rho_T"] / q["rho_p"], -W / (v * v * q["rho_p"])
     scale_p = p + scale["rho"] / q["rho_p"]
+
     return {
         "p": (p, scale_p),
         "H": ((q["h"] - q["h_ig"]) * W, (scale["h"] + scale["h_ig"]) * W + v * scale_p),
@@ -109,4 +112,5 @@ def _small_alpha(mixture, T) -> np.ndarray:
     species = mixture.species
     slope = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])[:, None]
     root = 1 + slope * (1 - np.sqrt(T / species.Tc[:, None]))
+
     return (np.abs(root) < SMALL_ALPHA).any(0)

@@ -63,6 +63,7 @@ def run(job) -> list[Row]:
         rows["scaled", "phase_flag"].tolerance = None
     for states in blocks(mixture, job.subset(MOST), job.seed + 29, BLOCK):
         _compare(job, names, rows, states)
+
     return list(rows.values())
 
 
@@ -75,16 +76,19 @@ def _compare(job, names, rows, states) -> None:
     )
     scale, undecided = scales(mixture, names, rounded, job.backend)
     left_out = undecided | (states["kind"] == KINDS.index("kinks"))
+
     for move in (1 - NEAR, 1 + NEAR):
         rho = mixture.properties("rho", backend=job.backend, T=rounded["T"], p=rounded["p"] * move, Y=rounded["Y"])[
             "rho"
         ]
         left_out = left_out | ~(np.abs(rho / double["rho"] - 1) <= JUMP)
+
     for name in names:
         refused = np.zeros(undecided.shape, bool)
         if mixture.options["viscosity"] == "lucas":  # it is not defined for liquids
             for which in (exact, double, mixed, single, scale):
                 refused |= np.isnan(np.atleast_2d(which[name])).any(0)
+
         lost = np.abs(double[name]) < np.finfo(SINGLE).tiny  # smaller numbers have fewer digits in single
         rows["rounded", name].add(
             np.where(lost, 0, mixed[name] - double[name]), UNIT * np.abs(double[name]), states, refused
@@ -104,6 +108,7 @@ def table(rows) -> str:
     for row in rows:
         name, _, kind = row.name.partition(": ")
         found.setdefault(name, {})[kind, row.unit == "relative"] = row
+
     width = max(map(len, found))
     out = [
         "\nagainst precision",
@@ -125,6 +130,7 @@ def table(rows) -> str:
             for row in (by["mixed", True], by["single", True])
         )
         out.append(f"{mark}{name:{width}} {limits[0]:>12} {limits[1]:>14} {told} {by['single', True].place()}")
+
     one = next(iter(found.values()))
     out.append(f"  {one['mixed', False].count} states, single judged at {one['single', False].count}")
     return "\n".join(out + [f"  {text}" for text in dict.fromkeys(row.why for row in rows)])

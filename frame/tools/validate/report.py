@@ -53,6 +53,7 @@ class Row:
         index = np.flatnonzero(keep)
         if not index.size:
             return self
+
         deviation, T, p = deviation[index], T[index], p[index]
         self.count += deviation.size
 
@@ -71,12 +72,14 @@ class Row:
         # The map: the largest deviation in each cell.
         cell = _cell(T, T_RANGE, CELLS[0]), _cell(p, P_RANGE, CELLS[1])
         np.fmax.at(self.map, cell, deviation)
+
         return self
 
     def quantile(self, share: float) -> float:
         """Quantile of the deviations, to 5 %; 0 if it is below 1e-20, nan without states."""
         if not self.count:
             return float("nan")
+
         at = int(np.searchsorted(np.cumsum(self.histogram), share * self.count))
         return 10.0 ** (DECADES[0] + at / STEPS) if at else 0.0
 
@@ -94,11 +97,13 @@ class Row:
         """Text of the state of the worst deviation, with the three largest mole fractions."""
         if self.where is None or self.worst == 0:
             return ""
+
         text = f"{self.where['T']:.6g} K, {self.where['p'] / 1e5:.6g} bar"
         X = self.where.get("X")
         if X and (len(X) > 1 or self.where.get("Y") is None):
             lead = sorted(X, key=X.get, reverse=True)[:3]
             text += ", " + " ".join(f"{name} {X[name]:.4g}" for name in lead if X[name] > 1e-12)
+
         return text
 
 
@@ -127,6 +132,7 @@ def table(rows) -> str:
             f"  {'quantity':{width}} {'unit':>13} {'tolerance':>10} {'worst':>10} {'median':>10} {'states':>9} "
             f"{'left out':>8}  worst at"
         )
+
         for row in chosen:
             tolerance = "-" if row.tolerance is None else f"{row.tolerance:.3g}"
             mark = "  " if row.passed else "X "
@@ -135,7 +141,9 @@ def table(rows) -> str:
                 f"{row.count:>9} "
                 f"{row.left_out:>8}  {row.place()}"
             )
+
         out += list(dict.fromkeys(f"  {row.why}" for row in chosen if row.why))
+
     return "\n".join(out)
 
 
@@ -184,6 +192,7 @@ def _panels(rows):
         limit = "" if worst.tolerance is None else f" of {worst.tolerance:.3g}"
         colour = "black" if all(r.passed for r in group) else "crimson"
         out.append((f"{name}\n{worst.worst:.2g}{limit}", colour, cells, worst.where))
+
     return out
 
 
@@ -210,6 +219,7 @@ def draw(rows, folder, title) -> list[pathlib.Path]:
         made.append(folder / f"{against}_{'_'.join(words)}.png")
         figure.savefig(made[-1], dpi=100)
         plt.close(figure)
+
     return made
 
 
@@ -223,6 +233,7 @@ def _figure(plt, rows, unit: str):
 
     # Maps.
     figure, axes = grid(plt, len(panels), 5, (2.7, 2.4), (1.2, 0.8), sharey=True)
+
     for (name, colour, _, where), cells, axis in zip(panels, maps, axes.flat):
         picture = _map(axis, cells, norm)
         axis.set_title(name, fontsize=8 if max(map(len, name.split("\n"))) < 36 else 6, color=colour)
@@ -238,6 +249,7 @@ def _figure(plt, rows, unit: str):
         axis.set_ylabel("p [bar]")
     label, shrink = f"largest deviation in a cell [{unit}]", min(1.0, 0.4 + 0.6 / lines)
     figure.colorbar(picture, ax=axes, label=label, shrink=shrink, pad=0.01)
+
     return figure
 
 
@@ -248,6 +260,7 @@ def _norm(maps):
     values = np.concatenate([cells[np.isfinite(cells) & (cells > 0)] for cells in maps])
     high = 10 ** np.ceil(np.log10(values.max()))
     low = 10 ** np.floor(np.log10(np.quantile(values, 0.05)))
+
     return LogNorm(max(high * 1e-6, low), high)
 
 
@@ -262,4 +275,5 @@ def _map(axis, cells, norm):
     axis.minorticks_off()
     axis.set_xticks([100, 300, 1000, 3000], ["100", "300", "1000", "3000"])
     axis.set_yticks([1, 10, 100], ["1", "10", "100"])
+
     return picture

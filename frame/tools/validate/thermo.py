@@ -33,6 +33,7 @@ def run(job):
         s = min(phases, key=lambda s: abs(getattr(state, f"V_{s}") - v))
 
         own = {"H": "H_dep", "S": "S_dep", "Cv": "Cv_dep", "Cp": "Cp_dep", "p_T": "dP_dT", "p_v": "dP_dV"}
+
         return {"p": state.P} | {name: getattr(state, f"{attribute}_{s}") for name, attribute in own.items()}
 
     why = (

@@ -79,6 +79,7 @@ def run(job):
         pressure, p_T, p_v = model.pressure_tv(T, v, x, dpdt=True, dpdv=True)
         energy, cv = model.internal_energy_tv(T, v, x, dedt=True, property_flag="R")
         (entropy,) = model.entropy_tv(T, v, x, property_flag="R")
+
         return {
             "p": pressure,
             "H": energy + p * v - R * T,
@@ -95,4 +96,5 @@ def run(job):
     )
     rows = compare_departures(job, mixture, Code("thermopack", evaluate, job.subset(SUBSET), tolerance, why))
     mole_fractions(rows, mixture)
+
     return rows
