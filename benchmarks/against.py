@@ -10,7 +10,7 @@ digests: every quantity, option, precision and inversion at fixed states on the 
 NaN). The results of the old side are kept in the store, in a folder named by processor and compiler, and reused the
 next time. Exit status 1 where a difference is not listed with its reason in changed.toml.
 
-speed: the collections of `bench properties` in turns, one process for each side, and a third one with the old tree. A
+speed: the collections of `bench properties` in turns: a process for each side, and a third with the old tree. A
 round gives both ratios, new/old and old/old. Exit status 1 where a case's median of new/old is above LIMIT on a GPU, or
 on a CPU above the upper quartile of old/old.
 
@@ -51,7 +51,7 @@ LIMIT = 1.02  # new/old on a GPU
 
 
 class Side:
-    """A process with one tree. ask sends it a job and returns its answer."""
+    """A process that computes with a tree. `ask` sends a job and returns the answer."""
 
     def __init__(self, tree):
         environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONWARNINGS": "ignore"}

@@ -90,7 +90,7 @@ SPEED = {  # of `bench properties`: collection, options
 
 
 def cases(quick=False) -> list[dict]:
-    """The cases of the digests, one program each. outputs: names, or "transport" for the list TRANSPORT, or "rest"."""
+    """The cases of the digests, a program for each. outputs: names, "transport" for the list TRANSPORT, or "rest"."""
     out = []
 
     def add(ns, name, program, precision, given, outputs, options, kij):
@@ -155,7 +155,7 @@ def chosen(patterns, quick) -> list[dict]:
 
 
 def kij_matrices(ns) -> dict:
-    """One matrix of k_ij for each structure that has its own sum in the layer."""
+    """A matrix of k_ij for each structure that has a sum of its own in the layer."""
     dense = np.triu(np.random.default_rng(5).uniform(-0.15, 0.15, (ns, ns)), 1)
     sparse = np.zeros((ns, ns))
     for pair in range(ns // 4):

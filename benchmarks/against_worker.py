@@ -1,8 +1,8 @@
-"""One side of against.py: a process that computes with one tree of the project, the old or the new one.
+"""A side of against.py: a process that computes with a tree of the project, the old or the new tree.
 
-Both sides run this same file, with PYTHONPATH at their tree, so it uses only names that both have: Mixture,
-SpeciesData, get_backend, quantities and the registry of declarations. It takes one job (JSON) a line on stdin and
-answers each with one line on stdout.
+Both sides run this file, with PYTHONPATH at their tree. So it uses only names that both have: Mixture, SpeciesData,
+get_backend, quantities and the registry of declarations. Each line of standard input is a job (JSON), and a line of
+standard output is the answer.
 """
 
 import json
@@ -21,7 +21,7 @@ SAMPLE = 0.01  # shortest duration of a timed sample [s]
 
 
 def species(file, kij) -> SpeciesData:
-    """The species of an .npz file, with one of its matrices of k_ij."""
+    """The species of an .npz file, with the matrix of k_ij of this name."""
     with np.load(file, allow_pickle=False) as stored:
         data = {name: stored[name] for name in stored.files}
     matrices = {name: data.pop(name) for name in list(data) if name.startswith("kij_")}
@@ -31,7 +31,7 @@ def species(file, kij) -> SpeciesData:
 
 
 def outputs_of(job, mixture) -> list[str]:
-    """The quantities that follow from the given ones: those of the transport models, or the others."""
+    """The quantities that follow from the given quantities: of the transport models, or all others."""
 
     def can(name):
         try:

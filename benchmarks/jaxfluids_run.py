@@ -1,4 +1,4 @@
-"""One run of JAX-Fluids (the public differentiable finite-volume solver, github.com/tumaer/JAXFLUIDS) for
+"""A run of JAX-Fluids (the public differentiable finite-volume solver, github.com/tumaer/JAXFLUIDS) for
 benchmarks/taylor_green.py, by a Python that has it and JAX.
 
 python benchmarks/jaxfluids_run.py SETTINGS       SETTINGS: JSON, see `taylor_green.py`; the last line printed is the
@@ -27,7 +27,7 @@ FLUXES = {
 
 
 def case(s):
-    """The case's file of JAX-Fluids, in its words."""
+    """The case file, as JAX-Fluids reads it."""
     n, side = s["cells"], s["side"]
     p = f"{s['p0']!r} + (jnp.cos(2*x) + jnp.cos(2*y))*(jnp.cos(2*z) + 2)/16"
     mean = dict.fromkeys(("density", "length", "velocity", "temperature"), 1.0)
@@ -59,7 +59,7 @@ def case(s):
 
 
 def numerics(s):
-    """The numerical set-up's file."""
+    """The file of the numerical set-up, as JAX-Fluids reads it."""
     return {
         "conservatives": {
             "halo_cells": 5,

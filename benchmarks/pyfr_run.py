@@ -1,4 +1,4 @@
-"""One run of PyFR (the public flux-reconstruction solver, pyfr.org) for benchmarks/taylor_green.py, by a Python that
+"""A run of PyFR (the public flux-reconstruction solver, pyfr.org) for benchmarks/taylor_green.py, by a Python that
 has PyFR 3.
 
 python benchmarks/pyfr_run.py SETTINGS       SETTINGS: JSON, see `taylor_green.py`; the last line printed is the answer,
@@ -70,8 +70,8 @@ def mesh(n, side, path):
 
 
 class Products:
-    """PyFR's products of small constant matrices with rows of the fields, by its own GiMMiK and its C compiler in place
-    of libxsmm, for machines without libxsmm. PyFR's GPU backends use GiMMiK, and its CPU backend did earlier."""
+    """PyFR's products of small constant matrices with rows of the fields, by GiMMiK and the C compiler, for machines
+    without libxsmm. PyFR's GPU backends use GiMMiK, and the CPU backend did earlier."""
 
     def __init__(self, backend):
         self.compiler, self.made = backend.compiler, []
@@ -148,6 +148,27 @@ def kinetic(solver, degree):
     return float((weight[:, None] * (U[:, 1:4] ** 2).sum(1) / (2 * U[:, 0])).sum() / U.shape[2])
 
 
+def libraries(backend):
+    """Names of the libraries of matrix products. On a CPU without libxsmm, Products take its place."""
+    if backend != "openmp":
+        return "GiMMiK and cuBLASLt"
+
+    from pyfr.backends.openmp import xsmm
+
+    try:
+        xsmm.XSMMWrappers()
+        return "libxsmm"
+    except OSError:
+        begin = xsmm.OpenMPXSMMKernels.__init__
+
+        def with_products(self, backend):
+            xsmm.XSMMWrappers = lambda: Products(backend)
+            begin(self, backend)
+
+        xsmm.OpenMPXSMMKernels.__init__ = with_products
+        return "GiMMiK"
+
+
 def main(s):
     import mpi4py
 
@@ -161,23 +182,7 @@ def main(s):
     from pyfr.readers.native import NativeReader
     from pyfr.solvers import get_solver
 
-    products = "GiMMiK and cuBLASLt"
-    if s["backend"] == "openmp":
-        from pyfr.backends.openmp import xsmm
-
-        try:
-            xsmm.XSMMWrappers()
-            products = "libxsmm"
-        except OSError:
-            products = "GiMMiK"
-            begin = xsmm.OpenMPXSMMKernels.__init__
-
-            def with_products(self, backend):
-                xsmm.XSMMWrappers = lambda: Products(backend)
-                begin(self, backend)
-
-            xsmm.OpenMPXSMMKernels.__init__ = with_products
-
+    products = libraries(s["backend"])
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "cube.pyfrm")

@@ -8,7 +8,7 @@ import tempfile
 
 from ..errors import ArgumentError, MixtureError, refuse
 
-SUFFIXES = (".inp", ".mech", ".ck")  # what chemistry files are usually called
+SUFFIXES = (".inp", ".mech", ".ck")  # usual endings of chemistry files
 NOISE = ("***", "Please check", "https://", "for the correct Chemkin syntax", "Unable to convert mechanism", "INFO")
 ONLY_WITH_CONVERT = ("thermo", "transport", "output", "permissive")
 ARGUMENTS: dict[str, dict] = {
@@ -65,7 +65,7 @@ def convert(given) -> pathlib.Path:
 
 
 def _run(given, made: pathlib.Path) -> None:
-    """The converter, in a process of its own. Raises MixtureError."""
+    """Runs the converter as a process. Raises MixtureError."""
     command = [sys.executable, "-m", "cantera.ck2yaml", "--no-validate"]
     command += [f"--input={given.convert}", f"--output={made}"]
 
@@ -82,7 +82,7 @@ def _run(given, made: pathlib.Path) -> None:
 
 
 def said(text: str) -> str:
-    """The converter's words without its banners; of a traceback the last line only."""
+    """The words of the converter without banners; of a traceback the last line only."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     if any(line.startswith("Traceback") for line in lines):
         lines = lines[-1:]

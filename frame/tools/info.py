@@ -336,7 +336,7 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
     rows = [("launches", f"{path} ({why}), measured on {'; '.join(measured)}")]
     try:
         backend = kernels.get_backend(Config().backend)
-    except FrameError:  # a line above says why there is none
+    except FrameError:  # a line above has the reason
         return rows
 
     if mixture is None or backend.style != "threads":
@@ -369,7 +369,7 @@ def organisation_table() -> list[tuple[str, str]]:
     rows = [("organisations", f"{path} ({why}): {len(known)} tensor expressions")]
     try:
         backend = kernels.get_backend(Config().backend)
-    except FrameError:  # a line above says why there is none
+    except FrameError:  # a line above has the reason
         return rows
 
     for row in known.values():

@@ -1,6 +1,6 @@
 """`python -m frame names`: all collections, kernels and quantities as Markdown, from the declarations alone.
 
-docs/reference/names.md is its output without options, which a test compares:
+docs/reference/names.md is the output without options; a test compares them:
 python -m frame names > docs/reference/names.md
 """
 

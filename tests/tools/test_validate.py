@@ -3,6 +3,7 @@ there."""
 
 import importlib.util
 import json
+import math
 
 import mechanisms_for_tests as mechanisms
 import numpy as np
@@ -17,13 +18,16 @@ from frame.tools.validate import (
     fluids,
     identities,
     mechanism,
+    others,
     reference,
     report,
     scale,
     states,
+    thermo,
     wide,
 )
 from kernels import ArgumentError, Mixture, get_backend
+from kernels.gas.species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B
 
 CH4_O2, FOUR, H2_O2, N2 = (
     ROOT / "examples/mixtures" / f"{name}.yaml" for name in ("ch4_o2", "ch4_o2_4", "h2_o2", "n2")
@@ -216,7 +220,9 @@ def test_rates_of_all_files_of_a_folder(tmp_path, capsys, monkeypatch):
 
     assert all(row["quantity"].startswith(f"delay of {delay}") and row["passed"] for row in (loose, tight))
 
-    names = [f"{name} of every_kind.yaml {phase}" for phase in ("ideal", "real") for name in RATES]
+    names = []
+    for phase in ("ideal", "real"):
+        names += [f"{name} of every_kind.yaml {phase}" for name in RATES]
     assert [row["quantity"] for row in rows] == names
     assert all(row["passed"] and row["states"] > 140 and row["worst"] > 0 for row in rows)
     assert "7 species, 34 reactions" in told and told.count("left out: refused.yaml") == 2 and "linear-Burke" in told
@@ -483,6 +489,49 @@ def test_what_is_not_there_is_named(capsys):
     ideal = Mixture.from_yaml(N2, equation="ideal")
     with pytest.raises(ArgumentError, match="ideal phases differ"):
         validate.available(ideal, ["cantera"])
+
+
+def peng_robinson(species, wrong=1.0):
+    """evaluate(T, v, X, p) of others.Code for a pure species: pressure, departures and slopes, from the equation and its
+    integrals. wrong: a factor of a."""
+    Tc, pc, omega = species.Tc[0], species.pc[0], species.omega[0]
+    a, b = wrong * OMEGA_A * (R * Tc) ** 2 / pc, OMEGA_B * R * Tc / pc
+    kappa = 0.37464 + (1.54226 - 0.26992 * omega) * omega
+
+    def evaluate(T, v, X, p):
+        root = 1 + kappa * (1 - math.sqrt(T / Tc))
+        slope = -kappa / math.sqrt(T * Tc)  # twice that of root
+        alpha, alpha_T = root**2, root * slope
+        alpha_TT = (slope**2 - root * slope / T) / 2
+        D, two = v * v + 2 * b * v - b * b, math.sqrt(2)
+        L = math.log((v + (1 + two) * b) / (v + (1 - two) * b)) / (2 * two * b)
+
+        pressure = R * T / (v - b) - a * alpha / D
+        p_T, p_v = R / (v - b) - a * alpha_T / D, -R * T / (v - b) ** 2 + 2 * a * alpha * (v + b) / D**2
+        Cv = T * a * alpha_TT * L
+        return {
+            "p": pressure,
+            "H": p * v - R * T + (T * alpha_T - alpha) * a * L,
+            "S": R * math.log(p * (v - b) / (R * T)) + a * alpha_T * L,
+            "Cv": Cv,
+            "Cp": Cv - T * p_T**2 / p_v - R,
+            "p_T": p_T,
+            "p_v": p_v,
+        }
+
+    return evaluate
+
+
+def test_departures_of_another_code():
+    """Nitrogen by plain Python, as thermo would give it; an attraction 1e-9 off fails."""
+    given = job(Mixture.from_yaml(N2))
+    mixture = others.comparable(given.mixture, alpha="pr78", mixing="vdw")
+    for wrong in (1.0, 1 + 1e-9):
+        evaluate = peng_robinson(mixture.species, wrong)
+        rows = others.compare_departures(given, mixture, others.Code("plain", evaluate, 500, thermo.TOLERANCE, ""))
+
+        assert [row.name for row in rows] == list(others.UNITS.values())
+        assert all(row.passed == (wrong == 1.0) for row in rows), {row.name: row.worst for row in rows}
 
 
 @pytest.mark.parametrize("name, module", (("thermo", "thermo"), ("coolprop", "CoolProp"), ("thermopack", "thermopack")))

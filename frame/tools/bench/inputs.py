@@ -1,8 +1,7 @@
 """Mixtures and states to measure with: any number of species from 1 to 60, made from a shipped mixture.
 
-The first ten species are those of examples/mixtures/ch4_o2.yaml. Behind them the same ten come again and again, every
-constant off by up to 10 %: synthetic, but of the size and spread of real species, and species s is the same at every
-NS.
+The first ten species are the species of examples/mixtures/ch4_o2.yaml. The same ten follow again and again, with
+constants off by up to 10 %: synthetic, but of the size and spread of real species. Species s is the same at every NS.
 """
 
 from __future__ import annotations

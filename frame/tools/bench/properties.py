@@ -225,7 +225,8 @@ def measure(case: Case, mixture, kij: str, how: Conditions) -> list[Row]:
     few = part(state, slice(min(how.points, CHECKED)))
     results, label = ours.results(few["T"].size), case.label(kij, how.precision)
     suited = [rival for rival in how.rivals if case.collection == "thermal" or not isinstance(rival, THERMAL_ONLY)]
-    beside = [_checked(rival, case, mixture, label, results, few, state, how) for rival in suited]
+    subject = _Subject(case, mixture, label, state, few, results)
+    beside = [_checked(rival, subject, how) for rival in suited]
 
     # Times.
     timers = {"ours": sampled(how.backend, ours.work)}
@@ -247,10 +248,23 @@ def measure(case: Case, mixture, kij: str, how: Conditions) -> list[Row]:
     return rows or [row]
 
 
-def _checked(rival, case: Case, mixture, label: str, results: dict, few: dict, state: dict, how: Conditions) -> Beside:
-    """A rival whose values at the few points agree with ours (`results`). Raises WrongValues."""
-    backend = how.backend
-    work, theirs = rival.prepare(mixture, case.collection, few)
+@dataclasses.dataclass
+class _Subject:
+    """A case at states, with our values at the first of them."""
+
+    case: Case
+    mixture: Mixture
+    label: str
+    state: dict  # of all points
+    few: dict  # of the points that are compared
+    results: dict  # our values there
+
+
+def _checked(rival, subject: _Subject, how: Conditions) -> Beside:
+    """A rival whose values agree with ours. Raises WrongValues."""
+    backend, collection, few = how.backend, subject.case.collection, subject.few
+    mixture, results = subject.mixture, subject.results
+    work, theirs = rival.prepare(mixture, collection, few)
     work()
     a_point = min(seconds(backend, work) for _ in range(2)) / few["T"].size
 
@@ -262,15 +276,15 @@ def _checked(rival, case: Case, mixture, label: str, results: dict, few: dict, s
     tolerance = TOLERANCES[how.precision]
     tabulated = mixture.options["takahashi"] == "smooth"
     d_tolerance = max(tolerance, TOLERANCE_TAKAHASHI) if tabulated else tolerance
-    error = difference(results, host, few, f"{label}, NS = {mixture.ns}, {rival.name}", tolerance, d_tolerance)
+    error = difference(results, host, few, f"{subject.label}, NS = {mixture.ns}, {rival.name}", tolerance, d_tolerance)
 
     # A slow rival gets parts of the points.
-    n = state["T"].size
+    n = subject.state["T"].size
     count = n if backend.memory == "device" else int(min(n, max(RIVAL_SAMPLE / max(a_point, 1e-12), LEAST_PART)))
     starts = [0] if count == n else np.linspace(0, n - count, how.repeats).astype(int)
     works = []
     for first in starts:
-        works.append(rival.prepare(mixture, case.collection, part(state, slice(first, first + count)))[0])
+        works.append(rival.prepare(mixture, collection, part(subject.state, slice(first, first + count)))[0])
 
     return Beside(rival, error, count, works)
 

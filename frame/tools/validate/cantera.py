@@ -39,11 +39,10 @@ DIFFUSION = ("D", "D_ij")
 TRANSPORT = ("mu", "lam", *DIFFUSION)
 SMALL_ALPHA = 3e-3  # of sqrt(alpha), by which Cantera divides
 ALONE = 1e-6  # of 1 - X, below which D is not compared
-# The same formulas with the same data; Cantera's loops over species and pairs have no trees, and some of its last
-# formulas cancel.
+# The same formulas with the same data. Cantera sums species and pairs in a row, and some of its last formulas cancel.
 TOLERANCE = 128.0
-# Its diffusion fit is another least-squares solution of the same points, in powers of ln T, and is evaluated down to 80
-# K.
+# Cantera's fit of diffusion is another least-squares solution of the same points, in powers of ln T, and is evaluated
+# down to 80 K.
 FIT_TOLERANCE = 4096.0
 WHY = (
     f"tolerance {TOLERANCE:g} eps of the conditioned scale: same formulas, summed species by species and pair by "
@@ -72,7 +71,7 @@ def phase(job):
     import cantera as ct
 
     gas = ct.Solution(str(job.file), job.phase or "")
-    # the layer fits diffusion down to cryogenic temperatures where the file says so, Cantera from its highest T_min on
+    # Cantera fits diffusion from the highest T_min on, the layer over the range in the file.
     mixture = comparable(job.mixture, **OPTIONS)
     same = mixture.species.with_fit_range(gas.min_temp, gas.max_temp)
 

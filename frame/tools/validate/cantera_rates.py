@@ -1,4 +1,4 @@
-"""Reaction rates against Cantera's, of one phase or of every phase that Cantera ships and the reader accepts."""
+"""Reaction rates against Cantera's: of a phase, or of each phase that Cantera ships and the reader accepts."""
 
 import pathlib
 import warnings
@@ -32,8 +32,8 @@ NAMES = "rate_f rate_r Kc omega_mol creation destruction heat_release"
 
 
 def draw(ns: int, n: int, seed: int) -> dict:
-    """T [K], p [Pa], Y: all species are there, some with a mass fraction of 1e-9; most of some points is two of
-    them."""
+    """T [K], p [Pa] (n,), Y (ns, n): all species are there, some with a mass fraction of 1e-9. Every fifth point is two
+    species and traces."""
     random = np.random.default_rng([seed, ns])
     Y = random.dirichlet(np.full(ns, 0.5), n).T + 1e-9
     Y[:, ::5] = 1e-9
@@ -57,7 +57,7 @@ def phase(species, gas) -> Mixture:
 
 
 def sizes(mechanism, ns: int, C, rates) -> tuple:
-    """(of the rates of each reaction, of each species' production): what their errors are measured in."""
+    """The sizes that errors are measured in: (of the rates (nr, n), of the production of each species (ns, n))."""
     reactions, total = mechanism.reactions, C.sum(0)
     of_rates, gross = np.zeros((len(reactions), C.shape[1])), np.zeros((ns, C.shape[1]))
     for i, r in enumerate(reactions):
@@ -161,7 +161,7 @@ def phases(folder=None):
 
 
 def sweep(say, states: int, seed: int, backend, folder=None):
-    """Rows of every phase; `say` is told of each table and of what is left out."""
+    """Rows of all phases. `say` prints each table, and the phases that are left out."""
     wanted = list(phases(folder))
     import cantera as ct
 

@@ -14,7 +14,7 @@ from .others import Code, comparable, compare_departures
 SUBSET = 5000
 BACKENDS = {"pr": "PR", "srk": "SRK"}
 OMEGA_LIMIT = 0.491  # beyond it CoolProp keeps the alpha of 1976
-# CoolProp writes the equation as a Helmholtz energy in tau and delta and multiplies its derivatives back together. In a
+# CoolProp writes the equation as a Helmholtz energy in tau and delta and multiplies the derivatives back together. In a
 # cold liquid p and its slopes are differences of terms that are 10 to 100 times larger (1/(1 - b rho) up to 30, squared
 # in dp/dv), with a dozen roundings each.
 TOLERANCE = 16384.0

@@ -1,5 +1,8 @@
-"""A mechanism of the user's own against Cantera: `validate --mechanism FILE`. Of every gas phase of the file its
-thermodynamics, and where it has reactions their rates, equilibrium constants, net production and heat release."""
+"""A mechanism of the user against Cantera: `validate --mechanism FILE`.
+
+Of each gas phase of the file: thermodynamics; of its reactions: rates, equilibrium constants, net production, heat
+release.
+"""
 
 import warnings
 from dataclasses import dataclass, field
@@ -41,7 +44,7 @@ class Found:
 
 
 def thermodynamics(name: str, mixture: Mixture, gas, n: int, seed: int, backend) -> list[Row]:
-    """Rows of p, h, e, s, cp, cv and c at random states. name: what stands behind the quantities, empty for nothing."""
+    """Rows of p, h, e, s, cp, cv and c at random states. name: stands behind the quantities; may be empty."""
     states = cantera_rates.draw(mixture.ns, min(n, SUBSET), seed + 1)
     given = {key: states[key] for key in "TpY"}
     wanted = [*GETTERS, "rho", "rho_p"]

@@ -17,7 +17,7 @@ SUBSET = 5000
 # ThermoPack's name, its alpha, tolerance: ThermoPack solves for the constants by iteration, to some eps. Its van der
 # Waals equation is left out: constants good to 1e-13 and no heat capacity.
 EQUATIONS = {"pr": ("PR", "Classic", 256.0), "srk": ("SRK", "Classic", 256.0), "rk": ("SRK", "RK", 1024.0)}
-# Beyond an acentric factor of 0.491 ThermoPack keeps the alpha of 1976: none of these is so heavy.
+# Beyond an acentric factor of 0.491 ThermoPack keeps the alpha of 1976. No species here is so heavy.
 NAMES = {
     "N2": "N2",
     "O2": "O2",
