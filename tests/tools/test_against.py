@@ -1,4 +1,4 @@
-"""benchmarks/against.py: what it calls a difference, and which differences changed.toml lets pass."""
+"""benchmarks/against.py: sizes of differences, and differences that changed.toml allows."""
 
 import pathlib
 import sys

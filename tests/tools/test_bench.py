@@ -1,4 +1,4 @@
-"""`python -m frame bench`: rows are whole, wrong values stop it, counts and fits are right. No speed is judged here."""
+"""`python -m frame bench`: complete rows, refusal of wrong values, right counts and fits. Speed is not judged."""
 
 import dataclasses
 import json
@@ -48,7 +48,7 @@ def briefly(monkeypatch):
 
 
 def ran(capsys, *arguments):
-    """(rows, what went to standard error) of a bench with --json -."""
+    """(rows, text of standard error) of a bench with --json -."""
     status = main(["bench", *arguments, "--json", "-"])
     out, err = capsys.readouterr()
 
@@ -111,7 +111,7 @@ def test_wrong_values_are_refused(capsys, monkeypatch, factor):
 
 
 def test_the_other_root_is_borne_at_few_points_only():
-    """Codes part where two roots tie; one such point in thousands says nothing, many do."""
+    """Codes may take different roots where two tie: accepted at one point in thousands, refused at many."""
     n = 5000
     state = {"T": np.full(n, 300.0)}
     ours = {"rho": np.full(n, 100.0), "Z": np.full(n, 0.9)}
@@ -141,7 +141,7 @@ def test_mixture_of_a_file_and_markdown(capsys):
 
 
 def test_headline_is_the_strongest_rival():
-    """The least ratio stands in front, and what is ours in another precision does not count."""
+    """The least ratio stands in front. The layer in another precision does not count."""
     row = report.Row("properties", "thermal", 10, 100, "cpu", 1e-6, 1e8)
     rows = [
         dataclasses.replace(row, rival=name, rival_points_per_s=1e8 / ratio, ratio=ratio, ours=name == "in double")
@@ -172,7 +172,7 @@ def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
 
 
 def test_kinetics(capsys, tmp_path):
-    """Rows of one mechanism, each rival's rates checked; and the mechanisms that are measured by default."""
+    """Rows of a mechanism, with the rates of each rival checked; then the default mechanisms."""
     pytest.importorskip("cantera")
     file = str(dict(kinetics.files(tmp_path))["h2o2"])
     rows, shown = ran(capsys, "kinetics", *SMALL, "--mixture", file)
@@ -238,7 +238,7 @@ def of_reactors(backend, monkeypatch, folder):
 
 
 def test_reactors(monkeypatch, tmp_path):
-    """Jacobian, linear systems and react beside their rivals; each is refused where it is not right."""
+    """Jacobian, linear systems and react beside rivals. Wrong values are refused."""
     pytest.importorskip("cantera")
     here = get_backend("cpu", threads=1)
     rows, said = of_reactors(here, monkeypatch, tmp_path)
@@ -265,7 +265,7 @@ def test_reactors(monkeypatch, tmp_path):
 
 
 def test_threads(capsys):
-    """Counts up to more threads than cores: the result is that of one thread, and the fractions are told of one."""
+    """Also more threads than cores. Results are equal, and ratios are relative to one thread."""
     rows, shown = ran(capsys, "threads", *SMALL, "--ns", "3", "--threads", "2,3")
     assert [row["case"].split(", ")[-1] for row in rows] == [
         "1 thread",
@@ -315,7 +315,7 @@ def test_smooth_states(ns):
 
 @pytest.mark.usefixtures("briefly")
 def test_a_recorded_run(capsys, monkeypatch, tmp_path):
-    """It has where, when and how it was measured, and the rows that --json has; a table of it can be printed."""
+    """The file has machine, date, command and the rows of --json; its table can be printed."""
     monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
     kept, rows = tmp_path / "run.json", tmp_path / "rows.json"
     given = ["bench", "all", *SMALL, "--ns", "3", "--cases", "thermal", "--json", str(rows), "--record", str(kept)]
@@ -511,7 +511,7 @@ def test_blocks_that_cannot_be_measured(capsys, arguments, words):
 
 
 def test_a_rank_that_dies_is_told(monkeypatch):
-    """One message with what it said, and no hang."""
+    """A single message with the output of the rank, and no hang."""
     given = types.SimpleNamespace(threads=None, trace=None)
     ranks = blocks.Ranks(blocks.Share(2), given, "cpu", {"FRAME_THREADS": "none"}, "python")
     with pytest.raises(BackendError, match="a rank ended .*FRAME_THREADS is none"):
@@ -618,7 +618,7 @@ def test_cubic_fit():
 
 
 def test_species_of_any_number():
-    """Species s is the same at every NS; the constants are those of the parent to 10 %."""
+    """Species s is the same at every NS; the constants are the parent's to 10 %."""
     most = inputs.species(60)
     assert len(set(most.names)) == 60 and inputs.species(1).names == ("CH4",)
 
@@ -631,7 +631,7 @@ def test_species_of_any_number():
 
 
 def array_functions(be, monkeypatch):  # noqa: F811
-    """On a stand-in, those that the expressions want are NumPy's."""
+    """Gives a stand-in the array functions of NumPy that the expressions call."""
     for name in ("where", "sqrt", "log", "sign", "cos", "arccos", "cbrt", "copyto"):
         if not hasattr(be.arrays, name):
             monkeypatch.setattr(be.arrays, name, getattr(np, name), raising=False)
@@ -698,7 +698,7 @@ def test_reactors_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
 
 
 def test_a_recorded_run_on_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811
-    """It has the GPU's product, smooth states, and no threads; asked for by name they are refused."""
+    """The file has the product name of the GPU and smooth states. Threads are left out; by name they are refused."""
     array_functions(be, monkeypatch)
     little = ceilings.measure(be, 1e-3)
     monkeypatch.setattr(ceilings, "measure", lambda backend: little)

@@ -71,8 +71,7 @@ def test_ranges_of_reactions(capsys):
 
 
 def test_jumps_of_reverse_rates():
-    """They are those of rate_r, beside T_mid of a species whose entropy jumps by 0.01 R there; forward rates pass
-    it."""
+    """The jumps of rate_r at T_mid of a species whose entropy jumps by 0.01 R there; forward rates do not jump."""
     mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal", takahashi="off")
     species = mix.species
     high = species.nasa_high.copy()

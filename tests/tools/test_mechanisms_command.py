@@ -1,4 +1,4 @@
-"""`python -m frame mechanisms`: what loads, what omega says, and CHEMKIN files by Cantera's converter."""
+"""`python -m frame mechanisms`: phases that load, the column omega, CHEMKIN files by Cantera's converter."""
 
 import mechanisms_for_tests as mechanisms
 import pytest
@@ -43,7 +43,7 @@ O2                 1   107.400     3.458     0.000     1.600     3.800
 
 
 def test_reactions_by_kind_and_refusals_by_name(tmp_path, capsys):
-    """A folder as a word of its own; a file that is no mechanism is reported, and the others go on."""
+    """A folder without a flag. A file that is no mechanism is reported; the other files are read."""
     text = mechanisms.path().read_text()
     (tmp_path / "good.yaml").write_text(text)
     (tmp_path / "burke.yaml").write_text(text.replace("type: Chebyshev", "type: linear-Burke"))

@@ -1,5 +1,4 @@
-"""python -m frame validate: a reduced sweep passes, every comparison can fail, and what it draws and writes is
-there."""
+"""python -m frame validate: a reduced sweep passes, every comparison can fail, pictures and files are written."""
 
 import importlib.util
 import json
@@ -202,8 +201,8 @@ RATES = cantera_rates.NAMES.split()
 
 
 def test_rates_of_all_files_of_a_folder(tmp_path, capsys, monkeypatch):
-    """`validate --against cantera`: every kind of reaction that is read, of an ideal and of a real gas; what is refused
-    is told. Ignition delays come last; one of them here."""
+    """`validate --against cantera`: each kind of reaction, of an ideal and of a real gas. Refusals are reported.
+    Ignition delays come last; here a single delay."""
     pytest.importorskip("cantera")
     text = mechanisms.path().read_text()
     (tmp_path / "every_kind.yaml").write_text(text)
@@ -277,7 +276,7 @@ def test_a_mechanism_of_one_s_own(phase, capsys):
 
 
 def test_phases_that_cannot_be_compared_are_reported(tmp_path, capsys):
-    """What the layer refuses, and what Cantera does; the phase between them is compared. Exit status 1."""
+    """A phase that the layer refuses, and a phase that Cantera refuses; the phase between is compared. Status 1."""
     pytest.importorskip("cantera")
     species = "species: [{h2o2.yaml/species: [H2, O2, H2O, H, O, OH, HO2, H2O2, N2, AR]}], kinetics: bulk"
     burke = "{equation: H + O2 <=> OH + O, type: linear-Burke, rate-constant: [1.0, 0.0, 0.0]}"
@@ -492,7 +491,7 @@ def test_what_is_not_there_is_named(capsys):
 
 
 def peng_robinson(species, wrong=1.0):
-    """evaluate(T, v, X, p) of others.Code for a pure species: pressure, departures and slopes, from the equation and its
+    """evaluate(T, v, X, p) of others.Code for a pure species: pressure, departures, slopes, from the equation and its
     integrals. wrong: a factor of a."""
     Tc, pc, omega = species.Tc[0], species.pc[0], species.omega[0]
     a, b = wrong * OMEGA_A * (R * Tc) ** 2 / pc, OMEGA_B * R * Tc / pc
@@ -536,7 +535,7 @@ def test_departures_of_another_code():
 
 @pytest.mark.parametrize("name, module", (("thermo", "thermo"), ("coolprop", "CoolProp"), ("thermopack", "thermopack")))
 def test_other_codes(name, module):
-    """Only where they are installed."""
+    """If the package is installed."""
     pytest.importorskip(module)
     rows = validate.run(
         Mixture.from_yaml(CH4_O2), CH4_O2, against=[name], states=2000, backend="cpu", say=lambda text: None
