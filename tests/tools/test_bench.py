@@ -476,6 +476,31 @@ def test_what_the_memory_of_a_host_allows_packing(monkeypatch):
     assert "takes 4.32 ns a point, 54 % of its time" in told
 
 
+@pytest.mark.parametrize("memory", ["pinned", "device"])
+def test_a_case_on_a_gpu_has_the_link_as_bound(memory):
+    """Ours at 4 us a call, copies at 2 us, as many CPU ranks at 12 us; arrays of the device have no link to cross."""
+    asked = []
+
+    class Ranks:
+        def __init__(self, **microseconds):
+            self.microseconds = microseconds
+
+        def ask(self, line):
+            asked.append(line)
+
+        def pace(self, verb):
+            return 1e-6 * self.microseconds[verb]
+
+    run = blocks._Run(types.SimpleNamespace(repeats=3, seconds=0.1), "cuda", blocks.Share(8))
+    run.ours = run.link = Ranks(go=4.0, limit=2.0)
+    run.beside = Ranks(go=12.0)
+    row = run._row(blocks.Case((8, 8, 8), "0", 10, memory, "block", 512))
+
+    assert row.ratio == pytest.approx(3) and row.rival == "8 on the CPU" and row.seconds == pytest.approx(4e-6)
+    assert row.bound_fraction == (pytest.approx(0.5) if memory == "pinned" else None)
+    assert [line.split()[1:3] for line in asked] == [["block", memory], ["block", "pageable"]]
+
+
 def test_small_calls(capsys):
     """bench blocks --small: times of calls from Fortran in a table of their own; the programs check their values."""
     arguments = "--shapes 8x9x10 --fringes 0 --ns 4 --seconds 0.01 --repeats 1 --small".split()
