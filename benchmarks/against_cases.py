@@ -90,7 +90,7 @@ SPEED = {  # of `bench properties`: collection, options
 
 
 def cases(quick=False) -> list[dict]:
-    """The cases of the digests, one program each. outputs: names, or "transport" for the list TRANSPORT, or "rest"."""
+    """The cases of the digests, a program for each. outputs: names, "transport" for the list TRANSPORT, or "rest"."""
     out = []
 
     def add(ns, name, program, precision, given, outputs, options, kij):
@@ -104,6 +104,7 @@ def cases(quick=False) -> list[dict]:
         for name, (options, kij) in EQUATIONS.items():
             if name.startswith("k_ij") and (ns == 1 or ns == 4 and kij != "none"):
                 continue  # the structure does not exist, or dense is cheaper
+
             for precision in PRECISIONS:
                 add(ns, name, "thermodynamics", precision, everything, "rest", options, kij)
                 for given, outputs in INVERSIONS.items():
@@ -111,16 +112,20 @@ def cases(quick=False) -> list[dict]:
                     asked |= name == "default" and ns == 4 and (precision == "mixed" or given.startswith("rho"))
                     if asked and ("T_start" not in given or name == "default" and ns != 50):
                         add(ns, name, f"from {given}", precision, given, outputs.split(), options, kij)
+
         for name, options in MODELS.items():
             for precision in PRECISIONS:
                 add(ns, name, "transport", precision, "T p Y", "transport", options, "dense")
+
         for given, outputs in COLLECTIONS:
             for precision in PRECISIONS if outputs == f"{THERMAL} mu lam D" else ("double",):
                 add(ns, "default", f"{outputs} of {given}", precision, given, outputs.split(), {}, "dense")
+
     if not quick:
         for name, options in (("default", {}), ("srk", SRK)):
             add(4, name, "thermodynamics", "wide", everything, "rest", options, "dense")
         add(4, "default", "transport", "wide", "T p Y", "transport", {}, "dense")
+
     return out
 
 
@@ -141,6 +146,7 @@ def chosen(patterns, quick) -> list[dict]:
     starts = [first[c["ns"], c["set"]] if set(c["given"]) - set(STATE) else None for c in every]
     taken = [any(fnmatch.fnmatchcase(c["key"], pattern) for pattern in patterns) for c in every]
     needed = [start["key"] for start, take in zip(starts, taken) if take and start]
+
     return [
         c | {"file_name": file_of(c), "base": file_of(start) if start else ""}
         for c, start, take in zip(every, starts, taken)
@@ -149,13 +155,14 @@ def chosen(patterns, quick) -> list[dict]:
 
 
 def kij_matrices(ns) -> dict:
-    """One matrix of k_ij for each structure that has its own sum in the layer."""
+    """A matrix of k_ij for each structure that has a sum of its own in the layer."""
     dense = np.triu(np.random.default_rng(5).uniform(-0.15, 0.15, (ns, ns)), 1)
     sparse = np.zeros((ns, ns))
     for pair in range(ns // 4):
         sparse[2 * pair, 2 * pair + 1] = 0.02 + 0.01 * pair
     family = np.arange(ns) % 2
     low = 0.1 * (family[:, None] != family)
+
     return {"none": np.zeros((ns, ns)), "dense": dense + dense.T, "sparse": sparse + sparse.T, "lowrank": low}
 
 
@@ -170,6 +177,7 @@ def write_species(file, data, matrices, nine=False):
         nasa9 = np.zeros((data.ns, 2, 9))
         nasa9[:, 0, 2:], nasa9[:, 1, 2:] = data.nasa_low, data.nasa_high
         fields |= {"nasa9": nasa9, "T_break": np.stack([data.T_min, data.T_mid, data.T_max], axis=1)}
+
     matrices = {f"kij_{name}": matrix for name, matrix in matrices.items()}
     np.savez(file, names=np.array(data.names), p_ref=data.p_ref, T_fit=data.T_fit, **fields, **matrices)
 
@@ -200,6 +208,7 @@ def write_inputs(folder, read):
         names = [folder / f"{what}_{ns}.npz" for what in ("species", "nine", "states")]
         if all(name.is_file() for name in names):
             continue
+
         data = read(pathlib.Path(__file__).resolve().parents[1] / file, phase)
         data = data.subset(data.names[:ns])
         for name, nine in zip(names, (False, True)):

@@ -1,8 +1,8 @@
-"""One side of against.py: a process that computes with one tree of the project, the old or the new one.
+"""A side of against.py: a process that computes with a tree of the project, the old or the new tree.
 
-Both sides run this same file, with PYTHONPATH at their tree, so it uses only names that both have: Mixture,
-SpeciesData, get_backend, quantities and the registry of declarations. It takes one job (JSON) a line on stdin and
-answers each with one line on stdout.
+Both sides run this file, with PYTHONPATH at their tree. So it uses only names that both have: Mixture, SpeciesData,
+get_backend, quantities and the registry of declarations. Each line of standard input is a job (JSON), and a line of
+standard output is the answer.
 """
 
 import json
@@ -21,16 +21,17 @@ SAMPLE = 0.01  # shortest duration of a timed sample [s]
 
 
 def species(file, kij) -> SpeciesData:
-    """The species of an .npz file, with one of its matrices of k_ij."""
+    """The species of an .npz file, with the matrix of k_ij of this name."""
     with np.load(file, allow_pickle=False) as stored:
         data = {name: stored[name] for name in stored.files}
     matrices = {name: data.pop(name) for name in list(data) if name.startswith("kij_")}
     names, p_ref, T_fit = data.pop("names").tolist(), float(data.pop("p_ref")), tuple(data.pop("T_fit"))
+
     return SpeciesData.from_arrays(names, kij=matrices[f"kij_{kij}"], p_ref=p_ref, T_fit=T_fit, **data)
 
 
 def outputs_of(job, mixture) -> list[str]:
-    """The quantities that follow from the given ones: those of the transport models, or the others."""
+    """The quantities that follow from the given quantities: of the transport models, or all others."""
 
     def can(name):
         try:
@@ -65,6 +66,7 @@ def digest(job) -> dict:
             with np.load(job["base"]) as base:
                 n = base["rho"].shape[-1] - SPLIT
                 arrays |= {name: base[name][..., :n] for name in given if name not in arrays}
+
         parts = [
             mixture.properties(
                 names,
@@ -75,9 +77,11 @@ def digest(job) -> dict:
             for count in (None, SPLIT)
         ]
         results = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in names}
+
     part = pathlib.Path(job["out"]).with_suffix(f".{os.getpid()}.npz")
     np.savez(part, **results)
     part.replace(job["out"])
+
     return {"names": list(results)}
 
 
@@ -110,6 +114,7 @@ class Bound:
             self.run(self.n)
         if self.backend.describe()["name"] == "cpu":
             return (time.process_time() - used) / often
+
         return self.backend.elapsed(begin, self.backend.mark()) / often
 
     def often(self) -> int:
@@ -120,6 +125,7 @@ class Bound:
 def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # other prints go to stderr: stdout is for the answers alone
+
     bound = None
     for line in sys.stdin:
         job = json.loads(line)
@@ -136,6 +142,7 @@ def main():
         except Exception as error:
             refused = isinstance(error, FrameError) and not isinstance(error, BackendError)
             answer = {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc(), "refused": refused}
+
         answers.write(json.dumps(answer) + "\n")
 
 

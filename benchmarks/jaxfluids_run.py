@@ -1,4 +1,4 @@
-"""One run of JAX-Fluids (the public differentiable finite-volume solver, github.com/tumaer/JAXFLUIDS) for
+"""A run of JAX-Fluids (the public differentiable finite-volume solver, github.com/tumaer/JAXFLUIDS) for
 benchmarks/taylor_green.py, by a Python that has it and JAX.
 
 python benchmarks/jaxfluids_run.py SETTINGS       SETTINGS: JSON, see `taylor_green.py`; the last line printed is the
@@ -27,10 +27,11 @@ FLUXES = {
 
 
 def case(s):
-    """The case's file of JAX-Fluids, in its words."""
+    """The case file, as JAX-Fluids reads it."""
     n, side = s["cells"], s["side"]
     p = f"{s['p0']!r} + (jnp.cos(2*x) + jnp.cos(2*y))*(jnp.cos(2*z) + 2)/16"
     mean = dict.fromkeys(("density", "length", "velocity", "temperature"), 1.0)
+
     return {
         "general": {"case_name": "tgv", "end_time": s["times"][-1], "save_path": "results", "save_dt": 1e9},
         "domain": {d: {"cells": n, "range": [0.0, side]} for d in "xyz"},
@@ -58,7 +59,7 @@ def case(s):
 
 
 def numerics(s):
-    """The numerical set-up's file."""
+    """The file of the numerical set-up, as JAX-Fluids reads it."""
     return {
         "conservatives": {
             "halo_cells": 5,
@@ -111,16 +112,19 @@ def main(s):
     energy, ready = [kinetic()], time.perf_counter() - began
     step()  # which compiles
     primitives()
+
     done, seconds, steps = 1, [], []
     for t in s["times"]:
         wanted, before, began = round(t / s["dt"]), done, clock()
         while done < wanted:
             step()
             done += 1
+
         primitives()
         seconds.append(clock() - began)
         steps.append(done - before)
         energy.append(kinetic())
+
     return {
         "version": jaxfluids.__version__,
         "products": f"JAX {jax.__version__} on {jax.devices()[0].platform}",

@@ -1,4 +1,4 @@
-"""One run of PyFR (the public flux-reconstruction solver, pyfr.org) for benchmarks/taylor_green.py, by a Python that
+"""A run of PyFR (the public flux-reconstruction solver, pyfr.org) for benchmarks/taylor_green.py, by a Python that
 has PyFR 3.
 
 python benchmarks/pyfr_run.py SETTINGS       SETTINGS: JSON, see `taylor_green.py`; the last line printed is the answer,
@@ -32,6 +32,7 @@ def mesh(n, side, path):
         number[k : k + n, j : j + n, i : i + n].ravel()
         for k, j, i in ((0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0), (1, 0, 0), (1, 0, 1), (1, 1, 1), (1, 1, 0))
     ]
+
     rows = [(5, 1, np.stack(corners, 1))]
     for d in range(3):
         for end in (0, 1):
@@ -43,29 +44,34 @@ def mesh(n, side, path):
                     np.stack([q.ravel() for q in (sheet[:-1, :-1], sheet[:-1, 1:], sheet[1:, 1:], sheet[1:, :-1])], 1),
                 )
             )
+
     text = io.StringIO()
     text.write('$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n7\n3 1 "fluid"\n')
+
     for d in range(3):
         for end, word in enumerate("lr"):
             text.write(f'2 {2 + 2 * d + end} "periodic_{d}_{word}"\n')
+
     text.write(f"$EndPhysicalNames\n$Nodes\n{number.size}\n")
     at = np.arange(n + 1) * side / n
     z, y, x = np.meshgrid(at, at, at, indexing="ij")
     np.savetxt(text, np.stack([number.ravel(), x.ravel(), y.ravel(), z.ravel()], 1), fmt="%d %.17g %.17g %.17g")
     text.write(f"$EndNodes\n$Elements\n{sum(len(nodes) for _, _, nodes in rows)}\n")
+
     first = 1
     for kind, physical, nodes in rows:
         lead = np.broadcast_to([kind, 2, physical, physical], (len(nodes), 4))
         np.savetxt(text, np.hstack([np.arange(first, first + len(nodes))[:, None], lead, nodes]), fmt="%d")
         first += len(nodes)
+
     text.write("$EndElements\n")
     text.seek(0)
     GmshReader(text, NullProgressSequence()).write(path, 1e-5)
 
 
 class Products:
-    """PyFR's products of small constant matrices with rows of the fields, by its own GiMMiK and its C compiler in place
-    of libxsmm, for machines without libxsmm. PyFR's GPU backends use GiMMiK, and its CPU backend did earlier."""
+    """PyFR's products of small constant matrices with rows of the fields, by GiMMiK and the C compiler, for machines
+    without libxsmm. PyFR's GPU backends use GiMMiK, and the CPU backend did earlier."""
 
     def __init__(self, backend):
         self.compiler, self.made = backend.compiler, []
@@ -91,6 +97,7 @@ class Products:
         source, _ = next(CMatMul(A, beta=beta._obj.value, n=n, ldb=ldb, ldc=ldc).kernels(np.float64, "product"))
         built = self.compiler.build(source)
         self.made.append(built)
+
         return ctypes.cast(built.mod.product, ctypes.c_void_p).value
 
 
@@ -137,7 +144,29 @@ def kinetic(solver, degree):
     U = np.concatenate(solver.soln, axis=2)  # points, variables, elements
     weight = np.polynomial.legendre.leggauss(degree + 1)[1] / 2
     weight = np.einsum("i,j,k", weight, weight, weight).ravel()
+
     return float((weight[:, None] * (U[:, 1:4] ** 2).sum(1) / (2 * U[:, 0])).sum() / U.shape[2])
+
+
+def libraries(backend):
+    """Names of the libraries of matrix products. On a CPU without libxsmm, Products take its place."""
+    if backend != "openmp":
+        return "GiMMiK and cuBLASLt"
+
+    from pyfr.backends.openmp import xsmm
+
+    try:
+        xsmm.XSMMWrappers()
+        return "libxsmm"
+    except OSError:
+        begin = xsmm.OpenMPXSMMKernels.__init__
+
+        def with_products(self, backend):
+            xsmm.XSMMWrappers = lambda: Products(backend)
+            begin(self, backend)
+
+        xsmm.OpenMPXSMMKernels.__init__ = with_products
+        return "GiMMiK"
 
 
 def main(s):
@@ -153,33 +182,20 @@ def main(s):
     from pyfr.readers.native import NativeReader
     from pyfr.solvers import get_solver
 
-    products = "GiMMiK and cuBLASLt"
-    if s["backend"] == "openmp":
-        from pyfr.backends.openmp import xsmm
-
-        try:
-            xsmm.XSMMWrappers()
-            products = "libxsmm"
-        except OSError:
-            products = "GiMMiK"
-            begin = xsmm.OpenMPXSMMKernels.__init__
-
-            def with_products(self, backend):
-                xsmm.XSMMWrappers = lambda: Products(backend)
-                begin(self, backend)
-
-            xsmm.OpenMPXSMMKernels.__init__ = with_products
+    products = libraries(s["backend"])
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "cube.pyfrm")
         mesh(s["cells"] // (s["degree"] + 1), s["side"], path)
         cfg = Inifile(settings(s))
         solver = get_solver(get_backend(s["backend"], cfg), NativeReader(path).mesh, None, cfg)
+
     energy = [kinetic(solver, s["degree"])]
     ready = time.perf_counter() - began
     solver.advance_to(s["dt"])  # kernels are made and bound at the first step
     solver.backend.wait()
     clock = time.process_time if s["backend"] == "openmp" else time.perf_counter
+
     seconds, steps = [], []
     for t in s["times"]:
         before, began = solver.nacptsteps, clock()
@@ -190,6 +206,7 @@ def main(s):
         energy.append(kinetic(solver, s["degree"]))
         if not np.isfinite(energy[-1]):
             break
+
     return {
         "version": __version__,
         "products": products,

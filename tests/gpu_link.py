@@ -149,7 +149,7 @@ def calls(shape, fringe, memory, way="block", chunk=131072, parts=3, copied=0, a
     print(
         f"{way} {shape}, fringe {fringe}, {memory}, chunk {chunk}, {parts} parts, copies from {copied} points, "
         f"{across} blocks across, threads {threads or 'own'}: {1e6 * seconds:.0f} us, "
-        f"{1e9 * seconds / rank.points:.2f} ns a point",
+        f"{1e9 * seconds / rank.block.points:.2f} ns a point",
         flush=True,
     )
 

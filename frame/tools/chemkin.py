@@ -8,7 +8,7 @@ import tempfile
 
 from ..errors import ArgumentError, MixtureError, refuse
 
-SUFFIXES = (".inp", ".mech", ".ck")  # what chemistry files are usually called
+SUFFIXES = (".inp", ".mech", ".ck")  # usual endings of chemistry files
 NOISE = ("***", "Please check", "https://", "for the correct Chemkin syntax", "Unable to convert mechanism", "INFO")
 ONLY_WITH_CONVERT = ("thermo", "transport", "output", "permissive")
 ARGUMENTS: dict[str, dict] = {
@@ -47,9 +47,11 @@ def convert(given) -> pathlib.Path:
         "--convert needs the converter of Cantera, which is not installed: pip install cantera.",
         ArgumentError,
     )
+
     for flag in ("convert", "thermo", "transport"):
         path = getattr(given, flag)
         refuse(path is not None and not path.is_file(), f"--{flag} {path}: no such file.", ArgumentError)
+
     refuse(new.suffix not in (".yaml", ".yml"), f"--output {new}: wanted a name that ends in .yaml.", ArgumentError)
     refuse(new.exists(), f"{new} is there already; nothing was written. Name another file by --output.", ArgumentError)
     refuse(not new.parent.is_dir(), f"--output {new}: no such folder.", ArgumentError)
@@ -58,16 +60,19 @@ def convert(given) -> pathlib.Path:
         made = pathlib.Path(folder) / "converted.yaml"
         _run(given, made)
         made.rename(new)
+
     return new
 
 
 def _run(given, made: pathlib.Path) -> None:
-    """The converter, in a process of its own. Raises MixtureError."""
+    """Runs the converter as a process. Raises MixtureError."""
     command = [sys.executable, "-m", "cantera.ck2yaml", "--no-validate"]
     command += [f"--input={given.convert}", f"--output={made}"]
+
     for flag in ("thermo", "transport"):
         if getattr(given, flag):
             command.append(f"--{flag}={getattr(given, flag)}")
+
     if given.permissive:
         command.append("--permissive")
 
@@ -77,9 +82,10 @@ def _run(given, made: pathlib.Path) -> None:
 
 
 def said(text: str) -> str:
-    """The converter's words without its banners; of a traceback the last line only."""
+    """The words of the converter without banners; of a traceback the last line only."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     if any(line.startswith("Traceback") for line in lines):
         lines = lines[-1:]
     kept = [line for line in lines if not line.startswith(NOISE)]
+
     return "\n  ".join(kept) or "no reason given."

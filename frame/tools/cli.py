@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given.command in MODULES:
             return MODULES[given.command].main(given, _mixture(given)) or 0
+
         other_commands = {"build": _build, "examples": _examples, "bench": bench.main, "tune": _tune}
         return other_commands[given.command](given) or 0
     except FrameError as error:
@@ -69,7 +70,13 @@ def _parser() -> argparse.ArgumentParser:
         help="verify, then time variants of a mixture's CUDA launches, of the species loops, or of tensor expressions; "
         "write the fastest",
     )
-    species_loops.add_arguments(tune, bench=False)
+    species_loops.add_choice(tune)
+    tune.add_argument(
+        "--out",
+        metavar="FILE",
+        type=pathlib.Path,
+        help="where what was found is written (default: build/launches.csv, or build/organisations.csv)",
+    )
     _add_mixture(tune, required=False)
     tune.add_argument("--collections", type=_names, metavar="NAME,NAME", help="with --mixture (default: all of T, p)")
 
@@ -103,6 +110,7 @@ def _add_mixture(parser, required: bool) -> None:
         metavar="NAME=CAS",
         help="critical fill: CAS number of a species that its name does not tell, or 'estimate'",
     )
+
     for option in kernels.registry.options.values():
         text = f"{option.what} (default: {option.values[0]})"
         parser.add_argument(f"--{option.name}", choices=option.values, help=text)
@@ -118,6 +126,7 @@ def _mixture(given):
         value = getattr(given, name)
         if value is not None:
             options[name] = value
+
     if given.substance:
         options["critical"] = dict(given.substance)
 

@@ -9,6 +9,7 @@ def pyplot(said: str):
     """matplotlib.pyplot without a screen. Raises ArgumentError, which begins with `said`, if it is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         raise ArgumentError(f"{said} with matplotlib, which is not installed: install the project's extra 'plot'.")
+
     import matplotlib
 
     matplotlib.use("Agg")
@@ -28,4 +29,5 @@ def grid(plt, count, most, size, margin, **how):
     figure, axes = plt.subplots(rows, columns, figsize=extent, squeeze=False, layout="constrained", **how)
     for axis in axes.flat[count:]:
         axis.set_visible(False)
+
     return figure, axes

@@ -17,7 +17,7 @@ from kernels.gas.species.reactions import Chebyshev, Plog
 from ..config import Config
 from ..devices import rule
 from ..errors import ArgumentError, FrameError, MixtureError
-from . import machine
+from . import machine, tables
 
 CHUNK = 12288  # points of a chunk in the lines on placement, as in the demo
 JUMP = 1e-4  # jump of cp/R, h/RT, s/R between two polynomials from which a warning is given
@@ -54,6 +54,7 @@ def species_table(species) -> list[str]:
         field = column[2]
         if field is None or np.isfinite(getattr(species, field)).any():
             columns.append(column)
+
     head = [["species"], [""]]
     for heading, unit, *_ in columns:
         head[0].append(heading)
@@ -68,21 +69,10 @@ def species_table(species) -> list[str]:
             value = Zc[s] if field is None else getattr(species, field)[s]
             star = "*" if field in species.origin.get(name, {}) else ""
             row.append(f"{value / by:{digits}}{star}" if np.isfinite(value) else "-")
+
         cells.append(row)
 
-    return _aligned([*head, *cells])
-
-
-def _aligned(rows) -> list[str]:
-    """Lines of a table: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = []
-    for first, *others in rows:
-        cells = [first.ljust(widths[0])]
-        for text, width in zip(others, widths[1:]):
-            cells.append(text.rjust(width))
-        lines.append("  ".join(cells))
-    return lines
+    return tables.aligned([*head, *cells])
 
 
 def origins(species) -> list[str]:
@@ -98,6 +88,7 @@ def origins(species) -> list[str]:
     for name in species.names:
         for block, note in species.sources.get(name, {}).items():
             out.append((name, f"{block}: {note}"))
+
     return _grouped(out)
 
 
@@ -135,6 +126,7 @@ def polynomial_checks(species) -> list[str]:
         if bad.size:
             where = f"between {bad.min():.4g} and {bad.max():.4g} K"
             out.append((name, f"ideal-gas cp/R falls to {cp.min():.3g} {where}, less than an atom's 2.5"))
+
     return _grouped(out)
 
 
@@ -154,6 +146,7 @@ def reaction_checks(species) -> list[str]:
         text = _range_of(reaction.rate)
         if text:
             equations_by_range.setdefault(text, []).append(reaction.equation)
+
     out = [f"{text}: {_some(equations)}" for text, equations in equations_by_range.items()]
 
     # Jumps.
@@ -166,6 +159,7 @@ def reaction_checks(species) -> list[str]:
         out.append(
             f"reverse rates jump by {abs(jump):.1e} or less where polynomials of species meet (at {T:g} K: {equation})"
         )
+
     return out
 
 
@@ -175,9 +169,11 @@ def _range_of(rate) -> str:
         (T0, T1), (p0, p1) = rate.temperatures, rate.pressures
         beyond = "beyond, the polynomials as they are, or the values at the ends (chebyshev = clamp)"
         return f"Chebyshev, {T0:g} to {T1:g} K, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; {beyond}"
+
     if isinstance(rate, Plog):
         p0, p1 = rate.pressures[0], rate.pressures[-1]
         return f"P-log, {p0 / 1e5:.4g} to {p1 / 1e5:.4g} bar; beyond, the values at the ends"
+
     return ""
 
 
@@ -200,6 +196,7 @@ def reverse_jumps(species) -> list[tuple[float, float, str]]:
             if reaction.reversible:
                 exponent = sum(nu * step[s] for s, nu in reaction.net.items())
                 out.append((float(np.expm1(exponent)), T, reaction.equation))
+
     return sorted([jump for jump in out if jump[0]], key=lambda jump: -abs(jump[0]))
 
 
@@ -223,6 +220,7 @@ def constant_checks(species) -> list[str]:
     for s, name in enumerate(species.names):
         omega = species.omega[s]
         is_atom = species.diameter[s] > 0 and species.geometry[s] == 0
+
         checks = (
             (
                 _outside(Zc[s], 0.2, 0.35),
@@ -242,6 +240,7 @@ def constant_checks(species) -> list[str]:
         for wrong, text in checks:
             if wrong:
                 out.append((name, text))
+
     return _grouped(out)
 
 
@@ -258,6 +257,7 @@ def alpha_zeros(mixture) -> list[str]:
     species = mixture.species
     if mixture.options["equation"] == "ideal" or mixture.options["mixing"] == "pseudocritical":
         return []
+
     kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])
     with np.errstate(divide="ignore"):
         T = species.Tc * (1 + 1 / kappa) ** 2
@@ -266,6 +266,7 @@ def alpha_zeros(mixture) -> list[str]:
     for name, T_zero in sorted(zip(species.names, T), key=lambda pair: pair[1]):
         if T_LOW < T_zero < T_HIGH:
             zeros.append(f"{name} {T_zero:.0f} K")
+
     if not zeros:
         return []
     return ["sqrt(alpha) passes through zero, with a kink in cp of the real gas: " + ", ".join(zeros)]
@@ -277,6 +278,7 @@ def poles(mixture) -> list[str]:
         return []
 
     x = np.linspace(0, 1, 2001)
+
     found = []
     for i in range(mixture.ns):
         for j in range(i):
@@ -309,6 +311,7 @@ def binaries(species) -> list[str]:
     for i in range(species.ns):
         for j in range(i):
             pairs.append((species.kij[i, j], f"{species.names[i]}/{species.names[j]}"))
+
     if not pairs:
         return []
 
@@ -319,6 +322,7 @@ def binaries(species) -> list[str]:
     shown = [f"{name} {k:.4g}" for k, name in nonzero[:12]]
     if len(nonzero) > 12:
         shown.append("...")
+
     return [f"k_ij of {len(nonzero)} of {len(pairs)} pairs: {', '.join(shown)}"]
 
 
@@ -327,13 +331,16 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
     path = launches.in_force()
     why = "FRAME_LAUNCHES" if path != launches.COMMITTED else "the project's own; FRAME_LAUNCHES names another"
     measured = dict.fromkeys(f"{row.device}, {row.compiler}, {row.date}" for row in launches.read(path))
+
     rows = [("launches", f"{path} ({why}), measured on {'; '.join(measured)}")]
     try:
         backend = kernels.get_backend(Config().backend)
-    except FrameError:  # a line above says why there is none
+    except FrameError:  # a line above has the reason
         return rows
+
     if mixture is None or backend.style != "threads":
         return rows
+
     for c in kernels.collections.values():
         try:
             row = launches.serving(
@@ -345,7 +352,9 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
             )
         except ArgumentError:  # not for these options
             continue
+
         rows.append((f"  {c.name}", f"line {row.line}, of {row.ns} species: {launches.text(row.how)}"))
+
     return rows
 
 
@@ -355,15 +364,18 @@ def organisation_table() -> list[tuple[str, str]]:
     named = path != organisations.COMMITTED
     why = "FRAME_ORGANISATIONS" if named else "the project's own; FRAME_ORGANISATIONS names another"
     known = organisations.rows(path)
+
     rows = [("organisations", f"{path} ({why}): {len(known)} tensor expressions")]
     try:
         backend = kernels.get_backend(Config().backend)
-    except FrameError:  # a line above says why there is none
+    except FrameError:  # a line above has the reason
         return rows
+
     for row in known.values():
         if row.key[3:] == (backend.product, backend.compiler, organisations.GENERATOR):
             told = f"line {row.line}, {row.date}: order {row.order}, {row.how}"
             rows.append((f"  {row.case[:40]}", f"{row.key.dtype} {row.key.sizes}: {told}"))
+
     return rows
 
 
@@ -375,6 +387,7 @@ def placement_table(config: Config, ns: int) -> list[tuple[str, str]]:
         here = kernels.engine.backend.device_rates(0) if kernels.engine.backend.cuda_devices("auto") else None
     except FrameError:  # a line above says why there is no GPU
         here = None
+
     rates = here or next(iter(rule.KNOWN.values()))
     source = _source_of_times(here)
     forced = "" if config.backend == "auto" else f"; FRAME_BACKEND={config.backend} forces a side"
@@ -385,11 +398,13 @@ def placement_table(config: Config, ns: int) -> list[tuple[str, str]]:
     for ranks in (1, 4, 8, 16):
         estimates = []
         services = (True, False) if ranks > 1 else (True,)
+
         for calls, service in itertools.product(rule.CALLS[::-1], services):
             work = rule.Work(ns, config.precision, calls, CHUNK)
             gpu, cpu = rule.gpu(work, rates, ranks, service), rule.cpu(work, ranks)
             how = {"alone": "", "service": " by MPS", "turns": " in turns"}[rule.sharing_of(ranks, service)]
             estimates.append(f"{calls}{how} {gpu:.3g}: {'GPU' if gpu <= cpu else 'CPU'}")
+
         head = f"{_ranks(ranks)}, {rates.product}, ns a point of {ns} species"
         rows.append((f"  {ranks}", f"{head}: CPU {cpu:.3g}; GPU, {', '.join(estimates)}"))
 
@@ -401,6 +416,7 @@ def placement_table(config: Config, ns: int) -> list[tuple[str, str]]:
         rows.append(
             ("  measured", f"{case}, {row.species} species, chunk {row.chunk}: {', '.join(times)} ns ({where})")
         )
+
     return rows
 
 
@@ -425,6 +441,7 @@ def _source_of_times(gpu) -> str:
     for name, value, unit, unit_name in figures:
         shown.append(f"{name} {value / unit:.3g} {unit_name}" if value else f"{name} not told")
     known = ", ".join(rule.KNOWN)
+
     return f"{gpu.product} is not in the table: times of {known} in proportion to its {', '.join(shown)}"
 
 
@@ -476,6 +493,7 @@ def report(mixture) -> str:
         if lines:
             out.append(f"\n{title}")
             out += [f"  {line}" for line in lines]
+
     return "\n".join(out)
 
 
@@ -485,6 +503,7 @@ def reactions(species) -> str:
         kinds = Counter(r.kind for r in species.mechanism.reactions)
     except MixtureError as error:
         return str(error)
+
     return f"{kinds.total()}: {', '.join(f'{n} {kind}' for kind, n in kinds.most_common())}"
 
 

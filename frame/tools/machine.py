@@ -51,9 +51,11 @@ def _version(program: str) -> str:
         return "none"
 
     done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60)
+
     for line in (done.stdout + done.stderr).splitlines():
         if any(c.isdigit() for c in line):
             return line.strip()
+
     return "present, no version told"
 
 
@@ -66,13 +68,16 @@ def _cuda() -> list[tuple[str, str]]:
         count = cuda.device_count()
         if not count:
             return [("backend cuda", "no: no CUDA device is visible")]
+
         found = [("backend cuda", f"yes, {count} device{'s' * (count > 1)}")]
         for device in range(count):
             facts = []
             for key, value in kernels.get_backend("cuda", device=device).describe().items():
                 if key not in ("name", "device", "devices", "MPS"):
                     facts.append(f"{key} {value}")
+
             found.append((f"device {device}", ", ".join(facts)))
+
         return found
     except FrameError as error:
         return [("backend cuda", f"no: {error}")]

@@ -16,6 +16,7 @@ from kernels.gas.species.cantera_yaml import cantera_data, gas_phases
 
 from ..errors import ArgumentError, MixtureError, refuse
 from . import chemkin
+from .tables import markdown, markdown_row
 
 IDEAL, REAL, OMEGA = "ideal", "real", "omega"
 WAYS = {
@@ -182,12 +183,12 @@ def main(given, mixture=None) -> int:
 
 def table(folder: pathlib.Path) -> int:
     """Prints the rows of a folder or file, and below them the refusals. Returns 1 if nothing was found."""
-    print(f"| {' | '.join(HEADINGS)} |\n|{' --- |' * len(HEADINGS)}", flush=True)
+    print(*markdown(HEADINGS), sep="\n", flush=True)
     found, not_read = [], []
     for each in rows(folder):
         if isinstance(each, Row):
             found.append(each)
-            print(f"| {' | '.join(each.cells())} |", flush=True)
+            print(markdown_row(each.cells()), flush=True)
         else:
             not_read.append(each)
 

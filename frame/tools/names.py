@@ -1,6 +1,6 @@
 """`python -m frame names`: all collections, kernels and quantities as Markdown, from the declarations alone.
 
-docs/reference/names.md is its output without options, which a test compares:
+docs/reference/names.md is the output without options; a test compares them:
 python -m frame names > docs/reference/names.md
 """
 
@@ -11,6 +11,7 @@ from kernels.gas.species.fields import FIELDS
 
 from ..impl.launchers import variants
 from . import REGISTER
+from .tables import markdown
 
 registry = kernels.registry
 PLAIN = {key: values[0] for key, values in kernels.OPTIONS.items()}
@@ -70,22 +71,13 @@ def page(options, said="names") -> list[str]:
         "",
         "Of `Mixture(...)`, `frame_setoption` and the commands' `--mixture`; the first value is the default.",
         "",
-        *_table(
+        *markdown(
             ("option", "values", "what"), *((o.name, " ".join(o.values), o.what) for o in registry.options.values())
         ),
         *constants(),
         *species_data(),
         *teams(),
     ]
-
-
-def _table(head, *rows) -> list[str]:
-    """Lines of a Markdown table."""
-    lines = []
-    for row in (head, ["---"] * len(head), *rows):
-        cells = [cell.replace("|", "\\|") for cell in row]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
 
 
 def collections(options) -> list[str]:
@@ -96,6 +88,7 @@ def collections(options) -> list[str]:
             order = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
         except kernels.ArgumentError as error:
             order = f"none: {error}"
+
         rows.append(
             (
                 c.name,
@@ -106,7 +99,8 @@ def collections(options) -> list[str]:
                 order,
             )
         )
-    return _table(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
+
+    return markdown(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
 
 
 def single() -> list[str]:
@@ -125,7 +119,8 @@ def single() -> list[str]:
                 users[kernel.name],
             )
         )
-    return _table(("kernel", "makes", "reads", "source", "valid", "used by"), *rows)
+
+    return markdown(("kernel", "makes", "reads", "source", "valid", "used by"), *rows)
 
 
 def quantities() -> list[str]:
@@ -134,7 +129,8 @@ def quantities() -> list[str]:
     for q in registry.quantities.values():
         makers = [kernel.name for kernel in registry.kernels.values() if q.name in kernel.writes]
         rows.append((q.name, q.unit, SHAPES[q.per], q.what, " ".join(makers)))
-    return _table(("quantity", "unit", "a value for each", "what", "made by"), *rows)
+
+    return markdown(("quantity", "unit", "a value for each", "what", "made by"), *rows)
 
 
 def constants() -> list[str]:
@@ -145,10 +141,11 @@ def constants() -> list[str]:
         default = " ".join(map(repr, c.default or ())) or "has to be set"
         bounds = "{:g} to {:g}".format(*c.range) if c.range else ""
         rows.append((c.name, c.unit, str(c.count or ""), c.what, default, bounds))
+
     head = ("constant", "unit", "values", "what", "default", "range")
     if not rows:
         return []
-    return ["", "## Constants that a host sets", "", *_table(head, *rows)]
+    return ["", "## Constants that a host sets", "", *markdown(head, *rows)]
 
 
 def species_data() -> list[str]:
@@ -164,7 +161,7 @@ def species_data() -> list[str]:
         "under the names in the last column. Tc and pc may be left out where a and b are given."
     )
     head = ("array", "unit", "shape", "what", "range", "default", "from Fortran")
-    return ["", "## Species data", "", said, "", *_table(head, *rows)]
+    return ["", "## Species data", "", said, "", *markdown(head, *rows)]
 
 
 def teams() -> list[str]:
@@ -183,10 +180,11 @@ def teams() -> list[str]:
                 kernel.source,
             )
         )
+
     head = ("team kernel", "over", "reads", "writes", "numbers", "source")
     if not rows:
         return []
-    return ["", "## Team kernels", "", *_table(head, *rows)]
+    return ["", "## Team kernels", "", *markdown(head, *rows)]
 
 
 def _shown(array) -> str:
@@ -218,6 +216,7 @@ def _kernels_of(collection, options) -> list:
             out += registry.resolve(collection.outputs, [*collection.given, *more], options)
         except kernels.ArgumentError:
             continue
+
     return out
 
 
@@ -230,6 +229,7 @@ def _in_words(collections: dict[str, str]) -> str:
     parts = []
     for options, names in by_options.items():
         parts.append(f"{' '.join(names)} ({options})" if options else " ".join(names))
+
     return "; ".join(parts) or "by itself"
 
 
@@ -258,8 +258,10 @@ def _option_sets():
             options = dict(chosen)
             if len(options) < count:  # two values of the same option
                 continue
+
             try:
                 all_options = registry.checked_options(options)
             except kernels.ArgumentError:
                 continue
+
             yield all_options, ", ".join(f"{key} {value}" for key, value in chosen)

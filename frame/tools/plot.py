@@ -4,6 +4,7 @@ A variable is T, p, X_<species> or Y_<species>. The last two are the share of th
 two compositions: --from (share 0) and --to (share 1, by default the pure species).
 """
 
+import dataclasses
 import itertools
 import math
 import pathlib
@@ -144,6 +145,7 @@ def _range(span, default, where) -> tuple[float, float]:
         raise ArgumentError(
             f"{where}: got the range '{span}', wanted LOW:HIGH such as {default[0]:g}:{default[1]:g}."
         ) from None
+
     ascending = math.isfinite(low) and math.isfinite(high) and low < high
     wanted(ascending, f"{where}: got the range '{span}', wanted two ascending numbers.")
     return low, high
@@ -158,10 +160,12 @@ def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
     for part in text.split(","):
         name, colon, number = part.strip().partition(":")
         at = _species(name, mixture, f"{option} {text}")
+
         try:
             value = float(number) if colon else 1.0
         except ValueError:
             value = math.nan
+
         message = f"{option} {text}: got the amount '{number}' of {name}, wanted a number of 0 or more."
         wanted(0 <= value < math.inf, message)
         amount[at] += value
@@ -178,10 +182,12 @@ def _kept(given, used) -> dict[str, list[float]]:
         name, equals, numbers = text.partition("=")
         wanted(name in RANGES and equals, f"--at {text}: wanted T=... or p=....")
         wanted(name not in used, f"--at {text}: {name} is an axis already.")
+
         try:
             values = [float(v) for v in numbers.split(",")]
         except ValueError:
             values = [math.nan]
+
         positive = all(0 < v < math.inf for v in values)
         wanted(positive, f"--at {text}: wanted positive numbers with commas between.")
         out.setdefault(name, []).extend(values)
@@ -225,6 +231,7 @@ class _Line:
         start, end = (Y / self.W / (Y / self.W).sum() for Y in (self.start, self.end))
         X = np.multiply.outer(start, 1 - share) + np.multiply.outer(end, share)
         masses = X * self.W.reshape(-1, *(1,) * share.ndim)
+
         return masses / masses.sum(0)
 
 
@@ -252,6 +259,7 @@ def _quantities(text, mixture):
         if per:
             title, row = f"{title} of {species}", mixture.names.index(species)
         out.append((title, unit if unit != "1" else "-", by, name, row))
+
     return out
 
 
@@ -303,25 +311,39 @@ def run(given, mixture) -> pathlib.Path:
 
     # The picture.
     draw = _map if len(variables) == 2 else _curves
-    figure = draw(plt, given, mixture, variables, kept, line, what, points)
+    figure = draw(plt, given, _Job(mixture, variables, kept, line, what, points))
     heading = f"{pathlib.Path(given.mixture).name}: {_heading(line, kept)}"
     figure.suptitle(heading.rstrip(": "), fontsize=11)
 
     given.out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(given.out, dpi=130)
     plt.close(figure)
+
     return given.out
 
 
-def _values(mixture, what, T, p, Y, backend):
+@dataclasses.dataclass
+class _Job:
+    """What is drawn."""
+
+    mixture: kernels.Mixture
+    variables: list[_Variable]  # two: a map; one: curves
+    kept: dict[str, list[float]]  # fixed T [K], p [Pa]
+    line: _Line
+    what: list[tuple]  # as _quantities returns them
+    points: int  # along each axis
+
+
+def _values(job: _Job, T, p, Y, backend):
     """The values of the quantities of --what, in the units of the picture."""
-    names = list(dict.fromkeys(name for *_, name, _ in what))
-    found = mixture.properties(names, T=T, p=p, Y=Y, backend=backend)
+    names = list(dict.fromkeys(name for *_, name, _ in job.what))
+    found = job.mixture.properties(names, T=T, p=p, Y=Y, backend=backend)
 
     out = []
-    for _, _, by, name, row in what:
+    for _, _, by, name, row in job.what:
         values = found[name] if row is None else found[name][row]
         out.append(values / by)
+
     return out
 
 
@@ -358,83 +380,104 @@ def _along(axis, which, variable, line):
     if variable.log:
         axis.set(**{f"{which}scale": "log"})
         _plain_ticks(getattr(axis, f"{which}axis"))
+
     axis.set(**{f"{which}label": label, f"{which}lim": (variable.low / by, variable.high / by)})
 
 
-def _map(plt, given, mixture, variables, kept, line, what, points):
+def _map(plt, given, job: _Job):
     """A panel with a map over both variables for each quantity."""
-    from matplotlib.colors import LogNorm, Normalize
-
     # Values on the grid.
-    along = {v.name: v.values(points) for v in variables}
+    along = {v.name: v.values(job.points) for v in job.variables}
     at = dict(zip(along, np.meshgrid(*along.values(), indexing="ij")))
-    shape = (points, points)
-    T, p = (at[n] if n in at else np.full(shape, kept[n][0]) for n in "Tp")
-    mixing = next((v for v in variables if v.kind), None)
-    Y = line(at[mixing.name] if mixing else np.zeros(shape), mixing.kind if mixing else "Y")
-    values = _values(mixture, what, T, p, Y, given.backend)
-    figure, axes = grid(plt, len(what), 3, (5.0, 4.0), (0.3, 0.4))
-    x, y = (along[v.name] / v.axis(line.start_name, line.end_name)[1] for v in variables)
-    with_ridge = set(along) == {"T", "p"}
-    if with_ridge:
-        crest, critical = ridge(mixture, line.start, along["T"], along["p"], given.backend)
-        inside = all(v.low <= dict(zip("Tp", critical))[v.name] <= v.high for v in variables)
-        # (x, y), in the units of the axes
-        crest, critical = (
-            [dict(zip("Tp", place))[v.name] / AXES[v.name][2] for v in variables] for place in (crest, critical)
-        )
-    for axis, (title, unit, *_), v in zip(axes.flat, what, values):
-        low, high = np.nanquantile(v, [0.0, 1.0])
-        log = _spread(v)
-        # a pole or the critical point would take up the whole colour scale: it is cut at the outermost 0.2 %
-        most = np.nanquantile(v, [0.002, 0.998])
-        if high - low > 4 * (most[1] - most[0]):
-            low, high = most
-        norm = LogNorm(low, high) if log else Normalize(low, high)
-        picture = axis.pcolormesh(x, y, v.T, norm=norm, cmap="viridis", shading="gouraud", rasterized=True)
-        levels = np.geomspace(low, high, 9)[1:-1] if log else np.linspace(low, high, 9)[1:-1]
-        if high > low:
-            axis.contour(x, y, v.T, levels=levels, colors="white", linewidths=0.5, alpha=0.6)
-        bar = figure.colorbar(picture, ax=axis, label=f"[{unit}]", pad=0.02)
-        if log and high < 100 * low:
-            _plain_ticks(bar.ax.yaxis, (1, 2, 3, 5, 7))
-        for which, variable in zip("xy", variables):
-            _along(axis, which, variable, line)
-        if with_ridge and crest[0].size:
-            axis.plot(*crest, color="crimson", lw=1.6, label="largest cp at constant p")
-        if with_ridge and inside:
-            spot = dict(mfc="white", mec="crimson", ms=6, ls="none", label="pseudo-critical point")
-            axis.plot(*critical, "o", **spot)
+    shape = (job.points, job.points)
+    T, p = (at[n] if n in at else np.full(shape, job.kept[n][0]) for n in "Tp")
+    mixing = next((v for v in job.variables if v.kind), None)
+    Y = job.line(at[mixing.name], mixing.kind) if mixing else job.line(np.zeros(shape), "Y")
+    values = _values(job, T, p, Y, given.backend)
+
+    # Panels.
+    figure, axes = grid(plt, len(job.what), 3, (5.0, 4.0), (0.3, 0.4))
+    x, y = (along[v.name] / v.axis(job.line.start_name, job.line.end_name)[1] for v in job.variables)
+
+    for axis, (title, unit, *_), v in zip(axes.flat, job.what, values):
+        _panel(figure, axis, x, y, v, unit)
+        for which, variable in zip("xy", job.variables):
+            _along(axis, which, variable, job.line)
         axis.set_title(title, fontsize=10)
-    if axes[0, 0].get_legend_handles_labels()[0]:
-        axes[0, 0].legend(fontsize=7, loc="best", framealpha=0.85)
+
+    # The ridge.
+    if set(along) == {"T", "p"}:
+        crest, critical = ridge(job.mixture, job.line.start, along["T"], along["p"], given.backend)
+        for axis in axes.flat[: len(job.what)]:
+            _draw_ridge(axis, job.variables, crest, critical)
+        if axes[0, 0].get_legend_handles_labels()[0]:
+            axes[0, 0].legend(fontsize=7, loc="best", framealpha=0.85)
+
     return figure
 
 
-def _curves(plt, given, mixture, variables, kept, line, what, points):
+def _panel(figure, axis, x, y, values, unit: str) -> None:
+    """Colours, contour lines and a colour bar of a quantity (x, y)."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    # A pole or the critical point would take up the whole colour scale, which is cut at the outermost 0.2 %.
+    low, high = np.nanquantile(values, [0.0, 1.0])
+    most = np.nanquantile(values, [0.002, 0.998])
+    if high - low > 4 * (most[1] - most[0]):
+        low, high = most
+    log = _spread(values)
+
+    norm = LogNorm(low, high) if log else Normalize(low, high)
+    picture = axis.pcolormesh(x, y, values.T, norm=norm, cmap="viridis", shading="gouraud", rasterized=True)
+    if high > low:
+        levels = np.geomspace(low, high, 9) if log else np.linspace(low, high, 9)
+        axis.contour(x, y, values.T, levels=levels[1:-1], colors="white", linewidths=0.5, alpha=0.6)
+
+    bar = figure.colorbar(picture, ax=axis, label=f"[{unit}]", pad=0.02)
+    if log and high < 100 * low:
+        _plain_ticks(bar.ax.yaxis, (1, 2, 3, 5, 7))
+
+
+def _draw_ridge(axis, variables, crest, critical) -> None:
+    """Draws the ridge and the pseudo-critical point on a map over T and p, both (T [K], p [Pa])."""
+
+    def on_axes(place):
+        return [dict(zip("Tp", place))[v.name] / AXES[v.name][2] for v in variables]
+
+    if crest.size:
+        axis.plot(*on_axes(crest), color="crimson", lw=1.6, label="largest cp at constant p")
+    if all(v.low <= dict(zip("Tp", critical))[v.name] <= v.high for v in variables):
+        spot = dict(mfc="white", mec="crimson", ms=6, ls="none", label="pseudo-critical point")
+        axis.plot(*on_axes(critical), "o", **spot)
+
+
+def _curves(plt, given, job: _Job):
     """A panel with curves over the variable for each quantity; a curve for each fixed T and p."""
-    (x,) = variables
+    (x,) = job.variables
+    points, kept = job.points, job.kept
     along = x.values(points)
-    _, divisor = x.axis(line.start_name, line.end_name)
+    _, divisor = x.axis(job.line.start_name, job.line.end_name)
     runs = list(itertools.product(kept.get("T", [along]), kept.get("p", [along])))
-    figure, axes = grid(plt, len(what), 3, (4.6, 3.6), (0.3, 0.4))
+    figure, axes = grid(plt, len(job.what), 3, (4.6, 3.6), (0.3, 0.4))
     several = [name for name, v in kept.items() if len(v) > 1]
     colours = plt.get_cmap("viridis")(np.linspace(0, 0.9, len(runs)))
-    Y = line(along if x.kind else np.zeros(points), x.kind or "Y")
+    Y = job.line(along if x.kind else np.zeros(points), x.kind or "Y")
 
     for (T, p), colour in zip(runs, colours):
-        values = _values(mixture, what, np.broadcast_to(T, points), np.broadcast_to(p, points), Y, given.backend)
+        values = _values(job, np.broadcast_to(T, points), np.broadcast_to(p, points), Y, given.backend)
         name = ", ".join(_in_words(n, v) for n, v in (("T", T), ("p", p)) if n in several)
         for axis, v in zip(axes.flat, values):
             axis.plot(along / divisor, v, color=colour, label=name, lw=1.4)
 
-    for axis, (title, unit, *_) in zip(axes.flat, what):
-        _along(axis, "x", x, line)
+    for axis, (title, unit, *_) in zip(axes.flat, job.what):
+        _along(axis, "x", x, job.line)
         if _spread(np.concatenate([curve.get_ydata() for curve in axis.get_lines()])):
             axis.set_yscale("log")
             _plain_ticks(axis.yaxis)
+
         axis.set_ylabel(f"{title} [{unit}]")
         axis.grid(alpha=0.25)
+
     if several:
         axes[0, 0].legend(fontsize=8)
     return figure

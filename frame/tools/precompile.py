@@ -11,6 +11,7 @@ from kernels.engine.backend import cache
 from kernels.teams.render import render
 
 from ..config import PRECISIONS
+from ..errors import closest, refuse
 from ..impl import TVImpl
 from ..impl.launchers import variants
 from . import BACKEND, REGISTER
@@ -30,11 +31,8 @@ def _known(name: str) -> str:
     """The collection or kernel of this name or alias. Errors: ArgumentError for an unknown one."""
     found = kernels.registry.name_of(name)
     known = [*kernels.collections, *kernels.registry.kernels, *kernels.registry.team_kernels]
-    kernels.engine.errors.refuse(
-        found not in known,
-        f"--only: unknown collection or kernel '{name}'{kernels.engine.errors.closest(name, known)}; known "
-        f"collections: {', '.join(kernels.collections)}.",
-    )
+    meant, listed = closest(name, known), ", ".join(kernels.collections)
+    refuse(found not in known, f"--only: unknown collection or kernel '{name}'{meant}; known collections: {listed}.")
     return found
 
 
@@ -95,59 +93,82 @@ def main(given, mixture: kernels.Mixture | None) -> int:
         )
         return 2
 
-    # Declarations of the host, contractions.
-    added = [name for file in given.register for name in kernels.load_declarations(file)]
+    added = []
+    for file in given.register:
+        added += kernels.load_declarations(file)
     backend = kernels.get_backend(given.backend, arch=given.arch)
-    contraction = functools.partial(_contraction, backend=backend, dtype=kernels.dtype_of(given.precision).name)
-    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        for line in pool.map(contraction, given.contraction):
-            print(line, flush=True)
-
-    # The names to compile.
-    names = [*kernels.collections, *(a for a in added if a not in kernels.collections)] if mixture else added
-    if mixture and given.kernels:
-        names += [
-            k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options) and k.name not in names
-        ]
-    if given.only:
-        names = [_known(name) for name in given.only]
+    _contractions(given, backend)
+    names = _names(given, mixture, added)
 
     impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
     _ = impl.marshal.packer  # with a GPU, pageable arrays are packed by the CPU
     if mixture:
         impl.set_mixture(mixture)
 
-    # Team kernels, by header.
     teams = kernels.registry.team_kernels
-    for header in dict.fromkeys(teams[name].header for name in names if name in teams):
+    _teams([name for name in names if name in teams], backend, kernels.dtype_of(given.precision))
+    _launchers([name for name in names if name not in teams], impl)
+    _block_calls(given.block, impl)
+
+    print(f"kernel cache: {cache.folder()}")
+    return 0
+
+
+def _contractions(given, backend) -> None:
+    """Compiles the tensor expressions."""
+    contraction = functools.partial(_contraction, backend=backend, dtype=kernels.dtype_of(given.precision).name)
+    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        for line in pool.map(contraction, given.contraction):
+            print(line, flush=True)
+
+
+def _names(given, mixture, added: list[str]) -> list[str]:
+    """The collections and kernels to compile. added: kernels of the host."""
+    if given.only:
+        return [_known(name) for name in given.only]
+    if not mixture:
+        return added
+
+    names = dict.fromkeys([*kernels.collections, *added])
+    if given.kernels:
+        names.update(dict.fromkeys(k.name for k in kernels.registry.kernels.values() if k.serves(mixture.options)))
+    return list(names)
+
+
+def _teams(names: list[str], backend, dtype) -> None:
+    """Compiles team kernels, those of a header together."""
+    teams = kernels.registry.team_kernels
+    for header in dict.fromkeys(teams[name].header for name in names):
         group = [k for k in teams.values() if k.header == header]
-        backend.compile(render(group, backend.entry, kernels.dtype_of(given.precision)))
+        backend.compile(render(group, backend.entry, dtype))
         print(f"{backend}  {' '.join(k.name for k in group)}")
 
-    # Collections and kernels.
-    for name in progress("compile", [name for name in names if name not in teams]):
+
+def _launchers(names: list[str], impl: TVImpl) -> None:
+    """Compiles collections and kernels; reports those that the mixture lacks data for."""
+    for name in progress("compile", names):
         try:
             for more in variants(name):
                 _with_boxes(impl.launcher(name, more))
             clear()
-            print(f"{backend}  {name}", flush=True)
+            print(f"{impl.backend}  {name}", flush=True)
         except (kernels.ArgumentError, kernels.StateError) as error:
             clear()
             print(f"left out: {name}: {error}", file=sys.stderr)
 
-    # Block calls.
-    for name, outputs in progress("compile", given.block, name=lambda block: block[0]):
-        compiled, refused = 0, None
-        for more in variants(name, asked=True):  # some outputs need optional inputs
+
+def _block_calls(blocks, impl: TVImpl) -> None:
+    """Compiles the programs of block calls: (collection, outputs). Some outputs need optional inputs."""
+    for name, outputs in progress("compile", blocks, name=lambda block: block[0]):
+        compiled, refused = False, None
+        for more in variants(name, asked=True):
             try:
                 _with_boxes(impl.launcher(name, more, outputs))
-                compiled += 1
+                compiled = True
             except (kernels.ArgumentError, kernels.StateError) as error:
                 refused = error
         if refused and not compiled:
             raise refused
-        clear()
-        print(f"{backend}  {name}: {' '.join(sorted(outputs))}", flush=True)
 
-    print(f"kernel cache: {cache.folder()}")
-    return 0
+        clear()
+        print(f"{impl.backend}  {name}: {' '.join(sorted(outputs))}", flush=True)

@@ -13,6 +13,7 @@ def time_left(seconds: float) -> str:
     for size, unit in ((5400, "h"), (90, "min")):
         if seconds >= size:
             return f"{seconds / (3600 if unit == 'h' else 60):.0f} {unit}"
+
     return f"{seconds:.0f} s"
 
 
@@ -53,6 +54,7 @@ def progress(what: str, items: Iterable[Item], name=str, clock=time.monotonic, t
         left = f", about {time_left((clock() - begin) / done * (len(known) - done))} left" if done else ""
         to.write(f"\r\x1b[K{what} {done + 1}/{len(known)} {name(item)}{left}")
         to.flush()
+
         try:
             yield item
         finally:

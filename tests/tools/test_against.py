@@ -1,4 +1,4 @@
-"""benchmarks/against.py: what it calls a difference, and which differences changed.toml lets pass."""
+"""benchmarks/against.py: sizes of differences, and differences that changed.toml allows."""
 
 import pathlib
 import sys
@@ -17,6 +17,7 @@ def test_any_nan_equals_any_nan():
     one = np.array([[1.0, np.nan, 3.0]])
     other = one.copy()
     other.view(np.int64)[0, 1] ^= 1  # another NaN
+
     assert np.isnan(other[0, 1]) and against.difference(one, other, STATES) is None
 
 
@@ -27,8 +28,10 @@ def test_steps_between_numbers_are_counted():
         for _ in range(3):
             new[0, 2] = np.nextafter(new[0, 2], dtype(0))
         row = against.difference(old, new, STATES)
+
         assert (row["points"], row["ulp"]) == (1, 3) and "T 300" in row["first"]
         assert np.isclose(row["relative"], 3 * (2 * np.finfo(dtype).eps) / 3, rtol=1e-5)
+
     row = against.difference(np.array([0.0, 1.0, -1e-300]), np.array([-0.0, 1.0, 1e-300]), STATES)
     assert row["points"] == 2 and row["relative"] == 2 and row["ulp"] > 1e17  # of both signs
     assert against.difference(old, np.full_like(old, np.nan), STATES)["relative"] == np.inf
@@ -39,7 +42,9 @@ def test_steps_between_numbers_are_counted():
 def test_a_named_change_has_a_largest_size():
     change = {"key": "NS 10, srk*", "quantity": "rho_*", "largest": 1e-15, "reason": "why"}
     row = {"key": "NS 10, srk, thermodynamics, double", "quantity": "rho_p", "relative": 1e-15}
+
     assert against.reason(row, [change]) == "why"
+
     for other in ({"relative": 2e-15}, {"quantity": "rho"}, {"key": "NS 1, srk, thermodynamics, double"}):
         assert not against.reason(row | other, [change])
 
@@ -47,5 +52,6 @@ def test_a_named_change_has_a_largest_size():
 def test_cases_bring_what_they_start_from():
     keys = {case["key"]: case for case in against_cases.chosen(["NS 4, srk, from h p Y, double"], quick=False)}
     assert set(keys) == {"NS 4, srk, thermodynamics, double", "NS 4, srk, from h p Y, double"}
+
     first, second = keys.values()
     assert not first["base"] and second["base"] == first["file_name"]

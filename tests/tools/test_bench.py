@@ -1,4 +1,4 @@
-"""`python -m frame bench`: rows are whole, wrong values stop it, counts and fits are right. No speed is judged here."""
+"""`python -m frame bench`: complete rows, refusal of wrong values, right counts and fits. Speed is not judged."""
 
 import dataclasses
 import json
@@ -31,6 +31,7 @@ from frame.tools.bench import (
     results,
     scaling,
     threads,
+    timing,
 )
 from frame.tools.cli import main
 from kernels import Mixture, collections, get_backend
@@ -47,10 +48,12 @@ def briefly(monkeypatch):
 
 
 def ran(capsys, *arguments):
-    """(rows, what went to standard error) of a bench with --json -."""
+    """(rows, text of standard error) of a bench with --json -."""
     status = main(["bench", *arguments, "--json", "-"])
     out, err = capsys.readouterr()
+
     assert status == 0, err
+
     return json.loads(out), err
 
 
@@ -102,22 +105,25 @@ def test_wrong_values_are_refused(capsys, monkeypatch, factor):
 
     monkeypatch.setattr(fortran.Fortran, "prepare", wrong)
     assert main(["bench", "properties", *SMALL, "--ns", "3", "--cases", "thermal", "--json", "-"]) == 1
+
     out, err = capsys.readouterr()
     assert not out and "'c' differs" in err and "point 7" in err and "Nothing was timed" in err
 
 
 def test_the_other_root_is_borne_at_few_points_only():
-    """Codes part where two roots tie; one such point in thousands says nothing, many do."""
+    """Codes may take different roots where two tie: accepted at one point in thousands, refused at many."""
     n = 5000
     state = {"T": np.full(n, 300.0)}
     ours = {"rho": np.full(n, 100.0), "Z": np.full(n, 0.9)}
     rival = {name: value.copy() for name, value in ours.items()}
     rival["rho"][3], rival["Z"][3] = 700.0, 0.1
+
     assert properties.difference(ours, rival, state, "case", 1e-9, 1e-9) == 0
+
     rival["rho"][:50] = 700.0
-    with pytest.raises(properties.WrongValues, match="'rho' differs by more than 0.001 at 50 of 5000"):
+    with pytest.raises(timing.WrongValues, match="'rho' differs by more than 0.001 at 50 of 5000"):
         properties.difference(ours, rival, state, "case", 1e-9, 1e-9)
-    with pytest.raises(properties.WrongValues, match="no quantity in common"):
+    with pytest.raises(timing.WrongValues, match="no quantity in common"):
         properties.difference(ours, {}, state, "case", 1e-9, 1e-9)
 
 
@@ -125,21 +131,25 @@ def test_the_other_root_is_borne_at_few_points_only():
 def test_mixture_of_a_file_and_markdown(capsys):
     file = str(inputs.SHIPPED.parent / "n2.yaml")
     assert main(["bench", "properties", *SMALL, "--mixture", file, "--cases", "thermal", "--markdown"]) == 0
+
     text = capsys.readouterr().out
     assert "## properties, backend cpu" in text and "GFLOP/s" in text and "Fortran" in text
+
     heads, _, *lines = [line for line in text.split("\n") if line.startswith("|")]
     assert len(lines) == 1 and lines[0].startswith("| thermal") and lines[0].count("x)") == 6
     assert heads.count("|") == lines[0].count("|") and "| gfortran -O3, textbook |" in heads
 
 
 def test_headline_is_the_strongest_rival():
-    """The least ratio stands in front, and what is ours in another precision does not count."""
+    """The least ratio stands in front. The layer in another precision does not count."""
     row = report.Row("properties", "thermal", 10, 100, "cpu", 1e-6, 1e8)
     rows = [
         dataclasses.replace(row, rival=name, rival_points_per_s=1e8 / ratio, ratio=ratio, ours=name == "in double")
         for name, ratio in (("in double", 1.5), ("slow", 20.0), ("strong", 3.25), ("middling", 7.0))
     ]
+
     assert report.strongest(rows).rival == "strong"
+
     heads, _, line = report.markdown(rows).split("\n")
     assert line.split(" | ")[heads.split(" | ").index("beside the strongest")] == "3.25x strong"
     assert report.strongest(rows[:1]) is None
@@ -151,7 +161,9 @@ def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
     data = species_set(1)
     read = lambda file, **options: (changed(data, fuller_volume=[np.nan]), options)
     monkeypatch.setattr(properties.Mixture, "species_from_yaml", staticmethod(read))
+
     assert main(["bench", "properties", *SMALL, "--mixture", "x.yaml", "--cases", "viscous"]) == 0
+
     text = capsys.readouterr().out
     assert (
         "'viscous, low-pressure D, fuller' is left out: x.yaml has no Fuller volume" in text
@@ -160,10 +172,11 @@ def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
 
 
 def test_kinetics(capsys, tmp_path):
-    """Rows of one mechanism, each rival's rates checked; and the mechanisms that are measured by default."""
+    """Rows of a mechanism, with the rates of each rival checked; then the default mechanisms."""
     pytest.importorskip("cantera")
     file = str(dict(kinetics.files(tmp_path))["h2o2"])
     rows, shown = ran(capsys, "kinetics", *SMALL, "--mixture", file)
+
     assert [row["rival"] for row in rows] == [
         "gfortran -O3, textbook",
         "gfortran -O3, reduced",
@@ -175,13 +188,29 @@ def test_kinetics(capsys, tmp_path):
         assert tuple(row) == report.KEYS and None not in row.values() and row["case"] == "h2o2.yaml, 29 reactions"
         assert row["ratio"] == pytest.approx(row["points_per_s"] / row["rival_points_per_s"])
         assert 0 < row["max_rel_diff"] < kinetics.TOLERANCE and 0 < row["bound_fraction"] < 1
+
     assert "Cantera 3" in shown and "h2o2.yaml, 29 reactions" in shown
-    sizes = {
-        name: (mixture.ns, mixture.nr)
-        for name, path in kinetics.files(tmp_path)
-        for mixture in [Mixture.from_yaml(path, equation="ideal", takahashi="off")]
-    }
+
+    sizes = {}
+    for name, path in kinetics.files(tmp_path):
+        mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
+        sizes[name] = mixture.ns, mixture.nr
     assert sizes == {"h2o2": (10, 29), "CH4/O2": (32, 201), "GRI-3.0": (53, 325)}
+
+
+def test_rates_beside_a_file_that_begins_with_a_real_gas():
+    """Ours are those of an ideal gas, and so are Cantera's, whatever the first phase of the file is."""
+    ct = pytest.importorskip("cantera")
+    path = ROOT / "examples/mechanisms/h2_o2.yaml"
+    assert ct.Solution(str(path)).thermo_model != "ideal-gas"
+
+    mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
+    state = kinetics.given_states(mixture, 16, "random")
+    ours = mixture.properties("omega creation destruction", backend="cpu", **state)
+
+    gross = ours["creation"] + ours["destruction"]
+    theirs = kinetics.Cantera(path).rates(mixture, state)
+    assert kinetics.checked(ours["omega"], theirs, gross, "h2_o2.yaml") < kinetics.TOLERANCE
 
 
 def test_kinetics_that_differ_are_refused():
@@ -189,27 +218,31 @@ def test_kinetics_that_differ_are_refused():
     ours, gross = np.array([[1.0, 2.0], [3.0, 0.0]]), np.full((2, 2), 10.0)
     assert kinetics.checked(ours, ours * (1 + 1e-12), gross, "case") == pytest.approx(3e-13, rel=0.01)
     for wrong in (2.0 + 2e-9, np.nan):
-        with pytest.raises(properties.WrongValues, match="species 0 at point 1"):
+        with pytest.raises(timing.WrongValues, match="species 0 at point 1"):
             kinetics.checked(ours, np.array([[1.0, wrong], [3.0, 0.0]]), gross, "case")
 
 
 def of_reactors(backend, monkeypatch, folder):
     for counts in (reactors.CELLS, reactors.MATRICES):
         monkeypatch.setitem(counts, backend.memory, 64)
+
     path = dict(kinetics.files(folder))["h2o2"]
     mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
-    along = reactors.along_ignition(path, *reactors.IGNITIONS["h2o2"][:3])
-    what = ("h2o2", mixture, path, along, backend, 1)
-    rows = reactors.matrices(*what, ceilings.measure(backend, 1e-3), kinetics.took)
-    row, said = reactors.react(*what, kinetics.took)
+    ignition = reactors.Ignition.of("h2o2", mixture, path)
+    how = timing.Conditions(backend, ceilings.measure(backend, 1e-3), points=64, repeats=1)
+
+    rows = reactors.matrices(ignition, how)
+    row, said = reactors.react(ignition, how)
+
     return [*rows, row], said
 
 
 def test_reactors(monkeypatch, tmp_path):
-    """Jacobian, linear systems and react beside their rivals; each is refused where it is not right."""
+    """Jacobian, linear systems and react beside rivals. Wrong values are refused."""
     pytest.importorskip("cantera")
     here = get_backend("cpu", threads=1)
     rows, said = of_reactors(here, monkeypatch, tmp_path)
+
     assert [(row.case, row.rival) for row in rows] == [
         ("h2o2, J_cv", "Cantera from Python"),
         ("h2o2, J, LU, solve", "Cantera from Python"),
@@ -219,19 +252,20 @@ def test_reactors(monkeypatch, tmp_path):
     for row in rows:
         assert row.ratio == pytest.approx(row.points_per_s / row.rival_points_per_s) and row.points == 64
         assert row.max_rel_diff < 1e-5 and (row.bound is None) == ("react" in row.case)
+
     assert "steps a cell" in said
     for name, words in (
         ("SLOPES", "'J_cv' differs from Cantera's slopes by"),
         ("RESIDUAL", "'implicit_cv' leaves"),
         ("REACTED", "T after 1e-06 s is"),
     ):
-        with monkeypatch.context() as patch, pytest.raises(properties.WrongValues, match=words):
+        with monkeypatch.context() as patch, pytest.raises(timing.WrongValues, match=words):
             patch.setattr(reactors, name, 1e-30)
             of_reactors(here, patch, tmp_path)
 
 
 def test_threads(capsys):
-    """Counts up to more threads than cores: the result is that of one thread, and the fractions are told of one."""
+    """Also more threads than cores. Results are equal, and ratios are relative to one thread."""
     rows, shown = ran(capsys, "threads", *SMALL, "--ns", "3", "--threads", "2,3")
     assert [row["case"].split(", ")[-1] for row in rows] == [
         "1 thread",
@@ -243,6 +277,7 @@ def test_threads(capsys):
         assert tuple(row) == report.KEYS and row["rival"] == "1 thread" and row["ns"] == 3
         assert row["bound"] == pytest.approx(count * row["rival_points_per_s"])
         assert row["bound_fraction"] == pytest.approx(row["ratio"] / count)
+
     assert (
         threads.counts(1) == [1]
         and threads.counts(6) == [1, 2, 3, 4, 6]
@@ -251,14 +286,15 @@ def test_threads(capsys):
 
 
 def test_results_that_depend_on_the_threads_are_refused(monkeypatch):
-    right = properties.Ours.results
+    right = timing.Launch.results
 
-    def wrong(self, backend, n):
-        return {name: value + (backend.threads > 1) for name, value in right(self, backend, n).items()}
+    def wrong(self, n):
+        return {name: value + (self.backend.threads > 1) for name, value in right(self, n).items()}
 
-    monkeypatch.setattr(properties.Ours, "results", wrong)
-    with pytest.raises(properties.WrongValues, match="of 2 threads is not that of one"):
-        threads.measure(properties.CASES[0], inputs.mixture(2, "dense", takahashi="off"), [1, 2], 300, 1, "random")
+    monkeypatch.setattr(timing.Launch, "results", wrong)
+    mixture, state = inputs.mixture(2, "dense", takahashi="off"), inputs.states(2, 300)
+    with pytest.raises(timing.WrongValues, match="of 2 threads is not that of one"):
+        threads.measure(properties.CASES[0], mixture, [1, 2], state, 1)
 
 
 @pytest.mark.parametrize("ns", (1, 10))
@@ -279,10 +315,11 @@ def test_smooth_states(ns):
 
 @pytest.mark.usefixtures("briefly")
 def test_a_recorded_run(capsys, monkeypatch, tmp_path):
-    """It has where, when and how it was measured, and the rows that --json has; a table of it can be printed."""
+    """The file has machine, date, command and the rows of --json; its table can be printed."""
     monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
     kept, rows = tmp_path / "run.json", tmp_path / "rows.json"
     given = ["bench", "all", *SMALL, "--ns", "3", "--cases", "thermal", "--json", str(rows), "--record", str(kept)]
+
     assert main(given) == 0
     assert f"Written: {kept}" in capsys.readouterr().err
 
@@ -292,6 +329,7 @@ def test_a_recorded_run(capsys, monkeypatch, tmp_path):
     assert run.rows == json.loads(rows.read_text()) and {row["bench"] for row in run.rows} == {"properties", "threads"}
 
     assert main(["bench", "figures", str(kept)]) == 0
+
     out = capsys.readouterr().out
     assert run.origin in out and run.command in out and out.count("\n| ") == len(run.rows) + len(["names", "rule"])
 
@@ -303,15 +341,19 @@ def test_runs_of_several_commits_are_mixed_on_request_only(capsys, tmp_path):
         run = results.Run(name, machine, "cpu", commit, "2026-01-01", None, [row])
         files.append(tmp_path / f"{name}.json")
         files[-1].write_text(run.text())
+
         assert results.read(files[-1]) == run
+
     a, b, c, d = map(str, files)
 
     for other, origin in ((b, "X, commit 124"), (c, "Y, commit 123")):
         assert main(["bench", "figures", a, other]) == 1
+
         said = capsys.readouterr().err
         assert "X, commit 123" in said and origin in said and "--mixed" in said
         assert main(["bench", "figures", a, other, "--mixed"]) == 0
         assert f"| {origin} |" in capsys.readouterr().out
+
     assert main(["bench", "figures", a, d]) == 0
     assert capsys.readouterr().out.count("| thermal | 4 | 1.5e+09 |") == 2
 
@@ -320,6 +362,7 @@ def test_files_that_are_no_runs(capsys, tmp_path):
     for name, text in (("no.json", "?"), ("rows.json", "[]"), ("part.json", '{"machine": "X"}')):
         (tmp_path / name).write_text(text)
         assert main(["bench", "figures", str(tmp_path / name)]) == 1 and name in capsys.readouterr().err
+
     assert main(["bench", "figures", str(tmp_path / "none.json")]) == 1
     assert "No such file" in capsys.readouterr().err
 
@@ -355,6 +398,7 @@ def test_wrong_usage_is_refused(capsys, arguments, message):
 def test_without_a_fortran_compiler(capsys, monkeypatch):
     monkeypatch.setenv("FC", "no-such-compiler")
     fortran.compiler.cache_clear()
+
     try:
         assert main(["bench", "properties", *SMALL, "--ns", "1"]) == 1
         assert "'no-such-compiler' is not on PATH: install gfortran" in capsys.readouterr().err
@@ -374,6 +418,7 @@ def test_scaling_is_drawn(capsys, tmp_path):
 def test_launch(capsys):
     rows, _ = ran(capsys, "launch", *SMALL)
     what = {row["case"] for row in rows}
+
     assert {
         "launch of one kernel from Python",
         "warm start of Python, first result",
@@ -395,15 +440,19 @@ def test_blocks(capsys, host, tmp_path):
     """Two ranks at the same time, a block call beside the loops of calls for each array; a trace of the last case."""
     arguments = "--shapes 8x9x10 --fringes mixed --ns 4 --ranks 1,2 --seconds 0.01 --repeats 1 --chunks 500".split()
     rows, shown = ran(capsys, "blocks", "--backend", "cpu", "--host", host, "--ways", "block,loop,queue", *arguments)
+
     assert len(rows) == 6 and len({row["case"] for row in rows}) == 6 and "backend cpu" in shown or host == "fortran"
     for row in rows:
         assert tuple(row) == report.KEYS and (row["bench"], row["ns"], row["points"]) == ("blocks", 4, 720)
         assert row["seconds"] * row["points_per_s"] == pytest.approx(720)
         assert row["bound"] is None and row["case"] in shown
+
     traced = (*arguments, "--ways", "block", "--trace", str(tmp_path / "trace"))
     ran(capsys, "blocks", "--backend", "cpu", "--host", host, *traced)
     traces = [json.loads(file.read_text())["traceEvents"] for file in sorted(tmp_path.iterdir())]
+
     assert len(traces) == 2  # of the two ranks
+
     for events in traces:
         assert {e["name"] for e in events if e["ph"] == "X"} == {"block in", "thermal_viscous", "block out"}
 
@@ -415,22 +464,53 @@ def test_what_the_memory_of_a_host_allows_packing(monkeypatch):
     rank.case("block", "pageable", 8, 8, 8, *[0] * 6, 4, 512, 0.001)
     done, calls, seconds = rank.stream(2**20).split()
     rank.frame.finalize()
+
     assert done == "done" and int(calls) > 2 and 0.001 < float(seconds) < 10
+
     case = blocks.Case((8, 8, 8), "0", 10, "pageable", "block", 512)
     ranks = types.SimpleNamespace(pace=lambda line: int(line.removeprefix("stream ")) / 50e9)
     row = report.Row("blocks", "", 10, 512, "cuda", 512 * 8e-9, 1 / 8e-9)
-    told = blocks._packing(types.SimpleNamespace(repeats=1), case, 8, 1, ranks, row)
+    told = blocks.packing(case, blocks.Share(8), blocks.packing_rate(ranks, 1), row)
+
     assert "8 ranks, NS 10: the threads copy 100 GB/s" in told  # 2 x 216 bytes at 100 GB/s: 4.32 ns
     assert "takes 4.32 ns a point, 54 % of its time" in told
+
+
+@pytest.mark.parametrize("memory", ["pinned", "device"])
+def test_a_case_on_a_gpu_has_the_link_as_bound(memory):
+    """Ours at 4 us a call, copies at 2 us, as many CPU ranks at 12 us; arrays of the device have no link to cross."""
+    asked = []
+
+    class Ranks:
+        def __init__(self, **microseconds):
+            self.microseconds = microseconds
+
+        def ask(self, line):
+            asked.append(line)
+
+        def pace(self, verb):
+            return 1e-6 * self.microseconds[verb]
+
+    run = blocks._Run(types.SimpleNamespace(repeats=3, seconds=0.1), "cuda", blocks.Share(8))
+    run.ours = run.link = Ranks(go=4.0, limit=2.0)
+    run.beside = Ranks(go=12.0)
+    row = run._row(blocks.Case((8, 8, 8), "0", 10, memory, "block", 512))
+
+    assert row.ratio == pytest.approx(3) and row.rival == "8 on the CPU" and row.seconds == pytest.approx(4e-6)
+    assert row.bound_fraction == (pytest.approx(0.5) if memory == "pinned" else None)
+    assert [line.split()[1:3] for line in asked] == [["block", memory], ["block", "pageable"]]
 
 
 def test_small_calls(capsys):
     """bench blocks --small: times of calls from Fortran in a table of their own; the programs check their values."""
     arguments = "--shapes 8x9x10 --fringes 0 --ns 4 --seconds 0.01 --repeats 1 --small".split()
     rows, shown = ran(capsys, "blocks", "--backend", "cpu", *arguments)
+
     assert [row["bench"] for row in rows] == ["blocks"] + ["launch"] * 6 and "that takes" in shown
+
     slab = next(row for row in rows if "slab" in row["case"])
     assert slab["rival"] == "plain Fortran, -O3" and slab["points"] == 3 * 64**2
+
     for row in rows:
         assert row["case"] in shown and 0 < row["seconds"] < 1  # seconds
 
@@ -451,17 +531,18 @@ def test_blocks_that_cannot_be_measured(capsys, arguments, words):
         status = main(["bench", "blocks", "--backend", "cpu", "--ranks", "1", *arguments])
     except SystemExit as error:  # the parser's own refusal
         status = error.code
+
     assert status != 0 and words in capsys.readouterr().err
 
 
 def test_a_rank_that_dies_is_told(monkeypatch):
-    """One message with what it said, and no hang."""
+    """A single message with the output of the rank, and no hang."""
     given = types.SimpleNamespace(threads=None, trace=None)
-    ranks = blocks.Ranks(2, given, "cpu", {"FRAME_THREADS": "none"}, "python")
+    ranks = blocks.Ranks(blocks.Share(2), given, "cpu", {"FRAME_THREADS": "none"}, "python")
     with pytest.raises(BackendError, match="a rank ended .*FRAME_THREADS is none"):
         ranks.ask("facts")
     ranks.end()
-    ranks = blocks.Ranks(2, given, "cpu", {}, "python")
+    ranks = blocks.Ranks(blocks.Share(2), given, "cpu", {}, "python")
     ranks.each[1].kill()
     with pytest.raises(BackendError, match=r"a rank ended \(status -9\); it said: nothing"):
         ranks.ask("facts")
@@ -472,6 +553,7 @@ def test_a_rank_that_dies_is_told(monkeypatch):
 def test_a_rank_sees_its_gpu_alone(monkeypatch, seen, wanted):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
     assert "".join(blocks.one_gpu(place, 2)["CUDA_VISIBLE_DEVICES"] for place in range(2)) == wanted
+
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     with pytest.raises(ArgumentError, match="--gpus 2: CUDA_VISIBLE_DEVICES has 3"):
         blocks.one_gpu(0, 2)
@@ -486,6 +568,7 @@ def test_operations_of_a_formula():
         ["gamma", "c"],
         {"cp": np.full(100, 1400.0), "cv": np.full(100, 1e3), "p_v": np.full(100, -1e5), "vol": np.ones(100)},
     )
+
     assert {kind: count for kind, count in cost.operations.items() if count} == {
         "add": 1,
         "multiply": 6,
@@ -528,6 +611,7 @@ def test_bound_is_the_slowest_roof():
     assert roofs[True] == (pytest.approx(1 / 6e3), "arithmetic")  # 4e3 + 2e3, beside 5e3 of the divider
     assert roofs[False] == (pytest.approx(1 / 7e3), "arithmetic")  # 4e3 + 3e3, beside 4e3 in single precision
     assert moved == [(3, 2, 50)] * 2  # half of a hundred doubles
+
     quick = ceilings.Ceilings(1e12, dict.fromkeys(kinds, 1e12), memory, True)
     assert quick.bound(cost, 3, 2, 100) == (pytest.approx(1e5), "memory")
 
@@ -543,6 +627,7 @@ def test_operations_grow_as_the_sums_do():
 
     few, more, most = (np.array([flops(ns, kij) for kij in ("none", "dense")]) for ns in (10, 30, 50))
     second = most - 2 * more + few
+
     assert abs(second[0]) < 1 and 4 * 20**2 * 0.9 < second[1] < 5 * 20**2
     assert flops(50, "dense") > 2 * flops(50, "lowrank") > 2 * flops(50, "none")
 
@@ -558,18 +643,20 @@ def test_cubic_fit():
 
 
 def test_species_of_any_number():
-    """Species s is the same at every NS; the constants are those of the parent to 10 %."""
+    """Species s is the same at every NS; the constants are the parent's to 10 %."""
     most = inputs.species(60)
     assert len(set(most.names)) == 60 and inputs.species(1).names == ("CH4",)
+
     for ns in (1, 10, 33):
         assert np.array_equal(inputs.species(ns).Tc, most.Tc[:ns])
     assert np.all(np.abs(most.Tc[10:20] / most.Tc[:10] - 1) < 0.1) and np.any(most.Tc[10:20] != most.Tc[:10])
+
     for kij, structure in (("none", "none"), ("dense", "dense"), ("lowrank", "lowrank"), ("sparse", "sparse")):
         assert inputs.mixture(50, kij, takahashi="off").facts["k_ij"] == structure
 
 
 def array_functions(be, monkeypatch):  # noqa: F811
-    """On a stand-in, those that the expressions want are NumPy's."""
+    """Gives a stand-in the array functions of NumPy that the expressions call."""
     for name in ("where", "sqrt", "log", "sign", "cos", "arccos", "cbrt", "copyto"):
         if not hasattr(be.arrays, name):
             monkeypatch.setattr(be.arrays, name, getattr(np, name), raising=False)
@@ -579,10 +666,13 @@ def test_rivals_on_a_device(be, monkeypatch):  # noqa: F811
     """Unfused launches and array expressions against the fused launch."""
     array_functions(be, monkeypatch)
     roofs = ceilings.measure(be, 1e-3)
+
     assert roofs.flops > 0 and all(rate > 0 for rate in roofs.rates.values())
-    rivals = [properties.Unfused(be), expressions.Cupy(be)]
-    case = properties.CASES[0]
-    rows = properties.measure(case, inputs.mixture(3, "dense", takahashi="off"), "dense", be, 200, 1, roofs, rivals)
+
+    rivals = properties.Unfused(be), expressions.Cupy(be)
+    how = timing.Conditions(be, roofs, points=200, repeats=1, rivals=rivals)
+    rows = properties.measure(properties.CASES[0], inputs.mixture(3, "dense", takahashi="off"), "dense", how)
+
     assert rows[0].rival == "unfused launches" and rows[1].rival == "CuPy expressions"
     assert all(row.ratio > 0 and row.bound > 0 and row.max_rel_diff < properties.TOLERANCES["double"] for row in rows)
 
@@ -594,8 +684,11 @@ def test_kinetics_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     path = dict(kinetics.files(tmp_path))["h2o2"]
     mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
     there = bool(shutil.which("gfortran"))  # a machine with a GPU may have none
-    rivals = [kinetics.Fortran("reduced", "-Ofast")] if there else []
-    rows = kinetics.measure("h2o2", mixture, path, be, 300, 1, ceilings.measure(be, 1e-3), rivals, "smooth")
+    rivals = (kinetics.Fortran("reduced", "-Ofast"),) if there else ()
+    how = timing.Conditions(be, ceilings.measure(be, 1e-3), points=300, repeats=1, rivals=rivals, kind="smooth")
+
+    rows = kinetics.measure("h2o2", mixture, path, how)
+
     assert [row.rival for row in rows] == ["gfortran -Ofast, reduced"] * there + ["Cantera from Python"]
     assert all(row.ratio > 0 and row.bound > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
@@ -605,12 +698,17 @@ def test_programs_of_rates_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     """Collections and slopes of rates, of an ideal and of a real gas."""
     array_functions(be, monkeypatch)
     mixture = Mixture.from_yaml(dict(kinetics.files(tmp_path))["h2o2"], equation="ideal", takahashi="off")
-    rows = kinetics.programs("h2o2", mixture, be, 40, 1, "smooth")
+    how = timing.Conditions(be, ceilings.measure(be, 1e-3), points=40, repeats=1, kind="smooth")
+
+    rows = kinetics.programs("h2o2", mixture, how)
+
     assert [row.case for row in rows] == [f"h2o2: {name}" for name in kinetics.PROGRAMS]
     assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
+
     monkeypatch.setattr(kinetics, "PROGRAMS", {"omega, rho": kinetics.PROGRAMS["omega, rho"]})
     real = Mixture.from_yaml(mechanisms.path(), "real", takahashi="off")
-    rows = kinetics.programs("real", real, be, 40, 1, "smooth")
+    rows = kinetics.programs("real", real, how)
+
     assert [row.case for row in rows] == ["real: omega", "real: omega, rho"]
     assert all(row.points_per_s > 0 and 0 < row.max_rel_diff < kinetics.TOLERANCE for row in rows)
 
@@ -620,18 +718,21 @@ def test_reactors_on_a_device(be, monkeypatch, tmp_path):  # noqa: F811
     pytest.importorskip("cantera")
     array_functions(be, monkeypatch)
     rows, _ = of_reactors(be, monkeypatch, tmp_path)
+
     assert len(rows) == 4 and all(row.ratio > 0 and row.max_rel_diff < 1e-5 for row in rows)
 
 
 def test_a_recorded_run_on_a_device(be, capsys, monkeypatch, tmp_path):  # noqa: F811
-    """It has the GPU's product, smooth states, and no threads; asked for by name they are refused."""
+    """The file has the product name of the GPU and smooth states. Threads are left out; by name they are refused."""
     array_functions(be, monkeypatch)
     little = ceilings.measure(be, 1e-3)
     monkeypatch.setattr(ceilings, "measure", lambda backend: little)
     monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
     file = tmp_path / "run.json"
     given = ["--backend", "cuda", "--points", "300", "--repeats", "1", "--ns", "2", "--cases", "thermal"]
+
     assert main(["bench", "all", *given, "--record", str(file)]) == 0, capsys.readouterr().err
+
     run = results.read(file)
     assert run.machine == f"{be.product}, host {bench.machine()}" and run.backend == "cuda"
     assert {row["bench"] for row in run.rows} == {"properties"} and "smooth states" in capsys.readouterr().out

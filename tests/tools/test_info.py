@@ -22,12 +22,14 @@ def without(tmp_path, species, keys=None):
     """The shipped file without critical-parameters (or some of its keys) of some species."""
     yaml = YAML(typ="safe", pure=True)
     data = yaml.load(CH4_O2.read_text())
+
     for entry in data["species"]:
         if entry["name"] in species:
             for key in keys or list(entry["critical-parameters"]):
                 del entry["critical-parameters"][key]
             if not entry["critical-parameters"]:
                 del entry["critical-parameters"]
+
     path = tmp_path / "stripped.yaml"
     with open(path, "w") as out:
         yaml.dump(data, out)
@@ -36,6 +38,7 @@ def without(tmp_path, species, keys=None):
 
 def test_report(capsys):
     assert cli.main(["info", "--mixture", str(CH4_O2), "--chung", "published"]) == 0
+
     told = capsys.readouterr().out
     for words in (
         "CO2      44.0090  304.128   73.773   0.2239      94.12  0.2746",
@@ -45,12 +48,14 @@ def test_report(capsys):
         "CO2 1774 K, HO2 1821 K, O2 1836 K, CH4 2401 K",
     ):
         assert words in told, words
+
     assert "poles" not in info.report(Mixture.from_yaml(CH4_O2)).replace("note", "")
 
 
 def test_ranges_of_reactions(capsys):
     """Of P-log and Chebyshev rates, in the units of the tables; a mixture without them says nothing."""
     assert cli.main(["info", "--mixture", str(mechanisms.path()), "--phase", "ideal", "--equation", "ideal"]) == 0
+
     told = capsys.readouterr().out
     for words in (
         "34: ",
@@ -61,12 +66,12 @@ def test_ranges_of_reactions(capsys):
         "reverse rates jump by ",
     ):
         assert words in told, words
+
     assert "Chebyshev," not in info.report(Mixture.from_yaml(CH4_O2))
 
 
 def test_jumps_of_reverse_rates():
-    """They are those of rate_r, beside T_mid of a species whose entropy jumps by 0.01 R there; forward rates pass
-    it."""
+    """The jumps of rate_r at T_mid of a species whose entropy jumps by 0.01 R there; forward rates do not jump."""
     mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal", takahashi="off")
     species = mix.species
     high = species.nasa_high.copy()
@@ -75,17 +80,21 @@ def test_jumps_of_reverse_rates():
     wrong = dataclasses.replace(species, nasa_high=high)
     jumps = info.reverse_jumps(wrong)
     jump, T, _ = jumps[0]
+
     assert T == species.T_mid[at] and jump == pytest.approx(np.expm1(0.03), rel=1e-4)  # 3 OH <=> H2O + O2 + H
+
     out = Mixture.from_species(wrong, equation="ideal", takahashi="off").properties(
         "rate_f rate_r", T=T * np.array([1, 1 + 1e-12]), p=1e6, Y=np.full((7, 2), 1 / 7)
     )
     with np.errstate(invalid="ignore"):  # reactions that do not go back
         across = {name: out[name][:, 1] / out[name][:, 0] - 1 for name in out}
     equations = [r.equation for r in species.mechanism.reactions]
+
     for found, _, equation in jumps:
         if abs(found) > 1e-3:
             k = equations.index(equation)
             assert across["rate_r"][k] == pytest.approx(found, rel=1e-4) and abs(across["rate_f"][k]) < 1e-9
+
     assert "reverse rates jump where polynomials of species meet: " in info.report(Mixture(wrong, equation="ideal"))
 
 
@@ -98,6 +107,7 @@ def test_poles_are_where_viscosity_jumps():
     X = np.zeros((10, 4))
     X[mix.names.index("H2")], X[mix.names.index("O2")] = x, 1 - x
     mu = mix.properties("mu", T=np.full(4, 150.0), p=100e5, X=X)["mu"]
+
     assert (np.sign(mu[[1, 2]]) != np.sign(mu[[2, 1]])).all() and np.abs(mu[[1, 2]]).min() > 3 * np.abs(
         mu[[0, 3]]
     ).max()
@@ -114,10 +124,12 @@ def test_estimated_radicals_are_the_shipped_ones(tmp_path):
         for field in ("Tc", "pc", "omega", "Vc"):
             np.testing.assert_allclose(getattr(mix.species, field)[s], getattr(shipped.species, field)[s], rtol=1e-4)
             assert mix.species.origin[name][field].startswith("estimated: Tc = 1.2593 eps/k")
+
     assert all(
         any(note.startswith(f"{name}: Tc, pc, omega, Vc not in the file") for note in mix.notes) for name in RADICALS
     )
     assert mix.species.origin["CH4"] == {} and shipped.species.origin["OH"] == {}
+
     told = info.report(mix)
     assert "100.744*" in told and "OH: Tc, pc, omega, Vc: estimated: Tc = 1.2593 eps/k" in told
     assert "; hydroxyl has no measured critical point" in told
@@ -128,8 +140,10 @@ def test_only_what_is_absent_is_filled(tmp_path):
     path = without(tmp_path, ("OH",), ["critical-pressure", "acentric-factor"])
     data = read_cantera_yaml(path, fill=True)[0]
     s = data.names.index("OH")
+
     assert set(data.origin["OH"]) == {"pc", "omega"}
     assert data.Tc[s] == 100.74 or data.Tc[s] == read_cantera_yaml(CH4_O2)[0].Tc[s]
+
     with pytest.raises(MixtureError, match="'OH': critical-parameters: critical-pressure is missing"):
         read_cantera_yaml(path)
 
@@ -138,15 +152,18 @@ def test_a_radical_without_any_data_is_estimated(tmp_path):
     """A radical that substances.csv does not know either, without transport data: from its composition, and roughly."""
     yaml = YAML(typ="safe", pure=True)
     data = yaml.load(without(tmp_path, ("OH",)).read_text().replace("name: OH", "name: OX"))
+
     for entry in data["species"]:
         if entry["name"] == "OX":
             del entry["transport"]
+
     data["phases"][0]["species"] = "all"
     with open(tmp_path / "bare.yaml", "w") as out:
         yaml.dump(data, out)
     with pytest.warns(UserWarning, match="properties of 1 of .* species are estimated, .*: OX."):
         species = read_cantera_yaml(tmp_path / "bare.yaml", fill=True)[0]
     words = species.estimated()["OX"]
+
     assert "a radical (odd number of electrons)" in words and "within a factor of two" in words
     assert "the file has no transport data" in species.origin["OX"]["well_depth"]
 
@@ -156,12 +173,14 @@ def test_looked_up_in_the_package_itself(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         data = read_cantera_yaml(without(tmp_path, ("CO2", "H2O", *RADICALS)), fill=True)[0]
+
     shipped = read_cantera_yaml(CH4_O2)[0]
     for name in ("CO2", "H2O"):
         s = data.names.index(name)
         for field in ("Tc", "pc", "omega"):
             np.testing.assert_allclose(getattr(data, field)[s], getattr(shipped, field)[s], rtol=2e-3)
             assert "chemicals" in data.origin[name][field]
+
     assert all("estimated" in data.origin[name]["Tc"] for name in RADICALS)
 
 
@@ -179,6 +198,7 @@ def test_suspect_constants(case):
     value = getattr(data, field).copy()
     value[1] *= factor
     (line,) = [text for text in info.constant_checks(changed(data, **{field: value})) if words in text]
+
     assert line.startswith("CO2: ")
     assert info.constant_checks(data) == []
 
@@ -189,10 +209,14 @@ def test_polynomials_that_do_not_meet():
     high = data.nasa_high.copy()
     high[0, 0] += 5e-3
     found = info.polynomial_checks(changed(data, nasa_high=high))
+
     assert any(text.startswith("CH4: cp/R jumps by 0.005 ") and "1000 K" in text for text in found)
+
     low = data.nasa_low.copy()
     low[1, 1] -= 0.02
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = info.polynomial_checks(changed(data, nasa_low=low))
+
     assert any("CO2: ideal-gas cp/R falls to" in text for text in found)

@@ -1,4 +1,4 @@
-"""`python -m frame mechanisms`: what loads, what omega says, and CHEMKIN files by Cantera's converter."""
+"""`python -m frame mechanisms`: phases that load, the column omega, CHEMKIN files by Cantera's converter."""
 
 import mechanisms_for_tests as mechanisms
 import pytest
@@ -43,15 +43,18 @@ O2                 1   107.400     3.458     0.000     1.600     3.800
 
 
 def test_reactions_by_kind_and_refusals_by_name(tmp_path, capsys):
-    """A folder as a word of its own; a file that is no mechanism is reported, and the others go on."""
+    """A folder without a flag. A file that is no mechanism is reported; the other files are read."""
     text = mechanisms.path().read_text()
     (tmp_path / "good.yaml").write_text(text)
     (tmp_path / "burke.yaml").write_text(text.replace("type: Chebyshev", "type: linear-Burke"))
     (tmp_path / "broken.yaml").write_text("phases: [")
     (tmp_path / "chem.inp").write_text(CHEMISTRY)
+
     assert cli.main(["mechanisms", str(tmp_path)]) == 0
+
     told = capsys.readouterr().out
     good = [line for line in told.splitlines() if line.startswith("| good.yaml | ideal ")]
+
     assert len(good) == 1 and "34 reactions: " in good[0] and "falloff Troe" in good[0] and "P-log" in good[0]
     assert "| burke.yaml | ideal | ideal-gas | 7 species | " in told
     assert "\nburke.yaml, ideal, omega: " in told and "linear-Burke' is not read" in told
@@ -62,6 +65,7 @@ def test_what_a_refused_phase_has_with_the_options_that_it_needs(tmp_path, capsy
     """Electrons are refused by name; without them, as the message says, there are species and reactions."""
     pytest.importorskip("cantera")
     assert cli.main(["mechanisms", str(cantera_data() / "gri30_ion.yaml")]) == 0
+
     told = capsys.readouterr().out
     assert "| refused | refused | 326 reactions: " in told
     assert "gri30_ion.yaml, gas, ideal: " in told and 'With without=["E"]: 55 species' in told
@@ -73,6 +77,7 @@ def test_no_kinetics_is_no_refusal(tmp_path, capsys):
     path.write_text(
         f"phases: [{{name: gas, thermo: ideal-gas, kinetics: none, species: [{{{shipped}/species: all}}]}}]\n"
     )
+
     assert cli.main(["mechanisms", str(path)]) == 0
     assert capsys.readouterr().out.count("no reactions") == 1
 
@@ -92,13 +97,16 @@ def files(folder, chemistry=CHEMISTRY) -> list[str]:
     ):
         (folder / name).write_text(text)
         arguments += [flag, str(folder / name)]
+
     return arguments
 
 
 def test_chemkin_becomes_a_cantera_file(tmp_path, capsys):
     pytest.importorskip("cantera")
     new = tmp_path / "mine.yaml"
+
     assert cli.main(["mechanisms", *files(tmp_path), "-o", str(new)]) == 0
+
     told = capsys.readouterr().out
     assert f"written: {new}" in told and "2 reactions: " in told and "no transport" not in told
     assert cli.main(["mechanisms", *files(tmp_path), "-o", str(new)]) == 1
@@ -110,7 +118,9 @@ def test_the_converter_s_errors_are_passed_on(tmp_path, capsys):
     pytest.importorskip("cantera")
     wrong = CHEMISTRY.replace("H2+O2=>H+H+O2  1.0E+10 0.0 9.0E+04", "H2+O2=>H+H+O2  1.0E+10 0.0")
     before = {"chem.inp", "therm.dat", "tran.dat"}
+
     assert cli.main(["mechanisms", *files(tmp_path, wrong)]) == 1
+
     told = capsys.readouterr().err
     assert "was not converted" in told and "in chem.inp starting on line 10" in told and "Traceback" not in told
     assert {path.name for path in tmp_path.iterdir()} == before
@@ -126,6 +136,7 @@ def test_what_is_refused(tmp_path, capsys, monkeypatch):
     ):
         assert cli.main(["mechanisms", *arguments]) == 1
         assert words in capsys.readouterr().err, arguments
+
     monkeypatch.setattr(chemkin.importlib.util, "find_spec", lambda name: None)
     assert cli.main(["mechanisms", *files(tmp_path)]) == 1
     assert "needs the converter of Cantera, which is not installed" in capsys.readouterr().err

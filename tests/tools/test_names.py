@@ -24,6 +24,7 @@ def printed(*arguments):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
     return done.stdout
 
 
@@ -57,38 +58,44 @@ def test_everything_declared_is_there(page):
         )
         assert all(f"{w} [{quantities[w].unit}]" in makes for w in kernel.writes)
         assert used
+
     for name in SEEDS:
         row = next(row for row in collections.values() if name in row[2].split())
         assert registry.name_of(name) == row[0] and row[5].split()
-    assert {q for kernel in project_kernels().values() for q in kernel.reads + kernel.writes} <= set(known)
+
+    for kernel in project_kernels().values():
+        assert {*kernel.reads, *kernel.writes} <= set(known)
 
 
 def test_a_kernels_row_names_the_collections_that_it_is_part_of(page):
     """With the default options, or with one of them changed; a kernel is `by itself` if that gives none."""
     used = {name: row[5] for name, row in rows(page, "Kernels").items()}
     defaults = registry.checked_options({})
+
     for option in registry.options.values():
         for value in option.values:
             try:
                 options = registry.checked_options({option.name: value})
             except ArgumentError:  # a value that needs another option changed with it
                 continue
+
             for collection in registry.collections.values():
                 try:
                     order = registry.resolve(collection.outputs, collection.given, options)
                 except ArgumentError:
                     continue
+
                 for kernel in (kernel for kernel in order if kernel.name in used):
                     assert used[kernel.name] != "by itself"
+
                     named = collection.name in re.findall(r"\w+", used[kernel.name])
                     assert named or options != defaults, (kernel.name, collection.name)
 
     alone = {name for name, text in used.items() if text == "by itself"}
-    assert alone and not alone & {
-        kernel.name
-        for collection in registry.collections.values()
-        for kernel in registry.resolve(collection.outputs, collection.given, defaults)
-    }
+    assert alone
+    for collection in registry.collections.values():
+        order = registry.resolve(collection.outputs, collection.given, defaults)
+        assert not alone & {kernel.name for kernel in order}
 
 
 def test_options_choose_the_kernels():
@@ -100,4 +107,5 @@ def test_options_choose_the_kernels():
 def test_a_hosts_own_kernels_are_listed_on_request(page):
     text = printed("--register", "examples/own_kernel/air.py")
     more = set(rows(text, "Kernels")) - set(rows(page, "Kernels"))
+
     assert more and text != page

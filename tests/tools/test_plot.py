@@ -20,8 +20,10 @@ def drawn(tmp_path, monkeypatch, *arguments, mixture=CH4_O2):
     kept = []
     monkeypatch.setattr(plt, "close", kept.append)
     out = tmp_path / "new" / "figure.png"
+
     assert cli.main(["plot", "--mixture", mixture, "--backend", "cpu", "--out", str(out), *arguments]) == 0
     assert matplotlib.image.imread(out).std() > 0.05  # not an empty page
+
     return kept[0]
 
 
@@ -41,14 +43,18 @@ def test_isobars(tmp_path, monkeypatch):
         "50",
     )
     cp, mu = figure.axes
+
     assert cp.get_xlabel() == "temperature T [K]" and "kJ/kg/K" in cp.get_ylabel() and "µPa s" in mu.get_ylabel()
     assert [text.get_text() for text in cp.get_legend().get_texts()] == ["p = 50 bar", "p = 100 bar"]
+
     mix = Mixture.from_yaml(CH4_O2)
     Y = np.zeros((10, 50))
+
     Y[1] = 1
     for line, p in zip(cp.get_lines(), (50e5, 100e5)):
         x, y = line.get_data()
         np.testing.assert_allclose(y * 1e3, mix.properties("cp", T=x, p=p, Y=Y)["cp"], rtol=1e-12)
+
     assert mu.get_yscale() == "log" and cp.get_xscale() == "linear"
 
 
@@ -79,6 +85,7 @@ def test_mixing_line(kind, tmp_path, monkeypatch):
     amounts[[0, 2]] = start[:, None] * (1 - x)
     amounts[3] = x
     np.testing.assert_allclose(rho, mix.properties("rho", T=900.0, p=100e5, **{kind: amounts})["rho"], rtol=1e-12)
+
     assert ("mole" if kind == "X" else "mass") in figure.axes[
         0
     ].get_xlabel() and "p = 100 bar" in figure._suptitle.get_text()
@@ -99,6 +106,7 @@ def test_map_with_the_ridge(tmp_path, monkeypatch):
         mixture=N2,
     )
     axes = [axis for axis in figure.axes if axis.get_xlabel()]
+
     assert len(axes) == 4 and all(axis.get_yscale() == "log" for axis in axes)
     assert {text.get_text() for text in axes[0].get_legend().get_texts()} == {
         "largest cp at constant p",
@@ -115,10 +123,12 @@ def test_ridge_is_where_cp_is_largest():
     mix = Mixture.from_yaml(N2)
     p = np.array([20e5, 34.5e5, 50e5, 100e5])
     (T, at), (Tc, pc) = plot.ridge(mix, np.ones(1), np.linspace(90, 300, 50), p, "cpu")
+
     assert (at == p[1:]).all() and abs(pc - 33.958e5) < 1 and abs(T[0] - Tc) < 1
     for t, value in zip(T, at):
         cp = mix.properties("cp", T=t + np.array([-0.5, 0, 0.5]), p=value, Y=np.ones((1, 3)))["cp"]
         assert cp[1] > cp[0] and cp[1] > cp[2]
+
     none, _ = plot.ridge(mix, np.ones(1), np.linspace(1000, 2000, 50), p, "cpu")
     assert none.size == 0
 

@@ -1,8 +1,8 @@
-"""python -m frame validate: a reduced sweep passes, every comparison can fail, and what it draws and writes is
-there."""
+"""python -m frame validate: a reduced sweep passes, every comparison can fail, pictures and files are written."""
 
 import importlib.util
 import json
+import math
 
 import mechanisms_for_tests as mechanisms
 import numpy as np
@@ -17,13 +17,16 @@ from frame.tools.validate import (
     fluids,
     identities,
     mechanism,
+    others,
     reference,
     report,
     scale,
     states,
+    thermo,
     wide,
 )
 from kernels import ArgumentError, Mixture, get_backend
+from kernels.gas.species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B
 
 CH4_O2, FOUR, H2_O2, N2 = (
     ROOT / "examples/mixtures" / f"{name}.yaml" for name in ("ch4_o2", "ch4_o2_4", "h2_o2", "n2")
@@ -56,10 +59,12 @@ def test_sweep(file, against, states, options):
         Mixture.from_yaml(file, **options), file, against=against, states=states, backend="cpu", say=lambda text: None
     )
     judged = [row for row in rows if row.tolerance is not None]
+
     assert len(judged) > 40
     assert all(row.passed for row in judged), [
         f"{r.against} {r.name}: {r.worst:.3g} of {r.tolerance:.3g} at {r.place()}" for r in judged if not r.passed
     ]
+
     # most states are judged: beside a critical point, which one state in eight is within 1e-3 of, a phase change or a
     # junction of polynomials (derivatives) nothing is determined
     for row in judged:
@@ -86,6 +91,7 @@ def test_other_models(file, options):
     rows = validate.run(
         Mixture.from_yaml(file, **options), file, against=against, states=2000, backend="cpu", say=lambda text: None
     )
+
     assert [row.name for row in rows if not row.passed] == []
 
 
@@ -95,22 +101,30 @@ def test_other_models(file, options):
 def test_states_cover_what_they_are_for():
     mix = Mixture.from_yaml(CH4_O2)
     s = states.draw(mix, 20000)
+
     assert s["T"].shape == s["p"].shape == (20000,) and s["Y"].shape == (10, 20000)
     assert (s["T"] >= 80).all() and (s["T"] <= 3500).all() and (s["p"] >= 0.1e5).all() and (s["p"] <= 500e5).all()
+
     np.testing.assert_allclose(s["Y"].sum(0), 1, rtol=1e-14)
     present = (s["Y"] > 0).sum(0)
+
     assert (present == 1).mean() > 0.1 and (present == 2).mean() > 0.1 and (present == 10).mean() > 0.3
     assert (((s["Y"] > 0) & (s["Y"] < 1e-6)).any(0)).mean() > 0.1
+
     # both roots exist at every state of that kind, and at few of the others
     liquid, vapour = (
         states.with_root(mix, root).properties("rho", **{k: s[k] for k in "TpY"})["rho"]
         for root in ("liquid", "vapour")
     )
     three, kind = liquid > vapour * (1 + 1e-9), s["kind"] == states.KINDS.index("roots")
+
     assert kind.sum() == 4000 and three[kind].all() and three[~kind].mean() < 0.2
+
     near = s["kind"] == states.KINDS.index("critical")
     at = mix.properties("Tc_mix", Y=s["Y"])["Tc_mix"]
+
     assert (np.abs(s["T"] / at - 1)[near] < 0.01).mean() > 0.4
+
     again = states.draw(mix, 20000)
     assert all((s[k] == again[k]).all() for k in s) and (s["T"] != states.draw(mix, 20000, seed=2)["T"]).any()
 
@@ -122,14 +136,19 @@ def test_scale_is_the_condition():
     one = {"T": np.array([1000.0]), "p": np.array([1e3]), "Y": np.ones((1, 1))}
     size, undecided = scale.scales(mix, ["rho", "h", "cp"], one)
     rho = mix.properties("rho", **one)["rho"]
+
     assert not undecided[0] and 2.9 < size["rho"][0] / rho[0] < 8
+
     T = np.array([298.15])
     h, cp = (mix.properties(n, T=T, p=1e3, Y=np.ones((1, 1)))[n][0] for n in ("h", "cp"))
     zero = T - h / cp
     size, _ = scale.scales(mix, ["h"], {"T": zero, "p": np.array([1e3]), "Y": np.ones((1, 1))})
+
     assert size["h"][0] > 0.9 * cp * zero[0]
+
     sp = mix.species
     size, undecided = scale.scales(mix, ["rho"], {"T": sp.Tc, "p": sp.pc * (1 + 1e-9), "Y": np.ones((1, 1))})
+
     assert undecided[0] or size["rho"][0] > 1e4 * (sp.pc * sp.W / (8.3 * sp.Tc))[0]
 
 
@@ -140,9 +159,12 @@ def test_a_wrong_law_fails(monkeypatch):
     laws = {"e = h + p/rho": ("e h rho", lambda q: q["h"] - q["e"] + q["p"] / q["rho"])}
     monkeypatch.setattr(identities, "ALGEBRA", laws)
     mix = Mixture.from_yaml(N2)
+
     assert [row.name for row in identities._algebra(job(mix)) if not row.passed] == ["e = h + p/rho"]
+
     monkeypatch.setattr(identities, "DIFFERENTIAL", {"dh/dT = cv": ("h", "T", lambda q: q["cv"], lambda q: q["cv"])})
     failed = [row for row in identities._derivatives(job(mix, n=300)) if not row.passed]
+
     assert [row.name for row in failed] == ["dh/dT = cv"] and failed[0].median > 1e-3
 
 
@@ -171,6 +193,7 @@ def test_another_model_than_canteras_fails(monkeypatch):
     mix = Mixture.from_yaml(N2)
     monkeypatch.setattr(cantera, "OPTIONS", {**cantera.OPTIONS, "chung": "published"})
     failed = {row.name for row in cantera.run(job(mix, n=300)) if not row.passed}
+
     assert failed == {"mu", "lam"}
 
 
@@ -178,8 +201,8 @@ RATES = cantera_rates.NAMES.split()
 
 
 def test_rates_of_all_files_of_a_folder(tmp_path, capsys, monkeypatch):
-    """`validate --against cantera`: every kind of reaction that is read, of an ideal and of a real gas; what is refused
-    is told. Ignition delays come last; one of them here."""
+    """`validate --against cantera`: each kind of reaction, of an ideal and of a real gas. Refusals are reported.
+    Ignition delays come last; here a single delay."""
     pytest.importorskip("cantera")
     text = mechanisms.path().read_text()
     (tmp_path / "every_kind.yaml").write_text(text)
@@ -188,11 +211,17 @@ def test_rates_of_all_files_of_a_folder(tmp_path, capsys, monkeypatch):
     delay = "H2 in O2, 10 bar"
     monkeypatch.setattr(delays, "CASES", {delay: delays.CASES[delay]})
     asked = ["validate", "--against", "cantera", "--states", "150", "--backend", "cpu", "--json", "-"]
+
     assert cli.main(asked) == 0
+
     out, told = capsys.readouterr()
     *rows, loose, tight = json.loads(out)["rows"]
+
     assert all(row["quantity"].startswith(f"delay of {delay}") and row["passed"] for row in (loose, tight))
-    names = [f"{name} of every_kind.yaml {phase}" for phase in ("ideal", "real") for name in RATES]
+
+    names = []
+    for phase in ("ideal", "real"):
+        names += [f"{name} of every_kind.yaml {phase}" for name in RATES]
     assert [row["quantity"] for row in rows] == names
     assert all(row["passed"] and row["states"] > 140 and row["worst"] > 0 for row in rows)
     assert "7 species, 34 reactions" in told and told.count("left out: refused.yaml") == 2 and "linear-Burke" in told
@@ -212,6 +241,7 @@ def test_another_rate_than_canteras_fails(monkeypatch):
         get_backend("cpu"),
         None,
     )
+
     assert [row.name for row in cantera.run(given) if row.passed] == RATES
 
     class Wrong(ct.Solution):
@@ -221,6 +251,7 @@ def test_another_rate_than_canteras_fails(monkeypatch):
 
     monkeypatch.setattr(ct, "Solution", Wrong)
     failed = {row.name for row in cantera.run(given) if not row.passed}
+
     assert {"rate_f", "rate_r"} <= failed and "Kc" not in failed
 
 
@@ -233,16 +264,19 @@ def test_a_mechanism_of_one_s_own(phase, capsys):
     pytest.importorskip("cantera")
     file = ROOT / "examples/mechanisms/h2_o2.yaml"
     asked = ["validate", "--mechanism", str(file), "--phase", phase, "--states", "150", "--backend", "cpu"]
+
     assert cli.main([*asked, "--json", "-"]) == 0
+
     out, told = capsys.readouterr()
     rows = json.loads(out)["rows"]
+
     assert [row["quantity"] for row in rows] == [*THERMODYNAMICS, *RATES]
     assert all(row["passed"] and row["states"] > 140 and row["worst"] > 0 for row in rows)
     assert f"phase '{phase}': 9 species, 23 reactions" in told and "14 of 14 within tolerance" in told
 
 
 def test_phases_that_cannot_be_compared_are_reported(tmp_path, capsys):
-    """What the layer refuses, and what Cantera does; the phase between them is compared. Exit status 1."""
+    """A phase that the layer refuses, and a phase that Cantera refuses; the phase between is compared. Status 1."""
     pytest.importorskip("cantera")
     species = "species: [{h2o2.yaml/species: [H2, O2, H2O, H, O, OH, HO2, H2O2, N2, AR]}], kinetics: bulk"
     burke = "{equation: H + O2 <=> OH + O, type: linear-Burke, rate-constant: [1.0, 0.0, 0.0]}"
@@ -258,7 +292,9 @@ burke:
 """
     )
     asked = ["validate", "--mechanism", str(path), "--states", "100", "--backend", "cpu"]
+
     assert cli.main(asked) == 1
+
     told = capsys.readouterr().out
     assert "not compared: phase 'burke': the layer cannot read it: " in told and "linear-Burke" in told
     assert "not compared: phase 'strange': Cantera cannot read it: " in told and "none-such" in told
@@ -269,13 +305,17 @@ def test_thermodynamics_other_than_cantera_s_fail(tmp_path, capsys, monkeypatch)
     """An enthalpy of formation of one species 1e-9 off: h and e, Kc and reverse rates."""
     ct = pytest.importorskip("cantera")
     text = (ROOT / "examples/mechanisms/h2_o2.yaml").read_text()
+
     assert "-30293.7267" in text
+
     (tmp_path / "off.yaml").write_text(text.replace("-30293.7267", "-30293.727"))
     other = ct.Solution(str(tmp_path / "off.yaml"), "ideal")
     monkeypatch.setattr(ct, "Solution", lambda *args: other)
     file = str(ROOT / "examples/mechanisms/h2_o2.yaml")
     asked = ["validate", "--mechanism", file, "--phase", "ideal", "--states", "150", "--backend", "cpu", "--json", "-"]
+
     assert cli.main(asked) == 1
+
     failed = {row["quantity"] for row in json.loads(capsys.readouterr().out)["rows"] if not row["passed"]}
     assert {"h", "e", "Kc", "rate_r"} <= failed and not {"p at our rho", "cp", "cv", "c", "rate_f"} & failed
 
@@ -284,6 +324,7 @@ def test_what_validate_of_a_mechanism_refuses(tmp_path, capsys):
     (tmp_path / "none.yaml").write_text("phases: [{name: w, thermo: liquid-water-IAPWS95}]\n")
     (tmp_path / "broken.yaml").write_text("phases: [")
     shipped = str(ROOT / "examples/mechanisms/h2_o2.yaml")
+
     for arguments, words in (
         ([shipped, "--phase", "reel"], "no gas phase 'reel', did you mean 'real'"),
         ([shipped, "--mixture", shipped], "both given"),
@@ -314,6 +355,7 @@ def test_rates_with_polynomials_of_nine_coefficients(tmp_path):
     pytest.importorskip("cantera")
     (tmp_path / "nine.yaml").write_text(NINE)
     rows = cantera_rates.sweep(lambda text: None, 100, 1, get_backend("cpu"), tmp_path)
+
     assert [row.name for row in rows if row.passed] == [f"{name} of nine.yaml air" for name in RATES]
 
 
@@ -330,6 +372,7 @@ def test_rates_of_canteras_mechanisms(file, tmp_path):
     path = cantera_rates.cantera_data() / f"{file}.yaml"
     (tmp_path / path.name).symlink_to(path)
     rows = cantera_rates.sweep(lambda text: None, 100, 1, get_backend("cpu"), tmp_path)
+
     assert len(rows) >= len(RATES)
     assert all(row.passed for row in rows), [f"{r.name}: {r.worst:.3g} at {r.place()}" for r in rows if not r.passed]
 
@@ -337,9 +380,11 @@ def test_rates_of_canteras_mechanisms(file, tmp_path):
 def test_a_pole_is_found():
     mix = Mixture.from_yaml(H2_O2, chung="published")
     rows = {row.name: row for row in identities._lines(job(mix, H2_O2))}
+
     assert (
         rows["mu along O2/H2"].worst > 0.5 and rows["mu along O2/H2"].tolerance is None and rows["D along O2/H2"].passed
     )
+
     good = {row.name: row for row in identities._lines(job(Mixture.from_yaml(H2_O2), H2_O2))}
     assert all(row.passed for row in good.values()) and good["mu along O2/H2"].worst < 1e-5
 
@@ -348,9 +393,11 @@ def test_a_root_that_switches_elsewhere_fails(monkeypatch):
     """Saturation 0.1 % off in pressure."""
     mix = Mixture.from_species(species_set(1))
     assert all(row.passed for row in identities._saturation(job(mix)))
+
     right = identities._switch
     monkeypatch.setattr(identities, "_switch", lambda *args: 1.001 * right(*args))
     equal, slope = identities._saturation(job(mix))
+
     assert not equal.passed and slope.passed is False
 
 
@@ -360,8 +407,10 @@ def test_a_root_that_switches_elsewhere_fails(monkeypatch):
 def test_rows_count_nan_as_infinite_and_nothing_as_failure():
     state = {"T": np.array([100.0, 200, 300]), "p": np.full(3, 1e5), "Y": np.eye(3)[:2]}
     row = report.Row("x", "q", 1.0, "relative").add(np.array([0.1, 0.5, 0.2]), 1.0, state)
+
     assert row.passed and row.worst == 0.5 and row.where["T"] == 200 and 0.18 < row.median < 0.22
     assert (row.where["Y"] == [0, 1]).all()
+
     row.add(np.array([np.nan, 0, 0]), 1.0, state, np.array([True, False, False]))
     assert row.passed and row.left_out == 1 and row.count == 5
     assert not row.add(np.array([np.nan, 0, 0]), 1.0, state).passed
@@ -390,11 +439,16 @@ def test_command(states, against, code, tmp_path, capsys):
         ]
     )
     told = capsys.readouterr()
+
     assert found == code
+
     if code:
         assert "--states 10: wanted 100 or more" in told.err
+
         return
+
     assert "within tolerance" in told.out and "rho_p" in told.out and "left out" in told.out
+
     data = json.loads((tmp_path / "v.json").read_text())
     assert (
         data["species"] == ["N2"]
@@ -414,6 +468,7 @@ def test_maps_are_drawn(tmp_path):
     mix = Mixture.from_yaml(N2)
     rows = wide.run(job(mix, n=1000))
     made = report.draw(rows, tmp_path, "N2")
+
     assert [path.name for path in made] == ["wide_eps_of_scale.png"] and made[0].stat().st_size > 20000
 
 
@@ -424,22 +479,68 @@ def test_what_is_not_there_is_named(capsys):
         if not importlib.util.find_spec(module)
     ]
     names, left_out = validate.available(Mixture.from_yaml(N2))
+
     assert set(absent) <= set(left_out) and "identities" in names and "wide" in names
     for name in absent:
         with pytest.raises(ArgumentError, match=f"--against {name}: the Python package .* is not installed"):
             validate.available(Mixture.from_yaml(N2), [name])
+
     ideal = Mixture.from_yaml(N2, equation="ideal")
     with pytest.raises(ArgumentError, match="ideal phases differ"):
         validate.available(ideal, ["cantera"])
 
 
+def peng_robinson(species, wrong=1.0):
+    """evaluate(T, v, X, p) of others.Code for a pure species: pressure, departures, slopes, from the equation and its
+    integrals. wrong: a factor of a."""
+    Tc, pc, omega = species.Tc[0], species.pc[0], species.omega[0]
+    a, b = wrong * OMEGA_A * (R * Tc) ** 2 / pc, OMEGA_B * R * Tc / pc
+    kappa = 0.37464 + (1.54226 - 0.26992 * omega) * omega
+
+    def evaluate(T, v, X, p):
+        root = 1 + kappa * (1 - math.sqrt(T / Tc))
+        slope = -kappa / math.sqrt(T * Tc)  # twice that of root
+        alpha, alpha_T = root**2, root * slope
+        alpha_TT = (slope**2 - root * slope / T) / 2
+        D, two = v * v + 2 * b * v - b * b, math.sqrt(2)
+        L = math.log((v + (1 + two) * b) / (v + (1 - two) * b)) / (2 * two * b)
+
+        pressure = R * T / (v - b) - a * alpha / D
+        p_T, p_v = R / (v - b) - a * alpha_T / D, -R * T / (v - b) ** 2 + 2 * a * alpha * (v + b) / D**2
+        Cv = T * a * alpha_TT * L
+        return {
+            "p": pressure,
+            "H": p * v - R * T + (T * alpha_T - alpha) * a * L,
+            "S": R * math.log(p * (v - b) / (R * T)) + a * alpha_T * L,
+            "Cv": Cv,
+            "Cp": Cv - T * p_T**2 / p_v - R,
+            "p_T": p_T,
+            "p_v": p_v,
+        }
+
+    return evaluate
+
+
+def test_departures_of_another_code():
+    """Nitrogen by plain Python, as thermo would give it; an attraction 1e-9 off fails."""
+    given = job(Mixture.from_yaml(N2))
+    mixture = others.comparable(given.mixture, alpha="pr78", mixing="vdw")
+    for wrong in (1.0, 1 + 1e-9):
+        evaluate = peng_robinson(mixture.species, wrong)
+        rows = others.compare_departures(given, mixture, others.Code("plain", evaluate, 500, thermo.TOLERANCE, ""))
+
+        assert [row.name for row in rows] == list(others.UNITS.values())
+        assert all(row.passed == (wrong == 1.0) for row in rows), {row.name: row.worst for row in rows}
+
+
 @pytest.mark.parametrize("name, module", (("thermo", "thermo"), ("coolprop", "CoolProp"), ("thermopack", "thermopack")))
 def test_other_codes(name, module):
-    """Only where they are installed."""
+    """If the package is installed."""
     pytest.importorskip(module)
     rows = validate.run(
         Mixture.from_yaml(CH4_O2), CH4_O2, against=[name], states=2000, backend="cpu", say=lambda text: None
     )
+
     assert len(rows) == 7 and all(row.passed for row in rows)
 
 
@@ -453,12 +554,14 @@ def test_reference_errors_by_region(monkeypatch, liquids):
     (medians)."""
     pytest.importorskip("cantera")
     monkeypatch.setattr(reference, "GRID", (24, 12))
+
     texts, at = [], {}
     for file in (CH4_O2, N2)[len(liquids) == 1 :]:
         rows = validate.run(
             Mixture.from_yaml(file), file, against=["reference"], states=1000, backend="cpu", say=texts.append
         )
         at |= {row.name: row for row in rows}
+
     for name in liquids:
         rho, mu = (
             {model: at[f"{model}: {q}: {reference.LIQUID}, {name}"].median for model in ("plain", "corrected", "given")}
@@ -466,12 +569,14 @@ def test_reference_errors_by_region(monkeypatch, liquids):
         )
         assert 0.1 < rho["plain"] < 0.16 and rho["corrected"] < 0.03 and 0.1 < rho["given"] < 0.16
         assert 1.4 < mu["plain"] < 4 and mu["corrected"] < 0.2 and 0.5 < mu["given"] < 1.3
+
     assert at["corrected: rho: above 3 Tc"].median < 0.01 and at["plain: rho: above 3 Tc"].count > 30
     assert (
         "median / 90 %" in texts[0]
         and "above 3 Tc" in texts[0]
         and "corrected: translation fitted, chung polefree" in texts[0]
     )
+
     corrected = Mixture.from_yaml(N2, translation="fitted")
     assert list(reference.models(corrected)) == ["plain", "corrected"]
     assert list(reference.models(Mixture.from_yaml(N2, equation="ideal", takahashi="off"))) == ["given"]
@@ -497,6 +602,7 @@ def test_viscosities_of_pure_fluids():
             T,
             density,
         )  # six digits
+
     pytest.importorskip("cantera")
     for T, p, mu in ((111.6, 1.2e5, 116.9), (300.0, 101325.0, 11.13)):
         assert fluids.Fluid("CH4").at(T, p)[4] == pytest.approx(mu * 1e-6, rel=0.02)
@@ -507,6 +613,7 @@ def test_cantera_and_coolprop_are_the_same_truth():
     critical point."""
     pytest.importorskip("cantera")
     pytest.importorskip("CoolProp")
+
     for name in reference.FLUIDS:
         one, other = fluids.Fluid(name), reference._Heos(name)
         for Tr, p in ((0.7, 200e5), (1.6, 50e5), (3.0, 100e5)):

@@ -19,14 +19,15 @@ import sys
 import tempfile
 import time
 
-from kernels.engine.backend import device_nodes
+from kernels.engine.backend import device_nodes, has_driver
 
 from ...devices import mps
 from ...errors import ArgumentError, BackendError, refuse
 from ...mpi import numa_node, spread
 from ...shipped import ROOT
-from . import report
+from . import launch, report
 from .report import Report, Row
+from .timing import in_turns
 
 MEMORIES = ("pageable", "pinned", "device")
 WAYS = ("block", "loop", "queue")  # a block call; a call for each array and chunk; the same with parameter queue
@@ -37,15 +38,26 @@ MIXTURES_FOLDER = ROOT / "examples" / "mixtures"
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
-    """shape: extents of the selected box. fringe: a key of FRINGES. chunk: points of the views."""
+class Share:
+    """Ranks that share a machine."""
 
-    shape: tuple[int, int, int]
-    fringe: str
+    ranks: int
+    gpus: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.ranks} rank{'s' * (self.ranks > 1)}" + f" on {self.gpus} GPUs" * (self.gpus > 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A block call, or the calls of a loop over chunks."""
+
+    shape: tuple[int, int, int]  # extents of the selected box
+    fringe: str  # a key of FRINGES
     ns: int
-    memory: str
-    way: str
-    chunk: int
+    memory: str  # of MEMORIES
+    way: str  # of WAYS
+    chunk: int  # points of the views
 
     @property
     def points(self) -> int:
@@ -53,34 +65,33 @@ class Case:
 
     @property
     def bytes(self) -> tuple[int, int]:
-        """Of a point, in (T, p, Y) and out (rho, h, c, mu, lam, D)."""
+        """Bytes a point: in (T, p, Y) and out (rho, h, c, mu, lam, D)."""
         return 8 * (2 + self.ns), 8 * (5 + self.ns)
 
     def words(self, seconds: float) -> str:
+        """The line that tells a rank of the case. seconds: of a sample."""
         numbers = (*self.shape, *FRINGES[self.fringe], self.ns, self.chunk, seconds)
         return " ".join(["case", self.way, self.memory, *map(str, numbers)])
 
-    def told(self, ranks: int, gpus: int = 1) -> str:
+    def told(self, share: Share) -> str:
+        """The case in words."""
         box = "x".join(map(str, self.shape))
-        on = f" on {gpus} GPUs" * (gpus > 1)
-        return f"{box}, fringe {self.fringe}, {self.memory}, {self.way}, {ranks} rank{'s' * (ranks > 1)}{on}"
+        return f"{box}, fringe {self.fringe}, {self.memory}, {self.way}, {share}"
 
 
 def add_arguments(parser) -> None:
     """Options of `bench blocks`."""
-
-    def words(known):
-        return lambda text: _words(text, known)
-
+    names = dict(metavar="NAME,...")
+    numbers = dict(metavar="N,...", type=_numbers)
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--shapes", type=_shapes, default=_shapes("32x32x32,64x64x64,128x128x128,256x128x64"))
-    parser.add_argument("--fringes", type=words(FRINGES), default=["0", "3", "mixed"], metavar="NAME,...")
-    parser.add_argument("--ns", type=_numbers, default=[10], metavar="N,...", help="numbers of species (default: 10)")
-    parser.add_argument("--memory", type=words(MEMORIES), default=["pageable", "pinned"], metavar="NAME,...")
-    parser.add_argument("--ways", type=words(WAYS), default=["block"], metavar="NAME,...", help=", ".join(WAYS))
-    parser.add_argument("--ranks", type=_numbers, default=[1], metavar="N,...")
-    parser.add_argument("--gpus", type=_numbers, default=[1], metavar="N,...", help="that the ranks share (default: 1)")
-    parser.add_argument("--chunks", type=_numbers, default=None, metavar="N,...", help="default: 131072; CPU 8192")
+    parser.add_argument("--fringes", type=_some_of(FRINGES), default=["0", "3", "mixed"], **names)
+    parser.add_argument("--ns", default=[10], help="numbers of species (default: 10)", **numbers)
+    parser.add_argument("--memory", type=_some_of(MEMORIES), default=["pageable", "pinned"], **names)
+    parser.add_argument("--ways", type=_some_of(WAYS), default=["block"], help=", ".join(WAYS), **names)
+    parser.add_argument("--ranks", default=[1], **numbers)
+    parser.add_argument("--gpus", default=[1], help="that the ranks share (default: 1)", **numbers)
+    parser.add_argument("--chunks", default=None, help="default: 131072; CPU 8192", **numbers)
     parser.add_argument("--threads", type=int, help="that pack pageable memory, a rank (default: its cores)")
     parser.add_argument("--seconds", type=float, default=0.2, help="of a sample (default: 0.2)")
     parser.add_argument("--repeats", type=int, default=5, help="samples that the medians are taken of (default: 5)")
@@ -97,11 +108,16 @@ def add_arguments(parser) -> None:
     parser.add_argument("--json", metavar="FILE", help="rows as JSON; -: to standard output, the table to the other")
 
 
-def _words(text: str, known) -> list[str]:
-    names = text.split(",")
-    wrong = [name for name in names if name not in known]
-    if wrong:
-        raise argparse.ArgumentTypeError(f"'{wrong[0]}', wanted some of {', '.join(known)}.")
+def _some_of(known):
+    """The type of an option: some of the known names, with commas between."""
+
+    def names(text: str) -> list[str]:
+        found = text.split(",")
+        wrong = [name for name in found if name not in known]
+        if wrong:
+            raise argparse.ArgumentTypeError(f"'{wrong[0]}', wanted some of {', '.join(known)}.")
+        return found
+
     return names
 
 
@@ -119,27 +135,30 @@ def _shapes(text: str) -> list[tuple[int, ...]]:
     return shapes
 
 
+# ---- processes
+
+
 class Rank:
     """A process that answers each line of input by a line of output."""
 
-    def __init__(self, command, backend: str, cores, environment):
+    def __init__(self, command: list[str], cores: set[int], environment: dict[str, str]):
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  until the rank has ended
-        threads = {"FRAME_THREADS": "1"} if backend == "cpu" else {}
         self._process = subprocess.Popen(
-            [str(word) for word in command],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
             text=True,
             bufsize=1,
-            env=os.environ | {"FRAME_BACKEND": backend, "OMP_WAIT_POLICY": "passive"} | threads | environment,
+            env=os.environ | environment,
             preexec_fn=lambda: os.sched_setaffinity(0, cores),  # before its first thread
         )
         assert self._process.stdin and self._process.stdout
         self._to, self._from = self._process.stdin, self._process.stdout
 
     def tell(self, line: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # its answer says why
+        """Sends a line. If the process has ended, its answer says why."""
+        with contextlib.suppress(BrokenPipeError):
             self._to.write(line + "\n")
 
     def answer(self) -> list[str]:
@@ -157,9 +176,63 @@ class Rank:
         self._process.kill()
 
     def end(self) -> None:
+        """Closes the input and waits for the process."""
         with contextlib.suppress(BrokenPipeError):  # a line that a dead rank did not read is still there
             self._to.close()
         self._process.wait()
+
+
+class Ranks:
+    """Processes with the same backend, each with its share of the cores. host: "python" or "fortran"."""
+
+    def __init__(self, share: Share, given, backend: str, environment: dict[str, str], host: str):
+        self.backend = backend
+        command = [sys.executable, "-m", f"{__package__}.blocks_rank"]
+        if host == "fortran":
+            command = [str(given.program or fortran_host()), str(MIXTURES_FOLDER)]
+
+        # The environment of all ranks. The ranks on a GPU are told as a launcher would tell them.
+        on_a_gpu = -(-share.ranks // share.gpus)
+        common = {"FRAME_BACKEND": backend, "OMP_WAIT_POLICY": "passive"}
+        if backend == "cpu":
+            common["FRAME_THREADS"] = "1"
+        common |= environment | {"MPI_LOCALNRANKS": str(on_a_gpu)}
+        if given.threads:
+            common["FRAME_THREADS"] = str(given.threads)
+
+        # Cores and GPU of each rank.
+        cores = sorted(os.sched_getaffinity(0))
+        shares = []
+        for k in range(share.ranks):
+            own = cores[k * len(cores) // share.ranks : (k + 1) * len(cores) // share.ranks]
+            shares.append(set(own or [cores[k % len(cores)]]))
+        places = []
+        if share.gpus > 1:
+            places = spread([numa_node(own) for own in shares], device_nodes()[: share.gpus])
+
+        self.each = []
+        for k, rank_cores in enumerate(shares):
+            variables = dict(common)
+            if given.trace:
+                variables["FRAME_TRACE"] = f"{given.trace}-{k}"
+            if places:
+                variables |= one_gpu(places[k], share.gpus)
+            self.each.append(Rank(command, rank_cores, variables))
+
+    def ask(self, line: str) -> list[list[str]]:
+        """The answers of all ranks to a line."""
+        for rank in self.each:
+            rank.tell(line)
+        return [rank.answer() for rank in self.each]
+
+    def pace(self, line: str) -> float:
+        """Seconds a call over all ranks together."""
+        rates = [int(calls) / float(seconds) for _, calls, seconds in self.ask(line)]
+        return 1 / sum(rates)
+
+    def end(self) -> None:
+        for rank in self.each:
+            rank.end()
 
 
 def one_gpu(place: int, gpus: int) -> dict[str, str]:
@@ -170,180 +243,179 @@ def one_gpu(place: int, gpus: int) -> dict[str, str]:
     return {"CUDA_VISIBLE_DEVICES": seen.split(",")[place]}
 
 
-class Ranks:
-    """Processes with the same backend. host: "python" or "fortran"."""
-
-    def __init__(self, number: int, given, backend: str, environment, host: str, gpus: int = 1):
-        command = (
-            [given.program or fortran_host(), MIXTURES_FOLDER]
-            if host == "fortran"
-            else [sys.executable, "-m", f"{__package__}.blocks_rank"]
-        )
-        cores = sorted(os.sched_getaffinity(0))
-        shares = [set(cores[k * len(cores) // number : (k + 1) * len(cores) // number]) for k in range(number)]
-        environment = {**environment, "MPI_LOCALNRANKS": str(-(-number // gpus))}  # on a GPU, as a launcher would say
-        if given.threads:
-            environment |= {"FRAME_THREADS": str(given.threads)}
-        places = spread([numa_node(share) for share in shares], device_nodes()[:gpus]) if gpus > 1 else []
-        self.backend = backend
-        self.each = []
-        for k, share in enumerate(shares):
-            traced = {"FRAME_TRACE": f"{given.trace}-{k}"} if given.trace else {}
-            own = one_gpu(places[k], gpus) if places else {}
-            self.each.append(Rank(command, backend, share or {cores[k % len(cores)]}, {**environment, **traced, **own}))
-
-    def ask(self, line: str) -> list[list[str]]:
-        for rank in self.each:
-            rank.tell(line)
-        return [rank.answer() for rank in self.each]
-
-    def pace(self, line: str) -> float:
-        """Seconds a call over all ranks together."""
-        return 1 / sum(int(calls) / float(seconds) for _, calls, seconds in self.ask(line))
-
-    def end(self) -> None:
-        for rank in self.each:
-            rank.end()
-
-
 def fortran_host() -> pathlib.Path:
     """The program built from blocks.f90."""
-    from . import launch
-
     return launch.host("blocks.f90", module=True)
 
 
+# ---- the bench
+
+
 def run(given) -> list[dict]:
-    """Print the table, write the JSON; returns the rows. Raises the layer's errors."""
+    """Prints the table, writes the JSON; returns the rows. Raises the layer's errors."""
     made = measure(given, say=lambda text: print(text, file=sys.stderr, flush=True))
     out = sys.stderr if given.json == "-" else sys.stdout
-    parts = [[row for row in made.rows if (row.bench == "launch") == small] for small in (False, True)]
-    tables = "\n\n".join(report.table(rows) for rows in parts if rows)
+
+    blocks = [row for row in made.rows if row.bench != "launch"]
+    calls = [row for row in made.rows if row.bench == "launch"]
+    tables = "\n\n".join(report.table(rows) for rows in (blocks, calls) if rows)
     print("\n".join([*made.facts, "", tables, "", made.notes]), file=out)
-    if given.json == "-":
-        print(report.dumps(made.rows))
-    elif given.json:
-        pathlib.Path(given.json).write_text(report.dumps(made.rows) + "\n")
+
+    report.write(report.dumps(made.rows), given.json)
     return [row.record() for row in made.rows]
 
 
 def cases(given, backend: str) -> list[Case]:
-    """All combinations that were asked for and that the backend has. Raises ArgumentError."""
-    chunks = given.chunks or [8192 if backend == "cpu" else 131072]
-    made = [
-        Case(*each)
-        for each in itertools.product(given.shapes, given.fringes, given.ns, given.memory, given.ways, chunks)
-    ]
-
-    def fits(c):
-        return (backend == "cuda" or c.memory == "pageable") and (c.way == "block" or c.memory != "device")
-
+    """All combinations of the options that the backend has. Raises ArgumentError."""
     if given.host == "fortran":
         other = [ns for ns in given.ns if ns not in MIXTURES]
         if other:
             raise ArgumentError(f"--host fortran --ns {other[0]}: wanted some of {', '.join(map(str, MIXTURES))}.")
-        made = [case for case in made if case.memory != "device"]
-    made = [case for case in made if fits(case)]
-    if not made:
+
+    chunks = given.chunks or [8192 if backend == "cpu" else 131072]
+    options = (given.shapes, given.fringes, given.ns, given.memory, given.ways, chunks)
+    found = [Case(*each) for each in itertools.product(*options)]
+    found = [case for case in found if _can(case, backend, given.host)]
+    if not found:
         raise ArgumentError("no case is left: a CPU has no pinned memory, and loops do not take arrays of the device.")
-    return made
+    return found
+
+
+def _can(case: Case, backend: str, host: str) -> bool:
+    """Whether a host of this kind has the case on the backend."""
+    if case.memory == "device":
+        return backend == "cuda" and host == "python" and case.way == "block"
+    return backend == "cuda" or case.memory == "pageable"
+
+
+NOTES = "Time a point over all ranks together."
+NOTES_OF_A_GPU = (
+    " bound: plain copies of as many bytes, in and out at once, by the same ranks in the same run. beside: as many "
+    "ranks on the CPU, one thread each."
+)
 
 
 def measure(given, say) -> Report:
-    """Run every case on every number of ranks. say(text): progress. Raises ArgumentError."""
+    """Runs every case on every number of ranks. say(text): progress. Raises ArgumentError."""
     backend = given.backend
     if backend == "auto":
-        from kernels.engine import backend as backends
-
-        backend = "cuda" if backends.has_driver() else "cpu"
+        backend = "cuda" if has_driver() else "cpu"
     refuse(backend == "cpu" and given.gpus != [1], "--gpus is for backend cuda.")
-    rows, facts = [], []
-    for number, gpus in itertools.product(given.ranks, given.gpus):
-        if number < gpus:
-            continue
-        found, told = _with_ranks(given, backend, number, gpus, say)
-        rows += found
-        facts += [fact for fact in told if fact not in facts]
-    if given.small:
-        from . import launch
 
+    rows, facts = [], []
+    for ranks, gpus in itertools.product(given.ranks, given.gpus):
+        if ranks >= gpus:
+            run_ = _Run(given, backend, Share(ranks, gpus))
+            rows += run_.measure(say)
+            facts += [fact for fact in run_.facts if fact not in facts]
+
+    if given.small:
         say("small calls from Fortran")
         rows += launch.small_blocks(backend) + launch.stripe_calls(backend)
-    notes = (
-        "Time a point over all ranks together. bound: plain copies of as many bytes, in and out at once, by the same "
-        "ranks in the same run. beside: as many ranks on the CPU, one thread each."
-    )
-    return Report(rows, facts, notes if backend == "cuda" else notes.split(". bound")[0] + ".")
+    return Report(rows, facts, NOTES + NOTES_OF_A_GPU * (backend == "cuda"))
 
 
-def _with_ranks(given, backend: str, number: int, gpus: int, say) -> tuple[list[Row], list[str]]:
-    environment, facts, folder = {}, [], None
-    if backend == "cuda" and number > gpus and given.mps == "auto":
+class _Run:
+    """All cases on a number of ranks: ours; the ranks that copy; as many ranks on the CPU."""
+
+    def __init__(self, given, backend: str, share: Share):
+        self.given, self.backend, self.share = given, backend, share
+        self.facts: list[str] = []
+        self.link: Ranks | None = None  # on a GPU
+        self.beside: Ranks | None = None
+
+    def measure(self, say) -> list[Row]:
+        """A row for each case."""
+        given, share, on_gpu = self.given, self.share, self.backend == "cuda"
+        untraced = argparse.Namespace(**{**vars(given), "trace": None})
+        with self._service() as environment, contextlib.ExitStack() as ended:
+
+            def started(*how) -> Ranks:
+                ranks = Ranks(*how)
+                ended.callback(ranks.end)
+                return ranks
+
+            # The processes.
+            self.ours = started(share, given, self.backend, environment, given.host)
+            if on_gpu:
+                is_python = given.host == "python"
+                self.link = self.ours if is_python else started(share, untraced, "cuda", environment, "python")
+            if on_gpu and not given.no_cpu:
+                self.beside = started(Share(share.ranks), untraced, "cpu", {}, given.host)
+
+            # The cases.
+            if share.ranks == given.ranks[0]:
+                self.facts.append(" ".join((self.link or self.ours).ask("facts")[0]))
+            rows = []
+            for case in cases(given, self.backend):
+                say(case.told(share))
+                rows.append(self._row(case))
+                if self.link and case.memory == "pageable":
+                    rate = packing_rate(self.link, given.repeats)
+                    self.facts.append(packing(case, share, rate, rows[-1]))
+            return rows
+
+    @contextlib.contextmanager
+    def _service(self):
+        """The environment of the ranks. Where several share a GPU, CUDA's multi-process service runs meanwhile."""
+        ranks = self.share.ranks
+        if self.backend != "cuda" or ranks <= self.share.gpus or self.given.mps != "auto":
+            yield {}
+            return
+
         why = mps.hindrance()
-        for _ in range(5):  # ranks of before may still be listed
+        for _ in range(5):  # the ranks before may still be listed
             if not why.startswith("another process"):
                 break
             time.sleep(1)
             why = mps.hindrance()
         if why:
-            facts.append(f"{number} ranks without CUDA's multi-process service: {why}")
-        else:
-            folder = mps.start([os.getpid()])
-            environment = mps.environment(folder)
-            facts.append(f"{number} ranks by CUDA's multi-process service")
-    plain = argparse.Namespace(**{**vars(given), "trace": None})
-    ours = link = Ranks(number, given, backend, environment, given.host, gpus)
-    if backend == "cuda" and given.host == "fortran":
-        link = Ranks(number, plain, backend, environment, "python", gpus)
-    beside = None if backend == "cpu" or given.no_cpu else Ranks(number, plain, "cpu", {}, given.host)
-    try:
-        facts += [" ".join(link.ask("facts")[0])] * (number == given.ranks[0])
-        rows = []
-        for case in cases(given, backend):
-            say(case.told(number, gpus))
-            rows.append(_row(given, case, number, gpus, ours, link, beside))
-            if backend == "cuda" and case.memory == "pageable":
-                facts.append(_packing(given, case, number, gpus, link, rows[-1]))
-        return rows, facts
-    finally:
-        for ranks in filter(None, dict.fromkeys((ours, link, beside))):
-            ranks.end()
-        if folder:
+            self.facts.append(f"{ranks} ranks without CUDA's multi-process service: {why}")
+            yield {}
+            return
+
+        folder = mps.start([os.getpid()])
+        self.facts.append(f"{ranks} ranks by CUDA's multi-process service")
+        try:
+            yield mps.environment(folder)
+        finally:
             mps.stop(folder)
 
+    def _row(self, case: Case) -> Row:
+        """The row of a case: ours, copies and CPU ranks in turns."""
+        given = self.given
+        for ranks in dict.fromkeys(filter(None, (self.ours, self.link))):
+            ranks.ask(case.words(given.seconds))
+        timers = {"ours": lambda: self.ours.pace("go")}
 
-def _packing(given, case: Case, number: int, gpus: int, ranks: Ranks, row: Row) -> str:
-    """Bound by the bandwidth of host memory: CPU threads read and write each byte once."""
-    rate = 2 * STREAMED / statistics.median(ranks.pace(f"stream {STREAMED}") for _ in range(given.repeats))
+        link = self.link if case.memory != "device" else None
+        if link:
+            timers = {"limit": lambda: link.pace("limit"), **timers}
+        beside = self.beside
+        if beside:
+            on_cpu = dataclasses.replace(case, memory="pageable", way="block", chunk=8192)
+            beside.ask(on_cpu.words(given.seconds))
+            timers["beside"] = lambda: beside.pace("go")
+
+        seconds = {name: statistics.median(times) for name, times in in_turns(timers, given.repeats).items()}
+        label = case.told(self.share) + f", chunk {case.chunk}" * (case.way != "block")
+        row = Row.timed("blocks", label, case.ns, case.points, self.backend, seconds["ours"])
+        if beside:
+            row = row.beside(f"{self.share.ranks} on the CPU", case.points / seconds["beside"])
+        if link:
+            row = row.below(case.points / seconds["limit"], "link")
+        return row
+
+
+def packing_rate(ranks: Ranks, repeats: int) -> float:
+    """Bytes that the packing threads of all ranks read and write a second."""
+    return 2 * STREAMED / statistics.median(ranks.pace(f"stream {STREAMED}") for _ in range(repeats))
+
+
+def packing(case: Case, share: Share, rate: float, row: Row) -> str:
+    """The bound by the bandwidth of host memory, in words: CPU threads read and write each byte once."""
     least = 2 * sum(case.bytes) / rate
     return (
-        f"{case.told(number, gpus)}, NS {case.ns}: the threads copy {1e-9 * rate:.0f} GB/s, read and written: packing "
-        f"and unpacking alone takes {1e9 * least:.2f} ns a point, {100 * least * row.points_per_s:.0f} % of its time"
+        f"{case.told(share)}, NS {case.ns}: the threads copy {1e-9 * rate:.0f} GB/s, read and written: packing and "
+        f"unpacking alone takes {1e9 * least:.2f} ns a point, {100 * least * row.points_per_s:.0f} % of its time"
     )
-
-
-def _row(given, case: Case, number: int, gpus: int, ours: Ranks, link: Ranks, beside: Ranks | None) -> Row:
-    line = case.words(given.seconds)
-    for ranks in dict.fromkeys((ours, link)):
-        ranks.ask(line)
-    if beside:
-        beside.ask(dataclasses.replace(case, memory="pageable", way="block", chunk=8192).words(given.seconds))
-    linked = ours.backend == "cuda" and case.memory != "device"
-    times: dict[str, list[float]] = {"limit": [], "ours": [], "beside": []}
-    for _ in range(given.repeats):
-        if linked:
-            times["limit"].append(link.pace("limit"))
-        times["ours"].append(ours.pace("go"))
-        if beside:
-            times["beside"].append(beside.pace("go"))
-    pace = {name: case.points / statistics.median(taken) for name, taken in times.items() if taken}
-    row = Row(
-        "blocks", case.told(number, gpus), case.ns, case.points, ours.backend, case.points / pace["ours"], pace["ours"]
-    )
-    row.case += f", chunk {case.chunk}" * (case.way != "block")
-    if beside:
-        row.rival, row.rival_points_per_s = f"{number} on the CPU", pace["beside"]
-        row.ratio = pace["ours"] / pace["beside"]
-    if linked:
-        row.bound, row.bound_by, row.bound_fraction = pace["limit"], "link", pace["ours"] / pace["limit"]
-    return row

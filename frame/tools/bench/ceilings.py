@@ -1,11 +1,10 @@
-"""What the machine can do at most, measured in the run that is to be judged; and the bound that follows for a
-collection.
+"""The ceilings of the machine, measured in the run that they judge, and the bound of a collection that follows.
 
-Memory: the faster of two ways to move as many bytes. One is a plain copy. The other reads and writes the collection's
-own rows without arithmetic, as often in turn as the collection: what stays in a cache does so for both. Arithmetic:
-the pace of fused multiply-adds, apart for what is done in single precision, and each function, division and root by
-the fastest of the layer's own ways, at full pace. On a CPU divisions and roots have a unit of their own and overlap
-with the rest; on a GPU single precision has, and divisions add to the multiply-adds that they are made of.
+Memory: the faster of two ways to move as many bytes. The first is a plain copy. The second reads and writes the rows of
+the collection without arithmetic, as often as the collection: a cache then serves both alike. Arithmetic: the pace of
+fused multiply-adds, separately in single precision; and each function, division and root by the fastest of the layer's
+own ways, at full pace. On a CPU divisions and roots have a unit of their own and overlap with the rest. On a GPU single
+precision has a unit of its own, and divisions add to the multiply-adds that they are made of.
 """
 
 from __future__ import annotations
@@ -25,20 +24,21 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 @dataclasses.dataclass(frozen=True)
 class Style:
-    """How operations are timed for a style of sources.
+    """How operations are timed for a style of sources."""
 
-    ahead: C++ before ceilings.h. ways: (type, expression in x) of each kind of operation, the layer's own functions.
-    items, passes: of a launch; a pass does `chains` operations an item. samples: of which the least counts; short ones,
-    so that one meets nothing else on the machine. divider: see Ceilings.
-    """
+    ahead: str  # C++ before ceilings.h
+    ways: dict[str, list[tuple[str, str]]]  # kind of operation -> (type, expression in x), the layer's own functions
+    items: int  # of a launch
+    passes: int  # of a launch
+    chains: int  # operations of a pass and item
+    samples: int  # the least counts; short, so that some meet no other load of the machine
+    divider: bool  # see Ceilings
 
-    ahead: str
-    ways: dict[str, list[tuple[str, str]]]
-    items: int
-    passes: int
-    chains: int
-    samples: int
-    divider: bool
+    def count(self, effort: float) -> int:
+        """Items of a launch: whole blocks of threads, if there are blocks."""
+        if self.chains == 1:
+            return self.items
+        return max(int(self.items // THREADS * effort), 1) * THREADS
 
 
 STYLES = {
@@ -78,45 +78,49 @@ STYLES = {
         divider=False,
     ),
 }
+FUNCTIONS = ("exp", "log", "cube_root", "start")
 FMA_CHAINS = 12  # of packs, in ceilings.h
 THREADS = 256  # of a block, as in ceilings.h
-LARGEST = 2**28  # bytes of a copy; more tells nothing new
+LARGEST = 2**28  # bytes of a copy; more of them have the same pace
 BEST_OF = 40
-LONG = 5e-4  # seconds that a sample of memory's pace takes at least: one launch alone would be mostly its start
+LONG = 5e-4  # shortest duration of a sample of memory's pace [s]: a single launch would be mostly its start
 PACE = "in:address out:address passes:whole"
 ROWS = "in:address out:address reads:whole writes:whole kept:whole"
 
 
 @dataclasses.dataclass
 class Ceilings:
-    """flops a second; functions, divisions and roots a second by counting.py's names; memory(reads, writes, points):
-    seconds that rows of doubles take."""
+    """What the machine can do in a second."""
 
     flops: float
-    rates: dict[str, float]
-    memory: Callable[[int, int, int], float]
+    rates: dict[str, float]  # functions, divisions, roots a second, by the names of counting.py
+    memory: Callable[[int, int, int], float]  # (rows read, rows written, points) -> seconds, for rows of doubles
     divider: bool  # whether divisions and roots run beside everything else, and single precision does not
 
     def bound(self, cost, reads: int, writes: int, points: int, width: int = 8) -> tuple[float, str]:
-        """(points a second, which roof) of work that reads and writes so many rows of numbers `width` bytes wide."""
-        work = cost.operations
-        took = {kind: work[kind] / rate for kind, rate in self.rates.items()}
+        """(points a second, name of the roof) of work that reads and writes so many rows of numbers `width` bytes
+        wide."""
+        # Seconds a point, by kind.
+        took = {kind: cost.operations[kind] / rate for kind, rate in self.rates.items()}
         divisions, single = took["divide"] + took["root"], took["narrow"]
-        others = cost.flops / self.flops + sum(took[kind] for kind in ("exp", "log", "cube_root", "start"))
+        others = cost.flops / self.flops + sum(took[kind] for kind in FUNCTIONS)
+
+        # Seconds a point, by roof.
         if self.divider:
             roofs = {"arithmetic": others + single, "division": divisions + took["narrow_divide"]}
         else:
             roofs = {"arithmetic": others + divisions, "single precision": single + took["narrow_divide"]}
         roofs["memory"] = self.memory(reads, writes, points * width // 8) / points
+
         name = max(roofs, key=roofs.__getitem__)
         return 1 / roofs[name], name
 
     def told(self) -> str:
+        """The ceilings in words."""
         copy = LARGEST / self.memory(1, 1, LARGEST // 16)
-        text = [f"multiply-add {self.flops * 1e-9:.0f} GFLOP/s", f"copy {copy * 1e-9:.0f} GB/s"]
-        return ", ".join(
-            text + [f"{name.replace('_', ' ')} {rate * 1e-9:.2f} G/s" for name, rate in self.rates.items()]
-        )
+        texts = [f"multiply-add {self.flops * 1e-9:.0f} GFLOP/s", f"copy {copy * 1e-9:.0f} GB/s"]
+        texts += [f"{name.replace('_', ' ')} {rate * 1e-9:.2f} G/s" for name, rate in self.rates.items()]
+        return ", ".join(texts)
 
 
 def compiled(backend):
@@ -136,9 +140,9 @@ def lanes(backend) -> int:
 
 
 def measure(backend, effort: float = 1.0) -> Ceilings:
-    """effort: how long to look; 1 is about half a second."""
+    """The ceilings of a backend. effort: how long to look; 1 is about half a second."""
     style, module = STYLES[backend.style], compiled(backend)
-    items = style.items if style.chains == 1 else max(int(style.items // THREADS * effort), 1) * THREADS
+    items = style.count(effort)
     values = backend.from_host(np.linspace(0.5, 2.0, style.items))
     results = backend.empty(max(items, style.items))
 
@@ -146,37 +150,49 @@ def measure(backend, effort: float = 1.0) -> Ceilings:
         """Operations a second by the fastest of some kernels."""
         passes = max(int(passes * effort), 20 if style.divider else 2)
         made = record(PACE, **{"in": backend.address(values)}, out=backend.address(results), passes=passes)
-        runs = [module.bind(f"pace_{name}", Shape(THREADS), made, keep=(values, results)) for name in names]
-        least = min(seconds(backend, lambda: run(items)) for run in runs for _ in range(style.samples))
+        least = np.inf
+        for name in names:
+            run = module.bind(f"pace_{name}", Shape(THREADS), made, keep=(values, results))
+            least = min(least, *(seconds(backend, lambda run=run: run(items)) for _ in range(style.samples)))
         return items * style.chains * passes / least
 
-    long = {"fma": 10 * style.passes, "narrow": 10 * style.passes}  # the shortest operations
-    rates = {
-        kind: pace([f"{kind}_{k}" for k in range(len(ways))], items, long.get(kind, style.passes))
-        for kind, ways in style.ways.items()
-    }
+    # Operations. The shortest get more passes.
+    rates = {}
+    for kind, ways in style.ways.items():
+        passes = 10 * style.passes if kind in ("fma", "narrow") else style.passes
+        rates[kind] = pace([f"{kind}_{k}" for k in range(len(ways))], items, passes)
+
+    # A multiply-add counts twice. On a CPU single precision has twice the lanes.
     if style.divider:
         flops = 2 * pace(["fma"], FMA_CHAINS * lanes(backend), 50 * style.passes)
-        rates["narrow"], rates["narrow_divide"] = 2 * flops, 2 * rates["divide"]  # twice the lanes
+        rates["narrow"], rates["narrow_divide"] = 2 * flops, 2 * rates["divide"]
     else:
         flops = 2 * rates.pop("fma")
         rates["narrow"] *= 2
 
+    memory = _remembered(_memory(backend, module), LARGEST * min(effort, 1))
+    return Ceilings(flops, rates, memory, style.divider)
+
+
+def _memory(backend, module):
+    """seconds(rows read, rows written, points) of the faster way to move as many bytes."""
+
     def memory(reads: int, writes: int, n: int) -> float:
-        """Seconds of a pass over a number of rows."""
-        came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
-        came_from[...], to[...] = 1.0, 0.0
-        made = record(
-            ROWS, **{"in": backend.address(came_from)}, out=backend.address(to), reads=reads, writes=writes, kept=n
-        )
+        # The rows.
+        source, to = backend.empty((reads, n)), backend.empty((writes, n))
+        source[...], to[...] = 1.0, 0.0
+        ends = {"in": backend.address(source), "out": backend.address(to)}
+        made = record(ROWS, **ends, reads=reads, writes=writes, kept=n)
         move = module.bind("pace_rows", Shape(THREADS, covers=2 * THREADS), made)
         rows = _often(backend, lambda: move(n))
-        del came_from, to
+        del source, to
+
+        # A copy.
         halves = backend.empty((2, max((reads + writes) * n // 2, 1)))
         halves[...] = 1.0
         return min(rows, _often(backend, lambda: backend.arrays.copyto(halves[1], halves[0])))
 
-    return Ceilings(flops, rates, _remembered(memory, LARGEST * min(effort, 1)), style.divider)
+    return memory
 
 
 def _often(backend, work) -> float:

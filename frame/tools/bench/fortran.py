@@ -1,9 +1,11 @@
 """The rivals in Fortran: the modules of fortran_stub/rivals, compiled here as shared libraries.
 
-Three styles. "textbook": one point at a time, sums over pairs as the book has them, pair parameters formed in them.
-"tables": the same sums over tables of pairs made once, which is what the demo's host compares with. "reduced": the
-layer's own algebra (products of single sums, sqrt(T) once, mixture coefficients first, the table of Takahashi's factor)
-over blocks of points, so that the compiler vectorises: the strongest plain Fortran that we could write.
+Three styles:
+- "textbook": a point at a time, sums over pairs as in the book, pair parameters formed inside the sums;
+- "tables": the same sums over tables of pairs that are made once; the demo's host compares with this style;
+- "reduced": the layer's own algebra (products of single sums, sqrt(T) once, mixture coefficients first, the table of
+  Takahashi's factor) over blocks of points, so that the compiler vectorises: the strongest plain Fortran that we could
+  write.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from ...errors import BackendError
 from .inputs import ROOT
 
 SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
-STYLES = {
-    style: tuple(ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, last))
-    for style, last in (("textbook", "textbook"), ("tables", "properties"), ("reduced", "reduced"))
-} | {"kinetics": (ROOT / "fortran_stub" / "rivals" / "kinetics.f90",)}
+STYLES = {  # style: modules, in the order in which they are compiled
+    "textbook": (*SHARED, "textbook"),
+    "tables": (*SHARED, "properties"),
+    "reduced": (*SHARED, "reduced"),
+    "kinetics": ("kinetics",),
+}
 # gfortran uses vectors of half the length of AVX-512 by default. Scalar code gains nothing by longer vectors.
 WIDE = ["-mprefer-vector-width=512"] if platform.machine() in ("x86_64", "AMD64") else []
 # Indices in the array `scal` of the driver, and values of options: properties.f90, species_tables.f90.
@@ -60,6 +64,7 @@ def compiler() -> tuple[str, str]:
         raise BackendError(
             f"the benchmark needs a Fortran compiler, and '{name}' is not on PATH: install gfortran, or set FC."
         )
+
     version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
     return path, version
 
@@ -74,17 +79,22 @@ def run(command, what: str) -> None:
 def library(style: str, level: str) -> pathlib.Path:
     """The shared library of a style at an optimisation level, from the kernel cache or made now."""
     program, version = compiler()
-    sources = STYLES[style]
+    sources = [ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in STYLES[style]]
     missing = [str(source) for source in sources if not source.is_file()]
     if missing:
         raise BackendError(f"{missing[0]} is not there: the benchmark's rival is compiled from the project's folder.")
-    flags = [level, "-march=native", "-fPIC", *(WIDE if style in ("reduced", "kinetics") else [])]
+
+    flags = [level, "-march=native", "-fPIC"]
+    if style in ("reduced", "kinetics"):
+        flags += WIDE
 
     def make(path):
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            objects = [pathlib.Path(folder) / f"{source.stem}.o" for source in sources]
-            for source, made in zip(sources, objects):
-                run([program, *flags, "-J", folder, "-c", source, "-o", made], source.name)
+            objects = []
+            for source in sources:
+                objects.append(pathlib.Path(folder) / f"{source.stem}.o")
+                run([program, *flags, "-J", folder, "-c", source, "-o", objects[-1]], source.name)
+
             # Linked without the level: -Ofast would link start-up code that makes this whole process flush denormals.
             run([program, "-shared", *objects, "-o", path], "the Fortran rival")
 
@@ -93,7 +103,7 @@ def library(style: str, level: str) -> pathlib.Path:
 
 
 class Fortran:
-    """The modules of one style at one level, set up for one mixture: species are module variables, so one at a time."""
+    """The modules of a style at a level, set up for a mixture at a time: species are module variables."""
 
     def __init__(self, style: str = "tables", level: str = "-O3"):
         self.name = f"gfortran {level}, {style}"
@@ -101,55 +111,55 @@ class Fortran:
         self._mixture = None
 
     def use(self, mixture) -> None:
+        """Hands the species data of a mixture over, unless they are there. Raises BackendError."""
         if self._mixture is mixture:
             return
-        data = mixture.species
-        # Known numbers instead of NaN for "unknown", by the rule of both codes: -Ofast assumes that there is no NaN.
-        unknown = np.isnan(data.Vc)
-        Vc = np.where(unknown, 0.307401308698703833 * 8.31446261815324 * data.Tc / data.pc, data.Vc)
-        fuller = data.fuller_volume
-        if mixture.options["diffusion"] != "fuller":  # tabulated by the Fortran, not used then
-            fuller = np.nan_to_num(fuller, nan=1.0)
-            fit = pair_fit(data, mixture.options["diffusion"])
-        else:
-            fit = np.zeros((5, mixture.ns, mixture.ns))
-        fields = [
-            data.W,
-            data.Tc,
-            data.pc,
-            data.omega,
-            Vc,
-            np.nan_to_num(data.dipole),
-            data.kappa_assoc,
-            data.kij,
-            data.nasa_low,
-            data.nasa_high,
-            data.T_mid,
-            np.moveaxis(fit, 0, 2),
-            fuller,
-        ]
-        fields = [np.array(field, dtype=float, order="C") for field in fields]
+
+        fields = [np.array(field, dtype=float, order="C") for field in species_data(mixture)]
+        pointers = [ffi.from_buffer("double[]", field) for field in fields]
         codes = ffi.new("int[]", [values.index(mixture.options[key]) + 1 for key, values in OPTIONS.items()])
-        status = self._library.realgas_setup(
-            mixture.ns, *[ffi.from_buffer("double[]", field) for field in fields], codes
-        )
+        status = self._library.realgas_setup(mixture.ns, *pointers, codes)
         if status:
             raise BackendError(f"the Fortran rival refuses the mixture (status {status}).")
+
         self._mixture = mixture
 
     def prepare(self, mixture, collection: str, state: dict):
-        """(work, results): work() runs the collection over the points of `state`; results by name are arrays it
-        writes."""
+        """(work, results): work() runs the collection over the points of `state` and writes the arrays `results`, by
+        name."""
         n = state["T"].size
-        T, p, Y = (np.ascontiguousarray(state[name]) for name in ("T", "p", "Y"))
+        given = [np.ascontiguousarray(state[name]) for name in ("T", "p", "Y")]
         scalars, D = np.full((len(NAMES), n), np.nan), np.full((mixture.ns, n), np.nan)
         if "rho" in state:
             scalars[NAMES.index("rho")] = state["rho"]
-        pointers = [ffi.from_buffer("double[]", array) for array in (T, p, Y, scalars, D)]
+
+        arrays = (*given, scalars, D)
+        pointers = [ffi.from_buffer("double[]", array) for array in arrays]
         points, part = self._library.realgas_points, PARTS[collection]
 
-        def work(keep=(T, p, Y, scalars, D)):
+        def work(keep=arrays):
             self.use(mixture)
             points(n, part, *pointers)
 
         return work, {**dict(zip(NAMES, scalars)), "D": D}
+
+
+def species_data(mixture) -> list[np.ndarray]:
+    """The arrays of realgas_setup, in order. There is no NaN: -Ofast assumes so."""
+    data, diffusion = mixture.species, mixture.options["diffusion"]
+    R = 8.31446261815324
+
+    # An unknown Vc by the rule of both codes.
+    Vc = np.where(np.isnan(data.Vc), 0.307401308698703833 * R * data.Tc / data.pc, data.Vc)
+
+    # The Fortran tabulates Fuller's law in any case.
+    is_fuller = diffusion == "fuller"
+    fit = np.zeros((5, mixture.ns, mixture.ns)) if is_fuller else pair_fit(data, diffusion)
+    fuller = data.fuller_volume if is_fuller else np.nan_to_num(data.fuller_volume, nan=1.0)
+
+    return [
+        *(data.W, data.Tc, data.pc, data.omega, Vc),
+        *(np.nan_to_num(data.dipole), data.kappa_assoc, data.kij),
+        *(data.nasa_low, data.nasa_high, data.T_mid),
+        *(np.moveaxis(fit, 0, 2), fuller),
+    ]

@@ -1,41 +1,42 @@
-"""`bench kinetics`: production of species by reactions of an ideal gas, on one core or a GPU, against plain Fortran and
-Cantera, whose values are compared before anything is timed. Reactors are in reactors.py."""
+"""`bench kinetics`: production of species by reactions against plain Fortran, KinetiX and Cantera, and reactors.
+
+Values are compared before anything is timed. The reactors are in reactors.py.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import pathlib
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 
-import cffi
 import numpy as np
 
-from kernels import collections
-from kernels.engine.tune import seconds
+from kernels import Mixture, collections
 from kernels.gas import counting
-from kernels.gas.mixture import Mixture
 from kernels.gas.program import Program
 from kernels.gas.species.cantera_yaml import cantera_data
-from kernels.gas.species.reactions import Arrhenius, Falloff
 
 from ...errors import BackendError, MixtureError
 from . import ceilings, fortran, inputs, reactors
+from .kinetics_fortran import LEVELS, STYLES, Fortran, tables
 from .kinetix import KinetiX
-from .properties import SAMPLE, WrongValues, fill, part
 from .report import Report, Row
+from .timing import Conditions, Launch, WrongValues, in_turns, part, sampled, took, with_density
 
 GIVEN, WANTED = ("T", "p", "rho", "Y"), "omega"
 CHECKED = 1024  # points compared before timing
 FEW = 256  # points of a round of Cantera
-POINTS = {"host": 4096, "device": 1_000_000}  # by the backend's memory; a CPU takes what a chunk of a host has
+POINTS = {"host": 4096, "device": 1_000_000}  # by the backend's memory; a CPU takes as many as a chunk of a host has
 STATES = {"host": "random", "device": "smooth"}
-# Of the gross rates: rates are exp of sums up to 300, which carry 300 eps, and vector functions of the compiler's are
-# some units of the last place off.
+# Of the gross rates: rates are exp of sums up to 300, which carry 300 eps, and the compiler's vector functions are some
+# units of the last place off.
 TOLERANCE = 1e-10
-# Three mechanisms: the file; where a part of it: the elements of the species that stay, and their most C.
+# Mechanism: the file, and for a part of it the elements of the species that stay, and their most C.
 MECHANISMS: dict[str, tuple] = {
     "h2o2": ("h2o2.yaml", None),
     "CH4/O2": ("gri30.yaml", ({"H", "C", "O"}, 2)),
@@ -51,7 +52,7 @@ phases:
   reactions: [{{{file}/reactions: declared-species}}]
   transport: mixture-averaged
 """
-# Further programs that the warps of a GPU share: outputs and inputs; a collection has inputs of its own.
+# Other programs that the warps of a GPU share: outputs and inputs; None: those of the collection.
 PROGRAMS: dict[str, tuple | None] = {
     "omega, heat_release": (("omega", "heat_release"), GIVEN),
     "omega, rho": (("omega", "rho"), ("T", "p", "Y")),
@@ -60,143 +61,34 @@ PROGRAMS: dict[str, tuple | None] = {
     "kinetics": None,
     "thermal_kinetics": None,
 }
-KINDS = ("elementary", "three-body", "Lindemann", "Troe")  # in the order of their numbers in kinetics.f90
-STYLES, LEVELS = ("textbook", "reduced"), ("-O3", "-Ofast")
-
-ffi = cffi.FFI()
-ffi.cdef("""int kinetics_setup(int, int, int, int, int, int, double, double *, double *, double *, double *, double *,
-                               double *, int *, int *, int *, int *, int *, double *, double *, double *, int *,
-                               int *);
-            void kinetics_points(int, int, double *, double *, double *, double *);""")
 
 
 def files(folder):
-    """(name, Cantera YAML file) of the mechanisms; a part of a file is written into `folder`. Raises BackendError
-    where Cantera's files are not there."""
+    """Yields (name, Cantera YAML file) of the mechanisms; a part of a file goes into `folder`. Raises BackendError
+    if Cantera's files are not there."""
     data = cantera_data()
     if data is None:
         raise BackendError("the mechanisms are files of Cantera, which is not installed: install it, or give a file.")
+
     for name, (file, limits) in MECHANISMS.items():
-        path = data / file
-        if limits:
-            species = Mixture.from_yaml(path, equation="ideal", takahashi="off").species
-            atoms, (elements, carbons) = species.reactions.composition, limits  # type: ignore[union-attr]
-            names = [s for s in species.names if set(atoms[s]) <= elements and atoms[s].get("C", 0) <= carbons]
-            path = pathlib.Path(folder) / f"part_of_{file}"
-            path.write_text(PART.format(file=file, names=", ".join(names)))
-        yield name, path
+        yield name, _part_of(data / file, limits, pathlib.Path(folder)) if limits else data / file
 
 
-class Fortran:
-    """kinetics.f90 in a style, set up for a mixture at a time."""
+def _part_of(path: pathlib.Path, limits: tuple[set, int], folder: pathlib.Path) -> pathlib.Path:
+    """A file with some species and their reactions. limits: elements of the species, most C."""
+    elements, carbons = limits
+    species = Mixture.from_yaml(path, equation="ideal", takahashi="off").species
+    atoms = species.reactions.composition  # type: ignore[union-attr]
+    names = [s for s in species.names if set(atoms[s]) <= elements and atoms[s].get("C", 0) <= carbons]
 
-    def __init__(self, style: str, level: str):
-        self.name, self._style = f"gfortran {level}, {style}", STYLES.index(style) + 1
-        self._library = ffi.dlopen(str(fortran.library("kinetics", level)))
-        self._mixture = None
-
-    def use(self, mixture) -> None:
-        if self._mixture is mixture:
-            return
-        arguments = tables(mixture)
-        pointers = [
-            x if not isinstance(x, np.ndarray) else ffi.from_buffer("int[]" if x.dtype.kind == "i" else "double[]", x)
-            for x in arguments
-        ]
-        if self._library.kinetics_setup(*pointers):
-            raise BackendError("the Fortran rival has no reactions of a kind that the mechanism has.")
-        self._mixture = mixture
-
-    def prepare(self, mixture, state: dict):
-        """(work, results): work() fills an array (ns, n), which results() returns."""
-        n, omega = state["T"].size, np.full(state["Y"].shape, np.nan)
-        arrays = [np.ascontiguousarray(state[name]) for name in ("T", "rho", "Y")]
-        pointers = [ffi.from_buffer("double[]", array) for array in (*arrays, omega)]
-
-        def work(keep=arrays):
-            self.use(mixture)
-            self._library.kinetics_points(n, self._style, *pointers)
-
-        return work, lambda: omega
-
-
-def tables(mixture) -> list:
-    """What kinetics_setup takes: numbers, then arrays whose species, exponents and colliders count from 1. Raises
-    BackendError for reactions that it does not know."""
-    data, reactions = mixture.species, mixture.species.mechanism.reactions
-    exponents: dict[tuple, int] = {}
-    sets: dict[tuple, int] = {}
-
-    def number(known, key):
-        return known.setdefault(key, len(known)) + 1
-
-    for r in reactions:
-        kind = _kind(r)
-        sides = [sum(side.values()) for side in (r.reactants, r.products)]
-        plain = r.orders == r.reactants and max(sides) <= 3 and all(x == round(x) for x in sides)
-        if kind not in KINDS or not plain:
-            raise BackendError(f"the Fortran rival has no reaction such as '{r.equation}' ({r.kind}).")
-    falloffs = [r for r in reactions if isinstance(r.rate, Falloff)]
-
-    def weights(r):
-        return tuple(r.collider.weights(data.ns))
-
-    high = [r.rate.high if isinstance(r.rate, Falloff) else r.rate for r in reactions]
-    at = [number(exponents, (rate.b, rate.E)) for rate in high]
-    own = len(exponents)
-    low = {r.number: number(exponents, (r.rate.low.b, r.rate.low.E)) for r in falloffs}
-    for r in falloffs:
-        number(sets, weights(r))
-    logs = len(sets)
-
-    def integers(values):
-        return np.array(values, np.int32, order="C")
-
-    def doubles(values):
-        return np.array(values, float, order="C")
-
-    collider = integers([number(sets, weights(r)) if r.collider else 0 for r in reactions])
-    shift = np.reshape(mixture.constant("reaction_shift").array[: 2 * data.ns], (2, data.ns))
-    shift = shift + [[-mixture.constant("reaction_shift").array[-1]], [0.0]]
-    nasa = [np.array(rows, float) for rows in (data.nasa_low, data.nasa_high)]
-    for rows in nasa:  # what cancels in every reaction, and would bring exponentials out of range
-        rows[:, 5] -= shift[1]
-        rows[:, 6] += shift[0]
-
-    def species(side):
-        return ([s + 1 for s, nu in side.items() for _ in range(round(nu))] + [0, 0, 0])[:3]
-
-    blending = [_troe(r) for r in reactions]
-    return [
-        *(data.ns, len(reactions), own, len(exponents), len(sets), logs, float(data.p_ref)),
-        *map(doubles, (data.W, data.T_mid, *nasa, list(exponents), list(sets))),
-        *map(integers, ([KINDS.index(_kind(r)) for r in reactions], at, [low.get(r.number, 0) for r in reactions])),
-        *(collider, integers([r.reversible for r in reactions])),
-        doubles([rate.A * r.multiplier for r, rate in zip(reactions, high)]),
-        doubles([r.rate.low.A * r.multiplier if isinstance(r.rate, Falloff) else 0.0 for r in reactions]),
-        doubles(blending),
-        integers([species(r.reactants) for r in reactions]),
-        integers([species(r.products) for r in reactions]),
-    ]
-
-
-def _kind(reaction) -> str:
-    rate = reaction.rate
-    if isinstance(rate, Falloff):
-        return "chemically activated" if rate.activated else rate.form
-    if isinstance(rate, Arrhenius):
-        return "three-body" if reaction.collider else "elementary"
-    return reaction.kind
-
-
-def _troe(reaction) -> tuple:
-    """(a, T3, T1, T2) of Troe's form; 1 for other reactions, so that nothing divides by 0."""
-    return reaction.rate.numbers if _kind(reaction) == "Troe" else (0.0, 1.0, 1.0, 0.0)
+    out = folder / f"part_of_{path.name}"
+    out.write_text(PART.format(file=path.name, names=", ".join(names)))
+    return out
 
 
 class Cantera:
-    """Cantera from Python, one state a call. Its time is that of the mechanism less that of the same species without
-    reactions."""
+    """Cantera from Python, a state a call. Its time is that of the mechanism less that of the same species without
+    reactions. A phase of another equation of state becomes an ideal gas, as ours is."""
 
     name = "Cantera from Python"
 
@@ -204,35 +96,33 @@ class Cantera:
         import cantera as ct
 
         self.gas = ct.Solution(str(path))
-        self.bare = ct.Solution(thermo="ideal-gas", kinetics="gas", species=self.gas.species(), reactions=[])
+        species = self.gas.species()
+        if self.gas.thermo_model != "ideal-gas":
+            self.gas = ct.Solution(thermo="ideal-gas", kinetics="gas", species=species, reactions=self.gas.reactions())
+        self.bare = ct.Solution(thermo="ideal-gas", kinetics="gas", species=species, reactions=[])
 
     def states(self, gas, state: dict):
+        """Yields the net production rates of each state."""
         for k in range(state["T"].size):
             gas.TDY = state["T"][k], state["rho"][k], state["Y"][:, k]
             yield gas.net_production_rates
 
-    def rates(self, mixture, state: dict):
+    def rates(self, mixture, state: dict) -> np.ndarray:
+        """omega [kg/m3/s] (ns, n)."""
         return np.array(list(self.states(self.gas, state))).T * 1e3 * mixture.species.W[:, None]
 
-    def took(self, state: dict) -> float:
-        """Seconds of all states: processor time, least of three each, so that another program's share of the machine
-        does not make the difference negative."""
-        least = [
+    def seconds(self, state: dict) -> float:
+        """Seconds of all states: processor time, least of three each. Otherwise the load of the machine could make the
+        difference negative."""
+        with_reactions, without = (
             min(took(lambda gas=gas: list(self.states(gas, state)), time.process_time) for _ in range(3))
             for gas in (self.gas, self.bare)
-        ]
-        return least[0] - least[1]
+        )
+        return with_reactions - without
 
 
-def took(work, clock=time.perf_counter) -> float:
-    """Seconds of a rival, all of which run on the host."""
-    begin = clock()
-    work()
-    return clock() - begin
-
-
-def checked(ours, rival, gross, what: str, name: str = "omega", scale: str = "the gross rate") -> float:
-    """Largest difference over the gross rates, or another scale. WrongValues beyond TOLERANCE."""
+def checked(ours, rival, gross, what: str, name: str = WANTED, scale: str = "the gross rate") -> float:
+    """Largest difference over the gross rates (or over another scale). Raises WrongValues beyond TOLERANCE."""
     off = np.abs(ours - rival) / np.maximum(gross, 1e-200)
     largest = float(np.max(off))
     if not largest <= TOLERANCE:
@@ -247,162 +137,214 @@ def checked(ours, rival, gross, what: str, name: str = "omega", scale: str = "th
 @functools.lru_cache(maxsize=1)
 def given_states(mixture, points: int, kind: str) -> dict:
     """Inputs of the programs, computed once for all rows of a mechanism."""
-    state = inputs.states(mixture.ns, points, kind)
-    state["rho"] = mixture.properties("rho", backend="cpu", **state)["rho"]
+    state = with_density(mixture, inputs.states(mixture.ns, points, kind))
     return {name: state[name] for name in GIVEN}
 
 
-def measure(case: str, mixture, path, backend, points: int, repeats: int, roofs, rivals, kind: str) -> list[Row]:
-    """Rows of one mechanism, one a rival of `rivals` and one beside Cantera where it is installed. path: its file."""
-    state = given_states(mixture, points, kind)
-    program = mixture.program(outputs=(WANTED,), given=GIVEN, backend=backend)
-    arrays = {name: backend.empty((program.plan.rows(name), backend.pad(points))) for name in program.plan.arguments}
-    fill(backend, arrays, state)
-    bound_run = program.bind(arrays)
+@dataclasses.dataclass
+class Beside:
+    """A rival whose rates are right."""
 
-    def ours():
-        return bound_run(points)
+    name: str
+    error: float  # largest difference over the gross rates
+    points: int  # of a sample
+    timer: Callable[[], float]  # seconds of a sample
 
-    ours()
-    few = part(state, 0, min(points, CHECKED))
-    omega = backend.to_host(arrays[WANTED][:, : few["T"].size])
-    gross = sum(mixture.properties("creation destruction", backend="cpu", **few).values())
+
+def measure(case: str, mixture, path, how: Conditions) -> list[Row]:
+    """Rows of omega of a mechanism: a row for each rival, and a row beside Cantera if it is installed. path: file of
+    the mechanism. Raises WrongValues."""
+    state = given_states(mixture, how.points, how.kind)
+    ours = Launch(mixture.program(outputs=(WANTED,), given=GIVEN, backend=how.backend), state)
+    ours.work()
+
     label = f"{case}, {mixture.nr} reactions"
-    works, rows = [], []
-    chunk = part(state, 0, min(points, POINTS["host"]))
-    for rival in rivals:
+    beside = _rivals(mixture, path, how, ours, label)
+
+    # Times.
+    timers = {"ours": sampled(how.backend, ours.work)} | {each.name: each.timer for each in beside}
+    seconds = {name: statistics.median(times) for name, times in in_turns(timers, how.repeats).items()}
+
+    # Rows.
+    cost = counting.cost(mixture, (WANTED,), part(state, slice(CHECKED)))
+    row = Row.timed("kinetics", label, mixture.ns, how.points, how.backend, seconds["ours"])
+    row = row.below(*ours.bound(how.roofs, cost))
+    rows = [row.beside(each.name, each.points / seconds[each.name], each.error) for each in beside]
+
+    return rows or [row]
+
+
+def _rivals(mixture, path, how: Conditions, ours: Launch, label: str) -> list[Beside]:
+    """The rivals whose rates at the first points agree with ours. Raises WrongValues."""
+    state = given_states(mixture, how.points, how.kind)
+    few, chunk = part(state, slice(CHECKED)), part(state, slice(POINTS["host"]))
+    omega = ours.result(WANTED, slice(CHECKED))
+    gross = sum(mixture.properties("creation destruction", backend="cpu", **few).values())
+
+    beside = []
+    for rival in how.rivals:
         work, found = rival.prepare(mixture, few)
         work()
-        off = checked(omega, found(), gross, f"{label}, {rival.name}")
-        works.append(rival.prepare(mixture, chunk)[0])
-        works[-1]()
-        rows.append((rival.name, off, chunk["T"].size))
-    cantera = Cantera(path) if importlib.util.find_spec("cantera") else None
-    if cantera:
-        off = checked(omega, cantera.rates(mixture, few), gross, f"{label}, {cantera.name}")
-        rows.append((cantera.name, off, FEW))
-    often = max(1, int(SAMPLE / max(seconds(backend, ours), 1e-9)))
-    mine: list[float] = []
-    theirs: list[list[float]] = [[] for _ in rows]
-    for _ in range(repeats):
-        mine.append(seconds(backend, ours, often))
-        for times, work in zip(theirs, works):
-            times.append(took(work))
-        if cantera:
-            theirs[-1].append(cantera.took(part(state, 0, FEW)))
-    pace = points / statistics.median(mine)
-    cost = counting.cost(mixture, (WANTED,), {name: few[name][..., :CHECKED] for name in GIVEN})
-    reads, writes = (sum(map(program.plan.rows, names)) for names in (program.plan.reads, program.plan.writes))
-    bound, by = roofs.bound(cost, reads, writes, points)
-    row = dict(bench="kinetics", case=label, ns=mixture.ns, points=points, backend=str(backend))
-    row |= dict(seconds=points / pace, points_per_s=pace, bound=bound, bound_fraction=pace / bound, bound_by=by)
-    out = []
-    for (name, off, count), times in zip(rows, theirs):
-        other = count / statistics.median(times)
-        out.append(Row(**row, rival=name, rival_points_per_s=other, ratio=pace / other, max_rel_diff=off))
-    return out or [Row(**row)]
-
-
-def programs(case: str, mixture, backend, points: int, repeats: int, kind: str) -> list[Row]:
-    """Rows of a device's other programs, of a real gas also of omega alone; values are compared with a CPU's.
-    WrongValues beyond TOLERANCE."""
-    state = given_states(mixture, points, kind)
-    few = part(state, 0, min(points, CHECKED))
-    given = {name: values for name, values in few.items() if name != "rho"}
-    made = mixture.properties("creation destruction h_Y", backend="cpu", **given)
-    gross = made["creation"] + made["destruction"]
-    of_rates = dict.fromkeys(("omega", "creation", "destruction"), gross)
-    of_rates["heat_release"] = np.sum(np.abs(made["h_Y"]) * gross, axis=0)
-    rows = []
-    alone = {WANTED: ((WANTED,), GIVEN)} if mixture.options["equation"] != "ideal" else {}
-    for name, what in (alone | PROGRAMS).items():
-        outputs, names = what if what else (collections[name].outputs, collections[name].given)
-        program = Program(mixture, outputs, names, backend=backend)
-        count = {a: program.plan.rows(a) for a in program.plan.arguments}
-        arrays = {a: backend.empty((n, backend.pad(points))) for a, n in count.items()}
-        fill(backend, arrays, {a: state[a] for a in names if a in arrays})
-        bound_run = program.bind(arrays)
-
-        def work(run=bound_run):
-            return run(points)
-
+        error = checked(omega, found(), gross, f"{label}, {rival.name}")
+        work, _ = rival.prepare(mixture, chunk)
         work()
-        wanted = mixture.properties(" ".join(program.writes), backend="cpu", **{a: few[a] for a in names})
-        worst = 0.0
-        for output, values in wanted.items():
-            found, values = backend.to_host(arrays[output][:, : few["T"].size]), np.atleast_2d(values)
-            scale = of_rates.get(output, np.abs(values) + 1e-3 * np.max(np.abs(values)))
-            worst = max(worst, checked(found, values, scale, f"{case}, {name}", output, "its size"))
-        often = max(1, int(SAMPLE / max(seconds(backend, work), 1e-9)))
-        took = statistics.median(seconds(backend, work, often) for _ in range(repeats))
-        row = dict(bench="kinetics", case=f"{case}: {name}", ns=mixture.ns, points=points, backend=str(backend))
-        rows.append(Row(**row, seconds=took, points_per_s=points / took, max_rel_diff=worst))
+        beside.append(Beside(rival.name, error, chunk["T"].size, functools.partial(took, work)))
+
+    if importlib.util.find_spec("cantera"):
+        cantera, sample = Cantera(path), part(state, slice(FEW))
+        error = checked(omega, cantera.rates(mixture, few), gross, f"{label}, {cantera.name}")
+        beside.append(Beside(cantera.name, error, sample["T"].size, functools.partial(cantera.seconds, sample)))
+
+    return beside
+
+
+def programs(case: str, mixture, how: Conditions) -> list[Row]:
+    """Rows of the other programs of a device, for a real gas also of omega alone. Raises WrongValues if values differ
+    from a CPU's."""
+    state = given_states(mixture, how.points, how.kind)
+    chosen = dict(PROGRAMS)
+    if mixture.options["equation"] != "ideal":
+        chosen = {WANTED: ((WANTED,), GIVEN), **chosen}
+
+    rows = []
+    for name, names in chosen.items():
+        outputs, given = names or (collections[name].outputs, collections[name].given)
+        program = Program(mixture, outputs, given, backend=how.backend)
+        ours = Launch(program, {quantity: state[quantity] for quantity in given})
+        ours.work()
+
+        error = _beside_a_cpu(ours, mixture, {quantity: state[quantity] for quantity in given}, f"{case}, {name}")
+        timer = sampled(how.backend, ours.work)
+        seconds = statistics.median(timer() for _ in range(how.repeats))
+        row = Row.timed("kinetics", f"{case}: {name}", mixture.ns, how.points, how.backend, seconds)
+        rows.append(dataclasses.replace(row, max_rel_diff=error))
+
     return rows
+
+
+def _beside_a_cpu(ours: Launch, mixture, given: dict, what: str) -> float:
+    """Largest difference of all outputs from a CPU's, over gross rates or over the size. Raises WrongValues."""
+    few = part(given, slice(CHECKED))
+    wanted = mixture.properties(" ".join(ours.program.writes), backend="cpu", **few)
+
+    # Gross rates, and the heat of the gross rates.
+    TpY = {name: few[name] for name in ("T", "p", "Y")}
+    made = mixture.properties("creation destruction h_Y", backend="cpu", **TpY)
+    gross = made["creation"] + made["destruction"]
+    scales = dict.fromkeys(("omega", "creation", "destruction"), gross)
+    scales["heat_release"] = np.sum(np.abs(made["h_Y"]) * gross, axis=0)
+
+    worst = 0.0
+    for output, values in wanted.items():
+        values = np.atleast_2d(values)
+        size = np.abs(values) + 1e-3 * np.max(np.abs(values))
+        found = ours.result(output, slice(CHECKED))
+        worst = max(worst, checked(found, values, scales.get(output, size), what, output, "its size"))
+    return worst
+
+
+class Mechanisms:
+    """The rows of all mechanisms of a run, with the facts that are reported beside them."""
+
+    def __init__(self, given, how: Conditions, folder, say):
+        self.given, self.how, self.folder, self.say = given, how, folder, say
+        self.rows: list[Row] = []
+        self.of_reactors: list[Row] = []
+        self.facts: list[str] = []
+
+    def wants(self, case: str) -> bool:
+        """Whether --cases asks for it; other benches' --cases do not count."""
+        asked = self.given.cases if self.given.bench == "kinetics" else None
+        return not asked or case in asked
+
+    def add(self, name: str, path) -> None:
+        """Measures a mechanism. path: its file."""
+        self.say(f"kinetics: {name}")
+        mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
+        on_device = self.how.backend.memory == "device"
+
+        if self.wants("omega"):
+            how = dataclasses.replace(self.how, rivals=self._rivals(name, path, mixture))
+            self.rows += measure(name, mixture, path, how)
+        if self.wants("programs") and on_device:
+            self.rows += programs(name, mixture, self.how)
+        if self.wants("real") and on_device:
+            self._real_gas(name, path)
+        if name in reactors.IGNITIONS and (self.wants("matrices") or self.wants("react")):
+            self._reactors(name, path, mixture)
+
+    def _rivals(self, name: str, path, mixture) -> tuple:
+        """The rivals that know this mechanism; facts say why others are left out."""
+        rivals = list(self.how.rivals)
+        try:
+            tables(mixture)
+        except BackendError as error:
+            rivals = []
+            self.facts.append(f"{name}: {error}")
+
+        try:
+            rivals.append(KinetiX(path, self.folder, self.given.kinetix))
+        except BackendError as error:
+            self.facts.append(f"{name}: KinetiX is left out: {error}")
+        return tuple(rivals)
+
+    def _real_gas(self, name: str, path) -> None:
+        try:
+            real = Mixture.from_yaml(path, takahashi="off", critical="fill")
+        except MixtureError as error:
+            self.facts.append(f"{name}: its real gas is left out: {error}")
+        else:
+            self.rows += programs(f"{name}, real gas", real, self.how)
+
+    def _reactors(self, name: str, path, mixture) -> None:
+        ignition = reactors.Ignition.of(name, mixture, path)
+        if self.wants("matrices"):
+            self.of_reactors += reactors.matrices(ignition, self.how)
+        if self.wants("react"):
+            row, fact = reactors.react(ignition, self.how)
+            self.of_reactors.append(row)
+            self.facts.append(fact)
 
 
 def run(given, backend, say) -> Report:
     """All rows. say(text) reports progress."""
-    chosen_cases = given.cases if given.bench == "kinetics" else None
-
-    def wanted(case):
-        return case in (chosen_cases or (case,))
-
-    roofs = ceilings.measure(backend)
     points, kind = given.points or POINTS[backend.memory], given.states or STATES[backend.memory]
-    rows: list[Row] = []
-    of_reactors: list[Row] = []
-    facts: list[str] = []
-    try:
-        rivals = [Fortran(style, level) for level in LEVELS for style in STYLES]
-        facts.append(f"{fortran.compiler()[1]}, -march=native")
-    except BackendError as error:
-        rivals = []
-        facts.append(f"Fortran is left out: {error}")
+    rivals, fact = _fortran()
+    how = Conditions(backend, ceilings.measure(backend), points, given.repeats, rivals, kind)
+
     with tempfile.TemporaryDirectory() as folder:
         try:
             chosen = [(pathlib.Path(given.mixture).name, given.mixture)] if given.mixture else [*files(folder)]
         except BackendError as error:
-            return Report([], [*facts, str(error)], "")
+            return Report([], [fact, str(error)], "")
+
+        mechanisms = Mechanisms(given, how, folder, say)
         for name, path in chosen:
-            say(f"kinetics: {name}")
-            mixture = Mixture.from_yaml(path, equation="ideal", takahashi="off")
-            beside: list = rivals
-            try:
-                tables(mixture)
-            except BackendError as error:
-                beside = []
-                facts.append(f"{name}: {error}")
-            try:
-                beside = [*beside, KinetiX(path, folder, given.kinetix)]
-            except BackendError as error:
-                facts.append(f"{name}: KinetiX is left out: {error}")
-            if wanted("omega"):
-                rows += measure(name, mixture, path, backend, points, given.repeats, roofs, beside, kind)
-            if wanted("programs") and backend.memory == "device":
-                rows += programs(name, mixture, backend, points, given.repeats, kind)
-            if wanted("real") and backend.memory == "device":
-                try:
-                    real = Mixture.from_yaml(path, takahashi="off", critical="fill")
-                except MixtureError as error:
-                    facts.append(f"{name}: its real gas is left out: {error}")
-                else:
-                    rows += programs(f"{name}, real gas", real, backend, points, given.repeats, kind)
-            if (wanted("matrices") or wanted("react")) and name in reactors.IGNITIONS:
-                along = reactors.along_ignition(path, *reactors.IGNITIONS[name][:3])
-                what = (name, mixture, path, along, backend, given.repeats)
-                if wanted("matrices"):
-                    of_reactors += reactors.matrices(*what, roofs, took)
-                if wanted("react"):
-                    row, fact = reactors.react(*what, took)
-                    of_reactors.append(row)
-                    facts.append(fact)
-    rows += of_reactors
-    facts += [f"{points} points a pass, {kind} states, {given.repeats} rounds", f"ceilings: {roofs.told()}"]
+            mechanisms.add(name, path)
+
+    rows = mechanisms.rows + mechanisms.of_reactors
+    facts = [
+        fact,
+        *mechanisms.facts,
+        f"{points} points a pass, {kind} states, {given.repeats} rounds",
+        f"ceilings: {how.roofs.told()}",
+    ]
     if any(row.rival == Cantera.name for row in rows):
         import cantera
 
         facts.append(f"Cantera {cantera.__version__}")
     return Report(rows, facts, NOTES)
+
+
+def _fortran() -> tuple[tuple, str]:
+    """(Fortran rivals, line on their compiler); without a compiler (no rivals, the reason)."""
+    try:
+        rivals = []
+        for level in LEVELS:
+            rivals += [Fortran(style, level) for style in STYLES]
+        return tuple(rivals), f"{fortran.compiler()[1]}, -march=native"
+    except BackendError as error:
+        return (), f"Fortran is left out: {error}"
 
 
 NOTES = (

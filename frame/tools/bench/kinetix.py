@@ -1,8 +1,8 @@
 """KinetiX as a rival of `bench kinetics`: C++ that it generates from a mechanism (Danciu & Frouzakis 2025, Comput.
-Phys. Commun. 310, 109504), compiled with the flags of its own example, one point at a time on one core.
+Phys. Commun. 310, 109504), compiled with the flags of KinetiX's own example, a point at a time on one core.
 
-Its source is public (github.com/bogdandanciu/KinetiX, BSD-2). `--kinetix` names the folder that has it, with kinetix/
-inside; without it a module `kinetix` is looked for.
+The source is public (github.com/bogdandanciu/KinetiX, BSD-2). `--kinetix` names the folder that holds kinetix/. Without
+the option, a module `kinetix` is looked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...errors import BackendError
 ffi = cffi.FFI()
 ffi.cdef("""const char *rival_species(void);
             void rival_points(long, const double *, const double *, const double *, const double *, double *);""")
-UNITS = {"length": "cm", "quantity": "mol", "activation-energy": "cal/mol"}  # that its reader knows
+UNITS = {"length": "cm", "quantity": "mol", "activation-energy": "cal/mol"}  # that KinetiX reads
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC")
 SOURCE = r"""
 #include <cmath>
@@ -55,8 +55,8 @@ extern "C" void rival_points(long n, const double *T, const double *p, const dou
 
 
 class KinetiX:
-    """The generated code of one mechanism. Raises BackendError where KinetiX, Cantera, which writes the mechanism for
-    it, or a compiler is not there, or the mechanism is not for it."""
+    """The generated code of a mechanism. Raises BackendError if KinetiX, Cantera (which writes the mechanism for it) or
+    a compiler is not there, or if KinetiX refuses the mechanism."""
 
     name = "KinetiX"
 
@@ -65,6 +65,7 @@ class KinetiX:
         file = out / "mechanism.yaml"
         if importlib.util.find_spec("cantera") is None:
             raise BackendError("it needs Cantera, which writes the mechanism for it")
+
         import cantera as ct
 
         ct.Solution(str(path)).write_yaml(file, units=UNITS)
@@ -76,12 +77,13 @@ class KinetiX:
         compiler = shutil.which(os.environ.get("CXX") or "g++")
         if compiler is None:
             raise BackendError("there is no C++ compiler: install g++, or set CXX")
+
         _run([compiler, *FLAGS, "-I", out / "code", rival, "-o", out / "rival.so"])
         self._library = ffi.dlopen(str(out / "rival.so"))
         self._species = ffi.string(self._library.rival_species()).decode().split()
 
     def prepare(self, mixture, state: dict):
-        """(work, results): work() fills an array (ns, n); results() is it in the mixture's order."""
+        """(work, results): work() fills an array (ns, n); results() returns it in the order of the mixture."""
         order = [self._species.index(name) for name in mixture.species.names]
         Y = np.empty_like(state["Y"])
         Y[order] = state["Y"]
@@ -101,6 +103,7 @@ def _generator(source) -> list[str]:
         if not main.is_file():
             raise BackendError(f"--kinetix: no {str(main)!r}")
         return [str(main)]
+
     if importlib.util.find_spec("kinetix") is None:
         raise BackendError("--kinetix has to name a folder with its source (github.com/bogdandanciu/KinetiX)")
     return ["-m", "kinetix"]

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
+
+import numpy as np
 
 import kernels
 from kernels.engine.backend import cache
@@ -20,11 +21,15 @@ from ...errors import BackendError
 from ...shipped import BUILD, ROOT
 from . import fortran
 from .report import Report, Row
+from .timing import Launch
 
 HERE = pathlib.Path(__file__).resolve().parent
 NITROGEN = ROOT / "examples" / "mixtures" / "n2.yaml"
 MIXTURE = ROOT / "examples" / "mixtures" / "ch4_o2.yaml"
-POINTS = 16  # next to no work: what is left is the call
+AIR = ROOT / "examples" / "own_kernel" / "air.py"
+POINTS = 16  # next to no work: the call is left
+STARTED = 64  # points of the first result of a process
+SLAB = 64  # points in y and z of a slab of three in x
 CALLS = 2000
 NOTHING = Source(
     "nothing",
@@ -40,12 +45,19 @@ FIRST_RESULT = (
     "from kernels import Mixture; import numpy as np; mix = Mixture.from_yaml({file!r}); "
     "mix.properties('rho h c', backend={backend!r}, T=np.full(64, 300.0), p=1e5, Y=np.ones((1, 64)))"
 )
+PLAIN = {"FRAME_TIMERS": "0", "FRAME_CHECK": "0"}  # environment of the Fortran programs
+NOTES = (
+    f"{POINTS} points of nitrogen, so that next to no time goes into the work; medians. A cold start has an empty "
+    "kernel cache, so it compiles; a warm one finds its kernels there."
+)
 
 
 def run(given, backend, say) -> Report:
     """Rows of the three parts. Notes name the parts that this machine cannot run."""
+    notes = [NOTES]
+
     say("launches from Python")
-    rows, left_out = from_python(backend, given.repeats), []
+    rows = from_python(backend, given.repeats)
     say("starts of Python")
     rows += python_starts(backend)
     say("entry points from Fortran")
@@ -53,26 +65,40 @@ def run(given, backend, say) -> Report:
         rows += from_fortran(backend, given.repeats)
         rows += small_blocks(backend)
     except BackendError as error:
-        left_out.append(f"Entry points from Fortran are left out: {error}")
-    notes = (
-        f"{POINTS} points of nitrogen, so that next to no time goes into the work; medians. A cold start has an empty "
-        "kernel cache, so it compiles; a warm one finds its kernels there."
-    )
-    return Report(rows, [], "\n".join([notes, *left_out]))
+        notes.append(f"Entry points from Fortran are left out: {error}")
+
+    return Report(rows, [], "\n".join(notes))
 
 
-def row(
-    what: str, backend, seconds: float, points: int = POINTS, beside: str | None = None, takes: float | None = None
-) -> Row:
-    """beside and takes: something to hold it against, and its seconds for as many points."""
-    made = Row("launch", what, 1, points, str(backend), seconds, points / seconds, beside)
-    if takes is not None:
-        made.rival_points_per_s, made.ratio = points / takes, takes / seconds
-    return made
+def row(what: str, backend, seconds: float, points: int = POINTS) -> Row:
+    """A row of a call."""
+    return Row.timed("launch", what, 1, points, backend, seconds)
+
+
+# ---- Python
+
+
+def from_python(backend, repeats: int) -> list[Row]:
+    """Rows on the time of a launch from Python, beside the launch of an empty kernel."""
+    mixture = kernels.Mixture.from_yaml(NITROGEN)
+    thermal = kernels.collections["thermal"]
+    programs = {
+        "launch of one kernel from Python": mixture.program(kernels=["total_enthalpy"], backend=backend),
+        "launch of thermal from Python": mixture.program(thermal.outputs, ("T", "p", "Y"), backend=backend),
+    }
+    values = {"T": 300.0, "p": 1e7, "Y": 1.0, "h": 1e5, "u": 10.0, "v": 0.0, "w": 0.0}
+    state = {name: np.full(POINTS, value) for name, value in values.items()}
+    nothing = per_call(backend, empty_call(backend), repeats)
+
+    rows = []
+    for what, program in programs.items():
+        seconds = per_call(backend, Launch(program, state).work, repeats)
+        rows.append(row(what, backend, seconds).beside("an empty kernel", POINTS / nothing))
+    return rows
 
 
 def per_call(backend, work, repeats: int) -> float:
-    """Median over the repeats of the mean seconds of a call, on the host's clock, what was queued included."""
+    """Median over the repeats of the mean seconds of a call, by the host's clock, until the queue is empty."""
     times = []
     for _ in range(repeats + 1):
         backend.synchronize()
@@ -81,63 +107,47 @@ def per_call(backend, work, repeats: int) -> float:
             work()
         backend.synchronize()
         times.append((time.perf_counter() - begin) / CALLS)
+
     return statistics.median(times[1:])
 
 
-def from_python(backend, repeats: int) -> list[Row]:
-    """Rows on the time of a launch from Python: N2, a few points."""
-    mixture = kernels.Mixture.from_yaml(NITROGEN)
-    rows = []
-    beside, nothing = empty_call(backend)
-    takes = per_call(backend, nothing, repeats)
-    names: dict[str, dict[str, Any]] = {
-        "launch of one kernel from Python": dict(kernels=["total_enthalpy"]),
-        "launch of thermal from Python": dict(outputs=kernels.collections["thermal"].outputs, given=("T", "p", "Y")),
-    }
-    for what, chosen in names.items():
-        program = mixture.program(backend=backend, **chosen)
-        arrays = {a: backend.empty((program.plan.rows(a), backend.pad(POINTS))) for a in program.plan.arguments}
-        for name, value in {"T": 300.0, "p": 1e7, "Y": 1.0, "h": 1e5, "u": 10.0, "v": 0.0, "w": 0.0}.items():
-            if name in arrays:
-                arrays[name][...] = value
-        launch = program.bind(arrays)
-        rows.append(row(what, backend, per_call(backend, lambda: launch(POINTS), repeats), beside=beside, takes=takes))
-    return rows
-
-
 def empty_call(backend):
-    """(name, call): a kernel that does nothing, launched as every kernel is."""
+    """call(): a kernel that does nothing, launched as every kernel is."""
     run = backend.compile(NOTHING).bind("nothing", Shape(32), record("unused:whole"))
-    return "an empty kernel", lambda: run(1)
+    return lambda: run(1)
+
+
+def python_starts(backend) -> list[Row]:
+    """From the start of the interpreter to the first result, with an empty and with a filled kernel cache."""
+    command = [sys.executable, "-c", FIRST_RESULT.format(file=str(NITROGEN), backend=str(backend))]
+    bare = statistics.median(timed([sys.executable, "-c", "import numpy"])[0] for _ in range(3))
+    with tempfile.TemporaryDirectory() as folder:
+        cold = timed(command, FRAME_CACHE=folder)[0]
+        warm = statistics.median(timed(command, FRAME_CACHE=folder)[0] for _ in range(3))
+
+    rows = []
+    for kind, seconds in (("cold", cold), ("warm", warm)):
+        made = row(f"{kind} start of Python, first result", backend, seconds, STARTED)
+        rows.append(made.beside("start of Python and NumPy", STARTED / bare))
+    return rows
 
 
 def timed(command, **environment) -> tuple[float, str]:
     """(seconds, standard output) of a process. Raises BackendError, with the output, if it fails."""
+    words = [str(part) for part in command]
     begin = time.perf_counter()
-    done = subprocess.run(
-        [str(part) for part in command], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True
-    )
+    done = subprocess.run(words, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True)
     if done.returncode:
         raise BackendError(f"{command[0]} failed (status {done.returncode}): {(done.stdout + done.stderr)[-1500:]}")
     return time.perf_counter() - begin, done.stdout
 
 
-def python_starts(backend) -> list[Row]:
-    """From starting the interpreter to the first result, with an empty and with a filled kernel cache."""
-    command = [sys.executable, "-c", FIRST_RESULT.format(file=str(NITROGEN), backend=str(backend))]
-    takes = statistics.median(timed([sys.executable, "-c", "import numpy"])[0] for _ in range(3))
-    with tempfile.TemporaryDirectory() as folder:
-        cold = timed(command, FRAME_CACHE=folder)[0]
-        warm = statistics.median(timed(command, FRAME_CACHE=folder)[0] for _ in range(3))
-    return [
-        row(f"{kind} start of Python, first result", backend, seconds, 64, "start of Python and NumPy", takes)
-        for kind, seconds in (("cold", cold), ("warm", warm))
-    ]
+# ---- Fortran
 
 
 def host(name: str = "entry_points.f90", module: bool = False, level: str = "-O2") -> pathlib.Path:
-    """A Fortran program of this folder, compiled and linked against libframe, which is built when it is not there.
-    module: it uses frame_interface."""
+    """A Fortran program of this folder, compiled and linked against libframe, which is built if it is not there.
+    module: the program uses frame_interface."""
     from ... import build
 
     program, version = fortran.compiler()
@@ -149,29 +159,34 @@ def host(name: str = "entry_points.f90", module: bool = False, level: str = "-O2
     def make(path):
         link = [f"-L{library.parent}", "-lframe", f"-Wl,-rpath,{library.parent}"]
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            used = pathlib.Path(folder) / "frame_interface.f90"
-            used.write_text(interface)
-            fortran.run(
-                [program, level, "-march=native", "-J", folder, *[used] * module, source, "-o", path, *link],
-                source.name,
-            )
+            sources = [source]
+            if module:
+                used = pathlib.Path(folder) / "frame_interface.f90"
+                used.write_text(interface)
+                sources.insert(0, used)
+            fortran.run([program, level, "-march=native", "-J", folder, *sources, "-o", path, *link], source.name)
 
-    return cache.entry(
-        f"{source.stem}-{cache.key(source.read_bytes(), interface, level, version, library)}", ".exe", make
-    )
+    key = cache.key(source.read_bytes(), interface, level, version, library)
+    return cache.entry(f"{source.stem}-{key}", ".exe", make)
+
+
+def printed(command, backend, **environment) -> dict[str, float]:
+    """The numbers that a Fortran program prints, a name and a number in each line."""
+    lines = timed(command, FRAME_BACKEND=str(backend), **PLAIN, **environment)[1].splitlines()
+    pairs = [line.split() for line in lines if line]
+    return {name: float(value) for name, value in pairs}
 
 
 def small_blocks(backend) -> list[Row]:
     """Block calls with next to no work, and of a slab of three points in x, beside a plain loop."""
     program = host("small_blocks.f90", module=True, level="-O3")
-    given = MIXTURE, ROOT / "examples" / "own_kernel" / "air.py", 64
-    lines = timed([program, *given], FRAME_BACKEND=str(backend), FRAME_TIMERS="0", FRAME_CHECK="0")[1].split("\n")
-    told = {name: float(value) for name, value in (line.split() for line in lines if line)}
-    slab = "block call for a slab of 3 x 64 x 64 points, ideal gas"
-    return [
-        row("block call with 13 arrays of one point, from Fortran", backend, told["arrays"], 1),
-        row(slab, backend, told["slab"], 3 * 64**2, "plain Fortran, -O3", told["plain"]),
-    ]
+    seconds = printed([program, MIXTURE, AIR, SLAB], backend)
+
+    arrays = row("block call with 13 arrays of one point, from Fortran", backend, seconds["arrays"], 1)
+    points = 3 * SLAB**2
+    text = f"block call for a slab of 3 x {SLAB} x {SLAB} points, ideal gas"
+    slab = row(text, backend, seconds["slab"], points)
+    return [arrays, slab.beside("plain Fortran, -O3", points / seconds["plain"])]
 
 
 STRIPES = {
@@ -184,21 +199,18 @@ STRIPES = {
 
 def stripe_calls(backend) -> list[Row]:
     """Calls of the old-style entry points."""
-    environment = {"FRAME_BACKEND": str(backend), "FRAME_TIMERS": "0", "FRAME_CHECK": "0"}
-    lines = timed([host(), NITROGEN], **environment)[1].split("\n")
-    told = {name: float(value) for name, value in (line.split() for line in lines if line)}
-    return [row(text, backend, told[name]) for name, text in STRIPES.items()]
+    seconds = printed([host(), NITROGEN], backend)
+    return [row(text, backend, seconds[name]) for name, text in STRIPES.items()]
 
 
 def from_fortran(backend, repeats: int) -> list[Row]:
-    """Calls of the old-style entry points in a Fortran program, and its time to the first result."""
-    program, told = host(), []
+    """Calls of the old-style entry points in a Fortran program, and the time to its first result."""
+    program = host()
     with tempfile.TemporaryDirectory() as folder:
-        environment = {"FRAME_BACKEND": str(backend), "FRAME_CACHE": folder, "FRAME_TIMERS": "0", "FRAME_CHECK": "0"}
-        for _ in range(1 + min(repeats, 3)):
-            lines = timed([program, NITROGEN], **environment)[1].split("\n")
-            told.append({name: float(value) for name, value in (line.split() for line in lines if line)})
-    warm = {name: statistics.median(run[name] for run in told[1:]) for name in told[0]}
+        cold, *runs = (printed([program, NITROGEN], backend, FRAME_CACHE=folder) for _ in range(1 + min(repeats, 3)))
+    warm = {name: statistics.median(run[name] for run in runs) for name in cold}
+
     rows = [row(text, backend, warm[name]) for name, text in STRIPES.items()]
-    starts = {"cold": told[0]["start"], "warm": warm["start"]}
-    return rows + [row(f"{kind} start of libframe, first result", backend, seconds) for kind, seconds in starts.items()]
+    for kind, seconds in (("cold", cold["start"]), ("warm", warm["start"])):
+        rows.append(row(f"{kind} start of libframe, first result", backend, seconds))
+    return rows

@@ -6,6 +6,8 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import datetime
+import functools
+import itertools
 import math
 import os
 
@@ -16,10 +18,11 @@ from kernels.engine import tune as tuning
 from kernels.gas.program import Program
 from kernels.gas.schedules import BLOCK, launches
 
-from ...errors import ArgumentError, BackendError, FrameError, closest
+from ...errors import BackendError, FrameError, closest, refuse
 from ...shipped import BUILD
 from ..progress import clear, progress
 from . import inputs
+from .timing import empty_arrays, fill
 
 COMPARED = 4096  # points
 TOLERANCE = 1e-9  # between two organisations: roundings, amplified near the ridge of the fluid
@@ -27,43 +30,59 @@ SHOWN = 5
 
 
 def tune(given, mixture) -> None:
-    """Tune the collections asked for (all that start from T, p, Y), print what was best, write the table.
+    """Tunes the collections asked for (by default all that start from T, p, Y), prints the best, writes the table.
 
-    Collections whose kernels sweep alike are served by one row: it gets the launch with the least product of times.
-    Raises ArgumentError for an unknown collection, BackendError without a device or where no organisation is right.
+    Collections whose kernels sweep alike share a row: it gets the launch with the least product of times.
+    Raises ArgumentError for an unknown collection, BackendError without a device or if no organisation is right.
     """
     backend = kernels.get_backend(given.backend)
-    if backend.style != "threads":
-        raise BackendError(
-            "tune --mixture: organisations are those of CUDA launches; the CPU has one (FRAME_BACKEND, --backend)."
-        )
-    names = given.collections or [
-        c.name
-        for c in kernels.registry.collections.values()
-        if {"T", "p", "Y"} <= set(c.given) <= {"T", "p", "Y", "rho"} and mixture.has_data_for(c.outputs, c.given)
-    ]
-    unknown = [name for name in names if name not in kernels.registry.collections]
-    if unknown:
-        meant, listed = closest(unknown[0], kernels.registry.collections), ", ".join(kernels.registry.collections)
-        raise ArgumentError(f"--collections: no collection '{unknown[0]}'{meant}; known: {listed}.")
+    refuse(
+        backend.style != "threads",
+        "tune --mixture: organisations are those of CUDA launches; the CPU has one (FRAME_BACKEND, --backend).",
+        BackendError,
+    )
+    names = given.collections or collections_of(mixture)
+    for name in names:
+        meant, listed = closest(name, kernels.registry.collections), ", ".join(kernels.registry.collections)
+        message = f"--collections: no collection '{name}'{meant}; known: {listed}."
+        refuse(name not in kernels.registry.collections, message)
+
+    # (sweeps, whether for crews) -> (kernels, outcomes) of each collection.
     points = given.points or 10**6
-    alike: dict[tuple, list[tuple]] = {}  # (sweeps, whether for crews) -> (kernels, outcomes) of each collection
+    alike: dict[tuple, list[tuple]] = {}
     for name in progress("tune", names):
         collection = kernels.registry.collections[name]
         records = kernels.registry.resolve(collection.outputs, collection.given, mixture.options)
         outcomes = tune_collection(backend, mixture, collection, points)
         in_force = launches.chosen(records, mixture, device=backend.product)
+
         clear()
         print(f"{name}, NS = {mixture.ns}, k_ij {mixture.facts['k_ij']}, {points} points, {backend.product}:")
         print(*shown(outcomes, in_force, points), sep="\n", flush=True)
-        key = (launches.sweeps_of(records), BLOCK.serves(records, mixture))
+        key = launches.sweeps_of(records), BLOCK.serves(records, mixture)
         alike.setdefault(key, []).append((records, outcomes))
+
+    # A row for each.
     today = datetime.date.today().isoformat()
-    found = [
-        launches.measured(some[0][0], mixture, "double", best([outcomes for _, outcomes in some]), backend, today)
-        for some in alike.values()
-    ]
-    file = given.out or BUILD / "launches.csv"
+    found = []
+    for some in alike.values():
+        how = best([outcomes for _, outcomes in some])
+        found.append(launches.measured(some[0][0], mixture, "double", how, backend, today))
+    write(given.out or BUILD / "launches.csv", found)
+
+
+def collections_of(mixture) -> list[str]:
+    """The collections that start from T, p, Y (and rho), and that the mixture has data for."""
+    names = []
+    for c in kernels.registry.collections.values():
+        starts = {"T", "p", "Y"} <= set(c.given) <= {"T", "p", "Y", "rho"}
+        if starts and mixture.has_data_for(c.outputs, c.given):
+            names.append(c.name)
+    return names
+
+
+def write(file, found) -> None:
+    """Adds rows to a table of launches, which begins as the table in force."""
     file.parent.mkdir(parents=True, exist_ok=True)
     launches.read.cache_clear()
     known = launches.read(file if file.is_file() else launches.in_force())
@@ -73,67 +92,95 @@ def tune(given, mixture) -> None:
 
 
 def best(several) -> launches.Launch:
-    """The launch that is fastest over several lists of outcomes. BackendError if none is right in all."""
+    """The launch that is fastest over several lists of outcomes. Raises BackendError if no launch is right in all."""
     times = [{o.variant: o.seconds for o in outcomes if o.seconds is not None} for outcomes in several]
-    able = [how for how in times[0] if all(how in one for one in times)]
-    if not able:
-        raise BackendError("no organisation is right for all collections that sweep alike; nothing is written.")
-    return min(able, key=lambda how: math.prod(one[how] for one in times))
+    able = [how for how in times[0] if all(how in known for known in times)]
+    message = "no organisation is right for all collections that sweep alike; nothing is written."
+    refuse(not able, message, BackendError)
+    return min(able, key=lambda how: math.prod(known[how] for known in times))
 
 
 def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Outcome]:
-    """What became of each organisation (see tune.search); the launch in force is the first to be verified, and its
-    values are those that the others are held against."""
-    state = inputs.states(mixture.ns, points, "smooth")
-    thermal, rng = dict(state), np.random.default_rng(1)
-    made = {q for k in kernels.registry.kernels.values() for q in k.writes if not k.given}
-    for name in collection.given:  # what is no property of the state is a velocity or a change of Q or U
-        if name not in state:
-            rows = mixture.rows(name)
-            state[name] = (
-                mixture.properties(name, backend=backend, **thermal)[name]
-                if name in made
-                else rng.normal(size=(rows, points))
-            )
+    """What became of each organisation of a collection, the fastest first."""
+    return _Search(backend, mixture, collection, points).outcomes()
 
-    def program(how=None):
-        return Program(mixture, collection.outputs, collection.given, backend=backend, name=collection.name, how=how)
 
-    first = program()
-    records = kernels.registry.resolve(collection.outputs, collection.given, mixture.options)
-    tried = launches.candidates(mixture.ns) + launches.crews() * BLOCK.serves(records, mixture)
-    hows = [first.plan.how, *(how for how in tried if how != first.plan.how)]
-    programs = {first.plan.how: first}
+class _Search:
+    """The organisations of a collection. The launch in force is verified first; its values are the expected values."""
 
-    def ahead(how):
-        with contextlib.suppress(FrameError):  # whoever prepares it gets to hear
-            programs[how] = program(how)
+    def __init__(self, backend, mixture, collection, points: int):
+        self.backend, self.mixture, self.collection, self.points = backend, mixture, collection, points
+        first = self._program()
+        self.writes = first.writes
+        self.programs = {first.plan.how: first}
+        self.expected: dict[str, np.ndarray] = {}
+        self.arrays = empty_arrays(first.plan, backend, points)
+        fill(backend, self.arrays, self._state())
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # all cores at work
-        list(pool.map(ahead, hows[1:]))
-    arrays = {a: backend.empty((first.plan.rows(a), backend.pad(points))) for a in first.plan.arguments}
-    for a in state.keys() & arrays.keys():
-        arrays[a][:, :points] = backend.from_host(np.ascontiguousarray(state[a]).reshape(-1, points))
-    expected: dict[str, np.ndarray] = {}
+    def outcomes(self) -> list[tuning.Outcome]:
+        """What became of each organisation, see tune.search."""
+        hows = self._organisations()
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # all cores at work
+            list(pool.map(self._compile_ahead, hows[1:]))
 
-    def prepare(how):
-        run = (programs.get(how) or program(how)).bind(arrays)
-        return (lambda: run(points)), {}
+        clock = functools.partial(tuning.seconds, self.backend)
+        return tuning.search(hows, self._prepare, self._verify, clock, rounds=7)
 
-    def verify(how, run):
-        for a in first.writes:
-            arrays[a][...] = np.nan
+    def _program(self, how=None) -> Program:
+        c = self.collection
+        return Program(self.mixture, c.outputs, c.given, backend=self.backend, name=c.name, how=how)
+
+    def _state(self) -> dict:
+        """The inputs. An input that no kernel makes is a velocity or a change of Q or U: random numbers."""
+        thermal = inputs.states(self.mixture.ns, self.points, "smooth")
+        made = set(itertools.chain.from_iterable(k.writes for k in kernels.registry.kernels.values() if not k.given))
+        rng = np.random.default_rng(1)
+
+        state = dict(thermal)
+        for name in self.collection.given:
+            if name in state:
+                continue
+            if name in made:
+                state[name] = self.mixture.properties(name, backend=self.backend, **thermal)[name]
+            else:
+                state[name] = rng.normal(size=(self.mixture.rows(name), self.points))
+        return state
+
+    def _organisations(self) -> list:
+        """The launch in force, then all others."""
+        (in_force,) = self.programs
+        records = kernels.registry.resolve(self.collection.outputs, self.collection.given, self.mixture.options)
+        tried = launches.candidates(self.mixture.ns)
+        if BLOCK.serves(records, self.mixture):
+            tried = tried + launches.crews()
+        return [in_force, *(how for how in tried if how != in_force)]
+
+    def _compile_ahead(self, how) -> None:
+        with contextlib.suppress(FrameError):  # _prepare reports it
+            self.programs[how] = self._program(how)
+
+    def _prepare(self, how):
+        run = (self.programs.get(how) or self._program(how)).bind(self.arrays)
+        return functools.partial(run, self.points), {}
+
+    def _verify(self, how, run) -> float:
+        """Largest difference from the expected values. Raises BackendError beyond TOLERANCE."""
+        for name in self.writes:
+            self.arrays[name][...] = np.nan
         run()
-        got = {a: backend.to_host(arrays[a][:, : min(points, COMPARED)]) for a in first.writes}
-        if not expected:
-            expected.update(got)
-        scales = {a: np.maximum(np.abs(wanted), 1e-3 * np.median(np.abs(wanted))) for a, wanted in expected.items()}
-        worst = float(np.max([np.max(np.abs(got[a] - wanted) / scales[a]) for a, wanted in expected.items()]))
-        if not worst <= TOLERANCE:  # nor where it is NaN
-            raise BackendError(f"results differ by {worst:.1e} from those of the launch in force.")
-        return worst
 
-    return tuning.search(hows, prepare, verify, lambda run: tuning.seconds(backend, run), rounds=7)
+        compared = min(self.points, COMPARED)
+        got = {name: self.backend.to_host(self.arrays[name][:, :compared]) for name in self.writes}
+        if not self.expected:
+            self.expected.update(got)
+
+        worst = 0.0
+        for name, wanted in self.expected.items():
+            scale = np.maximum(np.abs(wanted), 1e-3 * np.median(np.abs(wanted)))
+            worst = np.maximum(worst, np.max(np.abs(got[name] - wanted) / scale))  # a NaN stays
+        message = f"results differ by {worst:.1e} from those of the launch in force."
+        refuse(not worst <= TOLERANCE, message, BackendError)
+        return float(worst)
 
 
 def shown(outcomes, in_force: launches.Launch, points: int):

@@ -1,11 +1,12 @@
 """`python -m frame bench figures`: the pictures of docs/explanation/figures.md, drawn from benchmarks/results.
 
-With files in place of nothing it prints their rows as one table. Rows of several commits or machines come into one
-picture or table only where it says so, beside each curve or in each row.
+With files it prints their rows as a single table. Rows of several commits or machines share a picture or table only if
+that says so, beside each curve or in each row.
 """
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import re
 
@@ -33,11 +34,13 @@ def run(given) -> None:
     if given.files:
         print(results.table([results.read(file) for file in given.files], given.mixed))
         return
+
     if not results.FOLDER.is_dir():
         raise ArgumentError(f"{results.FOLDER} is not there: the pictures are drawn in a checkout. Name files instead.")
 
     folder = given.out or FOLDER
     folder.mkdir(parents=True, exist_ok=True)
+
     plt = pyplot("bench figures draws")
     with plt.rc_context(STYLE):
         for name, draw in PICTURES.items():
@@ -53,6 +56,11 @@ def named(*names: str, mixed: bool = False) -> list[Run]:
     runs = [results.read(results.FOLDER / f"{name}.json") for name in names]
     results.same_origin(runs, mixed)
     return runs
+
+
+def rows_of(runs: list[Run]) -> list[dict]:
+    """The rows of all runs."""
+    return list(itertools.chain.from_iterable(run.rows for run in runs))
 
 
 def titled(axis, runs: list[Run], x: str, y: str) -> None:
@@ -76,7 +84,7 @@ def species(plt):
     figure, axes = grid(plt, 2, 2, (3.6, 3.2), (0, 0))
     panels = (named("properties-h200", "properties-h200-4-20", mixed=True), named("properties-epyc"))
     for axis, runs in zip(axes.flat, panels):
-        rows = [row for run in runs for row in run.rows]
+        rows = rows_of(runs)
         for case in CASES:
             own = [row for row in rows if row["case"] == case]
             axis.loglog(*over(own, "ns", "points_per_s"), "o-", label=case)
@@ -86,8 +94,10 @@ def species(plt):
                 axis.loglog(
                     *over(beside, "ns", "rival_points_per_s"), "x:", color=axis.lines[-1].get_color(), label=label
                 )
+
         titled(axis, runs, "species", "points a second")
         axis.legend(fontsize=7)
+
     return figure
 
 
@@ -96,10 +106,11 @@ def bounds(plt):
     figure, axes = grid(plt, 3, 3, (3.2, 3.2), (0, 0))
     panels = (named("properties-h200", "properties-h200-4-20", mixed=True), named("properties-xeon"))
     for axis, runs in zip(axes.flat, panels):
-        rows = [row for run in runs for row in run.rows]
+        rows = rows_of(runs)
         for case in CASES:
             found = over([row for row in rows if row["case"] == case], "ns", "bound_fraction")
             axis.semilogx(found[0], [100 * share for share in found[1]], "o-", label=case)
+
         titled(axis, runs, "species", "share of the bound [%]")
         axis.set_ylim(0, 105)
         axis.legend(fontsize=7)
@@ -109,6 +120,7 @@ def bounds(plt):
     axis.plot(range(1, len(shares) + 1), shares, "o", markersize=3)
     titled(axis, runs, "tensor expressions, by their share", "share of the bound [%]")
     axis.set_ylim(0, 105)
+
     return figure
 
 
@@ -121,6 +133,7 @@ def ranks(plt):
             start = f"80x80x80, {kind}, {way},"
             rows = [r for r in runs[0].rows if r["case"].startswith(start) and r["case"].endswith("chunk 131072")]
             _ranks(axis, rows, f"{kind}, {way}")
+
     titled(axis, runs, "ranks on one GPU", "ns a point, all ranks together")
 
     axis, runs = axes.flat[1], named("blocks-two-h100")
@@ -128,12 +141,14 @@ def ranks(plt):
         for gpus in (1, 2):
             rows = [r for r in runs[0].rows if r["case"].startswith(shape) and r.get("gpus", 1) == gpus]
             _ranks(axis, rows, f"{shape}, {gpus} GPU{'s' * (gpus > 1)}")
+
     titled(axis, runs, "ranks", "ns a point, all ranks together")
 
     for axis in axes.flat:
         axis.set_xticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
         axis.set_ylim(bottom=0)
         axis.legend(fontsize=7)
+
     return figure
 
 
@@ -146,15 +161,18 @@ def extents(plt):
     """Block calls over the points of a block, and Nekbone's operators over the points of an element's edge."""
     figure, axes = grid(plt, 2, 2, (3.6, 3.2), (0, 0))
     axis, runs = axes.flat[0], named("blocks-h200", "blocks-pageable-h200")
-    rows = [{**row, "points": _points(row["case"])} for run in runs for row in run.rows]
+    rows = [{**row, "points": _points(row["case"])} for row in rows_of(runs)]
+
     for kind in ("pinned", "pageable"):
         for count in (1, 8):
             found = over([r for r in rows if kind in r["case"] and r["ranks"] == count], "points", "seconds_per_point")
             label = f"{kind}, {count} rank{'s' * (count > 1)}"
             axis.semilogx(found[0], [1e9 * value for value in found[1]], "o-", label=label)
+
     titled(axis, runs, "points of a block", "ns a point, all ranks together")
 
     axis = axes.flat[1]
+
     for name in ("tensor-h200", "tensor-h200-ax"):
         (run_,) = named(name)
         for operator in ("Lg3", "Lg3t", "Ax g = J"):
@@ -162,11 +180,13 @@ def extents(plt):
             rows = [{**row, "n": int(match[1])} for match, row in sized if match]
             if rows:
                 axis.plot(*over(rows, "n", "ratio"), "o-", label=f"{operator} ({run_.machine})")
+
     titled(axis, named("tensor-h200"), "points along an element's edge", "times faster than the best library")
 
     for axis in axes.flat:
         axis.set_ylim(bottom=0)
         axis.legend(fontsize=7)
+
     return figure
 
 

@@ -1,18 +1,23 @@
-"""The part of `bench kinetics` that is about reactors: the Jacobian, a linearly implicit step (Jacobian, LU, solve) and
-points that react over a time step, beside Cantera's slopes, LAPACK and CVODE through Cantera. Values are compared
-before anything is timed."""
+"""The part of `bench kinetics` on reactors, beside Cantera's slopes, LAPACK and CVODE through Cantera.
+
+Three things are timed: the Jacobian; a linearly implicit step (Jacobian, LU, solve); points that react over a time
+step. Values are compared before anything is timed.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import pathlib
 import statistics
 
 import numpy as np
 
+from kernels import Mixture
 from kernels.engine.tune import seconds
 from kernels.gas import counting
 
-from .properties import SAMPLE, WrongValues, fill
 from .report import Row
+from .timing import Conditions, Launch, WrongValues, fill, in_turns, part, sampled, took, with_density
 
 # Mechanism of `kinetics`: mixture that ignites, T [K], p [Pa], dt [s].
 IGNITIONS = {
@@ -21,14 +26,20 @@ IGNITIONS = {
     "GRI-3.0": ("CH4:1, O2:2, N2:7.52", 1500.0, 1e6, 1e-6),
 }
 STATES = 256  # along an ignition: before it, through it and as long after it
+RISE = 400.0  # of T where it has ignited [K]
 CELLS = {"host": 256, "device": 65536}  # by the backend's memory; more than STATES: each state several times in a row
 MATRICES = {"host": 1024, "device": 65536}
 FEW = 32  # cells of a round of CVODE, matrices of a round of the others
 CANTERA = "Cantera from Python"  # its slopes; for a linearly implicit step LAPACK on top
-# Cantera's slope of a falloff's blending is a one-sided difference. Of linear systems the residual over its terms. Of T
-# after a step, at react_rtol = 1e-4; 100 times as much where it ignites in the step, since the delay's error counts.
-SLOPES, RESIDUAL, REACTED = 1e-5, 1e-10, 1e-4
-TIGHT, USUAL = (1e-10, 1e-18), (1e-6, 1e-12)  # CVODE's relative and absolute tolerance: what is compared; what is timed
+
+# Allowed differences.
+SLOPES = 1e-5  # of Cantera's slopes: its slope of a falloff's blending is a one-sided difference
+RESIDUAL = 1e-10  # of a linear system, over its terms
+REACTED = 1e-4  # of T after a step, at react_rtol = 1e-4; 100 times as much if a cell ignites within the step
+IGNITED = 100.0  # change of T in a step that counts as an ignition [K]: there the error of the delay counts
+
+# CVODE's relative and absolute tolerance: of the values that ours are compared with, and of what is timed.
+TIGHT, USUAL = (1e-10, 1e-18), (1e-6, 1e-12)
 
 
 class Cvode:
@@ -45,35 +56,60 @@ class Cvode:
         self.net.rtol, self.net.atol = tolerances
 
     def start(self, T, p, Y) -> None:
+        """Puts the reactor into a state at time 0."""
         self.gas.TPY = T, p, Y
         self.reactor.syncState()
         self.net.initial_time = 0.0
 
-    def react(self, state: dict, dt: float):
+    def react(self, state: dict, dt: float) -> np.ndarray:
         """T of all cells after dt."""
         out = []
         for k in range(state["T"].size):
             self.start(state["T"][k], state["p"][k], state["Y"][:, k])
             self.net.advance(dt)
             out.append(self.reactor.T)
+
         return np.array(out)
 
 
-def along_ignition(path, fuel, T, p) -> dict:
-    """T, p, Y of STATES states, evenly by the steps of CVODE, from a start without radicals to twice the time at
-    which T is 400 K higher."""
+def along_ignition(path, fuel: str, T: float, p: float) -> dict:
+    """T, p, Y of STATES states, evenly by the steps of CVODE: from a start without radicals to twice the time of
+    ignition."""
     cvode = Cvode(path, TIGHT)
     cvode.gas.TPX = T, p, fuel
     cvode.start(T, p, cvode.gas.Y)
-    out, time, end = [], 0.0, np.inf
+
+    steps, time, end = [], 0.0, np.inf
     while time < end:
         time = cvode.net.step()
-        out.append((cvode.reactor.T, cvode.gas.P, *np.maximum(cvode.gas.Y, 0)))
-        if end == np.inf and cvode.reactor.T > T + 400:
+        steps.append((cvode.reactor.T, cvode.gas.P, *np.maximum(cvode.gas.Y, 0)))
+        if end == np.inf and cvode.reactor.T > T + RISE:
             end = 2 * time
-    out = [out[k] for k in np.linspace(0, len(out) - 1, STATES).astype(int)]
-    T, p, *Y = np.array(out).T
-    return {"T": T, "p": p, "Y": np.array(Y) / np.sum(Y, 0)}
+
+    chosen = np.linspace(0, len(steps) - 1, STATES).astype(int)
+    temperatures, pressures, *Y = np.array(steps)[chosen].T
+    return {"T": temperatures, "p": pressures, "Y": np.array(Y) / np.sum(Y, 0)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Ignition:
+    """A mechanism of IGNITIONS with states along its ignition."""
+
+    name: str
+    mixture: Mixture
+    path: pathlib.Path  # of the mechanism
+    dt: float  # [s]
+    along: dict  # T, p, Y of STATES states
+
+    @classmethod
+    def of(cls, name: str, mixture, path) -> Ignition:
+        fuel, T, p, dt = IGNITIONS[name]
+        return cls(name, mixture, path, dt, along_ignition(path, fuel, T, p))
+
+    def states(self, points: int) -> dict:
+        """So many states, a multiple of FEW: each state several times in a row, or some of them."""
+        which = np.arange(points) * STATES // points
+        return {name: np.ascontiguousarray(x[..., which]) for name, x in self.along.items()}
 
 
 def some(state: dict) -> slice:
@@ -81,167 +117,169 @@ def some(state: dict) -> slice:
     return slice(0, state["T"].size, state["T"].size // FEW)
 
 
-def repeated(state: dict, points: int) -> dict:
-    """So many points, a multiple of FEW: each state several times in a row, or some of them."""
-    which = np.arange(points) * state["T"].size // points
-    return {name: np.ascontiguousarray(x[..., which]) for name, x in state.items()}
-
-
-class Ours:
-    """A launch of the layer on arrays of the backend."""
-
-    def __init__(self, mixture, outputs, state: dict, backend):
-        self.n, self.backend = state["T"].size, backend
-        self.program = mixture.program(outputs=outputs, given=tuple(state), backend=backend)
-        plan = self.program.plan
-        self.arrays = {a: backend.empty((plan.rows(a), backend.pad(self.n)), plan.dtype) for a in plan.arguments}
-        fill(backend, self.arrays, state)
-        self._run = self.program.bind(self.arrays)
-        self.work()
-
-    def work(self) -> None:
-        self._run(self.n)
-
-    def result(self, name, points):
-        return self.backend.to_host(self.arrays[name][:, points])
-
-
-def slopes(gas, state: dict, which):
-    """Cantera's slopes of the net production rates in concentrations and in T, of some points."""
-    for k in which:
+def slopes(gas, state: dict):
+    """Yields Cantera's slopes of the net production rates in concentrations and in T, of each point."""
+    for k in range(state["T"].size):
         gas.TDY = state["T"][k], state["rho"][k], state["Y"][:, k]
         yield gas.net_production_rates_ddCi, gas.net_production_rates_ddT
 
 
-def matrices_checked(mixture, state, J, implicit, f, dt, gas, which, label) -> tuple[float, float]:
-    """Largest errors of the Jacobian beside Cantera's, and of the linear system's residual. WrongValues beyond what is
-    allowed."""
-    ns, W, few = mixture.ns, mixture.species.W, {name: x[..., which] for name, x in state.items()}
-    x, gross, off = few["rho"] * few["Y"], np.empty(few["Y"].shape), 0.0
-    for k, (in_C, in_T) in enumerate(slopes(gas, few, range(few["T"].size))):
-        gross[:, k] = (gas.creation_rates + gas.destruction_rates) * 1e3 * W
-        wanted = np.column_stack([in_C * W[:, None] / W, in_T * 1e3 * W])
-        size = np.column_stack([gross[:, k, None] / np.maximum(x[:, k], 1e-30), gross[:, k] / few["T"][k]])
-        found = J[:ns, :, k]
-        size += np.abs(wanted) + 1e-6 * np.abs(wanted).max(0)  # what cancels leaves rounding
-        off = np.maximum(off, (np.abs(found - wanted) / size).max())  # NaN stays
-    if not off <= SLOPES:
-        raise WrongValues(f"{label}: 'J_cv' differs from Cantera's slopes by {off:.1e}, allowed is {SLOPES:g}.")
-    left = np.eye(ns + 1)[..., None] / dt - J
-    terms = np.einsum("ijn,jn->in", np.abs(left), np.abs(implicit)) + np.abs(f)
-    residual = np.abs(np.einsum("ijn,jn->in", left, implicit) - f)
-    terms[:-1] += gross  # to whose rounding f is known
-    # the row of T is a sum of the others' with the species' energies
-    given = {name: few[name] for name in ("T", "p", "Y")}
-    thermal = mixture.properties("h_Y cv", backend="cpu", **given)
-    terms[-1] += (np.abs(thermal["h_Y"]) * terms[:-1]).sum(0) / (few["rho"] * thermal["cv"])
-    left_over = float((residual / (terms + 1e-200)).max())
-    if not left_over <= RESIDUAL:
-        raise WrongValues(f"{label}: 'implicit_cv' leaves {left_over:.1e} of its terms, allowed is {RESIDUAL:g}.")
-    return float(off), left_over
+# ---- points that react
 
 
-def react(case: str, mixture, path, along: dict, backend, repeats: int, took) -> tuple[Row, str]:
-    """Points that react, of one mechanism of IGNITIONS, and what is to be said of it. path: its file; along: states of
-    its ignition; took: seconds of a rival."""
-    fuel, T, p, dt = IGNITIONS[case]
-    cells = repeated(along, CELLS[backend.memory])
-    tight, usual = Cvode(path, TIGHT), Cvode(path, USUAL)
-    every = some(cells)
-    few = {name: x[..., every] for name, x in cells.items()}
+def react(ignition: Ignition, how: Conditions) -> tuple[Row, str]:
+    """The row of points that react over dt, and a line on their steps. Raises WrongValues."""
+    mixture, backend, dt = ignition.mixture, how.backend, ignition.dt
+    cells = ignition.states(CELLS[backend.memory])
     given = {**cells, "dt_cv": np.full(cells["T"].size, dt)}
-    ours = Ours(mixture, ("T", "p", "Y", "status_cv", "steps_cv"), given, backend)
-    status, steps = (ours.result(name, slice(0, ours.n))[0] for name in ("status_cv", "steps_cv"))
-    if status.any():
-        raise WrongValues(f"{case}: {np.count_nonzero(status)} cells did not react to the end. Nothing was timed.")
-    exact = tight.react(few, dt)
-    of_ours, of_theirs = (
-        np.abs(reacted / exact - 1) / np.where(np.abs(exact - few["T"]) > 100, 100, 1)
-        for reacted in (ours.result("T", every)[0], usual.react(few, dt))
-    )
-    if not of_ours.max() <= REACTED:
-        raise WrongValues(f"{case}: T after {dt:g} s is {of_ours.max():.1e} off CVODE's, allowed is {REACTED:g}.")
-    mine: list[float] = []
-    theirs: list[float] = []
+    outputs = ("T", "p", "Y", "status_cv", "steps_cv")
+    ours = Launch(mixture.program(outputs=outputs, given=tuple(given), backend=backend), given)
+    ours.work()
 
-    def again() -> None:  # T, p, Y are updated in place
+    # Values first.
+    status, steps = ours.result("status_cv")[0], ours.result("steps_cv")[0]
+    if status.any():
+        count = np.count_nonzero(status)
+        raise WrongValues(f"{ignition.name}: {count} cells did not react to the end. Nothing was timed.")
+
+    few = part(cells, some(cells))
+    exact, usual = Cvode(ignition.path, TIGHT).react(few, dt), Cvode(ignition.path, USUAL)
+    ignites = np.where(np.abs(exact - few["T"]) > IGNITED, 100, 1)
+    of_ours = np.max(np.abs(ours.result("T", some(cells))[0] / exact - 1) / ignites)
+    of_theirs = np.max(np.abs(usual.react(few, dt) / exact - 1) / ignites)
+    if not of_ours <= REACTED:
+        raise WrongValues(f"{ignition.name}: T after {dt:g} s is {of_ours:.1e} off CVODE's, allowed is {REACTED:g}.")
+
+    # Times. T, p, Y are updated in place, so each sample starts anew.
+    def again() -> float:
         fill(backend, ours.arrays, given)
         backend.synchronize()
-        mine.append(seconds(backend, ours.work))
+        return seconds(backend, ours.work)
 
-    for _ in range(repeats):
-        again()
-        theirs.append(took(lambda: usual.react(few, dt)))
-    pace, other = ours.n / statistics.median(mine), FEW / statistics.median(theirs)
-    row = dict(
-        bench="kinetics", case=f"{case}, react over {dt:g} s", ns=mixture.ns, points=ours.n, backend=str(backend)
+    timers = {"ours": again, "theirs": lambda: took(lambda: usual.react(few, dt))}
+    median = {name: statistics.median(times) for name, times in in_turns(timers, how.repeats).items()}
+
+    label = f"{ignition.name}, react over {dt:g} s"
+    row = Row.timed("kinetics", label, mixture.ns, ours.n, backend, median["ours"])
+    row = row.beside(Cvode.name, FEW / median["theirs"], float(of_ours))
+    return row, _on_steps(ignition.name, steps, of_ours, of_theirs)
+
+
+def _on_steps(name: str, steps, of_ours: float, of_theirs: float) -> str:
+    """The line on the steps of react and on the errors of T. steps: of each cell."""
+    fuel, T, p, _ = IGNITIONS[name]
+    groups = steps[: steps.size // 8 * 8].reshape(-1, 8)
+    return (
+        f"{name}: {fuel} from {T:g} K, {p / 1e5:g} bar; react took {steps.mean():.1f} steps a cell, a group of 8 "
+        f"{groups.max(1).mean():.1f}; largest error of T (a 100th where a step ignites) {of_ours:.1e}, of CVODE as "
+        f"timed {of_theirs:.1e}"
     )
-    row |= dict(seconds=ours.n / pace, points_per_s=pace, rival=Cvode.name, rival_points_per_s=other)
-    groups = steps[: ours.n // 8 * 8].reshape(-1, 8)
-    say = (
-        f"{case}: {fuel} from {T:g} K, {p / 1e5:g} bar; react took {steps.mean():.1f} steps a cell, a group of 8 "
-        f"{groups.max(1).mean():.1f}; largest error of T (a 100th where a step ignites) {of_ours.max():.1e}, "
-        f"of CVODE as timed {of_theirs.max():.1e}"
-    )
-    return Row(**row, ratio=pace / other, max_rel_diff=float(of_ours.max())), say
 
 
-def matrices(case: str, mixture, path, along: dict, backend, repeats: int, roofs, took) -> list[Row]:
-    """The Jacobian, and a linearly implicit step, as `react`."""
-    import cantera as ct
-
-    dt, state = IGNITIONS[case][3], repeated(along, MATRICES[backend.memory])
-    state = state | {"rho": mixture.properties("rho", backend="cpu", **state)["rho"]}
-    n, size = state["T"].size, mixture.ns + 1
-    which = some(state)
-    few = {name: x[..., which] for name, x in state.items()}
-    gas = ct.Solution(str(path))
-    bare = ct.Solution(thermo="ideal-gas", kinetics="gas", species=gas.species(), reactions=[])
-    J = Ours(mixture, ("J_cv",), state, backend)
-    step = Ours(mixture, ("implicit_cv",), state | {"dt_cv": np.full(n, dt)}, backend)
-    matrix = J.result("J_cv", which).reshape(size, size, -1)
-    f = Ours(mixture, ("f_cv",), few, backend).result("f_cv", slice(0, FEW))
-    label = f"{case}, {mixture.nr} reactions"
-    errors = matrices_checked(mixture, state, matrix, step.result("implicit_cv", which), f, dt, gas, which, label)
-    systems = np.ascontiguousarray(np.moveaxis(np.eye(size)[..., None] / dt - matrix, -1, 0))
-    right = np.ascontiguousarray(f.T[..., None])
-
-    def lapack():
-        return np.linalg.solve(systems, right)
-
-    def of_slopes(gas):
-        return took(lambda: list(slopes(gas, few, range(few["T"].size))))
-
-    often = [max(1, int(SAMPLE / max(seconds(backend, ours.work), 1e-9))) for ours in (J, step)]
-    times: dict[str, list[float]] = {name: [] for name in ("J", "step", "slopes", "lapack")}
-    lapack()
-    for _ in range(repeats):
-        times["J"].append(seconds(backend, J.work, often[0]))
-        times["step"].append(seconds(backend, step.work, often[1]))
-        times["slopes"].append(of_slopes(gas) - of_slopes(bare))
-        times["lapack"].append(took(lapack))
-    median = {name: statistics.median(values) for name, values in times.items()}
-    out = []
-    for what, ours, spent, error, rivals in (
-        ("J_cv", J, median["J"], errors[0], {CANTERA: median["slopes"]}),
-        (
-            "J, LU, solve",
-            step,
-            median["step"],
-            errors[1],
-            {CANTERA: median["slopes"] + median["lapack"], "LAPACK alone": median["lapack"]},
-        ),
-    ):
-        plan = ours.program.plan
-        cost = counting.cost(mixture, plan.writes, few | _dt(plan, dt, few))
-        bound, by = roofs.bound(cost, *(sum(map(plan.rows, names)) for names in (plan.reads, plan.writes)), n)
-        row = dict(bench="kinetics", case=f"{case}, {what}", ns=mixture.ns, points=n, backend=str(backend))
-        row |= dict(seconds=spent, points_per_s=n / spent, bound=bound, bound_fraction=n / spent / bound, bound_by=by)
-        for name, other in rivals.items():
-            pace = FEW / other
-            out.append(Row(**row, rival=name, rival_points_per_s=pace, ratio=n / spent / pace, max_rel_diff=error))
-    return out
+# ---- Jacobians and linear systems
 
 
-def _dt(plan, dt, few) -> dict:
-    return {"dt_cv": np.full(few["T"].size, dt)} if "dt_cv" in plan.reads else {}
+class Slopes:
+    """Cantera's slopes of a mechanism. Their time is that of the mechanism less that of the same species without
+    reactions."""
+
+    def __init__(self, path):
+        import cantera as ct
+
+        self.gas = ct.Solution(str(path))
+        self.bare = ct.Solution(thermo="ideal-gas", kinetics="gas", species=self.gas.species(), reactions=[])
+
+    def seconds(self, state: dict) -> float:
+        """Seconds of the slopes of all states."""
+        with_reactions, without = (took(lambda gas=gas: list(slopes(gas, state))) for gas in (self.gas, self.bare))
+        return with_reactions - without
+
+
+def matrices(ignition: Ignition, how: Conditions) -> list[Row]:
+    """Rows of the Jacobian and of a linearly implicit step. Raises WrongValues."""
+    mixture, backend, dt = ignition.mixture, how.backend, ignition.dt
+    state = with_density(mixture, ignition.states(MATRICES[backend.memory]))
+    chosen = some(state)
+    few = part(state, chosen)
+    label = f"{ignition.name}, {mixture.nr} reactions"
+
+    def launched(output, inputs):
+        made = Launch(mixture.program(outputs=(output,), given=tuple(inputs), backend=backend), inputs)
+        made.work()
+        return made
+
+    # Ours, and the linear systems (1/dt - J) x = f.
+    jacobian = launched("J_cv", state)
+    step = launched("implicit_cv", {**state, "dt_cv": np.full(state["T"].size, dt)})
+    size = mixture.ns + 1
+    J = jacobian.result("J_cv", chosen).reshape(size, size, -1)
+    f = launched("f_cv", few).result("f_cv")
+    left = np.eye(size)[..., None] / dt - J
+
+    # Values first.
+    theirs = Slopes(ignition.path)
+    off, gross = slopes_checked(mixture, few, J, theirs.gas, label)
+    residual = residual_checked(mixture, few, left, step.result("implicit_cv", chosen), f, gross, label)
+
+    # Times.
+    systems, right = np.ascontiguousarray(np.moveaxis(left, -1, 0)), np.ascontiguousarray(f.T[..., None])
+    np.linalg.solve(systems, right)
+    timers = {
+        "J": sampled(backend, jacobian.work),
+        "step": sampled(backend, step.work),
+        "slopes": lambda: theirs.seconds(few),
+        "lapack": lambda: took(lambda: np.linalg.solve(systems, right)),
+    }
+    median = {name: statistics.median(times) for name, times in in_turns(timers, how.repeats).items()}
+
+    # Rows.
+    def row(what, ours, spent, operands):
+        cost = counting.cost(mixture, ours.program.writes, operands)
+        made = Row.timed("kinetics", f"{ignition.name}, {what}", mixture.ns, ours.n, backend, spent)
+        return made.below(*ours.bound(how.roofs, cost))
+
+    of_jacobian = row("J_cv", jacobian, median["J"], few)
+    of_step = row("J, LU, solve", step, median["step"], {**few, "dt_cv": np.full(few["T"].size, dt)})
+    return [
+        of_jacobian.beside(CANTERA, FEW / median["slopes"], off),
+        of_step.beside(CANTERA, FEW / (median["slopes"] + median["lapack"]), residual),
+        of_step.beside("LAPACK alone", FEW / median["lapack"], residual),
+    ]
+
+
+def slopes_checked(mixture, state: dict, J, gas, label: str) -> tuple[float, np.ndarray]:
+    """(largest error of the Jacobian (size, size, n) beside Cantera's slopes, gross rates (ns, n)). Raises WrongValues
+    beyond SLOPES."""
+    ns, W = mixture.ns, mixture.species.W
+    density, gross, off = state["rho"] * state["Y"], np.empty(state["Y"].shape), 0.0
+    for k, (in_C, in_T) in enumerate(slopes(gas, state)):
+        gross[:, k] = (gas.creation_rates + gas.destruction_rates) * 1e3 * W
+        wanted = np.column_stack([in_C * W[:, None] / W, in_T * 1e3 * W])
+
+        # An error is measured in gross rates over density or T, and in the column: terms that cancel leave roundings.
+        terms = [gross[:, k, None] / np.maximum(density[:, k], 1e-30), gross[:, k] / state["T"][k]]
+        size = np.column_stack(terms) + np.abs(wanted) + 1e-6 * np.abs(wanted).max(0)
+        off = np.maximum(off, (np.abs(J[:ns, :, k] - wanted) / size).max())  # a NaN stays
+
+    if not off <= SLOPES:
+        raise WrongValues(f"{label}: 'J_cv' differs from Cantera's slopes by {off:.1e}, allowed is {SLOPES:g}.")
+    return float(off), gross
+
+
+def residual_checked(mixture, state: dict, left, solution, f, gross, label: str) -> float:
+    """Largest residual of left x = f over the size of its terms. Raises WrongValues beyond RESIDUAL.
+
+    left: (size, size, n); solution, f: (size, n); gross: rates (ns, n), to whose rounding f is known."""
+    terms = np.einsum("ijn,jn->in", np.abs(left), np.abs(solution)) + np.abs(f)
+    terms[:-1] += gross
+
+    # The row of T is the sum of the other rows with the energies of the species.
+    given = {name: state[name] for name in ("T", "p", "Y")}
+    thermal = mixture.properties("h_Y cv", backend="cpu", **given)
+    terms[-1] += (np.abs(thermal["h_Y"]) * terms[:-1]).sum(0) / (state["rho"] * thermal["cv"])
+
+    residual = np.abs(np.einsum("ijn,jn->in", left, solution) - f)
+    largest = float((residual / (terms + 1e-200)).max())
+    if not largest <= RESIDUAL:
+        raise WrongValues(f"{label}: 'implicit_cv' leaves {largest:.1e} of its terms, allowed is {RESIDUAL:g}.")
+    return largest

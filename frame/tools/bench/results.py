@@ -1,7 +1,7 @@
 """Runs of benches as files: benchmarks/results/*.json, which `bench ... --record FILE` writes.
 
-A run has machine, backend, commit, date, command, and its rows as the bench's --json has them. Fields that nobody noted
-are null. A note says what else a reader has to know.
+A run has machine, backend, commit, date, command, and the rows of --json. Fields that nobody noted are null. A note has
+what else a reader has to know.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import subprocess
 
 from ...errors import ArgumentError
 from ...shipped import ROOT
+from .. import tables
 
 FOLDER = ROOT / "benchmarks" / "results"
 VARIABLES = ("FRAME_BACKEND", "FRAME_CXX", "CXX", "FC", "FRAME_ARCH", "OPENBLAS_NUM_THREADS")
@@ -41,9 +42,13 @@ class Run:
 
     def text(self) -> str:
         """Text of the file: a line for each row, so that a diff is readable."""
-        facts = {name: getattr(self, name) for name in FACTS} | ({"note": self.note} if self.note else {})
+        facts = {name: getattr(self, name) for name in FACTS}
+        if self.note:
+            facts["note"] = self.note
+
         head = json.dumps(facts, indent=1).removesuffix("\n}")
         rows = ",\n".join(f"  {json.dumps(row)}" for row in self.rows)
+
         return f'{head},\n "rows": [\n{rows}\n ]\n}}\n'
 
 
@@ -85,6 +90,7 @@ def same_origin(runs: list[Run], mixed: bool) -> None:
     """Errors: ArgumentError if runs of several machines or commits would stand side by side, unless mixed."""
     if mixed:
         return
+
     for run in runs[1:]:
         if run.origin != runs[0].origin:
             raise ArgumentError(
@@ -96,14 +102,22 @@ def same_origin(runs: list[Run], mixed: bool) -> None:
 def table(runs: list[Run], mixed: bool = False) -> str:
     """The rows of runs as a Markdown table, behind their commands. Errors: ArgumentError, see same_origin."""
     same_origin(runs, mixed)
-    rows = [{**row, "of": run.origin} if mixed else row for run in runs for row in run.rows]
-    columns = list(dict.fromkeys(name for row in rows for name in row if name not in ("bench", "backend")))
 
+    # Commands, notes.
     lines = [f"- {run.name}: {run.origin}, {run.date}: `{run.command or 'command not noted'}`" for run in runs]
     lines += [f"- {run.name}: {run.note}" for run in runs if run.note]
-    lines += ["", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
-    lines += [f"| {' | '.join(_cell(row.get(name)) for name in columns)} |" for row in rows]
-    return "\n".join(lines)
+
+    # Rows, with all columns that some row has.
+    rows: list[dict] = []
+    columns: dict[str, None] = {}
+    for run in runs:
+        for row in run.rows:
+            rows.append({**row, "of": run.origin} if mixed else row)
+            columns.update(dict.fromkeys(rows[-1]))
+
+    shown = [name for name in columns if name not in ("bench", "backend")]
+    cells = [[_cell(row.get(name)) for name in shown] for row in rows]
+    return "\n".join([*lines, "", *tables.markdown(shown, *cells)])
 
 
 def _cell(value) -> str:

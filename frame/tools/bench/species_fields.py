@@ -1,5 +1,7 @@
-"""The species loops as a tensor expression, for benchmark and tests: inputs, a poisoned output, the check of what an
-organisation wrote into it, a copy of memory and array expressions as rivals."""
+"""The species loops as a tensor expression, for benchmark and tests.
+
+Inputs; an output that starts as NaN, and its check; a copy of memory and array expressions as rivals.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,13 @@ def shapes(layout: str, ns: int, n: int) -> tuple[tuple[int, int], tuple[int, in
 def oracle(layout: str, ax, bx, ay, by):
     """(values, sum of the terms' sizes) by NumPy broadcasting in float64; inputs and results in the layout's shapes."""
     ax, bx, ay, by = (np.asarray(a, dtype=np.float64) for a in (ax, bx, ay, by))
-    one, other = (
-        ((slice(None), None), (None, slice(None)))
-        if layout == "left"
-        else ((slice(None), slice(None), None), (slice(None), None))
-    )
-    first, second = ax[other] * ay[one], bx[other] * by[one]
-    shape = (-1, ax.shape[1]) if layout == "left" else (ax.shape[0], -1)
+    if layout == "left":
+        first, second = ax[None] * ay[:, None], bx[None] * by[:, None]
+        shape = -1, ax.shape[1]
+    else:
+        first, second = ax[:, None] * ay[:, :, None], bx[:, None] * by[:, :, None]
+        shape = ax.shape[0], -1
+
     return (first + second).reshape(shape), (abs(first) + abs(second)).reshape(shape)
 
 
@@ -70,6 +72,7 @@ def copier(backend, to, source):
     NumPy's copy may not have."""
     if backend.style != "packs" or any(backend.address(a) % LINE for a in (to, source)):
         return lambda: backend.arrays.copyto(to, source)
+
     single = "#define FRAME_SINGLE\n" * (to.dtype == np.float32)
     held = record("from:address to:address", **{"from": backend.address(source), "to": backend.address(to)})
     run = backend.compile(Source("copy", single + COPY)).bind("copy", Shape(), held, keep=(to, source))
@@ -77,26 +80,28 @@ def copier(backend, to, source):
 
 
 class WrongResult(FrameError):
-    """A variant wrote something else than the oracle, too little, or too much."""
+    """A variant wrote other values than the oracle, too few, or too many."""
 
 
 class Fields:
-    """Random inputs for n points in one layout, and an output that is NaN at first, what pads its rows included.
+    """Random inputs for n points in a layout, and an output that starts as NaN, padding of its rows included.
 
-    `arrays` holds them by name where the backend's kernels run. Up to `every` points every
-    element is checked. Of more points a sample is checked element by element, and all of them by their sum: a NaN left
-    anywhere shows in it.
+    arrays: by name, in the memory of the backend. Up to `every` points each element is checked. Of more points a sample
+    is checked element by element, and all points by their sum, in which a NaN shows.
     """
 
     def __init__(self, backend, layout: str, ns: int, n: int, dtype, seed: int = 0, every: int = SAMPLE):
         self.backend, self.layout, self.ns, self.n, self.dtype = backend, layout, ns, n, np.dtype(dtype)
         rng = np.random.default_rng(seed)
-        row = backend.pad(n) if layout == "left" else n
-        small, large = shapes(layout, ns, row)
-        edges = np.arange(min(n, 64))
-        self.points = (
-            np.arange(n) if n <= every else np.unique(np.concatenate([edges, n - 1 - edges, rng.integers(0, n, every)]))
-        )
+
+        # Points that are compared one by one: all, or both ends and a sample.
+        self.points = np.arange(n)
+        if n > every:
+            edges = np.arange(min(n, 64))
+            self.points = np.unique(np.concatenate([edges, n - 1 - edges, rng.integers(0, n, every)]))
+
+        # Inputs, their values at these points, and their sums over the species at each point.
+        small, large = shapes(layout, ns, backend.pad(n) if layout == "left" else n)
         self.arrays, self.sample, sums = {}, {}, {}
         for name in READS:
             host = rng.random(small, dtype=self.dtype) + self.dtype.type(0.5)
@@ -104,9 +109,12 @@ class Fields:
             self.arrays[name][...] = backend.from_host(host, dtype)
             self.sample[name] = host[self._at(self.points)]
             sums[name] = host.sum(axis=0 if layout == "left" else 1, dtype=np.float64)[:n]
-        self.arrays["out"] = backend.empty(large, dtype)
-        self.total = float(sums["ax"] @ sums["ay"] + sums["bx"] @ sums["by"])
+
+        # The wanted values (`size`: of their terms), and the wanted sum.
         self.expected, self.size = oracle(layout, *(self.sample[name] for name in READS))
+        self.total = float(sums["ax"] @ sums["ay"] + sums["bx"] @ sums["by"])
+
+        self.arrays["out"] = backend.empty(large, dtype)
         self.poison()
 
     def bind(self, plan: Contraction):
@@ -119,42 +127,40 @@ class Fields:
         return (slice(None), points) if self.layout == "left" else (points,)
 
     def poison(self):
+        """Fills the output with NaN."""
         self.arrays["out"].fill(np.nan)
 
     def check(self) -> float:
         """Largest error relative to the size of the terms. Raises WrongResult."""
         out = self.arrays["out"]
+        allowed = ROUNDINGS * np.finfo(self.dtype).eps
+
+        # Point by point.
         where = self._at(self.backend.from_host(self.points, self.points.dtype))
         got = self.backend.to_host(out[where]).astype(np.float64)
         missing = np.isnan(got)
         refuse(missing.any(), f"{missing.sum()} of {got.size} outputs were not written.", WrongResult)
         error = float((np.abs(got - self.expected) / self.size).max())
-        refuse(
-            not error <= ROUNDINGS * np.finfo(self.dtype).eps,
-            f"off by {error:.1e} of the terms' size, wanted {ROUNDINGS * np.finfo(self.dtype).eps:.1e}.",
-            WrongResult,
-        )
+        message = f"off by {error:.1e} of the terms' size, wanted {allowed:.1e}."
+        refuse(not error <= allowed, message, WrongResult)
+
+        # The sum over all points.
         total = float(out[self._at(slice(0, self.n))].sum(dtype=np.float64))
-        refuse(
-            not abs(total - self.total) <= max(WHOLE, ROUNDINGS * np.finfo(self.dtype).eps) * self.total,
-            f"the sum of all outputs is {total!r}, wanted {self.total!r}: somewhere outputs are wrong or missing.",
-            WrongResult,
-        )
-        refuse(
-            (
-                self.layout == "left"
-                and self.n < out.shape[1]
-                and not np.isnan(self.backend.to_host(out[:, self.n :])).all()
-            ),
-            "wrote past the last point.",
-            WrongResult,
-        )
+        is_off = not abs(total - self.total) <= max(WHOLE, allowed) * self.total
+        message = f"the sum of all outputs is {total!r}, wanted {self.total!r}: somewhere outputs are wrong or missing."
+        refuse(is_off, message, WrongResult)
+
+        # The padding.
+        if self.layout == "left":
+            padding = self.backend.to_host(out[:, self.n :])
+            refuse(not np.isnan(padding).all(), "wrote past the last point.", WrongResult)
         return error
 
 
 def broadcasting(layout: str, ns: int, arrays, n: int):
     """run() of the rival: the formula in plain array expressions."""
     ax, bx, ay, by, out = (arrays[a] for a in (*READS, "out"))
+
     if layout == "left":
         ax, bx, ay, by = (a[:, :n] for a in (ax, bx, ay, by))
         out = out.reshape(ns, ns, -1)[:, :, :n]

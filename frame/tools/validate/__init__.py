@@ -97,6 +97,7 @@ def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
             left_out[name] = reason
         else:
             names.append(name)
+
     return names, left_out
 
 
@@ -107,6 +108,7 @@ def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=
     """
     if states < 100:
         raise ArgumentError(f"--states {states}: wanted 100 or more.")
+
     threads = kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16))
     job = Job(mixture, str(file), phase, states, seed, kernels.get_backend(backend), threads)
     names, left_out = available(mixture, list(dict.fromkeys(against)) if against else None)
@@ -147,6 +149,7 @@ def main(given, mixture) -> int:
             raise ArgumentError(
                 "--mixture FILE is needed, or --mechanism FILE; for rates of Cantera's mechanisms --against cantera."
             )
+
         say(sweep)
         rows = cantera.sweep(say, given.states, given.seed, kernels.get_backend(given.backend))
     else:
@@ -165,6 +168,7 @@ def main(given, mixture) -> int:
         print(report.as_json(rows, mixture, facts))
     elif given.json:
         pathlib.Path(given.json).write_text(report.as_json(rows, mixture, facts) + "\n")
+
     if given.plots:
         for path in report.draw(rows, given.plots, pathlib.Path(facts["mixture"]).name):
             say(f"drawn: {path}")
@@ -178,6 +182,7 @@ def main(given, mixture) -> int:
     for text in not_read:
         lines.append(f"not compared: {text}")
     say("\n".join(lines))
+
     return 1 if failed or not_read else 0
 
 
@@ -191,4 +196,5 @@ def _compare_mechanism(given, mixture, sweep: str, say) -> tuple[list, list[str]
     backend = kernels.get_backend(given.backend)
     job = Job(None, given.mechanism, given.phase, given.states, given.seed, backend, None)
     found = mechanism.sweep(given.mechanism, given.phase, job, say)
+
     return found.rows, found.not_read

@@ -1,8 +1,8 @@
-"""Against Cantera's Peng-Robinson phase of the same file, with Cantera's departures from the published models switched
-on; and against the rates of the phase's reactions, of an ideal gas and of Redlich-Kwong's too.
+"""Comparison with Cantera: the Peng-Robinson phase of the same file, and rates of reactions.
 
-Cantera's choice among three roots depends on the state before (it has a memory), so it is given T and our density, and
-has no choice; pressure then takes the place of density in the comparison. D is compared at the pressure that Cantera
+Cantera's departures from the published models are switched on. Rates are compared for ideal gases and Redlich-Kwong's
+equation too. Cantera's choice among three roots depends on the former state. So Cantera gets T and our density and has
+no choice; pressure then takes the place of density in the comparison. D is compared at the pressure that Cantera
 reports.
 """
 
@@ -35,12 +35,14 @@ GETTERS = dict(
     D="mix_diff_coeffs",
     D_ij="binary_diff_coeffs",
 )
-TRANSPORT = ("mu", "lam", "D", "D_ij")
-# The same formulas with the same data; Cantera's loops over species and pairs have no trees, and some of its last
-# formulas cancel.
+DIFFUSION = ("D", "D_ij")
+TRANSPORT = ("mu", "lam", *DIFFUSION)
+SMALL_ALPHA = 3e-3  # of sqrt(alpha), by which Cantera divides
+ALONE = 1e-6  # of 1 - X, below which D is not compared
+# The same formulas with the same data. Cantera sums species and pairs in a row, and some of its last formulas cancel.
 TOLERANCE = 128.0
-# Its diffusion fit is another least-squares solution of the same points, in powers of ln T, and is evaluated down to 80
-# K.
+# Cantera's fit of diffusion is another least-squares solution of the same points, in powers of ln T, and is evaluated
+# down to 80 K.
 FIT_TOLERANCE = 4096.0
 WHY = (
     f"tolerance {TOLERANCE:g} eps of the conditioned scale: same formulas, summed species by species and pair by "
@@ -60,6 +62,7 @@ def missing(mixture) -> str | None:
     equation = mixture.options["equation"]
     comparable_rates = equation in cantera_rates.EQUATIONS.values() and mixture.species.reactions is not None
     known = equation == "pr" or comparable_rates
+
     return not_installed("cantera", "cantera") or (None if known else f"its {equation} phases differ")
 
 
@@ -68,9 +71,10 @@ def phase(job):
     import cantera as ct
 
     gas = ct.Solution(str(job.file), job.phase or "")
-    # the layer fits diffusion down to cryogenic temperatures where the file says so, Cantera from its highest T_min on
+    # Cantera fits diffusion from the highest T_min on, the layer over the range in the file.
     mixture = comparable(job.mixture, **OPTIONS)
     same = mixture.species.with_fit_range(gas.min_temp, gas.max_temp)
+
     return gas, type(mixture).from_species(same, **mixture.options)
 
 
@@ -86,6 +90,7 @@ def rates(job) -> list[Row]:
 
     gas = ct.Solution(str(job.file), job.phase or "")
     mixture = cantera_rates.phase(job.mixture.species, gas)
+
     return cantera_rates.compare("", mixture, gas, job.states, job.seed, job.backend)
 
 
@@ -97,47 +102,78 @@ def properties(job) -> list[Row]:
     gas, mixture = phase(job)
     states = draw(mixture, job.subset(SUBSET), job.seed + 71)
     given = {k: states[k] for k in "TpY"}
-    n, matrix = states["T"].size, min(MATRIX, states["T"].size)
     without = TRANSPORT if gas.transport_model == "none" else ()
     names = [name for name in GETTERS if name in reachable(mixture) and name not in without]
-    plain = [name for name in names if name != "D_ij"]
-    wanted = [*plain, "rho", "rho_p", "vc_mix", "W"]
+    plain = [name for name in names if name not in DIFFUSION]
+
+    # Ours, Cantera's at our density, scales.
+    wanted = [*(name for name in names if name != "D_ij"), "rho", "rho_p", "vc_mix", "W"]
     ours = mixture.properties(wanted, backend=job.backend, **given)
-    theirs = {name: np.empty((mixture.ns, n) if name == "D" else n) for name in (*plain, "p")}
-    theirs["D_ij"] = np.empty((mixture.ns**2, matrix))
-    for k in range(n):
-        gas.TDY = states["T"][k], ours["rho"][k], states["Y"][:, k]
-        for name in (*plain, "p"):
-            theirs[name][..., k] = getattr(gas, GETTERS[name])
-        if k < matrix and "D_ij" in names:
-            theirs["D_ij"][:, k] = gas.binary_diff_coeffs.ravel()
-    at_theirs = {**given, "p": np.where(theirs["p"] > 0, theirs["p"], given["p"])}
+    theirs = _theirs(gas, mixture, states, ours["rho"], names)
     scale, undecided = scales(mixture, wanted, given, job.backend)
-    species = mixture.species
-    f = 1 + alpha_slope(species.omega, "cantera", "pr")[:, None] * (1 - np.sqrt(states["T"] / species.Tc[:, None]))
-    undefined = undecided | ((np.abs(f) < 3e-3) & (states["Y"] > 0)).any(0)
     filled = ours["rho"] * ours["vc_mix"] / (6 * ours["W"])
-    scale |= {name: scale[name] * (1 + 1 / filled) for name in ("mu", "lam") if name in scale}
+    for name in scale.keys() & {"mu", "lam"}:
+        scale[name] = scale[name] * (1 + 1 / filled)
+    undefined = undecided | _small_alpha(mixture, states)
 
-    def judge(name, tolerance, why, *found):
-        return Row("cantera", name, tolerance, "eps of scale", why).add(*found)
-
-    # what the density's own conditioning does to the pressure: the equation of state amplifies it by 1/rho_p
+    # The equation of state amplifies the error of the density by 1/rho_p.
     size = EPS * (given["p"] + scale["rho"] / ours["rho_p"])
-    rows = [judge("p at our rho", TOLERANCE, WHY, theirs["p"] - given["p"], size, states, undecided)]
+    rows = [_row("p at our rho").add(theirs["p"] - given["p"], size, states, undecided)]
+    for name in plain:
+        rows.append(_row(name).add(ours[name] - theirs[name], EPS * scale[name], states, undefined))
+
+    # Diffusion, at Cantera's pressure.
+    at_theirs = {**given, "p": np.where(theirs["p"] > 0, theirs["p"], given["p"])}
     for name in names:
-        if name in ("D", "D_ij"):
-            few = part(at_theirs, slice(0, matrix if name == "D_ij" else n))
-            got = mixture.properties(name, backend=job.backend, **few)[name]
-            size, _ = scales(mixture, [name], few, job.backend)
-            error, size = got - theirs[name], EPS * size[name]
-            if name == "D" and mixture.ns > 1:
-                X = mixture.properties("X", backend=job.backend, **given)["X"]
-                nothing_left = 1 - X < 1e-6
-                size = size + EPS * np.abs(got) / np.maximum(1 - X, 1e-6)
-                error = np.where(nothing_left, 0, error)
-            rows.append(judge(name, FIT_TOLERANCE, FIT_WHY, error, size, few, undecided[: few["T"].size]))
-        else:
-            error = ours[name] - theirs[name]
-            rows.append(judge(name, TOLERANCE, WHY, error, EPS * scale[name], states, undefined))
+        if name in DIFFUSION:
+            few = part(at_theirs, slice(0, theirs[name].shape[-1]))
+            rows.append(_diffusion(mixture, name, theirs[name], few, given, undecided, job.backend))
+
     return rows
+
+
+def _row(name: str, tolerance=TOLERANCE, why=WHY) -> Row:
+    return Row("cantera", name, tolerance, "eps of scale", why)
+
+
+def _theirs(gas, mixture, states, rho, names) -> dict[str, np.ndarray]:
+    """Cantera's values and p at our density; D_ij of the first MATRIX states."""
+    n = states["T"].size
+    matrix = min(MATRIX, n)
+    found = {name: np.empty((mixture.ns, n) if name == "D" else n) for name in ("p", *names) if name != "D_ij"}
+    if "D_ij" in names:
+        found["D_ij"] = np.empty((mixture.ns**2, matrix))
+
+    for k in range(n):
+        gas.TDY = states["T"][k], rho[k], states["Y"][:, k]
+        for name, values in found.items():
+            if name != "D_ij":
+                values[..., k] = getattr(gas, GETTERS[name])
+            elif k < matrix:
+                values[:, k] = gas.binary_diff_coeffs.ravel()
+
+    return found
+
+
+def _small_alpha(mixture, states) -> np.ndarray:
+    """States at which sqrt(alpha) of a species that is there is so small that Cantera cannot divide by it."""
+    species = mixture.species
+    slope = alpha_slope(species.omega, "cantera", "pr")[:, None]
+    root = 1 + slope * (1 - np.sqrt(states["T"] / species.Tc[:, None]))
+
+    return ((np.abs(root) < SMALL_ALPHA) & (states["Y"] > 0)).any(0)
+
+
+def _diffusion(mixture, name: str, theirs, few: dict, given: dict, undecided, backend) -> Row:
+    """The row of D or D_ij. few: states at Cantera's pressure; given: all states."""
+    got = mixture.properties(name, backend=backend, **few)[name]
+    size, _ = scales(mixture, [name], few, backend)
+    error, size = got - theirs, EPS * size[name]
+
+    # Cantera cancels 1 - X.
+    if name == "D" and mixture.ns > 1:
+        others = 1 - mixture.properties("X", backend=backend, **given)["X"]
+        size = size + EPS * np.abs(got) / np.maximum(others, ALONE)
+        error = np.where(others < ALONE, 0, error)
+
+    return _row(name, FIT_TOLERANCE, FIT_WHY).add(error, size, few, undecided[: few["T"].size])

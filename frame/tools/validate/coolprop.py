@@ -9,12 +9,12 @@ import numpy as np
 from kernels.gas.species import GAS_CONSTANT as R
 
 from . import others
-from .others import comparable, compare_departures
+from .others import Code, comparable, compare_departures
 
 SUBSET = 5000
 BACKENDS = {"pr": "PR", "srk": "SRK"}
 OMEGA_LIMIT = 0.491  # beyond it CoolProp keeps the alpha of 1976
-# CoolProp writes the equation as a Helmholtz energy in tau and delta and multiplies its derivatives back together. In a
+# CoolProp writes the equation as a Helmholtz energy in tau and delta and multiplies the derivatives back together. In a
 # cold liquid p and its slopes are differences of terms that are 10 to 100 times larger (1/(1 - b rho) up to 30, squared
 # in dp/dv), with a dozen roundings each.
 TOLERANCE = 16384.0
@@ -50,6 +50,7 @@ def _register(CP, backend, species, Tc, pc, omega, W):
         ],
     }
     CP.add_fluids_as_JSON(backend, json.dumps([fluid]))
+
     return name
 
 
@@ -57,6 +58,7 @@ def run(job):
     """Rows against CoolProp's cubic equations at our T and molar volume."""
     import CoolProp.CoolProp as CP
 
+    # The mixture in CoolProp.
     mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")
     backend = BACKENDS[mixture.options["equation"]]
     species = mixture.species
@@ -71,8 +73,10 @@ def run(job):
         if mixture.ns > 1:
             fluid.set_mole_fractions(X)
         fluid.update(CP.DmolarT_INPUTS, 1 / v, T)
+
         ideal = fluid.cp0molar()
         p_rho = fluid.first_partial_deriv(CP.iP, CP.iDmolar, CP.iT)
+
         # CoolProp's residual entropy is taken at constant T and rho, the departure at constant T and p
         return {
             "p": fluid.p(),
@@ -84,14 +88,8 @@ def run(job):
             "p_v": -p_rho / v**2,
         }
 
-    return compare_departures(
-        job,
-        mixture,
-        evaluate,
-        "coolprop",
-        job.subset(SUBSET),
-        TOLERANCE,
+    why = (
         f"tolerance {TOLERANCE:g} eps of the conditioned scale: the {backend} backend writes the same equation as a "
-        "Helmholtz energy "
-        "in tau and delta; left out: phase changes, some sqrt(alpha) < 0.02",
+        "Helmholtz energy in tau and delta; left out: phase changes, some sqrt(alpha) < 0.02"
     )
+    return compare_departures(job, mixture, Code("coolprop", evaluate, job.subset(SUBSET), TOLERANCE, why))

@@ -41,6 +41,7 @@ def lemmon_jacobsen(name, T, density):
     omega = np.exp(0.431 + log * (-0.4623 + log * (0.08406 + log * (0.005341 - 0.00331 * log))))
     tau, delta = Tc / T, density / critical
     dense = sum(n * tau**t * delta**d * np.exp(-(delta**l) if l else 0.0) for n, t, d, l in terms)
+
     return 1e-6 * (0.0266958 * np.sqrt(M * T) / (sigma**2 * omega) + dense)
 
 
@@ -61,6 +62,7 @@ def methane(T, p, density, p_T):
         + (1.60099e-11 + 8.50221e-13 * psi) * rest**2
         + (-3.55631e-10 + 2.80326e-10 * psi) * ideal**2
     )
+
     return dilute + linear * tau + square * tau**3
 
 
@@ -89,6 +91,7 @@ class Fluid:
             f.TP = T, p
         except ct.CanteraError:
             return None
+
         rho, rho_p, mu, lam = f.density, f.density * f.isothermal_compressibility, np.nan, np.nan
         moles = 1e3 * rho / f.mean_molecular_weight
         if self.name in LEMMON_JACOBSEN:
@@ -97,4 +100,5 @@ class Fluid:
             mu = methane(T, p, moles, f.thermal_expansion_coeff / f.isothermal_compressibility)
         elif self.name == "H2O":
             mu, lam = f.viscosity, f.thermal_conductivity
+
         return rho, f.cp_mass, np.sqrt(f.cp_mass / (f.cv_mass * rho_p)), rho_p, mu, lam

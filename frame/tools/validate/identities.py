@@ -97,6 +97,7 @@ LIMIT_TOLERANCE = 1e-8
 # Binary mixtures in which the published viscosity of Chung has poles.
 POLES = ("O2 H2", "H2 H2O", "CO2 H2O", "CO H2O", "O2 H2O", "CH4 H2O")
 LINE_T, LINE_P = (150.0, 300.0, 700.0, 1500.0, 3000.0), (20e5, 100e5, 200e5, 300e5)
+HALVINGS = 70  # of an interval of ln p, beyond the last digit
 LINE = 2000  # intervals of a line
 PHASE = 0.05  # change of ln rho in an interval that shows a phase boundary, where transport may jump
 
@@ -121,6 +122,7 @@ def unjudged(mixture) -> set[str]:
         out.add("mu")
     if viscosity in ("chung", "lucas") and published:
         out.add("lam")
+
     return out
 
 
@@ -138,14 +140,12 @@ def _algebra(job):
         "one state, p given beside what follows from v, which solves it: "
         f"tolerance {TOLERANCE:g} eps of scale, a result's own"
     )
-    laws = {
-        law: Row(
-            "identities",
-            law,
-            *((TOLERANCE, "eps of scale", solved) if law in SOLVED else (ALGEBRA_TOLERANCE, "eps of scale", why)),
-        )
-        for law in ALGEBRA
-    }
+
+    laws = {}
+    for law in ALGEBRA:
+        tolerance, reason = (TOLERANCE, solved) if law in SOLVED else (ALGEBRA_TOLERANCE, why)
+        laws[law] = Row("identities", law, tolerance, "eps of scale", reason)
+
     sums = Row(
         "identities",
         "sum X = 1",
@@ -164,22 +164,32 @@ def _algebra(job):
         )
         for name in positive
     }
+
     for states in blocks(mixture, job.states, job.seed, BLOCK):
         given = {k: states[k] for k in GIVEN}
         q = mixture.properties(THERMAL, backend=job.backend, **given)
-        if moving := [name for name in positive if name not in q]:
-            q |= mixture.properties(moving, backend=job.backend, **{k: states[k] for k in "TpY"})
+        transport = [name for name in positive if name not in q]
+        if transport:
+            q |= mixture.properties(transport, backend=job.backend, **{k: states[k] for k in "TpY"})
+
+        # Laws. The error of a law follows from the scales of its quantities.
         scale, undecided = scales(mixture, THERMAL, given, job.backend)
+
         for law, row in laws.items():
             needs, residual = ALGEBRA[law]
             value = {**given, **{name: q[name] for name in needs.split()}}
             base, error = residual(value), 0.0
             for name in needs.split():
-                error = error + np.abs(residual({**value, name: value[name] + 1e-6 * scale[name]}) - base) * 1e6
+                perturbed = {**value, name: value[name] + 1e-6 * scale[name]}
+                error = error + np.abs(residual(perturbed) - base) * 1e6
+
             row.add(base, EPS * error + 1e-300, states, undecided)
+
+        # Sums and signs.
         sums.add(q["X"].sum(0) - 1, EPS, states)
         for name, row in signs.items():
             row.add(np.where(q[name] > 0, 0.0, np.inf), 1.0, states)
+
     return [*laws.values(), sums, *signs.values()]
 
 
@@ -191,29 +201,36 @@ def _stencil(mixture, states, by, backend):
     each state."""
     names = ["h", "s", "e", "rho"]
     slopes: dict = {f: [] for f in (*names, "g")}
+
     for step in STEPS:
+        # Values (and sizes of their terms) at six places.
         values = {}
         for k in (-3, -2, -1, 1, 2, 3):
-            moved = {**states, by: states[by] * (1 + k * step)}
-            out = mixture.properties(names, backend=backend, precision="wide", **{n: moved[n] for n in "TpY"})
-            out["g"] = out["h"] - moved["T"] * out["s"]
+            there = {**states, by: states[by] * (1 + k * step)}
+            out = mixture.properties(names, backend=backend, precision="wide", **{n: there[n] for n in "TpY"})
+            out["g"] = out["h"] - there["T"] * out["s"]
             size = {n: np.abs(out[n]) for n in names}
-            size["g"] = np.abs(out["h"]) + moved["T"] * np.abs(out["s"])
+            size["g"] = np.abs(out["h"]) + there["T"] * np.abs(out["s"])
             values[k] = out, size
+
+        # Differences of sixth order; fourth order shows the truncation.
         h = states[by] * step
         for f, found in slopes.items():
             d1, d2, d3 = ((values[k][0][f] - values[-k][0][f]) / (2 * k * h) for k in (1, 2, 3))
             sixth, fourth = 1.5 * d1 - 0.6 * d2 + 0.1 * d3, (4 * d1 - d2) / 3
             rounding = EPS * (sum(size[f] for _, size in values.values()) / (2 * h) + np.abs(sixth) / step)
             found.append((sixth, np.abs(sixth - fourth) + rounding))
+
+    # The best step at each state. Two orders differ by the truncation of the lower order. They may agree by chance, but
+    # not at the next step too.
     out = {}
     for f, found in slopes.items():
         slope, unsure = (np.array(v) for v in zip(*found))
-        # two orders differ by what the lower one leaves out; they may agree by chance, and then the next step does not
         apart = np.abs(np.diff(slope, axis=0))
         unsure = unsure + np.minimum(np.concatenate([apart, apart[-1:]]), np.concatenate([apart[:1], apart]))
         best = unsure.argmin(0)[None]
         out[f] = tuple(np.take_along_axis(v, best, 0)[0] for v in (slope, unsure))
+
     return out
 
 
@@ -226,16 +243,18 @@ def _derivatives(job):
     mixture = job.mixture
     n = job.subset(SUBSET)
     states = draw(mixture, n, job.seed + 31)
-    # at a kink of a formula symmetric differences of every order agree on the mean of two slopes: those states have
-    # none
+
+    # At a kink of a formula symmetric differences of every order agree on the mean of two slopes.
     states = part(states, states["kind"] != KINDS.index("kinks"))
     size, undecided = scales(mixture, THERMAL, {k: states[k] for k in GIVEN}, job.backend)
     q = {**states, **mixture.properties(THERMAL, backend=job.backend, **{k: states[k] for k in GIVEN})}
-    # so near the critical point all steps reach across it, and see the mean of both sides
+
+    # So near the critical point all steps reach across it, and see the mean of both sides.
     undecided |= size["rho"] > SHARP * q["rho"]
-    # steps that reach across a junction of polynomials see jumps of 1e-7 in cp, too small to show as a difference of
-    # two orders
+
+    # Steps across a junction of polynomials see jumps of 1e-7 in cp, too small to show as a difference of two orders.
     undecided |= (np.abs(states["T"] / _junctions(mixture.species)[:, None] - 1) < 3.1 * STEPS[0]).any(0)
+
     slopes = {by: _stencil(mixture, states, by, job.threads) for by in "Tp"}
     why = (
         f"derivatives: sixth-order differences of the quadruple build, the best of {len(STEPS)} steps at each state; "
@@ -252,13 +271,14 @@ def _derivatives(job):
     for law, (f, by, right, size) in DIFFERENTIAL.items():
         left, unsure = slopes[by][f]
         yield row(law, left, unsure, right(q), size(q))
+
+    # At constant s: drho/dp = rho_p - rho_T s_p/s_T; at constant rho: de/dT = e_T - e_p rho_T/rho_p. Every slope is a
+    # difference.
     (rho_T, u1), (rho_p, u2), (s_T, u3), (s_p, u4) = (
         slopes[by][f] for f, by in (("rho", "T"), ("rho", "p"), ("s", "T"), ("s", "p"))
     )
     (e_T, u5), (e_p, u6) = slopes["T"]["e"], slopes["p"]["e"]
     with np.errstate(all="ignore"):
-        # at constant s: drho/dp = rho_p - rho_T s_p/s_T; at constant rho: de/dT = e_T - e_p rho_T/rho_p; every slope a
-        # difference
         cross = rho_T * s_p / s_T
         yield row(
             "c^-2 = drho/dp at constant s",
@@ -283,14 +303,18 @@ def _derivatives(job):
 def _limits(job):
     mixture = with_root(job.mixture, "vapour") or job.mixture
     states = draw(mixture, max(job.subset(10 * SUBSET), 64), job.seed + 57)
+
+    # Three pressures.
     at = []
     for factor in (1, 2, 4):
         given = {**{k: states[k] for k in GIVEN}, "p": np.full(states["T"].shape, LOW * factor)}
         at.append({**given, **mixture.properties(THERMAL, backend=job.backend, **given)})
+
     liquid = np.abs(at[2]["Z"] - 1) > 1e-3
+
     shown = {**states, "p": np.full(states["T"].shape, P_RANGE[0])}
     for law, (_, departure, size) in LIMITS.items():
-        one, two, four = (departure(q) for q in at)
+        first, second, third = (departure(q) for q in at)
         row = Row(
             "identities",
             law,
@@ -299,7 +323,7 @@ def _limits(job):
             f"p -> 0: extrapolated from {LOW:g}, {2 * LOW:g}, {4 * LOW:g} Pa; left out where the cold gas departs "
             "from ideal by more than 1e-3",
         )
-        yield row.add((8 * one - 6 * two + four) / 3, size(at[0]), shown, liquid)
+        yield row.add((8 * first - 6 * second + third) / 3, size(at[0]), shown, liquid)
 
 
 # ---- saturation of pure species
@@ -308,10 +332,11 @@ def _limits(job):
 def _switch(mixture, T, Y, dense, low, high):
     """The pressure at which the mixture's root changes from vapour to liquid, by bisection in ln p."""
     low, high = np.log(low), np.log(high)
-    for _ in range(70):
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         is_liquid = mixture.properties("rho", T=T, p=np.exp(middle), Y=Y, backend="cpu")["rho"] > dense
         low, high = np.where(is_liquid, low, middle), np.where(is_liquid, middle, high)
+
     return np.exp(0.5 * (low + high))
 
 
@@ -320,6 +345,7 @@ def _saturation(job):
     phases = [with_root(mixture, root) for root in ("vapour", "liquid")]
     if phases[0] is None or mixture.options["root"] != "gibbs":
         return
+
     equal = Row(
         "identities",
         "g vapour = g liquid where the root switches",
@@ -336,6 +362,7 @@ def _saturation(job):
         "Clapeyron: central difference over 2e-4 T, to 0.98 Tc; truncation (ln p)'''/6 (1e-4 T)^2 with ln p = -A "
         "Tc/T, A < 10: some 1e-6",
     )
+
     for s in range(mixture.ns):
         Y = np.zeros((mixture.ns, 60))
         Y[s] = 1
@@ -359,6 +386,7 @@ def _saturation(job):
         with np.errstate(invalid="ignore"):  # one root: left out
             wanted = (v["s"] - l["s"]) / (1 / v["rho"] - 1 / l["rho"])
         slope.add(found - wanted, np.abs(wanted), states, ~two | (T > 0.98 * at["Tc_mix"]) | (p < 1e-3))
+
     yield equal
     yield slope
 
@@ -369,10 +397,12 @@ def _saturation(job):
 def _lines(job):
     mixture = job.mixture
     names = [name for name in ("mu", "lam", "D") if name in reachable(mixture)]
+
     for pair in POLES:
         ends = pair.split()
         if not set(ends) <= set(mixture.names):
             continue
+
         at = [mixture.names.index(name) for name in ends]
         rows = {
             name: Row(
@@ -386,34 +416,58 @@ def _lines(job):
             )
             for name in names
         }
-        for T, p, name in itertools.product(LINE_T, LINE_P, names):
-            _one_line(mixture, at, names, name, T, p, rows[name], job.backend)
+
+        for T, p in itertools.product(LINE_T, LINE_P):
+            line = _Line(mixture, at, names, T, p, job.backend)
+            for name in names:
+                line.judge(name, rows[name])
+
         yield from rows.values()
 
 
-def _one_line(mixture, at, names, name, T, p, row, backend):
-    def sample(x):
-        X = np.zeros((mixture.ns, x.size))
-        X[at[0]], X[at[1]] = 1 - x, x
-        Y = X * mixture.species.W[:, None]
-        q = mixture.properties(["rho", *names], T=np.full(x.size, T), p=p, Y=Y / Y.sum(0), backend=backend)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return Y / Y.sum(0), np.log(q["rho"]), np.log(q[name][at] if name == "D" else q[name][None])
+class _Line:
+    """Compositions between two species at a T [K] and p [Pa]; names: the quantities along it. at: both indices."""
 
-    x, first = np.linspace(0, 1, LINE + 1), 0.0
-    Y, ln_rho, ln = sample(x)
-    place, left = int(np.argmin(np.isfinite(ln).all(0))), np.inf
-    if np.isfinite(ln).all():
-        for level in range(LEVELS + 1):
-            steps = np.abs(np.diff(ln)).max(0)
-            if level == 0:
-                steps[np.abs(np.diff(ln_rho)) > PHASE] = 0
-                if name == "D":  # of the species that is left alone it depends on which traces are beside it
-                    steps[[0, -1]] = 0
-                first = max(steps.max(), 1e-9)
-            place = int(steps.argmax())
-            left = steps[place] / first
-            if level < LEVELS:
+    def __init__(self, mixture, at, names, T: float, p: float, backend):
+        self.mixture, self.at, self.names, self.T, self.p, self.backend = mixture, at, names, T, p, backend
+        self.x = np.linspace(0, 1, LINE + 1)
+        self.whole = self._sample(self.x)
+
+    def _sample(self, x):
+        """(Y (ns, n), {rho and names: ln of the values (rows, n)}) at shares x of the second species."""
+        X = np.zeros((self.mixture.ns, x.size))
+        X[self.at[0]], X[self.at[1]] = 1 - x, x
+        Y = X * self.mixture.species.W[:, None]
+        Y /= Y.sum(0)
+
+        T = np.full(x.size, self.T)
+        q = self.mixture.properties(["rho", *self.names], T=T, p=self.p, Y=Y, backend=self.backend)
+        if "D" in q:
+            q["D"] = q["D"][self.at]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return Y, {name: np.log(np.atleast_2d(values)) for name, values in q.items()}
+
+    def judge(self, name: str, row) -> None:
+        """Adds the share of the largest step of ln that is left after LEVELS divisions of its interval; infinite if a
+        value is not positive."""
+        Y, found = self.whole
+        place, left = int(np.argmin(np.isfinite(found[name]).all(0))), np.inf
+        if np.isfinite(found[name]).all():
+            steps = np.abs(np.diff(found[name])).max(0)
+            steps[np.abs(np.diff(found["rho"][0])) > PHASE] = 0
+            if name == "D":  # at an end, D of the species that is left alone depends on the traces beside it
+                steps[[0, -1]] = 0
+            first = max(steps.max(), 1e-9)
+
+            x, place = self.x, int(steps.argmax())
+
+            for _ in range(LEVELS):
                 x = np.linspace(x[place], x[place + 1], ZOOM + 1)
-                Y, ln_rho, ln = sample(x)
-    row.add(np.array([left]), 1.0, {"T": np.array([T]), "p": np.array([p]), "Y": Y[:, place : place + 1]})
+                Y, found = self._sample(x)
+                steps = np.abs(np.diff(found[name])).max(0)
+                place = int(steps.argmax())
+
+            left = steps[place] / first
+
+        state = {"T": np.array([self.T]), "p": np.array([self.p]), "Y": Y[:, place : place + 1]}
+        row.add(np.array([left]), 1.0, state)

@@ -1,5 +1,8 @@
-"""A mechanism of the user's own against Cantera: `validate --mechanism FILE`. Of every gas phase of the file its
-thermodynamics, and where it has reactions their rates, equilibrium constants, net production and heat release."""
+"""A mechanism of the user against Cantera: `validate --mechanism FILE`.
+
+Of each gas phase of the file: thermodynamics; of its reactions: rates, equilibrium constants, net production, heat
+release.
+"""
 
 import warnings
 from dataclasses import dataclass, field
@@ -41,13 +44,14 @@ class Found:
 
 
 def thermodynamics(name: str, mixture: Mixture, gas, n: int, seed: int, backend) -> list[Row]:
-    """Rows of p, h, e, s, cp, cv and c at random states. name: what stands behind the quantities, empty for nothing."""
+    """Rows of p, h, e, s, cp, cv and c at random states. name: stands behind the quantities; may be empty."""
     states = cantera_rates.draw(mixture.ns, min(n, SUBSET), seed + 1)
     given = {key: states[key] for key in "TpY"}
     wanted = [*GETTERS, "rho", "rho_p"]
     ours = mixture.properties(wanted, backend=backend, **given)
 
     theirs = {key: np.empty(states["T"].size) for key in ("p", *GETTERS)}
+
     for k in range(states["T"].size):
         gas.TDY = states["T"][k], ours["rho"][k], states["Y"][:, k]
         theirs["p"][k] = gas.P
@@ -65,6 +69,7 @@ def thermodynamics(name: str, mixture: Mixture, gas, n: int, seed: int, backend)
         title = "p at our rho" if key == "p" else key
         row = Row("cantera", f"{title}{name and f' of {name}'}", TOLERANCE, "eps of scale", WHY)
         rows.append(row.add(ours[key] - theirs[key], size[key], states, undecided))
+
     return rows
 
 
@@ -86,6 +91,7 @@ def compare(path, phase: str, thermo: str, label: str, job) -> tuple[Mixture, li
         gas = ct.Solution(str(path), phase)
     except (ct.CanteraError, ValueError, RuntimeError) as error:
         raise MixtureError(f"Cantera cannot read it: {first_words(error)}") from None
+
     if list(gas.species_names) != list(species.names):
         raise MixtureError(f"Cantera has other species: {', '.join(gas.species_names[:8])}, ...")
 
@@ -94,6 +100,7 @@ def compare(path, phase: str, thermo: str, label: str, job) -> tuple[Mixture, li
     if has_reactions:
         rows += cantera_rates.compare(label, mixture, gas, job.states, job.seed, job.backend)
     report.mole_fractions(rows, mixture)
+
     return mixture, rows
 
 
@@ -129,8 +136,10 @@ def sweep(path, wanted: str | None, job, say) -> Found:
             found.not_read.append(f"phase '{phase}': {error}")
             say(f"\nnot compared: {found.not_read[-1]}")
             continue
+
         clear()
         count = len(mixture.species.mechanism.reactions) if mixture.species.reactions is not None else 0
         say(f"\nphase '{phase}': {mixture.ns} species, {count} reactions{report.table(rows)}")
         found.rows += rows
+
     return found

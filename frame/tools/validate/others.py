@@ -1,6 +1,8 @@
-"""What the comparisons with other codes share."""
+"""Steps that the comparisons with other codes share."""
 
 import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,14 +21,16 @@ def not_installed(module: str, project: str) -> str | None:
 
 
 def missing(mixture, equations, module, why=None) -> str | None:
-    """Why a code that has these equations, in the Python package `module`, cannot be compared with; why: a reason of
-    its own."""
+    """Why a code cannot be compared with, or None. equations: of the code; module: its Python package; why: another
+    reason."""
     equation = mixture.options["equation"]
-    return f"it has no equation {equation}" if equation not in equations else why or not_installed(module, module)
+    if equation not in equations:
+        return f"it has no equation {equation}"
+    return why or not_installed(module, module)
 
 
 def comparable(mixture, **options):
-    """The mixture as the other code models it, none of which translates volumes."""
+    """The mixture as the other code models it. No other code translates volumes."""
     return kernels.Mixture.from_species(mixture.species, **{**mixture.options, "translation": "none", **options})
 
 
@@ -43,45 +47,70 @@ UNITS = {
 SMALL_ALPHA = 2e-2  # some codes divide by alpha, which touches zero: states with a smaller sqrt(alpha) are left out
 
 
-def compare_departures(job, mixture, evaluate, against, n, tolerance, why, only=tuple(UNITS)):
-    """Rows for a code that has a cubic equation of state: its pressure, departures and slopes at our T, v and
-    composition.
+@dataclass(frozen=True)
+class Code:
+    """A code that has a cubic equation of state."""
 
-    evaluate(T, v, X, p): the names of UNITS -> molar values, for one state (X a list). Given T and v no code chooses a
-    root.
-    """
-    states = draw(mixture, n, job.seed + 91)
+    name: str
+    # (T, v, X, p) -> the names of UNITS: molar values of a state; X is a list. With T and v given it chooses no root.
+    evaluate: Callable[[float, float, list, float], dict]
+    states: int
+    tolerance: float
+    why: str  # the tolerance
+
+
+def compare_departures(job, mixture, code: Code) -> list[Row]:
+    """Rows of pressure, departures and slopes of another code at our T, v and composition."""
+    states = draw(mixture, code.states, job.seed + 91)
     given = {k: states[k] for k in "TpY"}
     q = mixture.properties([*NAMES, "X"], backend=job.backend, **given)
     scale, undecided = scales(mixture, NAMES, given, job.backend)
+    ours = _departures(q, scale, given["p"])
+
+    v = q["W"] / q["rho"]
+    theirs = {name: np.empty(code.states) for name in UNITS}
+
+    for k in range(code.states):
+        values = code.evaluate(float(states["T"][k]), float(v[k]), q["X"][:, k].tolist(), float(states["p"][k]))
+        for name, found in theirs.items():
+            found[k] = values[name]
+
+    left_out = undecided | _small_alpha(mixture, states["T"])
+    rows = []
+    for name, unit in UNITS.items():
+        values, size = ours[name]
+        row = Row(code.name, unit, code.tolerance, "eps of scale", code.why)
+        rows.append(row.add(theirs[name] - values, EPS * size, states, left_out))
+
+    return rows
+
+
+def _departures(q: dict, scale: dict, p) -> dict[str, tuple]:
+    """{name of UNITS: (our values, their scales)}.
+
+    The other code starts from v. Its pressure carries the rounding of v, and H = U + p v and S - S_ig(T, p) carry the
+    rounding of the pressure.
+    """
     W, v = q["W"], q["W"] / q["rho"]
     slope_p, slope_T = scale["rho_p"] / q["rho_p"], scale["rho_T"] / np.abs(q["rho_T"])
     p_T, p_v = -q["rho_T"] / q["rho_p"], -W / (v * v * q["rho_p"])
-    # the other code starts from v: its pressure carries the rounding of v, and its H = U + p v and S - S_ig(T, p) that
-    # of the pressure
-    scale_p = states["p"] + scale["rho"] / q["rho_p"]
-    ours = {
-        "p": (states["p"], scale_p),
+    scale_p = p + scale["rho"] / q["rho_p"]
+
+    return {
+        "p": (p, scale_p),
         "H": ((q["h"] - q["h_ig"]) * W, (scale["h"] + scale["h_ig"]) * W + v * scale_p),
-        "S": ((q["s"] - q["s_ig"]) * W, (scale["s"] + scale["s_ig"]) * W + R * scale_p / states["p"]),
+        "S": ((q["s"] - q["s_ig"]) * W, (scale["s"] + scale["s_ig"]) * W + R * scale_p / p),
         "Cp": ((q["cp"] - q["cp_ig"]) * W, (scale["cp"] + scale["cp_ig"]) * W),
         "Cv": ((q["cv"] - q["cp_ig"]) * W + R, (scale["cv"] + scale["cp_ig"]) * W),
         "p_T": (p_T, np.abs(p_T) * (slope_T + slope_p)),
         "p_v": (p_v, np.abs(p_v) * slope_p),
     }
+
+
+def _small_alpha(mixture, T) -> np.ndarray:
+    """States at which sqrt(alpha) of some species is small, also of an absent one: 0/0 remains."""
     species = mixture.species
-    f = 1 + alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])[:, None] * (
-        1 - np.sqrt(states["T"] / species.Tc[:, None])
-    )
-    left_out = undecided | (np.abs(f) < SMALL_ALPHA).any(0)  # of species that are absent too: 0/0 remains
-    theirs = {name: np.empty(n) for name in only}
-    for k in range(n):
-        told = evaluate(float(states["T"][k]), float(v[k]), q["X"][:, k].tolist(), float(states["p"][k]))
-        for name in only:
-            theirs[name][k] = told[name]
-    return [
-        Row(against, UNITS[name], tolerance, "eps of scale", why).add(
-            theirs[name] - ours[name][0], EPS * ours[name][1], states, left_out
-        )
-        for name in only
-    ]
+    slope = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])[:, None]
+    root = 1 + slope * (1 - np.sqrt(T / species.Tc[:, None]))
+
+    return (np.abs(root) < SMALL_ALPHA).any(0)

@@ -1,5 +1,7 @@
-"""The error of single precision: programs of precision "mixed" and "single" against those in double, on either
+"""The error of single precision: programs in "mixed" and "single" precision against programs in double, on any
 backend."""
+
+import itertools
 
 import numpy as np
 
@@ -35,63 +37,77 @@ WHY = {
     "where a result is near 0",
 }
 
+# Kind, precision in the name of the row, tolerance, unit, reason.
+KINDS_OF_ROWS = (
+    ("rounded", "mixed", 1.0, "roundings", "given"),
+    ("scaled", "single", TOLERANCE, "2^-24 of scale", "scaled"),
+    ("mixed", "mixed", None, "relative", "whole"),
+    ("single", "single", None, "relative", "whole"),
+)
+
 
 def run(job) -> list[Row]:
     """Rows for each public quantity: the errors that are judged, and for information the relative deviation from double
     that a user sees."""
     mixture = job.mixture
-    names = [
-        name
-        for name in reachable(mixture)
-        if is_public(name)
-        and "*" not in kernels.quantities[name].per
-        and not any(k.double_only for k in kernels.registry.resolve((name,), GIVEN, mixture.options))
-    ]
-    rows = {
-        (kind, name): Row("precision", f"{name}: {label}", tolerance, unit, WHY[why])
-        for kind, label, tolerance, unit, why in (
-            ("rounded", "mixed", 1.0, "roundings", "given"),
-            ("scaled", "single", TOLERANCE, "2^-24 of scale", "scaled"),
-            ("mixed", "mixed", None, "relative", "whole"),
-            ("single", "single", None, "relative", "whole"),
-        )
-        for name in names
-    }
+    names = [name for name in reachable(mixture) if is_public(name) and _has_single(name, mixture.options)]
+    rows = {}
+    for (kind, label, tolerance, unit, why), name in itertools.product(KINDS_OF_ROWS, names):
+        rows[kind, name] = Row("precision", f"{name}: {label}", tolerance, unit, WHY[why])
+
+    # Not judged: poles of the published correlation; roots that a rounding near a critical point makes real.
     if mixture.options["viscosity"] == "chung" and mixture.options["chung"] != "polefree":
         rows["scaled", "mu"].tolerance = None
-    if ("scaled", "phase_flag") in rows:  # near critical points one rounding decides whether roots are real
+    if ("scaled", "phase_flag") in rows:
         rows["scaled", "phase_flag"].tolerance = None
     for states in blocks(mixture, job.subset(MOST), job.seed + 29, BLOCK):
         _compare(job, names, rows, states)
+
     return list(rows.values())
 
 
+def _has_single(name: str, options) -> bool:
+    """Whether a quantity is no matrix, and all kernels that lead to it exist in single precision."""
+    if "*" in kernels.quantities[name].per:
+        return False
+    return not any(k.double_only for k in kernels.registry.resolve((name,), GIVEN, options))
+
+
 def _compare(job, names, rows, states) -> None:
+    """Adds a block of states to the rows."""
     mixture, given = job.mixture, {q: states[q] for q in GIVEN}
+
+    def values(of, inputs, precision="double"):
+        return mixture.properties(of, backend=job.backend, precision=precision, **inputs)
+
+    # In double from the states, and in all precisions from the states in single.
     rounded = {q: v.astype(SINGLE).astype(np.float64) for q, v in given.items()}
-    exact, double = (mixture.properties(names, backend=job.backend, **g) for g in (given, rounded))
-    mixed, single = (
-        mixture.properties(names, backend=job.backend, precision=kind, **rounded) for kind in ("mixed", "single")
-    )
+    exact, double = values(names, given), values(names, rounded)
+    mixed, single = values(names, rounded, "mixed"), values(names, rounded, "single")
     scale, undecided = scales(mixture, names, rounded, job.backend)
+
+    # States near kinks of formulas, and near a phase change.
     left_out = undecided | (states["kind"] == KINDS.index("kinks"))
     for move in (1 - NEAR, 1 + NEAR):
-        rho = mixture.properties("rho", backend=job.backend, T=rounded["T"], p=rounded["p"] * move, Y=rounded["Y"])[
-            "rho"
-        ]
+        beside = {"T": rounded["T"], "p": rounded["p"] * move, "Y": rounded["Y"]}
+        rho = values("rho", beside)["rho"]
         left_out = left_out | ~(np.abs(rho / double["rho"] - 1) <= JUMP)
+
     for name in names:
+        # Lucas' viscosity is not defined for liquids.
         refused = np.zeros(undecided.shape, bool)
-        if mixture.options["viscosity"] == "lucas":  # it is not defined for liquids
+        if mixture.options["viscosity"] == "lucas":
             for which in (exact, double, mixed, single, scale):
                 refused |= np.isnan(np.atleast_2d(which[name])).any(0)
-        lost = np.abs(double[name]) < np.finfo(SINGLE).tiny  # smaller numbers have fewer digits in single
-        rows["rounded", name].add(
-            np.where(lost, 0, mixed[name] - double[name]), UNIT * np.abs(double[name]), states, refused
-        )
-        rows["scaled", name].add(
-            np.where(lost, 0, single[name] - double[name]), UNIT * scale[name], states, left_out | refused
-        )
+
+        # Judged: roundings. Numbers below the smallest normal one have fewer digits in single.
+        lost = np.abs(double[name]) < np.finfo(SINGLE).tiny
+        error = np.where(lost, 0, mixed[name] - double[name])
+        rows["rounded", name].add(error, UNIT * np.abs(double[name]), states, refused)
+        error = np.where(lost, 0, single[name] - double[name])
+        rows["scaled", name].add(error, UNIT * scale[name], states, left_out | refused)
+
+        # For information: the whole deviation.
         known = np.abs(exact[name])
         size = np.maximum(known, 1e-3 * np.nanmedian(known[known > 0])) if (known > 0).any() else np.ones_like(known)
         for kind, got in (("mixed", mixed), ("single", single)):
@@ -104,6 +120,7 @@ def table(rows) -> str:
     for row in rows:
         name, _, kind = row.name.partition(": ")
         found.setdefault(name, {})[kind, row.unit == "relative"] = row
+
     width = max(map(len, found))
     out = [
         "\nagainst precision",
@@ -125,6 +142,7 @@ def table(rows) -> str:
             for row in (by["mixed", True], by["single", True])
         )
         out.append(f"{mark}{name:{width}} {limits[0]:>12} {limits[1]:>14} {told} {by['single', True].place()}")
+
     one = next(iter(found.values()))
     out.append(f"  {one['mixed', False].count} states, single judged at {one['single', False].count}")
     return "\n".join(out + [f"  {text}" for text in dict.fromkeys(row.why for row in rows)])

@@ -66,11 +66,13 @@ class _Heos:
             ]
         except ValueError:  # solid, or CoolProp's solver failed
             return None
+
         for transport in (fluid.viscosity, fluid.conductivity):
             try:
                 values.append(transport())
             except ValueError:  # outside the correlation
                 values.append(np.nan)
+
         return values
 
 
@@ -78,6 +80,7 @@ def source():
     """(class of a pure fluid, name of the reference in the report)."""
     if importlib.util.find_spec("CoolProp"):
         return _Heos, "CoolProp's reference equations"
+
     from .fluids import Fluid
 
     return (
@@ -102,6 +105,7 @@ def truth(fluid):
         values = fluid.at(T, p)
         if values is not None:
             found.append((T, p, *values, T / fluid.Tc, values[0] / fluid.rho_c))
+
     return np.array(found).T
 
 
@@ -109,12 +113,14 @@ def models(mixture) -> dict:
     """{name: mixture} of the models to compare."""
     if mixture.options["equation"] == "ideal":
         return {"given": mixture}
+
     out = {
         name: kernels.Mixture.from_species(mixture.species, **{**mixture.options, **options})
         for name, options in MODELS.items()
     }
     if not any(other.options == mixture.options for other in out.values()):
         out["given"] = mixture
+
     return out
 
 
@@ -136,6 +142,7 @@ def table(rows) -> str:
     for region in regions:
         if not cells[models[0], "rho", region].count:
             continue
+
         for model in models:
             chosen = [cells[model, name, region] for name in NAMES]
             shown = "".join(
@@ -143,6 +150,7 @@ def table(rows) -> str:
             )
             head = f"{region:{width}} {chosen[0].count:>7}" if model == models[0] else " " * (width + 8)
             lines.append(f"  {head}  {model:{wide}}{shown}")
+
     said = "; ".join(
         f"{name}: {', '.join(f'{k} {v}' for k, v in options.items())}"
         for name, options in MODELS.items()
@@ -165,9 +173,11 @@ def run(job) -> list[Row]:
         (model, name, region): Row("reference", f"{model}: {name}: {region}", None, "relative", why)
         for model, region, name in itertools.product(compared, regions, NAMES)
     }
+
     for fluid in pure:
         T, p, *values, Tr, dr = truth(kind(fluid))
         Y = np.zeros((job.mixture.ns, T.size))
+
         Y[job.mixture.names.index(fluid)] = 1
         for model, mixture in compared.items():
             q = mixture.properties(NAMES, T=T, p=p, Y=Y, backend=job.backend)
@@ -177,4 +187,5 @@ def run(job) -> list[Row]:
                     where = {"T": T[k], "p": p[k], "Y": Y[:, k]}
                     for key in (region, f"{LIQUID}, {fluid}")[: 1 + (region == LIQUID)]:
                         rows[model, name, key].add((q[name] - true)[k], np.abs(true[k]), where)
+
     return list(rows.values())

@@ -9,6 +9,8 @@ from ..figures import grid, pyplot
 from .states import P_RANGE, T_RANGE
 
 CELLS = (64, 48)  # cells of the maps, in ln T and ln p
+LEAST_DRAWN = 500  # states of a comparison that is drawn
+FILLED = 0.85  # share of cells with a state at which cells stop growing
 
 # The histogram of deviations, from which quantiles follow: its decades, and bins in a decade (5 % wide).
 DECADES = (-20, 20)
@@ -51,6 +53,7 @@ class Row:
         index = np.flatnonzero(keep)
         if not index.size:
             return self
+
         deviation, T, p = deviation[index], T[index], p[index]
         self.count += deviation.size
 
@@ -69,12 +72,14 @@ class Row:
         # The map: the largest deviation in each cell.
         cell = _cell(T, T_RANGE, CELLS[0]), _cell(p, P_RANGE, CELLS[1])
         np.fmax.at(self.map, cell, deviation)
+
         return self
 
     def quantile(self, share: float) -> float:
         """Quantile of the deviations, to 5 %; 0 if it is below 1e-20, nan without states."""
         if not self.count:
             return float("nan")
+
         at = int(np.searchsorted(np.cumsum(self.histogram), share * self.count))
         return 10.0 ** (DECADES[0] + at / STEPS) if at else 0.0
 
@@ -92,11 +97,13 @@ class Row:
         """Text of the state of the worst deviation, with the three largest mole fractions."""
         if self.where is None or self.worst == 0:
             return ""
+
         text = f"{self.where['T']:.6g} K, {self.where['p'] / 1e5:.6g} bar"
         X = self.where.get("X")
         if X and (len(X) > 1 or self.where.get("Y") is None):
             lead = sorted(X, key=X.get, reverse=True)[:3]
             text += ", " + " ".join(f"{name} {X[name]:.4g}" for name in lead if X[name] > 1e-12)
+
         return text
 
 
@@ -125,6 +132,7 @@ def table(rows) -> str:
             f"  {'quantity':{width}} {'unit':>13} {'tolerance':>10} {'worst':>10} {'median':>10} {'states':>9} "
             f"{'left out':>8}  worst at"
         )
+
         for row in chosen:
             tolerance = "-" if row.tolerance is None else f"{row.tolerance:.3g}"
             mark = "  " if row.passed else "X "
@@ -133,7 +141,9 @@ def table(rows) -> str:
                 f"{row.count:>9} "
                 f"{row.left_out:>8}  {row.place()}"
             )
+
         out += list(dict.fromkeys(f"  {row.why}" for row in chosen if row.why))
+
     return "\n".join(out)
 
 
@@ -162,7 +172,7 @@ def as_json(rows, mixture, facts) -> str:
 
 def _coarser(cells):
     """Cells of twice the size: the largest value of two by two cells, nan if all four are nan."""
-    four = np.stack([cells[i::2, j::2] for i in (0, 1) for j in (0, 1)])
+    four = np.stack([cells[::2, ::2], cells[::2, 1::2], cells[1::2, ::2], cells[1::2, 1::2]])
     return np.where(np.isnan(four).all(0), np.nan, np.fmax.reduce(four))
 
 
@@ -182,66 +192,88 @@ def _panels(rows):
         limit = "" if worst.tolerance is None else f" of {worst.tolerance:.3g}"
         colour = "black" if all(r.passed for r in group) else "crimson"
         out.append((f"{name}\n{worst.worst:.2g}{limit}", colour, cells, worst.where))
+
     return out
 
 
 def draw(rows, folder, title) -> list[pathlib.Path]:
-    """Draw one PNG for each 'against' and unit: the largest deviation in cells of the T-p plane, one panel for each
-    quantity, one colour scale.
+    """Draws a PNG for each comparison and unit: the largest deviation in cells of the T-p plane, a panel for each
+    quantity, a colour scale for all. Returns the paths.
 
-    Comparisons of fewer than 500 states are not drawn; cells grow until most of them hold a state.
+    Comparisons of fewer than 500 states are not drawn. Cells grow until most of them hold a state.
     """
     plt = pyplot("--plots draws")
-    from matplotlib.colors import LogNorm
-
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    made = []
+
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if row.count >= 500 and 0 < row.worst < np.inf:
+        if row.count >= LEAST_DRAWN and 0 < row.worst < np.inf:
             groups.setdefault((row.against, row.unit), []).append(row)
+
+    made = []
     for (against, unit), chosen in groups.items():
-        panels = _panels(chosen)
-        maps = [p[2] for p in panels]
-        while len(maps[0]) > 8 and np.mean([np.isfinite(m).mean() for m in maps]) < 0.85:
-            maps = [_coarser(m) for m in maps]
-        values = np.concatenate([m[np.isfinite(m) & (m > 0)] for m in maps])
-        high = 10 ** np.ceil(np.log10(values.max()))
-        norm = LogNorm(max(high * 1e-6, 10 ** np.floor(np.log10(np.quantile(values, 0.05)))), high)
-        T, p = (
-            np.exp(np.linspace(np.log(first), np.log(last), size + 1))
-            for (first, last), size in zip((T_RANGE, P_RANGE), maps[0].shape)
-        )
-        figure, axes = grid(plt, len(panels), 5, (2.7, 2.4), (1.2, 0.8), sharey=True)
-        lines, columns = axes.shape
-        for (name, colour, _, where), cells, axis in zip(panels, maps, axes.flat):
-            picture = axis.pcolormesh(
-                T, p / 1e5, np.maximum(cells, norm.vmin).T, norm=norm, cmap="viridis", rasterized=True
-            )
-            # grey: cells without a state
-            axis.set(facecolor="0.88", xscale="log", yscale="log", xlim=T_RANGE, ylim=np.array(P_RANGE) / 1e5)
-            axis.minorticks_off()
-            axis.set_xticks([100, 300, 1000, 3000], ["100", "300", "1000", "3000"])
-            axis.set_yticks([1, 10, 100], ["1", "10", "100"])
-            axis.set_title(name, fontsize=8 if max(map(len, name.split("\n"))) < 36 else 6, color=colour)
-            if where is not None:
-                worst = where["T"], np.clip(where["p"], *P_RANGE) / 1e5
-                axis.plot(*worst, "o", mfc="none", mec="crimson", ms=7, clip_on=False)
-        for axis in axes.flat[max(len(panels) - columns, 0) : len(panels)]:
-            axis.set_xlabel("T [K]")
-        for axis in axes[:, 0]:
-            axis.set_ylabel("p [bar]")
-        figure.colorbar(
-            picture,
-            ax=axes,
-            label=f"largest deviation in a cell [{unit}]",
-            shrink=min(1.0, 0.4 + 0.6 / lines),
-            pad=0.01,
-        )
+        figure = _figure(plt, chosen, unit)
         figure.suptitle(f"{title} against {against}; circle: the worst state; grey: no states", fontsize=10)
-        path = folder / f"{against}_{'_'.join(''.join(c if c.isalnum() else ' ' for c in unit).split())}.png"
-        figure.savefig(path, dpi=100)
+        words = "".join(c if c.isalnum() else " " for c in unit).split()
+        made.append(folder / f"{against}_{'_'.join(words)}.png")
+        figure.savefig(made[-1], dpi=100)
         plt.close(figure)
-        made.append(path)
+
     return made
+
+
+def _figure(plt, rows, unit: str):
+    """A panel for each quantity of some rows."""
+    panels = _panels(rows)
+    maps = [panel[2] for panel in panels]
+    while len(maps[0]) > 8 and np.mean([np.isfinite(cells).mean() for cells in maps]) < FILLED:
+        maps = [_coarser(cells) for cells in maps]
+    norm = _norm(maps)
+
+    # Maps.
+    figure, axes = grid(plt, len(panels), 5, (2.7, 2.4), (1.2, 0.8), sharey=True)
+
+    for (name, colour, _, where), cells, axis in zip(panels, maps, axes.flat):
+        picture = _map(axis, cells, norm)
+        axis.set_title(name, fontsize=8 if max(map(len, name.split("\n"))) < 36 else 6, color=colour)
+        if where is not None:
+            worst = where["T"], np.clip(where["p"], *P_RANGE) / 1e5
+            axis.plot(*worst, "o", mfc="none", mec="crimson", ms=7, clip_on=False)
+
+    # Labels at the left and below.
+    lines, columns = axes.shape
+    for axis in axes.flat[max(len(panels) - columns, 0) : len(panels)]:
+        axis.set_xlabel("T [K]")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("p [bar]")
+    label, shrink = f"largest deviation in a cell [{unit}]", min(1.0, 0.4 + 0.6 / lines)
+    figure.colorbar(picture, ax=axes, label=label, shrink=shrink, pad=0.01)
+
+    return figure
+
+
+def _norm(maps):
+    """The logarithmic colour scale of all maps: at most six decades, down to the 5 % quantile."""
+    from matplotlib.colors import LogNorm
+
+    values = np.concatenate([cells[np.isfinite(cells) & (cells > 0)] for cells in maps])
+    high = 10 ** np.ceil(np.log10(values.max()))
+    low = 10 ** np.floor(np.log10(np.quantile(values, 0.05)))
+
+    return LogNorm(max(high * 1e-6, low), high)
+
+
+def _map(axis, cells, norm):
+    """Draws a map. Cells without a state are grey. Returns the picture."""
+    edges = [np.geomspace(first, last, size + 1) for (first, last), size in zip((T_RANGE, P_RANGE), cells.shape)]
+    T, p = edges
+    values = np.maximum(cells, norm.vmin).T
+    picture = axis.pcolormesh(T, p / 1e5, values, norm=norm, cmap="viridis", rasterized=True)
+
+    axis.set(facecolor="0.88", xscale="log", yscale="log", xlim=T_RANGE, ylim=np.array(P_RANGE) / 1e5)
+    axis.minorticks_off()
+    axis.set_xticks([100, 300, 1000, 3000], ["100", "300", "1000", "3000"])
+    axis.set_yticks([1, 10, 100], ["1", "10", "100"])
+
+    return picture

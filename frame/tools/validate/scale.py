@@ -52,6 +52,7 @@ def scales(mixture, names, states, backend="cpu", seed=5):
     # Perturbed runs: three of the state, REPEATS of the constants.
     runs = [(mixture, s) for _, s in _moved_states(states, random)]
     runs += [(moved(mixture, random), states) for _ in range(REPEATS)]
+
     for number, (mix, given) in enumerate(runs):
         near = mix.properties(names, backend=backend, **given)
         weight = 1 / MOVE if number < 3 else 1 / (MOVE * np.sqrt(REPEATS))
@@ -59,4 +60,5 @@ def scales(mixture, names, states, backend="cpu", seed=5):
             undecided |= ~(np.abs(near["rho"] - base["rho"]) <= JUMP * np.abs(base["rho"]))
             for name in names:
                 total[name] += np.abs(near[name] - base[name]) * weight
+
     return total, undecided

@@ -56,6 +56,7 @@ def near_critical(mixture, n, random):
     at = mixture.properties("Tc_mix pc_mix", Y=Y, backend="cpu")
     away = _log_uniform(1e-6, 0.3, n, random)
     angle = random.uniform(0, 2 * np.pi, n)
+
     return at["Tc_mix"] * (1 + away * np.cos(angle)), at["pc_mix"] * np.exp(2 * away * np.sin(angle)), Y
 
 
@@ -112,6 +113,7 @@ def kinks(mixture, n, random):
     T, p, Y = envelope(mixture, n, random)
     if places.size:
         T = random.choice(places, n) * (1 + random.choice([-1, 1], n) * _log_uniform(1e-15, 1e-3, n, random))
+
     return T, p, Y
 
 
@@ -127,6 +129,7 @@ def draw(mixture, n: int, seed: int = 1) -> dict[str, np.ndarray]:
     for name, make in zip(KINDS[1:], (near_critical, three_roots, kinks)):
         T, p, Y = make(mixture, round(n * SHARES[name]), random)
         parts.append((np.clip(T, *T_RANGE), np.clip(p, *P_RANGE), Y, np.full(T.size, KINDS.index(name))))
+
     rest = n - sum(part[0].size for part in parts)
     parts.append((*envelope(mixture, rest, random), np.zeros(rest, int)))
     T, p, Y, kind = (np.concatenate(part, axis=-1) for part in zip(*parts))
@@ -136,6 +139,7 @@ def draw(mixture, n: int, seed: int = 1) -> dict[str, np.ndarray]:
     out: dict[str, np.ndarray] = {"T": T[order], "p": p[order], "Y": np.ascontiguousarray(Y[:, order])}
     out["kind"] = kind[order]
     out.update(zip("uvw", random.uniform(-500, 500, (3, n))))
+
     return out
 
 

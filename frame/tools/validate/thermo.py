@@ -1,7 +1,7 @@
 """Against the cubic equations of the Python package thermo, with the mixture's own constants and k_ij."""
 
 from . import others
-from .others import comparable, compare_departures
+from .others import Code, comparable, compare_departures
 
 SUBSET = 5000  # thermo takes 30 microseconds to milliseconds a state
 CLASSES = {"pr": "PR78MIX", "srk": "SRKMIX", "rk": "RKMIX", "vdw": "VDWMIX"}
@@ -27,20 +27,17 @@ def run(job):
 
     def evaluate(T, v, X, p):
         state = kind(T=T, V=v, zs=X, **constants)
-        # it names the phase of a root by its own rule: the root that we gave is the one with our volume
+
+        # thermo names the phase of a root by a rule of its own: our root has our volume.
         phases = [s for s in ("l", "g") if getattr(state, f"V_{s}", None) is not None]
         s = min(phases, key=lambda s: abs(getattr(state, f"V_{s}") - v))
+
         own = {"H": "H_dep", "S": "S_dep", "Cv": "Cv_dep", "Cp": "Cp_dep", "p_T": "dP_dT", "p_v": "dP_dV"}
+
         return {"p": state.P} | {name: getattr(state, f"{attribute}_{s}") for name, attribute in own.items()}
 
-    return compare_departures(
-        job,
-        mixture,
-        evaluate,
-        "thermo",
-        job.subset(SUBSET),
-        TOLERANCE,
+    why = (
         f"tolerance {TOLERANCE:g} eps of the conditioned scale: the same formulas ({kind.__name__}) in doubles, in "
-        "another order; "
-        "left out: phase changes, some sqrt(alpha) < 0.02",
+        "another order; left out: phase changes, some sqrt(alpha) < 0.02"
     )
+    return compare_departures(job, mixture, Code("thermo", evaluate, job.subset(SUBSET), TOLERANCE, why))

@@ -1,5 +1,5 @@
-"""Against ThermoPack's cubic equations, for those species of the mixture that its data base has, with its constants in
-both codes and our k_ij."""
+"""Against ThermoPack's cubic equations: the species in ThermoPack's data base, its constants and our k_ij in both
+codes."""
 
 import dataclasses
 import itertools
@@ -10,14 +10,14 @@ import numpy as np
 from kernels.gas.species import GAS_CONSTANT as R, OMEGA_A, OMEGA_B
 
 from . import others
-from .others import comparable, compare_departures
+from .others import Code, comparable, compare_departures
 from .report import mole_fractions
 
 SUBSET = 5000
-# Its name, its alpha, tolerance: its constants are solved for by iteration, to some eps. Its van der Waals equation is
-# left out: constants good to 1e-13 and no heat capacity.
+# ThermoPack's name, its alpha, tolerance: ThermoPack solves for the constants by iteration, to some eps. Its van der
+# Waals equation is left out: constants good to 1e-13 and no heat capacity.
 EQUATIONS = {"pr": ("PR", "Classic", 256.0), "srk": ("SRK", "Classic", 256.0), "rk": ("SRK", "RK", 1024.0)}
-# Beyond an acentric factor of 0.491 ThermoPack keeps the alpha of 1976: none of these is so heavy.
+# Beyond an acentric factor of 0.491 ThermoPack keeps the alpha of 1976. No species here is so heavy.
 NAMES = {
     "N2": "N2",
     "O2": "O2",
@@ -59,22 +59,18 @@ def run(job):
     species = job.mixture.species.subset(known(job.mixture.species))
     name, alpha, tolerance = EQUATIONS[job.mixture.options["equation"]]
     model = cubic(",".join(NAMES[n.upper()] for n in species.names), name, alpha=alpha)
-    ours = {
-        key: np.array([get(s + 1) for s in range(species.ns)])
-        for key, get in (
-            ("Tc", model.critical_temperature),
-            ("pc", model.critical_pressure),
-            ("omega", model.acentric_factor),
-        )
-    }
-    RT = R * ours["Tc"]
+
+    # Our mixture with ThermoPack's constants.
+    numbers = range(1, species.ns + 1)
+    Tc = np.array([model.critical_temperature(s) for s in numbers])
+    pc = np.array([model.critical_pressure(s) for s in numbers])
+    ours = {"Tc": Tc, "pc": pc, "omega": np.array([model.acentric_factor(s) for s in numbers])}
     if job.mixture.options["equation"] == "pr":
-        ours |= {"a": OMEGA_A * RT**2 / ours["pc"], "b": OMEGA_B * RT / ours["pc"]}
-    mixture = comparable(
-        type(job.mixture).from_species(dataclasses.replace(species, **ours), **job.mixture.options),
-        alpha="pr78",
-        mixing="vdw",
-    )
+        ours |= {"a": OMEGA_A * (R * Tc) ** 2 / pc, "b": OMEGA_B * R * Tc / pc}
+    with_constants = type(job.mixture).from_species(dataclasses.replace(species, **ours), **job.mixture.options)
+    mixture = comparable(with_constants, alpha="pr78", mixing="vdw")
+
+    # Our k_ij in ThermoPack.
     for i, j in itertools.permutations(range(mixture.ns), 2):
         model.set_kij(i + 1, j + 1, float(species.kij[i, j]))
 
@@ -83,6 +79,7 @@ def run(job):
         pressure, p_T, p_v = model.pressure_tv(T, v, x, dpdt=True, dpdv=True)
         energy, cv = model.internal_energy_tv(T, v, x, dedt=True, property_flag="R")
         (entropy,) = model.entropy_tv(T, v, x, property_flag="R")
+
         return {
             "p": pressure,
             "H": energy + p * v - R * T,
@@ -93,15 +90,11 @@ def run(job):
             "p_v": p_v,
         }
 
-    rows = compare_departures(
-        job,
-        mixture,
-        evaluate,
-        "thermopack",
-        job.subset(SUBSET),
-        tolerance,
+    why = (
         f"tolerance {tolerance:g} eps of the conditioned scale: the same formulas, constants solved for by iteration; "
-        f"{' '.join(mixture.names)} with ThermoPack's Tc, pc, omega; left out: phase changes, some sqrt(alpha) < 0.02",
+        f"{' '.join(mixture.names)} with ThermoPack's Tc, pc, omega; left out: phase changes, some sqrt(alpha) < 0.02"
     )
+    rows = compare_departures(job, mixture, Code("thermopack", evaluate, job.subset(SUBSET), tolerance, why))
     mole_fractions(rows, mixture)
+
     return rows

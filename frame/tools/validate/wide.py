@@ -46,6 +46,7 @@ def table_scale(mixture, states, backend) -> dict:
     uncorrected = off.properties("D_ij", backend=backend, **given)["D_ij"]
     relative = TABLE * uncorrected / corrected
     worst = relative.reshape(mixture.ns, mixture.ns, -1).max(1)
+
     return {"D_ij": relative / EPS} | dict.fromkeys(averages, worst / EPS)
 
 
@@ -57,6 +58,7 @@ def run(job) -> list[Row]:
     if matrices:
         states = max(64, NUMBERS // (len(matrices) * job.mixture.ns**2))
         rows += _compare(job, matrices, min(job.subset(SUBSET), states))
+
     return rows
 
 
@@ -105,4 +107,5 @@ def _compare(job, names, n) -> list[Row]:
         # Lucas' viscosity is not defined for liquids, and has no scale within MOVE of the phase boundary.
         refused = np.isnan(scale[name]) if name == "mu" and mixture.options["viscosity"] == "lucas" else False
         out.append(row.add(error, np.where(nothing, 1, EPS * scale[name]), states, undecided | refused))
+
     return out
