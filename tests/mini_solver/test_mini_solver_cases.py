@@ -24,7 +24,8 @@ def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
     def lines(**data):
         out = io.StringIO()
         base = dict(mixture={"file": "examples/mixtures/n2.yaml"}, time={"steps": 3}, output={"report": 1})
-        assert Run(Case(base | data), folder=tmp_path, out=out)() == 0
+        assert Run(Case(base | data), folder=tmp_path, out=out, overwrite=True)() == 0
+
         return out.getvalue()
 
     wrong = lines(

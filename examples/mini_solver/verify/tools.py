@@ -10,7 +10,7 @@ from kernels import Mixture
 
 from ..case import Case
 from ..flow import Flow
-from ..pictures import pyplot
+from ..pictures import subplots
 from ..riemann import Gas, R
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -140,7 +140,7 @@ def rows(of, *table):
 @contextlib.contextmanager
 def figure(path, *grid, **how):
     """Axes of a new figure, which is written to `path` at the end."""
-    made, axes = pyplot().subplots(*grid, layout="constrained", **how)
+    made, axes = subplots(*(grid or (1, 1)), layout="constrained", **how)
     yield axes
     made.savefig(path, dpi=120)
 
