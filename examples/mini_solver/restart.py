@@ -56,15 +56,16 @@ def _attributes(flow) -> dict:
 
 def _make_last(folder):
     """NEW becomes RESTART, and RESTART becomes BEFORE. RESTART is there before each of the operations and after it."""
-    last, spare = folder / RESTART, folder / f"{BEFORE}.part"
+    last, before, spare = folder / RESTART, folder / BEFORE, folder / f"{BEFORE}.part"
+    is_before_too = last.is_file() and before.is_file() and before.samefile(last)  # a run was killed between the two
 
-    if last.is_file():
+    if last.is_file() and not is_before_too:
         spare.unlink(missing_ok=True)
         try:
             os.link(last, spare)
         except OSError:  # a file system without hard links
             shutil.copyfile(last, spare)
-        os.replace(spare, folder / BEFORE)
+        os.replace(spare, before)
 
     os.replace(folder / NEW, last)
 
