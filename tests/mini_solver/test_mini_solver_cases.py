@@ -9,7 +9,7 @@ import pytest
 from mini_solver_runs import restart_of, small
 from mixtures_for_tests import ROOT
 
-from examples.mini_solver.__main__ import main
+from examples.mini_solver.__main__ import main, split
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import FlowError
 from examples.mini_solver.expression import Expression
@@ -383,6 +383,20 @@ def test_the_command_tells_and_exits(tmp_path, capsys):
     assert "not TOML" in capsys.readouterr().err
     assert main(["verify", "--only", "nothing"]) == 1
     assert "known: interface" in capsys.readouterr().err
+
+
+def test_help_is_of_the_command_that_was_asked_for(capsys):
+    """The options of a case do not stand in the help of verify and scaling, nor the other way round."""
+    known = {"--help": ("--restart", "--quick"), "verify --help": ("--quick", "--restart")}
+    known["--quick verify --help"] = known["verify --help"]
+    known["scaling --help"] = "--steps", "--overwrite"
+    for words, (shown, left_out) in known.items():
+        with pytest.raises(SystemExit, match="0"):
+            main(words.split())
+        text = capsys.readouterr().out
+        assert shown in text and left_out not in text, words
+
+    assert split(["a.toml", "--folder", "verify"]) == ("", ["a.toml", "--folder", "verify"])
 
 
 def test_keys_of_a_case_by_the_command(tmp_path, capsys):
