@@ -35,16 +35,19 @@ def seconds(backend, run, nrepeat: int, turns: int | None = None) -> float:
     """Of one run: the median of nrepeat times of `turns` runs each, after one that is not counted. turns None: up to 20
     where a run is shorter than a millisecond, so that a device need not wait for the host."""
     run()
+
     if turns is None:
         start = backend.mark()
         run()
         turns = max(1, min(20, int(1e-3 / max(backend.elapsed(start, backend.mark()), 1e-6))))
+
     times = []
     for _ in range(nrepeat):
         start = backend.mark()
         for _ in range(turns):
             run()
         times.append((start, backend.mark()))
+
     return statistics.median(backend.elapsed(*pair) for pair in times) / turns if times else float("nan")
 
 
@@ -53,6 +56,7 @@ def check(what: str, result, wanted, within: float = 0.0) -> None:
     result, wanted = np.asarray(result, float), np.asarray(wanted, float)
     if np.isnan(result).any():
         raise WrongResult(f"{what}: NaN. In the stand-in scratch is NaN until it is written: read before written.")
+
     wrong = np.argwhere(~(abs(result - wanted) <= within))
     if len(wrong):
         at = tuple(map(int, wrong[0]))
@@ -73,6 +77,7 @@ def main(*exercises) -> None:
     for exercise in exercises:
         own = names.add_parser(exercise.__name__, help=exercise.__doc__.split("\n")[0], description=exercise.__doc__)
         own.add_argument("--backend", default="auto", help="auto, cpu, cuda, or stand-in: the CUDA side on a CPU")
+
         for name, p in inspect.signature(exercise).parameters.items():
             if p.default is not inspect.Parameter.empty and name != "quick":
                 own.add_argument(f"-{name}", type=int, default=p.default)
@@ -86,6 +91,7 @@ def backend_named(name: str):
     """A backend; "stand-in" is the one of the tests, which finds missing barriers."""
     if name != "stand-in":
         return get_backend(name)
+
     sys.path.append(str(ROOT / "tests"))
     import cuda_on_cpu
 
@@ -95,4 +101,5 @@ def backend_named(name: str):
     folder.mkdir(exist_ok=True)
     sys.modules["cupy"] = cuda_on_cpu.make()
     cuda.machine_code = cuda_on_cpu.compiler(folder)
+
     return get_backend("cuda")

@@ -53,7 +53,9 @@ def size_of(strategy, L, R, K, D1, D2) -> dict:
     if strategy == "special":
         lanes = 1 << max(K - 1, 0).bit_length()
         return dict(vector=lanes, team=128 // lanes)
+
     members = {"depth 1": D2, "depth 2": D1 * D2, "depth 3": K, "slicing": R, "adaptive": 2 * R}.get(strategy)
+
     return dict(team=min(members, 1024)) if members else {}
 
 
@@ -69,9 +71,11 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
             wanted = np.einsum("clk,crk->clr", left, right, optimize=True)
             given = on(backend, left=left, right=right)
             times, worst = {}, 0.0
+
             for strategy, kernel in STRATEGIES.items():
                 if not applies(strategy, L, R, K, D1, D2):
                     continue
+
                 sizes = {} if quick else size_of(strategy, L, R, K, D1, D2)  # each is a program of its own
                 outputs = sizes.get("team", kernel.team)
                 numbers = {n: dict(D1=D1, D2=D2, outputs=outputs)[n] for n, _ in kernel.numbers}
@@ -82,6 +86,7 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
                 # two sums of K positive terms, each within K eps of its value, which is K at most
                 check(f"{name}, {strategy}", out, wanted, 2 * K * K * np.finfo(float).eps)
                 worst = max(worst, abs(out / wanted - 1).max())
+
             best = min(times, key=times.get)
             each = ", ".join(f"{strategy} {time * 1e6:.4g}" for strategy, time in times.items())
             rate = 8 * C * (L * K + R * K + L * R) / times[best] * 1e-9

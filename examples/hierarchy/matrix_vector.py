@@ -50,6 +50,7 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
         times[layout] = seconds(backend, run, nrepeat)
         check(f"yax_layout, {layout}", run.value("total"), N * M)
         say(f"yax_layout {layout}", backend, (N, M), run.value("total"), times[layout], 8 * (N * M + N + M))
+
     print(f"yax_layout {backend}: time of right over left {times['right'] / times['left']:.3g}")
 
 
@@ -74,6 +75,7 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
             times[name] = seconds(backend, run, nrepeat)
             check(f"yax_rows_first, {name}", run.value("total"), n * m)
             say(f"yax_rows_first {name}", backend, (n, m), run.value("total"), times[name], 8 * (n * m + n + m))
+
         print(f"yax_rows_first {backend} {n} {m}: teams are {times['flat'] / times['team']:.3g} times as fast as flat")
 
 
@@ -117,6 +119,7 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
         time = seconds(backend, run, nrepeat)
         products.append(run.value("product"))
         say(f"nested_adjoint {kernel.name}", backend, (N, M), products[-1], time, 8 * (N * M + N + M))
+
     check("nested_adjoint", products[0] / products[1] - 1, 0, 1e-13)
     # all terms are positive: each sum of n terms is within n eps, and both together far within this
     check("nested_adjoint, numpy", products[0] / (given["y"] @ given["A"] @ given["x"]) - 1, 0, 1e-13)

@@ -71,6 +71,7 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
     v = 10000.0 * i + 100.0 * j + k
     at, a, b = N - 2, 3, E - 4
     wanted = (b - a) * (M * 10000 * at + 100 * M * (M - 1) // 2) + M * (b * (b - 1) - a * (a - 1)) // 2
+
     for layout, kernel in SUBVIEWS.items():
         arrays = on(backend, v=v if layout == "right" else v.T)
         if layout == "left":

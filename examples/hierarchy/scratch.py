@@ -50,12 +50,15 @@ def scratch_race(backend, E=20, Q=16, V=64, nrepeat=0, quick=False):
     """
     sums(SCRATCH_FIELD, backend, E, Q, V, nrepeat, quick)
     print("scratch_race, with the barrier: nothing is found")
+
     try:
         sums(SCRATCH_RACE, backend, E, Q, V, nrepeat, quick)
     except WrongResult as error:
         print(f"scratch_race, without it: {error}")
         return True
+
     print(f"scratch_race, without it: nothing is found by {backend}")
+
     return False
 
 
@@ -82,6 +85,7 @@ def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
         print(f"scratch_levels, 228 KiB of level 0: {error}")
     else:
         raise AssertionError("228 KiB of level 0 were not refused.")
+
     run = SCRATCH_LEVELS.bind(arrays, backend, quick=quick, n0=n0, n1=n1, n=n, rows=rows)
     time = seconds(backend, run, nrepeat)
     e, sum_to = np.arange(E), lambda n: n * (n - 1) / 2

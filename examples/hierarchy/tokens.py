@@ -33,6 +33,7 @@ def told(backend, arrays, size, draws):
     check(
         "unique_token_pool, mean", backend.to_host(arrays["sum"]).sum() / draws, 0.5, 6 / np.sqrt(12 * draws)
     )  # 6 sigma
+
     return int(np.flatnonzero(count).max())
 
 
@@ -55,6 +56,7 @@ def unique_token_pool(backend, N=10_000_000, M=2**19, nrepeat=1, quick=False):
     here = np.zeros(1)  # a session has its two streams for copies from and to some memory of the host's
     with backend.session([(here.ctypes.data, here.ctypes.data + here.nbytes)]) as lanes:
         launch_in_lanes(backend, lanes, runs)
+
     told(backend, arrays, M, 2 * N)
     check("unique_token_pool, device scope, ids still held", pool.held, 0)
     print(f"unique_token_pool {backend}: two launches of {N} draws with one pool: no id was held twice")
@@ -69,6 +71,7 @@ def launch_in_lanes(backend, lanes, runs):
         for lane, run in zip(itertools.cycle(lanes), runs):
             launch(lane, run)
         return
+
     with concurrent.futures.ThreadPoolExecutor(len(runs)) as threads:
         list(threads.map(launch, itertools.cycle(lanes), runs))
 

@@ -1,5 +1,5 @@
-"""Balance: the content of the domain, less the inflow through its sides. Species and momentum close to rounding, energy
-too with apec; double flux lets it drift."""
+"""Balance: the content of the domain, and the inflow through its sides. Their difference is constant to rounding for
+species and momentum, with apec for energy too; with double flux energy drifts."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Balance:
         return found
 
     def motion(self) -> np.ndarray:
-        """Integrals of the kinetic energy rho u^2/2 [J] and of half the squared vorticity [m3/s2], which is taken by
+        """Integrals of the kinetic energy rho u^2/2 [J] and of half the squared vorticity [m3/s2]. Vorticity comes from
         central differences of second order."""
         block, ns = self.flow.block, self.flow.ns
 
@@ -59,10 +59,11 @@ class Balance:
         return float(self._integrals([(((Q[ns : ns + 3] ** 2).sum(0)) ** 0.5 * Q[:ns].sum(0))])[0])
 
     def passed(self) -> np.ndarray:
-        """What has come in through the sides since the start: species, momentum, energy."""
+        """Inflow through the sides since the start: mass of each species, momentum (3), energy."""
         mine = np.zeros(self.flow.ns + 4)
         for side in self.flow.sides:
             mine += side.passed()
+
         return self.before + self.flow.ranks.total(mine)
 
     def _integrals(self, densities) -> np.ndarray:

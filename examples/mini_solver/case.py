@@ -58,7 +58,7 @@ SCHEMA = {
         "fourier": (POSITIVE, 0.3),
         "viscous": (FLAG, False),
         "transport": (("stage", "step"), "stage"),
-        "time_step": (POSITIVE, 0.0),
+        "time_step": (NOT_NEGATIVE, 0.0),
         "limiter": (FLAG, True),
     },
     "transport": {"mu": (POSITIVE, 0.0), "lam": (POSITIVE, 0.0), "D": (POSITIVE, 0.0)},
@@ -93,16 +93,18 @@ SCHEMA = {
         "folder": (TEXT, ""),
         "report": (COUNT, 10),
         "restart": (COUNT, 0),
+        "last": (FLAG, True),
         "fields": (COUNT, 0),
-        "fields_time": (POSITIVE, 0.0),
+        "fields_time": (NOT_NEGATIVE, 0.0),
         "precision": (("single", "double"), "single"),
         "history": (COUNT, 0),
         "probes": ("a list of points", []),
         "averages": (COUNT, 0),
         "averages_from": (NOT_NEGATIVE, 0.0),
         "frames": (COUNT, 0),
-        "frames_time": (POSITIVE, 0.0),
+        "frames_time": (NOT_NEGATIVE, 0.0),
         "frame": ("a list of fields to draw", ["rho"]),
+        "frame_log": ("a list of fields to draw", []),
         "frame_ms": (POSITIVE, 80.0),
         "frame_limits": ("a table of [lowest, highest] by field", {}),
     },
@@ -118,7 +120,7 @@ BOUNDARIES = {  # kind: {key: (wanted, default)}
         "X": ("a table by species", {}),
         "Y": ("a table by species", {}),
         "sigma": (NOT_NEGATIVE, 0.0),
-        "length": (POSITIVE, 0.0),
+        "length": (NOT_NEGATIVE, 0.0),
     },
     "supersonic_inlet": {
         "T": (EXPRESSION, None),
@@ -128,7 +130,7 @@ BOUNDARIES = {  # kind: {key: (wanted, default)}
         "Y": ("a table by species", {}),
     },
     "supersonic_outlet": {},
-    "outlet": {"p": (EXPRESSION, None), "sigma": (NOT_NEGATIVE, 0.27), "length": (POSITIVE, 0.0)},
+    "outlet": {"p": (EXPRESSION, None), "sigma": (NOT_NEGATIVE, 0.27), "length": (NOT_NEGATIVE, 0.0)},
 }
 
 
@@ -169,13 +171,15 @@ def _read_table(given, schema, where) -> dict:
 
 
 def _side(given, axis, side) -> list[dict]:
-    """What [boundary] says of one side: its boundaries, each a kind, the keys of that kind, and the formula `where` of
-    the faces on which it lies, "" for all that are left."""
+    """The boundaries of a side in section [boundary]: each has its kind, the keys of that kind, the formula `where`,
+    which is true on its faces. The last boundary has "" and takes the faces that are left."""
     where = f"{axis}_{side}"
     wanted(not (axis in given and where in given), f"[boundary]: both '{axis}' and '{where}' are given; give one.")
     value = given.get(where, given.get(axis, "periodic"))
     parts = value if isinstance(value, list) and value else [value]
-    out = [_boundary(part, where if len(parts) == 1 else f"{where} number {n + 1}") for n, part in enumerate(parts)]
+    several = len(parts) > 1
+    out = [_boundary(part, f"{where} number {n}" if several else where) for n, part in enumerate(parts, 1)]
+
     periodic = [part for part in out if part["kind"] == "periodic"]
     wanted(not periodic or len(out) == 1, f"[boundary] {where}: periodic beside others; a periodic side has no others.")
 
@@ -200,12 +204,15 @@ def _boundary(value, where) -> dict:
     fit = isinstance(kind, str) and kind in BOUNDARIES
     meant = closest(kind, BOUNDARIES, 1) if isinstance(kind, str) else ""
     wanted(fit, f"[boundary] {where}: kind {kind!r}{meant}; wanted one of {', '.join(BOUNDARIES)}.")
+
     rest = {k: v for k, v in value.items() if k != "kind"}
     schema = BOUNDARIES[kind] | {"where": (EXPRESSION, "")}
     rest = _read_table(rest, schema, f"boundary.{where}, {kind}")
+
     velocity = rest.get("velocity", [0, 0, 0])
     fit = len(velocity) == 3 and all(is_number(x) or isinstance(x, str) for x in velocity)
     wanted(fit, f"[boundary] {where} velocity = {velocity}; wanted 3 numbers or expressions.")
+
     fit = kind != "inlet" or (rest["T"] == "") != (rest["h"] == "")
     wanted(fit, f"[boundary] {where}: an inlet needs T or h, one of them.")
 
@@ -233,7 +240,7 @@ def _tomllib():
 
 
 def change(data, changes):
-    """changes: texts "section.key=value", the value as TOML writes it, that take the place of what `data` has."""
+    """Change keys of a case. data: the case as a table. changes: texts "section.key=value", values as in TOML."""
     for text in changes:
         try:
             _merge(data, _tomllib().loads(text), text)
@@ -242,19 +249,25 @@ def change(data, changes):
 
 
 class Case:
-    """A checked case. `text`: of the file. Attributes are the sections as dictionaries, and cells, lower, upper, dx,
-    dimensions, and `lines`: where the cells of each direction lie."""
+    """A checked case. Attributes are the sections as dictionaries, and
+
+    dimensions: 1 to 3. cells, lower, upper: of x, y, z, also for directions that the flow does not have.
+    lines: the grid in each direction. dx: width of the cells [m], NaN where cells differ.
+    boundary: {direction: (boundaries of the low side, of the high side)}.
+    Raises CaseError, which names key and value.
+    """
 
     def __init__(self, data: dict, folder=pathlib.Path("."), name="case"):
         wanted(isinstance(data, dict), f"a case is a table of sections; got {type(data).__name__}.")
         sections = {k: v for k, v in SCHEMA.items() if k}
         check_known(data, [*SCHEMA[""], "boundary", *sections], "unknown section or key")
         self.data, self.folder, self.name = data, pathlib.Path(folder), name
-        self.title = (
-            _read_table({k: v for k, v in data.items() if k in SCHEMA[""]}, SCHEMA[""], "case")["title"] or name
-        )
+
+        outside = {key: value for key, value in data.items() if key in SCHEMA[""]}
+        self.title = _read_table(outside, SCHEMA[""], "case")["title"] or name
         for section, schema in sections.items():
             setattr(self, section, _read_table(data.get(section, {}), schema, section))
+
         self._domain()
         self._boundaries(data.get("boundary", {}))
         self._lines()
@@ -290,7 +303,9 @@ class Case:
         wanted(rising, f"[domain] lower = {lower}, upper = {upper}; wanted lower < upper in each direction.")
         rest = 3 - self.dimensions
         self.cells = (*d["cells"], *(1,) * rest)
-        self.lower, self.upper = (*map(float, lower), *(0.0,) * rest), (*map(float, upper), *(1.0,) * rest)
+        self.lower = (*map(float, lower), *(0.0,) * rest)
+        self.upper = (*map(float, upper), *(1.0,) * rest)
+
         ranks = self.parallel["ranks"]
         fit = not ranks or len(ranks) == self.dimensions and all(isinstance(n, int) and n > 0 for n in ranks)
         wanted(fit, f"[parallel] ranks = {ranks}; wanted {self.dimensions} positive whole numbers.")
@@ -347,23 +362,33 @@ class Case:
         )
 
     def _numerics(self):
+        """Refuse values of several sections that do not go together."""
         n, i, m = self.numerics, self.initial, self.mixture
+
+        # The time step.
         limit = CFL_LIMIT[n["runge_kutta"], n["order"]]
         scheme = f"{n['runge_kutta']} with order {n['order']}"
         wanted(n["cfl"] <= limit, f"[numerics] cfl = {n['cfl']}; {scheme} is unstable beyond {limit:.3g}.")
+        wanted(self.time["steps"] or math.isfinite(self.time["end"]), "[time]: give end [s] or steps.")
+
+        # The initial state.
         wanted(sum(i[k] != "" for k in ("T", "p", "rho")) == 2, "[initial]: give two of T, p and rho.")
         wanted(not (i["X"] and i["Y"]), "[initial]: both X and Y are given; give one.")
         for name, value in i["constants"].items():
             wanted(is_number(value), f"[initial.constants] {name} = {value!r}; wanted a number.")
-        wanted(self.time["steps"] or math.isfinite(self.time["end"]), "[time]: give end [s] or steps.")
+
+        # Reactions.
         c = self.chemistry
         said = f"[chemistry] coldest = {c['coldest']:g} K; rates end at 200 and 6000 K, wanted a temperature between."
         wanted(200 <= c["coldest"] <= 6000, said)
         said = f"[chemistry] atol = {c['atol']:g}; above 1e-9 of mass fractions a gas without radicals does not ignite."
         wanted(c["atol"] <= 1e-9, said)
         wanted(c["most"] > 0, "[chemistry] most = 0; wanted 1 step or more.")
-        one = bool(m["file"]) != bool(m["ideal_gas"])
-        wanted(one, "[mixture]: give file (Cantera YAML) or ideal_gas, one of them.")
+
+        # The mixture.
+        wanted(
+            bool(m["file"]) != bool(m["ideal_gas"]), "[mixture]: give file (Cantera YAML) or ideal_gas, one of them."
+        )
 
     def sides(self) -> list[str]:
         """Names of the sides that are not periodic."""
@@ -387,12 +412,12 @@ class Case:
         )
 
     def digest(self) -> str:
-        """What a restart must share with the case: mixture, domain, scheme and boundaries."""
+        """Digest of the part of the case that a restart must share: mixture, domain, boundaries, transport, scheme."""
         keep = {k: self.data.get(k) for k in ("mixture", "domain", "boundary", "transport")}
         keep["numerics"] = {
             k: self.numerics[k] for k in ("scheme", "order", "dissipation", "freeze", "viscous", "limiter")
         }
-        if self.chemistry["kind"] != "none":  # files of flows without it are as they were
+        if self.chemistry["kind"] != "none":  # the digest of a flow without reactions stays the same
             keep["chemistry"] = self.chemistry
 
         return hashlib.sha256(json.dumps(keep, sort_keys=True, default=str).encode()).hexdigest()[:16]

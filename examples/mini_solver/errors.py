@@ -25,7 +25,7 @@ def wanted(fits, message):
 
 
 def check_known(names, known, what, where=""):
-    """CaseError for the first of the names that is not known; what: "unknown key", and where."""
+    """CaseError for the first name that is not known. what: how the message begins. where: its place."""
     for name in names:
         wanted(name in known, f"{what} '{name}'{where}{closest(name, known, 1)}; known: {', '.join(known)}.")
 

@@ -1,6 +1,7 @@
 """Exchange of fringes between the blocks of neighbouring ranks."""
 
 import ctypes
+import dataclasses
 import itertools
 import os
 
@@ -14,31 +15,36 @@ from .mailboxes import Mailboxes
 from .moves import bind_moves
 
 
-class Exchange:
-    """Fringes of one array (rows, nz, ny, nx with fringe), or the nearest layers of them, one direction at a time:
-    corners come with the later directions, unless nobody needs them (`corners` False); then `fill_all` is for them.
+@dataclasses.dataclass(frozen=True)
+class Fringe:
+    """The part of an array's fringe that is exchanged."""
 
-    On a CPU MPI takes the buffers as they are. On a device `way` says how they travel: "ipc" (packed into memory of a
-    neighbour on the same node, mailboxes.py), "cuda_mpi" (MPI takes device memory), "staged" (through pinned host
-    memory), "nccl" (from device to device, in order with the kernels). "auto" is ipc where all ranks can and each has a
-    device, or MPS; else cuda_mpi where Open MPI says that it can; else staged.
+    layers: int = FRINGE  # nearest to the block's own cells
+    corners: bool = True  # edges and corners too; without them all directions are independent: `fill_all`
+    last_decides: bool = False  # where the last row is 1 nobody reads the other rows, which may stay as they are
+
+
+class Exchange:
+    """Fringes of an array (rows, nz, ny, nx with fringe), one direction after the other, so that corners come with the
+    later directions.
+
+    On a CPU MPI takes the buffers as they are. On a device `way` says how messages travel:
+    "ipc": packed into memory of a neighbour on the same node (mailboxes.py);
+    "cuda_mpi": MPI takes device memory;
+    "staged": through pinned host memory;
+    "nccl": from device to device, in order with the kernels;
+    "auto": ipc where all ranks can and each has a device, or MPS; otherwise cuda_mpi where Open MPI says that it can;
+    otherwise staged.
     With ipc and nccl the host never waits. alarm: array whose first number becomes NaN when ipc waits in vain;
-    `complaint` says for what. last_decides: as bind_moves has it.
+    `complaint` names the message. Raises NoWay and CaseError.
     """
 
-    def __init__(self, ranks, array, backend, way="auto", alarm=None, layers=FRINGE, corners=True, last_decides=False):
-        self.ranks, self.array, self.backend = ranks, array, backend
-        self._alarm, self._layers, self._corners, self._last_decides = alarm, layers, corners, last_decides
+    def __init__(self, ranks, array, backend, way="auto", alarm=None, fringe=Fringe()):
+        self.ranks, self.array, self.backend, self.fringe, self._alarm = ranks, array, backend, fringe, alarm
         self._buffers, self._messages, self.mailboxes = {}, None, None
         self.first = next((d for d in range(ranks.dimensions) if ranks.grid[d] > 1), None)  # direction with other ranks
 
-        # (direction, side): the rank there; of other ranks also the shape of a message.
-        self._sides, self._remote = {}, {}
-        for at in itertools.product(range(ranks.dimensions), (0, 1)):
-            other = self._sides[at] = ranks.neighbour(at[0], 2 * at[1] - 1)
-            if other not in (None, ranks.rank):
-                self._remote[at] = other, self._slab(*at, inside=True).shape
-
+        self._sides, self._remote = self._neighbours()
         self.way = self._way(way)
         self._boxes = self._message_boxes()
         if self.way == "staged":
@@ -46,15 +52,30 @@ class Exchange:
         elif self.way == "nccl":
             self._messages = _communicator(ranks, backend)
 
-        # Launches: packing, unpacking, and copies that no rank waits for.
+        self._bind()
+
+    def _neighbours(self) -> tuple[dict, dict]:
+        """{(direction, side): rank there}, and of other ranks {(direction, side): (rank, shape of a message)}."""
+        sides, remote = {}, {}
+        for at in itertools.product(range(self.ranks.dimensions), (0, 1)):
+            other = sides[at] = self.ranks.neighbour(at[0], 2 * at[1] - 1)
+            if other not in (None, self.ranks.rank):
+                remote[at] = other, self._slab(*at, inside=True).shape
+
+        return sides, remote
+
+    def _bind(self):
+        """Launches: packing, unpacking, and copies that no rank waits for."""
         self._pack, self._unpack, own = [], [], []
-        for d in range(ranks.dimensions):
+        for d in range(self.ranks.dimensions):
             out, into = self._moves_out(d), self._moves_in(d)
-            if not (corners or out):  # no other direction reads them
+            if not (self.fringe.corners or out):  # no other direction reads them
                 own, into = own + into, []
+
             self._pack.append(self._bound(d, out))
             self._unpack.append(self._bound(d, into))
-        self._own = bind_moves(backend, own, last_decides=last_decides) if own else None
+
+        self._own = bind_moves(self.backend, own, last_decides=self.fringe.last_decides) if own else None
 
     def _way(self, way):
         """The way that these ranks take."""
@@ -97,7 +118,9 @@ class Exchange:
                 source = self._boxes[d, side][1]
             else:  # this block fills a periodic direction: its fringe is a copy of its other side
                 source = self._slab(d, 1 - side, inside=True)
+
             moves.append((self._slab(d, side, inside=False), source))
+
         return moves
 
     def _bound(self, d, parts):
@@ -106,7 +129,7 @@ class Exchange:
             return None
 
         count = self.mailboxes.count(d) if self.way == "ipc" else 0
-        return bind_moves(self.backend, parts, self._boxes, count, self._last_decides)
+        return bind_moves(self.backend, parts, self._boxes, count, self.fringe.last_decides)
 
     def _choose(self, way, remote):
         if way in ("auto", "ipc"):
@@ -126,11 +149,11 @@ class Exchange:
 
     def _slab(self, d, side, inside):
         """The layers at a side, of the block (inside) or of its fringe."""
-        n, layers = self.array.shape[3 - d], self._layers
+        n, layers = self.array.shape[3 - d], self.fringe.layers
         low, high = FRINGE, n - FRINGE  # the block's own cells
         start = {(0, True): low, (0, False): low - layers, (1, True): high - layers, (1, False): high}[side, inside]
         cut = [slice(None)] * 4
-        for other in range(0 if self._corners else self.ranks.dimensions):
+        for other in range(0 if self.fringe.corners else self.ranks.dimensions):
             cut[3 - other] = slice(FRINGE, self.array.shape[3 - other] - FRINGE)
         cut[3 - d] = slice(start, start + layers)
 

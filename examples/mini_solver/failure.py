@@ -49,6 +49,9 @@ class Failure:
         late, found, before = self._cells(self.bad()), None, []
         if flow.stages.begun:
             self._restore()
+            unmet = next(filter(None, ranks.everyone(self._unmet())), "")
+            if unmet:
+                return f"step {flow.steps}: {unmet}"
             before = self._cells(self.bad())
 
         if flow.stages.begun and not before:
@@ -80,6 +83,10 @@ class Failure:
         told = self._told(number, cell[1], last) if cell and rank == ranks.rank else ""
 
         return next((t for t in ranks.everyone(told) if t), "a state has no time step.")
+
+    def _unmet(self) -> str:
+        """The boundary of this rank that has no state; "" without one."""
+        return next(filter(None, (side.unmet() for side in self.flow.sides)), "")
 
     def _cells(self, bad):
         """For each rank with bad cells: (rank, (minus their number, the bad cell nearest to their middle))."""

@@ -1,5 +1,7 @@
-"""Files: HDF5 of the whole domain from the blocks of all ranks; a file takes its name when it is whole."""
+"""Files: HDF5 of the whole domain from the blocks of all ranks. A file takes its name when it is complete."""
 
+import dataclasses
+import hashlib
 import importlib
 import os
 
@@ -8,8 +10,27 @@ import numpy as np
 from .errors import CaseError, OutputError
 
 
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """How a file holds the fields of the domain."""
+
+    type: str = "f8"  # of the numbers
+    line: bool = False  # (cells,) or (cells, rows), x fastest; else (rows, nz, ny, nx)
+    checked: bool = False  # with check sums: of HDF5's chunks, and of all bytes behind HDF5's end of the file
+    notes: dict = dataclasses.field(default_factory=dict)  # {dataset: its attributes}: units, names of rows
+
+    def options(self) -> dict:
+        """What h5py's create_dataset takes."""
+        return {"dtype": self.type, **({"fletcher32": True} if self.checked else {})}
+
+    def shape(self, block, cells) -> tuple:
+        """Shape of the dataset of a field. block: (rows, nz, ny, nx) or (nz, ny, nx) of a rank."""
+        rows = block.shape[:-3]
+        return (int(np.prod(cells)), *rows) if self.line else (*rows, *cells[::-1])
+
+
 def needed(package, what):
-    """A package that only output takes. CaseError where it is not installed."""
+    """A package that only output needs. Raises CaseError where the package is not installed."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -51,45 +72,47 @@ def _box(first, part):
     return tuple(slice(f, f + n) for f, n in zip(tuple(first)[::-1], part.shape[-3:]))
 
 
-def write_file(flow, path, blocks, attributes, line=False, **how):
-    """An HDF5 file of the whole domain from pairs (name, this rank's block (..., nz, ny, nx)), each with its check sums
-    and type (`how`); line: as a line of numbers, x fastest. The file takes its name only when it is whole. OutputError
-    where it cannot be written.
+def write_file(flow, path, blocks, attributes, form):
+    """Write an HDF5 file of the whole domain, which takes its name when it is complete.
 
-    All ranks write together where h5py has parallel HDF5. Else rank 0 writes what the others send.
+    blocks: {name: block (nz, ny, nx) or (rows, nz, ny, nx) of this rank}. attributes: of the file. form: a Form.
+    All ranks write together where h5py has parallel HDF5; otherwise rank 0 writes what the others send.
+    Raises OutputError where the file cannot be written.
     """
     together = flow.ranks.size > 1 and hdf5().get_config().mpi
-    (_write_together if together else _write_alone)(flow, path, blocks, attributes, line, **how)
+    (_write_together if together else _write_alone)(flow, path, blocks, attributes, form)
 
 
-def _write_alone(flow, path, blocks, attributes, line, **how):
-    """HDF5 makes the file in memory, and Python writes it: a disk that is full ends HDF5 in the middle of its own
-    structures, from which it does not recover."""
+def _write_alone(flow, path, blocks, attributes, form):
+    """HDF5 makes the file in memory, and Python writes it: a full disk ends HDF5 in the middle of its own structures,
+    from which it does not recover."""
     file = None
     if flow.ranks.rank == 0:
         file = hdf5().File("image", "w", driver="core", backing_store=False)
         file.attrs.update(attributes)
 
-    for name, block in blocks:
-        shape = (*block.shape[:-3], *flow.case.cells[::-1])
-
-        if line:
+    for name, block in blocks.items():
+        if form.line:
             values = whole(flow, block)
-            file.create_dataset(name, data=values.ravel(), **how) if file else None
+            if file:
+                file.create_dataset(name, data=_as_line(values), **form.options())
             continue
 
-        target = file.create_dataset(name, shape, **how) if file else None
-        for first, values in collect(flow, block, shape[:-3]):
+        target = file.create_dataset(name, form.shape(block, flow.case.cells), **form.options()) if file else None
+        for first, values in collect(flow, block, block.shape[:-3]):
             target[(..., *_box(first, values))] = values
 
     if file:
-        save(path, _closed(file))
+        _annotate(file, form.notes)
+        data = _closed(file)
+        save(path, data + seal(data) if form.checked else data)
 
 
-def _write_together(flow, path, blocks, attributes, line, **how):
-    h5py, ranks, told = hdf5(), flow.ranks, ""
+def _write_together(flow, path, blocks, attributes, form):
+    h5py, ranks, error_text = hdf5(), flow.ranks, ""
     part, cells = path.with_name(path.name + ".part"), flow.case.cells
     attributes = ranks.everyone(attributes)[0]  # sums could differ in their last bits; a file has one of each
+
     try:
         if ranks.rank == 0:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,64 +120,117 @@ def _write_together(flow, path, blocks, attributes, line, **how):
 
         with h5py.File(part, "w", driver="mpio", comm=ranks.comm) as file:
             file.attrs.update(attributes)
-            for name, block in blocks:
-                shape = (*block.shape[:-3], *cells[::-1])
+            for name, block in blocks.items():
+                target = file.create_dataset(name, form.shape(block, cells), **form.options())
 
-                target = file.create_dataset(name, int(np.prod(shape)) if line else shape, **how)
-                with target.collective:  # what check sums ask for
-                    if line:
+                with target.collective:  # check sums need this
+                    if form.line:
                         _put_line(h5py, target, ranks.first, cells, np.ascontiguousarray(block))
                     else:
                         target[(..., *_box(ranks.first, block))] = block
+
+            _annotate(file, form.notes)
 
         if ranks.rank == 0:
             with open(part, "rb+") as file:
                 os.fsync(file.fileno())
             os.replace(part, path)
     except (OSError, RuntimeError, ValueError) as error:
-        told = getattr(error, "strerror", None) or str(error)
+        error_text = getattr(error, "strerror", None) or str(error)
 
-    told = next((t for t in ranks.everyone(told) if t), "")
-    if told:
+    error_text = next((text for text in ranks.everyone(error_text) if text), "")
+    if error_text:
         if ranks.rank == 0 and part.is_file():
             part.unlink()
-        raise OutputError(f"'{path}' cannot be written: {told}.")
+        raise OutputError(f"'{path}' cannot be written: {error_text}.")
+
+
+def _as_line(field):
+    """(nz, ny, nx) as (cells,), and (rows, nz, ny, nx) as (cells, rows)."""
+    rows = field.shape[:-3]
+    return np.moveaxis(field, 0, -1).reshape(-1, *rows) if rows else field.ravel()
 
 
 def _put_line(h5py, target, first, cells, block):
-    """A block (nz, ny, nx) to its places in a dataset that has the whole field as a line."""
-    (i, j, k), (nx, ny, _), (m, n, planes) = first, cells, block.shape[::-1]
+    """Write a block to its places in a dataset of the form `line`."""
+    rows = block.shape[:-3]
+    (i, j, k), (nx, ny, _), (m, n, planes) = first, cells, block.shape[:-4:-1]
     space = target.id.get_space()
     space.select_none()
 
     for plane in range(planes):
         start = i + nx * (j + ny * (k + plane))
-        space.select_hyperslab((start,), (n,), (nx,), (m,), op=h5py.h5s.SELECT_OR)
+        zeros, ones = (0,) * len(rows), (1,) * len(rows)
+        space.select_hyperslab((start, *zeros), (n, *ones), (nx, *rows), (m, *rows), op=h5py.h5s.SELECT_OR)
 
     memory, how = h5py.h5s.create_simple((block.size,)), h5py.h5p.create(h5py.h5p.DATASET_XFER)
     how.set_dxpl_mpio(h5py.h5fd.MPIO_COLLECTIVE)
-    target.id.write(memory, space, block.ravel(), dxpl=how)
+    target.id.write(memory, space, np.ascontiguousarray(_as_line(block)).ravel(), dxpl=how)
 
 
-def image(datasets, attributes=()):
-    """The bytes of an HDF5 file."""
+def _annotate(file, notes):
+    """Write the attributes of datasets. notes: {dataset: {attribute: value}}; a dataset that is absent is left out."""
+    for name, attributes in notes.items():
+        if name in file:
+            file[name].attrs.update(attributes)
+
+
+def image(datasets, attributes=(), notes=()):
+    """The bytes of an HDF5 file. datasets: {name: array}. attributes: of the file. notes: {dataset: attributes}."""
     file = hdf5().File("image", "w", driver="core", backing_store=False)
     file.attrs.update(dict(attributes))
+
     for name, values in datasets.items():
         file.create_dataset(name, data=values)
+    _annotate(file, dict(notes))
 
     return _closed(file)
 
 
 def _closed(file):
+    """The bytes of a file in memory, which is closed."""
     file.flush()
-    made = file.id.get_file_image()
+    data = file.id.get_file_image()
     file.close()
-    return made
+
+    return data
+
+
+SEAL = b"castles-frame sha256"  # HDF5 does not look at bytes behind its end of the file
+
+
+def seal(data) -> bytes:
+    """The check sum that stands behind the bytes of an HDF5 file."""
+    return SEAL + hashlib.sha256(data).digest()
+
+
+def seal_fits(path) -> bool:
+    """Whether a file has the bytes that its check sum is of. True for a file without one: of an earlier version, of
+    ranks that wrote together, or of another program that has changed it. Raises OSError."""
+    length = len(seal(b""))
+    with open(path, "rb") as file:
+        file.seek(0, os.SEEK_END)
+        left = file.tell() - length
+        if left < 0:
+            return True
+
+        file.seek(left)
+        found = file.read(length)
+        if not found.startswith(SEAL):
+            return True
+
+        file.seek(0)
+        check = hashlib.sha256()
+        while left > 0:
+            part = file.read(min(left, 2**20))
+            check.update(part)
+            left -= len(part)
+
+    return found == SEAL + check.digest()
 
 
 def save(path, data):
-    """Bytes to a new file, which then takes its name. OutputError where that cannot be done; the old file stays."""
+    """Write bytes to a new file, which then takes its name. Raises OutputError where this fails; the old file stays."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,5 +242,6 @@ def save(path, data):
 
         os.replace(part, path)
     except OSError as error:
-        part.unlink(missing_ok=True) if part.is_file() else None
+        if part.is_file():
+            part.unlink()
         raise OutputError(f"'{path}' cannot be written: {error.strerror or error}.") from None

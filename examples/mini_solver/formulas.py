@@ -48,8 +48,8 @@ BEFORE = {ast.USub: "(-{})", ast.UAdd: "{}", ast.Invert: "is({} == 0.0)"}
 
 
 def translated(text, constants, where) -> str:
-    """A checked formula (case.Expression) in C++, of doubles x, y, z, t. CaseError for the little of Python that has no
-    word there."""
+    """A formula in C++, of doubles x, y, z, t. text: a number, or a formula that Expression has checked. Raises
+    CaseError for an operator of Python that C++ does not have."""
 
     def known(words, node):
         if type(node) not in words:
@@ -89,9 +89,11 @@ def head(ns) -> str:
 
 
 class Renewal:
-    """Launches that bring the values of a side's boundaries to the clock's time, where a step was taken. lines: C++ of
-    each boundary, [(number, statements)]; slab: its arrays; place: rows x, y, z and number of the boundary, of the
-    plane's points. A value that makes no sense stops the clock."""
+    """The launch that evaluates a side's formulas of t at the clock's time. Nothing happens where no step was taken.
+
+    lines: C++ of each boundary, [(number, statements)]. slab: arrays of the side by name. place: (4, points of the
+    plane), rows x, y, z and the number of the boundary. A value that makes no sense stops the clock.
+    """
 
     def __init__(self, block, lines, slab, place, ns):
         backend, a = block.backend, block.arrays

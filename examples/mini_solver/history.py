@@ -4,34 +4,41 @@ import pathlib
 
 import numpy as np
 
+from .case import AXES
 from .errors import CaseError, wanted
-from .fields import output_names
+from .fields import output_names, unit
 from .files import hdf5, image, save
 
 
 class History:
-    """history.h5: a row every so many steps. time, step, kinetic energy [J], enstrophy [1/s2 x volume], mass of each
-    species [kg], momentum, total energy, what of these came in through the sides; values of the fields at the probes
-    (rows, probes). Integrals are per metre of the directions that the flow does not have."""
+    """history.h5: a row every so many steps, and a row of the last state.
+
+    time, step, kinetic energy, enstrophy, mass of each species, momentum, total energy, the inflow of mass, momentum
+    and energy through the sides (`passed`); values of the fields at the probes (rows, probes). Each has its unit as an
+    attribute, and the names of its columns. Integrals are per metre of the directions that the flow does not have.
+    """
 
     def __init__(self, flow, folder, continued):
         self.path, self.rows = pathlib.Path(folder) / "history.h5", {}
-        given = flow.case.output
+        self.points = flow.case.output["probes"]
+        self.cells = [self._cell(flow.case, point) for point in self.points]
 
-        self.cells = [self._cell(flow.case, point) for point in given["probes"]]
         if continued and flow.ranks.rank == 0 and self.path.is_file():
-            try:
-                with hdf5().File(self.path) as file:
-                    keep = file["step"][:] <= flow.steps
-                    self.rows = {name: list(data[:][keep]) for name, data in file.items()}
-            except (OSError, KeyError) as error:
-                raise CaseError(f"'{self.path}', of the run that is continued, cannot be read ({error}).") from None
-
+            self.rows = self._read(flow.steps)
         self.rows = flow.ranks.everyone(self.rows)[0]  # all have to agree on which rows are still to be made
+
+    def _read(self, steps) -> dict:
+        """The rows of the run that is continued, up to this step. Raises CaseError for a damaged file."""
+        try:
+            with hdf5().File(self.path) as file:
+                keep = file["step"][:] <= steps
+                return {name: list(data[:][keep]) for name, data in file.items()}
+        except (OSError, KeyError) as error:
+            raise CaseError(f"'{self.path}', of the run that is continued, cannot be read ({error}).") from None
 
     @staticmethod
     def _cell(case, point):
-        """Numbers of the cell in which a point lies."""
+        """Indices of the cell in which a point lies."""
         fits = (
             isinstance(point, list)
             and len(point) == case.dimensions
@@ -43,26 +50,34 @@ class History:
 
         return [line.cell(v) for line, v in zip(case.lines, point)] + [0] * (3 - case.dimensions)
 
+    def has(self, step) -> bool:
+        """Whether there is a row of this step."""
+        return step in self.rows.get("step", ())
+
     def add(self, flow):
+        """Add a row of the present state. Collective."""
         ns, sums = flow.ns, flow.sums()
         kinetic, enstrophy = flow.balance.motion()
+
         row = dict(time=flow.time, step=flow.steps, kinetic_energy=kinetic, enstrophy=enstrophy, mass=sums[:ns])
         row |= dict(momentum=sums[ns : ns + 3], energy=sums[ns + 3], passed=flow.balance.passed())
         if self.cells:
             row |= {f"probe_{name}": values for name, values in self._probed(flow).items()}
+
         for name, value in row.items():
             self.rows.setdefault(name, []).append(value)
 
     def _probed(self, flow):
-        """name -> values at the probes. Of a block on a device only their cells come to the host."""
+        """{name: values at the probes}. From a device only the cells of the probes come to the host."""
         ns, block = flow.ns, flow.block
         cells, Q, T = np.zeros((len(self.cells), ns + 5)), block.interior("Q"), block.interior("T")
+
         for n, cell in enumerate(self.cells):
             i, j, k = (c - f for c, f in zip(cell, flow.ranks.first))
             if all(0 <= c < m for c, m in zip((i, j, k), block.cells)):
                 cells[n] = *block.host(Q[: ns + 4, k, j, i]), *block.host(T[:, k, j, i])
 
-        cells = flow.ranks.total(cells).T  # a cell is one rank's: the others add 0
+        cells = flow.ranks.total(cells).T  # a cell belongs to one rank; the others add 0
         rho = cells[:ns].sum(0)
         known = dict(zip(("u", "v", "w", "p", "T"), cells[ns:]), rho=rho)
         known |= {f"Y_{name}": row / rho for name, row in zip(flow.mixture.names, cells)}
@@ -70,6 +85,32 @@ class History:
         return {name: known[name] for name in output_names(flow)}
 
     def write(self, flow):
+        """Write all rows. Raises OutputError."""
         if flow.ranks.rank == 0 and self.rows:
-            told = dict(species=list(flow.mixture.names), cells=np.array(self.cells, int).reshape(-1, 3))
-            save(self.path, image({name: np.array(rows) for name, rows in self.rows.items()}, told))
+            attributes = dict(species=list(flow.mixture.names), cells=np.array(self.cells, int).reshape(-1, 3))
+            rows = {name: np.array(values) for name, values in self.rows.items()}
+            save(self.path, image(rows, attributes, self._notes(flow)))
+
+    def _notes(self, flow) -> dict:
+        """{dataset: its unit, and the names of its columns}."""
+        case, species = flow.case, list(flow.mixture.names)
+        per = "" if case.axisymmetric else ("", "/m", "/m2")[3 - case.dimensions]
+        mass, momentum, energy = f"kg{per}", f"kg m/s{per}", f"J{per}"
+
+        passed = [f"mass of {name}" for name in species] + [f"momentum in {axis}" for axis in AXES] + ["energy"]
+        notes = {
+            "time": {"units": "s"},
+            "step": {"units": "1"},
+            "kinetic_energy": {"units": energy},
+            "enstrophy": {"units": f"m3/s2{per}"},
+            "mass": {"units": mass, "columns": species},
+            "momentum": {"units": momentum, "columns": list(AXES)},
+            "energy": {"units": energy},
+            "passed": {"units": [mass] * len(species) + [momentum] * 3 + [energy], "columns": passed},
+        }
+
+        points = [", ".join(f"{x:g}" for x in point) for point in self.points]
+        for name in output_names(flow):
+            notes[f"probe_{name}"] = {"units": unit(name), "columns": [f"({point}) m" for point in points]}
+
+        return notes

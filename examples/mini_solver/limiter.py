@@ -1,7 +1,7 @@
 """Limiter: keeps the bounds of a stage (kernels/limiter.h)."""
 
 from .case import FRINGE
-from .exchange import Exchange
+from .exchange import Exchange, Fringe
 
 
 class Limiter:
@@ -23,9 +23,8 @@ class Limiter:
         self._limit = bind("limit")
         # a cell's shares are needed by the faces that it has in common with another block's cell
         shares = block.view("shares")
-        self.exchange = Exchange(
-            block.ranks, shares, block.backend, way, alarm, layers=1, corners=False, last_decides=True
-        )
+        fringe = Fringe(layers=1, corners=False, last_decides=True)
+        self.exchange = Exchange(block.ranks, shares, block.backend, way, alarm, fringe)
 
     def __call__(self, scale):
         """scale: the part of the step that this stage goes ahead, before it is mixed with the state at the start."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import layer
 from .case import AXES
+from .sides import MISUSE
 from .stepping import RUNGE_KUTTA, SAMPLE
 
 SETTLED = (100, 1000)  # steps after which memory is looked at: by then a run and its libraries have what they need
@@ -153,15 +154,16 @@ class Report:
         """Warnings about what a user has asked for and the flow does not fit."""
         f = self.flow
         for side in f.case.sides():
-            here = [s for s in f.sides if s.name == side]
+            mine = [s.misused() for s in f.sides if s.name == side]
+            faces = f.ranks.total([sum(found[flow] for found in mine) for flow in MISUSE])
 
-            faces = int(f.ranks.total([sum(s.enters_against_its_kind() for s in here)])[0])
-            if faces:
-                self.warn(
-                    side,
-                    f"[boundary] {side}: flow enters through {faces} faces of a supersonic outlet, at t = "
-                    f"{f.time:.3g} s; what comes in there is the cell beside it. An inlet or an outlet is meant?",
-                )
+            for (flow, (kind, meant)), count in zip(MISUSE.items(), faces):
+                if count:
+                    self.warn(
+                        (side, flow),
+                        f"[boundary] {side}: flow {flow} through {int(count)} faces of kind {kind}, at t = "
+                        f"{f.time:.3g} s; {meant}",
+                    )
 
         if f.scheme.conservative:
             step = -f.ranks.smallest([-self._stiffest_step()])[0]

@@ -1,22 +1,47 @@
-"""Restart files: the state that continues bit by bit on any number of ranks."""
+"""Restart files: a state from which a run continues bit by bit, on any number of ranks."""
 
 import os
 import pathlib
+import shutil
 
 import numpy as np
 
 from .errors import CaseError, OutputError, wanted
-from .files import hdf5, write_file
+from .files import Form, hdf5, seal_fits, write_file
 
 FORMAT = 2
-RESTART, BEFORE = "restart.h5", "restart-before.h5"  # the last two
+RESTART, BEFORE = "restart.h5", "restart-before.h5"  # the last state, and the state before it
+NEW = "restart-new.h5"  # while the others make room
+FORM = Form("f8", checked=True)
 
 
 def write_restart(flow, folder):
-    """The state that continues bit by bit on any number of ranks, as restart.h5; the one before it stays, as
-    restart-before.h5. FlowError where the state is none: then both stay as they are."""
+    """Write the state as restart.h5; the state before it stays, as restart-before.h5.
+
+    At every moment there is a complete restart.h5, once there was one. Raises FlowError for a flow that has failed,
+    OutputError where the file cannot be written: both files then stay as they are.
+    """
     flow.check()
-    attributes = dict(
+    folder = pathlib.Path(folder)
+    attributes = _attributes(flow)
+
+    blocks = flow.state()
+    if flow.averages:
+        attributes |= flow.averages.numbers()
+        blocks |= flow.averages.state()
+
+    write_file(flow, folder / NEW, blocks, attributes, FORM)
+
+    if flow.ranks.rank == 0:
+        try:
+            _make_last(folder)
+        except OSError as error:
+            raise OutputError(f"'{folder / RESTART}' cannot be written: {error.strerror or error}.") from None
+
+
+def _attributes(flow) -> dict:
+    """Attributes of a restart file: everything of the state that is no field, and what tells the case."""
+    return dict(
         format=FORMAT,
         time=flow.time,
         steps=flow.steps,
@@ -28,60 +53,71 @@ def write_restart(flow, folder):
         passed=flow.balance.passed(),
     )
 
-    blocks = flow.state()
-    if flow.averages:
-        attributes |= flow.averages.numbers()
-        blocks |= flow.averages.state()
 
-    folder = pathlib.Path(folder)
-    # with a check sum of each chunk: a damaged file is refused when it is read
-    write_file(flow, folder / "restart-new.h5", blocks.items(), attributes, dtype="f8", fletcher32=True)
+def _make_last(folder):
+    """NEW becomes RESTART, and RESTART becomes BEFORE. RESTART is there before each of the operations and after it."""
+    last, before, spare = folder / RESTART, folder / BEFORE, folder / f"{BEFORE}.part"
+    is_before_too = last.is_file() and before.is_file() and before.samefile(last)  # a run was killed between the two
 
-    if flow.ranks.rank == 0:
+    if last.is_file() and not is_before_too:
+        spare.unlink(missing_ok=True)
         try:
-            if (folder / RESTART).is_file():
-                os.replace(folder / RESTART, folder / BEFORE)
-            os.replace(folder / "restart-new.h5", folder / RESTART)
-        except OSError as error:
-            raise OutputError(f"'{folder / RESTART}' cannot be written: {error.strerror or error}.") from None
+            os.link(last, spare)
+        except OSError:  # a file system without hard links
+            shutil.copyfile(last, spare)
+        os.replace(spare, before)
+
+    os.replace(folder / NEW, last)
 
 
 def read_restart(flow, path):
-    """Set `flow` to the state of a restart file; each rank reads its own block. CaseError where the file is of another
-    case."""
+    """Set `flow` to the state of a restart file; each rank reads its own block.
+
+    Raises CaseError for a file of another case, and for a damaged one; the flow then stays as it is.
+    """
     h5py = hdf5()
+    _refuse_damaged(flow, path)
     try:
         with h5py.File(path, "r") as file:
             U, Q = _read(file, flow, path)
     except CaseError:
         raise
-    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:  # what h5py makes of a damaged file
+    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:  # h5py's errors for a damaged file
         raise CaseError(f"restart file '{path}' cannot be read ({' '.join(str(error).split())}).") from None
 
     flow.set_state(U, Q)
 
 
+def _refuse_damaged(flow, path):
+    """CaseError for a file whose bytes have changed, before HDF5 sees it: HDF5 may end the process. Collective."""
+    error_text = ""
+    if flow.ranks.rank == 0:
+        try:
+            if not seal_fits(path):
+                error_text = f"restart file '{path}' is damaged: its bytes do not fit the check sum at its end."
+        except OSError as error:
+            error_text = f"restart file '{path}' cannot be read ({error.strerror or error})."
+
+    error_text = flow.ranks.everyone(error_text)[0]
+    wanted(not error_text, error_text)
+
+
 def _read(file, flow, path):
-    """U and Q of this rank's block; time, steps and sums go to the flow once all of the file has been read."""
+    """U and Q of this rank's block. Time, steps and sums go to the flow once all of the file has been read."""
     a = file.attrs
-    have = a.get("format")
-    said = f"it is of format {have}, wanted {FORMAT}" if have else "it is none of this solver"
-    wanted(have == FORMAT, f"restart file '{path}' cannot be read: {said}.")
-
-    for key, have, asked, more in (
-        ("species", list(a["species"]), list(flow.mixture.names), ""),
-        ("cells", [int(n) for n in a["cells"]], list(flow.case.cells), ""),
-        ("case", a["digest"], flow.case.digest(), " (mixture, domain, boundaries, transport and scheme count)"),
-    ):
-        said = f"restart file '{path}' is of another case: {key} {have}, the case has {asked}{more}."
-        wanted(have == asked, said)
-
+    _refuse_other(a, flow, path)
     box = tuple(slice(f, f + n) for f, n in zip(flow.ranks.first[::-1], flow.block.cells[::-1]))
 
     def part(name):
         return file[name][(slice(None), *box)]
 
+    # Fields.
     U, Q = part("U"), part("Q")
+    density = U[: flow.ns].sum(0)
+    fits = np.isfinite(U).all() and np.isfinite(Q).all() and (density > 0).all()
+    wanted(fits, f"restart file '{path}' is damaged: lowest density {density.min():g} kg/m3, or a number is NaN.")
+
+    # Numbers.
     time, steps, dt = float(a["time"]), int(a["steps"]), float(a["dt"])
     start, passed = np.array(a["start_sums"], float), np.array(a["passed"], float)
     balance = flow.balance
@@ -96,3 +132,19 @@ def _read(file, flow, path):
         flow.averages.begin(time)
 
     return U, Q
+
+
+def _refuse_other(attributes, flow, path):
+    """CaseError for a file of another format or case."""
+    found = attributes.get("format")
+    said = f"its format is {found}, wanted {FORMAT}" if found else "it is no restart file of this solver"
+    wanted(found == FORMAT, f"restart file '{path}' cannot be read: {said}.")
+
+    case = flow.case
+    for key, found, asked, more in (
+        ("species", list(attributes["species"]), list(flow.mixture.names), ""),
+        ("cells", [int(n) for n in attributes["cells"]], list(case.cells), ""),
+        ("case", attributes["digest"], case.digest(), " (mixture, domain, boundaries, transport and scheme count)"),
+    ):
+        said = f"restart file '{path}' is of another case: {key} {found}, the case has {asked}{more}."
+        wanted(found == asked, said)

@@ -4,72 +4,93 @@ import pathlib
 
 from .errors import OutputError
 from .files import save
-from .restart import BEFORE, RESTART
+from .restart import BEFORE, NEW, RESTART
 
 RESULTS = (
     RESTART,
     BEFORE,
     "fields-????????.h5",
-    "fields.xmf",
+    "fields.xdmf",
     "mesh.h5",
     "frame-????????.png",
     "frames.gif",
     "history.h5",
     "averages.h5",
-    "averages.xmf",
+    "averages.xdmf",
 )
 
 
 def writes(case) -> bool:
     """Whether this case leaves files (a signal makes it write a restart in any case)."""
-    o = case.output
-    return any(o[key] for key in ("restart", "fields", "fields_time", "frames", "frames_time", "history", "averages"))
+    keys = ("last", "restart", "fields", "fields_time", "frames", "frames_time", "history", "averages")
+    return any(case.output[key] for key in keys)
 
 
 def try_folder(folder):
-    """OutputError where nothing can be written into it; it is made."""
+    """Make the folder and write into it. Raises OutputError where this fails."""
     file = next((p for p in (folder, *folder.parents) if p.exists() and not p.is_dir()), None)
     if file is not None:
         raise OutputError(f"folder '{folder}' cannot be written: '{file}' is a file.")
+
     save(folder / "tried", b"")
     (folder / "tried").unlink()
 
 
 def prepare(flow, folder, continued, overwrite):
-    """The folder for the results, made and tried. OutputError where nothing can be written into it, or where it holds
-    results of another run, which neither --restart continues nor --overwrite gives up."""
-    told = ""
+    """Make and try the folder for the results. Collective.
+
+    Raises OutputError where nothing can be written into it, or where it holds results of another run, unless the run
+    continues them (--restart) or gives them up (--overwrite).
+    """
+    error_text = ""
     if flow.ranks.rank == 0:
-        there = [p for pattern in RESULTS for p in sorted(folder.glob(pattern))] if folder.is_dir() else []
-        if there and not (continued or overwrite):
-            more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-            told = (
-                f"folder '{folder}' has results of an earlier run ({there[0].name}{more}): continue it with --restart, "
-                "choose another --folder, or give them up with --overwrite."
-            )
-
         try:
+            _refuse_results(folder, continued or overwrite)
             try_folder(folder)
+            _remove_remains(folder)
         except OutputError as error:
-            told = str(error)
+            error_text = str(error)
 
-    told = flow.ranks.everyone(told)[0]
-    if told:
-        raise OutputError(told)
+    error_text = flow.ranks.everyone(error_text)[0]
+    if error_text:
+        raise OutputError(error_text)
+
+
+def _refuse_results(folder, allowed):
+    """OutputError for results of an earlier run, unless they are `allowed`."""
+    if allowed or not folder.is_dir():
+        return
+
+    there = [path for pattern in RESULTS for path in sorted(folder.glob(pattern))]
+    if there:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise OutputError(
+            f"folder '{folder}' has results of an earlier run ({there[0].name}{more}): continue it with --restart, "
+            "choose another --folder, or give them up with --overwrite."
+        )
+
+
+def _remove_remains(folder):
+    """Remove unfinished files of a run that was killed."""
+    for pattern in (NEW, *RESULTS):
+        for path in folder.glob(f"{pattern}.part"):
+            path.unlink()
+    (folder / NEW).unlink(missing_ok=True)
 
 
 def earlier(flow, folder, pattern, keep):
-    """Files <name>-<step>.<suffix> of a run before this one, by step: those up to a restart's step stay, all others
-    go (`prepare` has asked)."""
+    """Files <name>-<step>.<suffix> of a run before this run, by step. Files up to the step of the restart stay; all
+    others are removed (`prepare` has asked)."""
     if flow.ranks.rank:
         return []
-    files = {
-        int(p.stem.split("-")[1]): p
-        for p in sorted(pathlib.Path(folder).glob(pattern))
-        if p.stem.split("-")[1].isdigit()
-    }
 
-    for step, _path in list(files.items()):
+    files = {}
+    for path in sorted(pathlib.Path(folder).glob(pattern)):
+        step = path.stem.split("-")[1]
+        if step.isdigit():
+            files[int(step)] = path
+
+    for step in list(files):
         if not keep or step > flow.steps:
             files.pop(step).unlink()
 

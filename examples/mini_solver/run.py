@@ -1,9 +1,9 @@
 """A run from case file to summary: the loop, output, signals, failures.
 
-report.py      what it tells
+report.py      lines on the screen
 results.py     the folder of its results
-restart.py     files from which it goes on
-fields.py      fields and averages for ParaView
+restart.py     files from which a run continues
+fields.py      fields and averages for ParaView and pyvista
 history.py     integrals and probes
 pictures.py    frames, a film
 files.py       HDF5 from the blocks of all ranks
@@ -28,64 +28,80 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Run:
-    """A case being computed. restart: file to start from; folder: of its results; out: where lines go on rank 0;
-    overwrite: results of an earlier run in the folder are given up."""
+    """A case being computed.
+
+    restart: file to start from. folder: of its results. out: where lines go on rank 0. overwrite: results of an earlier
+    run in the folder are given up.
+    """
 
     def __init__(self, case, comm=None, restart=None, folder=None, out=sys.stdout, overwrite=False):
         self.case = case
         self.folder = pathlib.Path(folder or case.output["folder"] or f"build/mini_solver/{case.name}")
         self.flow = flow = Flow(case, comm)
-        known = [*output_names(flow), "u", "v", "w", "mach", "rho", *(f"Y_{n}" for n in flow.mixture.names)]
-        check_known(case.output["frame"], list(dict.fromkeys(known)), "[output] frame: unknown field")
+        self._refuse_unknown_frames()
+
         flow.balance.start = flow.sums()
         if restart:
             read_restart(flow, restart)
         if writes(case):
             prepare(flow, self.folder, bool(restart), overwrite)
+
         self.fields = FieldFiles(flow, self.folder, bool(restart))
         self.frames = Frames(flow, self.folder, case.output, bool(restart))
         self.history = History(flow, self.folder, bool(restart))
         self.averages = AverageFile(flow, self.folder) if flow.averages else None
         self.report = Report(flow, out)
-        self.asked_to_stop, self._kept = False, None
+
+        self.asked_to_stop = False
+        self._kept = flow.steps if restart and self._is_last(restart) else None  # step of the last restart file
+
+    def _refuse_unknown_frames(self):
+        species = [f"Y_{name}" for name in self.flow.mixture.names]
+        known = [*output_names(self.flow), "u", "v", "w", "mach", "rho", *species]
+        check_known(self.case.output["frame"], list(dict.fromkeys(known)), "[output] frame: unknown field")
+
+    def _is_last(self, restart) -> bool:
+        """Whether this restart file is the last restart of the folder."""
+        last = self.folder / RESTART
+        return last.is_file() and last.samefile(restart)
 
     def __call__(self) -> int:
-        """Exit status: 0 done, 3 stopped by a signal with a restart written."""
-        f, c, report = self.flow, self.case, self.report
-        old = {s: signal.signal(s, self._stop) for s in SIGNALS}
-        report.announce()
-
+        """Exit status: 0 done, 3 stopped by a signal with a restart written. Raises FlowError, OutputError."""
+        handlers = {number: signal.signal(number, self._stop) for number in SIGNALS}
         try:
-            report.line()
-            self._write(start=True)
-
-            while not self._done():
-                if self._stopping():
-                    self._write_sums()
-                    self._keep()
-                    where = self.folder / RESTART
-                    report.say(f"stopped at step {f.steps}, t = {f.time:.6e} s; continue with --restart {where}")
-
-                    return 3
-
-                target = self._target()
-                f.advance(self._ahead(target[0]), *target)
-                if c.output["report"] and f.steps % c.output["report"] == 0 or self._done():
-                    report.line()
-                self._write()
-                report.after_step()
-
-            if c.output["restart"]:
-                self._keep()
+            status = self._loop()
         except FlowError:
             with contextlib.suppress(OutputError):
-                self.history.write(f)  # rows of the flow before it failed
+                self.history.write(self.flow)  # rows of the flow before it failed
             raise
         finally:
-            for s, handler in old.items():
-                signal.signal(s, handler)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
-        report.summary(self._files)
+        if status == 0:
+            self.report.summary(self._files)
+
+        return status
+
+    def _loop(self) -> int:
+        """All steps, with their output. Returns the exit status."""
+        flow, report = self.flow, self.report
+        report.announce()
+        report.line()
+        self._write(start=True)
+
+        while not self._done():
+            if self._stopping():
+                self._leave()
+                return 3
+
+            target = self._target()
+            flow.advance(self._ahead(target[0]), *target)
+
+            if self._every("report") or self._done():
+                report.line()
+            self._write()
+            report.after_step()
 
         return 0
 
@@ -95,12 +111,15 @@ class Run:
         if film:
             yield f"pictures: {film}"
         if self.fields.written:
-            yield f"fields: {self.folder / 'fields.xmf'}"
+            yield f"fields: {self.folder / self.fields.index}"
         if self.history.rows:
             yield f"history: {self.history.path}"
         if self.averages and self.flow.averages.weight:
             yield f"averages: {self.averages.path} over {self.flow.averages.weight:g} s"
+        if self._kept is not None:
+            yield f"restart: {self.folder / RESTART}, step {self._kept}"
 
+    # ---- the end of a run
     def _stop(self, number, frame):
         self.asked_to_stop = True
 
@@ -108,19 +127,33 @@ class Run:
         """Whether any rank was asked to stop: all then stop at the same step."""
         return self.flow.ranks.smallest([-float(self.asked_to_stop)])[0] < 0
 
+    def _leave(self):
+        """Write what the run needs to be continued."""
+        flow, restart = self.flow, self.folder / RESTART
+        self._write_sums()
+        self._keep()
+        self.report.say(f"stopped at step {flow.steps}, t = {flow.time:.6e} s; continue with --restart {restart}")
+
     def _done(self):
-        f, t = self.flow, self.case.time
-        return bool(t["steps"] and f.steps >= t["steps"]) or f.time >= t["end"] * (1 - 1e-12)
+        flow, time = self.flow, self.case.time
+        return bool(time["steps"] and flow.steps >= time["steps"]) or flow.time >= time["end"] * (1 - 1e-12)
+
+    # ---- when to look
+    def _every(self, key) -> bool:
+        """Whether `[output] key`, a number of steps, says that something is due now."""
+        every = self.case.output[key]
+        return bool(every) and self.flow.steps % every == 0
 
     def _target(self):
         """(time at which the next steps end, time from which on they have): the end of the run or a time of output."""
         o, t, end = self.case.output, self.flow.time, self.case.time["end"]
         targets = [(end, end * (1 - 1e-12))]
+
         for step in (o[key] for key in ("fields_time", "frames_time") if o[key]):
             number = math.floor(t / step)
 
             def reached(n, step=step):
-                return n * step * (1 - 5e-10)  # half of what _due takes for the same time
+                return n * step * (1 - 5e-10)  # half of the tolerance of _due
 
             while t >= reached(number):
                 number += 1
@@ -138,18 +171,18 @@ class Run:
 
         return max(1, min([f.queue, *left]))
 
-    def _due(self, what, start):
-        o, f = self.case.output, self.flow
-        if start:
-            return bool(o[what] or o[f"{what}_time"])
-        if o[what] and (f.steps % o[what] == 0):
-            return True
-        step = o[f"{what}_time"]
+    def _due(self, key, first_or_last) -> bool:
+        """Whether fields or frames are due: at the first and the last state, every so many steps or seconds."""
+        o, time = self.case.output, self.flow.time
+        step = o[f"{key}_time"]
+        if first_or_last:
+            return bool(o[key] or step)
 
-        return bool(step) and abs(f.time / step - round(f.time / step)) < 1e-9 * max(1, f.time / step)
+        return self._every(key) or bool(step) and abs(time / step - round(time / step)) < 1e-9 * max(1, time / step)
 
+    # ---- files
     def _keep(self):
-        """Write a restart file, at most one of each state: so the file before it is of an earlier state."""
+        """Write a restart file, one for each state at most: so the file before it is of an earlier state."""
         if self._kept != self.flow.steps:
             write_restart(self.flow, self.folder)
             self._kept = self.flow.steps
@@ -161,30 +194,36 @@ class Run:
             self.averages.write(self.flow)
 
     def _write(self, start=False):
-        f, o = self.flow, self.case.output
+        """Write what is due at this state. Where restarts are asked for, the first state is kept too: a run that is
+        killed can always go on. The last state is written in every form that the case has asked for."""
+        flow, o = self.flow, self.case.output
+        last = self._done()
 
-        fields, frames = (self._due(what, start) for what in ("fields", "frames"))
-        restart = o["restart"] and not start and f.steps % o["restart"] == 0
-        history = o["history"] and f.steps % o["history"] == 0 and f.steps not in self.history.rows.get("step", ())
-        with f.frame.timed("output"):
-            if fields or frames or history or f.chemistry and (restart or self._done()):
-                f.check()  # nothing of a flow that has failed is written
+        fields, frames = (self._due(key, start or last) for key in ("fields", "frames"))
+        restart = bool(o["restart"]) and (start or self._every("restart")) or last and writes(self.case)
+        history = (self._every("history") or last and o["history"]) and not self.history.has(flow.steps)
+
+        with flow.frame.timed("output"):
+            if fields or frames or history or flow.chemistry and restart:
+                flow.check()  # nothing of a flow that has failed is written
+
             if history:
-                self.history.add(f)
-            if f.averages and f.averages.due():
-                f.averages.add()
-            if restart or self._done():
+                self.history.add(flow)
+            if flow.averages and flow.averages.due():
+                flow.averages.add()
+
+            if restart and not start:
                 self._write_sums()
             if fields:
-                self.fields.write(f)
+                self.fields.write(flow)
             if frames:
-                self.frames.write(f)
+                self.frames.write(flow)
             if restart:
                 self._keep()
 
 
 def main(case, comm=None, restart=None, folder=None, overwrite=False) -> int:
-    """Run a case; messages for the user on stderr. A rank that fails ends all; the last restart file stays."""
+    """Run a case; messages for the user on stderr. If a rank fails, all end; the last restart file stays."""
     rank = comm.rank if comm is not None else 0
     try:
         run = Run(case, comm, restart, folder, overwrite=overwrite)

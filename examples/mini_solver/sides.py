@@ -8,6 +8,13 @@ from .errors import CaseError, closest, wanted
 from .expression import Expression
 
 KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
+# What flow does at a face: (the kind of boundary that cannot be met then, what is meant instead).
+MISUSE = {
+    "enters": ("supersonic_outlet", "what comes in there is the cell beside it. An inlet or an outlet is meant?"),
+    "leaves faster than sound": ("outlet", "its pressure cannot be met. A supersonic_outlet is meant?"),
+    "enters faster than sound": ("inlet", "pressure comes from inside there. A supersonic_inlet is meant?"),
+    "enters slower than sound": ("supersonic_inlet", "its pressure cannot be met. An inlet is meant?"),
+}
 # rows of `given` there
 KIND, VELOCITY, TEMPERATURE, PRESSURE, SIGMA, INV_LENGTH, ROWS = 0, 1, 4, 5, 6, 7, 8
 
@@ -341,17 +348,62 @@ class Side:
 
         return found
 
-    def enters_against_its_kind(self) -> int:
-        """Faces of supersonic outlets through which flow enters."""
-        block = self.block
+    def misused(self) -> dict:
+        """{what a face's flow does against its boundary: number of faces of this block}; the keys are those of MISUSE,
+        with the kinds of boundaries that cannot be met then."""
+        mach, kinds = self._mach_inwards(), self._on_faces(self._slab["given"][KIND])
+        happens = {
+            "enters": mach > 1e-3,
+            "leaves faster than sound": mach < -1.001,
+            "enters faster than sound": mach > 1.001,
+            "enters slower than sound": (mach > 0) & (mach < 0.999),
+        }
+
+        return {
+            flow: int((happens[flow].ravel() & (kinds == KINDS.index(kind)).ravel()).sum())
+            for flow, (kind, _) in MISUSE.items()
+        }
+
+    def _mach_inwards(self) -> np.ndarray:
+        """Mach number, into the domain, of the cells beside this side."""
+        block, ns = self.block, self.mixture.ns
         cut = [slice(f, f + n) for f, n in zip(block.fringe, block.cells)]
         cut[self.d] = self._edge
-        inside = block.view("Q")[(slice(None), *cut[::-1])]
-        u, p = (block.host(inside[self.mixture.ns + r]) for r in (self.d, 3))
-        rho = block.host(inside[: self.mixture.ns].sum(0))
-        kinds = self._slab["given"][KIND, : self._points].reshape(self._shape)[0]
-        cut = tuple(slice(block.fringe[e], block.fringe[e] + block.cells[e]) for e in self._across)
-        outlet = block.host(kinds)[cut] == KINDS.index("supersonic_outlet")
-        inwards = -u if self.side else u
+        beside = (slice(None), *cut[::-1])
 
-        return int((outlet.reshape(u.shape) & (inwards > 1e-3 * np.sqrt(np.abs(p / rho)))).sum())
+        Q, gamma_c = block.view("Q")[beside], block.host(block.view("gamma_c")[beside][0])
+        u, p, rho = block.host(Q[ns + self.d]), block.host(Q[ns + 3]), block.host(Q[:ns].sum(0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (-u if self.side else u) / np.sqrt(np.abs(gamma_c * p / rho))
+
+    def _on_faces(self, row) -> np.ndarray:
+        """Values of a row of the slab at the faces of the block's own cells."""
+        cut = tuple(slice(self.block.fringe[e], self.block.fringe[e] + self.block.cells[e]) for e in self._across)
+        return self.block.host(row[: self._points].reshape(self._shape)[0])[cut]
+
+    def _part_at(self, face) -> int:
+        """The number of the boundary that lies on a face."""
+        cut = tuple(slice(self.block.fringe[e], self.block.fringe[e] + self.block.cells[e]) for e in self._across)
+        return int(self._part[cut][face])
+
+    def unmet(self) -> str:
+        """The first face whose boundary has no state of the equation of state, though pressure inside and the values of
+        the boundary are fine; "" without such a face."""
+        if not self._finds:
+            return ""
+
+        p, given = self._on_faces(self._slab["slab_p"][0]), self._on_faces(self._slab["given"][TEMPERATURE])
+        rho, T = (self._on_faces(self._slab[name][0]) for name in ("slab_rho", "slab_T"))
+        kinds = [KINDS.index(part["kind"]) for part in self.parts if self._has_a_state(part)]
+        unmet = np.isin(self._on_faces(self._slab["given"][KIND]), kinds) & np.isfinite(p) & (p > 0)
+        unmet &= ~(np.isfinite(rho) & (rho > 0) & np.isfinite(T) & (T > 0))
+        if not unmet.any():
+            return ""
+
+        face = np.unravel_index(np.argmax(unmet), unmet.shape)
+        part = self._part_at(face)
+        wants = f"T = {given[face]:g} K" if given[face] else "the given h"
+        return (
+            f"{self._where_of(part)}: cannot be met: {int(unmet.sum())} faces have no state of the equation of state "
+            f"with {wants} and p = {p[face]:g} Pa."
+        )

@@ -47,6 +47,7 @@ def lobatto(n):
     D = last[:, None] / (last * (x[:, None] - x + np.eye(n)))
     np.fill_diagonal(D, 0)
     np.fill_diagonal(D, -D.sum(axis=1))
+
     return x, 2 / (n * (n - 1) * last**2), D
 
 
@@ -91,6 +92,7 @@ class Nekbone:
 
         # rho[0] is for the first direction, where p = 0: any number but 0 does
         self.steps = [bound(START, "fxrp", rho=at(self.rho, 1))]
+
         for k in range(1, iterations + 1):
             before, now, then = (at(self.rho, k + d) for d in (-1, 0, 1))
             pap = at(self.pap, k)
@@ -100,7 +102,9 @@ class Nekbone:
                 bound(GATHER, "wpv", pap=pap),
                 bound(STEP, "xrpv", rho=now, pap=pap, rho_new=then),
             ]
+
         self.whole = self._all
+
         try:
             self._all()  # compiles, and takes room, before a device records
             self.whole = be.record(self._all)
@@ -136,6 +140,7 @@ def copy_rate(backend, count: int = 1 << 26) -> float:
     a, b = backend.empty((count,)), backend.empty((count,))
     a[...] = 1.0
     times = [tune.seconds(backend, lambda: backend.arrays.copyto(b, a)) for _ in range(6)]
+
     return 16 * count / statistics.median(times[1:])
 
 
@@ -154,6 +159,7 @@ def main() -> int:
     right = (
         all(x <= (1e-4 if k < 100 else 1e-2) for k, x in off.items()) and abs(check.alpha(100) / 4.178151e-1 - 1) < 1e-2
     )
+
     print(f"off the known answer by {', '.join(f'{x:.1e}' for x in off.values())}: {'right' if right else 'WRONG'}")
     del check
     problem = Nekbone(given.points, given.elements, given.iterations, given.backend)
@@ -170,6 +176,7 @@ def main() -> int:
         f"  bound: {MOVED} bytes a point and iteration at {rate * 1e-12:.2f} TB/s: {floor * 1e3:.3f} ms; "
         f"share {floor / time:.2f}"
     )
+
     return 0 if right else 1
 
 

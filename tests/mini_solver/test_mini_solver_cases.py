@@ -9,7 +9,7 @@ import pytest
 from mini_solver_runs import restart_of, small
 from mixtures_for_tests import ROOT
 
-from examples.mini_solver.__main__ import main
+from examples.mini_solver.__main__ import main, split
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import FlowError
 from examples.mini_solver.expression import Expression
@@ -24,7 +24,8 @@ def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
     def lines(**data):
         out = io.StringIO()
         base = dict(mixture={"file": "examples/mixtures/n2.yaml"}, time={"steps": 3}, output={"report": 1})
-        assert Run(Case(base | data), folder=tmp_path, out=out)() == 0
+        assert Run(Case(base | data), folder=tmp_path, out=out, overwrite=True)() == 0
+
         return out.getvalue()
 
     wrong = lines(
@@ -34,7 +35,7 @@ def test_misuse_of_boundaries_and_schemes_is_told(tmp_path):
     )
 
     assert (
-        "warning: [boundary] x_low: flow enters through 1 faces of a supersonic outlet" in wrong
+        "warning: [boundary] x_low: flow enters through 1 faces of kind supersonic_outlet" in wrong
         and "x_high" not in wrong
     )
     tube = dict(rho="where(x < 0.5, 800.0, 80.0)", p="where(x < 0.5, 60e6, 6e6)")
@@ -60,6 +61,48 @@ def test_a_mixture_beside_the_case_file(tmp_path, monkeypatch):
 def test_shipped_cases_are_read():
     """All of them; make test starts those whose programs compile soon."""
     assert all(Case.from_file(path).make_mixture().names for path in CASES)
+
+
+def duct(tmp_path, boundary, **initial):
+    """The lines of a run of three steps between these boundaries."""
+    data = dict(
+        mixture={"file": "examples/mixtures/n2.yaml"},
+        domain=dict(cells=[16], upper=[1.0]),
+        initial=dict(T=300, p=5e6) | initial,
+        boundary=boundary,
+        time={"steps": 3},
+        output={"report": 1, "last": False},
+    )
+    out = io.StringIO()
+    assert Run(Case(data), folder=tmp_path, out=out)() == 0
+
+    return out.getvalue()
+
+
+def test_a_boundary_that_cannot_be_met_is_named(tmp_path):
+    """Sound is some 360 m/s fast: 500 m/s through sides for slower flow, 100 m/s through a side for faster flow."""
+    fast, slow = [500.0, 0, 0], [100.0, 0, 0]
+    given = dict(T=300.0, p=5e6)
+    right = {"x_low": dict(kind="supersonic_inlet", velocity=fast, **given), "x_high": "supersonic_outlet"}
+    assert "warning" not in duct(tmp_path, right, u=500)
+
+    text = duct(tmp_path, right | {"x_high": {"kind": "outlet", "p": 5e6}}, u=500)
+    assert "x_high: flow leaves faster than sound through 1 faces of kind outlet" in text and "x_low" not in text
+
+    text = duct(tmp_path, right | {"x_low": dict(kind="inlet", T=300.0, velocity=fast)}, u=500)
+    assert "x_low: flow enters faster than sound through 1 faces of kind inlet" in text and "x_high" not in text
+
+    subsonic = {"x_low": dict(kind="supersonic_inlet", velocity=slow, **given), "x_high": {"kind": "outlet", "p": 5e6}}
+    assert "x_low: flow enters slower than sound through 1 faces of kind supersonic_inlet" in duct(
+        tmp_path, subsonic, u=100
+    )
+
+
+def test_an_inlet_without_a_state_is_named(tmp_path):
+    """An enthalpy that no temperature gives: the side is named, not the cell beside it."""
+    inlet = dict(kind="inlet", h=-1e9, velocity=[30.0, 0, 0])
+    with pytest.raises(FlowError, match=r"\[boundary\] x_low: cannot be met: 1 faces have no state"):
+        duct(tmp_path, {"x_low": inlet, "x_high": {"kind": "outlet", "p": 5e6}}, u=30)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
@@ -340,6 +383,20 @@ def test_the_command_tells_and_exits(tmp_path, capsys):
     assert "not TOML" in capsys.readouterr().err
     assert main(["verify", "--only", "nothing"]) == 1
     assert "known: interface" in capsys.readouterr().err
+
+
+def test_help_is_of_the_command_that_was_asked_for(capsys):
+    """The options of a case do not stand in the help of verify and scaling, nor the other way round."""
+    known = {"--help": ("--restart", "--quick"), "verify --help": ("--quick", "--restart")}
+    known["--quick verify --help"] = known["verify --help"]
+    known["scaling --help"] = "--steps", "--overwrite"
+    for words, (shown, left_out) in known.items():
+        with pytest.raises(SystemExit, match="0"):
+            main(words.split())
+        text = capsys.readouterr().out
+        assert shown in text and left_out not in text, words
+
+    assert split(["a.toml", "--folder", "verify"]) == ("", ["a.toml", "--folder", "verify"])
 
 
 def test_keys_of_a_case_by_the_command(tmp_path, capsys):

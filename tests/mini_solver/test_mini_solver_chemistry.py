@@ -255,7 +255,8 @@ def test_a_cell_that_cannot_be_integrated_ends_the_run_and_is_named(one, tmp_pat
     given["time"], given["output"] = {"steps": 1}, {"restart": 1, "report": 0}
     with pytest.raises(FlowError, match="status 1"):
         Run(Case(given), folder=tmp_path, out=io.StringIO())()
-    assert not (tmp_path / "restart.h5").exists()
+    assert restart_of(tmp_path)["steps"] == 0  # the state before the failed step
+    assert not (tmp_path / "restart-before.h5").exists()
 
 
 def test_what_is_refused(one):

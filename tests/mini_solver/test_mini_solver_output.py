@@ -39,7 +39,7 @@ def test_fields_frames_and_the_report(tmp_path):
     assert [float(x) < 1e-14 for x in re.findall(r"(?:species|in [xy]) (\S+?)[, ]", kept)] == [
         True
     ] * 3 and "energy" in kept, kept
-    tree = xml.parse(tmp_path / "fields.xmf")
+    tree = xml.parse(tmp_path / "fields.xdmf")
     grids = tree.findall(".//Grid[@Name='block']")
     files = sorted(tmp_path.glob("fields-*.h5"))
     assert len(grids) == len(files) >= 2
@@ -70,7 +70,7 @@ def test_fields_frames_and_the_report(tmp_path):
     data["time"]["end"] = 6e-4
     assert Run(Case(data), folder=tmp_path, out=io.StringIO(), restart=tmp_path / "restart.h5")() == 0
     assert len(list(tmp_path.glob("frame-*.png"))) == 7
-    times = [float(t.get("Value")) for t in xml.parse(tmp_path / "fields.xmf").findall(".//Time")]
+    times = [float(t.get("Value")) for t in xml.parse(tmp_path / "fields.xdmf").findall(".//Time")]
     assert times == sorted(set(times)) and len(times) > len(files)
     data["time"]["end"] = 1e-4
     with pytest.raises(FrameError, match="has results of an earlier run .*--restart.*--folder.*--overwrite"):
@@ -129,7 +129,7 @@ def test_meshio_reads_the_fields(tmp_path, cells):
     d = len(cells)
     sloping_field(tmp_path, cells, "double")
 
-    with meshio.xdmf.TimeSeriesReader(tmp_path / "fields.xmf") as reader:
+    with meshio.xdmf.TimeSeriesReader(tmp_path / "fields.xdmf") as reader:
         points, blocks = reader.read_points_cells()
         assert reader.num_steps == 2
         time, _, fields = reader.read_data(0)
@@ -140,7 +140,7 @@ def test_meshio_reads_the_fields(tmp_path, cells):
     sizes = np.ptp(points[blocks[0].data], axis=1)[:, :d]
     assert np.allclose(sizes, 1 / np.array(cells))  # and not a twisted one
 
-    with meshio.xdmf.TimeSeriesReader(tmp_path / "averages.xmf") as reader:
+    with meshio.xdmf.TimeSeriesReader(tmp_path / "averages.xdmf") as reader:
         reader.read_points_cells()
         assert np.abs(reader.read_data(0)[2]["mean_T"][0] - fields["T"][0]).max() < 1
 
@@ -158,7 +158,7 @@ def test_vtk_reads_the_fields(tmp_path, cells, precision):
     found = {}
     for name in ("fields", "averages"):
         reader = vtk_xdmf.vtkXdmfReader()
-        reader.SetFileName(str(tmp_path / f"{name}.xmf"))
+        reader.SetFileName(str(tmp_path / f"{name}.xdmf"))
         reader.UpdateInformation()
         times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS())
         reader.UpdateTimeStep(times[0])
@@ -268,7 +268,7 @@ def test_averages_in_time(tmp_path, scheme):
     assert late() == 0 and late.flow.averages.weight == pytest.approx(states[3][0] - states[2][0], rel=1e-12)
     assert late.flow.averages.fields(["p"])["rms_p"].max() < 1e-15 * 1e7  # of one state
     assert np.array_equal(late.flow.averages.fields(["p"])["mean_p"], states[3][1][3])
-    assert (tmp_path / "late/averages.xmf").read_text().count("mean_Y_O2") == 2
+    assert (tmp_path / "late/averages.xdmf").read_text().count("mean_Y_O2") == 2
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])

@@ -189,10 +189,10 @@ def test_a_damaged_restart_is_refused_or_whole(tmp_path):
             assert "bad.h5" in str(error)
             refused += 1
         else:
-            state = f.state()
-            assert np.array_equal(state["U"], whole["U"]) and np.array_equal(state["Q"], whole["Q"])
+            state = f.state() | {"time": f.time, "steps": f.steps, "dt": f.dt}
+            assert same(whole, state)  # the bytes were changed to what they were, or HDF5 had all of its own
 
-    assert 60 < refused < 200, refused
+    assert refused > 180, refused
 
 
 def test_a_full_disk_ends_the_run_in_a_line_and_keeps_the_last_restart(tmp_path):

@@ -75,6 +75,7 @@ def main(quick=False, only=(), folder=None) -> int:
     unknown = [name for name in only if name not in CHECKS]
     if unknown:
         raise CaseError(f"verify --only {unknown[0]}: unknown check; known: {', '.join(CHECKS)}.")
+
     folder = pathlib.Path(folder or "build/mini_solver/verify")
     try_folder(folder)
 

@@ -65,6 +65,7 @@ class Smooth:
         k = 2 * math.pi / self.L
         wave, bell = np.sin(k * x), np.cos(2 * r**2)
         rho, p = RHO0 * (1 + 0.1 * wave * bell), P0 * (1 + 0.1 * np.cos(k * x) * np.cos(1.5 * r**2))
+
         return rho, SOUND * (0.3 + 0.1 * wave * bell), SOUND * 0.2 * r * np.cos(k * x + r**2), p
 
     def slopes(self, x, r):
@@ -85,6 +86,7 @@ class Smooth:
         along = np.array([rho * u, rho * u * u + p, rho * u * v, (energy + p) * u])
         outward = np.array([rho * v, rho * u * v, rho * v * v + p, (energy + p) * v])
         about = 0 * u
+
         if viscous:
             mu, third = self.MU, 2 / 3 * (u_x + v_r + v / r)
             xx, rr, xr, about = (
@@ -228,6 +230,7 @@ def spreading(quick):
         m = mach * low / radii
         for _ in range(200):  # r rho v = constant; rho c goes with T to the power 3, of gamma = 1.4
             m = mach * low / (radii * ratio(m) ** 3)
+
         p = P0 * ratio(m) ** 3.5
         f = flow_of(
             [4, N],

@@ -116,6 +116,7 @@ def flame(quick, pictures):
     f.start(dict(velocity=np.array([u, 0 * u, 0 * u]), Y=Y / Y.sum(0), T=profile(start.T), p=np.full_like(u, PRESSURE)))
 
     fields = []
+
     while f.time < end:
         f.take(64)
         fields.append((f.time, np.interp(MARK, line(f, "T"), x), line(f, "p")[0]))

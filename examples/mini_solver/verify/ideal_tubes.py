@@ -30,6 +30,7 @@ def side(p, rho, p0, g=GAMMA):
         return (p - p0) * root, root * (1 - (p - p0) / (2 * (p + B)))
 
     c = math.sqrt(g * p0 / rho)
+
     return 2 * c / (g - 1) * ((p / p0) ** ((g - 1) / (2 * g)) - 1), (p / p0) ** (-(g + 1) / (2 * g)) / (rho * c)
 
 

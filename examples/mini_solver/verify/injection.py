@@ -20,6 +20,7 @@ class Bounds:
     def __call__(self, flow):
         fields = {n: flow.field(n) for n in ("rho", "p", "T")}
         fields["Y"] = np.stack([flow.field(f"Y_{n}") for n in flow.mixture.names])
+
         for name, field in fields.items():
             self.low[name] = min(self.low.get(name, np.inf), float(field.min()))
             self.high[name] = max(self.high.get(name, -np.inf), float(field.max()))

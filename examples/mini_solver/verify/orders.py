@@ -92,6 +92,7 @@ def vortex_real(quick, pictures):
     def state(x, y):
         r2 = x * x + y * y
         enthalpy, swirl = e + p / rho - depth * np.exp(-r2), U * b / (2 * math.pi) * np.exp((1 - r2) / 2)
+
         return dict(
             rho=rho_of(enthalpy),
             p=p_of(enthalpy),
@@ -148,6 +149,7 @@ def time_order(quick, pictures):
             flow_of([48], [0.0], [1.0], wave, 1e-3, dissipation="none", time_step=1.25e-5 / n, **options)
             for n in (1, 2, 16)
         )
+
         *found, finest = (line(advance(f, 1e-3), "p") for f in flows)
         errors = [float(np.abs(p - finest).max()) for p in found]
         yield from rows(f"time step, {what}", ("order", order(errors, (1, 2)), lowest, "above"))

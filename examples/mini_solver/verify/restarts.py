@@ -30,6 +30,7 @@ def run(ranks, folder, cells, steps, restart=None):
     done = subprocess.run(
         list(map(str, [*launcher, *words])), cwd=ROOT, env=MPIRUN | os.environ, capture_output=True, text=True
     )
+
     if done.returncode:
         raise CaseError(f"{ranks} ranks: {done.stderr[-2000:]}")
 

@@ -43,6 +43,7 @@ def shock_tubes(quick, pictures):
 
             x, got = f.coordinates()[0][0, 0], [line(f, n) for n in ("rho", "u", "p")]
             of, sizes = f"{name}, {scheme}, {N} cells", (left[0] - right[0], exact.u, left[2] - right[2])
+
             for what, a, b, size, bound in zip(("rho", "u", "p"), got, exact.sample(x / end), sizes, bounds):
                 error = float(np.abs(a - b).mean()) / size
                 yield from rows(of, (f"L1 {what}", error, factor * bound * (100 / N) ** 0.75))
@@ -76,5 +77,6 @@ def shock_tubes(quick, pictures):
 
                 column[0].set_title(name)
                 column[2].set_xlabel("x [m]")
+
             for axis, what in zip(axes[:, 0], ("density [kg/m$^3$]", "velocity [m/s]", "pressure [MPa]")):
                 axis.set_ylabel(what)

@@ -93,6 +93,7 @@ def shu_osher(quick, pictures):
         flow = flow_of(
             [cells], [LOW], [HIGH], initial, END / unit, mixture=IDEAL, boundary=sides, cfl=0.5, limiter=limiter
         )
+
         got = line(advance(flow, END / unit), "rho")
         x, same = reference(cells)
         exact = known.reshape(cells, -1).mean(1)

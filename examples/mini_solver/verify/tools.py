@@ -10,7 +10,7 @@ from kernels import Mixture
 
 from ..case import Case
 from ..flow import Flow
-from ..pictures import pyplot
+from ..pictures import subplots
 from ..riemann import Gas, R
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -53,6 +53,7 @@ def advance(flow, end, watch=None):
         flow.advance(1 if watch else flow.queue, end, end * (1 - 1e-12))
         if watch:
             watch(flow)
+
     return flow
 
 
@@ -114,6 +115,7 @@ def duct(cells, size, start, profile, enthalpy, sides, end, mu, **numerics):
         cfl=1.2,
         **numerics,
     )
+
     sums = flow.sums()
     advance(flow, end)
 
@@ -140,7 +142,7 @@ def rows(of, *table):
 @contextlib.contextmanager
 def figure(path, *grid, **how):
     """Axes of a new figure, which is written to `path` at the end."""
-    made, axes = pyplot().subplots(*grid, layout="constrained", **how)
+    made, axes = subplots(*(grid or (1, 1)), layout="constrained", **how)
     yield axes
     made.savefig(path, dpi=120)
 
@@ -149,6 +151,7 @@ def curves(axis, *drawn, size=2.5, legend=True, **words):
     """Draw (x, y, style, name of the curve). size: of markers; words: title, xlabel, ylabel."""
     for x, y, style, name in drawn:
         axis.plot(x, y, style, lw=1, ms=size, label=name)
+
     axis.set(**words)
     axis.grid(alpha=0.3)
     if legend:

@@ -156,6 +156,7 @@ def shear_layer(quick, pictures):
         start, momentum = f.sums(), f.balance.momentum_scale()
         for _ in range(steps):
             f.step()
+
         formation = abs(start[-2]) / start[-1]  # these energies are the larger numbers
         yield from rows(
             f"LOX/CH4 layer, {scheme}, {steps} steps",

@@ -36,6 +36,7 @@ def ignition() -> dict:
     net.rtol, net.atol = 1e-10, 1e-18
 
     found = {"t": times(), "T": [], "p": []}
+
     for time in found["t"]:
         T, p = [], []
         for at in time * (1 + OFF * np.array([-1, 0, 1])):
