@@ -22,11 +22,13 @@ from ..engine.errors import VariantUnsuitable, refuse
 from .fold import Move, collapsed
 
 LOOPS = 16  # outer loops of a copy, at most
-VOLUME = 2048  # numbers of a tile of a device, at most: 8 for each of 256 threads
-THREADS = 256
+VOLUME = 2048  # numbers of a tile of a device, at most: 4 for each of 512 threads
+LEAST, ENOUGH = 512, 528  # a small array has smaller tiles, so that it has enough: four for each multiprocessor
+THREADS = 512
 EDGES = 2  # loops of a tile whose last turn may be shorter
 SHIFTS = (16, 1, 2, 3, 4, 5, 6, 7)  # of gaps in shared memory; 16: none
 BANKS = 128  # bytes that shared memory reads at a time
+SAMPLES = 8  # of these, by which gaps are chosen
 WIDE = 2**31  # steps inside a tile are below it
 BLOCK = 32  # rows and columns that a CPU transposes at a time
 LINE = 2048  # columns that a CPU copies at a time
@@ -39,20 +41,41 @@ PLANE_STEPS = "row_from:whole row_to:whole column_from:whole column_to:whole"
 MEMBERS = {"threads": f"{COMMON}{STEPS}{TILE}", "packs": f"{COMMON}{STEPS}{PLANE} {PLANE_STEPS}"}
 
 
-def source(style: str) -> Source:
-    """The source of all copies for one style of backend."""
+NUMBERS = {
+    "copy_4": "float",
+    "copy_8": "double",
+    "copy_16": "Two<double>",
+    "scale_float32": "float",
+    "scale_float64": "double",
+    "scale_complex64": "Two<float>",
+    "scale_complex128": "Two<double>",
+}
+
+
+def source(style: str, name: str) -> Source:
+    """The source of copies for one style of backend: copy_BYTES, or scale_TYPE. It serves all extents and steps."""
     text = [
+        f"#define NAME {name}",
+        f"#define NUMBER {NUMBERS[name]}",
+        f"#define SCALES {str(name.startswith('scale')).lower()}",
         '#include "engine/numbers/launch.h"',
         structure("Arguments", MEMBERS[style]),
         f'#include "contractions/permute_{style}.h"',
         "",
     ]
-    return Source("permute", "\n".join(text))
+    return Source(f"permute-{name}", "\n".join(text))
+
+
+def sources(style: str, dtype: str) -> list[Source]:
+    """All that `bound` may compile for arrays of a type."""
+    size = np.dtype(dtype).itemsize
+    names = [f"copy_{width}" for width in (4, 8, 16) if width >= size]
+    return [source(style, name) for name in (*names, f"scale_{dtype}")]
 
 
 @functools.lru_cache(None)
-def _module(backend):
-    return backend.compile(source(backend.style))
+def _module(backend, name: str):
+    return backend.compile(source(backend.style, name))
 
 
 def bound(backend, dtype: str, moves, at_source: int, at_target: int, number: float = 1.0, add: bool = False, keep=()):
@@ -128,13 +151,17 @@ class Tiling(NamedTuple):
 
 def tiling(loops) -> Tiling:
     """Tiles that have runs of neighbours of the source and of the target. loops: the slowest of the target first."""
+    volume = VOLUME
+    while volume > LEAST and volume * ENOUGH > math.prod(m.extent for m in loops):
+        volume //= 2
+
     extents = [1] * len(loops)
     by_target = [*reversed(range(len(loops)))]
     by_source = sorted(by_target, key=lambda d: abs(loops[d].source))
     wanted = 8
-    while wanted <= VOLUME:
+    while wanted <= volume:
         for order in (by_source, by_target):
-            _grow(loops, extents, order, wanted)
+            _grow(loops, extents, order, wanted, volume)
         wanted *= 2
 
     outer: list[Move] = []
@@ -148,13 +175,13 @@ def tiling(loops) -> Tiling:
     return Tiling(tuple(extents), tuple(outer), tuple(edges))
 
 
-def _grow(loops, extents: list[int], order, wanted: int) -> None:
+def _grow(loops, extents: list[int], order, wanted: int, volume: int) -> None:
     """Make a tile's run along the fastest loops of an array as long as wanted, if the tile has room."""
     run = 1
     for d in order:
         whole = loops[d].extent
         if extents[d] < whole and run * extents[d] < wanted:
-            room = VOLUME * extents[d] // math.prod(extents)
+            room = volume * extents[d] // math.prod(extents)
             extents[d] = max(extents[d], _even(whole, min(whole, room, -(-wanted // run))))
         run *= extents[d]
         if extents[d] < whole:
@@ -162,12 +189,16 @@ def _grow(loops, extents: list[int], order, wanted: int) -> None:
 
 
 def _even(whole: int, most: int) -> int:
-    """Numbers of a tile, at most so many, so that all tiles of a loop have about as many: multiples of 4 if that adds
-    no tile."""
+    """Numbers of a tile, at most so many, so that all tiles of a loop have as many: if there is such a number of at
+    least half of it, in multiples of 4 if possible; else about as many."""
+    divisors = [extent for extent in range(most, most // 2, -1) if whole % extent == 0]
+    if divisors:
+        return next((extent for extent in divisors if extent % 4 == 0), divisors[0])
+
     turns = -(-whole // most)
     extent = -(-whole // turns)
-    round_ = -(-extent // 4) * 4
-    return round_ if round_ <= most and -(-whole // round_) == turns else extent
+    rounded = -(-extent // 4) * 4
+    return rounded if rounded <= most and -(-whole // rounded) == turns else extent
 
 
 def _on_threads(backend, name: str, loops, size: int, values, keep):
@@ -186,7 +217,9 @@ def _on_threads(backend, name: str, loops, size: int, values, keep):
 
     tiles = math.prod(m.extent for m in t.outer)
     shape = Shape(THREADS, covers=1, shared=held * size + 64, resident=-1)
-    run = _module(backend).bind(name, shape, record(MEMBERS["threads"], **values, **numbers), keep=(on_device, keep))
+    run = _module(backend, name).bind(
+        name, shape, record(MEMBERS["threads"], **values, **numbers), keep=(on_device, keep)
+    )
     return functools.partial(run, tiles)
 
 
@@ -239,7 +272,8 @@ def _turns_of_banks(place: np.ndarray, shift: int, size: int) -> int:
     lanes = BANKS // size
     total = 0
     for order in (place, np.arange(place.size)):
-        banks = (order + (order >> shift))[: order.size // lanes * lanes].reshape(-1, lanes) % lanes
+        order = order[: order.size // lanes * lanes][: lanes * SAMPLES]
+        banks = (order + (order >> shift)).reshape(-1, lanes) % lanes
         for bank in banks:
             total += np.bincount(bank).max()
     return total
@@ -262,5 +296,5 @@ def _on_packs(backend, name: str, loops, size: int, values, keep):
 
     blocks = -(-rows.extent // down) * -(-columns.extent // across) * math.prod(m.extent for m in rest)
     held = record(MEMBERS["packs"], **values, **_outer(rest), **plane)
-    run = _module(backend).bind(name, Shape(), held, keep=keep)
+    run = _module(backend, name).bind(name, Shape(), held, keep=keep)
     return functools.partial(run, blocks)

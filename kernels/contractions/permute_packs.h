@@ -3,7 +3,8 @@
 // target along the columns, packs are transposed in registers.
 //
 // Arguments: source, target; loops over planes, the slowest first; rows, columns: extent, extent of a block, steps in
-// source and target; number, old: of scaled copies. An item is a block of a plane.
+// source and target; number, old: of scaled copies. An item is a block of a plane. Macros: NAME of the kernel, NUMBER:
+// type, SCALES: target = number * source (+ old target).
 #pragma once
 #include <string.h>
 #include "engine/numbers/launch.h"
@@ -150,11 +151,4 @@ template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long 
     one_by_one<T, SCALED>(p, source, target, 0, 0);
 }
 
-#define PERMUTATION(name, T, SCALED) ITEM_KERNEL(name, Arguments, 256, (permuted<T, SCALED>))
-PERMUTATION(copy_4, float, false)
-PERMUTATION(copy_8, double, false)
-PERMUTATION(copy_16, Two<double>, false)
-PERMUTATION(scale_float32, float, true)
-PERMUTATION(scale_float64, double, true)
-PERMUTATION(scale_complex64, Two<float>, true)
-PERMUTATION(scale_complex128, Two<double>, true)
+ITEM_KERNEL(NAME, Arguments, 1, (permuted<NUMBER, SCALES>))

@@ -5,13 +5,14 @@
 //
 // Arguments: source, target, tables (see Row), volume: numbers of a tile; shift: shared memory has a gap after every
 // 2^shift numbers; loops over tiles, the slowest first; edge: for two loops whose last tile may be shorter, the number
-// of the loop, its numbers in a tile and in all; number, old: of scaled copies.
+// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NUMBER: type,
+// SCALES: target = number * source (+ old target).
 #pragma once
 #include "engine/numbers/launch.h"
 
 extern __shared__ double shared_memory[];
 
-constexpr int EACH = 8; // numbers of a tile that a thread copies
+constexpr int EACH = 4; // numbers of a tile that a thread copies
 enum Row { FROM, TO, AT, EDGE_FROM, EDGE_TO }; // steps in source and target, place in shared memory, places at edges
 
 template <class T> struct alignas(2 * sizeof(T)) Two {
@@ -47,14 +48,13 @@ POINT_FN void find(const Arguments &a, long tile, Tile &t) {
 }
 POINT_FN bool inside(const Tile &t, int edges) { return (edges & 0xffff) < t.left[0] && (edges >> 16) < t.left[1]; }
 
-template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long tiles) {
+template <class T, bool SCALED, bool RAGGED> POINT_FN void over_tiles(const Arguments &a, long tiles) {
     T *const held = (T *)shared_memory;
     Tile *const found = (Tile *)(held + a.held);
     const int *const tables = (const int *)a.tables;
     const T *const source = (const T *)a.source;
     T *const target = (T *)a.target;
     const int volume = int(a.volume), threads = blockDim.x;
-    const bool ragged = a.edge[0] >= 0 || a.edge[1] >= 0;
 
     int from[EACH], to[EACH], at[EACH];
     UNROLL
@@ -76,7 +76,7 @@ template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long 
         UNROLL
         for (int e = 0; e < EACH; ++e) {
             const int i = threadIdx.x + e * threads;
-            if (i < volume && (!ragged || inside(here, tables[EDGE_FROM * volume + i]))) x[e] = source[here.from + from[e]];
+            if (i < volume && (!RAGGED || inside(here, tables[EDGE_FROM * volume + i]))) x[e] = source[here.from + from[e]];
         }
 
         // The next tile's begin, while the loads are under way.
@@ -91,7 +91,7 @@ template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long 
         UNROLL
         for (int e = 0; e < EACH; ++e) {
             const int i = threadIdx.x + e * threads;
-            if (i < volume && (!ragged || inside(here, tables[EDGE_TO * volume + i]))) {
+            if (i < volume && (!RAGGED || inside(here, tables[EDGE_TO * volume + i]))) {
                 T &put = target[here.to + to[e]];
                 T value = held[at[e]];
                 if (SCALED) {
@@ -105,12 +105,11 @@ template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long 
     }
 }
 
-#define PERMUTATION(name, T, SCALED) \
-    KERNEL(name, Arguments, 256) { permuted<T, SCALED>(a, items); }
-PERMUTATION(copy_4, float, false)
-PERMUTATION(copy_8, double, false)
-PERMUTATION(copy_16, Two<double>, false)
-PERMUTATION(scale_float32, float, true)
-PERMUTATION(scale_float64, double, true)
-PERMUTATION(scale_complex64, Two<float>, true)
-PERMUTATION(scale_complex128, Two<double>, true)
+template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long tiles) {
+    if (a.edge[0] < 0 && a.edge[1] < 0) over_tiles<T, SCALED, false>(a, tiles);
+    else over_tiles<T, SCALED, true>(a, tiles);
+}
+
+#define PERMUTATION(name) \
+    KERNEL(name, Arguments, 512, sizeof(NUMBER) > 8 ? 2 : 3) { permuted<NUMBER, SCALES>(a, items); }
+PERMUTATION(NAME)

@@ -110,9 +110,13 @@ def test_nothing_to_copy(be):
 
 
 def test_one_source_for_all_extents():
-    """What is compiled does not know extents, types or steps."""
-    assert permute.source("packs") == permute.source("packs")
-    assert "31" not in permute.source("threads").text
+    """What `sources` names is all that is compiled for a type, whatever the extents."""
+    names = [source.name for source in permute.sources("threads", "float32")]
+    assert names == ["permute-copy_4", "permute-copy_8", "permute-copy_16", "permute-scale_float32"]
+    assert [source.name for source in permute.sources("packs", "complex128")] == [
+        "permute-copy_16",
+        "permute-scale_complex128",
+    ]
 
 
 def test_more_loops_than_the_record_has(be):

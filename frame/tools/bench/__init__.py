@@ -16,7 +16,7 @@ import sys
 from ...config import PRECISIONS
 from ...errors import ArgumentError
 from ..progress import clear, progress
-from . import blocks, inputs, pictures, results, species_loops, tensor
+from . import blocks, inputs, pictures, results, species_loops, tccg, tensor
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
@@ -31,7 +31,7 @@ RECORD: dict = {
 }
 CASES = ("thermal", "viscous", "thermal_viscous")
 KINETICS = ("omega", "programs", "real", "matrices", "react")
-OWN = {"species-loops": species_loops.run, "tensor": tensor.run, "blocks": blocks.run}
+OWN = {"species-loops": species_loops.run, "tensor": tensor.run, "tccg": tccg.run, "blocks": blocks.run}
 STRUCTURES = ("none", "lowrank", "sparse", "dense", "file")
 
 
@@ -107,9 +107,11 @@ def add(commands) -> None:
     species_loops.add_arguments(loops, bench=True)
     expressions = benches.add_parser("tensor", help="tensor expressions beside einsum, matmul and libxsmm, on one core")
     tensor.add_arguments(expressions)
+    public = benches.add_parser("tccg", help="the 48 contractions of the TCCG benchmark beside einsum and cuTENSOR")
+    tccg.add_arguments(public)
     calls = benches.add_parser("blocks", help="block calls of ranks, beside the link's limit and as many CPU ranks")
     blocks.add_arguments(calls)
-    for sub in (loops, expressions, calls):
+    for sub in (loops, expressions, public, calls):
         sub.add_argument("--record", **RECORD)
     drawn = benches.add_parser("figures", help="pictures and tables of recorded runs: benchmarks/results/*.json")
     pictures.add_arguments(drawn)
