@@ -98,9 +98,9 @@ class Library(Organisation):
     STYLE: ClassVar[str] = ""  # of the backend
 
     # ---- text and launch
-    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> None:
-        """No kernel of its own: the library has the products, and `sources` has the copies."""
-        return None
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
+        """The products are the library's own. Ours are the copies, here the copy with a number: see `sources`."""
+        return permute.source(self.STYLE, f"scale_{p.dtype}")
 
     def sources(self, plan) -> list[Source]:
         """The copies, the same for all programs of a type."""

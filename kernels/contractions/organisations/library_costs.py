@@ -70,6 +70,7 @@ HOST = Rates(
 RATES = {"threads": DEVICE, "packs": HOST}
 COMPLEX = 4.0  # real products of a complex product
 SINGLE = {"float32": 0.9}  # of the time of double precision: the other organisations' in single precision
+SMALL = 16  # times smaller than the largest array: its order counts little
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
 
@@ -127,7 +128,8 @@ def unit(style: str, p: Program) -> float:
     r, size = RATES[style], np.dtype(p.dtype).itemsize
     read = [p.arrays[name] for name in p.expression.inputs]
     common = [a for a in read if a.place is None and not a.mixed]
-    crossed = any(a.place and a.place == len(a.extents) - 1 for a in p.arguments)
+    large = max(a.size for a in p.arguments) / SMALL
+    crossed = any(a.place and a.place == len(a.extents) - 1 and a.size >= large for a in p.arguments)
 
     found = r.shared if common else r.alone
     if crossed:
