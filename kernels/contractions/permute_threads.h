@@ -111,5 +111,5 @@ template <class T, bool SCALED> POINT_FN void permuted(const Arguments &a, long 
 }
 
 #define PERMUTATION(name) \
-    KERNEL(name, Arguments, 512, sizeof(NUMBER) > 8 ? 2 : 3) { permuted<NUMBER, SCALES>(a, items); }
+    KERNEL(name, Arguments, 512, SCALES || sizeof(NUMBER) > 8 ? 2 : 3) { permuted<NUMBER, SCALES>(a, items); }
 PERMUTATION(NAME)
