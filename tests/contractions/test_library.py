@@ -15,6 +15,7 @@ import pytest
 from frame.tools.bench import tccg
 from kernels import Contraction, get_backend
 from kernels.contractions import permute
+from kernels.contractions.free import FreeContraction
 from kernels.contractions.organisations.library import DeviceLibrary, HostLibrary
 from kernels.engine import backend as backends
 from kernels.engine.backend import cuda
@@ -193,3 +194,31 @@ def test_bits_do_not_depend_on_the_batch(be):
     one = done(be, text, {x: a[4:5].copy() for x, a in arrays.items()}, sizes)
 
     assert np.array_equal(whole[4], one[0])
+
+
+def test_free_extents_compile_once(monkeypatch):
+    """Ten sizes by one plan, each right; nothing is compiled but copies, each once."""
+    backend = get_backend("cpu")
+    permute._module.cache_clear()
+    compiled = []
+    compile_ = type(backend).compile
+    monkeypatch.setattr(
+        type(backend), "compile", lambda self, source: compiled.append(source) or compile_(self, source)
+    )
+
+    plan = FreeContraction(tccg.text("abcd-dbea-ec"), backend=backend)
+    for k in range(10):
+        extents = {index: 2 + (k * (3 + place)) % 7 for place, index in enumerate("abcde")}
+        arrays = arrays_of("abcd-dbea-ec", extents, "float64", k)
+        plan.bind(arrays)()
+        assert np.array_equal(arrays["C"], einsum("abcd-dbea-ec", arrays)), extents
+
+    assert compiled and len(compiled) == len({source.text for source in compiled}) <= 2
+
+
+def test_free_extents_that_disagree():
+    plan = FreeContraction("C[e i j] = A[e i k] B[k j]", backend="cpu")
+    with pytest.raises(ArgumentError, match="array 'B', index 'k': extent 4, wanted 5 as 'A' has it"):
+        plan.bind({"A": np.ones((2, 3, 5)), "B": np.ones((4, 6)), "C": np.ones((2, 3, 6))})
+    with pytest.raises(ArgumentError, match="extent of index 'k' is None"):
+        plan.of(i=3, j=6)
