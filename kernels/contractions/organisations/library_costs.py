@@ -63,13 +63,14 @@ HOST = Rates(
     parallel=1,
     shared=3.5e-10,
     alone=2e-10,
-    apart=4.5e-10,
+    apart=1.25e-9,
     far=1.1e-9,
     cache=1e6,
 )
 RATES = {"threads": DEVICE, "packs": HOST}
 COMPLEX = 4.0  # real products of a complex product
 SINGLE = {"float32": 0.9}  # of the time of double precision: the other organisations' in single precision
+REUSE, BEYOND = 16, 32  # uses of a number by an entry; sizes of the cache
 SMALL = 16  # times smaller than the largest array: its order counts little
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
@@ -122,7 +123,7 @@ def unit(style: str, p: Program) -> float:
     """Seconds of a unit of the other organisations' prices.
 
     They are made for entries that have their own numbers of all arrays (`alone`). They take longer where an array that
-    all entries read does not fit the cache (`far`), and where neighbours in memory belong to different
+    all entries read comes from memory for each entry (`far`), and where neighbours in memory belong to different
     entries (`apart`): their prices count neither.
     """
     r, size = RATES[style], np.dtype(p.dtype).itemsize
@@ -134,6 +135,16 @@ def unit(style: str, p: Program) -> float:
     found = r.shared if common else r.alone
     if crossed:
         found = max(found, r.apart)
-    if max((a.size for a in common), default=0) * size > r.cache:
+    if common and _streams(p, max(a.size for a in common), r.cache / size):
         found = max(found, r.far)
     return found * SINGLE.get(p.dtype, 1.0)
+
+
+def _streams(p: Program, numbers: int, cache: float) -> bool:
+    """Whether an array that all entries read is beyond the cache, and an entry uses each number few times; or the array
+    is far beyond the cache."""
+    work = 0
+    for s in p.statements:
+        for t in s.terms:
+            work += math.prod(p.sizes[i] for i in {*s.out.indices, *t.sums(s.out)} if i != p.batch)
+    return numbers > cache * (1 if work < REUSE * numbers else BEYOND)
