@@ -9,5 +9,6 @@ what was found.
 """
 
 from .contraction import Contraction, contract
+from .free import FreeContraction
 
-__all__ = ["Contraction", "contract"]
+__all__ = ["Contraction", "FreeContraction", "contract"]

@@ -26,11 +26,12 @@ def test_every_cuda_organisation_compiles(monkeypatch):
     ):
         for plan in organisations(text, sizes, target, **options):
             if plan.how.name not in seen or plan.how.name == "lines":
-                report = target.compile(plan.source).report["contraction"]
+                found = target.compile(plan.source).report
+                report = found.get("contraction") or found["scale_float64"]  # a library's: the kernel of its copies
                 assert report["spill_stores"] == report["spill_loads"] == 0, (plan.how, report)
                 seen.add(plan.how.name)
 
-    assert seen == {"flat", "team", "lines", "tiles", "slices", "sums", "stages"}
+    assert seen == {"flat", "team", "lines", "tiles", "slices", "sums", "stages", "library"}
     for how in ("stays", "orbits"):
         sizes = dict.fromkeys("abcefg", 16)
         plan = Contraction(named.all_triples(), sizes, backend=target, how=how, batch="d", quick=True)

@@ -109,7 +109,7 @@ def test_extents_are_asked_for():
         Contraction("o[e i j] = a[e i] a[e j]", dict(i=2, j=3))
     with pytest.raises(ArgumentError, match="type int64, wanted float64 or float32"):
         Contraction("o[e i] = a[e i]", dict(i=2), dtype="int64")
-    with pytest.raises(ArgumentError, match="no organisation 'flat' here; able: lanes, rows"):
+    with pytest.raises(ArgumentError, match="no organisation 'flat' here; able: lanes, library, rows"):
         Contraction("o[e i] = a[e i]", dict(i=2), how="flat", backend="cpu")
 
 

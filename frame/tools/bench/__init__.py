@@ -20,7 +20,7 @@ from ...errors import refuse
 from .. import BACKEND
 from ..figures import pyplot
 from ..progress import clear, progress
-from . import blocks, inputs, pictures, report, results, species_loops, tensor
+from . import blocks, inputs, pictures, report, results, species_loops, tccg, tensor
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
@@ -31,6 +31,7 @@ BENCHES = {
 OWN = {
     "species-loops": (species_loops, "nested species loops: every strategy and layout beside a copy of memory"),
     "tensor": (tensor, "tensor expressions beside einsum, matmul and libxsmm, on one core"),
+    "tccg": (tccg, "the 48 contractions of the TCCG benchmark beside einsum and cuTENSOR"),
     "blocks": (blocks, "block calls of ranks, beside the link's limit and as many CPU ranks"),
 }
 CASES = ("thermal", "viscous", "thermal_viscous")

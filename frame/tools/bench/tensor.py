@@ -171,9 +171,12 @@ class DeviceClock:
         return time
 
 
-def by_graph(backend, work, rounds: int) -> float:
-    """Seconds of one launch of many in a graph."""
-    launch, times = backend.record(lambda: [work() for _ in range(LAUNCHES)]), []
+def by_graph(backend, work, rounds: int) -> float | None:
+    """Seconds of one launch of many in a graph; None for work that a graph cannot record, such as a library's."""
+    try:
+        launch, times = backend.record(lambda: [work() for _ in range(LAUNCHES)]), []
+    except BackendError:
+        return None
     for _ in range(rounds + 1):
         begin = backend.mark()
         launch()
@@ -208,9 +211,11 @@ def bytes_alone(plan, entries: int, backend):
     return lambda: run(n)
 
 
-def ways(case: Case, backend) -> list[Contraction]:
-    """A plan for each organisation, the chosen one first."""
+def ways(case: Case, backend, chosen: bool = False) -> list[Contraction]:
+    """A plan for each organisation, the chosen one first; or that one alone."""
     first = Contraction(case.text, case.sizes, case.dtype, backend=backend, **case.options)
+    if chosen:
+        return [first]
     others = [how for _, how, _ in first.candidates if how.name != first.how.name]
     return [
         first,
@@ -226,12 +231,14 @@ def compile_ahead(chosen, backend) -> None:
             pass
 
 
-def measure(case: Case, rounds: int, told=lambda text: None, backend=None, clocks=None, roofs=None) -> list[dict]:
+def measure(
+    case: Case, rounds: int, told=lambda text: None, backend=None, clocks=None, roofs=None, chosen: bool = False
+) -> list[dict]:
     """Rows of ours, in every organisation, and of the rivals; the model's choice first. clocks: name -> seconds of a
-    work; the first one counts. roofs: ceilings.Ceilings of a CPU."""
+    work; the first one counts. roofs: ceilings.Ceilings of a CPU. chosen: ours only by default."""
     backend = backend or get_backend("cpu", threads=1)
     clocks = clocks or {"seconds": seconds}
-    plans = ways(case, backend)
+    plans = ways(case, backend, chosen)
     plan = plans[0]
     rng, arrays = backend.arrays.random.RandomState(0), {}
     for a in plan.program.arguments:

@@ -12,6 +12,7 @@ from ...engine.errors import ArgumentError
 from ..plan import Program
 from .base import Organisation, Unable
 from .flat import Flat
+from .library import DeviceLibrary, HostLibrary
 from .lines import Lines
 from .outer import Outer
 from .outer_packs import OuterPacks
@@ -26,8 +27,8 @@ from .tiles import Tiles
 __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
-    "packs": (Packs, Lanes, OuterPacks),
-    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, OuterThreads),
+    "packs": (Packs, Lanes, HostLibrary, OuterPacks),
+    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, DeviceLibrary, OuterThreads),
 }
 UNITS = {"packs": "vector operations", "threads": "rough accesses"}  # of prices
 

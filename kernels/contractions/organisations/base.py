@@ -34,6 +34,7 @@ class Organisation:
 
     NAMES: ClassVar[tuple[str, ...]] = ()  # names in texts and tables
     SPECIAL: ClassVar[bool] = False  # serves few programs, and may refuse arrays; its price is a factor of the others'
+    FREE: ClassVar[bool] = False  # reads extents when it runs: what is compiled for some extents serves all
     REPLACEMENT: ClassVar[str] = ""  # name of the organisation that is tried first for arrays that were refused
 
     @property

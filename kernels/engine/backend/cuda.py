@@ -548,7 +548,8 @@ class CudaBackend(CudaTarget):
 
                 graph.upload()
                 stream.synchronize()
-        except (self._runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
+        except (self._runtime.CUDARuntimeError, cuda.driver.CUDADriverError, NotImplementedError) as error:
+            # CuPy refuses calls of cuBLAS during a capture: NotImplementedError.
             raise BackendError(f"backend cuda: recording a graph failed ({error}).") from None
 
         return graph.launch

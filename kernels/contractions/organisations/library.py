@@ -1,0 +1,267 @@
+"""A matrix library does the products: cuBLAS on a device, NumPy's BLAS on a CPU. Arrays are read and written as they
+lie where the library can, and copied to another order where it cannot, or where that is faster.
+
+Extents are read when a plan is bound, so one compiled source, of the copies, serves all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ...engine.backend.base import Source
+from .. import fold, permute, products
+from ..plan import Program, Unable
+from ..text import Reference, Statement, Term
+from . import library_costs
+from .base import Organisation
+
+BEGIN = 32  # numbers: what lies in the scratch begins at multiples of it
+RANKS = (0, 1, 2, 3)  # ways that a search tries
+ENTRIES = (16, 10000)  # of a batch, for a price: about NUMBERS of all arrays together, but no fewer and no more
+NUMBERS = 1 << 24
+
+
+CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
+
+
+class Stretch(NamedTuple):
+    """An array as a statement reads or writes it."""
+
+    name: str
+    steps: dict[str, int]  # of each index, in numbers
+
+
+class Product(NamedTuple):
+    """A term of two factors and the way that it is done."""
+
+    out: Stretch
+    factors: tuple[Stretch, Stretch]
+    way: fold.Way
+    number: float
+    add: bool
+
+
+class Copy(NamedTuple):
+    """A term of one factor without a sum."""
+
+    out: Stretch
+    factor: Stretch
+    moves: tuple[fold.Move, ...]
+    number: float
+    add: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Library(Organisation):
+    """Each product of two arrays goes to a matrix library, as a call, or as many with one table of addresses."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("library",)
+    FREE: ClassVar[bool] = True
+
+    rank: int = 0  # of the ways to fold each product, by the model: 0 is the best
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        how = cls()
+        return [] if how.serves(p) else [how]
+
+    def serves(self, p: Program) -> str:
+        if p.expression.symmetric:
+            return "arrays that are not symmetric"
+        for s in p.statements:
+            if s.function or not s.terms:
+                return "statements that are sums of products, no maps"
+            for t in s.terms:
+                reason = _unserved(s, t)
+                if reason:
+                    return reason
+        return ""
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        """Seconds of the copies and products for a usual batch, in the units of the other organisations."""
+        batched = [a for a in p.arguments if a.place is not None or a.mixed]
+        usual = NUMBERS // max(sum(a.size for a in batched), 1)
+        entries = min(max(usual, ENTRIES[0]), ENTRIES[1]) if p.batch else 1
+
+        job = self._job(p, _Arrays(p, entries))
+        seconds = sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
+        return seconds / entries / library_costs.unit(self.STYLE, p)
+
+    def __str__(self):
+        return self.name if not self.rank else f"{self.name} (way {self.rank})"
+
+    STYLE: ClassVar[str] = ""  # of the backend
+
+    # ---- text and launch
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
+        """The products are the library's own. Ours are the copies, here the copy with a number: see `sources`."""
+        return permute.source(self.STYLE, f"scale_{p.dtype}")
+
+    def sources(self, plan) -> list[Source]:
+        """The copies, the same for all programs of a type."""
+        return permute.sources(self.STYLE, plan.program.dtype)
+
+    def launch(self, plan, arrays, values, n: int):
+        p, backend = plan.program, plan.backend
+        if n == 0:
+            return _nothing
+        job = self._job(p, _Arrays(p, n, arrays))
+
+        # The scratch: locals, then the copies of a product, which the next product may overwrite.
+        places, copies = _locals(p, n)
+        numbers = copies + max(map(_copied, job), default=0)
+        arena = backend.empty((numbers,), plan.dtype)
+        begin, size = backend.address(arena), plan.dtype.itemsize
+        addresses = {a.name: values[f"at_{a.name}"] for a in p.arguments}
+        addresses |= {name: begin + place * size for name, place in places.items()}
+
+        keep = (arena, *arrays.values())
+        runs = []
+        for step in job:
+            runs += _bound(backend, p.dtype, step, addresses, begin + copies * size, keep)
+        if len(runs) == 1:
+            return runs[0]
+
+        def run():
+            for each in runs:
+                each()
+
+        return run
+
+    def _job(self, p: Program, arrays: _Arrays) -> list[Product | Copy]:
+        """What is done, in this order."""
+        steps: list[Product | Copy] = []
+        for s in p.statements:
+            for place, t in enumerate(s.terms):
+                steps.append(self._step(p.dtype, arrays, s, t, s.add or place > 0))
+        return steps
+
+    def _step(self, dtype: str, arrays: _Arrays, s: Statement, t: Term, add: bool) -> Product | Copy:
+        out, *factors = (arrays.stretch(r) for r in (s.out, *t.factors))
+        if len(factors) == 1:
+            moves = tuple(fold.Move(arrays.sizes[i], factors[0].steps[i], out.steps[i]) for i in out.steps)
+            return Copy(out, factors[0], moves, t.number, add)
+
+        folded = fold.fold(arrays.sizes, out.steps, *(f.steps for f in factors))
+        ways = [w for w in fold.ways(folded) if products.plain(self.STYLE, w, t.number, add)]
+        ways.sort(key=lambda w: library_costs.seconds(self.STYLE, dtype, w, add))
+        return Product(out, (factors[0], factors[1]), ways[min(self.rank, len(ways) - 1)], t.number, add)
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        return {"rank": RANKS}
+
+    def cost(self, p: Program, moved: int, least: float) -> float:
+        price = self.price(p)
+        return price * CLOCKS_OF_UNIT if self.STYLE == "threads" else price
+
+
+@dataclasses.dataclass(frozen=True)
+class HostLibrary(Library):
+    """NumPy's BLAS."""
+
+    STYLE: ClassVar[str] = "packs"
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceLibrary(Library):
+    """cuBLAS through CuPy."""
+
+    STYLE: ClassVar[str] = "threads"
+
+
+def _nothing() -> None:
+    """A run for no entries."""
+
+
+class _Arrays:
+    """How the arrays of a program lie for n entries: as they are, or contiguous where they are not known."""
+
+    def __init__(self, p: Program, n: int, arrays=None):
+        self.program, self.known = p, arrays or {}
+        self.sizes = p.sizes | ({p.batch: n} if p.batch else {})
+
+    def stretch(self, r: Reference) -> Stretch:
+        """The array of a reference with the step of each index; an index that stands twice adds both."""
+        if r.name not in self.known:
+            return Stretch(r.name, fold.dense(r.indices, self.sizes))
+
+        array = self.known[r.name]
+        steps: dict[str, int] = {}
+        for index, stride in zip(r.indices, array.strides):
+            steps[index] = steps.get(index, 0) + stride // array.dtype.itemsize
+        return Stretch(r.name, steps)
+
+
+def _unserved(s: Statement, t: Term) -> str:
+    """What a term lacks; "" if a library serves it."""
+    if t.number == 0:
+        return "terms whose number is not 0"
+    if len(t.factors) == 1:
+        return "" if set(t.factors[0].indices) == set(s.out.indices) else "terms of one factor without sums"
+    if len(t.factors) != 2:
+        return "terms of one or two factors"
+    try:
+        fold.roles(s.out.indices, *(f.indices for f in t.factors))
+    except Unable as reason:
+        return str(reason)
+    return ""
+
+
+def _locals(p: Program, n: int) -> tuple[dict[str, int], int]:
+    """(where each local lies in the scratch, numbers of all)"""
+    places: dict[str, int] = {}
+    at = 0
+    for a in p.arrays.values():
+        if a.kind != "argument":
+            places[a.name] = at
+            at += _rounded(math.prod(n if x is None else x for x in a.extents))
+    return places, at
+
+
+def _rounded(numbers: int) -> int:
+    return -(-numbers // BEGIN) * BEGIN
+
+
+def _copied(step: Product | Copy) -> int:
+    """Numbers of the copies of a step."""
+    if isinstance(step, Copy):
+        return 0
+    return sum(_size(moves) for moves, copied in zip(step.way.copies, step.way.copied) if copied)
+
+
+def _size(moves) -> int:
+    return _rounded(math.prod(m.extent for m in moves))
+
+
+def _bound(backend, dtype: str, step: Product | Copy, addresses, scratch: int, keep) -> list:
+    """The runs of a step. scratch: the address of the memory for its copies."""
+    if isinstance(step, Copy):
+        ends = addresses[step.factor.name], addresses[step.out.name]
+        return [permute.bound(backend, dtype, step.moves, *ends, step.number, step.add, keep)]
+
+    # Copies lie in the scratch one after the other.
+    way, size = step.way, np.dtype(dtype).itemsize
+    arrays = [addresses[x.name] for x in (step.out, *step.factors)]
+    worked = list(arrays)
+    for array in (fold.OUT, fold.LEFT, fold.RIGHT):
+        if way.copied[array]:
+            worked[array] = scratch
+            scratch += _size(way.copies[array]) * size
+
+    runs = []
+    for array in (fold.LEFT, fold.RIGHT):
+        if way.copied[array]:
+            runs.append(permute.bound(backend, dtype, way.copies[array], arrays[array], worked[array], keep=keep))
+    if not way.copied[fold.OUT]:
+        return [*runs, products.bound(backend, dtype, way, worked, step.number, step.add, keep)]
+
+    # The output's copy is written anew, then goes to its place.
+    back = [fold.Move(m.extent, m.target, m.source) for m in way.copies[fold.OUT]]
+    last = permute.bound(backend, dtype, back, worked[fold.OUT], arrays[fold.OUT], step.number, step.add, keep)
+    return [*runs, products.bound(backend, dtype, way, worked, keep=keep), last]

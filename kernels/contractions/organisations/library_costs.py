@@ -1,0 +1,150 @@
+"""What copies and matrix products of a library take, by a model: seconds on one core, or on a device.
+
+A product takes the longer of its arithmetic and its memory. Its extents count as multiples of a tile of the library,
+and on a device few tiles leave multiprocessors idle. The numbers of prices.csv that begin with `library` were measured.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import fold
+from ..plan import Program
+
+
+class Rates(NamedTuple):
+    """Of a style of backend."""
+
+    flops: dict[str, float]  # a second of large products, by type
+    memory: float  # bytes a second
+    copies: float  # bytes a second, read and written, of copies to another order
+    call: float  # seconds of a call, or of a copy
+    product: float  # seconds of each product of a call, beside its arithmetic
+    pack: float  # seconds of each number of a factor of a product, which the library packs
+    tile: int  # extents of a product count as multiples of it
+    each: float  # seconds of a tile, beside its arithmetic
+    parallel: int  # tiles that are worked on at a time
+    # Seconds of a unit of the other organisations' prices in double precision, see `unit`.
+    shared: float
+    alone: float
+    apart: float
+    far: float
+    cache: float  # bytes of the last cache of a device, of the second of a core
+
+
+DEVICE = Rates(
+    flops=dict(float64=61e12, float32=48e12, complex64=48e12, complex128=61e12),
+    memory=2.75e12,
+    copies=2.4e12,
+    call=4e-6,
+    product=0.0,
+    pack=0.0,
+    tile=64,
+    each=3.8e-9,
+    parallel=132,
+    shared=8e-13,
+    alone=4e-13,
+    apart=6e-12,
+    far=1.5e-12,
+    cache=3e7,
+)
+HOST = Rates(
+    flops=dict(float64=50e9, float32=100e9, complex64=100e9, complex128=50e9),
+    memory=1.2e10,
+    copies=9e9,
+    call=2e-6,
+    product=5e-7,
+    pack=4e-10,
+    tile=4,
+    each=0.0,
+    parallel=1,
+    shared=3.5e-10,
+    alone=2e-10,
+    apart=1.25e-9,
+    far=1.1e-9,
+    cache=1e6,
+)
+RATES = {"threads": DEVICE, "packs": HOST}
+COMPLEX = 4.0  # real products of a complex product
+SINGLE = {"float32": 0.9}  # of the time of double precision: the other organisations' in single precision
+REUSE, BEYOND = 16, 32  # uses of a number by an entry; sizes of the cache
+SMALL = 16  # times smaller than the largest array: its order counts little
+SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
+
+
+def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
+    """Of the calls and copies of a way. add: the output's old values are read."""
+    r, size = RATES[style], np.dtype(dtype).itemsize
+    m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
+    outside = math.prod(axis.extent for axis in way.sums)
+    count = math.prod(axis.extent for axis in way.loops)
+
+    # Arithmetic of whole tiles; with few tiles some multiprocessors have nothing to do.
+    tiles = -(-m // r.tile) * -(-n // r.tile) * count
+    flops = 2.0 * tiles * r.tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
+    idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1)))
+    arithmetic = flops * idle / r.flops[dtype]
+
+    # Memory of all operands; the output again for each turn of the sums.
+    moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + m * n * count * (1 + add))
+    packed = r.product + (m + n) * k * r.pack
+    each = r.call + count * packed + tiles * r.each + max(arithmetic, moved / r.memory)
+
+    total = outside * each
+    for array in (fold.OUT, fold.LEFT, fold.RIGHT):
+        if way.copied[array]:
+            total += copy_seconds(style, dtype, way.copies[array])
+    return total
+
+
+def _turns(way: fold.Way, array: int) -> int:
+    """How many matrices of an array the loops go through."""
+    return math.prod(axis.extent for axis in way.loops if axis.step[array])
+
+
+def copy_seconds(style: str, dtype: str, moves) -> float:
+    """Of a copy to another order."""
+    r = RATES[style]
+    numbers = math.prod(m.extent for m in moves)
+    return 2 * numbers * np.dtype(dtype).itemsize / r.copies + r.call
+
+
+def step_seconds(style: str, dtype: str, step) -> float:
+    """Of a product, or of a copy that is a statement of its own."""
+    if hasattr(step, "way"):
+        return seconds(style, dtype, step.way, step.add)
+    return copy_seconds(style, dtype, step.moves)
+
+
+def unit(style: str, p: Program) -> float:
+    """Seconds of a unit of the other organisations' prices.
+
+    They are made for entries that have their own numbers of all arrays (`alone`). They take longer where an array that
+    all entries read comes from memory for each entry (`far`), and where neighbours in memory belong to different
+    entries (`apart`): their prices count neither.
+    """
+    r, size = RATES[style], np.dtype(p.dtype).itemsize
+    read = [p.arrays[name] for name in p.expression.inputs]
+    common = [a for a in read if a.place is None and not a.mixed]
+    large = max(a.size for a in p.arguments) / SMALL
+    crossed = any(a.place and a.place == len(a.extents) - 1 and a.size >= large for a in p.arguments)
+
+    found = r.shared if common else r.alone
+    if crossed:
+        found = max(found, r.apart)
+    if common and _streams(p, max(a.size for a in common), r.cache / size):
+        found = max(found, r.far)
+    return found * SINGLE.get(p.dtype, 1.0)
+
+
+def _streams(p: Program, numbers: int, cache: float) -> bool:
+    """Whether an array that all entries read is beyond the cache, and an entry uses each number few times; or the array
+    is far beyond the cache."""
+    work = 0
+    for s in p.statements:
+        for t in s.terms:
+            work += math.prod(p.sizes[i] for i in {*s.out.indices, *t.sums(s.out)} if i != p.batch)
+    return numbers > cache * (1 if work < REUSE * numbers else BEYOND)
