@@ -364,9 +364,10 @@ class Contraction:
             )
             sets = [frozenset(f.indices) for f in t.factors]
             left = frozenset(e.statements[k].out.indices)
+            entries = orders.entries_of(t, e.statements[k].out, self.sizes, e.batch, e.found)
             for tree in found.cheapest:
-                price, _ = orders.cost(tree, sets, left, self.program.sizes, e.batch)
-                held = orders.between(tree, sets, left, self.program.sizes, e.batch) * self.dtype.itemsize
+                price, _ = orders.cost(tree, sets, left, self.sizes, e.batch, entries)
+                held = orders.between(tree, sets, left, self.sizes, e.batch, entries) * self.dtype.itemsize
                 lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops, {held} bytes between its products")
         return lines
 
