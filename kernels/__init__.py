@@ -5,7 +5,7 @@ mix = Mixture.from_yaml("examples/mixtures/ch4_o2.yaml")
 out = mix.properties("rho h cp", T=300.0, p=1e7, Y=Y)
 """
 
-from .contractions import Contraction, contract
+from .contractions import ComplexContraction, Contraction, contract
 from .engine.backend import get_backend
 from .engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
 from .engine.timers import timed
@@ -36,6 +36,7 @@ DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the pac
 __all__ = [
     "ArgumentError",
     "BackendError",
+    "ComplexContraction",
     "Constants",
     "Contraction",
     "FrameError",

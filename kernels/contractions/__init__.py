@@ -7,6 +7,8 @@ hold contractions that are known by a name. search.py looks for the fastest orga
 what was found.
 """
 
-from .contraction import Contraction, contract
+from .call import contract
+from .contraction import Contraction
+from .paired import ComplexContraction
 
-__all__ = ["Contraction", "contract"]
+__all__ = ["ComplexContraction", "Contraction", "contract"]

@@ -84,7 +84,7 @@ def _checked(s: Subscripts) -> Subscripts:
     return s
 
 
-# ---- arrays and lists in turns ---------------------------------------------------------------------------------------
+# ---- arrays and lists in turns --------------------------------------------------------------------------------------
 
 
 def interleaved(given) -> tuple[Subscripts, tuple]:
@@ -126,7 +126,7 @@ def _listed(own, whose: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-# ---- dimensions ------------------------------------------------------------------------------------------------------
+# ---- dimensions -----------------------------------------------------------------------------------------------------
 
 
 def spread(s: Subscripts, shapes) -> Subscripts:
@@ -189,3 +189,19 @@ def extents(s: Subscripts, shapes) -> dict[str, int]:
                     f"array '{name}', index '{index}': extent {extent}, wanted {known} as '{other}' has it."
                 )
     return {index: extent for index, (extent, _) in found.items()}
+
+
+def resolved(text: str, sizes: dict) -> tuple[str, dict]:
+    """(text, sizes) with names in the place of an ellipsis, whose extents are sizes["..."]. Raises ArgumentError."""
+    if ELLIPSIS not in sizes:
+        return text, sizes
+    if not is_string(text) or not read(text).has_ellipsis:
+        raise ArgumentError(f"'{text}' has no ellipsis, but sizes['...'] is {sizes[ELLIPSIS]}.")
+
+    extents_ = tuple(sizes.pop(ELLIPSIS))
+    s = read(text)
+    free = len(extents_)
+    operands = tuple(_replaced(own, free) for own in s.operands)
+    named = Subscripts(operands, _replaced(s.out, free), s.text)
+    names = _replaced((ELLIPSIS,), free)
+    return str(named), sizes | dict(zip(names, extents_))

@@ -174,7 +174,7 @@ def _from_subsets(factors, kept, sizes, batch, entries: int):
             made = []
             for left, right in _pairs(part, best):
                 here, _ = node((left[1], right[1]), factors, kept, sizes, batch, entries)
-                price = tuple(map(sum, zip(here, left[0], right[0])))
+                price = here[0] + left[0][0] + right[0][0], here[1] + left[0][1] + right[0][1]
                 made.append((price, (left[1], right[1])))
             best[part] = min(made, key=lambda choice: value(choice[0], entries))
     return best[frozenset(range(n))][1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 BATCH = 1000  # entries that are assumed of a batch of any extent
 
@@ -37,7 +38,7 @@ def _joined(trees):
 def _greedy(factors, kept, sizes):
     """Step by step the two factors whose product needs the least memory beyond their own."""
     left = {k: frozenset(f) for k, f in enumerate(factors)}
-    trees = dict(enumerate(range(len(factors))))
+    trees: dict[int, Any] = dict(enumerate(range(len(factors))))
 
     number = len(factors)
     while len(left) > 1:
