@@ -173,11 +173,15 @@ def _keepers(s: einsum.Subscripts, arrays, sizes, name: str) -> frozenset[str]:
 
 
 def _still(array, own, sizes) -> list[str]:
-    """Indices along which an array has one number only: it is broadcast, or its stride is zero."""
+    """Indices along which an array has one number only: it is broadcast, or the strides of its places add up to zero."""
+    stride = dict.fromkeys(own, 0)
+    for index, step in zip(own, getattr(array, "strides", ())):
+        stride[index] += step
+
     found = []
     for place, index in enumerate(own):
-        alone = array.shape[place] == 1 or array.strides[place] == 0
-        if alone and sizes[index] != 1:
+        alone = array.shape[place] == 1 or stride[index] == 0
+        if alone and sizes[index] != 1 and index not in found:
             found.append(index)
     return found
 

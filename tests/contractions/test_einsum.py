@@ -2,22 +2,41 @@
 
 Tolerance: 4 K eps sum|terms|, K the roundings in a row: a sum's length and one for each factor; complex products have
 twice the terms. Small whole numbers come exactly.
+
+Random strings by hand; PYTHONPATH=tests, then
+    python tests/contractions/test_einsum.py 1000 [cpu|cuda] [first seed]
+cuda: on the stand-in of a device.
 """
 
+import contextlib
 import importlib
 import itertools
 import math
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
 import warnings
 
 import numpy as np
 import pytest
 from reference import einsum as reference
+from test_tensor_values import on_stand_in, read_ahead
 
 from kernels import ComplexContraction, Contraction, contract, get_backend
 from kernels.contractions import paths
 from kernels.engine.errors import ArgumentError
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory):
+    if not shutil.which("g++"):
+        pytest.skip("the stand-in needs g++")
+    with on_stand_in(tmp_path_factory.mktemp("cuda")) as backend:
+        yield backend
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +162,7 @@ def test_whole_numbers_are_exact_or_refused():
     assert contract("i,i->i", x[0], 2 * np.ones(1, np.int8), dtype=float).dtype == np.float64
     with pytest.raises(ArgumentError, match="the result has 200, which int8 does not hold"):
         contract("i,i->i", np.full(3, 100, np.int8), np.full(3, 2, np.int8))
-    with pytest.raises(ArgumentError, match=r"sums may reach 1.2e\+18, and float64 is exact up to 2\^53"):
+    with pytest.raises(ArgumentError, match=r"sums may reach 2.2e\+18, and float64 is exact up to 2\^53"):
         contract("i,i->", np.full(3, 2**29), np.full(3, 2**30 + 2**28))
 
 
@@ -333,3 +352,37 @@ def test_a_greedy_path_of_a_chain_of_matrices():
 @pytest.mark.quick(seed=[0, 1])
 def test_random_strings(seed):
     assert reference.check_random(contract, get_backend("cpu"), seed, count=4) == 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.quick(seed=0)
+def test_random_strings_on_the_stand_in(stand_in, seed):
+    assert reference.check_random(contract, stand_in, seed, count=3) == 3
+
+
+@pytest.mark.gpu
+def test_random_strings_on_a_gpu():
+    backend = get_backend("cuda")
+    for seed in range(100, 120):
+        assert reference.check_random(contract, backend, seed, count=5) == 5
+
+
+def main(count: int, where: str = "cpu", seed: int = 1000) -> None:
+    """So many random strings on a backend, five from each seed."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        os.environ |= {"FRAME_CACHE": f"{folder}/cache"}
+        if where == "cuda":
+            backend = stack.enter_context(on_stand_in(pathlib.Path(folder)))
+        else:
+            os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder)))}
+            backend = get_backend(where)
+
+        done = 0
+        while done < count:
+            done += reference.check_random(contract, backend, seed, count=5)
+            seed += 1
+            print(f"{where}: {done} strings agree with einsum; about to seed {seed}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:4]))
