@@ -173,7 +173,7 @@ def _keepers(s: einsum.Subscripts, arrays, sizes, name: str) -> frozenset[str]:
 
 
 def _still(array, own, sizes) -> list[str]:
-    """Indices along which an array has one number only: it is broadcast, or the strides of its places add up to zero."""
+    """Indices along which an array has one number only: it is broadcast, or its strides there add up to zero."""
     stride = dict.fromkeys(own, 0)
     for index, step in zip(own, getattr(array, "strides", ())):
         stride[index] += step

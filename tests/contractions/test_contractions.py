@@ -50,7 +50,7 @@ def test_values_against_plain_loops(where):
 ERRORS = {
     "no term": "'bad': tensor expression 'w(i) =': a term is missing",
     "division": "'/' means nothing here",
-    "a map": "is a map: its function in C++ can only be given in Python",
+    "a map": "is a map: name the file of C++ that has its function, in a line 'header FILE'",
     "a local": "'b' is named local but is not in the text",
     "two batches": "wanted one batch, once",
     "the same text": "",

@@ -99,7 +99,7 @@ def _array(rng, shape, dtype):
 def _listed(text: str, operands):
     """The call as arrays and lists of indices."""
     left, arrow, right = text.partition("->")
-    number = {letter: k for k, letter in enumerate(string.ascii_letters)}
+    number = {letter: k for k, letter in enumerate(string.ascii_uppercase + string.ascii_lowercase)}
 
     def indices(word):
         before, dots, after = word.partition("...")
