@@ -55,7 +55,7 @@ class Contractions:
                 )
             refuse(name in intrepid.NAMES, "this name is Intrepid's; take another one.")
             refuse(
-                name in self._settled and _parsed(self._texts[name]) != _parsed(text),
+                name in self._settled and read(self._texts[name]) != read(text),
                 "it was registered with another text before; call frame_finalize first.",
             )
         self._texts[name] = text

@@ -1,4 +1,4 @@
-"""python -m frame COMMAND: build, examples, info, mechanisms, compile, contraction, validate, plot, names, bench, tune."""
+"""`python -m frame COMMAND`: build, examples, info, compile, contraction, validate, plot, bench, tune and others."""
 
 import argparse
 import pathlib

@@ -1,4 +1,4 @@
-"""`python -m frame contraction TEXT|NAME|FILE`: how a tensor expression is organised, and the C++ or CUDA of its kernel."""
+"""`python -m frame contraction TEXT`: how a tensor expression is organised, and the C++ or CUDA of its kernel."""
 
 import pathlib
 
