@@ -298,6 +298,11 @@ class Contraction:
 
     def compile(self):
         """The compiled kernel, from the cache on disk if it is there; None if the organisation has no kernel."""
+        return self._module
+
+    @functools.cached_property
+    def _module(self):
+        """Kept: to look a kernel up in the cache takes milliseconds, as it reads all headers."""
         return self.backend.compile(self.source) if self.source else None
 
     def compile_ahead(self) -> None:
@@ -334,7 +339,8 @@ class Contraction:
     def _with(self, how: Organisation, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)
         made.how, made.program, made.given = how, program, given
-        made.__dict__.pop("source", None)
+        for kept in ("source", "_module"):
+            made.__dict__.pop(kept, None)
         return made
 
     # ---- what was decided

@@ -8,13 +8,15 @@ with three products is not used: its parts are off by eps of the whole, not of t
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from ..engine.errors import ArgumentError, closest
+from ..engine.values import is_number
 from . import orders
-from .arrays import as_array
+from .arrays import as_array, share_memory
 from .contraction import Contraction
 from .text import Expression, Reference, Script, Statement, Term, parse, read, words
 
@@ -86,8 +88,8 @@ class ComplexContraction:
         """run() for the first n entries of the batch (None: all that the first output has).
 
         Complex arrays may have any strides: run() copies them into parts, and the parts into the outputs; `constant`
-        inputs are copied once, now. Real inputs are read where they lie, as Contraction.bind says. An output may share
-        memory with an input: all inputs are copied first. Raises ArgumentError.
+        inputs are copied once, now. Real inputs are read where they lie, as Contraction.bind says. An output in another
+        array's memory raises ArgumentError too.
         """
         arrays = {name: as_array(name, a, self.backend) for name, a in arrays.items()}
         self._check(arrays)
@@ -122,7 +124,7 @@ class ComplexContraction:
         return run_all
 
     def _check(self, arrays) -> None:
-        """Raises ArgumentError for arrays that are missing, unknown, or of another type."""
+        """Raises ArgumentError for arrays that are missing, unknown, of another type, or outputs in others' memory."""
         e = self.expression
         wanted = (*e.inputs, *e.outputs)
         for name in arrays:
@@ -139,6 +141,11 @@ class ComplexContraction:
                 raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype.name}.")
             if name in e.outputs and not getattr(array.flags, "writeable", True):
                 raise ArgumentError(f"array '{name}' is read-only, and an output.")
+
+        for name, other in itertools.product(e.outputs, wanted):
+            numbers = is_number(arrays[other])
+            if name != other and not numbers and share_memory(arrays[name], arrays[other], self.backend):
+                raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
 
 
 def _take(array, pair) -> None:

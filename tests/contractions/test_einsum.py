@@ -131,6 +131,8 @@ def test_complex_statements():
         u *= 1j
         run()
         assert np.array_equal(out, u[:, :, 1] @ D.T)
+    with pytest.raises(ArgumentError, match="output 'o' and array 'u' share memory"):
+        plan.bind({"D": D, "u": u[:, :, 1], "o": u[:, :, 1]})
     with pytest.raises(ArgumentError, match="'d' is named real but is no input, did you mean 'D'"):
         ComplexContraction("o[e i] = D[i k] u[e k]", dict(i=4, k=4), real="d")
     with pytest.raises(ArgumentError, match="array 'o': type float64, wanted complex128"):
