@@ -11,7 +11,6 @@ cuda: on the stand-in of a device.
 import contextlib
 import importlib
 import itertools
-import math
 import os
 import pathlib
 import shutil
@@ -25,7 +24,7 @@ from reference import einsum as reference
 from test_tensor_values import on_stand_in, read_ahead
 
 from kernels import ComplexContraction, Contraction, contract, get_backend
-from kernels.contractions import paths
+from kernels.contractions import orders, paths
 from kernels.engine.errors import ArgumentError
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -335,16 +334,27 @@ def test_opt_einsum_calls_it():
 
 
 def test_a_greedy_path_of_a_chain_of_matrices():
-    """Without opt_einsum: every factor once, and not dearer than from the left for a chain that narrows."""
-    factors = [frozenset(pair) for pair in itertools.pairwise("abcdefghijkl")]
-    sizes = dict(zip("abcdefghijkl", range(12, 0, -1)))
+    """Without opt_einsum: every factor once; a chain that narrows is not multiplied from its wide end."""
+    letters = "abcdefghijkl"
+    factors = tuple(frozenset(pair) for pair in itertools.pairwise(letters))
+    sizes = dict(zip(letters, range(12, 0, -1)))
     tree = paths._greedy(factors, {"a", "l"}, sizes)
+    assert sorted(orders.leaves(tree)) == list(range(11)) and str(tree).count(",") == 10
 
-    def leaves(t):
-        return [t] if isinstance(t, int) else leaves(t[0]) + leaves(t[1])
+    left = 0
+    for factor in range(1, 11):
+        left = (left, factor)
+    price = [orders.cost(t, factors, frozenset("al"), sizes, None)[0] for t in (tree, left)]
+    assert price[0] < price[1]
 
-    assert sorted(leaves(tree)) == list(range(11))
-    assert math.prod(sizes.values()) > 0
+
+def test_complex_bits_do_not_depend_on_the_batch():
+    rng = np.random.default_rng(0)
+    a, b = (rng.random((9, 3, 5)) - 0.5 + 1j * rng.random((9, 3, 5)) for _ in range(2))
+    whole_batch = contract("eij,ekj->eik", a, b)
+    for first, count in ((0, 1), (2, 5), (8, 1)):
+        part = contract("eij,ekj->eik", a[first : first + count], b[first : first + count])
+        assert np.array_equal(part, whole_batch[first : first + count])
 
 
 # ---- random expressions ---------------------------------------------------------------------------------------------
