@@ -1,8 +1,9 @@
 """Contractions of a host: texts by name, a plan for each set of extents, calls on the host's own arrays.
 
-A text is in Fortran's order of indices or in C's, see kernels/contractions/text.py. Extents come from the
-arrays of a call. The first call with a set of extents compiles; the extent of the batch index is free. Arrays that
-kernels reach are worked on where they are. Other arrays are copied to a device and back.
+A text is in Fortran's order of indices or in C's, see kernels/contractions/text.py. Its lines may name organisation,
+order of evaluation, and headers with the functions of maps: how, order, header. Extents come from the arrays of a call.
+The first call with a set of extents compiles; the extent of the batch index is free. Arrays that kernels reach are
+worked on where they are. Other arrays are copied to a device and back.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 import kernels
 from kernels.contractions import Contraction, intrepid
 from kernels.contractions.contraction import extents, shared
-from kernels.contractions.text import Expression, Reference, parse
+from kernels.contractions.text import Expression, Reference, read
 from kernels.marshal import Block
 
 from .errors import ArgumentError, refuse
@@ -46,11 +47,15 @@ class Contractions:
     def register(self, name: str, text: str) -> None:
         """Give a text its name. Errors: ArgumentError for a text that cannot be read, a name that has another text."""
         with _named(name):
-            for s in _parsed(text).statements:
-                refuse(s.function, f"'{s}' is a map: its function in C++ can only be given in Python.")
+            script = read(text)
+            for s in script.expression.statements:
+                refuse(
+                    s.function and not script.headers,
+                    f"'{s}' is a map: name the file of C++ that has its function, in a line 'header FILE'.",
+                )
             refuse(name in intrepid.NAMES, "this name is Intrepid's; take another one.")
             refuse(
-                name in self._settled and _parsed(self._texts[name]) != _parsed(text),
+                name in self._settled and read(self._texts[name]) != read(text),
                 "it was registered with another text before; call frame_finalize first.",
             )
 
@@ -88,6 +93,7 @@ class Contractions:
         with _named(name):
             given = _checked(expression, fields)
             sizes, n = extents(expression, {x: f.extent[::-1] for x, f in given.items()})
+            read(text).check({**sizes, expression.batch: n})
             if n == 0 and expression.batch:
                 return None
 
@@ -221,7 +227,7 @@ def _named(name: str):
 
 @functools.lru_cache(64)
 def _parsed(text: str) -> Expression:
-    return parse(text)
+    return read(text).expression
 
 
 def _fortran(r: Reference) -> str:

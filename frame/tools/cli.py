@@ -1,4 +1,4 @@
-"""python -m frame build | examples | info | mechanisms | compile | validate | plot | names | bench | tune."""
+"""`python -m frame COMMAND`: build, examples, info, compile, contraction, validate, plot, bench, tune and others."""
 
 import argparse
 import pathlib
@@ -10,13 +10,14 @@ import kernels
 
 from .. import build, shipped
 from ..errors import FrameError
-from . import bench, info, mechanisms, names, plot, precompile, validate
+from . import bench, contraction, info, mechanisms, names, plot, precompile, validate
 from .bench import organisations, species_loops, tensor_tune
 
 MODULES = {
     "info": info,
     "mechanisms": mechanisms,
     "compile": precompile,
+    "contraction": contraction,
     "validate": validate,
     "plot": plot,
     "names": names,

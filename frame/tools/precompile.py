@@ -3,6 +3,8 @@
 import argparse
 import concurrent.futures
 import functools
+import itertools
+import math
 import os
 import sys
 
@@ -17,6 +19,8 @@ from ..impl.launchers import variants
 from . import BACKEND, REGISTER
 from .bench import tensor_tune
 from .progress import clear, progress
+
+MOST = 256  # kernels of one contraction whose extents are ranges
 
 
 def _asked(text: str) -> tuple[str, frozenset[str]]:
@@ -37,15 +41,31 @@ def _known(name: str) -> str:
 
 
 def _contraction(asked: tuple[str, str], backend, dtype: str) -> str:
-    """Compiles a (contraction, extents): extents such as i=12,j=8, or 12 for all indices. Returns the line to print."""
+    """Compiles a (contraction, extents): extents such as i=12,j=8..12, or 12 for all indices; all extents of a range.
+    Returns the lines to print."""
     text, sizes = asked
-    told = tensor_tune.sizes_of(sizes)
     text, options = tensor_tune.text_of(text)
-    e = kernels.contractions.text.parse(text, **options)
-    extents = tensor_tune.extents_of(e, told)
-    extents.pop(e.batch or "", None)
-    kernels.contractions.Contraction(text, extents, dtype, backend=backend, **options).compile_ahead()
-    return f"{backend}  {e}: {', '.join(f'{i} = {x}' for i, x in extents.items())}"
+    script = kernels.contractions.text.read(text, **options)
+    e = script.expression
+
+    lines = []
+    for extents in _extents(script, tensor_tune.ranges_of(sizes)):
+        kernels.contractions.Contraction(text, extents, dtype, backend=backend, **options).compile_ahead()
+        lines.append(f"{backend}  {e}: {', '.join(f'{i} = {x}' for i, x in extents.items())}")
+    return "\n".join(lines)
+
+
+def _extents(script, told: dict[str, range]) -> list[dict[str, int]]:
+    """All extents that an expression is compiled for: every combination of the ranges. Raises ArgumentError."""
+    ranges = {index: allowed for index, allowed in script.extents.items() if "" not in told} | told
+    tops = {index: allowed[-1] for index, allowed in ranges.items()}
+    known = tensor_tune.extents_of(script.expression, tops)
+    known.pop(script.expression.batch or "", None)
+
+    choices = [ranges.get(index, ranges.get("", (extent,))) for index, extent in known.items()]
+    many = math.prod(map(len, choices))
+    kernels.engine.errors.refuse(many > MOST, f"--contraction: the ranges have {many} combinations, at most {MOST}.")
+    return [dict(zip(known, chosen)) for chosen in itertools.product(*choices)]
 
 
 def _with_boxes(launcher) -> None:
@@ -68,7 +88,7 @@ ARGUMENTS = {
         metavar=("TEXT|NAME", "i=12,j=8"),
         action="append",
         default=[],
-        help="compile a host's tensor expression for these extents (12: of every index but the batch's)",
+        help="compile a host's tensor expression for these extents (12: of every index but the batch's; i=8..12: each)",
     ),
     "--block": dict(
         metavar="NAME=OUT,OUT",

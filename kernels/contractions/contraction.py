@@ -1,4 +1,4 @@
-"""Contraction: a tensor expression, planned, rendered, compiled and bound to arrays; contract: the same in one call.
+"""Contraction: a tensor expression, planned, rendered, compiled and bound to arrays; call.py has the same in one call.
 
 plan = Contraction("V[e i j k] += A[l k] B[m j] C[n i] U[e l m n]", sizes=dict.fromkeys("ijklmn", 10))
 run = plan.bind(dict(A=A, B=B, C=C, U=U, V=V), n)
@@ -11,18 +11,20 @@ import copy
 import functools
 import itertools
 import math
+import pathlib
 import statistics
 
 import numpy as np
 
 from ..engine import tune
 from ..engine.backend import get_backend
-from ..engine.errors import ArgumentError, VariantUnsuitable
-from ..engine.values import is_number, real_array, refuse_type, typed_number
-from . import orders, table
+from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
+from ..engine.values import is_number, typed_number
+from . import einsum, orders, table
+from .arrays import as_array
 from .organisations import Organisation, family
 from .plan import Array, Program, describe, mirrored
-from .text import Expression, Reference, parse, words
+from .text import Expression, Reference, Script, read, shown
 
 TYPES = ("float64", "float32")
 STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores bypass the caches: twice a large L2
@@ -32,12 +34,15 @@ CACHE_LINE = 64  # bytes
 class Contraction:
     """One kernel from a text (see text.py), for extents that are compiled in, and a batch of any extent.
 
-    sizes: extent of each index but the batch's. dtype: float64 or float32.
+    sizes: extent of each index but the batch's; None: as the text's lines `extent` have them. An ellipsis of an einsum
+    string has its extents under "...": sizes={"...": (2, 3), "i": 4}. dtype: float64 or float32; complex types:
+    ComplexContraction.
     batch, point, layout, local, constant, symmetric: see text.parse. `bind` copies `constant` inputs to a device.
     backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
     how: an organisation's name, or a name with numbers (an object, or a line as table.written has it), or None: the
     organisation of the table in force (table.py), else the model's choice.
-    order: of evaluation, among the cheapest; None: the order that suits the organisation best.
+    order: of evaluation, among the cheapest; None: the order that suits the organisation best. The text may hold how,
+    order and headers too; arguments come first.
     quick: the compiler's time counts more than the code's.
     Raises ArgumentError for what the text or the sizes lack.
     """
@@ -45,7 +50,7 @@ class Contraction:
     def __init__(
         self,
         text: str,
-        sizes,
+        sizes=None,
         dtype="float64",
         batch: str | None = None,
         backend=None,
@@ -58,15 +63,22 @@ class Contraction:
     ):
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
         self.family = family(self.backend.style)
-        self.headers, self.folders, self.quick = tuple(headers), tuple(folders), quick
+        self.quick = quick
         self.dtype = np.dtype(dtype)
         if self.dtype.name not in TYPES:
-            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.")
+            also = " ComplexContraction takes complex ones." if self.dtype.kind == "c" else ""
+            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.{also}")
 
         # The text, and a program for each of the cheapest orders of evaluation.
-        self.expression = e = parse(text, batch, **options)
-        self.sizes = _extents_of(e, sizes)
+        text, sizes = einsum.resolved(text, dict(sizes or {}))
+        script = read(text, batch, **options)
+        self.expression = e = script.expression
+        self.sizes = _extents_of(script, sizes)
         describe(e, e.statements, self.sizes)
+
+        how = script.how if how is None else how
+        order = script.order if order is None else order
+        self.headers, self.folders = _headers(script, headers, folders)
         self.programs = tuple(self._programs())
         if order is not None and order not in range(len(self.programs)):
             raise ArgumentError(f"tensor expression: order {order}, wanted 0 to {len(self.programs) - 1}.")
@@ -158,6 +170,14 @@ class Contraction:
         rows = math.prod(shape[a.place :]) if a.place is not None else 0
         return step, rows
 
+    def takes(self, name: str, array, n: int) -> bool:
+        """Whether `bind` takes an array as it lies."""
+        try:
+            self._place(name, array, n)
+        except ArgumentError:
+            return False
+        return True
+
     def _check_shape(self, a: Array, array, n: int) -> None:
         """Raises ArgumentError for a wrong type, number of dimensions or extent."""
         shape = tuple(array.shape)
@@ -247,12 +267,12 @@ class Contraction:
                 raise ArgumentError(f"output '{name}' is a number ({type(given).__name__}), wanted an array to write.")
             return self.backend.from_host(typed_number(name, given, self.dtype), self.dtype)
 
-        if not hasattr(given, "strides") or not hasattr(given, "dtype"):
+        array = as_array(name, given, self.backend)
+        if not hasattr(array, "strides") or not hasattr(array, "dtype"):
             raise ArgumentError(
                 f"array '{name}' is {type(given).__name__}, wanted an array of {self.backend.arrays.__name__}."
             )
-        _refuse_mask(name, given)
-        return given
+        return array
 
     def _entries(self, arrays) -> int:
         """Of the first output."""
@@ -278,6 +298,11 @@ class Contraction:
 
     def compile(self):
         """The compiled kernel, from the cache on disk if it is there; None if the organisation has no kernel."""
+        return self._module
+
+    @functools.cached_property
+    def _module(self):
+        """Kept: to look a kernel up in the cache takes milliseconds, as it reads all headers."""
         return self.backend.compile(self.source) if self.source else None
 
     def compile_ahead(self) -> None:
@@ -314,7 +339,8 @@ class Contraction:
     def _with(self, how: Organisation, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)
         made.how, made.program, made.given = how, program, given
-        made.__dict__.pop("source", None)
+        for kept in ("source", "_module"):
+            made.__dict__.pop(kept, None)
         return made
 
     # ---- what was decided
@@ -364,9 +390,10 @@ class Contraction:
             )
             sets = [frozenset(f.indices) for f in t.factors]
             left = frozenset(e.statements[k].out.indices)
+            entries = orders.entries_of(t, e.statements[k].out, self.sizes, e.batch, e.found)
             for tree in found.cheapest:
-                price, _ = orders.cost(tree, sets, left, self.program.sizes, e.batch)
-                held = orders.between(tree, sets, left, self.program.sizes, e.batch) * self.dtype.itemsize
+                price, _ = orders.cost(tree, sets, left, self.sizes, e.batch, entries)
+                held = orders.between(tree, sets, left, self.sizes, e.batch, entries) * self.dtype.itemsize
                 lines.append(f"  {_shown(tree, t.factors)}: {2 * price} flops, {held} bytes between its products")
         return lines
 
@@ -413,27 +440,35 @@ class Contraction:
         return statistics.median(times[1:])
 
 
-def _extents_of(e: Expression, sizes) -> dict[str, int]:
+def _extents_of(script: Script, sizes) -> dict[str, int]:
     """The extent of each index but the batch's. Raises ArgumentError."""
     found = {}
-    for index in e.indices:
-        if index == e.batch:
+    for index in script.expression.indices:
+        if index == script.expression.batch:
             continue
-        extent = sizes.get(index)
+        allowed = script.extents.get(index, ())
+        extent = sizes.get(index, allowed[0] if len(allowed) == 1 else None)
+        if extent is None and allowed:
+            raise ArgumentError(f"tensor expression: extent of index '{index}' is {shown(allowed)}, wanted a number.")
         if not _is_extent(extent):
             raise ArgumentError(f"tensor expression: extent of index '{index}' is {extent}, wanted 1 or more.")
         found[index] = int(extent)
+    script.check(found)
     return found
+
+
+def _headers(script: Script, headers, folders) -> tuple[tuple, tuple]:
+    """(headers, folders) with the files that the text names."""
+    files = [pathlib.Path(name).expanduser().absolute() for name in script.headers]
+    for file in files:
+        refuse(not file.is_file(), f"header {str(file)!r} is no file.", ArgumentError)
+    added = dict.fromkeys(file.parent for file in files)
+    return (*headers, *(file.name for file in files)), (*folders, *added)
 
 
 def _is_extent(given) -> bool:
     """Whether it is a whole number of 1 or more."""
     return is_number(given) and not isinstance(given, complex | str | bytes) and int(given) == given >= 1
-
-
-def _refuse_mask(name: str, given) -> None:
-    if isinstance(given, np.ma.MaskedArray):
-        raise ArgumentError(f"array '{name}' is masked, and a sum over its entries is not defined; give a.filled(0).")
 
 
 def shared(one, other, size: int) -> bool:
@@ -454,117 +489,6 @@ def shared(one, other, size: int) -> bool:
 
 def _shown(tree, factors) -> str:
     return factors[tree].name if isinstance(tree, int) else f"({_shown(tree[0], factors)} {_shown(tree[1], factors)})"
-
-
-# ---- one call -------------------------------------------------------------------------------------------------------
-
-
-def contract(text: str, *operands, batch: str | None = None, backend=None, how=None, out=None, **arrays):
-    """Evaluate a text on NumPy's or CuPy's arrays: named ones, or the operands of an einsum string in their order.
-
-    Outputs that are not given are made and returned: one, or a tuple in the text's order. Outputs that are given are
-    written in place, and returned too. An operand without indices may be a number.
-    Types: float64 or float32, all the same, in a text of statements. An einsum string takes what NumPy makes an array
-    of, strided ones too, and works in float32 where all arrays are float32, else in float64: float16 and whole numbers
-    up to 2^53 are converted, True counts as 1. Complex numbers, longdouble, objects, text and masked arrays raise
-    ArgumentError. Options of text.parse (point, layout, local, constant, symmetric, headers,
-    folders) go by their names. The plan is kept for the next call with the same extents. Raises ArgumentError.
-    """
-    known = ("point", "layout", "local", "constant", "symmetric", "headers", "folders", "quick")
-    options = {key: arrays.pop(key) for key in known if key in arrays}
-    for key in ("local", "constant", "symmetric"):
-        if key in options:
-            options[key] = words(options[key])
-    e = parse(text, batch, **{k: v for k, v in options.items() if k not in ("headers", "folders", "quick")})
-
-    # The arrays by name, their type, where they lie.
-    if operands:
-        arrays = _in_order(text, e, operands, arrays)
-    if out is not None:
-        arrays["out"] = out
-    for name, a in arrays.items():
-        _refuse_mask(name, a)
-    be = _backend_for(backend, arrays)
-    if "->" in text or operands:
-        arrays, dtype = _einsum_operands(arrays, be)
-    else:
-        _check_named(arrays)
-        dtype = _type_of(arrays.values())
-
-    # The plan, kept for the next call with the same extents.
-    sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
-    numbers, marks = tuple(sorted(sizes.items())), tuple(sorted(options.items()))
-    plan = _plan(text, numbers, dtype.name, batch, be, how, marks, e.batch)
-    for name in e.updated:
-        if name not in arrays:
-            raise ArgumentError(f"array '{name}' is added to, so it has to be given.")
-
-    for name in e.outputs:
-        if name not in arrays:
-            arrays[name] = be.empty(plan.shape(name, n), dtype)
-    plan.bind(arrays, n)()
-    results = tuple(arrays[name] for name in e.outputs)
-    return results[0] if len(results) == 1 else results
-
-
-def _in_order(text: str, e: Expression, operands, named) -> dict:
-    """The operands of an einsum string by name. Raises ArgumentError."""
-    names = [f"operand{k}" for k in range(len(e.inputs))]
-    if named or sorted(e.inputs) != sorted(names) or len(operands) != len(names):
-        raise ArgumentError(
-            f"'{text}': {len(operands)} arrays in order, wanted {len(names)} of an einsum string, or named ones."
-        )
-    return dict(zip(names, operands))
-
-
-def _backend_for(backend, arrays):
-    """The backend that is named, else the backend that works where the arrays lie."""
-    if backend is not None and not isinstance(backend, str):
-        return backend
-    device = any(hasattr(a, "__cuda_array_interface__") for a in arrays.values())
-    return get_backend(backend or ("cuda" if device else "cpu"))
-
-
-def _einsum_operands(arrays, backend) -> tuple[dict, np.dtype]:
-    """(arrays, type) of an einsum string, which takes whatever NumPy makes an array of, and strided ones."""
-    strong = [a for a in arrays.values() if type(a) not in (int, float)]
-    single = strong and all(getattr(a, "dtype", np.dtype(float)) == np.float32 for a in strong)
-    dtype = np.dtype("float32" if single else "float64")
-    return {k: a if k == "out" else _einsum_operand(k, a, backend, dtype) for k, a in arrays.items()}, dtype
-
-
-def _check_named(arrays) -> None:
-    """Raises ArgumentError for a named array that is no array of a known type."""
-    for name, a in arrays.items():
-        if is_number(a):
-            continue
-        if not (hasattr(a, "dtype") and hasattr(a, "strides")):
-            raise ArgumentError(f"array '{name}' is {type(a).__name__}, wanted an array.")
-        if np.dtype(a.dtype).name not in TYPES:
-            raise ArgumentError(f"array '{name}': type {a.dtype}, wanted {' or '.join(TYPES)}.")
-
-
-def _einsum_operand(name: str, given, backend, dtype):
-    """A contiguous array of `dtype` where the backend works. Raises ArgumentError for types that it would change."""
-    if hasattr(given, "__cuda_array_interface__"):
-        refuse_type(name, given.dtype)
-    else:
-        truth = np.asarray(given).dtype == bool
-        given = real_array(name, np.asarray(given).astype(np.int8) if truth else given, dtype)
-
-    there = backend.from_host(given, dtype)
-    return backend.arrays.ascontiguousarray(there).reshape(there.shape)  # NumPy makes one dimension of none
-
-
-def _type_of(arrays) -> np.dtype:
-    """The type that a text of statements works in: the first array's; of numbers alone the first one of NumPy's."""
-    found = [a for a in arrays if not is_number(a)] or [a for a in arrays if isinstance(a, np.floating)]
-    return np.dtype(found[0].dtype) if found else np.dtype("float64")
-
-
-@functools.lru_cache(256)
-def _plan(text, sizes, dtype, batch, backend, how, options, _):
-    return Contraction(text, dict(sizes), dtype, batch, backend, how, **dict(options))
 
 
 def extents(e: Expression, shapes) -> tuple[dict[str, int], int]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 
 from ..engine.errors import ArgumentError
-from .contraction import contract
+from .call import contract
 
 POINTS = {"Scalar": "p", "Vector": "p i", "Tensor": "p i j"}
 # name: indices of out, of the first array and of the second, without the points'

@@ -1,9 +1,12 @@
 """Evaluation orders: which products of a term come first, and what is computed once.
 
 A product of n factors has (2n-3)!! orders: binary trees whose inner nodes are products of two. A node costs the product
-of the extents of all indices it runs over, without the batch index; a node without the batch index is shared by the
-batch and costs nothing. `lower` rewrites statements so that no product with a sum has more than two factors, each inner
-node a local of its own. Products that are equal up to the names of their indices become one local.
+of the extents of all indices it runs over, without the batch index. An index of one factor only is summed before the
+product, if that costs less (Nelson et al. 2015, Algorithm 1). A node without the batch index is shared by the batch; it
+costs nothing if the caller named the batch index, else it counts as any other (Expression.found).
+
+`lower` rewrites statements so that no product with a sum has more than two factors, each inner node a local of its own.
+Products that are equal up to the names of their indices become one local.
 """
 
 from __future__ import annotations
@@ -14,9 +17,11 @@ import itertools
 import math
 from typing import Any
 
+from . import paths
 from .text import Expression, Reference, Statement, Term
 
-ENUMERATED = 6  # factors: up to 945 trees are looked at one by one; of more, one cheapest is built up from subsets
+ENUMERATED = 6  # factors: up to 945 trees are looked at one by one
+SUBSETS = 9  # factors: of more than ENUMERATED, one cheapest tree is built up from subsets; of more, paths.py finds one
 
 # A tree is the number of a factor, or a pair of trees.
 
@@ -49,29 +54,59 @@ def result(part, factors, kept) -> frozenset[str]:
     return inside & outside
 
 
-def cost(tree, factors, kept, sizes, batch) -> tuple[int, int]:
-    """Multiply-adds of a tree: (for each entry of the batch, once for all)."""
+def cost(tree, factors, kept, sizes, batch, entries: int = 0) -> tuple[int, int]:
+    """Multiply-adds of a tree: (for each entry of the batch, once for all). entries: see `value`."""
     if isinstance(tree, int):
         return 0, 0
 
-    over: frozenset[str] = frozenset()
-    for part in map(leaves, tree):
-        over |= factors[min(part)] if len(part) == 1 else result(part, factors, kept)
-    here = extent(over, sizes, batch)
-    each, once = (here, 0) if batch is None or batch in over else (0, here)
-
+    (each, once), _ = node(tree, factors, kept, sizes, batch, entries)
     for below in tree:
-        each_below, once_below = cost(below, factors, kept, sizes, batch)
+        each_below, once_below = cost(below, factors, kept, sizes, batch, entries)
         each, once = each + each_below, once + once_below
     return each, once
 
 
-def between(tree, factors, kept, sizes, batch, top: bool = True) -> int:
+def value(price: tuple[int, int], entries: int) -> tuple[int, int]:
+    """A cost that can be compared. entries: how many entries of the batch the work that is done once is held against;
+    0: as many as make it free."""
+    each, once = price
+    return (each * entries + once, once) if entries else price
+
+
+def node(tree, factors, kept, sizes, batch, entries: int = 0) -> tuple[tuple[int, int], tuple[int, ...]]:
+    """(cost of the product of two trees, without what lies below; the factors that are summed before it)."""
+    own = []  # indices of the two sides
+    for part in map(leaves, tree):
+        own.append(factors[min(part)] if len(part) == 1 else result(part, factors, kept))
+
+    found = []
+    for some in _lone(tree, factors, kept):
+        sides = [result(leaves(t), factors, kept) if t in some else side for t, side in zip(tree, own)]
+        spent = [frozenset().union(*sides), *(factors[k] for k in some)]
+        each = sum(extent(over, sizes, batch) for over in spent if batch is None or batch in over)
+        once = sum(extent(over, sizes, batch) for over in spent if batch is not None and batch not in over)
+        found.append(((each, once), some))
+    return min(found, key=lambda choice: (value(choice[0], entries), len(choice[1])))
+
+
+def _lone(tree, factors, kept) -> list[tuple[int, ...]]:
+    """Sets of the tree's own factors that have an index which no other factor and no left side has."""
+    able = [t for t in tree if isinstance(t, int) and result(leaves(t), factors, kept) < factors[t]]
+    sets: list[tuple[int, ...]] = []
+    for count in range(len(able) + 1):
+        sets += itertools.combinations(able, count)
+    return sets
+
+
+def between(tree, factors, kept, sizes, batch, entries: int = 0, top: bool = True) -> int:
     """Numbers of an entry that a tree keeps between its products."""
     if isinstance(tree, int):
         return 0
+
+    _, summed = node(tree, factors, kept, sizes, batch, entries)
     here = 0 if top else extent(result(leaves(tree), factors, kept), sizes, batch)
-    return here + sum(between(t, factors, kept, sizes, batch, False) for t in tree)
+    here += sum(extent(result(leaves(k), factors, kept), sizes, batch) for k in summed)
+    return here + sum(between(t, factors, kept, sizes, batch, entries, False) for t in tree)
 
 
 def trees(numbers: tuple[int, ...]):
@@ -86,39 +121,63 @@ def trees(numbers: tuple[int, ...]):
             yield from itertools.product(trees((first, *some)), trees(others))
 
 
-def orders(term: Term, out: Reference, sizes, batch) -> Orders:
+def orders(term: Term, out: Reference, sizes, batch, found: bool = False) -> Orders:
     """The orders in which a term can be evaluated, with their costs in multiply-adds an entry.
 
-    sizes: {index: extent}. Of more than ENUMERATED factors one cheapest order is built up from subsets.
+    sizes: {index: extent}. found: see Expression. Of more than ENUMERATED factors, one cheapest or cheap order.
     """
     factors = tuple(frozenset(f.indices) for f in term.factors)
     kept, n = frozenset(out.indices), len(factors)
-    direct = extent(frozenset().union(kept, *factors), sizes, batch)
+    everything = frozenset().union(kept, *factors)
+    direct = extent(everything, sizes, batch)
     if n < 2:
         return Orders(1, (0,) if n else (), direct, direct, direct)
 
-    def price(tree):
-        return cost(tree, factors, kept, sizes, batch)
-
+    entries = entries_of(term, out, sizes, batch, found)
     count = math.prod(range(2 * n - 3, 0, -2))
     if n > ENUMERATED:
-        best = _from_subsets(n, price)
-        return Orders(count, (best,), price(best)[0], 0, direct)
+        best = _from_subsets(factors, kept, sizes, batch, entries) if n <= SUBSETS else None
+        if best is None:
+            best = paths.cheap(factors, kept, dict(sizes) | {batch: entries or paths.BATCH})
+        return Orders(count, (best,), cost(best, factors, kept, sizes, batch, entries)[0], 0, direct)
 
-    priced = [(price(tree), tree) for tree in trees(tuple(range(n)))]
-    least = min(total for total, _ in priced)
-    cheapest = tuple(tree for total, tree in priced if total == least)
-    costs = [total[0] for total, _ in priced]
-    return Orders(count, cheapest, min(costs), max(costs), direct)
+    priced = []
+    for tree in trees(tuple(range(n))):
+        price = cost(tree, factors, kept, sizes, batch, entries)
+        priced.append((value(price, entries), price[0], tree))
+    least = min(total for total, _, _ in priced)
+    cheapest = tuple(tree for total, _, tree in priced if total == least)
+    return Orders(
+        count,
+        cheapest,
+        min(each for total, each, _ in priced if total == least),
+        max(each for _, each, _ in priced),
+        direct,
+    )
 
 
-def _from_subsets(n: int, price):
-    """The cheapest tree of n factors: of each subset the cheapest pair of trees of two parts."""
-    best: dict[frozenset[int], Any] = {frozenset((k,)): k for k in range(n)}
+def entries_of(term: Term, out: Reference, sizes, batch, found: bool) -> int:
+    """How many entries of the batch the work that is done once is held against, see `value`: with a batch index that
+    was found, as many as the largest extent of the others."""
+    if not found:
+        return 0
+    everything = {*out.indices, *(i for f in term.factors for i in f.indices)}
+    return max([sizes[i] for i in everything if i != batch], default=1)
+
+
+def _from_subsets(factors, kept, sizes, batch, entries: int):
+    """The cheapest tree: of each subset of the factors the cheapest pair of trees of two parts."""
+    n = len(factors)
+    best: dict[frozenset[int], Any] = {frozenset((k,)): ((0, 0), k) for k in range(n)}
     for size in range(2, n + 1):
         for part in map(frozenset, itertools.combinations(range(n), size)):
-            best[part] = min(_pairs(part, best), key=price)
-    return best[frozenset(range(n))]
+            made = []
+            for left, right in _pairs(part, best):
+                here, _ = node((left[1], right[1]), factors, kept, sizes, batch, entries)
+                price = here[0] + left[0][0] + right[0][0], here[1] + left[0][1] + right[0][1]
+                made.append((price, (left[1], right[1])))
+            best[part] = min(made, key=lambda choice: value(choice[0], entries))
+    return best[frozenset(range(n))][1]
 
 
 def _pairs(part: frozenset[int], best):
@@ -320,7 +379,7 @@ def choices(e: Expression, sizes) -> list[tuple[int, int, Orders]]:
     for k, s in enumerate(e.statements):
         for m, t in enumerate(s.terms):
             if len(t.factors) > 2 and t.sums(s.out) and not s.function:
-                found.append((k, m, orders(t, s.out, sizes, e.batch)))
+                found.append((k, m, orders(t, s.out, sizes, e.batch, e.found)))
     return found
 
 
@@ -383,6 +442,7 @@ class _Lowering:
         tree = (0, 1) if tree is None else tree
         factors = tuple(frozenset(f.indices) for f in t.factors)
         kept = frozenset(s.out.indices)
+        entries = entries_of(t, s.out, self.sizes, self.e.batch, self.e.found)
 
         def walk(tree, wanted, top=False):
             """The factors that stand for a part of the product. wanted: the indices of the reader, in order."""
@@ -390,9 +450,13 @@ class _Lowering:
                 return [t.factors[tree]]
             inside = kept if top else result(leaves(tree), factors, kept)
             order = _order(inside, wanted)
+            _, summed = node(tree, factors, kept, self.sizes, self.e.batch, entries)
             pair = []
             for part in tree:
-                pair += walk(part, order)
+                if part in summed:
+                    pair += self.product([t.factors[part]], _order(result(leaves(part), factors, kept), order), False)
+                else:
+                    pair += walk(part, order)
             return self.product(pair, order, top)
 
         return Term(t.number, tuple(walk(tree, s.out.indices, top=True)))

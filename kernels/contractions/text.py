@@ -3,24 +3,34 @@
     ur[e k j i] = D[i l] u[e k j l];  w[e i] += 0.5 a[e i j] x[e j] - b[e i]        indices from slow to fast
     ur(i,j,k,e) = D(i,l) u(l,j,k,e)                                                 the same from fast to slow: Fortran
     clp,crp->clr                                                                    a string of numpy.einsum
+    V[i j k] += Sum([l m n], A[l k] * B[m j] * C[n i] * U[l m n])                   Barracuda's form: the sum is written
     map q[i j] = f(s[i], s[j], c[i j])                                              a host's own function, pointwise
 
-Statements end at `;` or at the end of a line, `#` begins a comment. An index that the left side does not have is summed
-over its term. A name without brackets has the indices that it was written with, else those of the left side; `a[]` is
-one number. A line such as `local ur us` or `batch e` is an option of `parse`, where the text is all that a caller has.
+Statements end at `;` or at the end of a line outside brackets, `#` begins a comment. An index that the left side does
+not have is summed over its term. A name without brackets has the indices that it was written with, else those of the
+left side; `a[]` is one number. A line such as `local ur us` or `batch e` is an option, where the text is all that a
+caller has. A file of TCR is read too (barracuda.py).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import re
 from typing import NamedTuple
 
 from ..engine.errors import ArgumentError
+from . import barracuda, einsum
 
 LAYOUTS = ("left", "right")  # of the point index: fastest, slowest
-SINGLE, SEVERAL = ("batch", "point", "layout"), ("local", "constant", "symmetric")  # options with one word, or several
+
+# Lines of options by their first word. The others: one word, or several.
+SINGLE, SEVERAL = ("batch", "point", "layout"), ("local", "constant", "symmetric")
+HOW = re.compile(r"how\s+([A-Za-z_]\w*(?:\s+\w+=[\w:.+-]*)*)")
+ORDER = re.compile(r"order\s+(\d+)")
+HEADER = re.compile(r"header\s+[\"']?([^\"';]+?)[\"']?")
+EXTENT = re.compile(r"extents?((?:[\s,]+(?:[A-Za-z_]\w*\s*=\s*)+\d+(?:\.\.\d+)?)+)")
 
 
 class Reference(NamedTuple):
@@ -65,15 +75,15 @@ class Statement(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Expression:
-    """Statements of one kernel. batch: the index whose extent is free, or None. local: arrays that are never stored.
-    constant: inputs that do not change between runs. symmetric: inputs whose last two indices may be exchanged, and of
-    which the half with the last index not above the one before is read."""
+    """Statements of one kernel."""
 
     statements: tuple[Statement, ...]
-    batch: str | None
-    local: frozenset[str] = frozenset()
-    constant: frozenset[str] = frozenset()
+    batch: str | None  # the index whose extent is free
+    local: frozenset[str] = frozenset()  # arrays that are never stored
+    constant: frozenset[str] = frozenset()  # inputs that do not change between runs
+    # Inputs whose last two indices may be exchanged. The half with the last index not above the one before is read.
     symmetric: frozenset[str] = frozenset()
+    found: bool = False  # nobody named the batch index: it is an index like the others
 
     def __str__(self):
         return "; ".join(map(str, self.statements))
@@ -127,7 +137,9 @@ class Expression:
         for word, names in (("local", self.local), ("constant", self.constant), ("symmetric", self.symmetric)):
             if names:
                 lines.append(f"{word} {' '.join(sorted(array[n] for n in names if n in array))}")
-        return "; ".join([*lines, f"batch {index.get(self.batch or '', '-')}"])
+        chosen = self.found and any(len(t.factors) > 2 for s in self.statements for t in s.terms)
+        lead = "lead" if chosen else "batch"  # the order of evaluation depends on it
+        return "; ".join([*lines, f"{lead} {index.get(self.batch or '', '-')}"])
 
 
 def _with_references(s: Statement, change) -> Statement:
@@ -136,7 +148,31 @@ def _with_references(s: Statement, change) -> Statement:
     return s._replace(out=change(s.out), terms=tuple(terms))
 
 
-TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|([A-Za-z_]\w*)|(\+=|-=|[-+*=\[\](),]))")
+@dataclasses.dataclass(frozen=True)
+class Script:
+    """All that a text says: statements, and what its lines of options ask for."""
+
+    expression: Expression
+    how: str | None = None  # the organisation, as table.read takes it
+    order: int | None = None  # of evaluation, among the cheapest
+    headers: tuple[str, ...] = ()  # files of C++ with the functions of maps
+    extents: dict[str, range] = dataclasses.field(default_factory=dict)  # that an index may have
+
+    def check(self, sizes) -> None:
+        """Raises ArgumentError for an extent that the text does not allow. sizes: of some indices."""
+        for index, allowed in self.extents.items():
+            if index in sizes and sizes[index] not in allowed:
+                raise ArgumentError(
+                    f"index '{index}': extent {sizes[index]}, wanted {shown(allowed)} as the text has it."
+                )
+
+
+def shown(allowed: range) -> str:
+    """Extents as a text has them: 10, or 4..12."""
+    return str(allowed[0]) if len(allowed) == 1 else f"{allowed[0]}..{allowed[-1]}"
+
+
+TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|([^\W\d]\w*)|(\+=|-=|[-+*=\[\](),]))")
 
 
 def words(names) -> frozenset[str]:
@@ -147,12 +183,20 @@ def words(names) -> frozenset[str]:
 def parse(text: str, batch: str | None = None, point: str | None = None, layout: str = "right", **marks) -> Expression:
     """The Expression of a text.
 
-    batch: the index with the free extent; None takes the first index of the first output if every output has it, and
+    batch: the index with the free extent; None takes the first index of the first output that every output has, and
     "" none. point: the name of an index that every array but `constant` ones has without its being written, at the end
     with layout "left", in front with "right"; it is the batch index. marks: local, constant, symmetric: names. The text
     may hold each of these in a line of its own. Raises ArgumentError that shows the place.
     """
-    text, lines = _options(text)
+    return read(text, batch, point, layout, **marks).expression
+
+
+def read(text: str, batch: str | None = None, point: str | None = None, layout: str = "right", **marks) -> Script:
+    """The Script of a text. Arguments and errors as of `parse`."""
+    if barracuda.is_file(text):
+        text = barracuda.statements(text)
+
+    text, script, lines = _options(text)
     batch, point, layout = lines.get("batch", batch), lines.get("point", point), lines.get("layout", layout)
     if layout not in LAYOUTS:
         raise ArgumentError(f"layout '{layout}'; wanted {' or '.join(LAYOUTS)}.")
@@ -160,51 +204,109 @@ def parse(text: str, batch: str | None = None, point: str | None = None, layout:
     for key in {**marks, **dict.fromkeys(SEVERAL)}:
         named[key] = words(marks.get(key, "")) | words(lines.get(key, ""))
 
-    einsum = "->" in text or re.fullmatch(r"[\sA-Za-z]+(,[\sA-Za-z]*)*", text)
-    statements = _einsum(text) if einsum else _statements(text)
+    statements = _einsum(text) if einsum.is_string(text) else _statements(text)
     if point:
         statements = _with_point(statements, point, layout, named.get("constant", frozenset()))
         batch = point
-    if batch is None:
-        batch = _lead(statements, named.get("local", frozenset()))
 
-    made = Expression(tuple(statements), batch or None, **named)
+    found = batch is None
+    if found:
+        batch = _lead(statements, named["local"])
+    made = Expression(tuple(statements), batch or None, **named, found=found and batch is not None)
     _check(made)
-    return made
+    for index in script["extents"]:
+        if index not in made.indices:
+            raise ArgumentError(f"extent of {index}: no such index; the text has {', '.join(made.indices)}.")
+    return Script(made, **script)
 
 
 def _lead(statements, local) -> str | None:
-    """The first index of the first output, if every output has it there."""
-    outs = [s.out for s in statements if s.out.name not in local]
-    first = (outs or [statements[0].out])[0]
-    lead = first.indices[0] if first.indices else None
-    return lead if all(out.indices[:1] == (lead,) for out in outs) else None
+    """The first index of the first output that may be the batch's: each output has it, in one place, and no array has
+    it twice. None: there is no such index."""
+    outs = [s.out for s in statements if s.out.name not in local] or [statements[0].out]
+    references = [s.out for s in statements]
+    references += [f for s in statements for t in s.terms for f in t.factors]
+
+    for index in outs[0].indices:
+        places = {(out.name, out.indices.index(index)) if index in out.indices else None for out in outs}
+        in_one_place = None not in places and len(places) == len({out.name for out in outs})
+        if in_one_place and all(r.indices.count(index) < 2 for r in references):
+            return index
+    return None
 
 
-def _options(text: str) -> tuple[str, dict[str, str]]:
-    """(the text without its lines of options, value of each). No statement lacks its `=`."""
+def _options(text: str) -> tuple[str, dict, dict[str, str]]:
+    """(the text without its lines of options, fields of Script, value of each other option). No statement lacks its
+    `=`."""
     kept: list[str] = []
+    script: dict = {"extents": {}, "headers": ()}
     told: dict[str, str] = {}
     for line in re.split(r"([;\n])", re.sub(r"#[^\n]*", "", text)):
         match = re.fullmatch(rf"\s*({'|'.join((*SINGLE, *SEVERAL))})((?:[\s,]+[A-Za-z_]\w*)+)\s*", line)
-        if not match:
+        if match:
+            _take_option(line, match.group(1), match.group(2).replace(",", " ").strip(), told)
+        elif not _take_request(line.strip(), script):
             kept.append(line)
-            continue
-        key, value = match.group(1), match.group(2).replace(",", " ").strip()
-        if key in SINGLE and (len(value.split()) > 1 or key in told):
-            raise ArgumentError(f"tensor expression '{line.strip()}': wanted one {key}, once.")
-        told[key] = f"{told.get(key, '')} {value}".strip()
-    return "".join(kept), told
+    return "".join(kept), script, told
+
+
+def _take_option(line: str, key: str, value: str, told: dict[str, str]) -> None:
+    """Puts the names of an option into `told`."""
+    if key in SINGLE and (len(value.split()) > 1 or key in told):
+        raise ArgumentError(f"tensor expression '{line.strip()}': wanted one {key}, once.")
+    told[key] = f"{told.get(key, '')} {value}".strip()
+
+
+def _take_request(line: str, script: dict) -> bool:
+    """Puts a line that asks for an organisation, an order, a header or extents into `script`; False if it is none."""
+    found = HOW.fullmatch(line) or ORDER.fullmatch(line)
+    if found:
+        key = line.split()[0]
+        if key in script:
+            raise ArgumentError(f"tensor expression '{line}': wanted one {key}, once.")
+        script[key] = found.group(1) if key == "how" else int(found.group(1))
+        return True
+
+    header = HEADER.fullmatch(line)
+    if header and "=" not in line:
+        script["headers"] += (header.group(1),)
+        return True
+
+    extents = EXTENT.fullmatch(line)
+    if extents:
+        for names, low, high in re.findall(r"((?:[A-Za-z_]\w*\s*=\s*)+)(\d+)(?:\.\.(\d+))?", extents.group(1)):
+            for index in re.findall(r"\w+", names):
+                script["extents"][index] = _range(line, int(low), int(high or low))
+    return bool(extents)
+
+
+def _range(line: str, low: int, high: int) -> range:
+    if not 1 <= low <= high:
+        raise ArgumentError(f"tensor expression '{line}': extents {low}..{high}, wanted 1 or more, and in order.")
+    return range(low, high + 1)
 
 
 def _statements(text: str) -> list[Statement]:
     found: list[Statement] = []
     known: dict[str, tuple[str, ...]] = {}
-    for line in re.split(r"[;\n]", re.sub(r"#[^\n]*", "", text)):
+    for line in _split(re.sub(r"#[^\n]*", "", text)):
         if line.strip():
             found.append(_Reader(line, known).statement())
     if not found:
         raise ArgumentError("tensor expression: the text has no statement.")
+    return found
+
+
+def _split(text: str) -> list[str]:
+    """Statements of a text. A line goes on where a bracket is open."""
+    found, open_ = [""], 0
+    for part in re.split(r"([;\n])", text):
+        if part in (";", "\n") and (part == ";" or open_ <= 0):
+            found.append("")
+            open_ = 0
+            continue
+        found[-1] += part
+        open_ += sum(part.count(c) for c in "[(") - sum(part.count(c) for c in "])")
     return found
 
 
@@ -240,22 +342,19 @@ class _Reader:
         if self.next == "map" and self.tokens[self.at + 1] not in ("=", "+=", "-=", "[", "("):
             return self.map()
         out, sign = self.reference(), self.take("=", "+=", "-=")
-        terms, minus = [], sign == "-="
-        negative = self.next in "+-" and self.next != "" and self.take() == "-"
-        while True:
-            terms.append(self.term(negative != minus))
-            if self.next not in ("+", "-"):
-                break
-            negative = self.take() == "-"
+        terms = self.sum(sign == "-=")
         self.take("")
         if out.indices is None:
             told = (f.indices for t in terms for f in t.factors if f.indices is not None)
             out = Reference(out.name, next(told, ()))
             if not out.indices:
                 raise self.error(f"the indices of '{out.name}' are nowhere told")
-        terms = [Term(t.number, tuple(self.complete(f, out) for f in t.factors)) for t in terms]
+        made = []
+        for t in terms:
+            made.append(Term(t.number, tuple(self.complete(f, out) for f in t.factors)))
+            self.check_sums(t, made[-1], out)
         self.known.setdefault(out.name, out.indices)
-        return Statement(out, tuple(terms), sign != "=")
+        return Statement(out, tuple(made), sign != "=")
 
     def map(self) -> Statement:
         self.take()
@@ -278,54 +377,113 @@ class _Reader:
     def complete(self, factor: Reference, out: Reference) -> Reference:
         return Reference(factor.name, out.indices if factor.indices is None else factor.indices)
 
-    def term(self, negative: bool) -> Term:
-        number, factors, begin = -1.0 if negative else 1.0, [], self.at
-        while self.next not in ("+", "-", ""):
+    def sum(self, minus: bool = False) -> list[_Part]:
+        """Terms with their signs, up to something else."""
+        terms: list[_Part] = []
+        negative = self.next in ("+", "-") and self.take() == "-"
+        while True:
+            terms += self.term(negative != minus)
+            if self.next not in ("+", "-"):
+                return terms
+            negative = self.take() == "-"
+
+    def term(self, negative: bool) -> list[_Part]:
+        """A product, as several where it has a Sum of several."""
+        made, begin = [_Part(-1.0 if negative else 1.0)], self.at
+        while self.next not in ("+", "-", "", ")"):
             if self.next == "*" and self.at > begin:
                 self.take()
-            if re.match(r"[\d.]", self.next):
-                number *= float(self.take())
-            else:
-                factors.append(self.reference())
+            made = self.times(made, self.factor())
         if self.at == begin:
             raise self.error("a term is missing")
-        return Term(number, tuple(factors))
+        return made
+
+    def factor(self) -> list[_Part]:
+        """A number, a reference, or Sum([l m], terms)."""
+        if re.match(r"[\d.]", self.next):
+            return [_Part(float(self.take()))]
+        if self.tokens[self.at : self.at + 3] != ["Sum", "(", "["]:
+            return [_Part(1.0, (self.reference(),))]
+
+        self.take("Sum"), self.take("(")
+        bound = self.indices("Sum", self.take("["))
+        self.take(",")
+        parts = self.sum()
+        self.take(")")
+        return [_Part(p.number, p.factors, p.bound + bound) for p in parts]
+
+    def times(self, left: list[_Part], right: list[_Part]) -> list[_Part]:
+        """Each part of one side times each of the other."""
+        made = []
+        for a, b in itertools.product(left, right):
+            for index in b.bound:
+                if index in a.bound:
+                    raise self.error(f"index '{index}' belongs to two sums of a term; give one of them another name")
+            made.append(_Part(a.number * b.number, a.factors + b.factors, a.bound + b.bound))
+        return made
+
+    def check_sums(self, part: _Part, term: Term, out: Reference) -> None:
+        """Raises ArgumentError unless the indices of Sum are those that the term is summed over."""
+        if not part.bound:
+            return
+        summed = term.sums(out)
+        for index in part.bound:
+            if index in out.indices:
+                raise self.error(f"index '{index}' of Sum is on the left side too")
+            if index not in summed:
+                raise self.error(f"index '{index}' of Sum is in none of its factors")
+        for index in summed:
+            if index not in part.bound:
+                raise self.error(f"index '{index}' is neither on the left side nor in Sum's list")
 
     def reference(self) -> Reference:
         """Indices None: not written and not known."""
         name = self.take()
-        if not re.match(r"[A-Za-z_]", name):
+        if not _is_name(name):
             raise self.error(f"'{name or 'the end'}' where a name is wanted")
         if self.next not in ("[", "("):
             return Reference(name, self.known.get(name))  # type: ignore[arg-type]
-        close = {"[": "]", "(": ")"}[self.take()]
-        indices = []
+        opened = self.take()
+        indices = self.indices(name, opened)
+        return Reference(name, indices if opened == "[" else indices[::-1])
+
+    def indices(self, name: str, opened: str) -> tuple[str, ...]:
+        """Up to the bracket that closes, in the order of the text."""
+        close = {"[": "]", "(": ")"}[opened]
+        found = []
         while self.next != close:
-            if not re.match(r"[A-Za-z_]", self.next):
+            if not _is_name(self.next):
                 raise self.error(f"'{self.next or 'the end'}' where an index of '{name}' is wanted")
-            indices.append(self.take())
+            found.append(self.take())
             if self.next == ",":
                 self.take()
         self.take(close)
-        return Reference(name, tuple(indices if close == "]" else indices[::-1]))
+        return tuple(found)
+
+
+def _is_name(token: str) -> bool:
+    """Whether a token is a name, of an array or an index."""
+    return re.match(r"[^\W\d]", token) is not None
+
+
+class _Part(NamedTuple):
+    """A term as it is read."""
+
+    number: float
+    factors: tuple[Reference, ...] = ()
+    bound: tuple[str, ...] = ()  # indices of Sum
 
 
 def _einsum(text: str) -> list[Statement]:
-    """numpy.einsum's string, without ellipsis: arrays operand0, operand1, ..., out."""
-    if "..." in text:
-        raise ArgumentError(f"einsum string '{text}': an ellipsis is not served; name each index.")
-    left, arrow, right = (part.strip() for part in text.replace(" ", "").partition("->"))
-    operands = left.split(",")
-    for part in (*operands, right):
-        if not re.fullmatch(r"[A-Za-z]*", part):
-            raise ArgumentError(f"einsum string '{text}': '{part}', wanted letters.")
-    if not arrow:
-        right = "".join(i for i in sorted(set(left) - {","}) if left.count(i) == 1)
-    lost = [i for i in right if i not in left]
-    if lost:
-        raise ArgumentError(f"einsum string '{text}': index '{lost[0]}' of the result is in no operand.")
-    factors = tuple(Reference(f"operand{k}", tuple(part)) for k, part in enumerate(operands))
-    return [Statement(Reference("out", tuple(right)), (Term(1.0, factors),))]
+    """numpy.einsum's string: arrays operand0, operand1, ..., out."""
+    s = einsum.read(text)
+    if s.has_ellipsis:
+        raise s.error(
+            "an ellipsis has as many dimensions as the arrays: use contract(), or name each index, or give "
+            "Contraction sizes['...'] = (extents)"
+        )
+    factors = tuple(Reference(name, own) for name, own in zip(s.names, s.operands))
+    return [Statement(Reference("out", s.out), (Term(1.0, factors),))]
 
 
 def _with_point(statements, point, layout, shared):
@@ -376,7 +534,7 @@ def _check_arrays(e: Expression) -> None:
             if len(refs[0].indices) - in_one_place < 2:
                 raise _Wrong(f"'{name}' is named symmetric and has not two indices")
         if any(r.indices.count(e.batch) > 1 for r in refs if e.batch):
-            raise _Wrong(f"the batch index '{e.batch}' stands twice in '{name}': diagonals are not served")
+            raise _Wrong(f"the batch index '{e.batch}' stands twice in '{name}': name another one")
 
 
 def _check_marks(e: Expression) -> None:

@@ -50,7 +50,7 @@ def test_values_against_plain_loops(where):
 ERRORS = {
     "no term": "'bad': tensor expression 'w(i) =': a term is missing",
     "division": "'/' means nothing here",
-    "a map": "is a map: its function in C++ can only be given in Python",
+    "a map": "is a map: name the file of C++ that has its function, in a line 'header FILE'",
     "a local": "'b' is named local but is not in the text",
     "two batches": "wanted one batch, once",
     "the same text": "",
@@ -417,3 +417,33 @@ def test_texts_stay_until_finalize():
         contractions.register("a", "o(i) = 3 x(i)")
     with pytest.raises(ArgumentError, match="this name is Intrepid's"):
         contractions.register(intrepid.NAMES[0], "o(i) = x(i)")
+
+
+def test_organisation_order_and_map_from_a_host(tmp_path):
+    """Lines of the text ask for what Python gives as arguments: how, order, and the header of a map's function."""
+    header = tmp_path / "pair_value.h"
+    header.write_text("template <class A, class B> POINT_FN auto pair_value(A a, B b) { return a * b + 2.0 * a; }\n")
+    contractions, impl = Contractions(), TVProperties(get_backend("cpu"), 1, 1, 1, False, {}).impl
+    contractions.register("pairs", f"header {header}; map q(i,e) = pair_value(a(i,e), b(i,e))")
+    contractions.register("chain", "batch e; how lanes; order 1; o(i,e) = A(i,j) B(j,k) C(k,l) b(l,e)")
+
+    rng = np.random.default_rng(0)
+    a, b, q, o = rng.random((4, 3)), rng.random((4, 3)), np.full((4, 3), np.nan), np.full((4, 3), np.nan)
+    A, B, C = rng.random((3, 3, 3))
+    field = lambda n, w, v: Field(n, w, v.ctypes.data, v.shape[::-1], v.strides[::-1], (1, 1), 8)
+    contractions.run("pairs", [field("a", IN, a), field("b", IN, b), field("q", OUT, q)], impl)
+    np.testing.assert_allclose(q, a * b + 2 * a, rtol=4 * 2**-52)
+
+    inputs = [field(n, IN, v) for n, v in (("A", A), ("B", B), ("C", C), ("b", b))]
+    contractions.run("chain", [*inputs, field("o", OUT, o)], impl)
+    np.testing.assert_allclose(o, b @ (C @ B @ A), rtol=4 * 30 * 2**-52)  # positive sums of 27 terms
+    (plan,) = [p for p in contractions._plans.values() if p.expression.outputs == ("o",)]
+    assert plan.how.name == "lanes" and plan.program is plan.programs[1]
+
+    with pytest.raises(ArgumentError, match="registered with another text"):
+        contractions.register("chain", "batch e; how rows; order 1; o(i,e) = A(i,j) B(j,k) C(k,l) b(l,e)")
+    with pytest.raises(ArgumentError, match="contraction 'bad': .*is a map: name the file of C"):
+        contractions.register("bad", "map q(i,e) = pair_value(a(i,e), b(i,e))")
+    contractions.register("lost", "header nowhere.h; map q(i,e) = pair_value(a(i,e), b(i,e))")
+    with pytest.raises(ArgumentError, match="contraction 'lost': header '.*nowhere.h' is no file"):
+        contractions.run("lost", [field("a", IN, a), field("b", IN, b), field("q", OUT, q)], impl)

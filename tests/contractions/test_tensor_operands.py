@@ -74,14 +74,6 @@ def test_results_and_operands_of_no_dimensions():
     assert contract(",i->i", np.float32(2), x.astype("f4")).dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "text, matrix", [("ii->i", np.ones((3, 3))), ("iij->ij", np.ones((3, 3, 4))), ("...i->...", np.ones((3, 3)))]
-)
-def test_einsum_forms_that_are_refused(text, matrix):
-    with pytest.raises(ArgumentError, match="diagonals are not served|an ellipsis is not served"):
-        contract(text, matrix)
-
-
 def test_types_of_einsum_operands():
     """What is exact in float64 is taken: whole numbers, truth values, float16, another byte order."""
     x = np.arange(12.0).reshape(3, 4)
@@ -93,8 +85,7 @@ def test_types_of_einsum_operands():
 @pytest.mark.parametrize(
     "wrong, words",
     [
-        (np.ones((2, 2)) * 1j, "'operand0': type complex128, wanted real numbers: the imaginary part would be lost"),
-        (np.ones((2, 2), np.complex64), "'operand0': type complex64, wanted real"),
+        (np.ones((2, 2), np.clongdouble), "'operand0': type .*, wanted complex128: digits would be lost"),
         (np.ones((2, 2), object), "'operand0': type object, wanted numbers"),
         (np.ones((2, 2), np.longdouble), "'operand0': type .*, wanted float64: digits would be lost"),
         (np.full((2, 2), 2**60), "'operand0': a whole number above 2\\^53"),
@@ -113,7 +104,6 @@ def test_types_that_would_lose_something_are_refused(wrong, words):
 @pytest.mark.parametrize(
     "number, words",
     [
-        (1j, "'a': type complex128, wanted real numbers"),
         (np.float64(3), "array 'a': type float64, wanted float32"),
         (2**24 + 1, "16777217 is not exact in float32"),
         (True, "'a': type bool, wanted numbers"),

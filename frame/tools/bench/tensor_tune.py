@@ -33,6 +33,20 @@ def sizes_of(text: str) -> dict[str, int]:
     return found
 
 
+def ranges_of(text: str) -> dict[str, range]:
+    """Extents from "i=12,j=8..12", or "12" for every index (under the name ""). Raises ArgumentError."""
+    found = {}
+    for part in text.split(","):
+        name, _, value = part.rpartition("=")
+        low, dots, high = value.partition("..")
+        first = sizes_of(f"{name}={low}" if name else low)[name.strip()]
+        last = sizes_of(f"i={high}")["i"] if dots else first
+        if last < first:
+            raise ArgumentError(f"extents '{text}': '{part}', wanted the smaller one first.")
+        found[name.strip()] = range(first, last + 1)
+    return found
+
+
 def text_of(text: str) -> tuple[str, dict]:
     """The text and options of a name of named.py, or of Intrepid's; a text as it is."""
     if text in named.TEXTS:

@@ -1,0 +1,371 @@
+"""contract: a text evaluated on arrays in one call. Plans are kept for the next call with the same extents."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.errors import ArgumentError
+from ..engine.values import is_number, refuse_unit
+from . import einsum
+from .arrays import (
+    PRECISIONS,
+    Types,
+    as_array,
+    backend_of,
+    converted,
+    exact_result,
+    is_complex,
+    named_type,
+    refuse_inexact,
+    share_memory,
+    types_of,
+)
+from .contraction import Contraction, extents
+from .paired import ComplexContraction
+from .text import Expression, Reference, Script, Statement, Term, read, words
+
+MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
+OTHERS = ("headers", "folders", "quick", "order")  # of Contraction
+
+
+class Asked(NamedTuple):
+    """Options of a call."""
+
+    batch: str | None
+    backend: object  # a Backend, its name, or None: where the arrays lie
+    how: object  # an organisation, see Contraction
+    marks: tuple  # pairs, of MARKS
+    others: tuple  # pairs, of OTHERS
+
+
+def contract(text, *operands, batch: str | None = None, backend=None, how=None, out=None, dtype=None, **arrays):
+    """Evaluate a text on arrays of NumPy, CuPy or of any library with DLPack.
+
+    contract("o[i k] = a[i j] b[j k]", a=a, b=b)      statements (text.py), arrays by name
+    contract("...ij,...jk->...ik", a, b)              numpy.einsum's strings: repeated indices, ellipsis, no result told
+    contract(a, [0, 1], b, [1, 2], [0, 2])            its form with lists of indices
+
+    Outputs that are not given are made and returned: one, or a tuple in the text's order. Outputs that are given, `out`
+    for an einsum string, are written in place, and returned too. They share no memory with inputs. Arrays may have any
+    strides; what is not contiguous is copied, and a stride of zero is not read twice.
+
+    Types of einsum strings: NumPy's promotion, see arrays.py; extents of 1 are broadcast as NumPy does. dtype: of the
+    result, if not the promoted type. Statements want one precision for all arrays, float32 or float64; complex arrays
+    may stand among real ones. A number may stand for an operand without indices.
+
+    Options of text.parse (point, layout, local, constant, symmetric) and of Contraction (order, headers, folders) go by
+    their names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
+    """
+    options = {key: arrays.pop(key) for key in (*MARKS, *OTHERS) if key in arrays}
+    for key in ("local", "constant", "symmetric"):
+        if key in options:
+            options[key] = words(options[key])
+    marks = tuple(sorted((key, x) for key, x in options.items() if key in MARKS))
+    others = tuple(sorted((key, x) for key, x in options.items() if key in OTHERS))
+    asked = Asked(batch, backend, how, marks, others)
+
+    if not isinstance(text, str):
+        subscripts, operands = einsum.interleaved((text, *operands))
+        return _einsum(subscripts, operands, arrays, asked, out, dtype)
+    if einsum.is_string(text) or operands:
+        return _einsum(einsum.read(text), operands, arrays, asked, out, dtype)
+
+    if dtype is not None:
+        raise ArgumentError("dtype= is for strings of einsum; statements work in the arrays' type.")
+    if out is not None:
+        arrays["out"] = out
+    return _statements(text, arrays, asked)
+
+
+# ---- strings of einsum ----------------------------------------------------------------------------------------------
+
+
+def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtype):
+    """The result of an einsum string."""
+    named = dict(named)
+    out = named.pop("out", out)
+    operands = _in_order(s, operands, named)
+    for key, _ in asked.marks:
+        if key in ("point", "layout"):
+            raise ArgumentError(f"'{s.text}': {key}= is for statements; an einsum string names each index.")
+
+    # The arrays, where they lie, their types.
+    backend = backend_of(asked.backend, [*operands, out])
+    arrays = {name: _operand(name, a, backend) for name, a in zip(s.names, operands)}
+    out = None if out is None else as_array("out", out, backend)
+    types = types_of(arrays, out, dtype)
+
+    # Extents of all indices.
+    shapes = [np.shape(a) for a in arrays.values()]
+    s = einsum.spread(s, shapes)
+    sizes = einsum.extents(s, shapes)
+    shape = tuple(sizes[i] for i in s.out)
+    if out is not None:
+        _check_out(out, s.out, shape, arrays, backend)
+    if types.exact:
+        refuse_inexact(arrays, math.prod(sizes[i] for i in sizes if i not in s.out))
+
+    # Views without diagonals and without what is broadcast, and the text that is left.
+    views, references = {}, []
+    for name, own in zip(s.names, s.operands):
+        views[name], indices = _view(arrays[name], own, sizes, _keepers(s, arrays, sizes, name))
+        references.append(Reference(name, indices))
+    statement = Statement(Reference("out", s.out), (Term(1.0, tuple(references)),))
+
+    values = _evaluated(statement, views, sizes, types, backend, asked, out)
+    return _delivered(values, types, out)
+
+
+def _in_order(s: einsum.Subscripts, operands, named: dict) -> tuple:
+    """The operands in the string's order. Raises ArgumentError."""
+    if not operands and sorted(named) == sorted(s.names):
+        return tuple(named[name] for name in s.names)
+    if named or len(operands) != len(s.operands):
+        raise ArgumentError(
+            f"'{s.text}': {len(operands)} arrays in order, wanted {len(s.operands)} of an einsum string, or named ones."
+        )
+    return operands
+
+
+def _operand(name: str, given, backend):
+    """An array, or a number of Python's. Raises ArgumentError for what NumPy makes no array of."""
+    array = as_array(name, given, backend)
+    if type(array) in (int, float, complex) or hasattr(array, "strides"):
+        return array
+    if array is None:
+        raise ArgumentError(f"'{name}' is None, wanted numbers.")
+    refuse_unit(name, array, "1")
+    try:
+        return np.asarray(array)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(f"'{name}': wanted numbers ({error}).") from error
+
+
+def _check_out(out, indices, shape, arrays, backend) -> None:
+    """Raises ArgumentError for an `out` of another shape, read-only, elsewhere, or in an operand's memory."""
+    if not hasattr(out, "strides") or is_number(out):
+        raise ArgumentError(f"output 'out' is a number or {type(out).__name__}, wanted an array to write.")
+    if len(out.shape) != len(shape):
+        raise ArgumentError(f"array 'out': {len(out.shape)} dimensions {out.shape}, wanted {len(shape)}: {shape}.")
+    for index, found, wanted in zip(indices, out.shape, shape):
+        if found != wanted:
+            raise ArgumentError(f"array 'out', index '{index}': extent {found}, wanted {wanted}.")
+    if not getattr(out.flags, "writeable", True):
+        raise ArgumentError("array 'out' is read-only, and an output.")
+    if backend.product and not backend.holds(out):
+        raise ArgumentError(f"array 'out' is not where backend {backend} works.")
+    for name, a in arrays.items():
+        if hasattr(a, "strides") and share_memory(out, a, backend):
+            raise ArgumentError(f"output 'out' and array '{name}' share memory.")
+
+
+def _keepers(s: einsum.Subscripts, arrays, sizes, name: str) -> frozenset[str]:
+    """Indices that an array other than this one walks along."""
+    found: set[str] = set()
+    for other, own in zip(s.names, s.operands):
+        if other != name:
+            found |= set(own) - set(_still(arrays[other], own, sizes))
+    return frozenset(found)
+
+
+def _still(array, own, sizes) -> list[str]:
+    """Indices along which an array has one number only: it is broadcast, or its strides there add up to zero."""
+    stride = dict.fromkeys(own, 0)
+    for index, step in zip(own, getattr(array, "strides", ())):
+        stride[index] += step
+
+    found = []
+    for place, index in enumerate(own):
+        alone = array.shape[place] == 1 or stride[index] == 0
+        if alone and sizes[index] != 1 and index not in found:
+            found.append(index)
+    return found
+
+
+def _view(array, own, sizes, keepers) -> tuple:
+    """(view, indices) of an operand: diagonals for indices that stand twice, without indices that are broadcast."""
+    still = set(_still(array, own, sizes)) if own else set()
+    gone = {i for i in still if i in keepers or array.shape[own.index(i)] == 1}
+    if gone:
+        array = array[tuple(0 if index in gone else slice(None) for index in own)]
+    indices = [index for index in own if index not in gone]
+
+    for index in dict.fromkeys(indices):
+        while indices.count(index) > 1:
+            first = indices.index(index)
+            second = indices.index(index, first + 1)
+            array = array.diagonal(0, first, second)  # the diagonal is the last dimension
+            del indices[second], indices[first]
+            indices.append(index)
+    return array, tuple(indices)
+
+
+def _evaluated(s: Statement, views, sizes, types: Types, backend, asked: Asked, out):
+    """Values of a statement: `out` itself if a kernel can write it, else an array of the type that is computed in."""
+    text = str(s)
+    marks = tuple((key, x & frozenset(views)) for key, x in asked.marks)
+    script = _read(text, asked.batch, marks)
+    e = script.expression
+    numbers = dict(sizes)
+    n = numbers.pop(e.batch, 1) if e.batch else 1
+
+    # An empty sum is zero.
+    shape = tuple(sizes[i] for i in s.out.indices)
+    if 0 in numbers.values():
+        values = backend.empty(shape, types.work)
+        values[...] = 0
+        return values
+
+    # Arrays of the type that is computed in, or of its real part.
+    part = np.dtype(PRECISIONS[types.work.name])
+    arrays, real = {}, []
+    for name, a in views.items():
+        pair = _is_pair(a)
+        arrays[name] = converted(name, a, backend, types.work if pair else part)
+        if not pair:
+            real.append(name)
+
+    names = tuple(real) if types.work.kind == "c" else ()
+    asked = asked._replace(marks=marks)
+    plan = _plan(text, tuple(sorted(numbers.items())), types.work.name, names, backend, asked)
+    direct = out is not None and out.dtype == types.work and plan.takes("out", out, n)
+    arrays["out"] = out if direct else backend.empty(shape, types.work)
+    plan.bind(arrays, n)()
+    return arrays["out"]
+
+
+def _delivered(values, types: Types, out):
+    """Values in the type of the result, in `out` if it is given."""
+    if values is out:
+        return out
+    if types.exact:
+        values = exact_result(values, types.result)
+    elif values.dtype != types.result:
+        values = values.astype(types.result)
+    if out is None:
+        return values
+    out[...] = values
+    return out
+
+
+# ---- statements ----------------------------------------------------------------------------------------------------
+
+
+def _statements(text: str, arrays: dict, asked: Asked):
+    """Values of the outputs of a text."""
+    script = _read(text, asked.batch, asked.marks)
+    e = script.expression
+    _check_names(e, arrays)
+
+    # The arrays, their type, where they lie, their extents.
+    backend = backend_of(asked.backend, arrays.values())
+    arrays = {name: as_array(name, a, backend) for name, a in arrays.items()}
+    dtype = named_type(arrays)
+    sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
+    script.check({**sizes, e.batch: n})
+
+    for name in e.outputs:
+        if name not in arrays:
+            shape = [n if index == e.batch else sizes[index] for index in e.references[name][-1].indices]
+            arrays[name] = backend.empty(shape, dtype)
+
+    if 0 in sizes.values():
+        e, text, asked = _without_empty(script, sizes, asked)
+    if e.outputs:
+        held = {name: arrays[name] for name in (*e.inputs, *e.outputs)}
+        _run(text, e, held, sizes, n, dtype, backend, asked)
+
+    results = tuple(arrays[name] for name in script.expression.outputs)
+    return results[0] if len(results) == 1 else results
+
+
+def _check_names(e: Expression, arrays) -> None:
+    """Raises ArgumentError for an array that the text lacks, or that the text needs."""
+    wanted = (*e.inputs, *e.outputs)
+    for name in arrays:
+        if name not in wanted:
+            raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+    for name in e.inputs:
+        if name not in arrays:
+            raise ArgumentError(f"array '{name}' is missing.")
+    for name in sorted(e.updated - set(arrays)):
+        raise ArgumentError(f"array '{name}' is added to, so it has to be given.")
+
+
+def _without_empty(script: Script, sizes, asked: Asked):
+    """(expression, text, options) where some extents are zero: an empty sum is zero, an empty array leaves the text."""
+    e = script.expression
+    empty = {index for index, extent in sizes.items() if extent == 0}
+    left = []
+    for s in e.statements:
+        if empty & set(s.out.indices):
+            continue
+        terms = tuple(t for t in s.terms if not empty & {i for f in t.factors for i in f.indices})
+        if terms or not s.add:
+            left.append(s._replace(terms=terms or (Term(0.0, ()),)))
+
+    names = {s.out.name for s in left} | {f.name for s in left for t in s.terms for f in t.factors}
+    marks = {key: getattr(e, key) & names for key in ("local", "constant", "symmetric")}
+    made = Expression(tuple(left), e.batch, **marks)
+    text = "\n".join([*(f"header {file}" for file in script.headers), *map(str, left)])
+    how = asked.how if asked.how is not None else script.how
+    return made, text, asked._replace(batch=e.batch or "", how=how, marks=tuple(sorted(marks.items())))
+
+
+def _run(text: str, e: Expression, arrays: dict, sizes, n: int, dtype, backend, asked: Asked) -> None:
+    """Runs a text on arrays. What does not lie as the kernel wants it goes through a copy."""
+    real: tuple[str, ...] = ()
+    if dtype.kind == "c":
+        real = tuple(name for name in e.inputs if not _is_pair(arrays[name]))
+        for name in e.inputs:
+            if isinstance(arrays[name], complex):
+                arrays[name] = backend.from_host(np.asarray(arrays[name]), dtype)
+    plan = _plan(text, tuple(sorted(sizes.items())), dtype.name, real, backend, asked)
+
+    held, copied = dict(arrays), []
+    for name, array in arrays.items():
+        if is_number(array) or not backend.holds(array) or plan.takes(name, array, n):
+            continue
+        copied.append(name)
+        held[name] = backend.arrays.ascontiguousarray(array).reshape(array.shape)
+    _refuse_shared(e, arrays, copied, backend)
+
+    plan.bind(held, n)()
+    for name in copied:
+        if name in e.outputs:
+            arrays[name][...] = held[name]
+
+
+def _is_pair(array) -> bool:
+    """Whether it is a complex array or number."""
+    return isinstance(array, complex) or (hasattr(array, "dtype") and is_complex(array))
+
+
+def _refuse_shared(e: Expression, arrays: dict, copied, backend) -> None:
+    """Raises ArgumentError for an output in another array's memory if one of them is copied; `bind` checks the rest."""
+    for name in e.outputs:
+        for other, array in arrays.items():
+            pair = other != name and (name in copied or other in copied)
+            if pair and not is_number(array) and share_memory(arrays[name], array, backend):
+                raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+
+
+# ---- plans that are kept --------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(256)
+def _read(text: str, batch: str | None, marks: tuple) -> Script:
+    return read(text, batch, **dict(marks))
+
+
+@functools.lru_cache(256)
+def _plan(text: str, sizes: tuple, dtype: str, real: tuple, backend, asked: Asked):
+    """A Contraction, or a ComplexContraction."""
+    options = dict(batch=asked.batch, backend=backend, how=asked.how, **dict(asked.marks), **dict(asked.others))
+    if np.dtype(dtype).kind == "c":
+        return ComplexContraction(text, dict(sizes), dtype, real=real, **options)
+    return Contraction(text, dict(sizes), dtype, **options)

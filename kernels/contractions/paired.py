@@ -1,0 +1,278 @@
+"""Complex arrays as pairs of real ones: a complex contraction is a real contraction of real and imaginary parts.
+
+A product of complex a and b is four real products, a_re b_re - a_im b_im and a_re b_im + a_im b_re, whose sums go into
+one kernel; with a real factor there are two. Each part of a result is so a real sum with twice the terms: it is off by
+at most 4 K eps sum(|a_re b_re| + |a_im b_im|) or its like, K roundings in a row, which a sum of |a||b| bounds. The form
+with three products is not used: its parts are off by eps of the whole, not of their own terms.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ..engine.errors import ArgumentError, closest
+from ..engine.values import is_number
+from . import orders
+from .arrays import as_array, share_memory
+from .contraction import Contraction
+from .text import Expression, Reference, Script, Statement, Term, parse, read, words
+
+TYPES = {"complex64": "float32", "complex128": "float64"}
+PARTS = ("_re", "_im")
+
+
+class ComplexContraction:
+    """A Contraction of complex arrays.
+
+    text, sizes, batch, backend, how, order and the options are those of Contraction. dtype: complex128 or complex64.
+    real: names of the inputs that are real arrays, of the same precision. Outputs are complex.
+    Raises ArgumentError, for maps too: their functions know no complex numbers.
+    """
+
+    def __init__(self, text: str, sizes=None, dtype="complex128", batch: str | None = None, real=(), **options):
+        self.dtype = np.dtype(dtype)
+        if self.dtype.name not in TYPES:
+            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.")
+
+        # The complex text, and the real text of its parts.
+        marks = {
+            key: options.pop(key) for key in ("point", "layout", "local", "constant", "symmetric") if key in options
+        }
+        script = read(text, batch, **marks)
+        self.expression = script.expression
+        self.real = self._real(words(real))
+        self.pairs = Pairs(self.expression, self.real, _extents(script, sizes))
+
+        # The real contraction that does the work.
+        options.setdefault("how", script.how)
+        options.setdefault("order", script.order)
+        made = self.pairs.expression
+        self.parts = Contraction(
+            str(made),
+            _extents(script, sizes),
+            TYPES[self.dtype.name],
+            None if made.found else made.batch or "",
+            local=made.local,
+            constant=made.constant,
+            symmetric=made.symmetric,
+            **options,
+        )
+        self.backend = self.parts.backend
+
+    def _real(self, names: frozenset[str]) -> frozenset[str]:
+        for name in sorted(names - set(self.expression.inputs)):
+            like = closest(name, self.expression.inputs)
+            raise ArgumentError(f"tensor expression: '{name}' is named real but is no input{like}.")
+        return names
+
+    def shape(self, name: str, n: int) -> tuple[int, ...]:
+        """Of an array for n entries."""
+        return self.parts.shape(self.pairs.names[name][0], n)
+
+    def takes(self, name: str, array, n: int) -> bool:
+        """Whether `bind` takes an array as it lies: complex arrays are copied in any case."""
+        return name not in self.real or self.parts.takes(name, array, n)
+
+    def explain(self) -> str:
+        """What was considered and chosen for the real parts; see Contraction.explain."""
+        return f"complex: {self.expression}\n{self.parts.explain()}"
+
+    def compile_ahead(self) -> None:
+        """All kernels that `bind` may ask for."""
+        self.parts.compile_ahead()
+
+    def bind(self, arrays, n: int | None = None):
+        """run() for the first n entries of the batch (None: all that the first output has).
+
+        Complex arrays may have any strides: run() copies them into parts, and the parts into the outputs; `constant`
+        inputs are copied once, now. Real inputs are read where they lie, as Contraction.bind says. An output in another
+        array's memory raises ArgumentError too.
+        """
+        arrays = {name: as_array(name, a, self.backend) for name, a in arrays.items()}
+        self._check(arrays)
+
+        held = {}
+        copied_in, copied_out = [], []
+        for name, parts in self.pairs.names.items():
+            if len(parts) == 1:
+                held[parts[0]] = arrays[name]
+                continue
+            pair = [self.backend.empty(arrays[name].shape, self.parts.dtype) for _ in PARTS]
+            held |= dict(zip(parts, pair))
+            if name in self.expression.inputs or name in self.expression.updated:
+                copied_in.append((name, arrays[name], pair))
+            if name in self.expression.outputs:
+                copied_out.append((arrays[name], pair))
+        run = self.parts.bind(held, n)
+
+        for name, array, pair in copied_in:
+            if name in self.expression.constant:
+                _take(array, pair)
+        each_run = [(array, pair) for name, array, pair in copied_in if name not in self.expression.constant]
+
+        def run_all() -> None:
+            for array, pair in each_run:
+                _take(array, pair)
+            run()
+            for array, pair in copied_out:
+                array.real[...] = pair[0]
+                array.imag[...] = pair[1]
+
+        return run_all
+
+    def _check(self, arrays) -> None:
+        """Raises ArgumentError for arrays that are missing, unknown, of another type, or outputs in others' memory."""
+        e = self.expression
+        wanted = (*e.inputs, *e.outputs)
+        for name in arrays:
+            if name not in wanted:
+                raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+        for name in wanted:
+            if name not in arrays:
+                raise ArgumentError(f"array '{name}' is missing.")
+            array = arrays[name]
+            dtype = self.parts.dtype if name in self.real else self.dtype
+            if name not in self.real and not hasattr(array, "strides"):
+                raise ArgumentError(f"array '{name}' is {type(array).__name__}, wanted an array of {dtype.name}.")
+            if hasattr(array, "dtype") and array.dtype != dtype:
+                raise ArgumentError(f"array '{name}': type {array.dtype}, wanted {dtype.name}.")
+            if name in e.outputs and not getattr(array.flags, "writeable", True):
+                raise ArgumentError(f"array '{name}' is read-only, and an output.")
+
+        for name, other in itertools.product(e.outputs, wanted):
+            numbers = is_number(arrays[other])
+            if name != other and not numbers and share_memory(arrays[name], arrays[other], self.backend):
+                raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+
+
+def _take(array, pair) -> None:
+    """The parts of a complex array."""
+    pair[0][...] = array.real
+    pair[1][...] = array.imag
+
+
+def _extents(script: Script, sizes) -> dict[str, int]:
+    """Extents of the caller's, and those that the text has as one number."""
+    told = {index: allowed[0] for index, allowed in script.extents.items() if len(allowed) == 1}
+    return told | dict(sizes or {})
+
+
+class Pairs:
+    """The real expression of a complex one.
+
+    names: of each array of the complex text, the real arrays that stand for it: itself, or its two parts.
+    """
+
+    def __init__(self, e: Expression, real: frozenset[str], sizes):
+        self.e, self.sizes = e, sizes
+        self.taken = set(e.references)
+        self.real = set(real)
+        self.complex: dict[str, tuple[str, str]] = {}
+        self.made: list[Statement] = []
+        self.local: set[str] = set()
+
+        for s in e.statements:
+            if s.function:
+                raise ArgumentError(f"'{s}' is a map, whose function knows no complex numbers.")
+            self._add(s)
+        self.names = {name: self._parts(name) for name in (*e.inputs, *e.outputs)}
+        self.expression = self._expression()
+
+    def _expression(self) -> Expression:
+        """The made statements, with marks and batch index of the complex ones."""
+        marks: dict[str, Any] = {}
+        for mark in ("local", "constant", "symmetric"):
+            own = [part for name in getattr(self.e, mark) for part in self._parts(name)]
+            marks[mark] = frozenset(own)
+        marks["local"] |= self.local
+        text = "; ".join(map(str, self.made))
+        return parse(text, None if self.e.found else self.e.batch or "", **marks)
+
+    def _parts(self, name: str) -> tuple[str, ...]:
+        return (name,) if name in self.real else self._pair(name)
+
+    def _pair(self, name: str) -> tuple[str, str]:
+        """Names of the two parts of a complex array."""
+        if name not in self.complex:
+            made = [self._free(f"{name}{part}") for part in PARTS]
+            self.complex[name] = made[0], made[1]
+        return self.complex[name]
+
+    def _free(self, name: str) -> str:
+        """A name that no array has."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    # ---- statements
+    def _add(self, s: Statement) -> None:
+        """The statements of a statement's parts."""
+        terms = [self._of_two(s, t) for t in s.terms]
+
+        if s.out.name in self.e.local and all(f.name in self.real for t in terms for f in t.factors):
+            self.real.add(s.out.name)
+            self.made.append(s._replace(terms=tuple(terms)))
+            return
+
+        sums: tuple[list[Term], list[Term]] = [], []
+        for t in terms:
+            for found, part in zip(self._product(t), sums):
+                part += found
+        for name, part in zip(self._pair(s.out.name), sums):
+            if part or not s.add:
+                zero = (Term(0.0, ()),)
+                self.made.append(Statement(Reference(name, s.out.indices), tuple(part) or zero, s.add))
+
+    def _of_two(self, s: Statement, t: Term) -> Term:
+        """A term with at most two factors if several are complex; the products before are locals."""
+        pairs = [f for f in t.factors if f.name not in self.real]
+        if len(t.factors) < 3 or len(pairs) < 2:
+            return t
+
+        found = orders.orders(t, s.out, self._sizes(), self.e.batch, self.e.found)
+        return Term(t.number, tuple(self._factor(t, s.out, part) for part in found.cheapest[0]))
+
+    def _sizes(self):
+        return {self.e.batch: 1, **self.sizes}
+
+    def _factor(self, t: Term, out: Reference, tree) -> Reference:
+        """The factor that stands for a part of the product: itself, or a local that holds it."""
+        if isinstance(tree, int):
+            return t.factors[tree]
+
+        pair = tuple(self._factor(t, out, part) for part in tree)
+        own = orders.result(orders.leaves(tree), tuple(frozenset(f.indices) for f in t.factors), out.indices)
+        order = [i for i in dict.fromkeys(i for f in pair for i in f.indices) if i in own]
+        local = Reference(self._free("product"), tuple(order))
+        if all(f.name in self.real for f in pair):
+            self.real.add(local.name)
+        self.local |= set(self._parts(local.name))
+
+        product = Term(1.0, pair)
+        for name, part in zip(self._parts(local.name), self._product(product)):
+            self.made.append(Statement(Reference(name, local.indices), tuple(part)))
+        return local
+
+    def _product(self, t: Term) -> tuple[list[Term], list[Term]]:
+        """Terms of the real and of the imaginary part of a product."""
+        real = [Term(t.number, ())]
+        imaginary: list[Term] = []
+        for f in t.factors:
+            parts = [Reference(name, f.indices) for name in self._parts(f.name)]
+            if len(parts) == 1:
+                real, imaginary = _times(real, parts[0]), _times(imaginary, parts[0])
+                continue
+            re, im = parts
+            real, imaginary = (
+                _times(real, re) + _times(imaginary, im, -1.0),
+                _times(real, im) + _times(imaginary, re),
+            )
+        return real, imaginary
+
+
+def _times(terms, factor: Reference, sign: float = 1.0) -> list[Term]:
+    return [Term(sign * t.number, (*t.factors, factor)) for t in terms]

@@ -1,0 +1,72 @@
+"""numpy.einsum's interface to `contract`: a backend of opt_einsum, by the name of this module.
+
+    opt_einsum.contract("ij,jk,kl->il", a, b, c, backend="kernels.einsum")
+
+opt_einsum imports the module that `backend` names, and calls its einsum, tensordot and transpose for each pair of
+operands. Arrays are NumPy's or CuPy's.
+"""
+
+from __future__ import annotations
+
+from .contractions import contract
+from .engine.errors import ArgumentError, refuse
+
+__all__ = ["einsum", "tensordot", "transpose"]
+
+
+def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=True):
+    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`.
+
+    order: the result's rows lie one after the other, which "K", "C" and "A" allow. casting: "safe" or a stricter rule.
+    optimize is not read: the cheapest order of evaluation is always taken. Raises ArgumentError.
+    """
+    refuse(order not in ("K", "C", "A"), f"einsum: order={order!r}, wanted 'K', 'C' or 'A'.", ArgumentError)
+    refuse(casting not in ("safe", "no", "equiv"), f"einsum: casting={casting!r}, wanted 'safe'.", ArgumentError)
+    refuse(not operands, "einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
+    return contract(*operands, out=out, dtype=dtype)
+
+
+def tensordot(a, b, axes=2):
+    """numpy.tensordot: the sum over so many last axes of a and first axes of b, or over pairs (axes of a, of b).
+
+    Raises ArgumentError.
+    """
+    first, second = _axes(a, b, axes)
+
+    own = list(range(a.ndim))
+    other = list(range(a.ndim, a.ndim + b.ndim))
+    for left, right in zip(first, second):
+        other[right] = own[left]
+    kept = [i for i in own if i not in other] + [i for i in other if i not in own]
+    return contract(a, own, b, other, kept)
+
+
+def _axes(a, b, axes) -> tuple[list[int], list[int]]:
+    """Axes of a and of b that are summed over together. Raises ArgumentError."""
+    if isinstance(axes, int):
+        most = min(a.ndim, b.ndim)
+        refuse(not 0 <= axes <= most, f"tensordot: axes={axes}, wanted 0 to {most}.")
+        axes = list(range(a.ndim - axes, a.ndim)), list(range(axes))
+
+    first, second = _listed(a, axes[0]), _listed(b, axes[1])
+    refuse(len(first) != len(second), f"tensordot: {len(first)} axes of a, {len(second)} of b, wanted as many.")
+    for left, right in zip(first, second):
+        if a.shape[left] != b.shape[right]:
+            raise ArgumentError(f"tensordot: axis {right} of b: extent {b.shape[right]}, wanted {a.shape[left]}.")
+    return first, second
+
+
+def _listed(array, axes) -> list[int]:
+    """Axes of an array, from 0. Raises ArgumentError."""
+    found = [axes] if isinstance(axes, int) else list(axes)
+    for axis in found:
+        refuse(not -array.ndim <= axis < array.ndim, f"tensordot: axis {axis} of {array.ndim} dimensions.")
+
+    made = [axis % array.ndim for axis in found]
+    refuse(len(set(made)) < len(made), f"tensordot: axes {found} have an axis twice.")
+    return made
+
+
+def transpose(a, axes=None):
+    """A view with axes in another order, as numpy.transpose."""
+    return a.transpose(axes)

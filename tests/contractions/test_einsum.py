@@ -1,0 +1,400 @@
+"""einsum's grammar beside numpy.einsum in wider types: strings, lists of indices, types, strides, errors.
+
+Tolerance: 4 K eps sum|terms|, K the roundings in a row: a sum's length and one for each factor; complex products have
+twice the terms. Small whole numbers come exactly.
+
+Random strings by hand; PYTHONPATH=tests, then
+    python tests/contractions/test_einsum.py 1000 [cpu|cuda] [first seed]
+cuda: on the stand-in of a device.
+"""
+
+import contextlib
+import importlib
+import itertools
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import pytest
+from reference import einsum as reference
+from test_tensor_values import on_stand_in, read_ahead
+
+from kernels import ComplexContraction, Contraction, contract, get_backend
+from kernels.contractions import orders, paths
+from kernels.engine.errors import ArgumentError
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory):
+    if not shutil.which("g++"):
+        pytest.skip("the stand-in needs g++")
+    with on_stand_in(tmp_path_factory.mktemp("cuda")) as backend:
+        yield backend
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    """A warning of NumPy's, such as of a lost imaginary part, is an error here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def whole(rng, shape, dtype="float64"):
+    """Small whole numbers, also in the imaginary part."""
+    x = rng.integers(-3, 4, shape)
+    return (x + 1j * rng.integers(-3, 4, shape)).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)
+
+
+FORMS = (  # string, shapes
+    ("ii->i", ((4, 4),)),
+    ("ii", ((4, 4),)),
+    ("iij,jk->ik", ((3, 3, 4), (4, 5))),
+    ("iji,ij->j", ((3, 4, 3), (3, 4))),
+    ("iii->i", ((3, 3, 3),)),
+    ("...ij,...jk->...ik", ((5, 2, 3), (3, 4))),
+    ("...ij,...jk", ((7, 1, 2, 3), (5, 3, 4))),
+    ("i...->i", ((3,),)),
+    ("...->...", ((2, 3),)),
+    ("i...j->...", ((2, 3, 4, 5),)),
+    ("...ii->...i", ((2, 4, 4),)),
+    (",ij->ij", ((), (3, 4))),
+    (",->", ((), ())),
+    ("ij,jk->ik", ((2, 1), (3, 4))),
+    ("i,i->i", ((3,), (1,))),
+    ("ii,i->i", ((1, 1), (3,))),
+    ("i j, j k -> i k", ((2, 3), (3, 4))),
+    ("ba", ((2, 3),)),
+    ("aB,Bc", ((2, 3), (3, 4))),
+    ("ij,jk->ik", ((2, 0), (0, 4))),
+    ("ij,jk->ik", ((0, 3), (3, 4))),
+    ("i->", ((1,),)),
+    ("a,b,c,d,e,f,g->abg", ((2,),) * 7),
+    ("ij,jk,kl,lm,mn,no,op,pq,qr,rs,st->it", ((2, 2),) * 11),
+    ("ij->...ij", ((3, 4),)),
+)
+
+
+@pytest.mark.parametrize("text, shapes", FORMS)
+def test_forms_of_strings(text, shapes):
+    rng = np.random.default_rng(0)
+    arrays = [whole(rng, shape) for shape in shapes]
+    found = contract(text, *arrays)
+    wanted = np.einsum(text, *arrays)
+    assert found.shape == np.shape(wanted) and np.array_equal(found, wanted)
+
+
+def test_the_form_with_lists_of_indices():
+    rng = np.random.default_rng(0)
+    a, b = whole(rng, (5, 2, 3)), whole(rng, (3, 4))
+    for given in ((a[0], [0, 1], b, [1, 2]), (a[0], [0, 1], b, [1, 2], [2, 0]), (a[0], [10, 2], [2, 10])):
+        assert np.array_equal(contract(*given), np.einsum(*given))
+    given = (a, [Ellipsis, 0, 1], b, [1, 2], [Ellipsis, 0, 2])
+    assert np.array_equal(contract(*given), np.einsum(*given))
+    assert np.array_equal(contract(a[0], [100, 200], b, [200, 7], [7, 100]), (a[0] @ b).T)  # NumPy ends at 52
+
+
+@pytest.mark.parametrize("one, other", list(itertools.product(DTYPES, DTYPES)))
+@pytest.mark.quick(one="complex64", other=["complex64", "float64"])
+@pytest.mark.quick(one="float32", other="complex128")
+def test_types_are_promoted_as_numpy_does(one, other):
+    """Whole numbers, exact in all types: a product of two complex numbers has four real ones."""
+    rng = np.random.default_rng(0)
+    a, b, c = whole(rng, (3, 4), one), whole(rng, (4, 5), other), whole(rng, (5, 3), one)
+    for text, given in (("ij,jk->ik", (a, b)), ("ij,jk,kl->il", (a, b, c)), ("ij,jk,ki->", (a, b, c))):
+        found, wanted = contract(text, *given), np.einsum(text, *given)
+        assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+
+
+def test_complex_statements():
+    """A text with locals, a number, an output that is added to, and real arrays among complex ones."""
+    rng = np.random.default_rng(0)
+    D, u, g = whole(rng, (4, 4)), whole(rng, (3, 4, 4), "complex128"), whole(rng, (3, 4, 4), "complex128")
+    w = whole(rng, (3, 4, 4), "complex128")
+    text = "local t; t[e i j] = D[i k] u[e k j]; w[e i j] += 2 g[e i k] t[e k j] - 0.5 u[e i j] + D[i k] D[k j]"
+    wanted = w + 2 * g @ (D @ u) - 0.5 * u + D @ D
+    assert contract(text, D=D, u=u, g=g, w=w) is w
+    assert np.array_equal(w, wanted)
+    assert np.array_equal(contract("o[i] = a[] x[i]", a=2 - 1j, x=D[0]), (2 - 1j) * D[0])
+
+    plan = ComplexContraction("o[e i] = D[i k] u[e k]", dict(i=4, k=4), real="D", constant="D")
+    out = np.empty((3, 4), complex)
+    run = plan.bind({"D": D, "u": u[:, :, 1], "o": out})
+    for _ in range(2):
+        u *= 1j
+        run()
+        assert np.array_equal(out, u[:, :, 1] @ D.T)
+    with pytest.raises(ArgumentError, match="output 'o' and array 'u' share memory"):
+        plan.bind({"D": D, "u": u[:, :, 1], "o": u[:, :, 1]})
+    with pytest.raises(ArgumentError, match="'d' is named real but is no input, did you mean 'D'"):
+        ComplexContraction("o[e i] = D[i k] u[e k]", dict(i=4, k=4), real="d")
+    with pytest.raises(ArgumentError, match="array 'o': type float64, wanted complex128"):
+        contract("o[i] = a[i]", a=u[0, 0], o=np.empty(4))
+    with pytest.raises(ArgumentError, match="a map, whose function knows no complex numbers"):
+        ComplexContraction("map o[i] = f(a[i])", {})
+    with pytest.raises(ArgumentError, match="type complex128, wanted float64 or float32. ComplexContraction takes"):
+        Contraction("o[i] = a[i]", {}, "complex128")
+
+
+def test_a_complex_nan_stays_in_its_entry():
+    rng = np.random.default_rng(0)
+    a, b = whole(rng, (5, 3, 4), "complex128"), whole(rng, (4, 2), "complex128")
+    a[2, 1, 1] = complex(np.nan, 1)
+    found, wanted = contract("eij,jk->eik", a, b), np.einsum("eij,jk->eik", a, b)
+    assert np.array_equal(np.isnan(found), np.isnan(wanted)) and np.isnan(found).any(axis=(0, 2)).tolist() == [0, 1, 0]
+
+
+def test_whole_numbers_are_exact_or_refused():
+    x = np.arange(12).reshape(3, 4)
+    for dtype in ("int8", "uint16", "int32", "int64"):
+        found = contract("ij,kj->ik", x.astype(dtype)[:2, :2], x.astype(dtype)[:2, :2])
+        assert found.dtype == dtype and np.array_equal(found, x[:2, :2] @ x[:2, :2].T)
+    truth = x > 5
+    found = contract("ij,kj->ik", truth, truth)
+    assert found.dtype == bool and np.array_equal(found, np.einsum("ij,kj->ik", truth, truth))
+    assert contract("i,i->i", x[0].astype(np.int16), np.ones(4, np.float32)).dtype == np.float32
+    assert contract("i,i->i", x[0].astype(np.int32), np.ones(4, np.float32)).dtype == np.float64
+    assert contract("i,i->i", x[0], 2 * np.ones(1, np.int8), dtype=float).dtype == np.float64
+    with pytest.raises(ArgumentError, match="the result has 200, which int8 does not hold"):
+        contract("i,i->i", np.full(3, 100, np.int8), np.full(3, 2, np.int8))
+    with pytest.raises(ArgumentError, match=r"sums may reach 2.2e\+18, and float64 is exact up to 2\^53"):
+        contract("i,i->", np.full(3, 2**29), np.full(3, 2**30 + 2**28))
+
+
+def test_half_precision_is_computed_in_single():
+    x = np.arange(1, 9, dtype=np.float16)
+    found = contract("i,i->", x, x)
+    assert found.dtype == np.float16 and found == 204
+
+
+def test_strides_of_all_kinds():
+    """Gaps, negative strides, a stride of zero, Fortran's order: in, and out."""
+    rng = np.random.default_rng(0)
+    a, b = whole(rng, (6, 8)), whole(rng, (8, 5))
+    still = np.broadcast_to(b[:, :1], (8, 5))
+    for x, y in (
+        (a[::-1, ::-1], b),
+        (a[::2, ::2], b[::2]),
+        (np.asfortranarray(a), b),
+        (a, still),
+        (still.T[:, ::-1], b),
+    ):
+        assert np.array_equal(contract("ij,jk->ik", x, y), x @ y)
+        assert np.array_equal(contract("o[i k] = x[i j] y[j k]", x=x, y=y), x @ y)
+        room = np.full((12, 10), np.nan)
+        out = room[::2, ::2][: len(x)]
+        assert contract("ij,jk->ik", x, y, out=out) is out and np.array_equal(out, x @ y)
+        out[...] = 1
+        assert contract("o[i k] += x[i j] y[j k]", x=x, y=y, o=out) is out and np.array_equal(out, 1 + x @ y)
+        assert np.all(np.isnan(room[1::2])) and np.all(np.isnan(room[:, 1::2]))
+    zero = np.broadcast_to(2.0, (3, 4))
+    assert np.array_equal(contract("ij->i", zero), [8, 8, 8]) and contract("ij,ij->", zero, zero) == 48
+
+
+class Foreign:
+    """An array of another library: DLPack, and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_by_dlpack():
+    rng = np.random.default_rng(0)
+    a, b, out = whole(rng, (3, 4)), whole(rng, (4, 5), "complex128"), np.empty((3, 5))
+    assert np.array_equal(contract("ij,jk->ik", Foreign(a), Foreign(b)), a @ b)
+    contract("o[i k] = a[i j] b[j k]", a=Foreign(a), b=b.real.copy(), o=out)
+    assert np.array_equal(out, a @ b.real)
+
+    class Broken(Foreign):
+        def __dlpack__(self, **options):
+            raise BufferError("it has a gradient")
+
+    with pytest.raises(ArgumentError, match="'operand0' is Broken, whose DLPack gives no array: it has a gradient"):
+        contract("ij->ji", Broken(a))
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        (("ij,jk->ik", np.ones((2, 3)), np.ones((4, 5))), "'operand1', index 'j': extent 4, wanted 3 as 'operand0'"),
+        (("ii->i", np.ones((1, 3))), "'operand0', index 'i': extents 1 and 3, wanted equal ones"),
+        (("ij->i", np.ones(3)), r"'operand0': 1 dimensions \(3,\), wanted 2: operand0\[i j\]"),
+        (("...ij->i...", np.ones(3)), "wanted 2 or more"),
+        (("...ij->ij", np.ones((2, 3, 4))), "the ellipsis has 1 dimensions, which the result lacks"),
+        (("i->ii", np.ones(3)), "index 'i' stands twice in the result"),
+        (("i->j", np.ones(3)), "index 'j' of the result is in no operand"),
+        (("..ij->ij", np.ones((2, 3))), "has a '.' that is not part of an ellipsis"),
+        (("...i...->i", np.ones((2, 3))), "or two ellipses"),
+        (("i1->i", np.ones((2, 3))), "'i1', wanted letters"),
+        (("ij,jk->ik", np.ones((2, 3))), "1 arrays in order, wanted 2"),
+        ((np.ones(3), [-1]), "index -1 of operand0, wanted a whole number"),
+        ((np.ones(3), ["a"]), "index 'a' of operand0"),
+        ((np.ones(3), 0), "indices of operand0 are int, wanted a list"),
+        (("i->i", None), "'operand0' is None, wanted numbers"),
+        (("ij->ij", [[1.0], [1.0, 2.0]]), "'operand0': wanted numbers"),
+    ],
+)
+def test_errors_name_array_and_index(given, words):
+    with pytest.raises(ArgumentError, match=words):
+        contract(*given)
+
+
+@pytest.mark.parametrize(
+    "out, words",
+    [
+        (np.empty(3), r"array 'out': 1 dimensions \(3,\), wanted 2"),
+        (np.empty((3, 4)), "array 'out', index 'k': extent 4, wanted 3"),
+        (np.empty((3, 3), np.float32), "'out': type float32, wanted float64 or a type that holds it"),
+        (np.broadcast_to(0.0, (3, 3)), "array 'out' is read-only"),
+        (1.0, "output 'out' is a number"),
+        ("itself", "output 'out' and array 'operand0' share memory"),
+    ],
+)
+def test_outputs_are_checked(out, words):
+    a = np.ones((3, 3))
+    with pytest.raises(ArgumentError, match=words):
+        contract("ij,jk->ik", a, a, out=a if isinstance(out, str) else out)
+    assert np.array_equal(a, np.ones((3, 3)))
+
+
+def test_a_wider_output_sets_the_type():
+    a = np.full((2, 2), 0.1, np.float32)
+    for dtype in (np.float64, np.complex128):
+        out = np.empty((2, 2), dtype)
+        assert contract("ij,jk->ik", a, a, out=out) is out
+        np.testing.assert_array_equal(out, a.astype(dtype) @ a.astype(dtype))
+
+
+def test_empty_sums_of_statements():
+    """A sum over nothing is zero; what is empty is left alone; other terms count."""
+    a, b, old = np.ones((3, 0)), np.ones((0, 2)), np.full((3, 2), 5.0)
+    assert np.array_equal(contract("o[i k] = a[i j] b[j k]", a=a, b=b), np.zeros((3, 2)))
+    assert np.array_equal(contract("o[i k] += a[i j] b[j k]", a=a, b=b, o=old), np.full((3, 2), 5.0))
+    assert np.array_equal(contract("o[i k] = a[i j] b[j k] + 2 c[i k]", a=a, b=b, c=old), np.full((3, 2), 10.0))
+    assert contract("o[i j] = a[i j]", a=a).shape == (3, 0)
+
+
+def test_a_contraction_of_a_string_with_an_ellipsis():
+    rng = np.random.default_rng(0)
+    a, b = whole(rng, (5, 2, 3, 4)), whole(rng, (5, 2, 4, 3))
+    plan = Contraction("...ij,...jk->...ik", {"...": (5, 2), "i": 3, "j": 4, "k": 3}, backend="cpu")
+    out = np.full((5, 2, 3, 3), np.nan)
+    plan.bind({"operand0": a, "operand1": b, "out": out})()
+    assert np.array_equal(out, a @ b)
+    with pytest.raises(ArgumentError, match=r"has no ellipsis, but sizes\['...'\] is"):
+        Contraction("ij->i", {"...": (2,), "j": 3})
+    with pytest.raises(ArgumentError, match="an ellipsis has as many dimensions as the arrays"):
+        Contraction("...ij->...i", {"j": 3})
+
+
+# ---- opt_einsum -----------------------------------------------------------------------------------------------------
+
+
+def test_functions_for_opt_einsum():
+    """opt_einsum imports the module by its name, and takes three functions."""
+    module = importlib.import_module("kernels.einsum")
+    rng = np.random.default_rng(0)
+    a, b = whole(rng, (2, 3, 4)), whole(rng, (4, 3, 5))
+    assert np.array_equal(module.einsum("ijk,kjl->il", a, b, optimize=False, order="C"), np.einsum("ijk,kjl->il", a, b))
+    for axes in (0, 1, ([1, 2], [1, 0]), (2, 0), ((-1,), (0,))):
+        assert np.array_equal(module.tensordot(a, b, axes), np.tensordot(a, b, axes))
+    assert np.array_equal(module.transpose(a, (2, 0, 1)), a.transpose(2, 0, 1))
+    for wrong, words in (
+        (lambda: module.tensordot(a, b, 2), "axis 0 of b: extent 4, wanted 3"),
+        (lambda: module.tensordot(a, b, 4), "axes=4, wanted 0 to 3"),
+        (lambda: module.tensordot(a, b, ([0, 1], [0])), "2 axes of a, 1 of b"),
+        (lambda: module.tensordot(a, b, ([3], [0])), "axis 3 of 3 dimensions"),
+        (lambda: module.einsum("i->i", a[0, 0], order="F"), "order='F', wanted"),
+        (lambda: module.einsum("i->i", a[0, 0], casting="unsafe"), "casting='unsafe', wanted 'safe'"),
+        (lambda: module.einsum(), "wanted a string and its operands"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            wrong()
+
+
+def test_opt_einsum_calls_it():
+    opt_einsum = pytest.importorskip("opt_einsum")
+    rng = np.random.default_rng(0)
+    a, b, c = whole(rng, (3, 4)), whole(rng, (4, 5)), whole(rng, (5, 3))
+    for text in ("ij,jk,kl->il", "ij,jk,ki->", "ij,jk,kl->jli"):
+        found = opt_einsum.contract(text, a, b, c, backend="kernels.einsum")
+        assert np.array_equal(found, np.einsum(text, a, b, c))
+
+
+def test_a_greedy_path_of_a_chain_of_matrices():
+    """Without opt_einsum: every factor once; a chain that narrows is not multiplied from its wide end."""
+    letters = "abcdefghijkl"
+    factors = tuple(frozenset(pair) for pair in itertools.pairwise(letters))
+    sizes = dict(zip(letters, range(12, 0, -1)))
+    tree = paths._greedy(factors, {"a", "l"}, sizes)
+    assert sorted(orders.leaves(tree)) == list(range(11)) and str(tree).count(",") == 10
+
+    left = 0
+    for factor in range(1, 11):
+        left = (left, factor)
+    price = [orders.cost(t, factors, frozenset("al"), sizes, None)[0] for t in (tree, left)]
+    assert price[0] < price[1]
+
+
+def test_complex_bits_do_not_depend_on_the_batch():
+    rng = np.random.default_rng(0)
+    a, b = (rng.random((9, 3, 5)) - 0.5 + 1j * rng.random((9, 3, 5)) for _ in range(2))
+    whole_batch = contract("eij,ekj->eik", a, b)
+    for first, count in ((0, 1), (2, 5), (8, 1)):
+        part = contract("eij,ekj->eik", a[first : first + count], b[first : first + count])
+        assert np.array_equal(part, whole_batch[first : first + count])
+
+
+# ---- random expressions ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.quick(seed=[0, 1])
+def test_random_strings(seed):
+    assert reference.check_random(contract, get_backend("cpu"), seed, count=4) == 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.quick(seed=0)
+def test_random_strings_on_the_stand_in(stand_in, seed):
+    assert reference.check_random(contract, stand_in, seed, count=3) == 3
+
+
+@pytest.mark.gpu
+def test_random_strings_on_a_gpu():
+    backend = get_backend("cuda")
+    for seed in range(100, 120):
+        assert reference.check_random(contract, backend, seed, count=5) == 5
+
+
+def main(count: int, where: str = "cpu", seed: int = 1000) -> None:
+    """So many random strings on a backend, five from each seed."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        os.environ |= {"FRAME_CACHE": f"{folder}/cache"}
+        if where == "cuda":
+            backend = stack.enter_context(on_stand_in(pathlib.Path(folder)))
+        else:
+            os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder)))}
+            backend = get_backend(where)
+
+        done = 0
+        while done < count:
+            done += reference.check_random(contract, backend, seed, count=5)
+            seed += 1
+            print(f"{where}: {done} strings agree with einsum; about to seed {seed}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:4]))

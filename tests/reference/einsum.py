@@ -1,0 +1,168 @@
+"""Random calls of einsum with its whole grammar, and numpy.einsum in wider types as the oracle.
+
+Tolerance: 4 K eps sum|terms|. K: the length of the sum, a rounding for each factor, twice that for complex numbers.
+"""
+
+import dataclasses
+import math
+import string
+
+import numpy as np
+
+MOST = 2000  # turns of all loops, but those of an ellipsis
+EPS = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}  # of half, single, double
+WIDER = {"f": np.longdouble, "c": np.clongdouble, "i": np.longdouble, "u": np.longdouble, "b": np.longdouble}
+
+
+@dataclasses.dataclass
+class Call:
+    """A call of einsum: its positional arguments, and what it asks for."""
+
+    text: str
+    operands: list
+    listed: tuple | None  # the same as arrays and lists of indices; None: the string is used
+    with_out: bool
+
+    @property
+    def given(self):
+        return self.listed if self.listed else (self.text, *self.operands)
+
+
+def random_call(rng) -> Call:
+    """Up to 5 operands and 6 letters; an ellipsis, repeated indices, broadcast extents, scalars, types, strides."""
+    letters = list(rng.permutation(list("abcdefXY"))[: rng.integers(1, 7)])
+    sizes = {letter: int(rng.choice([1, 2, 3, 4, 5, 8])) for letter in letters}
+    while math.prod(sizes.values()) > MOST:
+        sizes[max(sizes, key=sizes.__getitem__)] = 2
+    free = [int(rng.choice([1, 2, 3])) for _ in range(rng.integers(0, 3))] if rng.random() < 0.4 else []
+    kinds = str(rng.choice(["one", "mixed", "whole"], p=[0.6, 0.3, 0.1]))
+    one = str(rng.choice(["float64", "float32", "complex128", "complex64"]))
+
+    parts, operands, used = [], [], set()
+    for _ in range(rng.integers(1, 6)):
+        own = [letter for letter in letters if rng.random() < 0.5]
+        if own and rng.random() < 0.2:
+            own.insert(int(rng.integers(0, len(own) + 1)), own[0])  # a diagonal
+        own = list(rng.permutation(own)) if own else []
+        shape = [sizes[i] for i in own]
+        for place, index in enumerate(own):
+            if rng.random() < 0.1 and own.count(index) == 1:
+                shape[place] = 1  # broadcast
+        word = "".join(own)
+        if free and rng.random() < 0.6:
+            at = int(rng.integers(0, len(own) + 1))
+            tail = free[int(rng.integers(0, len(free) + 1)) :]
+            tail = [1 if rng.random() < 0.2 else x for x in tail]
+            word, shape = word[:at] + "..." + word[at:], [*shape[:at], *tail, *shape[at:]]
+        parts.append(word)
+        used |= set(own)
+        dtype = one if kinds == "one" else str(rng.choice(["int8", "int32", "bool"]))
+        if kinds == "mixed":
+            dtype = str(rng.choice(["float64", "float32", "complex128", "complex64", "int16", "float16"]))
+        operands.append(_array(rng, shape, dtype))
+
+    dots = "..." if any("..." in part for part in parts) else ""
+    kept = [letter for letter in rng.permutation(sorted(used)) if rng.random() < 0.5] if used else []
+    at = int(rng.integers(0, len(kept) + 1))
+    text = ",".join(parts)
+    if rng.random() < 0.8 or not text.strip(","):
+        text += "->" + "".join(kept[:at]) + dots + "".join(kept[at:])
+    listed = _listed(text, operands) if rng.random() < 0.25 else None
+    return Call(text, operands, listed, bool(rng.random() < 0.3))
+
+
+def _array(rng, shape, dtype):
+    """Numbers of a type, in an array that may have gaps, negative strides or zero strides."""
+    kind = np.dtype(dtype).kind
+    if kind in "biu":
+        x = rng.integers(0 if kind == "b" else -2, 2 if kind == "b" else 3, shape)
+    else:
+        x = np.asarray(rng.random(shape) - 0.5, dtype)
+        if kind == "c":
+            x = x + 1j * (rng.random(shape) - 0.5)
+    x = np.asarray(x, dtype)
+
+    way = rng.integers(0, 6)
+    if way == 0 and x.ndim:  # gaps
+        room = np.zeros((2 * x.shape[0], *x.shape[1:]), x.dtype)
+        room[::2] = x
+        return room[::2]
+    if way == 1 and x.ndim:
+        return np.ascontiguousarray(x[..., ::-1])[..., ::-1]
+    if way == 2 and x.ndim:
+        return np.asfortranarray(x)
+    if way == 3 and x.ndim and x.shape[0]:
+        return np.broadcast_to(x[:1], x.shape)
+    return x
+
+
+def _listed(text: str, operands):
+    """The call as arrays and lists of indices."""
+    left, arrow, right = text.partition("->")
+    number = {letter: k for k, letter in enumerate(string.ascii_uppercase + string.ascii_lowercase)}
+
+    def indices(word):
+        before, dots, after = word.partition("...")
+        return [number[c] for c in before] + [Ellipsis] * bool(dots) + [number[c] for c in after]
+
+    made = []
+    for word, array in zip(left.split(","), operands):
+        made += [array, indices(word)]
+    return (*made, indices(right)) if arrow else tuple(made)
+
+
+def _wider(array):
+    return np.asarray(array).astype(WIDER[array.dtype.kind])
+
+
+def expected(call: Call):
+    """(values in a wider type, sum of the terms' sizes, NumPy's type of the result, length of the sum)."""
+    dtype = np.result_type(*(a.dtype for a in call.operands))
+    value = np.einsum(call.text, *map(_wider, call.operands))
+    size = np.einsum(call.text, *(abs(_wider(a)) for a in call.operands))
+    terms = np.einsum(call.text, *(np.ones(a.shape) for a in call.operands))
+    return value, size, dtype, float(np.max(terms, initial=1.0))
+
+
+def close(found, value, size, dtype, terms, factors: int) -> bool:
+    """Within 4 K eps sum|terms|, for each part of a complex number; whole numbers exactly."""
+    if found.dtype != dtype or found.shape != np.shape(value):
+        return False
+    if dtype.kind == "b":
+        return np.array_equal(found, np.asarray(value) != 0)
+    if dtype.kind in "iu":
+        return np.array_equal(found, np.asarray(value).astype(dtype))
+
+    eps = EPS[dtype.itemsize // (2 if dtype.kind == "c" else 1)]
+    roundings = (terms + factors) * (2 if dtype.kind == "c" else 1)
+    off = np.abs(_wider(found) - value)
+    return bool(np.all(off <= 4 * roundings * eps * size))
+
+
+def fits(call: Call) -> bool:
+    """Whether whole numbers stay in NumPy's type of the result."""
+    dtype = np.result_type(*(a.dtype for a in call.operands))
+    if dtype.kind not in "iu":
+        return True
+    value = np.asarray(np.einsum(call.text, *map(_wider, call.operands)))
+    limits = np.iinfo(dtype)
+    return bool(np.all((value >= limits.min) & (value <= limits.max)))
+
+
+def check_random(contract, backend, seed: int, count: int) -> int:
+    """`count` random calls on a backend. Returns how many agree; raises AssertionError that shows the first that does
+    not."""
+    rng, done = np.random.default_rng(seed), 0
+    while done < count:
+        call = random_call(rng)
+        if not fits(call):
+            continue
+        value, size, dtype, terms = expected(call)
+        options = {"quick": True, "backend": backend}
+        if call.with_out:
+            options["out"] = backend.from_host(np.zeros(np.shape(value), dtype), dtype)
+        found = np.asarray(backend.to_host(contract(*call.given, **options)))
+        shapes = [(a.shape, a.dtype.name) for a in call.operands]
+        assert close(found, value, size, dtype, terms, len(call.operands)), (seed, call.text, shapes)
+        done += 1
+    return done
