@@ -1,0 +1,323 @@
+"""A product of two tensors by tiles of its output, whatever the order of the indices (direct.h)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ...engine.backend.base import Shape, Source
+from ...engine.backend.facts import REFERENCE
+from ...engine.backend.record import record, structure
+from .. import render_threads as threads
+from ..direct_plan import MOST_DIGITS, Layout, Lie, Tile, layout
+from ..fold import LEFT, OUT, RIGHT, Fold, fold
+from ..plan import FAR, Program, Unable, steps
+from ..prices import price_of
+from .base import Organisation
+
+ARRAYS = ("out", "left", "right")  # as fold.py numbers them
+
+
+# ---- the record of arguments ----------------------------------------------------------------------------------------
+
+
+def _members() -> str:
+    """As direct.h reads them."""
+    words = [f"at_{array}:address step_{array}:whole" for array in ARRAYS]
+    words.append("at_terms:address at_spots:address at_parts:address")
+    words.append("rows:whole columns:whole steps:whole row_tiles:whole column_tiles:whole")
+    for group, factor in (("row", "left"), ("column", "right")):
+        words.append(f"{group}_digits:whole {group}_extent:whole:{MOST_DIGITS}")
+        words.append(f"{group}_{factor}:whole:{MOST_DIGITS} {group}_out:whole:{MOST_DIGITS}")
+        words.append(f"{group}_weight:whole:2:{MOST_DIGITS} {group}_limit:whole:2")
+
+    words.append(f"others:whole other_extent:whole:{MOST_DIGITS}")
+    words += [f"other_{array}:whole:{MOST_DIGITS}" for array in ARRAYS]
+    return " ".join([*words, "number:real"])
+
+
+MEMBERS = _members()
+
+
+def filled(plan: Layout, number: float) -> np.ndarray:
+    """A record with the digits of a layout. number: before the sum."""
+    held = record(MEMBERS, number=number, rows=plan.rows.size, columns=plan.columns.size, steps=plan.steps)
+    held["row_tiles"], held["column_tiles"] = plan.row_tiles, plan.column_tiles
+
+    for group, factor, count in (("row", LEFT, plan.rows), ("column", RIGHT, plan.columns)):
+        held[f"{group}_digits"], held[f"{group}_limit"] = len(count.digits), count.limit
+        for d, digit in enumerate(count.digits):
+            held[f"{group}_extent"][0, d] = digit.extent
+            held[f"{group}_{ARRAYS[factor]}"][0, d] = digit.step[factor]
+            held[f"{group}_out"][0, d] = digit.step[OUT]
+            held[f"{group}_weight"][0, :, d] = digit.weight
+
+    held["others"] = len(plan.others)
+    for d, digit in enumerate(plan.others):
+        held["other_extent"][0, d] = digit.extent
+        for place, array in enumerate(ARRAYS):
+            held[f"other_{array}"][0, d] = digit.step[place]
+    return held
+
+
+# ---- the organisation -----------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """The warps of a block."""
+
+    warps_m: int  # along rows
+    warps_n: int  # along columns
+    tiles_m: int  # tiles of 16 rows of a warp
+    tiles_n: int  # tiles of 8 columns of a warp
+
+    @property
+    def threads(self) -> int:
+        return 32 * self.warps_m * self.warps_n
+
+    @property
+    def rows(self) -> int:
+        return 16 * self.warps_m * self.tiles_m
+
+    @property
+    def columns(self) -> int:
+        return 8 * self.warps_n * self.tiles_n
+
+
+@dataclasses.dataclass(frozen=True)
+class Flow:
+    """How the sum goes through shared memory."""
+
+    depth: int = 16  # terms at a time
+    stages: int = 3  # copies that have room
+    blocks: int = 1  # on a multiprocessor, which bounds the registers
+    parts: int = 1  # of the sum, by different blocks
+
+
+class Product(NamedTuple):
+    """The one statement of a program, as a product of two tensors."""
+
+    number: float
+    adds: bool
+    references: tuple  # out, left, right
+
+
+@dataclasses.dataclass(frozen=True)
+class Direct(Organisation):
+    """A block for a tile of the output; tiles of both factors come through shared memory."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("direct",)
+
+    block: Block
+    flow: Flow = Flow()
+
+    @property
+    def tile(self) -> Tile:
+        return Tile(self.block.rows, self.block.columns, self.flow.depth)
+
+    def __str__(self):
+        tile, flow = self.tile, self.flow
+        told = [f"tile {tile.rows} x {tile.columns} x {tile.depth}", f"{self.block.threads} threads"]
+        told.append(f"{flow.stages} stages, {flow.blocks} blocks")
+        if flow.parts > 1:
+            told.append(f"sum in {flow.parts} parts")
+        return f"{self.name} ({', '.join(told)})"
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        """The tiles of TILES that a product may take."""
+        try:
+            product(p)
+        except Unable:
+            return []
+        return [cls(block, flow) for block, flow in TILES]
+
+    def serves(self, p: Program) -> str:
+        try:
+            folded(p, 2)
+        except Unable as reason:
+            return str(reason)
+        return ""
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        f = folded(p, 64)
+        edges = threads.waste(f.size("m"), self.block.rows) * threads.waste(f.size("n"), self.block.columns)
+        return threads.work(p) * price_of("direct") * edges
+
+    # ---- text and launch
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
+        return self.source(p, self.layout(p).lie, quick)
+
+    def source(self, p: Program, lie: Lie, quick: bool = False) -> Source:
+        """The source for arrays that lie so. It depends on neither extents nor indices."""
+        block, flow = self.block, self.flow
+        numbers = {
+            "WARPS_M": block.warps_m,
+            "WARPS_N": block.warps_n,
+            "TILES_M": block.tiles_m,
+            "TILES_N": block.tiles_n,
+            "DEPTH": flow.depth,
+            "STAGES": flow.stages,
+            "BLOCKS": flow.blocks,
+            "LEFT_WIDE": lie.left_wide,
+            "RIGHT_WIDE": lie.right_wide,
+            "OUT_WIDE": lie.out_wide,
+        }
+        marks = {
+            "LEFT_ALONG": lie.left_along,
+            "RIGHT_ALONG": lie.right_along,
+            "OUT_ROWS": lie.out_rows,
+            "ADDS": product(p).adds,
+        }
+
+        lines = ["#define FRAME_SINGLE"] if p.dtype == "float32" else []
+        lines.append(f"#define PARTS {flow.parts}")
+        lines += [f"constexpr int {name} = {number};" for name, number in numbers.items()]
+        lines += [f"constexpr bool {name} = {str(mark).lower()};" for name, mark in marks.items()]
+        text = "\n".join([*lines, structure("Arguments", MEMBERS), '#include "contractions/direct.h"', ""])
+        return Source("tensor-direct", text, quick=quick, entry="contraction", title="direct")
+
+    def sources(self, plan) -> list[Source]:
+        """For arrays that begin at 16 bytes, and for arrays that do not."""
+        p = plan.program
+        lies = {self.layout(p, aligned=aligned).lie for aligned in (True, False)}
+        return [self.source(p, lie, plan.quick) for lie in sorted(lies)]
+
+    def layout(self, p: Program, aligned: bool = True) -> Layout:
+        """For a batch of contiguous entries."""
+        return layout(folded(p, 2), self.tile, np.dtype(p.dtype).itemsize, aligned)
+
+    def shared_bytes(self, lie: Lie, size: int) -> int:
+        """Shared memory of a block, as direct.h counts it. size: bytes of a number."""
+        tile, apart = self.tile, 16 // size
+
+        def stage(along: bool, lines: int) -> int:
+            return lines * tile.depth if along else tile.depth * (lines + apart)
+
+        copies = self.flow.stages * (stage(lie.left_along, tile.rows) + stage(lie.right_along, tile.columns))
+        fast, slow = (tile.rows, tile.columns) if lie.out_rows else (tile.columns, tile.rows)
+        return max(copies, slow * (fast + apart)) * size + 12 * (tile.rows + tile.columns)
+
+    def launch(self, plan, arrays, values, n: int):
+        p, backend = plan.program, plan.backend
+        some = product(p)
+        names = [r.name for r in some.references]
+        aligned = all(values[f"at_{name}"] % 16 == 0 for name in names)
+        f = folded(p, n, values)
+        size = np.dtype(p.dtype).itemsize
+        tiles = layout(f, self.tile, size, aligned)
+
+        # Addresses, and the tables of terms and places.
+        held = filled(tiles, some.number)
+        for array, name in zip(ARRAYS, names):
+            held[f"at_{array}"] = values[f"at_{name}"]
+        tables = {"at_terms": tiles.terms(), "at_spots": tiles.spots()}
+        kept = list(arrays.values())
+        for name, table in tables.items():
+            there = backend.from_host(table if table.size else np.zeros(2, np.int32), np.int32)
+            held[name] = backend.address(there)
+            kept.append(there)
+        if self.flow.parts > 1:
+            parts = backend.empty(self.flow.parts * tiles.blocks * self.tile.rows * self.tile.columns, p.dtype)
+            held["at_parts"] = backend.address(parts)
+            kept.append(parts)
+
+        # One launch, or two where the sum has parts.
+        module = backend.compile(self.source(p, tiles.lie, plan.quick))
+        shared = self.shared_bytes(tiles.lie, size)
+        shape = Shape(self.block.threads, 1, shared, rows=self.flow.parts)
+        blocks = tiles.blocks if n else 0
+        run = functools.partial(module.bind("contraction", shape, held, keep=kept), blocks)
+        if self.flow.parts == 1:
+            return run
+
+        shape = Shape(self.block.threads, 1, shared)
+        add = functools.partial(module.bind("contraction_sum", shape, held, keep=kept), blocks)
+        return functools.partial(_both, run, add)
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        return {
+            "warps_m": (1, 2, 4, 8),
+            "warps_n": (1, 2, 4),
+            "tiles_m": (1, 2, 3, 4),
+            "tiles_n": (1, 2, 3, 4, 6, 8, 9),
+            "depth": (8, 16, 32),
+            "stages": (2, 3, 4, 5),
+            "blocks": (1, 2, 3, 4, 6),
+            "parts": (1, 2, 3, 4, 6, 8, 12, 16),
+        }
+
+    def legal(self, p: Program) -> bool:
+        size = np.dtype(p.dtype).itemsize
+        shared = self.shared_bytes(self.layout(p).lie, size)
+        if self.block.threads > REFERENCE.threads_of_block or shared > REFERENCE.shared_of_block:
+            return False
+        return self._registers(size) <= REFERENCE.registers // (self.block.threads * self.flow.blocks)
+
+    def _registers(self, size: int) -> int:
+        """Registers that a thread needs at least: its numbers of the tile, and its fragments of both factors."""
+        block = self.block
+        numbers = 4 * block.tiles_m * block.tiles_n + 4 * block.tiles_m + 2 * block.tiles_n
+        return numbers * size // 4
+
+
+def _both(first, second) -> None:
+    first()
+    second()
+
+
+# ---- programs -------------------------------------------------------------------------------------------------------
+
+
+def product(p: Program) -> Product:
+    """The product of two tensors that a program is. Raises Unable."""
+    wanted = "a single product of two arrays"
+    if len(p.statements) != 1 or p.expression.symmetric:
+        raise Unable(wanted)
+    s = p.statements[0]
+    if s.function or len(s.terms) != 1 or len(s.terms[0].factors) != 2:
+        raise Unable(wanted)
+    if any(a.kind != "argument" or a.mixed for a in p.arrays.values()):
+        raise Unable(f"{wanted}, each with the batch index in one place")
+    return Product(s.terms[0].number, s.add, (s.out, *s.terms[0].factors))
+
+
+def folded(p: Program, n: int, values=None) -> Fold:
+    """The groups of a program's product for n entries. Raises Unable.
+
+    values: steps between entries (step_) and rows (ld_) of each array; None: of contiguous arrays.
+    """
+    found = product(p)
+    sizes = dict(p.sizes)
+    if p.batch:
+        sizes[p.batch] = n
+    all_steps = [_steps(p, r, n, values) for r in found.references]
+    if any(len(set(r.indices)) < len(r.indices) for r in found.references[:1]):
+        raise Unable("an output with each index once")
+    return fold(sizes, *all_steps)
+
+
+def _steps(p: Program, r, n: int, values) -> dict[str, int]:
+    """The step of each index of an array, in numbers, the batch's among them."""
+    array = p.arrays[r.name]
+    row = values[f"ld_{r.name}"] if values else n * array.after
+    found = {}
+    for index, step in steps(r, array, p.batch, far=True).items():
+        far, near = divmod(step, FAR)
+        found[index] = far * row + near
+    if array.place is not None:
+        found[p.batch] = values[f"step_{r.name}"] if values else array.after
+    return found
+
+
+TILES: tuple[tuple[Block, Flow], ...] = (
+    (Block(2, 4, 4, 4), Flow(16, 3, 1)),
+    (Block(2, 2, 2, 4), Flow(8, 3, 3)),
+)
