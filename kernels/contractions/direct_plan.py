@@ -47,8 +47,8 @@ class Count:
         number, total = np.arange(count), np.zeros(count, np.int64)
         for place, digit in enumerate(self.digits):
             last = place == len(self.digits) - 1
-            total += (number if last else number % digit.extent) * digit.step[array]
-            number = number // digit.extent
+            total += (number if last else number % max(digit.extent, 1)) * digit.step[array]
+            number = number // max(digit.extent, 1)
         return total
 
     def inside(self, count: int) -> np.ndarray:
@@ -57,8 +57,9 @@ class Count:
         found = number < self.size
         values = np.zeros((2, count), np.int64)
         for digit in self.digits:
-            values += np.outer(digit.weight, number % digit.extent)
-            number = number // digit.extent
+            extent = max(digit.extent, 1)
+            values += np.outer(digit.weight, number % extent)
+            number = number // extent
         return found & (values[0] < self.limit[0]) & (values[1] < self.limit[1])
 
 
@@ -123,8 +124,10 @@ class Layout:
 
 
 def _ranks(count: Count, lines: int) -> np.ndarray:
-    """The place of each line of a tile, if they are sorted by where they lie in the output."""
-    order = np.argsort(count.offsets(OUT, lines), kind="stable")
+    """The place of each line of a tile, if they are sorted by where they lie in the output; lines beyond the last one
+    come behind."""
+    beyond = np.arange(lines) >= count.size
+    order = np.lexsort((count.offsets(OUT, lines), beyond))
     ranks = np.empty(lines, np.int32)
     ranks[order] = np.arange(lines)
     return ranks

@@ -11,6 +11,7 @@ import functools
 from ...engine.errors import ArgumentError
 from ..plan import Program
 from .base import Organisation, Unable
+from .direct import Direct
 from .flat import Flat
 from .lines import Lines
 from .outer import Outer
@@ -27,7 +28,7 @@ __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
     "packs": (Packs, Lanes, OuterPacks),
-    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, OuterThreads),
+    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, OuterThreads),
 }
 UNITS = {"packs": "vector operations", "threads": "rough accesses"}  # of prices
 

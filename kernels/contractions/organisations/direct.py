@@ -132,11 +132,7 @@ class Direct(Organisation):
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
         """The tiles of TILES that a product may take."""
-        try:
-            product(p)
-        except Unable:
-            return []
-        return [cls(block, flow) for block, flow in TILES]
+        return [cls(block, flow) for block, flow in TILES if not cls(block, flow).serves(p)]
 
     def serves(self, p: Program) -> str:
         try:
