@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .fold import LEFT, OUT, RIGHT, Axis, Fold
+from .plan import Unable
 
 MOST_DIGITS = 8  # of a group, as direct.h has it
-MOST_PIECES = 2  # axes of a group that are cut where the pieces do not fill them
 SECTOR, LINE = 32, 128  # bytes that memory moves at least, and at best
 FARTHEST = 2**31  # numbers of an array that direct.h counts from a block's begin
 
@@ -41,6 +41,10 @@ class Count:
     def size(self) -> int:
         """Numbers that the digits count, those beyond a limit among them."""
         return math.prod(digit.extent for digit in self.digits)
+
+    def farthest(self, array: int) -> int:
+        """The largest offset in an array."""
+        return sum((digit.extent - 1) * abs(digit.step[array]) for digit in self.digits)
 
     def offsets(self, array: int, count: int) -> np.ndarray:
         """Where the first `count` numbers lie in an array. The last digit runs on."""
@@ -142,7 +146,12 @@ def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
     rows = _count(f.m, (LEFT, OUT), numbers, tile.rows, size)
     columns = _count(f.n, (RIGHT, OUT), numbers, tile.columns, size)
     sums = _count(f.k, (LEFT, RIGHT), [1, 1, 1], tile.depth, size)  # the same order of terms for any batch
-    others = tuple(Digit(axis.extent, axis.step) for axis in f.batch)
+    others = [Digit(axis.extent, axis.step) for axis in f.batch]
+
+    # What lies too far for offsets of 32 bits becomes a loop over blocks.
+    rows, far_rows = _near(rows, {OUT: columns.farthest(OUT), LEFT: sums.farthest(LEFT)})
+    columns, far_columns = _near(columns, {OUT: rows.farthest(OUT), RIGHT: sums.farthest(RIGHT)})
+    others += [*far_rows, *far_columns]
 
     groups = {OUT: (rows, columns), LEFT: (rows, sums), RIGHT: (columns, sums)}
     most = [_even(array, groups[array], others, size) if aligned else 1 for array in (OUT, LEFT, RIGHT)]
@@ -158,7 +167,27 @@ def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
         _width(sums if right_along else columns, RIGHT, most[RIGHT]),
         _store_width(fast, lines, most[OUT]),
     )
-    return Layout(tile, rows, columns, sums, others, lie)
+    return Layout(tile, rows, columns, sums, tuple(others), lie)
+
+
+def _near(count: Count, others: dict[int, int]) -> tuple[Count, list[Digit]]:
+    """(a group without its farthest digits, these digits), such that offsets stay below FARTHEST.
+
+    others: of each array of the group, the largest offset that its other group adds. Raises Unable.
+    """
+    digits, far = list(count.digits), []
+    while True:
+        near = dataclasses.replace(count, digits=tuple(digits))
+        over = [array for array, more in others.items() if near.farthest(array) + more >= FARTHEST]
+        if not over:
+            return near, far
+
+        whole = [digit for digit in digits if not any(digit.weight)]
+        if not whole:
+            raise Unable("arrays whose entries have fewer than 2^31 numbers")
+        farthest = max(whole, key=lambda digit: (digit.extent - 1) * abs(digit.step[over[0]]))
+        digits.remove(farthest)
+        far.append(farthest)
 
 
 def _has_run(count: Count, array: int) -> bool:

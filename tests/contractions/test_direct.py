@@ -14,8 +14,10 @@ import pytest
 from test_tensor_values import machine_code, on_stand_in
 
 from kernels import Contraction, get_backend
+from kernels.contractions import direct_plan
 from kernels.contractions.direct_plan import Tile, layout
 from kernels.contractions.fold import dense, fold
+from kernels.contractions.organisations import direct
 from kernels.contractions.organisations.direct import TILES, Block, Direct, Flow
 from kernels.engine.backend import cuda
 from kernels.engine.errors import ArgumentError
@@ -219,6 +221,23 @@ def test_every_number_has_its_place(row):
 
     spots = found.spots()
     assert sorted(spots[:16]) == list(range(16)) and sorted(spots[16:]) == list(range(24))
+
+
+@pytest.mark.parametrize("row", ["C[e i j] = A[e i k] B[k j]", "C[i e j] = A[i e k] B[e k j]"])
+def test_arrays_beyond_the_reach_of_offsets(stand_in, monkeypatch, row):
+    """Offsets have 32 bits. A larger batch is several launches; slow indices in front of it are loops over blocks."""
+    for module in (direct, direct_plan):
+        monkeypatch.setattr(module, "FARTHEST", 700)
+    n, extents, rng = 41, dict(i=4, j=6, k=8), np.random.default_rng(6)
+    plan = Contraction(row, extents, batch="e", backend=stand_in, how=SMALL[0])
+    arrays = {name: rng.uniform(-1, 1, plan.shape(name, n)) for name in "AB"}
+    arrays["C"] = np.full(plan.shape("C", n), np.nan)
+
+    found = computed(stand_in, plan, arrays)
+    out, left, right = (r.indices for r in direct.product(plan.program).references)
+    einsum = f"{''.join(left)},{''.join(right)}->{''.join(out)}"
+    product = np.einsum(einsum, arrays["A"], arrays["B"])
+    assert_close(found, product, 4 * 8 * EPS["float64"] * 8 * np.ones_like(product))
 
 
 def test_terms_have_the_same_order_for_any_batch():

@@ -12,14 +12,17 @@ import numpy as np
 from ...engine.backend.base import Shape, Source
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
+from ...engine.errors import VariantUnsuitable
 from .. import render_threads as threads
-from ..direct_plan import MOST_DIGITS, Layout, Lie, Tile, layout
+from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import FAR, Program, Unable, steps
 from ..prices import price_of
 from .base import Organisation
 
 ARRAYS = ("out", "left", "right")  # as fold.py numbers them
+MOST_BLOCKS = 2**31 - 1  # of a launch
+ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
 # ---- the record of arguments ----------------------------------------------------------------------------------------
@@ -201,41 +204,46 @@ class Direct(Organisation):
         return max(copies, slow * (fast + apart)) * size + 12 * (tile.rows + tile.columns)
 
     def launch(self, plan, arrays, values, n: int):
-        p, backend = plan.program, plan.backend
-        some = product(p)
-        names = [r.name for r in some.references]
-        aligned = all(values[f"at_{name}"] % 16 == 0 for name in names)
-        f = folded(p, n, values)
-        size = np.dtype(p.dtype).itemsize
-        tiles = layout(f, self.tile, size, aligned)
+        p, size = plan.program, np.dtype(plan.program.dtype).itemsize
+        runs = []
+        for first, count in _pieces(p, values, n):
+            moved = dict(values)
+            for r in product(p).references:
+                moved[f"at_{r.name}"] += first * size * _batch_step(p, r, values)
+            runs += self._launches(plan, arrays, moved, count)
+        return runs[0] if len(runs) == 1 else functools.partial(_one_by_one, runs)
+
+    def _launches(self, plan, arrays, values, n: int) -> list:
+        """The launches for n entries that lie within reach: one, or two where the sum has parts."""
+        p, backend, size = plan.program, plan.backend, np.dtype(plan.program.dtype).itemsize
+        addresses = [values[f"at_{r.name}"] for r in product(p).references]
+        aligned = all(address % 16 == 0 for address in addresses)
+        try:
+            tiles = layout(folded(p, n, values), self.tile, size, aligned)
+        except Unable as reason:
+            raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
+        if self.flow.parts * tiles.blocks > MOST_BLOCKS:
+            raise VariantUnsuitable(f"'{self.name}': {tiles.blocks} tiles, a launch has {MOST_BLOCKS}.")
 
         # Addresses, and the tables of terms and places.
-        held = filled(tiles, some.number)
-        for array, name in zip(ARRAYS, names):
-            held[f"at_{array}"] = values[f"at_{name}"]
-        tables = {"at_terms": tiles.terms(), "at_spots": tiles.spots()}
-        kept = list(arrays.values())
-        for name, table in tables.items():
-            there = backend.from_host(table if table.size else np.zeros(2, np.int32), np.int32)
-            held[name] = backend.address(there)
-            kept.append(there)
+        held, kept = filled(tiles, product(p).number), list(arrays.values())
+        for array, address in zip(ARRAYS, addresses):
+            held[f"at_{array}"] = address
+        for name, table in (("terms", tiles.terms()), ("spots", tiles.spots())):
+            kept.append(backend.from_host(table if table.size else np.zeros(2, np.int32), np.int32))
+            held[f"at_{name}"] = backend.address(kept[-1])
         if self.flow.parts > 1:
-            parts = backend.empty(self.flow.parts * tiles.blocks * self.tile.rows * self.tile.columns, p.dtype)
-            held["at_parts"] = backend.address(parts)
-            kept.append(parts)
+            kept.append(backend.empty(self.flow.parts * tiles.blocks * self.tile.rows * self.tile.columns, p.dtype))
+            held["at_parts"] = backend.address(kept[-1])
 
-        # One launch, or two where the sum has parts.
         module = backend.compile(self.source(p, tiles.lie, plan.quick))
-        shared = self.shared_bytes(tiles.lie, size)
-        shape = Shape(self.block.threads, 1, shared, rows=self.flow.parts)
+        shape = Shape(self.block.threads, 1, self.shared_bytes(tiles.lie, size), rows=self.flow.parts)
         blocks = tiles.blocks if n else 0
-        run = functools.partial(module.bind("contraction", shape, held, keep=kept), blocks)
-        if self.flow.parts == 1:
-            return run
-
-        shape = Shape(self.block.threads, 1, shared)
-        add = functools.partial(module.bind("contraction_sum", shape, held, keep=kept), blocks)
-        return functools.partial(_both, run, add)
+        found = [functools.partial(module.bind("contraction", shape, held, keep=kept), blocks)]
+        if self.flow.parts > 1:
+            shape = dataclasses.replace(shape, rows=1)
+            found.append(functools.partial(module.bind("contraction_sum", shape, held, keep=kept), blocks))
+        return found
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -264,9 +272,9 @@ class Direct(Organisation):
         return numbers * size // 4
 
 
-def _both(first, second) -> None:
-    first()
-    second()
+def _one_by_one(runs) -> None:
+    for run in runs:
+        run()
 
 
 # ---- programs -------------------------------------------------------------------------------------------------------
@@ -309,8 +317,27 @@ def _steps(p: Program, r, n: int, values) -> dict[str, int]:
         far, near = divmod(step, FAR)
         found[index] = far * row + near
     if array.place is not None:
-        found[p.batch] = values[f"step_{r.name}"] if values else array.after
+        found[p.batch] = _batch_step(p, r, values)
     return found
+
+
+def _batch_step(p: Program, r, values) -> int:
+    """Numbers between two entries of an array; 0 if it is shared by the batch. values: as in `folded`."""
+    array = p.arrays[r.name]
+    if array.place is None:
+        return 0
+    return values[f"step_{r.name}"] if values else array.after
+
+
+def _pieces(p: Program, values, n: int) -> list[tuple[int, int]]:
+    """(first, entries) of parts of a batch whose numbers lie within reach of offsets of 32 bits."""
+    references = product(p).references
+    step = max(_batch_step(p, r, values) for r in references)
+    entry = max(p.arrays[r.name].after for r in references)
+    most = n
+    if n * step + entry >= FARTHEST:
+        most = max((FARTHEST - entry) // step // ALIGNED * ALIGNED, 1)
+    return [(first, min(most, n - first)) for first in range(0, max(n, 1), max(most, 1))]
 
 
 TILES: tuple[tuple[Block, Flow], ...] = (
