@@ -8,7 +8,6 @@ Tolerance: 4 K eps times the sum of the terms' sizes (K terms; reference/tensor.
 TF32 units in two parts, whose products are exact to 2^-22 of each term: another 2 eps of the same sum.
 """
 
-import cuda_on_cpu
 import numpy as np
 import pytest
 from test_tensor_values import machine_code, on_stand_in
