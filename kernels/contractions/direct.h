@@ -81,17 +81,22 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
     static constexpr int FASTEST = (ALONG ? DEPTH : LINES) / WIDE, ALL = LINES * DEPTH / WIDE;
     static constexpr int TURNS = (ALL + THREADS - 1) / THREADS;
     static constexpr bool WHOLE = ALL % THREADS == 0, SAME = THREADS % FASTEST == 0;
-    static constexpr int HELD = !ALONG && SAME ? 1 : TURNS; // lines that a thread remembers
+    static constexpr int LINES_OF_THREAD = !ALONG && SAME ? 1 : TURNS;
+    static constexpr bool KEPT = LINES_OF_THREAD <= 4; // where lines begin stays in registers
 
     const scalar *base;
-    int line[HELD]; // where a line begins, or OUTSIDE
+    const int *table;                    // where each line begins, or OUTSIDE
+    int line[KEPT ? LINES_OF_THREAD : 1]; // the same of the thread's lines
+
+    // The line of the thread's copy v.
+    static POINT_FN int line_of(int v) { return ALONG ? v / FASTEST : v % FASTEST * WIDE; }
 
     POINT_FN void begin(const scalar *at, const int *lines) {
-        base = at;
+        base = at, table = lines;
         UNROLL
-        for (int i = 0; i < HELD; ++i) {
+        for (int i = 0; KEPT && i < LINES_OF_THREAD; ++i) {
             const int v = threadIdx.x + i * THREADS;
-            line[i] = WHOLE || v < ALL ? lines[ALONG ? v / FASTEST : v % FASTEST * WIDE] : OUTSIDE;
+            line[i] = WHOLE || v < ALL ? lines[line_of(v)] : OUTSIDE;
         }
     }
 
@@ -102,7 +107,7 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
             const int v = threadIdx.x + i * THREADS;
             if (!WHOLE && v >= ALL) break;
             const int k = ALONG ? v % FASTEST * WIDE : v / FASTEST, term = terms[2 * k + FACTOR];
-            const int l = ALONG ? v / FASTEST : v % FASTEST * WIDE, begin = line[HELD == 1 ? 0 : i];
+            const int l = line_of(v), begin = KEPT ? line[LINES_OF_THREAD == 1 || !KEPT ? 0 : i] : table[l];
             const bool inside = begin >= 0 && term >= 0;
             scalar *const to = stage + (ALONG ? along(l, k) : k * (LINES + APART) + l);
             copy<WIDE>(to, base + (inside ? begin + term : 0), inside);

@@ -604,7 +604,7 @@ def test_every_cuda_organisation_compiles(monkeypatch):
                 report = target.compile(plan.source).report["contraction"]
                 assert report["spill_stores"] == report["spill_loads"] == 0, (plan.how, report)
                 seen.add(plan.how.name)
-    assert seen == {"flat", "team", "lines", "tiles", "slices", "sums", "stages"}
+    assert seen == {"flat", "team", "lines", "tiles", "slices", "sums", "stages", "direct"}
     for how in ("stays", "orbits"):
         sizes = dict.fromkeys("abcefg", 16)
         plan = Contraction(named.all_triples(), sizes, backend=target, how=how, batch="d", quick=True)

@@ -13,15 +13,16 @@ from ...engine.backend.base import Shape, Source
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
-from .. import render_threads as threads
 from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import FAR, Program, Unable, steps
 from ..prices import price_of
+from . import device
 from .base import Organisation
 
 ARRAYS = ("out", "left", "right")  # as fold.py numbers them
 MOST_BLOCKS = 2**31 - 1  # of a launch
+USUAL_BATCH = 64  # entries that the model counts with
 ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
@@ -145,9 +146,30 @@ class Direct(Organisation):
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        f = folded(p, 64)
-        edges = threads.waste(f.size("m"), self.block.rows) * threads.waste(f.size("n"), self.block.columns)
-        return threads.work(p) * price_of("direct") * edges
+        size = np.dtype(p.dtype).itemsize
+        f = folded(p, USUAL_BATCH)
+        moved = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
+        clocks = device.clocks(self.effort(f, size), moved, size) / USUAL_BATCH
+        return price_of("direct") * clocks * device.WAVEFRONT / size
+
+    def cost(self, p: Program, moved: int, least: float) -> float:
+        size = np.dtype(p.dtype).itemsize
+        effort = self.effort(folded(p, USUAL_BATCH), size)
+        alone = effort._replace(accesses=effort.accesses / USUAL_BATCH, arithmetic=effort.arithmetic / USUAL_BATCH)
+        return device.clocks(alone, moved, size)
+
+    def effort(self, f: Fold, size: int) -> device.Effort:
+        """What the tiles of a product do; those at the edges as much as the others. size: bytes of a number."""
+        plan, block, tile = layout(f, self.tile, size), self.block, self.tile
+        numbers, terms = tile.rows * tile.columns, plan.steps * tile.depth
+
+        copied = terms * (tile.rows + tile.columns)
+        read = terms * (tile.rows * block.warps_n + tile.columns * block.warps_m)
+        left = 3 * numbers  # into the finished tile, out of it, to the output
+        arithmetic = 2 * numbers * terms / device.UNITS
+
+        shared = self.shared_bytes(plan.lie, size)
+        return device.Effort(plan.blocks * (2 * copied + read + left), plan.blocks * arithmetic, shared, block.threads)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
