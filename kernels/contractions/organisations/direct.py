@@ -22,7 +22,7 @@ from .base import Organisation
 
 ARRAYS = ("out", "left", "right")  # as fold.py numbers them
 MOST_BLOCKS = 2**31 - 1  # of a launch
-USUAL_BATCH = 64  # entries that the model counts with
+USUAL_BATCH = 64
 ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
@@ -147,15 +147,16 @@ class Direct(Organisation):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         size = np.dtype(p.dtype).itemsize
-        f = folded(p, USUAL_BATCH)
+        n = _usual_batch(p)
+        f = folded(p, n)
         moved = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
-        clocks = device.clocks(self.effort(f, size), moved, size) / USUAL_BATCH
+        clocks = device.clocks(self.effort(f, size), moved, size) / n
         return price_of("direct") * clocks * device.WAVEFRONT / size
 
     def cost(self, p: Program, moved: int, least: float) -> float:
-        size = np.dtype(p.dtype).itemsize
-        effort = self.effort(folded(p, USUAL_BATCH), size)
-        alone = effort._replace(accesses=effort.accesses / USUAL_BATCH, arithmetic=effort.arithmetic / USUAL_BATCH)
+        size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
+        effort = self.effort(folded(p, n), size)
+        alone = effort._replace(accesses=effort.accesses / n, arithmetic=effort.arithmetic / n)
         return device.clocks(alone, moved, size)
 
     def effort(self, f: Fold, size: int) -> device.Effort:
@@ -212,7 +213,7 @@ class Direct(Organisation):
 
     def layout(self, p: Program, aligned: bool = True) -> Layout:
         """For a batch of contiguous entries."""
-        return layout(folded(p, 2), self.tile, np.dtype(p.dtype).itemsize, aligned)
+        return layout(folded(p, min(_usual_batch(p), 2)), self.tile, np.dtype(p.dtype).itemsize, aligned)
 
     def shared_bytes(self, lie: Lie, size: int) -> int:
         """Shared memory of a block, as direct.h counts it. size: bytes of a number."""
@@ -341,6 +342,12 @@ def _steps(p: Program, r, n: int, values) -> dict[str, int]:
     if array.place is not None:
         found[p.batch] = _batch_step(p, r, values)
     return found
+
+
+def _usual_batch(p: Program) -> int:
+    """Entries that the model counts with: many, within reach of offsets of 32 bits."""
+    largest = max(array.size for array in p.arrays.values())
+    return max(min(USUAL_BATCH, FARTHEST // (2 * largest)), 1)
 
 
 def _batch_step(p: Program, r, values) -> int:
