@@ -233,9 +233,8 @@ def test_arrays_beyond_the_reach_of_offsets(stand_in, monkeypatch, row):
     arrays["C"] = np.full(plan.shape("C", n), np.nan)
 
     found = computed(stand_in, plan, arrays)
-    out, left, right = (r.indices for r in direct.product(plan.program).references)
-    einsum = f"{''.join(left)},{''.join(right)}->{''.join(out)}"
-    product = np.einsum(einsum, arrays["A"], arrays["B"])
+    indices = {name: "".join(refs[0].indices) for name, refs in plan.expression.references.items()}
+    product = np.einsum(f"{indices['A']},{indices['B']}->{indices['C']}", arrays["A"], arrays["B"])
     assert_close(found, product, 4 * 8 * EPS["float64"] * 8 * np.ones_like(product))
 
 

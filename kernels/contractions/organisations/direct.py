@@ -304,7 +304,7 @@ def _one_by_one(runs) -> None:
 
 
 def product(p: Program) -> Product:
-    """The product of two tensors that a program is. Raises Unable."""
+    """The product of two tensors that a program is; the factor with more rows is the left one. Raises Unable."""
     wanted = "a single product of two arrays"
     if len(p.statements) != 1 or p.expression.symmetric:
         raise Unable(wanted)
@@ -313,7 +313,17 @@ def product(p: Program) -> Product:
         raise Unable(wanted)
     if any(a.kind != "argument" or a.mixed for a in p.arrays.values()):
         raise Unable(f"{wanted}, each with the batch index in one place")
-    return Product(s.terms[0].number, s.add, (s.out, *s.terms[0].factors))
+
+    left, right = s.terms[0].factors
+    if _lines(p, right, left) > _lines(p, left, right):
+        left, right = right, left
+    return Product(s.terms[0].number, s.add, (s.out, left, right))
+
+
+def _lines(p: Program, factor, other) -> int:
+    """Numbers of the indices that one factor has alone. The batch counts as many."""
+    extents = {**p.sizes, p.batch: USUAL_BATCH}
+    return math.prod(extents[index] for index in {*factor.indices} - {*other.indices})
 
 
 def folded(p: Program, n: int, values=None) -> Fold:
@@ -370,6 +380,12 @@ def _pieces(p: Program, values, n: int) -> list[tuple[int, int]]:
 
 
 TILES: tuple[tuple[Block, Flow], ...] = (
-    (Block(2, 4, 4, 4), Flow(16, 3, 1)),
-    (Block(2, 2, 2, 4), Flow(8, 3, 3)),
+    (Block(2, 4, 4, 4), Flow(16, 4, 1)),  # 128 x 128
+    (Block(2, 2, 4, 4), Flow(8, 4, 2)),  # 128 x 64
+    (Block(2, 2, 2, 4), Flow(8, 3, 3)),  # 64 x 64
+    (Block(4, 1, 2, 9), Flow(8, 3, 2)),  # 128 x 72
+    (Block(4, 1, 2, 4), Flow(8, 4, 3)),  # 128 x 32
+    (Block(4, 1, 2, 3), Flow(8, 4, 4)),  # 128 x 24
+    (Block(4, 1, 2, 1), Flow(8, 4, 4)),  # 128 x 8
+    (Block(2, 2, 1, 2), Flow(8, 4, 6)),  # 32 x 32
 )
