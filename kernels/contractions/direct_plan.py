@@ -42,6 +42,9 @@ class Count:
         """Numbers that the digits count, those beyond a limit among them."""
         return math.prod(digit.extent for digit in self.digits)
 
+    def without(self, digit: Digit) -> Count:
+        return dataclasses.replace(self, digits=tuple(other for other in self.digits if other is not digit))
+
     def farthest(self, array: int) -> int:
         """The largest offset in an array."""
         return sum((digit.extent - 1) * abs(digit.step[array]) for digit in self.digits)
@@ -149,9 +152,8 @@ def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
     others = [Digit(axis.extent, axis.step) for axis in f.batch]
 
     # What lies too far for offsets of 32 bits becomes a loop over blocks.
-    rows, far_rows = _near(rows, {OUT: columns.farthest(OUT), LEFT: sums.farthest(LEFT)})
-    columns, far_columns = _near(columns, {OUT: rows.farthest(OUT), RIGHT: sums.farthest(RIGHT)})
-    others += [*far_rows, *far_columns]
+    rows, columns, far = _near(rows, columns, sums)
+    others += far
 
     groups = {OUT: (rows, columns), LEFT: (rows, sums), RIGHT: (columns, sums)}
     most = [_even(array, groups[array], others, size) if aligned else 1 for array in (OUT, LEFT, RIGHT)]
@@ -170,24 +172,20 @@ def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
     return Layout(tile, rows, columns, sums, tuple(others), lie)
 
 
-def _near(count: Count, others: dict[int, int]) -> tuple[Count, list[Digit]]:
-    """(a group without its farthest digits, these digits), such that offsets stay below FARTHEST.
-
-    others: of each array of the group, the largest offset that its other group adds. Raises Unable.
-    """
-    digits, far = list(count.digits), []
+def _near(rows: Count, columns: Count, sums: Count) -> tuple[Count, Count, list[Digit]]:
+    """(rows, columns, digits taken out of them), such that offsets in all arrays stay below FARTHEST. Raises Unable."""
+    far: list[Digit] = []
     while True:
-        near = dataclasses.replace(count, digits=tuple(digits))
-        over = [array for array, more in others.items() if near.farthest(array) + more >= FARTHEST]
+        groups = {OUT: (rows, columns), LEFT: (rows, sums), RIGHT: (columns, sums)}
+        over = [array for array, counts in groups.items() if sum(c.farthest(array) for c in counts) >= FARTHEST]
         if not over:
-            return near, far
+            return rows, columns, far
 
-        whole = [digit for digit in digits if not any(digit.weight)]
-        if not whole:
+        able = [digit for digit in (*rows.digits, *columns.digits) if digit.step[over[0]] and not any(digit.weight)]
+        if not able:
             raise Unable("arrays whose entries have fewer than 2^31 numbers")
-        farthest = max(whole, key=lambda digit: (digit.extent - 1) * abs(digit.step[over[0]]))
-        digits.remove(farthest)
-        far.append(farthest)
+        far.append(max(able, key=lambda digit: (digit.extent - 1) * abs(digit.step[over[0]])))
+        rows, columns = rows.without(far[-1]), columns.without(far[-1])
 
 
 def _has_run(count: Count, array: int) -> bool:
@@ -216,7 +214,8 @@ def _count(axes: tuple[Axis, ...], arrays: tuple[int, int], numbers, most: int, 
         if ragged:
             unit[place], limit[place] = 1, axis.extent
         inner.append(Digit(piece, axis.step, (unit[0], unit[1])))
-        step = tuple(piece * s for s in axis.step)
+        out, left, right = axis.step
+        step = (piece * out, piece * left, piece * right)
         outer.append(Digit(-(-axis.extent // piece), step, (piece * unit[0], piece * unit[1])))
 
     between = [Digit(axis.extent, axis.step) for axis in rest]

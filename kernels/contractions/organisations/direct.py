@@ -322,7 +322,9 @@ def product(p: Program) -> Product:
 
 def _lines(p: Program, factor, other) -> int:
     """Numbers of the indices that one factor has alone. The batch counts as many."""
-    extents = {**p.sizes, p.batch: USUAL_BATCH}
+    extents = dict(p.sizes)
+    if p.batch:
+        extents[p.batch] = USUAL_BATCH
     return math.prod(extents[index] for index in {*factor.indices} - {*other.indices})
 
 
@@ -349,7 +351,7 @@ def _steps(p: Program, r, n: int, values) -> dict[str, int]:
     for index, step in steps(r, array, p.batch, far=True).items():
         far, near = divmod(step, FAR)
         found[index] = far * row + near
-    if array.place is not None:
+    if p.batch and array.place is not None:
         found[p.batch] = _batch_step(p, r, values)
     return found
 
