@@ -85,11 +85,12 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
     static constexpr bool KEPT = LINES_OF_THREAD <= 4; // where lines begin stays in registers
 
     const scalar *base;
-    const int *table;                    // where each line begins, or OUTSIDE
+    const int *table;                     // where each line begins, or OUTSIDE
     int line[KEPT ? LINES_OF_THREAD : 1]; // the same of the thread's lines
 
-    // The line of the thread's copy v.
+    // The line and the term of copy v.
     static POINT_FN int line_of(int v) { return ALONG ? v / FASTEST : v % FASTEST * WIDE; }
+    static POINT_FN int term_of(int v) { return ALONG ? v % FASTEST * WIDE : v / FASTEST; }
 
     POINT_FN void begin(const scalar *at, const int *lines) {
         base = at, table = lines;
@@ -100,17 +101,29 @@ template <bool ALONG, int LINES, int WIDE, int FACTOR> struct Copies {
         }
     }
 
-    // terms: where each term of the sum lies, in both factors
+    // terms: where each term of the sum lies, in both factors. All places are read before the first copy.
     POINT_FN void ask(scalar *stage, const int *terms) const {
+        constexpr int TERMS = ALONG && SAME ? 1 : TURNS;
+        int term[TERMS], from[TURNS];
+        UNROLL
+        for (int i = 0; i < TERMS; ++i) {
+            const int v = threadIdx.x + i * THREADS;
+            term[i] = WHOLE || v < ALL ? terms[2 * term_of(v) + FACTOR] : OUTSIDE;
+        }
         UNROLL
         for (int i = 0; i < TURNS; ++i) {
-            const int v = threadIdx.x + i * THREADS;
+            const int v = threadIdx.x + i * THREADS, along_sum = term[TERMS == 1 ? 0 : i];
+            const int begin =
+                KEPT ? line[LINES_OF_THREAD == 1 || !KEPT ? 0 : i] : table[WHOLE || v < ALL ? line_of(v) : 0];
+            from[i] = begin >= 0 && along_sum >= 0 ? begin + along_sum : OUTSIDE;
+        }
+
+        UNROLL
+        for (int i = 0; i < TURNS; ++i) {
+            const int v = threadIdx.x + i * THREADS, k = term_of(v), l = line_of(v);
             if (!WHOLE && v >= ALL) break;
-            const int k = ALONG ? v % FASTEST * WIDE : v / FASTEST, term = terms[2 * k + FACTOR];
-            const int l = line_of(v), begin = KEPT ? line[LINES_OF_THREAD == 1 || !KEPT ? 0 : i] : table[l];
-            const bool inside = begin >= 0 && term >= 0;
-            scalar *const to = stage + (ALONG ? along(l, k) : k * (LINES + APART) + l);
-            copy<WIDE>(to, base + (inside ? begin + term : 0), inside);
+            const bool inside = from[i] >= 0;
+            copy<WIDE>(stage + (ALONG ? along(l, k) : k * (LINES + APART) + l), base + (inside ? from[i] : 0), inside);
         }
     }
 };
@@ -157,8 +170,8 @@ POINT_FN Place place_of(const Arguments &a, long block) {
         left += x * a.other_left[d], right += x * a.other_right[d], out += x * a.other_out[d];
     }
     left += other * a.step_left, right += other * a.step_right, out += other * a.step_out;
-    return {(const scalar *)a.at_left + left, (const scalar *)a.at_right + right, (scalar *)a.at_out + out,
-            row * ROWS, column * COLUMNS};
+    return {(const scalar *)a.at_left + left, (const scalar *)a.at_right + right, (scalar *)a.at_out + out, row * ROWS,
+            column * COLUMNS};
 }
 
 // The tables of a tile in shared memory, behind the numbers.
@@ -227,8 +240,7 @@ struct Fragments {
                     const Both both = *(const Both *)(rows + along(first_row + 16 * t + r + 8 * i, k));
                     left[t][0][i] = both.x, left[t][1][i] = both.y;
                 } else {
-                    const Both both =
-                        *(const Both *)(rows + (k + i) * (ROWS + APART) + first_row + 16 * t + 2 * r);
+                    const Both both = *(const Both *)(rows + (k + i) * (ROWS + APART) + first_row + 16 * t + 2 * r);
                     left[t][i][0] = both.x, left[t][i][1] = both.y;
                 }
             }
