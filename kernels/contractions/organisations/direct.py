@@ -156,8 +156,8 @@ class Direct(Organisation):
         effort = effort._replace(accesses=BESIDE * effort.accesses)
         clocks = (device.clocks(effort, moved, size) + NOT_HIDDEN * effort.arithmetic) / n
 
-        measured = not f.batch and not product(p).adds
-        return price_of("direct" if measured else "direct_other") * clocks * device.WAVEFRONT / size
+        alone = not f.batch and not product(p).adds
+        return price_of("direct" if alone else "direct_other") * clocks * device.WAVEFRONT / size
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
