@@ -11,6 +11,7 @@ import functools
 from ...engine.errors import ArgumentError
 from ..plan import Program
 from .base import Organisation, Unable
+from .direct import Direct
 from .flat import Flat
 from .library import DeviceLibrary, HostLibrary
 from .lines import Lines
@@ -28,7 +29,7 @@ __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
     "packs": (Packs, Lanes, HostLibrary, OuterPacks),
-    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, DeviceLibrary, OuterThreads),
+    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, OuterThreads),
 }
 UNITS = {"packs": "vector operations", "threads": "rough accesses"}  # of prices
 

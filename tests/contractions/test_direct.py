@@ -1,0 +1,301 @@
+"""The general product of two tensors by tiles (organisation `direct`), against numpy.einsum.
+
+The 48 products of the public TCCG benchmark stand here in the rows' own notation: out-left-right. On the stand-in of a
+device they have small extents, primes and 1 among them, and blocks of few warps; on a GPU (`pytest -m gpu`) the tiles
+that the model chooses from.
+
+Tolerance: 4 K eps times the sum of the terms' sizes (K terms; reference/tensor.py). Single precision goes through the
+TF32 units in two parts, whose products are exact to 2^-22 of each term: another 2 eps of the same sum.
+"""
+
+import numpy as np
+import pytest
+from test_tensor_values import machine_code, on_stand_in
+
+from kernels import Contraction, get_backend
+from kernels.contractions import direct_plan
+from kernels.contractions.direct_plan import Tile, layout
+from kernels.contractions.fold import dense, fold
+from kernels.contractions.organisations import direct
+from kernels.contractions.organisations.direct import TILES, Block, Direct, Flow
+from kernels.engine.backend import cuda
+from kernels.engine.errors import ArgumentError
+
+TCCG = """
+    abc-bda-dc abc-dca-bd abcd-dbea-ec abcd-deca-be abcd-ebad-ce abcde-efbad-cf abcde-ecbfa-fd abcde-efcad-bf
+    abcd-ea-ebcd abcd-eb-aecd abcd-ec-abed ab-ac-cb ab-acd-dbc ab-cad-dcb abc-acd-db abc-ad-bdc abc-adc-bd abc-adc-db
+    abc-adec-ebd abcd-aebf-dfce abcd-aebf-fdec abcd-aecf-bfde abcd-aecf-fbed abcd-aedf-bfce abcd-aedf-fbec
+    abcd-aefb-fdce abcd-aefc-fbed abcd-eafb-fdec abcd-eafc-bfde abcd-eafd-fbec abcdef-dega-gfbc abcdef-degb-gfac
+    abcdef-degc-gfab abcdef-dfga-gebc abcdef-dfgb-geac abcdef-dfgc-geab abcdef-efga-gdbc abcdef-efgb-gdac
+    abcdef-efgc-gdab abcdef-gdab-efgc abcdef-gdac-efgb abcdef-gdbc-efga abcdef-geab-dfgc abcdef-geac-dfgb
+    abcdef-gebc-dfga abcdef-gfab-degc abcdef-gfac-degb abcdef-gfbc-dega
+""".split()
+SMALL = (Direct(Block(1, 2, 2, 1), Flow(8, 3)), Direct(Block(2, 1, 1, 3), Flow(16, 2, parts=2)))
+EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
+RAGGED = (1, 2, 3, 4, 5, 7, 8)
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory):
+    with on_stand_in(tmp_path_factory.mktemp("direct")) as backend:
+        yield backend
+
+
+def text_of(row: str, adds: bool = False, number: float = 1) -> str:
+    """The statement of a row of the benchmark."""
+    out, left, right = (" ".join(indices) for indices in row.split("-"))
+    return f"C[{out}] {'+' if adds else ''}= {number} A[{left}] B[{right}]"
+
+
+def random_arrays(row: str, sizes, dtype, seed: int) -> dict[str, np.ndarray]:
+    """Factors in [-1, 1], and an output full of NaN."""
+    rng = np.random.default_rng(seed)
+    out, left, right = ([sizes[i] for i in indices] for indices in row.split("-"))
+    factors = {name: rng.uniform(-1, 1, shape).astype(dtype) for name, shape in (("A", left), ("B", right))}
+    return {**factors, "C": np.full(out, np.nan, dtype)}
+
+
+def computed(backend, plan, arrays) -> np.ndarray:
+    """The output, from copies of the arrays on the backend."""
+    held = {name: backend.from_host(array.copy(), array.dtype) for name, array in arrays.items()}
+    plan.bind(held)()
+    return np.array(backend.to_host(held["C"]))
+
+
+def wanted(row: str, arrays) -> tuple[np.ndarray, np.ndarray]:
+    """(the product, the largest error that rounding explains), in double precision."""
+    out, left, right = row.split("-")
+    a, b = (arrays[name].astype(np.float64) for name in "AB")
+    text = f"{left},{right}->{out}"
+    sums = np.prod([a.shape[left.index(i)] for i in left if i not in out])
+    eps = EPS[arrays["A"].dtype.name]
+    return np.einsum(text, a, b), (4 * sums + 2) * eps * np.einsum(text, abs(a), abs(b))
+
+
+def assert_close(found, product, error, what=""):
+    worst = np.abs(found - product) - error
+    assert np.all(worst <= 0), (what, np.nanmax(worst), np.count_nonzero(~(worst <= 0)))
+
+
+# ---- values
+
+
+@pytest.mark.parametrize("k", range(len(TCCG)))
+def test_the_benchmarks_products_on_the_stand_in(stand_in, k):
+    """Ragged extents; both precisions and both kinds of blocks in turn."""
+    row, dtype = TCCG[k], ("float64", "float32")[k // 2 % 2]
+    rng = np.random.default_rng(k)
+    sizes = {index: int(rng.choice(RAGGED)) for index in sorted(set(row) - {"-"})}
+    arrays = random_arrays(row, sizes, dtype, k)
+
+    plan = Contraction(text_of(row), sizes, dtype, backend=stand_in, how=SMALL[k % 2])
+    assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, sizes))
+
+
+@pytest.mark.parametrize("row", ["ab-cba-c", "abc-dca-bd", "ab-acd-dbc", "abcd-aebf-fdec"])
+def test_pieces_beyond_the_end_of_an_index(stand_in, row):
+    """Prime extents: where a factor and the output run along different indices, a tile has pieces of both."""
+    primes = iter((11, 13, 5, 7, 3, 2))
+    sizes = {index: next(primes) for index in sorted(set(row) - {"-"})}
+    arrays = random_arrays(row, sizes, "float64", 3)
+
+    plan = Contraction(text_of(row), sizes, backend=stand_in, how=SMALL[0])
+    assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, sizes))
+
+
+@pytest.mark.parametrize("how", SMALL)
+def test_a_number_and_what_was_there(stand_in, how):
+    """C += -0.5 A B, and C = ... of an output that was NaN."""
+    row, sizes = "abc-bda-dc", dict(a=9, b=6, c=10, d=17)
+    arrays = random_arrays(row, sizes, "float64", 5)
+    product, error = wanted(row, arrays)
+
+    fresh = Contraction(text_of(row, number=-0.5), sizes, backend=stand_in, how=how)
+    assert_close(computed(stand_in, fresh, arrays), -0.5 * product, error)
+
+    arrays["C"] = np.full(product.shape, 3.0)
+    adding = Contraction(text_of(row, True, number=-0.5), sizes, backend=stand_in, how=how)
+    assert_close(computed(stand_in, adding, arrays), 3 - 0.5 * product, error + 8 * EPS["float64"])
+
+
+BATCHES = {  # text: shapes of A, B, C for n entries
+    "C[e i j] = A[e i k] B[e k j]": ("nik", "nkj", "nij"),  # in front
+    "C[i e j] = A[k i e] B[j e k]": ("kin", "jnk", "inj"),  # between and behind
+    "C[e i j] = A[e i k] B[k j]": ("nik", "kj", "nij"),  # of one factor: a row
+    "C[e i j] = A[i k] B[e k j]": ("ik", "nkj", "nij"),  # a column
+}
+
+
+@pytest.mark.parametrize("text", BATCHES)
+def test_an_entry_has_the_same_bits_in_any_batch(stand_in, text):
+    extents, rng = dict(i=5, j=6, k=9), np.random.default_rng(7)
+    shapes = BATCHES[text]
+    full = [rng.uniform(-1, 1, [7 if x == "n" else extents[x] for x in shape]) for shape in shapes[:2]]
+    plan = Contraction(text, extents, batch="e", backend=stand_in, how=SMALL[0])
+
+    def some(n):
+        """The output of the first n entries, those in front."""
+        given = {"A": full[0], "B": full[1]}
+        for name, shape in zip("AB", shapes):
+            if "n" in shape:
+                given[name] = np.ascontiguousarray(np.take(given[name], range(n), shape.index("n")))
+        given["C"] = np.full([n if x == "n" else extents[x] for x in shapes[2]], np.nan)
+        return np.moveaxis(computed(stand_in, plan, given), shapes[2].index("n"), 0)
+
+    whole = some(7)
+    einsum = ",".join(shapes[:2]) + "->" + shapes[2]
+    product = np.moveaxis(np.einsum(einsum, *full), shapes[2].index("n"), 0)
+    assert_close(whole, product, 4 * 9 * EPS["float64"] * 9 * np.ones_like(product))
+    for n in (0, 1, 2, 4):
+        assert np.array_equal(some(n), whole[:n]), n
+
+
+def test_entries_further_apart(stand_in):
+    """Sections of a larger array: the numbers between the entries are NaN, and stay."""
+    rng = np.random.default_rng(1)
+    a, b = np.full((4, 50), np.nan), rng.uniform(-1, 1, (9, 6))
+    a[:, :45] = rng.uniform(-1, 1, (4, 45))
+    c = np.full((4, 33), np.nan)
+    plan = Contraction("C[e i j] = A[e i k] B[k j]", dict(i=5, j=6, k=9), batch="e", backend=stand_in, how=SMALL[0])
+
+    held = {name: stand_in.from_host(array) for name, array in (("A", a), ("B", b), ("C", c))}
+    inner = {"A": held["A"][:, :45].reshape(4, 5, 9), "B": held["B"], "C": held["C"][:, :30].reshape(4, 5, 6)}
+    for name, width in (("A", (400, 72, 8)), ("C", (264, 48, 8))):
+        shape = inner[name].shape
+        inner[name] = np.lib.stride_tricks.as_strided(np.asarray(held[name]), shape, width).view(type(held[name]))
+    plan.bind(inner)()
+
+    found = np.asarray(stand_in.to_host(held["C"]))
+    assert_close(found[:, :30].reshape(4, 5, 6), a[:, :45].reshape(4, 5, 9) @ b, 400 * EPS["float64"])
+    assert np.all(np.isnan(found[:, 30:]))
+
+
+def test_nan_stays_in_its_rows_and_columns(stand_in):
+    row, sizes = "abcd-aebf-fdec", dict(a=3, b=5, c=4, d=6, e=3, f=7)
+    arrays = random_arrays(row, sizes, "float64", 9)
+    clean = wanted(row, arrays)
+    arrays["A"][1, 2, 4, 6] = np.nan  # a = 1, b = 4
+    arrays["B"][0, 5, 1, 3] = np.nan  # d = 5, c = 3
+
+    plan = Contraction(text_of(row), sizes, backend=stand_in, how=SMALL[1])
+    found = computed(stand_in, plan, arrays)
+    touched = np.zeros(found.shape, bool)
+    touched[1, 4] = touched[:, :, 3, 5] = True
+    assert np.array_equal(np.isnan(found), touched)
+    assert_close(found[~touched], clean[0][~touched], clean[1][~touched])
+
+
+def test_arrays_that_do_not_begin_at_16_bytes(stand_in):
+    row, sizes = "abc-bda-dc", dict(a=8, b=6, c=4, d=16)
+    arrays = random_arrays(row, sizes, "float64", 2)
+    plan = Contraction(text_of(row), sizes, backend=stand_in, how=SMALL[0])
+    held = {}
+    for name, array in arrays.items():
+        longer = stand_in.from_host(np.full(array.size + 2, np.nan))
+        odd = 1 if stand_in.address(longer) % 16 == 0 else 0
+        held[name] = longer[odd : odd + array.size].reshape(array.shape)
+        held[name][...] = stand_in.from_host(array)
+
+    plan.bind(held)()
+    assert_close(np.asarray(stand_in.to_host(held["C"])), *wanted(row, arrays))
+
+
+# ---- layouts
+
+
+@pytest.mark.parametrize("row", TCCG)
+def test_every_number_has_its_place(row):
+    """Rows, columns and terms that exist are as many as the indices have; offsets are those of the arrays' numbers."""
+    extents = dict(zip("abcdefg", (6, 5, 8, 3, 7, 4, 2)))
+    out, left, right = row.split("-")
+    f = fold(extents, dense(out, extents), dense(left, extents), dense(right, extents))
+    found = layout(f, Tile(16, 24, 8), 8)
+
+    for array, first, second, indices in ((0, "rows", "columns", out), (1, "rows", "sums", left)):
+        counts = [getattr(found, name) for name in (first, second)]
+        offsets = [count.offsets(array, count.size)[count.inside(count.size)] for count in counts]
+        every = np.add.outer(*offsets).ravel()
+        every = np.add.outer(every, [0]).ravel()
+        assert np.array_equal(np.sort(every), np.arange(np.prod([extents[i] for i in indices]))), (row, indices)
+
+    spots = found.spots()
+    assert sorted(spots[:16]) == list(range(16)) and sorted(spots[16:]) == list(range(24))
+
+
+@pytest.mark.parametrize("row", ["C[e i j] = A[e i k] B[k j]", "C[i e j] = A[i e k] B[e k j]"])
+def test_arrays_beyond_the_reach_of_offsets(stand_in, monkeypatch, row):
+    """Offsets have 32 bits. A larger batch is several launches; slow indices in front of it are loops over blocks."""
+    for module in (direct, direct_plan):
+        monkeypatch.setattr(module, "FARTHEST", 700)
+    n, extents, rng = 41, dict(i=4, j=6, k=8), np.random.default_rng(6)
+    plan = Contraction(row, extents, batch="e", backend=stand_in, how=SMALL[0])
+    arrays = {name: rng.uniform(-1, 1, plan.shape(name, n)) for name in "AB"}
+    arrays["C"] = np.full(plan.shape("C", n), np.nan)
+
+    found = computed(stand_in, plan, arrays)
+    indices = {name: "".join(refs[0].indices) for name, refs in plan.expression.references.items()}
+    product = np.einsum(f"{indices['A']},{indices['B']}->{indices['C']}", arrays["A"], arrays["B"])
+    assert_close(found, product, 4 * 8 * EPS["float64"] * 8 * np.ones_like(product))
+
+
+def test_terms_have_the_same_order_for_any_batch():
+    """So an entry has the same bits in any batch, whatever the extents of rows and columns."""
+    tables = []
+    for n in (1, 3, 500):
+        extents = dict(e=n, i=4, j=6, k=24, l=10)
+        f = fold(extents, dense("eij", extents), dense("eikl", extents), dense("jlk", extents))
+        tables.append(layout(f, Tile(128, 64, 16), 8).sums)
+    assert tables[0] == tables[1] == tables[2]
+
+
+# ---- what is served, and the compiler
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("C[i] = A[i k] B[k] + D[i]", "a single product"),
+        ("C[i] = A[i]", "a single product"),
+        ("C[i j] = A[i k] B[j]", "no index of the left factor alone, such as 'k'"),
+    ],
+)
+def test_what_it_does_not_serve(text, why):
+    target = get_backend("cuda", arch="sm_90")
+    sizes = dict(i=3, j=4, k=5)
+    plain = Contraction(text, sizes, backend=target, batch="")
+    assert why in SMALL[0].serves(plain.program)
+    with pytest.raises(ArgumentError, match="direct"):
+        Contraction(text, sizes, backend=target, batch="", how="direct")
+
+
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.full)])
+@pytest.mark.parametrize("k", range(len(TILES)))
+@pytest.mark.quick(k=0)
+def test_tiles_compile_without_spills(monkeypatch, k, dtype):
+    """For sm_90, by NVRTC. Where both factors run along the sum, a few numbers may wait in the first cache."""
+    monkeypatch.setattr(cuda, "machine_code", machine_code)
+    target, how = get_backend("cuda", arch="sm_90"), Direct(*TILES[k])
+    for row, most in (("abcdef-efgb-gdac", 0), ("abcd-aebf-dfce", 64)):
+        plan = Contraction(text_of(row), dict.fromkeys("abcdefg", 16), dtype, backend=target, how=how)
+        assert how.legal(plan.program)
+        report = plan.compile().report["contraction"]
+        assert report["spill_stores"] <= most and report["spill_loads"] <= most, (row, report)
+        assert report["registers"] * how.block.threads * how.flow.blocks <= 65536, (row, report)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("row", TCCG)
+def test_the_benchmarks_products_on_a_gpu(row, dtype):
+    """Every tile, at even extents, and the model's choice at ragged ones."""
+    backend = get_backend("cuda")
+    indices = sorted(set(row) - {"-"})
+    even = dict.fromkeys(indices, 16 if len(indices) > 4 else 48)
+    odd = {index: 11 + 2 * place for place, index in enumerate(indices)}
+
+    for sizes, ways in ((even, [Direct(*tile) for tile in TILES]), (odd, ["direct"])):
+        arrays = random_arrays(row, sizes, dtype, 4)
+        product, error = wanted(row, arrays)
+        for how in ways:
+            plan = Contraction(text_of(row), sizes, dtype, backend=backend, how=how)
+            assert_close(computed(backend, plan, arrays), product, error, (row, sizes, str(how)))
