@@ -10,7 +10,7 @@ TF32 units in two parts, whose products are exact to 2^-22 of each term: another
 
 import numpy as np
 import pytest
-from test_tensor_values import machine_code, on_stand_in
+from tensor_cases import machine_code, on_stand_in
 
 from kernels import Contraction, get_backend
 from kernels.contractions import direct_plan

@@ -20,8 +20,9 @@ import warnings
 
 import numpy as np
 import pytest
+from fuzz_tensors import read_ahead
 from reference import einsum as reference
-from test_tensor_values import on_stand_in, read_ahead
+from test_tensor_values import on_stand_in
 
 from kernels import ComplexContraction, Contraction, contract, get_backend
 from kernels.contractions import orders, paths

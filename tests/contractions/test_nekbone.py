@@ -235,7 +235,7 @@ def test_resident_kernels_compile_for_a_device(resident):
 
     target = get_backend("cuda", arch="sm_90")
     for kernel in (module.DIRECTION, module.GATHER, module.STEP, module.START):
-        (told,) = target.compile(render([kernel], "threads", np.dtype("float64"))).report.values()
+        (told,) = target.compile(render([kernel], target.entry, np.dtype("float64"))).report.values()
         assert told["spill_stores"] == told["spill_loads"] == 0, kernel.name
 
 

@@ -17,15 +17,32 @@ from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
 from ..plan import FAR, Program, Unable, steps
 from ..prices import price_of
-from . import device
+from . import device, library_costs
 from .base import Organisation
 
 ARRAYS = ("out", "left", "right")  # as fold.py numbers them
 MOST_BLOCKS = 2**31 - 1  # of a launch
-BESIDE = 0.85  # share of the shared memory's time that is not hidden by what 64 x 64 tiles multiply
-NOT_HIDDEN = 0.5  # share of the matrix units' time that adds to the rest: 41 of 60 TF/s were reached
 USUAL_BATCH = 64
 ALIGNED = 16  # entries, after which an array is aligned as at its begin
+
+
+class Rates(NamedTuple):
+    """Of products by tiles on a device, fitted to 672 times of TCCG's rows on an H100."""
+
+    memory: float  # bytes a second
+    flops: float  # a second
+    along: float  # times the arithmetic's time if both factors run along the sum
+    step: float  # seconds that a wave of blocks waits for a step of the sum
+    ends: int  # steps that the begin and the end of a tile count as
+
+
+RATES = {
+    "float64": Rates(memory=2.45e12, flops=5.5e13, along=2.0, step=7.6e-7, ends=8),
+    "float32": Rates(memory=1.8e12, flops=6.4e13, along=2.2, step=5e-7, ends=12),
+}
+MULTIPROCESSORS = 132
+FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
+OVERLAP = 3  # exponent of the norm of the three times: 1, one after another; infinity, the longest alone
 
 
 # ---- the record of arguments ----------------------------------------------------------------------------------------
@@ -148,16 +165,33 @@ class Direct(Organisation):
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        size = np.dtype(p.dtype).itemsize
+        """Seconds for a usual batch, in the units of the other organisations."""
         n = _usual_batch(p)
         f = folded(p, n)
-        moved = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
-        effort = self.effort(f, size)
-        effort = effort._replace(accesses=BESIDE * effort.accesses)
-        clocks = (device.clocks(effort, moved, size) + NOT_HIDDEN * effort.arithmetic) / n
-
         alone = not f.batch and not product(p).adds
-        return price_of("direct" if alone else "direct_other") * clocks * device.WAVEFRONT / size
+        factor = price_of("direct" if alone else "direct_other")
+        return factor * self.seconds(f, p.dtype) / n / library_costs.unit("threads", p)
+
+    def seconds(self, f: Fold, dtype: str) -> float:
+        """Of a product, by the model of RATES: memory, multiplications and the waits of waves of blocks overlap."""
+        rates, size = RATES[dtype], np.dtype(dtype).itemsize
+        plan, tile = layout(f, self.tile, size), self.tile
+
+        moved = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
+        memory = moved / rates.memory
+
+        # With few blocks the last wave counts whole.
+        at_once = MULTIPROCESSORS * self.flow.blocks
+        waves = plan.blocks / at_once
+        if waves < FEW_WAVES:
+            waves = math.ceil(waves)
+
+        both = plan.lie.left_along and plan.lie.right_along
+        flops = 2.0 * tile.rows * tile.columns * tile.depth * plan.steps * at_once * waves
+        arithmetic = flops / rates.flops * (rates.along if both else 1.0)
+        waiting = math.ceil(plan.blocks / at_once) * (plan.steps + rates.ends) * rates.step
+
+        return (memory**OVERLAP + arithmetic**OVERLAP + waiting**OVERLAP) ** (1 / OVERLAP)
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
