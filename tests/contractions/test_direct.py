@@ -256,7 +256,7 @@ def test_terms_have_the_same_order_for_any_batch():
     [
         ("C[i] = A[i k] B[k] + D[i]", "a single product"),
         ("C[i] = A[i]", "a single product"),
-        ("C[i j] = A[i k] B[j]", "no index of the left factor alone, such as 'k'"),
+        ("C[i j] = A[i k] B[j]", "a single product"),  # its k is summed first
     ],
 )
 def test_what_it_does_not_serve(text, why):
