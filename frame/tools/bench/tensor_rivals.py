@@ -68,8 +68,14 @@ class Rivals:
         return self._einsum(self.arrays, lambda text, *x: self.xp.einsum(text, *x, optimize=True), abs)
 
     def torch_einsum(self):
+        """torch's, whose result may be a view with its dimensions in another order of memory."""
         torch = torch_module()
         return self._einsum(self.torch_arrays(), torch.einsum)
+
+    def torch_in_order(self):
+        """torch's einsum with the result in the order of memory that is asked for, as ours has it."""
+        torch = torch_module()
+        return self._einsum(self.torch_arrays(), lambda text, *x: torch.einsum(text, *x).contiguous())
 
     def torch_arrays(self):
         """The same memory as torch's tensors."""
