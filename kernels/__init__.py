@@ -5,7 +5,7 @@ mix = Mixture.from_yaml("examples/mixtures/ch4_o2.yaml")
 out = mix.properties("rho h cp", T=300.0, p=1e7, Y=Y)
 """
 
-from .contractions import ComplexContraction, Contraction, contract
+from .contractions import ComplexContraction, Contraction, FreeContraction, contract
 from .engine.backend import get_backend
 from .engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
 from .engine.registry import declared
@@ -42,6 +42,7 @@ __all__ = [
     "ComplexContraction",
     "Constants",
     "Contraction",
+    "FreeContraction",
     "FrameError",
     "Mixture",
     "MixtureError",
