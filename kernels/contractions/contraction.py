@@ -20,7 +20,7 @@ from ..engine import tune
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
-from . import einsum, orders, table
+from . import einsum, orders, render_lines, table
 from .arrays import as_array
 from .organisations import Organisation, family
 from .plan import Array, Program, describe, mirrored
@@ -29,6 +29,7 @@ from .text import Expression, Reference, Script, read, shown
 TYPES = ("float64", "float32")
 STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores bypass the caches: twice a large L2
 CACHE_LINE = 64  # bytes
+KEPT = 32  # of what a plan prepares for its binds: kernels, tables, orders of work
 
 
 class Contraction:
@@ -63,6 +64,7 @@ class Contraction:
     ):
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
         self.family = family(self.backend.style)
+        self._kept: dict = {}  # see `kept`
         self.quick = quick
         self.dtype = np.dtype(dtype)
         if self.dtype.name not in TYPES:
@@ -298,12 +300,41 @@ class Contraction:
 
     def compile(self):
         """The compiled kernel, from the cache on disk if it is there; None if the organisation has no kernel."""
-        return self._module
+        return self.module(self.how)
 
-    @functools.cached_property
-    def _module(self):
-        """Kept: to look a kernel up in the cache takes milliseconds, as it reads all headers."""
-        return self.backend.compile(self.source) if self.source else None
+    def module(self, how: Organisation):
+        """The compiled kernel of an organisation, kept: a look-up in the cache on disk reads all headers, which takes
+        milliseconds. None if the organisation has no kernel."""
+        return self.kept(("module", how), functools.partial(self._compiled, how))
+
+    def filled(self, how: Organisation, names, arrays):
+        """The compiled kernel with some of the arrays in its constant memory, kept. Constants live in the module, so
+        each set of numbers has a module of its own."""
+        if not names:
+            return self.module(how)
+
+        numbers = {name: np.asarray(self.backend.to_host(arrays[name]), self.dtype).reshape(-1) for name in names}
+        key = ("filled", how, *(numbers[name].tobytes() for name in names))
+        return self.kept(key, functools.partial(self._filled, how, numbers))
+
+    def _compiled(self, how: Organisation):
+        source = self.source if how is self.how else self.render(self.program, how)
+        return self.backend.compile(source) if source else None
+
+    def _filled(self, how: Organisation, numbers):
+        module = self._compiled(how)
+        render_lines.fill(module, numbers)
+        return module
+
+    def kept(self, key, make):
+        """make(), done once for a key and kept for later binds. key: what the result depends on beside the plan."""
+        if key in self._kept:
+            return self._kept[key]
+        made = make()
+        if len(self._kept) >= KEPT:
+            self._kept.pop(next(iter(self._kept)), None)
+        self._kept[key] = made
+        return made
 
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a
@@ -324,7 +355,7 @@ class Contraction:
         except VariantUnsuitable:
             if self.given or not self.how.SPECIAL:
                 raise
-        return self._instead()._launches(arrays, values, n)
+        return self.kept("instead", self._instead)._launches(arrays, values, n)
 
     def _instead(self) -> Contraction:
         """The plan for arrays that the model's choice refused."""
@@ -339,8 +370,8 @@ class Contraction:
     def _with(self, how: Organisation, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)
         made.how, made.program, made.given = how, program, given
-        for kept in ("source", "_module"):
-            made.__dict__.pop(kept, None)
+        made._kept = {}
+        made.__dict__.pop("source", None)
         return made
 
     # ---- what was decided
