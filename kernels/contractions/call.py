@@ -63,12 +63,12 @@ def contract(text, *operands, batch: str | None = None, backend=None, how=None, 
     """
     # A call as one before.
     repeated = None
-    if isinstance(text, str) and not arrays and out is None and dtype is None:
-        where = backend_of(backend, operands)
-        repeated = repeats.signature(text, operands, where, (batch, how))
+    if isinstance(text, str) and not arrays and dtype is None:
+        given = operands if out is None else (*operands, out)
+        repeated = repeats.signature(text, given, backend_of(backend, given), (batch, how, out is None))
         call = repeats.find(repeated)
         if call:
-            return call.values(operands)
+            return call.values(given)
 
     options = {key: arrays.pop(key) for key in (*MARKS, *OTHERS) if key in arrays}
     for key in ("local", "constant", "symmetric"):
@@ -244,11 +244,12 @@ def _evaluated(s: Statement, views, sizes, types: Types, backend, asked: Asked, 
     asked = asked._replace(marks=marks, repeated=None)
     plan = _plan(text, tuple(sorted(numbers.items())), types.work.name, names, backend, asked)
 
-    # The next call binds at once if the kernel reads the arrays as they came.
-    if repeated and repeats.same(repeated, arrays.values()):
+    # The next call binds at once if the kernel takes the arrays as they came.
+    direct = out is not None and out.dtype == types.work and plan.takes("out", out, n)
+    taken = [*arrays.values(), out] if direct else arrays.values()
+    if repeated and repeats.same(repeated, taken):
         repeats.keep(repeated, repeats.Repeat(plan, tuple(arrays), shape, n, types.work))
 
-    direct = out is not None and out.dtype == types.work and plan.takes("out", out, n)
     arrays["out"] = out if direct else backend.empty(shape, types.work)
     plan.bind(arrays, n)()
     return arrays["out"]

@@ -13,6 +13,7 @@ import itertools
 import math
 import pathlib
 import statistics
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
 from . import einsum, orders, render_lines, table
 from .arrays import as_array
-from .organisations import Organisation, family
+from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, Script, read, shown
 
@@ -48,6 +49,8 @@ class Contraction:
     Raises ArgumentError for what the text or the sizes lack.
     """
 
+    DTYPES: ClassVar[tuple[str, ...]] = TYPES  # of the arrays
+
     def __init__(
         self,
         text: str,
@@ -67,9 +70,9 @@ class Contraction:
         self._kept: dict = {}  # see `kept`
         self.quick = quick
         self.dtype = np.dtype(dtype)
-        if self.dtype.name not in TYPES:
+        if self.dtype.name not in self.DTYPES:
             also = " ComplexContraction takes complex ones." if self.dtype.kind == "c" else ""
-            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.{also}")
+            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(self.DTYPES)}.{also}")
 
         # The text, and a program for each of the cheapest orders of evaluation.
         text, sizes = einsum.resolved(text, dict(sizes or {}))
@@ -123,10 +126,14 @@ class Contraction:
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
         for program in self.programs if order is None else self.programs[order : order + 1]:
-            for price, how in self.family.choices(program):
+            for price, how in self._choices(program):
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
         return best.values()
+
+    def _choices(self, program: Program) -> list[tuple[float, Organisation]]:
+        """Organisations that serve a program, each with its price, the best first."""
+        return self.family.choices(program)
 
     def _programs(self):
         """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ..."""
@@ -375,6 +382,11 @@ class Contraction:
         return made
 
     # ---- what was decided
+    @property
+    def seconds(self) -> float:
+        """The model's time of an entry by the organisation that was chosen."""
+        return self.price * library_costs.unit(self.backend.style, self.program)
+
     @property
     def flops(self) -> int:
         """Additions and multiplications of an entry."""

@@ -1,4 +1,4 @@
-"""Calls that come again: nothing is planned, rendered, compiled or looked up, and values are those of the arrays of now.
+"""Calls that come again: nothing is planned, rendered, compiled or looked up, and values are of the arrays of now.
 
 The device is the stand-in (cuda_on_cpu), whose compiler counts.
 """
@@ -34,7 +34,7 @@ def backend(request):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """The sources that a backend compiles or looks up."""
+    """watch(backend): the sources that a backend compiles or looks up from now on."""
     found = []
 
     def watch(backend):
@@ -159,6 +159,31 @@ def test_what_is_not_repeated():
             contract(TEXT, a, np.ma.MaskedArray(b))
         with pytest.raises(ArgumentError, match="index 'j': extent 3, wanted 4"):
             contract(TEXT, a, b[:, :3])
+
+
+def test_results_in_a_given_array(backend):
+    """The array that is given is written and returned; what may not be written is refused as at the first call."""
+    rng = np.random.default_rng(5)
+    (o,) = there(backend, np.full((5, 4, 4), np.nan))
+    for _ in range(3):
+        a, b = whole(rng, (5, 4, 4)), whole(rng, (5, 4, 4))
+        left, right = there(backend, a, b)
+        assert contract(TEXT, left, right, out=o) is o
+        assert np.array_equal(backend.to_host(o), a @ b)
+        with pytest.raises(ArgumentError, match="output 'out' and array 'operand0' share memory"):
+            contract(TEXT, left, right, out=left)
+
+    found = python_calls(lambda: contract(TEXT, left, right, out=o))
+    assert 0 < found < MOST_CALLS, found
+
+
+def test_an_array_that_is_read_only_later():
+    o = np.empty((5, 4, 4))
+    a = np.ones((5, 4, 4))
+    contract(TEXT, a, a, out=o)
+    o.flags.writeable = False
+    with pytest.raises(ArgumentError, match="array 'out' is read-only, and an output"):
+        contract(TEXT, a, a, out=o)
 
 
 def test_kept_calls_are_few(monkeypatch):
