@@ -21,7 +21,7 @@ from ..engine import tune
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
-from . import einsum, orders, render_lines, table
+from . import einsum, estimates, orders, render_lines, table
 from .arrays import as_array
 from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
@@ -404,7 +404,8 @@ class Contraction:
         return sum(a.size * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
 
     def explain(self, arrays=None, n: int | None = None) -> str:
-        """What was considered and chosen: orders, products computed once, organisations, flops and bytes.
+        """What was considered and chosen: orders, products computed once, flops and bytes, the bound, the estimated
+        time of each organisation, and why the first was chosen.
 
         With arrays (see `bind`) it also runs a few times, which writes the outputs, and reports the speed that was
         reached beside a copy of as many bytes, the bound.
@@ -415,9 +416,9 @@ class Contraction:
         lines += self._explain_orders()
         lines += self._explain_families()
         lines += [f"done: {s}" for s in self.program.statements]
-        lines += self._explain_organisations()
-        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
-        lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
+        density = self.flops / max(self.bytes, 1)
+        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes, {density:.2f} flops for each byte that moves")
+        lines += estimates.told(self)
         if arrays is not None:
             lines.append(self._explain_speed(arrays, n))
         return "\n".join(lines)
@@ -450,16 +451,6 @@ class Contraction:
             f"products equal up to names: families of {', '.join(map(str, groups))}; here {kept} products are "
             "computed once for all who read them"
         ]
-
-    def _explain_organisations(self) -> list[str]:
-        """Prices, and who chose."""
-        lines = []
-        for price, how, _ in self.candidates:
-            mark = "  <- chosen" if how is self.how else ""
-            lines.append(f"organisation {how}: {price:.0f} {self.family.unit} an entry{mark}")
-        if self.row:
-            lines.append(f"chosen by {table.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}")
-        return lines
 
     def _explain_speed(self, arrays, n: int | None) -> str:
         """The speed of a few runs, beside a copy."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..engine.errors import ArgumentError, VariantUnsuitable, closest
 from ..engine.values import is_number
-from . import orders
+from . import estimates, orders
 from .arrays import as_array, share_memory
 from .contraction import Contraction
 from .organisations import Organisation, library_costs
@@ -31,6 +31,11 @@ class ComplexProducts(Contraction):
     """A contraction whose products of complex matrices go to a matrix library."""
 
     DTYPES = tuple(TYPES)
+
+    @property
+    def flops(self) -> int:
+        """Additions and multiplications of real numbers of an entry."""
+        return int(library_costs.COMPLEX) * super().flops
 
     def takes_all(self, arrays, n: int | None) -> bool:
         """Whether `bind` takes all arrays as they lie."""
@@ -81,27 +86,29 @@ class ComplexContraction:
             **options,
         )
         self.backend = self.parts.backend
-        self.products = self._products(text, _extents(script, sizes), batch, marks, options)
+        self.served = self._served(text, _extents(script, sizes), batch, marks, options)
+        given = options["how"] is not None
+        cheaper = self.served and (given or self.served.seconds < self._seconds_of_parts(self.served))
+        self.products = self.served if cheaper else None  # takes the place of the parts
 
-    def _products(self, text: str, sizes, batch: str | None, marks, options) -> ComplexProducts | None:
-        """The contraction by complex products, if a library serves the text and takes less time than the parts."""
+    def _served(self, text: str, sizes, batch: str | None, marks, options) -> ComplexProducts | None:
+        """The contraction by complex products, if a library serves the text and the options do not forbid it."""
         how = options["how"]
         given = how.name if isinstance(how, Organisation) else how
         usual = given in (None, "library") and options["order"] is None
         if not usual or self.real or self.expression.constant:
             return None
 
-        more = {**marks, **options, "backend": self.backend, "how": how or "library"}
+        more = {**marks, **options, "backend": self.backend}
         try:
-            found = ComplexProducts(text, sizes, self.dtype, batch, **more)
+            return ComplexProducts(text, sizes, self.dtype, batch, **more)
         except ArgumentError:
             return None  # the parts were planned: the text is right, and a library does not serve it
-        return found if given or found.seconds < self._seconds_of_parts(found.bytes) else None
 
-    def _seconds_of_parts(self, moved: int) -> float:
-        """The model's time of an entry by real parts. moved: bytes of the complex arrays, which are copied."""
+    def _seconds_of_parts(self, served: ComplexProducts) -> float:
+        """The model's time of an entry by real parts, with the copies of all complex arrays."""
         copies = library_costs.RATES[self.backend.style].copies
-        return self.parts.seconds + 2 * moved / copies
+        return self.parts.seconds + 2 * served.bytes / copies
 
     def _real(self, names: frozenset[str]) -> frozenset[str]:
         for name in sorted(names - set(self.expression.inputs)):
@@ -123,7 +130,12 @@ class ComplexContraction:
         """What was considered and chosen; see Contraction.explain."""
         chosen = self.products or self.parts
         by = "the complex products of a matrix library" if self.products else "the real contraction of their parts"
-        return f"complex: {self.expression}\ncomplex arrays by {by}\n{chosen.explain()}"
+        lines = [f"complex: {self.expression}", f"complex arrays by {by}"]
+        if self.served:
+            products, parts = self.served.seconds, self._seconds_of_parts(self.served)
+            lines.append(f"complex products: {estimates.shown(products)} an entry")
+            lines.append(f"real parts, with their copies: {estimates.shown(parts)} an entry")
+        return "\n".join([*lines, chosen.explain()])
 
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for."""
@@ -135,8 +147,8 @@ class ComplexContraction:
         """run() for the first n entries of the batch (None: all that the first output has).
 
         Complex arrays may have any strides. A library reads them where they lie. Otherwise run() copies them into
-        parts, and the parts into the outputs; `constant` inputs are copied once, now. Real inputs are read where they lie, as
-        Contraction.bind says. An output in another array's memory raises ArgumentError too.
+        parts, and the parts into the outputs; `constant` inputs are copied once, now. Real inputs are read where they
+        lie, as Contraction.bind says. An output in another array's memory raises ArgumentError too.
         """
         arrays = {name: as_array(name, a, self.backend) for name, a in arrays.items()}
         self._check(arrays)
