@@ -246,9 +246,8 @@ def _evaluated(s: Statement, views, sizes, types: Types, backend, asked: Asked, 
 
     # The next call binds at once if the kernel takes the arrays as they came.
     direct = out is not None and out.dtype == types.work and plan.takes("out", out, n)
-    taken = [*arrays.values(), out] if direct else arrays.values()
-    if repeated and repeats.same(repeated, taken):
-        repeats.keep(repeated, repeats.Repeat(plan, tuple(arrays), shape, n, types.work))
+    taken = {**arrays, "out": out} if direct else arrays
+    repeats.keep(repeated, taken, plan, shape, n, types.work)
 
     arrays["out"] = out if direct else backend.empty(shape, types.work)
     plan.bind(arrays, n)()

@@ -334,14 +334,16 @@ class Contraction:
         return module
 
     def kept(self, key, make):
-        """make(), done once for a key and kept for later binds. key: what the result depends on beside the plan."""
-        if key in self._kept:
-            return self._kept[key]
-        made = make()
-        if len(self._kept) >= KEPT:
-            self._kept.pop(next(iter(self._kept)), None)
-        self._kept[key] = made
-        return made
+        """make(), done once for a key and kept for later binds. key: what the result depends on beside the plan.
+        Threads that ask at the same time may each make it."""
+        found = self._kept.pop(key, None)
+        if found is None:
+            found = make()
+        while len(self._kept) >= KEPT:
+            self._kept.pop(list(self._kept)[0], None)
+
+        self._kept[key] = found  # the last: what is longest unused goes first
+        return found
 
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a
