@@ -13,6 +13,7 @@ import itertools
 import math
 import pathlib
 import statistics
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,15 +21,16 @@ from ..engine import tune
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
-from . import einsum, orders, table
+from . import einsum, estimates, orders, render_lines, table
 from .arrays import as_array
-from .organisations import Organisation, family
+from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, Script, read, shown
 
 TYPES = ("float64", "float32")
 STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores bypass the caches: twice a large L2
 CACHE_LINE = 64  # bytes
+KEPT = 32  # of what a plan prepares for its binds: kernels, tables, orders of work
 
 
 class Contraction:
@@ -47,6 +49,8 @@ class Contraction:
     Raises ArgumentError for what the text or the sizes lack.
     """
 
+    DTYPES: ClassVar[tuple[str, ...]] = TYPES  # of the arrays
+
     def __init__(
         self,
         text: str,
@@ -63,11 +67,12 @@ class Contraction:
     ):
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
         self.family = family(self.backend.style)
+        self._kept: dict = {}  # see `kept`
         self.quick = quick
         self.dtype = np.dtype(dtype)
-        if self.dtype.name not in TYPES:
+        if self.dtype.name not in self.DTYPES:
             also = " ComplexContraction takes complex ones." if self.dtype.kind == "c" else ""
-            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.{also}")
+            raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(self.DTYPES)}.{also}")
 
         # The text, and a program for each of the cheapest orders of evaluation.
         text, sizes = einsum.resolved(text, dict(sizes or {}))
@@ -121,10 +126,14 @@ class Contraction:
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
         for program in self.programs if order is None else self.programs[order : order + 1]:
-            for price, how in self.family.choices(program):
+            for price, how in self._choices(program):
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
         return best.values()
+
+    def _choices(self, program: Program) -> list[tuple[float, Organisation]]:
+        """Organisations that serve a program, each with its price, the best first."""
+        return self.family.choices(program)
 
     def _programs(self):
         """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ..."""
@@ -298,12 +307,43 @@ class Contraction:
 
     def compile(self):
         """The compiled kernel, from the cache on disk if it is there; None if the organisation has no kernel."""
-        return self._module
+        return self.module(self.how)
 
-    @functools.cached_property
-    def _module(self):
-        """Kept: to look a kernel up in the cache takes milliseconds, as it reads all headers."""
-        return self.backend.compile(self.source) if self.source else None
+    def module(self, how: Organisation):
+        """The compiled kernel of an organisation, kept: a look-up in the cache on disk reads all headers, which takes
+        milliseconds. None if the organisation has no kernel."""
+        return self.kept(("module", how), functools.partial(self._compiled, how))
+
+    def filled(self, how: Organisation, names, arrays):
+        """The compiled kernel with some of the arrays in its constant memory, kept. Constants live in the module, so
+        each set of numbers has a module of its own."""
+        if not names:
+            return self.module(how)
+
+        numbers = {name: np.asarray(self.backend.to_host(arrays[name]), self.dtype).reshape(-1) for name in names}
+        key = ("filled", how, *(numbers[name].tobytes() for name in names))
+        return self.kept(key, functools.partial(self._filled, how, numbers))
+
+    def _compiled(self, how: Organisation):
+        source = self.source if how is self.how else self.render(self.program, how)
+        return self.backend.compile(source) if source else None
+
+    def _filled(self, how: Organisation, numbers):
+        module = self._compiled(how)
+        render_lines.fill(module, numbers)
+        return module
+
+    def kept(self, key, make):
+        """make(), done once for a key and kept for later binds. key: what the result depends on beside the plan.
+        Threads that ask at the same time may each make it."""
+        found = self._kept.pop(key, None)
+        if found is None:
+            found = make()
+        while len(self._kept) >= KEPT:
+            self._kept.pop(list(self._kept)[0], None)
+
+        self._kept[key] = found  # the last: what is longest unused goes first
+        return found
 
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for, whatever arrays it gets: a cache that has them needs no compiler. For a
@@ -324,7 +364,7 @@ class Contraction:
         except VariantUnsuitable:
             if self.given or not self.how.SPECIAL:
                 raise
-        return self._instead()._launches(arrays, values, n)
+        return self.kept("instead", self._instead)._launches(arrays, values, n)
 
     def _instead(self) -> Contraction:
         """The plan for arrays that the model's choice refused."""
@@ -339,11 +379,16 @@ class Contraction:
     def _with(self, how: Organisation, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)
         made.how, made.program, made.given = how, program, given
-        for kept in ("source", "_module"):
-            made.__dict__.pop(kept, None)
+        made._kept = {}
+        made.__dict__.pop("source", None)
         return made
 
     # ---- what was decided
+    @property
+    def seconds(self) -> float:
+        """The model's time of an entry by the organisation that was chosen."""
+        return self.price * library_costs.unit(self.backend.style, self.program)
+
     @property
     def flops(self) -> int:
         """Additions and multiplications of an entry."""
@@ -361,7 +406,8 @@ class Contraction:
         return sum(a.size * (2 if a.name in e.updated else 1) for a in batched) * self.dtype.itemsize
 
     def explain(self, arrays=None, n: int | None = None) -> str:
-        """What was considered and chosen: orders, products computed once, organisations, flops and bytes.
+        """What was considered and chosen: orders, products computed once, flops and bytes, the bound, the estimated
+        time of each organisation, and why the first was chosen.
 
         With arrays (see `bind`) it also runs a few times, which writes the outputs, and reports the speed that was
         reached beside a copy of as many bytes, the bound.
@@ -372,9 +418,9 @@ class Contraction:
         lines += self._explain_orders()
         lines += self._explain_families()
         lines += [f"done: {s}" for s in self.program.statements]
-        lines += self._explain_organisations()
-        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes")
-        lines.append(f"bound: {self.flops / max(self.bytes, 1):.2f} flops for each byte that has to move")
+        density = self.flops / max(self.bytes, 1)
+        lines.append(f"an entry: {self.flops} flops, {self.bytes} bytes, {density:.2f} flops for each byte that moves")
+        lines += estimates.told(self)
         if arrays is not None:
             lines.append(self._explain_speed(arrays, n))
         return "\n".join(lines)
@@ -407,16 +453,6 @@ class Contraction:
             f"products equal up to names: families of {', '.join(map(str, groups))}; here {kept} products are "
             "computed once for all who read them"
         ]
-
-    def _explain_organisations(self) -> list[str]:
-        """Prices, and who chose."""
-        lines = []
-        for price, how, _ in self.candidates:
-            mark = "  <- chosen" if how is self.how else ""
-            lines.append(f"organisation {how}: {price:.0f} {self.family.unit} an entry{mark}")
-        if self.row:
-            lines.append(f"chosen by {table.in_force()}, line {self.row.line}: {self.how}, order {self.row.order}")
-        return lines
 
     def _explain_speed(self, arrays, n: int | None) -> str:
         """The speed of a few runs, beside a copy."""

@@ -8,24 +8,47 @@ with three products is not used: its parts are off by eps of the whole, not of t
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import Any
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, closest
+from ..engine.errors import ArgumentError, VariantUnsuitable, closest
 from ..engine.values import is_number
-from . import orders
+from . import estimates, orders
 from .arrays import as_array, share_memory
 from .contraction import Contraction
+from .organisations import Organisation, library_costs
+from .plan import Program
 from .text import Expression, Reference, Script, Statement, Term, parse, read, words
 
 TYPES = {"complex64": "float32", "complex128": "float64"}
 PARTS = ("_re", "_im")
 
 
+class ComplexProducts(Contraction):
+    """A contraction whose products of complex matrices go to a matrix library."""
+
+    DTYPES = tuple(TYPES)
+
+    @property
+    def flops(self) -> int:
+        """Additions and multiplications of real numbers of an entry."""
+        return int(library_costs.COMPLEX) * super().flops
+
+    def takes_all(self, arrays, n: int | None) -> bool:
+        """Whether `bind` takes all arrays as they lie."""
+        count = self._entries(arrays) if n is None else n
+        return all(self.takes(name, array, count) for name, array in arrays.items())
+
+    def _choices(self, program: Program) -> list[tuple[float, Organisation]]:
+        return [(how.price(program), how) for how in self.family.kinds["library"].candidates(program)]
+
+
 class ComplexContraction:
-    """A Contraction of complex arrays.
+    """A Contraction of complex arrays: by the complex products of a matrix library where the text folds to products and
+    the model says that it takes less time, else by the real contraction of their parts.
 
     text, sizes, batch, backend, how, order and the options are those of Contraction. dtype: complex128 or complex64.
     real: names of the inputs that are real arrays, of the same precision. Outputs are complex.
@@ -47,8 +70,10 @@ class ComplexContraction:
         self.pairs = Pairs(self.expression, self.real, _extents(script, sizes))
 
         # The real contraction that does the work.
-        options.setdefault("how", script.how)
-        options.setdefault("order", script.order)
+        if options.get("how") is None:
+            options["how"] = script.how
+        if options.get("order") is None:
+            options["order"] = script.order
         made = self.pairs.expression
         self.parts = Contraction(
             str(made),
@@ -61,6 +86,29 @@ class ComplexContraction:
             **options,
         )
         self.backend = self.parts.backend
+        self.served = self._served(text, _extents(script, sizes), batch, marks, options)
+        given = options["how"] is not None
+        cheaper = self.served and (given or self.served.seconds < self._seconds_of_parts(self.served))
+        self.products = self.served if cheaper else None  # takes the place of the parts
+
+    def _served(self, text: str, sizes, batch: str | None, marks, options) -> ComplexProducts | None:
+        """The contraction by complex products, if a library serves the text and the options do not forbid it."""
+        how = options["how"]
+        given = how.name if isinstance(how, Organisation) else how
+        usual = given in (None, "library") and options["order"] is None
+        if not usual or self.real or self.expression.constant:
+            return None
+
+        more = {**marks, **options, "backend": self.backend}
+        try:
+            return ComplexProducts(text, sizes, self.dtype, batch, **more)
+        except ArgumentError:
+            return None  # the parts were planned: the text is right, and a library does not serve it
+
+    def _seconds_of_parts(self, served: ComplexProducts) -> float:
+        """The model's time of an entry by real parts, with the copies of all complex arrays."""
+        copies = library_costs.RATES[self.backend.style].copies
+        return self.parts.seconds + 2 * served.bytes / copies
 
     def _real(self, names: frozenset[str]) -> frozenset[str]:
         for name in sorted(names - set(self.expression.inputs)):
@@ -73,26 +121,40 @@ class ComplexContraction:
         return self.parts.shape(self.pairs.names[name][0], n)
 
     def takes(self, name: str, array, n: int) -> bool:
-        """Whether `bind` takes an array as it lies: complex arrays are copied in any case."""
+        """Whether `bind` takes an array as it lies: without complex products, complex arrays are copied in any case."""
+        if self.products:
+            return self.products.takes(name, array, n)
         return name not in self.real or self.parts.takes(name, array, n)
 
     def explain(self) -> str:
-        """What was considered and chosen for the real parts; see Contraction.explain."""
-        return f"complex: {self.expression}\n{self.parts.explain()}"
+        """What was considered and chosen; see Contraction.explain."""
+        chosen = self.products or self.parts
+        by = "the complex products of a matrix library" if self.products else "the real contraction of their parts"
+        lines = [f"complex: {self.expression}", f"complex arrays by {by}"]
+        if self.served:
+            products, parts = self.served.seconds, self._seconds_of_parts(self.served)
+            lines.append(f"complex products: {estimates.shown(products)} an entry")
+            lines.append(f"real parts, with their copies: {estimates.shown(parts)} an entry")
+        return "\n".join([*lines, chosen.explain()])
 
     def compile_ahead(self) -> None:
         """All kernels that `bind` may ask for."""
         self.parts.compile_ahead()
+        if self.products:
+            self.products.compile_ahead()
 
     def bind(self, arrays, n: int | None = None):
         """run() for the first n entries of the batch (None: all that the first output has).
 
-        Complex arrays may have any strides: run() copies them into parts, and the parts into the outputs; `constant`
-        inputs are copied once, now. Real inputs are read where they lie, as Contraction.bind says. An output in another
-        array's memory raises ArgumentError too.
+        Complex arrays may have any strides. A library reads them where they lie. Otherwise run() copies them into
+        parts, and the parts into the outputs; `constant` inputs are copied once, now. Real inputs are read where they
+        lie, as Contraction.bind says. An output in another array's memory raises ArgumentError too.
         """
         arrays = {name: as_array(name, a, self.backend) for name, a in arrays.items()}
         self._check(arrays)
+        if self.products and self.products.takes_all(arrays, n):
+            with contextlib.suppress(VariantUnsuitable):
+                return self.products.bind(arrays, n)
 
         held = {}
         copied_in, copied_out = [], []

@@ -202,11 +202,9 @@ def _even(whole: int, most: int) -> int:
 
 
 def _on_threads(backend, name: str, loops, size: int, values, keep):
-    t = tiling(loops)
-    tables, shift = _tables(t, tuple(loops), size)
-    on_device = backend.from_host(tables, np.dtype(np.int32))
+    t, on_device, shift = _prepared(backend, tuple(loops), size)
 
-    volume = tables.shape[1]
+    volume = on_device.shape[1]
     held = -(-(volume + (volume >> shift)) * size // 16) * 16 // size
     edges = [*t.edges, *[Edge(-1, -1, 0, 0)] * (EDGES - len(t.edges))]
     numbers = _outer(t.outer)
@@ -224,6 +222,15 @@ def _on_threads(backend, name: str, loops, size: int, values, keep):
 
 
 @functools.lru_cache(256)
+def _prepared(backend, loops, size: int) -> tuple:
+    """(tiling, tables on the device, shift) of a copy, wherever its arrays begin."""
+    t = tiling(loops)
+    tables, shift = _tables(t, loops, size)
+    on_device = backend.from_host(tables, np.dtype(np.int32))
+    backend.synchronize()  # later copies may be in another stream
+    return t, on_device, shift
+
+
 def _tables(t: Tiling, loops, size: int) -> tuple[np.ndarray, int]:
     """(rows as permute_threads.h names them, shift) of a tile."""
     by_target = t.inner

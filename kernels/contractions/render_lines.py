@@ -29,11 +29,10 @@ def declared(p: Program, names) -> list[str]:
     return [f'extern "C" {{ __constant__ scalar constant_{x}[{COPIES * p.arrays[x].size}]; }}' for x in names]
 
 
-def fill(module, plan, names, arrays) -> None:
-    """Their numbers, from a plan's arrays."""
-    for x in names:
-        numbers = np.asarray(plan.backend.to_host(arrays[x]), plan.dtype).reshape(-1)
-        module.fill(f"constant_{x}", np.tile(numbers, COPIES))
+def fill(module, numbers) -> None:
+    """Their numbers, by name, in the type of the module."""
+    for x, values in numbers.items():
+        module.fill(f"constant_{x}", np.tile(values, COPIES))
 
 
 class Lines:

@@ -383,18 +383,24 @@ def render(p: Program, how, members: str, headers, folders, quick: bool) -> Sour
     return program_source("stages", p, parts, folders, quick)
 
 
+def _even(p: Program, how) -> tuple:
+    """(the arrays that have to be aligned, numbers that are read at a time)"""
+    writer = Writer(plan_of(p, how))
+    writer.text()
+    return writer.even, writer.plan.grain
+
+
 def launch(plan, how, arrays, values, n: int, members: str):
     """run() of a bound Contraction. Arrays that are not aligned to 16 bytes are read number by number."""
-    writer = Writer(plan_of(plan.program, how))
-    writer.text()
-    if unaligned(writer.even, values, writer.plan.grain):
+    even, grain = plan.kept(("even", how), functools.partial(_even, plan.program, how))
+    if unaligned(even, values, grain):
         how = how.singly
+    stages = plan.kept(("stages", how), functools.partial(plan_of, plan.program, how))
 
-    module = plan.backend.compile(plan.render(plan.program, how))
-    stages = plan_of(plan.program, how)
+    # Blocks of the kernel.
+    module = plan.filled(how, stages.matrices, arrays)
     resident = -1 if how.copies.ring > 1 else 0
     shape = Shape(32 * how.teams.warps * stages.entries, stages.entries, stages.bytes, resident)
-    render_lines.fill(module, plan, stages.matrices, arrays)
 
     held = record(members, n=n, **without_past(values))
     run = module.bind("contraction", shape, held, keep=list(arrays.values()))

@@ -31,14 +31,12 @@ KINDS: dict[str, tuple[type[Organisation], ...]] = {
     "packs": (Packs, Lanes, HostLibrary, OuterPacks),
     "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, OuterThreads),
 }
-UNITS = {"packs": "vector operations", "threads": "rough accesses"}  # of prices
 
 
 class Family:
     """The organisations of one style of backend: "packs" or "threads"."""
 
     def __init__(self, style: str):
-        self.unit = UNITS[style]
         self.all = KINDS[style]
 
         self.kinds: dict[str, type[Organisation]] = {}

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...engine.backend.base import Shape, Source
+from ...engine.backend.base import Module, Shape, Source
 from ...engine.backend.facts import REFERENCE
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
@@ -128,6 +128,15 @@ class Product(NamedTuple):
     number: float
     adds: bool
     references: tuple  # out, left, right
+
+
+class Work(NamedTuple):
+    """What binds have in common whose arrays differ in their places alone."""
+
+    tiles: Layout
+    held: np.ndarray  # the record of arguments without the arrays' addresses
+    tables: tuple  # of terms and places, on the device
+    module: Module
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,25 +290,18 @@ class Direct(Organisation):
         p, backend, size = plan.program, plan.backend, np.dtype(plan.program.dtype).itemsize
         addresses = [values[f"at_{r.name}"] for r in product(p).references]
         aligned = all(address % 16 == 0 for address in addresses)
-        try:
-            tiles = layout(folded(p, n, values), self.tile, size, aligned)
-        except Unable as reason:
-            raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
-        if self.flow.parts * tiles.blocks > MOST_BLOCKS:
-            raise VariantUnsuitable(f"'{self.name}': {tiles.blocks} tiles, a launch has {MOST_BLOCKS}.")
+        steps = tuple((values[f"step_{a.name}"], values[f"ld_{a.name}"]) for a in p.arguments)
+        work = plan.kept(("work", self, n, steps, aligned), functools.partial(self._work, plan, values, n, aligned))
+        tiles, module = work.tiles, work.module
 
-        # Addresses, and the tables of terms and places.
-        held, kept = filled(tiles, product(p).number), list(arrays.values())
+        # Addresses of the arrays, and of the parts of the sum.
+        held, kept = work.held.copy(), [*arrays.values(), *work.tables]
         for array, address in zip(ARRAYS, addresses):
             held[f"at_{array}"] = address
-        for name, table in (("terms", tiles.terms()), ("spots", tiles.spots())):
-            kept.append(backend.from_host(table if table.size else np.zeros(2, np.int32), np.int32))
-            held[f"at_{name}"] = backend.address(kept[-1])
         if self.flow.parts > 1:
             kept.append(backend.empty(self.flow.parts * tiles.blocks * self.tile.rows * self.tile.columns, p.dtype))
             held["at_parts"] = backend.address(kept[-1])
 
-        module = backend.compile(self.source(p, tiles.lie, plan.quick))
         shape = Shape(self.block.threads, 1, self.shared_bytes(tiles.lie, size), rows=self.flow.parts)
         blocks = tiles.blocks if n else 0
         found = [functools.partial(module.bind("contraction", shape, held, keep=kept), blocks)]
@@ -307,6 +309,26 @@ class Direct(Organisation):
             shape = dataclasses.replace(shape, rows=1)
             found.append(functools.partial(module.bind("contraction_sum", shape, held, keep=kept), blocks))
         return found
+
+    def _work(self, plan, values, n: int, aligned: bool) -> Work:
+        """What launches for n entries have in common, wherever the arrays begin. Raises VariantUnsuitable."""
+        p, backend, size = plan.program, plan.backend, np.dtype(plan.program.dtype).itemsize
+        try:
+            tiles = layout(folded(p, n, values), self.tile, size, aligned)
+        except Unable as reason:
+            raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
+        if self.flow.parts * tiles.blocks > MOST_BLOCKS:
+            raise VariantUnsuitable(f"'{self.name}': {tiles.blocks} tiles, a launch has {MOST_BLOCKS}.")
+
+        # The tables of terms and places.
+        held, tables = filled(tiles, product(p).number), []
+        for name, table in (("terms", tiles.terms()), ("spots", tiles.spots())):
+            tables.append(backend.from_host(table if table.size else np.zeros(2, np.int32), np.int32))
+            held[f"at_{name}"] = backend.address(tables[-1])
+        backend.synchronize()  # later launches may be in another stream
+
+        compiled = functools.partial(_compiled, plan, self.source(p, tiles.lie, plan.quick))
+        return Work(tiles, held, tuple(tables), plan.kept(("direct", self, tiles.lie), compiled))
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -333,6 +355,10 @@ class Direct(Organisation):
         block = self.block
         numbers = 4 * block.tiles_m * block.tiles_n + 4 * block.tiles_m + 2 * block.tiles_n
         return numbers * size // 4
+
+
+def _compiled(plan, source: Source):
+    return plan.backend.compile(source)
 
 
 def _one_by_one(runs) -> None:

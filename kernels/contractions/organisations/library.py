@@ -7,6 +7,7 @@ Extents are read when a plan is bound, so one compiled source, of the copies, se
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import ClassVar, NamedTuple
 
@@ -110,7 +111,8 @@ class Library(Organisation):
         p, backend = plan.program, plan.backend
         if n == 0:
             return _nothing
-        job = self._job(p, _Arrays(p, n, arrays))
+        strides = tuple(arrays[a.name].strides for a in p.arguments)
+        job = plan.kept(("job", self, n, strides), functools.partial(self._job, p, _Arrays(p, n, _lies(arrays))))
 
         # The scratch: locals, then the copies of a product, which the next product may overwrite.
         places, copies = _locals(p, n)
@@ -180,10 +182,10 @@ def _nothing() -> None:
 
 
 class _Arrays:
-    """How the arrays of a program lie for n entries: as they are, or contiguous where they are not known."""
+    """How the arrays of a program lie for n entries: by strides, or contiguous where they are not known."""
 
-    def __init__(self, p: Program, n: int, arrays=None):
-        self.program, self.known = p, arrays or {}
+    def __init__(self, p: Program, n: int, known=None):
+        self.program, self.known = p, known or {}
         self.sizes = p.sizes | ({p.batch: n} if p.batch else {})
 
     def stretch(self, r: Reference) -> Stretch:
@@ -191,11 +193,16 @@ class _Arrays:
         if r.name not in self.known:
             return Stretch(r.name, fold.dense(r.indices, self.sizes))
 
-        array = self.known[r.name]
+        strides, size = self.known[r.name]
         steps: dict[str, int] = {}
-        for index, stride in zip(r.indices, array.strides):
-            steps[index] = steps.get(index, 0) + stride // array.dtype.itemsize
+        for index, stride in zip(r.indices, strides):
+            steps[index] = steps.get(index, 0) + stride // size
         return Stretch(r.name, steps)
+
+
+def _lies(arrays) -> dict[str, tuple]:
+    """(strides, bytes of a number) of each array: `_Arrays` is kept, the arrays are not."""
+    return {name: (array.strides, array.dtype.itemsize) for name, array in arrays.items()}
 
 
 def _unserved(s: Statement, t: Term) -> str:

@@ -203,7 +203,7 @@ class Outer(Organisation):
         t = required(p, self.name)
         self._check(p, t, values, n, plan.dtype.itemsize, backend.generation)
 
-        module = backend.compile(plan.render(p, self))
+        module = plan.module(self)
         names = [a.name for a in p.arguments]
         row = values[f"ld_{t.out}"] if t.layout == "left" else 0
         held = record(members(p), **{f"at_{x}": values[f"at_{x}"] for x in names}, **{f"ld_{t.out}": row})

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ...engine.backend.base import Shape
 from ...engine.backend.record import record
-from .. import render_lines, render_threads as threads
+from .. import render_threads as threads
 from ..plan import Nest, Program
 from ..prices import price_of
 from ..render_teams import Memory, memory_of, team_text
@@ -59,8 +59,8 @@ class Team(Threads):
 
     def launch(self, plan, arrays, values, n: int):
         p, backend = plan.program, plan.backend
-        module = backend.compile(plan.render(p, self))
-        memory = self.memory(p)
+        memory = plan.kept(("memory", self), functools.partial(self.memory, p))
+        module = plan.filled(self, memory.constant, arrays)
         keep, values = list(arrays.values()), threads.without_past(values)
 
         # Arrays of an entry in shared memory, or in an arena of global memory, a piece for each resident block.
@@ -72,7 +72,6 @@ class Team(Threads):
             keep.append(arena)
             values["arena"] = backend.address(arena)
 
-        render_lines.fill(module, plan, memory.constant, arrays)
         held = record(threads.members(p), n=n, **values)
         return functools.partial(module.bind("contraction", shape, held, keep=keep), n)
 

@@ -59,7 +59,7 @@ class Threads(Organisation):
     def launch(self, plan, arrays, values, n: int):
         p = plan.program
         how = self.for_arrays(p, values)
-        module = plan.backend.compile(plan.render(p, how))
+        module = plan.module(how)
 
         held = record(threads.members(p), n=n, **threads.without_past(values))
         run = module.bind("contraction", how.shape(p), held, keep=list(arrays.values()))

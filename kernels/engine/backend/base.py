@@ -16,6 +16,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import math
 import pathlib
 import re
 import time
@@ -232,7 +233,7 @@ class Backend(abc.ABC):
     def empty(self, shape, dtype=DOUBLE):
         """Uninitialised array, rows contiguous."""
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        size = math.prod(shape) * np.dtype(dtype).itemsize
 
         try:
             raw = np.empty(size + ALIGN, np.uint8)

@@ -1,0 +1,81 @@
+"""What `explain` says about organisations: the estimated time of each, the bound, and why the first was chosen.
+
+The model was measured on one core and on an H100 (organisations/library_costs.py); its times are of these, whatever
+device is here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import table
+from .organisations import library_costs
+
+MODELS = {"packs": "one core", "threads": "an H100"}  # where a style's rates were measured
+
+
+def told(plan) -> list[str]:
+    """Lines about a Contraction's organisations."""
+    bound = Bound(plan)
+    lines = [bound.told()]
+    for price, how, _ in plan.candidates:
+        time = price * bound.unit
+        mark = "  <- chosen" if how.name == plan.how.name else ""
+        lines.append(f"organisation {how}: {shown(time)} an entry, {bound.times(time)}{mark}")
+    return [*lines, _why(plan, bound)]
+
+
+class Bound:
+    """The least time of an entry: its bytes come from memory once, its flops run as fast as in large products."""
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.rates = library_costs.RATES[plan.backend.style]
+
+        # Seconds.
+        self.by_bytes = plan.bytes / self.rates.memory
+        self.by_flops = plan.flops / self.rates.flops[plan.dtype.name]
+        self.unit = library_costs.unit(plan.backend.style, plan.program)  # of a price, the same for all organisations
+
+    @property
+    def seconds(self) -> float:
+        return max(self.by_bytes, self.by_flops)
+
+    @property
+    def name(self) -> str:
+        """What takes longer."""
+        return "bytes" if self.by_bytes >= self.by_flops else "flops"
+
+    def told(self) -> str:
+        rates = self.rates
+        flops = rates.flops[self.plan.dtype.name]
+        return (
+            f"bound of an entry on {MODELS[self.plan.backend.style]}: bytes alone {shown(self.by_bytes)} "
+            f"({rates.memory * 1e-9:.4g} GB/s), flops alone {shown(self.by_flops)} ({flops * 1e-9:.4g} Gflop/s)"
+        )
+
+    def times(self, time: float) -> str:
+        """A time beside the bound."""
+        return f"{time / self.seconds:.3g} times {self.name} alone" if self.seconds else "no bound"
+
+
+def _why(plan, bound: Bound) -> str:
+    """The reason of the choice, in one sentence."""
+    if plan.row:
+        return f"chosen by {table.in_force()}, line {plan.row.line}: {plan.how}, order {plan.row.order}"
+
+    cheapest = plan.candidates[0][1]
+    if plan.given:
+        other = f"; the model would take {cheapest.name}" if cheapest.name != plan.how.name else ", as the model would"
+        return f"chosen: {plan.how}, because the caller or the text names it{other}."
+    if len(plan.candidates) == 1:
+        return f"chosen: {plan.how.name}, because no other organisation serves it."
+
+    price, second, _ = plan.candidates[1]
+    ratio = f"{plan.price / price:.2g} of the time of {second.name}" if price else f"the time of {second.name}"
+    return f"chosen: {plan.how.name}, because its estimate is the lowest, {ratio}; {bound.name} bound the entry."
+
+
+def shown(seconds: float) -> str:
+    """Microseconds, with three digits."""
+    return f"{np.format_float_positional(seconds * 1e6, 3, fractional=False, trim='-')} us"

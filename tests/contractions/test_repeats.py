@@ -1,0 +1,204 @@
+"""Calls that come again: nothing is planned, rendered, compiled or looked up, and values are of the arrays of now.
+
+The device is the stand-in (cuda_on_cpu), whose compiler counts.
+"""
+
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from test_tensor_values import on_stand_in
+
+from kernels import Contraction, contract, get_backend
+from kernels.contractions import repeats
+from kernels.engine.errors import ArgumentError
+
+SIZES = dict(i=4, j=4, k=4)
+TEXT = "eij,ejk->eik"
+MOST_CALLS = 250  # of Python functions in a repeated call, which take 0.05 ms; 136 were counted on a CPU
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory):
+    if not shutil.which("g++"):
+        pytest.skip("the stand-in needs g++")
+    with on_stand_in(tmp_path_factory.mktemp("cuda")) as backend:
+        yield backend
+
+
+@pytest.fixture(params=["cpu", "stand-in"])
+def backend(request):
+    return get_backend("cpu") if request.param == "cpu" else request.getfixturevalue("stand_in")
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """watch(backend): the sources that a backend compiles or looks up from now on."""
+    found = []
+
+    def watch(backend):
+        compile_ = type(backend).compile
+        monkeypatch.setattr(
+            type(backend), "compile", lambda self, source: found.append(source) or compile_(self, source)
+        )
+        return found
+
+    return watch
+
+
+def whole(rng, shape, dtype="float64"):
+    """Small whole numbers, whose sums are exact."""
+    x = rng.integers(-3, 4, shape)
+    return (x + 1j * rng.integers(-3, 4, shape)).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)
+
+
+def there(backend, *arrays):
+    return [backend.from_host(a, a.dtype) for a in arrays]
+
+
+def python_calls(work) -> int:
+    """Python functions that are called."""
+    count = 0
+
+    def counted(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_a_repeated_call_compiles_nothing(backend, compiled, dtype):
+    """Values are those of the arrays of now, also after other shapes came between."""
+    rng = np.random.default_rng(0)
+    contract(TEXT, *there(backend, whole(rng, (5, 4, 4), dtype), whole(rng, (5, 4, 4), dtype)))
+    contract(TEXT, *there(backend, whole(rng, (2, 3, 4), dtype), whole(rng, (2, 4, 6), dtype)))
+
+    found = compiled(backend)
+    for _ in range(3):
+        a, b = whole(rng, (5, 4, 4), dtype), whole(rng, (5, 4, 4), dtype)
+        assert np.array_equal(backend.to_host(contract(TEXT, *there(backend, a, b))), a @ b)
+    assert not found
+
+
+def test_a_repeated_call_is_short(backend):
+    """Also where an operand goes through a contiguous copy."""
+    rng = np.random.default_rng(1)
+    a, b = there(backend, whole(rng, (5, 4, 4)), whole(rng, (5, 4, 4)))
+    for left in (a, a.swapaxes(1, 2)):
+        contract(TEXT, left, b)
+        found = python_calls(lambda left=left: contract(TEXT, left, b))
+        assert 0 < found < MOST_CALLS, found
+
+
+ORGANISATIONS = ("flat", "team", "tiles", "slices", "stages", "direct", "library")
+
+
+@pytest.mark.parametrize("how", ORGANISATIONS)
+def test_each_organisation_keeps_its_kernels(stand_in, compiled, how):
+    """A second bind of a plan compiles nothing, whatever the organisation; arrays differ in their places."""
+    rng = np.random.default_rng(2)
+    plan = Contraction("o[e i k] = a[e i j] b[e j k]", SIZES, backend=stand_in, how=how, quick=True)
+    found = compiled(stand_in)
+
+    counts = []
+    for _ in range(3):
+        a, b, o = whole(rng, (5, 4, 4)), whole(rng, (5, 4, 4)), np.full((5, 4, 4), np.nan)
+        arrays = dict(zip("abo", there(stand_in, a, b, o)))
+        plan.bind(arrays)()
+        assert np.array_equal(stand_in.to_host(arrays["o"]), a @ b)
+        counts.append(len(found))
+    assert counts[0] == counts[1] == counts[2], counts
+
+
+@pytest.mark.parametrize("how", ["lines", "stages"])
+def test_constants_of_two_binds(stand_in, how):
+    """Constants live in the module: two binds with other constants each keep their own, in any order of the runs."""
+    rng = np.random.default_rng(3)
+    plan = Contraction("o[e i k] = a[e i j] D[j k]", SIZES, "float32", None, stand_in, how, constant="D", quick=True)
+    runs = []
+    for _ in range(2):
+        a, d, o = whole(rng, (5, 4, 4), "float32"), whole(rng, (4, 4), "float32"), np.zeros((5, 4, 4), "float32")
+        arrays = dict(zip("aDo", there(stand_in, a, d, o)))
+        runs.append((plan.bind(arrays), arrays, a @ d))
+
+    for run, arrays, wanted in (*runs, *reversed(runs)):
+        arrays["o"][...] = np.nan
+        run()
+        assert np.array_equal(stand_in.to_host(arrays["o"]), wanted)
+
+
+def test_what_is_not_repeated():
+    """Arrays that go through a copy, numbers, other strides and types each have their own values and errors."""
+    rng = np.random.default_rng(4)
+    a, b = whole(rng, (5, 4, 4)), whole(rng, (5, 4, 4))
+    for left, right in (
+        (a, b),
+        (a.swapaxes(1, 2), b),
+        (a[::-1], b),
+        (a.astype("float32"), b),
+        (a.astype("int32"), b.astype("int32")),
+        (a[:, :, :1], b),
+        (a, np.broadcast_to(b[0], b.shape)),
+        (a.tolist(), b),
+        (a, b),
+    ):
+        for _ in range(2):
+            found = contract(TEXT, left, right)
+            wanted = np.einsum(TEXT, left, right)
+            assert np.array_equal(found, wanted) and found.dtype == wanted.dtype
+
+    for _ in range(2):
+        assert np.array_equal(contract(",ij->ij", 2.0, a[0]), 2 * a[0])
+        with pytest.raises(ArgumentError, match="array 'operand1' is masked"):
+            contract(TEXT, a, np.ma.MaskedArray(b))
+        with pytest.raises(ArgumentError, match="index 'j': extent 3, wanted 4"):
+            contract(TEXT, a, b[:, :3])
+
+
+def test_results_in_a_given_array(backend):
+    """The array that is given is written and returned; what may not be written is refused as at the first call."""
+    rng = np.random.default_rng(5)
+    (o,) = there(backend, np.full((5, 4, 4), np.nan))
+    for _ in range(3):
+        a, b = whole(rng, (5, 4, 4)), whole(rng, (5, 4, 4))
+        left, right = there(backend, a, b)
+        assert contract(TEXT, left, right, out=o) is o
+        assert np.array_equal(backend.to_host(o), a @ b)
+        with pytest.raises(ArgumentError, match="output 'out' and array 'operand0' share memory"):
+            contract(TEXT, left, right, out=left)
+
+    found = python_calls(lambda: contract(TEXT, left, right, out=o))
+    assert 0 < found < MOST_CALLS, found
+
+
+def test_a_result_in_the_memory_of_a_copied_operand():
+    """Refused at each call, also after calls of the same signature that were right."""
+    a, b, o = np.ones((5, 4, 4)), np.ones((5, 4, 4)), np.empty((5, 4, 4))
+    for _ in range(3):
+        assert np.array_equal(contract(TEXT, a.swapaxes(1, 2), b, out=o), np.full((5, 4, 4), 4.0))
+        with pytest.raises(ArgumentError, match="output 'out' and array 'operand0' share memory"):
+            contract(TEXT, a.swapaxes(1, 2), b, out=a)
+
+
+def test_an_array_that_is_read_only_later():
+    o = np.empty((5, 4, 4))
+    a = np.ones((5, 4, 4))
+    contract(TEXT, a, a, out=o)
+    o.flags.writeable = False
+    with pytest.raises(ArgumentError, match="array 'out' is read-only, and an output"):
+        contract(TEXT, a, a, out=o)
+
+
+def test_kept_calls_are_few(monkeypatch):
+    monkeypatch.setattr(repeats, "KEPT", 2)
+    monkeypatch.setattr(repeats, "_calls", {})
+    for n in (1, 2, 3, 4):
+        assert np.array_equal(contract("ij->ji", np.ones((n, 2))), np.ones((2, n)))
+    assert len(repeats._calls) == 2
