@@ -1,18 +1,18 @@
 // Copies of arrays to another order of their dimensions, on CUDA devices. permute.py cuts an array into tiles: a block
 // reads a tile in the order of the source, passes it through shared memory, and writes it in the order of the target.
-// So both are read and written in runs of neighbours. Blocks stay and take tile after tile; where a thread's numbers lie
-// in a tile is found once, from tables.
+// So both are read and written in runs of neighbours. Blocks stay and take tile after tile; where a thread's numbers
+// lie in a tile is found once, from tables.
 //
 // Arguments: source, target, tables (see Row), volume: numbers of a tile; shift: shared memory has a gap after every
 // 2^shift numbers; loops over tiles, the slowest first; edge: for two loops whose last tile may be shorter, the number
-// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NUMBER: type,
-// SCALES: target = number * source (+ old target).
+// of the loop, its numbers in a tile and in all; number, old: of scaled copies. Macros: NAME of the kernel, NUMBER:
+// type, SCALES: target = number * source (+ old target).
 #pragma once
 #include "engine/numbers/launch.h"
 
 extern __shared__ double shared_memory[];
 
-constexpr int EACH = 4; // numbers of a tile that a thread copies
+constexpr int EACH = 4;                        // numbers of a tile that a thread copies
 enum Row { FROM, TO, AT, EDGE_FROM, EDGE_TO }; // steps in source and target, place in shared memory, places at edges
 
 template <class T> struct alignas(2 * sizeof(T)) Two {
@@ -76,7 +76,8 @@ template <class T, bool SCALED, bool RAGGED> POINT_FN void over_tiles(const Argu
         UNROLL
         for (int e = 0; e < EACH; ++e) {
             const int i = threadIdx.x + e * threads;
-            if (i < volume && (!RAGGED || inside(here, tables[EDGE_FROM * volume + i]))) x[e] = source[here.from + from[e]];
+            if (i < volume && (!RAGGED || inside(here, tables[EDGE_FROM * volume + i])))
+                x[e] = source[here.from + from[e]];
         }
 
         // The next tile's begin, while the loads are under way.

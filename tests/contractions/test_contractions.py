@@ -242,9 +242,14 @@ def sums(printed):
 
 
 def test_the_page_as_pasted(capsys, tmp_path):
-    """Python's program and Fortran's, by its own compile line and by another compiler in it, find the same."""
+    """Python's program and Fortran's, by its own compile line and by another compiler in it, find the same. The page's
+    other programs in Python run."""
     page = (ROOT / "docs/howto/tensor_expressions.md").read_text()
-    (python,), (fortran,) = (re.findall(rf"```{x}\n(.*?)```", page, re.S) for x in ("python", "fortran"))
+    (python, *others), (fortran,) = (re.findall(rf"```{x}\n(.*?)```", page, re.S) for x in ("python", "fortran"))
+    for other in others:
+        exec(compile(other, "page", "exec"), {})
+    capsys.readouterr()
+
     (line,) = re.findall(r"```sh\n(gfortran [^\n]*)\n```", page)
     exec(compile(python, "page", "exec"), {})
     printed = capsys.readouterr().out

@@ -24,8 +24,6 @@ BEGIN = 32  # numbers: what lies in the scratch begins at multiples of it
 RANKS = (0, 1, 2, 3)  # ways that a search tries
 ENTRIES = (16, 10000)  # of a batch, for a price: about NUMBERS of all arrays together, but no fewer and no more
 NUMBERS = 1 << 24
-
-
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 
 
@@ -62,6 +60,7 @@ class Library(Organisation):
 
     NAMES: ClassVar[tuple[str, ...]] = ("library",)
     FREE: ClassVar[bool] = True
+    STYLE: ClassVar[str] = ""  # of the backend
 
     rank: int = 0  # of the ways to fold each product, by the model: 0 is the best
 
@@ -95,8 +94,6 @@ class Library(Organisation):
 
     def __str__(self):
         return self.name if not self.rank else f"{self.name} (way {self.rank})"
-
-    STYLE: ClassVar[str] = ""  # of the backend
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
