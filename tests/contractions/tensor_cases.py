@@ -12,6 +12,7 @@ import pytest
 from reference import tensor as reference
 
 from kernels import Contraction, get_backend
+from kernels.contractions import permute
 from kernels.engine import backend as backends
 from kernels.engine.backend import cuda
 
@@ -23,6 +24,8 @@ LG3T = ("li,ekjl->ekji", "lj,ekli->ekji", "lk,elji->ekji")
 
 @contextlib.contextmanager
 def on_stand_in(folder):
+    """The CUDA backend on the stand-in of a device. folder: of what it compiles."""
+    permute._module.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
         patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
@@ -34,8 +37,16 @@ def on_stand_in(folder):
 def stand_in(tmp_path_factory):
     if not shutil.which("g++"):
         pytest.skip("the stand-in needs g++")
-    with on_stand_in(tmp_path_factory.mktemp("cuda")) as backend:
+    with on_stand_in(cuda_on_cpu.shared_folder(tmp_path_factory.getbasetemp())) as backend:
         yield backend
+
+
+@pytest.fixture(scope="module", params=["cpu", "stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def every_backend(request):
+    """A CPU, the stand-in of a device, and with `pytest -m gpu` a GPU."""
+    if request.param == "stand-in":
+        return request.getfixturevalue("stand_in")
+    return get_backend("cuda" if request.param == "gpu" else "cpu")
 
 
 def organisations(text, sizes, backend, **options):

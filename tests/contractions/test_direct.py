@@ -10,7 +10,7 @@ TF32 units in two parts, whose products are exact to 2^-22 of each term: another
 
 import numpy as np
 import pytest
-from tensor_cases import machine_code, on_stand_in
+from tensor_cases import machine_code
 
 from kernels import Contraction, get_backend
 from kernels.contractions import direct_plan
@@ -33,12 +33,6 @@ TCCG = """
 SMALL = (Direct(Block(1, 2, 2, 1), Flow(8, 3)), Direct(Block(2, 1, 1, 3), Flow(16, 2, parts=2)))
 EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
 RAGGED = (1, 2, 3, 4, 5, 7, 8)
-
-
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory):
-    with on_stand_in(tmp_path_factory.mktemp("direct")) as backend:
-        yield backend
 
 
 def text_of(row: str, adds: bool = False, number: float = 1) -> str:

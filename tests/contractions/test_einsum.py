@@ -13,7 +13,6 @@ import importlib
 import itertools
 import os
 import pathlib
-import shutil
 import sys
 import tempfile
 import warnings
@@ -22,21 +21,13 @@ import numpy as np
 import pytest
 from fuzz_tensors import read_ahead
 from reference import einsum as reference
-from test_tensor_values import on_stand_in
+from tensor_cases import on_stand_in
 
 from kernels import ComplexContraction, Contraction, contract, get_backend
 from kernels.contractions import orders, paths
 from kernels.engine.errors import ArgumentError
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
-
-
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory):
-    if not shutil.which("g++"):
-        pytest.skip("the stand-in needs g++")
-    with on_stand_in(tmp_path_factory.mktemp("cuda")) as backend:
-        yield backend
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,6 @@ cuBLAS is played by NumPy on the stand-in of a device (cuda_on_cpu.Cublas: colum
 the real library with `pytest -m gpu`.
 """
 
-import functools
-import shutil
-import sys
-
-import cuda_on_cpu
 import numpy as np
 import pytest
 
@@ -17,30 +12,14 @@ from kernels import Contraction, get_backend
 from kernels.contractions import permute
 from kernels.contractions.free import FreeContraction
 from kernels.contractions.organisations.library import DeviceLibrary, HostLibrary
-from kernels.engine import backend as backends
-from kernels.engine.backend import cuda
 from kernels.engine.errors import ArgumentError
 
 RAGGED = dict(zip("abcdefg", (5, 3, 7, 2, 11, 1, 4)))
 
 
-@pytest.fixture(scope="module", params=["cpu", "stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
-def be(request, tmp_path_factory):
-    if request.param == "cpu":
-        yield get_backend("cpu")
-        return
-    if request.param == "gpu":
-        yield get_backend("cuda")
-        return
-    if not shutil.which("g++"):
-        pytest.skip("the stand-in needs g++")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
-        patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
-        folder = cuda_on_cpu.shared_folder(tmp_path_factory.getbasetemp())
-        patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(folder))
-        permute._module.cache_clear()
-        yield get_backend("cuda")
+@pytest.fixture(scope="module")
+def be(every_backend):
+    return every_backend
 
 
 def library(be, rank=0):

@@ -1,37 +1,16 @@
 """Copies to another order of dimensions against NumPy's transpose, on a CPU and on the stand-in of a device."""
 
-import functools
-import shutil
-import sys
-
-import cuda_on_cpu
 import numpy as np
 import pytest
 
-from kernels import get_backend
 from kernels.contractions import permute
 from kernels.contractions.fold import Move, dense
-from kernels.engine import backend as backends
-from kernels.engine.backend import cuda
 from kernels.engine.errors import VariantUnsuitable
 
 
-@pytest.fixture(scope="module", params=["cpu", "stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
-def be(request, tmp_path_factory):
-    if request.param == "cpu":
-        yield get_backend("cpu")
-        return
-    if request.param == "gpu":
-        yield get_backend("cuda")
-        return
-    if not shutil.which("g++"):
-        pytest.skip("the stand-in needs g++")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
-        patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
-        folder = cuda_on_cpu.shared_folder(tmp_path_factory.getbasetemp())
-        patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(folder))
-        yield get_backend("cuda")
+@pytest.fixture(scope="module")
+def be(every_backend):
+    return every_backend
 
 
 # indices of the source, of the target, extents: whole tiles, primes, 1, rows that are widened, many dimensions

@@ -3,12 +3,10 @@
 The device is the stand-in (cuda_on_cpu), whose compiler counts.
 """
 
-import shutil
 import sys
 
 import numpy as np
 import pytest
-from test_tensor_values import on_stand_in
 
 from kernels import Contraction, contract, get_backend
 from kernels.contractions import repeats
@@ -17,14 +15,6 @@ from kernels.engine.errors import ArgumentError
 SIZES = dict(i=4, j=4, k=4)
 TEXT = "eij,ejk->eik"
 MOST_CALLS = 250  # of Python functions in a repeated call, which take 0.05 ms; 136 were counted on a CPU
-
-
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory):
-    if not shutil.which("g++"):
-        pytest.skip("the stand-in needs g++")
-    with on_stand_in(tmp_path_factory.mktemp("cuda")) as backend:
-        yield backend
 
 
 @pytest.fixture(params=["cpu", "stand-in"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tensor_cases import ax, check_random, empty, machine_code, nekbone, organisations, run, stand_in  # noqa: F401
+from tensor_cases import ax, check_random, empty, machine_code, nekbone, organisations, run
 from test_tensor_operands import check_device_arrays
 from test_tensor_parts import check_parts
 
@@ -76,7 +76,7 @@ def test_lanes_that_run_on_where_the_output_has_gaps(dtype, k):
     assert np.all(np.isnan(room[:, 3 * 3 * k :]))
 
 
-def test_threads_with_several_numbers(stand_in):  # noqa: F811
+def test_threads_with_several_numbers(stand_in):
     check_turns(stand_in)
 
 

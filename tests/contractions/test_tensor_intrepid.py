@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tensor_cases import stand_in  # noqa: F401  a fixture
 
 from frame.tools.bench import tensor as bench
 from frame.tools.cli import main
@@ -126,7 +125,7 @@ def test_the_bench_checks_before_it_measures(capsys, tmp_path):
         bench.check("x", [np.array([1.001])], [np.ones(1)], [np.ones(1)])
 
 
-def test_short_work_by_a_graph(stand_in):  # noqa: F811
+def test_short_work_by_a_graph(stand_in):
     """Each of its launches runs so often; the table has its own column."""
     plan = Contraction("out[c] += left[c p] right[c p]", dict(p=4), backend=stand_in, quick=True)
     arrays = {name: stand_in.from_host(np.ones(plan.shape(name, 7))) for name in ("left", "right", "out")}

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tensor_cases import stand_in  # noqa: F401  a fixture
 
 from kernels import Contraction, contract, get_backend
 from kernels.contractions import intrepid
@@ -152,7 +151,7 @@ def check_device_arrays(backend):
         contract("clp,crp->clr", a, b[:, :, :8])
 
 
-def test_arrays_of_a_device_in_and_out(stand_in):  # noqa: F811
+def test_arrays_of_a_device_in_and_out(stand_in):
     check_device_arrays(stand_in)
 
 

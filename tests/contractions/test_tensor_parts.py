@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tensor_cases import LG3, ax, empty, nekbone, organisations, run, stand_in  # noqa: F401  stand_in: a fixture
+from tensor_cases import LG3, ax, empty, nekbone, organisations, run
 
 from kernels import Contraction, get_backend
 from kernels.contractions import contraction, named
@@ -61,7 +61,7 @@ def check_parts(backend, n, batch):
                     assert np.array_equal(found[name], x[first : first + count], equal_nan=True), (str(plan.how), name)
 
 
-def test_parts_of_a_batch_have_the_bits_of_the_whole(stand_in):  # noqa: F811
+def test_parts_of_a_batch_have_the_bits_of_the_whole(stand_in):
     check_parts(stand_in, 4, 5)
 
 

@@ -12,7 +12,6 @@ import re
 
 import numpy as np
 import pytest
-from tensor_cases import on_stand_in, stand_in  # noqa: F401
 
 from frame.tools import cli, info
 from kernels import Contraction, get_backend
@@ -134,7 +133,7 @@ def test_a_forest_learns_steps_and_products():
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
-def test_candidates_as_text_and_back(stand_in, where):  # noqa: F811
+def test_candidates_as_text_and_back(stand_in, where):
     """Every neighbour of every default, and 30 random candidates: their lines give them back; none is there twice; each
     can be rendered."""
     backend = stand_in if where == "cuda" else get_backend("cpu")
@@ -166,7 +165,7 @@ def test_candidates_as_text_and_back(stand_in, where):  # noqa: F811
             organisations.read(line, wanted)
 
 
-def test_random_candidates_are_right(stand_in):  # noqa: F811
+def test_random_candidates_are_right(stand_in):
     """On the stand-in, each against einsum on five entries; what a device cannot hold says so."""
     for text, sizes, seed in ((TEXT, dict(f=4, p=8), 0), ("o[c l r] = a[c l p] b[c r p]", dict(l=5, r=6, p=8), 1)):
         plan = Contraction(text, sizes, backend=stand_in, quick=True)
@@ -229,7 +228,7 @@ def test_what_is_wrong_is_left_out(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["forest", "random"])
-def test_other_methods_and_devices(stand_in, method):  # noqa: F811
+def test_other_methods_and_devices(stand_in, method):
     """On the stand-in of a GPU: compiled ahead, verified, timed; the row names the fastest."""
     made = search.search(
         TEXT, SIZES, entries=7, backend=stand_in, evaluations=3, method=method, quick=True, seconds=60, seed=1

@@ -5,7 +5,7 @@ Numbers are whole, so that sums are exact in any order. Outputs start as NaN.
 
 import numpy as np
 import pytest
-from tensor_cases import LG3, LG3T, ax, empty, nekbone, run, stand_in  # noqa: F401  stand_in: a fixture
+from tensor_cases import LG3, LG3T, ax, empty, nekbone, run
 
 from kernels import Contraction, get_backend
 from kernels.contractions import named, orders, stages
@@ -81,7 +81,7 @@ def all_27(backend, n):
 
 @pytest.mark.parametrize("n", [3, 5])
 @pytest.mark.quick(n=3)
-def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):  # noqa: F811
+def test_all_triples_in_one_kernel(stand_in, monkeypatch, n):
     """A team's numbers are bounded as they are for 16, so that the other indices are spread over teams here too."""
     monkeypatch.setattr(stages.plan, "LARGEST", n**3)
     assert all_27(stand_in, n) == ["orbits", "stages", "stays"]
@@ -111,7 +111,7 @@ def check_variants(backend, text, sizes, arrays, wanted, count, changed=VARIANTS
 
 @pytest.mark.parametrize("n", [8, 5])
 @pytest.mark.quick(n=8)
-def test_every_parameter_gives_the_same_numbers(stand_in, n):  # noqa: F811
+def test_every_parameter_gives_the_same_numbers(stand_in, n):
     """Ax with bulk copies (n = 8) and where rows are odd; a field contraction whose rows are too many for registers."""
     arrays, sizes = nekbone(n, 2, whole=True)
     some = VARIANTS[::3] if n == 8 else VARIANTS
@@ -150,14 +150,14 @@ def check_chosen(backend, n, batch):
 
 @pytest.mark.parametrize("n", [8, 10, 12, 16])
 @pytest.mark.quick(n=[8, 16])
-def test_what_the_table_has(stand_in, n):  # noqa: F811
+def test_what_the_table_has(stand_in, n):
     """Its own extents, and 10, which takes the rows of 12."""
     check_chosen(stand_in, n, 3)
 
 
 @pytest.mark.parametrize("n", [8, 5, 13])
 @pytest.mark.quick(n=8)
-def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # noqa: F811
+def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):
     """Of Ax with one factor, no derivative is stored: three pairs of products, what lies between stays in registers. An
     infinite number makes the lines through it infinite or NaN, and no other."""
     arrays, sizes = nekbone(n, 3, whole=True)
@@ -177,7 +177,7 @@ def test_a_product_goes_on_with_the_numbers_of_the_one_before(stand_in, n):  # n
         assert np.array_equal(np.isfinite(found), np.isfinite(ax_one(arrays)))
 
 
-def test_a_local_that_two_products_read_is_stored(stand_in):  # noqa: F811
+def test_a_local_that_two_products_read_is_stored(stand_in):
     """Registers serve one reader in the same rows: here are two, and one whose rows are other ones."""
     sizes = dict.fromkeys("ijkl", 8)
     arrays, _ = nekbone(8, 2, whole=True)
@@ -208,7 +208,7 @@ def check_rings(backend, n, batch):
     check_variants(backend, FIELD, dict(l=20, r=18, p=46), fields, wanted, batch, RINGS)
 
 
-def test_a_ring_of_bulk_copies(stand_in):  # noqa: F811
+def test_a_ring_of_bulk_copies(stand_in):
     """Two blocks share seven entries: more turns than room, each gate opens several times; and fewer entries than
     room."""
     check_rings(stand_in, 8, 7)
@@ -246,7 +246,7 @@ def check_narrow(backend, n, batch):
     check_variants(backend, named.AX_ONE, sizes, one, wanted, batch, NARROW, **options, **named.TEXTS["ax_one"].options)
 
 
-def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
+def test_single_precision_in_shared_memory(stand_in):
     """And a row a thread, and numbers in two parts: of six factors too; not where the matrix is no constant."""
     check_narrow(stand_in, 8, 3)
     arrays, sizes = nekbone(6, 2, "float32", whole=True)
@@ -268,7 +268,7 @@ def test_single_precision_in_shared_memory(stand_in):  # noqa: F811
         Contraction(FIELD, dict(l=4, r=4, p=8), "float32", backend=stand_in, how=how)
 
 
-def test_numbers_in_two_parts_are_as_exact_as_single_precision(stand_in):  # noqa: F811
+def test_numbers_in_two_parts_are_as_exact_as_single_precision(stand_in):
     """A number's second part is off by 2^-21 of the number at most, 2^-22 of a product is left out, and each sum of the
     unit rounds: 4 eps of the terms' size are enough for them, and those of whole numbers have no error at all."""
     arrays, sizes = nekbone(6, 2, "float32")
@@ -288,7 +288,7 @@ def test_numbers_in_two_parts_are_as_exact_as_single_precision(stand_in):  # noq
             Contraction(named.LG3, sizes, dtype, backend=stand_in, how=how, **named.TEXTS["lg3"].options)
 
 
-def test_outer_products_with_other_sides(stand_in):  # noqa: F811
+def test_outer_products_with_other_sides(stand_in):
     """Two terms without sums whose rows and columns differ: number by number."""
     text, sizes = "o[e f q l] = a[e f] b[e q l] + c[e l] d[e f q]", dict(f=4, q=5, l=3)
     rng, shapes = np.random.default_rng(0), dict(a="ef", b="eql", c="el", d="efq")
@@ -300,14 +300,14 @@ def test_outer_products_with_other_sides(stand_in):  # noqa: F811
         assert np.array_equal(run(plan, {**arrays, **empty(plan, 3)}, 3)["o"], wanted), how
 
 
-def test_lines_lie_apart_where_copies_can_be_had(stand_in):  # noqa: F811
+def test_lines_lie_apart_where_copies_can_be_had(stand_in):
     """The table's row for Ax with one factor; in single precision, or with odd rows, the same without such copies."""
     for dtype, n, apart in (("float64", 8, True), ("float64", 16, False), ("float32", 8, True), ("float32", 7, False)):
         options = dict(dtype=dtype, backend=stand_in, how="stages", **named.TEXTS["ax_one"].options)
         assert Contraction(named.AX_ONE, dict.fromkeys("ijkl", n), **options).how.copies.apart == apart, (dtype, n)
 
 
-def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
+def test_a_ring_needs_bulk_copies(stand_in):
     """Where rows are odd there are none; arrays off 16 bytes are read without a ring."""
     how = Staged.of(warps=2, stage=1, ring=2)
     plan = Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, quick=True)
@@ -319,7 +319,7 @@ def test_a_ring_needs_bulk_copies(stand_in):  # noqa: F811
         Contraction(FIELD, dict(l=4, r=4, p=5), backend=stand_in, how=how)
 
 
-def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):  # noqa: F811
+def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):
     """Arrays that begin at an odd place are read number by number; a NaN stays in its entry, also where tiles are
     filled up."""
     n, batch = 8, 3
@@ -341,7 +341,7 @@ def test_arrays_off_16_bytes_and_nan_in_one_entry(stand_in):  # noqa: F811
 
 
 @pytest.mark.parametrize("what", ["gate_wait(gate, 0);", "__syncthreads();"])
-def test_the_stand_in_finds_what_is_missing(stand_in, what):  # noqa: F811
+def test_the_stand_in_finds_what_is_missing(stand_in, what):
     """Without the wait for a bulk copy, or without the barriers, numbers are wrong: shared memory is poisoned."""
     n = 8
     arrays, sizes = nekbone(n, 2, whole=True)
