@@ -241,15 +241,7 @@ class Contraction:
 
     def _operands(self, arrays) -> dict:
         """All arrays by name, where the backend works. Raises ArgumentError."""
-        e = self.expression
-        wanted = (*e.inputs, *e.outputs)
-        for name in arrays:
-            if name not in wanted:
-                raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
-        for name in wanted:
-            if name not in arrays:
-                raise ArgumentError(f"array '{name}' is missing.")
-
+        wanted = self.expression.require(arrays)
         found = {name: self._operand(name, arrays[name]) for name in wanted}
         for name, array in found.items():
             device = hasattr(array, "__cuda_array_interface__")

@@ -188,13 +188,8 @@ class ComplexContraction:
     def _check(self, arrays) -> None:
         """Raises ArgumentError for arrays that are missing, unknown, of another type, or outputs in others' memory."""
         e = self.expression
-        wanted = (*e.inputs, *e.outputs)
-        for name in arrays:
-            if name not in wanted:
-                raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+        wanted = e.require(arrays)
         for name in wanted:
-            if name not in arrays:
-                raise ArgumentError(f"array '{name}' is missing.")
             array = arrays[name]
             dtype = self.parts.dtype if name in self.real else self.dtype
             if name not in self.real and not hasattr(array, "strides"):

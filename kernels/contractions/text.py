@@ -101,6 +101,17 @@ class Expression:
         read = (f.name for s in self.statements for t in s.terms for f in t.factors)
         return tuple(name for name in dict.fromkeys(read) if name not in self.written)
 
+    def require(self, arrays) -> tuple[str, ...]:
+        """Names of all arrays of a call, inputs before outputs. Raises ArgumentError if one is missing or unknown."""
+        wanted = (*self.inputs, *self.outputs)
+        for name in arrays:
+            if name not in wanted:
+                raise ArgumentError(f"array '{name}' is not in the tensor expression; it has {', '.join(wanted)}.")
+        for name in wanted:
+            if name not in arrays:
+                raise ArgumentError(f"array '{name}' is missing.")
+        return wanted
+
     @functools.cached_property
     def updated(self) -> frozenset[str]:
         """Outputs whose old values are read: the first statement about them adds."""

@@ -40,7 +40,6 @@ RATES = {
     "float64": Rates(memory=2.45e12, flops=5.5e13, along=2.0, step=7.6e-7, ends=8),
     "float32": Rates(memory=1.8e12, flops=6.4e13, along=2.2, step=5e-7, ends=12),
 }
-MULTIPROCESSORS = 132
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 OVERLAP = 3  # exponent of the norm of the three times: 1, one after another; infinity, the longest alone
 
@@ -190,7 +189,7 @@ class Direct(Organisation):
         memory = moved / rates.memory
 
         # With few blocks the last wave counts whole.
-        at_once = MULTIPROCESSORS * self.flow.blocks
+        at_once = library_costs.DEVICE.parallel * self.flow.blocks
         waves = plan.blocks / at_once
         if waves < FEW_WAVES:
             waves = math.ceil(waves)
