@@ -69,14 +69,13 @@ def density(gas, T, p, start):
 
 @dataclasses.dataclass
 class Wave:
-    """What lies between a side and the contact: a fan (table of rho, T, p, u - relative to the side's velocity) or a
-    shock (speed)."""
+    """The wave between a side and the contact: a fan or a shock. u, rho, T: the state behind the wave."""
 
     u: float
     rho: float
     T: float
-    table: np.ndarray | None
-    shock: float | None
+    table: np.ndarray | None  # of a fan: rho, T, p, and u relative to the velocity of the side
+    shock: float | None  # speed of a shock
 
 
 def isentrope(gas, rho, T, to, sign, steps=800):

@@ -58,8 +58,10 @@ def composition(table_X, table_Y, mixture, coordinates, constants, where, time=N
 
 
 class Side:
-    """One side of the domain that this rank's block touches. parts: its boundaries, each with the formula `where` that
-    says on which faces it lies; the last one takes the rest. bind(name, **renamed): a stencil kernel over the block.
+    """A side of the domain, where the block of this rank touches it.
+
+    parts: its boundaries, each with the formula `where` that says on which faces it lies; the last one takes the rest.
+    bind(name, **renamed): a stencil kernel over the block.
 
     Raises CaseError for values that make no sense.
     """
@@ -332,8 +334,11 @@ class Side:
 
     # ---- results
     def passed(self) -> np.ndarray:
-        """What has come in through this rank's faces since the start: species [kg], momentum [kg m/s], energy [J], per
-        metre of the directions that the flow does not have."""
+        """Amounts that came in through the faces of this rank since the start.
+
+        Species [kg], momentum [kg m/s], energy [J]. In a flow of one or two dimensions they are per metre of each
+        direction that it lacks.
+        """
         block = self.block
         radius = (block.case.lower, block.case.upper)[self.side][1]
         area = block.measure([e for e in range(block.dimensions) if e != self.d], radius)

@@ -216,7 +216,7 @@ def tiling(cells, wanted):
 
 
 class Stencil:
-    """One stencil kernel of a compiled module; `bind(stride, arrays)` gives run(lo, hi, **numbers)."""
+    """A stencil kernel of a compiled module. `bind(stride, arrays)` gives run(lo, hi, **numbers)."""
 
     def __init__(self, name, backend, module, switches, ns):
         self.name, self.kernel, self.backend = name, KERNELS[name], backend

@@ -215,7 +215,7 @@ def spreading(quick):
     sensor this is 1.49, 1.37, 1.69, 1.60, 1.35 on 16 to 256: bounded, which is first order, but no constant, so from a
     grid to the next the order is 0.7 to 1.25. The inlet makes p alternate from cell to cell, and the error depends on
     how much of the flow is upwind there: it is 5.8/cells with the central flux alone (64 cells), which is too low, and
-    3.2/cells with the upwind one, too high. What stands alternating in a steady flow has p' = M rho c |u'|. Below 0.3
+    3.2/cells with the upwind one, too high. In a steady flow an alternating part has p' = M rho c |u'|. Below 0.3
     that is turbulence to the sensor, which leaves it: on 32 cells it stands behind the first few, on 64 it hardly does.
     So with the sensor each grid has a bound, which goes with the width of its cells."""
     low, high, mach = 1.0, 2.0, 0.3
