@@ -218,7 +218,7 @@ def test_what_is_wrong_is_left_out(monkeypatch):
     monkeypatch.setattr(Contraction, "render", render)
     made = found(evaluations=4)
     by_name = {c.how.name: o for c, o in made.outcomes.items()}
-    assert made.best.how.name == "rows"
+    assert made.best.how.name in ("rows", "library")  # both are right; which is faster is up to the machine
     assert by_name["folded"].seconds is None and "off by" in by_name["folded"].why
     assert by_name["lanes"].seconds is None and "off by nan" in by_name["lanes"].why
     broken |= {"rows": ("KERNEL", "no_such_thing KERNEL"), "folded": ("KERNEL", "nor_this KERNEL")}
