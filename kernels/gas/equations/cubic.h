@@ -409,6 +409,14 @@ POINT_FN void cubic_entropy(const M &, const R T, const R p, const R R_s, const 
     s = s_ig + R_s * log(p * v_free / (R_s * T)) + a_T * cubic_L;
 }
 
+// s+ = -s_res(T, rho)/R = ln(v/(v_eq - b)) - a' L/R: s_res is relative to the ideal gas of the same T and density. v is
+// the volume after translation, v_eq the equation's own.
+template <class M, class R>
+POINT_FN void cubic_residual_entropy(const M &, const R R_s, const R a_T, const R vol, const R inv_free,
+                                     const R cubic_L, R &residual_entropy) {
+    residual_entropy = log(vol * inv_free) - a_T * cubic_L / R_s;
+}
+
 // cv = cp_ig - R + T a'' L
 template <class M, class R>
 POINT_FN void cubic_cv(const M &, const R T, const R R_s, const R cp_ig, const R a_TT, const R cubic_L, R &cv) {

@@ -34,6 +34,11 @@ for name, unit, meaning in (
     ("cubic_L", "kg/m3", "integral of dv/D from v to infinity"),
     ("e", "J/kg", "internal energy"),
     ("s", "J/kg/K", "entropy"),
+    (
+        "residual_entropy",
+        "1",
+        "s+ = -s_res(T, rho)/R: entropy below the ideal gas of the same T and density, over the gas constant",
+    ),
     ("cv", "J/kg/K", "heat capacity at constant volume"),
     ("cp", "J/kg/K", "heat capacity at constant pressure"),
     ("gamma", "1", "cp/cv"),
@@ -146,6 +151,13 @@ kernel(
 kernel("cubic_departure", "b_mix inv_centred delta_mix?", "cubic_L", CUBIC + ", departure integral", "v > b")
 kernel("cubic_enthalpy", "T R_s h_ig Z a_mix a_T cubic_L", "h", CUBIC + ", departure function", "v > b")
 kernel("cubic_entropy", "T p R_s s_ig v_free a_T cubic_L", "s", CUBIC + ", departure function", "v > b")
+kernel(
+    "cubic_residual_entropy",
+    "R_s a_T vol inv_free cubic_L",
+    "residual_entropy",
+    CUBIC + ", departure function",
+    "v > b",
+)
 kernel("cubic_cv", "T R_s cp_ig a_TT cubic_L", "cv", CUBIC + ", departure function", "v > b")
 kernel("heat_capacity_p", "T cv p_T v_p", "cp", "cp - cv = -T p_T^2/p_v", "p_v < 0")
 shared(
