@@ -7,6 +7,8 @@ from kernel_cases import N, compare, mixture, near_saturation
 from mixtures_for_tests import species_set
 from reference import Tracked, cubic, evaluate, single, value
 
+from kernels.gas.equations.records import FAMILY
+
 
 @pytest.mark.parametrize(
     "rule, equation",
@@ -114,7 +116,7 @@ def test_phase_flag_at_a_given_density():
 
 def test_departure_integral_of_a_thin_gas():
     """L -> 1/v at v >> b: full relative precision, where ln(1 + small) of a rounded ratio would keep none."""
-    for equation in cubic.EQUATIONS:
+    for equation in FAMILY:
         b, free = np.full(200, 1e-3), np.logspace(-6, 12, 200)
         delta = {"delta_mix": np.random.default_rng(1).uniform(0.43, 7, 200)} if cubic.by_species(equation) else {}
         eos = cubic.shape(equation, *(v.astype(cubic.LD) for v in delta.values()))
