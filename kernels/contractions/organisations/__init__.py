@@ -12,6 +12,7 @@ from ...engine.errors import ArgumentError
 from ..plan import Program
 from .base import Organisation, Unable
 from .direct import Direct
+from .direct_host import HostDirect
 from .flat import Flat
 from .library import DeviceLibrary, HostLibrary
 from .lines import Lines
@@ -28,7 +29,7 @@ from .tiles import Tiles
 __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
-    "packs": (Packs, Lanes, HostLibrary, OuterPacks),
+    "packs": (Packs, Lanes, HostDirect, HostLibrary, OuterPacks),
     "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, OuterThreads),
 }
 

@@ -73,6 +73,18 @@ SINGLE = {"float32": 0.9}  # of the time of double precision: the other organisa
 REUSE, BEYOND = 16, 32  # uses of a number by an entry; sizes of the cache
 SMALL = 16  # times smaller than the largest array: its order counts little
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
+ENTRIES = (16, 10000)  # of a batch, for a price: about NUMBERS of all arrays together, but no fewer and no more
+NUMBERS = 1 << 24
+
+
+def usual_entries(p: Program) -> int:
+    """Entries of a batch that a price counts with."""
+    if not p.batch:
+        return 1
+    batched = [a for a in p.arguments if a.place is not None or a.mixed]
+    usual = NUMBERS // max(sum(a.size for a in batched), 1)
+
+    return min(max(usual, ENTRIES[0]), ENTRIES[1])
 
 
 def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
