@@ -157,7 +157,7 @@ def test_every_number_has_its_place(row):
     extents = dict(zip("abcdefg", (6, 5, 8, 3, 7, 4, 2)))
     out, left, right = row.split("-")
     f = along_rows(fold(extents, dense(out, extents), dense(left, extents), dense(right, extents)))
-    t = tables(f)
+    t = tables(f, 8)
 
     every = np.add.outer(t.rows.second, t.columns.second).ravel()
     for axis in t.loops:

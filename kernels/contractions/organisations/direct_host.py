@@ -22,9 +22,8 @@ from .direct import folded, product
 LOOPS = 16  # outer loops of a product, at most
 LINES = 1 << 13  # rows or columns of a table; slower axes become outer loops
 MOST_LINES = 1 << 18  # of a table that has no more than the axes along which the arrays run
-LANES = 8  # rows that lie together, by which a table of rows is sorted: doubles of the widest pack
-ALIGNED = 64  # bytes at whose multiples the scratch begins
-PANEL, COLUMNS = 24, 8  # rows and columns of a panel of doubles of the widest vector units
+PACK = 64  # bytes of the widest vector units, and of a cache line
+PACKS, COLUMNS = 3, 8  # of a panel of the widest vector units
 
 TABLES = ("row_left", "row_out", "column_right", "column_out", "term_left", "term_right")
 MEMBERS = " ".join(
@@ -51,9 +50,10 @@ class Rates(NamedTuple):
 
 
 RATES = {
-    "float64": Rates(flops=5.0e10, pack=2.5e-10, gather=8e-10, leave=3e-10, scatter=1.5e-9, memory=1.2e10, call=2e-6),
-    "float32": Rates(flops=1.0e11, pack=1.3e-10, gather=7e-10, leave=1.5e-10, scatter=1.5e-9, memory=1.2e10, call=2e-6),
+    "float64": Rates(flops=5.2e10, pack=1e-9, gather=1.1e-9, leave=2.3e-10, scatter=1.3e-9, memory=1.2e10, call=2e-6),
+    "float32": Rates(flops=1e11, pack=3.3e-10, gather=5.2e-10, leave=1.1e-10, scatter=2.4e-9, memory=1.2e10, call=2e-6),
 }
+BROKEN = 4  # neighbours that lie apart make so many others as slow
 
 
 # ---- the tables of a product ----------------------------------------------------------------------------------------
@@ -89,8 +89,8 @@ class Tables(NamedTuple):
         return math.prod(axis.extent for axis in self.loops)
 
 
-def tables(f: Fold) -> Tables:
-    """The tables of a product. Raises Unable for too many outer loops."""
+def tables(f: Fold, size: int) -> Tables:
+    """The tables of a product. size: bytes of a number. Raises Unable for too many outer loops."""
     rows, slow_rows = _inner(f.m, LEFT)
     columns, slow_columns = _inner(f.n, RIGHT)
 
@@ -101,13 +101,18 @@ def tables(f: Fold) -> Tables:
     # Packs of rows are whole in the larger array that runs along them.
     along = [array for array in (OUT, LEFT) if any(axis.step[array] == 1 for axis in rows)]
     whole = max(along or [OUT], key=f.numbers)
+    lanes = PACK // size
     return Tables(
-        _lines(rows, (LEFT, OUT), whole), _lines(columns, (RIGHT, OUT), RIGHT), _lines(f.k, (LEFT, RIGHT), LEFT), loops
+        _lines(rows, (LEFT, OUT), whole, lanes),
+        _lines(columns, (RIGHT, OUT), RIGHT, lanes),
+        _lines(f.k, (LEFT, RIGHT), LEFT, lanes),
+        loops,
     )
 
 
 def _inner(axes: tuple[Axis, ...], factor: int) -> tuple[list[Axis], list[Axis]]:
     """(axes of a table, slower axes). The axes along which the output and the factor run come first."""
+
     def runs(axis: Axis) -> bool:
         return 1 in (axis.step[OUT], axis.step[factor])
 
@@ -123,12 +128,12 @@ def _inner(axes: tuple[Axis, ...], factor: int) -> tuple[list[Axis], list[Axis]]
     return ordered[:taken], ordered[taken:]
 
 
-def _lines(axes, arrays: tuple[int, int], whole: int) -> Lines:
+def _lines(axes, arrays: tuple[int, int], whole: int, lanes: int) -> Lines:
     """The table of a group, for the two arrays that have it.
 
-    Where the arrays run along different axes, pieces of both axes come together, with packs that are whole in the array
-    `whole`: LANES numbers of the one axis for each of LANES numbers of the other. So packs are whole in the one array,
-    and cache lines are used up in the other. Pieces follow in the order of the second array.
+    Where the arrays run along different axes, pieces of both axes come together: `lanes` numbers of the one axis for
+    each of `lanes` numbers of the other. So packs are whole in the array `whole`, and cache lines are used up in the
+    other. Pieces follow in the order of the second array.
     """
     if not axes:
         zero = np.zeros(1, np.int64)
@@ -138,10 +143,10 @@ def _lines(axes, arrays: tuple[int, int], whole: int) -> Lines:
     pieced = [axis for axis in axes if 1 in (axis.step[arrays[0]], axis.step[arrays[1]])]
 
     # Keys of the order, the fastest first.
-    inside = [turns[axis] % LANES for axis in sorted(pieced, key=lambda axis: abs(axis.step[whole]))]
+    inside = [turns[axis] % lanes for axis in sorted(pieced, key=lambda axis: abs(axis.step[whole]))]
     outside = []
     for axis in sorted(axes, key=lambda axis: abs(axis.step[arrays[1]])):
-        outside.append(turns[axis] // LANES if axis in pieced else turns[axis])
+        outside.append(turns[axis] // lanes if axis in pieced else turns[axis])
     order = np.lexsort([*inside, *outside])
 
     places = []
@@ -165,7 +170,8 @@ def _exchanged(f: Fold) -> Fold:
         return tuple(axis._replace(step=(axis.step[OUT], axis.step[RIGHT], axis.step[LEFT])) for axis in axes)
 
     out, left, right = f.steps
-    return Fold(*map(exchanged, (f.n, f.m, f.k, f.batch)), extents=f.extents, steps=(out, right, left))
+    m, n, k, batch = map(exchanged, (f.n, f.m, f.k, f.batch))
+    return Fold(m, n, k, batch, f.extents, (out, right, left))
 
 
 # ---- the organisation -----------------------------------------------------------------------------------------------
@@ -216,10 +222,11 @@ class HostDirect(Organisation):
 
     def seconds(self, f: Fold, dtype: str) -> float:
         """Of a product, by RATES: panels of whole packs, the packing of both factors, the output."""
-        r, size, t = RATES[dtype], np.dtype(dtype).itemsize, tables(f)
+        r, size = RATES[dtype], np.dtype(dtype).itemsize
+        t = tables(f, size)
         m, n, k = t.rows.size, t.columns.size, t.terms.size
 
-        arithmetic = 2.0 * _whole(m, PANEL) * _whole(n, COLUMNS) * k / r.flops
+        arithmetic = 2.0 * _whole(m, PACKS * PACK // size) * _whole(n, COLUMNS) * k / r.flops
         blocks, deep = -(-m // self.rows), -(-k // self.depth)
         packing = m * k * _mixed(r.pack, r.gather, t.rows.together(0))
         packing += blocks * n * k * _mixed(r.pack, r.gather, t.columns.together(0))
@@ -269,12 +276,12 @@ class HostDirect(Organisation):
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
 
         # The scratch of each thread, and the tables.
-        numbers = plan.backend.threads * self.scratch + ALIGNED
+        numbers = plan.backend.threads * self.scratch + PACK
         scratch = np.empty(numbers, p.dtype)
         lists = (*t.rows, *t.columns, *t.terms)
 
         held = record(MEMBERS, number=product(p).number, loops=len(t.loops))
-        held["scratch"] = -(-scratch.ctypes.data // ALIGNED) * ALIGNED
+        held["scratch"] = -(-scratch.ctypes.data // PACK) * PACK
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
         for name, lines in zip(TABLES, lists):
             held[name] = lines.ctypes.data
@@ -286,7 +293,7 @@ class HostDirect(Organisation):
         return Work(t, held, (scratch, *lists))
 
     def _tables(self, p: Program, n: int, values=None) -> Tables:
-        return tables(along_rows(folded(p, n, values)))
+        return tables(along_rows(folded(p, n, values)), np.dtype(p.dtype).itemsize)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -300,4 +307,5 @@ def _whole(count: int, of: int) -> int:
 
 def _mixed(near: float, apart: float, share: float) -> float:
     """Seconds of a number, if this share of neighbours lies side by side."""
-    return share * near + (1 - share) * apart
+    slow = min(BROKEN * (1 - share), 1.0)
+    return (1 - slow) * near + slow * apart
