@@ -261,8 +261,9 @@ class HostDirect(Organisation):
 
         held = work.held.copy()
         held["out"], held["left"], held["right"] = out, left, right
-        module = plan.kept(("direct", self), functools.partial(plan.backend.compile, self.render(p, quick=plan.quick)))
-        run = module.bind("contraction", Shape(), held, keep=(*arrays.values(), *work.kept))
+        run = _module(plan.backend, self.render(p, quick=plan.quick)).bind(
+            "contraction", Shape(), held, keep=(*arrays.values(), *work.kept)
+        )
 
         blocks = -(-work.tables.rows.size // self.rows)
         return functools.partial(run, blocks * work.tables.turns if n else 0)
@@ -298,6 +299,12 @@ class HostDirect(Organisation):
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
         return {"rows": (96, 192, 384, 768), "depth": (64, 128, 192, 256, 384)}
+
+
+@functools.lru_cache(None)
+def _module(backend, source: Source):
+    """One for all plans: the source does not depend on them."""
+    return backend.compile(source)
 
 
 def _whole(count: int, of: int) -> int:
