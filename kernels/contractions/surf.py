@@ -127,7 +127,7 @@ class Binary:
 
     def __init__(self, candidates):
         self.places: dict[tuple, int] = {}
-        self.operations = max(len(c.how.unroll) for c in candidates)
+        self.operations = max(len(_axes(c).unroll) for c in candidates)
         for c in candidates:
             for mark in _marks(c):
                 self.places.setdefault(mark, len(self.places))
@@ -136,15 +136,21 @@ class Binary:
         row = np.zeros(len(self.places) + self.operations)
         for mark in _marks(c):
             row[self.places[mark]] = 1.0
-        row[len(self.places) : len(self.places) + len(c.how.unroll)] = c.how.unroll
+        unroll = _axes(c).unroll
+        row[len(self.places) : len(self.places) + len(unroll)] = unroll
         return row
 
 
 def _marks(c: Candidate):
     """Yields what is true of a candidate: (name, value) of each coordinate without an order among its values."""
-    assert isinstance(c.how, Axes)
     yield "order", c.order
-    for k, part in enumerate(c.how.parts):
+    for k, part in enumerate(_axes(c).parts):
         for name, place in zip(NAMES_OF_AXES, part.axes):
             yield name, k, place
         yield "loops", k, part.order
+
+
+def _axes(c: Candidate) -> Axes:
+    """The organisation of a candidate of the pool."""
+    assert isinstance(c.how, Axes)
+    return c.how
