@@ -56,7 +56,7 @@ def test_loops_in_c_are_right(name, kind):
 
 def conditions(backend, evaluations=0) -> barracuda.Conditions:
     """One round, two threads, no OpenACC."""
-    return barracuda.Conditions(backend, 1, 2, evaluations, 60.0, None, None)
+    return barracuda.Conditions(backend, 1, 2, evaluations, 60.0, None, {}, None)
 
 
 def test_what_the_directives_say():
@@ -142,7 +142,7 @@ def test_both_searches_on_a_device(be, monkeypatch):  # noqa: F811
     (case,) = of_the_paper("Eqn.(1)")
     if not hasattr(be.arrays, "einsum"):  # the stand-in has kernels and copies only
         monkeypatch.setattr(be.arrays, "einsum", np.einsum, raising=False)
-    how = barracuda.Conditions(be, 1, 2, 3, 60.0, pathlib.Path("/nowhere"), None)
+    how = barracuda.Conditions(be, 1, 2, 3, 60.0, pathlib.Path("/nowhere"), {}, None)
     said = []
     rows = barracuda.Sides(little(case, 3), how, said.append).measure()
     by_side = {row["side"]: row for row in rows}

@@ -29,14 +29,16 @@ from typing import Any
 import numpy as np
 
 from kernels import Contraction, get_backend
-from kernels.contractions import named, search
+from kernels.contractions import named, search, table as organisations
 from kernels.contractions.evaluate import evaluate, worst
+from kernels.contractions.organisations import family
 from kernels.contractions.organisations.axes import Axes
+from kernels.contractions.space import Candidate
 
 from ...errors import BackendError, FrameError, refuse
 from ...shipped import ROOT
 from .. import tables
-from . import plain_c, report, tensor
+from . import plain_c, report, results, tensor
 from .tensor_rivals import Rivals
 
 LEAST = 2e-3  # seconds of one measurement on a host: shorter work is repeated
@@ -108,6 +110,7 @@ class Conditions:
     evaluations: int  # of a search, n_max; 0: none
     seconds: float  # of a search, at most
     openacc: pathlib.Path | None  # folder of executables; None: no OpenACC
+    tuned: dict[str, Candidate]  # by case: the decomposition of OpenACC `tuned` that an earlier search found
     clock: Any  # tensor.DeviceClock; None: a CPU
 
 
@@ -119,7 +122,9 @@ def host_seconds(work) -> float:
     begin = time.perf_counter()
     work()
     once = time.perf_counter() - begin
-    often = int(LEAST / once) + 1 if once < LEAST else 1
+    if once >= LEAST:
+        return once
+    often = int(LEAST / once) + 1
     begin = time.perf_counter()
     for _ in range(often):
         work()
@@ -288,11 +293,9 @@ class Sides:
 
     def _openacc(self, folder: pathlib.Path, found: search.Found | None) -> None:
         """OpenACC naive, and tuned by the decomposition that SURF found best. folder: of the executables."""
-        best = _best_axes(found)
-        more = dict(order=best.order, how=best.how) if best else {}
-        tuned = self.case.plan(self.how.backend, plain=True, **more).program if best else self.plain.program
-        for side, program in ((plain_c.NAIVE, self.plain.program), (plain_c.TUNED, tuned)):
-            loops = plain_c.Loops(program, self.case.entries, best.how if best and side == plain_c.TUNED else None)
+        best = _best_axes(found) or self.how.tuned.get(self.case.name)
+        for side in (plain_c.NAIVE, plain_c.TUNED):
+            loops = openacc_loops(self.case, side, self.plain, best)
             try:
                 made = plain_c.on_a_device(loops, side, self.fresh(), folder, self.how.rounds)
             except BackendError as error:
@@ -307,6 +310,16 @@ def _best_axes(found: search.Found | None):
     outcomes = found.outcomes if found else {}
     able = {c: o.seconds for c, o in outcomes.items() if o.seconds is not None and isinstance(c.how, Axes)}
     return min(able, key=able.__getitem__, default=None)
+
+
+def tuned_of(file: pathlib.Path | None) -> dict[str, Candidate]:
+    """The decompositions of the SURF rows of a recorded run, by case. Raises ArgumentError for another file."""
+    found: dict[str, Candidate] = {}
+    for row in results.read(file).rows if file else ():
+        if row["side"] == SURF:
+            order, _, line = row["how"].removeprefix("order=").partition(" ")
+            found[row["case"]] = Candidate(int(order), organisations.read(line, family("threads").kinds))
+    return found
 
 
 def _einsum(text: str, *arrays):
@@ -438,6 +451,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--openacc", metavar="FOLDER", type=pathlib.Path, help="executables of OpenACC; compiled there if gcc offloads"
     )
+    parser.add_argument(
+        "--tuned",
+        metavar="RUN.json",
+        type=pathlib.Path,
+        help="--openacc: decompositions that SURF found in a recorded run",
+    )
     parser.add_argument("--compile-only", action="store_true", help="--openacc: compile, for another machine")
     parser.add_argument("--nekbone", metavar="FILE", type=pathlib.Path, default=ROOT / "build" / "nekbone")
     parser.add_argument("--launcher", default="", metavar="WORDS", help="of Nekbone, such as 'mpirun -n 1'")
@@ -465,11 +484,13 @@ def run(given) -> list[dict]:
     """`python -m frame bench barracuda`; returns the rows. Raises FrameError for usage, or a value that is wrong."""
     chosen = _chosen(given)
     if given.compile_only:
-        return _compiled(chosen, given.openacc)
+        return _compiled(chosen, given.openacc, tuned_of(given.tuned))
 
     backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=1)
     clock = tensor.DeviceClock(backend) if backend.memory == "device" else None
-    how = Conditions(backend, given.rounds, given.threads, given.search, given.seconds, given.openacc, clock)
+    how = Conditions(
+        backend, given.rounds, given.threads, given.search, given.seconds, given.openacc, tuned_of(given.tuned), clock
+    )
     said: dict[str, None] = {}
 
     rows: list[dict] = []
@@ -486,11 +507,19 @@ def run(given) -> list[dict]:
     return rows
 
 
-def _compiled(chosen: list[Case], folder: pathlib.Path) -> list[dict]:
-    """Compiles the executables of OpenACC that need no search. Raises BackendError."""
+def _compiled(chosen: list[Case], folder: pathlib.Path, tuned: dict[str, Candidate]) -> list[dict]:
+    """Compiles the executables of OpenACC. Raises BackendError."""
     host = get_backend("cpu", threads=1)
     for case in chosen:
         for side in (plain_c.NAIVE, plain_c.TUNED):
-            loops = plain_c.Loops(case.plan(host, plain=True).program, case.entries)
+            loops = openacc_loops(case, side, case.plan(host, plain=True), tuned.get(case.name))
             print(f"{case.name}, {side}: {plain_c.executable(loops, side, folder)}")
     return []
+
+
+def openacc_loops(case: Case, side: str, plain: Contraction, best: Candidate | None) -> plain_c.Loops:
+    """The loops of a side of OpenACC; `tuned` in the order and decomposition that a search found."""
+    if best is None or side == plain_c.NAIVE:
+        return plain_c.Loops(plain.program, case.entries)
+    assert isinstance(best.how, Axes)
+    return plain_c.Loops(plain.programs[best.order], case.entries, best.how)

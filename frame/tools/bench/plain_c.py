@@ -333,7 +333,8 @@ class DeviceRun:
 
 
 def on_a_device(loops: Loops, kind: str, arrays: dict[str, np.ndarray], folder: pathlib.Path, rounds: int) -> DeviceRun:
-    """Runs an executable on the machine's GPU. Raises BackendError where there is none, or no executable."""
+    """Runs an executable on the machine's GPU. Raises BackendError where there is none, or no executable. Libraries of
+    another machine's compiler may lie in the folder's `lib`."""
     path = executable(loops, kind, folder)
     with tempfile.TemporaryDirectory() as place:
         given, made = pathlib.Path(place) / "in", pathlib.Path(place) / "out"
@@ -341,7 +342,9 @@ def on_a_device(loops: Loops, kind: str, arrays: dict[str, np.ndarray], folder: 
             for name in loops.arguments:
                 file.write(np.ascontiguousarray(arrays[name], float).tobytes())
 
-        done = subprocess.run([str(path), given, made, str(rounds + 1)], capture_output=True, text=True, timeout=300)
+        environment = {**os.environ, "LD_LIBRARY_PATH": f"{folder / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+        command = [str(path), str(given), str(made), str(rounds + 1)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
         if done.returncode == NOT_ON_A_DEVICE:
             raise BackendError(
                 f"{kind}: no NVIDIA device, or its plugin of libgomp is missing; a host is not measured."
