@@ -520,6 +520,6 @@ def _compiled(chosen: list[Case], folder: pathlib.Path, tuned: dict[str, Candida
 def openacc_loops(case: Case, side: str, plain: Contraction, best: Candidate | None) -> plain_c.Loops:
     """The loops of a side of OpenACC; `tuned` in the order and decomposition that a search found."""
     if best is None or side == plain_c.NAIVE:
-        return plain_c.Loops(plain.program, case.entries)
+        return plain_c.Loops(plain.programs[0], case.entries)
     assert isinstance(best.how, Axes)
     return plain_c.Loops(plain.programs[best.order], case.entries, best.how)
