@@ -2,7 +2,8 @@
 # The papers' own comparisons on a machine with an NVIDIA GPU: Barracuda's tables with its search, OpenACC where there are
 # executables, Nekbone from Fortran, Intrepid's surfaces, the species loops with occupancy and cache hits. Records and
 # tables go to $OUT (default build/gpu_seeds).
-#   sh tests/gpu_seeds.sh           PARTS="barracuda triples nekbone intrepid species ncu"   some 400 s in all
+#   sh tests/gpu_seeds.sh           PARTS="barracuda openacc S1 D1 D2 nekbone intrepid species ncu"
+#                                   some 600 s in all
 # CARRIED=folder with nekbone, and with openacc/ of `bench barracuda --openacc FOLDER --compile-only` on another machine
 set -u
 cd "$(dirname "$0")/.."
@@ -26,12 +27,12 @@ openacc=
 tuned=
 [ ! -f "${TUNED:-none}" ] || tuned="--tuned $TUNED"
 
-for part in ${PARTS:-barracuda triples nekbone intrepid species ncu}; do
+for part in ${PARTS:-barracuda openacc S1 D1 D2 nekbone intrepid species ncu}; do
     # shellcheck disable=SC2086
     case $part in
     barracuda) bench barracuda barracuda --cases 'Eqn|Lg3|TCE|S1_1|D1_1|D2_1' --rounds 3 --search "${SEARCH:-60}" --seconds "${SECONDS_EACH:-8}" ;;
-    openacc) bench openacc barracuda --cases 'Eqn|Lg3|TCE|S1|D1|D2' --rounds 2 $openacc $tuned ;;
-    triples) bench triples barracuda --cases 'S1|D1|D2' --rounds 2 $openacc $tuned ;;
+    openacc) bench openacc barracuda --cases 'Eqn|Lg3|TCE|S1_1|D1_1|D2_1' --rounds 2 $openacc $tuned ;;
+    S1 | D1 | D2) bench "triples-$part" barracuda --cases "$part" --rounds 2 $openacc $tuned ;;
     nekbone)
         timeout 60 "$python" -m frame build > "$out/build.log" 2>&1 || tail -n 3 "$out/build.log"
         bench nekbone barracuda --cases Nekbone --nekbone "$carried/nekbone" --launcher "$mpi -n 1"
