@@ -202,18 +202,19 @@ def _points(case: str) -> int:
 def barracuda(plt):
     """Barracuda's rows: GF/s of all sides, and what the searches found over what they measured."""
     figure, axes = grid(plt, 2, 1, (10, 3.6), (0, 0))
-    runs = named("barracuda-h100", "barracuda-triples-h100")
+    runs = named("barracuda-h100", "barracuda-openacc-h100")
     sides = ("sequential C", "OpenMP", "OpenACC naive", "OpenACC tuned", "einsum", "torch_einsum", "SURF", "layer")
+    colours = dict(zip(sides, plt.colormaps["tab10"].colors))
     for axis, run_ in zip(axes.flat, runs):
-        rows = [row for row in run_.rows if row["side"] in sides]
+        rows = [row for row in run_.rows if row["side"] in sides and not row["case"].startswith("Nekbone")]
         cases = list(dict.fromkeys(row["case"] for row in rows))
         for side in sides:
             own = {row["case"]: row["gflops"] for row in rows if row["side"] == side}
             at = [x for x, case in enumerate(cases) if case in own]
             if at:
-                axis.semilogy(
-                    at, [own[cases[x]] for x in at], "o-" if side == "layer" else "o", label=side, markersize=4
-                )
+                line = "o-" if side == "layer" else "o"
+                rates = [own[cases[x]] for x in at]
+                axis.semilogy(at, rates, line, color=colours[side], label=side, markersize=4)
 
         names = [case.partition(" ")[0] if "_" in case and "TCE" not in case else case for case in cases]
         axis.set_xticks(range(len(cases)), names, rotation=60, fontsize=7)
@@ -272,16 +273,20 @@ def intrepid_times(plt):
     (run_,) = named("intrepid-h100")
     cases = list(dict.fromkeys(row["case"] for row in run_.rows))
     largest = max(row["megabytes"] for row in run_.rows)
-    figure, axes = grid(plt, len(cases), 3, (3.4, 2.6), (0, 0.4))
+    methods = list(dict.fromkeys(row["method"] for row in run_.rows))
+    colours = dict(zip(methods, plt.colormaps["tab20"].colors))
+    figure, axes = grid(plt, len(cases), 3, (3.4, 2.6), (0, 0.8))
+    lines = {}
     for axis, case in zip(axes.flat, cases):
         own = [row for row in run_.rows if row["case"] == case and row["megabytes"] == largest]
         for method in dict.fromkeys(row["method"] for row in own):
-            axis.loglog(*over([row for row in own if row["method"] == method], "points", "seconds"), "o-", label=method)
+            points, seconds = over([row for row in own if row["method"] == method], "points", "seconds")
+            (lines[method],) = axis.loglog(points, seconds, "o-", color=colours[method], markersize=4)
         axis.set_title(case.removeprefix("contract"), fontsize=8)
         axis.set_xlabel("points", fontsize=7)
         axis.set_ylabel("seconds", fontsize=7)
 
-    axes.flat[-1].legend(fontsize=5)
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=7, fontsize=7)
     figure.suptitle(f"{largest:g} MB of arrays, {run_.machine}, commit {run_.commit}", fontsize=8)
     return figure
 
