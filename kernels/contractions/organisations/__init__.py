@@ -10,6 +10,7 @@ import functools
 
 from ...engine.errors import ArgumentError
 from ..plan import Program
+from .axes import Axes
 from .base import Organisation, Unable
 from .direct import Direct
 from .direct_host import HostDirect
@@ -30,7 +31,7 @@ __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
     "packs": (Packs, Lanes, HostDirect, HostLibrary, OuterPacks),
-    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, OuterThreads),
+    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, Axes, OuterThreads),
 }
 
 
