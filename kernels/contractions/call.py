@@ -251,6 +251,8 @@ def _evaluated(s: Statement, views, sizes, types: Types, backend, asked: Asked, 
     names = tuple(real) if types.work.kind == "c" else ()
     repeated = asked.repeated
     asked = asked._replace(marks=marks, repeated=None)
+    if e.batch and backend.style == "threads":
+        asked = asked._replace(others=(*asked.others, ("entries", _about(n))))
     plan = _plan(text, tuple(sorted(numbers.items())), types.work.name, names, backend, asked)
 
     # The next call binds at once if the kernel takes the arrays as they came.
@@ -276,6 +278,11 @@ def _delivered(values, types: Types, out):
         return values
     out[...] = values
     return out
+
+
+def _about(n: int) -> int:
+    """The nearest power of 4: a plan for each batch would be many."""
+    return 4 ** round(math.log(max(n, 1), 4))
 
 
 # ---- statements ----------------------------------------------------------------------------------------------------

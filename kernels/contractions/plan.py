@@ -118,6 +118,7 @@ class Program:
     arrays: dict[str, Array]
     sizes: dict[str, int]
     dtype: str  # float64, float32
+    entries: int = 0  # of a batch, about, that prices count with; 0: not known
 
     @property
     def batch(self) -> str | None:

@@ -1,8 +1,8 @@
 """Calls of `contract` that come again: a step of a solver repeats its texts with arrays of the same types and extents.
 
-The first call reads the text, promotes types, finds extents and plans. Where its arrays went to the kernel as they are,
-or as contiguous copies, the next call with the same signature binds its arrays to the same plan, and nothing else. So it
-is for einsum's strings and for statements.
+The first call reads the text, promotes types, finds extents and plans. Where its arrays went to the kernel as they
+are, or as contiguous copies, the next call with the same signature binds its arrays to the same plan, and nothing
+else. So it is for einsum's strings and for statements.
 Plans read neither numbers nor addresses, so a signature has all that a plan depends on.
 """
 

@@ -213,7 +213,7 @@ def test_statements_that_come_again(backend, compiled):
 
 
 def test_statements_with_other_arrays(backend):
-    """Strides, types, names and an array that is given each make a call of their own; errors are those of a first call."""
+    """Strides, types, names and a given array each make a call of their own; errors are those of a first call."""
     rng = np.random.default_rng(7)
     text = "o[i k] = a[i j] b[j k]"
     a, b = whole(rng, (4, 4)), whole(rng, (4, 4))

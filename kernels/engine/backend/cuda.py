@@ -136,7 +136,7 @@ def machine_code(source: Source, arch: str) -> pathlib.Path:
             raise CompileError(f"{explain.cause(source, str(error))}{error}") from None
 
         path.write_bytes(code)
-        unreported = {source.symbol: {}} if source.entry else {}
+        unreported: dict[str, dict] = {source.symbol: {}} if source.entry else {}
         return json.dumps(nvrtc.resources(log) or unreported)
 
     texts = cache.texts(source.text, folders)
