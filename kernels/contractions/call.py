@@ -281,8 +281,8 @@ def _delivered(values, types: Types, out):
 
 
 def _about(n: int) -> int:
-    """The nearest power of 4: a plan for each batch would be many."""
-    return 4 ** round(math.log(max(n, 1), 4))
+    """The nearest power of 2: a plan for each batch would be many."""
+    return 2 ** round(math.log2(max(n, 1)))
 
 
 # ---- statements ----------------------------------------------------------------------------------------------------

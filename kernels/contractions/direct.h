@@ -149,7 +149,7 @@ using RightCopies = Copies<RIGHT_ALONG, COLUMNS, RIGHT_WIDE, 1>;
 // ---- digits ---------------------------------------------------------------------------------------------------------
 
 // number / extent, for 0 <= number < 2^31, by a product with the reciprocal that organisations/direct.py wrote: a
-// division takes ten times as many instructions.
+// division takes some 20 instructions.
 POINT_FN int quotient(int number, long reciprocal, long shift) {
     const unsigned high = unsigned((unsigned long long)unsigned(number) * unsigned(reciprocal) >> 32);
     return int((high + unsigned(number)) >> int(shift));

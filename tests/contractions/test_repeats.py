@@ -15,6 +15,7 @@ from kernels.engine.errors import ArgumentError
 SIZES = dict(i=4, j=4, k=4)
 TEXT = "eij,ejk->eik"
 MOST_CALLS = 250  # of Python functions in a repeated call, which take 0.05 ms; 136 were counted on a CPU
+MOST_OF_STATEMENTS = 400  # the same of three statements of four arrays; about 300 were counted
 
 
 @pytest.fixture(params=["cpu", "stand-in"])
@@ -206,7 +207,7 @@ def test_statements_that_come_again(backend, compiled):
     assert not found
 
     again = lambda: contract(STATEMENTS, **arrays, local="t")
-    assert 0 < python_calls(again) < MOST_CALLS
+    assert 0 < python_calls(again) < MOST_OF_STATEMENTS
     arrays = dict(sorted(arrays.items(), reverse=True))  # another order of the names
     o, added = again()
     assert np.array_equal(backend.to_host(o), 2 * (a @ b)) and added is arrays["s"]

@@ -47,6 +47,7 @@ RATES = {
 }
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 SECOND_KERNEL = 6e-6  # seconds of the kernel that adds up parts, beside its bytes
+LEAST_STEPS = 2  # of a part of a sum
 MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
 LARGE, LOSS = 8, 1.1  # a batch so many times the usual one must not cost LOSS times as much by a sum in parts
 
@@ -189,7 +190,8 @@ class Direct(Organisation):
             return []
         found = [cls(block, flow) for block, flow in TILES]
         for block, flow, many in SPLIT:
-            found += [cls(block, dataclasses.replace(flow, parts=parts)) for parts in many]
+            steps = cls(block, flow).layout(p).steps
+            found += [cls(block, dataclasses.replace(flow, parts=k)) for k in many if k * LEAST_STEPS <= steps]
 
         depth = -(-folded(p, 2).size("k") // 8) * 8
         if 0 < depth <= MOST_HELD and p.dtype == "float32":
