@@ -332,8 +332,8 @@ ALL_TILES = [(how, dtype) for how, dtypes in every_tile() for dtype in dtypes]
 @pytest.mark.parametrize("k", range(len(ALL_TILES)))
 @pytest.mark.quick(k=[0, 1, len(ALL_TILES) - 1])
 def test_tiles_compile_without_spills(monkeypatch, k):
-    """For sm_90, by NVRTC. Where both factors run along the sum, a few numbers may wait in the first cache, and one of a
-    tile of 256 x 32 anywhere."""
+    """For sm_90, by NVRTC. Where both factors run along the sum, a few numbers may wait in the first cache. So may a
+    number of a tile of 256 x 32."""
     monkeypatch.setattr(cuda, "machine_code", machine_code)
     target, (how, dtype) = get_backend("cuda", arch="sm_90"), ALL_TILES[k]
     few = 8 if how.block.rows * how.block.columns == 256 * 32 else 0
