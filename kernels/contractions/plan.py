@@ -84,17 +84,17 @@ class Array:
     place: int | None  # of the batch index
     mixed: bool = False  # an argument with the batch index in several places; its extents are all compiled in
 
-    @property
+    @functools.cached_property
     def before(self) -> int:
         """Numbers of one entry that lie a whole batch apart: the dimensions in front of the batch index."""
         return _numbers(self.extents[: self.place or 0])
 
-    @property
+    @functools.cached_property
     def after(self) -> int:
         """Numbers of one entry that lie together: the dimensions behind the batch index."""
         return _numbers(self.extents[self.place or 0 :])
 
-    @property
+    @functools.cached_property
     def size(self) -> int:
         """Numbers of one entry."""
         return _numbers(self.extents)
@@ -118,6 +118,7 @@ class Program:
     arrays: dict[str, Array]
     sizes: dict[str, int]
     dtype: str  # float64, float32
+    entries: int = 0  # of a batch, about, that prices count with; 0: not known
 
     @property
     def batch(self) -> str | None:

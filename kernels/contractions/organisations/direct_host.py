@@ -217,7 +217,7 @@ class HostDirect(Organisation):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds for a usual batch, in the units of the other organisations."""
-        n = library_costs.usual_entries(p)
+        n = library_costs.usual_batch(p)
         return self.seconds(along_rows(folded(p, n)), p.dtype) / n / library_costs.unit("packs", p)
 
     def seconds(self, f: Fold, dtype: str) -> float:

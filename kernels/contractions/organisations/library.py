@@ -82,7 +82,7 @@ class Library(Organisation):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds of the copies and products for a usual batch, in the units of the other organisations."""
-        entries = library_costs.usual_entries(p)
+        entries = library_costs.usual_batch(p)
         job = self._job(p, _Arrays(p, entries))
         seconds = sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
         return seconds / entries / library_costs.unit(self.STYLE, p)
