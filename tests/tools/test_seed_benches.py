@@ -204,6 +204,19 @@ def test_intrepid_by_every_method(name):
     assert "MB, P 3" in intrepid.surfaces(rows) and len(intrepid.beside_by_hand(rows)) == 1
 
 
+def test_the_choice_beside_the_other_methods():
+    """Ratios by hand: 2/1, and 1/4, which is named; methods of the host do not count on a device."""
+
+    def row(case, method, seconds):
+        return dict(case=case, points=8, megabytes=1.0, method=method, seconds=seconds, backend="cuda")
+
+    rows = [row("a", "layer", 1.0), row("a", "flat", 2.0), row("a", "OpenMP by hand", 0.1)]
+    rows += [row("b", "layer", 4.0), row("b", "teamstride", 1.0), row("b", "flat", 9.0)]
+    head, *slower = intrepid.beside_the_others(rows)
+    assert "fastest in 1 of 2, 0.71 times" in head and "slower by a tenth in 1" in head
+    assert slower == ["b, P 8, 1 MB: 4.00 times teamstride"]
+
+
 def test_a_method_that_is_wrong_is_refused(monkeypatch):
     case = intrepid.Case("contractDataFieldScalar", 4, 0.01)
     how = intrepid.Conditions(get_backend("cpu", threads=1), 1, 1, None, quick=True)

@@ -306,6 +306,32 @@ def beside_by_hand(rows) -> list[str]:
     return lines
 
 
+def beside_the_others(rows) -> list[str]:
+    """Lines: how the layer's choice stands beside the fastest other method on the same backend, place by place."""
+    places: dict[tuple, dict[str, float]] = {}
+    for row in rows:
+        places.setdefault((row["case"], row["points"], row["megabytes"]), {})[row["method"]] = row["seconds"]
+
+    host = (SERIAL, OPENMP) if any("cuda" in row["backend"] for row in rows) else (SERIAL,)
+    ratios, slower = [], []
+    for place, found in places.items():
+        best = min((x for x in found if x != LAYER and x not in host), key=found.__getitem__, default=None)
+        if best is None or LAYER not in found:
+            continue
+        ratios.append(found[best] / found[LAYER])
+        if ratios[-1] < 1 / 1.1:
+            slower.append((ratios[-1], f"{place[0]}, P {place[1]}, {place[2]:g} MB: {1 / ratios[-1]:.2f} times {best}"))
+
+    if not ratios:
+        return []
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    fastest = sum(ratio >= 1 for ratio in ratios)
+    head = (
+        f"the layer's choice: fastest in {fastest} of {len(ratios)}, {mean:.2f} times as fast as the best other method"
+    )
+    return [f"{head} (geometric mean); slower by a tenth in {len(slower)}:", *(text for _, text in sorted(slower))]
+
+
 # ---- command --------------------------------------------------------------------------------------------------------
 
 
@@ -356,6 +382,6 @@ def run(given) -> list[dict]:
 
     out = sys.stderr if given.json == "-" else sys.stdout
     head = f"Intrepid's contractions, {backend.product}; {FIELDS} fields, D1 = D2 = {DIMENSIONS}, float64"
-    print("\n".join([head, *said, "", surfaces(rows), *beside_by_hand(rows)]), file=out)
+    print("\n".join([head, *said, "", surfaces(rows), *beside_by_hand(rows), *beside_the_others(rows)]), file=out)
     report.write(json.dumps(rows, indent=1), given.json)
     return rows
