@@ -66,6 +66,39 @@ class Packs(Schedule):
         )
 
 
+POINT = """\
+extern "C" void frame_point(const double *given, double *made) {{
+    const Arithmetic plain;
+    (void)given;
+    stored *const array[] = {{{places}}};
+{updated}    run_point<Program>(array);
+}}
+"""
+
+
+def render_point(p: Plan, given: dict[str, int], made: dict[str, int], digest: str) -> Source:
+    """The source of a plan for one point at a time, in precision "scalar": functions frame_point and frame_constants of
+    one_point.h. given, made: {name: place of its first number}. digest: of the constants, which lie in the library."""
+    header, types = NUMBERS[p.precision]
+    places, updated = [], ""
+
+    for name in p.arguments:
+        if name in p.writes:
+            places.append(f"made + {made[name]}")
+        else:
+            places.append(f"(stored *)given + {given[name]}")
+        if name in p.writes and name in p.reads:
+            updated += f"    memcpy(made + {made[name]}, given + {given[name]}, {p.rows(name)} * sizeof *made);\n"
+
+    text = [
+        f"#define FRAME_DIGEST {digest}\n{defines(p)}{include(header)}typedef {types[4]} real;\n",
+        structure(p) + spelled_headers(p) + include("gas/schedules/one_point.h"),
+        _program(p, types, boxed=False),
+        POINT.format(places=", ".join(places), updated=updated),
+    ]
+    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), pieces=p.pieces, entry="frame_point")
+
+
 # ---------------------------------------------------------------- stages
 
 
