@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 
 from .devices.spread import numa_node, spread
-from .errors import ArgumentError, BackendError, refuse
+from .errors import ArgumentError, BackendError, FrameError, StateError, refuse
 
+agree: Callable[[int, bool], int] | None = None  # the shim's: whether all ranks can take part, asked without Python
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
 RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 LOCAL_SIZE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE")
@@ -118,8 +120,24 @@ class Communicator:
         )
         refuse(host_has("Finalized"), "MPI is finalised: call frame_setcomm before MPI_FINALIZE.")
 
-        self._mpi = import_mpi()
-        self.comm = communicator(self._mpi, handle).Dup()
+        failed = None
+        try:
+            self._mpi = import_mpi()
+        except FrameError as error:
+            failed = error
+
+        host = None if failed else communicator(self._mpi, handle)
+        waiting_for = agree(handle, failed is not None) if agree else int(failed is not None)
+        if failed:
+            raise failed
+        refuse(
+            waiting_for > 0,
+            f"rank {waiting_for - 1} of this communicator cannot start the layer; its own message says why.",
+            StateError,
+        )
+
+        assert host is not None
+        self.comm = host.Dup()
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
 
         self.rank = self.comm.rank

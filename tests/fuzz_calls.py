@@ -106,6 +106,7 @@ RIGHT = {  # arguments that are in order
     "version": (AT, 40),
     "getnumber": ("ns", AT),
     "getname": ("species", 1, AT, 40),
+    "getpoint": ("T,p,Y", "rho", AT),
     "launch": ("copies", CHUNK),
     "castles_block": ("copies", "T,Y", AT, "p,X", AT + 8 * 10**6, *BOX, 1 + NS, 1 + NS),
     "registercontraction": ("twice", "b[i] = 2 a[i]"),

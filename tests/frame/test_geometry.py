@@ -15,6 +15,7 @@ OPTIONS = [
     ("gfortran", "-O3", "-march=native", "-ffast-math"),
     ("gfortran", "-O1", "-ffpe-trap=invalid,zero,overflow"),
     ("gfortran", "-O1", "-fdefault-real-8"),
+    ("gfortran", "-O1", "-freal-4-real-8"),
     ("gfortran", "-O1", "-fdefault-integer-8"),
     ("gfortran", "-O1", "-fdefault-real-8", "-fdefault-integer-8", "-fdefault-double-8"),
     ("gfortran", "-O1", "-fPIC", "-frecursive", "-finit-real=snan"),
