@@ -1,10 +1,13 @@
 """Arrays of a host's layout: species in arrays of their own, a number for a field. The bits are those of 4-D arrays."""
 
 # ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
+import re
+
 import numpy as np
 import pytest
 from device_for_tests import be  # noqa: F401  be is a fixture
 from frame_host import Host, field, of_species, whole
+from hosts import ROOT, compile_with_module, run
 from kernel_cases import states
 from mixtures_for_tests import species_set
 
@@ -243,3 +246,31 @@ def test_species_on_a_device(be, even):
 
     wanted = kernels.Mixture(species_set(NS)).properties("rho", **{k: given[k] for k in "TpY"}, backend=be)["rho"]
     np.testing.assert_array_equal(be.to_host(rho), wanted)
+
+
+# ---- from Fortran
+
+
+@pytest.mark.parametrize(
+    "flags", [("gfortran", "-O1", "-fopenmp"), ("gfortran", "-O1"), ("flang", "-O1")], ids=" ".join
+)
+@pytest.mark.quick(flags=[("gfortran", "-O1", "-fopenmp"), ("flang", "-O1")])
+def test_layouts_from_fortran(flags, tmp_path):
+    compiler, *options = flags
+    done, program = compile_with_module(compiler, tmp_path, "layouts.f90", *options)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+
+    done = run(program, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = {
+        m[1]: (int(m[2]), int(m[3]), m[4])
+        for m in re.finditer(r"(?m)^(.+?): wrong (\d+) status (\d) ?(.*)$", done.stdout)
+    }
+    failed = {"no function", "an unknown name", "too many points"}
+    assert len(told) == 12 and failed < told.keys()
+    assert all(wrong == 0 and status == (3 if name in failed else 0) for name, (wrong, status, _) in told.items()), told
+
+    # callers of the module pass no %VAL and end no names
+    assert told["an unknown name"][2] == "frame_block: unknown tag 'Tt', did you mean 'T' or 'a_TT'."
+    assert told["too many points"][2] == "frame_launch: nActive = 17, wanted 1..16 (nGridPoints)."
