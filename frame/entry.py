@@ -392,6 +392,24 @@ ENTRIES: tuple[Entry, ...] = (
         repeats=True,
     ),
     Entry(
+        "castles_arrays",
+        (
+            Arg("collection", "tag", "kernel or collection"),
+            Arg(
+                "inTags", "text", "names of the inputs by commas; a name that comes several times: an array a variable"
+            ),
+            Arg("outTags", "text", "names of the outputs, likewise"),
+            Arg("addresses", "addresses", "where the arrays of the inputs lie, then those of the outputs", dims=("n",)),
+            _int("n", "number of arrays", 1, 4096),
+            *_extents(),
+            *_bounds(*_SPACE),
+        ),
+        "block_of_arrays",
+        "A whole block in one call, with an array (nx, ny, nz[, variables]) for each name: species may lie apart.",
+        short="",
+        repeats=True,
+    ),
+    Entry(
         "pin",
         (Arg("data", "address", "the host's array, double precision"), _int("n", "number of its values", 0)),
         "pin",

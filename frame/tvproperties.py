@@ -416,6 +416,27 @@ class TVProperties:
 
         return fields
 
+    def block_of_arrays(self, collection: str, in_tags: str, out_tags: str, addresses, n: int, *place: int):
+        """The same with an array for each name, contiguous double precision (nx, ny, nz, variables of the view); a name
+        that comes several times in a list has an array (nx, ny, nz) for each of its variables.
+
+        place: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, as Fortran counts. Errors: as block_of_fields;
+        ArgumentError for another number of addresses, or bounds outside the extents.
+        """
+        extents, bounds = place[:3], place[3:]
+        named = [(name, stripes.IN) for name in _names(in_tags)] + [(name, stripes.OUT) for name in _names(out_tags)]
+        refuse(len(named) != n, f"{len(named)} names in '{in_tags}' and '{out_tags}', {n} addresses.")
+
+        fields = []
+        for (name, way), address in zip(named, addresses):
+            rows = self.impl.view(name).rows
+            is_alone = named.count((name, way)) == 1
+            stripes.block_from_bounds(address, extents, (*bounds, 1, 1))  # its errors are those of the old style
+            extent = (*extents, rows) if is_alone else extents
+            fields.append(Field.contiguous(name, way, address, extent, 8))
+
+        return self.block_of_fields(collection, fields, (*bounds[::2], None), (*bounds[1::2], None))
+
     def block_of_fields(self, collection: str, fields, lo, hi) -> Bound | None:
         """The same with an array for each input and output. fields: each a stripe.Field. lo, hi: indices in space, in
         the bounds of each array, None: not given. A team kernel works on the whole arrays; errors: see teams.bind."""

@@ -111,6 +111,26 @@ def test_without_the_last_species():
     np.testing.assert_array_equal(one, other)
 
 
+def test_by_symbols(host):
+    """frame_castles_arrays: an array for each name, in a box; no other point is written."""
+    T, p, _, apart = state()
+    rho, D = field(np.nan), of_species(np.nan)
+    arrays = [T, *apart, p, D, rho]
+    addresses = [array.ctypes.data for array in arrays]
+    names, box = ",".join(["T", *["Y"] * NS, "p"]), (1, 4, 2, 3, 1, 2)
+    host.frame.block_of_arrays("thermal_viscous", names, "D, rho", addresses, len(arrays), *SHAPE, *box)
+
+    both = wanted(host, "rho D")
+    np.testing.assert_array_equal(rho[:, 1:], both["rho"][:, 1:])
+    np.testing.assert_array_equal(D[:, 1:], both["D"][:, 1:])
+    assert np.isnan(rho[:, 0]).all() and np.isnan(D[:, 0]).all()
+
+    with pytest.raises(ArgumentError, match=f"14 names in .*, {len(arrays) - 1} addresses"):
+        host.frame.block_of_arrays("thermal", names, "D, rho", addresses[1:], len(arrays) - 1, *SHAPE, *box)
+    with pytest.raises(ArgumentError, match="SptX, EptX = 0, 4"):
+        host.frame.block_of_arrays("thermal", names, "D, rho", addresses, len(arrays), *SHAPE, 0, *box[1:])
+
+
 @pytest.mark.parametrize(
     "change, words",
     [
