@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
+import time
 from collections.abc import Callable
 
 from .devices.spread import numa_node, spread
@@ -14,6 +16,7 @@ from .errors import ArgumentError, BackendError, FrameError, StateError, refuse
 
 agree: Callable[[int, bool], int] | None = None  # the shim's: whether all ranks can take part, asked without Python
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
+SAID_AFTER = 5.0  # seconds until a rank says that it waits for others in a collective call
 RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 LOCAL_SIZE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE")
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
@@ -174,7 +177,17 @@ class Communicator:
     def gather(self, value) -> list | None:
         if self._mpi.Is_finalized():
             raise ArgumentError("MPI is finalised, and the ranks cannot be asked: call it before MPI_FINALIZE.")
+        self._wait_for_all("frame_report")
         return self.comm.gather(value)
+
+    def _wait_for_all(self, call: str) -> None:
+        """Return when all ranks are here. A rank that waits for long says in which call."""
+        everyone, begin, said = self.comm.Ibarrier(), time.monotonic(), False
+        while not everyone.Test():
+            if not said and time.monotonic() - begin > SAID_AFTER:
+                said = True
+                sys.stderr.write(f"frame: rank {self.rank} waits in {call}, which every rank has to call\n")
+            time.sleep(0.0005)
 
     def free(self) -> None:
         if not self._mpi.Is_finalized():

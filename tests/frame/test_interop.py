@@ -608,3 +608,17 @@ def test_a_rank_that_cannot_start_keeps_nobody_waiting(mpi, variable, status, me
         assert (message if rank == 1 else "rank 1") in line, line
         assert f"rank {rank} initialize {initialized if rank == 1 else 0}" in done.stdout
         assert f"rank {rank} finalize 0 worst {initialized}" in done.stdout
+
+
+def test_ranks_that_wait_in_a_collective_call_say_so(tmp_path):
+    """And go on when the last rank comes."""
+    host = compiled("one_rank.f90", mpi=OPENMPI)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % "LATE=1")
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, host, ranks=3, mpi=OPENMPI)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" finalize 0 worst 0") == 3
+    said = re.findall(r"(?m)^frame: rank (\d) waits in frame_report, which every rank has to call$", done.stderr)
+    assert sorted(said) == ["0", "2"]
