@@ -145,11 +145,9 @@ class Search:
         return [k for k in kernels if k.given and name in k.writes and k.serves(self._options)]
 
     def _instead(self, name: str) -> str:
-        """The names that may be given in the place of T or p, one shortest set for each inversion."""
-        if name not in ("T", "p"):
-            return ""
-
-        sets = {kernel.given for kernel in self._inversions(name)}
+        """The names that may be given in the place of `name`, one shortest set for each inversion. More than two names
+        are no simple way out."""
+        sets = {kernel.given for kernel in self._inversions(name) if len(kernel.given) <= 2}
         ways = sorted(" and ".join(way) for way in sets if not any(set(other) < set(way) for other in sets))
         return f" (or {', or '.join(ways)})" if ways else ""
 
