@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import cffi
+import numpy as np
 
 from ..engine.backend import get_backend
 from ..engine.backend.cache import key
@@ -33,16 +35,7 @@ class PointFunction:
 
     def __init__(self, mixture, outputs, given):
         self.given, self.outputs = tuple(given), tuple(outputs)
-        _refuse_twice(self.given)
-        _refuse_twice(self.outputs)
-        refuse(not self.outputs, "a function of a point without outputs: nothing to compute.")
-
-        kernels = registry.resolve(self.outputs, self.given, mixture.options)
-        self.plan = plan = plans.make_plan(kernels, self.outputs, mixture, None, "scalar", "point")
-        there = {*plan.reads, *plan.writes}
-        copied = [name for name in self.outputs if name not in there]
-        refuse(bool(copied), f"{', '.join(copied)} came as input and as output: nothing to compute.")
-
+        self.plan = plan = _planned(mixture, self.outputs, self.given)
         self.settable = tuple(name for name in plan.values if name in declared.constants.declared)
         declared.constants.require(self.settable, "a function of a point")
         self.sizes = sum(map(plan.rows, self.given)), sum(map(plan.rows, self.outputs))
@@ -50,8 +43,8 @@ class PointFunction:
         # A library for each mixture: the constants lie in it.
         self._backend = get_backend("cpu", threads=1)
         digest = key(*[values.tobytes() for values in plan.values.values()])
-        source = packs.render_point(plan, self._place(self.given), self._place(self.outputs), digest)
-        self._module = self._backend.compile(source)
+        layout = packs.PointLayout(_place(plan, self.given), _place(plan, self.outputs))
+        self._module = self._backend.compile(packs.render_point(plan, layout, f"FRAME_DIGEST {digest}"))
         self.refresh()
         self.address = self._module.address("frame_point")
 
@@ -65,10 +58,48 @@ class PointFunction:
         take = ffi.cast(TAKES_CONSTANTS, self._module.address("frame_constants"))
         take(ffi.from_buffer(data))
 
-    def _place(self, names) -> dict[str, int]:
-        """{name: place of its first number}"""
-        sizes = map(self.plan.rows, names)
-        return dict(zip(names, itertools.accumulate(sizes, initial=0)))
+
+def device_source(mixture, outputs, given, name: str = "frame_point") -> str:
+    """CUDA C++ of `extern "C" __device__ void name(const double *given, double *made)`, for a device's code of the
+    host's own. It includes headers by their paths from the folder of this package, `kernels`.
+
+    Arguments and errors: as PointFunction; ArgumentError for a name that is none in C, and for a mixture that has
+    constants of more than 2048 numbers.
+    """
+    given, outputs = tuple(given), tuple(outputs)
+    plan = _planned(mixture, outputs, given)
+    refuse(not re.fullmatch(r"[A-Za-z_]\w*", name), f"the function's name is '{name}', wanted a name in C.")
+    large = [constant for constant, size in plan.constants if size > structure.LARGE]
+    refuse(
+        bool(large),
+        f"a device's function of a point takes constants of up to {structure.LARGE} numbers; {', '.join(large)} has "
+        "more.",
+    )
+
+    data, _ = structure.filled_structure(plan, get_backend("cpu", threads=1))
+    words = ", ".join([f"{word:#x}" for word in data.view(np.uint64).tolist()])
+    layout = packs.PointLayout(_place(plan, given), _place(plan, outputs), name)
+    return packs.render_point(plan, layout, f"CONSTANTS {words}").text
+
+
+def _planned(mixture, outputs, given) -> plans.Plan:
+    """The plan of a function. Raises ArgumentError for names that come twice, and outputs that cannot be computed."""
+    _refuse_twice(given)
+    _refuse_twice(outputs)
+    refuse(not outputs, "a function of a point without outputs: nothing to compute.")
+
+    kernels = registry.resolve(outputs, given, mixture.options)
+    plan = plans.make_plan(kernels, outputs, mixture, None, "scalar", "point")
+    there = {*plan.reads, *plan.writes}
+    copied = [name for name in outputs if name not in there]
+    refuse(bool(copied), f"{', '.join(copied)} came as input and as output: nothing to compute.")
+    return plan
+
+
+def _place(plan: plans.Plan, names) -> dict[str, int]:
+    """{name: place of its first number}"""
+    sizes = map(plan.rows, names)
+    return dict(zip(names, itertools.accumulate(sizes, initial=0)))
 
 
 def _refuse_twice(names) -> None:

@@ -1,14 +1,20 @@
 """A function of one point: the numbers of the whole program, from any thread, for the mixture that it was made for."""
 
+# ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
 import threading
 
 import cffi
 import numpy as np
 import pytest
+from device_for_tests import be  # noqa: F401  be is a fixture
 from hosts import OWN_KERNEL, ROOT
 
 import kernels
 from kernels import ArgumentError, Mixture, PointFunction, StateError
+from kernels.engine.backend import cuda, nvrtc
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record, structure
+from kernels.gas.point import device_source
 
 ffi = cffi.FFI()
 EPS = np.finfo(float).eps
@@ -174,3 +180,64 @@ def test_a_constant_of_a_host(registry, tmp_path):
 def test_lists_that_make_no_function(given, outputs, words):
     with pytest.raises(ArgumentError, match=words):
         PointFunction(mixture("ideal"), outputs.split(), given.split())
+
+
+# ---- for a device's code
+
+RECORD = "given:address made:address"
+LOOP = (
+    structure("Points", RECORD)
+    + """
+ITEM_KERNEL(points, Points, 64, point_of)
+"""
+)
+BODY = """
+POINT_FN void point_of(const Points &a, const long item) {{
+    {name}((const double *)a.given + item * {given}, (double *)a.made + item * {made});
+}}
+"""
+
+
+def device_text(mix, outputs, given, name="frame_point"):
+    """The function, and a kernel that calls it for each point; sizes of a point's numbers."""
+    sizes = PointFunction(mix, outputs, given).sizes
+    head, tail = LOOP.split("};\n")
+    body = BODY.format(name=name, given=sizes[0], made=sizes[1])
+    return device_source(mix, outputs, given, name) + f"\n{head}}};\n{body}{tail}", sizes
+
+
+@pytest.mark.parametrize("kind, case", [("ideal", "thermal"), ("ideal", "rates"), ("real", "inversion")])
+@pytest.mark.quick(kind="ideal", case="rates")
+def test_a_device_calls_it(be, kind, case):
+    """A kernel of the host's own, a thread a point: the numbers of the function on a CPU, up to its exp and log."""
+    mix = mixture(kind)
+    given, outputs = (names.split() for names in CASES[case])
+    text, sizes = device_text(mix, outputs, given)
+    s = states(mix)
+
+    rows = np.concatenate([np.atleast_2d(s[name]) for name in given]).T.copy()
+    held, made = be.from_host(rows.ravel()), be.from_host(np.full(N * sizes[1], np.nan))
+    arguments = record(RECORD, given=be.address(held), made=be.address(made))
+    be.compile(Source("points", text)).launch("points", Shape(64), arguments, N)
+
+    got = be.to_host(made).reshape(N, sizes[1]).T
+    wanted = called(PointFunction(mix, outputs, given), s)
+    assert np.isfinite(got).all()
+    assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max(1))
+
+
+@pytest.mark.parametrize("kind, case", [("ideal", "rates"), ("real", "inversion")])
+def test_it_compiles_for_a_device(kind, case):
+    """By NVRTC, with another name, and nothing is spilled."""
+    given, outputs = (names.split() for names in CASES[case])
+    text, _ = device_text(mixture(kind), outputs, given, "properties_at")
+    flags = [*cuda.OPTIONS, f"--include-path={cuda.HERE}"]
+    cubin, log = nvrtc.compile_cubin(text, "sm_90", flags, name="point.cu")
+    assert cubin.startswith(b"\x7fELF") and nvrtc.resources(log)["points"]["spill_stores"] == 0
+
+
+def test_what_no_device_text_is_made_of():
+    with pytest.raises(ArgumentError, match="name is '2nd', wanted a name in C"):
+        device_source(mixture("ideal"), ["rho"], ["T", "p", "Y"], "2nd")
+    with pytest.raises(ArgumentError, match="up to 2048 numbers; takahashi_cubics has more"):
+        device_source(mixture("real"), ["D"], ["T", "p", "Y", "rho"])

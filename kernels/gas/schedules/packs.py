@@ -67,7 +67,7 @@ class Packs(Schedule):
 
 
 POINT = """\
-extern "C" void frame_point(const double *given, double *made) {{
+HOSTS_FN void {name}(const double *given, double *made) {{
     const Arithmetic plain;
     (void)given;
     stored *const array[] = {{{places}}};
@@ -76,27 +76,37 @@ extern "C" void frame_point(const double *given, double *made) {{
 """
 
 
-def render_point(p: Plan, given: dict[str, int], made: dict[str, int], digest: str) -> Source:
-    """The source of a plan for one point at a time, in precision "scalar": functions frame_point and frame_constants of
-    one_point.h. given, made: {name: place of its first number}. digest: of the constants, which lie in the library."""
+@dataclasses.dataclass(frozen=True)
+class PointLayout:
+    """What a function of one point is called, and where its numbers lie."""
+
+    given: dict[str, int]  # place of each input's first number
+    made: dict[str, int]  # place of each output's first number
+    name: str = "frame_point"
+
+
+def render_point(p: Plan, layout: PointLayout, constants: str) -> Source:
+    """The source of a plan for one point at a time, in precision "scalar"; see one_point.h. constants: definition of a
+    macro: of the constants themselves, or of a text that differs where they do."""
     header, types = NUMBERS[p.precision]
     places, updated = [], ""
 
     for name in p.arguments:
         if name in p.writes:
-            places.append(f"made + {made[name]}")
+            places.append(f"made + {layout.made[name]}")
         else:
-            places.append(f"(stored *)given + {given[name]}")
+            places.append(f"(stored *)given + {layout.given[name]}")
         if name in p.writes and name in p.reads:
-            updated += f"    memcpy(made + {made[name]}, given + {given[name]}, {p.rows(name)} * sizeof *made);\n"
+            copy = f"made[{layout.made[name]} + k] = given[{layout.given[name]} + k];"
+            updated += f"    for (int k = 0; k < {p.rows(name)}; ++k) {copy}\n"
 
     text = [
-        f"#define FRAME_DIGEST {digest}\n{defines(p)}{include(header)}typedef {types[4]} real;\n",
+        f"#define {constants}\n{defines(p)}{include(header)}typedef {types[4]} real;\n",
         structure(p) + spelled_headers(p) + include("gas/schedules/one_point.h"),
         _program(p, types, boxed=False),
-        POINT.format(places=", ".join(places), updated=updated),
+        POINT.format(name=layout.name, places=", ".join(places), updated=updated),
     ]
-    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), pieces=p.pieces, entry="frame_point")
+    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), pieces=p.pieces, entry=layout.name)
 
 
 # ---------------------------------------------------------------- stages
@@ -279,7 +289,7 @@ def _array(kind: str, name: str, values) -> str:
 
 
 def _function(head: str, lines) -> str:
-    return f"__attribute__((noinline)) static void {head} {{\n" + "\n".join(lines) + "\n}"
+    return f"STAGE_FN void {head} {{\n" + "\n".join(lines) + "\n}"
 
 
 def _composed(names: Names, types) -> list[str]:
