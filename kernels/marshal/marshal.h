@@ -21,18 +21,31 @@ struct Moves {
     long start, column, past, fields;
     Field field[MOST_FIELDS];
     void *base[MOST_BASES]; // addresses of components in arrays of their own: of their first selected elements
-
-    // Address of a component's first selected element.
-    template <class Outer> POINT_FN Outer *component(const Field &f, const long v) const {
-        return f.bases < 0 ? (Outer *)f.block + v * f.sv : (Outer *)base[f.bases + v];
-    }
 };
+
+// Address of a component's first selected element.
+template <class Outer> POINT_FN Outer *first_of(const Moves &a, const Field &f, const long v) {
+    return f.bases < 0 ? (Outer *)f.block + v * f.sv : (Outer *)a.base[f.bases + v];
+}
 
 #ifdef ON_DEVICE
 
+// Where a point's components lie: sv elements apart, or in arrays of their own.
+template <class Outer> struct Strided {
+    Outer *const block;
+    const long sv;
+    POINT_FN Outer &operator[](const long v) const { return block[v * sv]; }
+};
+
+template <class Outer> struct Apart {
+    void *const *const base;
+    const long at;
+    POINT_FN Outer &operator[](const long v) const { return ((Outer *)base[v])[at]; }
+};
+
 // A point. Four variables at a time: their loads are in flight together, which matters for memory of the host.
-template <class Inner, class Outer, bool in>
-POINT_FN void move_point(const Moves &a, const Field &f, const long at, const long to) {
+template <class Inner, bool in, class Outer, class Where>
+POINT_FN void move_components(const Field &f, const Where &component, const long to) {
     Inner *const view = (Inner *)f.view + to;
     for (long v = 0; v < f.variables; v += 4) {
         const long left = f.variables - v;
@@ -40,7 +53,7 @@ POINT_FN void move_point(const Moves &a, const Field &f, const long at, const lo
             Outer x[4];
             UNROLL
             for (int k = 0; k < 4; ++k)
-                if (k < left) x[k] = a.component<Outer>(f, v + k)[at];
+                if (k < left) x[k] = component[v + k];
             UNROLL
             for (int k = 0; k < 4; ++k)
                 if (k < left) view[(v + k) * f.ld] = Inner(x[k]);
@@ -51,9 +64,15 @@ POINT_FN void move_point(const Moves &a, const Field &f, const long at, const lo
                 if (k < left) x[k] = view[(v + k) * f.ld];
             UNROLL
             for (int k = 0; k < 4; ++k)
-                if (k < left) a.component<Outer>(f, v + k)[at] = Outer(x[k]);
+                if (k < left) component[v + k] = Outer(x[k]);
         }
     }
+}
+
+template <class Inner, class Outer, bool in>
+POINT_FN void move_point(const Moves &a, const Field &f, const long at, const long to) {
+    if (f.bases < 0) move_components<Inner, in, Outer>(f, Strided<Outer>{(Outer *)f.block + at, f.sv}, to);
+    else move_components<Inner, in, Outer>(f, Apart<Outer>{a.base + f.bases, at}, to);
 }
 
 // Threads that loop over all points, so that few are enough: copies of both directions and kernels share the device.
@@ -153,8 +172,8 @@ template <class Inner, bool in> void move_points(const Moves &a, const long firs
         for (long v = 0; v < f.variables; ++v) {
             Inner *const view = (Inner *)f.view + v * f.ld + a.column + first;
             if (f.size == 8)
-                move_row<Inner, double, in>(f, a.start + first, count, past, view, a.component<double>(f, v));
-            else move_row<Inner, float, in>(f, a.start + first, count, past, view, a.component<float>(f, v));
+                move_row<Inner, double, in>(f, a.start + first, count, past, view, first_of<double>(a, f, v));
+            else move_row<Inner, float, in>(f, a.start + first, count, past, view, first_of<float>(a, f, v));
         }
     }
     if (past) done_past();
