@@ -44,7 +44,7 @@ module frame_interface
 !@PUBLIC
 
   ! Single precision. With options that make it double (-freal-4-real-8) hosts have none: then another kind, never used.
-  integer, parameter :: single = merge(int(selected_real_kind(18), c_int), c_float, kind(1.0_c_float) == kind(1.0_c_double))
+  integer, parameter :: single = merge(int(selected_real_kind(18)), int(c_float), kind(1.0_c_float) == kind(1.0_c_double))
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0: "not given"; a 0 that was given is refused
   integer(c_int64_t), parameter :: not_given = -huge(0_c_int64_t)
   integer(c_int), parameter :: none = 0, not_associated = 1, needs_pointer = 2, not_first = 3, not_set = 4, &

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from device_for_tests import be  # noqa: F401  be is a fixture
 from hosts import OWN_KERNEL, ROOT
+from kernel_cases import TABLE_ERROR
 
 import kernels
 from kernels import ArgumentError, Mixture, PointFunction, StateError
@@ -65,8 +66,12 @@ def test_the_numbers_of_a_program(kind, case):
 
     wanted = mix.properties(CASES[case][1], **{name: s[name] for name in given})
     wanted = np.concatenate([np.atleast_2d(wanted[name]) for name in outputs])
+    bound = np.full(len(wanted), 2000 * EPS)
+    if "D" in outputs:  # looks up a table in single precision, whose index is rounded otherwise
+        bound[-mix.ns :] = TABLE_ERROR
+
     assert np.isfinite(got).all()
-    assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max(1))
+    assert np.all(np.abs(got - wanted).max(1) <= bound * np.abs(wanted).max(1))
 
 
 def test_names_in_any_order():
