@@ -19,7 +19,7 @@ from kernels import Contraction, Mixture, get_backend, marshal, registry
 from kernels.contractions import table as organisations
 from kernels.engine.backend import cache, cuda, nvrtc
 from kernels.engine.backend.base import Source
-from kernels.engine.errors import BackendError
+from kernels.engine.errors import BackendError, CompileError
 from kernels.gas.plan import Launch, make_plan
 from kernels.gas.schedules import launches, render
 from kernels.gas.schedules.text import folders
@@ -343,6 +343,26 @@ def test_loops_of_discarded_branches_stand_in_braces(folder):
             bare += re.findall(rf"\A{LOOP}.*", behind)
 
         assert not bare, f"{path}: {bare}"
+
+
+@pytest.mark.parametrize("knows_the_option", [True, False])
+def test_machine_code_that_the_compiler_had_kept(tmp_path, monkeypatch, knows_the_option):
+    """NVRTC's own cache answers without a report: names of kernels are found nevertheless."""
+    compile_cubin = nvrtc.compile_cubin
+
+    def from_its_cache(source, arch, options=(), name="kernels.cu"):
+        asked_anew = nvrtc.NO_CACHE in options
+        if asked_anew and not knows_the_option:
+            raise CompileError("unknown option")
+        code, log = compile_cubin(source, arch, options, name)
+        return code, log if asked_anew else ""
+
+    monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
+    monkeypatch.setattr(nvrtc, "compile_cubin", from_its_cache)
+    plan = Contraction("o[i] = a[i j] b[j]", dict(i=4, j=4), backend=get_backend("cuda", arch="sm_90"), how="flat")
+    report, symbols = cuda._report(cuda.machine_code(plan.source, "sm_90"))
+    assert symbols["contraction"] == plan.source.symbol != "contraction"
+    assert ("registers" in report["contraction"]) == knows_the_option
 
 
 def test_the_cache_is_filled_without_a_device(tmp_path, monkeypatch):
