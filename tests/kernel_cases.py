@@ -121,6 +121,11 @@ def derived_inputs(q, sp, options):
     """Further inputs of kernels: partial properties from the oracle, and a host's own numbers."""
     out = {name: value(v).astype(np.float64) for name, v in vars(derivatives.of_state(q, sp, options)).items()}
     random, (ns, n) = np.random.default_rng(3), q.Y.shape
+    rho, Y = value(q.rho).astype(float), value(q.Y).astype(float)
+    out |= {"rhoY": rho * Y, "rhoY_but_last": (rho * Y)[: max(ns - 1, 1)]}
+    for name, velocity_component in zip(("rhou", "rhov", "rhow"), (q.u, q.v, q.w)):
+        out[name] = rho * value(velocity_component).astype(float)
+    out["rhoE"] = rho * random.uniform(-1e6, 1e7, n)
     out["T_start"] = out["V_p"] = random.uniform(20, 3000, n)
     out["rho_p_prime"] = value(q.rho_p).astype(float) * random.uniform(1, 1e3, n)
     out["dQ"] = random.normal(size=(ns + 4, n)) * np.r_[1e5, 10, 10, 10, 30, np.full(ns - 1, 1e-2)][:, None]

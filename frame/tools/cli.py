@@ -10,7 +10,7 @@ import kernels
 
 from .. import build, shipped
 from ..errors import FrameError
-from . import bench, contraction, info, mechanisms, names, plot, precompile, validate
+from . import bench, contraction, info, mechanisms, names, plot, point, precompile, validate
 from .bench import organisations, species_loops, tensor_tune
 
 MODULES = {
@@ -18,6 +18,7 @@ MODULES = {
     "mechanisms": mechanisms,
     "compile": precompile,
     "contraction": contraction,
+    "point": point,
     "validate": validate,
     "plot": plot,
     "names": names,

@@ -38,9 +38,10 @@ def _condition(when) -> When:
 
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
-    """Declare a field. per: "" (one value at each point), or the number of values at each point: "ns", "ns*ns", "nq",
-    "nq*nq", "nr", "nz" or "nz*nz"; nq = ns + 4 is the number of variables of a flow solver, nr the number of reactions,
-    nz = ns + 1 the number of unknowns of a reactor. Raises ArgumentError if the name has another unit or shape."""
+    """Declare a field. per: "" (one value at each point), or the number of values at each point: "ns", "ns-1",
+    "ns*ns", "nq", "nq*nq", "nr", "nz" or "nz*nz"; nq = ns + 4 is the number of variables of a flow solver, nr the
+    number of reactions, nz = ns + 1 the number of unknowns of a reactor. Raises ArgumentError if the name has another
+    unit or shape."""
     refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
     return registry.add_quantity(Quantity(name, unit, what, per))
 

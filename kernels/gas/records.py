@@ -18,6 +18,7 @@ import numpy as np
 PER: dict[str, Callable[[int, int], int]] = {
     "": lambda ns, nr: 1,
     "ns": lambda ns, nr: ns,
+    "ns-1": lambda ns, nr: max(ns - 1, 1),  # of a single species there is a number, which nobody reads
     "ns*ns": lambda ns, nr: ns * ns,
     "nq": lambda ns, nr: ns + 4,  # variables of a flow solver
     "nq*nq": lambda ns, nr: (ns + 4) ** 2,
