@@ -106,13 +106,20 @@ def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Non
 
 
 def option(
-    name: str, about: dict[str, str], what: str = "", *, switch: str | None = None, needs: dict | None = None
+    name: str,
+    about: dict[str, str],
+    what: str = "",
+    *,
+    switch: str | None = None,
+    needs: dict | None = None,
+    renamed: dict[str, str] | None = None,
 ) -> None:
     """Declare a choice between models, beside the model that reads it.
 
     about: {value: its formula and source, Markdown with $LaTeX$}, from which the manual's page of options is made; the
     first value is the default. A second declaration adds its values: so a model in another file adds its own. switch:
     see Option. needs = {value: species fields that must be known}: a Mixture raises MixtureError where one is unknown.
+    renamed = {a value's name of an earlier release: its name now}, for the error.
     """
     refuse(
         not isinstance(about, dict) or not all(isinstance(text, str) and text for text in about.values()),
@@ -127,6 +134,7 @@ def option(
         values=tuple(texts),
         about=tuple(texts.items()),
         needs=tuple(dict(old.needs + _condition(needs)).items()),
+        renamed=old.renamed | (renamed or {}),
     )
 
 

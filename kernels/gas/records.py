@@ -137,6 +137,7 @@ class Option:
     switch: str | None = None
     needs: When = ()  # the species fields that a value requires
     about: When = ()  # formula and source of each value, Markdown with $LaTeX$
+    renamed: dict[str, str] = dataclasses.field(default_factory=dict, hash=False)  # a value's earlier name -> its name
 
     def switches(self, value: str) -> dict[str, bool]:
         """{switch: on} for this value."""

@@ -156,6 +156,10 @@ class GasRegistry:
                 key not in options, f"unknown model option '{key}'{closest(key, options)}; known: {', '.join(options)}."
             )
             refuse(
+                value in options[key].renamed,
+                f"option {key} = {value!r} has another name: {options[key].renamed.get(value)!r}.",
+            )
+            refuse(
                 value not in options[key].values,
                 f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
             )

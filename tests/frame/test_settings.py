@@ -46,11 +46,13 @@ def test_model_options_reach_the_mixture():
         "root": "vapour",
         "chung": "published",
         "takahashi": "off",
-        "alpha": "pr78",
+        "alpha": "smooth",
     }
 
     with pytest.raises(ArgumentError, match="root"):
         Host(root="upper")
+    with pytest.raises(ArgumentError, match="'pr78' has another name, 'published'"):
+        Host(alpha="pr78")
 
 
 @pytest.mark.parametrize(
