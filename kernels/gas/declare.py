@@ -20,6 +20,7 @@ from .records import (
     Names,
     Option,
     PointKernel,
+    Preset,
     Provider,
     Quantity,
     SpeciesNumber,
@@ -148,6 +149,12 @@ def fallback(name: str, value: str, serves: Callable) -> None:
     """Declare the value of an option that a Mixture takes in place of the default if its caller gives none and
     `serves(options, species)` is true: the species have the data for it and not for the default."""
     registry.fallbacks[name, value] = Fallback(name, value, serves)
+
+
+def preset(name: str, value: str, choose: Callable[[dict], dict]) -> None:
+    """Declare that `value` of option `name` stands for other options, {option: value} = choose(options). An option that
+    is given beside it with another value is an ArgumentError."""
+    registry.presets[name, value] = Preset(name, value, choose)
 
 
 def fact(name: str, of: Callable[..., str]) -> None:

@@ -178,6 +178,15 @@ class Fallback:
     serves: Callable[[dict, Any], bool]  # serves(options, species)
 
 
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """A value of an option that stands for values of other options."""
+
+    option: str
+    value: str
+    choose: Callable[[dict], dict]  # choose(options): {other option: value}; options: all, with defaults
+
+
 @dataclasses.dataclass
 class Constants:
     """What a model computes from the species, once for a mixture. Bodies find all of it in their first argument `m`."""

@@ -191,7 +191,7 @@ def test_an_inexact_kernel_fails():
 def test_another_model_than_canteras_fails(monkeypatch):
     pytest.importorskip("cantera")
     mix = Mixture.from_yaml(N2)
-    monkeypatch.setattr(cantera, "OPTIONS", {**cantera.OPTIONS, "chung": "published"})
+    monkeypatch.setattr(cantera, "CANTERA", {**cantera.CANTERA, "chung": "published"})
     failed = {row.name for row in cantera.run(job(mix, n=300)) if not row.passed}
 
     assert failed == {"mu", "lam"}
