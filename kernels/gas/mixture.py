@@ -39,6 +39,7 @@ class Mixture:
         self.ns = len(species.names)
         self.names = tuple(species.names)
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
+        self._words = registry.spelled_out(options)
         self.options = registry.checked_options(registry.with_fallbacks(options, species))
         for key, value in self.options.items():
             species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
@@ -119,6 +120,15 @@ class Mixture:
         return not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants)
 
     @property
+    def words(self) -> list[str]:
+        """A line for each option that was given and stands for others, such as accuracy."""
+        lines = []
+        for (word, value), options in self._words.items():
+            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items())
+            lines.append(f"{word} = {value} stands for {meant}.")
+        return lines
+
+    @property
     def notes(self) -> list[str]:
         """Notes for readers of results: numbers that the file did not give, and the notes of the models' constants."""
         filled = [
@@ -127,7 +137,9 @@ class Mixture:
             for origin in dict.fromkeys(fields.values())
         ]
 
-        return list(dict.fromkeys([*filled, *(note for made in self.constants.all() for note in made.notes)]))
+        return list(
+            dict.fromkeys([*self.words, *filled, *(note for made in self.constants.all() for note in made.notes)])
+        )
 
     def moved(self, move) -> Mixture:
         """A copy whose constants and pair matrices are move(array): how results hang on what the species are."""

@@ -6,4 +6,5 @@ from .transport import chung, lucas, ideal_transport, diffusion, turbulence
 from .thermal import conserved, inversion, derivatives, jacobian
 from .kinetics import rates as kinetics
 from .reactors import reactor
+from . import accuracy
 from . import collections as library

@@ -138,6 +138,7 @@ class Option:
     switch: str | None = None
     needs: When = ()  # the species fields that a value requires
     about: When = ()  # formula and source of each value, Markdown with $LaTeX$
+    renamed: dict[str, str] = dataclasses.field(default_factory=dict, hash=False)  # a value's earlier name -> its name
 
     def switches(self, value: str) -> dict[str, bool]:
         """{switch: on} for this value."""
@@ -176,6 +177,15 @@ class Fallback:
     option: str
     value: str
     serves: Callable[[dict, Any], bool]  # serves(options, species)
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """A value of an option that stands for values of other options."""
+
+    option: str
+    value: str
+    choose: Callable[[dict], dict]  # choose(options): {other option: value}; options: all, with defaults
 
 
 @dataclasses.dataclass

@@ -54,7 +54,7 @@ def option_sets():
                 diffusion=("kinetic", "fuller", "cantera", "kinetic")[i % 4],
                 viscosity=("chung", "lucas")[i // 3 % 2],
                 takahashi=("smooth", "table", "off")[i // 4],
-                alpha="pr78" if i // 3 == 1 else ("pr78", "cantera")[i // 6],
+                alpha=("smooth", "smooth", "published", "cantera")[i // 3],
                 equation=("pr", "srk", "pr", "pr")[i // 3],
                 translation=("none", "peneloux")[i // 2 % 2],
             ),
@@ -62,7 +62,7 @@ def option_sets():
 
     for law in ("sutherland", "powerlaw"):
         yield "none", dict(equation="ideal", viscosity=law, takahashi="off")
-    yield "dense", dict(mixing="pseudocritical")
+    yield "dense", dict(mixing="pseudocritical", alpha="published")
     yield "dense", dict(equation="rkpr")
     yield "none", dict(equation="rk")
 

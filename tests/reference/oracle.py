@@ -9,7 +9,7 @@ OPTIONS = {
     "equation": "pr",
     "translation": "none",
     "root": "gibbs",
-    "alpha": "pr78",
+    "alpha": "smooth",
     "mixing": "vdw",
     "chung": "polefree",
     "viscosity": "chung",

@@ -71,7 +71,7 @@ def test_sweep(file, against, states, options):
         assert row.left_out <= 0.2 * (row.count + row.left_out), row.name
 
 
-PSEUDOCRITICAL = dict(mixing="pseudocritical", translation="fitted")
+PSEUDOCRITICAL = dict(mixing="pseudocritical", alpha="published", translation="fitted")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_an_inexact_kernel_fails():
 def test_another_model_than_canteras_fails(monkeypatch):
     pytest.importorskip("cantera")
     mix = Mixture.from_yaml(N2)
-    monkeypatch.setattr(cantera, "OPTIONS", {**cantera.OPTIONS, "chung": "published"})
+    monkeypatch.setattr(cantera, "CANTERA", {**cantera.CANTERA, "chung": "published"})
     failed = {row.name for row in cantera.run(job(mix, n=300)) if not row.passed}
 
     assert failed == {"mu", "lam"}
@@ -524,7 +524,7 @@ def peng_robinson(species, wrong=1.0):
 def test_departures_of_another_code():
     """Nitrogen by plain Python, as thermo would give it; an attraction 1e-9 off fails."""
     given = job(Mixture.from_yaml(N2))
-    mixture = others.comparable(given.mixture, alpha="pr78", mixing="vdw")
+    mixture = others.comparable(given.mixture, mixing="vdw")
     for wrong in (1.0, 1 + 1e-9):
         evaluate = peng_robinson(mixture.species, wrong)
         rows = others.compare_departures(given, mixture, others.Code("plain", evaluate, 500, thermo.TOLERANCE, ""))
@@ -609,8 +609,8 @@ def test_viscosities_of_pure_fluids():
 
 
 def test_cantera_and_coolprop_are_the_same_truth():
-    """Where both are there: densities of Reynolds' and of today's equations, 1 % in liquids and gases away from the
-    critical point."""
+    """Where both are there: densities of Reynolds' and of today's equations, 0.3 % in liquids and gases away from the
+    critical point. Reynolds' methane is 1.3 % too dense at 3 Tc, 100 bar, far above his data."""
     pytest.importorskip("cantera")
     pytest.importorskip("CoolProp")
 
@@ -619,4 +619,5 @@ def test_cantera_and_coolprop_are_the_same_truth():
         for Tr, p in ((0.7, 200e5), (1.6, 50e5), (3.0, 100e5)):
             T = Tr * other.Tc
             if max(one.T_range[0], other.T_range[0]) < T < min(one.T_range[1], other.T_range[1]):
-                assert one.at(T, p)[0] == pytest.approx(other.at(T, p)[0], rel=0.01), (name, T, p)
+                limit = 0.015 if (name, Tr) == ("CH4", 3.0) else 0.003
+                assert one.at(T, p)[0] == pytest.approx(other.at(T, p)[0], rel=limit), (name, T, p)

@@ -79,9 +79,9 @@ kernel(
     "p rho_k",
     "T",
     PAIRS,
-    CUBIC + ", a quadratic in sqrt(T) of Soave's alpha, Newton in T of another",
-    "p(T) rising; one sign change of a species' sqrt(alpha) is followed",
-    note="Soave's alpha: no iteration below the first sign change",
+    CUBIC + ", a quadratic in sqrt(T) of Soave's alpha below its bends, else Newton in T",
+    "p(T) rising; of a published alpha one sign change of a species' sqrt(alpha) is followed",
+    note="Soave's alpha: no iteration below the first bend or sign change",
     given="p rho_k",
     ideal="inv_W",
 )

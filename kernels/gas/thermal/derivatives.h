@@ -119,6 +119,11 @@ POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const U
                 M::root_attraction(m, known_temperature(T), s, y, z, second);
                 y = Y[s] * y;
                 z = Y[s] * z;
+            } else if constexpr (M::alpha_bends) {
+                R second;
+                bent_root(m, root_T, s, y, z, second);
+                y = Y[s] * y;
+                z = Y[s] * z;
             } else {
                 const R root_a = m.g_mass[s] - m.q_mass[s] * root_T, n = flipped(Y[s], root_a);
                 y = n * root_a;
@@ -130,6 +135,10 @@ POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const U
                 R root, root_T, root_TT;
                 M::root_attraction(m, known_temperature(T), k, root, root_T, root_TT);
                 use(k, root * of_y, root_T * of_y + root * of_z);
+            } else if constexpr (M::alpha_bends) {
+                R root, first, second;
+                bent_root(m, root_T, k, root, first, second);
+                use(k, root * of_y, -half_inv_root * (first * of_y + root * of_z));
             } else {
                 const R root_a = m.g_mass[k] - m.q_mass[k] * root_T;
                 use(k, fabs(root_a) * of_y,
