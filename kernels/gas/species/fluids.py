@@ -1,0 +1,126 @@
+"""Fluids with parameters of their own for equation `mapped` and for transport by residual entropy: the rows of
+fluids.csv, and which row a species has.
+
+A species has the row of its substance if its name is one that substances.csv has for that substance, in upper or lower
+case, and its molar mass is the row's.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import functools
+import pathlib
+
+from .critical import table
+
+TABLE = pathlib.Path(__file__).with_name("fluids.csv")
+
+# Relative difference of molar masses up to which a name counts: rounded atomic weights, not another formula.
+SAME_MASS = 1e-3
+
+# The substance of each fluid: its CAS number. Names of species follow from substances.csv.
+SUBSTANCES = {
+    "N2": "7727-37-9",
+    "O2": "7782-44-7",
+    "CH4": "74-82-8",
+    "H2": "1333-74-0",
+    "CO2": "124-38-9",
+    "H2O": "7732-18-5",
+    "He": "7440-59-7",
+    "Ar": "7440-37-1",
+    "CO": "630-08-0",
+    "C2H6": "74-84-0",
+    "C2H4": "74-85-1",
+    "C3H8": "74-98-6",
+    "nC4": "106-97-8",
+    "nC5": "109-66-0",
+    "nC6": "110-54-3",
+    "nC7": "142-82-5",
+    "nC8": "111-65-9",
+    "nC9": "111-84-2",
+    "nC10": "124-18-5",
+    "nC12": "112-40-3",
+    "NH3": "7664-41-7",
+    "CH3OH": "67-56-1",
+}
+
+# Fluids that are no substance of substances.csv, with the names of their species.
+OTHERS = {
+    "pH2": ("PH2", "P-H2", "PARA-H2", "PARAHYDROGEN"),
+    "Air": ("AIR",),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Fluid:
+    """A row of fluids.csv."""
+
+    fluid: str  # name of the row
+    Tc: float  # critical temperature of the equation [K]
+    pc: float  # critical pressure of the equation [Pa]
+    M: float  # molar mass [kg/mol]
+    omega: float  # acentric factor
+    rhoc: float  # measured critical density [kg/m3]
+
+    # Equation of state: molar, x = b/w, t = T/Tc
+    d1: float  # delta_1 of the cubic
+    P0: float  # volume map, C = b (P0 + P1 x + P2 x^2 + P3 x^3 - 1.4 Q/(t + 0.4))
+    P1: float
+    P2: float
+    P3: float
+    Q: float
+    alpha_c: float  # sqrt(alpha) = ((1 + c)/(t + c))^m (1 + g (t - 1))
+    alpha_g: float
+    alpha_m: float
+
+    # Transport
+    sigma: float  # diameter [A]
+    eps: float  # well depth over k [K]
+    n1: float  # viscosity, a function of the residual entropy
+    n2: float
+    n3: float
+    n4: float
+    b1: float  # conductivity, a function of the residual entropy
+    b2: float
+    b3: float
+    f0: float  # conductivity of the dilute gas: the part of internal heat, and its slope in ln(T/Tc)
+    f1: float
+
+
+@functools.cache
+def fluids() -> dict[str, Fluid]:
+    """{name of the row: Fluid} of fluids.csv. Callers must not change it."""
+    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+
+    rows = {}
+    for row in csv.DictReader(lines):
+        name = row.pop("fluid")
+        rows[name] = Fluid(name, **{column: float(number) for column, number in row.items()})
+
+    return rows
+
+
+@functools.cache
+def names() -> dict[str, str]:
+    """{name of a species, in capital letters: name of the row}."""
+    by_substance = {cas: fluid for fluid, cas in SUBSTANCES.items()}
+
+    rows = {}
+    for (name, _), substance in table().items():
+        if substance.cas in by_substance:
+            rows[name] = by_substance[substance.cas]
+
+    for fluid, others in OTHERS.items():
+        rows |= dict.fromkeys(others, fluid)
+
+    return rows
+
+
+def fluid_of(name: str, W: float) -> Fluid | None:
+    """The row of a species by its name and molar mass W [kg/mol]; None if it has no row."""
+    fluid = fluids().get(names().get(name.upper(), ""))
+    if fluid is None or abs(W - fluid.M) > SAME_MASS * fluid.M:
+        return None
+
+    return fluid
