@@ -22,7 +22,7 @@ N = 2
 TABLE_ERROR = 2e-7  # absolute, of the kernels' table of Takahashi's rows (its docstring); added to the bound of D
 THERMAL = (
     "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig R_s a_mix a_T a_TT b_mix shift_mix vol "
-    "v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L phase_flag Tc_mix pc_mix vc_mix"
+    "v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L residual_entropy phase_flag Tc_mix pc_mix vc_mix"
 )
 TRANSPORT = "mu lam D D_mole D_mass D_lewis D_schmidt D_ij"
 DENSE = {"equation": tuple(CUBICS), "viscosity": ("chung", "lucas")}  # values that oracle.evaluate knows

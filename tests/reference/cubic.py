@@ -458,6 +458,7 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
         h=h,
         e=e,
         s=s0 + Rs * np.log(u) + a_T * L,
+        residual_entropy=np.log(vol / free) - a_T * L / Rs,
         cp=cp,
         cv=cv,
         gamma=cp / cv,

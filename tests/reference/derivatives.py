@@ -401,6 +401,12 @@ def pressure(sp, o, rho, T, R_s, a_mix, b_mix, shift_mix, delta_mix=None):
     return dict(p=p, Z=p / rho / (R_s * T), vol=1 / rho, v_free=free)
 
 
+def residual_entropy(sp, o, rho, R_s, a_T, b_mix, shift_mix, delta_mix=None):
+    volume = 1 / rho + shift_mix
+    L = cubic.departure_log(volume, b_mix, cubic.shape(o["equation"], delta_mix))
+    return dict(residual_entropy=-np.log((volume - b_mix) * rho) - a_T * L / R_s)
+
+
 DERIVED = {
     "cubic_partial_properties": partial_properties,
     "cubic_fugacity": fugacity,
@@ -418,6 +424,7 @@ DERIVED = {
     "temperature_from_e_rho": t_from_e_rho,
     "temperature_from_e_rho_start": t_from_e_rho,
     "cubic_pressure": pressure,
+    "cubic_residual_entropy_of_density": residual_entropy,
     "ideal_pressure": lambda sp, o, rho, T, R_s: dict(p=rho * R_s * T),
     "ideal_temperature_from_h": ideal_t_from_h,
     "ideal_temperature_from_e": ideal_t_from_e,

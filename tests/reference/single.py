@@ -267,6 +267,9 @@ THERMAL = {
     "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(
         s=s_ig + R_s * np.log(v_free * p / (R_s * T)) + a_T * cubic_L
     ),
+    "cubic_residual_entropy": lambda sp, o, R_s, a_T, vol, inv_free, cubic_L: dict(
+        residual_entropy=np.log(vol * inv_free) - a_T * cubic_L / R_s
+    ),
     "cubic_cv": lambda sp, o, T, R_s, cp_ig, a_TT, cubic_L: dict(cv=cp_ig - R_s + T * a_TT * cubic_L),
     "heat_capacity_p": lambda sp, o, T, cv, p_T, v_p: dict(cp=cv - T * p_T * p_T * v_p),
     "heat_capacity_ratio": heat_capacity_ratio,
