@@ -10,7 +10,7 @@ import kernels
 
 from .. import build, shipped
 from ..errors import FrameError
-from . import bench, contraction, info, mechanisms, names, plot, precompile, validate
+from . import bench, contraction, fit, info, mechanisms, names, plot, precompile, validate
 from .bench import organisations, species_loops, tensor_tune
 
 MODULES = {
@@ -20,6 +20,7 @@ MODULES = {
     "contraction": contraction,
     "validate": validate,
     "plot": plot,
+    "fit": fit,
     "names": names,
 }
 
