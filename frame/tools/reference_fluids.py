@@ -85,8 +85,10 @@ class States:
     @classmethod
     def of(cls, rows) -> States:
         """From rows of the ten values."""
-        columns = np.array(rows, float).reshape(-1, 10).T
-        return cls(*columns[:9], kind=columns[9].astype(int))
+        names = [field.name for field in dataclasses.fields(cls)]
+        columns = dict(zip(names, np.array(rows, float).reshape(-1, len(names)).T))
+        columns["kind"] = columns["kind"].astype(int)
+        return cls(**columns)
 
     def chosen(self, pick) -> States:
         """The states of a mask or of indices."""

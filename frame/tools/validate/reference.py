@@ -112,18 +112,18 @@ class Errors(Row):
 
 def missing(mixture) -> str | None:
     """Reason why there is nothing to compare with; None if there is a reference."""
-    if mixture is not None and not _pure(mixture):
+    if mixture is not None and not pure(mixture):
         return f"it is for {', '.join(FLUIDS)}, none of which is in the mixture"
     if reference_fluids.missing() is None:
         return None
     if mixture is None:
         return reference_fluids.missing()
-    if not set(_pure(mixture)) & set(CANTERA):
+    if not set(pure(mixture)) & set(CANTERA):
         return f"without CoolProp it is for {', '.join(CANTERA)}, none of which is in the mixture"
     return not_installed("cantera", "CoolProp or cantera")
 
 
-def _pure(mixture) -> dict[str, str]:
+def pure(mixture) -> dict[str, str]:
     """{fluid: name of the species} of the mixture's species that are fluids of the table."""
     out: dict[str, str] = {}
     for name, W in zip(mixture.names, mixture.species.W):
@@ -320,15 +320,15 @@ def run(job) -> list[Errors]:
     if job.mixture is None:
         return _of_reference(job)
 
-    pure = _pure(job.mixture)
+    names = wanted(pure(job.mixture), job.fluids)
     compared, left_out = models(job.mixture, job.models)
     if reference_fluids.missing() is None:
         sampled, said = (
-            samples(_wanted(pure, job.fluids), job.subset(OF_FLUID), job.seed),
+            samples(names, job.subset(OF_FLUID), job.seed),
             "CoolProp's reference equations",
         )
     else:
-        sampled = cantera_samples(_wanted(pure, job.fluids))
+        sampled = cantera_samples(names)
         said = (
             "Cantera's pure fluids (Reynolds 1979; viscosity of N2, O2: Lemmon & Jacobsen 2004, CH4: Quinones-Cisneros "
             "& Deiters 2006)"
@@ -341,7 +341,7 @@ def _of_reference(job) -> list[Errors]:
     """Rows of all fluids, or of job.fluids, with species made of the reference."""
     from ..reference_species import species
 
-    names = _wanted({fluid: fluid for fluid in FLUIDS}, job.fluids)
+    names = wanted({fluid: fluid for fluid in FLUIDS}, job.fluids)
     mixture = kernels.Mixture.from_species(species({name: Reference(name) for name in names}), **job.options)
     compared, left_out = models(mixture, job.models)
     sampled = samples(names, job.subset(OF_FLUID), job.seed)
@@ -349,14 +349,14 @@ def _of_reference(job) -> list[Errors]:
     return compare(compared, sampled, job.backend, _why(said, compared, left_out))
 
 
-def _wanted(pure: dict[str, str], fluids) -> dict[str, str]:
+def wanted(known: dict[str, str], fluids) -> dict[str, str]:
     """The chosen ones of the fluids. Raises ArgumentError for a fluid that is not there."""
-    unknown = [fluid for fluid in fluids or () if fluid not in pure]
+    unknown = [fluid for fluid in fluids or () if fluid not in known]
     if unknown:
         raise ArgumentError(
-            f"--fluids {unknown[0]}: not there{closest(unknown[0], list(pure))}; wanted some of {', '.join(pure)}."
+            f"--fluids {unknown[0]}: not there{closest(unknown[0], list(known))}; wanted some of {', '.join(known)}."
         )
-    return {fluid: pure[fluid] for fluid in fluids} if fluids else pure
+    return {fluid: known[fluid] for fluid in fluids} if fluids else known
 
 
 def _why(said: str, compared, left_out) -> str:
@@ -433,7 +433,7 @@ def page(rows) -> str:
     places = _places(cells)
     liquid = REGIONS["liq"]
     blends = [blend.name for blend in BLENDS]
-    pure = [fluid for fluid, region in places if region == liquid and fluid not in (ALL, *blends)]
+    fluids = [fluid for fluid, region in places if region == liquid and fluid not in (ALL, *blends)]
 
     def lines(first: str, chosen, label) -> list[str]:
         body = []
@@ -446,7 +446,7 @@ def page(rows) -> str:
         "",
         "Liquids below 0.95 Tc:",
         "",
-        *lines("fluid", [(fluid, liquid) for fluid in pure], lambda fluid, region: fluid),
+        *lines("fluid", [(fluid, liquid) for fluid in fluids], lambda fluid, region: fluid),
         "",
         "All fluids, by region:",
         "",
@@ -458,7 +458,7 @@ def page(rows) -> str:
         "",
         *lines(
             "fluid and region",
-            [(fluid, region) for fluid, region in places if fluid in pure and region != liquid],
+            [(fluid, region) for fluid, region in places if fluid in fluids and region != liquid],
             lambda fluid, region: f"{fluid}: {region}",
         ),
         "",
