@@ -171,9 +171,12 @@ def assert_as_oracle(name, ns, inputs, got, kij="file", **options):
     options = {**{key: values[0] for key, values in dict(record.when).items()}, **options}
     entry = {**single.THERMAL, **single.TRANSPORT, **derivatives.DERIVED}[name]
 
+    options = {**oracle.OPTIONS, **options}
+    sp = oracle_species(ns, kij, options["diffusion"])
+    sp.cold = oracle.cold(options)
     wanted = entry(
-        oracle_species(ns, kij, options.get("diffusion", "kinetic")),
-        {**oracle.OPTIONS, **options},
+        sp,
+        options,
         **{key: Tracked(v, exact=True) for key, v in inputs.items()},
     )
 

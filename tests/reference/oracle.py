@@ -17,7 +17,13 @@ OPTIONS = {
     "takahashi": "smooth",
     "lewis": 1.0,
     "schmidt": 0.7,
+    "cold_cp": "",  # fitted with equation mapped, else polynomial
 }
+
+
+def cold(o) -> bool:
+    """Whether species have cold ranges with these options."""
+    return (o["cold_cp"] or ("fitted" if o["equation"] == "mapped" else "polynomial")) == "fitted"
 
 
 def _over(x, number, ns):
@@ -41,6 +47,7 @@ def evaluate(
         raise ValueError(f"options {sorted(unknown)}")
 
     sp = species.arrays(data, tracked)
+    sp.cold = cold(o)
 
     def number(v, err=None):
         return Tracked(v, err, exact=err is None) if tracked else np.asarray(v, LD)
