@@ -51,6 +51,7 @@ IDEAL = Rates("rate_f", beside=(("equation", "ideal"),))
 ORACLES = {
     **{("equation", name): CUBIC for name in EQUATIONS},  # of cubic.py
     ("equation", "rkpr"): dataclasses.replace(CUBIC, kernels=(*CUBIC.kernels, "cubic_delta")),
+    ("equation", "mapped"): Alone(("mapped_mixture", "mapped_pressure_slopes", "cubic_delta")),
     ("equation", "ideal"): Alone(("ideal_equation",)),
     ("root", "gibbs"): ROOT,
     ("root", "vapour"): ROOT,
