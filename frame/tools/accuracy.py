@@ -22,6 +22,7 @@ from .validate import reference
 
 GRID = 70, 50  # temperatures and pressures of a map, both in their logarithm
 LOWEST_PRESSURE = 1e5  # Pa
+TICKS = (10, 20, 50, 100, 200, 500, 1000, 2000)  # K
 COLOURS = (0.1, 100.0)  # percent, ends of the colours
 SHOWN = ("N2",)  # fluids without --fluids
 ARGUMENTS = {
@@ -112,6 +113,7 @@ def _grid(fluid: Reference):
 def _draw(plt, panels: list[Panel], columns: int):
     """The figure: `columns` panels in a row."""
     from matplotlib.colors import LogNorm
+    from matplotlib.ticker import NullFormatter
 
     rows = len(panels) // columns
     size = (3.1 * columns + 1.2, 2.6 * rows + 0.6)
@@ -123,6 +125,9 @@ def _draw(plt, panels: list[Panel], columns: int):
         picture = axis.pcolormesh(panel.T, panel.p / 1e5, shown, norm=norm, cmap="viridis", rasterized=True)
         axis.plot(panel.critical.Tc, panel.critical.pc / 1e5, "o", mfc="none", mec="crimson", ms=6)
         axis.set(xscale="log", yscale="log", facecolor="0.88")
+        ticks = [T for T in TICKS if panel.T[0] <= T <= panel.T[-1]]
+        axis.set_xticks(ticks, [f"{T:g}" for T in ticks])
+        axis.xaxis.set_minor_formatter(NullFormatter())
         median = np.nanmedian(panel.errors) if np.isfinite(panel.errors).any() else np.nan
         axis.set_title(f"{panel.fluid}, {panel.model}: {panel.quantity}, median {median:.2g} %", fontsize=8)
 

@@ -42,6 +42,7 @@ class Data:
 CUBIC = Alone(("cubic_mixture", "cubic_pressure_slopes"))
 TRANSLATED = Alone(("cubic_mixture",))
 ROOT = Alone(("cubic_root",), species=1, states=3000)
+COLD = Alone(("ideal_gas", "ideal_gas_entropy"))
 CHUNG = Alone(("chung_mixture", "chung_viscosity"))
 PAIRS = Alone(("binary_diffusion",))
 REAL = Rates("omega_mol rate_f rate_r rate_net heat_release")
@@ -50,6 +51,7 @@ IDEAL = Rates("rate_f", beside=(("equation", "ideal"),))
 ORACLES = {
     **{("equation", name): CUBIC for name in EQUATIONS},  # of cubic.py
     ("equation", "rkpr"): dataclasses.replace(CUBIC, kernels=(*CUBIC.kernels, "cubic_delta")),
+    ("equation", "mapped"): Alone(("mapped_mixture", "mapped_pressure_slopes", "cubic_delta")),
     ("equation", "ideal"): Alone(("ideal_equation",)),
     ("root", "gibbs"): ROOT,
     ("root", "vapour"): ROOT,
@@ -60,6 +62,8 @@ ORACLES = {
     ("translation", "fitted"): TRANSLATED,
     ("alpha", "pr78"): Alone(("cubic_mixture",), species=53),
     ("alpha", "cantera"): Alone(("cubic_mixture",), species=53),
+    ("cold_cp", "polynomial"): COLD,
+    ("cold_cp", "fitted"): COLD,
     ("mixing", "vdw"): Alone(("cubic_mixture", "critical_state")),
     ("mixing", "pseudocritical"): Alone(("cubic_mixture", "critical_state")),
     ("viscosity", "chung"): Alone(("chung_viscosity",)),

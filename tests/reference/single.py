@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, oracle, turbulence
+from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, mapped, oracle, turbulence
 from .species import R
 from .tracked import LD, Tracked
 
@@ -276,6 +276,7 @@ THERMAL = {
     "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho * rho * v_p, rho_T=rho * rho * p_T * v_p),
     "enthalpy_slopes": enthalpy_slopes,
     "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p * vol),
+    **mapped.THERMAL,
 }
 TRANSPORT = {
     "chung_mixture": chung_mixture,

@@ -214,7 +214,7 @@ def add(record: Cubic) -> None:
         MAPPED.append(record.name)
     else:
         FAMILY.append(record.name)
-        PSEUDOCRITICAL.append(record.name)
+        PSEUDOCRITICAL.insert(-1, record.name)
 
     if record.by_species:
         BY_SPECIES.append(record.name)
