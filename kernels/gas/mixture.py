@@ -24,18 +24,22 @@ option(
     switch="",
 )
 
+FLUIDS = "fluids"  # keyword of a mixture: a user's table of fluids
+
 
 class Mixture:
     """Species with model options and constants.
 
     species: SpeciesData, or NoSpecies(ns) for kernels that need no constants. options: see `kernels.OPTIONS` or
     `python -m frame compile --help`; also the numbers `lewis` and `schmidt`: one for all species, one for each, or by
-    name. Constants are computed when a kernel first reads them. Raises MixtureError for species data that the chosen
-    equation cannot use, ArgumentError for options.
+    name; and `fluids`, a user's table of parameters, which `python -m frame fit` writes. Constants are computed when a
+    kernel first reads them. Raises MixtureError for species data that the chosen equation cannot use, ArgumentError for
+    options.
     """
 
     def __init__(self, species: SpeciesData | NoSpecies, **options):
-        self.species = species
+        fluids = options.pop(FLUIDS, None)
+        self.species = species = species.with_fluids(fluids) if fluids else species
         self.ns = len(species.names)
         self.names = tuple(species.names)
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
@@ -72,7 +76,7 @@ class Mixture:
             options["critical"] = "fill"
 
         chosen = registry.checked_options(
-            {key: value for key, value in options.items() if key not in registry.species_numbers}
+            {key: value for key, value in options.items() if key not in (*registry.species_numbers, FLUIDS)}
         )
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without

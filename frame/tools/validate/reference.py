@@ -47,7 +47,7 @@ from .states import P_RANGE
 MODELS = {
     "default": {},
     "fitted": dict(translation="fitted"),
-    "mapped": dict(equation="mapped", viscosity="residual", translation="none"),
+    "mapped": dict(equation="mapped", viscosity="residual", translation="none", cold_cp="fitted"),
     "plain": dict(translation="none", chung="cantera"),
 }
 SHOWN = ("default", "fitted", "mapped")  # without --models

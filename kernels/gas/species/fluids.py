@@ -184,3 +184,38 @@ def fluid_of(name: str, W: float) -> Fluid | None:
         return None
 
     return fluid
+
+
+def own_rows(path: str | pathlib.Path, species_names, W) -> dict[str, Fluid]:
+    """{name of a species: its row} of a user's table: the row of the species' own name, in upper or lower case, or of
+    its substance.
+
+    W (ns,): molar masses [kg/mol]. Raises MixtureError for a table of which no species has a row, and for a row of
+    another molar mass.
+    """
+    rows = {name.upper(): row for name, row in read(path).items()}
+    found = {}
+    for name, mass in zip(species_names, W):
+        row = rows.get(name.upper()) or rows.get(names().get(name.upper(), "").upper())
+        if row is None:
+            continue
+        refuse(
+            abs(mass - row.M) > SAME_MASS * row.M,
+            f"table of fluids {path}, row {row.fluid!r}: M = {row.M:g} kg/mol, species {name!r} has {mass:g}.",
+            MixtureError,
+        )
+        found[name] = row
+
+    refuse(
+        not found,
+        f"table of fluids {path}: rows {', '.join(row.fluid for row in rows.values()) or 'none'}; wanted a row with "
+        f"the name of a species: {', '.join(species_names)}.",
+        MixtureError,
+    )
+    return found
+
+
+def row_of(species, s: int) -> Fluid | None:
+    """The row of species s: of the user's table if it has one, else of fluids.csv; None if it has no row."""
+    name = species.names[s]
+    return species.own_fluids.get(name) or fluid_of(name, species.W[s])
