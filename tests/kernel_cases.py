@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from conditioning import assert_close
 from mixtures_for_tests import species_set
-from reference import EPS, Tracked, cubic, derivatives, evaluate, oracle, single, species, value
+from reference import EPS, Tracked, cubic, derivatives, evaluate, oracle, residual, single, species, value
 from states import grid, random_states
 
 import kernels
@@ -26,7 +26,7 @@ THERMAL = (
 )
 MAPPED = "map_0 map_1 map_2 map_3 map_I shift_w shift_T shift_TT p_v_attractive p_v_repulsive"  # of equation mapped
 TRANSPORT = "mu lam D D_mole D_mass D_lewis D_schmidt D_ij"
-DENSE = {"equation": tuple(CUBICS), "viscosity": ("chung", "lucas")}  # values that oracle.evaluate knows
+DENSE = {"equation": tuple(CUBICS), "viscosity": ("chung", "lucas", "residual")}  # values that oracle.evaluate knows
 PROJECT = Path(kernels.__file__).resolve().parent / "gas"
 
 
@@ -109,6 +109,8 @@ def mixture_inputs(q, form="polefree"):
     out = {name: getattr(q, name) for name in f"{THERMAL} T p u v w mu lam".split()}
     out |= {name: getattr(q, name) for name in ("D", "delta_mix", *MAPPED.split()) if hasattr(q, name)}
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
+    if hasattr(q, "scaling"):
+        out.update(residual.inputs(q.T, q.rho, q.W, q.residual_entropy, q.scaling))
     repulsive = -q.R_s * q.T * q.inv_free * q.inv_free
     out["muT"] = (
         np.random.default_rng(4).uniform(0, 100, q.T.shape) * value(q.mu) if hasattr(q, "mu") else 0 * value(q.T)

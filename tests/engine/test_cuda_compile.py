@@ -158,6 +158,23 @@ def test_collections_compile(ns, name, part):
         assert r["spill_stores"] <= allowed and r["spill_loads"] <= 2 * allowed and r["registers"] <= 255, (what, r)
 
 
+MAPPED = ("thermal", "T_from_h_p", "T_from_s_p", "T_from_e_rho", "gamma_matrices", "critical_state_of_mixture")
+
+
+@pytest.mark.parametrize("name", MAPPED)
+@pytest.mark.quick(name=["thermal", "T_from_e_rho", "gamma_matrices"])
+def test_equation_mapped_compiles(name):
+    """With k_ij of every pair and none. Two sweeps over the pairs of ten species fill the registers, as those of any
+    general alpha."""
+    c, plans = registry.collections[name], {}
+    for ns, kij in ((1, "file"), (10, "dense"), (10, "none")):
+        mix = Mixture(species_set(ns, kij), equation="mapped")
+        plans[f"{name} NS={ns} {kij}"] = planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+
+    for what, r in build_all(plans).items():
+        assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
+
+
 @pytest.mark.parametrize("name", ["thermal", "viscous"])
 @pytest.mark.quick(name="thermal")
 def test_chosen_organisations_spill_nothing_up_to_20_species(name):

@@ -358,10 +358,16 @@ def t_from_s_p(sp, o, s, p, Y, W, R_s, T_start=None):
 
 
 def t_from_e_rho(sp, o, e, rho, Y, R_s, T_start=None):
+    # Of equation mapped e may fall with T far below freezing; then there are two T, or none.
+    falls = np.zeros(e.shape, bool)
+    if o["equation"] == "mapped":
+        cold = np.full(e.shape, LD(20))
+        falls = energy_at(cold, *(value(x) for x in (rho, Y, R_s)), plain(sp), o)[1] <= 0
+
     def f(T, sp):
         tracked = isinstance(T, Tracked)
         energy, cv = energy_at(T, *(x if tracked else value(x) for x in (rho, Y, R_s)), sp, o)
-        return energy, cv, np.zeros(T.shape, bool)
+        return energy, cv, falls
 
     return temperature(f, value(e), sp)
 

@@ -21,7 +21,9 @@ TABLE = Path(__file__).resolve().parents[2] / "kernels/gas/species/fluids.csv"
 
 # Names of species, and the rows of the table that have other names.
 ROWS = dict(AR="Ar", HE="He", NC4H10="nC4", C4H10="nC4", NC7H16="nC7", C7H16="nC7", NC12H26="nC12", PH2="pH2")
-RADICALS = "H O OH HO2 HCO CH3 C N NH NH2 NNH CH CH2 CH2(S) CH2OH CH3O C2H C2H3 C2H5 HCCO CN NCO HNO HOCN HCNO C3H7".split()
+RADICALS = (
+    "H O OH HO2 HCO CH3 C N NH NH2 NNH CH CH2 CH2(S) CH2OH CH3O C2H C2H3 C2H5 HCCO CN NCO HNO HOCN HCNO C3H7".split()
+)
 POLAR = "CH2O H2O2 HCN CH3CHO CH2CO HCCOH HNCO CH2CHO".split()  # those of the species sets of the tests
 
 NODES, WEIGHTS = (np.asarray(part, LD) for part in np.polynomial.legendre.leggauss(80))
@@ -114,9 +116,11 @@ def map_of(T, n, sp):
     c = [(n * (b * P)[:, None]).sum(0) for P in q.P]
     y = 1 / (T / q.Tc[:, None] + LD("0.4"))
     weight = n * (LD("1.4") * b * q.Q)[:, None]
-    tau = (weight * y).sum(0), -(weight * y * y / q.Tc[:, None]).sum(0), 2 * (
-        weight * y * y * y / (q.Tc * q.Tc)[:, None]
-    ).sum(0)
+    tau = (
+        (weight * y).sum(0),
+        -(weight * y * y / q.Tc[:, None]).sum(0),
+        2 * (weight * y * y * y / (q.Tc * q.Tc)[:, None]).sum(0),
+    )
     return c, tau
 
 
@@ -262,7 +266,9 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, tau, u, eos, delta):
         residual_entropy=np.log(vol / free) - a_T * L / Rs + I - p * shift_T / Rs,
         cp=cp,
         cv=cv,
-        gamma=np.where(value(cv) > 0, cp / cv, LD("nan")),  # of cold carbon dioxide and water, far below freezing, it is not
+        gamma=np.where(
+            value(cv) > 0, cp / cv, LD("nan")
+        ),  # of cold carbon dioxide and water, far below freezing, it is not
         c=vol * np.sqrt(np.where(value(cv) > 0, -(cp / cv) * p_v, LD("nan"))),
         rho_p=-1 / (vol * vol * p_v),
         rho_T=p_T / (vol * vol * p_v),

@@ -68,6 +68,7 @@ ORACLES = {
     ("mixing", "pseudocritical"): Alone(("cubic_mixture", "critical_state")),
     ("viscosity", "chung"): Alone(("chung_viscosity",)),
     ("viscosity", "lucas"): Alone(("lucas_viscosity",)),
+    ("viscosity", "residual"): Alone(("residual_viscosity",), beside=(("equation", "mapped"),)),
     ("viscosity", "sutherland"): Alone(("wilke_transport",)),
     ("viscosity", "powerlaw"): Alone(("wilke_transport",)),
     ("chung", "polefree"): CHUNG,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal_gas, lucas, mapped, species
+from . import chung, cubic, diffusion, ideal_gas, lucas, mapped, residual, species
 from .tracked import LD, Tracked
 
 OPTIONS = {
@@ -117,6 +117,9 @@ def evaluate(
             q.mu = chung.viscosity(T, q.rho, M, m, o["chung"])
 
         q.lam = chung.conductivity(T, q.rho, M, cv, m, o["chung"])
+        if o["viscosity"] == "residual":
+            q.scaling = residual.mixture(X, sp)
+            q.mu, q.lam = residual.transport(T, q.rho, M, cp0, q.residual_entropy, q.scaling)
         if o["diffusion"] != "fuller" and fit is None:
             return q
 

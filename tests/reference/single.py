@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, mapped, oracle, turbulence
+from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, mapped, oracle, residual, turbulence
 from .species import R
 from .tracked import LD, Tracked
 
@@ -293,5 +293,6 @@ TRANSPORT = {
     "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(D_lewis=oracle._over(lam / (rho * cp), o["lewis"], sp.ns)),
     "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle._over(mu / rho, o["schmidt"], sp.ns)),
     "wilke_transport": wilke_transport,
+    **residual.KERNELS,
     **turbulence.KERNELS,
 }

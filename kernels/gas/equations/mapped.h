@@ -64,8 +64,7 @@ template <class R> POINT_FN void free_integrals(const R x, const R I0, MapIntegr
 template <class Shape, class R>
 POINT_FN void shape_slopes(const Shape &eos, const R J0_slope, const R inv_product, MapIntegrals<R> &s) {
     s.J_slope[0] = J0_slope;
-    s.J_slope[1] =
-        inv_product * (0.5 * ((s.x - s.x * s.x) / s.Delta - s.J[0] - eos.sum * s.J_slope[0]) + s.J[1]);
+    s.J_slope[1] = inv_product * (0.5 * ((s.x - s.x * s.x) / s.Delta - s.J[0] - eos.sum * s.J_slope[0]) + s.J[1]);
     UNROLL
     for (int k = 2; k < 5; ++k)
         s.J_slope[k] = inv_product * (s.J[k] - s.J[k - 1] - eos.sum * s.J_slope[k - 1] - s.J_slope[k - 2]);
@@ -94,18 +93,32 @@ POINT_FN R gibbs_of_map(const Shape &eos, const VolumeMap<R> &map, const R A, co
 
 // ---- mixtures
 
+// f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
+// offset), n = factor + slope T. m is 8 or 2. The record's text calls it.
+template <class M, class R>
+POINT_FN void rational_alpha(const M &, const R T, const R r, const scalar power, const scalar scale,
+                             const scalar factor, const scalar slope, R &root, R &root_T, R &root_TT) {
+    const R u = square(scale * r), n = factor + slope * T, m_n_r = power * (n * r);
+    const R k = power > 4.0 ? square(square(u)) : u;
+    root = k * n;
+    root_T = k * (slope - m_n_r);
+    root_TT = k * r * ((power + 1.0) * m_n_r - 2.0 * power * slope);
+}
+
 // tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5])
 template <class M, class R> POINT_FN R inverse_of_swelling(const M &m, const R T, const int k) {
     return 1.0 / (T + m.map_numbers[5 * M::NS + k]);
 }
 
-template <class M, class R, class Species>
-POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
+// swelling(k): inverse_of_swelling of species k
+template <class M, class R, class Species, class Swelling>
+POINT_FN void map_sums_of(const M &m, const Species &Y, const Swelling &swelling, VolumeMap<R> &map, R &shift_T,
+                          R &shift_TT) {
     R sums[7];
     UNROLL
     for (int k = 0; k < 7; ++k) sums[k] = R(0.0);
     FOR_OWN (s, M::NS) {
-        const R y = Y[s], r = inverse_of_swelling(m, T, s), tau = y * m.map_numbers[4 * M::NS + s] * r, tau_r = tau * r;
+        const R y = Y[s], r = swelling(s), tau = y * m.map_numbers[4 * M::NS + s] * r, tau_r = tau * r;
         UNROLL
         for (int k = 0; k < 4; ++k) sums[k] += y * m.map_numbers[k * M::NS + s];
         sums[4] += tau;
@@ -119,12 +132,58 @@ POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &ma
 }
 
 template <class M, class R, class Species>
+POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
+    map_sums_of(m, Y, [&](const int s) INLINED { return inverse_of_swelling(m, T, s); }, map, shift_T, shift_TT);
+}
+
+// Y f, Y f', Y f'' of the species with f = sqrt(a_i), and inverse_of_swelling; a division serves both laws.
+template <class M, class R> struct StoredSpecies {
+    R y[M::NS], z[M::NS], w[M::NS], swelling[M::NS];
+};
+
+template <class M, class R, class Species>
+POINT_FN void store_species(const M &m, const R T, const Species &Y, StoredSpecies<M, R> &of) {
+    constexpr int NS = M::NS;
+    FOR_SPECIES (s, NS) {
+        const scalar *const numbers = &m.alpha_numbers[s];
+        const R below = T + numbers[3 * NS], pole = T + m.map_numbers[5 * NS + s], inverse = 1.0 / (below * pole);
+        R root, root_T, root_TT;
+        rational_alpha(m, T, R(inverse * pole), numbers[NS], numbers[2 * NS], numbers[4 * NS], numbers[5 * NS], root,
+                       root_T, root_TT);
+        const R n = Y[s] * numbers[0];
+        of.y[s] = n * root, of.z[s] = n * root_T, of.w[s] = n * root_TT;
+        of.swelling[s] = inverse * below;
+    }
+}
+
+// a, a', a'' as in `attraction`
+template <class M, class R, class Species>
+POINT_FN void stored_attraction(const M &m, const R T, const Species &Y, const StoredSpecies<M, R> &of, R &a_mix,
+                                R &a_T, R &a_TT) {
+    R yz, zz, yw, ww;
+    const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = of.y[s], second = of.w[s]; };
+    const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = of.y[s], second = of.z[s]; };
+    attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
+    attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
+    a_T = yz + yz;
+    a_TT = 2.0 * (zz + yw);
+}
+
+template <class M, class R, class Species>
 POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &map_0,
                              R &map_1, R &map_2, R &map_3, R &shift_T, R &shift_TT) {
-    R none;
+    const R known_T = known_temperature(T);
     VolumeMap<R> map;
-    cubic_mixture_at(m, T, Y, pair_sums<M, R>(m, Y), a_mix, a_T, a_TT, b_mix, none);
-    map_sums(m, T, Y, map, shift_T, shift_TT);
+    sum_over_species<M::NS>(b_mix, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
+    if constexpr (number<R>::lanes > 1) { // a CPU's stack is in L1: nothing is computed twice
+        StoredSpecies<M, R> of;
+        store_species(m, known_T, Y, of);
+        stored_attraction(m, known_T, Y, of, a_mix, a_T, a_TT);
+        map_sums_of(m, Y, [&](const int s) INLINED { return of.swelling[s]; }, map, shift_T, shift_TT);
+    } else {
+        attraction(m, known_T, R(1.0), R(1.0), Y, pair_sums<M, R>(m, Y), a_mix, a_T, a_TT); // no root of T is read
+        map_sums(m, known_T, Y, map, shift_T, shift_TT);
+    }
     map_0 = map.c0, map_1 = map.c1, map_2 = map.c2, map_3 = map.c3;
 }
 
@@ -188,8 +247,8 @@ template <class R> POINT_FN R free_volume_of(const VolumeMap<R> &map, const R b_
 // p of a density, however high
 template <class M, class R, class Delta>
 POINT_FN void pressure_of_density(const M &m, const R rho, const R T, const R R_s, const R a_mix, const R b_mix,
-                                  const VolumeMap<R> &map, const Delta delta_mix, R &p, R &vol, R &v_free,
-                                  R &shift_mix, R &shift_w) {
+                                  const VolumeMap<R> &map, const Delta delta_mix, R &p, R &vol, R &v_free, R &shift_mix,
+                                  R &shift_w) {
     const auto eos = shape(m, delta_mix);
     vol = 1.0 / rho;
     v_free = free_volume_of(map, b_mix, vol);
@@ -201,8 +260,8 @@ template <class M, class R, class Delta>
 POINT_FN void mapped_pressure(const M &m, const R rho, const R T, const R R_s, const R a_mix, const R b_mix,
                               const R map_0, const R map_1, const R map_2, const R map_3, const Delta delta_mix, R &p,
                               R &Z, R &vol, R &v_free, R &shift_mix, R &shift_w) {
-    pressure_of_density(m, rho, T, R_s, a_mix, b_mix, volume_map(map_0, map_1, map_2, map_3), delta_mix, p, vol,
-                        v_free, shift_mix, shift_w);
+    pressure_of_density(m, rho, T, R_s, a_mix, b_mix, volume_map(map_0, map_1, map_2, map_3), delta_mix, p, vol, v_free,
+                        shift_mix, shift_w);
     p = select(p <= HIGHEST_PRESSURE, p, R(NOT_A_NUMBER));
     Z = p * vol / (R_s * T);
 }
@@ -295,8 +354,8 @@ POINT_FN void mapped_energy_slopes(const M &, const R a_mix, const R a_T, const 
 
 // ---- in the composition
 
-// C_k, derivative of the map in m_k at constant T and W = w of the masses m: c_0k - tau_k + sum_j c_jk x^j + sum_j j c_j
-// x^j b_k/b. rate: that of C'.
+// C_k, derivative of the map in m_k at constant T and W = w of the masses m: c_0k - tau_k + sum_j c_jk x^j + sum_j j
+// c_j x^j b_k/b. rate: that of C'.
 template <class R> struct MapSlope {
     R shift, rate;
 };
@@ -346,8 +405,7 @@ template <class M, class R> POINT_FN R over_map(const M &m, const R T, const R (
     constexpr int NS = M::NS;
     const scalar *const numbers = &m.map_numbers[0];
     const R tau = numbers[4 * NS + k] * inverse_of_swelling(m, T, k);
-    return c[0] * (numbers[k] - tau) + c[1] * numbers[NS + k] + c[2] * numbers[2 * NS + k] +
-           c[3] * numbers[3 * NS + k];
+    return c[0] * (numbers[k] - tau) + c[1] * numbers[NS + k] + c[2] * numbers[2 * NS + k] + c[3] * numbers[3 * NS + k];
 }
 
 // v_k = -p_k/p_v with p_k = dp/dm_k at constant T, V: (p_k)_w + p_v C_k. From E_k at constant T, V,

@@ -2,7 +2,7 @@
 
 A species has the first of three kinds of numbers whose data it has:
 
-1. **A row of fluids.csv** (fluids.py), Tc and pc too.
+1. **A row of fluids.csv** (fluids.py), Tc and pc too: those of the input are not used.
 2. **Correlations in omega**, fitted to 17 non-polar fluids: Peng-Robinson's shape, a map and an alpha for
    -0.05 <= omega <= 0.6. For a species with a known dipole moment that is small (Lucas's bound), Tc above 50 K, measured
    critical properties, and no radical.
@@ -32,10 +32,11 @@ OMEGA_RANGE = (-0.05, 0.6)
 QUANTUM = 50.0  # K, Tc below which a fluid swells by quantum effects
 POLAR = 0.022  # reduced dipole moment of Lucas above which a molecule counts as polar
 
+NEAR = 0.02  # relative difference of an input's Tc or pc to the row's up to which no note is made
+
 # Bounds that are checked when a mixture is made.
 LEAST_SLOPE = 0.3  # of dv/dw
 LEAST_DELTA_1 = 1.8  # below, the integrals of mapped.h lose digits: they divide by delta_1 delta_2
-AT_MOST_OFF = 0.02  # relative difference of a file's Tc, pc to the row's
 T_OVER_TC = (0.05, 60.0)  # where the signs of alpha's derivatives are checked
 
 # alpha of these grows with T somewhere or bends downwards (swelling by quantum effects, hydrogen bonds). Their heat
@@ -84,8 +85,7 @@ class _Row:
 def mapped_numbers(species: SpeciesData) -> MappedNumbers:
     """The numbers of all species.
 
-    Raises MixtureError for a species whose Tc or pc is not its row's, whose alpha has no such form, or whose volume
-    does not grow with w.
+    Raises MixtureError for a species whose alpha has no such form, or whose volume does not grow with w.
     """
     species.refuse_without_critical()
     shift = peneloux_shift(species, CUBICS["pr"].translation)
@@ -94,7 +94,7 @@ def mapped_numbers(species: SpeciesData) -> MappedNumbers:
     for s, name in enumerate(species.names):
         fluid = row_of(species, s)
         if fluid:
-            kind, row = "row", _of_fluid(species, s, fluid)
+            kind, row = "row", _of_fluid(fluid)
         elif not why_not_correlated(species, s):
             kind, row = "correlation", _correlated(species, s)
         else:
@@ -111,19 +111,24 @@ def mapped_numbers(species: SpeciesData) -> MappedNumbers:
     return MappedNumbers(tuple(kinds), tuple(fluids), **columns)
 
 
-def _of_fluid(species, s, fluid: Fluid) -> _Row:
-    """Numbers of a row. Raises MixtureError where the file has another critical point."""
-    for field in ("Tc", "pc"):
-        came, row = getattr(species, field)[s], getattr(fluid, field)
-        refuse(
-            abs(came / row - 1) > AT_MOST_OFF,
-            f"species {species.names[s]!r}: {field} = {came:g} came, equation mapped has {row:g} of {fluid.fluid} in "
-            f"fluids.csv; wanted a number within {100 * AT_MOST_OFF:g} %, or another name.",
-            MixtureError,
-        )
-
+def _of_fluid(fluid: Fluid) -> _Row:
+    """Numbers of a row."""
     P = np.array([fluid.P0, fluid.P1, fluid.P2, fluid.P3])
     return _Row(fluid.Tc, fluid.pc, fluid.d1, fluid.alpha_c, fluid.alpha_g, fluid.alpha_m, P, fluid.Q)
+
+
+def _unused(species, numbers: MappedNumbers) -> list[str]:
+    """Notes on Tc and pc of the input that are far from the rows'."""
+    notes = []
+    for s, fluid in enumerate(numbers.fluids):
+        for field in ("Tc", "pc"):
+            came, own = getattr(species, field)[s], getattr(numbers, field)[s]
+            if fluid and abs(came / own - 1) > NEAR:
+                notes.append(
+                    f"{species.names[s]}: {field} = {came:g} of the input is not used, {own:g} of fluids.csv is."
+                )
+
+    return notes
 
 
 def why_not_correlated(species, s) -> str:
@@ -199,9 +204,7 @@ def check(name: str, fluid: Fluid | None, row: _Row) -> None:
     )
 
     positive = row.c > 0 and 0 <= row.g < 1
-    refuse(
-        not positive, f"{where}: alpha has c = {row.c:g}, g = {row.g:g}, wanted c > 0 and 0 <= g < 1.", MixtureError
-    )
+    refuse(not positive, f"{where}: alpha has c = {row.c:g}, g = {row.g:g}, wanted c > 0 and 0 <= g < 1.", MixtureError)
 
     if fluid is None or fluid.fluid not in ODD_ALPHA:
         refuse(
@@ -248,11 +251,7 @@ add(
                 "factor": lambda species: 1 - mapped_numbers(species).g,
                 "slope": lambda species: mapped_numbers(species).g / mapped_numbers(species).Tc,
             },
-            text="""const R r = 1.0 / (T + offset), u = square(scale * r), n = factor + slope * T;
-const R k = power > 4.0 ? square(square(u)) : u;
-root = k * n;
-root_T = k * (slope - power * n * r);
-root_TT = k * r * (power * (power + 1.0) * n * r - 2.0 * power * slope);""",
+            text="""rational_alpha(m, T, R(1.0 / (T + offset)), power, scale, factor, slope, root, root_T, root_TT);""",
         ),
         translation=VolumeMap(of_species=mapped_numbers),
         needs=CRITICAL,
@@ -284,6 +283,7 @@ def volume_map(species, options) -> Constants:
         if mask.any():
             notes.append(f"equation mapped: {text.format(species.named(mask))}.")
 
+    notes += _unused(species, numbers)
     return Constants({"map_numbers": np.stack(rows)}, notes=notes)
 
 
