@@ -83,15 +83,9 @@ def starts(critical: Critical) -> list[Equation]:
         return [base, dataclasses.replace(base, P=(0.0, 0.0, 0.0, 0.0), Q=0.15)]
 
     base = generic(critical)
-    other = _with_power(critical, base, 2)
-    flat = dataclasses.replace(base, P=(-0.1 if critical.omega < 0.25 else 0.2, 0.0, 0.0, 0.0))
-    others = [
-        dataclasses.replace(base, d1=4.0),
-        dataclasses.replace(base, d1=2.05, Q=0.2),
-        flat,
-        dataclasses.replace(flat, d1=3.5, Q=0.1),
-    ]
-    return [base, other, *others]
+    flat = -0.1 if critical.omega < 0.25 else 0.2
+    third = dataclasses.replace(base, d1=3.5, P=(flat, 0.0, 0.0, 0.0), Q=0.1)
+    return [base, _with_power(critical, base, 2), third]
 
 
 class Residuals:
