@@ -166,7 +166,7 @@ def names() -> dict[str, str]:
     """{name of a species, in capital letters: name of the row}."""
     by_substance = {cas: fluid for fluid, cas in SUBSTANCES.items()}
 
-    rows = {}
+    rows = {fluid.upper(): fluid for fluid in SUBSTANCES}
     for (name, _), substance in table().items():
         if substance.cas in by_substance:
             rows[name] = by_substance[substance.cas]
