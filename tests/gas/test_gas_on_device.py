@@ -60,6 +60,8 @@ def test_every_structure_of_kij(be, ns, kij):
         "diffusion=fuller",
         "diffusion=cantera",
         "viscosity=lucas",
+        "equation=mapped viscosity=residual",
+        "cold_cp=fitted",
         "takahashi=table",
         "takahashi=off",
     ],
@@ -67,7 +69,7 @@ def test_every_structure_of_kij(be, ns, kij):
 @pytest.mark.long(option=["root=liquid", "root=vapour", "takahashi=off", "translation=peneloux"])
 @pytest.mark.long(option=["chung=cantera", "diffusion=cantera"])
 def test_every_option(be, option):
-    options = dict([option.split("=")])
+    options = dict(pair.split("=") for pair in option.split())
     got = mixture(10, **options).properties("rho cp mu lam D", **{k: states(10, 300)[k] for k in "TpY"}, backend=be)
     compare("rho cp mu lam D", got, expected(10, 300, **options), f"{option} cuda")
 

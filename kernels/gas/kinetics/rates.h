@@ -32,7 +32,7 @@ POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out
     FOR_OWN (k, M::NS) ln_gamma.set(k, ln_phi[k] + ln_Z);
 }
 
-// What the cold range of species k (ideal_gas.h) adds to g_k/RT
+// What the cold range of species k (ideal_gas.h) adds to g_k/RT: rates need it where one begins above COLDEST
 template <class M, class R> POINT_FN R cold_potential(const M &m, const R T, const R ln_T, const R inv_T, int k) {
     R a[7];
     UNROLL
@@ -52,9 +52,8 @@ POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) 
         };
         const scalar *a = m.reaction_potentials + 14 * k;
         const auto low = T <= m.T_mid[k];
-        if constexpr (M::cold_ranges) {
-            if (any_of(T < m.T_cold[k]))
-                return select(low, of_range(a), of_range(a + 7)) + cold_potential(m, T, ln_T, inv_T, k);
+        if constexpr (M::cold_reactions) {
+            return select(low, of_range(a), of_range(a + 7)) + cold_potential(m, T, ln_T, inv_T, k);
         }
         if constexpr (NEIGHBOURS_AGREE<R>) {
             if (all_of(low)) return of_range(a);

@@ -25,6 +25,7 @@ for name, unit, what, *per in (
 ):
     quantity(name, unit, what, *per)
 
+REACTS_FROM = 200.0  # K, COLDEST of kinetics/rates.h
 COMPOSITION = "sum(Y) = 1 within 1e-6 (else NaN); Y >= -0.001, used as it is"
 NASA = (
     "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa_cold? T_cold? T_cold_highest? nasa9? "
@@ -118,7 +119,12 @@ def ideal_gas(species, options) -> Constants:
         notes.append(f"ideal-gas cp below the polynomials of {species.named(has_cold)}: cold_ranges.csv.")
 
     if species.nasa9 is None:
-        sizes = {"NASA9_RANGES": 0, "cold_ranges": bool(has_cold.any())}
+        reacting = has_cold & (species.T_min > REACTS_FROM)
+        sizes = {
+            "NASA9_RANGES": 0,
+            "cold_ranges": bool(has_cold.any()),
+            "cold_reactions": bool(reacting.any()),
+        }
         return Constants(values | _nasa7(species, cold), sizes=sizes, notes=notes)
 
     rows, T_break = _nasa9(species, cold)
@@ -127,7 +133,8 @@ def ideal_gas(species, options) -> Constants:
         nasa9_break=T_break.T if T_break.size else [0.0],
     )
 
-    return Constants(values, sizes={"NASA9_RANGES": rows.shape[1], "cold_ranges": False}, notes=notes)
+    sizes = {"NASA9_RANGES": rows.shape[1], "cold_ranges": False, "cold_reactions": False}
+    return Constants(values, sizes=sizes, notes=notes)
 
 
 def _nasa7(species, cold) -> dict:
