@@ -1,7 +1,8 @@
 """Fit of the equation of state to states of a fluid: least squares over density, cp, speed of sound, vapour pressure.
 
 Constraints, as penalties that are 0 where they hold: the map is monotone, the volume at w = b is positive, alpha falls
-and is convex. Bounds: delta_1 of 2 or more, below which the kernel's recursion loses digits; alpha_g below 1.
+and is convex. Bounds: delta_1 of 2 or more, below which the kernel's recursion loses digits; alpha_g below 1; Q of 0 or
+more.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ EXEMPT_FROM_ALPHA = ("H2", "pH2", "D2", "He", "H2O", "CH3OH")
 LEAST_BEND = 0.02  # of alpha alpha''/alpha'^2: a margin as well
 COLDEST_ALPHA, HOTTEST_ALPHA = 0.05, 60.0  # of T/Tc where alpha is checked
 
-# x: P0..P3, ln alpha_c, alpha_g, Q, d1
-LOW = np.array([-20, -20, -20, -20, -3.0, 0.0, -0.3, 2.0])
+# x: P0..P3, ln alpha_c, alpha_g, Q, d1. With Q below 0 the residual cv of a cold compressed liquid is negative.
+LOW = np.array([-20, -20, -20, -20, -3.0, 0.0, 0.0, 2.0])
 HIGH = np.array([20, 20, 20, 20, 7.0, 0.985, 0.6, 6.5])
 
 
@@ -184,6 +185,8 @@ def violations(critical: Critical, equation: Equation, coldest: float) -> list[s
         out.append(f"v(w = b)/b is {volume:.2g}, wanted more than 0")
     if equation.d1 < 2:
         out.append(f"delta_1 is {equation.d1:g}, wanted 2 or more")
+    if equation.Q < 0:
+        out.append(f"Q is {equation.Q:g}, wanted 0 or more")
     if not 0 <= equation.alpha_g < 1:
         out.append(f"alpha_g is {equation.alpha_g:g}, wanted 0 to 1")
 
