@@ -25,7 +25,6 @@ from kernels.gas.plan import Launch, make_plan
 from kernels.gas.schedules import launches, render
 from kernels.gas.schedules.text import folders
 from kernels.gas.species import GAS_CONSTANT
-from kernels.gas.species.fluids import fluid_of
 
 ARCH = "sm_90"
 NS = (1, 2, 10, 53)
@@ -77,20 +76,11 @@ PARTS = {"some": SOME, "others": tuple(i for i in range(18) if i not in SOME)}
 
 
 def made(ns, kij, options):
-    """The mixture. Of 53 species some have no measured critical volume, which rkpr wants of all, and others have not
-    the critical point that mapped wants."""
+    """The mixture; of 53 species some have no measured critical volume, which rkpr wants of all."""
     data = species_set(ns, kij)
     if options.get("equation") == "rkpr":
         Vc = np.where(np.isnan(data.Vc), 0.27 * GAS_CONSTANT * data.Tc / data.pc, data.Vc)
         data = changed(data, Vc=Vc)
-
-    if options.get("equation") == "mapped":
-        rows = [fluid_of(name, W) for name, W in zip(data.names, data.W)]
-        own = {field: getattr(data, field).copy() for field in ("Tc", "pc")}
-        for s, row in enumerate(rows):
-            if row is not None:
-                own["Tc"][s], own["pc"][s] = row.Tc, row.pc
-        data = changed(data, **own)
 
     return Mixture(data, **options)
 
