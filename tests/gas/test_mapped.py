@@ -448,8 +448,8 @@ def test_the_states_are_the_reference_equations():
             assert s[name] == pytest.approx(value, rel=1e-6), s
 
 
-# Median and largest error, percent, of density, cp and sound speed: those of all 24 fluids and 579 states, and 20 % more;
-# of vapours the 95 % value for the largest.
+# Median and largest error, percent, of density, cp and sound speed: those of all 24 fluids and 579 states, and 20 %
+# more; of vapours the 95 % value for the largest.
 ERRORS = {
     "liq": dict(rho=(0.6, 4.3), cp=(2.5, 42.0), c=(2.6, 20.4)),
     "vap": dict(rho=(0.5, 3.5), cp=(2.8, 18.0), c=(0.4, 2.5)),

@@ -2,8 +2,8 @@
 
     p = R T/(w - b) - a/D,  D = (w + d1 b)(w + d2 b),  C = sum_k c_k x^k - tau(T),  x = b/w
 
-The integrals L of h/D and I of (h - 1)/(w - b), h = dv/dw, are quadratures in longdouble; derivatives in the amounts are
-complex steps on A(T, V, n) and E(T, V, n). Closed forms serve as bounds of rounding only. Amounts as in cubic.py.
+The integrals L of h/D and I of (h - 1)/(w - b), h = dv/dw, are quadratures in longdouble; derivatives in the amounts
+are complex steps on A(T, V, n) and E(T, V, n). Closed forms serve as bounds of rounding only. Amounts as in cubic.py.
 """
 
 import csv
@@ -21,9 +21,8 @@ TABLE = Path(__file__).resolve().parents[2] / "kernels/gas/species/fluids.csv"
 
 # Names of species, and the rows of the table that have other names.
 ROWS = dict(AR="Ar", HE="He", NC4H10="nC4", C4H10="nC4", NC7H16="nC7", C7H16="nC7", NC12H26="nC12", PH2="pH2")
-RADICALS = (
-    "H O OH HO2 HCO CH3 C N NH NH2 NNH CH CH2 CH2(S) CH2OH CH3O C2H C2H3 C2H5 HCCO CN NCO HNO HOCN HCNO C3H7".split()
-)
+RADICALS = "H O OH HO2 HCO CH3 C N NH NH2 NNH CH CH2 CH2(S) CH2OH CH3O C2H C2H3 C2H5 HCCO CN NCO HNO".split()
+RADICALS += "HOCN HCNO C3H7".split()
 POLAR = "CH2O H2O2 HCN CH3CHO CH2CO HCCOH HNCO CH2CHO".split()  # those of the species sets of the tests
 
 NODES, WEIGHTS = (np.asarray(part, LD) for part in np.polynomial.legendre.leggauss(80))
@@ -268,9 +267,8 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, tau, u, eos, delta):
         residual_entropy=np.log(vol / free) - a_T * L / Rs + I - p * shift_T / Rs,
         cp=cp,
         cv=cv,
-        gamma=np.where(
-            value(cv) > 0, cp / cv, LD("nan")
-        ),  # of cold carbon dioxide and water, far below freezing, it is not
+        # cv of carbon dioxide and water is negative far below freezing
+        gamma=np.where(value(cv) > 0, cp / cv, LD("nan")),
         c=vol * np.sqrt(np.where(value(cv) > 0, -(cp / cv) * p_v, LD("nan"))),
         rho_p=-1 / (vol * vol * p_v),
         rho_T=p_T / (vol * vol * p_v),
@@ -324,9 +322,9 @@ def pseudo_critical(X, sp):
 
 
 def free_volume(c, tau, b, v):
-    """w - b of w - C = v: Newton's method, damped below; of a complex v the imaginary part follows from the last step."""
+    """w - b of w - C = v: Newton's method, damped below; of a complex v the imaginary part is the last step's."""
     free = np.maximum(np.real(v + polynomial(c, LD("0.5")) - tau - b), np.real(b) / 20)
-    for step in range(60):
+    for _ in range(60):
         w = free + b
         x = b / w
         slope = 1 + moment(c, x) / w
@@ -385,8 +383,8 @@ def _delta_shape(delta_mix):
     return cubic.shape("mapped", delta_mix)
 
 
-def _map(map_1, map_2, map_3, map_0=LD(0)):
-    return [map_0, map_1, map_2, map_3]
+def _map(map_1, map_2, map_3, map_0=0):
+    return [LD(0) if isinstance(map_0, int) else map_0, map_1, map_2, map_3]
 
 
 def mapped_mixture(sp, o, T, Y):

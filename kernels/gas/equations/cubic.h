@@ -98,6 +98,18 @@ POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, con
     return beta * (F_w * inv_centred * beta * (1.0 + 0.5 * eos.sum - eos.half_gap_2 * beta) - 0.5 * L);
 }
 
+// f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
+// offset), n = factor + slope T. m is 8 or 2. A record's text may call it.
+template <class M, class R>
+POINT_FN void rational_alpha(const M &, const R T, const R r, const scalar power, const scalar scale,
+                             const scalar factor, const scalar slope, R &root, R &root_T, R &root_TT) {
+    const R u = square(scale * r), n = factor + slope * T, m_n_r = power * (n * r);
+    const R k = power > 4.0 ? square(square(u)) : u;
+    root = k * n;
+    root_T = k * (slope - m_n_r);
+    root_TT = k * r * ((power + 1.0) * m_n_r - 2.0 * power * slope);
+}
+
 // a, a', a'' (derivatives in T) of amounts Y. K = 1 - k_ij; yKz is the sum over i, j of y_i K_ij z_j.
 //
 // Soave's alpha: sqrt(a_i) = |g_i - q_i s|, s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc). With

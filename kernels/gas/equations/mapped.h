@@ -93,42 +93,37 @@ POINT_FN R gibbs_of_map(const Shape &eos, const VolumeMap<R> &map, const R A, co
 
 // ---- mixtures
 
-// f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
-// offset), n = factor + slope T. m is 8 or 2. The record's text calls it.
-template <class M, class R>
-POINT_FN void rational_alpha(const M &, const R T, const R r, const scalar power, const scalar scale,
-                             const scalar factor, const scalar slope, R &root, R &root_T, R &root_TT) {
-    const R u = square(scale * r), n = factor + slope * T, m_n_r = power * (n * r);
-    const R k = power > 4.0 ? square(square(u)) : u;
-    root = k * n;
-    root_T = k * (slope - m_n_r);
-    root_TT = k * r * ((power + 1.0) * m_n_r - 2.0 * power * slope);
-}
-
 // tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5])
 template <class M, class R> POINT_FN R inverse_of_swelling(const M &m, const R T, const int k) {
     return 1.0 / (T + m.map_numbers[5 * M::NS + k]);
 }
 
-// swelling(k): inverse_of_swelling of species k
+// Adds a species to c_0 .. c_3, tau, -tau', tau''/2. r: inverse_of_swelling of species s.
+template <class M, class R> POINT_FN void add_to_map(const M &m, const R y, const R r, const int s, R *sums) {
+    const R tau = y * m.map_numbers[4 * M::NS + s] * r, tau_r = tau * r;
+    UNROLL
+    for (int k = 0; k < 4; ++k) sums[k] += y * m.map_numbers[k * M::NS + s];
+    sums[4] += tau;
+    sums[5] += tau_r;
+    sums[6] += tau_r * r;
+}
+
+template <class R> POINT_FN void map_of_sums(const R *sums, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
+    map = volume_map(R(sums[0] - sums[4]), sums[1], sums[2], sums[3]);
+    shift_T = sums[5];
+    shift_TT = -2.0 * sums[6];
+}
+
+// swelling(s): inverse_of_swelling of species s
 template <class M, class R, class Species, class Swelling>
 POINT_FN void map_sums_of(const M &m, const Species &Y, const Swelling &swelling, VolumeMap<R> &map, R &shift_T,
                           R &shift_TT) {
     R sums[7];
     UNROLL
     for (int k = 0; k < 7; ++k) sums[k] = R(0.0);
-    FOR_OWN (s, M::NS) {
-        const R y = Y[s], r = swelling(s), tau = y * m.map_numbers[4 * M::NS + s] * r, tau_r = tau * r;
-        UNROLL
-        for (int k = 0; k < 4; ++k) sums[k] += y * m.map_numbers[k * M::NS + s];
-        sums[4] += tau;
-        sums[5] += tau_r;
-        sums[6] += tau_r * r;
-    }
+    FOR_OWN (s, M::NS) add_to_map(m, R(Y[s]), R(swelling(s)), s, sums);
     sum_over_owners(sums);
-    map = volume_map(R(sums[0] - sums[4]), sums[1], sums[2], sums[3]);
-    shift_T = sums[5];
-    shift_TT = -2.0 * sums[6];
+    map_of_sums(sums, map, shift_T, shift_TT);
 }
 
 template <class M, class R, class Species>
@@ -136,38 +131,63 @@ POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &ma
     map_sums_of(m, Y, [&](const int s) INLINED { return inverse_of_swelling(m, T, s); }, map, shift_T, shift_TT);
 }
 
-// Y f, Y f', Y f'' of the species with f = sqrt(a_i), and inverse_of_swelling; a division serves both laws.
-template <class M, class R> struct StoredSpecies {
-    R y[M::NS], z[M::NS], w[M::NS], swelling[M::NS];
-};
-
-template <class M, class R, class Species>
-POINT_FN void store_species(const M &m, const R T, const Species &Y, StoredSpecies<M, R> &of) {
+// Y f, Y f', Y f'' of a species with f = sqrt(a_i), and inverse_of_swelling; a division serves both laws.
+template <class M, class R>
+POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const int s, R &y, R &z, R &w, R &swelling) {
     constexpr int NS = M::NS;
-    FOR_SPECIES (s, NS) {
-        const scalar *const numbers = &m.alpha_numbers[s];
-        const R below = T + numbers[3 * NS], pole = T + m.map_numbers[5 * NS + s], inverse = 1.0 / (below * pole);
-        R root, root_T, root_TT;
-        rational_alpha(m, T, R(inverse * pole), numbers[NS], numbers[2 * NS], numbers[4 * NS], numbers[5 * NS], root,
-                       root_T, root_TT);
-        const R n = Y[s] * numbers[0];
-        of.y[s] = n * root, of.z[s] = n * root_T, of.w[s] = n * root_TT;
-        of.swelling[s] = inverse * below;
-    }
+    const scalar *const numbers = &m.alpha_numbers[0];
+    const R below = T + numbers[3 * NS + s], pole = T + m.map_numbers[5 * NS + s], inverse = 1.0 / (below * pole);
+    rational_alpha(m, T, R(inverse * pole), numbers[NS + s], numbers[2 * NS + s], numbers[4 * NS + s],
+                   numbers[5 * NS + s], y, z, w);
+    const R n = Y_s * numbers[s];
+    y = n * y, z = n * z, w = n * w;
+    swelling = inverse * below;
 }
 
-// a, a', a'' as in `attraction`
+// a, a', a'' and the map with k_ij = 0: a single sweep
 template <class M, class R, class Species>
-POINT_FN void stored_attraction(const M &m, const R T, const Species &Y, const StoredSpecies<M, R> &of, R &a_mix,
-                                R &a_T, R &a_TT) {
-    R yz, zz, yw, ww;
-    const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = of.y[s], second = of.w[s]; };
-    const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = of.y[s], second = of.z[s]; };
+POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, VolumeMap<R> &map,
+                             R &shift_T, R &shift_TT) {
+    R sums[10]; // of the map, then y, z, w
+    UNROLL
+    for (int k = 0; k < 10; ++k) sums[k] = R(0.0);
+    FOR_OWN (s, M::NS) {
+        R y, z, w, swelling;
+        own_numbers(m, T, R(Y[s]), s, y, z, w, swelling);
+        add_to_map(m, R(Y[s]), swelling, s, sums);
+        sums[7] += y, sums[8] += z, sums[9] += w;
+    }
+    sum_over_owners(sums);
+    map_of_sums(sums, map, shift_T, shift_TT);
+    a_mix = sums[7] * sums[7];
+    a_T = 2.0 * (sums[7] * sums[8]);
+    a_TT = 2.0 * (sums[8] * sums[8] + sums[7] * sums[9]);
+}
+
+// The same with any k_ij: numbers of the species are computed once, and read in two sweeps over the pairs. The sums of
+// the map have a loop for themselves, which leaves a CPU's registers to each.
+template <class M, class R, class Species>
+POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, VolumeMap<R> &map,
+                             R &shift_T, R &shift_TT) {
+    R y[M::NS], z[M::NS], w[M::NS], swelling[M::NS], yz, zz, yw, ww;
+    FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s], swelling[s]);
+
+    const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
+    const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
     attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
     attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
     a_T = yz + yz;
     a_TT = 2.0 * (zz + yw);
+
+    map_sums_of(m, Y, [&](const int s) INLINED { return swelling[s]; }, map, shift_T, shift_TT);
 }
+
+// Lanes of a GPU's matrix units compute numbers of each other's points: none can be stored.
+#ifdef MATRIX_UNITS
+constexpr bool STORES_SPECIES = false;
+#else
+constexpr bool STORES_SPECIES = true;
+#endif
 
 template <class M, class R, class Species>
 POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &map_0,
@@ -175,12 +195,10 @@ POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     const R known_T = known_temperature(T);
     VolumeMap<R> map;
     sum_over_species<M::NS>(b_mix, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
-    if constexpr (number<R>::lanes > 1) { // a CPU's stack is in L1: nothing is computed twice
-        StoredSpecies<M, R> of;
-        store_species(m, known_T, Y, of);
-        stored_attraction(m, known_T, Y, of, a_mix, a_T, a_TT);
-        map_sums_of(m, Y, [&](const int s) INLINED { return of.swelling[s]; }, map, shift_T, shift_TT);
-    } else {
+    if constexpr (M::kij_none && number<R>::lanes == 1)
+        summed_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+    else if constexpr (STORES_SPECIES) stored_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+    else {
         attraction(m, known_T, R(1.0), R(1.0), Y, pair_sums<M, R>(m, Y), a_mix, a_T, a_TT); // no root of T is read
         map_sums(m, known_T, Y, map, shift_T, shift_TT);
     }

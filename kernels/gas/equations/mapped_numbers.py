@@ -4,8 +4,8 @@ A species has the first of three kinds of numbers whose data it has:
 
 1. **A row of fluids.csv** (fluids.py), Tc and pc too: those of the input are not used.
 2. **Correlations in omega**, fitted to 17 non-polar fluids: Peng-Robinson's shape, a map and an alpha for
-   -0.05 <= omega <= 0.6. For a species with a known dipole moment that is small (Lucas's bound), Tc above 50 K, measured
-   critical properties, and no radical.
+   -0.05 <= omega <= 0.6. For a species with a known dipole moment that is small (Lucas's bound), Tc above 50 K and
+   measured critical properties, and no radical.
 3. **Peng-Robinson with a constant translation**: every other species. alpha has the slope of Peng-Robinson's at Tc.
 """
 
@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 
 from ...engine.errors import MixtureError, refuse
 from ..declare import constants
 from ..records import Constants
-from ..species import CRITICAL, OMEGA_B, GAS_CONSTANT as R, SpeciesData
+from ..species import CRITICAL, GAS_CONSTANT as R, OMEGA_B, SpeciesData
 from ..species.critical import table
 from ..species.fluids import Fluid, row_of
 from .constants import peneloux_shift
@@ -42,6 +43,8 @@ T_OVER_TC = (0.05, 60.0)  # where the signs of alpha's derivatives are checked
 # alpha of these grows with T somewhere or bends downwards (swelling by quantum effects, hydrogen bonds). Their heat
 # capacities were looked at instead.
 ODD_ALPHA = ("H2", "pH2", "He", "H2O", "CH3OH")
+
+PENG_ROBINSON: Any = CUBICS["pr"]  # of species without other numbers: its translation and its alpha at Tc
 
 TAU_POLE = 0.4  # tau = b Q 1.4/(T/Tc + 0.4)
 
@@ -88,7 +91,7 @@ def mapped_numbers(species: SpeciesData) -> MappedNumbers:
     Raises MixtureError for a species whose alpha has no such form, or whose volume does not grow with w.
     """
     species.refuse_without_critical()
-    shift = peneloux_shift(species, CUBICS["pr"].translation)
+    shift = peneloux_shift(species, PENG_ROBINSON.translation)
     kinds, fluids, rows = [], [], []
 
     for s, name in enumerate(species.names):
@@ -163,7 +166,7 @@ def _correlated(species, s) -> _Row:
 
 def _translated(species, s, shift) -> _Row:
     """Peng-Robinson's numbers with the constant translation shift [m3/mol]."""
-    kappa = float(CUBICS["pr"].alpha.slope(species.omega[s], "pr78"))
+    kappa = float(PENG_ROBINSON.alpha.slope(species.omega[s], "pr78"))
     refuse(
         kappa <= 0,
         f"species {species.names[s]!r}: omega = {species.omega[s]:g}, and no row in fluids.csv: the alpha of equation "

@@ -196,9 +196,7 @@ CUBICS: dict[str, Cubic] = {}
 FAMILY = Names()  # cubic equations in v, or in v and a translation
 MAPPED = Names()  # equations that map the root of a cubic to v
 ROOTS = Names()  # both
-PSEUDOCRITICAL = Names(
-    ["ideal"]
-)  # equations whose pseudo-critical volume is a cubic's; of an ideal gas Peng-Robinson's
+PSEUDOCRITICAL = Names(["ideal"])  # equations with the pseudo-critical volume of a cubic; ideal: Peng-Robinson's
 BY_SPECIES = Names()  # equations in which each species has a delta_1
 ONE_SHAPE = Names()  # equations with one delta_1 for all species
 

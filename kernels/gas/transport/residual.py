@@ -198,7 +198,12 @@ def _universal(species, options, without):
     species.refuse(without & np.isnan([species.Tc, species.pc, species.omega]).any(0), "critical properties")
 
     # Viscosity of the dilute gas: Chung's.
-    Vc, notes = species.critical_volumes()
+    Vc, _ = species.critical_volumes()
+    notes = [f"no row in fluids.csv for {species.named(without)}: transport by the universal curve of s+."]
+    estimated = without & ~np.isfinite(species.Vc)
+    if estimated.any():
+        notes.append(f"no measured critical volume for {species.named(estimated)}: Vc = 0.3074 R Tc/pc is used.")
+
     dipole = np.nan_to_num(species.dipole)
     mu_r4 = (131.3 * dipole) ** 4 / (Vc * 1e6 * species.Tc) ** 2
     F_c = 1 - 0.2756 * species.omega + 0.059035 * mu_r4 + species.kappa_assoc
@@ -212,8 +217,7 @@ def _universal(species, options, without):
     rows[4:9] = np.array([*UNIVERSAL_B, *UNIVERSAL_F])[:, None]
     rows[9] = species.Tc
 
-    named = species.named(without)
-    return rows, sigma, eps, [*notes, f"no row in fluids.csv for {named}: transport by the universal curve of s+."]
+    return rows, sigma, eps, notes
 
 
 constants("residual_sigma15 residual_eps residual_rows residual_pair", residual, when=WHEN)
