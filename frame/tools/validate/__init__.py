@@ -166,7 +166,7 @@ def main(given, mixture) -> int:
     if given.mechanism:
         rows, not_read = _compare_mechanism(given, mixture, sweep, say)
     elif mixture is None and given.against == ["reference"]:
-        say(f"fluids of reference equations\n{sweep}")
+        say(f"fluids of reference equations\n{min(given.states, reference.OF_FLUID)} states of a fluid, seed {given.seed}")
         rows = _run(given, None, say, options=_options(given))
     elif mixture is None:
         if given.against != ["cantera"]:
@@ -196,7 +196,7 @@ def main(given, mixture) -> int:
         say(f"written: {given.page}")
 
     if given.json:
-        said = {**facts, "command": f"python -m frame {given.said}"}
+        said = {**facts, "states": min(given.states, reference.OF_FLUID), "command": f"python -m frame {given.said}"}
         text = reference.as_json(rows, said) if only_reference else report.as_json(rows, mixture, facts)
         if given.json == "-":
             print(text)
