@@ -169,8 +169,8 @@ class Mixture:
         is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
         point and a RuntimeWarning.
         T: NaN and a RuntimeWarning outside 20 to 6000 K, or outside the species' polynomials where these reach
-        further; a RuntimeWarning above the polynomials of a species that is there: they are extrapolated, as they are
-        below their range, without a warning.
+        further; a RuntimeWarning above the polynomials of a species that is there: they are extrapolated. Below they
+        are, too, without a warning, unless option cold_cp is fitted.
         Types: float64, float32, float16, whole numbers up to 2^53, which become float64. Complex numbers, longdouble,
         bool, text, objects and quantities in another unit raise ArgumentError.
         precision: "double"; "mixed": inputs and results are float32, the arithmetic is double; "single": the arithmetic

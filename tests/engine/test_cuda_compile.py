@@ -206,15 +206,14 @@ MAPPED = ("thermal", "T_from_h_p", "T_from_s_p", "T_from_e_rho", "gamma_matrices
 @pytest.mark.parametrize("name", MAPPED)
 @pytest.mark.quick(name=["thermal", "T_from_e_rho", "gamma_matrices"])
 def test_equation_mapped_compiles(name):
-    """With k_ij of every pair and none. Two sweeps over the pairs of ten species fill the registers, as those of any
-    general alpha: some 600 bytes are spilled."""
+    """With k_ij of every pair and none; spills as of any general alpha."""
     c, plans = registry.collections[name], {}
     for ns, kij in ((1, "file"), (10, "dense"), (10, "none")):
         mix = Mixture(species_set(ns, kij), equation="mapped")
         plans[f"{name} NS={ns} {kij}"] = planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
 
     for what, r in build_all(plans).items():
-        assert r["spill_stores"] <= 640 and r["registers"] <= 255, (what, r)
+        assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
 
 
 @pytest.mark.parametrize("name", ["thermal", "viscous"])
@@ -280,7 +279,7 @@ def test_single_precision_compiles(precision, what):
             plans[kernel.name] = planned([kernel], None, mix, precision)
 
     for what, r in build_all(plans).items():
-        assert r["spill_stores"] <= 640 and r["registers"] <= 255, (what, r)
+        assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
 
 
 @pytest.mark.parametrize("name, precision", [(RATES[1], "double"), (RATES[0], "mixed"), ("alone", "double")])

@@ -52,6 +52,13 @@ def rows():
     return {row["fluid"]: {k: LD(row[k]) for k in columns} for row in reader}
 
 
+def _kappa(w):
+    """kappa of Robinson & Peng 1978 (original not seen)."""
+    if w <= LD("0.491"):
+        return LD("0.37464") + LD("1.54226") * w - LD("0.26992") * w**2
+    return LD("0.379642") + LD("1.48503") * w - LD("0.164423") * w**2 + LD("0.016666") * w**3
+
+
 def numbers(sp):
     """Tc, pc, delta_1, alpha's c, g, m, P (4, ns), Q of the species; Tracked where sp is."""
     table, species = rows(), []
@@ -76,7 +83,7 @@ def numbers(sp):
                 LD("3.9739") - LD("2.3842") * w,
             ]
         else:
-            slope = cubic._pr_kappa(w, "pr78") / 2
+            slope = _kappa(w) / 2
             c = cubic.PR.slope * (cubic.PR.zero - (LD("0.29056") - LD("0.08775") * w)) * R * Tc / pc
             given = plain["volume_translation"][s]
             c = c if np.isnan(given) else given

@@ -70,7 +70,7 @@ def universal(sp, s, critical):
 
 
 def critical_entropy(sp):
-    """s+ of equation mapped at the critical point of each species, (ns,): Z_c of the cubic gives w, alpha is 1 there."""
+    """s+ of equation mapped at the critical point of each species, (ns,). Z_c of the cubic gives w; alpha is 1."""
     q = mapped.numbers(sp)
     eos = cubic.shape("mapped", q.d1)
     a, b = cubic.ab(sp, "mapped")

@@ -64,6 +64,18 @@ template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, cons
     return volume_map(pack_of(map.c0), pack_of(map.c1), pack_of(map.c2), pack_of(map.c3));
 }
 
+// f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
+// offset), n = factor + slope T. m is 8 or 2. A record's text may call it.
+template <class M, class R>
+POINT_FN void rational_alpha(const M &, const R T, const R r, const scalar power, const scalar scale,
+                             const scalar factor, const scalar slope, R &root, R &root_T, R &root_TT) {
+    const R u = square(scale * r), n = factor + slope * T, m_n_r = power * (n * r);
+    const R k = power > 4.0 ? square(square(u)) : u;
+    root = k * n;
+    root_T = k * (slope - m_n_r);
+    root_TT = k * r * ((power + 1.0) * m_n_r - 2.0 * power * slope);
+}
+
 // F(w) = atanh(sqrt(w))/sqrt(w), for w below 1/2 (`near`) or below 8/9: atanh(x) = 2 atanh(y), y = x/(1 + sqrt(1 -
 // x^2)).
 template <class Shape, class R> POINT_FN R atanh_within(const Shape &, const R w) {
@@ -96,18 +108,6 @@ template <class Shape, class R>
 POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, const R L) {
     const R beta = b * inv_centred, w = eos.half_gap_2 * square(beta), F_w = atanh_slope(w, L / inv_centred);
     return beta * (F_w * inv_centred * beta * (1.0 + 0.5 * eos.sum - eos.half_gap_2 * beta) - 0.5 * L);
-}
-
-// f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
-// offset), n = factor + slope T. m is 8 or 2. A record's text may call it.
-template <class M, class R>
-POINT_FN void rational_alpha(const M &, const R T, const R r, const scalar power, const scalar scale,
-                             const scalar factor, const scalar slope, R &root, R &root_T, R &root_TT) {
-    const R u = square(scale * r), n = factor + slope * T, m_n_r = power * (n * r);
-    const R k = power > 4.0 ? square(square(u)) : u;
-    root = k * n;
-    root_T = k * (slope - m_n_r);
-    root_TT = k * r * ((power + 1.0) * m_n_r - 2.0 * power * slope);
 }
 
 // a, a', a'' (derivatives in T) of amounts Y. K = 1 - k_ij; yKz is the sum over i, j of y_i K_ij z_j.

@@ -166,7 +166,7 @@ def _correlated(species, s) -> _Row:
 
 def _translated(species, s, shift) -> _Row:
     """Peng-Robinson's numbers with the constant translation shift [m3/mol]."""
-    kappa = float(PENG_ROBINSON.alpha.slope(species.omega[s], "pr78"))
+    kappa = float(PENG_ROBINSON.alpha.kappa(species.omega[s]))
     refuse(
         kappa <= 0,
         f"species {species.names[s]!r}: omega = {species.omega[s]:g}, and no row in fluids.csv: the alpha of equation "
