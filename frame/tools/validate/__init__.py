@@ -166,7 +166,8 @@ def main(given, mixture) -> int:
     if given.mechanism:
         rows, not_read = _compare_mechanism(given, mixture, sweep, say)
     elif mixture is None and given.against == ["reference"]:
-        say(f"fluids of reference equations\n{min(given.states, reference.OF_FLUID)} states of a fluid, seed {given.seed}")
+        states = min(given.states, reference.OF_FLUID)
+        say(f"fluids of reference equations\n{states} states of a fluid, seed {given.seed}, backend {backend}")
         rows = _run(given, None, say, options=_options(given))
     elif mixture is None:
         if given.against != ["cantera"]:
