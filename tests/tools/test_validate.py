@@ -688,8 +688,8 @@ def test_viscosities_of_pure_fluids():
 
 
 def test_cantera_and_coolprop_are_the_same_truth():
-    """Where both are there: densities of Reynolds' and of today's equations, 1.5 % in liquids and gases away from the
-    critical point; methane at 3 Tc is 1.3 % off."""
+    """Where both are there: densities of Reynolds' and of today's equations, 0.3 % in liquids and gases away from the
+    critical point. Reynolds' methane is 1.3 % too dense at 3 Tc, 100 bar, far above his data."""
     pytest.importorskip("cantera")
     pytest.importorskip("CoolProp")
 
@@ -698,4 +698,5 @@ def test_cantera_and_coolprop_are_the_same_truth():
         for Tr, p in ((0.7, 200e5), (1.6, 50e5), (3.0, 100e5)):
             T = Tr * other.critical.Tc
             if max(one.T_range[0], other.T_range[0]) < T < min(one.T_range[1], other.T_range[1]):
-                assert one.at(T, p)[0] == pytest.approx(other.at(T, p)[2], rel=0.015), (name, T, p)
+                limit = 0.015 if (name, Tr) == ("CH4", 3.0) else 0.003
+                assert one.at(T, p)[0] == pytest.approx(other.at(T, p)[2], rel=limit), (name, T, p)
