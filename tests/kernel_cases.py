@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from conditioning import assert_close
 from mixtures_for_tests import species_set
-from reference import EPS, Tracked, cubic, derivatives, evaluate, oracle, single, species, value
+from reference import EPS, Tracked, cubic, derivatives, evaluate, oracle, residual, single, species, value
 from reference.options import spelled_out
 from states import grid, random_states
 
@@ -23,10 +23,11 @@ N = 2
 TABLE_ERROR = 2e-7  # absolute, of the kernels' table of Takahashi's rows (its docstring); added to the bound of D
 THERMAL = (
     "W Z rho h e s cp cv gamma c rho_p rho_T h_p h_T h0 X Y cp_ig h_ig s_ig R_s a_mix a_T a_TT b_mix shift_mix vol "
-    "v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L phase_flag Tc_mix pc_mix vc_mix"
+    "v_mol v_free inv_free inv_D inv_centred p_v p_T v_p cubic_L residual_entropy phase_flag Tc_mix pc_mix vc_mix"
 )
+MAPPED = "map_0 map_1 map_2 map_3 map_I shift_w shift_T shift_TT p_v_attractive p_v_repulsive"  # of equation mapped
 TRANSPORT = "mu lam D D_mole D_mass D_lewis D_schmidt D_ij"
-DENSE = {"equation": tuple(CUBICS), "viscosity": ("chung", "lucas")}  # values that oracle.evaluate knows
+DENSE = {"equation": tuple(CUBICS), "viscosity": ("chung", "lucas", "residual")}  # values that oracle.evaluate knows
 PROJECT = Path(kernels.__file__).resolve().parent / "gas"
 
 
@@ -107,13 +108,16 @@ def flat_pairs(D):
 def mixture_inputs(q, form="polefree"):
     """Every quantity that a kernel reads, as float64 arrays, from an oracle result. form: Chung's form."""
     out = {name: getattr(q, name) for name in f"{THERMAL} T p u v w mu lam".split()}
-    out |= {name: getattr(q, name) for name in ("D", "delta_mix") if hasattr(q, name)}
+    out |= {name: getattr(q, name) for name in ("D", "delta_mix", *MAPPED.split()) if hasattr(q, name)}
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
+    if hasattr(q, "scaling"):
+        out.update(residual.inputs(q.T, q.rho, q.W, q.residual_entropy, q.scaling))
     repulsive = -q.R_s * q.T * q.inv_free * q.inv_free
     out["muT"] = (
         np.random.default_rng(4).uniform(0, 100, q.T.shape) * value(q.mu) if hasattr(q, "mu") else 0 * value(q.T)
     )
-    out.update(p_v_repulsive=repulsive, p_v_attractive=q.p_v - repulsive)
+    if not hasattr(q, "p_v_repulsive"):
+        out.update(p_v_repulsive=repulsive, p_v_attractive=q.p_v - repulsive)
 
     return {name: value(v).astype(np.float64) for name, v in out.items()}
 
@@ -177,9 +181,12 @@ def assert_as_oracle(name, ns, inputs, got, kij="file", **options):
     options = spelled_out({**{key: values[0] for key, values in dict(record.when).items()}, **options})
     entry = {**single.THERMAL, **single.TRANSPORT, **derivatives.DERIVED}[name]
 
+    options = {**oracle.OPTIONS, **options}
+    sp = oracle_species(ns, kij, options["diffusion"])
+    sp.cold = oracle.cold(options)
     wanted = entry(
-        oracle_species(ns, kij, options.get("diffusion", "kinetic")),
-        {**oracle.OPTIONS, **options},
+        sp,
+        options,
         **{key: Tracked(v, exact=True) for key, v in inputs.items()},
     )
 

@@ -1,9 +1,10 @@
 """The kernels of the project: importing this package declares them."""
 
 from .thermal import ideal_gas
-from .equations import constants, cubic, ideal_equation
-from .transport import chung, lucas, ideal_transport, diffusion, turbulence
+from .equations import constants, cubic, ideal_equation, mapped_numbers
+from .transport import chung, lucas, residual, ideal_transport, diffusion, turbulence
 from .thermal import conserved, inversion, derivatives, jacobian
+from .equations import mapped
 from .kinetics import rates as kinetics
 from .reactors import reactor
 from . import accuracy

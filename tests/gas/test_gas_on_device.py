@@ -60,6 +60,8 @@ def test_every_structure_of_kij(be, ns, kij):
         "diffusion=fuller",
         "diffusion=cantera",
         "viscosity=lucas",
+        "equation=mapped viscosity=residual",
+        "cold_cp=fitted",
         "takahashi=table",
         "takahashi=off",
     ],

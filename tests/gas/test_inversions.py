@@ -26,7 +26,7 @@ FAMILY = {
     "vdw": dict(equation="vdw"),
     "rkpr": dict(equation="rkpr"),
 }
-KERNELS = sorted(name for name in derivatives.DERIVED if "temperature" in name)
+KERNELS = sorted(name for name in derivatives.DERIVED if "temperature" in name and not name.startswith("mapped"))
 
 
 ALONE = (

@@ -127,8 +127,9 @@ def critical_constants(delta1, delta2):
     return [Tracked(x, (20 * np.abs(x)).astype(float) + 5 * delta1.err) if tracked else x for x in out]
 
 
-def _one(delta1, delta2, total, product, omega_a, omega_b, Zc, f, slope=None, zero=None):
-    """delta1, delta2 with their sum and product; translation: c = slope (zero - Z_RA) R Tc/pc."""
+def _one(delta1, delta2, total, product, omega_a, omega_b, Zc, f, slope=None, zero=None, critical=None):
+    """delta1, delta2 with their sum and product; translation: c = slope (zero - Z_RA) R Tc/pc. critical: a function
+    that gives the equation's own Tc and pc."""
     return SimpleNamespace(**locals())
 
 
@@ -192,7 +193,9 @@ def ab(sp, equation="pr"):
     if equation == "pr":
         return sp.a, sp.b
     eos = shape(equation, EQUATIONS[equation].delta1(sp) if by_species(equation) else None)
-    return eos.omega_a * (R * sp.Tc) * (R * sp.Tc) / sp.pc, eos.omega_b * R * sp.Tc / sp.pc
+    own = EQUATIONS[equation].critical
+    at = sp if own is None else own(sp)
+    return eos.omega_a * (R * at.Tc) * (R * at.Tc) / at.pc, eos.omega_b * R * at.Tc / at.pc
 
 
 def pair_energy(sp, equation="pr"):
@@ -488,6 +491,7 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
         h=h,
         e=e,
         s=s0 + Rs * np.log(u) + a_T * L,
+        residual_entropy=np.log(vol / free) - a_T * L / Rs,
         cp=cp,
         cv=cv,
         gamma=cp / cv,

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import cubic, ideal_gas
+from . import cubic, ideal_gas, mapped
 from .species import R
 from .tracked import LD, Tracked, value
 
@@ -115,23 +115,26 @@ def chemical_potentials(sp, o, T, p, Y, W, ln_phi):
 
 def of_state(q, sp, o):
     """NAMES at an oracle result q."""
-    mechanical = {k: getattr(q, k) for k in "a_mix b_mix v_free inv_free inv_D cubic_L".split()}
-    mechanical |= {"delta_mix": q.delta_mix} if hasattr(q, "delta_mix") else {}
-    out = SimpleNamespace(
-        **partial_properties(sp, o, q.T, q.p, q.Y, q.R_s, a_T=q.a_T, p_T=q.p_T, v_p=q.v_p, **mechanical)
-    )
-    out.ln_phi = fugacity(sp, o, q.T, q.p, q.Y, q.R_s, **mechanical)["ln_phi"]
+    is_mapped = o["equation"] == "mapped"
+    out = SimpleNamespace(**(mapped.derivatives_of if is_mapped else _of_cubic)(q, sp, o))
     out.g_Y = chemical_potentials(sp, o, q.T, q.p, q.Y, q.W, out.ln_phi)["g_Y"]
     out.rho_Y = -q.rho * q.rho * out.v_Y
     out.eps_k = out.h_Y + q.cp * q.rho * q.rho / q.rho_T * out.v_Y
     out.s_Y = (out.h_Y - out.g_Y) / q.T
 
-    vars(out).update(
-        energy_slopes(sp, o, q.a_mix, q.a_T, q.T, q.inv_D, q.p_T, q.v_p, q.cv)
-        | entropy_slopes(sp, o, q.T, q.p_T, q.v_p, q.cp)
-    )
+    slopes = q.a_mix, q.a_T, q.T, q.inv_D, q.p_T, q.v_p, q.cv
+    of_energy = mapped.mapped_energy_slopes(sp, o, *slopes, q.shift_T) if is_mapped else energy_slopes(sp, o, *slopes)
+    vars(out).update(of_energy | entropy_slopes(sp, o, q.T, q.p_T, q.v_p, q.cp))
 
     return out
+
+
+def _of_cubic(q, sp, o):
+    """Partial properties and ln phi at an oracle result q of an equation whose v is the root of a cubic."""
+    mechanical = {k: getattr(q, k) for k in "a_mix b_mix v_free inv_free inv_D cubic_L".split()}
+    mechanical |= {"delta_mix": q.delta_mix} if hasattr(q, "delta_mix") else {}
+    out = partial_properties(sp, o, q.T, q.p, q.Y, q.R_s, a_T=q.a_T, p_T=q.p_T, v_p=q.v_p, **mechanical)
+    return out | fugacity(sp, o, q.T, q.p, q.Y, q.R_s, **mechanical)
 
 
 def energy_slopes(sp, o, a_mix, a_T, T, inv_D, p_T, v_p, cv):
@@ -272,23 +275,34 @@ def plain(sp):
 def state_at(T, p, Y, R_s, sp, o):
     """Thermal quantities of a kg at T, p and whether the root is decided."""
     n = Y / sp.W[:, None]
+    if o["equation"] == "mapped":
+        q, undecided = mapped.state(T, p, n, R_s, sp, o, _ideal_of_a_kg(T, p, n, R_s, sp))
+        q.undecided = undecided
+        return q
     eos = cubic.of_mixture(n, sp, o)
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
     RT = R_s * T
     u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
-    cp, h, s = ideal_gas.nasa(T, sp)
-    x = Y / sp.W[:, None] / (R_s / R)
-    x_safe = np.where(value(x) > 0, x, LD(1) * x**0)
-    s_mix = (n * R * s).sum(0) - R_s * ((x * np.log(x_safe)).sum(0) + np.log(p / sp.p_ref))
     c = cubic.shift(n, sp, o) if o["translation"] != "none" else None
-    q = cubic.thermal(T, p, R_s, ((n * R * cp).sum(0), T * (n * R * h).sum(0), s_mix), a, a_T, a_TT, b, c, u, eos)
+    q = cubic.thermal(T, p, R_s, _ideal_of_a_kg(T, p, n, R_s, sp), a, a_T, a_TT, b, c, u, eos)
     q.undecided = undecided
 
     return q
 
 
+def _ideal_of_a_kg(T, p, n, R_s, sp):
+    """cp, h, s of the ideal gas of n moles in a kg."""
+    cp, h, s = ideal_gas.nasa(T, sp)
+    x = n / (R_s / R)
+    x_safe = np.where(value(x) > 0, x, LD(1) * x**0)
+    s_mix = (n * R * s).sum(0) - R_s * ((x * np.log(x_safe)).sum(0) + np.log(p / sp.p_ref))
+    return (n * R * cp).sum(0), T * (n * R * h).sum(0), s_mix
+
+
 def energy_at(T, rho, Y, R_s, sp, o):
     """e and cv of a kg at T and density."""
+    if o["equation"] == "mapped":
+        return mapped.energy_at(T, rho, Y, R_s, sp, o)
     n = Y / sp.W[:, None]
     eos = cubic.of_mixture(n, sp, o)
     a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
@@ -344,10 +358,17 @@ def t_from_s_p(sp, o, s, p, Y, W, R_s, T_start=None):
 
 
 def t_from_e_rho(sp, o, e, rho, Y, R_s, T_start=None):
+    # Of equation mapped e may fall with T far below freezing; then there are two T, or none.
+    falls = np.zeros(e.shape, bool)
+    if o["equation"] == "mapped":
+        for cold in np.geomspace(20, 300, 12):
+            given = (np.full(e.shape, LD(cold)), *(value(x) for x in (rho, Y, R_s)))
+            falls |= energy_at(*given, plain(sp), o)[1] <= 0
+
     def f(T, sp):
         tracked = isinstance(T, Tracked)
         energy, cv = energy_at(T, *(x if tracked else value(x) for x in (rho, Y, R_s)), sp, o)
-        return energy, cv, np.zeros(T.shape, bool)
+        return energy, cv, falls
 
     return temperature(f, value(e), sp)
 
@@ -401,7 +422,24 @@ def pressure(sp, o, rho, T, R_s, a_mix, b_mix, shift_mix, delta_mix=None):
     return dict(p=p, Z=p / rho / (R_s * T), vol=1 / rho, v_free=free)
 
 
+def residual_entropy(sp, o, rho, R_s, a_T, b_mix, shift_mix, delta_mix=None):
+    volume = 1 / rho + shift_mix
+    L = cubic.departure_log(volume, b_mix, cubic.shape(o["equation"], delta_mix))
+    return dict(residual_entropy=-np.log((volume - b_mix) * rho) - a_T * L / R_s)
+
+
 DERIVED = {
+    "mapped_partial_properties": mapped.partial_properties,
+    "mapped_fugacity": mapped.fugacity,
+    "mapped_energy_slopes": mapped.mapped_energy_slopes,
+    "mapped_pressure": mapped.pressure,
+    "mapped_residual_entropy_of_density": mapped.residual_entropy,
+    "mapped_temperature_from_h_p": t_from_h_p,
+    "mapped_temperature_from_h_p_start": t_from_h_p,
+    "mapped_temperature_from_s_p": t_from_s_p,
+    "mapped_temperature_from_s_p_start": t_from_s_p,
+    "mapped_temperature_from_e_rho": t_from_e_rho,
+    "mapped_temperature_from_e_rho_start": t_from_e_rho,
     "cubic_partial_properties": partial_properties,
     "cubic_fugacity": fugacity,
     "chemical_potentials": chemical_potentials,
@@ -418,6 +456,7 @@ DERIVED = {
     "temperature_from_e_rho": t_from_e_rho,
     "temperature_from_e_rho_start": t_from_e_rho,
     "cubic_pressure": pressure,
+    "cubic_residual_entropy_of_density": residual_entropy,
     "ideal_pressure": lambda sp, o, rho, T, R_s: dict(p=rho * R_s * T),
     "ideal_temperature_from_h": ideal_t_from_h,
     "ideal_temperature_from_e": ideal_t_from_e,

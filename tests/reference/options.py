@@ -42,6 +42,7 @@ class Data:
 CUBIC = Alone(("cubic_mixture", "cubic_pressure_slopes"))
 TRANSLATED = Alone(("cubic_mixture",))
 ROOT = Alone(("cubic_root",), species=1, states=3000)
+COLD = Alone(("ideal_gas", "ideal_gas_entropy"))
 CHUNG = Alone(("chung_mixture", "chung_viscosity"))
 PAIRS = Alone(("binary_diffusion",))
 REAL = Rates("omega_mol rate_f rate_r rate_net heat_release")
@@ -72,6 +73,7 @@ def spelled_out(options):
 ORACLES = {
     **{("equation", name): CUBIC for name in EQUATIONS},  # of cubic.py
     ("equation", "rkpr"): dataclasses.replace(CUBIC, kernels=(*CUBIC.kernels, "cubic_delta")),
+    ("equation", "mapped"): Alone(("mapped_mixture", "mapped_pressure_slopes", "cubic_delta")),
     ("equation", "ideal"): Alone(("ideal_equation",)),
     ("root", "gibbs"): ROOT,
     ("root", "vapour"): ROOT,
@@ -85,10 +87,13 @@ ORACLES = {
     ("alpha", "cantera"): Alone(("cubic_mixture",), species=53),
     ("accuracy", "chosen"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
     ("accuracy", "cantera"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
+    ("cold_cp", "polynomial"): COLD,
+    ("cold_cp", "fitted"): COLD,
     ("mixing", "vdw"): Alone(("cubic_mixture", "critical_state")),
     ("mixing", "pseudocritical"): Alone(("cubic_mixture", "critical_state"), beside=(("alpha", "published"),)),
     ("viscosity", "chung"): Alone(("chung_viscosity",)),
     ("viscosity", "lucas"): Alone(("lucas_viscosity",)),
+    ("viscosity", "residual"): Alone(("residual_viscosity",), beside=(("equation", "mapped"),)),
     ("viscosity", "sutherland"): Alone(("wilke_transport",)),
     ("viscosity", "powerlaw"): Alone(("wilke_transport",)),
     ("chung", "polefree"): CHUNG,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal_gas, lucas, species
+from . import chung, cubic, diffusion, ideal_gas, lucas, mapped, residual, species
 from .tracked import LD, Tracked
 
 OPTIONS = {
@@ -17,12 +17,41 @@ OPTIONS = {
     "takahashi": "smooth",
     "lewis": 1.0,
     "schmidt": 0.7,
+    "cold_cp": "",  # fitted with equation mapped, else polynomial
 }
+
+
+def cold(o) -> bool:
+    """Whether species have cold ranges with these options."""
+    return (o["cold_cp"] or ("fitted" if o["equation"] == "mapped" else "polynomial")) == "fitted"
 
 
 def _over(x, number, ns):
     """x/number for each species, (ns, n)."""
     return np.stack([x / n for n in np.broadcast_to(np.asarray(number, LD), (ns,))])
+
+
+def _cubic(T, p, n, R_s, sp, o, ideal):
+    """Thermal quantities of amounts n, with `undecided`, of an equation whose v is the root of a cubic."""
+    delta = cubic.delta_mixture(n, sp, o["equation"])
+    eos = cubic.shape(o["equation"], delta)
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
+    RT = R_s * T
+    u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
+    shift = cubic.shift(n, sp, o) if o["translation"] != "none" else None
+    q = cubic.thermal(T, p, R_s, ideal, a, a_T, a_TT, b, shift, u, eos)
+
+    if delta is not None:
+        q.delta_mix = delta
+    q.undecided, q.shift_mix = undecided, 0 * b if shift is None else shift
+    return q
+
+
+def _mapped(T, p, n, R_s, sp, o, ideal):
+    """The same of equation mapped."""
+    q, undecided = mapped.state(T, p, n, R_s, sp, o, ideal)
+    q.undecided = undecided
+    return q
 
 
 def evaluate(
@@ -41,6 +70,7 @@ def evaluate(
         raise ValueError(f"options {sorted(unknown)}")
 
     sp = species.arrays(data, tracked)
+    sp.cold = cold(o)
 
     def number(v, err=None):
         return Tracked(v, err, exact=err is None) if tracked else np.asarray(v, LD)
@@ -60,16 +90,10 @@ def evaluate(
 
     cp0, h0, s0 = ideal_gas.mixture(T, p, X, sp)
     n, R_s = Y / sp.W[:, None], species.R / M
-    q_delta = cubic.delta_mixture(n, sp, o["equation"])
-    eos = cubic.shape(o["equation"], q_delta)
-    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], o["equation"], o["mixing"])
-    RT = R_s * T
-    u, undecided = cubic.compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos)
-    shift = cubic.shift(n, sp, o) if o["translation"] != "none" else None
-    q = cubic.thermal(T, p, R_s, (cp0 / M, h0 / M, s0 / M), a, a_T, a_TT, b, shift, u, eos)
-    if q_delta is not None:
-        q.delta_mix = q_delta
-    q.undecided, q.R_s, q.shift_mix = undecided, R_s, 0 * b if shift is None else shift
+    ideal = cp0 / M, h0 / M, s0 / M
+    solve = _mapped if o["equation"] == "mapped" else _cubic
+    q = solve(T, p, n, R_s, sp, o, ideal)
+    q.R_s = R_s
     q.T, q.p, q.X, q.Y, q.W = T, p, X, Y, M
     q.cp_ig, q.h_ig, q.s_ig = cp0 / M, h0 / M, s0 / M
     q.v_mol = M * q.vol
@@ -79,7 +103,10 @@ def evaluate(
         q.u, q.v, q.w = u, v, w
         q.h0 = q.h + (u * u + v * v + w * w) / 2
 
-    q.Tc_mix, q.pc_mix, q.vc_mix = cubic.pseudo_critical(X, sp, o["equation"], o["mixing"])
+    if o["equation"] == "mapped":
+        q.Tc_mix, q.pc_mix, q.vc_mix = mapped.pseudo_critical(X, sp)
+    else:
+        q.Tc_mix, q.pc_mix, q.vc_mix = cubic.pseudo_critical(X, sp, o["equation"], o["mixing"])
     if transport:
         m = q.chung = chung.pair_rules(X, sp, o["chung"])
         cv = q.cv * M if o["chung"] == "cantera" else cp0 - species.R
@@ -90,6 +117,9 @@ def evaluate(
             q.mu = chung.viscosity(T, q.rho, M, m, o["chung"])
 
         q.lam = chung.conductivity(T, q.rho, M, cv, m, o["chung"])
+        if o["viscosity"] == "residual":
+            q.scaling = residual.mixture(X, sp)
+            q.mu, q.lam = residual.transport(T, q.rho, M, cp0, q.residual_entropy, q.scaling)
         if o["diffusion"] != "fuller" and fit is None:
             return q
 

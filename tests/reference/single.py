@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, oracle, turbulence
+from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, mapped, oracle, residual, turbulence
 from .species import R
 from .tracked import LD, Tracked
 
@@ -277,12 +277,16 @@ THERMAL = {
     "cubic_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L: dict(
         s=s_ig + R_s * np.log(v_free * p / (R_s * T)) + a_T * cubic_L
     ),
+    "cubic_residual_entropy": lambda sp, o, R_s, a_T, vol, inv_free, cubic_L: dict(
+        residual_entropy=np.log(vol * inv_free) - a_T * cubic_L / R_s
+    ),
     "cubic_cv": lambda sp, o, T, R_s, cp_ig, a_TT, cubic_L: dict(cv=cp_ig - R_s + T * a_TT * cubic_L),
     "heat_capacity_p": lambda sp, o, T, cv, p_T, v_p: dict(cp=cv - T * p_T * p_T * v_p),
     "heat_capacity_ratio": heat_capacity_ratio,
     "density_slopes": lambda sp, o, rho, p_T, v_p: dict(rho_p=-rho * rho * v_p, rho_T=rho * rho * p_T * v_p),
     "enthalpy_slopes": enthalpy_slopes,
     "internal_energy": lambda sp, o, p, vol, h: dict(e=h - p * vol),
+    **mapped.THERMAL,
 }
 TRANSPORT = {
     "chung_mixture": chung_mixture,
@@ -299,5 +303,6 @@ TRANSPORT = {
     "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(D_lewis=oracle._over(lam / (rho * cp), o["lewis"], sp.ns)),
     "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle._over(mu / rho, o["schmidt"], sp.ns)),
     "wilke_transport": wilke_transport,
+    **residual.KERNELS,
     **turbulence.KERNELS,
 }

@@ -9,7 +9,7 @@ from ...engine.errors import MixtureError, refuse
 from ..declare import constants, exclusion, fact, option
 from ..records import Constants
 from ..species import GAS_CONSTANT as R
-from .records import BEND, CUBICS, Soave, refuse_wrong_signs, smooth_root
+from .records import BEND, CUBICS, Peneloux, Soave, refuse_wrong_signs, smooth_root
 
 option(
     "root",
@@ -81,7 +81,7 @@ def _without(key, plain, has):
 
 
 exclusion(
-    _without("translation", "none", lambda record, value: record.translation),
+    _without("translation", "none", lambda record, value: isinstance(record.translation, Peneloux)),
     "option translation = '{translation}' shifts the volume of a cubic equation that has such a correlation; with "
     "equation = '{equation}' wanted 'none'.",
 )
@@ -274,14 +274,9 @@ def translation(species, options) -> Constants:
     record = _record(species, options)
     notes = []
 
-    # Peneloux's correlation; Z_RA of the file, else of Yamada & Gunn 1973 (original not seen).
     has_Z_RA = np.isfinite(species.Z_RA)
-    Z_RA = np.where(has_Z_RA, species.Z_RA, 0.29056 - 0.08775 * species.omega)
-    slope, zero = record.translation.slope, record.translation.zero
-    correlated = slope * (zero - Z_RA) * R * species.Tc / species.pc
-
     by_correlation = ~np.isfinite(species.volume_translation)
-    shift = np.where(by_correlation, correlated, species.volume_translation)
+    shift = peneloux_shift(species, record.translation)
 
     # Fit to measured liquid densities.
     if options["translation"] == "fitted":
@@ -300,6 +295,15 @@ def translation(species, options) -> Constants:
         notes.append(f"that correlation has the Z_RA of the input for {species.named(by_correlation & has_Z_RA)}.")
 
     return Constants({"shift_mass": shift / species.W}, notes=notes)
+
+
+def peneloux_shift(species, translation: Peneloux):
+    """c [m3/mol] (ns,) of the input file, else of Peneloux's correlation; Z_RA of the file, else of Yamada & Gunn 1973
+    (original not seen)."""
+    Z_RA = np.where(np.isfinite(species.Z_RA), species.Z_RA, 0.29056 - 0.08775 * species.omega)
+    correlated = translation.slope * (translation.zero - Z_RA) * R * species.Tc / species.pc
+
+    return np.where(np.isfinite(species.volume_translation), species.volume_translation, correlated)
 
 
 def _fitted_translation(species, record, kappa, s):

@@ -49,8 +49,32 @@ template <class M, class R, class Species> POINT_FN void cubic_delta(const M &m,
     delta_mix = delta_of(m, Y);
 }
 
+// A volume map that follows the root (mapped.h): C = c0 + c1 x + c2 x^2 + c3 x^3, x = b/w, in units of v or of b.
+template <class R> struct VolumeMap {
+    R c0, c1, c2, c3;
+};
+
+template <class R> POINT_FN VolumeMap<R> volume_map(const R c0, const R c1, const R c2, const R c3) {
+    return {c0, c1, c2, c3};
+}
+
 template <class PackOf> POINT_FN Absent piece(const PackOf &, Absent) { return {}; }
 template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, R &delta) { return pack_of(delta); }
+template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, const VolumeMap<R> &map) {
+    return volume_map(pack_of(map.c0), pack_of(map.c1), pack_of(map.c2), pack_of(map.c3));
+}
+
+// f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
+// offset), n = factor + slope T. m is 8 or 2. A record's text may call it.
+template <class M, class R>
+POINT_FN void rational_alpha(const M &, const R T, const R r, const scalar power, const scalar scale,
+                             const scalar factor, const scalar slope, R &root, R &root_T, R &root_TT) {
+    const R u = square(scale * r), n = factor + slope * T, m_n_r = power * (n * r);
+    const R k = power > 4.0 ? square(square(u)) : u;
+    root = k * n;
+    root_T = k * (slope - m_n_r);
+    root_TT = k * r * ((power + 1.0) * m_n_r - 2.0 * power * slope);
+}
 
 // F(w) = atanh(sqrt(w))/sqrt(w), for w below 1/2 (`near`) or below 8/9: atanh(x) = 2 atanh(y), y = x/(1 + sqrt(1 -
 // x^2)).
@@ -281,11 +305,16 @@ template <class R> POINT_FN R halley(const R t, const R e, const R g) {
     return t - rough_quotient(F * slope, at_least(3.0 * (slope * slope) - t * F, SMALLEST));
 }
 
+// What a volume map adds to the residual Gibbs energy of the root u, over R T: mapped.h. map in units of b.
+template <class Shape, class R>
+POINT_FN R gibbs_of_map(const Shape &eos, const VolumeMap<R> &map, const R A, const R B, const R u);
+
 // Points with three real roots (`deflated`): u becomes the largest root, or the root of option `root` if all roots are
 // positive. near: the outer root of the depressed cubic, from which deflation gives the others.
-template <class M, class R, class Mask, class Delta>
+template <class M, class R, class Mask, class Delta, class Map>
 POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, const R e, const R f, const R discriminant,
-                           const R near, const Mask deflated, const Mask positive, const Delta delta, R &u) {
+                           const R near, const Mask deflated, const Mask positive, const Delta delta, const Map &map,
+                           R &u) {
     const R t = halley(near, e, fabs(f));
     R width = rough_quotient(sqrt(at_least(discriminant, 0.0)), at_least(3.0 * (t * t - e), SMALLEST));
     if constexpr (IN_SINGLE) {
@@ -316,21 +345,18 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
                 difference =
                     (ul - uv) - log(ul / uv) - 2.0 * A * t * middle * atanh_within(eos, square(over * t * middle));
             }
+            if constexpr (!is_absent<Map>)
+                difference += gibbs_of_map(eos, map, A, B, ul) - gibbs_of_map(eos, map, A, B, uv);
             u = select(positive && difference < 0.0, smallest, u);
         }
 }
 
-// Z, vol and v - b of (T, p). The unknown is u = p (v - b)/(R T): every physical root has 0 < u <= 1 (for a >= 0).
+// u = p (v - b)/(R T) of A and B: every physical root has 0 < u <= 1 (for a >= 0).
 //   1. A good first guess and one Halley step: the outer root t of the depressed cubic.
 //   2. Deflation: the other roots, if they matter.
 //   3. One Halley step on the cubic itself.
-template <class M, class R, class Delta>
-POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
-                         const Delta delta_mix, R &Z, R &vol, R &v_free) {
-    const R RT = R_s * T, inv = 1.0 / (RT * select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv * p,
-            v_ideal = inv * RT * RT, inv_ideal = inv_RT * p;
-
-    const R B = b_mix * inv_ideal, A = a_mix * inv_RT * inv_ideal;
+template <class M, class R, class Delta, class Map>
+POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, const Map &map) {
     R c2, c1, c0;
     cubic_coefficients(shape(m, delta_mix), A, B, c2, c1, c0);
 
@@ -362,14 +388,25 @@ POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R 
                     if (any_of(pack_of(deflated)))
                         one_of_three(m, pack_of(A), pack_of(B), pack_of(centre), pack_of(e), pack_of(f),
                                      pack_of(discriminant), pack_of(t), pack_of(deflated), pack_of(positive),
-                                     piece(pack_of, delta_mix), pack_of(u));
+                                     piece(pack_of, delta_mix), piece(pack_of, map), pack_of(u));
                 },
                 R());
     }
 
     u = polished(u, c2, c1, c0);
     if constexpr (number<R>::wide) u = polished(polished(u, c2, c1, c0), c2, c1, c0);
+    return u;
+}
 
+// Z, vol and v - b of (T, p)
+template <class M, class R, class Delta>
+POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
+                         const Delta delta_mix, R &Z, R &vol, R &v_free) {
+    const R RT = R_s * T, inv = 1.0 / (RT * select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv * p,
+            v_ideal = inv * RT * RT, inv_ideal = inv_RT * p;
+
+    const R B = b_mix * inv_ideal, A = a_mix * inv_RT * inv_ideal;
+    const R u = free_root(m, A, B, delta_mix, Absent());
     v_free = u * v_ideal;
     Z = u + B;
     vol = v_free + b_mix;
@@ -441,6 +478,14 @@ template <class M, class R>
 POINT_FN void cubic_entropy(const M &, const R T, const R p, const R R_s, const R s_ig, const R v_free, const R a_T,
                             const R cubic_L, R &s) {
     s = s_ig + R_s * log(p * v_free / (R_s * T)) + a_T * cubic_L;
+}
+
+// s+ = -s_res(T, rho)/R = ln(v/(v_eq - b)) - a' L/R: s_res is relative to the ideal gas of the same T and density. v is
+// the volume after translation, v_eq the equation's own.
+template <class M, class R>
+POINT_FN void cubic_residual_entropy(const M &, const R R_s, const R a_T, const R vol, const R inv_free,
+                                     const R cubic_L, R &residual_entropy) {
+    residual_entropy = log(vol * inv_free) - a_T * cubic_L / R_s;
 }
 
 // cv = cp_ig - R + T a'' L

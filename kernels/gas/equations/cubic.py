@@ -5,7 +5,7 @@ Z, vol, rho, h, rho_p, rho_T, h_p and c; it does not change e, s, cp, cv and the
 """
 
 from ..declare import point_kernel, quantity
-from .records import BY_SPECIES, FAMILY
+from .records import BY_SPECIES, FAMILY, PSEUDOCRITICAL, ROOTS
 
 # Name, unit, meaning
 for name, unit, meaning in (
@@ -34,6 +34,11 @@ for name, unit, meaning in (
     ("cubic_L", "kg/m3", "integral of dv/D from v to infinity"),
     ("e", "J/kg", "internal energy"),
     ("s", "J/kg/K", "entropy"),
+    (
+        "residual_entropy",
+        "1",
+        "s+ = -s_res(T, rho)/R: entropy below the ideal gas of the same T and density, over the gas constant",
+    ),
     ("cv", "J/kg/K", "heat capacity at constant volume"),
     ("cp", "J/kg/K", "heat capacity at constant pressure"),
     ("gamma", "1", "cp/cv"),
@@ -71,13 +76,14 @@ def shared(name, reads, writes, source, valid, **more):
     )
 
 
-def kernel(name, reads, writes, source, valid, constants=DELTA, **more):
-    """Declares a kernel of the cubic equations of state.
+def kernel(name, reads, writes, source, valid, constants=DELTA, equations=FAMILY, **more):
+    """Declares a kernel of the cubic equations of state. equations: ROOTS if the root w of a mapped equation may stand
+    for v.
 
     delta_1 and delta_2 come with any constant of the function `cubic` of constants.py. So DELTA, which may be absent,
     is enough for a kernel that reads no other constant.
     """
-    shared(name, reads, writes, source, valid, constants=constants, when={"equation": FAMILY}, **more)
+    shared(name, reads, writes, source, valid, constants=constants, when={"equation": equations}, **more)
 
 
 kernel(
@@ -109,6 +115,7 @@ shared(
     "everywhere",
     constants=f"b_mass root_ac_mass? pair_critical? omega_a? omega_b? omega_vc? {KIJ}",
     note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's",
+    when={"equation": PSEUDOCRITICAL},
 )
 kernel(
     "cubic_root",
@@ -126,6 +133,7 @@ kernel(
     "rho inv_free inv_D inv_centred",
     "definitions; rho = 1/vol",
     "v > b",
+    equations=ROOTS,
 )
 shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
 kernel(
@@ -143,12 +151,20 @@ kernel(
     "v > b",
     note="of T and p the root that the option root takes, which is stable; of rho and T also what lies inside the "
     "spinodal",
+    equations=ROOTS,
 )
 kernel("cubic_departure", "b_mix inv_centred delta_mix?", "cubic_L", CUBIC + ", departure integral", "v > b")
 kernel("cubic_enthalpy", "T R_s h_ig Z a_mix a_T cubic_L", "h", CUBIC + ", departure function", "v > b")
 kernel("cubic_entropy", "T p R_s s_ig v_free a_T cubic_L", "s", CUBIC + ", departure function", "v > b")
+kernel(
+    "cubic_residual_entropy",
+    "R_s a_T vol inv_free cubic_L",
+    "residual_entropy",
+    CUBIC + ", departure function",
+    "v > b",
+)
 kernel("cubic_cv", "T R_s cp_ig a_TT cubic_L", "cv", CUBIC + ", departure function", "v > b")
-kernel("heat_capacity_p", "T cv p_T v_p", "cp", "cp - cv = -T p_T^2/p_v", "p_v < 0")
+kernel("heat_capacity_p", "T cv p_T v_p", "cp", "cp - cv = -T p_T^2/p_v", "p_v < 0", equations=ROOTS)
 shared(
     "heat_capacity_ratio",
     "cp cv p_v vol",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +92,14 @@ class Peneloux:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class VolumeMap:
+    """v = w - C(T, w) with w the root of the cubic: mapped.h. The numbers of a species belong together, so that the
+    equation has its own Tc and pc."""
+
+    of_species: Callable[[SpeciesData], Any]  # an object with Tc [K] and pc [Pa], (ns,) each
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Cubic:
     """One equation of state. No field has a default.
 
@@ -107,7 +116,7 @@ class Cubic:
     omega_b: float | Callable[[np.ndarray], np.ndarray]  # Omega_b
     Z_c: float | Callable[[np.ndarray], np.ndarray]  # compressibility factor at the critical point
     alpha: Soave | General
-    translation: Peneloux | None  # None: the equation has no volume translation
+    translation: Peneloux | VolumeMap | None  # None: the volume is the cubic's own
     needs: tuple[str, ...]  # fields of SpeciesData that must be known
     formula: str  # alpha(T) in LaTeX
     source: str  # paper, or "original not seen"
@@ -125,7 +134,9 @@ class Cubic:
         )
         self._require(isinstance(self.alpha, (Soave, General)), "alpha", "Soave or General")
         self._require(
-            self.translation is None or isinstance(self.translation, Peneloux), "translation", "Peneloux or None"
+            self.translation is None or isinstance(self.translation, (Peneloux, VolumeMap)),
+            "translation",
+            "Peneloux, VolumeMap or None",
         )
         self._require(isinstance(self.needs, tuple), "needs", "names of species fields")
 
@@ -155,6 +166,11 @@ class Cubic:
     def by_species(self) -> bool:
         """Whether each species has a delta_1. The mixture's is then the mean by moles."""
         return callable(self.delta_1)
+
+    @property
+    def mapped(self) -> bool:
+        """Whether v follows from the root of the cubic by a map."""
+        return isinstance(self.translation, VolumeMap)
 
     @property
     def soave(self) -> bool:
@@ -198,20 +214,25 @@ class Cubic:
     def ab(self, species: SpeciesData) -> tuple[np.ndarray, np.ndarray]:
         """a_c [Pa m6/mol2] (ns,) and b [m3/mol] (ns,).
 
-        SpeciesData holds Peng-Robinson's a and b. Those of the other equations follow from Tc and pc.
+        SpeciesData holds Peng-Robinson's a and b. Those of the other equations follow from Tc and pc, with a map from
+        Tc and pc of its numbers.
         """
         if self.name == "pr":
             return species.a, species.b
 
         critical = self.of_species(species)
-        a = critical["omega_a"] * (R * species.Tc) ** 2 / species.pc
-        b = critical["omega_b"] * R * species.Tc / species.pc
+        of = self.translation.of_species(species) if isinstance(self.translation, VolumeMap) else species
+        a = critical["omega_a"] * (R * of.Tc) ** 2 / of.pc
+        b = critical["omega_b"] * R * of.Tc / of.pc
 
         return a, b
 
 
 CUBICS: dict[str, Cubic] = {}
-FAMILY = Names()  # all cubic equations
+FAMILY = Names()  # cubic equations in v, or in v and a translation
+MAPPED = Names()  # equations that map the root of a cubic to v
+ROOTS = Names()  # both
+PSEUDOCRITICAL = Names(["ideal"])  # equations with the pseudo-critical volume of a cubic; ideal: Peng-Robinson's
 BY_SPECIES = Names()  # equations in which each species has a delta_1
 ONE_SHAPE = Names()  # equations with one delta_1 for all species
 
@@ -223,7 +244,13 @@ def add(record: Cubic) -> None:
         return
 
     CUBICS[record.name] = record
-    FAMILY.append(record.name)
+    ROOTS.append(record.name)
+
+    if record.mapped:
+        MAPPED.append(record.name)
+    else:
+        FAMILY.append(record.name)
+        PSEUDOCRITICAL.insert(-1, record.name)
 
     if record.by_species:
         BY_SPECIES.append(record.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..declare import constants, option, point_kernel, quantity
-from ..equations.records import FAMILY
+from ..equations.records import ROOTS
 from ..reactors import lanes as reactor_lanes
 from ..reactors.elimination import elimination
 from ..records import Constants
@@ -95,7 +95,7 @@ kernel(
     "ln_gamma",
     "definition",
     "Z > 0",
-    when={"equation": FAMILY, "kinetics": "consistent fugacity"},
+    when={"equation": ROOTS, "kinetics": "consistent fugacity"},
 )
 rates("net_production", STATE, "omega_mol", sweeps="states production")
 rates("gross_production", STATE, "creation destruction", sweeps="states production")

@@ -168,9 +168,7 @@ template <bool WITH_ENTROPY, class M, class R> POINT_FN R species_ideal(const M 
                             T * (c[3] + T * (c[4] * 0.5 + T * (c[5] * (1.0 / 3.0) + T * (c[6] * 0.25)))) + c[8]);
     } else {
         R c[7];
-        const auto low = T <= m.T_mid[k];
-        UNROLL
-        for (int i = 0; i < 7; ++i) c[i] = select(low, R(m.nasa_low[i * M::NS + k]), R(m.nasa_high[i * M::NS + k]));
+        nasa7_coefficients(m, T, k, c);
         const R h =
             c[5] + T * (c[0] + T * (c[1] * 0.5 + T * (c[2] * (1.0 / 3.0) + T * (c[3] * 0.25 + T * (c[4] * 0.2)))));
         if constexpr (!WITH_ENTROPY) return h;

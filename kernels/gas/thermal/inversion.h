@@ -215,3 +215,16 @@ POINT_FN void cubic_pressure(const M &m, const R rho, const R T, const R R_s, co
     p = RT / v_free - a_mix / D;
     Z = p * vol / RT;
 }
+
+// s+ of cubic.h at a given density
+template <class M, class R, class Delta>
+POINT_FN void cubic_residual_entropy_of_density(const M &m, const R rho, const R R_s, const R a_T, const R b_mix,
+                                                const R shift_mix, const Delta delta_mix, R &residual_entropy) {
+    const auto eos = shape(m, delta_mix);
+    const R v_free = free_volume(m, rho, b_mix, shift_mix), centred = v_free + (0.5 * eos.linear) * b_mix;
+
+    // 1/(v rho), 1/(v - b) and 1/centred with a single division
+    const R below = v_free * rho, inv = 1.0 / (below * centred);
+    const R L = departure_integral(eos, b_mix, R(inv * below));
+    residual_entropy = log(inv * centred) - a_T * L / R_s;
+}

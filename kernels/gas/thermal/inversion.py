@@ -97,3 +97,16 @@ point_kernel(
     when={"equation": FAMILY},
     note="the density given chooses the root",
 )
+point_kernel(
+    "cubic_residual_entropy_of_density",
+    header="gas/thermal/inversion.h",
+    packs=4,
+    reads="rho R_s a_T b_mix shift_mix delta_mix?",
+    writes="residual_entropy",
+    given="rho",
+    constants=DELTA,
+    source="the equation's own (equations/records.py; originals not seen), departure function",
+    valid="1/rho > b (else NaN)",
+    when={"equation": FAMILY},
+    note="no root is sought: the density given is the state's",
+)

@@ -1,0 +1,605 @@
+// An equation of state whose volume is a map of the root of a cubic:
+//   p(T, v) = R T/(w - b) - a(T)/D,  D = (w + delta1 b)(w + delta2 b),  v = w - C(T, w),
+//   C = c0 + c1 x + c2 x^2 + c3 x^3 - tau(T),  x = b/w.
+// c_k and tau are sums over the species, per kg. The cubic keeps its roots, its critical T and p, and its spinodal; all
+// else integrates in closed form. Bodies call the body of the cubic and add the map's terms. With a prime for d/dT at
+// constant w, C' = -tau', and h = dv/dw = 1 - C_w:
+//   p_v = p_w/h,  p_T = (p_T)_w + p_v C'
+//   A_res = -R T ln((w - b)/v) + R T I - a L,  I = integral of (h - 1)/(w - b), L = integral of h/D, dw from w up
+// Derived here; the identities are tests.
+#pragma once
+#include "gas/thermal/derivatives.h"
+#include "gas/thermal/inversion.h"
+
+constexpr double HIGHEST_PRESSURE = 1e9; // Pa; far above, v of water and methanol passes zero
+
+// ---- the map and its integrals
+
+template <class R> POINT_FN R map_value(const VolumeMap<R> &c, const R x) {
+    return c.c0 + x * (c.c1 + x * (c.c2 + x * c.c3));
+}
+
+// sum_k k c_k x^k = -w C_w
+template <class R> POINT_FN R map_moment(const VolumeMap<R> &c, const R x) {
+    return x * (c.c1 + x * (2.0 * c.c2 + x * (3.0 * c.c3)));
+}
+
+// I_k = integral of y^k/(1 - y) and J_k of y^k/Delta(y), dy from 0 to x; Delta = 1 + sum y + product y^2 = D/w^2 with
+// sum = delta1 + delta2, product = delta1 delta2. J_slope: dJ_k/d sum with product = 1 - sum.
+template <class R> struct MapIntegrals {
+    R x, I[4], J[5], J_slope[5];
+    R Delta;
+};
+
+// 2 atanh(z) with z = (Delta - 1)/(Delta + 1): the logarithm of Delta without loss at small x. z^2 is below 0.22 for
+// delta1 below 6.5, as z is largest at x near 1/2.
+template <class R> POINT_FN R log_of_shape(const R Delta_less_one) {
+    const R z = Delta_less_one / (2.0 + Delta_less_one);
+    return 2.0 * z * atanh_over_root(z * z);
+}
+
+// J0 = b L of the cubic. The recursion from J1 up divides by the product, -0.67 or less for delta1 of 2 or more.
+template <class Shape, class R>
+POINT_FN void shape_integrals(const Shape &eos, const R x, const R J0, const R inv_product, MapIntegrals<R> &s) {
+    const R x2 = x * x, Delta_less_one = x * (eos.sum + eos.product * x);
+    s.x = x;
+    s.Delta = 1.0 + Delta_less_one;
+    s.J[0] = J0;
+    s.J[1] = 0.5 * inv_product * (log_of_shape(Delta_less_one) - eos.sum * J0);
+    s.J[2] = inv_product * (x - eos.sum * s.J[1] - s.J[0]);
+    s.J[3] = inv_product * (0.5 * x2 - eos.sum * s.J[2] - s.J[1]);
+    s.J[4] = inv_product * ((1.0 / 3.0) * (x2 * x) - eos.sum * s.J[3] - s.J[2]);
+}
+
+// I0 = -ln(1 - x)
+template <class R> POINT_FN void free_integrals(const R x, const R I0, MapIntegrals<R> &s) {
+    const R x2 = x * x;
+    s.I[0] = I0;
+    s.I[1] = s.I[0] - x;
+    s.I[2] = s.I[1] - 0.5 * x2;
+    s.I[3] = s.I[2] - (1.0 / 3.0) * (x2 * x);
+}
+
+// The derivative of the recursion of J. J0_slope: that of J0.
+template <class Shape, class R>
+POINT_FN void shape_slopes(const Shape &eos, const R J0_slope, const R inv_product, MapIntegrals<R> &s) {
+    s.J_slope[0] = J0_slope;
+    s.J_slope[1] = inv_product * (0.5 * ((s.x - s.x * s.x) / s.Delta - s.J[0] - eos.sum * s.J_slope[0]) + s.J[1]);
+    UNROLL
+    for (int k = 2; k < 5; ++k)
+        s.J_slope[k] = inv_product * (s.J[k] - s.J[k - 1] - eos.sum * s.J_slope[k - 1] - s.J_slope[k - 2]);
+}
+
+// sum_k k c_k I_k, sum_k k c_k J_(k+1)
+template <class R> POINT_FN R of_free(const VolumeMap<R> &c, const R (&I)[4]) {
+    return c.c1 * I[1] + 2.0 * c.c2 * I[2] + 3.0 * c.c3 * I[3];
+}
+
+template <class R> POINT_FN R of_shape(const VolumeMap<R> &c, const R (&J)[5]) {
+    return c.c1 * J[2] + 2.0 * c.c2 * J[3] + 3.0 * c.c3 * J[4];
+}
+
+// ln phi at constant T and p less that of the cubic: I - a (L - L_cubic)/(R T) - p C/(R T). c0 and tau are the same for
+// all roots and are left out.
+template <class Shape, class R>
+POINT_FN R gibbs_of_map(const Shape &eos, const VolumeMap<R> &map, const R A, const R B, const R u) {
+    const R inv_w = 1.0 / (u + B), x = B * inv_w, inv_B = 1.0 / B, inv_product = 1.0 / eos.product;
+    const R inv_centred = 1.0 / (u + (0.5 * eos.linear) * B);
+    MapIntegrals<R> s;
+    free_integrals(x, R(-log(u * inv_w)), s);
+    shape_integrals(eos, x, R(B * departure_integral(eos, B, inv_centred)), inv_product, s);
+    return of_free(map, s.I) - A * inv_B * of_shape(map, s.J) - B * (map_value(map, x) - map.c0);
+}
+
+// ---- mixtures
+
+// tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5])
+template <class M, class R> POINT_FN R inverse_of_swelling(const M &m, const R T, const int k) {
+    return 1.0 / (T + m.map_numbers[5 * M::NS + k]);
+}
+
+// Adds a species to c_0 .. c_3, tau, -tau', tau''/2. r: inverse_of_swelling of species s.
+template <class M, class R> POINT_FN void add_to_map(const M &m, const R y, const R r, const int s, R *sums) {
+    const R tau = y * m.map_numbers[4 * M::NS + s] * r, tau_r = tau * r;
+    UNROLL
+    for (int k = 0; k < 4; ++k) sums[k] += y * m.map_numbers[k * M::NS + s];
+    sums[4] += tau;
+    sums[5] += tau_r;
+    sums[6] += tau_r * r;
+}
+
+template <class R> POINT_FN void map_of_sums(const R *sums, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
+    map = volume_map(R(sums[0] - sums[4]), sums[1], sums[2], sums[3]);
+    shift_T = sums[5];
+    shift_TT = -2.0 * sums[6];
+}
+
+// swelling(s): inverse_of_swelling of species s
+template <class M, class R, class Species, class Swelling>
+POINT_FN void map_sums_of(const M &m, const Species &Y, const Swelling &swelling, VolumeMap<R> &map, R &shift_T,
+                          R &shift_TT) {
+    R sums[7];
+    UNROLL
+    for (int k = 0; k < 7; ++k) sums[k] = R(0.0);
+    FOR_OWN (s, M::NS) add_to_map(m, R(Y[s]), R(swelling(s)), s, sums);
+    sum_over_owners(sums);
+    map_of_sums(sums, map, shift_T, shift_TT);
+}
+
+template <class M, class R, class Species>
+POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
+    map_sums_of(m, Y, [&](const int s) INLINED { return inverse_of_swelling(m, T, s); }, map, shift_T, shift_TT);
+}
+
+// Y f, Y f', Y f'' of a species with f = sqrt(a_i), and inverse_of_swelling; a division serves both laws.
+template <class M, class R>
+POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const int s, R &y, R &z, R &w, R &swelling) {
+    constexpr int NS = M::NS;
+    const scalar *const numbers = &m.alpha_numbers[0];
+    const R below = T + numbers[3 * NS + s], pole = T + m.map_numbers[5 * NS + s], inverse = 1.0 / (below * pole);
+    rational_alpha(m, T, R(inverse * pole), numbers[NS + s], numbers[2 * NS + s], numbers[4 * NS + s],
+                   numbers[5 * NS + s], y, z, w);
+    const R n = Y_s * numbers[s];
+    y = n * y, z = n * z, w = n * w;
+    swelling = inverse * below;
+}
+
+// a, a', a'' and the map with k_ij = 0: a single sweep
+template <class M, class R, class Species>
+POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, VolumeMap<R> &map,
+                             R &shift_T, R &shift_TT) {
+    R sums[10]; // of the map, then y, z, w
+    UNROLL
+    for (int k = 0; k < 10; ++k) sums[k] = R(0.0);
+    FOR_OWN (s, M::NS) {
+        R y, z, w, swelling;
+        own_numbers(m, T, R(Y[s]), s, y, z, w, swelling);
+        add_to_map(m, R(Y[s]), swelling, s, sums);
+        sums[7] += y, sums[8] += z, sums[9] += w;
+    }
+    sum_over_owners(sums);
+    map_of_sums(sums, map, shift_T, shift_TT);
+    a_mix = sums[7] * sums[7];
+    a_T = 2.0 * (sums[7] * sums[8]);
+    a_TT = 2.0 * (sums[8] * sums[8] + sums[7] * sums[9]);
+}
+
+// The same with any k_ij: numbers of the species are computed once, and read in two sweeps over the pairs. The sums of
+// the map have a loop for themselves, which leaves a CPU's registers to each.
+template <class M, class R, class Species>
+POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, VolumeMap<R> &map,
+                             R &shift_T, R &shift_TT) {
+    R y[M::NS], z[M::NS], w[M::NS], swelling[M::NS], yz, zz, yw, ww;
+    FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s], swelling[s]);
+
+    const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
+    const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
+    attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
+    attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
+    a_T = yz + yz;
+    a_TT = 2.0 * (zz + yw);
+
+    map_sums_of(m, Y, [&](const int s) INLINED { return swelling[s]; }, map, shift_T, shift_TT);
+}
+
+// Lanes of a GPU's matrix units compute numbers of each other's points: none can be stored.
+#ifdef MATRIX_UNITS
+constexpr bool STORES_SPECIES = false;
+#else
+constexpr bool STORES_SPECIES = true;
+#endif
+
+template <class M, class R, class Species>
+POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &map_0,
+                             R &map_1, R &map_2, R &map_3, R &shift_T, R &shift_TT) {
+    const R known_T = known_temperature(T);
+    VolumeMap<R> map;
+    sum_over_species<M::NS>(b_mix, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
+    if constexpr (M::kij_none && number<R>::lanes == 1)
+        summed_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+    else if constexpr (STORES_SPECIES) stored_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+    else {
+        attraction(m, known_T, R(1.0), R(1.0), Y, pair_sums<M, R>(m, Y), a_mix, a_T, a_TT); // no root of T is read
+        map_sums(m, known_T, Y, map, shift_T, shift_TT);
+    }
+    map_0 = map.c0, map_1 = map.c1, map_2 = map.c2, map_3 = map.c3;
+}
+
+// The pseudo-critical point of the cubic, its volume mapped at its temperature
+template <class M, class R, class Species, class Delta>
+POINT_FN void mapped_critical_state(const M &m, const Species &Y, const R R_s, const Delta delta_mix, R &Tc_mix,
+                                    R &pc_mix, R &vc_mix) {
+    R b, shift_T, shift_TT;
+    VolumeMap<R> map;
+    critical_state(m, Y, R_s, delta_mix, Tc_mix, pc_mix, vc_mix);
+    sum_over_species<M::NS>(b, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
+    map_sums(m, Tc_mix, Y, map, shift_T, shift_TT);
+    const R W = R_UNIVERSAL / R_s;
+    vc_mix -= W * map_value(map, R(b * W / vc_mix));
+}
+
+// ---- roots
+
+// C and its slope C_w at w, from w - b
+template <class R>
+POINT_FN void map_at(const VolumeMap<R> &map, const R b_mix, const R v_free, R &shift_mix, R &shift_w) {
+    const R inv_w = 1.0 / (v_free + b_mix), x = b_mix * inv_w;
+    shift_mix = map_value(map, x);
+    shift_w = -(map_moment(map, x) * inv_w);
+}
+
+template <class M, class R, class Delta>
+POINT_FN void mapped_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R map_0,
+                          const R map_1, const R map_2, const R map_3, const Delta delta_mix, R &Z, R &vol, R &v_free,
+                          R &shift_mix, R &shift_w) {
+    const auto known = p > 0.0 && p <= HIGHEST_PRESSURE;
+    const R RT = R_s * T, inv = 1.0 / (RT * select(known, p, R(NOT_A_NUMBER))), inv_RT = inv * p,
+            v_ideal = inv * RT * RT, inv_ideal = inv_RT * p;
+
+    const R B = b_mix * inv_ideal, A = a_mix * inv_RT * inv_ideal, inv_b = 1.0 / b_mix;
+    const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3),
+                       per_b = volume_map(R(0.0), R(map_1 * inv_b), R(map_2 * inv_b), R(map_3 * inv_b));
+    const R u = free_root(m, A, B, delta_mix, per_b);
+
+    v_free = u * v_ideal;
+    map_at(map, b_mix, v_free, shift_mix, shift_w);
+    Z = u + B - shift_mix * inv_ideal;
+    vol = v_free + b_mix - shift_mix;
+}
+
+// w - b at the specific volume v: Newton's method on w - C = v. C_w < 0.7 makes v grow with w; eight steps reach the
+// last bit from the start for all rows of fluids.csv. NaN where v is less than at w = b.
+template <class R> POINT_FN R free_volume_of(const VolumeMap<R> &map, const R b_mix, const R v) {
+    constexpr int STEPS = number<R>::wide ? 11 : 9;
+    const R least = b_mix - map_value(map, R(1.0));
+    R free = larger(R(v + map_value(map, R(0.5)) - b_mix), R(0.05 * b_mix));
+    UNROLL_IF(false)
+    for (int step = 0; step < STEPS; ++step) {
+        R shift, slope;
+        map_at(map, b_mix, free, shift, slope);
+        free = larger(R(free - (free + (b_mix - v) - shift) / (1.0 - slope)), R(0.2 * free));
+    }
+    return select(v > 0.0 && v > least, free, R(NOT_A_NUMBER));
+}
+
+// p of a density, however high
+template <class M, class R, class Delta>
+POINT_FN void pressure_of_density(const M &m, const R rho, const R T, const R R_s, const R a_mix, const R b_mix,
+                                  const VolumeMap<R> &map, const Delta delta_mix, R &p, R &vol, R &v_free, R &shift_mix,
+                                  R &shift_w) {
+    const auto eos = shape(m, delta_mix);
+    vol = 1.0 / rho;
+    v_free = free_volume_of(map, b_mix, vol);
+    map_at(map, b_mix, v_free, shift_mix, shift_w);
+    p = R_s * T / v_free - a_mix / (v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix));
+}
+
+template <class M, class R, class Delta>
+POINT_FN void mapped_pressure(const M &m, const R rho, const R T, const R R_s, const R a_mix, const R b_mix,
+                              const R map_0, const R map_1, const R map_2, const R map_3, const Delta delta_mix, R &p,
+                              R &Z, R &vol, R &v_free, R &shift_mix, R &shift_w) {
+    pressure_of_density(m, rho, T, R_s, a_mix, b_mix, volume_map(map_0, map_1, map_2, map_3), delta_mix, p, vol, v_free,
+                        shift_mix, shift_w);
+    p = select(p <= HIGHEST_PRESSURE, p, R(NOT_A_NUMBER));
+    Z = p * vol / (R_s * T);
+}
+
+// ---- properties
+
+// p_v = p_w/h and its parts, p_T at constant v
+template <class M, class R, class Delta>
+POINT_FN void mapped_pressure_slopes(const M &m, const R T, const R R_s, const R a_mix, const R a_T, const R b_mix,
+                                     const R v_free, const R inv_free, const R inv_D, const R shift_w, const R shift_T,
+                                     const Delta delta_mix, R &p_v_attractive, R &p_v_repulsive, R &p_v, R &p_T,
+                                     R &v_p) {
+    const R slope = 1.0 - shift_w, inverse = 1.0 / slope;
+    R p_w, w_p;
+    cubic_pressure_slopes(m, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, delta_mix, p_v_attractive,
+                          p_v_repulsive, p_w, p_T, w_p);
+    p_v_attractive = p_v_attractive * inverse;
+    p_v_repulsive = p_v_repulsive * inverse;
+    p_v = p_w * inverse;
+    v_p = w_p * slope;
+    p_T += p_v * shift_T;
+}
+
+// L and I
+template <class M, class R, class Delta>
+POINT_FN void mapped_departure(const M &m, const R b_mix, const R v_free, const R inv_centred, const R map_1,
+                               const R map_2, const R map_3, const Delta delta_mix, R &cubic_L, R &map_I) {
+    const auto eos = shape(m, delta_mix);
+    const R w = v_free + b_mix, inv = 1.0 / (w * b_mix * eos.product), inv_b = inv * (w * eos.product),
+            inv_product = inv * (w * b_mix), inv_w = inv * (b_mix * eos.product);
+    const VolumeMap<R> map = volume_map(R(0.0), map_1, map_2, map_3);
+    MapIntegrals<R> s;
+    cubic_L = departure_integral(eos, b_mix, inv_centred);
+    free_integrals(R(b_mix * inv_w), R(-log(v_free * inv_w)), s);
+    shape_integrals(eos, R(b_mix * inv_w), R(b_mix * cubic_L), inv_product, s);
+    cubic_L += of_shape(map, s.J) * (inv_b * inv_b);
+    map_I = of_free(map, s.I) * inv_b;
+}
+
+// h = h_ig + R T (Z - 1) + (T a' - a) L + T p C'
+template <class M, class R>
+POINT_FN void mapped_enthalpy(const M &m, const R T, const R p, const R R_s, const R h_ig, const R Z, const R a_mix,
+                              const R a_T, const R cubic_L, const R shift_T, R &h) {
+    cubic_enthalpy(m, T, R_s, h_ig, Z, a_mix, a_T, cubic_L, h);
+    h += T * p * shift_T;
+}
+
+// s = s_ig + R ln(p (w - b)/(R T)) + a' L - R I + p C'
+template <class M, class R>
+POINT_FN void mapped_entropy(const M &m, const R T, const R p, const R R_s, const R s_ig, const R v_free, const R a_T,
+                             const R cubic_L, const R map_I, const R shift_T, R &s) {
+    cubic_entropy(m, T, p, R_s, s_ig, v_free, a_T, cubic_L, s);
+    s += p * shift_T - R_s * map_I;
+}
+
+// s+ = -s_res(T, rho)/R = ln(v/(w - b)) - a' L/R + I - p C'/R
+template <class M, class R>
+POINT_FN void mapped_residual_entropy(const M &m, const R p, const R R_s, const R a_T, const R vol, const R inv_free,
+                                      const R cubic_L, const R map_I, const R shift_T, R &residual_entropy) {
+    cubic_residual_entropy(m, R_s, a_T, vol, inv_free, cubic_L, residual_entropy);
+    residual_entropy += map_I - p * shift_T / R_s;
+}
+
+// cv = cp_ig - R + T a'' L + T (2 (p_T)_w C' + p_v C'^2 + p C'')
+template <class M, class R>
+POINT_FN void mapped_cv(const M &m, const R T, const R p, const R R_s, const R cp_ig, const R a_TT, const R cubic_L,
+                        const R p_v, const R p_T, const R shift_T, const R shift_TT, R &cv) {
+    cubic_cv(m, T, R_s, cp_ig, a_TT, cubic_L, cv);
+    cv += T * ((2.0 * p_T - p_v * shift_T) * shift_T + p * shift_TT);
+}
+
+// h_p = v + T p_T/p_v, written without the ideal-gas parts, which cancel:
+//   (w p_attractive + (b + C_w (w - b)) p_repulsive - T a'/D)/p_v - C + T C'
+template <class M, class R>
+POINT_FN void mapped_enthalpy_slopes(const M &, const R T, const R a_T, const R b_mix, const R v_free, const R inv_D,
+                                     const R p_v_attractive, const R p_v_repulsive, const R v_p, const R cp,
+                                     const R shift_mix, const R shift_w, const R shift_T, R &h_p, R &h_T) {
+    h_p = ((v_free + b_mix) * p_v_attractive - T * a_T * inv_D + (b_mix + shift_w * v_free) * p_v_repulsive) * v_p +
+          (T * shift_T - shift_mix);
+    h_T = cp;
+}
+
+// e as a function of v and T: de/dv = T p_T - p = (a - T a')/D + T p_v C'
+template <class M, class R>
+POINT_FN void mapped_energy_slopes(const M &, const R a_mix, const R a_T, const R T, const R inv_D, const R p_T,
+                                   const R v_p, const R cv, const R shift_T, R &e_p, R &e_T) {
+    e_p = (a_mix - T * a_T) * inv_D * v_p + T * shift_T;
+    e_T = cv - e_p * p_T;
+}
+
+// ---- in the composition
+
+// C_k, derivative of the map in m_k at constant T and W = w of the masses m: c_0k - tau_k + sum_j c_jk x^j + sum_j j
+// c_j x^j b_k/b. rate: that of C'.
+template <class R> struct MapSlope {
+    R shift, rate;
+};
+
+template <class M, class R>
+POINT_FN MapSlope<R> map_slope(const M &m, const R T, const R x, const R moment_over_b, const int k) {
+    const scalar *const numbers = &m.map_numbers[0];
+    constexpr int NS = M::NS;
+    const R r = inverse_of_swelling(m, T, k), tau = numbers[4 * NS + k] * r;
+    const R of_own = numbers[k] + x * (numbers[NS + k] + x * (numbers[2 * NS + k] + x * numbers[3 * NS + k]));
+    return {of_own - tau + moment_over_b * m.b_mass[k], tau * r};
+}
+
+// Derivatives at constant T and V of L and of N I, N = R_s m: dL/dm_k = b b_k + sum_j c[j] c_jk + sum sum_k and so on.
+// c[0] belongs to c_0k - tau_k, too.
+template <class R> struct MapGradients {
+    R L_b, L_c[4], L_sum;
+    R I_b, I_c[4];
+};
+
+template <class Shape, class R>
+POINT_FN void map_gradients(const Shape &eos, const VolumeMap<R> &map, const R b_mix, const R v_free, const R inv_free,
+                            const R inv_D, const R cubic_L, MapGradients<R> &g) {
+    const R w = v_free + b_mix, inv_b = 1.0 / b_mix, x = b_mix / w, inv_product = 1.0 / eos.product;
+    const R inv_centred = 1.0 / (v_free + (0.5 * eos.linear) * b_mix), inv_b2 = inv_b * inv_b;
+    const R plain_L = departure_integral(eos, b_mix, inv_centred);
+    MapIntegrals<R> s;
+    free_integrals(x, R(-log(v_free / w)), s);
+    shape_integrals(eos, x, R(b_mix * plain_L), inv_product, s);
+    shape_slopes(eos, R(b_mix * departure_slope(eos, b_mix, inv_centred, plain_L)), inv_product, s);
+
+    g.L_b = (w * inv_D - cubic_L - of_shape(map, s.J) * inv_b2) * inv_b;
+    g.L_sum = (s.J_slope[0] + of_shape(map, s.J_slope) * inv_b) * inv_b;
+    g.I_b = inv_free - of_free(map, s.I) * inv_b2;
+
+    R power = R(1.0);
+    UNROLL
+    for (int k = 0; k < 4; ++k) {
+        g.L_c[k] = (k > 0 ? R(k * inv_b2 * s.J[k + 1]) : R(0.0)) - power * inv_D;
+        g.I_c[k] = (k > 0 ? R(k * inv_b * s.I[k]) : R(0.0)) - power * inv_free;
+        power = power * x;
+    }
+}
+
+// sum_j c[j] c_jk, with c_0k - tau_k for c_0k
+template <class M, class R> POINT_FN R over_map(const M &m, const R T, const R (&c)[4], const int k) {
+    constexpr int NS = M::NS;
+    const scalar *const numbers = &m.map_numbers[0];
+    const R tau = numbers[4 * NS + k] * inverse_of_swelling(m, T, k);
+    return c[0] * (numbers[k] - tau) + c[1] * numbers[NS + k] + c[2] * numbers[2 * NS + k] + c[3] * numbers[3 * NS + k];
+}
+
+// v_k = -p_k/p_v with p_k = dp/dm_k at constant T, V: (p_k)_w + p_v C_k. From E_k at constant T, V,
+//   h_k = h_k,ig - R_k T + 2 (T S_k' - S_k) L + (T a' - a) L_k + T (p_T)_w v_k + T p C'_k
+template <class M, class R, class Species, class Delta, class OutV, class OutH, class OutE>
+POINT_FN void mapped_partial_properties(const M &m, const R T, const R p, const Species &Y, const R R_s, const R a_mix,
+                                        const R a_T, const R b_mix, const R v_free, const R inv_free, const R inv_D,
+                                        const R p_T, const R p_v, const R v_p, const R cubic_L, const R map_0,
+                                        const R map_1, const R map_2, const R map_3, const R shift_T,
+                                        const Delta delta_mix, OutV &v_Y, OutH &h_Y, OutE &e_Y) {
+    const auto eos = shape(m, delta_mix);
+    const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3);
+    const R D_b = eos.sum * v_free + (eos.sum + 2.0 * eos.product) * b_mix, x = b_mix / (v_free + b_mix);
+    const R of_b = R_s * T * (inv_free * inv_free) + a_mix * D_b * (inv_D * inv_D), of_gas = inv_free * R_UNIVERSAL * T;
+    const R p_of_sum = a_mix * b_mix * v_free * (inv_D * inv_D), moment_over_b = map_moment(map, x) / b_mix;
+    const R two_L = 2.0 * cubic_L, two_inv_D = 2.0 * inv_D, T_p_T = T * (p_T - p_v * shift_T), of_L = T * a_T - a_mix,
+            ln_T = log_for_ideal(m, T);
+    MapGradients<R> g;
+    map_gradients(eos, map, b_mix, v_free, inv_free, inv_D, cubic_L, g);
+
+    attraction_slopes(m, T, Y, [&](int k, const R S, const R S_T) {
+        const MapSlope<R> own = map_slope(m, T, x, moment_over_b, k);
+        const R p_k = of_gas * m.inv_W[k] + of_b * m.b_mass[k] - two_inv_D * S + shape_slope(m, eos, R_s, p_of_sum, k);
+        const R v_k = -(p_k * v_p) - own.shift;
+        const R L_k = g.L_b * m.b_mass[k] + over_map(m, T, g.L_c, k) + shape_slope(m, eos, R_s, g.L_sum, k);
+        const R h_k = species_ideal<false>(m, T, ln_T, k) - R_UNIVERSAL * T * m.inv_W[k] + two_L * (T * S_T - S) +
+                      of_L * L_k + T_p_T * v_k + T * p * own.rate;
+        v_Y.set(k, v_k);
+        h_Y.set(k, h_k);
+        e_Y.set(k, h_k - p * v_k);
+    });
+}
+
+// R_k T ln phi_k = R_k T (I - ln(p (w - b)/(R_s T))) + R_s T I_k - 2 S_k L - a L_k
+template <class M, class R, class Species, class Delta, class Out>
+POINT_FN void mapped_fugacity(const M &m, const R T, const R p, const Species &Y, const R R_s, const R a_mix,
+                              const R b_mix, const R v_free, const R inv_free, const R inv_D, const R cubic_L,
+                              const R map_I, const R map_0, const R map_1, const R map_2, const R map_3,
+                              const Delta delta_mix, Out &ln_phi) {
+    const auto eos = shape(m, delta_mix);
+    const R RT = R_s * T, own = map_I - log(p * v_free / RT), inv_RT = 1.0 / (R_UNIVERSAL * T), two_L = 2.0 * cubic_L;
+    MapGradients<R> g;
+    map_gradients(eos, volume_map(map_0, map_1, map_2, map_3), b_mix, v_free, inv_free, inv_D, cubic_L, g);
+
+    const R of_b = RT * g.I_b - a_mix * g.L_b, of_sum = a_mix * g.L_sum;
+    R of_c[4];
+    UNROLL
+    for (int k = 0; k < 4; ++k) of_c[k] = RT * g.I_c[k] - a_mix * g.L_c[k];
+
+    attraction_slopes(m, T, Y, [&](int k, const R S, const R) {
+        const R work = of_b * m.b_mass[k] + over_map(m, T, of_c, k) - two_L * S - shape_slope(m, eos, R_s, of_sum, k);
+        ln_phi.set(k, work * (m.W[k] * inv_RT) + own);
+    });
+}
+
+// ---- inversions
+
+// A state by the bodies above, at w - b
+template <class R> struct MappedState {
+    R a, a_T, a_TT, b, shift, shift_w, shift_T, shift_TT, p, Z, vol, v_free, rho, inv_free, inv_D, inv_centred,
+        p_v_attractive, p_v_repulsive, p_v, p_T, v_p, L, I, cp_ig, h_ig, cv, cp;
+    VolumeMap<R> map;
+};
+
+template <class M, class R, class Species>
+POINT_FN void mapped_mixture_state(const M &m, const R T, const Species &Y, MappedState<R> &s) {
+    mapped_mixture(m, T, Y, s.a, s.a_T, s.a_TT, s.b, s.map.c0, s.map.c1, s.map.c2, s.map.c3, s.shift_T, s.shift_TT);
+}
+
+// Everything that follows from p, v and w
+template <class M, class R, class Species, class Delta>
+POINT_FN void mapped_thermal_state(const M &m, const R T, const Species &Y, const R R_s, const Delta delta,
+                                   MappedState<R> &s) {
+    cubic_reciprocals(m, s.b, s.v_free, s.vol, delta, s.rho, s.inv_free, s.inv_D, s.inv_centred);
+    mapped_pressure_slopes(m, T, R_s, s.a, s.a_T, s.b, s.v_free, s.inv_free, s.inv_D, s.shift_w, s.shift_T, delta,
+                           s.p_v_attractive, s.p_v_repulsive, s.p_v, s.p_T, s.v_p);
+    mapped_departure(m, s.b, s.v_free, s.inv_centred, s.map.c1, s.map.c2, s.map.c3, delta, s.L, s.I);
+    ideal_gas(m, T, Y, s.cp_ig, s.h_ig);
+    mapped_cv(m, T, s.p, R_s, s.cp_ig, s.a_TT, s.L, s.p_v, s.p_T, s.shift_T, s.shift_TT, s.cv);
+    heat_capacity_p(m, T, s.cv, s.p_T, s.v_p, s.cp);
+}
+
+template <class M, class R, class Species>
+POINT_FN void mapped_state(const M &m, const R T, const R p, const Species &Y, const R R_s, MappedState<R> &s) {
+    const auto delta = delta_of(m, Y);
+    s.p = p;
+    mapped_mixture_state(m, T, Y, s);
+    mapped_root(m, T, p, R_s, s.a, s.b, s.map.c0, s.map.c1, s.map.c2, s.map.c3, delta, s.Z, s.vol, s.v_free, s.shift,
+                s.shift_w);
+    mapped_thermal_state(m, T, Y, R_s, delta, s);
+}
+
+template <class M, class R, class Species>
+POINT_FN void mapped_temperature_from_h_p_start(const M &m, const R h, const R p, const Species &Y, const R R_s,
+                                                const R T_start, R &T, R &unconverged) {
+    temperature_of(
+        h, T_start,
+        [&](const R at, R &value, R &slope) {
+            MappedState<R> s;
+            mapped_state(m, at, p, Y, R_s, s);
+            mapped_enthalpy(m, at, p, R_s, s.h_ig, s.Z, s.a, s.a_T, s.L, s.shift_T, value);
+            slope = s.cp;
+        },
+        T, unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void mapped_temperature_from_h_p(const M &m, const R h, const R p, const Species &Y, const R R_s, R &T,
+                                          R &unconverged) {
+    R cp, h_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    mapped_temperature_from_h_p_start(m, h, p, Y, R_s, T_PLAIN + (h - h_plain) / cp, T, unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void mapped_temperature_from_s_p_start(const M &m, const R s, const R p, const Species &Y, const R W,
+                                                const R R_s, const R T_start, R &T, R &unconverged) {
+    const R mixing = entropy_of_mixing(m, p, Y, W);
+    temperature_of(
+        s, T_start,
+        [&](const R at, R &value, R &slope) {
+            MappedState<R> state;
+            mapped_state(m, at, p, Y, R_s, state);
+            mapped_entropy(m, at, p, R_s, entropy_of_temperature(m, at, Y) - mixing, state.v_free, state.a_T, state.L,
+                           state.I, state.shift_T, value);
+            slope = state.cp / at;
+        },
+        T, unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void mapped_temperature_from_s_p(const M &m, const R s, const R p, const Species &Y, const R W, const R R_s,
+                                          R &T, R &unconverged) {
+    R cp, h, s_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h);
+    ideal_gas_entropy(m, R(T_PLAIN), p, Y, W, s_plain);
+    mapped_temperature_from_s_p_start(m, s, p, Y, W, R_s, T_PLAIN * exp((s - s_plain) / cp), T, unconverged);
+}
+
+// At constant density no root is to be chosen. e = h - p v.
+template <class M, class R, class Species>
+POINT_FN void mapped_temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s,
+                                                  const R T_start, R &T, R &unconverged) {
+    const auto delta = delta_of(m, Y);
+    temperature_of(
+        e, T_start,
+        [&](const R at, R &value, R &slope) {
+            MappedState<R> s;
+            mapped_mixture_state(m, at, Y, s);
+            pressure_of_density(m, rho, at, R_s, s.a, s.b, s.map, delta, s.p, s.vol, s.v_free, s.shift, s.shift_w);
+            mapped_thermal_state(m, at, Y, R_s, delta, s);
+            value = s.h_ig - R_s * at + (at * s.a_T - s.a) * s.L + at * s.p * s.shift_T;
+            slope = s.cv;
+        },
+        T, unconverged);
+}
+
+template <class M, class R, class Species>
+POINT_FN void mapped_temperature_from_e_rho(const M &m, const R e, const R rho, const Species &Y, const R R_s, R &T,
+                                            R &unconverged) {
+    R cp, h_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    mapped_temperature_from_e_rho_start(m, e, rho, Y, R_s, T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s), T,
+                                        unconverged);
+}
+
+// s+ at a given density
+template <class M, class R, class Delta>
+POINT_FN void mapped_residual_entropy_of_density(const M &m, const R rho, const R T, const R R_s, const R a_mix,
+                                                 const R a_T, const R b_mix, const R map_0, const R map_1,
+                                                 const R map_2, const R map_3, const R shift_T, const Delta delta_mix,
+                                                 R &residual_entropy) {
+    R p, vol, v_free, shift, shift_w, same_rho, inv_free, inv_D, inv_centred, L, I;
+    pressure_of_density(m, rho, T, R_s, a_mix, b_mix, volume_map(map_0, map_1, map_2, map_3), delta_mix, p, vol, v_free,
+                        shift, shift_w);
+    cubic_reciprocals(m, b_mix, v_free, vol, delta_mix, same_rho, inv_free, inv_D, inv_centred);
+    mapped_departure(m, b_mix, v_free, inv_centred, map_1, map_2, map_3, delta_mix, L, I);
+    mapped_residual_entropy(m, p, R_s, a_T, vol, inv_free, L, I, shift_T, residual_entropy);
+}

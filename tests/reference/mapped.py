@@ -1,0 +1,669 @@
+"""Equation `mapped` by its definition, SI units: a cubic in w, v = w - C(T, w).
+
+    p = R T/(w - b) - a/D,  D = (w + d1 b)(w + d2 b),  C = sum_k c_k x^k - tau(T),  x = b/w
+
+The integrals L of h/D and I of (h - 1)/(w - b), h = dv/dw, are quadratures in longdouble; derivatives in the amounts
+are complex steps on A(T, V, n) and E(T, V, n). Closed forms serve as bounds of rounding only. Amounts as in cubic.py.
+"""
+
+import csv
+import functools
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from . import cubic, ideal_gas
+from .species import R
+from .tracked import LD, Tracked, value
+
+TABLE = Path(__file__).resolve().parents[2] / "kernels/gas/species/fluids.csv"
+
+# Names of species, and the rows of the table that have other names.
+ROWS = dict(AR="Ar", HE="He", NC4H10="nC4", C4H10="nC4", NC7H16="nC7", C7H16="nC7", NC12H26="nC12", PH2="pH2")
+RADICALS = "H O OH HO2 HCO CH3 C N NH NH2 NNH CH CH2 CH2(S) CH2OH CH3O C2H C2H3 C2H5 HCCO CN NCO HNO".split()
+RADICALS += "HOCN HCNO C3H7".split()
+POLAR = "CH2O H2O2 HCN CH3CHO CH2CO HCCOH HNCO CH2CHO".split()  # those of the species sets of the tests
+
+NODES, WEIGHTS = (np.asarray(part, LD) for part in np.polynomial.legendre.leggauss(80))
+
+
+def _polished():
+    """Gauss-Legendre nodes and weights to the digits of longdouble: Newton's method on P_80."""
+    x, n = NODES, NODES.size
+    for _ in range(3):
+        before, here = np.ones(n, LD), x
+        for k in range(1, n):
+            before, here = here, ((2 * k + 1) * x * here - k * before) / (k + 1)
+        slope = n * (x * here - before) / (x * x - 1)
+        x = x - here / slope
+    return (x + 1) / 2, 1 / ((1 - x * x) * slope * slope)
+
+
+NODES, WEIGHTS = _polished()
+
+
+@functools.cache
+def rows():
+    """{fluid: {column: number}} of the table's parameters, the columns up to f1."""
+    lines = [line for line in TABLE.read_text().splitlines() if not line.startswith("#")]
+    reader = csv.DictReader(lines)
+    columns = reader.fieldnames[1 : reader.fieldnames.index("f1") + 1]
+    return {row["fluid"]: {k: LD(row[k]) for k in columns} for row in reader}
+
+
+def _kappa(w):
+    """kappa of Robinson & Peng 1978 (original not seen)."""
+    if w <= LD("0.491"):
+        return LD("0.37464") + LD("1.54226") * w - LD("0.26992") * w**2
+    return LD("0.379642") + LD("1.48503") * w - LD("0.164423") * w**2 + LD("0.016666") * w**3
+
+
+def numbers(sp):
+    """Tc, pc, delta_1, alpha's c, g, m, P (4, ns), Q of the species; Tracked where sp is."""
+    table, species = rows(), []
+    tracked = isinstance(sp.Tc, Tracked)
+    plain = {name: value(getattr(sp, name)) for name in ("Tc", "pc", "omega", "volume_translation", "dipole")}
+
+    for s, name in enumerate(sp.names):
+        row = table.get(ROWS.get(name.upper(), name))
+        Tc, pc, w = (plain[field][s] for field in ("Tc", "pc", "omega"))
+        if row:
+            P = [row[f"P{k}"] for k in range(4)]
+            species.append([row[k] for k in ("Tc", "pc", "d1", "alpha_c", "alpha_g", "alpha_m")] + P + [row["Q"]])
+            continue
+
+        correlated = name not in RADICALS and name not in POLAR and Tc > 50 and LD("-0.05") <= w <= LD("0.6")
+        if correlated:
+            slope = LD("0.2360") + LD("0.8314") * w - LD("0.0676") * w * w
+            P = [
+                LD("-0.2076") + LD("1.8878") * w,
+                LD("2.2344") - LD("4.5771") * w,
+                LD("-5.9269") + LD("5.2326") * w,
+                LD("3.9739") - LD("2.3842") * w,
+            ]
+        else:
+            slope = _kappa(w) / 2
+            c = cubic.PR.slope * (cubic.PR.zero - (LD("0.29056") - LD("0.08775") * w)) * R * Tc / pc
+            given = plain["volume_translation"][s]
+            c = c if np.isnan(given) else given
+            P = [c / (cubic.OMEGA_B * R * Tc / pc), LD(0), LD(0), LD(0)]
+
+        # y = (16 S - sqrt(max(32 S^2 - 224 0.268 S^2, 0)))/112: the root is 0
+        y = 16 * slope / 112
+        species.append([Tc, pc, 1 + np.sqrt(LD(2)), 1 / y - 1, 8 * y - slope, LD(8), *P, LD(0)])
+
+    columns = np.array(species, LD).T
+    made = [Tracked(column, 4 * np.abs(column).astype(float)) if tracked else column for column in columns]
+    Tc, pc, d1, c, g, m = made[:6]
+    return SimpleNamespace(Tc=Tc, pc=pc, d1=d1, c=c, g=g, m=m, P=made[6:10], Q=made[10])
+
+
+def root_alpha(T, Tc, sp, alpha):
+    """F = ((1 + c)/(t + c))^m (1 + g (t - 1)) with its two derivatives in T."""
+    q = numbers(sp)
+    Tc, c, g, m = (getattr(q, name)[:, None] for name in ("Tc", "c", "g", "m"))
+    t = T / Tc
+    r = 1 / (t + c)
+    u = ((1 + c) * r) * ((1 + c) * r)
+    k = np.where(value(m) == 8, (u * u) * (u * u), u)
+    n = 1 + g * (t - 1)
+    return k * n, k * (g - m * n * r) / Tc, k * r * (m * (m + 1) * n * r - 2 * m * g) / (Tc * Tc)
+
+
+def shape_of(delta):
+    """d1 + d2 and d1 d2 with d2 = (1 - d1)/(1 + d1)."""
+    other = (1 - delta) / (1 + delta)
+    return delta + other, delta * other
+
+
+def map_of(T, n, sp):
+    """c_0 .. c_3, tau, tau', tau'' of the amounts n (ns, points)."""
+    q = numbers(sp)
+    b = cubic.ab(sp, "mapped")[1]
+    c = [(n * (b * P)[:, None]).sum(0) for P in q.P]
+    y = 1 / (T / q.Tc[:, None] + LD("0.4"))
+    weight = n * (LD("1.4") * b * q.Q)[:, None]
+    tau = (
+        (weight * y).sum(0),
+        -(weight * y * y / q.Tc[:, None]).sum(0),
+        2 * (weight * y * y * y / (q.Tc * q.Tc)[:, None]).sum(0),
+    )
+    return c, tau
+
+
+def polynomial(c, x):
+    return c[0] + x * (c[1] + x * (c[2] + x * c[3]))
+
+
+def moment(c, x):
+    """sum_k k c_k x^k"""
+    return x * (c[1] + x * (2 * c[2] + x * 3 * c[3]))
+
+
+def _over(x, integrand):
+    """The integral from 0 to x of integrand(y), by quadrature; x (points), complex or not."""
+    y = NODES[:, None] * x
+    return x * (WEIGHTS[:, None] * integrand(y)).sum(0)
+
+
+def quadratures(c, b, x, delta):
+    """L, I and dL/d delta at constant w, b, c, plain numbers."""
+    total, product = shape_of(delta)
+
+    def Delta(y):
+        return 1 + total * y + product * y * y
+
+    L = _over(x, lambda y: (1 + y * moment(c, y) / b) / Delta(y)) / b
+    I = _over(x, lambda y: moment(c, y) / (b * (1 - y)))
+    slope = 1 - 2 / ((1 + delta) * (1 + delta))  # d total/d delta, and d product = -d total
+    L_d = -slope * _over(x, lambda y: (1 + y * moment(c, y) / b) * (y - y * y) / (Delta(y) * Delta(y))) / b
+    return L, I, L_d
+
+
+def recursion(b, x, delta, free):
+    """J_k, I_k and dJ_k/d total by the recursions, for the bounds of their roundings. free: 1 - x."""
+    total, product = shape_of(delta)
+    other = (1 - delta) / (1 + delta)
+    Delta = 1 + x * (total + product * x)
+
+    I = [-np.log(free)]
+    for k in (1, 2, 3):
+        I.append(I[-1] - x**k / k)
+
+    J = [np.log1p((delta - other) * x / (1 + other * x)) / (delta - other)]
+    J.append((np.log1p(x * (total + product * x)) - total * J[0]) / (2 * product))
+    for k in (2, 3, 4):
+        J.append((x ** (k - 1) / (k - 1) - total * J[-1] - J[-2]) / product)
+
+    # dJ0/d total is -integral of (y - y^2)/Delta^2, which closed forms make from its ends
+    dJ = [_slope_of_first(x, Delta, total, product, J[0])]
+    dJ.append((((x - x * x) / Delta - J[0] - total * dJ[0]) / 2 + J[1]) / product)
+    for k in (2, 3, 4):
+        dJ.append((J[k] - J[k - 1] - total * dJ[-1] - dJ[-2]) / product)
+    return J, I, dJ
+
+
+def _slope_of_first(x, Delta, total, product, J0):
+    """dJ0/d total, its value with a bound of 30 roundings of its two terms."""
+    gap2 = value(total * total - 4 * product)
+    val = -_over(value(x), lambda y: (y - y * y) / (1 + value(total) * y + value(product) * y * y) ** 2)
+    size = 30 * (np.abs(value(J0)) + np.abs(value(x / Delta))) * (1 + np.abs(value(total))) / gap2
+    return Tracked(val, size.astype(float)) if isinstance(x, Tracked) else val
+
+
+def integrals(c, b, free, w, delta):
+    """L, I and dL/d delta: values by quadrature, bounds by the closed forms."""
+    x = b / w
+    plain = [value(part) for part in c]
+    L, I, L_d = quadratures(plain, value(b), value(x), value(delta))
+    if not isinstance(b, Tracked):
+        return L, I, L_d
+
+    J, free_I, dJ = recursion(b, x, delta, free / w)
+    of_L = (J[0] + (c[1] * J[2] + 2 * c[2] * J[3] + 3 * c[3] * J[4]) / b) / b
+    of_I = (c[1] * free_I[1] + 2 * c[2] * free_I[2] + 3 * c[3] * free_I[3]) / b
+    of_d = (dJ[0] + (c[1] * dJ[2] + 2 * c[2] * dJ[3] + 3 * c[3] * dJ[4]) / b) / b
+    slope = np.abs(1 - 2 / value((1 + delta) * (1 + delta))).astype(float)
+    return Tracked(L, of_L.err), Tracked(I, of_I.err), Tracked(L_d, slope * of_d.err + 3 * np.abs(L_d).astype(float))
+
+
+def compressibility(A, B, root, eos, c, b, delta):
+    """u = p (w - b)/(R T) by option root, and where it cannot be decided in float64. As cubic.compressibility, with the
+    residual Gibbs energy of the map: ln phi of each root."""
+    u, undecided = cubic.compressibility(A, B, "liquid" if root == "liquid" else "vapour", eos)
+    if root != "gibbs":
+        return u, undecided
+
+    small, folded = cubic.compressibility(A, B, "liquid", eos)
+    gap = gibbs(A, B, u, c, b, delta) - gibbs(A, B, small, c, b, delta)
+    two = value(small) < value(u)
+    undecided = undecided | folded | (two & (np.abs(gap) < 1e-9))
+    return np.where(two & (gap > 0), small, u), undecided
+
+
+def gibbs(A, B, u, c, b, delta):
+    """ln phi of a root but for tau and c_0, the same of all: -ln u + I - a L/(R T) + Z - 1, plain."""
+    A, B, u, b, delta = (value(part) for part in (A, B, u, b, delta))
+    c = [value(part) / b for part in c]  # in units of b: w = (u + B)/B
+    x = B / (u + B)
+    L, I, _ = quadratures(c, LD(1), x, delta)
+    return -np.log(u) + I - A / B * L + u + B - 1 - B * (polynomial(c, x) - c[0])
+
+
+def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, tau, u, eos, delta):
+    """The thermal quantities, as cubic.thermal, of the root u = p (w - b)/(R T)."""
+    cp0, h0, s0 = ideal
+    RT = Rs * T
+    free = u * RT / p
+    w = free + b
+    x = b / w
+    D, D_w = cubic.attraction(w, b, eos)
+    shift, shift_w, shift_T, shift_TT = polynomial(c, x) - tau[0], -moment(c, x) / w, -tau[1], -tau[2]
+    slope = 1 - shift_w
+    L, I, _ = integrals(c, b, free, w, delta)
+
+    # Mechanical: p_v, p_T at constant v
+    Z, vol = u + b * p / RT - shift * p / RT, w - shift
+    attractive, repulsive = a * D_w / (D * D) / slope, -RT / (free * free) / slope
+    p_v = attractive + repulsive
+    p_T_w = Rs / free - a_T / D
+    p_T = p_T_w + p_v * shift_T
+
+    # Caloric
+    cv = cp0 - Rs + T * a_TT * L + T * (2 * p_T_w * shift_T + p_v * shift_T * shift_T + p * shift_TT)
+    cp = cv - T * p_T * p_T / p_v
+    h = h0 + RT * (Z - 1) + (T * a_T - a) * L + T * p * shift_T
+
+    # v + T p_T/p_v, where the ideal parts cancel by hand
+    h_p = (w * attractive - T * a_T / D + (b + shift_w * free) * repulsive) / p_v + T * shift_T - shift
+    flag, _ = cubic.phase_flag(T, p, Rs, a, b, free, p_v, eos)
+
+    return SimpleNamespace(
+        phase_flag=Tracked(flag, exact=True),
+        a_mix=a,
+        a_T=a_T,
+        a_TT=a_TT,
+        b_mix=b,
+        Z=Z,
+        vol=vol,
+        rho=1 / vol,
+        h=h,
+        e=h - p * vol,
+        s=s0 + Rs * (np.log(u) - I) + a_T * L + p * shift_T,
+        residual_entropy=np.log(vol / free) - a_T * L / Rs + I - p * shift_T / Rs,
+        cp=cp,
+        cv=cv,
+        # cv of carbon dioxide and water is negative far below freezing
+        gamma=np.where(value(cv) > 0, cp / cv, LD("nan")),
+        c=vol * np.sqrt(np.where(value(cv) > 0, -(cp / cv) * p_v, LD("nan"))),
+        rho_p=-1 / (vol * vol * p_v),
+        rho_T=p_T / (vol * vol * p_v),
+        h_p=h_p,
+        h_T=cp,
+        p_T=p_T,
+        p_v=p_v,
+        v_p=1 / p_v,
+        v_free=free,
+        inv_free=1 / free,
+        inv_D=1 / D,
+        inv_centred=2 / D_w,
+        cubic_L=L,
+        u=u,
+        shift_mix=shift,
+        shift_w=shift_w,
+        shift_T=shift_T,
+        shift_TT=shift_TT,
+        map_0=c[0] - tau[0],
+        map_1=c[1],
+        map_2=c[2],
+        map_3=c[3],
+        map_I=I,
+        p_v_attractive=attractive,
+        p_v_repulsive=repulsive,
+    )
+
+
+def state(T, p, n, Rs, sp, o, ideal):
+    """(thermal quantities, undecided) of the amounts n."""
+    delta = cubic.delta_mixture(n, sp, "mapped")
+    eos = cubic.shape("mapped", delta)
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], "mapped")
+    c, tau = map_of(T, n, sp)
+    RT = Rs * T
+    u, undecided = compressibility(a * p / (RT * RT), b * p / RT, o["root"], eos, c, b, delta)
+    q = thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, tau, u, eos, delta)
+    q.delta_mix = delta
+    return q, undecided
+
+
+def pseudo_critical(X, sp):
+    """T, p and v of the cubic's critical point with alpha = 1, v mapped."""
+    T, p, w = cubic.pseudo_critical(X, sp, "mapped")
+    c, tau = map_of(T, X, sp)
+    b = (X * cubic.ab(sp, "mapped")[1][:, None]).sum(0)
+    return T, p, w - polynomial(c, b / w) + tau[0]
+
+
+# ---- explicit in T and V: for derivatives by complex steps, and states of a density
+
+
+def free_volume(c, tau, b, v):
+    """w - b of w - C = v: Newton's method, damped below; of a complex v the imaginary part is the last step's."""
+    free = np.maximum(np.real(v + polynomial(c, LD("0.5")) - tau - b), np.real(b) / 20)
+    for _ in range(60):
+        w = free + b
+        x = b / w
+        slope = 1 + moment(c, x) / w
+        miss = w - polynomial(c, x) + tau - v
+        newton = free - miss / slope
+        low = np.real(free) / 5
+        free = np.where(np.real(newton) > low, newton, low)
+    return free
+
+
+def explicit(T, V, n, sp):
+    """A_res, p and E_res of amounts n in V, plain numbers, n and V complex or not."""
+    known = cubic_numbers(sp)
+    N = n.sum(0)
+    b = (n * known.b[:, None]).sum(0)
+    delta = (n * known.d1[:, None]).sum(0) / N
+    total, product = shape_of(delta)
+    f, f_T, _ = (known.root_a[:, None] * part for part in root_alpha(T, None, sp, None))
+    y, z = n * f, n * f_T
+    a, a_T = (y * (known.K @ y)).sum(0), 2 * (z * (known.K @ y)).sum(0)
+    c, tau = map_of(T, n, sp)
+
+    free = free_volume(c, tau[0], b, V)
+    w = free + b
+    L, I, _ = quadratures(c, b, b / w, delta)
+    p = N * R * T / free - a / (w * w + total * b * w + product * b * b)
+    A = -N * R * T * np.log(free / V) + N * R * T * I - a * L
+    E = (T * a_T - a) * L - T * p * tau[1]
+    return A, p, E
+
+
+def cubic_numbers(sp):
+    q = numbers(sp)
+    a, b = cubic.ab(sp, "mapped")
+    return SimpleNamespace(b=b, d1=q.d1, root_a=np.sqrt(a), K=1 - sp.kij)
+
+
+STEP = LD("1e-60")
+
+
+def by_amounts(T, V, n, sp):
+    """The derivatives of A_res, p and E_res in each n at constant T, V: three arrays (ns, points)."""
+    out = [np.empty(n.shape, LD) for _ in range(3)]
+    for k in range(len(n)):
+        moved = n.astype(np.clongdouble)
+        moved[k] += 1j * STEP
+        for made, part in zip(out, explicit(T, V, moved, sp)):
+            made[k] = np.imag(part) / STEP
+    return out
+
+
+# ---- each kernel alone
+
+
+def _delta_shape(delta_mix):
+    return cubic.shape("mapped", delta_mix)
+
+
+def _map(map_1, map_2, map_3, map_0=0):
+    return [LD(0) if isinstance(map_0, int) else map_0, map_1, map_2, map_3]
+
+
+def mapped_mixture(sp, o, T, Y):
+    n = Y / sp.W[:, None]
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], "mapped")
+    c, tau = map_of(T, n, sp)
+    return dict(
+        a_mix=a,
+        a_T=a_T,
+        a_TT=a_TT,
+        b_mix=b,
+        map_0=c[0] - tau[0],
+        map_1=c[1],
+        map_2=c[2],
+        map_3=c[3],
+        shift_T=-tau[1],
+        shift_TT=-tau[2],
+    )
+
+
+def mapped_critical_state(sp, o, Y, R_s, delta_mix):
+    T, p, v = pseudo_critical(Y / sp.W[:, None] * (R / R_s), sp)
+    return dict(Tc_mix=T, pc_mix=p, vc_mix=v)
+
+
+def mapped_root(sp, o, T, p, R_s, a_mix, b_mix, map_0, map_1, map_2, map_3, delta_mix):
+    RT = R_s * T
+    A, B, c = a_mix * p / (RT * RT), b_mix * p / RT, _map(map_1, map_2, map_3, map_0)
+    u, undecided = compressibility(A, B, o["root"], _delta_shape(delta_mix), c, b_mix, delta_mix)
+    free = u * RT / p
+    w = free + b_mix
+    shift, shift_w = polynomial(c, b_mix / w), -moment(c, b_mix / w) / w
+    return dict(
+        Z=u + B - shift * p / RT, vol=w - shift, v_free=free, shift_mix=shift, shift_w=shift_w, undecided=undecided
+    )
+
+
+def mapped_pressure_slopes(sp, o, T, R_s, a_mix, a_T, b_mix, v_free, inv_free, inv_D, shift_w, shift_T, delta_mix):
+    _, D_w = cubic.attraction(v_free + b_mix, b_mix, _delta_shape(delta_mix))
+    slope = 1 - shift_w
+    attractive, repulsive = a_mix * D_w * inv_D * inv_D / slope, -R_s * T * inv_free * inv_free / slope
+    p_v = attractive + repulsive
+    return dict(
+        p_v_attractive=attractive,
+        p_v_repulsive=repulsive,
+        p_v=p_v,
+        p_T=R_s * inv_free - a_T * inv_D + p_v * shift_T,
+        v_p=1 / p_v,
+    )
+
+
+def mapped_departure(sp, o, b_mix, v_free, inv_centred, map_1, map_2, map_3, delta_mix):
+    L, I, _ = integrals(_map(map_1, map_2, map_3), b_mix, v_free, v_free + b_mix, delta_mix)
+    return dict(cubic_L=L, map_I=I)
+
+
+def mapped_enthalpy_slopes(
+    sp, o, T, a_T, b_mix, v_free, inv_D, p_v_attractive, p_v_repulsive, v_p, cp, shift_mix, shift_w, shift_T
+):
+    # v p_v + T p_T over p_v, without the ideal parts
+    work = (v_free + b_mix) * p_v_attractive - T * a_T * inv_D + (b_mix + shift_w * v_free) * p_v_repulsive
+    return dict(h_p=work * v_p + T * shift_T - shift_mix, h_T=cp)
+
+
+def mapped_energy_slopes(sp, o, a_mix, a_T, T, inv_D, p_T, v_p, cv, shift_T):
+    e_p = (a_mix - T * a_T) * inv_D * v_p + T * shift_T
+    return dict(e_p=e_p, e_T=cv - e_p * p_T)
+
+
+def mapped_cv(sp, o, T, p, R_s, cp_ig, a_TT, cubic_L, p_v, p_T, shift_T, shift_TT):
+    residual = T * a_TT * cubic_L + T * ((2 * p_T - p_v * shift_T) * shift_T + p * shift_TT)
+    return dict(cv=cp_ig - R_s + residual)
+
+
+THERMAL = {
+    "mapped_mixture": mapped_mixture,
+    "mapped_critical_state": mapped_critical_state,
+    "mapped_root": mapped_root,
+    "mapped_pressure_slopes": mapped_pressure_slopes,
+    "mapped_departure": mapped_departure,
+    "mapped_enthalpy": lambda sp, o, T, p, R_s, h_ig, Z, a_mix, a_T, cubic_L, shift_T: dict(
+        h=h_ig + R_s * T * (Z - 1) + (T * a_T - a_mix) * cubic_L + T * p * shift_T
+    ),
+    "mapped_entropy": lambda sp, o, T, p, R_s, s_ig, v_free, a_T, cubic_L, map_I, shift_T: dict(
+        s=s_ig + R_s * (np.log(p * v_free / (R_s * T)) - map_I) + a_T * cubic_L + p * shift_T
+    ),
+    "mapped_residual_entropy": lambda sp, o, p, R_s, a_T, vol, inv_free, cubic_L, map_I, shift_T: dict(
+        residual_entropy=np.log(vol * inv_free) - a_T * cubic_L / R_s + map_I - p * shift_T / R_s
+    ),
+    "mapped_cv": mapped_cv,
+    "mapped_enthalpy_slopes": mapped_enthalpy_slopes,
+}
+
+
+def _at(T, v, n, sp):
+    """Derivatives in the amounts at T, v: A_n, p_n, E_n by complex steps, plain."""
+    loose = SimpleNamespace(**{k: value(x) if isinstance(x, Tracked) else x for k, x in vars(sp).items()})
+    return by_amounts(value(T), value(v), value(n), loose)
+
+
+def attraction(T, n, sp):
+    """S_k = sum_i n_i a_ik and its T-derivative."""
+    size, slope, _ = cubic.root_alpha(T, sp, None, "mapped")
+    A = cubic.pair_energy(sp, "mapped")
+    of_z, of_dz = A @ (n * size), A @ (n * slope)
+    return size * of_z, slope * of_z + size * of_dz
+
+
+def _sizes(T, n, sp, a_mix, a_T, b_mix, v_free, inv_free, inv_D, cubic_L, c, delta_mix, R_s):
+    """Bounds of rounding of what the derivatives in the amounts are sums of, over R T, by the closed forms."""
+    q, b = numbers(sp), cubic.ab(sp, "mapped")[1][:, None]
+    w = v_free + b_mix
+    J, I, dJ = recursion(b_mix, b_mix / w, delta_mix, v_free / w)
+    P = [part[:, None] * b for part in q.P]
+    y = LD("1.4") * (b * q.Q[:, None]) / (T / q.Tc[:, None] + LD("0.4"))
+
+    # Coefficients of b_k, c_k, delta_k in L_k and I_k
+    of_J, of_I = (sum(k * c[k] * part for k, part in parts) for parts in (zip((1, 2, 3), J[2:]), zip((1, 2, 3), I[1:])))
+    L_b = (w * inv_D - cubic_L - of_J / (b_mix * b_mix)) / b_mix
+    I_b = inv_free - of_I / (b_mix * b_mix)
+    x = b_mix / w
+    L_c = [k * J[k + 1] / (b_mix * b_mix) - x**k * inv_D if k else -inv_D for k in range(4)]
+    I_c = [k * I[k] / b_mix - x**k * inv_free if k else -inv_free for k in range(4)]
+    slope = 1 - 2 / ((1 + delta_mix) * (1 + delta_mix))
+    L_d = slope * (dJ[0] + sum(k * c[k] * part for k, part in zip((1, 2, 3), dJ[2:])) / b_mix) / b_mix
+    d_n = (q.d1[:, None] - delta_mix) / n.sum(0)
+
+    L_n = L_b * b + L_c[0] * (P[0] - y) + L_c[1] * P[1] + L_c[2] * P[2] + L_c[3] * P[3] + L_d * d_n
+    I_n = I_b * b + I_c[0] * (P[0] - y) + I_c[1] * P[1] + I_c[2] * P[2] + I_c[3] * P[3]
+    C_n = P[0] - y + x * (P[1] + x * (P[2] + x * P[3])) + moment(c, x) / b_mix * b
+    return L_n, I_n, C_n, d_n * slope
+
+
+def fugacity(
+    sp,
+    o,
+    T,
+    p,
+    Y,
+    R_s,
+    a_mix,
+    b_mix,
+    v_free,
+    inv_free,
+    inv_D,
+    cubic_L,
+    map_I,
+    map_0,
+    map_1,
+    map_2,
+    map_3,
+    delta_mix,
+):
+    """ln phi_k = A_k/(R T) - ln Z from complex steps; the bound from the closed form."""
+    n, c = Y / sp.W[:, None], _map(map_1, map_2, map_3, map_0)
+    v = v_free + b_mix - polynomial(c, b_mix / (v_free + b_mix))
+    A_n, _, _ = _at(T, v, n, sp)
+    val = A_n / value(R * T) - np.log(value(p * v / (R_s * T)))
+
+    L_n, I_n, _, _ = _sizes(T, n, sp, a_mix, None, b_mix, v_free, inv_free, inv_D, cubic_L, c, delta_mix, R_s)
+    S, _ = attraction(T, n, sp)
+    form = map_I - np.log(p * v_free / (R_s * T)) + (R_s * T * I_n - 2 * S * cubic_L - a_mix * L_n) / (R * T)
+    return dict(ln_phi=Tracked(val, form.err))
+
+
+def partial_properties(
+    sp,
+    o,
+    T,
+    p,
+    Y,
+    R_s,
+    a_mix,
+    a_T,
+    b_mix,
+    v_free,
+    inv_free,
+    inv_D,
+    p_T,
+    p_v,
+    v_p,
+    cubic_L,
+    map_0,
+    map_1,
+    map_2,
+    map_3,
+    shift_T,
+    delta_mix,
+):
+    """v_k = -p_k/p_v and h_k = E_k + T p_T v_k from complex steps; bounds from the closed forms."""
+    n, W, c = Y / sp.W[:, None], sp.W[:, None], _map(map_1, map_2, map_3, map_0)
+    v = v_free + b_mix - polynomial(c, b_mix / (v_free + b_mix))
+    _, p_n, E_n = _at(T, v, n, sp)
+    ideal = R * T * ideal_gas.nasa(T, sp)[1] - R * T
+    v_val = -p_n * value(v_p)
+    h_val = value(ideal) + E_n + value(T * p_T) * v_val
+
+    L_n, _, C_n, s_n = _sizes(T, n, sp, a_mix, a_T, b_mix, v_free, inv_free, inv_D, cubic_L, c, delta_mix, R_s)
+    b, eos = cubic.ab(sp, "mapped")[1][:, None], _delta_shape(delta_mix)
+    S, S_T = attraction(T, n, sp)
+    D_b = eos.total * v_free + (eos.total + 2 * eos.product) * b_mix
+    p_w = R * T * inv_free + R_s * T * b * inv_free * inv_free - 2 * S * inv_D
+    p_w = p_w + a_mix * (D_b * b + b_mix * v_free * s_n) * inv_D * inv_D
+    v_n = -p_w * v_p - C_n
+    q = numbers(sp)
+    y = T / q.Tc[:, None] + LD("0.4")
+    rate = LD("1.4") * b * q.Q[:, None] / (y * y * q.Tc[:, None])
+    h_n = ideal + 2 * cubic_L * (T * S_T - S) + (T * a_T - a_mix) * L_n + T * (p_T - p_v * shift_T) * v_n + T * p * rate
+
+    v_out, h_out = Tracked(v_val, v_n.err), Tracked(h_val, h_n.err)
+    return dict(v_Y=v_out / W, h_Y=h_out / W, e_Y=(h_out - p * v_out) / W)
+
+
+def derivatives_of(q, sp, o):
+    """Partial properties and ln phi at an oracle result q."""
+    names = "T p Y R_s a_mix b_mix v_free inv_free inv_D cubic_L map_0 map_1 map_2 map_3 delta_mix".split()
+    shared = {name: getattr(q, name) for name in names}
+    out = fugacity(sp, o, map_I=q.map_I, **shared)
+    return out | partial_properties(sp, o, a_T=q.a_T, p_T=q.p_T, p_v=q.p_v, v_p=q.v_p, shift_T=q.shift_T, **shared)
+
+
+def pressure(sp, o, rho, T, R_s, a_mix, b_mix, map_0, map_1, map_2, map_3, delta_mix):
+    c = _map(map_1, map_2, map_3, map_0)
+    free = _tracked_free(c, b_mix, 1 / rho)
+    w = free + b_mix
+    D, _ = cubic.attraction(w, b_mix, _delta_shape(delta_mix))
+    p = R_s * T / free - a_mix / D
+    shift = polynomial(c, b_mix / w)
+    return dict(
+        p=p, Z=p / rho / (R_s * T), vol=1 / rho, v_free=free, shift_mix=shift, shift_w=-moment(c, b_mix / w) / w
+    )
+
+
+def _tracked_free(c, b, v):
+    """w - b of w - C = v, and the bound that the roundings of this equation leave."""
+    plain = [value(part) for part in c]
+    free = free_volume(plain, LD(0), value(b), value(v))
+    exact = Tracked(free, exact=True)
+    x = b / (exact + b)
+    miss = exact + (b - v) - polynomial(c, x)
+    slope = 1 + moment(plain, value(x)) / (free + value(b))
+    return Tracked(free, (miss.err / slope).astype(float) + np.abs(free).astype(float))
+
+
+def residual_entropy(sp, o, rho, T, R_s, a_mix, a_T, b_mix, map_0, map_1, map_2, map_3, shift_T, delta_mix):
+    q = pressure(sp, o, rho, T, R_s, a_mix, b_mix, map_0, map_1, map_2, map_3, delta_mix)
+    free = q["v_free"]
+    L, I, _ = integrals(_map(map_1, map_2, map_3), b_mix, free, free + b_mix, delta_mix)
+    s = np.log(1 / (rho * free)) - a_T * L / R_s + I - q["p"] * shift_T / R_s
+    return dict(residual_entropy=s)
+
+
+def energy_at(T, rho, Y, R_s, sp, o):
+    """e and cv of a kg at T and density."""
+    n = Y / sp.W[:, None]
+    delta = cubic.delta_mixture(n, sp, "mapped")
+    a, a_T, a_TT, b = cubic.mixture_ab(T, n, sp, o["alpha"], "mapped")
+    c, tau = map_of(T, n, sp)
+    c = [c[0] - tau[0], *c[1:]]
+    free = _tracked_free(c, b, 1 / rho) if isinstance(T, Tracked) else free_volume(c, LD(0), b, 1 / rho)
+    w = free + b
+    D, D_w = cubic.attraction(w, b, cubic.shape("mapped", delta))
+    L, _, _ = integrals(c, b, free, w, delta)
+    p, p_T_w = R_s * T / free - a / D, R_s / free - a_T / D
+    p_v = (a * D_w / (D * D) - R_s * T / (free * free)) / (1 + moment(c, b / w) / w)
+    cp, h, _ = ideal_gas.nasa(T, sp)
+
+    e = T * (n * R * h).sum(0) - R_s * T + (T * a_T - a) * L - T * p * tau[1]
+    residual = T * a_TT * L + T * (-2 * p_T_w * tau[1] + p_v * tau[1] * tau[1] - p * tau[2])
+    return e, (n * R * cp).sum(0) - R_s + residual
+
+
+cubic.EQUATIONS["mapped"] = cubic._one(
+    lambda sp: numbers(sp).d1, None, None, None, None, None, None, root_alpha, critical=lambda sp: numbers(sp)
+)
