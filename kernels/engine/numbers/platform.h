@@ -302,8 +302,6 @@ struct Discarded {
 
 // Stands for an optional quantity that this program does not compute.
 struct Absent {};
-template <class X> constexpr bool is_absent = false;
-template <> constexpr bool is_absent<Absent> = true;
 
 // Species values held in registers; every index must be known to the compiler.
 template <class R, int N> struct Held {

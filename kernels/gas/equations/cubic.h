@@ -49,6 +49,9 @@ template <class M, class R, class Species> POINT_FN void cubic_delta(const M &m,
     delta_mix = delta_of(m, Y);
 }
 
+template <class X> constexpr bool is_absent = false;
+template <> constexpr bool is_absent<Absent> = true;
+
 // A volume map that follows the root (mapped.h): C = c0 + c1 x + c2 x^2 + c3 x^3, x = b/w, in units of v or of b.
 template <class R> struct VolumeMap {
     R c0, c1, c2, c3;

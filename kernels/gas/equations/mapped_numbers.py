@@ -261,7 +261,8 @@ add(
         formula=r"\sqrt{\alpha} = \left(\frac{1 + c}{T/T_c + c}\right)^m (1 + g\,(T/T_c - 1)); "
         r"v = w - \sum_k c_k (b/w)^k + \tau(T) \text{ with } w \text{ the root of the cubic}",
         source="derived here, 2026; parameters of fluids.csv, fitted to the reference equations of CoolProp 8.0.0",
-        valid="fluids of fluids.csv and non-polar fluids, 0 < p <= 1e9 Pa; helium above 12 K",
+        valid="fluids of fluids.csv and non-polar fluids, 0 < p <= 1e9 Pa; helium above 12 K, carbon dioxide above "
+        "140 K, water above 130 K",
     )
 )
 
