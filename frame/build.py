@@ -28,7 +28,7 @@ RANKS = 7  # of the arrays that the module takes; block calls know 5
 # The symbols of the module begin with this text. The record of an array depends on RANKS: a host that was compiled with
 # another module finds no symbol, and the loader reports it.
 SYMBOL = f"framec{RANKS}_"
-REALS = {4: "c_float", 8: "c_double"}
+REALS = {4: "single", 8: "c_double"}  # bytes of an element: kind in the module
 
 _C = {
     "int": "int {0}",
@@ -45,6 +45,7 @@ _C = {
     "corner": "const int64_t *{0}",
     "number": "int *{0}",
     "words": "char *{0}",
+    "function": "intptr_t *{0}",
 }
 _PYTHON = {
     **_C,
@@ -53,6 +54,7 @@ _PYTHON = {
     "addresses": "const intptr_t *{0}",
     "number": "intptr_t {0}",
     "words": "intptr_t {0}",
+    "function": "intptr_t {0}",
 }
 _CHECK = {
     "int": 'frame_check_int("{0}", {0}, {1}, {2})',
@@ -66,6 +68,7 @@ _CHECK = {
     "fields": "frame_check_fields({0}, {0}_n)",
     "number": 'frame_check_number("{0}", {0})',
     "words": 'frame_check_pointer("{0}", {0})',
+    "function": 'frame_check_list("{0}", {0}, (int)sizeof *{0})',
 }
 _PASS = {  # to Python
     "tag": "{0}_copy",
@@ -77,6 +80,7 @@ _PASS = {  # to Python
     "fields": "{0}, {0}_n",
     "number": "(intptr_t){0}",
     "words": "(intptr_t){0}",
+    "function": "(intptr_t){0}",
 }
 
 FIELD = f"""struct frame_field {{
@@ -125,7 +129,8 @@ def c_entry(entry: Entry) -> str:
     # Ready, then the checks, in the order of the arguments.
     if not entry.needs_python:
         lines.append("if (!frame_python_is_up) return FRAME_DONE;")
-    lines.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) return status;")
+    tell = f"frame_agree({entry.joins}, 1); " if entry.joins else ""
+    lines.append(f"if ((status = frame_ready({int(entry.needs_initialize)}))) {{ {tell}return status; }}")
     for arg in args:
         if arg.kind in _CHECK:
             check = _CHECK[arg.kind].format(arg.name, _c_int(arg.low), _c_int(arg.high))
@@ -154,7 +159,7 @@ def _exported(entry: Entry, symbol: str, first: str, keep: str) -> str:
         f"EXPORT int {symbol}({_list(entry.args, _C, first)})\n"
         "{\n"
         "    struct frame_guard guard;\n"
-        f'    guard_enter(&guard, "frame_{entry.said}");\n'
+        f'    guard_enter(&guard, "frame_{entry.said}", {int(bool(first))});\n'
         f"    return guard_leave(&guard, do_{entry.name}({names}), {keep});\n"
         "}\n"
     )
@@ -183,6 +188,7 @@ def c_source() -> str:
         head
         + FIELD
         + "static void frame_set_error(const char *text);\nstatic void frame_lock(void), frame_unlock(void);\n"
+        + "static int frame_agree(int comm, int failed), frame_owns_python(void);\n"
         + python_declarations("static")
         + (TEMPLATES / "shim.c").read_text()
         + "\n/* ---- the entry points, from the table in entry.py ---- */\n"
@@ -246,6 +252,7 @@ _F_C = {
     "fields": "type(frame_field), intent(in) :: {0}(*)\n      integer(c_int), value :: {0}_n",
     "number": "integer(c_int), intent(out) :: {0}",
     "words": "character(kind=c_char), intent(out) :: {0}(*)",
+    "function": "integer(c_intptr_t), intent(out) :: {0}",
 }
 _F = {
     "int": "integer, intent(in) :: {0}",
@@ -257,6 +264,7 @@ _F = {
     "doubles": "real(c_double), intent({2}) :: {0}({1})",
     "number": "integer, intent(out) :: {0}",
     "words": "character(*), intent(out) :: {0}",
+    "function": "procedure(frame_point), pointer, intent(out) :: {0}",
 }
 _F_PASS = {
     "int": "int({0}, c_int)",
@@ -264,6 +272,7 @@ _F_PASS = {
     "text": "trim({0})//c_null_char",
     "lines": "trim({0})//c_null_char",
     "number": "answer",
+    "function": "address",
 }
 
 
@@ -302,6 +311,7 @@ def _f_wrapped(head, items, tail):
 def _f_procedure(e: Entry) -> str:
     number = e.answer if e.answer and e.answer.kind == "number" else None
     words = e.answer if e.answer and e.answer.kind == "words" else None
+    function = e.answer if e.answer and e.answer.kind == "function" else None
 
     # The host's variable gives the length of a text answer.
     args, passed = list(e.args), list(map(_f_pass, e.args))
@@ -320,10 +330,14 @@ def _f_procedure(e: Entry) -> str:
         lines += ["    integer(c_int) :: answer", "    answer = 0"]
     if words:
         lines += [f"    {words.name} = ''"]
+    if function:
+        lines += ["    integer(c_intptr_t) :: address", "    address = 0", f"    nullify ({function.name})"]
 
     lines += [_f_wrapped(f"    status = c_{e.name}(", ["keep(present(stat))", *passed], ")")]
     if number:
         lines += [f"    {number.name} = answer"]
+    if function:
+        lines += [f"    if (address /= 0) call c_f_procpointer(transfer(address, c_null_funptr), {function.name})"]
     lines += ["    if (present(stat)) stat = status", "  end subroutine"]
 
     return "\n".join(lines)
@@ -332,13 +346,25 @@ def _f_procedure(e: Entry) -> str:
 def _f_generics() -> str:
     """Generic names over every kind and rank. frame_in_8_3, say, is frame_in of real(8) arrays of rank 3."""
     lines = []
-    for name in re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / "specific.f90.in").read_text()):
+    of_numbers = _f_names("number.f90.in")
+    for name in _f_names("specific.f90.in"):
         lines += [f"  interface {name}"]
+        lowest = 0 if name in of_numbers else 1
         for s in REALS:
-            lines += [_f_wrapped("    module procedure", [f"{name}_{s}_{r}" for r in range(1, RANKS + 1)], "")]
+            lines += [_f_wrapped("    module procedure", [f"{name}_{s}_{r}" for r in range(lowest, RANKS + 1)], "")]
         lines += ["  end interface"]
 
     return "\n".join(lines)
+
+
+def _f_names(template: str) -> list[str]:
+    """The generic names that the procedures of a template stand behind."""
+    return re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / template).read_text())
+
+
+def _f_number(size: int) -> str:
+    """The procedures behind the generic names for numbers of a kind, from the template number.f90.in."""
+    return (TEMPLATES / "number.f90.in").read_text().format(n=f"{size}_0", real=REALS[size], size=size)
 
 
 def _f_specific(size: int, rank: int) -> str:
@@ -374,6 +400,7 @@ def fortran_module() -> str:
     specifics = []
 
     for size in REALS:
+        specifics.append(_f_number(size))
         specifics += [_f_specific(size, rank) for rank in range(1, RANKS + 1)]
 
     parts = {
@@ -414,6 +441,7 @@ def shim_source(path: pathlib.Path) -> None:
 
     ffi = cffi.FFI()
     shim = "void frame_set_error(const char *); void frame_lock(void); void frame_unlock(void);"
+    shim += "int frame_agree(int comm, int failed); int frame_owns_python(void);"
     ffi.cdef(FIELD + python_declarations('extern "Python"') + shim)
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())

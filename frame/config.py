@@ -74,6 +74,9 @@ class Config:
         known = {**FIRST, **kernels.OPTIONS}
         meant = closest(name, known)
         refuse(name not in known, f"unknown option '{name}'{meant}; known: {', '.join(known)}. Is //char(0) missing?")
+        if name in kernels.OPTIONS:
+            now = kernels.registry.options[name].renamed.get(value)
+            refuse(now is not None, f"option '{name}': '{value}' has another name, '{now}'.")
         _one_of(f"option '{name}'", value, known[name])
 
     def set_parameter(self, name: str, value: float) -> None:

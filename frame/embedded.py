@@ -50,10 +50,15 @@ def serve(ffi, lib, build_folder: str) -> Frame:
     # os.fork takes the lock before it takes Python's for imports, which a thread inside libframe may wait for
     os.register_at_fork(before=lib.frame_lock, after_in_parent=lib.frame_unlock)
     mpi.libmpi_folder = os.path.join(build_folder, "mpich")
+    mpi.agree = lib.frame_agree
     frame = Frame()
 
     def on_error(_kind, error, _traceback):
-        lib.frame_set_error(text_of(error).encode("utf-8", "replace"))
+        text = text_of(error)
+        if isinstance(error, ImportError) and not lib.frame_owns_python():
+            text = f"{whose_python()} {text}"
+
+        lib.frame_set_error(text.encode("utf-8", "replace"))
         return status_of(error)
 
     for entry in ENTRIES:
@@ -61,6 +66,14 @@ def serve(ffi, lib, build_folder: str) -> Frame:
         function = _bind(ffi, entry, method, frame)
         ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(function)
     return frame
+
+
+def whose_python() -> str:
+    """A sentence for a host that runs Python itself, and whose Python lacks a package."""
+    return (
+        f"the host has started Python {sys.version.split()[0]} of {sys.prefix} itself, so its packages count, and not "
+        "those of the interpreter that libframe was built with: install what is missing there."
+    )
 
 
 class _Converter:
@@ -89,7 +102,7 @@ class _Text(_Converter):
     is_text = True
 
     def read(self, values) -> str:
-        return self.ffi.string(values[self.at]).decode("utf-8", "replace")
+        return self.ffi.string(values[self.at]).decode("utf-8", "surrogateescape")  # as Python's names of files
 
 
 class _Doubles(_Converter):
@@ -167,6 +180,7 @@ CONVERTERS: dict[str, type[_Converter]] = {
     "address": _Converter,
     "number": _Converter,  # answers come as addresses: answers.py writes there
     "words": _Converter,
+    "function": _Converter,
     "tag": _Text,
     "text": _Text,
     "lines": _Text,

@@ -19,6 +19,8 @@ Kinds of answers. An entry has at most one answer, after the inputs; the method 
   number   an integer, written to a C int by reference
   words    a text, written to characters by reference, filled up with blanks; `dims` names the argument behind it that
            is the number of characters; the Fortran module takes it from the variable
+  function the address of a C function of a point, written to an intptr_t by reference; in the module a procedure
+           pointer
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ CHUNK = 2**28
 VARIABLES = 65536
 
 TAG_SIZE, TEXT_SIZE, LINES_SIZE = 64, 1024, 16384
-ANSWERS = ("number", "words")
+ANSWERS = ("number", "words", "function")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Entry:
     needs_python: bool = True  # False: it returns at once if no call has started Python yet
     own: bool = False  # templates/shim.c has own_NAME, which calls Python and keeps the state that the shim needs
     repeats: bool = False  # the method returns the bound call, for repetition with the same arguments
+    joins: str = ""  # argument with a communicator: a rank whose Python did not start tells the other ranks
     varies: tuple[str, ...] = ()  # neighbouring arguments that the bound call takes at each repetition
 
     @property
@@ -157,7 +160,8 @@ ENTRIES: tuple[Entry, ...] = (
             _int("iTurb", "number of the host's turbulence model; any is taken", -MOST, MOST),
         ),
         "initialize",
-        "Start the layer. A second call with the same arguments has no effect; with other arguments: status 5.",
+        "Start the layer. A second call with the same arguments has no effect; with other arguments: status 5. "
+        "Collective after setcomm.",
         needs_initialize=False,
         own=True,
     ),
@@ -169,6 +173,7 @@ ENTRIES: tuple[Entry, ...] = (
         "collective.",
         needs_initialize=False,
         own=True,
+        joins="fcomm",
     ),
     Entry(
         "setstream",
@@ -310,6 +315,16 @@ ENTRIES: tuple[Entry, ...] = (
         "Write the name of a species, or the equation of a reaction, into the host's variable.",
     ),
     Entry(
+        "getpoint",
+        (
+            Arg("inTags", "text", "names of the inputs, in the order of their numbers, by commas"),
+            Arg("outTags", "text", "names of the outputs, likewise"),
+            Arg("function", "function", "f(given, made), for loops of the host"),
+        ),
+        "get_point",
+        "Compile a function of one point for the mixture in use. Any threads may call it; it stays valid to the end.",
+    ),
+    Entry(
         "castles_populateinputstripe",
         _STRIPE,
         "populate_input",
@@ -373,6 +388,24 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         "block",
         "A whole block in one call: the layer runs the chunk loop and computes the named outputs, no others.",
+        short="",
+        repeats=True,
+    ),
+    Entry(
+        "castles_arrays",
+        (
+            Arg("collection", "tag", "kernel or collection"),
+            Arg(
+                "inTags", "text", "names of the inputs by commas; a name that comes several times: an array a variable"
+            ),
+            Arg("outTags", "text", "names of the outputs, likewise"),
+            Arg("addresses", "addresses", "where the arrays of the inputs lie, then those of the outputs", dims=("n",)),
+            _int("n", "number of arrays", 1, 4096),
+            *_extents(),
+            *_bounds(*_SPACE),
+        ),
+        "block_of_arrays",
+        "A whole block in one call, with an array (nx, ny, nz[, variables]) for each name: species may lie apart.",
         short="",
         repeats=True,
     ),

@@ -291,6 +291,7 @@ class Frame:
         properties = self.properties
         in_use = properties.impl.begun or bool(properties.pinned)
         properties.load_mixture(file, phase)
+        self._say_what_words_stand_for(properties.mixture)
 
         measured = self.config.placement.startswith("measured")
         if not measured or not self.config.leaves_side_open or not self.backend.apart:
@@ -307,6 +308,12 @@ class Frame:
             self.backend = cpu
             self._make_properties()
             self.properties.load_mixture(file, phase)
+
+    def _say_what_words_stand_for(self, mixture) -> None:
+        """A line of rank 0 for each option that stands for others, as accuracy = cantera does."""
+        if self.comm.rank == 0:
+            for line in mixture.words:
+                print(f"libframe: {line}", file=sys.stderr)
 
     def _cpu_is_faster(self, mixture, cpu) -> bool:
         """Measured, on all ranks together; rank 0 prints the result."""
@@ -336,6 +343,7 @@ class Frame:
         """Use a Mixture that the solver has put together, instead of load_mixture. Errors: ArgumentError when it has
         another number of species than ns."""
         self.properties.use_mixture(mixture)
+        self._say_what_words_stand_for(mixture)
 
     def bind(self, arrays: dict, box=(), timer: str = "", **program):
         """A launch on the solver's own arrays, in place of views: run(n) computes their first n points.

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
+import time
+from collections.abc import Callable
 
 from .devices.spread import numa_node, spread
-from .errors import ArgumentError, BackendError, refuse
+from .errors import ArgumentError, BackendError, FrameError, StateError, refuse
 
+agree: Callable[[int, bool], int] | None = None  # the shim's: whether all ranks can take part, asked without Python
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
+SAID_AFTER = 5.0  # seconds until a rank says that it waits for others in a collective call
 RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 LOCAL_SIZE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE")
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
@@ -118,8 +123,24 @@ class Communicator:
         )
         refuse(host_has("Finalized"), "MPI is finalised: call frame_setcomm before MPI_FINALIZE.")
 
-        self._mpi = import_mpi()
-        self.comm = communicator(self._mpi, handle).Dup()
+        failed = None
+        try:
+            self._mpi = import_mpi()
+        except FrameError as error:
+            failed = error
+
+        host = None if failed else communicator(self._mpi, handle)
+        waiting_for = agree(handle, failed is not None) if agree else int(failed is not None)
+        if failed:
+            raise failed
+        refuse(
+            waiting_for > 0,
+            f"rank {waiting_for - 1} of this communicator cannot start the layer; its own message says why.",
+            StateError,
+        )
+
+        assert host is not None
+        self.comm = host.Dup()
         self.node = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
 
         self.rank = self.comm.rank
@@ -156,7 +177,17 @@ class Communicator:
     def gather(self, value) -> list | None:
         if self._mpi.Is_finalized():
             raise ArgumentError("MPI is finalised, and the ranks cannot be asked: call it before MPI_FINALIZE.")
+        self._wait_for_all("frame_report")
         return self.comm.gather(value)
+
+    def _wait_for_all(self, call: str) -> None:
+        """Return when all ranks are here. A rank that waits for long says in which call."""
+        everyone, begin, said = self.comm.Ibarrier(), time.monotonic(), False
+        while not everyone.Test():
+            if not said and time.monotonic() - begin > SAID_AFTER:
+                said = True
+                sys.stderr.write(f"frame: rank {self.rank} waits in {call}, which every rank has to call\n")
+            time.sleep(0.0005)
 
     def free(self) -> None:
         if not self._mpi.Is_finalized():

@@ -45,11 +45,33 @@ def refuse_overlaps(what: str, inputs, outputs) -> None:
 
 def share_memory(one: Block, two: Block) -> bool:
     """Whether a byte belongs to both selections."""
-    return _apart_by_range(one, two) is False and _meet(_array(one, _all(one)), _array(two, _all(two)))
+    if _apart_by_range(one, two):
+        return False
+    return any(_arrays_meet(a, b) for a in one.arrays for b in two.arrays)
+
+
+def _arrays_meet(one: Block, two: Block) -> bool:
+    """share_memory of blocks that are an array each."""
+    return not _apart_by_range(one, two) and _meet(_array(one, _all(one)), _array(two, _all(two)))
 
 
 def _others_of(written: Block, read: Block) -> bool:
-    """Whether a point that is written shares a byte with another point that is read."""
+    """Whether a point that is written shares a byte with another point that is read; of an output with itself, also
+    whether two of its variables are one number."""
+    if _apart_by_range(written, read):
+        return False
+
+    for number, one in enumerate(written.arrays):
+        if any(_other_points_of(one, two) for two in read.arrays):
+            return True
+        if written is read and any(_arrays_meet(one, two) for two in written.arrays[:number]):
+            return True
+
+    return False
+
+
+def _other_points_of(written: Block, read: Block) -> bool:
+    """_others_of blocks that are an array each."""
     if _apart_by_range(written, read):
         return False
 

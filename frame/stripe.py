@@ -10,7 +10,7 @@ import itertools
 import math
 from typing import NamedTuple
 
-from kernels.marshal import Block
+from kernels.marshal import Apart, Block
 
 from .errors import ArgumentError, refuse
 
@@ -43,6 +43,7 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
 
 
 IN, OUT, INOUT = range(3)
+NOWHERE = (None,) * 4  # lo or hi that were not given
 
 
 class Field(NamedTuple):
@@ -86,8 +87,79 @@ class Field(NamedTuple):
         return self.address + sum(min(s, 0) for s in steps), self.address + sum(max(s, 0) for s in steps) + self.size
 
 
+def grouped(fields) -> list[tuple[Field, ...]]:
+    """The fields of each view: an array with all its variables, or several arrays with a variable each, in their order.
+
+    Arrays of a name belong together if they have the same way."""
+    groups: dict[tuple[str, int], list[Field]] = {}
+    for field in fields:
+        groups.setdefault((field.name, field.way), []).append(field)
+
+    return [tuple(group) for group in groups.values()]
+
+
+def is_number(group, rows: int) -> bool:
+    """Whether the fields of a view hold the values of a single point."""
+    each = rows if len(group) == 1 else 1
+    return all(math.prod(field.extent) == each for field in group)
+
+
+def uniform(group, rows: int, like: Block) -> Block:
+    """The selection of fields that hold the values of a single point, which count at all points of `like`."""
+    one = block_from_fields(group, NOWHERE, NOWHERE, rows)
+    arrays = []
+    for array in one.arrays:
+        n = (*like.n[:3], array.n[3])
+        shape = (*like.shape[:3], array.n[3])
+        strides = (0, 0, 0, array.strides[3])
+        arrays.append(Block(array.address, shape, strides, like.lo, n, size=array.size, lower=like.lower))
+
+    return arrays[0] if len(arrays) == 1 else Apart.of(arrays)
+
+
+def block_from_fields(group, lo, hi, rows: int) -> Block:
+    """The selection of a new-style call, from the fields of a view: an array, or an array for each variable.
+
+    rows: variables of the view. Errors: as block_from_field; ArgumentError for another number of arrays, and for arrays
+    that select different extents.
+    """
+    name, number = group[0].name, len(group)
+    if number == 1:
+        return block_from_field(group[0], lo, hi, rows)
+
+    often = "twice" if number == 2 else f"{number} times"
+    refuse(rows == 1, f"the call gets '{name}' {often}: which of the arrays counts?")
+    refuse(
+        number != rows,
+        f"'{name}' came as {number} arrays, wanted {rows}, an array for each of its variables, or a single array with "
+        f"all {rows}.",
+    )
+
+    arrays = []
+    for field in group:
+        arrays.append(block_from_field(field, lo, hi, 1))
+
+    for place, array in enumerate(arrays):
+        refuse(
+            without_ones(array.n[:3]) != without_ones(arrays[0].n[:3]),
+            f"the arrays for '{name}' select different shapes of points: the first {_times(arrays[0])}, number "
+            f"{place + 1} {_times(array)}.",
+        )
+
+    return Apart.of(arrays)
+
+
+def without_ones(shape) -> tuple[int, ...] | None:
+    """Extents other than 1, which do not count; None for a shape without points."""
+    return tuple(n for n in shape if n != 1) if all(shape) else None
+
+
+def _times(block: Block) -> str:
+    return " x ".join(map(str, block.n[:3]))
+
+
 def block_from_field(field: Field, lo, hi, rows: int) -> Block:
-    """The selection of a new-style call.
+    """The selection of an array.
 
     rows: variables of the view. Dimensions 1 to 3 are space. Variables come last: the last dimension of an array of
     rank 1 to 3 when the view has several rows, else dimensions 4 and 5, the former fastest. lo, hi: four indices in the

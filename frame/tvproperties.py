@@ -53,6 +53,7 @@ class TVProperties:
         self.model = model
         self.guard: Callable[[Block], None] | None = None  # looks at each new selection of the host's memory
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
+        self._points: dict = {}  # {(mixture, inputs, outputs): address of a function of one point}
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
 
         # `impl` of each thread, also of a host's thread: cffi keeps a thread's state till the thread ends.
@@ -195,6 +196,16 @@ class TVProperties:
         refuse(not 1 <= i <= len(names), f"{tag} {i} came, wanted 1..{len(names)}.")
         return names[i - 1]
 
+    def get_point(self, in_tags: str, out_tags: str) -> int:
+        """Address of a C function of one point for the mixture in use; see kernels.gas.point.PointFunction. in_tags,
+        out_tags: names separated by commas. Errors: as PointFunction; StateError without a mixture."""
+        given, made = _names(in_tags), _names(out_tags)
+        key = self.mixture, given, made
+        if key not in self._points:
+            self._points[key] = kernels.PointFunction(self.mixture, made, given).address
+
+        return self._points[key]
+
     # ---- copies ----
 
     def set_stream(self, stream: int) -> None:
@@ -246,15 +257,48 @@ class TVProperties:
             self.guard(block)
         return block
 
-    def _field(self, field: Field, lo, hi) -> tuple[str, Block]:
-        """(view name, selection lo..hi of the field)"""
-        rows, extent = self.impl.view(field.name).rows, field.extent
-        if field.name == "Y" and rows > 1 and 1 < len(extent) < 5 and extent[-1] == rows - 1:
-            wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
-            refuse(not self.impl.shared.last_from_sum or field.way != stripes.IN, wanted + LAST_FROM_SUM)
-            rows -= 1
+    def _selections(self, fields, lo, hi) -> list[tuple[Field, Block]]:
+        """(first field, selection lo..hi) of each view that the fields fill or take. An input of a single point counts
+        at all points of the others."""
+        groups = stripes.grouped(fields)
+        rows = [self._rows(group) for group in groups]
+        blocks: list[Block | None] = []
 
-        return field.name, self._guarded(stripes.block_from_field(field, lo, hi, rows))
+        for group, variables in zip(groups, rows):
+            is_number = group[0].way == stripes.IN and stripes.is_number(group, variables)
+            blocks.append(None if is_number else stripes.block_from_fields(group, lo, hi, variables))
+
+        like = next((block for block in blocks if block is not None), None)
+        found = []
+        for group, variables, block in zip(groups, rows, blocks):
+            if block is None and like is not None:
+                block = stripes.uniform(group, variables, like)
+            elif block is None:
+                block = stripes.block_from_fields(group, lo, hi, variables)
+
+            for array in block.arrays:
+                self._guarded(array)
+            found.append((group[0], block))
+
+        return found
+
+    def _rows(self, group) -> int:
+        """Variables that the fields of a view should have: Y may come without its last species."""
+        name, rows = group[0].name, self.impl.view(group[0].name).rows
+        if name != "Y" or rows == 1:
+            return rows
+
+        extent = group[0].extent
+        lacks_last = len(group) == rows - 1
+        if len(group) == 1:
+            lacks_last = 1 <= len(extent) < 5 and extent[-1] == rows - 1
+
+        if not lacks_last:
+            return rows
+
+        wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
+        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted + LAST_FROM_SUM)
+        return rows - 1
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
         """Fill the view of the field from points first..last of its selection lo..hi; 0: from the first, to the
@@ -262,20 +306,33 @@ class TVProperties:
 
         Errors: ArgumentError for an unknown name, a shape or bounds that do not fit.
         """
-        return self._copy("put", (fields[0], lo, hi), (first, last))
+        return self._copy("put", (tuple(fields), lo, hi), (first, last))
 
     def get(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
         """The reverse: write these points of the field and nothing else. Errors: as put; StateError for a view that was
         never computed or is stale."""
-        return self._copy("get", (fields[0], lo, hi), (first, last))
+        return self._copy("get", (tuple(fields), lo, hi), (first, last))
 
-    def _bind_put(self, field: Field, lo, hi):
-        name, block = self._field(field, lo, hi)
-        return _any_stripe(self.impl.copies.into(name, block), block.points)
+    def _bind_put(self, fields, lo, hi):
+        return self._bind_each(self.impl.copies.into, fields, lo, hi)
 
-    def _bind_get(self, field: Field, lo, hi):
-        name, block = self._field(field, lo, hi)
-        return _any_stripe(self.impl.copies.out(name, block), block.points)
+    def _bind_get(self, fields, lo, hi):
+        return self._bind_each(self.impl.copies.out, fields, lo, hi)
+
+    def _bind_each(self, copy, fields, lo, hi) -> Callable[[int, int], None]:
+        """call(first, last): the copies of all views that the fields fill or take."""
+        copies = []
+        for field, block in self._selections(fields, lo, hi):
+            copies.append(_any_stripe(copy(field.name, block), block.points))
+
+        if len(copies) == 1:
+            return copies[0]
+
+        def call(first: int, last: int) -> None:
+            for each in copies:
+                each(first, last)
+
+        return call
 
     # ---- memory that stays ----
 
@@ -351,13 +408,34 @@ class TVProperties:
         """(view name, selection) of each name. The variables of all names lie in an array, in the order of the
         names."""
         fields, first = [], 1
-        for name in [tag.strip() for tag in tags.split(",")]:
+        for name in _names(tags):
             last = first + self.impl.view(name).rows - 1
             refuse(last > variables, f"{what}: '{tags}' needs at least {last} variables, the array has {variables}.")
             fields.append((name, self._selection(address, (*place, first, last))))
             first = last + 1
 
         return fields
+
+    def block_of_arrays(self, collection: str, in_tags: str, out_tags: str, addresses, n: int, *place: int):
+        """The same with an array for each name, contiguous double precision (nx, ny, nz, variables of the view); a name
+        that comes several times in a list has an array (nx, ny, nz) for each of its variables.
+
+        place: nx, ny, nz, SptX, EptX, SptY, EptY, SptZ, EptZ, as Fortran counts. Errors: as block_of_fields;
+        ArgumentError for another number of addresses, or bounds outside the extents.
+        """
+        extents, bounds = place[:3], place[3:]
+        named = [(name, stripes.IN) for name in _names(in_tags)] + [(name, stripes.OUT) for name in _names(out_tags)]
+        refuse(len(named) != n, f"{len(named)} names in '{in_tags}' and '{out_tags}', {n} addresses.")
+
+        fields = []
+        for (name, way), address in zip(named, addresses):
+            rows = self.impl.view(name).rows
+            is_alone = named.count((name, way)) == 1
+            stripes.block_from_bounds(address, extents, (*bounds, 1, 1))  # its errors are those of the old style
+            extent = (*extents, rows) if is_alone else extents
+            fields.append(Field.contiguous(name, way, address, extent, 8))
+
+        return self.block_of_fields(collection, fields, (*bounds[::2], None), (*bounds[1::2], None))
 
     def block_of_fields(self, collection: str, fields, lo, hi) -> Bound | None:
         """The same with an array for each input and output. fields: each a stripe.Field. lo, hi: indices in space, in
@@ -366,8 +444,9 @@ class TVProperties:
             refuse(any(b is not None for b in (*lo, *hi)), f"team kernel '{collection}' takes no lo and hi.")
             return self.impl.team(collection, fields)
 
-        inputs = [self._field(field, lo, hi) for field in fields if field.way != stripes.OUT]
-        outputs = [self._field(field, lo, hi) for field in fields if field.way != stripes.IN]
+        selected = self._selections(fields, lo, hi)
+        inputs = [(field.name, block) for field, block in selected if field.way != stripes.OUT]
+        outputs = [(field.name, block) for field, block in selected if field.way != stripes.IN]
         return self.impl.block(collection, inputs, outputs)
 
     def react(self, kind: str, fields, dt: float, lo, hi):
@@ -391,13 +470,16 @@ class TVProperties:
         outputs: list[tuple[str, Block]] = []
         order: list[tuple[str, Block]] = []
 
+        named = []
         for field in fields:
             name = f"{field.name}_{at}" if field.name in OF_REACTOR else field.name
-            selection = self._field(field._replace(name=name), lo, hi)
+            named.append(field._replace(name=name))
+
+        for field, block in self._selections(named, lo, hi):
             if field.way != stripes.OUT:
-                (order if field.name == "steps" else inputs).append(selection)
+                (order if field.name == f"steps_{at}" else inputs).append((field.name, block))
             if field.way != stripes.IN:
-                outputs.append(selection)
+                outputs.append((field.name, block))
 
         run = self.impl.block(f"react_{kind}", inputs, outputs, order)
 
@@ -420,6 +502,11 @@ class TVProperties:
             "Is //char(0) missing?",
         )
         return self.impl.team(name, teams.fields(known[name], names, addresses, lengths, size))
+
+
+def _names(tags: str) -> tuple[str, ...]:
+    """Names that a host separates by commas."""
+    return tuple([tag.strip() for tag in tags.split(",")])
 
 
 def _any_stripe(copy: Bound, points: int) -> Callable[[int, int], None]:

@@ -21,6 +21,7 @@ from .gas.declare import (
 )
 from .gas.mixture import Mixture
 from .gas.plan import dtype_of
+from .gas.point import PointFunction
 from .gas.program import Program
 from .gas.records import Constants
 from .gas.registry import registry
@@ -48,6 +49,7 @@ __all__ = [
     "MixtureError",
     "NoSpecies",
     "OPTIONS",
+    "PointFunction",
     "Program",
     "SpeciesData",
     "StateError",

@@ -37,6 +37,7 @@ BOX = (4, 4, 4, 1, 4, 1, 4, 1, 4)
 ARRAY = np.full(2_000_000, 0.25)  # 9 x 9 x 9 points of 10 variables are far less
 AT = ARRAY.ctypes.data
 PLACES, EXTENTS = np.array([AT, AT + 8 * 10**6]), np.array([9, 9], np.int32)  # of two arrays
+MANY = np.arange(16) * 8 * 10**5 + AT  # addresses of arrays
 TWO = (PLACES.ctypes.data, 2, EXTENTS.ctypes.data, 2, 8)
 INT = (-1, 0, 1, 2, 3, 5, 9, 2**31 - 1, -(2**31))
 DOUBLE = (0.0, 1.0, -1.0, 0.5, float("nan"), float("inf"), 1e308, 5e-324)
@@ -106,8 +107,10 @@ RIGHT = {  # arguments that are in order
     "version": (AT, 40),
     "getnumber": ("ns", AT),
     "getname": ("species", 1, AT, 40),
+    "getpoint": ("T,p,Y", "rho", AT),
     "launch": ("copies", CHUNK),
     "castles_block": ("copies", "T,Y", AT, "p,X", AT + 8 * 10**6, *BOX, 1 + NS, 1 + NS),
+    "castles_arrays": ("copies", "T,Y,Y,Y,Y", "p,X", MANY.ctypes.data, 7, *BOX),
     "registercontraction": ("twice", "b[i] = 2 a[i]"),
     "contract": ("twice", "a,b", *TWO),
     "team": ("rows", "A,y", *TWO),

@@ -28,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("FRAME_TEST_BUILD") or ROOT / "build")  # set by sanitize.py
 MODULE = BUILD / "frame_interface.f90"
 NAMES, INPUTS = ("T", "Y", "p", "X"), 2
+MOST_ARRAYS = 8  # of a call: T, p, and an array for each of three species of Y and X
 ARENA = 24 * mmap.PAGESIZE
 SETTINGS = [(1, 37), (2, 8), (3, 1000)]  # species, chunk
 CALLS_OF_A_SETTING = 200
@@ -54,15 +55,17 @@ contains
     tag = tags(n)
   end function
 
-  function block(places, n, lo, hi) bind(c, name='fuzz_block') result(status)
-    type(place), intent(in) :: places(4)
+  function block(m, places, names, n, lo, hi) bind(c, name='fuzz_block') result(status)
+    integer(c_int), value :: m                        ! arrays
+    type(place), intent(in) :: places(m)
+    integer(c_int), intent(in) :: names(m)            ! of each array; several of Y or X: a species each
     integer(c_int), value :: n                        ! bounds given; 0: neither lo nor hi
     integer(c_int), intent(in) :: lo(3), hi(3)
     integer(c_int) :: status
-    type(frame_field) :: f(4)
+    type(frame_field) :: f(m)
     integer :: i, stat
-    do i = 1, 4
-      f(i) = field(places(i), i)
+    do i = 1, m
+      f(i) = field(places(i), names(i))
     end do
     if (n > 0) then
       call frame_block('copies', f, int(lo(:n)), int(hi(:n)), stat)
@@ -280,7 +283,7 @@ three = lambda v: (ctypes.c_int * 3)(*map(int, v), *[0] * (3 - len(v)))
 class Fuzz:
     def __init__(self, seed, libraries):
         self.seed, (self.frame, self.host) = seed, libraries
-        self.arenas = [Arena() for _ in NAMES]
+        self.arenas = [Arena() for _ in range(MOST_ARRAYS)]
         self.setting = None
 
     def begin(self, setting):
@@ -310,14 +313,25 @@ class Fuzz:
         rows = {"T": 1, "Y": self.ns, "p": 1, "X": self.ns}
 
         # old: the variables of both inputs, and of both outputs, may lie in one array: castles_block
-        arrays = [Array(rng, a, box, rows[n], lo, given, plain) for n, a in zip(NAMES, self.arenas)]
+        pieces = []  # (name, its rows) of each array
+        for name in NAMES:
+            apart = kind in ("block", "refused") and rows[name] > 1 and rng.random() < 0.4
+            parts = [slice(s, s + 1) for s in range(rows[name])] if apart else [slice(0, rows[name])]
+            pieces += [(name, part) for part in parts]
+
+        arrays = []
+        for (_, part), arena in zip(pieces, self.arenas):
+            arrays.append(Array(rng, arena, box, part.stop - part.start, lo, given, plain))
+        self.names = [NAMES.index(name) + 1 for name, _ in pieces]
         points = int(np.prod(box))
         T = rng.integers(1, 2000, (1, points)).astype(float)
         Y = rng.integers(0, 300, (self.ns, points)) / 1024
         Y[-1] = 1 - Y[:-1].sum(axis=0)  # exact; where the sum is not 1 the results are NaN
         for arena in self.arenas:
             arena.bytes[:] = 0xFF  # NaN
-        arrays[0].set(T), arrays[1].set(Y)
+        for (name, part), array in zip(pieces, arrays):
+            if name in "TY":
+                array.set((T if name == "T" else Y)[part])
         before = [arena.bytes.copy() for arena in self.arenas]
         done = np.ones(points, bool)  # points that the call computes
         for array in arrays:
@@ -332,13 +346,14 @@ class Fuzz:
         wanted = BAD_ARGUMENT if kind == "refused" and points else DONE
         assert status == wanted, f"{kind}: status {status}, wanted {wanted}: {self.message()}"
 
-        for n, (array, old, result) in enumerate(zip(arrays, before, (None, None, 2 * T, 3 * Y))):
-            if result is not None and status == DONE:
-                got = array.values()
-                assert np.array_equal(got[:, done], result[:, done]), f"{kind}: {NAMES[n]} is wrong"
+        results = {"p": 2 * T, "X": 3 * Y}
+        for (name, part), array, old in zip(pieces, arrays, before):
+            if name in results and status == DONE:
+                got, result = array.values(), results[name][part]
+                assert np.array_equal(got[:, done], result[:, done]), f"{kind}: {name} is wrong"
                 keep = array.offsets[:, done][..., None] + np.arange(array.size)
                 old[keep] = array.arena.bytes[keep]
-            assert np.array_equal(old, array.arena.bytes), f"{kind}: more of {NAMES[n]} than selected was written"
+            assert np.array_equal(old, array.arena.bytes), f"{kind}: more of {name} than selected was written"
 
         return kind
 
@@ -384,13 +399,17 @@ class Fuzz:
         return max(status, default=DONE)
 
     def block(self, rng, arrays, box, lo, given, done):
-        places = (Place * 4)(*(a.place() for a in arrays))
-        return self.host.fuzz_block(places, len(box) if given else 0, three(lo), three(lo + box - 1))
+        return self.called(arrays, len(box) if given else 0, lo, lo + box - 1)
+
+    def called(self, arrays, bounds, lo, hi):
+        """Status of a block call."""
+        places = (Place * len(arrays))(*(a.place() for a in arrays))
+        names = (ctypes.c_int * len(arrays))(*self.names)
+        return self.host.fuzz_block(len(arrays), places, names, bounds, three(lo), three(hi))
 
     def refused(self, rng, arrays, box, lo, given, done):
         """The box reaches beyond one of the arrays by one."""
-        places = (Place * 4)(*(a.place() for a in arrays))
-        d, array = rng.integers(len(box)), arrays[rng.integers(4)]
+        d, array = rng.integers(len(box)), arrays[rng.integers(len(arrays))]
         lo, hi = lo.copy(), lo + box - 1
 
         if rng.random() < 0.5:
@@ -401,7 +420,12 @@ class Fuzz:
         if np.any(hi < lo) or not all(box):
             return DONE if not all(box) else BAD_ARGUMENT
 
-        return self.host.fuzz_block(places, len(box), three(lo), three(hi))
+        name = self.names[[a is array for a in arrays].index(True)]
+        alone = [int(np.prod(a.count)) == a.rows for a, other in zip(arrays, self.names) if other == name]
+        if name <= INPUTS and all(alone):  # a number, which counts at all points
+            return BAD_ARGUMENT
+
+        return self.called(arrays, len(box), lo, hi)
 
 
 def main(arguments=None) -> int:

@@ -44,6 +44,16 @@ def compiled(arguments) -> str:
     return name
 
 
+def conserved(mixture, state, backend) -> dict:
+    """Conserved variables of a gas at rest."""
+    of_state = {q: state[q] for q in ("T", "p", "Y")}
+    made = mixture.properties("rho e", backend=backend, **of_state)
+    rho, none = np.asarray(made["rho"]), np.zeros(POINTS)
+    partial = rho * state["Y"]
+    found = {"rho": rho, "rhoY": partial, "rhoY_but_last": partial[:-1], "rhoE": rho * np.asarray(made["e"])}
+    return found | {"rhou": none, "rhov": none, "rhow": none}
+
+
 def run(name: str, backend, file: str = "") -> None:
     """One launch on arrays of which the outputs are not initialised. Errors: ValueError for a result that is no
     number."""
@@ -51,6 +61,8 @@ def run(name: str, backend, file: str = "") -> None:
     state = inputs.states(mixture.ns, POINTS, "smooth")
     rng, derived = np.random.default_rng(1), [q for q in launched.reads if q in DERIVED]
     given = {**state, **(mixture.properties(" ".join(derived), backend=backend, **state) if derived else {})}
+    if "rhoE" in launched.reads:
+        given |= conserved(mixture, state, backend)
     arrays = {}
 
     for q in launched.plan.arguments:

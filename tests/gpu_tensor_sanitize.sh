@@ -1,9 +1,9 @@
 #!/bin/sh
-# compute-sanitizer over the kernels of `bench tensor` on a machine with an NVIDIA GPU: addresses, races in shared
-# memory, reads of what nothing has written.
+# compute-sanitizer over the kernels of `bench tensor`, and of products by tiles and with copies, on a machine with an
+# NVIDIA GPU: addresses, races in shared memory, reads of what nothing has written.
 #   sh tests/gpu_tensor_sanitize.sh [memcheck racecheck initcheck]
 # Logs go to $OUT (default build/gpu_tensor_sanitize); LIMIT: seconds a tool. WAYS=chosen: without the organisations that
-# only tuning would take.
+# only tuning would take; WAYS=products: nothing but products by tiles and with copies.
 set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh

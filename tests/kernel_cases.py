@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from conditioning import assert_close
 from mixtures_for_tests import species_set
-from reference import EPS, Tracked, cubic, derivatives, evaluate, oracle, single, species, value
+from reference import EPS, Tracked, cubic, derivatives, evaluate, oracle, residual, single, species, value
+from reference.options import spelled_out
 from states import grid, random_states
 
 import kernels
@@ -26,7 +27,7 @@ THERMAL = (
 )
 MAPPED = "map_0 map_1 map_2 map_3 map_I shift_w shift_T shift_TT p_v_attractive p_v_repulsive"  # of equation mapped
 TRANSPORT = "mu lam D D_mole D_mass D_lewis D_schmidt D_ij"
-DENSE = {"equation": tuple(CUBICS), "viscosity": ("chung", "lucas")}  # values that oracle.evaluate knows
+DENSE = {"equation": tuple(CUBICS), "viscosity": ("chung", "lucas", "residual")}  # values that oracle.evaluate knows
 PROJECT = Path(kernels.__file__).resolve().parent / "gas"
 
 
@@ -109,6 +110,8 @@ def mixture_inputs(q, form="polefree"):
     out = {name: getattr(q, name) for name in f"{THERMAL} T p u v w mu lam".split()}
     out |= {name: getattr(q, name) for name in ("D", "delta_mix", *MAPPED.split()) if hasattr(q, name)}
     out.update(single.chung_inputs(q.T, q.rho, q.W, q.chung, form))
+    if hasattr(q, "scaling"):
+        out.update(residual.inputs(q.T, q.rho, q.W, q.residual_entropy, q.scaling))
     repulsive = -q.R_s * q.T * q.inv_free * q.inv_free
     out["muT"] = (
         np.random.default_rng(4).uniform(0, 100, q.T.shape) * value(q.mu) if hasattr(q, "mu") else 0 * value(q.T)
@@ -123,6 +126,11 @@ def derived_inputs(q, sp, options):
     """Further inputs of kernels: partial properties from the oracle, and a host's own numbers."""
     out = {name: value(v).astype(np.float64) for name, v in vars(derivatives.of_state(q, sp, options)).items()}
     random, (ns, n) = np.random.default_rng(3), q.Y.shape
+    rho, Y = value(q.rho).astype(float), value(q.Y).astype(float)
+    out |= {"rhoY": rho * Y, "rhoY_but_last": (rho * Y)[: max(ns - 1, 1)]}
+    for name, velocity_component in zip(("rhou", "rhov", "rhow"), (q.u, q.v, q.w)):
+        out[name] = rho * value(velocity_component).astype(float)
+    out["rhoE"] = rho * random.uniform(-1e6, 1e7, n)
     out["T_start"] = out["V_p"] = random.uniform(20, 3000, n)
     out["rho_p_prime"] = value(q.rho_p).astype(float) * random.uniform(1, 1e3, n)
     out["dQ"] = random.normal(size=(ns + 4, n)) * np.r_[1e5, 10, 10, 10, 30, np.full(ns - 1, 1e-2)][:, None]
@@ -151,10 +159,10 @@ def alone(name, ns, n, kij="file", **options):
     record = kernels.registry.kernels[name]
     options = {**{key: values[0] for key, values in dict(record.when).items()}, **options}
     mix = mixture(ns, kij, **options)
-    record = record.for_options(mix.options)
+    record, options = record.for_options(mix.options), spelled_out(options)
 
     # Only inputs are taken from the oracle of everything, which has a cubic equation and dense-gas transport.
-    known = {key: value for key, value in options.items() if value in DENSE.get(key, (value,))}
+    known = {key: value for key, value in options.items() if value in DENSE.get(key, (value,)) and key != "kinetics"}
     q = expected(ns, n, kij, True, "D" in record.reads, **known)
     have = mixture_inputs(q, options.get("chung", "polefree"))
     if set(record.reads) - set(have):
@@ -170,12 +178,15 @@ def alone(name, ns, n, kij="file", **options):
 def assert_as_oracle(name, ns, inputs, got, kij="file", **options):
     """AssertionError where outputs of kernel `name` are not those of its oracle entry with these options."""
     record = kernels.registry.kernels[name]
-    options = {**{key: values[0] for key, values in dict(record.when).items()}, **options}
+    options = spelled_out({**{key: values[0] for key, values in dict(record.when).items()}, **options})
     entry = {**single.THERMAL, **single.TRANSPORT, **derivatives.DERIVED}[name]
 
+    options = {**oracle.OPTIONS, **options}
+    sp = oracle_species(ns, kij, options["diffusion"])
+    sp.cold = oracle.cold(options)
     wanted = entry(
-        oracle_species(ns, kij, options.get("diffusion", "kinetic")),
-        {**oracle.OPTIONS, **options},
+        sp,
+        options,
         **{key: Tracked(v, exact=True) for key, v in inputs.items()},
     )
 

@@ -10,8 +10,7 @@ STEP = 1e-30
 
 
 class Gas:
-    """p, rho e and h_k of (T, rho_k), complex-safe while all sqrt(alpha) are positive and T is on the low NASA
-    range."""
+    """p, rho e and h_k of (T, rho_k), complex-safe below the bends of alpha and on the low NASA range."""
 
     def __init__(self, species):
         sp = self.sp = species

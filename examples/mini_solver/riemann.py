@@ -26,9 +26,17 @@ class Gas:
 
     def _attraction(self, T):
         root = math.sqrt(T / self.Tc)
-        f = 1 + self.kappa * (1 - root)
-        f_T = -self.kappa * root / (2 * T)
-        return self.a * f * f, 2 * self.a * f * f_T, 2 * self.a * (f_T * f_T - f * f_T / (2 * T))
+        x = self.kappa * (root - 1)
+        x_T = self.kappa * root / (2 * T)
+        f, f_x, f_xx = 1 - x, -1.0, 0.0
+        if x > 0.75:  # option alpha = smooth
+            y = 4 * x - 3
+            P, P_y = 1 + y + y**2 + y**3, 1 + 2 * y + 3 * y**2
+            f, f_x, f_xx = 1 / (4 * P), -P_y / P**2, 4 * (2 * P_y**2 / P - 2 - 6 * y) / P**2
+
+        f_T = f_x * x_T
+        f_TT = f_xx * x_T**2 - f_T / (2 * T)
+        return self.a * f * f, 2 * self.a * f * f_T, 2 * self.a * (f_T * f_T + f * f_TT)
 
     def at(self, T, rho):
         """(p, e, c, p_T, cv) at T [K], rho [kg/m3]; p_T at constant volume."""

@@ -14,7 +14,7 @@ module hostConfig
   type :: HostInputs
     character(len=512) :: mixture = 'examples/mixtures/ch4_o2.yaml', phase = '', output = 'build/demo'
     character(len=32)  :: backend = 'auto', collection = 'thermal_viscous'
-    character(len=32)  :: root = 'gibbs', alpha = 'pr78', mixing = 'vdw', chung = 'polefree', diffusion = 'kinetic'
+    character(len=32)  :: root = 'gibbs', alpha = 'smooth', mixing = 'vdw', chung = 'polefree', diffusion = 'kinetic'
     character(len=32)  :: takahashi = 'smooth'
     character(len=32)  :: calls = 'chunks'
     integer  :: num_devices = 0, chunk = 12288, ns = 0, steps = 3, repeats = 1
@@ -188,7 +188,7 @@ contains
     if (.not. inputs%pressure > 0) message = 'pressure is not positive.'
     call oneOf('backend', inputs%backend, 'auto cpu cuda', message)
     call oneOf('root', inputs%root, 'gibbs vapour liquid', message)
-    call oneOf('alpha', inputs%alpha, 'pr78 cantera', message)
+    call oneOf('alpha', inputs%alpha, 'smooth published cantera', message)
     call oneOf('mixing', inputs%mixing, 'vdw', message)
     call oneOf('chung', inputs%chung, 'polefree published cantera', message)
     call oneOf('diffusion', inputs%diffusion, 'kinetic fuller cantera', message)

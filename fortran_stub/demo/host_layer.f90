@@ -71,7 +71,7 @@ contains
     call fetch('binary_fit', 5*n*n, fit)
     call fetch('fuller_volume', n, fuller)
     options(1) = place(inputs%root, [character(len=9) :: 'gibbs', 'vapour', 'liquid'])
-    options(2) = place(inputs%alpha, [character(len=9) :: 'pr78', 'cantera'])
+    options(2) = place(inputs%alpha, [character(len=9) :: 'smooth', 'published', 'cantera'])
     options(3) = place(inputs%chung, [character(len=9) :: 'polefree', 'published', 'cantera'])
     options(4) = place(inputs%diffusion, [character(len=9) :: 'kinetic', 'fuller', 'cantera'])
     options(5) = place(inputs%takahashi, [character(len=9) :: 'smooth', 'table', 'off'])

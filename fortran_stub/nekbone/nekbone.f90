@@ -7,7 +7,7 @@ program nekbone
   use, intrinsic :: iso_c_binding, only : c_loc, c_intptr_t
   use mpi
   use frame_interface, only : frame_initialize, frame_setcomm, frame_registercontraction, frame_contract, frame_in, frame_out, &
-                              frame_pin, frame_unpin, frame_finalize
+                              frame_pin, frame_unpin, frame_report, frame_finalize
   use nekboneCase
   use nekboneMesh
   use nekbonePlain, only : plainAx
@@ -72,6 +72,7 @@ program nekbone
     call frame_unpin(p)
     call frame_unpin(w)
     call frame_unpin(g)
+    if (timersAreOn()) call frame_report()            ! copies in, kernels and copies out of the operator, apart
     call frame_finalize()
   end if
   call endRanks(merge(0, 1, ok), '')
@@ -82,6 +83,13 @@ contains
     integer, intent(in) :: m
     used = c%method == METHODS(m) .or. c%method == 'both'
   end function used
+
+  !> Whether the layer has timers: FRAME_TIMERS=1
+  logical function timersAreOn()
+    character(len=8) :: text
+    call get_environment_variable('FRAME_TIMERS', text)
+    timersAreOn = text == '1'
+  end function timersAreOn
 
   !> Elements are cubes of [-1, 1]: the factors are products of weights, and g2, g3, g5 are zero. They are read all the
   !! same, as for elements of any shape.

@@ -5,12 +5,14 @@ module preosModule
   implicit none
   private
   public :: prEOSCalcMoleFractions, prEOSCalcIdealGas, prEOSCalcRootAlpha, prEOSCalcAmix, prEOSCalcBmix, prEOSCalcMolarVolume
+  public :: prEOSCalcSmoothRoot
   public :: prEOSCalcDepartureLog, prEOSCalcPressureDerivatives, prEOSCalcDensity, prEOSCalcEnthalpy
   public :: prEOSCalcInternalEnergy, prEOSCalcCv, prEOSCalcCp, prEOSCalcRhop, prEOSCalcRhoT, prEOSCalcHp
   public :: prEOSCalcSoundSpeed, prEOSCalcH0, prEOSCriticalState, prEOSThermalProperties, prEOSHasTwoRoots
   public :: prEOSThermalOfAmix
 
   real(dp), parameter :: root2 = sqrt(2.0_dp)
+  real(dp), parameter :: bend = 0.75_dp                  ! of x, up to which the smooth alpha is the published one
 
 contains
 
@@ -51,19 +53,53 @@ contains
     h_ig = Rgas*h_ig
   end subroutine prEOSCalcIdealGas
 
-  !> sqrt(alpha_i) = |f_i| and its derivative in T; f changes its sign at Tc(1 + 1/kappa)^2, a temperature reached in
-  !! combustion.
+  !> F(x), x = kappa (sqrt(T/Tc) - 1), and its two derivatives in x: 1 - x, from x = 3/4 on a cubic's reciprocal.
+  elemental subroutine prEOSCalcSmoothRoot(x, F, Fx, Fxx)
+    real(dp), intent(in)  :: x
+    real(dp), intent(out) :: F, Fx, Fxx
+    real(dp) :: y, P, Py
+    F = 1 - x
+    Fx = -1
+    Fxx = 0
+    if (x <= bend) return
+    y = (x - bend)/(1 - bend)
+    P = 1 + y*(1 + y*(1 + y))
+    Py = 1 + y*(2 + 3*y)
+    F = (1 - bend)/P
+    Fx = -Py/P**2
+    Fxx = (2*Py**2/P - (2 + 6*y))/(P**2*(1 - bend))
+  end subroutine prEOSCalcSmoothRoot
+
+  !> sqrt(alpha_i) and its derivative in T. Published: |f_i|, and f changes its sign at Tc(1 + 1/kappa)^2, a temperature
+  !! reached in combustion.
   pure subroutine prEOSCalcRootAlpha(T, g, gT)
     real(dp), intent(in)  :: T
     real(dp), intent(out) :: g(ns), gT(ns)
-    real(dp) :: f
+    real(dp) :: gTT(ns)
+    call prEOSCalcRootAlphaCurved(T, g, gT, gTT)
+  end subroutine prEOSCalcRootAlpha
+
+  !> The same with the second derivative.
+  pure subroutine prEOSCalcRootAlphaCurved(T, g, gT, gTT)
+    real(dp), intent(in)  :: T
+    real(dp), intent(out) :: g(ns), gT(ns), gTT(ns)
+    real(dp) :: x, xT, f, Fx, Fxx
     integer  :: i
     do i = 1, ns
-      f = 1 + kappa(i)*(1 - sqrt(T/Tc(i)))
-      g(i) = abs(f)
-      gT(i) = -kappa(i)*sign(1.0_dp, f)/(2*sqrt(T*Tc(i)))
+      x = kappa(i)*(sqrt(T/Tc(i)) - 1)
+      xT = kappa(i)/(2*sqrt(T*Tc(i)))
+      if (alpha_form == ALPHA_SMOOTH) then
+        call prEOSCalcSmoothRoot(x, f, Fx, Fxx)
+      else
+        f = abs(1 - x)
+        Fx = -sign(1.0_dp, 1 - x)
+        Fxx = 0
+      end if
+      g(i) = f
+      gT(i) = Fx*xT
+      gTT(i) = Fxx*xT**2 - Fx*xT/(2*T)
     end do
-  end subroutine prEOSCalcRootAlpha
+  end subroutine prEOSCalcRootAlphaCurved
 
   !> a, da/dT, d2a/dT2 of the mixture by the van der Waals rule.
   pure subroutine prEOSCalcAmix(T, X, a, aT, aTT)
@@ -71,10 +107,7 @@ contains
     real(dp), intent(out) :: a, aT, aTT
     real(dp) :: g(ns), gT(ns), gTT(ns), xx
     integer  :: i, j
-    call prEOSCalcRootAlpha(T, g, gT)
-    do i = 1, ns
-      gTT(i) = -gT(i)/(2*T)
-    end do
+    call prEOSCalcRootAlphaCurved(T, g, gT, gTT)
     a = 0
     aT = 0
     aTT = 0

@@ -21,12 +21,15 @@ module reducedModule
   real(dp), allocatable :: weights(:,:), nasa_above(:,:)      ! (ns, NSUMS), (ns, 6) of the upper range
   real(dp) :: lowest_mid, highest_mid                         ! of T_mid [K]
 
-  ! sqrt(a_i) = |g_i - q_i sqrt(T)|. Species with the same row of k_ij form one family, and sums over pairs become sums
+  ! sqrt(a_i) = |g_i - q_i sqrt(T)|, or smooth: bent in x = bend_slope sqrt(T) - bend_offset. Species with the same row of k_ij form one family, and sums over pairs become sums
   ! over families: one without k_ij, ns where all rows differ.
   integer :: nfamily = 0
   integer, allocatable  :: family(:)                          ! (ns)
   logical, allocatable  :: founder(:)                         ! (ns), whether it is the first of its family
   real(dp), allocatable :: g(:), q(:)                         ! (ns), per kg
+  real(dp), allocatable :: bend_slope(:), bend_offset(:), bend_size(:)   ! (ns)
+  real(dp) :: bend_from                                       ! sqrt(T) at which a first species bends
+  real(dp), parameter :: bend = 0.75_dp                       ! as in peng_robinson.f90
   real(dp), allocatable :: half_attraction(:,:)               ! 1 - k_ij below the diagonal, half of it on the diagonal
 
   real(dp), allocatable :: half_mass(:,:)                     ! eps_ij sigma_ij^2 sqrt(M_ij)/(W_i W_j), half of it too
@@ -60,6 +63,10 @@ contains
 
     g = [(sqrt(a_crit(i))*(1 + kappa(i))/W(i), i=1, ns)]
     q = [(sqrt(a_crit(i))*kappa(i)/(sqrt(Tc(i))*W(i)), i=1, ns)]
+    bend_slope = kappa/(sqrt(Tc)*(1 - bend))
+    bend_offset = (kappa + bend)/(1 - bend)
+    bend_size = [(sqrt(a_crit(i))*(1 - bend)/W(i), i=1, ns)]
+    bend_from = minval(sqrt(Tc)*(1 + bend/kappa), mask=kappa > 0)
     family = [(i, i=1, ns)]
     founder = [(.true., i=1, ns)]
     nfamily = 0
@@ -223,11 +230,46 @@ contains
     end if
   end subroutine speciesSums
 
-  !> yKy, yKz, zKz with y_i = Y_i |g_i - q_i sqrt(T)| and z_i = Y_i q_i sign(g_i - q_i sqrt(T)), K = 1 - k_ij.
+  !> yKy, yKz, zKz + yKw, K = 1 - k_ij, with y_i = Y_i f_i, z_i = -Y_i df_i/ds, w_i = Y_i d2f_i/ds2 in s = sqrt(T);
+  !! f_i = |g_i - q_i s|, or the smooth form, which bends from T = bend_from on.
   pure subroutine attraction(root_T, Y, yy, yz, zz)
     real(dp), intent(in)  :: root_T(nb), Y(nb, ns)
     real(dp), intent(out) :: yy(nb), yz(nb), zz(nb)
-    real(dp) :: y_of(nb, nfamily), z_of(nb, nfamily), Ky(nb, nfamily), Kz(nb, nfamily), root_a, signed
+    real(dp) :: y_of(nb, nfamily), z_of(nb, nfamily), w_of(nb, nfamily), Ky(nb, nfamily), Kz(nb, nfamily), Kw(nb, nfamily)
+    logical  :: bent
+    integer  :: k, l
+    bent = alpha_form == ALPHA_SMOOTH .and. maxval(root_T) > bend_from
+    if (bent) then
+      call bentVectors(root_T, Y, y_of, z_of, w_of)
+    else
+      call straightVectors(root_T, Y, y_of, z_of)
+    end if
+    call products(nfamily, nfamily, .true., half_attraction, y_of, Ky)
+    call products(nfamily, nfamily, .true., half_attraction, z_of, Kz)
+    yy = 0
+    yz = 0
+    zz = 0
+    do k = 1, nfamily
+      do l = 1, nb
+        yy(l) = yy(l) + 2*y_of(l, k)*Ky(l, k)
+        yz(l) = yz(l) + y_of(l, k)*Kz(l, k) + z_of(l, k)*Ky(l, k)
+        zz(l) = zz(l) + 2*z_of(l, k)*Kz(l, k)
+      end do
+    end do
+    if (.not. bent) return
+    call products(nfamily, nfamily, .true., half_attraction, w_of, Kw)
+    do k = 1, nfamily
+      do l = 1, nb
+        zz(l) = zz(l) + y_of(l, k)*Kw(l, k) + w_of(l, k)*Ky(l, k)
+      end do
+    end do
+  end subroutine attraction
+
+  !> Sums over the species of a family: those with the same k_ij.
+  pure subroutine straightVectors(root_T, Y, y_of, z_of)
+    real(dp), intent(in)  :: root_T(nb), Y(nb, ns)
+    real(dp), intent(out) :: y_of(nb, nfamily), z_of(nb, nfamily)
+    real(dp) :: root_a, signed
     integer  :: i, k, l
     do i = 1, ns
       k = family(i)
@@ -247,19 +289,34 @@ contains
         end do
       end if
     end do
-    call products(nfamily, nfamily, .true., half_attraction, y_of, Ky)
-    call products(nfamily, nfamily, .true., half_attraction, z_of, Kz)
-    yy = 0
-    yz = 0
-    zz = 0
-    do k = 1, nfamily
+  end subroutine straightVectors
+
+  !> The same of the smooth form, and w.
+  pure subroutine bentVectors(root_T, Y, y_of, z_of, w_of)
+    real(dp), intent(in)  :: root_T(nb), Y(nb, ns)
+    real(dp), intent(out) :: y_of(nb, nfamily), z_of(nb, nfamily), w_of(nb, nfamily)
+    real(dp) :: x, P, Px, inverse, steep, root_a, slope, curve
+    integer  :: i, k, l
+    y_of = 0
+    z_of = 0
+    w_of = 0
+    do i = 1, ns
+      k = family(i)
       do l = 1, nb
-        yy(l) = yy(l) + 2*y_of(l, k)*Ky(l, k)
-        yz(l) = yz(l) + y_of(l, k)*Kz(l, k) + z_of(l, k)*Ky(l, k)
-        zz(l) = zz(l) + 2*z_of(l, k)*Kz(l, k)
+        x = max(bend_slope(i)*root_T(l) - bend_offset(i), 0.0_dp)
+        P = 1 + x*(1 + x*(1 + x))
+        Px = 1 + x*(2 + 3*x)
+        inverse = 1/P
+        steep = Px*inverse*inverse
+        root_a = g(i) - q(i)*root_T(l) + bend_size(i)*(inverse - 1 + x)
+        slope = q(i)*steep
+        curve = 2*bend_size(i)*bend_slope(i)**2*(steep*Px*inverse - (1 + 3*x)*inverse*inverse)
+        y_of(l, k) = y_of(l, k) + Y(l, i)*root_a
+        z_of(l, k) = z_of(l, k) + Y(l, i)*slope
+        w_of(l, k) = w_of(l, k) + Y(l, i)*curve
       end do
     end do
-  end subroutine attraction
+  end subroutine bentVectors
 
   !> One step of Halley towards the outer root of t^3 - 3 e t = f >= 0.
   elemental real(dp) function halley(t, e, f)

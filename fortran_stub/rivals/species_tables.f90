@@ -13,7 +13,7 @@ module speciesTables
   real(dp), parameter :: omega_vc = 0.307401308698703833_dp
 
   integer, parameter :: ROOT_GIBBS = 1, ROOT_VAPOUR = 2, ROOT_LIQUID = 3
-  integer, parameter :: ALPHA_PR78 = 1, ALPHA_CANTERA = 2
+  integer, parameter :: ALPHA_SMOOTH = 1, ALPHA_PUBLISHED = 2, ALPHA_CANTERA = 3
   integer, parameter :: CHUNG_POLEFREE = 1, CHUNG_PUBLISHED = 2, CHUNG_CANTERA = 3
   integer, parameter :: DIFFUSION_KINETIC = 1, DIFFUSION_FULLER = 2, DIFFUSION_CANTERA = 3
   integer, parameter :: TAKAHASHI_SMOOTH = 1, TAKAHASHI_TABLE = 2, TAKAHASHI_OFF = 3
@@ -60,7 +60,7 @@ contains
 
     status = 0
     if (n < 1) status = 2
-    if (any(options < 1) .or. any(options > [3, 2, 3, 3, 3])) status = 1
+    if (any(options < 1) .or. any(options > [3, 3, 3, 3, 3])) status = 1
     if (options(4) == DIFFUSION_FULLER .and. any(ieee_is_nan(fuller_volume))) status = 3
     if (status /= 0) return
     ns = n
@@ -82,7 +82,7 @@ contains
     do i = 1, n
       if (omega(i) <= 0.491_dp) then
         kappa(i) = 0.37464_dp + (1.54226_dp - 0.26992_dp*omega(i))*omega(i)
-      else if (alpha_form == ALPHA_PR78) then
+      else if (alpha_form /= ALPHA_CANTERA) then
         kappa(i) = 0.379642_dp + (1.48503_dp + (-0.164423_dp + 0.016666_dp*omega(i))*omega(i))*omega(i)
       else                             ! the digits in Cantera 3.2's code
         kappa(i) = 0.374642_dp + (1.487503_dp + (-0.164423_dp + 0.016666_dp*omega(i))*omega(i))*omega(i)

@@ -16,15 +16,23 @@ module textbookModule
 
 contains
 
-  !> a, da/dT, d2a/dT2 of the mixture: sums of sqrt(a_i a_j)(1 - k_ij) and of its derivatives. The second derivative
-  !! cancels where an a_i is nearly zero, near T = Tc(1 + 1/kappa)^2, and is 0/0 at that T.
+  !> a, da/dT, d2a/dT2 of the mixture: sums of sqrt(a_i a_j)(1 - k_ij) and of its derivatives. With the published alpha
+  !! the second derivative cancels where an a_i is nearly zero, near T = Tc(1 + 1/kappa)^2, and is 0/0 at that T.
   pure subroutine textbookCalcAmix(T, X, a, aT, aTT)
     real(dp), intent(in)  :: T, X(ns)
     real(dp), intent(out) :: a, aT, aTT
-    real(dp) :: ai(ns), aiT(ns), aiTT(ns), f, rootTTc, g, gT, gTT, root
+    real(dp) :: ai(ns), aiT(ns), aiTT(ns), f, Fx, Fxx, xT, rootTTc, g, gT, gTT, root
     integer  :: i, j
     do i = 1, ns
       rootTTc = sqrt(T*Tc(i))
+      if (alpha_form == ALPHA_SMOOTH) then
+        xT = kappa(i)/(2*rootTTc)
+        call prEOSCalcSmoothRoot(kappa(i)*(sqrt(T/Tc(i)) - 1), f, Fx, Fxx)
+        ai(i) = a_crit(i)*f**2
+        aiT(i) = 2*a_crit(i)*f*Fx*xT
+        aiTT(i) = 2*a_crit(i)*((Fx*xT)**2 + f*(Fxx*xT**2 - Fx*xT/(2*T)))
+        cycle
+      end if
       f = 1 + kappa(i)*(1 - sqrt(T/Tc(i)))
       ai(i) = a_crit(i)*f**2
       aiT(i) = -a_crit(i)*kappa(i)*f/rootTTc

@@ -17,6 +17,7 @@ from kernels.marshal import Block
 
 from ..errors import ArgumentError, StateError, refuse
 from ..overlap import refuse_overlaps
+from ..stripe import without_ones
 from ..watch import KERNELS
 from .copies import StripeCopies
 from .launchers import Launcher, Launchers, check_launchable, variants
@@ -82,7 +83,7 @@ class BlockCalls:
     def _check_request(request: Request) -> None:
         shapes = {block.n[:3] for _, block in request.fields}
         if len(shapes) > 1:  # extents of 1 do not count, and all empty shapes are alike
-            like = {_without_ones(shape) for shape in shapes}
+            like = {without_ones(shape) for shape in shapes}
             shapes = shapes if len(like) > 1 else set()
 
         if len(shapes) > 1:
@@ -262,16 +263,19 @@ class _Lending:
         self._given[name] = block
 
         reach = self._state.marshal.reach(block)
-        if reach == "no" or block.n[3] != view.rows or block.size != shared.dtype.itemsize:
+        if reach not in ("own", "shared") or block.n[3] != view.rows or block.size != shared.dtype.itemsize:
+            return False
+        row = _row_distance(block)
+        if row is None:
             return False
         if view.parts and shared.q_lacks_last:
             return False
 
         if reach == "shared":
             self.hosts.append(block)
-        self.ranges.append(block.range)
+        self.ranges += [array.range for array in block.arrays]
 
-        address, row = block.first, block.size * block.strides[3]
+        address = block.first
         for part in view.rows_by_name:  # the rows of Q, one after the other
             shape, strides = (part.rows, block.points), (row, block.size)
             self.arrays[part.name] = Lent(Pointer(address), shape, strides, shared.dtype)
@@ -280,11 +284,18 @@ class _Lending:
         return True
 
 
+def _row_distance(block: Block) -> int | None:
+    """Bytes from one variable to the next; None for arrays that lie at different distances."""
+    if len(block.arrays) == 1:
+        return block.size * block.strides[3]
+
+    first, second, *_ = block.arrays
+    row = second.first - first.first
+    even = all(array.first == first.first + number * row for number, array in enumerate(block.arrays))
+    alike = all((array.strides[:3], array.size) == (first.strides[:3], first.size) for array in block.arrays)
+    return row if even and alike and row % first.size == 0 else None
+
+
 def _apart(ranges) -> bool:
     """Whether no two of these (address, end) share memory."""
     return all(end <= start for (_, end), (start, _) in pairwise(sorted(ranges)))
-
-
-def _without_ones(shape) -> tuple[int, ...] | None:
-    """Extents other than 1; None for a shape without points."""
-    return tuple(n for n in shape if n != 1) if all(shape) else None

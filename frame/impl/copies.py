@@ -108,7 +108,7 @@ class StripeCopies:
         if problem:
             raise StateError(f"'{view.name}' {problem}.")
 
-        if shared.later and not shared.watch.on and move.reach == "shared":
+        if shared.later and not shared.watch.on and move.later:
             self._fetch_later(first - 1, count, block, view)
             return
 
@@ -166,11 +166,17 @@ class _Move:
 
     def __init__(self, marshal, verb: str, block, rows):
         self.reach = marshal.reach(block)
+        self.later = self.reach == "shared"  # whether the copy may be queued, for a launch that does several
+        if self.reach == "mixed":  # pageable arrays among them have been copied when the call returns
+            self.reach = "shared"
+
         self._marshal = marshal
         self._verb = verb
-        self._pairs = [(block, rows)]
-        self._direct = functools.partial(getattr(marshal, verb), block, view=rows)
-        self._pinned = marshal.backend.pinned(*block.range)
+        self._pairs = marshal.alike([(block, rows)])
+        self._pinned = all(marshal.backend.pinned(*array.range) for array in block.arrays)
+
+        each = [functools.partial(getattr(marshal, verb), part, view=view) for part, view in self._pairs]
+        self._direct = each[0] if len(each) == 1 else functools.partial(_one_after_another, each)
         self._bound: dict[int, Any] = {}  # run(start, count) by number of points; None: it came once
 
     def run(self, count: int):
@@ -188,3 +194,8 @@ class _Move:
         if bound is None:
             bound = self._bound[count] = self._marshal.moves(self._verb, self._pairs, points=count).run
         return bound
+
+
+def _one_after_another(copies, start: int, count: int) -> None:
+    for copy in copies:
+        copy(start, count)

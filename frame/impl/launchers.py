@@ -230,7 +230,7 @@ class Launchers(dict[tuple, Launcher]):
         return kernels.Program(
             mixture,
             outputs=outputs,
-            given=[*collection.given, *more],
+            given=list(dict.fromkeys([*collection.given, *more])),
             backend=shared.backend,
             precision=shared.precision,
             name=name,

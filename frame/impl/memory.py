@@ -36,7 +36,8 @@ class Bound:
         # The state at this moment, which binding itself may have changed.
         self._changes = self._shared.changes
         self._pins = self._backend.pins
-        self._pinned_by_host = [block for block in blocks if self._is_pinned_by_host(block)]
+        arrays = [array for block in blocks for array in block.arrays]
+        self._pinned_by_host = [array for array in arrays if self._is_pinned_by_host(array)]
 
     def _is_pinned_by_host(self, block) -> bool:
         return self._reach(block) == "shared" and not self._backend.pinned(*block.range)

@@ -123,6 +123,8 @@ class PieceLoop:
             return False
         if any(block.n[3] != view.rows for view, block in outputs):
             return False
+        if any(len(self._state.marshal.alike([(block, view.matrix)])) > 1 for view, block in (*self._inputs, *outputs)):
+            return False
 
         names = []
         for view, _ in (*self._inputs, *outputs):
@@ -358,11 +360,12 @@ class _Direction:
             variables = block.n[3]
             rows = view.matrix if variables == view.rows else view.matrix[:variables]
 
-            if marshal.reach(block) == "no":
-                staged.append((block, rows))
-                staged_views.append(view)
-            else:
-                reached.append((block, rows))
+            for alike in marshal.alike([(block, rows)]):
+                if marshal.reach(alike[0]) == "no":
+                    staged.append(alike)
+                    staged_views.append(view)
+                else:
+                    reached.append(alike)
 
         self.packs = sum([block.size * block.n[3] for block, _ in staged])  # bytes of a point in the host's memory
         self.bytes = sum([block.size * block.n[3] for block, _ in reached])  # bytes of a point across the link

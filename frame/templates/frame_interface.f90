@@ -19,6 +19,8 @@
 ! gfortran does not tell where a component of an array of a derived type begins (status 3 says so). Give it a pointer, and
 ! its first element to be checked: T => cells(:, :, :)%T; frame_in('T', T, first=T(1, 1, 1)). With other compilers this
 ! is not needed, and right too. (Without the colons gfortran does not tell either, where cells is allocatable.)
+! A quantity with several values at a point may come as an array for each: [(frame_in('Y', q(i)%sf), i = 1, ns)]. An input
+! of a single element, or a number (with TARGET), counts at all points.
 ! lo and hi are inclusive bounds, one for each direction of space, in the bounds that the host declared: with
 ! w(1-ng:nx+ng) it is lo=[1], hi=[nx]. Every array of the call has to contain this box. Without lo and hi all points
 ! take part, and the shapes have to agree. A section, and an assumed-shape dummy argument of the host, count from 1.
@@ -31,15 +33,18 @@
 !
 ! Empty arrays and hi < lo select no points: status 0, nothing is done.
 module frame_interface
-  use, intrinsic :: iso_c_binding, only: c_int, c_float, c_double, c_char, c_ptr, c_intptr_t, c_int64_t, c_null_char, c_loc
+  use, intrinsic :: iso_c_binding, only: c_int, c_float, c_double, c_char, c_ptr, c_intptr_t, c_int64_t, c_null_char, c_loc, &
+    c_null_funptr, c_f_procpointer
   implicit none
   private
 
   public :: frame_field, frame_in, frame_out, frame_inout, frame_put, frame_get, frame_block, frame_pin, frame_unpin
-  public :: frame_contract, frame_react
+  public :: frame_contract, frame_react, frame_point
   public :: frame_lasterror, frame_laststatus
 !@PUBLIC
 
+  ! Single precision. With options that make it double (-freal-4-real-8) hosts have none: then another kind, never used.
+  integer, parameter :: single = merge(int(selected_real_kind(18)), int(c_float), kind(1.0_c_float) == kind(1.0_c_double))
   integer(c_int), parameter :: zero_given = -huge(0_c_int)      ! 0: "not given"; a 0 that was given is refused
   integer(c_int64_t), parameter :: not_given = -huge(0_c_int64_t)
   integer(c_int), parameter :: none = 0, not_associated = 1, needs_pointer = 2, not_first = 3, not_set = 4, &
@@ -56,6 +61,19 @@ module frame_interface
 
 !@GENERICS
 
+  ! A function of one point, which frame_getpoint compiles for the mixture in use: in loops of the host's own, in OpenMP's
+  ! and in DO CONCURRENT. given, made: the numbers of all inputs, and of all outputs, one after the other; Y has ns.
+  !   procedure(frame_point), pointer :: thermal
+  !   call frame_getpoint('T, p, Y', 'rho, h', thermal)
+  !   call thermal([T, p, Y], made)
+  abstract interface
+    pure subroutine frame_point(given, made) bind(c)
+      import
+      real(c_double), intent(in) :: given(*)
+      real(c_double), intent(out) :: made(*)
+    end subroutine
+  end interface
+
   interface
     function c_lasterror(buf, n) bind(c, name='frame_lasterror_') result(length)
       import
@@ -69,6 +87,14 @@ module frame_interface
       integer(c_int) :: same
     end function
 !@INTERFACES
+  end interface
+
+  interface frame_put                                           ! of several arrays, as frame_block takes them
+    procedure :: put_fields
+  end interface
+
+  interface frame_get
+    procedure :: get_fields
   end interface
 
   interface frame_setconstant                                   ! of a number or an array
@@ -143,6 +169,28 @@ contains
     status = value
   end subroutine
 
+  ! The same for several arrays, such as the species of Y:
+  !   call frame_put([(frame_in('Y', q(i)%sf), i = 1, ns)], lo, hi, first, last)
+  subroutine put_fields(fields, lo, hi, first, last, stat)
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_put(keep(present(stat)), fields, size(fields, kind=c_int), corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine get_fields(fields, lo, hi, first, last, stat)
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(in), optional :: lo(:), hi(:), first, last
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_get(keep(present(stat)), fields, size(fields, kind=c_int), corner(lo), corner(hi), &
+                   index_or_0(first), index_or_0(last))
+    if (present(stat)) stat = status
+  end subroutine
+
 !@PROCEDURES
 
   subroutine set_array(tag, values, stat)
@@ -182,16 +230,19 @@ contains
     if (present(index)) value = merge(zero_given, int(index, c_int), index == 0)
   end function
 
-  ! A name ends at a blank or another character that is not printable ASCII, and after 63 characters.
+  ! A name begins behind the first blanks. It ends at a blank or another character that is not printable ASCII, and after
+  ! 63 characters.
   pure function named(tag, way, size) result(field)
     character(*), intent(in) :: tag
     integer(c_int), intent(in) :: way, size
     type(frame_field) :: field
+    character(63) :: name
     integer :: i
     field%tag = c_null_char
-    do i = 1, min(len(tag), 63)
-      if (iachar(tag(i:i)) <= 32 .or. iachar(tag(i:i)) >= 127) exit
-      field%tag(i) = tag(i:i)
+    name = adjustl(tag)
+    do i = 1, 63
+      if (iachar(name(i:i)) <= 32 .or. iachar(name(i:i)) >= 127) exit
+      field%tag(i) = name(i:i)
     end do
     field%way = way
     field%rank = 0

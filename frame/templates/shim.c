@@ -30,14 +30,31 @@ enum {
 static __thread char frame_error[4096]; /* of the calling thread, like errno */
 static __thread int frame_status;
 static __thread const char *frame_entry;
+static __thread int frame_by_module; /* whether the call came through the Fortran module */
 static char frame_start_error[3000]; /* why Python did not start: the same for every thread */
 static int frame_python_is_up, frame_python_is_ours, frame_is_initialized, frame_first_arguments[5];
 static int frame_comm, frame_has_comm;
 static pthread_once_t frame_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t frame_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
+/* The module ends names and passes values itself: its callers do not hear of char(0) and %VAL. */
+static void frame_drop_hints(char *text) {
+    static const char *const hints[] = {" Is //char(0) missing?", "; is //char(0) missing?",
+                                        "; did the caller forget %VAL()?",
+                                        "; for a Fortran double, was %VAL() forgotten?", " ended by char(0)"};
+    size_t i;
+    for (i = 0; i < sizeof hints / sizeof *hints; i++) {
+        char *at = strstr(text, hints[i]);
+        const int is_clause = hints[i][0] == ';';
+        if (!at) continue;
+        memmove(at + is_clause, at + strlen(hints[i]), strlen(at + strlen(hints[i])) + 1);
+        if (is_clause) *at = '.';
+    }
+}
+
 static void frame_set_error(const char *text) {
     snprintf(frame_error, sizeof frame_error, "%s: %s", frame_entry ? frame_entry : "libframe", text);
+    if (frame_by_module) frame_drop_hints(frame_error);
     if (!frame_python_is_up) snprintf(frame_start_error, sizeof frame_start_error, "%s", text);
 }
 
@@ -132,6 +149,30 @@ static void frame_start(void) {
                         "for the interpreter of the build, or of FRAME_PYTHON?");
 }
 
+/* Whether all ranks of the host's communicator can take part in a collective call: 0, or 1 + the highest rank that
+ * cannot. It needs no Python, so that a rank whose Python did not start can tell the others, which would wait for it.
+ * failed: whether this rank cannot. MPI's own symbols and constants of Fortran, as in frame_stop. */
+static int frame_agree(int comm, int failed) {
+    void (*initialized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_initialized_");
+    void (*finalized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_finalized_");
+    void (*rank_of)(int *, int *, int *) = (void (*)(int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_comm_rank_");
+    void (*reduce)(int *, int *, int *, int *, int *, int *, int *) =
+        (void (*)(int *, int *, int *, int *, int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_allreduce_");
+    const int is_open_mpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != NULL;
+    int integer = is_open_mpi ? 7 : 0x4c00041b, largest = is_open_mpi ? 1 : 0x58000001; /* MPI_INTEGER, MPI_MAX */
+    int running = 0, over = 0, rank = 0, one = 1, mine = 0, all = 0, error = 0;
+
+    if (!initialized || !finalized || !rank_of || !reduce) return failed;
+    initialized(&running, &error);
+    if (running) finalized(&over, &error);
+    if (!running || over) return failed;
+
+    rank_of(&comm, &rank, &error);
+    mine = failed ? rank + 1 : 0;
+    reduce(&mine, &all, &one, &integer, &largest, &comm, &error);
+    return all;
+}
+
 static int frame_ready(int needs_initialize) {
     pthread_once(&frame_once, frame_start);
     if (!frame_python_is_up) {
@@ -142,6 +183,9 @@ static int frame_ready(int needs_initialize) {
         return frame_refuse(FRAME_NOT_INITIALIZED, "called before frame_initialize.");
     return FRAME_DONE;
 }
+
+/* Whether this library started Python; else the host did, and its packages count. */
+static int frame_owns_python(void) { return frame_python_is_ours; }
 
 static int frame_from_python(int answer) {
     if (answer == 1) return FRAME_DONE;
@@ -245,13 +289,14 @@ struct frame_guard {
     fenv_t host;
 };
 
-static void guard_enter(struct frame_guard *guard, const char *entry) {
+static void guard_enter(struct frame_guard *guard, const char *entry, int by_module) {
     /* With -ffpe-trap the host would stop in Python's own arithmetic; with subnormals flushed to zero the layer's
      * results would change. */
     feholdexcept(&guard->host);
     fesetenv(FE_DFL_ENV);
     frame_lock();
     frame_entry = entry;
+    frame_by_module = by_module;
 }
 
 static int guard_leave(struct frame_guard *guard, int status, int caller_takes_status) {
@@ -309,9 +354,17 @@ static int frame_check_number(const char *name, const int *number) {
     return frame_check_place(name, (intptr_t)number, (int)sizeof *number);
 }
 
+/* Blanks in front do not count: a host may have adjusted a name to the right of its variable. */
+static const char *frame_begin(const char *text) {
+    int n;
+    for (n = 0; text[n] == ' ' && n < FRAME_TEXT; n++) {}
+    return text + n;
+}
+
 /* A name ends at NUL, at a blank or another character that is not printable ASCII, and after 63 characters. */
 static int frame_name(const char *from, char *to) {
     int n;
+    from = frame_begin(from);
     for (n = 0; n < FRAME_TAG - 1 && from[n] > ' ' && from[n] < 127; n++) to[n] = from[n];
     to[n] = 0;
     return n;
@@ -328,6 +381,7 @@ static int frame_copy_tag(const char *name, const char *from, char *to) {
 static int frame_copy_text(const char *name, const char *from, char *to, int size, const char *within) {
     int n = 0;
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
+    from = frame_begin(from);
     while (n < size - 1 && from[n] && (((unsigned char)from[n] >= ' ' && from[n] != 127) || strchr(within, from[n]))) {
         to[n] = from[n];
         n++;

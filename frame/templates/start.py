@@ -22,5 +22,11 @@ try:
 
     serve(ffi, lib, FRAME_BUILD)
 except BaseException as error:
-    lib.frame_set_error(f"Python {sys.executable} started, but {type(error).__name__}: {error}".encode())
+    text = f"Python {sys.executable} started, but {type(error).__name__}: {error}"
+    if isinstance(error, ImportError) and not lib.frame_owns_python():
+        text += (
+            f". The host has started Python {sys.version.split()[0]} of {sys.prefix} itself, so its packages count, "
+            "and not those of the interpreter that libframe was built with: install what is missing there."
+        )
+    lib.frame_set_error(text.encode("utf-8", "replace"))
     raise

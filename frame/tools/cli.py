@@ -10,7 +10,7 @@ import kernels
 
 from .. import build, shipped
 from ..errors import FrameError
-from . import bench, contraction, info, mechanisms, names, plot, precompile, validate
+from . import bench, contraction, fit, info, mechanisms, names, plot, point, precompile, validate
 from .bench import organisations, species_loops, tensor_tune
 
 MODULES = {
@@ -18,8 +18,10 @@ MODULES = {
     "mechanisms": mechanisms,
     "compile": precompile,
     "contraction": contraction,
+    "point": point,
     "validate": validate,
     "plot": plot,
+    "fit": fit,
     "names": names,
 }
 
@@ -112,6 +114,10 @@ def _add_mixture(parser, required: bool) -> None:
         help="critical fill: CAS number of a species that its name does not tell, or 'estimate'",
     )
 
+    parser.add_argument(
+        "--fluid-table", metavar="FILE.csv", help="parameters of fluids for equation mapped, from `python -m frame fit`"
+    )
+
     for option in kernels.registry.options.values():
         text = f"{option.what} (default: {option.values[0]})"
         parser.add_argument(f"--{option.name}", choices=option.values, help=text)
@@ -128,6 +134,8 @@ def _mixture(given):
         if value is not None:
             options[name] = value
 
+    if given.fluid_table:
+        options["fluids"] = given.fluid_table
     if given.substance:
         options["critical"] = dict(given.substance)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import kernels
 from kernels.contractions import table as organisations
-from kernels.gas.equations.constants import alpha_slope
+from kernels.gas.equations.constants import alpha_kinks
 from kernels.gas.schedules import launches
 from kernels.gas.species import GAS_CONSTANT as R
 from kernels.gas.species.reactions import Chebyshev, Plog
@@ -250,17 +250,11 @@ def _outside(value, low, high) -> bool:
 
 
 def alpha_zeros(mixture) -> list[str]:
-    """Temperatures at which sqrt(alpha) passes through zero between T_LOW and T_HIGH: a kink in a'.
-
-    With mixing by pseudo-critical pairs there is no kink: a_ij is a square.
-    """
+    """Temperatures at which sqrt(alpha) passes through zero between T_LOW and T_HIGH: a kink in a'."""
     species = mixture.species
-    if mixture.options["equation"] == "ideal" or mixture.options["mixing"] == "pseudocritical":
+    if mixture.options["equation"] == "ideal":
         return []
-
-    kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])
-    with np.errstate(divide="ignore"):
-        T = species.Tc * (1 + 1 / kappa) ** 2
+    T = alpha_kinks(species, mixture.options)
 
     zeros = []
     for name, T_zero in sorted(zip(species.names, T), key=lambda pair: pair[1]):
@@ -269,7 +263,10 @@ def alpha_zeros(mixture) -> list[str]:
 
     if not zeros:
         return []
-    return ["sqrt(alpha) passes through zero, with a kink in cp of the real gas: " + ", ".join(zeros)]
+    return [
+        "sqrt(alpha) passes through zero, where h of the real gas jumps; alpha = smooth has no such place: "
+        + ", ".join(zeros)
+    ]
 
 
 def poles(mixture) -> list[str]:

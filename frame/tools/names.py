@@ -18,6 +18,7 @@ PLAIN = {key: values[0] for key, values in kernels.OPTIONS.items()}
 SHAPES = {
     "": "point",
     "ns": "species",
+    "ns-1": "species but the last",
     "ns*ns": "pair of species",
     "nq": "variable",
     "nq*nq": "pair of variables",

@@ -2,6 +2,8 @@
 
 A variable is T, p, X_<species> or Y_<species>. The last two are the share of that species along a mixing line between
 two compositions: --from (share 0) and --to (share 1, by default the pure species).
+
+`python -m frame plot accuracy` draws errors against reference equations instead (accuracy.py).
 """
 
 import dataclasses
@@ -14,7 +16,7 @@ import numpy as np
 import kernels
 
 from ..errors import ArgumentError, closest
-from . import BACKEND
+from . import BACKEND, accuracy
 from .figures import grid, pyplot
 
 # Default ranges; label, unit and divisor of the axes; the same for quantities.
@@ -49,10 +51,15 @@ COMMAND = dict(
     epilog="example: python -m frame plot --mixture examples/mixtures/n2.yaml --x T=90:300 --y p=5e5:100e5 --what "
     "cp,mu,rho --out n2.png",
 )
-NEEDS_MIXTURE = True
+NEEDS_MIXTURE = False
 ARGUMENTS = {
+    "kind": dict(
+        nargs="?",
+        choices=("accuracy",),
+        help="accuracy: errors against CoolProp's reference equations over T and p; --fluids, --models, --what, --out",
+    ),
+    **accuracy.ARGUMENTS,
     "--x": dict(
-        required=True,
         metavar="VAR[=LOW:HIGH]",
         help="T [K], p [Pa], X_<species> or Y_<species> (default ranges: 100:3000, 1e5:500e5, 0:1)",
     ),
@@ -74,7 +81,7 @@ ARGUMENTS = {
         help="composition where a mixing line ends (default: the species in the variable's name)",
     ),
     "--mass": dict(action="store_true", help="--from and --to are masses instead of moles"),
-    "--what": dict(required=True, metavar="NAME,...", help="quantities; D:<species> and X:<species> for one species"),
+    "--what": dict(metavar="NAME,...", help="quantities; D:<species> and X:<species> for one species"),
     "--points": dict(type=int, help=f"along each axis (default: {RESOLUTION[1]} for curves, {RESOLUTION[2]} for maps)"),
     "--backend": BACKEND,
     "--out": dict(required=True, type=pathlib.Path, metavar="FILE.png"),
@@ -294,6 +301,9 @@ def ridge(mixture, Y, T, p, backend):
 
 def run(given, mixture) -> pathlib.Path:
     """Draws a map or curves; returns the path of the picture. Raises ArgumentError."""
+    for option in ("mixture", "x", "what"):
+        wanted(getattr(given, option), f"--{option} is needed; `plot accuracy` alone does without.")
+
     # What to draw.
     plt = pyplot("plot draws")
     ending = given.out.suffix.lower() in (".png", ".pdf", ".svg")
@@ -485,4 +495,5 @@ def _curves(plt, given, job: _Job):
 
 def main(given, mixture) -> None:
     """Runs the command. Raises ArgumentError."""
-    print(run(given, mixture))
+    draw = accuracy.run if given.kind == "accuracy" else run
+    print(draw(given, mixture))

@@ -88,6 +88,15 @@ def contract(text, *operands, batch: str | None = None, backend=None, how=None, 
         raise ArgumentError("dtype= is for strings of einsum; statements work in the arrays' type.")
     if out is not None:
         arrays["out"] = out
+
+    # Statements as in a call before.
+    if not others:
+        given = tuple(arrays.values())
+        repeated = repeats.signature(text, given, backend_of(backend, given), (batch, how, marks, tuple(arrays)))
+        asked = asked._replace(repeated=repeated)
+        call = repeats.find(repeated)
+        if call:
+            return call.values(given)
     return _statements(text, arrays, asked)
 
 
@@ -242,12 +251,15 @@ def _evaluated(s: Statement, views, sizes, types: Types, backend, asked: Asked, 
     names = tuple(real) if types.work.kind == "c" else ()
     repeated = asked.repeated
     asked = asked._replace(marks=marks, repeated=None)
+    if e.batch and backend.style == "threads":
+        asked = asked._replace(others=(*asked.others, ("entries", _about(n))))
     plan = _plan(text, tuple(sorted(numbers.items())), types.work.name, names, backend, asked)
 
     # The next call binds at once if the kernel takes the arrays as they came.
     direct = out is not None and out.dtype == types.work and plan.takes("out", out, n)
     taken = {**arrays, "out": out} if direct else arrays
-    repeats.keep(repeated, taken, plan, shape, n, types.work)
+    new = () if direct else (("out", shape),)
+    repeats.keep(repeated, taken, repeats.Repeat(plan, tuple(taken), (), new, ("out",), n, types.work))
 
     arrays["out"] = out if direct else backend.empty(shape, types.work)
     plan.bind(arrays, n)()
@@ -268,6 +280,11 @@ def _delivered(values, types: Types, out):
     return out
 
 
+def _about(n: int) -> int:
+    """The nearest power of 2: a plan for each batch would be many."""
+    return 2 ** round(math.log2(max(n, 1)))
+
+
 # ---- statements ----------------------------------------------------------------------------------------------------
 
 
@@ -278,22 +295,27 @@ def _statements(text: str, arrays: dict, asked: Asked):
     _check_names(e, arrays)
 
     # The arrays, their type, where they lie, their extents.
-    backend = backend_of(asked.backend, arrays.values())
+    backend, given = backend_of(asked.backend, arrays.values()), tuple(arrays)
     arrays = {name: as_array(name, a, backend) for name, a in arrays.items()}
     dtype = named_type(arrays)
     sizes, n = extents(e, {name: np.shape(a) for name, a in arrays.items()})
     script.check({**sizes, e.batch: n})
 
+    new = []
     for name in e.outputs:
         if name not in arrays:
-            shape = [n if index == e.batch else sizes[index] for index in e.references[name][-1].indices]
+            shape = tuple(n if index == e.batch else sizes[index] for index in e.references[name][-1].indices)
             arrays[name] = backend.empty(shape, dtype)
+            new.append((name, shape))
 
+    repeated, asked = asked.repeated, asked._replace(repeated=None)
     if 0 in sizes.values():
         e, text, asked = _without_empty(script, sizes, asked)
+        repeated = None
     if e.outputs:
         held = {name: arrays[name] for name in (*e.inputs, *e.outputs)}
-        _run(text, e, held, sizes, n, dtype, backend, asked)
+        plan, taken = _run(text, e, held, sizes, n, dtype, backend, asked)
+        repeats.keep(repeated, taken, repeats.Repeat(plan, given, (), tuple(new), e.outputs, n, dtype))
 
     results = tuple(arrays[name] for name in script.expression.outputs)
     return results[0] if len(results) == 1 else results
@@ -332,8 +354,9 @@ def _without_empty(script: Script, sizes, asked: Asked):
     return made, text, asked._replace(batch=e.batch or "", how=how, marks=tuple(sorted(marks.items())))
 
 
-def _run(text: str, e: Expression, arrays: dict, sizes, n: int, dtype, backend, asked: Asked) -> None:
-    """Runs a text on arrays. What does not lie as the kernel wants it goes through a copy."""
+def _run(text: str, e: Expression, arrays: dict, sizes, n: int, dtype, backend, asked: Asked) -> tuple:
+    """Runs a text on arrays. What does not lie as the kernel wants it goes through a copy. Returns the plan, and what
+    its kernel took."""
     real: tuple[str, ...] = ()
     if dtype.kind == "c":
         real = tuple(name for name in e.inputs if not _is_pair(arrays[name]))
@@ -354,6 +377,7 @@ def _run(text: str, e: Expression, arrays: dict, sizes, n: int, dtype, backend, 
     for name in copied:
         if name in e.outputs:
             arrays[name][...] = held[name]
+    return plan, held
 
 
 def _is_pair(array) -> bool:

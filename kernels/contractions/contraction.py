@@ -46,6 +46,7 @@ class Contraction:
     order: of evaluation, among the cheapest; None: the order that suits the organisation best. The text may hold how,
     order and headers too; arguments come first.
     quick: the compiler's time counts more than the code's.
+    entries: about how many a batch will have, where that is known: the model chooses for them. 0: for a usual batch.
     Raises ArgumentError for what the text or the sizes lack.
     """
 
@@ -63,11 +64,13 @@ class Contraction:
         folders=(),
         quick: bool = False,
         order: int | None = None,
+        entries: int = 0,
         **options,
     ):
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
         self.family = family(self.backend.style)
         self._kept: dict = {}  # see `kept`
+        self.entries = entries
         self.quick = quick
         self.dtype = np.dtype(dtype)
         if self.dtype.name not in self.DTYPES:
@@ -147,7 +150,7 @@ class Contraction:
             chosen = {(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found}
             low = orders.lower(e, self.sizes, chosen)
             statements = mirrored(e, low.statements)
-            yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name)
+            yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name, self.entries)
 
     @functools.cached_property
     def source(self):

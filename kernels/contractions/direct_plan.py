@@ -37,10 +37,15 @@ class Count:
     digits: tuple[Digit, ...]
     limit: tuple[int, int] = (1, 1)  # of the indices that pieces do not fill
 
-    @property
+    @functools.cached_property
     def size(self) -> int:
         """Numbers that the digits count, those beyond a limit among them."""
         return math.prod(digit.extent for digit in self.digits)
+
+    @functools.cached_property
+    def ragged(self) -> bool:
+        """Whether some numbers lie beyond a limit."""
+        return any(any(digit.weight) for digit in self.digits)
 
     def without(self, digit: Digit) -> Count:
         return dataclasses.replace(self, digits=tuple(other for other in self.digits if other is not digit))
@@ -79,6 +84,8 @@ class Lie(NamedTuple):
     left_wide: int  # neighbours that are copied at once
     right_wide: int
     out_wide: int  # neighbours that are stored at once
+    rows_ragged: bool  # digits of rows go beyond the end of an index
+    columns_ragged: bool
 
 
 class Tile(NamedTuple):
@@ -100,22 +107,38 @@ class Layout:
     others: tuple[Digit, ...]  # each a loop over blocks
     lie: Lie
 
-    @property
+    @functools.cached_property
     def row_tiles(self) -> int:
         return -(-self.rows.size // self.tile.rows)
 
-    @property
+    @functools.cached_property
     def column_tiles(self) -> int:
         return -(-self.columns.size // self.tile.columns)
 
-    @property
+    @functools.cached_property
     def steps(self) -> int:
         """Copies of `depth` terms of the sum."""
         return -(-self.sums.size // self.tile.depth)
 
-    @property
+    @functools.cached_property
     def blocks(self) -> int:
         return self.row_tiles * self.column_tiles * math.prod(digit.extent for digit in self.others)
+
+    def copied(self, array: int, size: int) -> int:
+        """Bytes of the sectors that a step's copies of LEFT or RIGHT read. size: bytes of a number."""
+        count, lines, along = self.rows, self.tile.rows, self.lie.left_along
+        if array == RIGHT:
+            count, lines, along = self.columns, self.tile.columns, self.lie.right_along
+        if along:
+            return min(lines, count.size) * -(-self.tile.depth * size // SECTOR) * SECTOR
+        return _sectors(count, array, lines, size) * self.tile.depth
+
+    def stored(self, size: int) -> int:
+        """Bytes of the sectors that a tile writes. size: bytes of a number."""
+        rows, columns = min(self.tile.rows, self.rows.size), min(self.tile.columns, self.columns.size)
+        if self.lie.out_rows:
+            return _sectors(self.rows, OUT, rows, size) * columns
+        return _sectors(self.columns, OUT, columns, size) * rows
 
     def terms(self) -> np.ndarray:
         """Where each term of the sum lies in left and right, (steps * depth, 2) of int32; -1 beyond the end."""
@@ -128,6 +151,13 @@ class Layout:
     def spots(self) -> np.ndarray:
         """Place of each row and column of a tile in the order of the output, (rows + columns) of int32."""
         return np.concatenate([_ranks(self.rows, self.tile.rows), _ranks(self.columns, self.tile.columns)])
+
+
+@functools.lru_cache(1024)
+def _sectors(count: Count, array: int, lines: int, size: int) -> int:
+    """Bytes of the sectors in which the first lines of a group lie."""
+    offsets = count.offsets(array, min(lines, count.size))
+    return len(np.unique(offsets * size // SECTOR)) * SECTOR
 
 
 def _ranks(count: Count, lines: int) -> np.ndarray:
@@ -146,8 +176,8 @@ def _ranks(count: Count, lines: int) -> np.ndarray:
 def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
     """The layout of a product. size: bytes of a number. aligned: arrays, and batches of them, begin at 16 bytes."""
     numbers = [f.numbers(array) for array in (OUT, LEFT, RIGHT)]
-    rows = _count(f.m, (LEFT, OUT), numbers, tile.rows, size)
-    columns = _count(f.n, (RIGHT, OUT), numbers, tile.columns, size)
+    rows = _count(f.m, (LEFT, OUT), numbers, tile.rows, size, _run_of(f.n, tile.columns))
+    columns = _count(f.n, (RIGHT, OUT), numbers, tile.columns, size, _run_of(f.m, tile.rows))
     sums = _count(f.k, (LEFT, RIGHT), [1, 1, 1], tile.depth, size)  # the same order of terms for any batch
     others = [Digit(axis.extent, axis.step) for axis in f.batch]
 
@@ -168,6 +198,8 @@ def layout(f: Fold, tile: Tile, size: int, aligned: bool = True) -> Layout:
         _width(sums if left_along else rows, LEFT, most[LEFT]),
         _width(sums if right_along else columns, RIGHT, most[RIGHT]),
         _store_width(fast, lines, most[OUT]),
+        rows.ragged,
+        columns.ragged,
     )
     return Layout(tile, rows, columns, sums, tuple(others), lie)
 
@@ -193,11 +225,21 @@ def _has_run(count: Count, array: int) -> bool:
     return any(digit.step[array] == 1 for digit in count.digits)
 
 
-def _count(axes: tuple[Axis, ...], arrays: tuple[int, int], numbers, most: int, size: int) -> Count:
+def _run_of(axes: tuple[Axis, ...], most: int) -> int:
+    """Neighbours of the output that lines of a tile have along the other group's axis, all of it; 1 if there are none.
+
+    most: numbers of a tile along that group.
+    """
+    extent = next((axis.extent for axis in axes if axis.step[OUT] == 1), 1)
+    return extent if extent <= most else 1
+
+
+def _count(axes: tuple[Axis, ...], arrays: tuple[int, int], numbers, most: int, size: int, run: int = 1) -> Count:
     """Digits of a group. arrays: the two that have it; the first one's runs come first. numbers: of out, left, right.
-    most: numbers of a tile."""
+    most: numbers of a tile. run: neighbours in the second array that a line has by itself: the axis that steps over
+    them makes longer runs."""
     first = next((axis for axis in axes if axis.step[arrays[0]] == 1), None)
-    second = next((axis for axis in axes if axis.step[arrays[1]] == 1), None)
+    second = next((axis for axis in axes if axis.step[arrays[1]] in (1, run)), None)
     rest = [axis for axis in axes if axis is not first and axis is not second]
     rest.sort(key=lambda axis: abs(axis.step[arrays[1]]))
 
@@ -206,7 +248,7 @@ def _count(axes: tuple[Axis, ...], arrays: tuple[int, int], numbers, most: int, 
         return Count(tuple(Digit(axis.extent, axis.step) for axis in ordered))
 
     share = numbers[arrays[0]] / (numbers[arrays[0]] + numbers[arrays[1]])
-    pieces = _pieces(first.extent, second.extent, share, most, size)
+    pieces = _pieces(first.extent, second.extent, share, most, (size, size * second.step[arrays[1]]))
     inner, outer, limit = [], [], [1, 1]
     for place, (axis, piece) in enumerate(zip((first, second), pieces)):
         ragged = axis.extent % piece != 0
@@ -224,15 +266,16 @@ def _count(axes: tuple[Axis, ...], arrays: tuple[int, int], numbers, most: int, 
 
 
 @functools.lru_cache(None)
-def _pieces(first: int, second: int, share: float, most: int, size: int) -> tuple[int, int]:
+def _pieces(first: int, second: int, share: float, most: int, sizes: tuple[int, int]) -> tuple[int, int]:
     """Pieces of two axes that together fit a tile: both make long runs, and little lies beyond the axes' ends.
 
-    share: of the numbers that are moved, of the array that runs along the first axis.
+    share: of the numbers that are moved, of the array that runs along the first axis. sizes: bytes of a run for each
+    number of a piece.
     """
     best = (math.inf, 0.0, 1, 1)
     for p in _lengths(first, most):
         for q in _lengths(second, most // p):
-            moved = share * _run_cost(p, size) + (1 - share) * _run_cost(q, size)
+            moved = share * _run_cost(p, sizes[0]) + (1 - share) * _run_cost(q, sizes[1])
             cost = moved * _beyond(first, p) * _beyond(second, q)
             best = min(best, (cost, -min(p, q), p, q))
     return best[2], best[3]

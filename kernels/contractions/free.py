@@ -25,7 +25,7 @@ class FreeContraction:
         self.text, self.dtype, self.batch, self.how, self.options = text, dtype, batch, how, options
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
 
-        known = ("headers", "folders", "quick", "order")
+        known = ("headers", "folders", "quick", "order", "entries")
         self.expression = parse(text, batch, **{key: x for key, x in options.items() if key not in known})
         self._plans: dict[tuple, Contraction] = {}
 

@@ -8,14 +8,7 @@
 #pragma once
 #include <string.h>
 #include "engine/numbers/launch.h"
-
-#if defined(__AVX512F__)
-#define PACK_BYTES 64
-#elif defined(__AVX__)
-#define PACK_BYTES 32
-#else
-#define PACK_BYTES 16
-#endif
+#include "contractions/transpose_packs.h"
 
 template <class T> constexpr bool in_packs = false;
 template <> constexpr bool in_packs<float> = true;
@@ -24,27 +17,6 @@ template <class T> struct Lanes {
     typedef T type __attribute__((vector_size(PACK_BYTES)));
     static constexpr int count = PACK_BYTES / sizeof(T);
 };
-template <int... I> struct Numbers {};
-template <int N, int... I> struct Count : Count<N - 1, N - 1, I...> {};
-template <int... I> struct Count<0, I...> {
-    typedef Numbers<I...> type;
-};
-
-// Exchanges blocks of S lanes of two packs.
-template <int S, int L, class V, int... I> POINT_FN void exchange(V &a, V &b, Numbers<I...>) {
-    const V low = __builtin_shufflevector(a, b, (I & S ? L + I - S : I)...);
-    b = __builtin_shufflevector(a, b, (I & S ? L + I : I + S)...);
-    a = low;
-}
-template <int S, int L, class V> POINT_FN void transpose(V (&x)[L]) {
-    if constexpr (S < L) {
-        UNROLL
-        for (int i = 0; i < L; ++i)
-            if (!(i & S)) exchange<S, L>(x[i], x[i + S], typename Count<L>::type());
-        transpose<S * 2, L>(x);
-    }
-}
-
 template <class T> struct Two {
     T v[2];
 };

@@ -84,17 +84,17 @@ class Array:
     place: int | None  # of the batch index
     mixed: bool = False  # an argument with the batch index in several places; its extents are all compiled in
 
-    @property
+    @functools.cached_property
     def before(self) -> int:
         """Numbers of one entry that lie a whole batch apart: the dimensions in front of the batch index."""
         return _numbers(self.extents[: self.place or 0])
 
-    @property
+    @functools.cached_property
     def after(self) -> int:
         """Numbers of one entry that lie together: the dimensions behind the batch index."""
         return _numbers(self.extents[self.place or 0 :])
 
-    @property
+    @functools.cached_property
     def size(self) -> int:
         """Numbers of one entry."""
         return _numbers(self.extents)
@@ -118,6 +118,7 @@ class Program:
     arrays: dict[str, Array]
     sizes: dict[str, int]
     dtype: str  # float64, float32
+    entries: int = 0  # of a batch, about, that prices count with; 0: not known
 
     @property
     def batch(self) -> str | None:
@@ -280,14 +281,14 @@ def with_factors(s: Statement, changed) -> Statement:
 # ---- loops ----------------------------------------------------------------------------------------------------------
 
 
-def nest(p: Program, s: Statement, far: bool = False) -> Nest:
-    """The loops of a statement, joined where every array allows it. far: see FAR."""
+def nest(p: Program, s: Statement, far: bool = False, join: bool = True) -> Nest:
+    """The loops of a statement, joined where every array allows it. far: see FAR. join=False: a loop for each index."""
     refs = [s.out, *reads(s)]
     all_steps = [steps(r, p.arrays[r.name], p.batch, far) for r in refs]
     pointers_ = [view(r, p.arrays[r.name], p.batch) for r in refs[1:]]
 
     def loops(indices) -> tuple[Loop, ...]:
-        return loops_over(indices, p.sizes, all_steps)
+        return loops_over(indices, p.sizes, all_steps, join)
 
     products = []
     place = 1
@@ -300,12 +301,12 @@ def nest(p: Program, s: Statement, far: bool = False) -> Nest:
     return Nest(s, (s.out.name, *pointers_), loops(own), tuple(products))
 
 
-def loops_over(indices, sizes, all_steps) -> tuple[Loop, ...]:
+def loops_over(indices, sizes, all_steps, join: bool = True) -> tuple[Loop, ...]:
     """Loops over indices, the slowest first. all_steps: of each array, the step of each index; 0 if it is missing."""
     found = []
     for i in indices:
         found.append(Loop(sizes[i], tuple(step.get(i, 0) for step in all_steps)))
-    return joined(found)
+    return joined(found) if join else tuple(loop for loop in found if loop.extent > 1)
 
 
 def joined(loops) -> tuple[Loop, ...]:

@@ -27,9 +27,10 @@ from .plan import (
     views_of,
 )
 from .text import Statement
-from .ways import MODES, WIDTH, Levels, exchanges, levels_of
+from .ways import MODES, WIDTH, Levels, exchanges, levels_of, streams
 
 PAGE = 4096  # bytes
+STREAM = 1, 4  # rows and columns of a tile that streams
 
 
 # ---- text -----------------------------------------------------------------------------------------------------------
@@ -127,12 +128,17 @@ class Body:
             columns=column.extent if column else 1,
             add=_word(s.add),
             may_overlap=_word(not s.add and not s.function),
-            tile=_listed(map(str, self.tile)),
+            tile=_listed(map(str, self._tile(level))),
             break_=column.extent // partner.extent if column and partner else 0,
             jump=partner.step[0] if partner else 0,
             row=self._step(level, 0, row),
             column=self._step(level, 0, column),
         )
+
+    def _tile(self, level: Levels) -> tuple[int, int]:
+        """Rows and columns of sums in registers. Without a sum, several rows at a time gain nothing, and a long output
+        is then written in as many places: rows that lie one behind the other are done one by one."""
+        return STREAM if self.tile == (0, 0) and streams(level) else self.tile
 
     def _step(self, level: Levels, place: int, loop: Loop | None) -> str:
         """C++ of the step of an array along a loop; of lanes, W numbers apart."""

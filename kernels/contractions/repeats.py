@@ -1,7 +1,8 @@
 """Calls of `contract` that come again: a step of a solver repeats its texts with arrays of the same types and extents.
 
-The first call reads the text, promotes types, finds extents and plans. Where its arrays went to the kernel as they are,
-or as contiguous copies, the next call with the same signature binds its arrays to the same plan, and nothing else.
+The first call reads the text, promotes types, finds extents and plans. Where its arrays went to the kernel as they
+are, or as contiguous copies, the next call with the same signature binds its arrays to the same plan, and nothing
+else. So it is for einsum's strings and for statements.
 Plans read neither numbers nor addresses, so a signature has all that a plan depends on.
 """
 
@@ -18,23 +19,25 @@ class Repeat(NamedTuple):
     """A call without what depends on its arrays' numbers and places."""
 
     plan: Any  # Contraction or ComplexContraction
-    names: tuple[str, ...]  # of the operands, in their order
-    copied: tuple[str, ...]  # of the operands that the kernel reads from a contiguous copy
-    shape: tuple[int, ...]  # of the result
+    names: tuple[str, ...]  # of the arrays that are given, in their order
+    copied: tuple[str, ...]  # of inputs that the kernel reads from a contiguous copy
+    new: tuple[tuple[str, tuple[int, ...]], ...]  # (name, shape) of outputs that are not given
+    results: tuple[str, ...]  # names of all outputs, in the text's order
     n: int  # entries of the batch
-    dtype: np.dtype  # of the result
+    dtype: np.dtype  # of outputs
 
     def values(self, given):
-        """The result. given: the operands, then the array to write; without that, a new array is written."""
+        """The outputs: one, or a tuple. given: arrays in the order of names."""
         backend = self.plan.backend
         arrays = dict(zip(self.names, given))
         for name in self.copied:
             arrays[name] = backend.arrays.ascontiguousarray(arrays[name])
+        for name, shape in self.new:
+            arrays[name] = backend.empty(shape, self.dtype)
 
-        new = len(given) == len(self.names)
-        arrays["out"] = out = backend.empty(self.shape, self.dtype) if new else given[-1]
         self.plan.bind(arrays, self.n)()
-        return out
+        found = tuple(arrays[name] for name in self.results)
+        return found[0] if len(found) == 1 else found
 
 
 class Lie(NamedTuple):
@@ -49,11 +52,11 @@ class Lie(NamedTuple):
 _calls: dict[tuple, Repeat] = {}
 
 
-def signature(text: str, operands, backend, options: tuple) -> tuple | None:
-    """What two calls have in common that differ in numbers and places alone; None if an operand is a number or list."""
-    if not all(hasattr(a, "strides") and hasattr(a, "dtype") for a in operands):
+def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
+    """What two calls have in common that differ in numbers and places alone; None if an array is a number or list."""
+    if not all(hasattr(a, "strides") and hasattr(a, "dtype") for a in arrays):
         return None
-    return text, backend, options, lies(operands)
+    return text, backend, options, lies(arrays)
 
 
 def lies(arrays) -> tuple[Lie, ...]:
@@ -65,20 +68,21 @@ def find(key: tuple | None) -> Repeat | None:
     return _calls.get(key) if key else None
 
 
-def keep(key: tuple | None, taken, plan, shape, n: int, dtype) -> None:
+def keep(key: tuple | None, taken: dict, call: Repeat) -> None:
     """Keeps a call, if the kernel takes the arrays as they came or contiguous copies, no other types and no parts.
 
-    taken: what the kernel reads, by the operands' names, and "out" if it writes the caller's array. Copies beside such
-    an array are not kept: `bind` would not see that the caller's arrays share memory.
+    taken: what the kernel takes for each of the call's names. Copies beside an output that is given are not kept:
+    `bind` would not see that the caller's arrays share memory.
     """
-    now = lies(taken.values())
-    if key is None or [x[:3] for x in now] != [x[:3] for x in key[-1]]:
+    if key is None:
+        return
+    now = lies(taken[name] for name in call.names)
+    if [x[:3] for x in now] != [x[:3] for x in key[-1]]:
         return
 
-    copied = [name for name, x, came in zip(taken, now, key[-1]) if x.strides != came.strides]
-    if copied and "out" in taken:
+    copied = tuple(name for name, x, came in zip(call.names, now, key[-1]) if x.strides != came.strides)
+    if copied and set(call.results) & set(call.names):
         return
-    names = tuple(name for name in taken if name != "out")
     while len(_calls) >= KEPT:
         _calls.pop(list(_calls)[0], None)
-    _calls[key] = Repeat(plan, names, tuple(copied), shape, n, dtype)
+    _calls[key] = call._replace(copied=copied)

@@ -5,7 +5,8 @@ coordinate at a time start from the best three, until two rounds gain less than 
 ahead, by threads, verified on a small ragged case, then timed. A journal has a line of JSON for each candidate: a
 search that was ended goes on from there. At the end the best few and the model's choice run in turns.
 
-`forest` (SURF: a surrogate of extra trees chooses what is measured next) and `random` are other ways to choose.
+`forest` (a surrogate of extra trees chooses what is measured next) and `random` are other ways to choose. `surf` is the
+search of Nelson et al. 2015 over the pool that they search, see surf.py.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 from ..engine import tune
 from ..engine.backend import cache
 from ..engine.errors import ArgumentError, FrameError, VariantUnsuitable, refuse
-from . import table
+from . import surf, table
 from .contraction import Contraction
 from .evaluate import evaluate, worst
 from .forest import Forest
@@ -43,7 +44,7 @@ FINALISTS = 4
 SPILLS = 64  # bytes a thread
 RAGGED = 5  # entries of the small case: no multiple of the lanes of a pack, or of the teams of a block
 POOL, BATCH = 300, 8  # candidates among which a surrogate chooses, and how many at once
-METHODS = ("moves", "forest", "random")
+METHODS = ("moves", "forest", "random", "surf")
 
 
 class Outcome(NamedTuple):
@@ -64,6 +65,7 @@ class Found(NamedTuple):
     known: int  # candidates that the journal had
     row: table.Row  # for the table of organisations
     outcomes: dict  # of all candidates
+    took: float  # seconds of the search, the last turns left out
 
 
 class Budget(NamedTuple):
@@ -71,6 +73,7 @@ class Budget(NamedTuple):
 
     seconds: float
     evaluations: int
+    batch_size: int = BATCH  # candidates that a surrogate, or chance, chooses at once
 
 
 # ---- strategies: which candidates are measured ----------------------------------------------------------------------
@@ -120,8 +123,8 @@ def randomly(space, measure, rng) -> None:
     """Candidates drawn at random, as a search to compare the others with."""
     seen: set = set()
     for _ in range(100):
-        drawn = dict.fromkeys(space.random(rng) for _ in range(2 * BATCH))
-        batch = [c for c in drawn if c not in seen][:BATCH]
+        drawn = dict.fromkeys(space.random(rng) for _ in range(2 * measure.batch_size))
+        batch = [c for c in drawn if c not in seen][: measure.batch_size]
         seen.update(batch)
         if measure.spent or not batch:
             return
@@ -131,7 +134,7 @@ def randomly(space, measure, rng) -> None:
 def forest(space, measure, rng) -> None:
     """A model of the times by extra trees says which candidates to measure next."""
     pool = list(dict.fromkeys([*space.defaults, *(space.random(rng) for _ in range(POOL))]))
-    begin = [*first(space)[:BATCH], *(pool[k] for k in rng.permutation(len(pool))[:BATCH])]
+    begin = [*first(space)[: measure.batch_size], *(pool[k] for k in rng.permutation(len(pool))[: measure.batch_size])]
     known = _with_times(measure(begin), begin, {})
     tried = set(begin)
 
@@ -144,9 +147,15 @@ def forest(space, measure, rng) -> None:
         model.fit([space.features(c) for c in known], np.log(list(known.values())))
         order = np.argsort(model.predict([space.features(c) for c in open_]))
 
-        batch = [open_[k] for k in order[:BATCH]]
+        batch = [open_[k] for k in order[: measure.batch_size]]
         tried.update(batch)
         _with_times(measure(batch), batch, known)
+
+
+def by_surf(space, measure, rng) -> None:
+    """Algorithm 2 of Nelson et al. 2015 over Barracuda's pool; n_max is what the budget has left."""
+    some = surf.pool(space, rng)
+    surf.surf(some, surf.Binary(some), measure, rng, surf.Settings(measure.left, measure.batch_size))
 
 
 def _around(space, known) -> list:
@@ -165,7 +174,7 @@ def _with_times(seconds, candidates, known) -> dict:
     return known
 
 
-STRATEGIES = {"moves": moves, "forest": forest, "random": randomly}
+STRATEGIES = {"moves": moves, "forest": forest, "random": randomly, "surf": by_surf}
 
 
 # ---- journal --------------------------------------------------------------------------------------------------------
@@ -249,7 +258,7 @@ class Measure:
         self.plan, self.make, self.entries, self.clock, self.told = plan, make, entries, clock, told
         self.journal, self.kernel = journal, journal.of(plan.key, entries)
         self.until = time.monotonic() + budget.seconds
-        self.left = budget.evaluations
+        self.left, self.batch_size = budget.evaluations, budget.batch_size
         self.done = self.taken = 0  # candidates that were timed here, that the journal had
         self.best = math.inf
         self.outcomes: dict[Candidate, Outcome] = {}
@@ -270,9 +279,9 @@ class Measure:
         # The others: a batch is compiled by all cores, then timed by itself.
         fresh = [c for c in dict.fromkeys(candidates) if str(c) not in known]
         fresh = [] if self.spent else fresh[: max(self.left, 0)]
-        for at in range(0, len(fresh), BATCH):
+        for at in range(0, len(fresh), self.batch_size):
             if not self.spent:
-                self._batch(fresh[at : at + BATCH])
+                self._batch(fresh[at : at + self.batch_size])
 
         return [self.seconds(c) for c in candidates]
 
@@ -338,8 +347,8 @@ class Measure:
 
 def _refuse_spills(plan: Contraction) -> None:
     """Raises VariantUnsuitable for a kernel that has too few registers."""
-    report = getattr(plan.compile(), "report", {}).get("contraction", {})
-    spills = report.get("spill_stores", 0) + report.get("spill_loads", 0)
+    reports = getattr(plan.compile(), "report", {}).values()
+    spills = max((report.get("spill_stores", 0) + report.get("spill_loads", 0) for report in reports), default=0)
     refuse(spills > SPILLS, f"{spills} bytes of registers spilled.", VariantUnsuitable)
 
 
@@ -427,6 +436,7 @@ def search(
     method: str = METHODS[0],
     seconds: float = 120.0,
     evaluations: int = 60,
+    batch_size: int = BATCH,
     journal: Journal | None = None,
     clock=None,
     told=lambda measure, candidate, outcome: None,
@@ -436,11 +446,13 @@ def search(
 ) -> Found:
     """Tune one contraction for so many entries of its batch; text, sizes, dtype, options as Contraction takes them.
 
-    seconds, evaluations: the budget. clock(run) -> seconds of one run; None: the backend's own. Raises ArgumentError
-    for what is not there, FrameError where no candidate is right.
+    seconds, evaluations: the budget. batch_size: candidates that a surrogate, or chance, chooses at once. clock(run) ->
+    seconds of one run; None: the backend's own. Raises ArgumentError for what is not there, FrameError where no
+    candidate is right.
     """
     refuse(method not in METHODS, f"search: method '{method}', wanted one of {', '.join(METHODS)}.")
     refuse(evaluations < 1 or not seconds > 0, f"search: budget {seconds} s, {evaluations} evaluations, wanted more.")
+    refuse(batch_size < 1, f"search: batch size {batch_size}, wanted 1 or more.")
     refuse(entries < 1, f"search: {entries} entries, wanted 1 or more.")
     make = functools.partial(Contraction, text, sizes, dtype, backend=backend, **options)
     plan = make()
@@ -457,11 +469,12 @@ def search(
         return make(order=c.order, how=c.how)
 
     # The model's choice, then what the strategy asks for.
-    space, budget = Space(plan), Budget(seconds, evaluations)
+    space, budget, begin = Space(plan), Budget(seconds, evaluations, batch_size), time.monotonic()
     measure = Measure(plan, at, entries, clock, journal or Journal(), budget, told)
     default = space.defaults[0]
     measure([default])
     STRATEGIES[method](space, measure, np.random.default_rng(seed))
+    took = time.monotonic() - begin
 
     # The best few and the model's choice once more, in turns.
     right = [c for c, o in measure.outcomes.items() if o.seconds is not None]
@@ -480,4 +493,4 @@ def search(
     today = datetime.date.today().isoformat()
     name = case or str(plan.expression)
     row = table.Row(plan.key, best.order, table.written(best.how), name, entries, times[best], usual, today)
-    return Found(best, times[best], usual, measure.done, measure.taken, row, measure.outcomes)
+    return Found(best, times[best], usual, measure.done, measure.taken, row, measure.outcomes, took)

@@ -15,6 +15,7 @@ from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, steps, turn
 from .text import Reference, Statement, Term
 
 WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
+LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPYING = 0.4  # vector operations of a number of a copy
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
@@ -189,6 +190,14 @@ class Levels(NamedTuple):
     row: Loop | None
     column: Loop | None
     partner: Loop | None  # the loop that is joined to the columns (see `broken`)
+
+
+def streams(level: Levels) -> bool:
+    """Whether a statement without a sum writes long rows that lie one behind the other."""
+    row, column = level.row, level.column
+    if level.mode != "ALONG" or level.nest.summed or row is None or column is None:
+        return False
+    return column.extent >= LONG_ROW and column.step[0] == 1 and row.step[0] == column.extent
 
 
 def exchanges(level: Levels) -> bool:

@@ -71,6 +71,22 @@ collection(
     what="temperature and pressure from internal energy and density",
     aliases="eosTFromERho",
 )
+CONSERVED = "rhou rhov rhow rhoE"
+
+collection(
+    "primitive_from_conserved",
+    given=f"rhoY {CONSERVED}",
+    outputs="rho u v w e T p Y unconverged",
+    optional="rho T_start",
+    what="temperature, pressure and the rest from partial densities, momentum and total energy",
+)
+collection(
+    "primitive_from_conserved_but_last",
+    given=f"rho rhoY_but_last {CONSERVED}",
+    outputs="u v w e T p Y unconverged",
+    optional="T_start",
+    what="the same from density and all partial densities but the last",
+)
 collection("p_from_rho_T", given="rho T Y", outputs="p", what="pressure from density", aliases="eosPFromRhoT")
 collection(
     "phase_flag_from_T_p",

@@ -20,6 +20,7 @@ from .records import (
     Names,
     Option,
     PointKernel,
+    Preset,
     Provider,
     Quantity,
     SpeciesNumber,
@@ -38,9 +39,10 @@ def _condition(when) -> When:
 
 
 def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
-    """Declare a field. per: "" (one value at each point), or the number of values at each point: "ns", "ns*ns", "nq",
-    "nq*nq", "nr", "nz" or "nz*nz"; nq = ns + 4 is the number of variables of a flow solver, nr the number of reactions,
-    nz = ns + 1 the number of unknowns of a reactor. Raises ArgumentError if the name has another unit or shape."""
+    """Declare a field. per: "" (one value at each point), or the number of values at each point: "ns", "ns-1",
+    "ns*ns", "nq", "nq*nq", "nr", "nz" or "nz*nz"; nq = ns + 4 is the number of variables of a flow solver, nr the
+    number of reactions, nz = ns + 1 the number of unknowns of a reactor. Raises ArgumentError if the name has another
+    unit or shape."""
     refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
     return registry.add_quantity(Quantity(name, unit, what, per))
 
@@ -106,13 +108,20 @@ def collection(name, *, given, outputs, what="", optional="", aliases=()) -> Non
 
 
 def option(
-    name: str, about: dict[str, str], what: str = "", *, switch: str | None = None, needs: dict | None = None
+    name: str,
+    about: dict[str, str],
+    what: str = "",
+    *,
+    switch: str | None = None,
+    needs: dict | None = None,
+    renamed: dict[str, str] | None = None,
 ) -> None:
     """Declare a choice between models, beside the model that reads it.
 
     about: {value: its formula and source, Markdown with $LaTeX$}, from which the manual's page of options is made; the
     first value is the default. A second declaration adds its values: so a model in another file adds its own. switch:
     see Option. needs = {value: species fields that must be known}: a Mixture raises MixtureError where one is unknown.
+    renamed = {a value's name of an earlier release: its name now}, for the error.
     """
     refuse(
         not isinstance(about, dict) or not all(isinstance(text, str) and text for text in about.values()),
@@ -127,6 +136,7 @@ def option(
         values=tuple(texts),
         about=tuple(texts.items()),
         needs=tuple(dict(old.needs + _condition(needs)).items()),
+        renamed=old.renamed | (renamed or {}),
     )
 
 
@@ -140,6 +150,12 @@ def fallback(name: str, value: str, serves: Callable) -> None:
     """Declare the value of an option that a Mixture takes in place of the default if its caller gives none and
     `serves(options, species)` is true: the species have the data for it and not for the default."""
     registry.fallbacks[name, value] = Fallback(name, value, serves)
+
+
+def preset(name: str, value: str, choose: Callable[[dict], dict]) -> None:
+    """Declare that `value` of option `name` stands for other options, {option: value} = choose(options). An option that
+    is given beside it with another value is an ArgumentError."""
+    registry.presets[name, value] = Preset(name, value, choose)
 
 
 def fact(name: str, of: Callable[..., str]) -> None:

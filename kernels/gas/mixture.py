@@ -24,21 +24,26 @@ option(
     switch="",
 )
 
+FLUIDS = "fluids"  # keyword of a mixture: a user's table of fluids
+
 
 class Mixture:
     """Species with model options and constants.
 
     species: SpeciesData, or NoSpecies(ns) for kernels that need no constants. options: see `kernels.OPTIONS` or
     `python -m frame compile --help`; also the numbers `lewis` and `schmidt`: one for all species, one for each, or by
-    name. Constants are computed when a kernel first reads them. Raises MixtureError for species data that the chosen
-    equation cannot use, ArgumentError for options.
+    name; and `fluids`, a user's table of parameters, which `python -m frame fit` writes. Constants are computed when a
+    kernel first reads them. Raises MixtureError for species data that the chosen equation cannot use, ArgumentError for
+    options.
     """
 
     def __init__(self, species: SpeciesData | NoSpecies, **options):
-        self.species = species
+        fluids = options.pop(FLUIDS, None)
+        self.species = species = species.with_fluids(fluids) if fluids else species
         self.ns = len(species.names)
         self.names = tuple(species.names)
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
+        self._words = registry.spelled_out(options)
         self.options = registry.checked_options(registry.with_fallbacks(options, species))
         for key, value in self.options.items():
             species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
@@ -72,7 +77,7 @@ class Mixture:
             options["critical"] = "fill"
 
         chosen = registry.checked_options(
-            {key: value for key, value in options.items() if key not in registry.species_numbers}
+            {key: value for key, value in options.items() if key not in (*registry.species_numbers, FLUIDS)}
         )
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without
@@ -119,6 +124,15 @@ class Mixture:
         return not any(constant.rstrip("?") in lacks for kernel in order for constant in kernel.constants)
 
     @property
+    def words(self) -> list[str]:
+        """A line for each option that was given and stands for others, such as accuracy."""
+        lines = []
+        for (word, value), options in self._words.items():
+            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items())
+            lines.append(f"{word} = {value} stands for {meant}.")
+        return lines
+
+    @property
     def notes(self) -> list[str]:
         """Notes for readers of results: numbers that the file did not give, and the notes of the models' constants."""
         filled = [
@@ -127,7 +141,9 @@ class Mixture:
             for origin in dict.fromkeys(fields.values())
         ]
 
-        return list(dict.fromkeys([*filled, *(note for made in self.constants.all() for note in made.notes)]))
+        return list(
+            dict.fromkeys([*self.words, *filled, *(note for made in self.constants.all() for note in made.notes)])
+        )
 
     def moved(self, move) -> Mixture:
         """A copy whose constants and pair matrices are move(array): how results hang on what the species are."""
@@ -165,8 +181,8 @@ class Mixture:
         is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
         point and a RuntimeWarning.
         T: NaN and a RuntimeWarning outside 20 to 6000 K, or outside the species' polynomials where these reach
-        further; a RuntimeWarning above the polynomials of a species that is there: they are extrapolated, as they are
-        below their range, without a warning.
+        further; a RuntimeWarning above the polynomials of a species that is there: they are extrapolated. Below they
+        are, too, without a warning, unless option cold_cp is fitted.
         Types: float64, float32, float16, whole numbers up to 2^53, which become float64. Complex numbers, longdouble,
         bool, text, objects and quantities in another unit raise ArgumentError.
         precision: "double"; "mixed": inputs and results are float32, the arithmetic is double; "single": the arithmetic

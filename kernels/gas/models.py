@@ -2,9 +2,10 @@
 
 from .thermal import ideal_gas
 from .equations import constants, cubic, ideal_equation, mapped_numbers
-from .transport import chung, lucas, ideal_transport, diffusion, turbulence
-from .thermal import inversion, derivatives, jacobian
+from .transport import chung, lucas, residual, ideal_transport, diffusion, turbulence
+from .thermal import conserved, inversion, derivatives, jacobian
 from .equations import mapped
 from .kinetics import rates as kinetics
 from .reactors import reactor
+from . import accuracy
 from . import collections as library

@@ -18,6 +18,7 @@ import numpy as np
 PER: dict[str, Callable[[int, int], int]] = {
     "": lambda ns, nr: 1,
     "ns": lambda ns, nr: ns,
+    "ns-1": lambda ns, nr: max(ns - 1, 1),  # of a single species there is a number, which nobody reads
     "ns*ns": lambda ns, nr: ns * ns,
     "nq": lambda ns, nr: ns + 4,  # variables of a flow solver
     "nq*nq": lambda ns, nr: (ns + 4) ** 2,
@@ -137,6 +138,7 @@ class Option:
     switch: str | None = None
     needs: When = ()  # the species fields that a value requires
     about: When = ()  # formula and source of each value, Markdown with $LaTeX$
+    renamed: dict[str, str] = dataclasses.field(default_factory=dict, hash=False)  # a value's earlier name -> its name
 
     def switches(self, value: str) -> dict[str, bool]:
         """{switch: on} for this value."""
@@ -175,6 +177,15 @@ class Fallback:
     option: str
     value: str
     serves: Callable[[dict, Any], bool]  # serves(options, species)
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """A value of an option that stands for values of other options."""
+
+    option: str
+    value: str
+    choose: Callable[[dict], dict]  # choose(options): {other option: value}; options: all, with defaults
 
 
 @dataclasses.dataclass

@@ -7,7 +7,7 @@ import numpy as np
 from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.registry import Registry, declared
 from ..engine.values import real_array
-from .records import Collection, Exclusion, Fallback, Option, PointKernel, Provider, Quantity, SpeciesNumber
+from .records import Collection, Exclusion, Fallback, Option, PointKernel, Preset, Provider, Quantity, SpeciesNumber
 from .resolve import resolve
 
 RESERVED = ("NS", "NR", "PANEL")  # of the struct in which bodies find constants
@@ -32,6 +32,7 @@ class GasRegistry:
         self.options: dict[str, Option] = declared.store("options", of_files=False)
         self.exclusions: dict[str, Exclusion] = declared.store("exclusions", of_files=False)  # by text
         self.fallbacks: dict[tuple, Fallback] = declared.store("fallbacks", of_files=False)  # by option, value
+        self.presets: dict[tuple, Preset] = declared.store("presets", of_files=False)  # by option, value
         self.species_numbers: dict[str, SpeciesNumber] = declared.store("species numbers", of_files=False)
         self.facts: dict = declared.store("facts", of_files=False)  # name -> of(mixture), a word
         self.providers: dict[tuple, Provider] = declared.store("makers of constants", of_files=False)
@@ -156,17 +157,47 @@ class GasRegistry:
                 key not in options, f"unknown model option '{key}'{closest(key, options)}; known: {', '.join(options)}."
             )
             refuse(
+                value in options[key].renamed,
+                f"option {key} = {value!r} has another name: {options[key].renamed.get(value)!r}.",
+            )
+            refuse(
                 value not in options[key].values,
                 f"option {key} = {value!r}; wanted one of {', '.join(options[key].values)}.",
             )
 
+        given = self.with_presets(given)
         chosen = {key: given.get(key, known.values[0]) for key, known in options.items()}
         for exclusion in self.exclusions.values():
             refuse(exclusion.excluded(chosen), exclusion.say.format(**chosen))
         return chosen
 
+    def spelled_out(self, given: dict) -> dict[tuple, dict]:
+        """{(option, value): the options that it stands for} of the presets among the options given."""
+        plain = {key: known.values[0] for key, known in self.options.items()} | given
+        return {
+            key: preset.choose(plain)
+            for key, preset in self.presets.items()
+            if given.get(preset.option) == preset.value
+        }
+
+    def with_presets(self, given: dict) -> dict:
+        """The options that were given, with those that a word among them stands for in place of the word. Raises
+        ArgumentError where an option was given beside it with another value."""
+        out = dict(given)
+        for (word, value), options in self.spelled_out(given).items():
+            del out[word]
+            for key, meant in options.items():
+                refuse(
+                    given.get(key, meant) != meant,
+                    f"option {word} = '{value}' stands for {key} = '{meant}', and {key} = '{given.get(key)}' was given "
+                    f"too: wanted one of them.",
+                )
+            out |= options
+        return out
+
     def with_fallbacks(self, given: dict, species) -> dict:
         """The options that were given, and those that the species make necessary."""
+        given = self.with_presets(given)
         chosen = self.checked_options(given)
         found = {
             fallback.option: fallback.value

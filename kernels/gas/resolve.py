@@ -18,27 +18,37 @@ def resolve(registry: GasRegistry, outputs, given, options) -> list[PointKernel]
     computed; kernels with `given` names are tried before the others, those with the most first. A kernel that updates a
     name in place is chosen only if this name is both given and among the outputs: other inputs are never changed. If
     all its reads are given, it runs first, and the other kernels read the updated values.
+
+    An inversion, such as T from e and rho, takes part where these are given. If that does not lead to the outputs, it
+    also takes part where they follow from what is given: e and rho of conserved variables, of a host's own kernels.
     Raises ArgumentError, which names the missing quantities.
     """
     registry.refuse_unknown_quantity([*outputs, *given])
-    search = Search(registry, outputs, given, options)
+    known = set(given)
 
-    for name in outputs:
-        search.missing.clear()
-        if not search.make(name, frozenset()):
-            raise ArgumentError(search.refusal(name))
-    return search.order
+    while True:
+        search = Search(registry, outputs, given, options, frozenset(known))
+        try:
+            search.make_all(outputs)
+            return search.order
+        except ArgumentError:
+            more = known | search.reach()
+            if more == known:
+                raise
+            known = more
 
 
 class Search:
     """A search under way.
 
-    order: the kernels chosen so far. have: names that are known behind these. missing: quantities that no kernel can
-    compute, for the message.
+    known: names that inversions may start from: those that are given, and what follows from them. order: the kernels
+    chosen so far. have: names that are known behind these. missing: quantities that no kernel can compute, for the
+    message.
     """
 
-    def __init__(self, registry: GasRegistry, outputs, given, options):
-        self._registry, self._given, self._options = registry, given, options
+    def __init__(self, registry: GasRegistry, outputs, given, options, known: frozenset[str]):
+        self._registry, self._given, self._options = registry, tuple(dict.fromkeys(given)), options
+        self._known = known
         self.order: list[PointKernel] = []
         self.missing: set[str] = set()
         self._makers: dict[str, list[PointKernel]] = {}
@@ -60,9 +70,27 @@ class Search:
         for kernel in kernels:
             if not kernel.serves(self._options) or not _updates(kernel) <= given & outputs:
                 continue
-            if kernel.given and not (set(kernel.given) <= given and not set(kernel.writes) & given):
+            if kernel.given and not (_starts(kernel, given) or _starts(kernel, self._known)):
                 continue
             yield kernel
+
+    def make_all(self, outputs) -> None:
+        """Find the kernels for these names. Raises ArgumentError for a name that cannot be computed."""
+        for name in outputs:
+            self.missing.clear()
+            if not self.make(name, frozenset()):
+                raise ArgumentError(self.refusal(name))
+
+    def reach(self) -> set[str]:
+        """All names that the candidates can compute."""
+        found = set(self._given)
+        candidates = {kernel for kernels in self._makers.values() for kernel in kernels}
+
+        while True:
+            more = {name for kernel in candidates if found.issuperset(kernel.reads) for name in kernel.writes}
+            if more <= found:
+                return found
+            found |= more
 
     def make(self, name: str, underway: frozenset[PointKernel]) -> bool:
         """Whether `name` can be computed; its kernels are then in `order`. underway: the kernels that wait for it."""
@@ -97,7 +125,19 @@ class Search:
         if missing & {"X", "Y"}:
             missing = missing - {"X", "Y"} | {"Y (or X)"}
         lacks = [self._registry.with_unit(lack) + self._instead(lack) + self._other_options(lack) for lack in missing]
-        return f"'{name}' cannot be computed from {came}: missing {', '.join(sorted(lacks))}."
+        return f"'{name}' cannot be computed from {came}: missing {', '.join(sorted(lacks))}.{self._begun()}"
+
+    def _begun(self) -> str:
+        """What lacks to kernels for which a host has given the names that they ask for."""
+        there, text = self.reach(), ""
+        for kernel in dict.fromkeys(kernel for kernels in self._makers.values() for kernel in kernels):
+            lacks = [name for name in kernel.reads if name not in there and name not in self._makers]
+            is_begun = kernel.given and set(kernel.given) <= set(self._given)
+            if is_begun and lacks and not {"T", "p"} & set(lacks):
+                text += f" {', '.join(kernel.writes)} would follow from {', '.join(kernel.given)} with "
+                text += f"{', '.join(lacks)}."
+
+        return text
 
     def _inversions(self, name: str) -> list[PointKernel]:
         """The kernels for these options that compute `name` by inversion."""
@@ -105,8 +145,9 @@ class Search:
         return [k for k in kernels if k.given and name in k.writes and k.serves(self._options)]
 
     def _instead(self, name: str) -> str:
-        """The names that may be given in the place of `name`, one shortest set for each inversion."""
-        sets = {kernel.given for kernel in self._inversions(name)}
+        """The names that may be given in the place of `name`, one shortest set for each inversion. More than two names
+        are no simple way out."""
+        sets = {kernel.given for kernel in self._inversions(name) if len(kernel.given) <= 2}
         ways = sorted(" and ".join(way) for way in sets if not any(set(other) < set(way) for other in sets))
         return f" (or {', or '.join(ways)})" if ways else ""
 
@@ -148,6 +189,11 @@ class Search:
                 if self._options.get(key) not in values:
                     wrong.add(f"{key} = '{self._options.get(key)}'")
         return f" (not there for {', '.join(sorted(wrong))})"
+
+
+def _starts(kernel: PointKernel, known) -> bool:
+    """Whether the names that the kernel asks for are known, and its results are not."""
+    return known.issuperset(kernel.given) and known.isdisjoint(kernel.writes)
 
 
 def _updates(kernel: PointKernel) -> set[str]:

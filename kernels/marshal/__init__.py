@@ -26,9 +26,11 @@ from ..engine.errors import ArgumentError
 
 # As in marshal.h.
 MOST_FIELDS = 24  # fields of a launch
-WORDS = 11  # words of a field in the record
+MOST_BASES = 192  # components of a launch that lie in arrays of their own
+WORDS = 12  # words of a field in the record
 PAST, LATER = 1, 2  # bits of the member `past`
-MOVES = f"start:whole column:whole past:whole fields:whole field:whole:{MOST_FIELDS * WORDS}"
+MOVES = f"start:whole column:whole past:whole fields:whole field:whole:{MOST_FIELDS * WORDS} base:whole:{MOST_BASES}"
+BASES_AT = 8 * (4 + MOST_FIELDS * WORDS)  # bytes in front of the member `base`
 FRACTIONS = "view:address ld:whole rows:whole column:whole"
 SOURCE = Source("marshal", '#include "marshal/marshal.h"\n')
 
@@ -43,6 +45,7 @@ PAST_FROM = (
 COPIED_FROM = 2**16  # bytes of a row from which copy engines are faster than kernels that read across the link
 PLACES = 64  # views whose addresses are remembered
 RECORDS = [struct.Struct(f"{4 + WORDS * fields}q") for fields in range(MOST_FIELDS + 1)]  # by number of fields
+BASES = [struct.Struct(f"{bases}q") for bases in range(MOST_BASES + 1)]  # by number of components
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +93,42 @@ class Block:
 
         return self.first + self.size * low, self.first + self.size * (high + 1)
 
+    @property
+    def arrays(self) -> tuple[Block, ...]:
+        """The arrays that hold the variables, in the order of the variables."""
+        return (self,)
+
+
+@dataclasses.dataclass(frozen=True)
+class Apart(Block):
+    """Variables in arrays of their own: a block of a single variable for each. All select the same extents of points.
+
+    The fields of Block are those of the first array, with the number of arrays as the number of variables.
+    """
+
+    each: tuple[Block, ...] = ()
+
+    @classmethod
+    def of(cls, each) -> Apart:
+        each = tuple(each)
+        fields = {field.name: getattr(each[0], field.name) for field in dataclasses.fields(Block)}
+        fields["n"] = (*each[0].n[:3], len(each))
+        return cls(**fields, each=each)
+
+    @property
+    def arrays(self) -> tuple[Block, ...]:
+        return self.each
+
+    @property
+    def whole(self) -> bool:
+        return all(block.whole for block in self.each)
+
+    @functools.cached_property
+    def range(self) -> tuple[int, int]:
+        """From the lowest byte of any array to the highest: other memory may lie between."""
+        ranges = [block.range for block in self.each]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
 
 def rows_block(array) -> Block:
     """A block with all elements of a host matrix (rows, points): the rows are variables."""
@@ -100,6 +139,24 @@ def rows_block(array) -> Block:
     return Block(address, extents, (1, 0, 0, pitch), (0, 0, 0, 0), extents, size=array.itemsize)
 
 
+def launches(pairs):
+    """Yields the (block, view) pairs of each launch: MOST_FIELDS fields and MOST_BASES components apart at most."""
+    part: list[tuple] = []
+    bases = 0
+
+    for block, view in pairs:
+        more = len(block.arrays) if isinstance(block, Apart) else 0
+        if len(part) == MOST_FIELDS or bases + more > MOST_BASES:
+            yield part
+            part, bases = [], 0
+
+        part.append((block, view))
+        bases += more
+
+    if part:
+        yield part
+
+
 class Moves:
     """Copies between selections and views, bound once: gather or scatter of several (block, view).
 
@@ -107,31 +164,32 @@ class Moves:
     """
 
     def __init__(self, marshal: Marshal, name: str, pairs, past: int, points: int, ours: bool):
-        self._views = [view for _, view in pairs]
+        self._views: list = []
 
         # Pairs for the copy engines, and pairs for kernels.
         by_engine: list[tuple] = []
         by_kernel: list[tuple] = []
 
-        for block, view in pairs:
+        for block, view in marshal.alike(pairs):
+            self._views.append(view)
             reach = "ours" if ours else marshal.reach(block)
             copied = marshal.copied(block, view, points, reach)
             (by_engine if copied else by_kernel).append((block, view))
 
         self._copies = [marshal.copier(name, by_engine)] if by_engine else []
 
-        # Launches of MOST_FIELDS pairs at most.
         across = any(marshal.reach(block) != "own" for block, _ in by_kernel)
         self._launches = []
 
-        for first in range(0, len(by_kernel), MOST_FIELDS):
-            part = by_kernel[first : first + MOST_FIELDS]
+        for part in launches(by_kernel):
             words: list[int] = []
+            bases: list[int] = []
             for block, view in part:
-                words += marshal.words(block, view)
+                words += marshal.words(block, view, bases)
 
             arguments = record(MOVES, past=past, fields=len(part))
             arguments["field"][0, : len(words)] = words
+            arguments["base"][0, : len(bases)] = bases
             itemsize = part[0][1].itemsize
             run = marshal.module.bind(f"{name}_{itemsize}", ACROSS if across else ON_DEVICE, arguments)
             self._launches.append((arguments.view(np.int64).data, run))
@@ -183,19 +241,27 @@ class Marshal:
 
         The views have the same type, and the blocks do not overlap.
         """
-        fields = []
-        for block, view in pairs:
+        by_kernel = []
+        for block, view in self.alike(pairs):
             if self.copied(block, view, count, "shared"):
                 self.copier("scatter", [(block, view)])(start, count, 0)
             else:
-                fields.append(self.words(block, view, count))
+                by_kernel.append((block, view))
 
-        for first in range(0, len(fields), MOST_FIELDS):
-            part = fields[first : first + MOST_FIELDS]
-            self._launch("scatter", pairs[0][1].itemsize, start, count, part, across=True)
+        for part in launches(by_kernel):
+            self._launch("scatter", start, count, part, across=True)
 
     def _move(self, name: str, block: Block, start: int, count: int, view) -> str:
-        """gather or scatter. Returns `reach` of the block."""
+        """gather or scatter. Returns `reach` of the block; of arrays apart, that of the last array."""
+        if isinstance(block, Apart):
+            for part, rows in self.alike([(block, view)]):
+                reach = self._move_alike(name, part, start, count, rows)
+            return reach
+
+        return self._move_alike(name, block, start, count, view)
+
+    def _move_alike(self, name: str, block: Block, start: int, count: int, view) -> str:
+        """gather or scatter of arrays that are alike. Returns `reach` of the block."""
         reach = self.reach(block)
         if count < 1:
             return reach
@@ -217,13 +283,13 @@ class Marshal:
 
         # Pack and copy, or copy and unpack.
         if name == "gather":
-            self.packer._launch(name, view.itemsize, start, count, [self.packer.words(block, packed)], past)
+            self.packer._launch(name, start, count, [(block, packed)], past)
             self._straight(name, buffer, 0, count, view, "ours")
             slot.used()
         else:
             self._straight(name, buffer, 0, count, view, "ours")
             self.backend.synchronize()
-            self.packer._launch(name, view.itemsize, start, count, [self.packer.words(block, packed)], past)
+            self.packer._launch(name, start, count, [(block, packed)], past)
 
         return reach
 
@@ -232,7 +298,7 @@ class Marshal:
         if self.copied(block, view, count, reach):
             self.copier(name, [(block, view)])(start, count, 0)
         else:
-            self._launch(name, view.itemsize, start, count, [self.words(block, view, count)], across=reach != "own")
+            self._launch(name, start, count, [(block, view)], across=reach != "own")
 
     def copied(self, block: Block, view, points: int, reach: str) -> bool:
         """Whether the copy engines copy this number of points.
@@ -245,7 +311,7 @@ class Marshal:
             and points * block.size >= COPIED_FROM
             and block.size == view.itemsize
             and block.whole
-            and (reach == "ours" or self.backend.copied(*block.range))
+            and (reach == "ours" or all(self.backend.copied(*array.range) for array in block.arrays))
         )
 
     def copier(self, name: str, pairs):
@@ -257,8 +323,11 @@ class Marshal:
         ends = []
 
         for block, view in pairs:
-            first, address, row, rows = self.words(block, view)[:4]
-            ends.append((address, size * row, first, size * block.strides[3], rows))
+            _, address, row, rows = self.words(block, view, [])[:4]
+            variables = rows // len(block.arrays)
+            for array in block.arrays:
+                ends.append((address, size * row, array.first, size * array.strides[3], variables))
+                address += size * row * variables
 
         queue = self.backend.copier(ends, name == "gather")
 
@@ -329,21 +398,52 @@ class Marshal:
         self._memory.clear()
 
     def reach(self, block: Block) -> str:
-        """How kernels reach the memory of a block: "own", "shared" or "no", see Backend.reach."""
-        return "own" if block.on_device else self.backend.reach(*block.range)
+        """How kernels reach the memory of a block: "own", "shared" or "no", see Backend.reach. "mixed": arrays apart
+        that differ; see `alike`."""
+        found = {"own" if array.on_device else self.backend.reach(*array.range) for array in block.arrays}
+        return found.pop() if len(found) == 1 else "mixed"
+
+    def alike(self, pairs) -> list[tuple]:
+        """These (block, view) pairs. Arrays apart are divided: of a pair they have the same strides, type and reach."""
+        found = []
+        for block, view in pairs:
+            if not isinstance(block, Apart):
+                found.append((block, view))
+                continue
+
+            row = 0
+            for _, group in itertools.groupby(block.arrays, key=self._kind):
+                arrays = list(group)
+                for first in range(0, len(arrays), MOST_BASES):
+                    part = Apart.of(arrays[first : first + MOST_BASES])
+                    found.append((part, view[row : row + part.n[3]]))
+                    row += part.n[3]
+
+        return found
+
+    def _kind(self, array: Block):
+        """What arrays of one field in the record have in common."""
+        return array.n[:3], array.strides[:3], array.size, self.reach(array)
 
     @functools.cached_property
     def packer(self) -> Marshal:
         """A Marshal on the CPU, which packs pageable memory."""
         return Marshal(get_backend("cpu", threads=self._packers))
 
-    def words(self, block: Block, view, count: int = 1) -> tuple[int, ...]:
-        """The words of a field in the record. Raises ArgumentError if the view is shorter than count."""
+    def words(self, block: Block, view, bases: list[int], count: int = 1) -> tuple[int, ...]:
+        """The words of a field in the record. bases: the record's addresses of arrays apart; the block's are added.
+        Raises ArgumentError if the view is shorter than count."""
         nx, ny, _, variables = block.n
         address, row, length = self._place(view, variables)
         if count > length:
             raise ArgumentError(f"{count} points for a view of {length}.")
-        return (block.first, address, row, variables, nx, ny, *block.strides, block.size)
+
+        first_base = -1
+        if isinstance(block, Apart):
+            first_base = len(bases)
+            bases += [array.first for array in block.arrays]
+
+        return (block.first, address, row, variables, nx, ny, *block.strides, block.size, first_base)
 
     def _place(self, view, rows: int) -> tuple[int, int, int]:
         """(address, elements from one row to the next, row length) of a view. Raises ArgumentError for its shape."""
@@ -364,10 +464,9 @@ class Marshal:
             self._staged = [self.backend.staging() for _ in range(3)]
         return self._staged
 
-    def _launch(
-        self, name: str, size: int, start: int, count: int, fields, past: int = 0, across: bool = False
-    ) -> None:
-        """Launches gather or scatter of several fields for views with elements of `size` bytes."""
+    def _launch(self, name: str, start: int, count: int, pairs, past: int = 0, across: bool = False) -> None:
+        """Launches gather or scatter of several (block, view), no more than a launch takes, for views of one type."""
+        size = pairs[0][1].itemsize
         key = name, size, across
         if key not in self._functions:
             arguments = record(MOVES)
@@ -375,5 +474,12 @@ class Marshal:
             self._functions[key] = arguments.view(np.uint8).data, run
 
         arguments, run = self._functions[key]
-        RECORDS[len(fields)].pack_into(arguments, 0, start, 0, past, len(fields), *itertools.chain(*fields))
+        words: list[int] = []
+        bases: list[int] = []
+        for block, view in pairs:
+            words += self.words(block, view, bases, count)
+
+        RECORDS[len(pairs)].pack_into(arguments, 0, start, 0, past, len(pairs), *words)
+        if bases:
+            BASES[len(bases)].pack_into(arguments, BASES_AT, *bases)
         run(count)

@@ -3,13 +3,15 @@
 #pragma once
 #include "engine/numbers/launch.h"
 
-constexpr int MOST_FIELDS = 24;
+constexpr int MOST_FIELDS = 24, MOST_BASES = 192;
 
 // A field: `variables` components of nx x ny x ... selected points. block: address of the first selected element.
 // Strides sx, sy, sz, sv are in elements of the block; ld, between rows, in elements of the view.
 struct Field {
     void *block, *view;
-    long ld, variables, nx, ny, sx, sy, sz, sv, size; // size: bytes of an element of the block, 8 or 4
+    long ld, variables, nx, ny, sx, sy, sz, sv;
+    long size;  // bytes of an element of the block, 8 or 4
+    long bases; // index in `base` of the first component's address; -1: the components lie sv elements apart
 };
 
 // start: number of the first point. column: index of this point in the views. past, on a CPU, two bits. PAST: stores
@@ -18,21 +20,40 @@ constexpr long PAST = 1, LATER = 2;
 struct Moves {
     long start, column, past, fields;
     Field field[MOST_FIELDS];
+    void *base[MOST_BASES]; // addresses of components in arrays of their own: of their first selected elements
 };
+
+// Address of a component's first selected element.
+template <class Outer> POINT_FN Outer *first_of(const Moves &a, const Field &f, const long v) {
+    return f.bases < 0 ? (Outer *)f.block + v * f.sv : (Outer *)a.base[f.bases + v];
+}
 
 #ifdef ON_DEVICE
 
+// Where a point's components lie: sv elements apart, or in arrays of their own.
+template <class Outer> struct Strided {
+    Outer *const block;
+    const long sv;
+    POINT_FN Outer &operator[](const long v) const { return block[v * sv]; }
+};
+
+template <class Outer> struct Apart {
+    void *const *const base;
+    const long at;
+    POINT_FN Outer &operator[](const long v) const { return ((Outer *)base[v])[at]; }
+};
+
 // A point. Four variables at a time: their loads are in flight together, which matters for memory of the host.
-template <class Inner, class Outer, bool in> POINT_FN void move_point(const Field &f, const long at, const long to) {
+template <class Inner, bool in, class Outer, class Where>
+POINT_FN void move_components(const Field &f, const Where &component, const long to) {
     Inner *const view = (Inner *)f.view + to;
-    Outer *const block = (Outer *)f.block + at;
     for (long v = 0; v < f.variables; v += 4) {
         const long left = f.variables - v;
         if (in) {
             Outer x[4];
             UNROLL
             for (int k = 0; k < 4; ++k)
-                if (k < left) x[k] = block[(v + k) * f.sv];
+                if (k < left) x[k] = component[v + k];
             UNROLL
             for (int k = 0; k < 4; ++k)
                 if (k < left) view[(v + k) * f.ld] = Inner(x[k]);
@@ -43,9 +64,15 @@ template <class Inner, class Outer, bool in> POINT_FN void move_point(const Fiel
                 if (k < left) x[k] = view[(v + k) * f.ld];
             UNROLL
             for (int k = 0; k < 4; ++k)
-                if (k < left) block[(v + k) * f.sv] = Outer(x[k]);
+                if (k < left) component[v + k] = Outer(x[k]);
         }
     }
+}
+
+template <class Inner, class Outer, bool in>
+POINT_FN void move_point(const Moves &a, const Field &f, const long at, const long to) {
+    if (f.bases < 0) move_components<Inner, in, Outer>(f, Strided<Outer>{(Outer *)f.block + at, f.sv}, to);
+    else move_components<Inner, in, Outer>(f, Apart<Outer>{a.base + f.bases, at}, to);
 }
 
 // Threads that loop over all points, so that few are enough: copies of both directions and kernels share the device.
@@ -60,8 +87,8 @@ template <class Inner, bool in> POINT_FN void move_points(const Moves &a, const 
                 nx = f.nx, ny = f.ny, z = row / ny, x = point - row * nx, y = row - z * ny;
             }
             const long at = x * f.sx + y * f.sy + z * f.sz;
-            if (f.size == 8) move_point<Inner, double, in>(f, at, a.column + item);
-            else move_point<Inner, float, in>(f, at, a.column + item);
+            if (f.size == 8) move_point<Inner, double, in>(a, f, at, a.column + item);
+            else move_point<Inner, float, in>(a, f, at, a.column + item);
         }
     }
 }
@@ -145,8 +172,8 @@ template <class Inner, bool in> void move_points(const Moves &a, const long firs
         for (long v = 0; v < f.variables; ++v) {
             Inner *const view = (Inner *)f.view + v * f.ld + a.column + first;
             if (f.size == 8)
-                move_row<Inner, double, in>(f, a.start + first, count, past, view, (double *)f.block + v * f.sv);
-            else move_row<Inner, float, in>(f, a.start + first, count, past, view, (float *)f.block + v * f.sv);
+                move_row<Inner, double, in>(f, a.start + first, count, past, view, first_of<double>(a, f, v));
+            else move_row<Inner, float, in>(f, a.start + first, count, past, view, first_of<float>(a, f, v));
         }
     }
     if (past) done_past();

@@ -8,8 +8,11 @@ Tolerance: 4 K eps times the sum of the terms' sizes (K terms; reference/tensor.
 TF32 units in two parts, whose products are exact to 2^-22 of each term: another 2 eps of the same sum.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
+from tccg_products import EPS, TCCG, assert_close, computed, random_arrays, text_of, wanted
 from tensor_cases import machine_code
 
 from kernels import Contraction, get_backend
@@ -17,58 +20,13 @@ from kernels.contractions import direct_plan
 from kernels.contractions.direct_plan import Tile, layout
 from kernels.contractions.fold import dense, fold
 from kernels.contractions.organisations import direct
-from kernels.contractions.organisations.direct import TILES, Block, Direct, Flow
+from kernels.contractions.organisations.direct import HELD, SPLIT, TILES, Block, Direct, Flow
 from kernels.engine.backend import cuda
 from kernels.engine.errors import ArgumentError
 
-TCCG = """
-    abc-bda-dc abc-dca-bd abcd-dbea-ec abcd-deca-be abcd-ebad-ce abcde-efbad-cf abcde-ecbfa-fd abcde-efcad-bf
-    abcd-ea-ebcd abcd-eb-aecd abcd-ec-abed ab-ac-cb ab-acd-dbc ab-cad-dcb abc-acd-db abc-ad-bdc abc-adc-bd abc-adc-db
-    abc-adec-ebd abcd-aebf-dfce abcd-aebf-fdec abcd-aecf-bfde abcd-aecf-fbed abcd-aedf-bfce abcd-aedf-fbec
-    abcd-aefb-fdce abcd-aefc-fbed abcd-eafb-fdec abcd-eafc-bfde abcd-eafd-fbec abcdef-dega-gfbc abcdef-degb-gfac
-    abcdef-degc-gfab abcdef-dfga-gebc abcdef-dfgb-geac abcdef-dfgc-geab abcdef-efga-gdbc abcdef-efgb-gdac
-    abcdef-efgc-gdab abcdef-gdab-efgc abcdef-gdac-efgb abcdef-gdbc-efga abcdef-geab-dfgc abcdef-geac-dfgb
-    abcdef-gebc-dfga abcdef-gfab-degc abcdef-gfac-degb abcdef-gfbc-dega
-""".split()
-SMALL = (Direct(Block(1, 2, 2, 1), Flow(8, 3)), Direct(Block(2, 1, 1, 3), Flow(16, 2, parts=2)))
-EPS = {name: np.finfo(name).eps for name in ("float64", "float32")}
+HOLDS = tuple(Direct(Block(1, 2, 1, 1), Flow(56, 2, holds=factor)) for factor in ("left", "right"))
+SMALL = (Direct(Block(1, 2, 2, 1), Flow(8, 3)), Direct(Block(2, 1, 1, 3), Flow(16, 2, parts=2)), *HOLDS)
 RAGGED = (1, 2, 3, 4, 5, 7, 8)
-
-
-def text_of(row: str, adds: bool = False, number: float = 1) -> str:
-    """The statement of a row of the benchmark."""
-    out, left, right = (" ".join(indices) for indices in row.split("-"))
-    return f"C[{out}] {'+' if adds else ''}= {number} A[{left}] B[{right}]"
-
-
-def random_arrays(row: str, sizes, dtype, seed: int) -> dict[str, np.ndarray]:
-    """Factors in [-1, 1], and an output full of NaN."""
-    rng = np.random.default_rng(seed)
-    out, left, right = ([sizes[i] for i in indices] for indices in row.split("-"))
-    factors = {name: rng.uniform(-1, 1, shape).astype(dtype) for name, shape in (("A", left), ("B", right))}
-    return {**factors, "C": np.full(out, np.nan, dtype)}
-
-
-def computed(backend, plan, arrays) -> np.ndarray:
-    """The output, from copies of the arrays on the backend."""
-    held = {name: backend.from_host(array.copy(), array.dtype) for name, array in arrays.items()}
-    plan.bind(held)()
-    return np.array(backend.to_host(held["C"]))
-
-
-def wanted(row: str, arrays) -> tuple[np.ndarray, np.ndarray]:
-    """(the product, the largest error that rounding explains), in double precision."""
-    out, left, right = row.split("-")
-    a, b = (arrays[name].astype(np.float64) for name in "AB")
-    text = f"{left},{right}->{out}"
-    sums = np.prod([a.shape[left.index(i)] for i in left if i not in out])
-    eps = EPS[arrays["A"].dtype.name]
-    return np.einsum(text, a, b), (4 * sums + 2) * eps * np.einsum(text, abs(a), abs(b))
-
-
-def assert_close(found, product, error, what=""):
-    worst = np.abs(found - product) - error
-    assert np.all(worst <= 0), (what, np.nanmax(worst), np.count_nonzero(~(worst <= 0)))
 
 
 # ---- values
@@ -82,7 +40,7 @@ def test_the_benchmarks_products_on_the_stand_in(stand_in, k):
     sizes = {index: int(rng.choice(RAGGED)) for index in sorted(set(row) - {"-"})}
     arrays = random_arrays(row, sizes, dtype, k)
 
-    plan = Contraction(text_of(row), sizes, dtype, backend=stand_in, how=SMALL[k % 2])
+    plan = Contraction(text_of(row), sizes, dtype, backend=stand_in, how=SMALL[k % 4])
     assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, sizes))
 
 
@@ -95,6 +53,43 @@ def test_pieces_beyond_the_end_of_an_index(stand_in, row):
 
     plan = Contraction(text_of(row), sizes, backend=stand_in, how=SMALL[0])
     assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, sizes))
+
+
+@pytest.mark.parametrize("parts", [3, 24])
+def test_a_sum_in_parts(stand_in, parts):
+    """Of few parts a thread adds up all; of many, groups of threads some each, then the groups in their order."""
+    row, sizes = "ab-ka-kb", dict(a=18, b=11, k=700)
+    arrays = random_arrays(row, sizes, "float64", 8)
+    how = Direct(Block(2, 1, 1, 2), Flow(8, 2, parts=parts))
+    plan = Contraction(text_of(row), sizes, backend=stand_in, how=how)
+    assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays))
+
+
+@pytest.mark.parametrize("k", range(len(TCCG)))
+@pytest.mark.quick(k=[0, 3, 8, 13, 30, 31, 33, 41])
+def test_a_factor_that_a_block_holds(stand_in, k):
+    """Many tiles for two blocks; the sum has one step, also of a few terms."""
+    row, dtype = TCCG[k], ("float64", "float32")[k % 2]
+    rng = np.random.default_rng(100 + k)
+    indices = sorted(set(row) - {"-"})
+    sizes = {index: int(rng.choice((2, 3, 4, 5, 7) if len(indices) > 4 else (5, 17, 24, 33))) for index in indices}
+    sums = [i for i in indices if i not in row.split("-")[0]]
+    sizes |= {i: (30, 6)[len(sums) - 1] for i in sums}
+
+    arrays = random_arrays(row, sizes, dtype, k)
+    for how in HOLDS:
+        plan = Contraction(text_of(row), sizes, dtype, backend=stand_in, how=how)
+        assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, sizes, str(how)))
+
+
+def test_what_a_block_cannot_hold():
+    """A sum longer than a step, and a sum in parts, are refused by name."""
+    target, sizes = get_backend("cuda", arch="sm_90"), dict(i=30, j=40, k=57)
+    make = lambda how: Contraction("C[i j] = A[i k] B[k j]", sizes, backend=target, how=how)
+    for how in (*HOLDS, HOLDS[0].changed(depth=64, parts=2)):
+        with pytest.raises(ArgumentError, match="sums of at most .* terms, in one part"):
+            make(how)
+    assert "holds left" in str(make(HOLDS[0].changed(depth=64)).how)
 
 
 @pytest.mark.parametrize("how", SMALL)
@@ -242,6 +237,18 @@ def test_terms_have_the_same_order_for_any_batch():
     assert tables[0] == tables[1] == tables[2]
 
 
+def test_divisions_by_products():
+    """The reciprocals that the kernel divides by, at the ends of what each quotient holds."""
+    top = 2**31 - 1
+    for extent in (1, 2, 3, 5, 7, 24, 48, 72, 641, 5136, 65535, 65536, 65537, 2**30 - 1, 2**30 + 1, top):
+        factor, shift = direct.reciprocal(extent)
+        assert 0 < factor < 2**32
+        for q in {0, 1, 2, top // extent - 1, top // extent, top // extent // 2}:
+            for x in (q * extent - 1, q * extent, q * extent + 1, top):
+                if 0 <= x <= top:
+                    assert (x * factor // 2**32 + x) >> shift == x // extent, (extent, x)
+
+
 # ---- what is served, and the compiler
 
 
@@ -262,14 +269,31 @@ def test_what_it_does_not_serve(text, why):
         Contraction(text, sizes, backend=target, batch="", how="direct")
 
 
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.full)])
-@pytest.mark.parametrize("k", range(len(TILES)))
-@pytest.mark.quick(k=0)
-def test_tiles_compile_without_spills(monkeypatch, k, dtype):
-    """For sm_90, by NVRTC. Where both factors run along the sum, a few numbers may wait in the first cache."""
+def every_tile():
+    """What the model chooses from, with its types: tiles, sums in parts, and tiles that hold a factor of 24 terms."""
+    both, single = ("float64", "float32"), ("float32",)
+    for block, flow in TILES:
+        yield Direct(block, flow), both if block.rows * block.columns <= 128 * 72 else single
+    for block, flow, parts in SPLIT:
+        yield Direct(block, dataclasses.replace(flow, parts=parts[-1])), both
+    for block, blocks in HELD:
+        for factor in ("left", "right"):
+            yield Direct(block, Flow(24, 2, blocks, holds=factor)), single
+
+
+ALL_TILES = [(how, dtype) for how, dtypes in every_tile() for dtype in dtypes]
+
+
+@pytest.mark.parametrize("k", range(len(ALL_TILES)))
+@pytest.mark.quick(k=[0, 1, len(ALL_TILES) - 1])
+def test_tiles_compile_without_spills(monkeypatch, k):
+    """For sm_90, by NVRTC. Where both factors run along the sum, a few numbers may wait in the first cache. So may a
+    number of a tile of 256 x 32."""
     monkeypatch.setattr(cuda, "machine_code", machine_code)
-    target, how = get_backend("cuda", arch="sm_90"), Direct(*TILES[k])
-    for row, most in (("abcdef-efgb-gdac", 0), ("abcd-aebf-dfce", 64)):
+    target, (how, dtype) = get_backend("cuda", arch="sm_90"), ALL_TILES[k]
+    few = 8 if how.block.rows * how.block.columns == 256 * 32 else 0
+    rows = (("abcdef-efgb-gdac", few), ("abcd-aebf-dfce", 64 + few))[: 1 if how.flow.holds else 2]
+    for row, most in rows:
         plan = Contraction(text_of(row), dict.fromkeys("abcdefg", 16), dtype, backend=target, how=how)
         assert how.legal(plan.program)
         report = plan.compile().report["contraction"]
@@ -287,9 +311,10 @@ def test_the_benchmarks_products_on_a_gpu(row, dtype):
     even = dict.fromkeys(indices, 16 if len(indices) > 4 else 48)
     odd = {index: 11 + 2 * place for place, index in enumerate(indices)}
 
-    for sizes, ways in ((even, [Direct(*tile) for tile in TILES]), (odd, ["direct"])):
+    for sizes in (even, odd):
         arrays = random_arrays(row, sizes, dtype, 4)
         product, error = wanted(row, arrays)
-        for how in ways:
+        chosen = Contraction(text_of(row), sizes, dtype, backend=backend, how="direct")
+        for how in Direct.candidates(chosen.program) if sizes is even else [chosen.how]:
             plan = Contraction(text_of(row), sizes, dtype, backend=backend, how=how)
             assert_close(computed(backend, plan, arrays), product, error, (row, sizes, str(how)))

@@ -4,11 +4,13 @@ Tolerance: 4 K eps sum|terms|, K the roundings in a row: a sum's length and one 
 twice the terms. Small whole numbers come exactly.
 
 Random strings by hand; PYTHONPATH=tests, then
-    python tests/contractions/test_einsum.py 1000 [cpu|cuda] [first seed]
-cuda: on the stand-in of a device.
+    python tests/contractions/test_einsum.py 1000 [cpu|cuda|gpu] [first seed] [processes]
+cuda: on the stand-in of a device; gpu: on a device.
 """
 
+import concurrent.futures
 import contextlib
+import functools
 import importlib
 import itertools
 import os
@@ -27,6 +29,7 @@ from kernels import ComplexContraction, Contraction, contract, get_backend
 from kernels.contractions import orders, paths
 from kernels.engine.errors import ArgumentError
 
+EACH = 5  # random strings of a seed
 DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
@@ -371,22 +374,32 @@ def test_random_strings_on_a_gpu():
         assert reference.check_random(contract, backend, seed, count=5) == 5
 
 
-def main(count: int, where: str = "cpu", seed: int = 1000) -> None:
-    """So many random strings on a backend, five from each seed."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        os.environ |= {"FRAME_CACHE": f"{folder}/cache"}
+def some_strings(where: str, folder: str, seed: int) -> int:
+    """EACH random strings of one seed, in a process of its own. Returns how many agree."""
+    with contextlib.ExitStack() as stack:
         if where == "cuda":
             backend = stack.enter_context(on_stand_in(pathlib.Path(folder)))
         else:
+            backend = get_backend({"gpu": "cuda"}.get(where, where))
+        return reference.check_random(contract, backend, seed, count=EACH)
+
+
+def main(count: int, where: str = "cpu", first: int = 1000, jobs: int = 1) -> None:
+    """So many random strings on a backend. first: the first seed; a run that was ended goes on from what it told last.
+
+    The strings of a process that fails are told by its AssertionError.
+    """
+    seeds = range(first, first - (-count // EACH))
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        os.environ |= {"FRAME_CACHE": f"{folder}/cache"}
+        if where == "cpu":
             os.environ |= {"FRAME_CXX": str(read_ahead(pathlib.Path(folder)))}
-            backend = get_backend(where)
 
         done = 0
-        while done < count:
-            done += reference.check_random(contract, backend, seed, count=5)
-            seed += 1
-            print(f"{where}: {done} strings agree with einsum; about to seed {seed}", flush=True)
+        for seed, more in zip(seeds, pool.map(functools.partial(some_strings, where, folder), seeds)):
+            done += more
+            print(f"{where}: {done} strings agree with einsum; about to seed {seed + 1}", flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:4]))
+    main(int(sys.argv[1]), *sys.argv[2:3], *map(int, sys.argv[3:5]))

@@ -15,6 +15,7 @@ from kernels.engine.errors import ArgumentError
 SIZES = dict(i=4, j=4, k=4)
 TEXT = "eij,ejk->eik"
 MOST_CALLS = 250  # of Python functions in a repeated call, which take 0.05 ms; 136 were counted on a CPU
+MOST_OF_STATEMENTS = 400  # the same of three statements of four arrays; about 300 were counted
 
 
 @pytest.fixture(params=["cpu", "stand-in"])
@@ -184,6 +185,54 @@ def test_an_array_that_is_read_only_later():
     o.flags.writeable = False
     with pytest.raises(ArgumentError, match="array 'out' is read-only, and an output"):
         contract(TEXT, a, a, out=o)
+
+
+STATEMENTS = """t[e i k] = a[e i j] b[e j k]
+o[e i k] = 2 t[e i k]
+s[e i] += a[e i i]"""
+
+
+def test_statements_that_come_again(backend, compiled):
+    """Two outputs, a local, and an output that is added to: values of the arrays of now, and few calls of Python's."""
+    rng = np.random.default_rng(6)
+    found = None
+    for turn in range(3):
+        a, b, s = whole(rng, (5, 4, 4)), whole(rng, (5, 4, 4)), whole(rng, (5, 4))
+        arrays = dict(zip("abs", there(backend, a, b, s.copy())))
+        o, added = contract(STATEMENTS, **arrays, local="t")
+        assert added is arrays["s"]
+        assert np.array_equal(backend.to_host(o), 2 * (a @ b))
+        assert np.array_equal(backend.to_host(added), s + np.einsum("eii->ei", a))
+        found = compiled(backend) if turn == 0 else found
+    assert not found
+
+    again = lambda: contract(STATEMENTS, **arrays, local="t")
+    assert 0 < python_calls(again) < MOST_OF_STATEMENTS
+    arrays = dict(sorted(arrays.items(), reverse=True))  # another order of the names
+    o, added = again()
+    assert np.array_equal(backend.to_host(o), 2 * (a @ b)) and added is arrays["s"]
+
+
+def test_statements_with_other_arrays(backend):
+    """Strides, types, names and a given array each make a call of their own; errors are those of a first call."""
+    rng = np.random.default_rng(7)
+    text = "o[i k] = a[i j] b[j k]"
+    a, b = whole(rng, (4, 4)), whole(rng, (4, 4))
+    for left in (a, a.T, a.astype("float32"), a[::-1], a):
+        right = b.astype(left.dtype)
+        x, y, o = there(backend, left.copy(), right, np.full((4, 4), np.nan, left.dtype))
+        for _ in range(2):
+            assert np.array_equal(backend.to_host(contract(text, a=x, b=y)), left @ right)
+            assert contract(text, a=x, b=y, o=o) is o and np.array_equal(backend.to_host(o), left @ right)
+            with pytest.raises(ArgumentError, match="output 'o' and array 'a' share memory"):
+                contract(text, a=x, b=y, o=x)
+            with pytest.raises(ArgumentError, match="array 'b' is missing"):
+                contract(text, a=x)
+
+    x, y = there(backend, a, b)
+    for _ in range(2):
+        turned = contract(text, a=x.T, b=y)
+        assert np.array_equal(backend.to_host(turned), a.T @ b)
 
 
 def test_kept_calls_are_few(monkeypatch):

@@ -140,3 +140,19 @@ def test_numbers_by_name():
         Contraction(TEXT, SIZES, backend=target, how="flat near=2")
     with pytest.raises(ArgumentError, match="'lanes=2'; wanted some of threads, near, jam"):
         Contraction(TEXT, SIZES, backend=target, how="flat threads=64 lanes=2")
+
+
+@pytest.mark.parametrize("columns, along", [(256, True), (130, True), (64, False)])
+def test_long_rows_of_an_outer_product_are_done_one_by_one(columns, along):
+    """T[e a c] += t[a] v[e c]: a tile of one row where a row has a kilobyte or more. One product and one sum: 2 eps of
+    the terms."""
+    text, sizes = "T[e a c] += t[a] v[e c]", dict(a=16, c=columns)
+    plan = Contraction(text, sizes, backend="cpu", how="rows", quick=True)
+    assert ("TILE = {1, 4}" in plan.source.text) == along
+
+    rng = np.random.default_rng(columns)
+    arrays = {a.name: rng.random(plan.shape(a.name, 3)) for a in plan.program.arguments}
+    wanted = arrays["T"] + arrays["t"][:, None] * arrays["v"][:, None]
+    plan.bind(arrays, 3)()
+
+    np.testing.assert_allclose(arrays["T"], wanted, rtol=2 * np.finfo(float).eps)

@@ -16,7 +16,7 @@ SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
 NAMES = "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T h0 mu lam".split()
 WORDS = {
     "root": ("gibbs", "vapour", "liquid"),
-    "alpha": ("pr78", "cantera"),
+    "alpha": ("smooth", "published", "cantera"),
     "chung": ("polefree", "published", "cantera"),
     "diffusion": ("kinetic", "fuller", "cantera"),
     "takahashi": ("smooth", "table", "off"),

@@ -575,3 +575,50 @@ def test_a_wrong_setting_on_one_rank_fails_setcomm_on_all():
     wanted = [f"0 1 rank 1 failed: {wrong}", f"1 1 {wrong}", f"2 1 rank 1 failed: {wrong}"]
 
     assert done.stdout.splitlines() == wanted, done.stdout + done.stderr
+
+
+# ---- a rank that fails in a collective call -----------------------------------------------------------------------
+
+ON_RANK_1 = """#!/bin/sh
+if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ]; then export %s; fi
+exec "$@"
+"""
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize(
+    "variable, status, message, initialized",
+    [
+        ("FRAME_PYTHON=/bin/ls", 1, "/bin/ls is no Python interpreter", 1),
+        ("FRAME_THREADS=0", 3, "FRAME_THREADS is 0", 3),
+    ],
+)
+def test_a_rank_that_cannot_start_keeps_nobody_waiting(mpi, variable, status, message, initialized, tmp_path):
+    """Also a rank whose Python does not start: frame_setcomm fails on every rank, and all go on to the end."""
+    host = compiled("one_rank.f90", mpi=mpi)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % variable)
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, host, ranks=3, mpi=mpi)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(3):
+        (line,) = re.findall(rf"(?m)^ *rank {rank} setcomm (.*)$", done.stdout)
+        assert line.startswith(f"{status} " if rank == 1 else "4 "), line
+        assert (message if rank == 1 else "rank 1") in line, line
+        assert f"rank {rank} initialize {initialized if rank == 1 else 0}" in done.stdout
+        assert f"rank {rank} finalize 0 worst {initialized}" in done.stdout
+
+
+def test_ranks_that_wait_in_a_collective_call_say_so(tmp_path):
+    """And go on when the last rank comes."""
+    host = compiled("one_rank.f90", mpi=OPENMPI)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % "LATE=1")
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, host, ranks=3, mpi=OPENMPI)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" finalize 0 worst 0") == 3
+    said = re.findall(r"(?m)^frame: rank (\d) waits in frame_report, which every rank has to call$", done.stderr)
+    assert sorted(said) == ["0", "2"]

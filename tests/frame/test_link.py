@@ -72,9 +72,9 @@ class Array:
     """An array of the host's, (nx, ny, nz[, NS]) within a fringe, somewhere in larger memory. box: what is selected.
     sparse: a section of a larger array, with steps of 1 to 3 in each dimension, forwards or backwards."""
 
-    def __init__(self, frame, rng, name, box, where, fringe, size=8, sparse=False):
+    def __init__(self, frame, rng, name, box, where, fringe, size=8, sparse=False, apart=False):
         self.frame, self.name, self.where = frame, name, where
-        rows = () if name in "Tp" else (NS,)
+        rows = () if name in "Tp" or apart else (NS,)
         self.low = rng.integers(0, fringe + 1, 3)
         shape = (*(self.low + box + rng.integers(0, fringe + 1, 3)), *rows)
         self.dtype, offset = np.dtype(f"f{size}"), int(rng.integers(0, 9))
@@ -251,6 +251,79 @@ def test_sections_of_larger_arrays(frame, where):
                 block(frame, made, box)()
 
             check(frame, made, before)
+
+
+APART = ("T", "p", "Y1", "Y2", "X1", "X2")  # Y and X: an array for each species
+
+
+def arrays_apart(frame, rng, where):
+    """As `arrays`, with an array for each species; in half of the cases all arrays have the same shape and type."""
+    box = rng.integers(1, 12, 3)
+    fringe = int(rng.choice([0, 2]))
+    memory = {}
+    for name in APART:
+        memory[name] = MEMORY[rng.integers(4)] if where == "mixed" else where
+        if where.endswith(" pageable"):
+            is_pageable = (name[0] in "TY") == where.startswith("inputs")
+            memory[name] = "pageable" if is_pageable else "pinned"
+
+    made = {}
+    for name in APART:
+        size = int(rng.choice([4, 8])) if fringe else 8
+        made[name] = Array(frame, rng, name[0], box, memory[name], fringe, size, bool(fringe), apart=True)
+
+    first = rng.integers(0, 1000, tuple(box)) / 1024
+    values = {"T": rng.integers(1, 2000, tuple(box)), "Y1": first, "Y2": 1 - first}
+    for name, numbers in values.items():
+        made[name].values[made[name].inside] = numbers
+
+    for array in made.values():
+        array.keep()
+    return made, box
+
+
+def check_apart(made, before):
+    """p = 2 T, X = 3 Y inside; every other byte of every array as it was."""
+    for array in made.values():
+        array.release()
+
+    for name, source, factor in (("p", "T", 2), ("X1", "Y1", 3), ("X2", "Y2", 3)):
+        array, wanted = made[name], factor * made[source].values[made[source].inside]
+        np.testing.assert_array_equal(array.values[array.inside], wanted.astype(array.dtype))
+
+        array.values[array.inside] = np.nan
+        assert before[name].tobytes() == array.flat.tobytes(), f"more of {name} than selected was written"
+
+    for name in ("T", "Y1", "Y2"):
+        assert before[name].tobytes() == made[name].flat.tobytes()
+
+
+@pytest.mark.parametrize("where", MEMORY)
+@pytest.mark.parametrize("calls", ["block", "stripes"])
+@pytest.mark.quick(frame=[0, 2], where=["pageable", "pinned", "device", "mixed"])
+def test_an_array_for_each_species(frame, where, calls):
+    """Inputs and outputs in arrays of their own, in memory of one kind or of several: all points and no others."""
+    rng = np.random.default_rng([23, MEMORY.index(where)])
+
+    for round in range(6):
+        made, box = arrays_apart(frame, rng, where)
+        before = {name: array.flat.copy() for name, array in made.items()}
+        lo, hi, points = (1, 1, 1, None), (*map(int, box), None), int(np.prod(box))
+        inputs = [made[name].field(IN) for name in ("T", "Y1", "Y2")]
+        outputs = [made[name].field(OUT) for name in ("X1", "p", "X2")]
+
+        if calls == "block":
+            frame.block_of_fields(("copies", "straight")[round % 2], [*inputs, *outputs], lo, hi)()
+        else:
+            frame.set_parameter("queue", round % 2)
+            for first in range(1, points + 1, 100):
+                last = min(first + 99, points)
+                frame.put(inputs, lo, hi, first, last)
+                frame.launch("copies", last - first + 1)
+                frame.get(outputs, lo, hi, first, last)
+            frame.wait()
+
+        check_apart(made, before)
 
 
 @pytest.mark.parametrize("where", ["pageable", "pinned", "device"])

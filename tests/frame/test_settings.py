@@ -46,11 +46,27 @@ def test_model_options_reach_the_mixture():
         "root": "vapour",
         "chung": "published",
         "takahashi": "off",
-        "alpha": "pr78",
+        "alpha": "smooth",
     }
 
     with pytest.raises(ArgumentError, match="root"):
         Host(root="upper")
+    with pytest.raises(ArgumentError, match="'pr78' has another name, 'published'"):
+        Host(alpha="pr78")
+
+
+def test_a_word_for_several_options(capfd):
+    """accuracy = cantera, as frame_setoption sets it: a line of the start says what it stands for."""
+    host = Host(accuracy="cantera")
+    options = host.frame.properties.mixture.options
+
+    assert (options["alpha"], options["chung"], options["takahashi"]) == ("cantera", "cantera", "table")
+    assert "libframe: accuracy = cantera stands for alpha = cantera, " in capfd.readouterr().err
+
+    with pytest.raises(
+        ArgumentError, match="accuracy = 'cantera' stands for chung = 'cantera', and chung = 'published'"
+    ):
+        Host(accuracy="cantera", chung="published")
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ FAMILY = {
     "translated": dict(translation="peneloux"),
     "srk-translated": dict(equation="srk", translation="peneloux"),
     "fitted": dict(translation="fitted"),
-    "pairs": dict(mixing="pseudocritical"),
-    "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical"),
+    "pairs": dict(mixing="pseudocritical", alpha="published"),
+    "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical", alpha="published"),
 }
 GENERAL = tuple(name for name in FAMILY if name in CUBICS and not CUBICS[name].soave)
 GENERAL_SIZES = (*((2, e) for e in GENERAL if e != "rkpr"), (10, "rk"), (1, "rkpr"), (10, "rkpr"))
@@ -117,7 +117,7 @@ def test_pseudocritical_pairs(ns, kij):
     """More species than a panel has rows, with every pair's k_ij; alpha of heavy pairs (omega of two species above
     0.491 and one below)."""
     names, n = "a_mix a_T a_TT rho h s cp c Tc_mix pc_mix", 200
-    data, options = species_set(ns, kij), dict(mixing="pseudocritical")
+    data, options = species_set(ns, kij), dict(mixing="pseudocritical", alpha="published")
 
     data = changed(
         data,
@@ -163,15 +163,19 @@ def test_pairs_of_equal_species_are_that_species():
     )
 
     T, p, Y = random_states(3, 300, 3)
-    got = Mixture.from_species(three, mixing="pseudocritical").properties(
+    got = Mixture.from_species(three, mixing="pseudocritical", alpha="published").properties(
         "a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=Y
     )
-    wanted = Mixture.from_species(one).properties("a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=np.ones((1, 300)))
-    q = evaluate(three, T, p, Y, transport=False, mixing="pseudocritical")
+    wanted = Mixture.from_species(one, alpha="published").properties(
+        "a_mix a_T a_TT Tc_mix pc_mix rho", T=T, p=p, Y=np.ones((1, 300))
+    )
+    q = evaluate(three, T, p, Y, transport=False, mixing="pseudocritical", alpha="published")
     for name in wanted:
         assert_close(got[name], wanted[name], 2 * N, scale=getattr(q, name).err, what=name, skip=q.undecided)
     T[5] = np.nan
-    again = Mixture.from_species(three, mixing="pseudocritical").properties("a_mix rho", T=T, p=p, Y=Y)
+    again = Mixture.from_species(three, mixing="pseudocritical", alpha="published").properties(
+        "a_mix rho", T=T, p=p, Y=Y
+    )
 
     assert all(np.isnan(again[k][5]) and (np.delete(again[k], 5) == np.delete(got[k], 5)).all() for k in again)
 
@@ -180,7 +184,7 @@ def test_pairs_need_a_cubic_equation():
     with pytest.raises(ArgumentError, match="mixing = 'pseudocritical'.*equation = 'ideal'"):
         Mixture.from_species(species_set(2), equation="ideal", mixing="pseudocritical")
     notes = Mixture.from_species(
-        changed(species_set(2), Vc=[np.nan, 9e-5]), mixing="pseudocritical", chung="cantera"
+        changed(species_set(2), Vc=[np.nan, 9e-5]), mixing="pseudocritical", alpha="published", chung="cantera"
     ).notes
     assert any("no measured critical volume for CH4:" in note for note in notes)
 
@@ -296,6 +300,7 @@ def test_what_an_equation_does_not_have_is_refused():
         dict(translation="peneloux"),
         dict(translation="fitted"),
         dict(mixing="pseudocritical"),
+        dict(alpha="published"),
         dict(alpha="cantera"),
     )
     for equation in GENERAL:
@@ -311,3 +316,13 @@ def test_what_an_equation_does_not_have_is_refused():
 def test_alpha_of_cantera_is_for_peng_robinson():
     with pytest.raises(ArgumentError, match="cantera.*srk"):
         Mixture.from_species(species_set(1), equation="srk", alpha="cantera")
+
+
+def test_pairs_have_the_published_alpha():
+    with pytest.raises(ArgumentError, match="mixing = 'pseudocritical'.*alpha = 'smooth' wanted.*'published'"):
+        Mixture.from_species(species_set(2), mixing="pseudocritical")
+
+
+def test_a_value_of_an_earlier_release_is_named():
+    with pytest.raises(ArgumentError, match="alpha = 'pr78'.*another name: 'published'"):
+        Mixture.from_species(species_set(1), alpha="pr78")

@@ -23,8 +23,8 @@ FAMILY = {
     "rkpr": dict(equation="rkpr"),
     "translated": dict(translation="peneloux"),
     "srk-translated": dict(equation="srk", translation="peneloux"),
-    "pairs": dict(mixing="pseudocritical"),
-    "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical"),
+    "pairs": dict(mixing="pseudocritical", alpha="published"),
+    "srk-pairs": dict(equation="srk", translation="peneloux", mixing="pseudocritical", alpha="published"),
 }
 DERIVED = sorted(name for name in derivatives.DERIVED if "temperature" not in name)
 SPECIES = [name for name in DERIVED if registry.kernels[name].constants and not name.startswith("mapped")]
@@ -93,9 +93,7 @@ def test_species_kernel_alone(name, ns, n, kij, family):
         (10, FAMILY["rkpr"]),
     ),
 )
-@pytest.mark.quick(
-    options=[{"equation": "srk", "translation": "peneloux", "mixing": "pseudocritical"}, {"equation": "srk"}]
-)
+@pytest.mark.quick(options=[FAMILY["srk-pairs"], {"equation": "srk"}])
 def test_every_name(ns, options):
     got = mixture(ns, **options).properties(EVERYTHING, **states(ns, 2000))
     q = expected(ns, 2000, transport=False, **options)
@@ -127,9 +125,8 @@ def some(ns, **options):
     mix = mixture(ns, "dense" if ns > 1 else "file", **options)
     rho = mix.properties("rho", T=T, p=p, Y=Y)["rho"]
     keep = (np.abs(T / mix.species.T_mid[:, None] - 1) > 0.02).all(0)
-    kappa = cubic.alpha_kappa(mix.species.omega, "pr78", options.get("equation", "pr")).astype(float)
-    zero = (mix.species.Tc * (1 + 1 / kappa) ** 2)[:, None]  # NaN where there is none
-    keep &= ~(np.abs(T / zero - 1) <= 0.02).any(0) & (Y > 1e-3).all(0)
+    corner = cubic.corners(mix.species, options.get("alpha", "smooth"), options.get("equation", "pr")).astype(float)
+    keep &= ~(np.abs(T / corner[:, None] - 1) <= 0.02).any(0) & (Y > 1e-3).all(0)
     for tried in [(T * a, p * b, Y) for a in (0.99, 1.01) for b in (0.99, 1.01)]:
         keep &= np.abs(mix.properties("rho", T=tried[0], p=tried[1], Y=tried[2])["rho"] / rho - 1) < 0.04
     keep = np.flatnonzero(keep)[:100]
@@ -158,7 +155,7 @@ def extensive(k, step, **options):
 
 @pytest.mark.parametrize("name", ("v_Y", "h_Y", "e_Y", "g_Y", "s_Y"))
 @pytest.mark.parametrize("options", [FAMILY[name] for name in MOVED], ids=MOVED)
-@pytest.mark.quick(options={"mixing": "pseudocritical"})
+@pytest.mark.quick(options={"mixing": "pseudocritical", "alpha": "published"})
 def test_partial_properties_are_derivatives_in_the_masses(name, options):
     mix, T, p, Y = some(10, **options)
     got = mix.properties(EVERYTHING, T=T, p=p, Y=Y)[name]
@@ -299,7 +296,7 @@ def conserved(data, Q, **options):
 
 
 @pytest.mark.parametrize("options", [FAMILY[name] for name in MOVED], ids=MOVED)
-@pytest.mark.quick(options={"mixing": "pseudocritical"})
+@pytest.mark.quick(options={"mixing": "pseudocritical", "alpha": "published"})
 def test_gamma_is_the_derivative_of_the_conserved_variables(options):
     mix, T, p, Y = some(10, **options)
     u, v, w = np.random.default_rng(2).uniform(-300, 300, (3, T.size))

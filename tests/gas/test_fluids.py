@@ -3,13 +3,18 @@
 import csv
 import dataclasses
 
+import numpy as np
 import pytest
+from mixtures_for_tests import ROOT
 
+from frame.tools.fit import model, report
+from kernels import Mixture, MixtureError
 from kernels.gas.species import fluids
 from kernels.gas.species.atomic_weights import ATOMIC_WEIGHT
 from kernels.gas.species.critical import shipped, table
 
 ROWS = fluids.fluids()
+N2 = ROOT / "examples/mixtures/n2.yaml"
 
 
 def test_columns_are_the_fields():
@@ -54,3 +59,48 @@ def test_molar_masses_are_those_of_the_formulas():
         if fluid and substance.cas in fluids.SUBSTANCES.values():
             W = 1e-3 * sum(count * ATOMIC_WEIGHT[element] for element, count in atoms)
             assert fluids.fluid_of(name, W) is ROWS[fluid]
+
+
+# ---- tables of users
+
+
+def user_table(path, **changes):
+    """A table with one row: nitrogen's, changed."""
+    from frame.tools.fit import table
+
+    table.write(path, [dataclasses.replace(ROWS["N2"], **changes)])
+    return path
+
+
+def test_a_users_table_is_read(tmp_path):
+    """By keyword and by the phase's key: the row of the file counts, by the species' or the substance's name."""
+    text = N2.read_text()
+    own = user_table(tmp_path / "own.csv", fluid="n2", P0=-0.4)
+    file = tmp_path / "n2.yaml"
+    file.write_text(text.replace("    diffusion-fit-range", "    fluids: own.csv\n    diffusion-fit-range", 1))
+
+    plain = Mixture.from_yaml(N2, equation="mapped")
+    by_keyword = Mixture.from_yaml(N2, equation="mapped", fluids=own)
+    by_key = Mixture.from_yaml(file, equation="mapped")
+    at = dict(T=90.0, p=5e6, Y=[1.0], backend="cpu")
+    rho = [mixture.properties("rho", **at)["rho"] for mixture in (plain, by_keyword, by_key)]
+
+    # C grows by b (0.63 - 0.40): v falls by that, at the same root.
+    row = ROWS["N2"]
+    cubic = model.Cubic(*report.parameters(row)[:2])
+    v = plain.species.W[0] / np.array(rho)
+    assert v[0] - v[1] == pytest.approx(cubic.b * (-0.4 - row.P0), rel=1e-9) and v[1] == v[2]
+    assert by_key.species.subset(["N2"]).own_fluids["N2"].P0 == -0.4 and not plain.species.own_fluids
+
+
+@pytest.mark.parametrize(
+    "changes, text",
+    (
+        (dict(fluid="O2"), "rows O2; wanted a row with the name of a species: N2"),
+        (dict(M=0.032), "M = 0.032.*'N2' has"),
+    ),
+    ids=("name", "mass"),
+)
+def test_a_users_table_that_does_not_fit(tmp_path, changes, text):
+    with pytest.raises(MixtureError, match=text):
+        Mixture.from_yaml(N2, equation="mapped", fluids=user_table(tmp_path / "own.csv", **changes))

@@ -53,13 +53,15 @@ def test_every_structure_of_kij(be, ns, kij):
         "root=liquid",
         "equation=srk",
         "translation=peneloux",
-        "mixing=pseudocritical",
+        "mixing=pseudocritical alpha=published",
         "alpha=cantera",
         "chung=published",
         "chung=cantera",
         "diffusion=fuller",
         "diffusion=cantera",
         "viscosity=lucas",
+        "equation=mapped viscosity=residual",
+        "cold_cp=fitted",
         "takahashi=table",
         "takahashi=off",
     ],
@@ -67,7 +69,7 @@ def test_every_structure_of_kij(be, ns, kij):
 @pytest.mark.long(option=["root=liquid", "root=vapour", "takahashi=off", "translation=peneloux"])
 @pytest.mark.long(option=["chung=cantera", "diffusion=cantera"])
 def test_every_option(be, option):
-    options = dict([option.split("=")])
+    options = dict(word.split("=") for word in option.split())
     got = mixture(10, **options).properties("rho cp mu lam D", **{k: states(10, 300)[k] for k in "TpY"}, backend=be)
     compare("rho cp mu lam D", got, expected(10, 300, **options), f"{option} cuda")
 
@@ -76,7 +78,7 @@ def test_every_option(be, option):
 @pytest.mark.quick(ns=10)
 def test_pseudocritical_pairs(be, ns):
     """All of thermal, partial properties and an inversion; 53 species go through the matrix units."""
-    names, options = "rho h cp c Tc_mix", dict(mixing="pseudocritical")
+    names, options = "rho h cp c Tc_mix", dict(mixing="pseudocritical", alpha="published")
     mix, s = mixture(ns, "dense", **options), {k: states(ns, 100)[k] for k in "TpY"}
     q = expected(ns, 100, "dense", False, **options)
 

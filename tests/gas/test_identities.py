@@ -21,7 +21,7 @@ MODELS = {
     "pr": {},
     "pr translated": dict(translation="peneloux"),
     "srk translated": dict(equation="srk", translation="peneloux"),
-    "pairs": dict(mixing="pseudocritical"),
+    "pairs": dict(mixing="pseudocritical", alpha="published"),
     "rk": dict(equation="rk"),
     "vdw": dict(equation="vdw"),
     "rkpr": dict(equation="rkpr"),
@@ -109,17 +109,17 @@ def sixth_order(f, x):
 
 @lru_cache(None)
 def smooth(ns, model="pr"):
-    """States where the density changes by less than 5 % within 1 % of T and p, away from f = 0, T_mid and phase
-    change."""
+    """States where the density changes by less than 5 % within 1 % of T and p, away from bends of alpha, T_mid and
+    phase change."""
     s = states(ns, 4000, 3)
     T, p, Y = s["T"], s["p"], s["Y"]
     mix = mixture(ns, **MODELS[model])
     sp = mix.species
     rho = mix.properties("rho", T=T, p=p, Y=Y)["rho"]
     keep = (np.abs(T / sp.T_mid[:, None] - 1) > 0.01).all(0)
-    kappa = cubic.alpha_kappa(sp.omega, "pr78", MODELS[model].get("equation", "pr")).astype(float)
-    zero = sp.Tc * (1 + 1 / kappa) ** 2
-    keep &= (~(np.abs(T / zero[:, None] - 1) <= 0.01) | (Y == 0)).all(0)  # NaN where there is no zero
+    options = MODELS[model]
+    corner = cubic.corners(sp, options.get("alpha", "smooth"), options.get("equation", "pr")).astype(float)
+    keep &= (~(np.abs(T / corner[:, None] - 1) <= 0.01) | (Y == 0)).all(0)  # NaN where there is none
 
     for i in (-1, 0, 1):
         for j in (-1, 0, 1):

@@ -449,9 +449,9 @@ def test_the_states_are_the_reference_equations():
 
 
 # Median and largest error, percent, of density, cp and sound speed: those of all 24 fluids and 579 states, and 20 %
-# more; of vapours the 95 % value for the largest.
+# more; of vapours the 95 % value for the largest. The largest c of liquids, 22.8 %, is cold water's.
 ERRORS = {
-    "liq": dict(rho=(0.6, 4.3), cp=(2.5, 42.0), c=(2.6, 20.4)),
+    "liq": dict(rho=(0.6, 4.3), cp=(2.5, 42.0), c=(2.6, 27.4)),
     "vap": dict(rho=(0.5, 3.5), cp=(2.8, 18.0), c=(0.4, 2.5)),
     "sup": dict(rho=(1.2, 8.8), cp=(1.6, 25.7), c=(1.7, 18.0)),
 }

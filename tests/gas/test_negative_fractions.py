@@ -55,7 +55,7 @@ MODELS = {
     "rkpr": (COLD, {"equation": "rkpr"}),
     "rk": (HOT, {"equation": "rk"}),
     "vdw": (HOT, {"equation": "vdw"}),
-    "pseudocritical": (HOT, {"mixing": "pseudocritical"}),
+    "pseudocritical": (HOT, {"mixing": "pseudocritical", "alpha": "published"}),
     "translated": (HOT, {"translation": "fitted"}),
     "lucas": (HOT, {"viscosity": "lucas"}),
     "sutherland": (COLD, {"viscosity": "sutherland"}),

@@ -199,7 +199,7 @@ def derivative(f, x, step=1e-3):
 
 @functools.lru_cache(None)
 def smooth_states():
-    """Longdouble states away from folds of the cubic, from T_mid and from f = 0, so that differences make sense."""
+    """Longdouble states away from folds of the cubic, from T_mid and from bends of alpha: differences make sense."""
     _, data = phase("kij")
     T, p, Y = random_states(6, 600, seed=8)
     T, p = T.astype(LD), p.astype(LD)
@@ -213,8 +213,7 @@ def smooth_states():
     for other in around:
         keep &= np.abs(np.log(other.rho / q.rho)) < 0.03
     sp = species.arrays(data)
-    zero = sp.Tc * (1 + 1 / cubic.alpha_kappa(sp.omega, "pr78")) ** 2
-    keep &= (np.abs(T / zero[:, None] - 1) > 0.01).all(0)
+    keep &= (np.abs(T / cubic.corners(sp, "smooth")[:, None] - 1) > 0.01).all(0)
     assert keep.sum() > 400
 
     return data, T[keep], p[keep], Y[:, keep]
@@ -285,14 +284,14 @@ def test_limits_at_low_pressure():
 
 
 def test_sum_of_squares_equals_double_sum():
-    """k_ij = 0: a = (sum x |f| sqrt(a))^2, also where f has changed sign for some species and not for others."""
+    """k_ij = 0, published alpha: a = (sum x |f| sqrt(a))^2, also where f has changed sign for some species only."""
     _, data = phase("ch4_o2")
     T, _, Y = random_states(7, 400, seed=4)
     T = np.linspace(1000, 3400, 400)
     sp = species.arrays(data)
     X = compositions(7, 400, np.random.default_rng(2)).astype(LD)
-    a, *_ = cubic.mixture_ab(T.astype(LD), X, sp)
-    f = 1 + cubic.alpha_kappa(sp.omega, "pr78")[:, None] * (1 - np.sqrt(T / sp.Tc[:, None]))
+    a, *_ = cubic.mixture_ab(T.astype(LD), X, sp, "published")
+    f = 1 + cubic.alpha_kappa(sp.omega, "published")[:, None] * (1 - np.sqrt(T / sp.Tc[:, None]))
 
     assert (f > 0).any(0).sum() > 100 and (f < 0).any(0).sum() > 100
     root = (X * np.abs(f) * np.sqrt(sp.a)[:, None]).sum(0)
@@ -305,12 +304,12 @@ def test_temperature_where_alpha_vanishes():
     """f = 0 at Tc (1 + 1/kappa)^2: N2 1388 K, CO2 1774, O2 1836, CH4 2401, H2O 2976 K."""
     for name, T in (("N2", 1388), ("CO2", 1774), ("O2", 1836), ("CH4", 2401), ("H2O", 2976)):
         Tc, _, omega = cantera_phase.CRITICAL[name]
-        assert abs(Tc * (1 + 1 / float(cubic.alpha_kappa(LD(omega), "pr78"))) ** 2 - T) < 0.005 * T
+        assert abs(Tc * (1 + 1 / float(cubic.alpha_kappa(LD(omega), "published"))) ** 2 - T) < 0.005 * T
 
 
 def test_heavy_alpha_differs_from_cantera_as_known():
     omega = LD("0.574")
-    ratio = cubic.alpha_kappa(omega, "cantera") / cubic.alpha_kappa(omega, "pr78")
+    ratio = cubic.alpha_kappa(omega, "cantera") / cubic.alpha_kappa(omega, "published")
     assert 0.001 < abs(ratio - 1) < 0.005  # 0.3 % for n-dodecane
 
 

@@ -185,7 +185,7 @@ GOOD = dict(
         ({"mixture.options": {"root": "solid"}}, "root"),
         ({"mixture.options": {"translation": "peneloux"}}, "translation = 'peneloux'"),
         (
-            {"mixture.options": {"mixing": "pseudocritical"}},
+            {"mixture.options": {"mixing": "pseudocritical", "alpha": "published"}},
             "mixing = 'pseudocritical'; the solver's kernels know 'vdw' only",
         ),
         ({"mixture.ideal_gas": {"gamma": 1.4}}, "one of them"),

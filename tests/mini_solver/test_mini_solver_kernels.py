@@ -17,7 +17,7 @@ from kernels import Mixture
 
 POINTS = 60
 R = species.R
-PAIRS = dict(mixing="pseudocritical")
+PAIRS = dict(mixing="pseudocritical", alpha="published")
 
 
 def states(ns, n=POINTS, seed=3, **options):
@@ -113,12 +113,17 @@ def test_states_and_slopes(ns, kij, equation):
 
 @pytest.mark.parametrize(
     "ns, options",
-    [*((ns, {}) for ns in (1, 2, 10)), *((2, dict(equation=e)) for e in ("rk", "vdw", "rkpr")), (10, PAIRS)],
+    [
+        *((ns, {}) for ns in (1, 2, 10)),
+        *((2, dict(equation=e)) for e in ("rk", "vdw", "rkpr")),
+        (10, PAIRS),
+        (10, dict(alpha="published")),
+    ],
     ids=lambda x: " ".join(x.values()) if isinstance(x, dict) else str(x),
 )
 @pytest.mark.long(ns=2, options=[{"equation": "rk"}, {"equation": "vdw"}, {}])
 def test_temperature_of_pressure_and_of_energy(ns, options):
-    """By a quadratic, or by Newton's method where alpha is general or pairs have their own."""
+    """By a quadratic, or by Newton's method where alpha bends or is general, or pairs have their own."""
     mix = Mixture(species_set(ns), **options)
     T, p, rho_k = states(ns, 400, **options)
     q = mix.properties("p_eos e_vol cv_vol gruneisen", T=T, rho_k=rho_k)

@@ -19,11 +19,35 @@ ROOT2, CBRT2 = np.sqrt(LD(2)), np.cbrt(LD(2))
 
 
 def _soave(kappa):
-    """f, f', f'' of sqrt(alpha) = |f|, f = 1 + kappa (1 - sqrt(Tr)), as a function of T, Tc, sp, option alpha."""
+    """f, f', f'' of sqrt(alpha) = |f|, f = 1 + kappa (1 - sqrt(Tr)), as a function of T, Tc, sp, option alpha.
+
+    alpha = smooth: from x = kappa (sqrt(Tr) - 1) = 3/4 on f is (1 - y)/(4 (1 - y^4)), y = 4 x - 3, the geometric sum of
+    four terms, and at y = 1 a sixteenth.
+    """
 
     def f(T, Tc, sp, alpha):
         k, root = kappa(sp.omega, alpha)[:, None], np.sqrt(T / Tc)
-        return 1 + k * (1 - root), -k * root / (2 * T), k * root / (4 * T * T)
+        x, dx, d2x = k * (root - 1), k * root / (2 * T), -k * root / (4 * T * T)
+        if alpha != "smooth":
+            return 1 - x, -dx, -d2x
+
+        if isinstance(x, Tracked):
+            # Kernels form x as the difference of kappa sqrt(Tr) and kappa, each rounded.
+            x = Tracked(x.val, x.err + 2 * (np.abs(value(k)) * (1 + value(root))).astype(float))
+        bent = value(x) > 0.75
+        y = np.where(bent, 4 * x - 3, 0 * x)
+        terms = [y**0, y, y * y, y * y * y]
+        P, P_y, P_yy = sum(terms), 1 + 2 * y + 3 * terms[2], 2 + 6 * y
+
+        # dF/dx = 4 dF/dy, F = 1/(4 P)
+        F, F_x, F_xx = 1 / (4 * P), -P_y / P**2, 4 * (2 * P_y * P_y / P - P_yy) / P**2
+        F, F_x, F_xx = np.where(bent, F, 1 - x), np.where(bent, F_x, -1 + 0 * x), np.where(bent, F_xx, 0 * x)
+        if isinstance(F, Tracked):
+            # Kernels add the bend to 1 - x, whose terms are larger than F: a few roundings of each.
+            size = np.where(bent, 1 + np.abs(value(k)) * (1 + value(root)), 0).astype(float)
+            F = Tracked(F.val, F.err + 8 * size)
+
+        return F, F_x * dx, F_xx * dx * dx + F_x * d2x
 
     return f
 
@@ -32,7 +56,7 @@ def _pr_kappa(omega, alpha):
     light = LD("0.37464") + LD("1.54226") * omega - LD("0.26992") * omega**2
     if alpha == "cantera":
         heavy = LD("0.374642") + LD("1.487503") * omega - LD("0.164423") * omega**2 + LD("0.016666") * omega**3
-    elif alpha == "pr78":
+    elif alpha in ("smooth", "published"):
         heavy = LD("0.379642") + LD("1.48503") * omega - LD("0.164423") * omega**2 + LD("0.016666") * omega**3
     else:
         raise ValueError(f"alpha {alpha!r}")
@@ -158,6 +182,12 @@ def alpha_kappa(omega, alpha, equation="pr"):
     return kappas[equation](omega, alpha) if equation in kappas else omega * np.nan
 
 
+def corners(sp, alpha, equation="pr"):
+    """T [K] (ns,) where the form of alpha changes: smooth: x = 3/4; else x = 1, where f = 0. NaN: nowhere."""
+    kappa = alpha_kappa(sp.omega, alpha, equation)
+    return sp.Tc * (1 + (LD("0.75") if alpha == "smooth" else 1) / kappa) ** 2
+
+
 def ab(sp, equation="pr"):
     """a_i, b_i: as they are given for pr, from Tc and pc for another equation."""
     if equation == "pr":
@@ -182,7 +212,7 @@ def root_alpha(T, sp, alpha, equation):
     return [part * sign for part in f]
 
 
-def pseudocritical_pairs(sp, alpha="pr78", equation="pr"):
+def pseudocritical_pairs(sp, alpha="published", equation="pr"):
     """a_ij at alpha = 1, kappa_ij and Tc_ij, (ns, ns), of every pair as a substance of its own (Miller, Harstad &
     Bellan, Int. J. Multiphase Flow 27 (2001) 1605; original not seen)."""
     Vc = np.where(np.isnan(value(sp.Vc)), ZC * R * sp.Tc / sp.pc, sp.Vc)
@@ -220,7 +250,7 @@ def _phase_mixture(T, n, sp):
     return (a0 + a1 * T) / root, (a1 - a0 / T) / (2 * root), (3 * a0 / T - a1) / (4 * T * root)
 
 
-def mixture_ab(T, n, sp, alpha="pr78", equation="pr", mixing="vdw"):
+def mixture_ab(T, n, sp, alpha="smooth", equation="pr", mixing="vdw"):
     """a, a', a'' and b of the amounts n (ns, points) at T."""
     if mixing == "pseudocritical":
         return (*_pair_mixture(T, n, sp, alpha, equation), (n * ab(sp, equation)[1][:, None]).sum(0))
@@ -269,7 +299,7 @@ def shift_of_species(sp, o):
 def pseudo_critical(X, sp, equation="pr", mixing="vdw"):
     """T [K], p [Pa], v [m3/mol] of the pseudo-critical point: a and b of the mixture with alpha = 1."""
     eos = shape(equation, delta_mixture(X, sp, equation))
-    pairs = pair_energy(sp, equation) if mixing == "vdw" else pseudocritical_pairs(sp, "pr78", equation)[0]
+    pairs = pair_energy(sp, equation) if mixing == "vdw" else pseudocritical_pairs(sp, "published", equation)[0]
     a = (X * (pairs @ X)).sum(0)
     b = (X * ab(sp, equation)[1][:, None]).sum(0)
     Tc = a * eos.omega_b / (b * eos.omega_a * R)

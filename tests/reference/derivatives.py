@@ -361,8 +361,9 @@ def t_from_e_rho(sp, o, e, rho, Y, R_s, T_start=None):
     # Of equation mapped e may fall with T far below freezing; then there are two T, or none.
     falls = np.zeros(e.shape, bool)
     if o["equation"] == "mapped":
-        cold = np.full(e.shape, LD(20))
-        falls = energy_at(cold, *(value(x) for x in (rho, Y, R_s)), plain(sp), o)[1] <= 0
+        for cold in np.geomspace(20, 300, 12):
+            given = (np.full(e.shape, LD(cold)), *(value(x) for x in (rho, Y, R_s)))
+            falls |= energy_at(*given, plain(sp), o)[1] <= 0
 
     def f(T, sp):
         tracked = isinstance(T, Tracked)

@@ -45,9 +45,11 @@ NODES, WEIGHTS = _polished()
 
 @functools.cache
 def rows():
-    """{fluid: {column: number}} of the table."""
+    """{fluid: {column: number}} of the table's parameters, the columns up to f1."""
     lines = [line for line in TABLE.read_text().splitlines() if not line.startswith("#")]
-    return {row.pop("fluid"): {k: LD(v) for k, v in row.items()} for row in csv.DictReader(lines)}
+    reader = csv.DictReader(lines)
+    columns = reader.fieldnames[1 : reader.fieldnames.index("f1") + 1]
+    return {row["fluid"]: {k: LD(row[k]) for k in columns} for row in reader}
 
 
 def _kappa(w):

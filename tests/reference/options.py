@@ -42,10 +42,33 @@ class Data:
 CUBIC = Alone(("cubic_mixture", "cubic_pressure_slopes"))
 TRANSLATED = Alone(("cubic_mixture",))
 ROOT = Alone(("cubic_root",), species=1, states=3000)
+COLD = Alone(("ideal_gas", "ideal_gas_entropy"))
 CHUNG = Alone(("chung_mixture", "chung_viscosity"))
 PAIRS = Alone(("binary_diffusion",))
 REAL = Rates("omega_mol rate_f rate_r rate_net heat_release")
 IDEAL = Rates("rate_f", beside=(("equation", "ideal"),))
+
+# Options that a word of option accuracy stands for with Peng-Robinson, from Cantera's page of its phase and transport.
+WORDS = {
+    "chosen": {},
+    "cantera": {
+        "alpha": "cantera",
+        "mixing": "vdw",
+        "translation": "none",
+        "viscosity": "chung",
+        "chung": "cantera",
+        "diffusion": "cantera",
+        "takahashi": "table",
+        "kinetics": "fugacity",
+    },
+}
+
+
+def spelled_out(options):
+    """The options with those that option accuracy stands for in its place."""
+    plain = {key: value for key, value in options.items() if key != "accuracy"}
+    return WORDS[options.get("accuracy", "chosen")] | plain
+
 
 ORACLES = {
     **{("equation", name): CUBIC for name in EQUATIONS},  # of cubic.py
@@ -59,12 +82,18 @@ ORACLES = {
     ("translation", "none"): TRANSLATED,
     ("translation", "peneloux"): TRANSLATED,
     ("translation", "fitted"): TRANSLATED,
-    ("alpha", "pr78"): Alone(("cubic_mixture",), species=53),
+    ("alpha", "smooth"): Alone(("cubic_mixture",), species=53),
+    ("alpha", "published"): Alone(("cubic_mixture",), species=53),
     ("alpha", "cantera"): Alone(("cubic_mixture",), species=53),
+    ("accuracy", "chosen"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
+    ("accuracy", "cantera"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
+    ("cold_cp", "polynomial"): COLD,
+    ("cold_cp", "fitted"): COLD,
     ("mixing", "vdw"): Alone(("cubic_mixture", "critical_state")),
-    ("mixing", "pseudocritical"): Alone(("cubic_mixture", "critical_state")),
+    ("mixing", "pseudocritical"): Alone(("cubic_mixture", "critical_state"), beside=(("alpha", "published"),)),
     ("viscosity", "chung"): Alone(("chung_viscosity",)),
     ("viscosity", "lucas"): Alone(("lucas_viscosity",)),
+    ("viscosity", "residual"): Alone(("residual_viscosity",), beside=(("equation", "mapped"),)),
     ("viscosity", "sutherland"): Alone(("wilke_transport",)),
     ("viscosity", "powerlaw"): Alone(("wilke_transport",)),
     ("chung", "polefree"): CHUNG,

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal_gas, lucas, mapped, species
+from . import chung, cubic, diffusion, ideal_gas, lucas, mapped, residual, species
 from .tracked import LD, Tracked
 
 OPTIONS = {
     "equation": "pr",
     "translation": "none",
     "root": "gibbs",
-    "alpha": "pr78",
+    "alpha": "smooth",
     "mixing": "vdw",
     "chung": "polefree",
     "viscosity": "chung",
@@ -17,7 +17,13 @@ OPTIONS = {
     "takahashi": "smooth",
     "lewis": 1.0,
     "schmidt": 0.7,
+    "cold_cp": "",  # fitted with equation mapped, else polynomial
 }
+
+
+def cold(o) -> bool:
+    """Whether species have cold ranges with these options."""
+    return (o["cold_cp"] or ("fitted" if o["equation"] == "mapped" else "polynomial")) == "fitted"
 
 
 def _over(x, number, ns):
@@ -64,6 +70,7 @@ def evaluate(
         raise ValueError(f"options {sorted(unknown)}")
 
     sp = species.arrays(data, tracked)
+    sp.cold = cold(o)
 
     def number(v, err=None):
         return Tracked(v, err, exact=err is None) if tracked else np.asarray(v, LD)
@@ -110,6 +117,9 @@ def evaluate(
             q.mu = chung.viscosity(T, q.rho, M, m, o["chung"])
 
         q.lam = chung.conductivity(T, q.rho, M, cv, m, o["chung"])
+        if o["viscosity"] == "residual":
+            q.scaling = residual.mixture(X, sp)
+            q.mu, q.lam = residual.transport(T, q.rho, M, cp0, q.residual_entropy, q.scaling)
         if o["diffusion"] != "fuller" and fit is None:
             return q
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, mapped, oracle, turbulence
+from . import chung, cubic, diffusion, ideal as dilute_gas, ideal_gas, lucas, mapped, oracle, residual, turbulence
 from .species import R
 from .tracked import LD, Tracked
 
@@ -242,7 +242,17 @@ def wilke_transport(sp, o, T, Y, W):
     return dict(mu=dilute_gas.wilke(X, sp.W, mu), lam=dilute_gas.mathur(X, sp.W, mu, cp))
 
 
+def fractions_but_last(sp, o, rhoY_but_last, rho):
+    others = rhoY_but_last / rho if sp.ns > 1 else np.zeros((0, *rho.shape))
+    return dict(Y=np.stack([*others, 1 - others.sum(0)]))
+
+
 THERMAL = {
+    "density_of_partial_densities": lambda sp, o, rhoY: dict(rho=rhoY.sum(0)),
+    "fractions_of_partial_densities": lambda sp, o, rhoY, rho: dict(Y=rhoY / rho),
+    "fractions_of_all_but_the_last": fractions_but_last,
+    "velocity_of_momentum": lambda sp, o, rhou, rhov, rhow, rho: dict(u=rhou / rho, v=rhov / rho, w=rhow / rho),
+    "energy_of_total_energy": lambda sp, o, rhoE, rho, u, v, w: dict(e=rhoE / rho - (u * u + v * v + w * w) / 2),
     "ideal_equation": lambda sp, o, T, p, R_s, cp_ig, h_ig: dilute_gas.state(T, p, R_s, cp_ig, h_ig),
     "ideal_equation_entropy": lambda sp, o, s_ig: dict(s=s_ig),
     "ideal_phase_flag": lambda sp, o, vol: dict(phase_flag=Tracked(np.zeros(vol.shape), exact=True)),
@@ -293,5 +303,6 @@ TRANSPORT = {
     "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(D_lewis=oracle._over(lam / (rho * cp), o["lewis"], sp.ns)),
     "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle._over(mu / rho, o["schmidt"], sp.ns)),
     "wilke_transport": wilke_transport,
+    **residual.KERNELS,
     **turbulence.KERNELS,
 }

@@ -26,6 +26,7 @@ FIELDS = (
     "nasa_low",
     "nasa_high",
     "T_mid",
+    "T_min",
     "fuller_volume",
     "volume_translation",
     "liquid",

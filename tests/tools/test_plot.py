@@ -1,5 +1,7 @@
 """python -m frame plot: the figures, and the refused arguments."""
 
+import re
+
 import numpy as np
 import pytest
 from mixtures_for_tests import ROOT
@@ -172,3 +174,53 @@ def test_composition():
     np.testing.assert_allclose(plot.composition("CH4:1,O2:3", mix, True, "--from")[:2], [0.25, 0.75], rtol=1e-15)
     with pytest.raises(ArgumentError, match="sum to zero"):
         plot.composition("CH4:0", mix, False, "--from")
+
+
+def test_maps_of_errors(tmp_path, monkeypatch):
+    """Errors against the reference equation are those of the layer's values; solid states are blank."""
+    pytest.importorskip("CoolProp")
+    import matplotlib.pyplot as plt
+
+    from frame.tools import accuracy
+
+    kept, panels = [], []
+    monkeypatch.setattr(accuracy, "GRID", (12, 8))
+    monkeypatch.setattr(plt, "close", kept.append)
+    draw = accuracy._draw
+    monkeypatch.setattr(
+        accuracy, "_draw", lambda plt, shown, columns: panels.extend(shown) or draw(plt, shown, columns)
+    )
+    out = tmp_path / "new" / "maps.png"
+
+    arguments = f"plot accuracy --mixture {N2} --models default --what rho,cp --backend cpu --out {out}"
+    assert cli.main(arguments.split()) == 0
+
+    assert matplotlib.image.imread(out).std() > 0.05 and len(kept) == 1
+    assert [(panel.fluid, panel.model, panel.quantity) for panel in panels] == [
+        ("N2", "default", "rho"),
+        ("N2", "default", "cp"),
+    ]
+    (panel, _), mixture = panels, Mixture.from_yaml(N2)
+    state = accuracy.Reference("N2").at(panel.T[6], panel.p[3])
+    rho = mixture.properties("rho cp", T=panel.T[6], p=panel.p[3], Y=[1.0], backend="cpu")["rho"]
+    assert panel.errors[6, 3] == pytest.approx(100 * abs(rho / state[2] - 1), rel=1e-9)
+    assert np.isnan(panel.errors[0, -1])  # solid at 1000 bar
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    (
+        ("plot --x T --what rho", "--mixture is needed"),
+        (f"plot --mixture {N2} --what rho", "--x is needed"),
+        (f"plot --mixture {N2} --x T", "--what is needed"),
+        ("plot accuracy --what h", "--what h: no reference"),
+        ("plot accuracy --fluids N3", "--fluids N3: not there"),
+        ("plot accuracy --models fited", "unknown model.*fitted"),
+    ),
+    ids="mixture x what quantity fluid model".split(),
+)
+def test_what_a_picture_needs(arguments, text, capsys):
+    if "accuracy" in arguments:
+        pytest.importorskip("CoolProp")
+    assert cli.main([*arguments.split(), "--out", "never.png"]) == 1
+    assert re.search(text, capsys.readouterr().err)

@@ -64,7 +64,33 @@ POINT_FN R flow_temperature_by_newton(const M &m, const R p, const Species &rho_
     return T;
 }
 
-// Soave's alpha: sqrt(a_i) = sigma_i (g_i - q_i s), sigma_i the sign. While no sign changes, A = A0 - A1 s + A2 s^2,
+// sqrt(T) where A = gg - 2 gq s + qq s^2: the root of a2 s^2 + 2 a1 s - a0 = 0
+template <class R> POINT_FN R flow_root(const R p, const R ideal, const R inv_D, const R gg, const R gq, const R qq) {
+    const R a2 = ideal - qq * inv_D, a1 = gq * inv_D, a0 = gg * inv_D + p;
+    return a0 / (a1 + sqrt(a1 * a1 + a2 * a0));
+}
+
+// Soave's alpha that bends: the quadratic below the first bend, Newton's method for points beyond it.
+template <class M, class R, class Species>
+POINT_FN R flow_temperature_with_bends(const M &m, const R p, const Species &rho_k, const R N, const R B,
+                                       const R inv_D) {
+    R gg, gq, qq;
+    attraction_sums(
+        m, rho_k, p,
+        [&](int k, const R rho, const R, R &y, R &z) {
+            y = rho * m.g_mass[k];
+            z = rho * m.q_mass[k];
+        },
+        gg, gq, qq);
+    const R s = flow_root(p, R(N / (1.0 - B)), inv_D, gg, gq, qq), T = s * s;
+
+    const auto straight = T <= m.bend_T[0];
+    if (everywhere(straight)) return T;
+    return select(straight, T, flow_temperature_by_newton(m, p, rho_k, N, B, inv_D));
+}
+
+// Soave's published alpha: sqrt(a_i) = sigma_i (g_i - q_i s), sigma_i the sign. While no sign changes, A = A0 - A1 s +
+// A2 s^2,
 // and p(T) is a quadratic in s: T without iteration. Signs are those of the root before; three rounds, the first with
 // those at s = 0. A point for which they stay finds the same s again, so that its result does not depend on its
 // neighbours.
@@ -73,7 +99,10 @@ POINT_FN void flow_temperature_p(const M &m, const R p, const Species &rho_k, R 
     R N, B, s = R(0.0);
     flow_linear_sums(m, rho_k, N, B);
     const R inv_D = flow_inv_D(shape(m, delta_of(m, rho_k)), B), ideal = N / (1.0 - B);
-    if constexpr (M::alpha_general || M::by_pairs) {
+    if constexpr (M::alpha_bends && !M::by_pairs) {
+        T = flow_temperature_with_bends(m, p, rho_k, N, B, inv_D);
+        T = select(N > 0.0 && B < 1.0, T, R(NOT_A_NUMBER));
+    } else if constexpr (M::alpha_general || M::by_pairs) {
         T = flow_temperature_by_newton(m, p, rho_k, N, B, inv_D);
         T = select(N > 0.0 && B < 1.0, T, R(NOT_A_NUMBER));
     } else {
@@ -92,8 +121,7 @@ POINT_FN void flow_temperature_p(const M &m, const R p, const Species &rho_k, R 
                     z = n * m.q_mass[k];
                 },
                 gg, gq, qq);
-            const R a2 = ideal - qq * inv_D, a1 = gq * inv_D, a0 = gg * inv_D + p; // a2 s^2 + 2 a1 s - a0 = 0
-            s = a0 / (a1 + sqrt(a1 * a1 + a2 * a0));
+            s = flow_root(p, ideal, inv_D, gg, gq, qq);
         }
         T = select(N > 0.0 && B < 1.0, s * s, R(NOT_A_NUMBER));
     }

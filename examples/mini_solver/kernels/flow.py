@@ -31,7 +31,7 @@ ONE_SHAPE = tuple(name for name in FAMILY if name not in BY_SPECIES)
 
 # Constants of the mixture: of the cubic equations, of the caloric polynomials, of the ideal gas.
 PAIRS = " ".join(["inv_W", *cubic_mixture.constants, "delta_numbers?"])
-NASA = "T_mid T_mid_lowest T_mid_highest nasa_low nasa_high"
+NASA = "T_mid T_mid_lowest T_mid_highest nasa_low nasa_high nasa_cold? T_cold? T_cold_highest?"
 OF_IDEAL = " ".join(ideal_gas.constants)
 
 CUBIC = "the equation's own (originals not seen) in the variables T, rho_k (derived here)"
@@ -79,9 +79,9 @@ kernel(
     "p rho_k",
     "T",
     PAIRS,
-    CUBIC + ", a quadratic in sqrt(T) of Soave's alpha, Newton in T of another",
-    "p(T) rising; one sign change of a species' sqrt(alpha) is followed",
-    note="Soave's alpha: no iteration below the first sign change",
+    CUBIC + ", a quadratic in sqrt(T) of Soave's alpha below its bends, else Newton in T",
+    "p(T) rising; of a published alpha one sign change of a species' sqrt(alpha) is followed",
+    note="Soave's alpha: no iteration below the first bend or sign change",
     given="p rho_k",
     ideal="inv_W",
 )

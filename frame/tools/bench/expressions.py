@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.gas.equations.constants import alpha_slope
+from kernels.gas.equations.records import BEND
 from kernels.gas.species import GAS_CONSTANT as R
 
 ROOT2 = float(np.sqrt(2.0))
@@ -19,15 +20,24 @@ def constants(mixture, xp) -> dict:
     """Data of the species for the expressions: columns in the memory of the array module."""
     data = mixture.species
     kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"], mixture.options["equation"]), np.sqrt(data.a)
+    size = root_a * (1 - BEND)
     columns = {
         "inv_W": 1 / data.W,
         "b": data.b,
         "T_mid": data.T_mid,
         "g": root_a * (1 + kappa),
         "q": root_a * kappa / np.sqrt(data.Tc),
+        "slope": kappa / np.sqrt(data.Tc) / (1 - BEND),
+        "offset": (kappa + BEND) / (1 - BEND),
+        "size": size,
+        "curvature": 2 * size * (kappa / np.sqrt(data.Tc) / (1 - BEND)) ** 2,
     }
     columns = {name: xp.asarray(np.ascontiguousarray(value.reshape(-1, 1))) for name, value in columns.items()}
-    out = {**columns, "K": None if not data.kij.any() else xp.asarray(1 - data.kij)}
+    out = {
+        **columns,
+        "bends": mixture.options["alpha"] == "smooth",
+        "K": None if not data.kij.any() else xp.asarray(1 - data.kij),
+    }
     for name in ("nasa_low", "nasa_high"):
         out[name] = [xp.asarray(np.ascontiguousarray(getattr(data, name)[:, k].reshape(-1, 1))) for k in range(6)]
     return out
@@ -44,14 +54,22 @@ def thermal(xp, c, T, p, Y) -> dict:
     h_ig = R * (a[5] + T * (a[0] + T * (a[1] / 2 + T * (a[2] / 3 + T * (a[3] / 4 + T * a[4] / 5)))))
 
     root_T = xp.sqrt(T)
-    signed = c["g"] - c["q"] * root_T  # sqrt(a_i alpha_i) but for its sign
-    y, z = X * abs(signed), X * c["q"] * xp.sign(signed)
+    signed = c["g"] - c["q"] * root_T  # sqrt(a_i alpha_i) but for its sign, or for its bend
+    if c["bends"]:
+        x = xp.maximum(c["slope"] * root_T - c["offset"], 0.0)
+        inverse, P_x = 1 / (1 + x * (1 + x * (1 + x))), 1 + x * (2 + 3 * x)
+        steep = P_x * inverse * inverse
+        y, z = X * (signed + c["size"] * (inverse - 1 + x)), X * c["q"] * steep
+        w = X * c["curvature"] * (steep * P_x * inverse - (1 + 3 * x) * inverse * inverse)
+    else:
+        y, z, w = X * abs(signed), X * c["q"] * xp.sign(signed), 0 * X
+
     if c["K"] is None:
-        y, z = y.sum(0), z.sum(0)
-        yy, yz, zz = y * y, y * z, z * z
+        y, z, w = y.sum(0), z.sum(0), w.sum(0)
+        yy, yz, zz = y * y, y * z, z * z + y * w
     else:
         Ky, Kz = c["K"] @ y, c["K"] @ z
-        yy, yz, zz = (y * Ky).sum(0), (z * Ky).sum(0), (z * Kz).sum(0)
+        yy, yz, zz = (y * Ky).sum(0), (z * Ky).sum(0), (z * Kz).sum(0) + (w * Ky).sum(0)
     a_mix, a_T, a_TT, b = yy, -yz / root_T, (zz + yz / root_T) / (2 * T), (X * c["b"]).sum(0)
 
     Z = compressibility(xp, a_mix * p / (R * T) ** 2, b * p / (R * T))

@@ -41,7 +41,7 @@ WIDE = ["-mprefer-vector-width=512"] if platform.machine() in ("x86_64", "AMD64"
 NAMES = ("W", "Z", "rho", "h", "e", "cp", "cv", "gamma", "c", "rho_p", "rho_T", "h_p", "h_T", "h0", "mu", "lam")
 OPTIONS = {
     "root": ("gibbs", "vapour", "liquid"),
-    "alpha": ("pr78", "cantera"),
+    "alpha": ("smooth", "published", "cantera"),
     "chung": ("polefree", "published", "cantera"),
     "diffusion": ("kinetic", "fuller", "cantera"),
     "takahashi": ("smooth", "table", "off"),

@@ -7,6 +7,7 @@ that says so, beside each curve or in each row.
 from __future__ import annotations
 
 import itertools
+import math
 import pathlib
 import re
 
@@ -198,9 +199,104 @@ def _points(case: str) -> int:
     return product
 
 
+def barracuda(plt):
+    """Barracuda's rows: GF/s of all sides, and what the searches found over what they measured."""
+    figure, axes = grid(plt, 2, 1, (10, 3.6), (0, 0))
+    runs = named("barracuda-h100", "barracuda-openacc-h100")
+    sides = ("sequential C", "OpenMP", "OpenACC naive", "OpenACC tuned", "einsum", "torch_einsum", "SURF", "layer")
+    colours = dict(zip(sides, plt.colormaps["tab10"].colors))
+    for axis, run_ in zip(axes.flat, runs):
+        rows = [row for row in run_.rows if row["side"] in sides and not row["case"].startswith("Nekbone")]
+        cases = list(dict.fromkeys(row["case"] for row in rows))
+        for side in sides:
+            own = {row["case"]: row["gflops"] for row in rows if row["side"] == side}
+            at = [x for x, case in enumerate(cases) if case in own]
+            if at:
+                line = "o-" if side == "layer" else "o"
+                rates = [own[cases[x]] for x in at]
+                axis.semilogy(at, rates, line, color=colours[side], label=side, markersize=4)
+
+        names = [case.partition(" ")[0] if "_" in case and "TCE" not in case else case for case in cases]
+        axis.set_xticks(range(len(cases)), names, rotation=60, fontsize=7)
+        titled(axis, [run_], "", "GF/s")
+        axis.legend(fontsize=7, ncols=4)
+
+    return figure
+
+
+def intrepid_surfaces(plt):
+    """Speedup over serial C by contraction size (down) and memory (across), for each contraction and method."""
+    (run_,) = named("intrepid-h100")
+    cases = list(dict.fromkeys(row["case"] for row in run_.rows))
+    methods = list(dict.fromkeys(row["method"] for row in run_.rows if row["method"] != "serial C"))
+    points, memory = (sorted({row[key] for row in run_.rows}) for key in ("points", "megabytes"))
+
+    figure, axes = grid(plt, len(cases) * len(methods), len(methods), (1.15, 1.25), (0.8, 0.6))
+    for line, case in enumerate(cases):
+        for column, method in enumerate(methods):
+            axis = axes[line, column]
+            own = [row for row in run_.rows if (row["case"], row["method"]) == (case, method)]
+            _surface(axis, own, points, memory)
+            if line == 0:
+                axis.set_title(method, fontsize=7)
+            if column == 0:
+                axis.set_ylabel(f"{case.removeprefix('contract')}\npoints", fontsize=6)
+                axis.set_yticks(range(len(points)), points, fontsize=6)
+
+    figure.suptitle(
+        f"times serial C on one core; across: MB of all arrays. {run_.machine}, commit {run_.commit}", fontsize=8
+    )
+    return figure
+
+
+def _surface(axis, rows: list[dict], points: list, memory: list) -> None:
+    """Numbers in cells, coloured by their logarithm from 0.1 to 10 000; empty where a method does not apply."""
+    cells = [[float("nan")] * len(memory) for _ in points]
+    for row in rows:
+        cells[points.index(row["points"])][memory.index(row["megabytes"])] = row["speedup"]
+
+    colours = [[math.log10(x) if x > 0 else math.nan for x in line] for line in cells]
+    axis.imshow(colours, cmap="RdYlGn", vmin=-1, vmax=4, aspect="auto")
+    for y, line in enumerate(cells):
+        for x, value in enumerate(line):
+            if value == value:
+                axis.text(
+                    x, y, f"{value:.3g}" if value < 1000 else f"{value:.0f}", ha="center", va="center", fontsize=4
+                )
+
+    axis.set_xticks(range(len(memory)), [f"{x:g}" for x in memory], fontsize=6)
+    axis.set_yticks([])
+
+
+def intrepid_times(plt):
+    """Raw times of all methods over the contraction size, at the largest memory."""
+    (run_,) = named("intrepid-h100")
+    cases = list(dict.fromkeys(row["case"] for row in run_.rows))
+    largest = max(row["megabytes"] for row in run_.rows)
+    methods = list(dict.fromkeys(row["method"] for row in run_.rows))
+    colours = dict(zip(methods, plt.colormaps["tab20"].colors))
+    figure, axes = grid(plt, len(cases), 3, (3.4, 2.6), (0, 0.8))
+    lines = {}
+    for axis, case in zip(axes.flat, cases):
+        own = [row for row in run_.rows if row["case"] == case and row["megabytes"] == largest]
+        for method in dict.fromkeys(row["method"] for row in own):
+            points, seconds = over([row for row in own if row["method"] == method], "points", "seconds")
+            (lines[method],) = axis.loglog(points, seconds, "o-", color=colours[method], markersize=4)
+        axis.set_title(case.removeprefix("contract"), fontsize=8)
+        axis.set_xlabel("points", fontsize=7)
+        axis.set_ylabel("seconds", fontsize=7)
+
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=7, fontsize=7)
+    figure.suptitle(f"{largest:g} MB of arrays, {run_.machine}, commit {run_.commit}", fontsize=8)
+    return figure
+
+
 PICTURES = {
     "speed_over_species": species,
     "share_of_the_bound": bounds,
     "speed_over_ranks": ranks,
     "speed_over_extents": extents,
+    "barracuda": barracuda,
+    "intrepid_surfaces": intrepid_surfaces,
+    "intrepid_times": intrepid_times,
 }

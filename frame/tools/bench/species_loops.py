@@ -25,12 +25,12 @@ from kernels.contractions import table as organisations
 from kernels.contractions.organisations import OUTER, outer
 from kernels.engine import tune as tuning
 
-from ...errors import FrameError, refuse
+from ...errors import BackendError, FrameError, refuse
 from ...shipped import BUILD
 from .. import BACKEND, tables
 from ..figures import grid, pyplot
 from ..progress import clear, progress
-from . import report, species_fields as fields_of
+from . import report, species_by_hand, species_fields as fields_of
 from .species_fields import LAYOUTS, TYPES, Fields, bytes_a_point, copier, plan, shapes
 
 ODD = 203  # points of the small check: no multiple of any vector or team
@@ -144,10 +144,11 @@ def _rows_of(case: Case, be, rounds: int) -> list[dict]:
             print(f"  left out: {what}: {outcome.why.splitlines()[0]}", file=sys.stderr, flush=True)
     copy = max(copy, copy_rate(be, fields.arrays["out"], rounds))
 
-    # The rival.
+    # The rival, and CUDA by hand.
     fields.poison()
     rival = _median(be, fields_of.broadcasting(case.layout, case.ns, fields.arrays, case.n), 3)
     fields.check()
+    by_hand = _by_hand(be, fields, rounds) if be.memory == "device" else []
 
     # Rows.
     beside = Beside(f"{ARRAYS[be.memory]} broadcasting", rival, copy)
@@ -156,7 +157,27 @@ def _rows_of(case: Case, be, rounds: int) -> list[dict]:
         if outcome.seconds is not None:
             by_label.setdefault(outcome.variant.label, outcome)
     found = [_row(case, be, beside, Measured.of(outcome)) for outcome in by_label.values()]
-    return [*found, _row(case, be, beside, Measured(beside.name, rival, 0.0, "rival", "", {}))]
+    return [
+        *found,
+        *(_row(case, be, beside, what) for what in by_hand),
+        _row(case, be, beside, Measured(beside.name, rival, 0.0, "rival", "", {})),
+    ]
+
+
+def _by_hand(be, fields: Fields, rounds: int) -> list[Measured]:
+    """Kernels of plain CUDA, their values checked; none where CuPy itself is not there."""
+    try:
+        kernels = species_by_hand.kernels(fields)
+    except BackendError as error:
+        print(f"  left out: {error}", file=sys.stderr, flush=True)
+        return []
+
+    found = []
+    for kernel in kernels:
+        fields.poison()
+        seconds = _median(be, kernel.run, rounds)
+        found.append(Measured(kernel.label, seconds, fields.check(), "rival", "", kernel.report))
+    return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,6 +231,7 @@ def _row(case: Case, be, beside: Beside, what: Measured) -> dict:
         "copy_bytes_per_s": beside.copy,
         "registers": compiled.get("registers"),
         "spills": compiled.get("spill_stores", 0) + compiled.get("spill_loads", 0) if compiled else None,
+        "occupancy": compiled.get("occupancy"),
         "variant": what.variant,
         "device": be.product,
         "compiler": be.compiler,
@@ -223,8 +245,9 @@ def tune_loops(backend, layout: str, ns: int, n: int, dtype, rounds: int = ROUND
 
     def prepare(how):
         made = plan(backend, layout, ns, dtype, how)
-        on_few[how] = few.bind(made)
-        return many.bind(made), made.compile().report.get("contraction", {})
+        on_few[how], run = few.bind(made), many.bind(made)
+        compiled, share = made.compile().report.get("contraction", {}), _occupancy(backend, made)
+        return run, compiled if share is None else {**compiled, "occupancy": share}
 
     def verify(how, run):
         errors = []
@@ -245,6 +268,15 @@ def tune_loops(backend, layout: str, ns: int, n: int, dtype, rounds: int = ROUND
 
     outcomes = tuning.search(chosen, prepare, verify, lambda run: tuning.seconds(backend, run), rounds)
     return outcomes, many
+
+
+def _occupancy(backend, made) -> float | None:
+    """The share of a multiprocessor's threads that run at a time, by registers and shared memory; None: a CPU."""
+    if backend.memory != "device":
+        return None
+    how = made.how
+    blocks = made.compile().resident("contraction", how.shape) / backend.multiprocessors
+    return blocks * how.shape.threads / backend.facts.threads_resident
 
 
 def variants_of(backend, layout: str, ns: int, dtype):
@@ -280,7 +312,7 @@ def _median(be, run, rounds: int) -> float:
 
 # ---- tables and pictures
 
-HEAD = ("strategy", "layout", "ms", "TB/s", "of copy", "registers", "spills")
+HEAD = ("strategy", "layout", "ms", "TB/s", "of copy", "registers", "spills", "occupancy")
 COLOURS = {"left": "tab:blue", "right": "tab:orange"}
 
 
@@ -303,6 +335,7 @@ def _cells(row) -> tuple[str, ...]:
         f"{row['bytes_per_s'] * 1e-12:.3f}",
         f"{100 * row['bound_fraction']:.0f} %",
         *compiled,
+        "" if row["occupancy"] is None else f"{100 * row['occupancy']:.0f} %",
     )
 
 

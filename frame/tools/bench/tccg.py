@@ -87,7 +87,7 @@ def cases(names_, mib: float, dtypes, rivals) -> list[tensor.Case]:
         for name in names_:
             sizes = extents(name, mib)
             entries = sizes.pop(name.split("-")[0][-1])
-            made.append(tensor.Case(name, text(name), sizes, entries, {}, rivals, dtype))
+            made.append(tensor.Case(name, text(name), sizes, entries, {}, rivals, dtype, entries))
     return made
 
 

@@ -60,6 +60,7 @@ class Case:
     options: dict
     rivals: tuple[str, ...]
     dtype: str = "float64"
+    told: int = 0  # entries for which the model chooses; 0: for a usual batch
 
 
 def cases() -> list[Case]:
@@ -213,7 +214,7 @@ def bytes_alone(plan, entries: int, backend):
 
 def ways(case: Case, backend, chosen: bool = False) -> list[Contraction]:
     """A plan for each organisation, the chosen one first; or that one alone."""
-    first = Contraction(case.text, case.sizes, case.dtype, backend=backend, **case.options)
+    first = Contraction(case.text, case.sizes, case.dtype, backend=backend, entries=case.told, **case.options)
     if chosen:
         return [first]
     others = [how for _, how, _ in first.candidates if how.name != first.how.name]

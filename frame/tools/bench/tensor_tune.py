@@ -78,9 +78,17 @@ def add_arguments(parser) -> None:
     parser.add_argument("--entries", type=int, help="of the batch (default: arrays of 64 MiB on a CPU, 512 on a GPU)")
     parser.add_argument("--type", default="float64", choices=tuple(kernels.contractions.contraction.TYPES))
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), help="default: FRAME_BACKEND, else auto")
-    parser.add_argument("--method", choices=search.METHODS, default=search.METHODS[0], help="default: moves")
+    parser.add_argument(
+        "--method", choices=search.METHODS, default=search.METHODS[0], help="default: moves; surf: Barracuda's"
+    )
     parser.add_argument("--seconds", type=float, default=120.0, help="budget of a contraction (default: 120)")
     parser.add_argument("--evaluations", type=int, default=60, help="budget of a contraction (default: 60)")
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        default=search.BATCH,
+        help=f"candidates that are chosen at once (default: {search.BATCH})",
+    )
     parser.add_argument("--journal", metavar="FILE", type=pathlib.Path, help="default: build/tune_tensor.jsonl")
     parser.add_argument("--out", metavar="FILE", type=pathlib.Path, help="the table (default: build/organisations.csv)")
 
@@ -139,6 +147,7 @@ def main(given) -> None:
                 method=given.method,
                 seconds=given.seconds,
                 evaluations=given.evaluations,
+                batch_size=given.batch_size,
                 journal=journal,
                 clock=clock,
                 told=told,
@@ -157,7 +166,7 @@ def main(given) -> None:
 
 def shown(name: str, found: search.Found):
     """Lines to print: the fastest candidates, what was left out, the result."""
-    yield f"{name}: {found.measured} measured, {found.known} known from the journal"
+    yield f"{name}: {found.measured} measured in {found.took:.1f} s, {found.known} known from the journal"
     right = sorted((o.seconds, str(c)) for c, o in found.outcomes.items() if o.seconds is not None)
     for seconds, candidate in right[:SHOWN]:
         yield f"  {seconds * 1e6:10.4g} us  {candidate}"

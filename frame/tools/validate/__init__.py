@@ -6,6 +6,7 @@ Each comparison is a module of this package, listed in AGAINST, with these funct
 - table(rows) -> text; only if it prints another table than report.table.
 """
 
+import dataclasses
 import importlib
 import os
 import pathlib
@@ -19,7 +20,7 @@ from ...errors import ArgumentError, refuse
 from .. import BACKEND
 from ..figures import pyplot
 from ..progress import clear, progress
-from . import cantera, mechanism, report
+from . import cantera, mechanism, reference, report
 
 AGAINST = {
     "identities": "laws among the results, at every state",
@@ -30,8 +31,8 @@ AGAINST = {
     "thermo": "the package thermo",
     "coolprop": "CoolProp's cubic backends",
     "thermopack": "ThermoPack",
-    "reference": "reference equations of pure fluids: physical errors by region, of plain and corrected models, no "
-    "tolerance",
+    "reference": "reference equations of pure fluids and mixtures: physical errors by fluid and region, of several "
+    "models side by side, no tolerance; without a mixture: of all fluids that the layer has parameters of",
 }
 STATES = 1_000_000
 
@@ -47,6 +48,9 @@ class Job:
     seed: int  # of the random states
     backend: object
     threads: object  # a CPU backend with several threads, for slow computations
+    models: tuple[str, ...] | None = None  # of the comparison with reference equations
+    fluids: tuple[str, ...] | None = None  # of the same; None: all that are there
+    options: dict = dataclasses.field(default_factory=dict)  # of a mixture that the comparison makes
 
     def subset(self, most: int) -> int:
         """Number of states of a slow comparison: at most `most`."""
@@ -77,6 +81,22 @@ ARGUMENTS = {
         metavar="FILE",
         help="every row with its worst state as JSON; -: to standard output, and the tables to standard error",
     ),
+    "--models": dict(
+        action="append",
+        metavar="NAME",
+        help=f"reference: a model of {', '.join(reference.MODELS)}, or NAME:OPTION=VALUE,OPTION=VALUE; may be given "
+        f"several times (default: {', '.join(reference.SHOWN)})",
+    ),
+    "--fluids": dict(
+        type=lambda text: tuple(text.split(",")),
+        metavar="NAME,NAME",
+        help="reference: some of the fluids (default: all)",
+    ),
+    "--page": dict(
+        type=pathlib.Path,
+        metavar="FILE.md",
+        help="reference: write the tables between the two marks of a Markdown page",
+    ),
     "--plots": dict(metavar="FOLDER", help="maps of the largest deviations on the T-p plane, PNG"),
 }
 
@@ -101,16 +121,17 @@ def available(mixture, wanted=None) -> tuple[list[str], dict[str, str]]:
     return names, left_out
 
 
-def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print) -> list:
+def run(mixture, file, phase=None, against=None, states=STATES, seed=1, backend=None, say=print, **more) -> list:
     """Compares, prints a table after each comparison by `say`, and returns all rows (report.Row).
 
-    Raises ArgumentError for fewer than 100 states, or if a comparison in `against` cannot run.
+    more: fields models, fluids, options of Job. Raises ArgumentError for fewer than 100 states, or if a comparison in
+    `against` cannot run.
     """
     if states < 100:
         raise ArgumentError(f"--states {states}: wanted 100 or more.")
 
     threads = kernels.get_backend("cpu", threads=min(os.cpu_count() or 1, 16))
-    job = Job(mixture, str(file), phase, states, seed, kernels.get_backend(backend), threads)
+    job = Job(mixture, str(file), phase, states, seed, kernels.get_backend(backend), threads, **more)
     names, left_out = available(mixture, list(dict.fromkeys(against)) if against else None)
 
     rows = []
@@ -144,10 +165,15 @@ def main(given, mixture) -> int:
     not_read: list[str] = []
     if given.mechanism:
         rows, not_read = _compare_mechanism(given, mixture, sweep, say)
+    elif mixture is None and given.against == ["reference"]:
+        states = min(given.states, reference.OF_FLUID)
+        say(f"fluids of reference equations\n{states} states of a fluid, seed {given.seed}, backend {backend}")
+        rows = _run(given, None, say, options=_options(given))
     elif mixture is None:
         if given.against != ["cantera"]:
             raise ArgumentError(
-                "--mixture FILE is needed, or --mechanism FILE; for rates of Cantera's mechanisms --against cantera."
+                "--mixture FILE is needed, or --mechanism FILE; for rates of Cantera's mechanisms --against cantera, "
+                "for errors of all fluids --against reference."
             )
 
         say(sweep)
@@ -155,7 +181,7 @@ def main(given, mixture) -> int:
     else:
         options = ", ".join(f"{key} {value}" for key, value in mixture.options.items())
         say(f"{given.mixture}: {' '.join(mixture.names)}\n{options}\n{sweep}")
-        rows = run(mixture, given.mixture, given.phase, given.against, given.states, given.seed, given.backend, say)
+        rows = _run(given, mixture, say)
 
     # Write JSON, draw maps.
     facts = {
@@ -164,10 +190,19 @@ def main(given, mixture) -> int:
         "seed": given.seed,
         "backend": backend,
     }
-    if given.json == "-":
-        print(report.as_json(rows, mixture, facts))
-    elif given.json:
-        pathlib.Path(given.json).write_text(report.as_json(rows, mixture, facts) + "\n")
+    only_reference = all(row.against == "reference" for row in rows)
+    refuse(given.page and not only_reference, "--page belongs to --against reference alone.", ArgumentError)
+    if given.page:
+        reference.write_page(given.page, rows)
+        say(f"written: {given.page}")
+
+    if given.json:
+        said = {**facts, "states": min(given.states, reference.OF_FLUID), "command": f"python -m frame {given.said}"}
+        text = reference.as_json(rows, said) if only_reference else report.as_json(rows, mixture, facts)
+        if given.json == "-":
+            print(text)
+        else:
+            pathlib.Path(given.json).write_text(text + "\n")
 
     if given.plots:
         for path in report.draw(rows, given.plots, pathlib.Path(facts["mixture"]).name):
@@ -184,6 +219,19 @@ def main(given, mixture) -> int:
     say("\n".join(lines))
 
     return 1 if failed or not_read else 0
+
+
+def _run(given, mixture, say, **more) -> list:
+    """`run` with the options of the command."""
+    models = tuple(given.models) if given.models else None
+    common = (given.phase, given.against, given.states, given.seed, given.backend, say)
+    return run(mixture, given.mixture, *common, models=models, fluids=given.fluids, **more)
+
+
+def _options(given) -> dict[str, str]:
+    """The model options that are given, for a mixture without a file."""
+    chosen = {name: getattr(given, name, None) for name in kernels.OPTIONS}
+    return {name: value for name, value in chosen.items() if value is not None}
 
 
 def _compare_mechanism(given, mixture, sweep: str, say) -> tuple[list, list[str]]:

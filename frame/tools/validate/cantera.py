@@ -8,6 +8,7 @@ reports.
 
 import numpy as np
 
+from kernels.gas.accuracy import CANTERA
 from kernels.gas.equations.constants import alpha_slope
 
 from . import cantera_rates
@@ -19,9 +20,6 @@ from .wide import reachable
 
 SUBSET = 20000  # Cantera takes 20 to 100 microseconds a state
 MATRIX = 2000  # states for D_ij
-OPTIONS = dict(
-    alpha="cantera", mixing="vdw", chung="cantera", viscosity="chung", diffusion="cantera", takahashi="table"
-)
 GETTERS = dict(
     p="P",
     h="enthalpy_mass",
@@ -72,7 +70,7 @@ def phase(job):
 
     gas = ct.Solution(str(job.file), job.phase or "")
     # Cantera fits diffusion from the highest T_min on, the layer over the range in the file.
-    mixture = comparable(job.mixture, **OPTIONS)
+    mixture = comparable(job.mixture, **CANTERA)
     same = mixture.species.with_fit_range(gas.min_temp, gas.max_temp)
 
     return gas, type(mixture).from_species(same, **mixture.options)

@@ -59,7 +59,7 @@ def run(job):
     import CoolProp.CoolProp as CP
 
     # The mixture in CoolProp.
-    mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")
+    mixture = comparable(job.mixture, mixing="vdw")
     backend = BACKENDS[mixture.options["equation"]]
     species = mixture.species
     constants = zip(*(getattr(species, field).tolist() for field in ("Tc", "pc", "omega", "W")))

@@ -8,6 +8,7 @@ import numpy as np
 
 import kernels
 from kernels.gas.equations.constants import alpha_slope
+from kernels.gas.equations.records import CUBICS
 from kernels.gas.species import GAS_CONSTANT as R
 
 from .report import Row
@@ -30,8 +31,11 @@ def missing(mixture, equations, module, why=None) -> str | None:
 
 
 def comparable(mixture, **options):
-    """The mixture as the other code models it. No other code translates volumes."""
-    return kernels.Mixture.from_species(mixture.species, **{**mixture.options, "translation": "none", **options})
+    """The mixture as the other code models it. No other code translates volumes, or bends Soave's alpha."""
+    record = CUBICS.get(mixture.options["equation"])
+    alpha = "published" if record and record.soave else "smooth"
+    plain = {**mixture.options, "translation": "none", "alpha": alpha}
+    return kernels.Mixture.from_species(mixture.species, **{**plain, **options})
 
 
 NAMES = "rho W h h_ig s s_ig cp cp_ig cv rho_p rho_T".split()

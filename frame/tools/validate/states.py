@@ -101,13 +101,12 @@ def three_roots(mixture, n, random):
 
 def kinks(mixture, n, random):
     """T [K], p [Pa], Y (ns, n) near temperatures at which formulas change branch: NASA polynomials meet, or sqrt(a_i)
-    passes through zero."""
-    from kernels.gas.equations.constants import alpha_slope
+    passes through zero or bends."""
+    from kernels.gas.equations.constants import alpha_bends, alpha_kinks
 
     species = mixture.species
-    kappa = alpha_slope(species.omega, mixture.options["alpha"], mixture.options["equation"])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        places = np.concatenate([species.T_mid, species.Tc, species.Tc * (1 + 1 / kappa) ** 2])
+    of_alpha = alpha_kinks(species, mixture.options), alpha_bends(species, mixture.options)
+    places = np.concatenate([species.T_mid, species.Tc, *of_alpha])
     places = places[np.isfinite(places) & (places > T_RANGE[0]) & (places < T_RANGE[1])]
 
     T, p, Y = envelope(mixture, n, random)

@@ -18,7 +18,7 @@ def run(job):
     """Rows against thermo's cubic equations at our T, molar volume and mole fractions."""
     from thermo import eos_mix
 
-    mixture = comparable(job.mixture, alpha="pr78", mixing="vdw")
+    mixture = comparable(job.mixture, mixing="vdw")
     species = mixture.species
     kind = getattr(eos_mix, CLASSES[mixture.options["equation"]])
     constants = dict(

@@ -68,7 +68,7 @@ def run(job):
     if job.mixture.options["equation"] == "pr":
         ours |= {"a": OMEGA_A * (R * Tc) ** 2 / pc, "b": OMEGA_B * R * Tc / pc}
     with_constants = type(job.mixture).from_species(dataclasses.replace(species, **ours), **job.mixture.options)
-    mixture = comparable(with_constants, alpha="pr78", mixing="vdw")
+    mixture = comparable(with_constants, mixing="vdw")
 
     # Our k_ij in ThermoPack.
     for i, j in itertools.permutations(range(mixture.ns), 2):

@@ -10,8 +10,10 @@ import functools
 
 from ...engine.errors import ArgumentError
 from ..plan import Program
+from .axes import Axes
 from .base import Organisation, Unable
 from .direct import Direct
+from .direct_host import HostDirect
 from .flat import Flat
 from .library import DeviceLibrary, HostLibrary
 from .lines import Lines
@@ -28,8 +30,8 @@ from .tiles import Tiles
 __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
-    "packs": (Packs, Lanes, HostLibrary, OuterPacks),
-    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, OuterThreads),
+    "packs": (Packs, Lanes, HostDirect, HostLibrary, OuterPacks),
+    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, Axes, OuterThreads),
 }
 
 

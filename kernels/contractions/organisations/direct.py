@@ -23,25 +23,33 @@ from .base import Organisation
 ARRAYS = ("out", "left", "right")  # as fold.py numbers them
 MOST_BLOCKS = 2**31 - 1  # of a launch
 USUAL_BATCH = 64
+MANY_PARTS = 16  # of a sum: with more, groups of threads add them up
+MOST_REGISTERS = 255  # of a thread
 ALIGNED = 16  # entries, after which an array is aligned as at its begin
 
 
 class Rates(NamedTuple):
-    """Of products by tiles on a device, fitted to 672 times of TCCG's rows on an H100."""
+    """Of products by tiles on a device, fitted to 336 times of TCCG's rows on an H100."""
 
     memory: float  # bytes a second
+    cache: float  # bytes a second between multiprocessors and the second cache
     flops: float  # a second
     along: float  # times the arithmetic's time if both factors run along the sum
-    step: float  # seconds that a wave of blocks waits for a step of the sum
-    ends: int  # steps that the begin and the end of a tile count as
+    narrow: float  # times the stores' time that is added if a lane stores less than 16 bytes
+    wave: float  # seconds that a wave of blocks waits at its begin and its end
+    alone: float  # seconds in which nothing else is done: the launch, the first numbers, the last ones
+    overlap: float  # exponent of the norm of all times: 1, one after another; infinity, the longest alone
 
 
 RATES = {
-    "float64": Rates(memory=2.45e12, flops=5.5e13, along=2.0, step=7.6e-7, ends=8),
-    "float32": Rates(memory=1.8e12, flops=6.4e13, along=2.2, step=5e-7, ends=12),
+    "float64": Rates(3.04e12, 6.73e12, 5.72e13, 1.5, 1.4, 3.4e-6, 3e-6, 2.1),
+    "float32": Rates(2.25e12, 5.62e12, 7.62e13, 1.45, 0.67, 0.0, 1e-6, 2.05),
 }
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
-OVERLAP = 3  # exponent of the norm of the three times: 1, one after another; infinity, the longest alone
+SECOND_KERNEL = 6e-6  # seconds of the kernel that adds up parts, beside its bytes
+LEAST_STEPS = 2  # of a part of a sum
+MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
+LARGE, LOSS = 8, 1.1  # a batch so many times the usual one must not cost LOSS times as much by a sum in parts
 
 
 # ---- the record of arguments ----------------------------------------------------------------------------------------
@@ -54,6 +62,7 @@ def _members() -> str:
     words.append("rows:whole columns:whole steps:whole row_tiles:whole column_tiles:whole")
     for group, factor in (("row", "left"), ("column", "right")):
         words.append(f"{group}_digits:whole {group}_extent:whole:{MOST_DIGITS}")
+        words.append(f"{group}_reciprocal:whole:{MOST_DIGITS} {group}_shift:whole:{MOST_DIGITS}")
         words.append(f"{group}_{factor}:whole:{MOST_DIGITS} {group}_out:whole:{MOST_DIGITS}")
         words.append(f"{group}_weight:whole:2:{MOST_DIGITS} {group}_limit:whole:2")
 
@@ -74,6 +83,7 @@ def filled(plan: Layout, number: float) -> np.ndarray:
         held[f"{group}_digits"], held[f"{group}_limit"] = len(count.digits), count.limit
         for d, digit in enumerate(count.digits):
             held[f"{group}_extent"][0, d] = digit.extent
+            held[f"{group}_reciprocal"][0, d], held[f"{group}_shift"][0, d] = reciprocal(max(digit.extent, 1))
             held[f"{group}_{ARRAYS[factor]}"][0, d] = digit.step[factor]
             held[f"{group}_out"][0, d] = digit.step[OUT]
             held[f"{group}_weight"][0, :, d] = digit.weight
@@ -84,6 +94,16 @@ def filled(plan: Layout, number: float) -> np.ndarray:
         for place, array in enumerate(ARRAYS):
             held[f"other_{array}"][0, d] = digit.step[place]
     return held
+
+
+def reciprocal(extent: int) -> tuple[int, int]:
+    """(r, s) such that x // extent = (x r // 2^32 + x) // 2^s for 0 <= x < 2^31; 0 < extent < 2^31.
+
+    Granlund & Montgomery, Division by invariant integers using multiplication, PLDI 1994 (figure 4.1; original not
+    seen).
+    """
+    shift = (extent - 1).bit_length()
+    return ((1 << 32) * ((1 << shift) - extent)) // extent + 1, shift
 
 
 # ---- the organisation -----------------------------------------------------------------------------------------------
@@ -119,6 +139,7 @@ class Flow:
     stages: int = 3  # copies that have room
     blocks: int = 1  # on a multiprocessor, which bounds the registers
     parts: int = 1  # of the sum, by different blocks
+    holds: str = ""  # "left", "right": a block works on tile after tile, and keeps this factor's numbers
 
 
 class Product(NamedTuple):
@@ -157,59 +178,92 @@ class Direct(Organisation):
         told.append(f"{flow.stages} stages, {flow.blocks} blocks")
         if flow.parts > 1:
             told.append(f"sum in {flow.parts} parts")
+        if flow.holds:
+            told.append(f"holds {flow.holds}")
         return f"{self.name} ({', '.join(told)})"
 
     # ---- choice
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
-        """The tiles of TILES that a product may take."""
-        return [how for how in (cls(block, flow) for block, flow in TILES) if not how.serves(p)]
+        """TILES, SPLIT with the sum in parts, and HELD with steps as long as the sum."""
+        if cls(*TILES[0]).serves(p):
+            return []
+        found = [cls(block, flow) for block, flow in TILES]
+        for block, flow, many in SPLIT:
+            steps = cls(block, flow).layout(p).steps
+            found += [cls(block, dataclasses.replace(flow, parts=k)) for k in many if k * LEAST_STEPS <= steps]
+
+        depth = -(-folded(p, 2).size("k") // 8) * 8
+        if 0 < depth <= MOST_HELD and p.dtype == "float32":
+            for block, blocks in HELD:
+                found += [cls(block, Flow(depth, 2, blocks, holds=factor)) for factor in ("left", "right")]
+        return [how for how in found if how.legal(p)]
 
     def serves(self, p: Program) -> str:
         try:
             folded(p, 2)
         except Unable as reason:
             return str(reason)
+        if self.flow.holds and (self.flow.parts > 1 or self.layout(p).steps != 1):
+            return f"sums of at most {self.flow.depth} terms, in one part"
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds for a usual batch, in the units of the other organisations."""
         n = _usual_batch(p)
-        f = folded(p, n)
-        alone = not f.batch and not product(p).adds
+        alone = not folded(p, n).batch and not product(p).adds
         factor = price_of("direct" if alone else "direct_other")
-        return factor * self.seconds(f, p.dtype) / n / library_costs.unit("threads", p)
+        seconds = self.seconds(p, n)
 
-    def seconds(self, f: Fold, dtype: str) -> float:
-        """Of a product, by the model of RATES: memory, multiplications and the waits of waves of blocks overlap."""
-        rates, size = RATES[dtype], np.dtype(dtype).itemsize
-        plan, tile = layout(f, self.tile, size), self.tile
+        # Parts of a sum must not slow a large batch down, if the batch may be large.
+        if self.flow.parts > 1 and p.batch and not p.entries:
+            large = min(LARGE * n, _most_entries(p))
+            if self.seconds(p, large) > LOSS * self.changed(parts=1).seconds(p, large):
+                seconds = math.inf
+        return factor * seconds / n / library_costs.unit("threads", p)
 
-        moved = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
-        memory = moved / rates.memory
+    def seconds(self, p: Program, n: int) -> float:
+        """Of n entries, by the model of RATES: memory, second cache, multiplications and waits overlap."""
+        rates, size = RATES[p.dtype], np.dtype(p.dtype).itemsize
+        f, plan, tile, flow = folded(p, n), laid_out(p, n, self.tile), self.tile, self.flow
+
+        # Bytes. A factor that blocks hold is read once for each line of tiles.
+        tiles = plan.blocks
+        left = plan.copied(LEFT, size) * plan.steps * (plan.row_tiles if flow.holds == "left" else tiles)
+        right = plan.copied(RIGHT, size) * plan.steps * (plan.column_tiles if flow.holds == "right" else tiles)
+        stored = plan.stored(size) * tiles
+        parts = 2 * flow.parts * tiles * tile.rows * tile.columns * size if flow.parts > 1 else 0
+        read = size * (f.numbers(LEFT) + f.numbers(RIGHT))
+        narrow = 1 + rates.narrow * (plan.lie.out_wide * size < 16)
+        memory = (read + stored + parts) / rates.memory
+        cache = (left + right + stored * narrow + parts) / rates.cache
 
         # With few blocks the last wave counts whole.
-        at_once = library_costs.DEVICE.parallel * self.flow.blocks
-        waves = plan.blocks / at_once
+        resident = min(flow.blocks, REFERENCE.shared_resident // (self.shared_bytes(plan.lie, size) + 1024))
+        at_once = library_costs.DEVICE.parallel * max(resident, 1)
+        waves = tiles * flow.parts / at_once
         if waves < FEW_WAVES:
             waves = math.ceil(waves)
 
         both = plan.lie.left_along and plan.lie.right_along
-        flops = 2.0 * tile.rows * tile.columns * tile.depth * plan.steps * at_once * waves
+        steps = plan.steps / flow.parts
+        flops = 2.0 * tile.rows * tile.columns * tile.depth * steps * at_once * waves
         arithmetic = flops / rates.flops * (rates.along if both else 1.0)
-        waiting = math.ceil(plan.blocks / at_once) * (plan.steps + rates.ends) * rates.step
+        waiting = waves * rates.wave
 
-        return (memory**OVERLAP + arithmetic**OVERLAP + waiting**OVERLAP) ** (1 / OVERLAP)
+        times = (memory, cache, arithmetic, waiting)
+        together = sum(time**rates.overlap for time in times) ** (1 / rates.overlap)
+        return together + rates.alone + (SECOND_KERNEL if flow.parts > 1 else 0)
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
-        effort = self.effort(folded(p, n), size)
+        effort = self.effort(laid_out(p, n, self.tile), size)
         alone = effort._replace(accesses=effort.accesses / n, arithmetic=effort.arithmetic / n)
         return device.clocks(alone, moved, size)
 
-    def effort(self, f: Fold, size: int) -> device.Effort:
+    def effort(self, plan: Layout, size: int) -> device.Effort:
         """What the tiles of a product do; those at the edges as much as the others. size: bytes of a number."""
-        plan, block, tile = layout(f, self.tile, size), self.block, self.tile
+        block, tile = self.block, self.tile
         numbers, terms = tile.rows * tile.columns, plan.steps * tile.depth
 
         copied = terms * (tile.rows + tile.columns)
@@ -244,10 +298,14 @@ class Direct(Organisation):
             "RIGHT_ALONG": lie.right_along,
             "OUT_ROWS": lie.out_rows,
             "ADDS": product(p).adds,
+            "ROWS_RAGGED": lie.rows_ragged,
+            "COLUMNS_RAGGED": lie.columns_ragged,
         }
 
         lines = ["#define FRAME_SINGLE"] if p.dtype == "float32" else []
         lines.append(f"#define PARTS {flow.parts}")
+        lines.append("enum { HOLDS_NOTHING, HOLDS_LEFT, HOLDS_RIGHT };")
+        lines.append(f"constexpr int HOLDS = HOLDS_{(flow.holds or 'nothing').upper()};")
         lines += [f"constexpr int {name} = {number};" for name, number in numbers.items()]
         lines += [f"constexpr bool {name} = {str(mark).lower()};" for name, mark in marks.items()]
         text = "\n".join([*lines, structure("Arguments", MEMBERS), '#include "contractions/direct.h"', ""])
@@ -261,7 +319,7 @@ class Direct(Organisation):
 
     def layout(self, p: Program, aligned: bool = True) -> Layout:
         """For a batch of contiguous entries."""
-        return layout(folded(p, min(_usual_batch(p), 2)), self.tile, np.dtype(p.dtype).itemsize, aligned)
+        return laid_out(p, min(_usual_batch(p), 2), self.tile, aligned)
 
     def shared_bytes(self, lie: Lie, size: int) -> int:
         """Shared memory of a block, as direct.h counts it. size: bytes of a number."""
@@ -270,9 +328,13 @@ class Direct(Organisation):
         def stage(along: bool, lines: int) -> int:
             return lines * tile.depth if along else tile.depth * (lines + apart)
 
-        copies = self.flow.stages * (stage(lie.left_along, tile.rows) + stage(lie.right_along, tile.columns))
+        left, right = stage(lie.left_along, tile.rows), stage(lie.right_along, tile.columns)
         fast, slow = (tile.rows, tile.columns) if lie.out_rows else (tile.columns, tile.rows)
-        return max(copies, slow * (fast + apart)) * size + 12 * (tile.rows + tile.columns)
+        finished, tables = slow * (fast + apart), 12 * (tile.rows + tile.columns)
+        if self.flow.holds:
+            copies = left + right + (right if self.flow.holds == "left" else left)
+            return (copies + finished) * size + 3 * tables
+        return max(self.flow.stages * (left + right), finished) * size + tables
 
     def launch(self, plan, arrays, values, n: int):
         p, size = plan.program, np.dtype(plan.program.dtype).itemsize
@@ -301,13 +363,21 @@ class Direct(Organisation):
             kept.append(backend.empty(self.flow.parts * tiles.blocks * self.tile.rows * self.tile.columns, p.dtype))
             held["at_parts"] = backend.address(kept[-1])
 
-        shape = Shape(self.block.threads, 1, self.shared_bytes(tiles.lie, size), rows=self.flow.parts)
+        flow, shared = self.flow, self.shared_bytes(tiles.lie, size)
+        shape = Shape(self.block.threads, 1, shared, resident=-1 if flow.holds else 0, rows=flow.parts)
         blocks = tiles.blocks if n else 0
         found = [functools.partial(module.bind("contraction", shape, held, keep=kept), blocks)]
-        if self.flow.parts > 1:
+        if flow.parts > 1:
             shape = dataclasses.replace(shape, rows=1)
-            found.append(functools.partial(module.bind("contraction_sum", shape, held, keep=kept), blocks))
+            run = module.bind("contraction_sum", shape, held, keep=kept)
+            found.append(functools.partial(run, blocks * self._slices(tiles.lie)))
         return found
+
+    def _slices(self, lie: Lie) -> int:
+        """Blocks that add up the parts of a tile, as direct.h counts them."""
+        warps = self.block.warps_m * self.block.warps_n
+        team = self.block.threads // (warps if self.flow.parts > MANY_PARTS else 1)
+        return -(-self.tile.rows * self.tile.columns // (lie.out_wide * team))
 
     def _work(self, plan, values, n: int, aligned: bool) -> Work:
         """What launches for n entries have in common, wherever the arrays begin. Raises VariantUnsuitable."""
@@ -316,6 +386,8 @@ class Direct(Organisation):
             tiles = layout(folded(p, n, values), self.tile, size, aligned)
         except Unable as reason:
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
+        if self.flow.holds and tiles.steps != 1:
+            raise VariantUnsuitable(f"'{self.name}': sums of {tiles.steps} steps, a block that holds a factor has one.")
         if self.flow.parts * tiles.blocks > MOST_BLOCKS:
             raise VariantUnsuitable(f"'{self.name}': {tiles.blocks} tiles, a launch has {MOST_BLOCKS}.")
 
@@ -340,14 +412,18 @@ class Direct(Organisation):
             "stages": (2, 3, 4, 5),
             "blocks": (1, 2, 3, 4, 6),
             "parts": (1, 2, 3, 4, 6, 8, 12, 16),
+            "holds": ("", "left", "right"),
         }
 
     def legal(self, p: Program) -> bool:
         size = np.dtype(p.dtype).itemsize
-        shared = self.shared_bytes(self.layout(p).lie, size)
-        if self.block.threads > REFERENCE.threads_of_block or shared > REFERENCE.shared_of_block:
+        if self.serves(p):
             return False
-        return self._registers(size) <= REFERENCE.registers // (self.block.threads * self.flow.blocks)
+        shared = self.shared_bytes(self.layout(p).lie, size)
+        if self.block.threads > REFERENCE.threads_of_block or shared > REFERENCE.shared_for(self.flow.blocks):
+            return False
+        most = min(REFERENCE.registers // (self.block.threads * self.flow.blocks), MOST_REGISTERS)
+        return self._registers(size) <= most
 
     def _registers(self, size: int) -> int:
         """Registers that a thread needs at least: its numbers of the tile, and its fragments of both factors."""
@@ -398,6 +474,15 @@ def folded(p: Program, n: int, values=None) -> Fold:
 
     values: steps between entries (step_) and rows (ld_) of each array; None: of contiguous arrays.
     """
+    return _folded(p, n, values) if values else _contiguous(p, n)
+
+
+@functools.lru_cache(128)
+def _contiguous(p: Program, n: int) -> Fold:
+    return _folded(p, n, None)
+
+
+def _folded(p: Program, n: int, values) -> Fold:
     found = product(p)
     sizes = dict(p.sizes)
     if p.batch:
@@ -406,6 +491,12 @@ def folded(p: Program, n: int, values=None) -> Fold:
     if any(len(set(r.indices)) < len(r.indices) for r in found.references[:1]):
         raise Unable("an output with each index once")
     return fold(sizes, *all_steps)
+
+
+@functools.lru_cache(512)
+def laid_out(p: Program, n: int, tile: Tile, aligned: bool = True) -> Layout:
+    """The layout for n contiguous entries. Raises Unable."""
+    return layout(folded(p, n), tile, np.dtype(p.dtype).itemsize, aligned)
 
 
 def _steps(p: Program, r, n: int, values) -> dict[str, int]:
@@ -423,8 +514,14 @@ def _steps(p: Program, r, n: int, values) -> dict[str, int]:
 
 def _usual_batch(p: Program) -> int:
     """Entries that the model counts with: many, within reach of offsets of 32 bits."""
-    largest = max(array.size for array in p.arrays.values())
-    return max(min(USUAL_BATCH, FARTHEST // (2 * largest)), 1)
+    more = MORE if p.batch and not p.entries else 1
+    return min(more * library_costs.usual_batch(p), _most_entries(p))
+
+
+def _most_entries(p: Program) -> int:
+    """Entries that lie within reach of offsets of 32 bits; 1 or more."""
+    largest = max([a.size for a in p.arguments if a.place is not None], default=1)
+    return max(FARTHEST // (2 * largest), 1)
 
 
 def _batch_step(p: Program, r, values) -> int:
@@ -449,10 +546,31 @@ def _pieces(p: Program, values, n: int) -> list[tuple[int, int]]:
 # Measured on an H100 over rows of the TCCG benchmark; equal prices take the first.
 TILES: tuple[tuple[Block, Flow], ...] = (
     (Block(2, 2, 2, 4), Flow(16, 3, 3)),  # 64 x 64: four by four indices
-    (Block(2, 2, 2, 4), Flow(8, 4, 4)),  # the same for short sums: triples
+    (Block(2, 2, 4, 4), Flow(16, 3, 2)),  # 128 x 64
+    (Block(2, 2, 4, 8), Flow(16, 3, 1)),  # 128 x 128, in single precision
+    (Block(2, 2, 2, 4), Flow(8, 4, 4)),  # 64 x 64 for short sums
     (Block(8, 1, 1, 9), Flow(8, 3, 2)),  # 128 x 72
+    (Block(4, 1, 2, 9), Flow(24, 2, 2)),
     (Block(8, 1, 2, 3), Flow(8, 4, 2)),  # 256 x 24: a tensor times a small matrix
+    (Block(6, 1, 2, 3), Flow(24, 2, 2)),  # 192 x 24
+    (Block(4, 1, 2, 3), Flow(24, 2, 3)),  # 128 x 24
     (Block(8, 1, 2, 4), Flow(8, 4, 2)),  # 256 x 32
     (Block(4, 1, 2, 1), Flow(8, 4, 4)),  # 128 x 8
     (Block(2, 2, 1, 2), Flow(8, 4, 6)),  # 32 x 32
+)
+
+# The same for sums in parts: few tiles and a long sum.
+SPLIT: tuple[tuple[Block, Flow, tuple[int, ...]], ...] = (
+    (Block(2, 2, 2, 4), Flow(32, 2, 2), (4, 8, 24)),  # 64 x 64
+    (Block(2, 2, 4, 4), Flow(16, 3, 2), (4, 8, 24)),  # 128 x 64
+    (Block(2, 2, 1, 2), Flow(32, 3, 4), (264, 528)),  # 32 x 32
+)
+
+# Tiles of blocks that hold a factor, and blocks on a multiprocessor. They are for single precision: in double precision
+# `stages` is faster where the sum is short.
+MOST_HELD = 96  # terms of a sum
+HELD: tuple[tuple[Block, int], ...] = (
+    (Block(2, 3, 2, 4), 3),  # 64 x 96: triples
+    (Block(3, 2, 2, 4), 3),  # 96 x 64
+    (Block(2, 2, 2, 4), 3),  # 64 x 64
 )

@@ -22,8 +22,6 @@ from .base import Organisation
 
 BEGIN = 32  # numbers: what lies in the scratch begins at multiples of it
 RANKS = (0, 1, 2, 3)  # ways that a search tries
-ENTRIES = (16, 10000)  # of a batch, for a price: about NUMBERS of all arrays together, but no fewer and no more
-NUMBERS = 1 << 24
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 
 
@@ -84,10 +82,7 @@ class Library(Organisation):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds of the copies and products for a usual batch, in the units of the other organisations."""
-        batched = [a for a in p.arguments if a.place is not None or a.mixed]
-        usual = NUMBERS // max(sum(a.size for a in batched), 1)
-        entries = min(max(usual, ENTRIES[0]), ENTRIES[1]) if p.batch else 1
-
+        entries = library_costs.usual_batch(p)
         job = self._job(p, _Arrays(p, entries))
         seconds = sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
         return seconds / entries / library_costs.unit(self.STYLE, p)

@@ -72,6 +72,8 @@ COMPLEX = 4.0  # real products of a complex product
 SINGLE = {"float32": 0.9}  # of the time of double precision: the other organisations' in single precision
 REUSE, BEYOND = 16, 32  # uses of a number by an entry; sizes of the cache
 SMALL = 16  # times smaller than the largest array: its order counts little
+ENTRIES = (16, 10000)  # of a usual batch
+NUMBERS = 1 << 24
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
 
@@ -138,6 +140,17 @@ def unit(style: str, p: Program) -> float:
     if common and _streams(p, max(a.size for a in common), r.cache / size):
         found = max(found, r.far)
     return found * SINGLE.get(p.dtype, 1.0)
+
+
+def usual_batch(p: Program) -> int:
+    """Entries that prices in seconds count with: those that the caller told, or about NUMBERS of all arrays together,
+    but no fewer and no more than ENTRIES; 1 without a batch."""
+    if not p.batch:
+        return 1
+    if p.entries:
+        return p.entries
+    usual = NUMBERS // max(sum(a.size for a in p.arguments if a.place is not None or a.mixed), 1)
+    return min(max(usual, ENTRIES[0]), ENTRIES[1])
 
 
 def _streams(p: Program, numbers: int, cache: float) -> bool:

@@ -21,6 +21,7 @@ from .base import Organisation
 
 TABLE = pathlib.Path(__file__).parent.with_name("stages.csv")
 MOST_WARPS = 16  # of a team
+STORED = 4  # see `_mostly_stored`
 IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
 
 
@@ -178,6 +179,8 @@ class Staged(Organisation):
             kind = "idle"
         if not any(n.summed for n in threads.nests(p)):
             kind = "unsummed"
+        elif kind == "stages" and _mostly_stored(p):
+            kind = "stages_stored"
 
         return threads.work(p) * price_of(kind)
 
@@ -235,6 +238,13 @@ class Staged(Organisation):
         except Unable:
             return math.inf
         return device.clocks(effort, moved, np.dtype(p.dtype).itemsize)
+
+
+def _mostly_stored(p: Program) -> bool:
+    """Whether the outputs of an entry have STORED times the numbers of its inputs, or more."""
+    outputs = sum(a.size for a in p.arguments if a.name in p.expression.outputs)
+    inputs = sum(a.size for a in p.arguments if a.name not in p.expression.outputs)
+    return outputs >= STORED * inputs
 
 
 # ---- the model of the search ----------------------------------------------------------------------------------------

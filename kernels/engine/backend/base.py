@@ -110,6 +110,11 @@ class Module(abc.ABC):
     def _bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None, keep):
         """As `bind`, by the backend."""
 
+    def address(self, function: str) -> int:
+        """Address of a C function of the source, of any arguments; for hosts that call it. Raises BackendError where
+        functions run on a device."""
+        raise BackendError(f"'{self.name}': a device's functions have no address in the host.")
+
     def launch(self, function: str, shape: Shape, record: np.ndarray, items: int) -> None:
         self.bind(function, shape, record)(items)
 

@@ -269,6 +269,10 @@ class CpuModule(Module):
         except AttributeError:
             raise BackendError(f"'{self.name}' has no kernel '{name}'.") from None
 
+    def address(self, function: str) -> int:
+        """See Module.address. Libraries stay loaded, so it stays valid."""
+        return int(ffi.cast("intptr_t", self._function(function)))
+
     def _bind(self, function, shape, record, most, keep):
         call = self._function(function)
         pointer = ffi.cast("void *", record.ctypes.data)

@@ -131,12 +131,13 @@ def machine_code(source: Source, arch: str) -> pathlib.Path:
         if unnamed:
             raise CompileError(f"'{unnamed}': NVRTC does not tell which file it reads; write its name there.")
         try:
-            code, log = nvrtc.compile_cubin(source.text, arch, flags, name=f"{source.name}.cu")
+            code, log = nvrtc.compile_reported(source.text, arch, flags, name=f"{source.name}.cu")
         except CompileError as error:
             raise CompileError(f"{explain.cause(source, str(error))}{error}") from None
 
         path.write_bytes(code)
-        return json.dumps(nvrtc.resources(log))
+        unreported: dict[str, dict] = {source.symbol: {}} if source.entry else {}
+        return json.dumps(nvrtc.resources(log) or unreported)
 
     texts = cache.texts(source.text, folders)
     unnamed = cache.computed(texts)

@@ -6,6 +6,7 @@ in tests.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib.util
@@ -86,6 +87,19 @@ def compile_cubin(source: str, arch: str, options=(), name: str = "kernels.cu") 
         lib.nvrtcDestroyProgram(ctypes.byref(prog))
 
 
+def compile_reported(source: str, arch: str, options=(), name: str = "kernels.cu") -> tuple[bytes, str]:
+    """As `compile_cubin`, with REPORT's lines in the log.
+
+    NVRTC keeps machine code of its own in ~/.nv, and what it finds there comes without a report. It is then compiled
+    again; a version that does not know the option for that gives no report.
+    """
+    code, log = compile_cubin(source, arch, options, name)
+    if not resources(log):
+        with contextlib.suppress(CompileError):
+            code, log = compile_cubin(source, arch, [*options, NO_CACHE], name)
+    return code, log
+
+
 def _fetch(size_of, read, prog) -> bytes:
     """A result of a program: size_of asks for the number of bytes, read copies them."""
     size = ctypes.c_size_t()
@@ -112,6 +126,7 @@ def resources(log: str) -> dict[str, dict[str, int]]:
 
 
 REPORT = "--ptxas-options=-v"
+NO_CACHE = "--no-cache"
 # Name of a resource: pattern in the log.
 _FIGURES = {
     "registers": r"Used (\d+) registers",

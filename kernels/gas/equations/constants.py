@@ -9,7 +9,7 @@ from ...engine.errors import MixtureError, refuse
 from ..declare import constants, exclusion, fact, option
 from ..records import Constants
 from ..species import GAS_CONSTANT as R
-from .records import CUBICS, Peneloux, Soave
+from .records import BEND, CUBICS, Peneloux, Soave, refuse_wrong_signs, smooth_root
 
 option(
     "root",
@@ -37,13 +37,18 @@ option(
 option(
     "alpha",
     {
-        "pr78": r"$\sqrt{\alpha} = |1 + \kappa\,(1 - \sqrt{T/T_c})|$; $\kappa = 0.37464 + 1.54226\,\omega - "
-        r"0.26992\,\omega^2$ for $\omega \le 0.491$, else $\kappa = 0.379642 + 1.48503\,\omega - 0.164423\,\omega^2 + "
+        "smooth": r"As `published` up to $x = \kappa\,(\sqrt{T/T_c} - 1) = \frac34$, which is 951 K for N2; above, "
+        r"$\sqrt{\alpha} = \frac14/(1 + y + y^2 + y^3)$ with $y = 4 x - 3$. Three times continuously "
+        r"differentiable, positive, falling and convex for $\kappa > 0$. Own form.",
+        "published": r"$\sqrt{\alpha} = |1 + \kappa\,(1 - \sqrt{T/T_c})|$, with a kink at $T_c (1 + 1/\kappa)^2$, "
+        r"1388 K for N2, where $h$ jumps. Peng-Robinson: $\kappa = 0.37464 + 1.54226\,\omega - 0.26992\,\omega^2$ "
+        r"for $\omega \le 0.491$, else $\kappa = 0.379642 + 1.48503\,\omega - 0.164423\,\omega^2 + "
         r"0.016666\,\omega^3$. Robinson & Peng 1978; original not seen.",
-        "cantera": r"The same, above $\omega = 0.491$ with $0.374642 + 1.487503\,\omega$ in front, as Cantera 3.2 has "
-        "it.",
+        "cantera": r"As `published`, above $\omega = 0.491$ with $0.374642 + 1.487503\,\omega$ in front, as Cantera "
+        "3.2 has it.",
     },
-    "alpha of heavy species with Peng-Robinson: published, or as Cantera 3.2 codes it",
+    "Soave's alpha: smooth at every T, as published, or as Cantera 3.2 codes Peng-Robinson's",
+    renamed={"pr78": "published"},
 )
 option(
     "mixing",
@@ -86,17 +91,43 @@ exclusion(
     "wanted 'vdw'.",
 )
 exclusion(
-    _without("alpha", "pr78", lambda record, value: record.soave and value in record.alpha.others),
-    "option alpha = '{alpha}' is Cantera's Peng-Robinson; with equation = '{equation}' wanted 'pr78'.",
+    _without("alpha", "smooth", lambda record, value: record.soave and value in ("published", *record.alpha.others)),
+    "option alpha = '{alpha}': published is Soave's alpha of pr and srk, cantera is Cantera's Peng-Robinson; with "
+    "equation = '{equation}' wanted 'smooth'.",
+)
+exclusion(
+    lambda options: options["alpha"] == "smooth" and options["mixing"] == "pseudocritical",
+    "option mixing = 'pseudocritical' has a_ij of pairs as published; with alpha = '{alpha}' wanted mixing = 'vdw', or "
+    "alpha = 'published'.",
 )
 
 
 def alpha_slope(omega, which: str, equation: str):
-    """kappa_i(omega) of an equation with Soave's alpha. NaN for other equations: their sqrt(alpha) has no zero."""
+    """kappa_i(omega) of an equation with Soave's alpha. NaN for other equations."""
     alpha = CUBICS[equation].alpha if equation in CUBICS else None
     if isinstance(alpha, Soave):
         return alpha.slope(omega, which)
     return np.full(np.shape(omega), np.nan)
+
+
+def alpha_kinks(species, options) -> np.ndarray:
+    """T [K] (ns,) at which sqrt(alpha) passes through zero and its slope jumps. NaN: at no T."""
+    if options["alpha"] == "smooth" or options["mixing"] == "pseudocritical":
+        return np.full(species.ns, np.nan)
+
+    kappa = alpha_slope(species.omega, options["alpha"], options["equation"])
+    with np.errstate(divide="ignore"):
+        return species.Tc * (1 + 1 / kappa) ** 2
+
+
+def alpha_bends(species, options) -> np.ndarray:
+    """T [K] (ns,) from which the smooth form of Soave's alpha is not the published one. NaN: at no T."""
+    if options["alpha"] != "smooth":
+        return np.full(species.ns, np.nan)
+
+    kappa = alpha_slope(species.omega, "smooth", options["equation"])
+    with np.errstate(divide="ignore"):
+        return np.where(kappa > 0, species.Tc * (1 + BEND / kappa) ** 2, np.nan)
 
 
 def shape(record):
@@ -158,8 +189,9 @@ def cubic(species, options) -> Constants:
         total, product = shape(record)
         result.numbers = dict(delta_1=record.delta_1, delta_2=record.delta_2, delta_sum=total, delta_product=product)
 
-    # alpha: Soave's, as sqrt(a_i) = |g_i - q_i sqrt(T)|, or any other, as C++ text with its constants.
+    # alpha: Soave's, as sqrt(a_i) = g_i - q_i sqrt(T), or any other, as C++ text with its constants.
     result.sizes["alpha_general"] = not record.soave
+    result.sizes["alpha_bends"] = record.soave and options["alpha"] == "smooth"
     if options["mixing"] == "vdw":
         result.values["root_ac_mass"] = root_ac / species.W
 
@@ -172,10 +204,48 @@ def cubic(species, options) -> Constants:
         result.pieces = {f"equation '{record.name}', text of its alpha": record.alpha.text}
     elif options["mixing"] == "vdw":
         kappa = record.alpha.slope(species.omega, options["alpha"])
-        sign = np.where(kappa < 0, -1, 1)  # q_i is never negative; cubic.h says why
-        result.values["g_mass"] = sign * (1 + kappa) * root_ac / species.W
-        result.values["q_mass"] = root_ac * np.abs(kappa) / np.sqrt(species.Tc) / species.W
+        if options["alpha"] == "smooth":
+            result.values |= _bends(species, kappa, root_ac / species.W)
+            result.notes += _checked_signs(species, kappa)
+        else:
+            sign = np.where(kappa < 0, -1, 1)  # q_i is never negative; cubic.h says why
+            result.values["g_mass"] = sign * (1 + kappa) * root_ac / species.W
+            result.values["q_mass"] = root_ac * np.abs(kappa) / np.sqrt(species.Tc) / species.W
     return result
+
+
+def _bends(species, kappa, root_ac):
+    """Constants of Soave's smooth alpha, by name, for kappa (ns,) and sqrt(a_c)/W (ns,): sqrt(a_i) = g - q s below the
+    bend, s = sqrt(T); its size there and 1/size; bend_T, the lowest T at which a species bends, less a margin for
+    rounding."""
+    size = root_ac * (1 - BEND)
+    bends = kappa > 0
+    bend_T = species.Tc[bends] * (1 + BEND / kappa[bends]) ** 2
+
+    return {
+        "g_mass": (1 + kappa) * root_ac,
+        "q_mass": root_ac * kappa / np.sqrt(species.Tc),
+        "bend_size": size,
+        "bend_inverse": 1 / size,
+        "bend_T": [0.9999 * bend_T.min(initial=1e30)],
+    }
+
+
+def _checked_signs(species, kappa):
+    """Raise MixtureError by refuse_wrong_signs from 0.05 to 60 Tc. Returns a note on species that are exempt."""
+    t = np.geomspace(0.05, 60, 400)
+    x = kappa[:, None] * (np.sqrt(t) - 1)
+    x_t = kappa[:, None] / (2 * np.sqrt(t))
+    x_tt = -x_t / (2 * t)
+    F, F_x, F_xx = smooth_root(x)
+
+    falls = ~(kappa <= 0)
+    names = [name for name, falling in zip(species.names, falls) if falling]
+    refuse_wrong_signs(names, t, F[falls], (F_x * x_t)[falls], (F_xx * x_t**2 + F_x * x_tt)[falls])
+
+    if falls.all():
+        return []
+    return [f"kappa <= 0 of {species.named(~falls)}: alpha does not fall with T, as the correlation has it."]
 
 
 def _root_attraction(alpha) -> str:
@@ -370,7 +440,11 @@ def structure(mixture) -> str:
 
 
 fact("k_ij", structure)
-constants("b_mass delta_numbers omega_a omega_b omega_vc root_ac_mass g_mass q_mass alpha_numbers", cubic)
+constants(
+    "b_mass delta_numbers omega_a omega_b omega_vc root_ac_mass g_mass q_mass bend_size bend_inverse bend_T "
+    "alpha_numbers",
+    cubic,
+)
 constants("shift_mass", translation, when={"translation": "peneloux fitted"}, at_once=True)
 constants(
     "pair_constant pair_linear pair_square pair_critical pair_rows one_minus_kij kij_rows kij_sign kij_factor "

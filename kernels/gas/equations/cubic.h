@@ -113,6 +113,35 @@ POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, con
     return beta * (F_w * inv_centred * beta * (1.0 + 0.5 * eos.sum - eos.half_gap_2 * beta) - 0.5 * L);
 }
 
+// f = sqrt(a_i), f1 = -df/ds, f2 = d2f/ds2 in s = sqrt(T), per mass, of smooth_root in records.py. With the size c =
+// (1 - BEND) sqrt(a_c)/W the straight line is g - q s = c (1 - y), and beyond it f = c/(1 + y + y^2 + y^3). Where y = 0
+// the bits are those of g - q s.
+template <class M, class R> POINT_FN void bent_root(const M &m, const R root_T, const int s, R &f, R &f1, R &f2) {
+    const R line = m.g_mass[s] - m.q_mass[s] * root_T, slope = m.q_mass[s] * m.bend_inverse[s];
+    const R y = larger(1.0 - line * m.bend_inverse[s], R(0.0)), y2 = y * y, more = 1.0 + y;
+    const R inverse = 1.0 / (more * y2 + more), inverse2 = inverse * inverse; // of P = 1 + y + y^2 + y^3
+    const R P_y = (3.0 * y2 + y) + more, steep = P_y * inverse2;
+    f = select(y > 0.0, m.bend_size[s] * inverse, line);
+    f1 = m.q_mass[s] * steep;
+    f2 = 2.0 * (m.q_mass[s] * slope) * (steep * P_y * inverse - (3.0 * y + 1.0) * inverse2);
+}
+
+template <class M, class R, class Species>
+POINT_FN void bending_attraction(const M &m, const R T, const R root_T, const Species &Y, R &yy, R &yz, R &zz) {
+    const auto straight = [&](int s, const R Y_s, const R root_T, R &y, R &z) {
+        y = Y_s * (m.g_mass[s] - m.q_mass[s] * root_T);
+        z = Y_s * m.q_mass[s];
+    };
+    const auto bent = [&](int s, const R Y_s, const R root_T, R &y, R &z, R &w) {
+        R f, f1, f2;
+        bent_root(m, root_T, s, f, f1, f2);
+        y = Y_s * f;
+        z = Y_s * f1;
+        w = Y_s * f2;
+    };
+    bending_sums(m, Y, root_T, anywhere(T > m.bend_T[0]), straight, bent, yy, yz, zz);
+}
+
 // a, a', a'' (derivatives in T) of amounts Y. K = 1 - k_ij; yKz is the sum over i, j of y_i K_ij z_j.
 //
 // Soave's alpha: sqrt(a_i) = |g_i - q_i s|, s = sqrt(T), g = sqrt(a_c)(1 + kappa), q = sqrt(a_c) kappa/sqrt(Tc). With
@@ -121,6 +150,10 @@ POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, con
 //   a = yKy,  a' = -yKz/s,  a'' = (zKz + yKz/s)/(2T)
 // For kappa < 0 (omega below -0.22: helium) the constants are -g and -q, so that q is positive. y is the same, and n
 // with its sign flipped gives z its sign.
+//
+// Soave's alpha that bends (option alpha = smooth): y_i = n_i f_i, z_i = -n_i df_i/ds, w_i = n_i d2f_i/ds2, f_i of
+// bent_root. To the last of the three sums yKw is added:
+//   a = yKy,  a' = -yKz/s,  a'' = (zKz + yKw + yKz/s)/(2T)
 //
 // Matrices a_ij(T) instead of y_i y_j: (g_ij - q_ij s)^2 of pseudo-critical pairs, or (c_ij + q_ij s^2)/s of a
 // Redlich-Kwong phase. Their sums do not depend on T. They are in `pairs`, computed once if many T are tried.
@@ -164,7 +197,8 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
             zz = pairs.square;
             yz = pairs.linear - zz * root_T;
             a_mix = pairs.constant - (pairs.linear + yz) * root_T;
-        } else
+        } else if constexpr (M::alpha_bends) bending_attraction(m, T, root_T, Y, a_mix, yz, zz);
+        else
             attraction_sums(
                 m, Y, root_T,
                 [&](int s, const R Y_s, const R root_T, R &y, R &z) {

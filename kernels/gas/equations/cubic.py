@@ -65,7 +65,7 @@ CUBIC = "the equation's own (records.py; originals not seen)"
 # Constants that the kernels read; `?`: only some options have it.
 KIJ = "one_minus_kij? kij_factor? kij_sign? kij_first? kij_second? kij_value?"
 DELTA = "delta_numbers?"
-ALPHA = "g_mass? q_mass? alpha_numbers?"
+ALPHA = "g_mass? q_mass? bend_size? bend_inverse? bend_T? alpha_numbers?"
 PAIRS = f"b_mass {ALPHA} shift_mass? pair_constant? pair_linear? pair_square? {KIJ}"
 
 
@@ -93,7 +93,8 @@ kernel(
     CUBIC + "; mixing by pseudo-critical pairs: Miller, Harstad & Bellan 2001 (original not seen)",
     "T > 0",
     constants=PAIRS,
-    note="pr, srk: sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + 1/kappa)^2, 1388 K for N2",
+    note="pr, srk with alpha = published, cantera: sqrt(alpha_i alpha_j) = |f_i||f_j|: f_i changes sign at T = Tc (1 + "
+    "1/kappa)^2, 1388 K for N2",
 )
 point_kernel(
     "cubic_delta",

@@ -22,7 +22,7 @@ from ..declare import constants
 from ..records import Constants
 from ..species import CRITICAL, GAS_CONSTANT as R, OMEGA_B, SpeciesData
 from ..species.critical import table
-from ..species.fluids import Fluid, fluid_of
+from ..species.fluids import Fluid, row_of
 from .constants import peneloux_shift
 from .records import CUBICS, Cubic, General, VolumeMap, add, by_delta_1, rkpr_omega_a, rkpr_omega_b, rkpr_own_Z_c
 
@@ -95,7 +95,7 @@ def mapped_numbers(species: SpeciesData) -> MappedNumbers:
     kinds, fluids, rows = [], [], []
 
     for s, name in enumerate(species.names):
-        fluid = fluid_of(name, species.W[s])
+        fluid = row_of(species, s)
         if fluid:
             kind, row = "row", _of_fluid(fluid)
         elif not why_not_correlated(species, s):

@@ -25,10 +25,15 @@ FARTHEST = 8 / 9
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Soave:
-    """sqrt(alpha_i) = |1 + kappa_i (1 - sqrt(T/Tc_i))|.
+    """sqrt(alpha_i) = F(x), x = kappa_i (sqrt(T/Tc_i) - 1).
 
-    With this form sums run over half the pairs, T of (p, rho) has a closed form, and mixing by pseudo-critical pairs is
-    possible.
+    Option `alpha` = smooth: F = 1 - x up to x = BEND, then (1 - BEND)/(1 + y + y^2 + y^3), y = (x - BEND)/(1 - BEND).
+    F is three times continuously differentiable, positive, falling and convex for every x: 2 P'^2 - P P'' = 12 y^2 +
+    16 y^3 + 12 y^4 for P = 1 + y + y^2 + y^3. With kappa > 0 alpha(T) is all of this too, since x(T) is concave.
+    Any other value: F = |1 - x|, whose slope jumps at T = Tc (1 + 1/kappa)^2.
+
+    With this form sums run over half the pairs, T of (p, rho) has a closed form below the bends, and mixing by
+    pseudo-critical pairs is possible.
     """
 
     kappa: Callable[[np.ndarray], np.ndarray]  # kappa_i as a function of the acentric factor
@@ -37,6 +42,37 @@ class Soave:
     def slope(self, omega, which: str):
         """kappa_i (ns,) for the acentric factors omega (ns,) and a value of option `alpha`."""
         return self.others.get(which, self.kappa)(omega)
+
+
+BEND = 0.75  # of x in Soave: the smooth form is the published one up to here, T = Tc (1 + BEND/kappa)^2
+
+
+def smooth_root(x):
+    """F(x), dF/dx and d2F/dx2 of the smooth form of Soave's sqrt(alpha), for x of any shape."""
+    y = np.maximum((x - BEND) / (1 - BEND), 0)
+    P = 1 + y * (1 + y * (1 + y))
+    P_y = 1 + y * (2 + 3 * y)
+    P_yy = 2 + 6 * y
+
+    F = np.where(y > 0, (1 - BEND) / P, 1 - x)
+    return F, -P_y / P**2, (2 * P_y**2 / P - P_yy) / P**2 / (1 - BEND)
+
+
+def refuse_wrong_signs(names, t, F, F_t, F_tt) -> None:
+    """Raise MixtureError for the first species whose alpha = F^2 is not positive, falling and convex at every t.
+
+    names: of the species. t: T/Tc (n,). F, F_t, F_tt: sqrt(alpha) and its derivatives in t, (species, n).
+    """
+    laws = (
+        ("alpha > 0", F > 0),
+        ("a falling alpha", F * F_t < 0),
+        ("a convex alpha", F_t**2 + F * F_tt > 0),
+    )
+    for law, holds in laws:
+        for name, row in zip(names, holds):
+            if not row.all():
+                T = t[~row][0]
+                raise MixtureError(f"species {name!r}: wanted {law} at every temperature; it fails at T/Tc = {T:.3g}.")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -261,7 +297,7 @@ add(
         # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
         translation=Peneloux(slope=0.50033, zero=0.25969),
         needs=CRITICAL,
-        formula=r"\sqrt{\alpha} = |1 + \kappa\,(1 - \sqrt{T/T_c})|, \kappa \text{ by option alpha}",
+        formula=r"\sqrt{\alpha} = 1 + \kappa\,(1 - \sqrt{T/T_c}), \text{ hot and } \kappa \text{ by option alpha}",
         source="Peng & Robinson 1976; alpha of Robinson & Peng 1978 above omega 0.491 (originals not seen)",
         valid="non-polar fluids; liquids 10 % too dense without translation",
     )
@@ -277,7 +313,8 @@ add(
         alpha=Soave(kappa=_soave, others={}),
         translation=Peneloux(slope=0.40768, zero=0.29441),
         needs=CRITICAL,
-        formula=r"\sqrt{\alpha} = |1 + \kappa\,(1 - \sqrt{T/T_c})|, \kappa = 0.480 + 1.574\,\omega - 0.176\,\omega^2",
+        formula=r"\sqrt{\alpha} = 1 + \kappa\,(1 - \sqrt{T/T_c}), \text{ hot by option alpha}, "
+        r"\kappa = 0.480 + 1.574\,\omega - 0.176\,\omega^2",
         source="Soave 1972; translation: Peneloux, Rauzy & Freze 1982 (originals not seen)",
         valid="non-polar fluids; liquids too light without translation",
     )

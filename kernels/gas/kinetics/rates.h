@@ -32,6 +32,16 @@ POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out
     FOR_OWN (k, M::NS) ln_gamma.set(k, ln_phi[k] + ln_Z);
 }
 
+// What the cold range of species k (ideal_gas.h) adds to g_k/RT: rates need it where one begins above COLDEST
+template <class M, class R> POINT_FN R cold_potential(const M &m, const R T, const R ln_T, const R inv_T, int k) {
+    R a[7];
+    UNROLL
+    for (int i = 0; i < 7; ++i) a[i] = R(m.nasa_cold[i * M::NS + k]);
+    const R by_T = T * (a[1] * 0.5 + T * (a[2] * (1.0 / 6.0) + T * (a[3] * (1.0 / 12.0) + T * (a[4] * 0.05))));
+    const R g = a[0] * (1.0 - ln_T) - by_T + a[5] * inv_T - a[6];
+    return select(T < m.T_cold[k], g * (m.W[k] * (1 / R_UNIVERSAL)), R(0.0));
+}
+
 // g_k/RT + ln(RT/p_ref) less what cancels in every balanced reaction, which keeps exponentials in range
 template <bool SHIFTED, class M, class R>
 POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) {
@@ -42,6 +52,9 @@ POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) 
         };
         const scalar *a = m.reaction_potentials + 14 * k;
         const auto low = T <= m.T_mid[k];
+        if constexpr (M::cold_reactions) {
+            return select(low, of_range(a), of_range(a + 7)) + cold_potential(m, T, ln_T, inv_T, k);
+        }
         if constexpr (NEIGHBOURS_AGREE<R>) {
             if (all_of(low)) return of_range(a);
             if (!any_of(low)) return of_range(a + 7);

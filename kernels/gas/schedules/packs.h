@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include "engine/numbers/launch.h"
 
+#define STAGE_FN __attribute__((noinline)) static // of a program's stages
 typedef number<real>::stored stored;
 // Rows lie slightly more than a block apart, so that no two are a multiple of 4 KiB apart: such rows would share the
 // same few lines of the L1 cache.

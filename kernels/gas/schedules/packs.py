@@ -66,6 +66,49 @@ class Packs(Schedule):
         )
 
 
+POINT = """\
+HOSTS_FN void {name}(const double *given, double *made) {{
+    const Arithmetic plain;
+    (void)given;
+    stored *const array[] = {{{places}}};
+{updated}    run_point<Program>(array);
+}}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class PointLayout:
+    """What a function of one point is called, and where its numbers lie."""
+
+    given: dict[str, int]  # place of each input's first number
+    made: dict[str, int]  # place of each output's first number
+    name: str = "frame_point"
+
+
+def render_point(p: Plan, layout: PointLayout, constants: str) -> Source:
+    """The source of a plan for one point at a time, in precision "scalar"; see one_point.h. constants: definition of a
+    macro: of the constants themselves, or of a text that differs where they do."""
+    header, types = NUMBERS[p.precision]
+    places, updated = [], ""
+
+    for name in p.arguments:
+        if name in p.writes:
+            places.append(f"made + {layout.made[name]}")
+        else:
+            places.append(f"(stored *)given + {layout.given[name]}")
+        if name in p.writes and name in p.reads:
+            copy = f"made[{layout.made[name]} + k] = given[{layout.given[name]} + k];"
+            updated += f"    for (int k = 0; k < {p.rows(name)}; ++k) {copy}\n"
+
+    text = [
+        f"#define {constants}\n{defines(p)}{include(header)}typedef {types[4]} real;\n",
+        structure(p) + spelled_headers(p) + include("gas/schedules/one_point.h"),
+        _program(p, types, boxed=False),
+        POINT.format(name=layout.name, places=", ".join(places), updated=updated),
+    ]
+    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), pieces=p.pieces, entry=layout.name)
+
+
 # ---------------------------------------------------------------- stages
 
 
@@ -246,7 +289,7 @@ def _array(kind: str, name: str, values) -> str:
 
 
 def _function(head: str, lines) -> str:
-    return f"__attribute__((noinline)) static void {head} {{\n" + "\n".join(lines) + "\n}"
+    return f"STAGE_FN void {head} {{\n" + "\n".join(lines) + "\n}"
 
 
 def _composed(names: Names, types) -> list[str]:

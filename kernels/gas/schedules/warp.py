@@ -19,7 +19,8 @@ TABLE = "lanes_reactions"  # its sizes have LANES_ROWS: numbers of a point in sh
 RATES = (
     "lanes_reactions lanes_rates lanes_slopes lanes_efficiencies reaction_weights reaction_shift reaction_potentials "
     "reaction_exponents reaction_falloffs reaction_plogs reaction_chebyshevs reaction_others "
-    "inv_W W inv_p_ref T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? nasa9_break?"
+    "inv_W W inv_p_ref T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa_cold? T_cold? "
+    "T_cold_highest? nasa9? nasa9_break?"
 )
 STEPS = f"{RATES} react_rtol react_atol react_most"
 

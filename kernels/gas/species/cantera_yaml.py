@@ -16,7 +16,8 @@ These keys are ours; Cantera ignores them:
   in a species a map `real-gas`: `substance` (its CAS number, for fill), `association-factor`, `diffusion-volume`,
   `liquid-density` (a map of temperature, pressure, density), `sutherland` (a map of viscosity, temperature, constant),
   `power-law` (a map of viscosity, temperature, exponent);
-  in a phase a map `real-gas`: `diffusion-fit-range: [T_low, T_high]`.
+  in a phase a map `real-gas`: `diffusion-fit-range: [T_low, T_high]`; `fluids`, a table beside the file, such as
+  `python -m frame fit` writes, with parameters of some of the species.
 
 Cantera looks up missing critical properties in a data base by name. Here a missing number is an error, unless the
 caller asks for a look-up or an estimate (fill=True, critical.py); SpeciesData.origin then says so for each number, and
@@ -145,6 +146,9 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
         reactions = ReactionText(file, node, tuple(names), atoms, left_out)
 
     species = dataclasses.replace(bare, kij=checked_kij(names, kij, str(path)), rk_a=rk_a, reactions=reactions)
+    if node.child("real-gas").has("fluids"):
+        table = node.child("real-gas").text("fluids", "a file beside this one")
+        species = species.with_fluids(file.path.parent / table)
     _warn_of_estimates(node, species)
     return species, name
 
@@ -675,10 +679,12 @@ def _transport(node, omega=None):
 
 def _fit_range(phase):
     """diffusion-fit-range of a phase, (T_low, T_high) [K]; None if there is none."""
+    key, wanted = "diffusion-fit-range", "two temperatures in K"
     if not phase.has("real-gas"):
         return None
 
     block = phase.child("real-gas")
-    block.only("diffusion-fit-range", "note")
-    key, wanted = "diffusion-fit-range", "two temperatures in K"
+    block.only(key, "fluids", "note")
+    if not block.has(key):
+        return None
     return tuple(block.finite(key, T, wanted) for T in block.items(key, wanted, 2, 2))

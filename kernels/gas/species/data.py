@@ -13,6 +13,7 @@ import numpy as np
 from ...engine.errors import MixtureError, refuse
 from .arrays import Checks, checked_arrays, checked_kij, locked
 from .fields import BY_NAME, CRITICAL, FIELDS, GAS_CONSTANT, OMEGA_VC, ONE_ATM
+from .fluids import own_rows
 from .reactions import Mechanism
 
 if TYPE_CHECKING:  # ruamel.yaml is needed for files only
@@ -49,6 +50,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
     T_fit: tuple  # (T_low, T_high) [K], range of the kinetic-theory fit of binary diffusion
     sources: dict  # name -> {block: note}, the file's notes on its numbers
     origin: dict = dataclasses.field(default_factory=dict)  # name -> {field: text}, numbers that were not in the file
+    own_fluids: dict = dataclasses.field(default_factory=dict)  # name -> Fluid, rows of a table of the user's
     reactions: ReactionText | None = None  # unread; None where the species have none
 
     if TYPE_CHECKING:  # the arrays
@@ -242,6 +244,11 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         min(T_max))."""
         return dataclasses.replace(self, T_fit=(float(T_low), float(T_high)))
 
+    def with_fluids(self, path):
+        """The same data, with rows of a user's table of fluids: `python -m frame fit` writes such tables. Raises
+        MixtureError for the table, or if no species has a row there."""
+        return dataclasses.replace(self, own_fluids=self.own_fluids | own_rows(path, self.names, self.W))
+
     def subset(self, names, shown=None):
         """The same data for some of the species, in the order given. T_fit is derived again unless it had been given.
         MixtureError for an unknown name. shown: other names for them; then a species may be taken several times, and
@@ -263,6 +270,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
             T_fit=T_fit,
             sources=_renamed(self.sources, names, called),
             origin=_renamed(self.origin, names, called),
+            own_fluids=_renamed(self.own_fluids, names, called),
             reactions=reactions,
             **arrays,
         )

@@ -10,8 +10,10 @@ from __future__ import annotations
 import csv
 import dataclasses
 import functools
+import math
 import pathlib
 
+from ...engine.errors import MixtureError, refuse
 from .critical import table
 
 TABLE = pathlib.Path(__file__).with_name("fluids.csv")
@@ -87,18 +89,76 @@ class Fluid:
     f0: float  # conductivity of the dilute gas: the part of internal heat, and its slope in ln(T/Tc)
     f1: float
 
+    # Where the numbers come from: `python -m frame fit`
+    source: str = ""  # literature of the states that they were fitted to
+    T_low: float = math.nan  # range of these states [K], [Pa]
+    T_high: float = math.nan
+    p_high: float = math.nan
+
+    # Medians of the errors in percent, by region: of rho, cp, c, mu, lam with blanks between; - without states
+    liq: str = ""  # liquid, T < 0.95 Tc
+    satliq: str = ""  # saturated liquid
+    vap: str = ""  # vapour, T < 0.95 Tc
+    near: str = ""  # T within 6 % of Tc and density within 60 %
+    trans: str = ""  # 0.95 to 1.2 Tc otherwise
+    sup: str = ""  # 1.2 to 3 Tc
+    hot: str = ""  # above 3 Tc
+
+
+TEXTS = ("fluid", "source", "liq", "satliq", "vap", "near", "trans", "sup", "hot")
+COLUMNS = tuple(field.name for field in dataclasses.fields(Fluid))
+
+
+def read(path: str | pathlib.Path) -> dict[str, Fluid]:
+    """{name of the row: Fluid} of a table as fluids.csv, such as `python -m frame fit` writes for a user's own fluid.
+
+    The columns source to hot may be absent. Raises MixtureError, which names the file, the row and the column.
+    """
+    path = pathlib.Path(path)
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    except (OSError, UnicodeDecodeError) as error:
+        raise MixtureError(f"table of fluids {path}: cannot be read: {error}.") from None
+
+    reader = csv.DictReader(lines)
+    names = reader.fieldnames or []
+    needed = [field.name for field in dataclasses.fields(Fluid) if field.default is dataclasses.MISSING]
+    lacking = [name for name in needed if name not in names]
+    unknown = [name for name in names if name not in COLUMNS]
+    wrong = f"no column {', '.join(lacking)}" if lacking else f"unknown column {', '.join(unknown)}"
+    refuse(
+        lacking or unknown,
+        f"table of fluids {path}: {wrong}; wanted {', '.join(needed)}, as `python -m frame fit` writes them.",
+        MixtureError,
+    )
+
+    rows: dict[str, Fluid] = {}
+    for row in reader:
+        name = row["fluid"]
+        refuse(name in rows, f"table of fluids {path}: row {name!r} came twice.", MixtureError)
+        rows[name] = Fluid(**{column: _value(path, name, column, text) for column, text in row.items()})
+
+    return rows
+
+
+def _value(path, row: str, column: str, text):
+    """The value of a cell: a text, or a finite number; of the range, which may be unknown, nan."""
+    if column in TEXTS:
+        return text or ""
+
+    try:
+        number = float(text) if text else math.nan
+    except ValueError:
+        number = math.inf
+    known = math.isfinite(number) or (not text and column in ("T_low", "T_high", "p_high"))
+    refuse(not known, f"table of fluids {path}, row {row!r}: {column} is {text!r}, wanted a number.", MixtureError)
+    return number
+
 
 @functools.cache
 def fluids() -> dict[str, Fluid]:
     """{name of the row: Fluid} of fluids.csv. Callers must not change it."""
-    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-
-    rows = {}
-    for row in csv.DictReader(lines):
-        name = row.pop("fluid")
-        rows[name] = Fluid(name, **{column: float(number) for column, number in row.items()})
-
-    return rows
+    return read(TABLE)
 
 
 @functools.cache
@@ -106,7 +166,7 @@ def names() -> dict[str, str]:
     """{name of a species, in capital letters: name of the row}."""
     by_substance = {cas: fluid for fluid, cas in SUBSTANCES.items()}
 
-    rows = {}
+    rows = {fluid.upper(): fluid for fluid in SUBSTANCES}
     for (name, _), substance in table().items():
         if substance.cas in by_substance:
             rows[name] = by_substance[substance.cas]
@@ -124,3 +184,38 @@ def fluid_of(name: str, W: float) -> Fluid | None:
         return None
 
     return fluid
+
+
+def own_rows(path: str | pathlib.Path, species_names, W) -> dict[str, Fluid]:
+    """{name of a species: its row} of a user's table: the row of the species' own name, in upper or lower case, or of
+    its substance.
+
+    W (ns,): molar masses [kg/mol]. Raises MixtureError for a table of which no species has a row, and for a row of
+    another molar mass.
+    """
+    rows = {name.upper(): row for name, row in read(path).items()}
+    found = {}
+    for name, mass in zip(species_names, W):
+        row = rows.get(name.upper()) or rows.get(names().get(name.upper(), "").upper())
+        if row is None:
+            continue
+        refuse(
+            abs(mass - row.M) > SAME_MASS * row.M,
+            f"table of fluids {path}, row {row.fluid!r}: M = {row.M:g} kg/mol, species {name!r} has {mass:g}.",
+            MixtureError,
+        )
+        found[name] = row
+
+    refuse(
+        not found,
+        f"table of fluids {path}: rows {', '.join(row.fluid for row in rows.values()) or 'none'}; wanted a row with "
+        f"the name of a species: {', '.join(species_names)}.",
+        MixtureError,
+    )
+    return found
+
+
+def row_of(species, s: int) -> Fluid | None:
+    """The row of species s: of the user's table if it has one, else of fluids.csv; None if it has no row."""
+    name = species.names[s]
+    return species.own_fluids.get(name) or fluid_of(name, species.W[s])

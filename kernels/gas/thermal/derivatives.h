@@ -119,6 +119,11 @@ POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const U
                 M::root_attraction(m, known_temperature(T), s, y, z, second);
                 y = Y[s] * y;
                 z = Y[s] * z;
+            } else if constexpr (M::alpha_bends) {
+                R second;
+                bent_root(m, root_T, s, y, z, second);
+                y = Y[s] * y;
+                z = Y[s] * z;
             } else {
                 const R root_a = m.g_mass[s] - m.q_mass[s] * root_T, n = flipped(Y[s], root_a);
                 y = n * root_a;
@@ -130,6 +135,10 @@ POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const U
                 R root, root_T, root_TT;
                 M::root_attraction(m, known_temperature(T), k, root, root_T, root_TT);
                 use(k, root * of_y, root_T * of_y + root * of_z);
+            } else if constexpr (M::alpha_bends) {
+                R root, first, second;
+                bent_root(m, root_T, k, root, first, second);
+                use(k, root * of_y, -half_inv_root * (first * of_y + root * of_z));
             } else {
                 const R root_a = m.g_mass[k] - m.q_mass[k] * root_T;
                 use(k, fabs(root_a) * of_y,
@@ -159,9 +168,7 @@ template <bool WITH_ENTROPY, class M, class R> POINT_FN R species_ideal(const M 
                             T * (c[3] + T * (c[4] * 0.5 + T * (c[5] * (1.0 / 3.0) + T * (c[6] * 0.25)))) + c[8]);
     } else {
         R c[7];
-        const auto low = T <= m.T_mid[k];
-        UNROLL
-        for (int i = 0; i < 7; ++i) c[i] = select(low, R(m.nasa_low[i * M::NS + k]), R(m.nasa_high[i * M::NS + k]));
+        nasa7_coefficients(m, T, k, c);
         const R h =
             c[5] + T * (c[0] + T * (c[1] * 0.5 + T * (c[2] * (1.0 / 3.0) + T * (c[3] * 0.25 + T * (c[4] * 0.2)))));
         if constexpr (!WITH_ENTROPY) return h;

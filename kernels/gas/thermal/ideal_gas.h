@@ -40,6 +40,20 @@ POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT
     }
 }
 
+// Cold ranges (option cold_cp): below T_cold, where the polynomials of a species begin, nasa_cold is added to the
+// coefficients of its lower polynomial. T_cold is 0 where a species has none. A pack (or warp) with no point below the
+// highest T_cold skips the sum. Elsewhere a point above T_cold adds exact zeros.
+template <int COUNT, class M, class R, class Species>
+POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
+    if (any_of(T < m.T_cold_highest[0])) {
+        FOR_OWN (s, M::NS) {
+            const R y = select(T < m.T_cold[s], R(Y[s]), R(0.0));
+            UNROLL
+            for (int k = 0; k < COUNT; ++k) c[k] += y * m.nasa_cold[k * M::NS + s];
+        }
+    }
+}
+
 // NASA-7 coefficients of the mixture [J/kg/K, ...]. The two ranges of a species meet at its own T_mid; T_mid itself
 // belongs to the lower range, as in CHEMKIN and Cantera. A pack (or warp) with all points below the lowest T_mid, or
 // all above the highest, needs one table only. A pack with points of both kinds, and none between, needs no choice for
@@ -66,6 +80,7 @@ POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT
             for (int k = 0; k < COUNT; ++k) c[k] += high * m.nasa_high[k * M::NS + s];
         }
     }
+    if constexpr (M::cold_ranges) { add_cold_ranges<COUNT>(m, T, Y, c); }
     sum_over_owners(c);
 }
 
@@ -117,6 +132,18 @@ POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
     }
 }
 
+// The first COUNT NASA-7 coefficients of species s
+template <int COUNT, class M, class R> POINT_FN void nasa7_coefficients(const M &m, const R T, int s, R (&c)[COUNT]) {
+    const auto low = T <= m.T_mid[s];
+    UNROLL
+    for (int k = 0; k < COUNT; ++k) c[k] = select(low, R(m.nasa_low[k * M::NS + s]), R(m.nasa_high[k * M::NS + s]));
+    if constexpr (M::cold_ranges) {
+        const auto cold = T < m.T_cold[s];
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) c[k] += select(cold, R(m.nasa_cold[k * M::NS + s]), R(0.0));
+    }
+}
+
 // cp [J/kg/K] of species s alone
 template <class M, class R> POINT_FN R species_cp(const M &m, const R T, int s) {
     if constexpr (M::NASA9_RANGES > 0) {
@@ -126,9 +153,7 @@ template <class M, class R> POINT_FN R species_cp(const M &m, const R T, int s) 
         return nasa9_cp(T, c);
     } else {
         R c[5];
-        const auto low = T <= m.T_mid[s];
-        UNROLL
-        for (int k = 0; k < 5; ++k) c[k] = select(low, R(m.nasa_low[k * M::NS + s]), R(m.nasa_high[k * M::NS + s]));
+        nasa7_coefficients(m, T, s, c);
         return nasa_cp(T, c);
     }
 }

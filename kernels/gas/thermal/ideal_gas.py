@@ -1,8 +1,11 @@
 """Composition, ideal-gas properties, total enthalpy."""
 
-from ..declare import constants, point_kernel, quantity
+import numpy as np
+
+from ..declare import constants, fallback, option, point_kernel, quantity
 from ..records import Constants
 from ..species import GAS_CONSTANT as R
+from ..species.cold import cold_polynomial
 
 for name, unit, what, *per in (
     ("T", "K", "temperature"),
@@ -22,8 +25,24 @@ for name, unit, what, *per in (
 ):
     quantity(name, unit, what, *per)
 
+REACTS_FROM = 200.0  # K, COLDEST of kinetics/rates.h
 COMPOSITION = "sum(Y) = 1 within 1e-6 (else NaN); Y >= -0.001, used as it is"
-NASA = "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? nasa9_break?"
+NASA = (
+    "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa_cold? T_cold? T_cold_highest? nasa9? "
+    "nasa9_break?"
+)
+
+option(
+    "cold_cp",
+    {
+        "polynomial": r"$c_p^0$ of the file's polynomials. Below their range they are extrapolated.",
+        "fitted": r"Below the range of its polynomials a species with a row in `cold_ranges.csv` has $c_p^0/R = "
+        r"\sum_k a_k T^k$, fitted to the ideal part of its reference equation (CoolProp 8.0.0), plus $d\,T^3 + e\,T^4$ "
+        r"with which $c_p^0$ and its slope are continuous.",
+    },
+    "ideal-gas heat capacities below the range of the polynomials; with equation mapped the default is fitted",
+)
+fallback("cold_cp", "fitted", lambda options, species: options["equation"] == "mapped")
 
 point_kernel(
     "molar_mass",
@@ -91,26 +110,68 @@ def ideal_gas(species, options) -> Constants:
     """Molar masses and NASA coefficients times R/W_i, so that bodies can sum over mass fractions. The species index is
     the fastest in memory: (7, ns), or (ranges, 9, ns)."""
     values = dict(W=species.W, inv_W=1 / species.W, inv_p_ref=[1 / species.p_ref])
-    if species.nasa9 is None:
-        return Constants(
-            values
-            | dict(
-                T_mid=species.T_mid,
-                T_mid_lowest=[species.T_mid.min()],
-                T_mid_highest=[species.T_mid.max()],
-                nasa_low=(species.nasa_low * (R / species.W)[:, None]).T,
-                nasa_high=(species.nasa_high * (R / species.W)[:, None]).T,
-            ),
-            sizes={"NASA9_RANGES": 0},
-        )
 
-    ranges = species.nasa9.shape[1]
+    is_fitted = options["cold_cp"] == "fitted"
+    cold = [cold_polynomial(species, s) if is_fitted else None for s in range(species.ns)]
+    has_cold = np.array([row is not None for row in cold])
+    notes = []
+    if has_cold.any():
+        notes.append(f"ideal-gas cp below the polynomials of {species.named(has_cold)}: cold_ranges.csv.")
+
+    if species.nasa9 is None:
+        reacting = has_cold & (species.T_min > REACTS_FROM)
+        sizes = {
+            "NASA9_RANGES": 0,
+            "cold_ranges": bool(has_cold.any()),
+            "cold_reactions": bool(reacting.any()),
+        }
+        return Constants(values | _nasa7(species, cold), sizes=sizes, notes=notes)
+
+    rows, T_break = _nasa9(species, cold)
     values |= dict(
-        nasa9=(species.nasa9 * (R / species.W)[:, None, None]).transpose(1, 2, 0),
-        nasa9_break=species.T_break[:, 1:-1].T if ranges > 1 else [0.0],
+        nasa9=(rows * (R / species.W)[:, None, None]).transpose(1, 2, 0),
+        nasa9_break=T_break.T if T_break.size else [0.0],
     )
 
-    return Constants(values, sizes={"NASA9_RANGES": ranges})
+    sizes = {"NASA9_RANGES": rows.shape[1], "cold_ranges": False, "cold_reactions": False}
+    return Constants(values, sizes=sizes, notes=notes)
+
+
+def _nasa7(species, cold) -> dict:
+    """Coefficients of both ranges, and what cold ranges add to those of the lower range."""
+    scale = (R / species.W)[:, None]
+    values = dict(
+        T_mid=species.T_mid,
+        T_mid_lowest=[species.T_mid.min()],
+        T_mid_highest=[species.T_mid.max()],
+        nasa_low=(species.nasa_low * scale).T,
+        nasa_high=(species.nasa_high * scale).T,
+    )
+    if all(row is None for row in cold):
+        return values
+
+    added, T_cold = np.zeros((species.ns, 7)), np.zeros(species.ns)
+    for s, row in enumerate(cold):
+        if row is not None:
+            added[s] = row - species.nasa_low[s]
+            T_cold[s] = species.T_min[s]
+
+    return values | dict(nasa_cold=(added * scale).T, T_cold=T_cold, T_cold_highest=[T_cold.max()])
+
+
+def _nasa9(species, cold):
+    """Rows (ns, ranges, 9), and the temperatures (ns, ranges - 1) where they meet. With cold ranges there is one more
+    range in front, which a species without a cold range repeats."""
+    T_break = species.T_break[:, 1:-1]
+    if all(row is None for row in cold):
+        return species.nasa9, T_break
+
+    first = species.nasa9[:, :1].copy()
+    for s, row in enumerate(cold):
+        if row is not None:
+            first[s, 0] = [0.0, 0.0, *row]
+
+    return np.concatenate([first, species.nasa9], 1), np.concatenate([species.T_min[:, None], T_break], 1)
 
 
 constants(f"W inv_p_ref {NASA.replace('?', '')}", ideal_gas)

@@ -26,7 +26,7 @@ SINGLE = (
 METHOD = "Newton's method in a bracket of 20 to 6000 K, 60 steps at most"
 NOTE = (
     "1 in unconverged: h between two phases of equal Gibbs energy (a mixture boils at one temperature here), or at a "
-    "temperature where an f_i changes sign, since a' jumps there"
+    "temperature where an f_i of a published alpha changes sign, since a' jumps there"
 )
 
 

@@ -4,11 +4,12 @@
 #pragma once
 #ifndef MATRIX_UNITS
 
-// One panel of ROWS rows starting at row `first`: adds the panel's share (half diagonal and strictly lower part).
+// Where the rows of a panel begin in the triangle
 template <int P> POINT_FN constexpr int panel_start(int panel) {
     return P * P * (panel * (panel - 1) / 2) + panel * (P * (P - 1) / 2);
 }
 
+// One panel of ROWS rows starting at row `first`: adds the panel's share (half diagonal and strictly lower part).
 template <int ROWS, class R, class Vectors, class First>
 POINT_FN void panel_two(const scalar *k, const scalar *half_diagonal, const Vectors &yz, First first, R &yy, R &yz_sum,
                         R &zz) {
@@ -111,6 +112,98 @@ POINT_FN void quadratic_two(const scalar *k, const Species &Y, const R x, const 
     } else panels_two<M>(k, [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); }, yy, yz_sum, zz);
 }
 
+// One panel of yKy, yKz, zKz + yKw: row_y serves y, z and w.
+template <int ROWS, class R, class Vectors, class First>
+POINT_FN void panel_bent(const scalar *k, const scalar *half_diagonal, const Vectors &yzw, First first, R &yy,
+                         R &yz_sum, R &zz, R &yw) {
+    R row_y[ROWS], row_z[ROWS], row_w[ROWS], y, z, w;
+    UNROLL
+    for (int i = 0; i < ROWS; ++i) {
+        yzw(first + i, y, z, w);
+        row_y[i] = y * half_diagonal[first + i];
+        row_z[i] = z * half_diagonal[first + i];
+        row_w[i] = w * half_diagonal[first + i];
+    }
+    FOR_SPECIES (j, first) {
+        yzw(j, y, z, w);
+        UNROLL
+        for (int i = 0; i < ROWS; ++i) {
+            row_y[i] += y * k[j * ROWS + i];
+            row_z[i] += z * k[j * ROWS + i];
+            row_w[i] += w * k[j * ROWS + i];
+        }
+    }
+    k += first * ROWS;
+    int at = 0;
+    UNROLL
+    for (int j = 0; j < ROWS; ++j) {
+        yzw(first + j, y, z, w);
+        UNROLL
+        for (int i = j + 1; i < ROWS; ++i, ++at) {
+            row_y[i] += y * k[at];
+            row_z[i] += z * k[at];
+            row_w[i] += w * k[at];
+        }
+    }
+    UNROLL
+    for (int i = 0; i < ROWS; ++i) {
+        yzw(first + i, y, z, w);
+        yy += y * row_y[i];
+        yz_sum += y * row_z[i];
+        yz_sum += z * row_y[i];
+        zz += z * row_z[i];
+        yw += y * row_w[i];
+        yw += w * row_y[i];
+    }
+}
+
+template <class M, class R, class Vectors>
+POINT_FN void panels_bent(const scalar *k, const Vectors &yzw, R &yy, R &yz_sum, R &zz) {
+    constexpr int P = M::PANEL, full = M::NS / P, rest = M::NS % P;
+    const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
+    R yw = R(0.0);
+    yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
+#ifdef SPECIES_HELD
+    for_constants<full>([&](auto panel) {
+        panel_bent<P>(k + panel_start<P>(panel), half_diagonal, yzw, Constant<panel.value * P>(), yy, yz_sum, zz, yw);
+    });
+#else
+    for (int panel = 0; panel < full; ++panel)
+        panel_bent<P>(k + panel_start<P>(panel), half_diagonal, yzw, panel * P, yy, yz_sum, zz, yw);
+#endif
+    if constexpr (rest > 0)
+        panel_bent<rest>(k + panel_start<P>(full), half_diagonal, yzw, Constant<full * P>(), yy, yz_sum, zz, yw);
+    yy = yy + yy;
+    zz = (zz + zz) + yw;
+}
+
+template <class M, class R>
+POINT_FN void triangle_bent(const scalar *k, const R *y, const R *z, const R *w, R &yy, R &yz_sum, R &zz) {
+    const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
+    R yw = R(0.0);
+    yy = R(0.0), yz_sum = R(0.0), zz = R(0.0);
+    UNROLL
+    for (int i = 0; i < M::NS; ++i) {
+        R row_y = y[i] * half_diagonal[i], row_z = z[i] * half_diagonal[i], row_w = w[i] * half_diagonal[i];
+        int at = i - 1;
+        UNROLL
+        for (int j = 0; j < i; at += M::NS - 2 - j, ++j) {
+            row_y += y[j] * k[at];
+            row_z += z[j] * k[at];
+            row_w += w[j] * k[at];
+        }
+        yy += y[i] * row_y;
+        yz_sum += y[i] * row_z;
+        yz_sum += z[i] * row_y;
+        zz += z[i] * row_z;
+        yw += y[i] * row_w;
+        yw += w[i] * row_y;
+        asm volatile("");
+    }
+    yy = yy + yy;
+    zz = (zz + zz) + yw;
+}
+
 template <int ROWS, class R, class Vector, class First>
 POINT_FN R panel_one(const scalar *k, const scalar *half_diagonal, const Vector &y, First first) {
     R row[ROWS], sum = R(0.0);
@@ -168,6 +261,63 @@ template <class M, class R, class Species> POINT_FN PairSums<R> pair_sums(const 
     } else return {R(0.0), R(0.0), R(0.0)};
 }
 
+// Whether a condition holds at a point of those that work together: on a GPU's matrix units the whole warp.
+#ifdef MATRIX_UNITS
+template <class Mask> POINT_FN bool anywhere(const Mask condition) { return !__all_sync(WARP, !any_of(condition)); }
+#else
+template <class Mask> POINT_FN bool anywhere(const Mask condition) { return any_of(condition); }
+#endif
+
+// yKy, yKz, zKz + yKw: with the elements straight(s, Y_s, x, y, z), where w = 0, or, where `bends`, with bent(s, Y_s,
+// x, y, z, w).
+#ifdef MATRIX_UNITS
+// The operands of three vectors would not fit in registers: y with z, then y with w. One code for both passes: its size
+// counts.
+template <class M, class R, class Species, class Straight, class Bent>
+POINT_FN void quadratic_bending(const double *k, const Species &Y, const R x, const bool bends,
+                                const Straight &straight, const Bent &bent, R &yy, R &yz_sum, R &zz) {
+    if (!bends) {
+        quadratic_two<M>(k, Y, x, straight, yy, yz_sum, zz);
+        return;
+    }
+    R yw = R(0.0);
+    UNROLL_BY(1) for (int pass = 0; pass < 2; ++pass) {
+        quadratic_two<M>(
+            k, Y, x,
+            [&](int s, const R Y_s, const R at, R &y, R &z) {
+                R w;
+                bent(s, Y_s, at, y, z, w);
+                z = pass ? z : w;
+            },
+            yy, yz_sum, zz);
+        yw = pass ? yw : yz_sum;
+    }
+    zz += yw;
+}
+#else
+template <class M, class R, class Species, class Straight, class Bent>
+POINT_FN void quadratic_bending(const scalar *k, const Species &Y, const R x, const bool bends,
+                                const Straight &straight, const Bent &bent, R &yy, R &yz_sum, R &zz) {
+    if (!bends) quadratic_two<M>(k, Y, x, straight, yy, yz_sum, zz);
+    else if constexpr (number<R>::lanes > 1) {
+        R y[M::NS], z[M::NS], w[M::NS];
+        FOR_SPECIES (s, M::NS) bent(s, Y[s], x, y[s], z[s], w[s]);
+        if constexpr (M::NS <= M::PANEL) triangle_bent<M>(k, y, z, w, yy, yz_sum, zz);
+        else
+            one_by_one(
+                [&](auto pack_of) {
+                    panels_bent<M>(
+                        k,
+                        [&](int s, auto &ys, auto &zs, auto &ws) {
+                            ys = pack_of(y[s]), zs = pack_of(z[s]), ws = pack_of(w[s]);
+                        },
+                        pack_of(yy), pack_of(yz_sum), pack_of(zz));
+                },
+                yy);
+    } else panels_bent<M>(k, [&](int s, R &y, R &z, R &w) { bent(s, Y[s], x, y, z, w); }, yy, yz_sum, zz);
+}
+#endif
+
 template <class R> POINT_FN void both_over_owners(R &a, R &b) {
     R sums[2] = {a, b};
     sum_over_owners(sums);
@@ -215,4 +365,78 @@ POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pai
             }
         }
     }
+}
+
+// yKy, yKz, zKz + yKw of three vectors if k_ij is not dense. A few factors of a low rank share a sweep over the
+// species.
+template <class M, class R, class Species, class Bent>
+POINT_FN void bent_sums(const M &m, const Species &Y, const R x, const Bent &bent, R &yy, R &yz_sum, R &zz) {
+    R sums[3] = {R(0.0), R(0.0), R(0.0)}, y, z, w;
+    FOR_OWN (s, M::NS) {
+        bent(s, Y[s], x, y, z, w);
+        sums[0] += y;
+        sums[1] += z;
+        sums[2] += w;
+    }
+    sum_over_owners(sums);
+    yy = sums[0] * sums[0], yz_sum = sums[0] * sums[1], zz = sums[1] * sums[1];
+    R yw = sums[0] * sums[2];
+
+    if constexpr (M::kij_lowrank) {
+        constexpr int AT_ONCE = 2;
+        UNROLL
+        for (int first = 0; first < M::KIJ_RANK; first += AT_ONCE) {
+            R of[AT_ONCE][3];
+            UNROLL
+            for (int i = 0; i < AT_ONCE; ++i) of[i][0] = of[i][1] = of[i][2] = R(0.0);
+            FOR_OWN (s, M::NS) {
+                bent(s, Y[s], x, y, z, w);
+                UNROLL
+                for (int i = 0; i < AT_ONCE; ++i) {
+                    if (first + i < M::KIJ_RANK) {
+                        const scalar factor = m.kij_factor[(first + i) * M::NS + s];
+                        of[i][0] += y * factor;
+                        of[i][1] += z * factor;
+                        of[i][2] += w * factor;
+                    }
+                }
+            }
+
+            UNROLL
+            for (int i = 0; i < AT_ONCE; ++i) {
+                if (first + i < M::KIJ_RANK) {
+                    const scalar sign = m.kij_sign[first + i];
+                    sum_over_owners(of[i]);
+                    yy -= sign * (of[i][0] * of[i][0]);
+                    yz_sum -= sign * (of[i][0] * of[i][1]);
+                    zz -= sign * (of[i][1] * of[i][1]);
+                    yw -= sign * (of[i][0] * of[i][2]);
+                }
+            }
+        }
+    }
+
+    if constexpr (M::kij_sparse) {
+        for (int pair = 0; pair < M::KIJ_PAIRS; ++pair) {
+            const int i = int(m.kij_first[pair]), j = int(m.kij_second[pair]);
+            R yi, zi, wi, yj, zj, wj;
+            bent(i, Y[i], x, yi, zi, wi);
+            bent(j, Y[j], x, yj, zj, wj);
+            const scalar twice = 2 * m.kij_value[pair];
+            yy -= twice * (yi * yj);
+            yz_sum -= m.kij_value[pair] * (yi * zj + zi * yj);
+            zz -= twice * (zi * zj);
+            yw -= m.kij_value[pair] * (yi * wj + wi * yj);
+        }
+    }
+    zz += yw;
+}
+
+// yKy, yKz, zKz + yKw with each structure of k_ij, as quadratic_bending.
+template <class M, class R, class Species, class Straight, class Bent>
+POINT_FN void bending_sums(const M &m, const Species &Y, const R x, const bool bends, const Straight &straight,
+                           const Bent &bent, R &yy, R &yz_sum, R &zz) {
+    if constexpr (M::kij_dense) quadratic_bending<M>(m.one_minus_kij, Y, x, bends, straight, bent, yy, yz_sum, zz);
+    else if (bends) bent_sums(m, Y, x, bent, yy, yz_sum, zz);
+    else attraction_sums(m, Y, x, straight, yy, yz_sum, zz);
 }

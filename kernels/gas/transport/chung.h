@@ -68,18 +68,22 @@ struct NeufeldExponent {
     static constexpr double value = -0.14874;
 };
 
+// Omega_v = 1.16145 T*^-0.14874 + 0.52487 exp(-0.77320 T*) + 2.16178 exp(-2.43787 T*)   (Neufeld's fit, 9-4.3)
+// T* is bounded to 1/16 ... 4095: beyond, the fit has no meaning.
+template <class R> POINT_FN R collision_integral(const R T_star) {
+    const R bounded = at_most(T_star, 4095.0);
+    return 1.16145 * power(NeufeldExponent(), at_least(bounded, 0.0625)) +
+           0.52487 * two_to(bounded, R(-0.77320 * LOG2E)) + 2.16178 * two_to(bounded, R(-2.43787 * LOG2E));
+}
+
 // Low-pressure viscosity 9-4.10, eta0 = 26.69e-7 Fc sqrt(M_m T)/(sigma_m^2 Omega_v) [Pa s], with
-//   Omega_v = 1.16145 T*^-0.14874 + 0.52487 exp(-0.77320 T*) + 2.16178 exp(-2.43787 T*)   (Neufeld's fit, 9-4.3)
 //   Fc = 1 - 0.2756 omega_m + 0.059035 mu_r^4 + kappa_m                                    (9-4.11)
 // root_m = sqrt(M_m T)/sigma_m^2.
 template <class M, class R>
 POINT_FN void chung_dilute(const M &, const R T, const R eps_m, const R omega_m, const R mu_r4, const R kappa_m,
                            const R inv_eps_m, const R scale_m, R &T_star, R &inv_T_star, R &root_m, R &eta0) {
     T_star = T * inv_eps_m;
-    const R bounded = at_most(T_star, 4095.0),
-            inv_root = inverse_root(T); // T_star is bounded to 1/16 ... 4095: beyond, the fit has no meaning
-    const R Omega_v = 1.16145 * power(NeufeldExponent(), at_least(bounded, 0.0625)) +
-                      0.52487 * two_to(bounded, R(-0.77320 * LOG2E)) + 2.16178 * two_to(bounded, R(-2.43787 * LOG2E));
+    const R inv_root = inverse_root(T), Omega_v = collision_integral(T_star);
 
     inv_T_star = eps_m * (inv_root * inv_root);
     root_m = scale_m * (T * inv_root);

@@ -1,0 +1,254 @@
+"""Fit of the equation of state to states of a fluid: least squares over density, cp, speed of sound, vapour pressure.
+
+Constraints, as penalties that are 0 where they hold: the map is monotone, the volume at w = b is positive, alpha falls
+and is convex. Bounds: delta_1 of 2 or more, below which the kernel's recursion loses digits; alpha_g below 1; Q of 0 or
+more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from kernels.gas.species import GAS_CONSTANT as R
+
+from ...errors import ArgumentError
+from ..reference_fluids import DILUTE, LIQUID, POINT, VAPOUR, Critical, States, regions
+from .model import Cubic, Equation, caloric
+
+WEIGHTS = {"liq": 2.0, "satliq": 1.0, "vap": 0.7, "near": 0.5, "trans": 1.0, "sup": 1.0, "hot": 0.7}
+PERCENT = 0.01
+BEND = 0.01  # error beyond which a state pulls no harder
+LEAST_STRETCH = 0.3  # of dv/dw; the layer refuses rows below
+LEAST_VOLUME = 0.02  # of v(w = b)/b
+PENALTY = 1000.0  # a violation of 0.001 counts as much as 1 % in all states together
+MARGIN = 0.01  # of the constraints: a penalty gives a little
+CLOSE = (0.02, 0.4)  # |T/Tc - 1|, |rho/rho_c - 1| of states that are left out: no cubic gets there
+MUCH_BETTER = 1.1  # a cost of alpha's power 2 counts this much more: it is taken where it helps
+RIDGE = 0.02  # keeps parameters that no state fixes at small numbers
+
+# Polar and quantum fluids, whose alpha may rise or be concave in the cold; cv is judged instead.
+EXEMPT_FROM_ALPHA = ("H2", "pH2", "D2", "He", "H2O", "CH3OH")
+LEAST_BEND = 0.02  # of alpha alpha''/alpha'^2: a margin as well
+COLDEST_ALPHA, HOTTEST_ALPHA = 0.05, 60.0  # of T/Tc where alpha is checked
+
+# x: P0..P3, ln alpha_c, alpha_g, Q, d1. With Q below 0 the residual cv of a cold compressed liquid is negative.
+LOW = np.array([-20, -20, -20, -20, -3.0, 0.0, 0.0, 2.0])
+HIGH = np.array([20, 20, 20, 20, 7.0, 0.985, 0.6, 6.5])
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """What an error of 1 % counts."""
+
+    rho: float = 1.0
+    cp: float = 0.7
+    c: float = 0.5
+    p_sat: float = 0.7
+
+
+@dataclasses.dataclass(frozen=True)
+class Fitted:
+    """A fit of the equation."""
+
+    equation: Equation
+    cost: float  # half the sum of squares, in percent
+    evaluations: int
+
+
+def vector(equation: Equation) -> np.ndarray:
+    """The numbers that the fit moves."""
+    e = equation
+    return np.array([*e.P, np.log(e.alpha_c), e.alpha_g, e.Q, e.d1])
+
+
+def equation_of(x, alpha_m: int) -> Equation:
+    """The equation of these numbers."""
+    return Equation(float(np.exp(x[4])), float(x[5]), alpha_m, float(x[7]), tuple(map(float, x[:4])), float(x[6]))
+
+
+def generic(critical: Critical) -> Equation:
+    """A start for a fluid without a row, by its acentric factor: fitted to 17 non-polar fluids."""
+    omega = np.clip(critical.omega, -0.05, 0.6)
+    P = np.array([-0.2076, 2.2344, -5.9269, 3.9739]) + omega * np.array([1.8878, -4.5771, 5.2326, -2.3842])
+    slope = 0.2360 + omega * (0.8314 - 0.0676 * omega)  # of sqrt(alpha) at Tc, over 2
+    y = slope / 7
+    return Equation(1 / y - 1, max(8 * y - slope, 0.0), 8, 2.414, tuple(P), 0.02)
+
+
+def starts(critical: Critical) -> list[Equation]:
+    """Starts for a fluid without a row."""
+    if critical.Tc < 40:  # quantum fluids
+        base = Equation(1.7, 0.65, 2, 2.0, (0.05, 2.6, -7.0, 4.8), 0.32)
+        return [base, dataclasses.replace(base, P=(0.0, 0.0, 0.0, 0.0), Q=0.15)]
+
+    base = generic(critical)
+    flat = -0.1 if critical.omega < 0.25 else 0.2
+    third = dataclasses.replace(base, d1=3.5, P=(flat, 0.0, 0.0, 0.0), Q=0.1)
+    return [base, _with_power(critical, base, 2), third]
+
+
+class Residuals:
+    """The residuals of a fluid's states as a function of the fit's numbers."""
+
+    def __init__(self, critical: Critical, states: States, alpha_m: int, weights: Weights):
+        self.critical, self.alpha_m, self.weights = critical, alpha_m, weights
+
+        # Points: all but those next to the critical point, and saturated vapour, which the vapour pressure settles.
+        Tr, dr = states.T / critical.Tc, states.rho / critical.rho_c
+        close = (np.abs(Tr - 1) < CLOSE[0]) & (np.abs(dr - 1) < CLOSE[1])
+        used = ((states.kind == POINT) & ~close) | ((states.kind == LIQUID) & (Tr < 0.985))
+        share = np.zeros(states.size)
+        for name, mask in regions(states, critical).items():
+            mask = mask & used
+            if mask.any():
+                share[mask] = np.sqrt(WEIGHTS[name] / mask.sum())
+        used &= share > 0
+        self.points, self.share = states.chosen(used), share[used]
+        self.w = None  # of the points, where the last call found them: a start for the next
+
+        # Vapour pressures.
+        self.saturation = states.chosen((states.kind == LIQUID) & (Tr < 0.98) & (Tr > 0.4))
+
+        # Where the constraints are checked.
+        self.x = np.linspace(0, 1, 60)
+        self.T_alpha = np.geomspace(COLDEST_ALPHA, HOTTEST_ALPHA, 80) * critical.Tc
+        self.coldest = states.T.min()
+
+    def __call__(self, numbers) -> np.ndarray:
+        cubic = Cubic(self.critical, equation_of(numbers, self.alpha_m))
+        with np.errstate(all="ignore"):
+            parts = [*self.of_points(cubic), *self.of_saturation(cubic), *self.of_constraints(cubic)]
+        return np.concatenate([*parts, RIDGE * numbers[1:]])
+
+    def of_points(self, cubic: Cubic):
+        """Errors of density, cp and c at the states' own T and density."""
+        states, weights = self.points, self.weights
+        self.w = cubic.w_of_v(states.T, self.critical.W / states.rho, self.w)
+        at = cubic.at_w(states.T, self.w)
+        cp, c = caloric(self.critical, states.T, at, states.cp0)
+        stable = at["p_v"] < 0
+
+        errors = {
+            "rho": (at["p"] - states.p) * states.rho_p / states.rho,
+            "cp": np.where(stable, cp / states.cp - 1, 1.0),
+            "c": np.where(stable, c / states.c - 1, 1.0),
+        }
+        known = {"rho": True, "cp": np.isfinite(states.cp), "c": np.isfinite(states.c)}
+        for name, error in errors.items():
+            yield np.where(known[name], getattr(weights, name) * self.share * bounded(error, 0.3) / PERCENT, 0.0)
+
+    def of_saturation(self, cubic: Cubic):
+        """Errors of the vapour pressure."""
+        states = self.saturation
+        if states.size:
+            error = cubic.saturation_error(states.T, states.p)
+            yield self.weights.p_sat * bounded(error, 0.5) / PERCENT / np.sqrt(states.size)
+
+    def of_constraints(self, cubic: Cubic):
+        """Penalties; 0 where all constraints hold."""
+        e = cubic.equation
+        yield PENALTY * np.maximum(LEAST_STRETCH + MARGIN - cubic.stretch(self.x), 0)
+
+        # v(w = b)/b over all temperatures: tau is monotone, so the coldest and the hottest suffice.
+        ends = np.array([self.coldest, 1e3 * self.critical.Tc])
+        volume = 1 - sum(e.P) + cubic.shift(ends)[0] / cubic.b
+        yield PENALTY * np.maximum(LEAST_VOLUME + MARGIN - volume, 0)
+
+        if self.critical.name not in EXEMPT_FROM_ALPHA:
+            T = self.T_alpha
+            alpha, alpha_T, alpha_TT = cubic.alpha(T)
+            slope = T * alpha_T / alpha
+            yield PENALTY * np.maximum(slope, 0)
+            yield PENALTY * np.maximum(LEAST_BEND * slope**2 - T * T * alpha_TT / alpha, 0)
+
+
+def bounded(error, limit: float):
+    """The error, bent: its square grows linearly beyond BEND, so that medians count, and no longer beyond the limit, so
+    that a state on another branch counts as a bad state."""
+    error = limit * np.tanh(np.nan_to_num(error, nan=1.0) / limit)
+    return np.sign(error) * BEND * np.sqrt(2 * (np.sqrt(1 + (error / BEND) ** 2) - 1))
+
+
+def violations(critical: Critical, equation: Equation, coldest: float) -> list[str]:
+    """The constraints that the equation breaks, in words; empty if it may be used."""
+    cubic = Cubic(critical, equation)
+    ends = np.array([coldest, 1e3 * critical.Tc])
+    stretch = cubic.stretch(np.linspace(0, 1, 400)).min()
+    volume = (1 - sum(equation.P) + cubic.shift(ends)[0] / cubic.b).min()
+
+    out = []
+    if stretch < LEAST_STRETCH:
+        out.append(f"dv/dw is {stretch:.2g} at the least, wanted {LEAST_STRETCH:g} or more")
+    if volume <= 0:
+        out.append(f"v(w = b)/b is {volume:.2g}, wanted more than 0")
+    if equation.d1 < 2:
+        out.append(f"delta_1 is {equation.d1:g}, wanted 2 or more")
+    if equation.Q < 0:
+        out.append(f"Q is {equation.Q:g}, wanted 0 or more")
+    if not 0 <= equation.alpha_g < 1:
+        out.append(f"alpha_g is {equation.alpha_g:g}, wanted 0 to 1")
+
+    if critical.name not in EXEMPT_FROM_ALPHA:
+        T = np.geomspace(COLDEST_ALPHA, HOTTEST_ALPHA, 2000) * critical.Tc
+        _, alpha_T, alpha_TT = cubic.alpha(T)
+        if (alpha_T > 0).any():
+            out.append(f"alpha rises with T at {T[alpha_T > 0][0]:.4g} K")
+        if (alpha_TT < 0).any():
+            out.append(f"alpha is concave at {T[alpha_TT < 0][0]:.4g} K")
+
+    return out
+
+
+def fit(critical: Critical, states: States, start: Equation | None, weights: Weights | None = None) -> Fitted:
+    """The equation that fits the states best and keeps all constraints.
+
+    start: of the fluid's present row; None: several starts by the acentric factor. alpha's power is 8, or 2 where that
+    is much better. Raises ArgumentError if no fit keeps the constraints.
+    """
+    begins = [start, _with_power(critical, start, 10 - start.alpha_m)] if start else starts(critical)
+    found = [_from(critical, states, begin, weights or Weights()) for begin in begins]
+
+    broken = [violations(critical, each.equation, states.T.min()) for each in found]
+    good = [each for each, wrong in zip(found, broken) if not wrong]
+    if not good:
+        raise ArgumentError(f"fluid '{critical.name}': no parameters fit these states within bounds: {broken[0][0]}.")
+
+    return min(good, key=lambda each: each.cost * (1.0 if each.equation.alpha_m == 8 else MUCH_BETTER))
+
+
+def _from(critical: Critical, states: States, begin: Equation, weights: Weights) -> Fitted:
+    """The fit from a start."""
+    from scipy.optimize import least_squares
+
+    residuals = Residuals(critical, _with_slopes(critical, states, begin), begin.alpha_m, weights)
+    inside = np.clip(vector(begin), LOW + 1e-9, HIGH - 1e-9)
+    end = dict(xtol=1e-9, ftol=1e-9, gtol=1e-9, max_nfev=300)
+    found = least_squares(residuals, inside, bounds=(LOW, HIGH), x_scale="jac", **end)
+    return Fitted(equation_of(found.x, begin.alpha_m), float(found.cost), found.nfev)
+
+
+def _with_power(critical: Critical, equation: Equation, power: int) -> Equation:
+    """The equation with another power in alpha, and the same slope of alpha at Tc."""
+    _, alpha_T, _ = Cubic(critical, equation).alpha(np.array([critical.Tc]))
+    slope = -0.5 * critical.Tc * float(alpha_T[0])  # m/(1 + c) - g
+    g = 0.03 if power == 8 else 0.4
+    return dataclasses.replace(equation, alpha_m=power, alpha_g=g, alpha_c=max(power / (slope + g) - 1, 0.1))
+
+
+def _with_slopes(critical: Critical, states: States, equation: Equation) -> States:
+    """The states with (d rho/d p) where none is known, as a file of measurements has none: by the start's equation."""
+    lacking = ~np.isfinite(states.rho_p)
+    if not lacking.any():
+        return states
+
+    cubic = Cubic(critical, equation)
+    with np.errstate(all="ignore"):
+        kind = np.where(states.rho > critical.rho_c, LIQUID, VAPOUR)
+        at = cubic.at_w(states.T, cubic.w_of_p(states.T, states.p, kind))
+        slope = -critical.W / at["v"] ** 2 / at["p_v"]
+
+    ideal = critical.W / (R * states.T)
+    slope = np.where(np.isfinite(slope) & (slope > 0), slope, ideal)
+    return dataclasses.replace(states, rho_p=np.where(lacking & (states.kind != DILUTE), slope, states.rho_p))

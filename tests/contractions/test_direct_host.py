@@ -1,0 +1,174 @@
+"""The general product of two tensors in blocks for two caches (organisation `direct` of a CPU), against numpy.einsum.
+
+Blocks of few rows and terms, so that small arrays have several. Tolerance: see tccg_products.py.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tccg_products import EPS, TCCG, assert_close, computed, random_arrays, text_of, wanted
+
+from kernels import Contraction, get_backend
+from kernels.contractions.fold import OUT, dense, fold
+from kernels.contractions.organisations import direct_host
+from kernels.contractions.organisations.direct_host import HostDirect, along_rows, tables
+
+RAGGED = (1, 2, 3, 4, 5, 7, 8)
+SMALL = HostDirect(rows=48, depth=4)
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def cpu(request):
+    """A CPU backend of one thread, and of several."""
+    return get_backend("cpu", threads=request.param)
+
+
+# ---- values
+
+
+@pytest.mark.parametrize("k", range(len(TCCG)))
+def test_the_benchmarks_products(cpu, k):
+    """Ragged extents, both precisions in turn."""
+    row, dtype = TCCG[k], ("float64", "float32")[k % 2]
+    rng = np.random.default_rng(k)
+    sizes = {index: int(rng.choice(RAGGED)) for index in sorted(set(row) - {"-"})}
+    arrays = random_arrays(row, sizes, dtype, k)
+
+    plan = Contraction(text_of(row), sizes, dtype, backend=cpu, how=SMALL)
+    assert_close(computed(cpu, plan, arrays), *wanted(row, arrays), (row, sizes))
+
+
+@pytest.mark.parametrize("row", ["ab-cba-c", "abc-dca-bd", "ab-acd-dbc", "abcd-aebf-fdec", "abcdef-gfbc-dega"])
+def test_several_blocks_of_rows_columns_and_terms(cpu, row):
+    """Extents beyond a panel, primes among them."""
+    primes = iter((11, 13, 5, 7, 3, 2, 17))
+    sizes = {index: next(primes) for index in sorted(set(row) - {"-"})}
+    arrays = random_arrays(row, sizes, "float64", 3)
+
+    plan = Contraction(text_of(row), sizes, backend=cpu, how=SMALL)
+    assert_close(computed(cpu, plan, arrays), *wanted(row, arrays), (row, sizes))
+
+
+def test_the_usual_blocks(cpu):
+    """More rows and terms than a block of the default has."""
+    row, sizes = "abc-bda-dc", dict(a=40, b=11, c=9, d=201)
+    arrays = random_arrays(row, sizes, "float64", 3)
+
+    plan = Contraction(text_of(row), sizes, backend=cpu, how="direct")
+    assert_close(computed(cpu, plan, arrays), *wanted(row, arrays))
+
+
+def test_a_number_and_what_was_there(cpu):
+    """C += -0.5 A B, and C = ... of an output that was NaN."""
+    row, sizes = "abc-bda-dc", dict(a=9, b=6, c=10, d=17)
+    arrays = random_arrays(row, sizes, "float64", 5)
+    product, error = wanted(row, arrays)
+
+    fresh = Contraction(text_of(row, number=-0.5), sizes, backend=cpu, how=SMALL)
+    assert_close(computed(cpu, fresh, arrays), -0.5 * product, error)
+
+    arrays["C"] = np.full(product.shape, 3.0)
+    adding = Contraction(text_of(row, True, number=-0.5), sizes, backend=cpu, how=SMALL)
+    assert_close(computed(cpu, adding, arrays), 3 - 0.5 * product, error + 8 * EPS["float64"])
+
+
+BATCHES = {  # text: shapes of A, B, C for n entries
+    "C[e i j] = A[e i k] B[e k j]": ("nik", "nkj", "nij"),
+    "C[i e j] = A[k i e] B[j e k]": ("kin", "jnk", "inj"),
+    "C[e i j] = A[e i k] B[k j]": ("nik", "kj", "nij"),
+    "C[e i j] = A[i k] B[e k j]": ("ik", "nkj", "nij"),
+    "C[i j e] = A[i k e] B[k j e]": ("ikn", "kjn", "ijn"),
+}
+
+
+@pytest.mark.parametrize("text", BATCHES)
+def test_an_entry_has_the_same_bits_in_any_batch(cpu, text):
+    extents, rng = dict(i=5, j=6, k=9), np.random.default_rng(7)
+    shapes = BATCHES[text]
+    full = [rng.uniform(-1, 1, [7 if x == "n" else extents[x] for x in shape]) for shape in shapes[:2]]
+    plan = Contraction(text, extents, batch="e", backend=cpu, how=SMALL)
+
+    def some(n):
+        """The output of the first n entries, those in front."""
+        given = {"A": full[0], "B": full[1]}
+        for name, shape in zip("AB", shapes):
+            if "n" in shape:
+                given[name] = np.ascontiguousarray(np.take(given[name], range(n), shape.index("n")))
+        given["C"] = np.full([n if x == "n" else extents[x] for x in shapes[2]], np.nan)
+        return np.moveaxis(computed(cpu, plan, given), shapes[2].index("n"), 0)
+
+    whole = some(7)
+    product = np.moveaxis(np.einsum(",".join(shapes[:2]) + "->" + shapes[2], *full), shapes[2].index("n"), 0)
+    assert_close(whole, product, 4 * 9 * EPS["float64"] * 9 * np.ones_like(product))
+    for n in (0, 1, 2, 4):
+        assert np.array_equal(some(n), whole[:n]), n
+
+
+def test_entries_further_apart(cpu):
+    """Sections of a larger array: the numbers between the entries are NaN, and stay."""
+    rng = np.random.default_rng(1)
+    a, b, c = np.full((4, 50), np.nan), rng.uniform(-1, 1, (9, 6)), np.full((4, 33), np.nan)
+    a[:, :45] = rng.uniform(-1, 1, (4, 45))
+    plan = Contraction("C[e i j] = A[e i k] B[k j]", dict(i=5, j=6, k=9), batch="e", backend=cpu, how=SMALL)
+
+    entries = {
+        "A": np.lib.stride_tricks.as_strided(a, (4, 5, 9), (400, 72, 8)),
+        "B": b,
+        "C": np.lib.stride_tricks.as_strided(c, (4, 5, 6), (264, 48, 8)),
+    }
+    plan.bind(entries)()
+
+    assert_close(c[:, :30].reshape(4, 5, 6), a[:, :45].reshape(4, 5, 9) @ b, 400 * EPS["float64"])
+    assert np.all(np.isnan(c[:, 30:]))
+
+
+def test_nan_stays_in_its_rows_and_columns(cpu):
+    row, sizes = "abcd-aebf-fdec", dict(a=3, b=5, c=4, d=6, e=3, f=7)
+    arrays = random_arrays(row, sizes, "float64", 9)
+    clean = wanted(row, arrays)
+    arrays["A"][1, 2, 4, 6] = np.nan  # a = 1, b = 4
+    arrays["B"][0, 5, 1, 3] = np.nan  # d = 5, c = 3
+
+    plan = Contraction(text_of(row), sizes, backend=cpu, how=SMALL)
+    found = computed(cpu, plan, arrays)
+
+    touched = np.zeros(found.shape, bool)
+    touched[1, 4] = touched[:, :, 3, 5] = True
+    assert np.array_equal(np.isnan(found), touched)
+    assert_close(found[~touched], clean[0][~touched], clean[1][~touched])
+
+
+def test_rows_beyond_a_table_are_outer_loops(cpu, monkeypatch):
+    monkeypatch.setattr(direct_host, "LINES", 20)
+    row, sizes = "abcd-aebf-fdec", dict(a=7, b=5, c=4, d=6, e=3, f=7)
+    arrays = random_arrays(row, sizes, "float64", 9)
+
+    plan = Contraction(text_of(row), sizes, backend=cpu, how=SMALL)
+    assert_close(computed(cpu, plan, arrays), *wanted(row, arrays))
+
+
+# ---- tables
+
+
+@pytest.mark.parametrize("row", TCCG)
+def test_every_number_has_its_place(row):
+    """Rows and columns are as many as the indices have, and lie where the output's numbers lie."""
+    extents = dict(zip("abcdefg", (6, 5, 8, 3, 7, 4, 2)))
+    out, left, right = row.split("-")
+    f = along_rows(fold(extents, dense(out, extents), dense(left, extents), dense(right, extents)))
+    t = tables(f, 8)
+
+    every = np.add.outer(t.rows.second, t.columns.second).ravel()
+    for axis in t.loops:
+        every = np.add.outer(every, np.arange(axis.extent) * axis.step[OUT]).ravel()
+    assert np.array_equal(np.sort(every), np.arange(np.prod([extents[i] for i in out])))
+
+    # The output runs along the rows, and so does the larger array that can.
+    assert any(axis.step[OUT] == 1 for axis in f.m)
+    assert any(np.any(np.diff(places) == 1) for places in t.rows)
+
+
+def test_a_type_that_is_not_served():
+    plan = Contraction("C[i j] = A[i k] B[k j]", dict(i=2, j=3, k=4), backend=get_backend("cpu"))
+    assert "float64 or float32" in SMALL.serves(dataclasses.replace(plan.program, dtype="complex128"))

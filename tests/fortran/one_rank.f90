@@ -1,0 +1,27 @@
+! A rank that fails in a collective call: do the others come back, so that the host can agree on what to do? A rank with
+! LATE in its environment comes 7 seconds late to frame_report.
+program one_rank
+  use frame_interface
+  implicit none
+#ifdef MPIF
+  include MPIF
+#else
+  include 'mpif.h'
+#endif
+  integer :: error, rank, stat, worst
+  character(200) :: message, late
+  call MPI_INIT(error)
+  call MPI_COMM_RANK(MPI_COMM_WORLD, rank, error)
+  call frame_setcomm(MPI_COMM_WORLD, stat=stat)
+  call frame_lasterror(message)
+  print '(a,i0,a,i0,2a)', 'rank ', rank, ' setcomm ', stat, ' ', trim(message)
+  call frame_initialize(-1, 100, 1, 1, 0, stat=stat)
+  print '(a,i0,a,i0)', 'rank ', rank, ' initialize ', stat
+  call MPI_ALLREDUCE(stat, worst, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, error)
+  call get_environment_variable('LATE', late)
+  if (late /= '') call sleep(7)
+  if (worst == 0) call frame_report()
+  call frame_finalize(stat=stat)
+  print '(a,i0,a,i0,a,i0)', 'rank ', rank, ' finalize ', stat, ' worst ', worst
+  call MPI_FINALIZE(error)
+end program

@@ -1,0 +1,296 @@
+"""Arrays of a host's layout: species in arrays of their own, a number for a field. The bits are those of 4-D arrays."""
+
+# ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
+import re
+
+import numpy as np
+import pytest
+from device_for_tests import be  # noqa: F401  be is a fixture
+from frame_host import Host, field, of_species, whole
+from hosts import ROOT, compile_with_module, run
+from kernel_cases import states
+from mixtures_for_tests import species_set
+
+import kernels
+from frame.errors import ArgumentError, StateError
+from frame.stripe import IN, INOUT, OUT, Field
+from frame.tvproperties import TVProperties
+
+NS, SHAPE, NOWHERE = 10, (4, 3, 2), (None,) * 4
+
+
+@pytest.fixture
+def host():
+    return Host(ns=NS, nq=1, mixture="ch4_o2", chunk=7)
+
+
+def state():
+    """T, p, and Y as a list of arrays and as one array."""
+    rng = np.random.default_rng(3)
+    T = np.asfortranarray(rng.uniform(300, 2000, SHAPE))
+    p = field(5e6)
+    Y = np.asfortranarray(rng.dirichlet(np.ones(NS), SHAPE))
+    apart = [np.asfortranarray(Y[..., s]) for s in range(NS)]
+    return T, p, Y, apart
+
+
+def block(host, collection, *fields, lo=NOWHERE, hi=NOWHERE):
+    host.frame.block_of_fields(collection, list(fields), lo, hi)
+
+
+def wanted(host, names="rho"):
+    T, p, Y, _ = state()
+    made = {}
+    for name in names.split():
+        made[name] = of_species(np.nan) if kernels.quantities[name].per else field(np.nan)
+    fields = [whole(name, array, OUT) for name, array in made.items()]
+    block(host, "thermal_viscous", whole("T", T, IN), whole("p", p, IN), whole("Y", Y, IN), *fields)
+    return made
+
+
+def test_species_in_and_out(host):
+    """All inputs and outputs, in an order that mixes them."""
+    T, p, _, apart = state()
+    D, rho = [field(np.nan) for _ in range(NS)], field(np.nan)
+    fields = [whole("T", T, IN)]
+    for s in range(NS):
+        fields += [whole("Y", apart[s], IN), whole("D", D[s], OUT)]
+    block(host, "thermal_viscous", *fields, whole("rho", rho, OUT), whole("p", p, IN))
+
+    both = wanted(host, "rho D")
+    np.testing.assert_array_equal(rho, both["rho"])
+    for s in range(NS):
+        np.testing.assert_array_equal(D[s], both["D"][..., s])
+
+
+def test_loops_over_chunks(host):
+    T, p, _, apart = state()
+    rho = field(np.nan)
+    for first in range(1, 25, 7):
+        last = min(first + 6, 24)
+        inputs = [whole("T", T, IN), *[whole("Y", y, IN) for y in apart], whole("p", p, IN)]
+        host.frame.put(inputs, NOWHERE, NOWHERE, first, last)
+        host.frame.launch("thermal", last - first + 1)
+        host.frame.get([whole("rho", rho, OUT)], NOWHERE, NOWHERE, first, last)
+
+    np.testing.assert_array_equal(rho, wanted(host)["rho"])
+
+
+def test_reactors_in_place():
+    """frame_react updates T, p and the species where they lie."""
+    mix = kernels.Mixture.from_yaml("examples/mechanisms/h2_o2.yaml", equation="ideal")
+    host = Host(ns=9, nq=1, mixture=None)
+    host.frame.use_mixture(mix)
+    Y = np.zeros((*SHAPE, 9), order="F")
+    Y[..., 0], Y[..., 1], Y[..., 5], Y[..., 8] = 0.03, 0.22, 1e-4, 0.7499
+    results = []
+
+    for is_apart in (False, True):
+        T, p, here = field(1400), field(1e5), Y.copy(order="F")
+        parts = [np.asfortranarray(here[..., s]) for s in range(9)] if is_apart else [here]
+        fields = [whole("T", T, IN)._replace(way=INOUT), whole("p", p, IN)._replace(way=INOUT)]
+        fields += [whole("Y", part, IN)._replace(way=INOUT) for part in parts]
+        host.frame.react("volume", fields, 2e-5, NOWHERE, NOWHERE)
+        results.append((T, p, np.stack(parts, -1) if is_apart else here))
+
+    assert (results[0][0] > 1400.5).all()
+    for one, other in zip(*results):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_without_the_last_species():
+    """With option last_species = sum, ns - 1 arrays are enough."""
+    host = Host(ns=NS, nq=1, mixture="ch4_o2", last_species="sum")
+    T, p, Y, apart = state()
+    one, other = field(np.nan), field(np.nan)
+    begin = [whole("T", T, IN), whole("p", p, IN)]
+    block(host, "thermal", *begin, *[whole("Y", y, IN) for y in apart[:-1]], whole("rho", one, OUT))
+    block(host, "thermal", *begin, whole("Y", Y[..., :-1], IN), whole("rho", other, OUT))
+
+    assert np.isfinite(one).all()
+    np.testing.assert_array_equal(one, other)
+
+
+def test_by_symbols(host):
+    """frame_castles_arrays: an array for each name, in a box; no other point is written."""
+    T, p, _, apart = state()
+    rho, D = field(np.nan), of_species(np.nan)
+    arrays = [T, *apart, p, D, rho]
+    addresses = [array.ctypes.data for array in arrays]
+    names, box = ",".join(["T", *["Y"] * NS, "p"]), (1, 4, 2, 3, 1, 2)
+    host.frame.block_of_arrays("thermal_viscous", names, "D, rho", addresses, len(arrays), *SHAPE, *box)
+
+    both = wanted(host, "rho D")
+    np.testing.assert_array_equal(rho[:, 1:], both["rho"][:, 1:])
+    np.testing.assert_array_equal(D[:, 1:], both["D"][:, 1:])
+    assert np.isnan(rho[:, 0]).all() and np.isnan(D[:, 0]).all()
+
+    with pytest.raises(ArgumentError, match=f"14 names in .*, {len(arrays) - 1} addresses"):
+        host.frame.block_of_arrays("thermal", names, "D, rho", addresses[1:], len(arrays) - 1, *SHAPE, *box)
+    with pytest.raises(ArgumentError, match="SptX, EptX = 0, 4"):
+        host.frame.block_of_arrays("thermal", names, "D, rho", addresses, len(arrays), *SHAPE, 0, *box[1:])
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda f: f[:-1], "array for 'Y' has 9 species, wanted 10"),
+        (lambda f: [*f, f[-1]], "'Y' came as 11 arrays, wanted 10"),
+        (lambda f: [whole("Y", of_species(0.1), IN)] * 2, "'Y' came as 2 arrays, wanted 10, an array for each"),
+        (
+            lambda f: [*f[:-1], whole("Y", field(0, (4, 3, 3)), IN)],
+            "'Y' select different shapes of points: the f",
+        ),
+        (lambda f: [*f, whole("T", field(1), IN)], "gets 'T' twice: which of the arrays counts"),
+        (lambda f: [*f, whole("rho", field(1), OUT)], "gets 'rho' twice"),
+    ],
+)
+def test_lists_that_do_not_fit(host, change, words):
+    T, p, _, apart = state()
+    rho = field(np.nan)
+    fields = change([whole("Y", y, IN) for y in apart])
+    with pytest.raises(ArgumentError, match=words):
+        block(host, "thermal", whole("T", T, IN), whole("p", p, IN), *fields, whole("rho", rho, OUT))
+    assert np.isnan(rho).all()
+
+
+def test_overlaps_of_species(host):
+    """Species over a species of the same points is fine; over another point, or over each other, is not."""
+    T, p, _, apart = state()
+    inputs = [whole("T", T, IN), whole("p", p, IN), *[whole("Y", y, IN) for y in apart]]
+    D = [field(np.nan) for _ in range(NS)]
+
+    with pytest.raises(ArgumentError, match="of the output 'D' are one number in memory"):
+        block(host, "thermal_viscous", *inputs, *[whole("D", D[min(s, 8)], OUT) for s in range(NS)])
+    with pytest.raises(ArgumentError, match="'D' and 'rho' share memory"):
+        block(host, "thermal_viscous", *inputs, *[whole("D", d, OUT) for d in D], whole("rho", D[4], OUT))
+
+    shifted = whole("D", apart[3], OUT)
+    ahead = np.zeros(25)
+    ahead[:24] = apart[3].ravel(order="F")
+    inputs[5] = inputs[5]._replace(address=ahead.ctypes.data)
+    shifted = shifted._replace(address=ahead.ctypes.data + 8)
+    with pytest.raises(ArgumentError, match="'D' shares memory with the input 'Y' of other points"):
+        block(host, "thermal_viscous", *inputs, shifted, *[whole("D", d, OUT) for d in D[1:]])
+
+    both = wanted(host, "D")["D"]
+    inputs = [whole("T", T, IN), whole("p", p, IN), *[whole("Y", y, IN) for y in apart]]
+    block(host, "thermal_viscous", *inputs, *[whole("D", y, OUT) for y in apart])
+    for s in range(NS):
+        np.testing.assert_array_equal(apart[s], both[..., s])
+
+
+# ---- a number for a field
+
+
+@pytest.mark.parametrize("extent", [(), (1,), (1, 1, 1)])
+@pytest.mark.parametrize("with_box", [False, True])
+def test_one_number_for_a_field(host, extent, with_box):
+    """p of a low-Mach code, as a number or as an array of one element; a new value counts in the next call."""
+    T, _, Y, _ = state()
+    number, rho = np.full(extent, 5e6), field(np.nan)
+    p = Field("p", IN, number.ctypes.data, extent, (8,) * len(extent), (1,) * len(extent), 8)
+    lo, hi = ((1, 1, 2, None), (4, 3, 2, None)) if with_box else (NOWHERE, NOWHERE)
+    box = np.s_[..., 1] if with_box else np.s_[...]
+
+    def call():
+        block(host, "thermal", whole("T", T, IN), p, whole("Y", Y, IN), whole("rho", rho, OUT), lo=lo, hi=hi)
+
+    call()
+    np.testing.assert_array_equal(rho[box], wanted(host)["rho"][box])
+    assert np.isnan(rho).sum() == (12 if with_box else 0)
+
+    before = rho.copy()
+    number[...] = 6e6
+    call()
+    assert (rho[box] > before[box]).all()
+
+
+def test_one_composition_for_a_field(host):
+    """Y(ns), and ns numbers apart."""
+    T, p, _, _ = state()
+    Y, all_of_it = np.full(NS, 0.1), of_species(0.1)
+    everywhere, one, other = field(np.nan), field(np.nan), field(np.nan)
+    begin = [whole("T", T, IN), whole("p", p, IN)]
+    block(host, "thermal", *begin, whole("Y", all_of_it, IN), whole("rho", everywhere, OUT))
+    block(host, "thermal", *begin, whole("Y", Y, IN), whole("rho", one, OUT))
+    numbers = [Field("Y", IN, Y.ctypes.data + 8 * s, (), (), (), 8) for s in range(NS)]
+    block(host, "thermal", *begin, *numbers, whole("rho", other, OUT))
+
+    np.testing.assert_array_equal(one, everywhere)
+    np.testing.assert_array_equal(other, everywhere)
+
+
+def test_an_output_is_no_number(host):
+    T, p, Y, _ = state()
+    with pytest.raises(ArgumentError, match="different shapes of points"):
+        block(host, "thermal", whole("T", T, IN), whole("p", p, IN), whole("Y", Y, IN), whole("rho", np.zeros(1), OUT))
+
+
+def test_check_mode_names_the_species(host):
+    T, p, _, apart = state()
+    apart[2][1, 2, 0] = np.nan
+    host.frame.set_parameter("check", 1)
+    with pytest.raises(StateError, match=r"'Y' \(variable 3\) = nan 1 at point \(i, j, k\) = \(2, 3, 1\)"):
+        fields = [whole("Y", y, IN) for y in apart]
+        block(host, "thermal", whole("T", T, IN), whole("p", p, IN), *fields, whole("rho", field(0), OUT))
+
+
+# ---- on a device
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_species_on_a_device(be, even):
+    """Evenly spaced arrays are worked on in place, like the rows of one array; others go through views."""
+    n = 120
+    properties = TVProperties(be, 50, NS, 1, False, {})
+    properties.impl.set_mixture(kernels.Mixture(species_set(NS)))
+    given = states(NS, n)
+    held = {name: be.from_host(given[name].copy()) for name in ("T", "p")}
+    memory = be.from_host(np.full(NS * (n + 8) + 64, np.nan))
+    rho = be.from_host(np.full(n, np.nan))
+
+    fields = [Field(name, IN, be.address(held[name]), (n,), (8,), (1,), 8) for name in held]
+    for s in range(NS):
+        first = s * (n + 8) + (8 if not even and s == 4 else 0)
+        memory[first : first + n] = be.from_host(given["Y"][s].copy())
+        fields.append(Field("Y", IN, be.address(memory) + 8 * first, (n,), (8,), (1,), 8))
+    fields.append(Field("rho", OUT, be.address(rho), (n,), (8,), (1,), 8))
+
+    call = properties.block_of_fields("thermal", fields, NOWHERE, NOWHERE)
+    names = getattr(be.arrays, "calls", None)
+    if names is not None:
+        del names[:]
+        call()
+        assert ("gather_8" in names) is not even, names
+
+    wanted = kernels.Mixture(species_set(NS)).properties("rho", **{k: given[k] for k in "TpY"}, backend=be)["rho"]
+    np.testing.assert_array_equal(be.to_host(rho), wanted)
+
+
+# ---- from Fortran
+
+
+@pytest.mark.parametrize(
+    "flags", [("gfortran", "-O1", "-fopenmp"), ("gfortran", "-O1"), ("flang", "-O1")], ids=" ".join
+)
+@pytest.mark.quick(flags=[("gfortran", "-O1", "-fopenmp"), ("flang", "-O1")])
+def test_layouts_from_fortran(flags, tmp_path):
+    compiler, *options = flags
+    done, program = compile_with_module(compiler, tmp_path, "layouts.f90", *options)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+
+    done = run(program, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = {
+        m[1]: (int(m[2]), int(m[3]), m[4])
+        for m in re.finditer(r"(?m)^(.+?): wrong (\d+) status (\d) ?(.*)$", done.stdout)
+    }
+    failed = {"no function", "an unknown name", "too many points"}
+    assert len(told) == 12 and failed < told.keys()
+    assert all(wrong == 0 and status == (3 if name in failed else 0) for name, (wrong, status, _) in told.items()), told
+
+    # callers of the module pass no %VAL and end no names
+    assert told["an unknown name"][2] == "frame_block: unknown tag 'Tt', did you mean 'T' or 'a_TT'."
+    assert told["too many points"][2] == "frame_launch: nActive = 17, wanted 1..16 (nGridPoints)."

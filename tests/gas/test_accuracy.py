@@ -1,0 +1,55 @@
+"""Option accuracy: one word for several options."""
+
+import pytest
+from mixtures_for_tests import ROOT, species_set
+from reference.options import WORDS
+
+from frame.tools.validate import cantera
+from kernels import OPTIONS, Mixture
+from kernels.engine.errors import ArgumentError
+from kernels.gas.accuracy import AS_CANTERA
+
+N2 = ROOT / "examples/mixtures/n2.yaml"
+
+
+def test_the_word_stands_for_its_options():
+    """And is gone: a mixture of these options again is the same."""
+    mix = Mixture.from_yaml(N2, accuracy="cantera")
+    expected = {key: values[0] for key, values in OPTIONS.items()} | WORDS["cantera"]
+
+    assert mix.options == expected
+    assert Mixture.from_species(mix.species, **mix.options).options == expected
+    assert AS_CANTERA["pr"] is cantera.CANTERA, "another set is compared with Cantera"
+
+
+def test_the_word_is_explained_to_readers():
+    (note,) = [note for note in Mixture.from_yaml(N2, accuracy="cantera").notes if note.startswith("accuracy")]
+    assert note.startswith("accuracy = cantera stands for alpha = cantera, ") and "takahashi = table" in note
+    assert not [note for note in Mixture.from_yaml(N2).notes if note.startswith("accuracy")]
+
+
+@pytest.mark.parametrize("option", [key for key in WORDS["cantera"] if len(OPTIONS[key]) > 1])
+def test_another_value_beside_the_word_is_refused(option):
+    meant = WORDS["cantera"][option]
+    given = next(value for value in OPTIONS[option] if value != meant)
+    with pytest.raises(ArgumentError, match=f"accuracy = 'cantera' stands for {option} = '{meant}', and.*'{given}'"):
+        Mixture.from_species(species_set(1), accuracy="cantera", **{option: given})
+
+    same = Mixture.from_species(species_set(1), accuracy="cantera", **{option: meant})
+    assert same.options[option] == meant
+
+
+@pytest.mark.parametrize("equation", ["ideal", "rk"])
+def test_other_equations_of_cantera(equation):
+    mix = Mixture.from_species(species_set(1), equation=equation, accuracy="cantera")
+    assert {key: mix.options[key] for key in AS_CANTERA[equation]} == AS_CANTERA[equation]
+
+
+def test_an_equation_that_cantera_does_not_have_is_refused():
+    with pytest.raises(ArgumentError, match="Cantera has no equation = 'srk'; wanted pr, rk, ideal"):
+        Mixture.from_species(species_set(1), equation="srk", accuracy="cantera")
+
+
+def test_other_options_stay_free():
+    mix = Mixture.from_species(species_set(1), accuracy="cantera", root="vapour")
+    assert mix.options["root"] == "vapour" and mix.options["chung"] == "cantera"

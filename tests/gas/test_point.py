@@ -1,0 +1,248 @@
+"""A function of one point: the numbers of the whole program, from any thread, for the mixture that it was made for."""
+
+# ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
+import threading
+
+import cffi
+import numpy as np
+import pytest
+from device_for_tests import be  # noqa: F401  be is a fixture
+from hosts import OWN_KERNEL, ROOT
+from kernel_cases import TABLE_ERROR
+
+import kernels
+from kernels import ArgumentError, Mixture, PointFunction, StateError
+from kernels.engine.backend import cuda, nvrtc
+from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.record import record, structure
+from kernels.gas.point import device_source
+
+ffi = cffi.FFI()
+EPS = np.finfo(float).eps
+N = 60
+MIXTURES = {"ideal": ("mechanisms/h2_o2.yaml", "ideal"), "real": ("mixtures/ch4_o2_4.yaml", "pr")}
+CASES = {
+    "thermal": ("T p Y", "rho h c cp"),
+    "transport": ("T p Y rho", "mu lam D"),
+    "inversion": ("e rho Y", "T p"),
+    "rates": ("T p Y rho", "omega"),
+}
+
+
+def mixture(kind):
+    file, equation = MIXTURES[kind]
+    return Mixture.from_yaml(ROOT / "examples" / file, equation=equation)
+
+
+def called(function, given):
+    """Results (outputs..., N) of a function for arrays by name, point by point."""
+    rows = np.concatenate([np.atleast_2d(given[name]) for name in function.given]).T.copy()
+    made = np.full((rows.shape[0], function.sizes[1]), np.nan)
+    call = ffi.cast("void (*)(const double *, double *)", function.address)
+    for point, results in zip(rows, made):
+        call(ffi.from_buffer("double[]", point), ffi.from_buffer("double[]", results))
+
+    return made.T
+
+
+def states(mix):
+    rng = np.random.default_rng(7)
+    given = {"T": rng.uniform(300, 3000, N), "p": rng.uniform(1e5, 1e7, N), "Y": rng.dirichlet(np.ones(mix.ns), N).T}
+    return given | mix.properties("rho e", **given)
+
+
+@pytest.mark.parametrize(
+    "kind, case", [("ideal", case) for case in CASES] + [("real", c) for c in CASES if c != "rates"]
+)
+@pytest.mark.quick(kind="ideal", case=["thermal", "rates"])
+@pytest.mark.quick(kind="real", case=["thermal", "inversion"])
+def test_the_numbers_of_a_program(kind, case):
+    """The same bodies in the same order; exp and log are the C library's, which differ by 1 ulp, and the compiler fuses
+    otherwise. Largest amplification: E/T of a rate, a mixture's p near its critical point; 2000 eps of the largest."""
+    mix = mixture(kind)
+    given, outputs = (names.split() for names in CASES[case])
+    s = states(mix)
+    got = called(PointFunction(mix, outputs, given), s)
+
+    wanted = mix.properties(CASES[case][1], **{name: s[name] for name in given})
+    wanted = np.concatenate([np.atleast_2d(wanted[name]) for name in outputs])
+    bound = np.full(len(wanted), 2000 * EPS)
+    if "D" in outputs:  # looks up a table in single precision, whose index is rounded otherwise
+        bound[-mix.ns :] = TABLE_ERROR
+
+    assert np.isfinite(got).all()
+    assert np.all(np.abs(got - wanted).max(1) <= bound * np.abs(wanted).max(1))
+
+
+def test_names_in_any_order():
+    mix = mixture("ideal")
+    s = states(mix)
+    straight = called(PointFunction(mix, ["rho", "X", "h"], ["T", "p", "Y"]), s)
+    turned = called(PointFunction(mix, ["h", "rho", "X"], ["Y", "p", "T"]), s)
+    np.testing.assert_array_equal(np.concatenate([turned[1:], turned[:1]]), straight)
+
+
+def test_a_mixture_of_one_species():
+    mix = Mixture.from_yaml(ROOT / "examples/mixtures/n2.yaml")
+    given = {"T": np.linspace(90, 900, N), "p": np.full(N, 5e6), "Y": np.ones((1, N))}
+    got = called(PointFunction(mix, ["rho", "h"], ["T", "p", "Y"]), given)
+    wanted = mix.properties("rho h", **given)
+    np.testing.assert_allclose(got[0], wanted["rho"], rtol=2000 * EPS)
+
+    given["Y"][0, 3] = 0.9
+    got = called(PointFunction(mix, ["rho", "h"], ["T", "p", "Y"]), given)
+    assert np.isnan(got[:, 3]).all() and np.isfinite(np.delete(got, 3, 1)).all()
+
+
+def test_out_of_range_is_not_a_number():
+    mix = mixture("ideal")
+    s = states(mix)
+    s["T"][0], s["p"][1], s["Y"][0, 2] = -5.0, np.nan, 2.0
+    got = called(PointFunction(mix, ["rho"], ["T", "p", "Y"]), s)
+    assert np.isnan(got[0, :3]).all() and np.isfinite(got[0, 3:]).all()
+
+
+def test_several_mixtures_at_once():
+    """Each function has the constants of its mixture, also where the compiled text is the same."""
+    file = ROOT / "examples/mechanisms/h2_o2.yaml"
+    mix = Mixture.from_yaml(file, equation="ideal")
+    turned = Mixture.from_species(mix.species.subset(list(mix.names)[::-1]), equation="ideal")
+    s = states(mix)
+    first, second = (PointFunction(m, ["rho"], ["T", "p", "Y"]) for m in (mix, turned))
+
+    for m, function in ((mix, first), (turned, second), (mix, first)):
+        wanted = m.properties("rho", **{name: s[name] for name in "TpY"})["rho"]
+        np.testing.assert_allclose(called(function, s)[0], wanted, rtol=50 * EPS)
+    assert not np.allclose(called(first, s), called(second, s))
+
+
+def test_threads():
+    """Eight threads in the same function: the bits of one thread. cffi gives Python's lock up in each call."""
+    mix = mixture("real")
+    s = states(mix)
+    function = PointFunction(mix, ["rho", "h", "c"], ["T", "p", "Y"])
+    wanted, wrong = called(function, s), []
+
+    def work():
+        for _ in range(20):
+            if not np.array_equal(called(function, s), wanted):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_kernel_that_updates_and_a_constant_that_changes(registry):
+    """air.py of the examples reads a start in T and writes T; its constants are those of the moment."""
+    kernels.load_declarations(str(OWN_KERNEL))
+    mix = Mixture.from_yaml(ROOT / "examples/mixtures/n2.yaml")
+    function = PointFunction(mix, ["T"], ["rho", "e", "T"])
+    given = {"rho": np.full(N, 1.2), "e": np.linspace(2e5, 5e5, N), "T": np.full(N, 300.0)}
+    wanted = (np.sqrt(690.0**2 + 2 * 0.09 * given["e"]) - 690.0) / 0.09
+    np.testing.assert_allclose(called(function, given)[0], wanted, rtol=64 * EPS)  # as tests/frame/test_link.py
+    assert (given["T"] == 300).all()
+
+
+def test_a_constant_of_a_host(registry, tmp_path):
+    (tmp_path / "own.h").write_text(
+        "template <class M, class R>\n"
+        "POINT_FN void scaled(const M &m, const R T, R &T_scaled) { T_scaled = m.SCALE * T; }\n"
+    )
+    (tmp_path / "own.py").write_text(
+        "from kernels import constant, point_kernel, quantity\n"
+        "constant('SCALE', '1', 'a factor')\nquantity('T_scaled', 'K', 'a multiple')\n"
+        "point_kernel('scaled', header='own.h', reads='T', writes='T_scaled', constants='SCALE', source='d',\n"
+        "             valid='all')\n"
+    )
+    kernels.load_declarations(str(tmp_path / "own.py"))
+    mix = Mixture.from_yaml(ROOT / "examples/mixtures/n2.yaml")
+    with pytest.raises(StateError, match="SCALE.*never set"):
+        PointFunction(mix, ["T_scaled"], ["T"])
+
+    kernels.set_constant("SCALE", 2.0)
+    function = PointFunction(mix, ["T_scaled"], ["T"])
+    T = {"T": np.linspace(1, 9, N)}
+    np.testing.assert_array_equal(called(function, T)[0], 2 * T["T"])
+    kernels.set_constant("SCALE", 3.0)
+    np.testing.assert_array_equal(called(function, T)[0], 3 * T["T"])
+
+
+@pytest.mark.parametrize(
+    "given, outputs, words",
+    [
+        ("T q Y", "rho", "unknown quantity 'q'"),
+        ("T Y", "rho", "missing p"),
+        ("T p T Y", "rho", "T came twice in 'T, p, T, Y'"),
+        ("T p Y", "rho rho", "rho came twice in 'rho, rho'"),
+        ("T p Y", "T", "T came as input and as output"),
+        ("T p Y", "", "without outputs"),
+    ],
+)
+def test_lists_that_make_no_function(given, outputs, words):
+    with pytest.raises(ArgumentError, match=words):
+        PointFunction(mixture("ideal"), outputs.split(), given.split())
+
+
+# ---- for a device's code
+
+RECORD = "given:address made:address"
+LOOP = (
+    structure("Points", RECORD)
+    + """
+ITEM_KERNEL(points, Points, 64, point_of)
+"""
+)
+BODY = """
+POINT_FN void point_of(const Points &a, const long item) {{
+    {name}((const double *)a.given + item * {given}, (double *)a.made + item * {made});
+}}
+"""
+
+
+def device_text(mix, outputs, given, name="frame_point"):
+    """The function, and a kernel that calls it for each point; sizes of a point's numbers."""
+    sizes = PointFunction(mix, outputs, given).sizes
+    head, tail = LOOP.split("};\n")
+    body = BODY.format(name=name, given=sizes[0], made=sizes[1])
+    return device_source(mix, outputs, given, name) + f"\n{head}}};\n{body}{tail}", sizes
+
+
+@pytest.mark.parametrize("kind, case", [("ideal", "thermal"), ("ideal", "rates"), ("real", "inversion")])
+@pytest.mark.quick(kind="ideal", case="rates")
+def test_a_device_calls_it(be, kind, case):
+    """A kernel of the host's own, a thread a point: the numbers of the function on a CPU, up to its exp and log."""
+    mix = mixture(kind)
+    given, outputs = (names.split() for names in CASES[case])
+    text, sizes = device_text(mix, outputs, given)
+    s = states(mix)
+
+    rows = np.concatenate([np.atleast_2d(s[name]) for name in given]).T.copy()
+    held, made = be.from_host(rows.ravel()), be.from_host(np.full(N * sizes[1], np.nan))
+    arguments = record(RECORD, given=be.address(held), made=be.address(made))
+    be.compile(Source("points", text)).launch("points", Shape(64), arguments, N)
+
+    got = be.to_host(made).reshape(N, sizes[1]).T
+    wanted = called(PointFunction(mix, outputs, given), s)
+    assert np.isfinite(got).all()
+    assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max(1))
+
+
+@pytest.mark.parametrize("kind, case", [("ideal", "rates"), ("real", "inversion")])
+def test_it_compiles_for_a_device(kind, case):
+    """By NVRTC, with another name, and nothing is spilled."""
+    given, outputs = (names.split() for names in CASES[case])
+    text, _ = device_text(mixture(kind), outputs, given, "properties_at")
+    flags = [*cuda.OPTIONS, f"--include-path={cuda.HERE}"]
+    cubin, log = nvrtc.compile_cubin(text, "sm_90", flags, name="point.cu")
+    assert cubin.startswith(b"\x7fELF") and nvrtc.resources(log)["points"]["spill_stores"] == 0
+
+
+def test_what_no_device_text_is_made_of():
+    with pytest.raises(ArgumentError, match="name is '2nd', wanted a name in C"):
+        device_source(mixture("ideal"), ["rho"], ["T", "p", "Y"], "2nd")
+    with pytest.raises(ArgumentError, match="up to 2048 numbers; takahashi_cubics has more"):
+        device_source(mixture("real"), ["D"], ["T", "p", "Y", "rho"])
