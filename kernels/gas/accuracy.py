@@ -21,19 +21,25 @@ AS_CANTERA = {
     "rk": {"diffusion": "cantera", "takahashi": "off", "kinetics": "fugacity"},
     "ideal": {"diffusion": "cantera", "takahashi": "off"},
 }
+# Fitted to reference equations of state and transport: species of fluids.csv, others by correlations.
+REFERENCE = {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted"}
+
+
+def spelled(options: dict) -> str:
+    """Options as a page names them."""
+    return ", ".join(f"`{key} = {value}`" for key, value in options.items())
+
 
 option(
     "accuracy",
     {
         "chosen": "Each option as it is given, else its default.",
         "cantera": "Stands for the options that reproduce Cantera 3.2. "
-        + "; ".join(
-            f"`equation = {equation}`: " + ", ".join(f"`{key} = {value}`" for key, value in options.items())
-            for equation, options in AS_CANTERA.items()
-        )
+        + "; ".join(f"`equation = {equation}`: {spelled(options)}" for equation, options in AS_CANTERA.items())
         + ".",
+        "reference": f"Stands for {spelled(REFERENCE)}: what comes closest to reference equations, of liquids too.",
     },
-    "one word for several options: as chosen one by one, or as Cantera 3.2",
+    "one word for several options: as chosen one by one, as Cantera 3.2, or closest to reference equations",
     switch="",
 )
 
@@ -50,3 +56,4 @@ def as_cantera(options: dict) -> dict:
 
 
 preset("accuracy", "cantera", as_cantera)
+preset("accuracy", "reference", lambda options: REFERENCE)

@@ -61,6 +61,7 @@ WORDS = {
         "takahashi": "table",
         "kinetics": "fugacity",
     },
+    "reference": {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted"},
 }
 
 
@@ -87,6 +88,7 @@ ORACLES = {
     ("alpha", "cantera"): Alone(("cubic_mixture",), species=53),
     ("accuracy", "chosen"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
     ("accuracy", "cantera"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
+    ("accuracy", "reference"): Alone(("mapped_mixture", "mapped_pressure_slopes")),
     ("cold_cp", "polynomial"): COLD,
     ("cold_cp", "fitted"): COLD,
     ("mixing", "vdw"): Alone(("cubic_mixture", "critical_state")),
