@@ -42,8 +42,9 @@ option(
         r"0.016666\,\omega^3$. Robinson & Peng 1978; original not seen.",
         "cantera": r"The same, above $\omega = 0.491$ with $0.374642 + 1.487503\,\omega$ in front, as Cantera 3.2 has "
         "it.",
+        "pr76": r"The same with the first $\kappa$ for every $\omega$. Peng & Robinson 1976; original not seen.",
     },
-    "alpha of heavy species with Peng-Robinson: published, or as Cantera 3.2 codes it",
+    "alpha of heavy species with Peng-Robinson: of 1978, as Cantera 3.2 codes it, or of 1976",
 )
 option(
     "mixing",
@@ -87,7 +88,7 @@ exclusion(
 )
 exclusion(
     _without("alpha", "pr78", lambda record, value: record.soave and value in record.alpha.others),
-    "option alpha = '{alpha}' is Cantera's Peng-Robinson; with equation = '{equation}' wanted 'pr78'.",
+    "option alpha = '{alpha}' is of Peng-Robinson; with equation = '{equation}' wanted 'pr78'.",
 )
 
 
