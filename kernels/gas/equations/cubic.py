@@ -46,7 +46,7 @@ for name, unit, meaning in (
         "phase_flag",
         "1",
         "0: the only root v > b; of several 1: the smallest (a liquid), 2: the largest (a vapour); 3: unstable, "
-        "dp/dv >= 0",
+        "dp/dv >= 0; 4: two phases in equilibrium",
     ),
     ("Tc_mix", "K", "pseudo-critical temperature"),
     ("pc_mix", "Pa", "pseudo-critical pressure"),
@@ -99,6 +99,7 @@ point_kernel(
     valid="everywhere",
     constants="delta_numbers",
     when={"equation": BY_SPECIES},
+    phases="any",
 )
 shared(
     "critical_state",
@@ -108,6 +109,7 @@ shared(
     "everywhere",
     constants=f"b_mass root_ac_mass? pair_critical? omega_a? omega_b? omega_vc? {KIJ}",
     note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's",
+    phases="any",
 )
 kernel(
     "cubic_root",
@@ -126,7 +128,7 @@ kernel(
     "definitions; rho = 1/vol",
     "v > b",
 )
-shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
+shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere", phases="any")
 kernel(
     "cubic_pressure_slopes",
     "T R_s a_mix a_T b_mix v_free inv_free inv_D delta_mix?",
@@ -163,4 +165,4 @@ kernel(
     "h_p = v - T v_T, h_T = cp",
     "p_v < 0",
 )
-shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere")
+shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere", phases="any")

@@ -28,6 +28,7 @@ NASA = "inv_W T_mid? T_mid_lowest? T_mid_highest? nasa_low? nasa_high? nasa9? na
 point_kernel(
     "molar_mass",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=4,
     reads="Y",
     writes="W R_s",
@@ -38,6 +39,7 @@ point_kernel(
 point_kernel(
     "mole_fractions",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=4,
     reads="Y W",
     writes="X",
@@ -48,6 +50,7 @@ point_kernel(
 point_kernel(
     "mass_fractions",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=4,
     reads="X",
     writes="Y",
@@ -58,6 +61,7 @@ point_kernel(
 point_kernel(
     "ideal_gas",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=2,
     reads="T Y",
     writes="cp_ig h_ig",
@@ -69,6 +73,7 @@ point_kernel(
 point_kernel(
     "ideal_gas_entropy",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=2,
     reads="T p Y W",
     writes="s_ig",
@@ -79,6 +84,7 @@ point_kernel(
 point_kernel(
     "total_enthalpy",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=4,
     reads="h u v w",
     writes="h0",
