@@ -135,7 +135,7 @@ class BlockCalls:
             if brought.issuperset(group):
                 more += group
 
-        return self._launchers.find(request.name, tuple(more), wanted)
+        return self._launchers.find(request.name, tuple(dict.fromkeys(more)), wanted)
 
     # ---- in place
 

@@ -117,7 +117,12 @@ def _optional(collection, asked: bool) -> tuple[tuple[str, ...], ...]:
     if collection is None:
         return ()
 
-    groups: list[tuple[str, ...]] = [(name,) for name in collection.optional]
+    # A start that a host carries from call to call is used with all that belongs to it.
+    quantities = kernels.quantities
+    carried = [name for name in collection.optional if quantities[name].carried]
+    groups: list[tuple[str, ...]] = [(name,) for name in collection.optional if name not in carried]
+    if carried:
+        groups.append(collection.optional)
     total_enthalpy = "h" in collection.outputs and "h0" not in collection.outputs
     if asked or total_enthalpy:
         groups.append(VELOCITY)
@@ -189,7 +194,7 @@ class Launchers(dict[tuple, Launcher]):
         for group in _optional(kernels.registry.collections.get(name), False):
             if all(map(self._staleness.holds, group)):
                 found += group
-        return tuple(found)
+        return tuple(dict.fromkeys(found))
 
     def _make(self, key: tuple, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> Launcher:
         check_launchable(name)

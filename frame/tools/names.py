@@ -88,7 +88,7 @@ def collections(options) -> list[str]:
         try:
             order = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
         except kernels.ArgumentError as error:
-            order = f"none: {error}"
+            order = _in_equilibrium(c, options) or f"none: {error}"
 
         rows.append(
             (
@@ -102,6 +102,15 @@ def collections(options) -> list[str]:
         )
 
     return markdown(("collection", "what", "also called", "from", "makes", "kernels"), *rows)
+
+
+def _in_equilibrium(collection, options) -> str:
+    """The kernels of a collection for phases = equilibrium; empty if there are none."""
+    try:
+        order = registry.resolve(collection.outputs, collection.given, {**options, "phases": "equilibrium"})
+    except kernels.ArgumentError:
+        return ""
+    return " ".join(k.name for k in order) + " (phases equilibrium)"
 
 
 def single() -> list[str]:
@@ -236,7 +245,8 @@ def _in_words(collections: dict[str, str]) -> str:
 
 def _when(kernel) -> str:
     """The values of options that the kernel needs, if the default is not among them."""
-    return ", ".join(f"{key} {' or '.join(values)}" for key, values in kernel.when if PLAIN[key] not in values)
+    wanted = [f"{key} {' or '.join(values)}" for key, values in kernel.when if PLAIN[key] not in values]
+    return ", ".join(wanted + [f"phases {kernel.phases}"] * (kernel.phases == "equilibrium"))
 
 
 def _option_sets():
@@ -247,6 +257,7 @@ def _option_sets():
     # Values that some kernel asks for.
     needed = set()
     for kernel in registry.kernels.values():
+        needed.add(("phases", kernel.phases))
         for key, values in kernel.when:
             needed |= {(key, value) for value in values}
 

@@ -103,7 +103,12 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     if plain:
         state.normalise()
 
-    made = list(names) if kernel or update else [name for name in names if name not in state.inputs]
+    if kernel or update:
+        made = list(names)
+    else:  # a start that is carried from call to call is updated, asked for or not
+        carried = [name for name in arrays if registry.quantities[name].carried]
+        made = [name for name in names if name not in state.inputs or name in carried]
+        made += [name for name in carried if name not in made]
     program = None
 
     if made:

@@ -6,13 +6,17 @@ Each checks what came, makes a record (records.py) and adds it to the registry (
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 from collections.abc import Callable
 
 from ..engine.constants import Settable
 from ..engine.errors import refuse
 from ..engine.registry import declared, split
 from .records import (
+    ANY,
     PER,
+    PHASES,
+    SINGLE,
     Collection,
     Constants,
     Exclusion,
@@ -28,6 +32,8 @@ from .records import (
 )
 from .registry import RESERVED, registry
 
+HERE = pathlib.Path(__file__).resolve().parent  # of the project's own headers
+
 
 def _condition(when) -> When:
     """{option: values} as pairs; a list that may grow stays the list."""
@@ -38,13 +44,14 @@ def _condition(when) -> When:
 # ---- quantities and kernels
 
 
-def quantity(name: str, unit: str, what: str, per: str = "") -> Quantity:
+def quantity(name: str, unit: str, what: str, per: str = "", *, carried: bool = False) -> Quantity:
     """Declare a field. per: "" (one value at each point), or the number of values at each point: "ns", "ns-1",
     "ns*ns", "nq", "nq*nq", "nr", "nz" or "nz*nz"; nq = ns + 4 is the number of variables of a flow solver, nr the
-    number of reactions, nz = ns + 1 the number of unknowns of a reactor. Raises ArgumentError if the name has another
+    number of reactions, nz = ns + 1 the number of unknowns of a reactor. carried: see Quantity. Raises ArgumentError if
+    the name has another
     unit or shape."""
     refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
-    return registry.add_quantity(Quantity(name, unit, what, per))
+    return registry.add_quantity(Quantity(name, unit, what, per, carried))
 
 
 def point_kernel(
@@ -64,18 +71,21 @@ def point_kernel(
     double_only="",
     sweeps="",
     instead=None,
+    phases="",
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
     header: a path, relative to the declaration file if one is being loaded, else to the package `kernels`. Lists of
     names may be strings with blanks.
-    when = {option: value or values} for which the kernel is. Raises ArgumentError for a header that does not exist,
+    when = {option: value or values} for which the kernel is. phases: left out, a kernel of the project is for one
+    phase, and a kernel of a host's own for any mixture. Raises ArgumentError for a header that does not exist,
     quantities that are not declared, or a name that is taken.
     """
-    reads = split(reads)
+    reads, path = split(reads), declared.header_of(name, header)
+    refuse(phases and phases not in PHASES, f"kernel '{name}': phases = {phases!r}, wanted one of {PHASES}.")
     new = PointKernel(
         name=name,
-        header=declared.header_of(name, header),
+        header=path,
         reads=tuple(read for read in reads if not read.endswith("?")),
         writes=split(writes),
         constants=split(constants),
@@ -89,6 +99,7 @@ def point_kernel(
         double_only=double_only,
         sweeps=sweeps,
         instead=tuple((multiplied, split(others)) for multiplied, others in (instead or {}).items()),
+        phases=phases or (SINGLE if path.is_relative_to(HERE) else ANY),
         order=reads,
         among=registry.kernels,
     )

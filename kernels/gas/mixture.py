@@ -10,6 +10,7 @@ from ..engine.errors import ArgumentError, closest, refuse
 from .arrays import call, react
 from .declare import option
 from .model_constants import Constant, ModelConstants
+from .phases import saturation
 from .program import Program
 from .registry import registry
 from .species import NoSpecies, SpeciesData
@@ -210,6 +211,41 @@ class Mixture:
         reactions. Errors: as properties, also where there are no reactions.
         """
         return react(self, dict(T=T, p=p, Y=Y), dt, kind, last, backend, precision)
+
+    # ---- vapour and liquid; of mixtures with phases = equilibrium
+    def bubble_T(self, p, X):
+        """Temperature [K] at which a liquid of composition X begins to boil at the pressures p [Pa]: the lowest at
+        which it is no stable liquid. X: amounts of moles (ns,).
+
+        Returns an array of the shape of p; NaN where there is no boundary (above the highest pressure of two phases).
+        Of a pure species the boiling temperature. Raises ArgumentError for a mixture without phases = 'equilibrium'.
+        """
+        return saturation.bubble_T(self, p, X)
+
+    def dew_T(self, p, X):
+        """Temperature [K] at which a gas of composition X begins to condense at the pressures p [Pa]: the highest at
+        which it is no stable gas. As bubble_T."""
+        return saturation.dew_T(self, p, X)
+
+    def bubble_p(self, T, X):
+        """Pressure [Pa] at which two phases of composition X begin from above at the temperatures T [K]: the bubble
+        point; above the critical temperature the upper dew point (retrograde). As bubble_T."""
+        return saturation.bubble_p(self, T, X)
+
+    def dew_p(self, T, X):
+        """Pressure [Pa] at which a gas of composition X begins to condense at the temperatures T [K]. As bubble_T."""
+        return saturation.dew_p(self, T, X)
+
+    def envelope(self, X, points: int = 100) -> dict:
+        """The boundary of two phases of composition X: T [K], p_low (dew) and p_high (bubble, or upper dew) [Pa],
+        arrays of `points`. As bubble_T; ArgumentError where no two phases are found."""
+        return saturation.envelope(self, X, points)
+
+    def critical_point(self, X) -> dict:
+        """The critical point {T [K], p [Pa], v_mol [m3/mol]} of composition X: where both phases become the same. Not
+        the pseudo-critical point Tc_mix, pc_mix. Heidemann & Khalil 1980 (original not seen). As bubble_T;
+        ArgumentError where none is found."""
+        return saturation.critical_point(self, X)
 
     def kernel(self, name):
         """A single kernel as a function of its declared arguments, such as

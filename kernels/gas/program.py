@@ -14,6 +14,7 @@ from ..engine.backend.base import check_rows
 from ..engine.errors import ArgumentError, BackendError, refuse
 from ..engine.registry import declared
 from . import plan as plans, schedules, structure
+from .records import ANY
 from .registry import registry
 from .schedules import launches, packs
 
@@ -47,9 +48,8 @@ class Program:
             unfit = [r for r in records if not r.serves(mixture.options)]
 
             if unfit:
-                raise ArgumentError(
-                    f"kernel '{unfit[0].name}' is for {dict(unfit[0].when)}, the mixture has {mixture.options}."
-                )
+                wanted = dict(unfit[0].when) | ({} if unfit[0].phases == ANY else {"phases": unfit[0].phases})
+                raise ArgumentError(f"kernel '{unfit[0].name}' is for {wanted}, the mixture has {mixture.options}.")
         else:
             records = registry.resolve(outputs, given, mixture.options)
 

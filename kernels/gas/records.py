@@ -36,6 +36,7 @@ class Quantity:
     unit: str
     what: str
     per: str = ""  # values at each point: a key of PER; "" is one value
+    carried: bool = False  # a start that a caller keeps between calls: asked for and given, it is updated
 
     def rows(self, ns: int, nr: int = 0) -> int:
         """Number of values at each point for ns species and nr reactions."""
@@ -53,6 +54,9 @@ class Conditional:
     def serves(self, options: dict) -> bool:
         """Whether the declaration is for these model options."""
         return all(options.get(key) in values for key, values in self.when)
+
+
+SINGLE, EQUILIBRIUM, ANY = PHASES = ("single", "equilibrium", "any")  # of PointKernel.phases
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +94,10 @@ class PointKernel(Conditional):
     double_only: str = ""  # why the kernel is refused in single precision; empty: it is not
     sweeps: str = ""
 
+    # Option `phases` of the mixtures that the kernel serves. "single": its formula is that of one phase. "any": it
+    # holds for two phases in equilibrium, too. So no mixture in equilibrium gets a value of one phase unawares.
+    phases: str = SINGLE
+
     # ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -99,6 +107,10 @@ class PointKernel(Conditional):
 
     # {name: kernel} of the registry, in which the makers of optional reads are looked up
     among: Mapping[str, PointKernel] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+
+    def serves(self, options: dict) -> bool:
+        """Whether the kernel is for these model options."""
+        return self.phases in (ANY, options.get("phases", SINGLE)) and super().serves(options)
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel for these options: an optional read is kept if some kernel makes it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typing
 
-from ..engine.errors import ArgumentError
-from .records import PointKernel
+from ..engine.errors import ArgumentError, refuse
+from .records import SINGLE, PointKernel
 
 if typing.TYPE_CHECKING:
     from .registry import GasRegistry
@@ -17,7 +17,8 @@ def resolve(registry: GasRegistry, outputs, given, options) -> list[PointKernel]
     Several kernels may write a name. The first declared is chosen that is for these options and whose inputs can be
     computed; kernels with `given` names are tried before the others, those with the most first. A kernel that updates a
     name in place is chosen only if this name is both given and among the outputs: other inputs are never changed. If
-    all its reads are given, it runs first, and the other kernels read the updated values.
+    all its reads are given, it runs first, and the other kernels read the updated values. Quantities that are carried
+    from call to call are given to such a kernel only.
 
     An inversion, such as T from e and rho, takes part where these are given. If that does not lead to the outputs, it
     also takes part where they follow from what is given: e and rho of conserved variables, of a host's own kernels.
@@ -28,6 +29,7 @@ def resolve(registry: GasRegistry, outputs, given, options) -> list[PointKernel]
 
     while True:
         search = Search(registry, outputs, given, options, frozenset(known))
+        search.refuse_idle_start(outputs)
         try:
             search.make_all(outputs)
             return search.order
@@ -53,13 +55,20 @@ class Search:
         self.missing: set[str] = set()
         self._makers: dict[str, list[PointKernel]] = {}
 
+        updating: list[PointKernel] = []
         for kernel in self._candidates(set(outputs)):
             for name in kernel.writes:
                 self._makers.setdefault(name, []).append(kernel)
-            if _updates(kernel) and set(kernel.reads) <= set(given):
-                self.order.append(kernel)
+            if _updates(kernel):
+                updating.append(kernel)
 
-        self.have = set(given).union(*(kernel.writes for kernel in self.order))
+        # What is updated comes first; Y may be made from X for it.
+        self.have = set(given)
+        makeable = self.have | ({"Y"} if "X" in given else set())
+        for kernel in updating:
+            if set(kernel.reads) <= makeable and ("Y" not in kernel.reads or self.make("Y", frozenset())):
+                self.order.append(kernel)
+                self.have.update(kernel.writes)
 
     def _candidates(self, outputs: set[str]):
         """The kernels that may take part, in the order in which they are tried."""
@@ -113,6 +122,26 @@ class Search:
         if name not in self._makers or not able and name in ("X", "Y"):  # X and Y are made from each other
             self.missing.add(name)
         return False
+
+    def refuse_idle_start(self, outputs) -> None:
+        """Raise ArgumentError for a given start that no kernel of this search takes up and updates."""
+        carried = [name for name in self._given if self._registry.quantities[name].carried]
+        if not carried:
+            return
+
+        unasked = [name for name in carried if name not in outputs]
+        refuse(
+            unasked,
+            f"'{', '.join(unasked)}' was given: it is a start, which the launch updates; ask for it, too (from "
+            "Fortran: frame_inout).",
+        )
+
+        if not any(set(carried) <= _updates(kernel) for kernel in self.order):
+            ways = [k.reads for k in self._registry.kernels.values() if set(carried) <= _updates(k)]
+            raise ArgumentError(
+                f"'{', '.join(carried)}' was given as a start, but {', '.join(self._given)} is no set of which a start "
+                f"is a part{self._other_options(carried[0])}; wanted {' or '.join(' '.join(way) for way in ways)}."
+            )
 
     # ---- messages
     def refusal(self, name: str) -> str:
@@ -185,6 +214,8 @@ class Search:
 
         wrong = set()
         for kernel in makers:
+            if kernel.serves({**self._options, "phases": kernel.phases}):
+                return f" (not there for phases = '{self._options.get('phases', SINGLE)}')"
             for key, values in kernel.when:
                 if self._options.get(key) not in values:
                     wrong.add(f"{key} = '{self._options.get(key)}'")

@@ -32,6 +32,7 @@ KIJ = ("none", "dense", "low_rank", "sparse")
 EVERY_STEP = ("thermal", "viscous", "thermal_viscous", "critical_state_of_mixture")
 RATES = ("kinetics", "thermal_kinetics")  # of mixtures with reactions; the others here have none
 REACTORS = ("react_volume", "react_pressure")
+IN_EQUILIBRIUM = ("phases_from_T_p", "phases_from_e_rho", "phases_from_h_p")  # of mixtures in phase equilibrium
 FEW = """
 phases:
 - name: gas
@@ -126,7 +127,7 @@ def collection_plans(ns, name, part="some"):
 
 def collection_cases():
     for ns in NS:
-        for name in sorted(set(registry.collections) - {*RATES, *REACTORS}):
+        for name in sorted(set(registry.collections) - {*RATES, *REACTORS, *IN_EQUILIBRIUM}):
             yield pytest.param(ns, name, "some", id=f"{ns}-{name}")
             if ns == 10 and name in EVERY_STEP:
                 yield pytest.param(ns, name, "others", id=f"{ns}-{name}-others")
@@ -255,7 +256,8 @@ def test_every_kernel_compiles_alone(ns, part):
                     plans["first" if kernel.name not in names else "some" if new else "others"][key] = plan
                     names.add(kernel.name)
 
-    assert {name for name, *_ in plans["first"]} == {k.name for k in registry.kernels.values() if not of_reactions(k)}
+    others = {k.name for k in registry.kernels.values() if of_reactions(k) or k.phases == "equilibrium"}
+    assert {name for name, *_ in plans["first"]} == set(registry.kernels) - others
     plans = plans[part]
     build_all({" ".join(map(str, key)): plan for key, plan in plans.items()})
 
@@ -357,6 +359,20 @@ def test_reactors_of_large_mechanisms_stay_on_the_multiprocessor():
     r = build(plan, c.name)
     assert plan.how.hold == "lanes" and not r["spill_stores"] and r["stack"] <= 128, (plan.how, r)
     assert plan.schedule.shape(plan).covers >= 4 and plan.schedule.shape(plan).shared <= 227 * 1024
+
+
+@pytest.mark.parametrize("ns, name", [(2, "phases_from_T_p"), (2, "warm"), (2, "thermal"), (10, "warm")])
+@pytest.mark.quick(ns=2, name="warm")
+def test_phases_compile(ns, name):
+    """Phase equilibrium: the state of a point lies in local memory, the more so with many species."""
+    mix = Mixture(species_set(ns, "dense"), phases="equilibrium")
+    if name == "warm":
+        outputs, given = "T p ln_kappa eta phases_status".split(), "e rho Y T_start ln_kappa eta".split()
+    else:
+        outputs, given = registry.collections[name].outputs, registry.collections[name].given
+
+    r = build(planned(registry.resolve(outputs, given, mix.options), outputs, mix), name)
+    assert r["registers"] <= 255, r
 
 
 def relevant(plan):
@@ -468,7 +484,7 @@ if __name__ == "__main__":
     print(f"NVRTC {nvrtc.version()}, {ARCH}; default options, k_ij none and dense")
     print(f"{'collection':<18}{'NS':>4} {'k_ij':<6}{'registers':>10}{'stack B':>9}{'spills B':>9}")
     for name, c in registry.collections.items():
-        for ns in NS:
+        for ns in NS if name not in IN_EQUILIBRIUM else ():
             for kij in KIJ[:2]:
                 mix = Mixture(species_set(ns, kij))
                 r = build(planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)

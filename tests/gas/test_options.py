@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import test_kinetics as rates
 from kernel_cases import alone, assert_as_oracle
-from reference.options import ORACLES, Alone, Data, Rates
+from mixtures_for_tests import species_set
+from reference import evaluate, phases
+from reference.options import ORACLES, Alone, Data, Phases, Rates
 
 import kernels
 from kernels import Mixture, MixtureError
@@ -71,6 +73,26 @@ def wanted_rates(mix, option, value, T, p, Y):
     """The oracle's rates with this value, whatever the mixture has."""
     chosen = {**mix.options, option: value}
     return rates.oracle(mix, T, p, Y, chosen["chebyshev"] == "clamp", chosen["kinetics"])
+
+
+@pytest.mark.parametrize("option, value", values_with(Phases), ids=str)
+def test_phases_of_a_value(option, value):
+    """CH4 and CO2 at 225 K and 20 bar, two phases: rho of the value, and far from the other's. 1e-9: substitution ends
+    at 1e-13 of ln K, some 1e-11 of beta."""
+    data, T, p = species_set(2), np.array([225.0]), np.array([2e6])
+    X = np.array([[0.5], [0.5]])
+    split = phases.split(data, T, p, X)
+    assert split.two and 0.1 < split.beta < 0.9
+    rho = {
+        True: phases.mixture_of(data, T, p, split).rho,
+        False: evaluate(data, T, p, X=X, tracked=False, transport=False).rho,
+    }
+
+    got = Mixture(data, **{option: value}).properties("rho", T=T, p=p, X=X)["rho"]
+
+    two = ORACLES[option, value].two
+    np.testing.assert_allclose(got, rho[two].astype(float), rtol=1e-9)
+    assert abs(got - rho[not two]) > 0.05 * got
 
 
 FILE = """

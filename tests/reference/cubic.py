@@ -56,6 +56,8 @@ def _pr_kappa(omega, alpha):
     light = LD("0.37464") + LD("1.54226") * omega - LD("0.26992") * omega**2
     if alpha == "cantera":
         heavy = LD("0.374642") + LD("1.487503") * omega - LD("0.164423") * omega**2 + LD("0.016666") * omega**3
+    elif alpha == "pr76":
+        heavy = light
     elif alpha in ("smooth", "published"):
         heavy = LD("0.379642") + LD("1.48503") * omega - LD("0.164423") * omega**2 + LD("0.016666") * omega**3
     else:

@@ -39,6 +39,13 @@ class Data:
     omega: float | None
 
 
+@dataclasses.dataclass(frozen=True)
+class Phases:
+    """The value is seen in the density of a mixture inside its dome: of one phase, or of two by phases.py."""
+
+    two: bool
+
+
 CUBIC = Alone(("cubic_mixture", "cubic_pressure_slopes"))
 TRANSLATED = Alone(("cubic_mixture",))
 ROOT = Alone(("cubic_root",), species=1, states=3000)
@@ -91,6 +98,7 @@ ORACLES = {
     ("accuracy", "reference"): Alone(("mapped_mixture", "mapped_pressure_slopes")),
     ("cold_cp", "polynomial"): COLD,
     ("cold_cp", "fitted"): COLD,
+    ("alpha", "pr76"): Alone(("cubic_mixture",), species=53),
     ("mixing", "vdw"): Alone(("cubic_mixture", "critical_state")),
     ("mixing", "pseudocritical"): Alone(("cubic_mixture", "critical_state"), beside=(("alpha", "published"),)),
     ("viscosity", "chung"): Alone(("chung_viscosity",)),
@@ -112,6 +120,8 @@ ORACLES = {
     ("kinetics", "concentration"): REAL,
     ("chebyshev", "extrapolate"): IDEAL,
     ("chebyshev", "clamp"): IDEAL,
+    ("phases", "single"): Phases(False),
+    ("phases", "equilibrium"): Phases(True),
     # Ethanol: Schroeder et al. 2014, J. Phys. Chem. Ref. Data 43, 043102 (original not seen, as in CoolProp).
     ("critical", "file"): Data(None, None, None),
     ("critical", "fill"): Data(514.71, 6.268e6, 0.646),

@@ -46,8 +46,9 @@ option(
         r"0.016666\,\omega^3$. Robinson & Peng 1978; original not seen.",
         "cantera": r"As `published`, above $\omega = 0.491$ with $0.374642 + 1.487503\,\omega$ in front, as Cantera "
         "3.2 has it.",
+        "pr76": r"As `published`, with the first $\kappa$ for every $\omega$. Peng & Robinson 1976; original not seen.",
     },
-    "Soave's alpha: smooth at every T, as published, or as Cantera 3.2 codes Peng-Robinson's",
+    "Soave's alpha: smooth at every T, as published, as Cantera 3.2 codes Peng-Robinson's, or of 1976",
     renamed={"pr78": "published"},
 )
 option(
@@ -92,7 +93,7 @@ exclusion(
 )
 exclusion(
     _without("alpha", "smooth", lambda record, value: record.soave and value in ("published", *record.alpha.others)),
-    "option alpha = '{alpha}': published is Soave's alpha of pr and srk, cantera is Cantera's Peng-Robinson; with "
+    "option alpha = '{alpha}': published is Soave's alpha of pr and srk, cantera and pr76 are of Peng-Robinson; with "
     "equation = '{equation}' wanted 'smooth'.",
 )
 exclusion(

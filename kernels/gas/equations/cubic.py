@@ -51,7 +51,7 @@ for name, unit, meaning in (
         "phase_flag",
         "1",
         "0: the only root v > b; of several 1: the smallest (a liquid), 2: the largest (a vapour); 3: unstable, "
-        "dp/dv >= 0",
+        "dp/dv >= 0; 4: two phases in equilibrium",
     ),
     ("Tc_mix", "K", "pseudo-critical temperature"),
     ("pc_mix", "Pa", "pseudo-critical pressure"),
@@ -106,6 +106,7 @@ point_kernel(
     valid="everywhere",
     constants="delta_numbers",
     when={"equation": BY_SPECIES},
+    phases="any",
 )
 shared(
     "critical_state",
@@ -116,6 +117,7 @@ shared(
     constants=f"b_mass root_ac_mass? pair_critical? omega_a? omega_b? omega_vc? {KIJ}",
     note="a pseudo-critical point, not the mixture's true one; of an ideal gas Peng-Robinson's",
     when={"equation": PSEUDOCRITICAL},
+    phases="any",
 )
 kernel(
     "cubic_root",
@@ -135,7 +137,7 @@ kernel(
     "v > b",
     equations=ROOTS,
 )
-shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere")
+shared("molar_volume", "W vol", "v_mol", "definition, W vol", "everywhere", phases="any")
 kernel(
     "cubic_pressure_slopes",
     "T R_s a_mix a_T b_mix v_free inv_free inv_D delta_mix?",
@@ -180,4 +182,4 @@ kernel(
     "h_p = v - T v_T, h_T = cp",
     "p_v < 0",
 )
-shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere")
+shared("internal_energy", "p vol h", "e", "definition, h - p vol", "everywhere", phases="any")

@@ -280,6 +280,11 @@ def _pr_cantera(omega):
     return _pr78(omega, 0.374642, 1.487503)
 
 
+def _pr76(omega):
+    """kappa(omega) of Peng & Robinson 1976, for every acentric factor."""
+    return 0.37464 + omega * (1.54226 - 0.26992 * omega)
+
+
 def _soave(omega):
     """kappa(omega) of Soave 1972."""
     return 0.480 + omega * (1.574 - 0.176 * omega)
@@ -293,7 +298,7 @@ add(
         omega_a=OMEGA_A,
         omega_b=OMEGA_B,
         Z_c=OMEGA_VC,
-        alpha=Soave(kappa=_pr78, others={"cantera": _pr_cantera}),
+        alpha=Soave(kappa=_pr78, others={"cantera": _pr_cantera, "pr76": _pr76}),
         # Jhaveri & Youngren 1988 give such a form; numbers as other codes have them
         translation=Peneloux(slope=0.50033, zero=0.25969),
         needs=CRITICAL,

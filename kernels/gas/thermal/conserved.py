@@ -27,6 +27,7 @@ def conserved(name: str, reads: str, writes: str, given: str, **more) -> None:
         given=given,
         source="definition",
         valid="rho > 0 (else NaN)",
+        phases="any",
         **more,
     )
 

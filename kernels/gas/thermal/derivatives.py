@@ -96,8 +96,11 @@ kernel(
     "p > 0",
     constants=f"inv_p_ref {NASA}",
     sweeps="states",
+    phases="any",
 )
-kernel("density_in_composition", "rho v_Y", "rho_Y", "definition, -rho^2 v_k", "everywhere", sweeps="states")
+kernel(
+    "density_in_composition", "rho v_Y", "rho_Y", "definition, -rho^2 v_k", "everywhere", sweeps="states", phases="any"
+)
 kernel(
     "energy_in_partial_density",
     "rho cp rho_T v_Y h_Y",
@@ -105,8 +108,9 @@ kernel(
     "eps_k = h_k - (cp/beta) rho v_k, beta = -rho_T/rho",
     "rho_T < 0",
     sweeps="states",
+    phases="any",
 )
-kernel("partial_entropies", "T h_Y g_Y", "s_Y", "definition, g = h - T s", "T > 0", sweeps="states")
+kernel("partial_entropies", "T h_Y g_Y", "s_Y", "definition, g = h - T s", "T > 0", sweeps="states", phases="any")
 kernel(
     "energy_slopes",
     "a_mix a_T T inv_D p_T v_p cv",
@@ -125,4 +129,12 @@ kernel(
     packs=4,
     when={"equation": "ideal"},
 )
-kernel("entropy_slopes", "T p_T v_p cp", "s_p s_T", "ds/dp = -dv/dT (Maxwell), ds/dT = cp/T", "p_v < 0", packs=4)
+kernel(
+    "entropy_slopes",
+    "T p_T v_p cp",
+    "s_p s_T",
+    "ds/dp = -dv/dT (Maxwell), ds/dT = cp/T",
+    "p_v < 0",
+    packs=4,
+    phases="any",
+)

@@ -47,6 +47,7 @@ fallback("cold_cp", "fitted", lambda options, species: options["equation"] == "m
 point_kernel(
     "molar_mass",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=4,
     reads="Y",
     writes="W R_s",
@@ -57,6 +58,7 @@ point_kernel(
 point_kernel(
     "mole_fractions",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=4,
     reads="Y W",
     writes="X",
@@ -67,6 +69,7 @@ point_kernel(
 point_kernel(
     "mass_fractions",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=4,
     reads="X",
     writes="Y",
@@ -77,6 +80,7 @@ point_kernel(
 point_kernel(
     "ideal_gas",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=2,
     reads="T Y",
     writes="cp_ig h_ig",
@@ -88,6 +92,7 @@ point_kernel(
 point_kernel(
     "ideal_gas_entropy",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=2,
     reads="T p Y W",
     writes="s_ig",
@@ -98,6 +103,7 @@ point_kernel(
 point_kernel(
     "total_enthalpy",
     header="gas/thermal/ideal_gas.h",
+    phases="any",
     packs=4,
     reads="h u v w",
     writes="h0",

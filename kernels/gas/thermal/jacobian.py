@@ -25,7 +25,16 @@ DETERMINANT = "rho_p' rho h_T + rho_T (1 - rho h_p) not 0: rho h_T/V_p^2"
 
 def kernel(name, reads, writes, source, valid, **more):
     """point_kernel of jacobian.h."""
-    point_kernel(name, header="gas/thermal/jacobian.h", reads=reads, writes=writes, source=source, valid=valid, **more)
+    point_kernel(
+        name,
+        header="gas/thermal/jacobian.h",
+        reads=reads,
+        writes=writes,
+        source=source,
+        valid=valid,
+        phases="any",
+        **more,
+    )
 
 
 kernel(

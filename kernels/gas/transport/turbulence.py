@@ -21,6 +21,7 @@ constant("Sc_t", "1", "turbulent Schmidt number", 0.7, range=POSITIVE)
 point_kernel(
     "effective_viscosity",
     header="gas/transport/turbulence.h",
+    phases="any",
     reads="mu muT",
     writes="mu_eff",
     source=SOURCE,
@@ -29,6 +30,7 @@ point_kernel(
 point_kernel(
     "effective_conductivity",
     header="gas/transport/turbulence.h",
+    phases="any",
     reads="lam cp muT",
     writes="lam_eff",
     constants="Pr_t",
@@ -38,6 +40,7 @@ point_kernel(
 point_kernel(
     "effective_diffusion",
     header="gas/transport/turbulence.h",
+    phases="any",
     reads="D rho muT",
     writes="D_eff",
     constants="Sc_t",

@@ -1,0 +1,228 @@
+// Two phases in equilibrium as functions of T and the total volume V of one mole, without a cubic to solve or a root to
+// choose. Unknowns that cannot leave their domain:
+//   ln kappa_i = ln(v_i/l_i)           amounts of vapour and liquid, v_i + l_i = z_i
+//   eta = ln((V_v - B_v)/(V_l - B_l))  the free volumes, whose sum V - B is known
+// Newton's method on equal fugacities and pressures, with T by the energy, and V by the pressure where this is given.
+// Pure species are no special case. Derived from the Helmholtz energies of the phases; the same unknowns of state:
+// Kumar, Sanderse et al. 2025 (original not seen).
+#pragma once
+#include "gas/phases/split.h"
+
+constexpr double GONE = 1e-9; // a share of moles below which a phase has gone
+constexpr int DIRECT_STEPS = 25;
+
+// One mole. With one phase ln kappa and eta are 0.
+template <class M, class R> struct State {
+    R T, p, V; // V of the equation of state, before any translation
+    R ln_kappa[M::NS], eta;
+    R steps; // evaluations of a phase
+};
+
+// Both phases at T, V
+template <class M, class R> struct Parts {
+    Attraction<M, R> at;
+    IdealEnergies<M, R> ideal;
+    R v[M::NS], l[M::NS], S[M::NS]; // amounts; S_i = sqrt(v_i l_i/z_i)
+    R beta, rest;                   // sums of v and l
+    R whole_free;                   // V - B of both
+    Phase<M, R> of_v, of_l;
+    Energy<M, R> in_v, in_l;
+};
+
+template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const State<M, R> &s, Parts<M, R> &o) {
+    attraction_at(m, s.T, o.at);
+    ideal_energies(m, o.at, o.ideal);
+
+    o.beta = o.rest = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = 1.0 / (1.0 + kappa);
+        o.l[k] = z[k] * share;
+        o.v[k] = o.l[k] * kappa;
+        o.S[k] = sqrt(o.v[k] * share);
+        o.beta += o.v[k];
+        o.rest += o.l[k];
+    }
+    phase_sums<true>(m, o.at, o.v, o.of_v);
+    phase_sums<true>(m, o.at, o.l, o.of_l);
+
+    const R ratio = exp(within(s.eta, 300.0));
+    o.whole_free = s.V - (o.of_v.B + o.of_l.B);
+    o.of_l.free = o.whole_free / (1.0 + ratio);
+    o.of_v.free = o.of_l.free * ratio;
+    phase_slopes(m, o.at, o.of_v);
+    phase_slopes(m, o.at, o.of_l);
+    phase_energy(m, o.at, o.ideal, o.v, o.of_v, o.in_v);
+    phase_energy(m, o.at, o.ideal, o.l, o.of_l, o.in_l);
+}
+
+// The second derivatives in w = (v_i/S_i, V_v), factorised, and the columns of T and V:
+//   H_ij = delta_ij + S_i S_j (F_ij^v + F_ij^l), H_iV = -S_i (P_i^v + P_i^l), H_VV = -(P_V^v + P_V^l)
+//   c = (S_i (U_i^v - U_i^l), U_V^v - U_V^l), f = (S_i P_i^l, P_V^l)
+template <class M, class R> struct Coupled {
+    static constexpr int N = M::NS + 1;
+    Curvature<M, R> of_v, of_l;
+    R H[lower(N, 0)], inverse[N], c[N], f[N];
+    MaskOf<R> definite;
+};
+
+template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts<M, R> &o, Coupled<M, R> &s) {
+    constexpr int NS = M::NS, N = NS + 1;
+    curvature_of<false>(o.at, o.of_v, R(1.0), s.of_v);
+    curvature_of<false>(o.at, o.of_l, R(1.0), s.of_l);
+    UNROLL_IF(few<N>())
+    for (int i = 0; i < NS; ++i) {
+        UNROLL_IF(few<N>())
+        for (int j = 0; j <= i; ++j) {
+            const R a_ij = pair_attraction(m, o.at, i, j);
+            s.H[lower(i, j)] = o.S[i] * o.S[j] *
+                               (curvature_element<false>(m, o.of_v, s.of_v, a_ij, i, j) +
+                                curvature_element<false>(m, o.of_l, s.of_l, a_ij, i, j));
+        }
+        s.H[lower(i, i)] += R(1.0);
+        s.H[lower(NS, i)] = -(o.S[i] * (o.of_v.P_i[i] + o.of_l.P_i[i]));
+        s.c[i] = o.S[i] * (o.in_v.U_i[i] - o.in_l.U_i[i]);
+        s.f[i] = o.S[i] * o.of_l.P_i[i];
+    }
+    s.H[lower(NS, NS)] = -(o.of_v.P_V + o.of_l.P_V);
+    s.c[NS] = o.in_v.U_V - o.in_l.U_V;
+    s.f[NS] = o.of_l.P_V;
+    s.definite = factorise_symmetric<N>(s.H, s.inverse);
+}
+
+// x = H^-1 b
+template <class M, class R> POINT_FN void solve_coupled(const Coupled<M, R> &s, const R *b, R *x) {
+    constexpr int N = M::NS + 1;
+    UNROLL_IF(few<N>())
+    for (int i = 0; i < N; ++i) x[i] = b[i];
+    solve_symmetric<N>(s.H, s.inverse, x);
+}
+
+template <int N, class R> POINT_FN R product(const R *a, const R *b) {
+    R sum = a[0] * b[0];
+    UNROLL_IF(few<N>())
+    for (int i = 1; i < N; ++i) sum += a[i] * b[i];
+    return sum;
+}
+
+// What is given beside the amounts: U and V, or H and p. energy: U, or H = U + p V [J/mol], V before any translation.
+template <class M, class R> struct Given {
+    R z[M::NS], energy;
+};
+
+// Newton's step: tau = dT/(RT^2), dV, and w, the change of v_i/S_i and of V_v.
+//   H w = -g + c tau - f dV;  the rows of the energy and of the pressure give tau and dV
+template <class M, class R> struct Step {
+    R w[M::NS + 1], tau, dV;
+};
+
+template <bool PRESSURE, class M, class R>
+POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R *g, const R miss_energy,
+                           const R miss_p, const R p, const R T, Step<M, R> &step) {
+    constexpr int N = M::NS + 1;
+    const R scale = o.at.RT * T, C = (o.in_v.C_v + o.in_l.C_v) * scale;
+    R a[N], e[N], limit = R(0.2) * T / scale;
+    solve_coupled(s, g, a);
+    solve_coupled(s, s.c, e);
+    const R of_energy = miss_energy - product<N>(s.c, a), alpha = C + product<N>(s.c, e);
+    if constexpr (PRESSURE) {
+        R k[N];
+        solve_coupled(s, s.f, k);
+        const R of_p = miss_p + product<N>(s.f, a), mu = o.in_l.U_V + p - product<N>(s.f, e),
+                nu = o.of_l.P_V + product<N>(s.f, k);
+        const R determinant = -(fabs(alpha * nu) + mu * mu), inverse = 1.0 / determinant;
+        step.tau = (mu * of_p - nu * of_energy) * inverse;
+        step.dV = (mu * of_energy - alpha * of_p) * inverse;
+        const R room = 0.5 * o.whole_free, part = smaller(smaller(R(1.0), R(limit / (fabs(step.tau) + 1e-300))),
+                                                          R(room / (fabs(step.dV) + 1e-300)));
+        step.tau = step.tau * part, step.dV = step.dV * part;
+        UNROLL_IF(few<N>())
+        for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i] - k[i] * step.dV;
+    } else {
+        step.tau = larger(smaller(R(-(of_energy / alpha)), limit), R(-limit));
+        step.dV = R(0.0);
+        UNROLL_IF(few<N>())
+        for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i];
+    }
+}
+
+// From the state s, for the points of `ask`: those found, with 0 < beta < 1. PRESSURE: s.p is given and V found,
+// otherwise s.V is given and p found.
+template <bool PRESSURE, class M, class R>
+PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s) {
+    constexpr int NS = M::NS, N = NS + 1;
+    auto open = ask, found = nowhere<R>();
+
+    UNROLL_BY(1)
+    for (int count = 0; count < DIRECT_STEPS; ++count) {
+        // State and residuals. That of the pressures is an error of volume: as an error of p a stiff liquid cannot meet
+        // a tolerance.
+        Parts<M, R> o;
+        parts_of(m, given.z, s, o);
+        s.steps += 2.0 * counted_in<R>(open);
+        R F_v[NS], F_l[NS], g[N], scaled[N], size = R(0.0), apart = R(0.0), all = R(0.0);
+        phase_fugacities(m, o.at, o.of_v, R(log(o.of_v.V * o.of_v.inv_free)), F_v);
+        phase_fugacities(m, o.at, o.of_l, R(log(o.of_l.V * o.of_l.inv_free)), F_l);
+        const R ln_V = log(o.of_v.V / o.of_l.V), pi_v = phase_pressure(o.at, o.of_v),
+                pi_l = phase_pressure(o.at, o.of_l);
+        FOR_SPECIES (k, NS) {
+            g[k] = s.ln_kappa[k] - ln_V + F_v[k] - F_l[k];
+            scaled[k] = o.S[k] * g[k];
+            const auto there = given.z[k] > ABSENT;
+            size = larger(select(there, R(fabs(g[k])), R(0.0)), size);
+            apart = larger(select(there, R(fabs(s.ln_kappa[k] - ln_V)), R(0.0)), apart);
+            all += fabs(g[k]);
+        }
+        g[NS] = scaled[NS] = pi_l - pi_v;
+        const R C = o.in_v.C_v + o.in_l.C_v, U = o.in_v.U + o.in_l.U;
+        const R miss_energy = (PRESSURE ? R(U + s.p * s.V) : U) - given.energy, miss_p = pi_l - s.p * o.at.inv_RT;
+        const R stiffness = fabs(o.of_v.P_V) * o.of_v.V + fabs(o.of_l.P_V) * o.of_l.V;
+        size = larger(R(fabs(g[NS]) / stiffness), size);
+        size = larger(R(fabs(miss_energy) / (C * s.T)), size);
+        if constexpr (PRESSURE) size = larger(R(fabs(miss_p) / stiffness), size);
+
+        const auto gone = o.beta < GONE || o.rest < GONE || apart < SAME_PHASE;
+        open = open && !gone && all + fabs(miss_energy) < 1e300 && o.whole_free > 0.0;
+        if (everywhere(!open)) break;
+
+        // Newton's step, as a step in ln kappa and eta
+        Coupled<M, R> system;
+        Step<M, R> step;
+        coupled_system(m, o, system);
+        coupled_step<PRESSURE>(o, system, scaled, miss_energy, miss_p, s.p, s.T, step);
+        R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_B = R(0.0), most = R(0.0), d_pi = o.in_v.U_V * step.tau;
+        const R dV_v = step.w[NS];
+        FOR_SPECIES (k, NS) {
+            w[k] = o.S[k] * step.w[k];
+            of_w[k] = R(0.0);
+            d_B += m.phase_b[k] * w[k];
+            d_pi += o.of_v.P_i[k] * w[k];
+        }
+        d_pi += o.of_v.P_V * dV_v;
+        attraction_times(m, o.at, w, a_w);
+        add_curvature_times<false>(m, o.of_v, system.of_v, w, a_w, of_w);
+        add_curvature_times<false>(m, o.of_l, system.of_l, w, a_w, of_w);
+        FOR_SPECIES (k, NS) {
+            d_kappa[k] = (o.in_v.U_i[k] - o.in_l.U_i[k]) * step.tau - g[k] - of_w[k] +
+                         (o.of_v.P_i[k] + o.of_l.P_i[k]) * dV_v - o.of_l.P_i[k] * step.dV;
+            most = larger(select(given.z[k] > ABSENT, R(fabs(d_kappa[k])), R(0.0)), most);
+        }
+        // eta = ln free_v - ln free_l
+        const R d_free_v = dV_v - d_B, d_free_l = step.dV - d_free_v;
+        const R d_eta = d_free_v / o.of_v.free - d_free_l / o.of_l.free;
+        most = larger(R(fabs(d_eta)), most);
+
+        // The step within NEAR is the last
+        const R cut = smaller(R(1.0), R(2.0 / (most + 1e-300))), dT = step.tau * o.at.RT * s.T;
+        const auto last = open && (size < FLAT || (size < NEAR && system.definite && most < 1e-3));
+        FOR_SPECIES (k, NS)
+            s.ln_kappa[k] = select(open, R(s.ln_kappa[k] + cut * within(d_kappa[k], 300.0)), s.ln_kappa[k]);
+        s.eta = select(open, R(s.eta + cut * d_eta), s.eta);
+        s.T = select(open, R(s.T + cut * dT), s.T);
+        if constexpr (PRESSURE) s.V = select(open, R(s.V + cut * step.dV), s.V);
+        else s.p = select(open, R((pi_v + d_pi) * (R_UNIVERSAL * s.T)), s.p);
+        found = found || last;
+        open = open && !last;
+        if (everywhere(!open)) break;
+    }
+    return found;
+}

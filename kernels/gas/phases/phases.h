@@ -1,0 +1,512 @@
+// Bodies of the kernels that phases.py declares: the state of a point in phase equilibrium, whether it is one phase or
+// two (flash.h), and its properties. vol, ln_kappa, eta and phases_status hand the state from one to the other.
+#pragma once
+#include "gas/phases/flash.h"
+
+// The composition in moles
+template <class M, class R> struct Moles {
+    R z[M::NS]; // mole fractions; negative ones count as 0
+    R W, R_s;   // kg/mol, J/kg/K; NaN where Y is no composition
+    R shift;    // volume translation of one mole [m3]
+};
+
+template <class M, class R, class Species> POINT_FN void moles_of(const M &m, const Species &Y, Moles<M, R> &o) {
+    const R moles = mean_of<R, M>(m.inv_W, Y);
+    o.W = 1.0 / moles;
+    o.R_s = R_UNIVERSAL * moles;
+    R sum = moles * 0.0;
+    FOR_SPECIES (k, M::NS) {
+        o.z[k] = at_least(Y[k], 0.0) * m.inv_W[k];
+        sum += o.z[k];
+    }
+    o.shift = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        o.z[k] = o.z[k] / sum;
+        if constexpr (M::translated) o.shift += o.z[k] * (m.shift_mass[k] * m.W[k]);
+    }
+}
+
+template <class M, class R, class Kappas>
+POINT_FN void read_start(const M &, const Kappas &ln_kappa, const R eta, State<M, R> &s) {
+    s.eta = eta;
+    FOR_SPECIES (k, M::NS) s.ln_kappa[k] = ln_kappa[k];
+}
+
+template <class M, class R> POINT_FN void no_start(const M &, State<M, R> &s) {
+    s.eta = R(0.0);
+    FOR_SPECIES (k, M::NS) s.ln_kappa[k] = R(0.0);
+}
+
+// What a kernel writes of a state; NaN where none was found
+template <class M, class R, class Out>
+POINT_FN void hand_on(const M &, const Moles<M, R> &moles, const State<M, R> &s, R &status, R &vol, Out &ln_kappa,
+                      R &eta, R &steps) {
+    const auto lost = status > 1.5 || !(s.V > 0.0);
+    const R none = R(NOT_A_NUMBER);
+    status = select(lost, R(double(NOT_FOUND)), status);
+    vol = select(lost, none, R((s.V - moles.shift) / moles.W));
+    eta = select(lost, none, s.eta);
+    steps = s.steps;
+    FOR_SPECIES (k, M::NS) ln_kappa.set(k, select(lost, none, s.ln_kappa[k]));
+}
+
+// ---- from T and p
+template <class M, class R, class Out>
+POINT_FN void state_at_T_p(const M &m, const Moles<M, R> &moles, State<M, R> &s, const MaskOf<R> warm, R &vol,
+                           Out &ln_kappa, R &eta, R &status, R &steps) {
+    s.T = known_temperature(s.T);
+    s.p = select(s.p > 0.0 && s.p < 1e300, s.p, R(NOT_A_NUMBER));
+    s.V = R(NOT_A_NUMBER);
+    s.steps = R(0.0);
+    status = R(double(NOT_FOUND));
+    flash(m, moles.z, s.T > 0.0 && s.p > 0.0 && moles.W > 0.0, warm, s, status);
+    hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_T_p(const M &m, const R T, const R p, const Species &Y, R &vol, Out &ln_kappa, R &eta,
+                              R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    no_start(m, s);
+    s.T = T, s.p = p;
+    state_at_T_p(m, moles, s, nowhere<R>(), vol, ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_T_p_warm(const M &m, const R T, const R p, const Species &Y, Out &ln_kappa, R &eta, R &vol,
+                                   R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    read_start(m, ln_kappa, eta, s);
+    s.T = T, s.p = p;
+    state_at_T_p(m, moles, s, is_warm(s), vol, ln_kappa, eta, phases_status, phases_steps);
+}
+
+// ---- from e and rho
+template <class M, class R, class Single, class Out>
+POINT_FN void state_of_e_rho(const M &m, const R e, const R rho, const Moles<M, R> &moles, State<M, R> &s,
+                             const MaskOf<R> warm, const Single &single, R &T, R &p, R &vol, R &unconverged,
+                             Out &ln_kappa, R &eta, R &status, R &steps) {
+    Given<M, R> given;
+    FOR_SPECIES (k, M::NS) given.z[k] = moles.z[k];
+    given.energy = e * moles.W;
+    s.V = moles.W / select(rho > 0.0, rho, R(NOT_A_NUMBER)) + moles.shift;
+    s.steps = R(0.0);
+    state_of_energy_and_volume(m, given, warm, single, s, status);
+    hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
+    T = select(status < 1.5, s.T, R(NOT_A_NUMBER));
+    p = select(status < 1.5, s.p, R(NOT_A_NUMBER));
+    unconverged = select(status < 1.5, R(0.0), R(2.0));
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_e_rho(const M &m, const R e, const R rho, const Species &Y, R &T, R &p, R &vol,
+                                R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    no_start(m, s);
+    s.T = s.p = R(NOT_A_NUMBER);
+    state_of_e_rho(
+        m, e, rho, moles, s, nowhere<R>(),
+        [&](R &T_one, R &missed) { temperature_from_e_rho(m, e, rho, Y, moles.R_s, T_one, missed); }, T, p, vol,
+        unconverged, ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R T_start, R &T, R &p,
+                                      R &vol, R &unconverged, Out &ln_kappa, R &eta, R &phases_status,
+                                      R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    no_start(m, s);
+    s.T = T_start, s.p = R(NOT_A_NUMBER);
+    state_of_e_rho(
+        m, e, rho, moles, s, nowhere<R>(),
+        [&](R &T_one, R &missed) { temperature_from_e_rho_start(m, e, rho, Y, moles.R_s, T_start, T_one, missed); }, T,
+        p, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_e_rho_warm(const M &m, const R e, const R rho, const Species &Y, const R T_start,
+                                     Out &ln_kappa, R &eta, R &T, R &p, R &vol, R &unconverged, R &phases_status,
+                                     R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    read_start(m, ln_kappa, eta, s);
+    s.T = T_start, s.p = R(NOT_A_NUMBER);
+    state_of_e_rho(
+        m, e, rho, moles, s, is_warm(s) && s.T > T_LOWEST && s.T < T_HIGHEST,
+        [&](R &T_one, R &missed) { temperature_from_e_rho_start(m, e, rho, Y, moles.R_s, T_start, T_one, missed); }, T,
+        p, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
+}
+
+// ---- from h and p
+template <class M, class R, class Single, class Out>
+POINT_FN void state_of_h_p(const M &m, const R h, const R p, const Moles<M, R> &moles, State<M, R> &s,
+                           const MaskOf<R> warm, const Single &single, R &T, R &vol, R &unconverged, Out &ln_kappa,
+                           R &eta, R &status, R &steps) {
+    Given<M, R> given;
+    FOR_SPECIES (k, M::NS) given.z[k] = moles.z[k];
+    given.energy = h * moles.W + p * moles.shift;
+    s.p = p;
+    s.V = R(NOT_A_NUMBER);
+    s.steps = R(0.0);
+    state_of_enthalpy_and_pressure(m, given, warm, single, s, status);
+    hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
+    T = select(status < 1.5, s.T, R(NOT_A_NUMBER));
+    unconverged = select(status < 1.5, R(0.0), R(2.0));
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_h_p(const M &m, const R h, const R p, const Species &Y, R &T, R &vol, R &unconverged,
+                              Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    no_start(m, s);
+    s.T = R(NOT_A_NUMBER);
+    state_of_h_p(
+        m, h, p, moles, s, nowhere<R>(),
+        [&](R &T_one, R &missed) { temperature_from_h_p(m, h, p, Y, moles.R_s, T_one, missed); }, T, vol, unconverged,
+        ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_h_p_start(const M &m, const R h, const R p, const Species &Y, const R T_start, R &T, R &vol,
+                                    R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    no_start(m, s);
+    s.T = T_start;
+    state_of_h_p(
+        m, h, p, moles, s, nowhere<R>(),
+        [&](R &T_one, R &missed) { temperature_from_h_p_start(m, h, p, Y, moles.R_s, T_start, T_one, missed); }, T, vol,
+        unconverged, ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_h_p_warm(const M &m, const R h, const R p, const Species &Y, const R T_start, Out &ln_kappa,
+                                   R &eta, R &T, R &vol, R &unconverged, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    read_start(m, ln_kappa, eta, s);
+    s.T = T_start;
+    state_of_h_p(
+        m, h, p, moles, s, is_warm(s) && s.T > T_LOWEST && s.T < T_HIGHEST,
+        [&](R &T_one, R &missed) { temperature_from_h_p_start(m, h, p, Y, moles.R_s, T_start, T_one, missed); }, T, vol,
+        unconverged, ln_kappa, eta, phases_status, phases_steps);
+}
+
+// ---- properties of the state
+// A state that another kernel found
+template <class M, class R> struct Known {
+    Moles<M, R> moles;
+    State<M, R> s;
+    MaskOf<R> two;
+    R none; // 0, or NaN where no state was found
+};
+
+template <class M, class R, class Species, class Kappas>
+POINT_FN void known_state(const M &m, const R T, const R p, const Species &Y, const R vol, const Kappas &ln_kappa,
+                          const R eta, const R status, Known<M, R> &o) {
+    moles_of(m, Y, o.moles);
+    read_start(m, ln_kappa, eta, o.s);
+    o.two = status > 0.5 && status < 1.5;
+    o.none = select(status < 1.5, R(0.0), R(NOT_A_NUMBER));
+    o.s.T = known_temperature(T) + o.none;
+    o.s.p = p;
+    o.s.V = vol * o.moles.W + o.moles.shift;
+    o.s.steps = R(0.0);
+}
+
+// Amounts and volumes of the phases, after translation: those of the vapour and of the liquid of one mole, and their
+// masses. The vapour is the phase of lower mass density.
+template <class M, class R> struct Named {
+    R v[M::NS], l[M::NS], n_v, n_l, mass_v, mass_l, V_v, V_l;
+    MaskOf<R> swapped;
+};
+
+template <class M, class R> POINT_FN void name_phases(const M &m, const Known<M, R> &o, Named<M, R> &n) {
+    R B_v = R(0.0), B_l = R(0.0), shift_v = R(0.0);
+    n.n_v = n.n_l = n.mass_v = n.mass_l = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const R kappa = exp(within(o.s.ln_kappa[k], 300.0));
+        n.l[k] = o.moles.z[k] / (1.0 + kappa);
+        n.v[k] = n.l[k] * kappa;
+        n.n_l += n.l[k];
+        n.n_v += n.v[k];
+        n.mass_l += n.l[k] * m.W[k];
+        n.mass_v += n.v[k] * m.W[k];
+        B_l += n.l[k] * m.phase_b[k];
+        B_v += n.v[k] * m.phase_b[k];
+        if constexpr (M::translated) shift_v += n.v[k] * (m.shift_mass[k] * m.W[k]);
+    }
+    const R ratio = exp(within(o.s.eta, 300.0)), free_l = (o.s.V - B_l - B_v) / (1.0 + ratio);
+    n.V_v = free_l * ratio + B_v - shift_v;
+    n.V_l = free_l + B_l - (o.moles.shift - shift_v);
+    n.swapped = n.mass_v * n.V_l > n.mass_l * n.V_v;
+}
+
+template <class M, class R, class Species, class Kappas>
+POINT_FN void equilibrium_amounts(const M &m, const R T, const R p, const Species &Y, const R vol,
+                                  const Kappas &ln_kappa, const R eta, const R phases_status, R &beta, R &beta_mass,
+                                  R &beta_volume, R &rho_l, R &rho_v) {
+    Known<M, R> o;
+    Named<M, R> n;
+    known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
+    name_phases(m, o, n);
+
+    // One phase: a vapour where its volume is above the critical volume of the equation, in units of b
+    R B = R(0.0);
+    FOR_SPECIES (k, M::NS) B += o.moles.z[k] * m.phase_b[k];
+    const R alone = select(o.s.V > m.phase_critical[0] * B, R(1.0), R(0.0)) + o.none;
+    const auto share = [&](const R v, const R l) { return select(n.swapped, l, v) / (v + l); };
+    beta = select(o.two, share(n.n_v, n.n_l), alone);
+    beta_mass = select(o.two, share(n.mass_v, n.mass_l), alone);
+    beta_volume = select(o.two, share(n.V_v, n.V_l), alone);
+
+    const R one = n.mass_v / n.V_v, other = n.mass_l / n.V_l, rho = 1.0 / vol + o.none;
+    rho_v = select(o.two, smaller(one, other), rho);
+    rho_l = select(o.two, larger(one, other), rho);
+}
+
+template <class M, class R, class Species, class Kappas, class Out>
+POINT_FN void equilibrium_compositions(const M &m, const R T, const R p, const Species &Y, const R vol,
+                                       const Kappas &ln_kappa, const R eta, const R phases_status, Out &Y_l, Out &Y_v) {
+    Known<M, R> o;
+    Named<M, R> n;
+    known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
+    name_phases(m, o, n);
+    const R per_v = 1.0 / n.mass_v, per_l = 1.0 / n.mass_l;
+    FOR_SPECIES (k, M::NS) {
+        const R v = n.v[k] * m.W[k] * per_v, l = n.l[k] * m.W[k] * per_l, y = Y[k] + o.none;
+        Y_l.set(k, select(o.two, select(n.swapped, v, l), y));
+        Y_v.set(k, select(o.two, select(n.swapped, l, v), y));
+    }
+}
+
+// Entropy of a phase less that of its species at p_ref:
+//   psi D_T - R [sum n_i ln(n_i/n) + n ln(n R T/((V - B) p_ref))]
+template <class M, class R>
+POINT_FN R phase_entropy(const M &m, const Attraction<M, R> &at, const R *x, const Phase<M, R> &f) {
+    R mixing = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const R share = at_least(x[k] / f.n, LEAST_AMOUNT);
+        mixing += x[k] * log(share);
+    }
+    mixing += f.n * log(f.n * at.RT * f.inv_free * m.inv_p_ref[0]);
+    return f.psi * f.D_T - R_UNIVERSAL * mixing;
+}
+
+// Slopes of each phase by itself: -(dV/dp) at constant T and at constant entropy, dV/dT at constant p, and C_p
+template <class R> struct Alone {
+    R V_p, V_s, V_T, C_p;
+};
+
+template <class R> POINT_FN Alone<R> slopes_alone(const R T, const R p, const R C_v, const R U_V, const R p_V) {
+    const R p_T = (p + U_V) / T, V_p = -1.0 / p_V, V_T = p_T * V_p, C_p = C_v + T * p_T * V_T;
+    return {V_p, R(V_p * C_v / C_p), V_T, C_p};
+}
+
+template <class M, class R, class Species, class Kappas>
+POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Species &Y, const R vol,
+                                  const Kappas &ln_kappa, const R eta, const R phases_status, R &Z, R &rho, R &h, R &s,
+                                  R &cp, R &cv, R &gamma, R &c, R &c_frozen, R &c_wood, R &p_T, R &p_v, R &v_p,
+                                  R &rho_p, R &rho_T, R &h_p, R &h_T, R &e_p, R &e_T) {
+    constexpr int N = M::NS + 1;
+    Known<M, R> o;
+    known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
+    const R known_T = o.s.T, W = o.moles.W, RT = R_UNIVERSAL * known_T, V = o.s.V - o.moles.shift;
+
+    // One phase
+    Heat<M, R> heat;
+    R entropy, soft_frozen, soft_wood; // the last two: -(dV/dp) of the waves
+    {
+        Phase<M, R> whole;
+        Energy<M, R> in;
+        Attraction<M, R> at;
+        heat_of_one(m, o.moles.z, o.s, whole, in, heat);
+        attraction_at(m, known_T, at);
+        entropy = phase_entropy(m, at, o.moles.z, whole);
+        soft_frozen = soft_wood = slopes_alone(known_T, p, heat.C_v, heat.U_V, R(RT * heat.P_V)).V_s;
+    }
+
+    // Two
+    if (any_of(o.two)) {
+        Parts<M, R> parts;
+        Coupled<M, R> system;
+        R e[N], k[N];
+        parts_of(m, o.moles.z, o.s, parts);
+        coupled_system(m, parts, system);
+        heat_of_two(parts, system, o.two, e, k, o.s, heat);
+        const Alone<R> v = slopes_alone(known_T, p, parts.in_v.C_v, parts.in_v.U_V, R(RT * parts.of_v.P_V)),
+                       l = slopes_alone(known_T, p, parts.in_l.C_v, parts.in_l.U_V, R(RT * parts.of_l.P_V));
+        const R V_T = v.V_T + l.V_T;
+        soft_frozen = select(o.two, R(v.V_p + l.V_p - known_T * V_T * V_T / (v.C_p + l.C_p)), soft_frozen);
+        soft_wood = select(o.two, R(v.V_s + l.V_s), soft_wood);
+        entropy = select(
+            o.two, R(phase_entropy(m, parts.at, parts.v, parts.of_v) + phase_entropy(m, parts.at, parts.l, parts.of_l)),
+            entropy);
+    }
+
+    // Per kilogramme
+    const R inv_W = 1.0 / W, Tp_T = p + heat.U_V, slope_V = RT * heat.P_V, inv_slope = 1.0 / slope_V;
+    cv = heat.C_v * inv_W;
+    cp = cv - Tp_T * Tp_T * inv_slope / known_T * inv_W;
+    gamma = cp / cv;
+    c = V * sqrt((Tp_T * Tp_T / (known_T * heat.C_v) - slope_V) * inv_W);
+    c_frozen = V * sqrt(inv_W / soft_frozen);
+    c_wood = V * sqrt(inv_W / soft_wood);
+    p_T = Tp_T / known_T;
+    p_v = slope_V * W;
+    v_p = inv_slope * inv_W;
+    Z = p * V / RT;
+    rho = 1.0 / vol + o.none;
+    h = (heat.U + p * V) * inv_W;
+    s = entropy_of_temperature(m, known_T, Y) + entropy * inv_W;
+    rho_p = -(rho * rho * v_p);
+    rho_T = -(p_T * rho_p);
+    h_p = (heat.pull + heat.U_V) * v_p - o.moles.shift * inv_W;
+    h_T = cp;
+    e_p = heat.U_V * v_p;
+    e_T = cv - e_p * p_T;
+}
+
+// 4: two phases; else the root as of one phase
+template <class M, class R, class Species, class Kappas>
+POINT_FN void equilibrium_phase_flag(const M &m, const R T, const R p, const Species &Y, const R vol,
+                                     const Kappas &ln_kappa, const R eta, const R phases_status, R &phase_flag) {
+    Known<M, R> o;
+    Heat<M, R> heat;
+    Phase<M, R> whole;
+    Energy<M, R> in;
+    known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
+    heat_of_one(m, o.moles.z, o.s, whole, in, heat);
+    cubic_phase_flag(m, o.s.T, p, R(R_UNIVERSAL), whole.D, whole.B, whole.free, heat.P_V, delta_of(m, whole),
+                     phase_flag);
+    phase_flag = select(o.two, R(4.0), phase_flag);
+}
+
+// Partial properties of the state as a whole: dV/dm_k, dH/dm_k at constant T and p, the phases in equilibrium. With
+// mu_k common to both, dp/dn_k = -dmu_k/dV and U_k = -RT^2 d(mu_k/RT)/dT at constant T, V; of the changes of mu_k in
+// both phases the mean with weights l_k/z_k and v_k/z_k is taken, in which the ideal parts cancel.
+template <class M, class R, class Species, class Kappas, class Out>
+POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, const Species &Y, const R vol,
+                                             const Kappas &ln_kappa, const R eta, const R phases_status, Out &v_Y,
+                                             Out &h_Y, Out &e_Y) {
+    constexpr int NS = M::NS, N = NS + 1;
+    Known<M, R> o;
+    known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
+    Heat<M, R> heat;
+    R p_k[NS], U_k[NS]; // (dp/dn_k)/(RT), dU/dn_k at constant T, V
+    {
+        Phase<M, R> whole;
+        Energy<M, R> in;
+        heat_of_one(m, o.moles.z, o.s, whole, in, heat);
+        FOR_SPECIES (k, NS) p_k[k] = whole.P_i[k], U_k[k] = in.U_i[k];
+    }
+    if (any_of(o.two)) {
+        Parts<M, R> parts;
+        Coupled<M, R> system;
+        R e[N], k_V[N], w[NS], a_w[NS], v_by_T[NS], l_by_T[NS], v_by_V[NS], l_by_V[NS];
+        parts_of(m, o.moles.z, o.s, parts);
+        coupled_system(m, parts, system);
+        heat_of_two(parts, system, o.two, e, k_V, o.s, heat);
+        const auto changes = [&](const R *x, R *of_v, R *of_l) {
+            FOR_SPECIES (k, NS) {
+                w[k] = parts.S[k] * x[k];
+                of_v[k] = of_l[k] = R(0.0);
+            }
+            attraction_times(m, parts.at, w, a_w);
+            add_curvature_times<false>(m, parts.of_v, system.of_v, w, a_w, of_v);
+            add_curvature_times<false>(m, parts.of_l, system.of_l, w, a_w, of_l);
+        };
+        changes(e, v_by_T, l_by_T);
+        changes(k_V, v_by_V, l_by_V);
+        FOR_SPECIES (k, NS) {
+            const R kappa = exp(within(o.s.ln_kappa[k], 300.0)), of_l = 1.0 / (1.0 + kappa), of_v = kappa * of_l;
+            const R by_V = of_v * (v_by_V[k] - parts.of_v.P_i[k] * k_V[NS]) -
+                           of_l * (l_by_V[k] - parts.of_l.P_i[k] * (1.0 + k_V[NS]));
+            const R by_T =
+                of_v * (v_by_T[k] - parts.of_v.P_i[k] * e[NS]) - of_l * (l_by_T[k] - parts.of_l.P_i[k] * e[NS]);
+            p_k[k] = select(o.two, by_V, p_k[k]);
+            U_k[k] = select(o.two, R(of_v * parts.in_v.U_i[k] + of_l * parts.in_l.U_i[k] - by_T), U_k[k]);
+        }
+    }
+    const R Tp_T = p + heat.U_V, inv_P_V = -1.0 / heat.P_V;
+    FOR_SPECIES (k, NS) {
+        const R v_k = p_k[k] * inv_P_V, h_k = U_k[k] + Tp_T * v_k;
+        double shift = 0.0;
+        if constexpr (M::translated) shift = m.shift_mass[k];
+        v_Y.set(k, R(v_k * m.inv_W[k] - shift));
+        h_Y.set(k, R(h_k * m.inv_W[k] - p * shift));
+        e_Y.set(k, R((h_k - p * v_k) * m.inv_W[k]));
+    }
+}
+
+// ln(f_k/(z_k p)), which is the same in both phases
+template <class M, class R, class Species, class Kappas, class Out>
+POINT_FN void equilibrium_fugacity(const M &m, const R T, const R p, const Species &Y, const R vol,
+                                   const Kappas &ln_kappa, const R eta, const R phases_status, Out &ln_phi) {
+    constexpr int NS = M::NS;
+    Known<M, R> o;
+    known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
+    R F[NS];
+    {
+        Attraction<M, R> at;
+        Phase<M, R> whole;
+        attraction_at(m, o.s.T, at);
+        phase_sums<false>(m, at, o.moles.z, whole);
+        whole.free = o.s.V - whole.B;
+        phase_slopes(m, at, whole);
+        phase_fugacities(m, at, whole, R(-log(p * whole.free * at.inv_RT)), F);
+    }
+    if (any_of(o.two)) {
+        Parts<M, R> parts;
+        R F_v[NS], F_l[NS];
+        parts_of(m, o.moles.z, o.s, parts);
+        const R ideal_v = log(parts.at.RT * parts.of_v.inv_free / p),
+                ideal_l = log(parts.at.RT * parts.of_l.inv_free / p);
+        phase_fugacities(m, parts.at, parts.of_v, ideal_v, F_v);
+        phase_fugacities(m, parts.at, parts.of_l, ideal_l, F_l);
+        FOR_SPECIES (k, NS) {
+            // n_k/z_k: kappa/(1 + kappa) of the vapour, 1/(1 + kappa) of the liquid. The phase that has more of it
+            const R bounded = within(o.s.ln_kappa[k], 300.0), ln_share = -log(1.0 + exp(-fabs(bounded)));
+            F[k] = select(o.two, R(ln_share + select(bounded > 0.0, F_v[k], F_l[k])), F[k]);
+        }
+    }
+    FOR_SPECIES (k, NS) {
+        R translated = F[k];
+        if constexpr (M::translated) translated -= p * (m.shift_mass[k] * m.W[k]) / (R_UNIVERSAL * o.s.T);
+        ln_phi.set(k, translated);
+    }
+}
+
+// Second derivatives of F = A_res/(RT) in the amounts, of one mole at T and rho as one phase, whether it is stable or
+// not
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_curvature(const M &m, const R T, const R rho, const Species &Y, Out &F_nn) {
+    constexpr int NS = M::NS;
+    Moles<M, R> moles;
+    Attraction<M, R> at;
+    Phase<M, R> whole;
+    Curvature<M, R> c;
+    moles_of(m, Y, moles);
+    attraction_at(m, known_temperature(T), at);
+    phase_sums<false>(m, at, moles.z, whole);
+    whole.free = moles.W / select(rho > 0.0, rho, R(NOT_A_NUMBER)) + moles.shift - whole.B;
+    phase_slopes(m, at, whole);
+    curvature_of<false>(at, whole, R(1.0), c);
+    FOR_SPECIES (i, NS) {
+        for (int j = 0; j < NS; ++j)
+            F_nn.set(i * NS + j, curvature_element<false>(m, whole, c, pair_attraction(m, at, i, j), i, j));
+    }
+}

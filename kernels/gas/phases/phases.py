@@ -1,0 +1,193 @@
+"""Vapour and liquid in equilibrium (option phases = equilibrium): the state of a point, one phase or two, from T and p,
+e and rho, or h and p, and its properties.
+
+The state is handed on as vol, ln_kappa, eta and phases_status. A host keeps ln_kappa and eta of each point and gives
+them to the next call, which then starts warm. Two cubic phases at most; solids and third phases are not looked for.
+"""
+
+import numpy as np
+
+from ..declare import collection, constants, exclusion, option, point_kernel, quantity
+from ..equations.constants import _record
+from ..equations.cubic import DELTA
+from ..equations.records import FAMILY
+from ..records import Constants
+from ..registry import registry
+from ..thermal.derivatives import PAIRS
+from ..thermal.ideal_gas import NASA
+
+option(
+    "phases",
+    {
+        "single": "The mixture is one phase: a root of the equation of state.",
+        "equilibrium": "The mixture is one phase or two, vapour and liquid in equilibrium: equal $T$, $p$ and "
+        r"fugacities $f_i$ of each species. Stability: Michelsen 1982; split: Newton's method in $\ln K_i$, "
+        r"$K_i = y_i/x_i$; of $e, \rho$ and $h, p$: Newton's method on the Helmholtz energy in $\ln(v_i/l_i)$, the "
+        "free volumes and $T$. "
+        "Originals not seen.",
+    },
+    "one phase, or vapour and liquid in equilibrium",
+    switch="",
+)
+exclusion(
+    lambda options: options["phases"] == "equilibrium" and options["equation"] not in FAMILY,
+    "option phases = 'equilibrium' needs a cubic equation of state, one of " + ", ".join(FAMILY) + "; equation = "
+    "'{equation}' came.",
+)
+exclusion(
+    lambda options: options["phases"] == "equilibrium" and options["root"] != "gibbs",
+    "option phases = 'equilibrium' chooses the root of each phase by its Gibbs energy: root = '{root}' came, wanted "
+    "'gibbs'.",
+)
+
+for name, unit, what, *per in (
+    ("beta", "1", "share of the vapour in the amount of substance; one phase: 1 where v/b is above critical, else 0"),
+    ("beta_mass", "1", "share of the vapour in the mass"),
+    ("beta_volume", "1", "share of the vapour in the volume"),
+    ("rho_l", "kg/m3", "density of the liquid, the phase of higher density; one phase: rho"),
+    ("rho_v", "kg/m3", "density of the vapour; one phase: rho"),
+    ("Y_l", "1", "mass fractions in the liquid; one phase: Y", "ns"),
+    ("Y_v", "1", "mass fractions in the vapour; one phase: Y", "ns"),
+    ("phases_status", "1", "0: one phase, 1: two, 2: not found, results are NaN"),
+    ("phases_steps", "1", "evaluations of a phase that the state took"),
+    ("c_frozen", "m/s", "speed of sound at common T and p without transfer between the phases"),
+    (
+        "F_nn",
+        "1/mol2",
+        "second derivatives of the residual Helmholtz energy over RT in the amounts, of one mole as one phase",
+        "ns*ns",
+    ),
+    ("c_wood", "m/s", "speed of sound with each phase on its own isentrope (Wood)"),
+):
+    quantity(name, unit, what, *per)
+quantity(
+    "ln_kappa",
+    "1",
+    "ln of the ratio of amounts of each species in the two phases of the iteration; 0 with one phase. Kept by a host, "
+    "start of the next call",
+    "ns",
+    carried=True,
+)
+quantity(
+    "eta",
+    "1",
+    "ln of the ratio of free volumes V - B of the two phases; 0 with one phase. Kept with ln_kappa",
+    carried=True,
+)
+
+# ---- constants
+OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_critical"
+HEAVY_REST = 1e-3  # share of the other species in a trial phase that is rich in one
+
+
+def phase_numbers(species, options) -> Constants:
+    """Molar constants of the species for phase equilibrium: b, Wilson's ln K, critical volume in units of b.
+
+    Raises MixtureError if a species lacks a field that the equation needs.
+    """
+    record = _record(species, options)
+    critical = record.of_species(species)
+    omega = np.where(np.isfinite(species.omega), species.omega, 0.0)  # some equations do without
+    values = {
+        "phase_b": record.ab(species)[1],
+        "phase_Tc": species.Tc,
+        "phase_ln_pc": np.log(species.pc),
+        "phase_wilson": 5.373 * (1 + omega),
+        "phase_ln_rest": [np.log(HEAVY_REST / species.ns)],
+        "phase_critical": [np.mean(critical["Z_c"] / critical["omega_b"])],
+    }
+    if record.by_species:
+        values["phase_delta"] = critical["delta_1"]
+    return Constants(values)
+
+
+constants(f"{OWN} phase_delta", phase_numbers, when={"phases": "equilibrium"})
+
+# ---- kernels
+SUMS = " ".join(name for name in registry.kernels["cubic_mixture"].constants if name not in PAIRS.split())
+STATE = "T p Y vol ln_kappa eta phases_status"
+SINGLE = "its tolerances, 1e-8 in ln f, are below the rounding of single precision"
+NEWTON = "Michelsen 1982, Rachford & Rice 1952 (originals not seen); Newton's method"
+
+
+def kernel(name, reads, writes, source, **more):
+    """A kernel of phases.h, for cubic equations."""
+    point_kernel(
+        name,
+        header="gas/phases/phases.h",
+        reads=reads,
+        writes=writes,
+        source=source,
+        when={"equation": FAMILY},
+        phases="equilibrium",
+        sweeps="states",
+        alone=True,
+        double_only=SINGLE,
+        constants=f"{PAIRS} {SUMS} {DELTA} {NASA} W inv_p_ref {OWN} phase_delta?",
+        **{"valid": "two cubic phases at most, T of 50 to 2000 K, p > 0", **more},
+    )
+
+
+COUNTED = "phases_status phases_steps"
+FOUND = f"ln_kappa eta {COUNTED}"
+kernel("equilibrium_T_p", "T p Y", f"vol {FOUND}", NEWTON)
+kernel("equilibrium_T_p_warm", "T p Y ln_kappa eta", f"ln_kappa eta vol {COUNTED}", NEWTON)
+for given, state in (("e rho", "T p"), ("h p", "T")):
+    name, made = given.replace(" ", "_"), f"{state} vol unconverged"  # of the kernels; what they make beside FOUND
+    kernel(f"equilibrium_{name}", f"{given} Y", f"{made} {FOUND}", NEWTON, given=given.split()[0])
+    kernel(
+        f"equilibrium_{name}_start",
+        f"{given} Y T_start",
+        f"{made} {FOUND}",
+        NEWTON,
+        given=f"{given.split()[0]} T_start",
+    )
+    kernel(f"equilibrium_{name}_warm", f"{given} Y T_start ln_kappa eta", f"ln_kappa eta {made} {COUNTED}", NEWTON)
+kernel("equilibrium_amounts", STATE, "beta beta_mass beta_volume rho_l rho_v", "definitions")
+kernel("equilibrium_compositions", STATE, "Y_l Y_v", "definitions")
+kernel(
+    "equilibrium_thermal",
+    STATE,
+    "Z rho h s cp cv gamma c c_frozen c_wood p_T p_v v_p rho_p rho_T h_p h_T e_p e_T",
+    "the phases' Helmholtz energies, differentiated at constant composition of the whole; c: phases in equilibrium",
+)
+kernel("equilibrium_phase_flag", STATE, "phase_flag", "definition, 4: two phases")
+kernel(
+    "equilibrium_partial_properties",
+    STATE,
+    "v_Y h_Y e_Y",
+    "the phases' Helmholtz energies, differentiated in the masses of the whole",
+)
+kernel("equilibrium_fugacity", STATE, "ln_phi", "definition, ln(f_k/(X_k p)), the same in both phases")
+
+kernel(
+    "equilibrium_curvature",
+    "T rho Y",
+    "F_nn",
+    "Heidemann & Khalil 1980 (original not seen): their zero is a critical point",
+    valid="1/rho > b",
+)
+
+# ---- collections
+RESULTS = "beta beta_mass beta_volume rho_l rho_v Y_l Y_v phases_status phases_steps ln_kappa eta"
+collection(
+    "phases_from_T_p",
+    given="T p Y",
+    outputs=RESULTS,
+    optional="ln_kappa eta",
+    what="vapour and liquid in equilibrium at T and p",
+)
+collection(
+    "phases_from_e_rho",
+    given="e rho Y",
+    outputs=f"T p {RESULTS}",
+    optional="T_start ln_kappa eta",
+    what="the same from internal energy and density",
+)
+collection(
+    "phases_from_h_p",
+    given="h p Y",
+    outputs=f"T {RESULTS}",
+    optional="T_start ln_kappa eta",
+    what="the same from enthalpy and pressure",
+)

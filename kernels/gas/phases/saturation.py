@@ -1,0 +1,214 @@
+"""Where a mixture of given composition begins to boil or to condense, and its critical point: searches on the flash.
+
+All take arrays; a composition is X (ns,) of moles. A boundary is found between two states of the flash by bisection, so
+that it is as sharp as the test of stability: some 1e-9 of T and 1e-8 of p, less next to the critical point.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from ...engine.errors import ArgumentError, refuse
+
+SCAN = 240  # states at which a line is looked at before the bisection
+BISECTIONS = 60
+JUMP = 1e-3  # relative difference of density at which a pure species boils; less is a fluid above its critical point
+PRESSURES = 1e-4, 8.0  # Pa; of the largest pc: ends of a scan of p
+TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a scan of T
+NAMES = "phases_status beta rho"
+
+
+def fractions(mixture, X) -> np.ndarray:
+    """X (ns,) divided by its sum. Raises ArgumentError for another shape, or no composition."""
+    refuse(
+        mixture.options["phases"] != "equilibrium",
+        "bubble and dew points need a mixture with phases = 'equilibrium'; "
+        f"phases = '{mixture.options['phases']}' came.",
+    )
+    X = np.asarray(X, float)
+    good = X.shape == (mixture.ns,) and np.isfinite(X).all() and (X >= 0).all() and X.sum() > 0
+    refuse(not good, f"X = {X!r}; wanted {mixture.ns} amounts of moles, one for each of {', '.join(mixture.names)}.")
+    return X / X.sum()
+
+
+class Line:
+    """States along T at constant p, or along p at constant T."""
+
+    def __init__(self, mixture, X, along: str, fixed):
+        self.mixture, self.X, self.along = mixture, fractions(mixture, X), along
+        self.fixed = np.asarray(fixed, float)
+        refuse(
+            not (np.isfinite(self.fixed).all() and (self.fixed > 0).all()),
+            f"{'p' if along == 'T' else 'T'} = {fixed!r}; wanted positive numbers.",
+        )
+        species, there = mixture.species, self.X > 0
+        if along == "T":
+            low, high = (f * v for f, v in zip(TEMPERATURES, (species.Tc[there].min(), species.Tc[there].max())))
+            self.scan = np.linspace(max(low, 20.0), min(high, 6000.0), SCAN)
+        else:
+            self.scan = np.geomspace(PRESSURES[0], PRESSURES[1] * species.pc[there].max(), SCAN)
+
+    def at(self, place) -> dict:
+        """NAMES at T, or p, of this shape; the fixed values are its last axis."""
+        fixed = np.broadcast_to(self.fixed.reshape(-1), np.shape(place))
+        state = dict(T=place, p=fixed) if self.along == "T" else dict(T=fixed, p=place)
+        X = np.broadcast_to(self.X.reshape(-1, *[1] * np.ndim(place)), (len(self.X), *np.shape(place)))
+        return self.mixture.properties(NAMES, X=X, backend="cpu", **state)
+
+    def end_of(self, beta: float, from_high: bool) -> np.ndarray:
+        """The place where one phase with this beta (0 liquid, 1 vapour) ends, coming from one end of the scan. NaN
+        where it does not end there, or changes smoothly into the other: above the critical pressure or temperature."""
+        order = self.scan[::-1] if from_high else self.scan
+        found = self.at(np.repeat(order[:, None], self.fixed.size, 1))
+
+        # Where two phases are seen on the scan they are the other side; else the liquid, or the gas, is
+        seen = (found["phases_status"] == 1).any(0)
+
+        def is_mine(state):
+            return (state["phases_status"] == 0) & (seen | (state["beta"] == beta))
+
+        # The first other state, and the last of this kind before it
+        same = is_mine(found)
+        inside = same[0] & ~same.all(0)
+        number = np.where(inside, np.argmin(same, axis=0), 1)
+        mine, other = order[number - 1].copy(), order[number].copy()
+
+        for _ in range(BISECTIONS):
+            middle = np.sqrt(mine * other)
+            here = is_mine(self.at(middle))
+            mine, other = np.where(here, middle, mine), np.where(here, other, middle)
+
+        # Two phases, or a jump of the density
+        before, behind = self.at(mine), self.at(other)
+        ratio = np.abs(np.log(before["rho"] / behind["rho"]))
+        real = inside & ((behind["phases_status"] == 1) | (ratio > JUMP))
+        return np.where(real, np.sqrt(mine * other), np.nan).reshape(self.fixed.shape)
+
+
+def bubble_T(mixture, p, X):
+    """See Mixture.bubble_T."""
+    return Line(mixture, X, "T", p).end_of(0.0, from_high=False)
+
+
+def dew_T(mixture, p, X):
+    """See Mixture.dew_T."""
+    return Line(mixture, X, "T", p).end_of(1.0, from_high=True)
+
+
+def bubble_p(mixture, T, X):
+    """See Mixture.bubble_p."""
+    return Line(mixture, X, "p", T).end_of(0.0, from_high=True)
+
+
+def dew_p(mixture, T, X):
+    """See Mixture.dew_p."""
+    return Line(mixture, X, "p", T).end_of(1.0, from_high=False)
+
+
+def envelope(mixture, X, points: int = 100) -> dict:
+    """See Mixture.envelope."""
+    X = fractions(mixture, X)
+    Tc = mixture.species.Tc[X > 0]
+    T = np.linspace(max(0.45 * Tc.min(), 20.0), 1.1 * Tc.max(), 4 * points)
+    low = dew_p(mixture, T, X)
+    T = T[np.isfinite(low)]
+    refuse(T.size == 0, f"X = {X!r}: no two phases found.")
+
+    # As many points as asked for, between the ends of the dew line
+    T = np.linspace(T[0], T[-1], points)
+    return {"T": T, "p_low": dew_p(mixture, T, X), "p_high": bubble_p(mixture, T, X)}
+
+
+# ---- critical point
+
+
+def _curvature(mixture, n, T, V):
+    """delta_ij + sqrt(z_i z_j) d2F/dn_i dn_j of the amounts n [mol] in V [m3] at T; z: the mole fractions of n = 1."""
+    F = mixture.kernel("equilibrium_curvature")(backend="cpu", **_state(mixture, n, T, V))["F_nn"]
+    return F.reshape(mixture.ns, mixture.ns) / n.sum()
+
+
+def _state(mixture, n, T, V) -> dict:
+    """T, rho, Y of the amounts n; V: before any translation."""
+    mass = n * mixture.species.W
+    return dict(T=T, rho=mass.sum() / (V - _shift(mixture, n)), Y=mass / mass.sum())
+
+
+def _shift(mixture, n) -> float:
+    """Volume translation of the amounts n [m3]."""
+    shift = mixture.constant("shift_mass")
+    return 0.0 if shift is None or shift.array is None else float((n * mixture.species.W * shift.array).sum())
+
+
+def _criterion(mixture, X, T, V):
+    """The two conditions of a critical point (Heidemann & Khalil 1980, original not seen): the least eigenvalue of the
+    scaled second derivatives, and the third derivative along its vector."""
+    root = np.sqrt(X)
+
+    def scaled(n):
+        return np.eye(mixture.ns) + root[:, None] * root * _curvature(mixture, n, T, V)
+
+    value, vectors = np.linalg.eigh(scaled(X))
+    u = vectors[:, 0] * np.sign(vectors[:, 0].sum() or 1.0)
+
+    # Along n = z + s sqrt(z) u: the ideal part is sum u^2/(1 + s u/sqrt(z)), the rest by differences
+    there = root > 1e-8
+    step = 1e-4 * (root[there] / np.maximum(np.abs(u[there]), 1e-300)).min()
+
+    def along(s):
+        n = X + s * root * u
+        rest = root[:, None] * root * _curvature(mixture, n, T, V)
+        ideal = (u[there] ** 2 / (1 + s * u[there] / root[there])).sum()
+        return ideal + u @ rest @ u
+
+    return np.array([value[0], (along(step) - along(-step)) / (2 * step)])
+
+
+def critical_point(mixture, X) -> dict:
+    """See Mixture.critical_point."""
+    X = fractions(mixture, X)
+    if (X > 0).sum() == 1:
+        pure = mixture.properties("Tc_mix pc_mix vc_mix", X=X, backend="cpu")
+        return {"T": float(pure["Tc_mix"]), "p": float(pure["pc_mix"]), "v_mol": float(pure["vc_mix"])}
+
+    # Starts from hot to cold: of several points the one of the highest T is meant
+    b = float((X * mixture.constant("phase_b").array).sum())
+    T = float((X * mixture.species.Tc).sum())
+    for start_T, start_k in itertools.product((1.5, 1.2, 1.0, 0.8), (4.0, 2.5, 3.2)):
+        found = _newton(mixture, X, np.log([start_T * T, start_k - 1]), b)
+        if found is not None:
+            break
+    else:
+        raise ArgumentError(f"X = {X!r}: no critical point found.")
+
+    T, V = found
+    single = type(mixture)(mixture.species, **{**mixture.options, "phases": "single"})
+    p = single.properties("p", backend="cpu", **_state(mixture, X, T, V))["p"]
+    return {"T": float(T), "p": float(p), "v_mol": float(V - _shift(mixture, X))}
+
+
+def _newton(mixture, X, x, b):
+    """T, V of the criterion from x = (ln T, ln(V/b - 1)), by Newton's method with differences; None if it is lost."""
+
+    def residual(x):
+        return _criterion(mixture, X, np.exp(x[0]), b * (1 + np.exp(x[1])))
+
+    for _ in range(40):
+        f = residual(x)
+        slopes = np.empty((2, 2))
+        for k in range(2):
+            moved = x.copy()
+            moved[k] += 1e-6
+            slopes[:, k] = (residual(moved) - f) / 1e-6
+        if not np.isfinite(slopes).all() or abs(np.linalg.det(slopes)) < 1e-30:
+            return None
+        step = -np.linalg.solve(slopes, f)
+        step *= min(1.0, 0.2 / np.abs(step).max())
+        x = x + step
+        if not (0.5 * mixture.species.Tc[X > 0].min() < np.exp(x[0]) < 3 * mixture.species.Tc.max()):
+            return None
+        if np.abs(step).max() < 1e-10:
+            return np.exp(x[0]), b * (1 + np.exp(x[1]))
+    return None

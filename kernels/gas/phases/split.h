@@ -1,0 +1,242 @@
+// The split of an unstable mixture at T and p: Newton's method in ln K with the equation of Rachford & Rice inside.
+#pragma once
+#include "gas/phases/stability.h"
+
+constexpr double NEAR = 1e-8;       // residuals of ln f_i from which one more step of Newton's method is the last
+constexpr double FLAT = 1e-11;      // residuals of ln f_i that count as 0
+constexpr double SAME_PHASE = 1e-5; // largest |ln K_i| of a split into twice the same phase
+constexpr int RACHFORD_STEPS = 30;
+
+// y_i = K_i x_i: mole fractions; beta: share of the phase y, rest = 1 - beta with its own digits
+template <class M, class R> struct TwoPhases {
+    R beta, rest, ln_K[M::NS], x[M::NS], y[M::NS];
+};
+
+// Solves sum z_i (K_i - 1)/(1 + beta (K_i - 1)) = 0 for the smaller of the two phases, K -> 1/K if this is the liquid,
+// so that a trace of it keeps its digits. beta may lie outside (0, 1) (negative flash); the bracket is that of
+// Leibovici & Neoschil 1992 (original not seen). Only the points of `ask` change.
+template <class M, class R>
+POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> ask, TwoPhases<M, R> &s) {
+    constexpr int NS = M::NS;
+    R half = R(0.0), k[NS];
+    FOR_SPECIES (i, NS) half += z[i] * (K[i] - 1.0) / (K[i] + 1.0);
+    const auto for_liquid = half > 0.0;
+
+    R low = R(-1e9), high = R(1e9);
+    FOR_SPECIES (i, NS) {
+        const R K_i = select(for_liquid, R(1.0 / K[i]), K[i]);
+        k[i] = K_i - 1.0;
+        const auto there = z[i] > 1e-30, above = k[i] > 1e-14, below = k[i] < -1e-14;
+        const R inverse = 1.0 / select(above || below, k[i], R(1.0));
+        low = select(there && above, larger(low, R((K_i * z[i] - 1.0) * inverse)), low);
+        high = select(there && below, smaller(high, R((z[i] - 1.0) * inverse)), high);
+    }
+
+    R b = select(for_liquid, s.rest, s.beta);
+    b = select(b > low && b < high, b, R(0.5 * (low + high)));
+    auto open = ask;
+    UNROLL_BY(1)
+    for (int step = 0; step < RACHFORD_STEPS; ++step) {
+        R f = R(0.0), slope = R(0.0), terms = R(0.0);
+        FOR_SPECIES (i, NS) {
+            const R d = k[i] / (1.0 + b * k[i]), term = z[i] * d;
+            f += term;
+            slope -= term * d;
+            terms += fabs(term);
+        }
+        low = select(open && f > 0.0, b, low);
+        high = select(open && f < 0.0, b, high);
+        // The bracket is closed: an exact root is one of its ends.
+        R next = b - f / smaller(slope, R(-1e-300));
+        next = select(next >= low && next <= high, next, R(0.5 * (low + high)));
+        const R moved = fabs(next - b);
+        b = select(open, next, b);
+        open = open && moved > 1e-14 * fabs(b) && fabs(f) > 1e-15 * terms;
+        if (everywhere(!open)) break;
+    }
+
+    s.beta = select(ask, select(for_liquid, R(1.0 - b), b), s.beta);
+    s.rest = select(ask, select(for_liquid, b, R(1.0 - b)), s.rest);
+    FOR_SPECIES (i, NS) {
+        const R one = z[i] / (1.0 + b * k[i]), other = one * (k[i] + 1.0);
+        s.x[i] = select(ask, select(for_liquid, other, one), s.x[i]);
+        s.y[i] = select(ask, select(for_liquid, one, other), s.y[i]);
+    }
+}
+
+// Where Rachford & Rice's beta is outside (0, 1) though the feed is unstable: beta goes a part of the way to that end,
+// and x, y are normalised. The points that were moved.
+template <class M, class R>
+POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const TwoPhases<M, R> &before, TwoPhases<M, R> &s) {
+    constexpr int NS = M::NS;
+    const auto too_low = s.beta < 0.0, too_high = s.rest < 0.0, out = too_low || too_high;
+    if (any_of(out)) {
+        const R beta = select(too_low, R(0.3 * before.beta), R(1.0 - 0.3 * before.rest));
+        const R rest = select(too_low, R(1.0 - 0.3 * before.beta), R(0.3 * before.rest));
+        R x[NS], y[NS], sum_x = R(0.0), sum_y = R(0.0);
+        FOR_SPECIES (i, NS) {
+            x[i] = z[i] / (rest + beta * K[i]);
+            y[i] = K[i] * x[i];
+            sum_x += x[i];
+            sum_y += y[i];
+        }
+        s.beta = select(out, beta, s.beta);
+        s.rest = select(out, rest, s.rest);
+        FOR_SPECIES (i, NS) {
+            s.x[i] = select(out, R(x[i] / sum_x), s.x[i]);
+            s.y[i] = select(out, R(y[i] / sum_y), s.y[i]);
+        }
+    }
+    return out;
+}
+
+// Newton's step in ln K from the residual g, in place of -g where `want` and the matrix is positive definite, or `any`:
+//   s_i^2 = x_i K_i/(rest + beta K_i),  C = rest Phi^v + beta Phi^l,
+//   (I - s s^T + S C S) q = -S g,  step = -g - C S q
+template <class M, class R>
+POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoPhases<M, R> &s, const R *K,
+                              const Phase<M, R> &v, const Phase<M, R> &l, const R *g, const MaskOf<R> want,
+                              const bool any, R *step) {
+    constexpr int NS = M::NS;
+    Curvature<M, R> of_v, of_l;
+    curvature_of<true>(at, v, s.rest, of_v);
+    curvature_of<true>(at, l, s.beta, of_l);
+
+    R H[lower(NS, 0)], inverse[NS], S[NS], q[NS];
+    FOR_SPECIES (k, NS) {
+        S[k] = sqrt(s.x[k] * K[k] / (s.rest + s.beta * K[k]));
+        q[k] = -(S[k] * g[k]);
+    }
+    UNROLL_IF(few<NS>())
+    for (int i = 0; i < NS; ++i) {
+        UNROLL_IF(few<NS>())
+        for (int j = 0; j <= i; ++j) {
+            const R a_ij = pair_attraction(m, at, i, j);
+            H[lower(i, j)] = S[i] * S[j] *
+                             (curvature_element<true>(m, v, of_v, a_ij, i, j) +
+                              curvature_element<true>(m, l, of_l, a_ij, i, j) - 1.0);
+        }
+        H[lower(i, i)] += R(1.0);
+    }
+    auto good = factorise_symmetric<NS>(H, inverse);
+    const auto newton = good && want, taken = any ? want : newton;
+    solve_symmetric<NS>(H, inverse, q);
+
+    R a_w[NS], of_q[NS];
+    FOR_SPECIES (k, NS) {
+        q[k] = q[k] * S[k];
+        of_q[k] = R(0.0);
+    }
+    attraction_times(m, at, q, a_w);
+    add_curvature_times<true>(m, v, of_v, q, a_w, of_q);
+    add_curvature_times<true>(m, l, of_l, q, a_w, of_q);
+    FOR_SPECIES (k, NS) step[k] = select(taken, within(R(-g[k] - of_q[k]), 2.0), step[k]);
+    return newton;
+}
+
+struct Effort {
+    int most;    // steps
+    int plain;   // of these by substitution at the start
+    bool inside; // beta is kept in (0, 1), since the feed is known to be unstable
+};
+
+// Equal fugacities from s.ln_K and s.beta, for the points of `ask`: those found, into two phases that differ.
+template <class M, class R>
+PHASE_PART MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, TwoPhases<M, R> &s) {
+    constexpr int NS = M::NS;
+    // Steps in which beta is kept inside; from which raised pivots are taken, and substitution is damped: it swings
+    // where the liquid attracts a gas strongly.
+    constexpr int FREE = 20, RAISED = 6, DAMPED = 8;
+    auto open = ask, found = nowhere<R>();
+    R K[NS];
+    FOR_SPECIES (k, NS) {
+        s.x[k] = select(ask, feed.z[k], s.x[k]);
+        s.y[k] = select(ask, feed.z[k], s.y[k]);
+    }
+
+    UNROLL_BY(1)
+    for (int count = 0; count < effort.most; ++count) {
+        // Compositions of this K
+        const TwoPhases<M, R> before = s;
+        FOR_SPECIES (k, NS) K[k] = exp(within(s.ln_K[k], 200.0));
+        rachford_rice(m, feed.z, K, open, s);
+        auto moved = nowhere<R>();
+        if (effort.inside && count < FREE) moved = keep_inside(m, feed.z, K, before, s) && open;
+
+        // Fugacities
+        R of_v[NS], of_l[NS], g[NS], step[NS], size = R(0.0), far = R(0.0), all = R(0.0);
+        Phase<M, R> v, l;
+        phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l);
+        phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v);
+        feed.steps += 2.0 * counted_in<R>(open);
+        FOR_SPECIES (k, NS) {
+            g[k] = s.ln_K[k] + of_v[k] - of_l[k];
+            const auto there = feed.z[k] > ABSENT;
+            size = larger(select(there, R(fabs(g[k])), R(0.0)), size);
+            far = larger(select(there, R(fabs(s.ln_K[k])), R(0.0)), far);
+            all += fabs(g[k]);
+            step[k] = (count < DAMPED ? -1.0 : count < 3 * DAMPED ? -0.4 : -0.15) * g[k];
+        }
+        const auto lost = far < SAME_PHASE || !(all < 1e300); // NaN in any of them is NaN in the sum
+        open = open && !lost;
+        if (everywhere(!open)) break;
+
+        // Step
+        auto newton = nowhere<R>();
+        const auto want = open && !moved && size < 1.0;
+        if (count >= effort.plain && any_of(want))
+            newton = split_step(m, feed.at, s, K, v, l, g, want, count >= RAISED, step);
+        const auto last = open && !moved && (size < FLAT || (size < NEAR && newton));
+        FOR_SPECIES (k, NS) s.ln_K[k] = select(open, R(s.ln_K[k] + step[k]), s.ln_K[k]);
+        found = found || last;
+        open = open && !last;
+        if (everywhere(!open)) break;
+    }
+
+    // Compositions of the last K
+    FOR_SPECIES (k, NS) K[k] = exp(within(s.ln_K[k], 200.0));
+    rachford_rice(m, feed.z, K, found, s);
+    return found;
+}
+
+// The two phases of an unstable feed, from the trials of its test. One start after the other, each for the points that
+// the starts before did not lead to 0 < beta < 1: the best trial; that trial, the vapour-like and the liquid-like trial
+// at their stationary points; both of these together; Wilson's K; trials that are rich in one species, at their
+// stationary points. The points of `ask` that were found.
+template <class M, class R>
+PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Verdict<M, R> &verdict,
+                                    TwoPhases<M, R> &s) {
+    constexpr int NS = M::NS;
+    enum { BEST, BEST_AT_END, VAPOUR_AT_END, LIQUID_AT_END, BOTH, WILSON, RICH };
+    auto todo = ask, found = nowhere<R>();
+    UNROLL_BY(1)
+    for (int attempt = 0; attempt < RICH + NS; ++attempt) {
+        R ln_K[NS];
+        if (attempt == WILSON) wilson(m, feed, ln_K);
+        else if (attempt == BOTH) {
+            FOR_SPECIES (k, NS) ln_K[k] = within(R(verdict.ln_W[0][k] - verdict.ln_W[1][k]), 40.0);
+        } else {
+            const int row = attempt == VAPOUR_AT_END ? 0 : attempt == LIQUID_AT_END ? 1 : 2;
+            Trial<M, R> trial;
+            trial.tm = R(1.0);
+            FOR_SPECIES (k, NS) {
+                const R rich = R(k == attempt - RICH ? 0.0 : m.phase_ln_rest[0]);
+                trial.ln_W[k] = attempt >= RICH ? rich : verdict.ln_W[row][k];
+            }
+            if (attempt != BEST) minimise_tangent_distance(m, feed, todo, true, trial);
+            const R is_vapour = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0),
+                    sign = 2.0 * (row == 2 && attempt < RICH ? verdict.is_vapour : is_vapour) - 1.0;
+            FOR_SPECIES (k, NS) ln_K[k] = sign * (trial.ln_W[k] - feed.ln_z[k]);
+        }
+
+        FOR_SPECIES (k, NS) s.ln_K[k] = select(todo, ln_K[k], s.ln_K[k]);
+        s.beta = select(todo, R(0.5), s.beta);
+        s.rest = select(todo, R(0.5), s.rest);
+        const Effort effort{attempt == BEST ? 40 : 80, attempt == BEST ? 2 : 5, true};
+        const auto now = split(m, feed, todo, effort, s) && s.beta > 0.0 && s.rest > 0.0;
+        found = found || now;
+        todo = todo && !now;
+        if (everywhere(!todo)) break;
+    }
+    return found;
+}

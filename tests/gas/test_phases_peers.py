@@ -1,0 +1,99 @@
+"""Phase equilibrium beside other codes, with the same constants: thermo, ThermoPack, teqp. Each is skipped where it is
+not installed."""
+
+import numpy as np
+import pytest
+from mixtures_for_tests import changed
+from test_phases import ALKANES, NUMBERS, SPRAY, R, mixture, species, states
+
+from kernels import Mixture
+
+FEW = 48
+
+
+def test_beside_thermo():
+    """Peng-Robinson with the alpha of 1976: number of phases and share of the vapour. thermo's own tolerance is 1e-5 of
+    beta."""
+    thermo = pytest.importorskip("thermo", reason="the package thermo is not installed")
+    T, p, X = (a[..., :FEW] for a in states(SPRAY))
+    data = species(SPRAY)
+    mine = mixture(SPRAY, alpha="pr76").properties("phases_status beta rho", T=T, p=p, X=X)
+
+    cp = [thermo.HeatCapacityGas(poly_fit=(50.0, 2000.0, [float(row[0]) * R])) for row in data.nasa_low]
+    numbers = dict(Tcs=list(data.Tc), Pcs=list(data.pc), omegas=list(data.omega))
+    constants = thermo.ChemicalConstantsPackage(**numbers, MWs=list(1e3 * data.W), CASs=list(SPRAY))
+    correlations = thermo.PropertyCorrelationsPackage(constants, HeatCapacityGases=cp, skip_missing=True)
+    kwargs = {"eos_kwargs": {**numbers, "kijs": data.kij.tolist()}, "HeatCapacityGases": cp}
+    gas, liquid = thermo.CEOSGas(thermo.PRMIX, **kwargs), thermo.CEOSLiquid(thermo.PRMIX, **kwargs)
+    flasher = thermo.FlashVL(constants, correlations, liquid=liquid, gas=gas)
+
+    compared = 0
+    for k in range(FEW):
+        found = flasher.flash(T=float(T[k]), P=float(p[k]), zs=X[:, k].tolist())
+        assert found.phase_count == 1 + mine["phases_status"][k]
+        np.testing.assert_allclose(mine["rho"][k], found.MW() * 1e-3 / found.V(), rtol=1e-4)
+        if found.phase_count == 2:
+            share = found.betas[0]
+            assert min(abs(mine["beta"][k] - share), abs(1 - mine["beta"][k] - share)) < 2e-5
+            compared += 1
+    assert compared > 10
+
+
+@pytest.mark.parametrize("equation", ["pr", "srk"])
+def test_beside_thermopack(equation):
+    """With ThermoPack's critical data; beta to its tolerance, 1e-7, and the volumes of both phases."""
+    package = pytest.importorskip("thermopack.cubic", reason="the package thermopack is not installed")
+    names = ("nC4", "nC5", "nC6")
+    model = package.cubic("NC4,NC5,NC6", equation.upper(), alpha="Classic")
+    numbers = range(1, 4)
+    for i in numbers:
+        for j in numbers:
+            if i != j:
+                model.set_kij(i, j, 0.0)
+    Tc, pc, omega = (
+        np.array([of(s) for s in numbers])
+        for of in (model.critical_temperature, model.critical_pressure, model.acentric_factor)
+    )
+    mix = Mixture(changed(species(names), Tc=Tc, pc=pc, omega=omega), phases="equilibrium", equation=equation)
+
+    random, n = np.random.default_rng(7), 120
+    T, p = random.uniform(300, 430, n), np.exp(random.uniform(np.log(1e5), np.log(2e6), n))
+    X = random.dirichlet(np.ones(3), n).T
+    mine = mix.properties("phases_status beta rho_l Y_l", T=T, p=p, X=X)
+
+    compared = 0
+    for k in range(n):
+        found = model.two_phase_tpflash(float(T[k]), float(p[k]), X[:, k])
+        two = found.phase == model.TWOPH
+        assert two == (mine["phases_status"][k] == 1)
+        if two:
+            assert abs(mine["beta"][k] - found.betaV) < 2e-7
+            x = mine["Y_l"][:, k] / mix.species.W
+            np.testing.assert_allclose(x / x.sum(), found.x, atol=1e-6)
+            compared += 1
+    assert compared > 10
+
+
+def test_beside_teqp():
+    """Vapour pressures of pure species by teqp, from 0.6 to 0.99 of Tc: 1e-8, as sharp as the search."""
+    teqp = pytest.importorskip("teqp", reason="the package teqp is not installed")
+    for name in ("N2", "nC6"):
+        Tc, pc, omega, W, _ = NUMBERS[name]
+        model = teqp.canonical_PR([Tc], [pc], [omega])
+        mix = mixture((name,))
+        for T in Tc * np.array([0.6, 0.8, 0.95, 0.99]):
+            rho_l, rho_v = model.superanc_rhoLV(float(T))
+            rho_l, rho_v = model.pure_VLE_T(float(T), rho_l, rho_v, 10)
+            z = np.ones(1)
+            p = rho_v * R * T * (1 + model.get_Ar01(float(T), float(rho_v), z))
+            mine = float(mix.bubble_p(T, [1.0]))
+            np.testing.assert_allclose(mine, p, rtol=2e-7)
+            found = mix.properties("rho_l rho_v", T=T, p=mine * np.array([1 - 1e-7, 1 + 1e-7]), Y=np.ones((1, 2)))
+            np.testing.assert_allclose(found["rho_v"][0], rho_v * W, rtol=1e-4)
+            np.testing.assert_allclose(found["rho_l"][1], rho_l * W, rtol=1e-4)
+
+
+def test_alkanes_of_an_issue():
+    """iC4, nC4, nC5, nC6 in equal moles at 303.15 K and 1 bar: beta of other codes, 0.6992069171."""
+    beta = mixture(ALKANES).properties("beta", T=303.15, p=1e5, X=np.ones(4))["beta"]
+    np.testing.assert_allclose(beta, 0.6992069171, rtol=0, atol=1e-9)

@@ -1,0 +1,100 @@
+"""Bubble and dew points, the envelope, the critical point: against the condition that the incipient phase has equal
+fugacities, and against each other."""
+
+import numpy as np
+import pytest
+from reference import phases as oracle
+from test_phases import ALKANES, NUMBERS, SPRAY, R, mixture, species
+
+from kernels import ArgumentError, Mixture
+
+GAS = ("CH4", "nC4")  # retrograde
+
+
+def incipient(names, T, p, X, K):
+    """ln of the sum of an incipient phase z K/..., after substitution: 0 at the boundary. K: a start (ns,)."""
+    data, z = species(names), np.asarray(X)[:, None]
+    T, p = np.array([T]), np.array([p])
+    of_z, w = oracle.ln_phi(data, T, p, z), z * np.asarray(K)[:, None]
+    for _ in range(60):
+        w = z * np.exp(of_z - oracle.ln_phi(data, T, p, w / w.sum(0)))
+    return float(np.log(w.sum(0))[0]), w / w.sum(0)
+
+
+@pytest.mark.parametrize("names, X", [(ALKANES, [0.25, 0.25, 0.25, 0.25]), (SPRAY, [0.4, 0.6])])
+@pytest.mark.quick(names=[ALKANES])
+def test_boundaries_against_substitution(names, X):
+    """At a bubble or dew point the sum of the incipient phase is 1: 1e-6, since the boundary is known to 1e-8 of p and
+    T, and the sum moves by up to 1e2 times that."""
+    mix, data = mixture(names), species(names)
+    p = np.array([2e5, 1e6])
+    T_bubble, T_dew = mix.bubble_T(p, X), mix.dew_T(p, X)
+    assert (T_bubble < T_dew).all()
+
+    for k in range(2):
+        for T, light in ((T_bubble[k], True), (T_dew[k], False)):
+            K = oracle.wilson(data, np.array([T]), p[k : k + 1])[:, 0].astype(float)
+            off, _ = incipient(names, T, p[k], X, K if light else 1 / K)
+            assert abs(off) < 1e-6
+
+    np.testing.assert_allclose(mix.bubble_p(T_bubble, X), p, rtol=1e-6)
+    np.testing.assert_allclose(mix.dew_p(T_dew, X), p, rtol=1e-6)
+
+
+def test_shapes_and_what_is_none():
+    mix, X = mixture(ALKANES), np.ones(4)
+    assert mix.bubble_T(1e6, X).shape == () and mix.dew_T([[1e5], [1e6]], X).shape == (2, 1)
+    assert np.isnan(mix.bubble_T(1e7, X)) and np.isnan(mix.dew_p(600.0, X))
+
+    for bad in ([1.0, 2.0], [1.0, -1.0, 0.0, 0.0], [0.0] * 4, [np.nan] * 4):
+        with pytest.raises(ArgumentError, match="wanted 4 amounts of moles, one for each of iC4, nC4"):
+            mix.bubble_T(1e5, bad)
+    with pytest.raises(ArgumentError, match="p = -1.0; wanted positive numbers"):
+        mix.bubble_T(-1.0, X)
+    with pytest.raises(ArgumentError, match="phases = 'single' came"):
+        Mixture(species(ALKANES)).critical_point(X)
+
+
+def test_pure_species_boil():
+    """One temperature for both; liquid and gas have the same fugacity there."""
+    mix, T = mixture(("N2",)), np.array([70.0, 100.0, 125.0, 130.0])
+    p = mix.bubble_p(T, [1.0])
+    np.testing.assert_allclose(mix.dew_p(T, [1.0]), p, rtol=1e-9)
+    assert np.isnan(p[3])
+    phi = [
+        Mixture(species(("N2",)), root=root).properties("ln_phi", T=T[:3], p=p[:3], Y=np.ones(1))["ln_phi"]
+        for root in ("liquid", "vapour")
+    ]
+    np.testing.assert_allclose(phi[0], phi[1], atol=1e-8)
+    np.testing.assert_allclose(mix.bubble_T(p[:3], [1.0]), T[:3], rtol=1e-9)
+
+    point = mix.critical_point([1.0])
+    np.testing.assert_allclose([point["T"], point["p"]], NUMBERS["N2"][:2], rtol=1e-9)
+
+
+def test_the_envelope_and_its_critical_point():
+    """The retrograde mixture's lines meet at the highest temperature. The critical point lies on the upper line, at a
+    lower temperature; next to it both phases are nearly the same."""
+    mix, X = mixture(GAS), [0.85, 0.15]
+    line, point = mix.envelope(X, points=30), mix.critical_point(X)
+    T, low, high = line["T"], line["p_low"], line["p_high"]
+    assert np.isfinite(low).all() and (low < high).all()
+    assert point["T"] < T[-1] - 20 and high.max() > point["p"]
+
+    np.testing.assert_allclose(mix.bubble_p(point["T"] - 1e-3, X), point["p"], rtol=1e-4)
+    at = dict(T=point["T"] - 0.05, X=np.array(X))
+    inside = mix.properties("phases_status rho_l rho_v beta", p=mix.bubble_p(at["T"], X) * (1 - 1e-6), **at)
+    assert inside["phases_status"] == 1 and 1 < inside["rho_l"] / inside["rho_v"] < 1.3
+
+    # The volume is that of the equation at T and p
+    rho = Mixture(species(GAS)).properties("v_mol", T=point["T"], p=point["p"] * (1 + 1e-12), X=X)["v_mol"]
+    np.testing.assert_allclose(point["v_mol"], rho, rtol=1e-3)  # dv/dp is infinite there
+
+
+def test_a_critical_point_of_two_equal_species():
+    """A species under two names is pure: its own critical point, whatever the shares."""
+    data = species(("N2", "N2b"))
+    point = Mixture(data, phases="equilibrium").critical_point([0.3, 0.7])
+    Tc, pc = NUMBERS["N2"][:2]
+    np.testing.assert_allclose([point["T"], point["p"]], [Tc, pc], rtol=1e-5)
+    np.testing.assert_allclose(point["v_mol"], 0.307401 * R * Tc / pc, rtol=1e-3)
