@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+from typing import TYPE_CHECKING
 
 _FOLDER = pathlib.Path(__file__).resolve().parent.parent
 _found = importlib.util.find_spec("kernels")
@@ -18,15 +19,21 @@ if not _place or not _place.endswith(".py") or "castles-frame" not in pathlib.Pa
 __all__ = ["Frame"]
 
 
-def __getattr__(name):
-    if name == "__version__":
-        import kernels
+if TYPE_CHECKING:
+    from .frame import Frame
 
-        return kernels.__version__
+    __version__: str
+else:  # unseen by type checkers, which would take any name for an attribute
 
-    if name == "Frame":
-        from .frame import Frame
+    def __getattr__(name):
+        if name == "__version__":
+            import kernels
 
-        return Frame
+            return kernels.__version__
 
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name == "Frame":
+            from .frame import Frame
+
+            return Frame
+
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,8 @@ mix = Mixture.from_yaml("examples/mixtures/ch4_o2.yaml")
 out = mix.properties("rho h cp", T=300.0, p=1e7, Y=Y)
 """
 
+from typing import TYPE_CHECKING
+
 from .contractions import ComplexContraction, Contraction, FreeContraction, contract
 from .engine.backend import get_backend
 from .engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
@@ -73,7 +75,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    if name == "OPTIONS":  # option: its values, the first is the default; as declared by now
-        return {known.name: known.values for known in registry.options.values()}
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:
+    OPTIONS: dict[str, tuple[str, ...]]
+else:  # unseen by type checkers, which would take any name for an attribute
+
+    def __getattr__(name):
+        if name == "OPTIONS":  # option: its values, the first is the default; as declared by now
+            return {known.name: known.values for known in registry.options.values()}
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,13 +8,17 @@ operands. Arrays are NumPy's or CuPy's.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .contractions import contract
 from .engine.errors import ArgumentError, refuse
 
 __all__ = ["einsum", "tensordot", "transpose"]
 
 
-def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=True):
+def einsum(
+    *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = True
+) -> Any:
     """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`.
 
     order: the result's rows lie one after the other, which "K", "C" and "A" allow. casting: "safe" or a stricter rule.
@@ -26,7 +30,7 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
     return contract(*operands, out=out, dtype=dtype)
 
 
-def tensordot(a, b, axes=2):
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """numpy.tensordot: the sum over so many last axes of a and first axes of b, or over pairs (axes of a, of b).
 
     Raises ArgumentError.
@@ -67,6 +71,6 @@ def _listed(array, axes) -> list[int]:
     return made
 
 
-def transpose(a, axes=None):
+def transpose(a: Any, axes: Any = None) -> Any:
     """A view with axes in another order, as numpy.transpose."""
     return a.transpose(axes)

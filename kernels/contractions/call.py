@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from .contraction import Contraction, extents
 from .paired import ComplexContraction
 from .text import Expression, Reference, Script, Statement, Term, read, words
 
+if TYPE_CHECKING:
+    from ..engine.backend.base import Backend
+
 MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
 OTHERS = ("headers", "folders", "quick", "order")  # of Contraction
 
@@ -43,7 +46,16 @@ class Asked(NamedTuple):
     repeated: tuple | None = None  # signature by which the next call finds this one
 
 
-def contract(text, *operands, batch: str | None = None, backend=None, how=None, out=None, dtype=None, **arrays):
+def contract(
+    text: Any,
+    *operands: Any,
+    batch: str | None = None,
+    backend: str | Backend | None = None,
+    how: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    **arrays: Any,
+) -> Any:
     """Evaluate a text on arrays of NumPy, CuPy or of any library with DLPack.
 
     contract("o[i k] = a[i j] b[j k]", a=a, b=b)      statements (text.py), arrays by name

@@ -12,6 +12,8 @@ from .errors import ArgumentError, StateError, closest, refuse
 from .values import real_array
 
 if typing.TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from .registry import Registry
 
 MOST_NUMBERS = 2048  # of a constant
@@ -81,7 +83,7 @@ class SettableConstants:
         for program in [program for program in self.users if name in program.settable]:
             self.users.discard(program)
 
-    def set(self, name: str, value) -> None:
+    def set(self, name: str, value: ArrayLike) -> None:
         """Set a constant, in SI units. Programs that hold its value take it at once. Raises ArgumentError for an
         unknown name, another number of values, NaN, infinity, or a value outside the declared range."""
         refuse(

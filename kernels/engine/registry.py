@@ -90,7 +90,7 @@ class Registry:
         refuse(not path.is_file(), f"kernel '{name}': header {str(path)!r} does not exist.")
         return path
 
-    def load(self, path) -> list[str]:
+    def load(self, path: str | os.PathLike[str]) -> list[str]:
         """Run a host's declaration file; returns the names of the kernels and collections that it added, sorted.
         Raises ArgumentError if there is no such file, or it fails."""
         refuse(not os.path.isfile(path), f"no kernel declaration file {os.path.abspath(path)!r}.")

@@ -4,6 +4,9 @@ model is named here: options and constants are declared beside the models' bodie
 from __future__ import annotations
 
 import copy
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
@@ -14,6 +17,17 @@ from .phases import saturation
 from .program import Program
 from .registry import registry
 from .species import NoSpecies, SpeciesData
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..engine.backend.base import Backend
+
+    Arrays = dict[str, NDArray[Any]]
+    Composition = ArrayLike | Mapping[str, Any]  # an array, or by name
+    Path = str | os.PathLike[str]
+    Names = str | Iterable[str]
 
 option(
     "critical",
@@ -38,7 +52,7 @@ class Mixture:
     options.
     """
 
-    def __init__(self, species: SpeciesData | NoSpecies, **options):
+    def __init__(self, species: SpeciesData | NoSpecies, **options: Any) -> None:
         fluids = options.pop(FLUIDS, None)
         self.species = species = species.with_fluids(fluids) if fluids else species
         self.ns = len(species.names)
@@ -53,7 +67,7 @@ class Mixture:
         self._programs: dict = {}
 
     @classmethod
-    def from_yaml(cls, path, phase=None, *, without=(), **options) -> Mixture:
+    def from_yaml(cls, path: Path, phase: str | None = None, *, without: Names = (), **options: Any) -> Mixture:
         """A Mixture from a Cantera YAML file; one that is not there is looked for in the data folder of Cantera.
 
         phase: its name; None: the first phase that the equation is usual for, else the first gas phase. The equation of
@@ -67,7 +81,9 @@ class Mixture:
         return cls(species, **options)
 
     @staticmethod
-    def species_from_yaml(path, phase=None, *, without=(), **options) -> tuple[SpeciesData, dict]:
+    def species_from_yaml(
+        path: Path, phase: str | None = None, *, without: Names = (), **options: Any
+    ) -> tuple[SpeciesData, dict[str, Any]]:
         """The species of a file, read as these options of a mixture want them, and the options for a Mixture of these
         species. For callers that change the species in between; everything else is as in from_yaml."""
         from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
@@ -87,7 +103,7 @@ class Mixture:
         return species, options
 
     @classmethod
-    def from_species(cls, species: SpeciesData, **options) -> Mixture:
+    def from_species(cls, species: SpeciesData, **options: Any) -> Mixture:
         """A Mixture from species data; as Mixture(species, **options)."""
         return cls(species, **options)
 
@@ -101,7 +117,7 @@ class Mixture:
         known = registry.quantities[name]
         return known.rows(self.ns, self.nr if known.per == "nr" else 0)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Mixture({', '.join(self.names[:6])}{', ...' if self.ns > 6 else ''}; {self.options})"
 
     def constant(self, name: str) -> Constant | None:
@@ -114,7 +130,7 @@ class Mixture:
         """{name: word} for what the models choose by the species."""
         return {name: of(self) for name, of in registry.facts.items()}
 
-    def has_data_for(self, outputs, given) -> bool:
+    def has_data_for(self, outputs: Iterable[str], given: Iterable[str]) -> bool:
         """Whether kernels lead from the given names to the outputs, and the mixture has what they read."""
         try:
             order = registry.resolve(outputs, given, self.options)
@@ -146,14 +162,22 @@ class Mixture:
             dict.fromkeys([*self.words, *filled, *(note for made in self.constants.all() for note in made.notes)])
         )
 
-    def moved(self, move) -> Mixture:
-        """A copy whose constants and pair matrices are move(array): how results hang on what the species are."""
+    def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Mixture:
+        """A copy with move(array) in place of each constant and pair matrix. It shows how far results change with these
+        constants."""
         other = copy.copy(self)
         other.constants, other._programs = self.constants.moved(move), {}
         return other
 
     # ---- use
-    def program(self, outputs=None, given=None, kernels=None, backend="auto", precision="double"):
+    def program(
+        self,
+        outputs: Names | None = None,
+        given: Names | None = None,
+        kernels: Names | None = None,
+        backend: str | Backend | None = "auto",
+        precision: str = "double",
+    ) -> Program:
         """A compiled Program for outputs and given names, or for kernel names, each a list or one string with blanks;
         made once and kept. See kernels.gas.program.Program. Raises ArgumentError, which names the inputs that are
         missing."""
@@ -170,7 +194,14 @@ class Mixture:
 
         return self._programs[key]
 
-    def properties(self, names, *, backend=None, precision="double", **arrays) -> dict:
+    def properties(
+        self,
+        names: Names,
+        *,
+        backend: str | Backend | None = None,
+        precision: str = "double",
+        **arrays: Composition,
+    ) -> Arrays:
         """Named quantities at given states: `mix.properties("rho h cp", T=..., p=..., Y=...)`.
 
         names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
@@ -196,7 +227,18 @@ class Mixture:
         names = names.split() if isinstance(names, str) else list(names)
         return call(self, names, arrays, backend, precision)
 
-    def react(self, T, p, Y, dt, *, kind="volume", last=None, backend=None, precision="double") -> dict:
+    def react(
+        self,
+        T: ArrayLike,
+        p: ArrayLike,
+        Y: Composition,
+        dt: ArrayLike,
+        *,
+        kind: Literal["volume", "pressure"] = "volume",
+        last: NDArray[Any] | None = None,
+        backend: str | Backend | None = None,
+        precision: str = "double",
+    ) -> Arrays:
         """Every point as a closed adiabatic reactor over dt, by its own steps: `mix.react(T, p, Y, dt=1e-6)`.
 
         T [K], p [Pa], Y (ns, ...) or by name, dt [s]: arrays or numbers, which broadcast. kind: "volume" (p changes) or
@@ -213,7 +255,7 @@ class Mixture:
         return react(self, dict(T=T, p=p, Y=Y), dt, kind, last, backend, precision)
 
     # ---- vapour and liquid; of mixtures with phases = equilibrium
-    def bubble_T(self, p, X):
+    def bubble_T(self, p: ArrayLike, X: Composition) -> NDArray[np.float64]:
         """Temperature [K] at which a liquid of composition X begins to boil at the pressures p [Pa]: the lowest at
         which it is no stable liquid. X: amounts of moles (ns,).
 
@@ -222,39 +264,39 @@ class Mixture:
         """
         return saturation.bubble_T(self, p, X)
 
-    def dew_T(self, p, X):
+    def dew_T(self, p: ArrayLike, X: Composition) -> NDArray[np.float64]:
         """Temperature [K] at which a gas of composition X begins to condense at the pressures p [Pa]: the highest at
         which it is no stable gas. As bubble_T."""
         return saturation.dew_T(self, p, X)
 
-    def bubble_p(self, T, X):
+    def bubble_p(self, T: ArrayLike, X: Composition) -> NDArray[np.float64]:
         """Pressure [Pa] at which two phases of composition X begin from above at the temperatures T [K]: the bubble
         point; above the critical temperature the upper dew point (retrograde). As bubble_T."""
         return saturation.bubble_p(self, T, X)
 
-    def dew_p(self, T, X):
+    def dew_p(self, T: ArrayLike, X: Composition) -> NDArray[np.float64]:
         """Pressure [Pa] at which a gas of composition X begins to condense at the temperatures T [K]. As bubble_T."""
         return saturation.dew_p(self, T, X)
 
-    def envelope(self, X, points: int = 100) -> dict:
+    def envelope(self, X: Composition, points: int = 100) -> Arrays:
         """The boundary of two phases of composition X: T [K], p_low (dew) and p_high (bubble, or upper dew) [Pa],
         arrays of `points`. As bubble_T; ArgumentError where no two phases are found."""
         return saturation.envelope(self, X, points)
 
-    def critical_point(self, X) -> dict:
+    def critical_point(self, X: Composition) -> dict[str, float]:
         """The critical point {T [K], p [Pa], v_mol [m3/mol]} of composition X: where both phases become the same. Not
         the pseudo-critical point Tc_mix, pc_mix. Heidemann & Khalil 1980 (original not seen). As bubble_T;
         ArgumentError where none is found."""
         return saturation.critical_point(self, X)
 
-    def kernel(self, name):
+    def kernel(self, name: str) -> Callable[..., Arrays]:
         """A single kernel as a function of its declared arguments, such as
         `mix.kernel("internal_energy")(p=..., vol=..., h=...)`. Results, shapes, types and errors as `properties`; X, Y
         and T reach the formula as they are."""
         registry.refuse_unknown_kernel([name])
         record = registry.kernels[name].for_options(self.options)
 
-        def launch(backend=None, precision="double", **arrays):
+        def launch(backend: str | Backend | None = None, precision: str = "double", **arrays: Composition) -> Arrays:
             missing = ", ".join(registry.with_unit(read) for read in record.reads if read not in arrays)
             stray = ", ".join(given + closest(given, record.reads) for given in arrays if given not in record.reads)
             refuse(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import cffi
 import numpy as np
@@ -15,6 +17,9 @@ from ..engine.registry import declared
 from . import plan as plans, structure
 from .registry import registry
 from .schedules import packs
+
+if TYPE_CHECKING:
+    from .mixture import Mixture
 
 ffi = cffi.FFI()
 TAKES_CONSTANTS = "void (*)(const void *from)"
@@ -33,7 +38,7 @@ class PointFunction:
     that the host has not set.
     """
 
-    def __init__(self, mixture, outputs, given):
+    def __init__(self, mixture: Mixture, outputs: Iterable[str], given: Iterable[str]) -> None:
         self.given, self.outputs = tuple(given), tuple(outputs)
         self.plan = plan = _planned(mixture, self.outputs, self.given)
         self.settable = tuple(name for name in plan.values if name in declared.constants.declared)

@@ -37,8 +37,16 @@ class Program:
     """
 
     def __init__(
-        self, mixture, outputs=None, given=None, kernels=None, backend=None, precision="double", name=None, how=None
-    ):
+        self,
+        mixture,
+        outputs=None,
+        given=None,
+        kernels=None,
+        backend=None,
+        precision: str = "double",
+        name: str | None = None,
+        how=None,
+    ) -> None:
         self.backend = backend = get_backend(backend)
 
         # The kernels, in order.

@@ -19,7 +19,7 @@ option(
         "liquid": "The smallest root $v > b$.",
         "largest": "Another name of `vapour`.",
     },
-    "which of three roots v > b; vapour and largest are one rule",
+    "which of three roots v > b; vapour and largest both take the largest root",
 )
 option(
     "translation",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import pathlib
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -17,6 +19,8 @@ from .fluids import own_rows
 from .reactions import Mechanism
 
 if TYPE_CHECKING:  # ruamel.yaml is needed for files only
+    from numpy.typing import ArrayLike
+
     from .cantera_reactions import ReactionText
 
 NASA_CONTINUITY = 1e-3  # largest silent jump of cp/R, h/RT or s/R at T_mid; GRI-Mech 3.0 stays below 1e-5
@@ -45,10 +49,10 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
     species that have none.
     """
 
-    names: tuple
+    names: tuple[str, ...]
     p_ref: float  # Pa, pressure of the ideal-gas entropies
-    T_fit: tuple  # (T_low, T_high) [K], range of the kinetic-theory fit of binary diffusion
-    sources: dict  # name -> {block: note}, the file's notes on its numbers
+    T_fit: tuple[float, float]  # (T_low, T_high) [K], range of the kinetic-theory fit of binary diffusion
+    sources: dict[str, Any]  # name -> {block: note}, the file's notes on its numbers
     origin: dict = dataclasses.field(default_factory=dict)  # name -> {field: text}, numbers that were not in the file
     own_fluids: dict = dataclasses.field(default_factory=dict)  # name -> Fluid, rows of a table of the user's
     reactions: ReactionText | None = None  # unread; None where the species have none
@@ -58,7 +62,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         def __getattr__(self, field: str) -> np.ndarray: ...
 
     @property
-    def ns(self):
+    def ns(self) -> int:
         return len(self.names)
 
     @property
@@ -74,22 +78,22 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
     @classmethod
     def from_arrays(
         cls,
-        names,
-        W,
-        omega,
-        nasa_low,
-        nasa_high,
-        T_mid,
+        names: Iterable[str],
+        W: ArrayLike,
+        omega: ArrayLike,
+        nasa_low: ArrayLike | None,
+        nasa_high: ArrayLike | None,
+        T_mid: ArrayLike | None,
         *,
-        p_ref=ONE_ATM,
-        T_fit=None,
-        sources=None,
-        origin=None,
-        without_critical=False,
-        of_atoms=False,
-        where="species data",
-        **arrays,
-    ):
+        p_ref: float = ONE_ATM,
+        T_fit: tuple[float, float] | None = None,
+        sources: dict[str, Any] | None = None,
+        origin: dict[str, Any] | None = None,
+        without_critical: bool = False,
+        of_atoms: bool = False,
+        where: str = "species data",
+        **arrays: ArrayLike | None,
+    ) -> SpeciesData:
         """Build from arrays of length ns (a scalar holds for all species), with the checks that a file gets.
 
         arrays: those of the table in fields.py, by name; an absent one has its default there. Give either Tc [K] and
@@ -133,9 +137,10 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         if T_fit is None:
             T_fit = common_range(data["T_min"], data["T_max"])
         else:
-            T_fit = tuple(float(T) for T in T_fit)
-            good = len(T_fit) == 2 and 0 < T_fit[0] < T_fit[1] < math.inf
-            checks.refuse(not good, f"T_fit is {T_fit}, wanted two ascending temperatures in K.")
+            ends = tuple(float(T) for T in T_fit)
+            good = len(ends) == 2 and 0 < ends[0] < ends[1] < math.inf
+            checks.refuse(not good, f"T_fit is {ends}, wanted two ascending temperatures in K.")
+            T_fit = ends[0], ends[1]
 
         out = cls(
             names=checks.names,
@@ -158,11 +163,11 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
                     stacklevel=3,
                 )
 
-    def _breaks(self, s):
+    def _breaks(self, s) -> np.ndarray:
         """Temperatures [K] at which two ranges of species s meet."""
         return self.T_mid[s : s + 1] if self.T_break is None else self.T_break[s, 1:-1]
 
-    def polynomial(self, s, T, above=None):
+    def polynomial(self, s: int, T: ArrayLike, above: bool | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """cp/R, h/RT and s/R of species s at T [K] (...); each has the shape of T.
 
         above: at a temperature where two ranges meet, take the upper (True) or the lower range (False). None: as in the
@@ -178,19 +183,19 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         number = np.searchsorted(self._breaks(s), T, side="right" if above else "left")
         return evaluate(rows[number], T)
 
-    def jumps(self, s, limit):
+    def jumps(self, s: int, limit: float) -> list[tuple[str, float, float, float]]:
         """[(name, T, below, above)]: cp/R, h/RT or s/R of species s that jump where ranges meet, by more than `limit`
         times the larger of 1 and the value."""
         out = []
         for T in np.unique(self._breaks(s)):
             below, above = self.polynomial(s, T, above=False), self.polynomial(s, T, above=True)
-            for what, low, high in zip(("cp/R", "h/RT", "s/R"), below, above):
+            for what, low, high in zip(("cp/R", "h/RT", "s/R"), map(float, below), map(float, above)):
                 if abs(high - low) > limit * max(1.0, abs(low)):
-                    out.append((what, float(T), float(low), float(high)))
+                    out.append((what, float(T), low, high))
 
         return out
 
-    def require(self, *fields, purpose="the model"):
+    def require(self, *fields: str, purpose: str = "the model") -> None:
         """Raise MixtureError that names the first species for which one of these optional fields is unknown."""
         for field in fields:
             for s in np.flatnonzero(np.isnan(getattr(self, field))):
@@ -199,27 +204,27 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
                     f"species {self.names[s]!r}: {known.what} ({field}, {known.unit}) is missing; {purpose} needs it."
                 )
 
-    def refuse(self, lacking, what):
+    def refuse(self, lacking: ArrayLike, what: str) -> None:
         """Raise MixtureError "species A, B without `what`" if the mask `lacking` (ns,) is true for any species."""
         refuse(np.any(lacking), f"species {self.named(lacking)} without {what}", MixtureError)
 
-    def refuse_without_critical(self):
+    def refuse_without_critical(self) -> None:
         """Raise MixtureError that names the species without Tc, pc or omega."""
         self.refuse(np.isnan([getattr(self, field) for field in CRITICAL]).any(0), "critical properties")
 
-    def estimated(self):
+    def estimated(self) -> dict[str, str]:
         """{name: rule, its error, reason} of the species whose critical properties are estimated. `origin` has the
         source of every number that was not in the file."""
         tc = {name: fields.get("Tc", "") for name, fields in self.origin.items()}
         return {name: text for name, text in tc.items() if text.startswith("estimated: ")}
 
-    def named(self, mask):
+    def named(self, mask) -> str:
         """The names of the species where the mask (ns,) is true, as text."""
         names = [name for name, there in zip(self.names, mask) if there]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         return ", ".join(names[:NAMED]) + more or "no species"
 
-    def critical_volumes(self):
+    def critical_volumes(self) -> tuple[np.ndarray, list[str]]:
         """(Vc [m3/mol] (ns,), notes). An unknown Vc is replaced by that of the Peng-Robinson equation; the notes say
         so."""
         known = np.isfinite(self.Vc)
@@ -229,7 +234,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         note = f"no measured critical volume for {self.named(~known)}: Vc = 0.3074 R Tc/pc is used."
         return np.where(known, self.Vc, OMEGA_VC * GAS_CONSTANT * self.Tc / self.pc), [note]
 
-    def index(self, name):
+    def index(self, name: str) -> int:
         """Index of a species. MixtureError, which lists the species, where there is none of that name."""
         refuse(
             name not in self.names,
@@ -239,17 +244,17 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
 
         return self.names.index(name)
 
-    def with_fit_range(self, T_low, T_high):
+    def with_fit_range(self, T_low: float, T_high: float) -> SpeciesData:
         """The same data with another range [K] for the fit of binary diffusion (Cantera's is max(T_min) to
         min(T_max))."""
         return dataclasses.replace(self, T_fit=(float(T_low), float(T_high)))
 
-    def with_fluids(self, path):
+    def with_fluids(self, path: str | pathlib.Path) -> SpeciesData:
         """The same data, with rows of a user's table of fluids: `python -m frame fit` writes such tables. Raises
         MixtureError for the table, or if no species has a row there."""
         return dataclasses.replace(self, own_fluids=self.own_fluids | own_rows(path, self.names, self.W))
 
-    def subset(self, names, shown=None):
+    def subset(self, names: Iterable[str], shown: Iterable[str] | None = None) -> SpeciesData:
         """The same data for some of the species, in the order given. T_fit is derived again unless it had been given.
         MixtureError for an unknown name. shown: other names for them; then a species may be taken several times, and
         reactions, which are of the names before, stay behind."""
@@ -290,13 +295,13 @@ class NoSpecies:
     """Stands for SpeciesData where a host has its own kernels and no mixture: ns species without data. A model that
     reads a field gets MixtureError."""
 
-    def __init__(self, ns: int):
+    def __init__(self, ns: int) -> None:
         self.ns, self.names = ns, tuple(f"species_{s + 1}" for s in range(ns))
 
-    def require(self, *fields, purpose=""):
+    def require(self, *fields: str, purpose: str = "") -> None:
         """Checks nothing: a missing field is an error when a kernel reads it."""
 
-    def __getattr__(self, field):
+    def __getattr__(self, field: str) -> NoReturn:
         raise MixtureError("there are no species data")
 
 
