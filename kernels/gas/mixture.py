@@ -117,6 +117,11 @@ class Mixture:
         known = registry.quantities[name]
         return known.rows(self.ns, self.nr if known.per == "nr" else 0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copies: all but the compiled programs, which stay in this process. Another makes its own when
+        it is first asked, from the cache of compiled kernels."""
+        return vars(self) | {"_programs": {}}
+
     def __repr__(self) -> str:
         return f"Mixture({', '.join(self.names[:6])}{', ...' if self.ns > 6 else ''}; {self.options})"
 

@@ -35,12 +35,17 @@ class ModelConstants:
     def __init__(self, species, options: dict, numbers: dict):
         self._given = species, options | numbers
         self._made: dict[Provider, Constants | str] = {}  # a text: why they could not be computed
+        self._was_moved = False  # true: no function gives these numbers again
 
         for provider in self._providers():
             if provider.at_once:
                 made = self._of(provider)
                 if isinstance(made, str):
                     raise MixtureError(f"{made}.")
+
+    def __getstate__(self) -> dict:
+        """For pickle and copies: constants that can be computed again are, by the functions of the other process."""
+        return vars(self) | ({} if self._was_moved else {"_made": {}})
 
     def _providers(self) -> list[Provider]:
         _, options = self._given
@@ -125,6 +130,7 @@ class ModelConstants:
         self.all()
         other = copy.copy(self)
         other._made = {provider: _moved(made, move) for provider, made in self._made.items()}
+        other._was_moved = True
         return other
 
 

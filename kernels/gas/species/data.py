@@ -61,6 +61,13 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
 
         def __getattr__(self, field: str) -> np.ndarray: ...
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From pickle and deepcopy, which forget that arrays are read-only."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                locked(value)
+        self.__dict__.update(state)
+
     @property
     def ns(self) -> int:
         return len(self.names)
@@ -302,6 +309,8 @@ class NoSpecies:
         """Checks nothing: a missing field is an error when a kernel reads it."""
 
     def __getattr__(self, field: str) -> NoReturn:
+        if field.startswith("__"):  # pickle and copies ask for what an object may lack
+            raise AttributeError(field)
         raise MixtureError("there are no species data")
 
 
