@@ -80,6 +80,22 @@ class Mixture:
 
         return cls(species, **options)
 
+    @classmethod
+    def from_names(cls, names: Names, **options: Any) -> Mixture:
+        """A Mixture of species that the package brings: `Mixture.from_names(["CH4", "O2"])`, or "CH4 O2".
+
+        There are 23 species of the combustion of methane and hydrogen, without reactions: kernels/gas/species/
+        species.yaml, with the source of each number. options: as in from_yaml. Raises ArgumentError for a name that is
+        not there, with the names that are, and for options.
+        """
+        from .species.brought import FILE, chosen, known
+
+        names = chosen(names)
+        others = [name for name in known() if name not in names]
+        species, options = cls.species_from_yaml(FILE, without=others, **options)
+
+        return cls(species.subset(names), **options)
+
     @staticmethod
     def species_from_yaml(
         path: Path, phase: str | None = None, *, without: Names = (), **options: Any

@@ -1,0 +1,86 @@
+"""Mixtures by the names of species that the package brings: the numbers of the shipped files, in any order."""
+
+import numpy as np
+import pytest
+from mixtures_for_tests import ROOT
+from ruamel.yaml import YAML
+
+from kernels import ArgumentError, Mixture
+from kernels.gas.species.brought import FILE, known
+from kernels.gas.species.fields import FIELDS
+
+MIXTURES = ROOT / "examples/mixtures"
+
+
+def entries(path) -> dict:
+    """{name: entry} of the species of a file."""
+    return {entry["name"]: entry for entry in YAML(typ="safe", pure=True).load(path)["species"]}
+
+
+def state(mix: Mixture) -> dict:
+    """Properties of a state in which every species is there."""
+    Y = {name: 1.0 + len(name) for name in mix.names}
+    return mix.properties("rho h s cp c mu lam", T=[200.0, 900.0], p=1e7, Y=Y, backend="cpu")
+
+
+@pytest.mark.parametrize("file", ["mixtures/ch4_o2.yaml", "mixtures/n2.yaml", "mechanisms/ch4_o2.yaml"])
+def test_entries_are_those_of_the_shipped_files(file):
+    here, there = entries(FILE), entries(ROOT / "examples" / file)
+    assert set(there) <= set(here)
+    for name, entry in there.items():
+        assert here[name] == entry, name
+
+
+def test_all_names_have_an_entry():
+    assert sorted(known()) == sorted(entries(FILE)) and len(known()) == 23
+
+
+@pytest.mark.parametrize("file", ["ch4_o2", "n2"])
+@pytest.mark.parametrize("options", [{}, dict(equation="srk", translation="fitted"), dict(equation="ideal")])
+def test_the_same_mixture_as_from_its_file(file, options):
+    wanted = Mixture.from_yaml(MIXTURES / f"{file}.yaml", **options)
+    found = Mixture.from_names(wanted.names, **options)
+
+    assert found.names == wanted.names
+    for field in FIELDS:
+        np.testing.assert_array_equal(getattr(found.species, field.name), getattr(wanted.species, field.name))
+    if "ideal" not in options.values():
+        assert found.species.T_fit == wanted.species.T_fit
+
+    values = state(wanted)
+    for name, value in state(found).items():
+        assert np.isfinite(value).all()
+        np.testing.assert_array_equal(value, values[name], err_msg=name)
+
+
+def test_species_have_the_order_of_the_names():
+    """Sums over species run in another order: a few rounding errors, times the conditioning of a dense gas."""
+    mix, turned = Mixture.from_names(["CO2", "CH4", "O2"]), Mixture.from_names("O2, CO2 CH4")
+    assert mix.names == ("CO2", "CH4", "O2") and turned.names == ("O2", "CO2", "CH4")
+    assert turned.species.kij[1, 2] == mix.species.kij[0, 1] != 0
+
+    values = state(turned)
+    for name, value in state(mix).items():
+        np.testing.assert_allclose(value, values[name], rtol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "names, words",
+    [
+        ("ch4", "no species 'ch4' in the package, did you mean 'CH4'. The package has CH4, O2, .*, N2; "),
+        ("methane", "no species 'methane' in the package, did you mean 'CH4'"),
+        (["CH4", "Xe"], r"no species 'Xe' in the package\. The package has .* Mixture.from_yaml reads others"),
+        ([3], "no species 3 in the package"),
+        ("CH4 CH4", "species 'CH4' is named more than once"),
+        ("", "no species named. The package has CH4"),
+        ([], "no species named"),
+    ],
+)
+def test_names_that_are_not_there(names, words):
+    with pytest.raises(ArgumentError, match=words):
+        Mixture.from_names(names)
+
+
+def test_options_are_checked():
+    with pytest.raises(ArgumentError, match="option equation = 'pengrobinson'"):
+        Mixture.from_names("CH4", equation="pengrobinson")
