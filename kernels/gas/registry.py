@@ -7,6 +7,7 @@ import numpy as np
 from ..engine.errors import ArgumentError, closest, refuse
 from ..engine.registry import Registry, declared
 from ..engine.values import real_array
+from . import other_names
 from .records import Collection, Exclusion, Fallback, Option, PointKernel, Preset, Provider, Quantity, SpeciesNumber
 from .resolve import resolve
 
@@ -124,13 +125,17 @@ class GasRegistry:
         return f"{name} [{known.unit}]" if known and known.unit != "1" else name
 
     def refuse_unknown_quantity(self, names) -> None:
-        """Raise ArgumentError for the first name that is no quantity, with those that are most like it, or whose
-        description begins with that word."""
+        """Raise ArgumentError for the first name that is no quantity, with the quantity that Cantera or CoolProp call
+        so, else those whose description begins with that word, else those that are most like it."""
         for name in names:
             if name in self.quantities:
                 continue
 
             word = str(name).lower().replace("_", " ")
+            other = other_names.meant(name)
+            if other in self.quantities:
+                raise ArgumentError(f"unknown quantity '{name}', did you mean {other!r}.")
+
             described = [q.name for q in self.quantities.values() if q.what.lower().startswith(word)][:3]
             meant = f", did you mean {' or '.join(map(repr, described))}" if described and len(word) > 3 else ""
             raise ArgumentError(f"unknown quantity '{name}'{meant or closest(name, self.quantities) or LISTED}.")
