@@ -599,7 +599,8 @@ def test_nothing_of_one_phase_is_handed_out():
         "energy_in_partial_density partial_entropies entropy_slopes preconditioning no_preconditioning "
         "sound_speed_from_density_and_enthalpy gamma_matrix gamma_inverse_matrix gamma_product gamma_inverse_product "
         "effective_viscosity effective_conductivity effective_diffusion density_of_partial_densities "
-        "fractions_of_partial_densities fractions_of_all_but_the_last velocity_of_momentum energy_of_total_energy"
+        "fractions_of_partial_densities fractions_of_all_but_the_last velocity_of_momentum energy_of_total_energy "
+        "compressibilities joule_thomson gibbs_energy"
     )
     served = {name for name, kernel in project_kernels().items() if kernel.phases == "any"}
     assert served == {*composition.split(), *definitions.split()}

@@ -429,6 +429,9 @@ def residual_entropy(sp, o, rho, R_s, a_T, b_mix, shift_mix, delta_mix=None):
 
 
 DERIVED = {
+    "compressibilities": lambda sp, o, rho, rho_p, rho_T: dict(kappa_T=rho_p / rho, alpha_p=-rho_T / rho),
+    "joule_thomson": lambda sp, o, h_p, cp: dict(mu_JT=-h_p / cp),
+    "gibbs_energy": lambda sp, o, T, h, s: dict(g=h - T * s),
     "mapped_partial_properties": mapped.partial_properties,
     "mapped_fugacity": mapped.fugacity,
     "mapped_energy_slopes": mapped.mapped_energy_slopes,

@@ -303,6 +303,8 @@ TRANSPORT = {
     "lewis_diffusion": lambda sp, o, lam, rho, cp: dict(D_lewis=oracle._over(lam / (rho * cp), o["lewis"], sp.ns)),
     "schmidt_diffusion": lambda sp, o, mu, rho: dict(D_schmidt=oracle._over(mu / rho, o["schmidt"], sp.ns)),
     "wilke_transport": wilke_transport,
+    "prandtl_number": lambda sp, o, mu, cp, lam: dict(Pr=mu * cp / lam),
+    "lewis_numbers": lambda sp, o, lam, rho, cp, D: dict(Le=lam / (rho * cp) / D),
     **residual.KERNELS,
     **turbulence.KERNELS,
 }

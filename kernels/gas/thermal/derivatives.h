@@ -317,3 +317,20 @@ POINT_FN void entropy_slopes(const M &, const R T, const R p_T, const R v_p, con
     s_p = p_T * v_p;
     s_T = cp / T;
 }
+
+template <class M, class R>
+POINT_FN void compressibilities(const M &, const R rho, const R rho_p, const R rho_T, R &kappa_T, R &alpha_p) {
+    const R v = 1.0 / rho;
+    kappa_T = rho_p * v;
+    alpha_p = -rho_T * v;
+}
+
+// (dT/dp)_h of dh = h_p dp + cp dT = 0
+template <class M, class R> POINT_FN void joule_thomson(const M &, const R h_p, const R cp, R &mu_JT) {
+    mu_JT = -h_p / cp;
+}
+
+// g = h - T s
+template <class M, class R> POINT_FN void gibbs_energy(const M &, const R T, const R h, const R s, R &g) {
+    g = h - T * s;
+}

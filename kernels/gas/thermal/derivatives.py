@@ -28,6 +28,10 @@ for name, unit, what, *per in (
     ("e_T", "J/kg/K", "de/dT at constant p, Y"),
     ("s_p", "J/kg/K/Pa", "ds/dp at constant T, Y"),
     ("s_T", "J/kg/K2", "ds/dT at constant p, Y"),
+    ("kappa_T", "1/Pa", "isothermal compressibility, (drho/dp at constant T, Y)/rho"),
+    ("alpha_p", "1/K", "thermal expansion, -(drho/dT at constant p, Y)/rho"),
+    ("mu_JT", "K/Pa", "Joule-Thomson coefficient, dT/dp at constant h, Y"),
+    ("g", "J/kg", "Gibbs energy, h - T s"),
     ("eps_k", "J/kg", "d(rho e)/d rho_k at constant p and other partial densities rho_j = rho Y_j", "ns"),
 ):
     quantity(name, unit, what, *per)
@@ -138,3 +142,6 @@ kernel(
     packs=4,
     phases="any",
 )
+kernel("compressibilities", "rho rho_p rho_T", "kappa_T alpha_p", "definition", "rho > 0", packs=4, phases="any")
+kernel("joule_thomson", "h_p cp", "mu_JT", "definition, -h_p/cp", "cp > 0", packs=4, phases="any")
+kernel("gibbs_energy", "T h s", "g", "definition, h - T s", "T > 0", packs=4, phases="any")
