@@ -1,5 +1,5 @@
-"""Phase equilibrium beside other codes, with the same constants: thermo, ThermoPack, teqp. Each is skipped where it is
-not installed."""
+"""Phase equilibrium beside other codes, with the same constants: thermo, ThermoPack, teqp, feos. Each is
+skipped where it is not installed."""
 
 import numpy as np
 import pytest
@@ -97,3 +97,55 @@ def test_alkanes_of_an_issue():
     """iC4, nC4, nC5, nC6 in equal moles at 303.15 K and 1 bar: beta of other codes, 0.6992069171."""
     beta = mixture(ALKANES).properties("beta", T=303.15, p=1e5, X=np.ones(4))["beta"]
     np.testing.assert_allclose(beta, 0.6992069171, rtol=0, atol=1e-9)
+
+
+def with_critical_data_for(a_factor, b_factor, data):
+    """SpeciesData whose a and b have these factors instead of Peng-Robinson's exact ones, 0.45723553 and 0.07779607, at
+    all temperatures: b fixes pc by Tc, and sqrt(a) = sqrt(ac) (1 + m - m sqrt(T/Tc)) fixes Tc and m, so omega."""
+    exact_a, exact_b = 0.45723552892138218, 0.07779607390388846
+    m = 0.37464 + 1.54226 * data.omega - 0.26992 * data.omega**2
+    ac = a_factor * R**2 * data.Tc**2 / data.pc
+    b = b_factor * R * data.Tc / data.pc
+
+    slope = np.sqrt(ac) * m / np.sqrt(data.Tc)
+    k = exact_a * R * b / exact_b  # ac/Tc with the exact factors
+    Tc = (np.sqrt(ac) * (1 + m) / (np.sqrt(k) + slope)) ** 2
+    m = slope / np.sqrt(k)
+    omega = (1.54226 - np.sqrt(1.54226**2 + 4 * 0.26992 * (0.37464 - m))) / (2 * 0.26992)
+    return changed(data, Tc=Tc, pc=exact_b * R * Tc / b, omega=omega)
+
+
+def test_beside_feos():
+    """Spray and alkanes with the rounded 0.45724 and 0.0778 that feos has: number of phases, beta and densities.
+    feos stops at 1e-8 of ln K; beta moves by some ten times that."""
+    feos = pytest.importorskip("feos", minversion="0.10", reason="the package feos is not installed")
+    si = pytest.importorskip("si_units", reason="the package si-units is not installed")
+    for names in (SPRAY, ALKANES):
+        data = species(names)
+        records = [
+            feos.PureRecord(feos.Identifier(name=name), 1e3 * W, tc=Tc, pc=pc, acentric_factor=omega)
+            for name, W, Tc, pc, omega in zip(names, data.W, data.Tc, data.pc, data.omega)
+        ]
+        pairs = [
+            feos.BinaryRecord(records[i].identifier, records[j].identifier, k_ij=data.kij[i, j])
+            for i in range(len(names))
+            for j in range(i)
+        ]
+        equation = feos.EquationOfState.peng_robinson(feos.Parameters.from_records(records, pairs))
+        mix = Mixture(with_critical_data_for(0.45724, 0.0778, data), phases="equilibrium", alpha="pr76")
+
+        T, p, X = (a[..., : 2 * FEW] for a in states(names))
+        mine = mix.properties("phases_status beta rho_l rho_v", T=T, p=p, X=X)
+        for k in np.flatnonzero(mine["phases_status"] == 1):
+            found = feos.PhaseEquilibrium.tp_flash(equation, T[k] * si.KELVIN, p[k] * si.PASCAL, X[:, k])
+            share = found.vapor_phase_fraction
+            rho = [phase.mass_density() / (si.KILOGRAM / si.METER**3) for phase in (found.liquid, found.vapor)]
+            if rho[0] < rho[1]:  # feos names the phases otherwise
+                share, rho = 1 - share, rho[::-1]
+            np.testing.assert_allclose(mine["beta"][k], share, atol=1e-6)
+            np.testing.assert_allclose([mine["rho_l"][k], mine["rho_v"][k]], rho, rtol=1e-6)
+        assert np.sum(mine["phases_status"] == 1) >= 10
+
+        for k in np.flatnonzero(mine["phases_status"] == 0):
+            with pytest.raises(RuntimeError, match="(?i)phase"):
+                feos.PhaseEquilibrium.tp_flash(equation, T[k] * si.KELVIN, p[k] * si.PASCAL, X[:, k])
