@@ -6,6 +6,8 @@ import pytest
 from mixtures_for_tests import changed
 from test_phases import ALKANES, NUMBERS, SPRAY, R, mixture, species, states
 
+from frame.tools.bench import phase_rivals
+from frame.tools.bench.phase_rivals import EXACT, ROUNDED
 from kernels import Mixture
 
 FEW = 48
@@ -14,18 +16,12 @@ FEW = 48
 def test_beside_thermo():
     """Peng-Robinson with the alpha of 1976: number of phases and share of the vapour. thermo's own tolerance is 1e-5 of
     beta."""
-    thermo = pytest.importorskip("thermo", reason="the package thermo is not installed")
+    pytest.importorskip("thermo", reason="the package thermo is not installed")
     T, p, X = (a[..., :FEW] for a in states(SPRAY))
     data = species(SPRAY)
     mine = mixture(SPRAY, alpha="pr76").properties("phases_status beta rho", T=T, p=p, X=X)
 
-    cp = [thermo.HeatCapacityGas(poly_fit=(50.0, 2000.0, [float(row[0]) * R])) for row in data.nasa_low]
-    numbers = dict(Tcs=list(data.Tc), Pcs=list(data.pc), omegas=list(data.omega))
-    constants = thermo.ChemicalConstantsPackage(**numbers, MWs=list(1e3 * data.W), CASs=list(SPRAY))
-    correlations = thermo.PropertyCorrelationsPackage(constants, HeatCapacityGases=cp, skip_missing=True)
-    kwargs = {"eos_kwargs": {**numbers, "kijs": data.kij.tolist()}, "HeatCapacityGases": cp}
-    gas, liquid = thermo.CEOSGas(thermo.PRMIX, **kwargs), thermo.CEOSLiquid(thermo.PRMIX, **kwargs)
-    flasher = thermo.FlashVL(constants, correlations, liquid=liquid, gas=gas)
+    flasher = phase_rivals.Thermo(data).flasher
 
     compared = 0
     for k in range(FEW):
@@ -99,22 +95,6 @@ def test_alkanes_of_an_issue():
     np.testing.assert_allclose(beta, 0.6992069171, rtol=0, atol=1e-9)
 
 
-def with_critical_data_for(a_factor, b_factor, data):
-    """SpeciesData whose a and b have these factors instead of Peng-Robinson's exact ones, 0.45723553 and 0.07779607, at
-    all temperatures: b fixes pc by Tc, and sqrt(a) = sqrt(ac) (1 + m - m sqrt(T/Tc)) fixes Tc and m, so omega."""
-    exact_a, exact_b = 0.45723552892138218, 0.07779607390388846
-    m = 0.37464 + 1.54226 * data.omega - 0.26992 * data.omega**2
-    ac = a_factor * R**2 * data.Tc**2 / data.pc
-    b = b_factor * R * data.Tc / data.pc
-
-    slope = np.sqrt(ac) * m / np.sqrt(data.Tc)
-    k = exact_a * R * b / exact_b  # ac/Tc with the exact factors
-    Tc = (np.sqrt(ac) * (1 + m) / (np.sqrt(k) + slope)) ** 2
-    m = slope / np.sqrt(k)
-    omega = (1.54226 - np.sqrt(1.54226**2 + 4 * 0.26992 * (0.37464 - m))) / (2 * 0.26992)
-    return changed(data, Tc=Tc, pc=exact_b * R * Tc / b, omega=omega)
-
-
 def test_beside_feos():
     """Spray and alkanes with the rounded 0.45724 and 0.0778 that feos has: number of phases, beta and densities.
     feos stops at 1e-8 of ln K; beta moves by some ten times that."""
@@ -122,17 +102,9 @@ def test_beside_feos():
     si = pytest.importorskip("si_units", reason="the package si-units is not installed")
     for names in (SPRAY, ALKANES):
         data = species(names)
-        records = [
-            feos.PureRecord(feos.Identifier(name=name), 1e3 * W, tc=Tc, pc=pc, acentric_factor=omega)
-            for name, W, Tc, pc, omega in zip(names, data.W, data.Tc, data.pc, data.omega)
-        ]
-        pairs = [
-            feos.BinaryRecord(records[i].identifier, records[j].identifier, k_ij=data.kij[i, j])
-            for i in range(len(names))
-            for j in range(i)
-        ]
-        equation = feos.EquationOfState.peng_robinson(feos.Parameters.from_records(records, pairs))
-        mix = Mixture(with_critical_data_for(0.45724, 0.0778, data), phases="equilibrium", alpha="pr76")
+        equation = phase_rivals.feos_equation(data, data.Tc, data.pc, data.omega)
+        critical = dict(zip(("Tc", "pc", "omega"), phase_rivals.equal_attraction(data, ROUNDED, EXACT)))
+        mix = Mixture(changed(data, **critical), phases="equilibrium", alpha="pr76")
 
         T, p, X = (a[..., : 2 * FEW] for a in states(names))
         mine = mix.properties("phases_status beta rho_l rho_v", T=T, p=p, X=X)
