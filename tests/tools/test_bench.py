@@ -376,7 +376,8 @@ def test_pictures_of_the_page(capsys, tmp_path):
     assert main(["bench", "figures", "--out", str(tmp_path)]) == 0
     assert "5245d84" in (tmp_path / "speed_over_ranks.svg").read_text()
 
-    runs = {file.name: results.read(file) for file in results.FOLDER.glob("*.json")}
+    files = [file for file in results.FOLDER.glob("*.json") if file.name != "accuracy.json"]  # validate's, not bench's
+    runs = {file.name: results.read(file) for file in files}
     assert all(run.rows and run.machine and run.date and run.text() for run in runs.values())
     assert set(re.findall(r"`(?:benchmarks/results/)?([\w-]+\.json)`", page)) <= set(runs)
 
@@ -709,7 +710,7 @@ def test_operations_grow_as_the_sums_do():
 
     def flops(ns, kij):
         state = inputs.states(ns, 64)
-        state["T"] = np.full(64, 2500.0)  # one branch of the polynomials
+        state["T"] = np.full(64, 600.0)  # one branch of the polynomials, and alpha does not bend
         return counting.cost(inputs.mixture(ns, kij), collections["thermal"].outputs, state).flops
 
     few, more, most = (np.array([flops(ns, kij) for kij in ("none", "dense")]) for ns in (10, 30, 50))
