@@ -15,7 +15,7 @@ import numpy as np
 import kernels
 
 from ..errors import ArgumentError, closest
-from .figures import pyplot
+from .figures import pyplot, save
 from .reference_fluids import FLUIDS, QUANTITIES, Critical, Reference, States
 from .reference_species import species
 from .validate import reference
@@ -65,11 +65,7 @@ def run(given, mixture) -> pathlib.Path:
 
     panels = maps(mixture, given.fluids or SHOWN, given.models, quantities, kernels.get_backend(given.backend))
     figure = _draw(plt, panels, len(quantities))
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(given.out, dpi=110)
-    plt.close(figure)
-
-    return given.out
+    return save(plt, figure, given.out, dpi=110)
 
 
 def maps(mixture, fluids, models, quantities, backend) -> list[Panel]:

@@ -1,6 +1,7 @@
 """Figures of matplotlib, written to files."""
 
 import importlib.util
+import pathlib
 
 from ..errors import ArgumentError
 
@@ -31,3 +32,17 @@ def grid(plt, count, most, size, margin, **how):
         axis.set_visible(False)
 
     return figure, axes
+
+
+def picture_file(out: pathlib.Path) -> None:
+    """Raises ArgumentError if --out is no file of a picture."""
+    if out.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ArgumentError(f"--out {out}: wanted a file that ends in .png, .pdf or .svg.")
+
+
+def save(plt, figure, out: pathlib.Path, dpi: int = 130) -> pathlib.Path:
+    """Writes a figure, closes it, and returns the path."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out, dpi=dpi)
+    plt.close(figure)
+    return out

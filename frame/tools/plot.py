@@ -3,7 +3,8 @@
 A variable is T, p, X_<species> or Y_<species>. The last two are the share of that species along a mixing line between
 two compositions: --from (share 0) and --to (share 1, by default the pure species).
 
-`python -m frame plot accuracy` draws errors against reference equations instead (accuracy.py).
+Instead, `python -m frame plot accuracy` draws errors against reference equations (accuracy.py), and `python -m frame
+plot phases` where vapour and liquid are in equilibrium (phase_diagrams.py).
 """
 
 import dataclasses
@@ -16,12 +17,12 @@ import numpy as np
 import kernels
 
 from ..errors import ArgumentError, closest
-from . import BACKEND, accuracy
-from .figures import grid, pyplot
+from . import BACKEND, accuracy, phase_diagrams
+from .conditions import AXES, composition, fixed, in_words, species_index, wanted
+from .figures import grid, picture_file, pyplot, save
 
-# Default ranges; label, unit and divisor of the axes; the same for quantities.
+# Default ranges; label, unit and divisor of quantities, as AXES has them of T and p.
 RANGES = {"T": (100.0, 3000.0), "p": (1e5, 500e5)}  # K, Pa
-AXES = {"T": ("temperature T", "K", 1.0), "p": ("pressure p", "bar", 1e5)}
 SHOWN = {
     "mu": ("viscosity", "µPa s", 1e-6),
     "lam": ("thermal conductivity", "mW/m/K", 1e-3),
@@ -52,11 +53,13 @@ COMMAND = dict(
     "cp,mu,rho --out n2.png",
 )
 NEEDS_MIXTURE = False
+OTHERS = {"accuracy": accuracy.run, "phases": phase_diagrams.run}  # kinds of pictures with modules of their own
 ARGUMENTS = {
     "kind": dict(
         nargs="?",
-        choices=("accuracy",),
-        help="accuracy: errors against CoolProp's reference equations over T and p; --fluids, --models, --what, --out",
+        choices=tuple(OTHERS),
+        help="accuracy: errors against CoolProp's reference equations over T and p; --fluids, --models, --what, --out. "
+        "phases: boundaries of vapour and liquid of the composition --from, for two species p-x and T-x at --at too",
     ),
     **accuracy.ARGUMENTS,
     "--x": dict(
@@ -88,19 +91,6 @@ ARGUMENTS = {
 }
 
 
-def wanted(fits, message):
-    """Raises ArgumentError with this message unless `fits` is true."""
-    if not fits:
-        raise ArgumentError(message)
-
-
-def _species(name, mixture, option) -> int:
-    """Index of a species. Raises ArgumentError, which begins with `option`, for an unknown species."""
-    known = ", ".join(mixture.names)
-    wanted(name in mixture.names, f"{option}: species '{name}' is not in the mixture, which has {known}.")
-    return mixture.names.index(name)
-
-
 class _Variable:
     """An axis: name and range; for a mixing line also the kind (X or Y) and the species."""
 
@@ -112,7 +102,7 @@ class _Variable:
 
         # The name.
         if self.kind:
-            _species(self.species, mixture, shown)
+            species_index(self.species, mixture, shown)
         else:
             message = f"{shown}: wanted T, p, X_<species> or Y_<species>, with =LOW:HIGH if not the default range."
             wanted(self.name in RANGES, message)
@@ -158,47 +148,9 @@ def _range(span, default, where) -> tuple[float, float]:
     return low, high
 
 
-def composition(text: str, mixture, mass: bool, option: str) -> np.ndarray:
-    """Mass fractions (ns,) of "CH4:1,O2:2", normalised. The numbers are moles; with `mass` masses.
-
-    Raises ArgumentError for a part that cannot be read.
-    """
-    amount = np.zeros(mixture.ns)
-    for part in text.split(","):
-        name, colon, number = part.strip().partition(":")
-        at = _species(name, mixture, f"{option} {text}")
-
-        try:
-            value = float(number) if colon else 1.0
-        except ValueError:
-            value = math.nan
-
-        message = f"{option} {text}: got the amount '{number}' of {name}, wanted a number of 0 or more."
-        wanted(0 <= value < math.inf, message)
-        amount[at] += value
-
-    wanted(amount.sum() > 0, f"{option} {text}: the amounts sum to zero.")
-    masses = amount if mass else amount * mixture.species.W
-    return masses / masses.sum()
-
-
 def _kept(given, used) -> dict[str, list[float]]:
     """Fixed values {"T": [K], "p": [Pa]} of --at, or defaults, for T and p that are not an axis (`used`)."""
-    out: dict[str, list[float]] = {}
-    for text in given:
-        name, equals, numbers = text.partition("=")
-        wanted(name in RANGES and equals, f"--at {text}: wanted T=... or p=....")
-        wanted(name not in used, f"--at {text}: {name} is an axis already.")
-
-        try:
-            values = [float(v) for v in numbers.split(",")]
-        except ValueError:
-            values = [math.nan]
-
-        positive = all(0 < v < math.inf for v in values)
-        wanted(positive, f"--at {text}: wanted positive numbers with commas between.")
-        out.setdefault(name, []).extend(values)
-
+    out = fixed(given, used)
     defaults = {"T": [300.0], "p": [100e5]}
     return {name: out.get(name, default) for name, default in defaults.items() if name not in used}
 
@@ -302,12 +254,11 @@ def ridge(mixture, Y, T, p, backend):
 def run(given, mixture) -> pathlib.Path:
     """Draws a map or curves; returns the path of the picture. Raises ArgumentError."""
     for option in ("mixture", "x", "what"):
-        wanted(getattr(given, option), f"--{option} is needed; `plot accuracy` alone does without.")
+        wanted(getattr(given, option), f"--{option} is needed; `plot accuracy` does without.")
 
     # What to draw.
     plt = pyplot("plot draws")
-    ending = given.out.suffix.lower() in (".png", ".pdf", ".svg")
-    wanted(ending, f"--out {given.out}: wanted a file that ends in .png, .pdf or .svg.")
+    picture_file(given.out)
     variables = [_Variable(text, mixture, option) for text, option in ((given.x, "--x"), (given.y, "--y")) if text]
     differ = len({v.name for v in variables}) == len(variables)
     wanted(differ, f"--x {given.x} --y {given.y}: wanted two different variables.")
@@ -325,11 +276,7 @@ def run(given, mixture) -> pathlib.Path:
     heading = f"{pathlib.Path(given.mixture).name}: {_heading(line, kept)}"
     figure.suptitle(heading.rstrip(": "), fontsize=11)
 
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(given.out, dpi=130)
-    plt.close(figure)
-
-    return given.out
+    return save(plt, figure, given.out)
 
 
 @dataclasses.dataclass
@@ -357,15 +304,9 @@ def _values(job: _Job, T, p, Y, backend):
     return out
 
 
-def _in_words(name, value) -> str:
-    """A fixed value in words: T = 300 K."""
-    _, unit, by = AXES[name]
-    return f"{name} = {value / by:g} {unit}"
-
-
 def _heading(line, kept) -> str:
     """The fixed values, and the composition unless it varies."""
-    shown = [_in_words(name, values[0]) for name, values in kept.items() if len(values) == 1]
+    shown = [in_words(name, values[0]) for name, values in kept.items() if len(values) == 1]
     return ", ".join(shown if line.end_name else [line.start_name, *shown])
 
 
@@ -475,7 +416,7 @@ def _curves(plt, given, job: _Job):
 
     for (T, p), colour in zip(runs, colours):
         values = _values(job, np.broadcast_to(T, points), np.broadcast_to(p, points), Y, given.backend)
-        name = ", ".join(_in_words(n, v) for n, v in (("T", T), ("p", p)) if n in several)
+        name = ", ".join(in_words(n, v) for n, v in (("T", T), ("p", p)) if n in several)
         for axis, v in zip(axes.flat, values):
             axis.plot(along / divisor, v, color=colour, label=name, lw=1.4)
 
@@ -495,5 +436,5 @@ def _curves(plt, given, job: _Job):
 
 def main(given, mixture) -> None:
     """Runs the command. Raises ArgumentError."""
-    draw = accuracy.run if given.kind == "accuracy" else run
+    draw = OTHERS.get(given.kind, run)
     print(draw(given, mixture))

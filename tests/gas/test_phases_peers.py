@@ -1,11 +1,13 @@
-"""Phase equilibrium beside other codes, with the same constants: thermo, ThermoPack, teqp. Each is skipped where it is
-not installed."""
+"""Phase equilibrium beside other codes, with the same constants: thermo, ThermoPack, teqp, feos. Each is
+skipped where it is not installed."""
 
 import numpy as np
 import pytest
 from mixtures_for_tests import changed
 from test_phases import ALKANES, NUMBERS, SPRAY, R, mixture, species, states
 
+from frame.tools.bench import phase_rivals
+from frame.tools.bench.phase_rivals import EXACT, ROUNDED
 from kernels import Mixture
 
 FEW = 48
@@ -14,18 +16,12 @@ FEW = 48
 def test_beside_thermo():
     """Peng-Robinson with the alpha of 1976: number of phases and share of the vapour. thermo's own tolerance is 1e-5 of
     beta."""
-    thermo = pytest.importorskip("thermo", reason="the package thermo is not installed")
+    pytest.importorskip("thermo", reason="the package thermo is not installed")
     T, p, X = (a[..., :FEW] for a in states(SPRAY))
     data = species(SPRAY)
     mine = mixture(SPRAY, alpha="pr76").properties("phases_status beta rho", T=T, p=p, X=X)
 
-    cp = [thermo.HeatCapacityGas(poly_fit=(50.0, 2000.0, [float(row[0]) * R])) for row in data.nasa_low]
-    numbers = dict(Tcs=list(data.Tc), Pcs=list(data.pc), omegas=list(data.omega))
-    constants = thermo.ChemicalConstantsPackage(**numbers, MWs=list(1e3 * data.W), CASs=list(SPRAY))
-    correlations = thermo.PropertyCorrelationsPackage(constants, HeatCapacityGases=cp, skip_missing=True)
-    kwargs = {"eos_kwargs": {**numbers, "kijs": data.kij.tolist()}, "HeatCapacityGases": cp}
-    gas, liquid = thermo.CEOSGas(thermo.PRMIX, **kwargs), thermo.CEOSLiquid(thermo.PRMIX, **kwargs)
-    flasher = thermo.FlashVL(constants, correlations, liquid=liquid, gas=gas)
+    flasher = phase_rivals.Thermo(data).flasher
 
     compared = 0
     for k in range(FEW):
@@ -97,3 +93,31 @@ def test_alkanes_of_an_issue():
     """iC4, nC4, nC5, nC6 in equal moles at 303.15 K and 1 bar: beta of other codes, 0.6992069171."""
     beta = mixture(ALKANES).properties("beta", T=303.15, p=1e5, X=np.ones(4))["beta"]
     np.testing.assert_allclose(beta, 0.6992069171, rtol=0, atol=1e-9)
+
+
+def test_beside_feos():
+    """Spray and alkanes with the rounded 0.45724 and 0.0778 that feos has: number of phases, beta and densities.
+    feos stops at 1e-8 of ln K; beta moves by some ten times that."""
+    feos = pytest.importorskip("feos", minversion="0.10", reason="the package feos is not installed")
+    si = pytest.importorskip("si_units", reason="the package si-units is not installed")
+    for names in (SPRAY, ALKANES):
+        data = species(names)
+        equation = phase_rivals.feos_equation(data, data.Tc, data.pc, data.omega)
+        critical = dict(zip(("Tc", "pc", "omega"), phase_rivals.equal_attraction(data, ROUNDED, EXACT)))
+        mix = Mixture(changed(data, **critical), phases="equilibrium", alpha="pr76")
+
+        T, p, X = (a[..., : 2 * FEW] for a in states(names))
+        mine = mix.properties("phases_status beta rho_l rho_v", T=T, p=p, X=X)
+        for k in np.flatnonzero(mine["phases_status"] == 1):
+            found = feos.PhaseEquilibrium.tp_flash(equation, T[k] * si.KELVIN, p[k] * si.PASCAL, X[:, k])
+            share = found.vapor_phase_fraction
+            rho = [phase.mass_density() / (si.KILOGRAM / si.METER**3) for phase in (found.liquid, found.vapor)]
+            if rho[0] < rho[1]:  # feos names the phases otherwise
+                share, rho = 1 - share, rho[::-1]
+            np.testing.assert_allclose(mine["beta"][k], share, atol=1e-6)
+            np.testing.assert_allclose([mine["rho_l"][k], mine["rho_v"][k]], rho, rtol=1e-6)
+        assert np.sum(mine["phases_status"] == 1) >= 10
+
+        for k in np.flatnonzero(mine["phases_status"] == 0):
+            with pytest.raises(RuntimeError, match="(?i)phase"):
+                feos.PhaseEquilibrium.tp_flash(equation, T[k] * si.KELVIN, p[k] * si.PASCAL, X[:, k])

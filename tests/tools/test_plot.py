@@ -224,3 +224,102 @@ def test_what_a_picture_needs(arguments, text, capsys):
         pytest.importorskip("CoolProp")
     assert cli.main([*arguments.split(), "--out", "never.png"]) == 1
     assert re.search(text, capsys.readouterr().err)
+
+
+def in_equilibrium(names):
+    """Species of ch4_o2.yaml with two phases."""
+    return Mixture(Mixture.from_yaml(CH4_O2).species.subset(names), phases="equilibrium")
+
+
+def test_phases_of_a_pair(tmp_path, monkeypatch):
+    """The boundary ends in the critical point; a drawn bubble point is the liquid, and a dew point the vapour, of the
+    flash of a feed between them."""
+    arguments = "phases --from CH4:1,O2:3 --at T=120,160 --at p=2e6 --points 12".split()
+    edge, p_x, T_x = drawn(tmp_path, monkeypatch, *arguments).axes
+    mix = in_equilibrium(["CH4", "O2"])
+
+    # Over T and p.
+    bubble, dew, critical = (line.get_data() for line in edge.get_lines())
+    wanted = mix.critical_point([0.25, 0.75])
+    assert (critical[0][0], critical[1][0]) == (wanted["T"], wanted["p"] / 1e5)
+    assert bubble[0][-1] == dew[0][-1] == wanted["T"] and (np.diff(bubble[0]) > 0).all()
+    out = mix.properties(
+        "phases_status beta", T=bubble[0][5], p=1e5 * bubble[1][5] * np.array([0.999, 1.001]), X="CH4:1,O2:3"
+    )
+    assert list(out["phases_status"]) == [1, 0] and out["beta"][0] < 0.01
+    assert edge.get_xlabel() == "temperature T [K]" and edge.get_ylabel() == "pressure p [bar]"
+
+    # Over x. The search has 8 digits of p, the slope dx/d ln p is below 10: 1e-6 is ample.
+    lines = p_x.get_lines()
+    assert [line.get_label() for line in lines[:2]] == ["bubble, T = 120 K", "dew, T = 120 K"] and len(lines) == 4
+    for (x, y), key, fixed, by in (
+        (lines[0].get_data(), "p", {"T": 120.0}, 1e5),
+        (T_x.get_lines()[0].get_data(), "T", {"p": 2e6}, 1.0),
+    ):
+        dew = (lines[1] if key == "p" else T_x.get_lines()[1]).get_data()[1]
+        for k in range(1, 11):
+            # A feed a little richer in vapour than the bubble point.
+            found = mix.properties("Y_l phases_status", X=[x[k] - 1e-4, 1 - x[k] + 1e-4], **{key: by * y[k]}, **fixed)
+            share = found["Y_l"] / mix.species.W
+            assert found["phases_status"] == 1
+            np.testing.assert_allclose(share[0] / share.sum(), x[k], atol=1e-6)
+
+            found = mix.properties("Y_v phases_status", X=[x[k] + 1e-4, 1 - x[k] - 1e-4], **{key: by * dew[k]}, **fixed)
+            share = found["Y_v"] / mix.species.W
+            assert found["phases_status"] == 1
+            np.testing.assert_allclose(share[0] / share.sum(), x[k], atol=1e-6)
+    assert p_x.get_xlabel() == "CH4 [mole fraction]" and T_x.get_ylabel() == "temperature T [K]"
+
+    # O2 is above its critical temperature, 154.6 K: no boundary next to it.
+    assert np.isnan(lines[2].get_ydata()[0]) and np.isfinite(lines[2].get_ydata()[-1])
+
+
+def test_phases_without_fixed_values(tmp_path, monkeypatch):
+    """A pair has both diagrams at values inside its boundary; the option phases may be left out or given."""
+    figure = drawn(tmp_path, monkeypatch, *"phases --phases equilibrium --from CH4,O2 --points 5".split())
+    assert len(figure.axes) == 3
+    assert all(np.isfinite(line.get_ydata()).sum() > 2 for axis in figure.axes[1:] for line in axis.get_lines())
+
+
+@pytest.mark.parametrize("composition", ["O2", "CH4:2,O2:2,CO2:1"])
+def test_phases_of_other_numbers_of_species(composition, tmp_path, monkeypatch):
+    """A panel only. Both curves of a pure species are its vapour pressure."""
+    figure = drawn(tmp_path, monkeypatch, "phases", "--from", composition, "--points", "20")
+    assert len([axis for axis in figure.axes if axis.get_visible()]) == 1
+    bubble, dew, critical = (line.get_data() for line in figure.axes[0].get_lines())
+    if composition == "O2":
+        np.testing.assert_allclose(bubble[1], dew[1], rtol=1e-7)
+        np.testing.assert_allclose([critical[0][0], critical[1][0]], [154.581, 50.43], rtol=1e-3)
+    else:
+        assert dew[0].max() > critical[0][0]  # above its critical temperature the mixture has two dew points
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ("", "--from is needed"),
+        ("--from CH4:1,N2:1", "species 'N2' is not in the mixture"),
+        ("--from CH4:a", "got the amount 'a' of CH4"),
+        ("--from CH4,O2 --at x=0.5", "wanted T=... or p=..."),
+        ("--from CH4,O2 --at T=-3", "positive numbers"),
+        ("--from CH4 --at T=150", "belongs to the diagrams of two species; --from CH4 has 1"),
+        ("--from CH4,O2 --points 2", "wanted 3 or more"),
+        ("--from CH4,O2 --x T", "--x: does not belong"),
+        ("--from CH4,O2 --what rho", "--what: does not belong"),
+        ("--from CH4,O2 --fluids N2", "--fluids: does not belong"),
+        ("--from CH4,O2 --equation ideal", "ideal"),
+        ("--from CH4,O2 --out a.jpeg", "ends in .png"),
+    ],
+)
+def test_phases_refuses(arguments, words, tmp_path, capsys):
+    given = ["plot", "phases", "--mixture", CH4_O2, "--out", str(tmp_path / "a.png"), *arguments.split()]
+    assert cli.main(given) == 1
+    assert words in capsys.readouterr().err and not (tmp_path / "a.png").exists()
+
+
+def test_phases_needs(monkeypatch, capsys):
+    assert cli.main("plot phases --from CH4 --out never.png".split()) == 1
+    assert "--mixture is needed" in capsys.readouterr().err
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli.main("plot phases --from CH4 --out never.png".split()) == 1
+    assert "matplotlib, which is not installed: install the project's extra 'plot'" in capsys.readouterr().err

@@ -1,0 +1,331 @@
+"""`bench phases`: vapour and liquid in equilibrium, Peng-Robinson, cold and warm, beside codes with a flash.
+
+Values first: on a GPU against the CPU, T of e and rho against the T it was made of, other codes by the number of phases
+and beta.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import time
+
+import numpy as np
+
+from kernels import Mixture, SpeciesData
+from kernels.engine.tune import seconds
+
+from ...errors import refuse
+from . import phase_rivals
+from .report import Report, Row
+from .timing import WrongValues, in_turns, part, took
+
+NAMES = "N2 C12H26 CH4 CO2 C2H6 C3H8 iC4 nC4 iC5 nC5".split()
+# ThermoPack's own constants: it takes no others.
+TC = [126.161, 658.1, 190.555, 304.2, 305.4, 369.8, 408.1, 425.2, 460.4, 469.6]  # K
+PC = [3394400, 1817000, 4598837, 7376500, 4883900, 4245500, 3647700, 3799700, 3384300, 3374100]  # Pa
+OMEGA = [0.04, 0.574, 0.01131, 0.225, 0.098, 0.152, 0.176, 0.193, 0.227, 0.251]
+W = [0.028013, 0.17034, 0.0160425, 0.04401, 0.03007, 0.044097, 0.058124, 0.058124, 0.072151, 0.072151]  # kg/mol
+
+NS = (2, 4, 10)
+POINTS = {"host": 1 << 13, "device": 1 << 20}  # by the backend's memory
+COMPARED = 4096  # points of a GPU that the CPU repeats
+RIVAL_POINTS = 48  # of other codes, spread over ours
+STATE = "ln_kappa eta phases_status phases_steps"
+
+# A start that is off as after a step of a flow solver.
+OFF_T, OFF_K = 0.002, 0.006  # relative, of T; of ln_kappa and eta
+
+# What may differ: points with another number of phases (on the boundary, or another local minimum), and values.
+MOST_OTHERS = {"cpu": 1e-3, "rival": 0.05}  # share of the points
+TOLERANCE, TOLERANCE_T = 1e-6, 1e-7  # of vol and ln_kappa on a GPU; of T of e and rho
+LEAST_FOUND = 0.999  # share of the two-phase points that a warm start at e and rho has to find
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A program: outputs and inputs, or kernels."""
+
+    outputs: str = ""
+    given: str = ""
+    kernels: str = ""
+    phases: str = "equilibrium"
+
+    def program(self, ns: int, backend):
+        """The program for so many species."""
+        how = {name: text.split() for name in ("outputs", "given", "kernels") if (text := getattr(self, name))}
+        return mixture(ns, self.phases).program(**how, backend=backend)
+
+
+CALLS = {
+    "Tp cold": Call(f"vol beta {STATE}", "T p Y"),
+    "Tp warm": Call(f"vol {STATE}", "T p Y ln_kappa eta"),
+    "UV warm": Call(f"T p {STATE}", "e rho Y T_start ln_kappa eta"),
+    "properties": Call(kernels="equilibrium_thermal internal_energy"),
+    "thermal, one phase": Call("rho h cp c rho_p rho_T h_p", "T p Y", phases="single"),
+}
+
+
+def species(ns: int) -> SpeciesData:
+    """The first ns species, with constant heat capacities."""
+    nasa = np.zeros((ns, 7))
+    nasa[:, 0], nasa[:, 1] = 4.0, 0.01
+    kij = np.where(np.eye(ns) > 0, 0.0, 0.05)
+    kij[0, 1] = kij[1, 0] = 0.19
+    arrays = dict(Tc=TC[:ns], pc=PC[:ns], kij=kij, T_min=20.0, T_max=6e3)
+    return SpeciesData.from_arrays(NAMES[:ns], W[:ns], OMEGA[:ns], nasa, nasa, 1000.0, **arrays)
+
+
+def mixture(ns: int, phases: str = "equilibrium") -> Mixture:
+    """Peng-Robinson with the alpha of 1976, which the rivals have."""
+    return Mixture(species(ns), phases=phases, alpha="pr76")
+
+
+def states(ns: int, n: int, kind: str) -> dict:
+    """T [K], p [Pa], Y (ns, n), about half of them two phases. kind: ordered, as neighbours of a field; or random."""
+    random = np.random.default_rng(1)
+    i = np.arange(n)
+    if kind == "ordered":
+        a, p, share = i / n, 6e6 * (1 + 0.3 * np.sin(i * 1e-4)), 0.5 + 0.45 * np.sin(i * 3e-3)
+    else:
+        a, p, share = random.random(n), 1e5 * 200.0 ** random.random(n), random.random(n)
+
+    X = np.stack([share, 1 - share, *(0.05 * random.random(n) for _ in range(ns - 2))])
+    Y = X * np.array(W[:ns])[:, None]
+    return dict(T=300 + 500 * a, p=p, Y=Y / Y.sum(0))
+
+
+class Work:
+    """A program on arrays of its backend. Before each launch the arrays that it updates get their values back."""
+
+    def __init__(self, program, given: dict):
+        self.backend, self.n, self.writes = program.backend, given["Y"].shape[1], program.writes
+        names = dict.fromkeys((*program.reads, *program.writes))
+        self.arrays = {k: self.backend.empty((program.plan.rows(k), self.backend.pad(self.n)), float) for k in names}
+        self.given = {}
+        for k in program.reads:
+            values = np.ascontiguousarray(np.reshape(given[k], (-1, self.n)))
+            self.given[k] = self.backend.from_host(values, np.float64)
+        self._run = program.bind(self.arrays)
+
+    def _put_back(self) -> None:
+        for k, v in self.given.items():
+            self.arrays[k][:, : self.n] = v
+
+    def results(self) -> dict:
+        """The outputs of a launch: (n,) or (rows, n)."""
+        self._put_back()
+        self._run(self.n)
+        found = {k: self.backend.to_host(self.arrays[k][:, : self.n]) for k in self.writes}
+        return {k: v[0] if len(v) == 1 else v for k, v in found.items()}
+
+    def seconds(self) -> float:
+        """Seconds of a launch."""
+        self._put_back()
+        self.backend.synchronize()
+        return seconds(self.backend, lambda: self._run(self.n))
+
+
+@dataclasses.dataclass
+class Subject:
+    """States of a number of species, with results at T and p."""
+
+    ns: int
+    kind: str  # random or ordered
+    state: dict
+    found: dict  # of Tp cold
+
+    @property
+    def what(self) -> str:
+        return f"NS = {self.ns}, {self.kind}"
+
+    @property
+    def two(self) -> np.ndarray:
+        """The points with two phases."""
+        return self.found["phases_status"] == 1
+
+    def spread(self, count: int) -> slice:
+        """Some `count` points, spread over all."""
+        n = self.two.size
+        return slice(0, n, max(1, n // count))
+
+
+def compiled(ns: int, backend) -> dict:
+    """All programs, compiled side by side."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        made = {name: pool.submit(call.program, ns, backend) for name, call in CALLS.items()}
+        return {name: each.result() for name, each in made.items()}
+
+
+# ---- values
+
+
+def check_on_cpu(subject: Subject) -> float:
+    """Largest difference of a GPU's results from the CPU's. Raises WrongValues."""
+    few = subject.spread(COMPARED)
+    wanted = mixture(subject.ns).properties(f"vol {STATE}", backend="cpu", **part(subject.state, few))
+    found = {name: value[..., few] for name, value in subject.found.items()}
+
+    same = wanted["phases_status"] == found["phases_status"]
+    refuse_others(subject, "the CPU", same, MOST_OTHERS["cpu"])
+    both = same & (wanted["phases_status"] < 2)
+    off = np.abs(found["vol"] / wanted["vol"] - 1)[both].max()
+    off_K = np.abs(found["ln_kappa"] - wanted["ln_kappa"])[:, both].max()
+    worst = float(max(off, off_K))
+    if not worst <= TOLERANCE:
+        raise WrongValues(f"{subject.what}: the GPU differs by {worst:.1e} from the CPU. Nothing was timed.")
+    return worst
+
+
+def refuse_others(subject: Subject, name: str, same: np.ndarray, most: float) -> None:
+    """Raises WrongValues if more than this share of the points has another number of phases, or another split."""
+    others = int(np.sum(~same))
+    if others > most * same.size:
+        raise WrongValues(
+            f"{subject.what}: {name} has another number of phases, or another split, at {others} of {same.size} "
+            "points. Nothing was timed."
+        )
+
+
+def check_warm(subject: Subject, T, found: dict) -> tuple[float, float]:
+    """(share that is found, largest relative difference from T) of UV warm. Raises WrongValues."""
+    there = found["phases_status"] == 1
+    share = float(np.mean(there))
+    worst = float(np.abs(found["T"] / T - 1)[there].max(initial=0.0))
+    if not (share >= LEAST_FOUND and worst <= TOLERANCE_T):
+        raise WrongValues(
+            f"{subject.what}: of e and rho {share:.4%} found again, T off by {worst:.1e}. Nothing was timed."
+        )
+    return share, worst
+
+
+@dataclasses.dataclass
+class Beside:
+    """A rival at some of the points, whose values are right."""
+
+    rival: phase_rivals.Rival
+    error: float  # largest difference of beta
+    others: int  # points with another number of phases, or another split
+    points: list  # (T, p, X) of each
+
+    def seconds(self) -> float:
+        """Seconds of a flash of each point."""
+
+        def work():
+            for point in self.points:
+                self.rival.flash(*point)
+
+        return took(work)
+
+
+def check_rival(subject: Subject, rival) -> Beside:
+    """The rival beside our results at T and p. The share of the vapour or of the liquid: codes name phases by rules of
+    their own. Raises WrongValues."""
+    few = subject.spread(RIVAL_POINTS)
+    state = part(subject.state, few)
+    X = state["Y"] / np.array(W[: subject.ns])[:, None]
+    X = X / X.sum(0)
+    points = [(T, p, np.ascontiguousarray(x)) for T, p, x in zip(state["T"], state["p"], X.T)]
+
+    same = np.ones(len(points), bool)
+    off = np.zeros(len(points))
+    for k, (point, two, beta) in enumerate(zip(points, subject.two[few], subject.found["beta"][few])):
+        theirs, share = rival.read(rival.flash(*point))
+        same[k] = theirs == two
+        if theirs and two:
+            off[k] = min(abs(beta - share), abs(1 - beta - share))
+            same[k] = off[k] <= rival.tolerance
+    refuse_others(subject, rival.name, same, MOST_OTHERS["rival"])
+    return Beside(rival, float(off[same].max()), int(np.sum(~same)), points)
+
+
+# ---- rows
+
+
+def measure(ns: int, kind: str, programs: dict, given) -> tuple[list[Row], str]:
+    """Rows of a number of species and a kind of states, and a line of facts. Raises WrongValues."""
+    backend = programs["Tp cold"].backend
+    n = given.points or POINTS[backend.memory]
+    state = states(ns, n, kind)
+
+    # Values first.
+    works = {"Tp cold": Work(programs["Tp cold"], state)}
+    subject = Subject(ns, kind, state, works["Tp cold"].results())
+    two = np.flatnonzero(subject.two)
+    refuse(two.size == 0, f"--points {n}: none of them has two phases; wanted more.")
+    error = check_on_cpu(subject) if backend.memory == "device" else None
+    beside = [check_rival(subject, rival) for rival in phase_rivals.installed(species(ns))]
+
+    # Starts that are off, and energies.
+    random = np.random.default_rng(2)
+
+    def moved(values):
+        return values + OFF_K * random.normal(size=values.shape) * subject.two
+
+    start = {name: moved(subject.found[name]) for name in ("ln_kappa", "eta")}
+    start["T_start"] = state["T"] * (1 + OFF_T * random.normal(size=n))
+    works["properties"] = Work(programs["properties"], {**state, **subject.found})
+    energy = {name: value for name, value in works["properties"].results().items() if name in ("e", "rho")}
+    works["UV warm"] = Work(programs["UV warm"], {k: v[..., two] for k, v in {**state, **energy, **start}.items()})
+    again = works["UV warm"].results()
+    share, off = check_warm(subject, state["T"][two], again)
+    works["Tp warm"] = Work(programs["Tp warm"], {**state, **start})
+    works["thermal, one phase"] = Work(programs["thermal, one phase"], state)
+
+    # Times.
+    timers = {name: works[name].seconds for name in CALLS}
+    timers |= {each.rival.name: each.seconds for each in beside}
+    times = {name: float(np.median(rounds)) for name, rounds in in_turns(timers, given.repeats).items()}
+
+    rows = []
+    for name in CALLS:
+        row = Row.timed("phases", f"{name}, {kind}", ns, works[name].n, backend, times[name])
+        row = dataclasses.replace(row, max_rel_diff={"Tp cold": error, "UV warm": off}.get(name))
+        with_rivals = [
+            row.beside(each.rival.name, len(each.points) / times[each.rival.name], each.error) for each in beside
+        ]
+        rows += with_rivals if name == "Tp cold" and with_rivals else [row]
+
+    lost = int(np.sum(subject.found["phases_status"] == 2))
+    others = [f"{each.rival.name} {each.others}" for each in beside]
+    fact = (
+        f"{subject.what}: {two.size / n:.0%} of the points two phases, {lost} not found; of e and rho {share:.3%} "
+        f"found again in {again['phases_steps'].mean() / 2:.1f} steps"
+    )
+    if others:
+        fact += f"; another split of {len(beside[0].points)}: {', '.join(others)}"
+    return rows, fact
+
+
+def run(given, backend, say) -> Report:
+    """All rows. say(text) reports progress."""
+    sizes = given.ns or NS
+    if given.bench == "all":
+        sizes = [ns for ns in sizes if 2 <= ns <= len(NAMES)]
+    wrong = [ns for ns in sizes if not 2 <= ns <= len(NAMES)]
+    refuse(wrong, f"--ns {wrong}: bench phases wants 2 to {len(NAMES)}.")
+    refuse(given.mixture and given.bench != "all", "--mixture: bench phases has species of its own; give --ns.")
+
+    rows: list[Row] = []
+    facts = [f"{given.points or POINTS[backend.memory]} points a pass, {given.repeats} rounds"]
+    for ns in sizes:
+        begin = time.perf_counter()
+        programs = compiled(ns, backend)
+        say(f"NS = {ns}: compiled in {time.perf_counter() - begin:.1f} s")
+        for kind in ("random", "ordered"):
+            found, fact = measure(ns, kind, programs, given)
+            rows += found
+            facts.append(fact)
+            say(fact)
+
+    return Report(rows, facts, NOTES)
+
+
+NOTES = (
+    "Medians. Cold: from nothing; warm: T, ln_kappa and eta of the solution, off by 0.2 % and 0.006; UV: T of e and "
+    "rho of the two-phase points alone; properties: cp, c, slopes and e of a found state; thermal, one phase: the same "
+    "equation without phases. Before anything is timed: a GPU beside the CPU, 1e-6; T of e and rho, 1e-7; other codes "
+    "by the number of phases and by beta: at most 5 % of the points may have another split, the largest difference of "
+    "beta is of the rest. Other codes take a state a call from Python, some of the same points: their time has the "
+    "interpreter's in it. teqp is left out: it has no flash that finds the number of phases."
+)
