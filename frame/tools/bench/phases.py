@@ -72,8 +72,8 @@ def species(ns: int) -> SpeciesData:
     nasa[:, 0], nasa[:, 1] = 4.0, 0.01
     kij = np.where(np.eye(ns) > 0, 0.0, 0.05)
     kij[0, 1] = kij[1, 0] = 0.19
-    arrays = dict(Tc=TC[:ns], pc=PC[:ns], kij=kij, T_min=20.0, T_max=6e3)
-    return SpeciesData.from_arrays(NAMES[:ns], W[:ns], OMEGA[:ns], nasa, nasa, 1000.0, **arrays)
+    some = NAMES[:ns], W[:ns], OMEGA[:ns]
+    return SpeciesData.from_arrays(*some, nasa, nasa, 1000.0, Tc=TC[:ns], pc=PC[:ns], kij=kij, T_min=20.0, T_max=6e3)
 
 
 def mixture(ns: int, phases: str = "equilibrium") -> Mixture:
