@@ -221,17 +221,20 @@ def test_equation_mapped_compiles(name):
 @pytest.mark.quick(name="thermal")
 def test_chosen_organisations_spill_nothing_up_to_20_species(name):
     """Three values and a half at most: that is cheaper than the threads that two more registers would cost. Six where
-    what Takahashi's pairs take of 10 species fills the registers: measured faster than fewer threads."""
+    what Takahashi's pairs take of 10 species fills the registers: measured faster than fewer threads. 128 bytes where
+    the sums of a smooth alpha have a second pass over the pairs, in warps with a point beyond a bend only: it holds
+    what the first found."""
     c, plans = registry.collections[name], {}
     for ns, precision in ((1, "double"), (4, "double"), (10, "double"), (20, "double"), (13, "single"), (20, "single")):
-        for options in ({}, {"takahashi": "off"}, {"takahashi": "off", "diffusion": "fuller"}):
-            if options == {} or name == "viscous":
+        for options in ({}, {"alpha": "published"}, {"takahashi": "off"}, {"takahashi": "off", "diffusion": "fuller"}):
+            if options == {} or (name == "viscous") != ("alpha" in options):
                 mix = inputs.mixture(ns, "dense", **options)
                 records = registry.resolve(c.outputs, c.given, mix.options)
                 plans[f"{name} {precision} NS={ns} {options}"] = planned(records, c.outputs, mix, precision)
 
     for what, r in build_all(plans).items():
-        assert r["spill_stores"] <= (48 if "NS=10 {}" in what else 28), (what, r)
+        bends = name == "thermal" and "{}" in what
+        assert r["spill_stores"] <= (128 if bends else 48 if "NS=10 {}" in what else 28), (what, r)
 
 
 @pytest.mark.parametrize("part", ["first", "some", "others"])

@@ -86,8 +86,8 @@ def test_point_kernels_compile_for_a_device(ns, kij):
         if name.startswith("flow_"):
             r = mix.program(kernels=[name], backend=TARGET).module.report["frame_run"]
             # up to 24 species rho_k is held in registers; the default organisation gives them fewer than these sums
-            # would take
-            assert ns > 24 or r["spill_stores"] <= 160, (name, r)
+            # would take; Newton's method for T of (p, rho) holds those of a smooth alpha as well
+            assert ns > 24 or r["spill_stores"] <= 192, (name, r)
 
 
 COUNTED = """#include "engine/numbers/box.h"
