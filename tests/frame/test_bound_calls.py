@@ -9,7 +9,7 @@ from frame.impl.memory import KEPT, Bound, Memory
 from frame.impl.shared import Shared
 from frame.tvproperties import TVProperties
 
-HERE = types.SimpleNamespace(range=(4096, 8192))  # an array of the host
+HERE = types.SimpleNamespace(arrays=[types.SimpleNamespace(range=(4096, 8192))])  # a field of the host in one array
 
 
 class Backend:

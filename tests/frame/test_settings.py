@@ -75,7 +75,7 @@ def test_a_word_for_several_options(capfd):
         (
             lambda c: c.set_option("rot", "gibbs"),
             "unknown option 'rot', did you mean 'root'; known: backend, precision, calls, last_species, placement, "
-            "equation, root",
+            "cold_cp, equation, root",
         ),
         (lambda c: c.set_option("backend", "gpu"), "wanted one of auto, cuda, cpu"),
         (
