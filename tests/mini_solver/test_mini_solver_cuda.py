@@ -76,18 +76,23 @@ def test_moves_and_the_clock_compile_for_a_device():
     assert max(moves.MOVES.itemsize, layout(clock.MEMBERS).itemsize) + 8 <= 4096  # what a launch can take along
 
 
+# Bytes that a thread may spill: a smooth alpha holds the curvature of each species beside its slope.
+SPILLS = {"published": 160, "smooth": 560}
+
+
+@pytest.mark.parametrize("alpha", SPILLS)
 @pytest.mark.parametrize("ns, kij", [(1, "none"), (10, "dense"), (10, "sparse"), (53, "low_rank")])
 @pytest.mark.quick(ns=[1, 10])
-def test_point_kernels_compile_for_a_device(ns, kij):
+def test_point_kernels_compile_for_a_device(ns, kij, alpha):
     layer.declare()
 
-    mix = Mixture(species_set(ns, kij))
+    mix = Mixture(species_set(ns, kij), alpha=alpha)
     for name in registry.kernels:
         if name.startswith("flow_"):
             r = mix.program(kernels=[name], backend=TARGET).module.report["frame_run"]
             # up to 24 species rho_k is held in registers; the default organisation gives them fewer than these sums
-            # would take; Newton's method for T of (p, rho) holds those of a smooth alpha as well
-            assert ns > 24 or r["spill_stores"] <= 192, (name, r)
+            # would take
+            assert ns > 24 or r["spill_stores"] <= SPILLS[alpha], (name, r)
 
 
 COUNTED = """#include "engine/numbers/box.h"
