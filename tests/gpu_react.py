@@ -41,15 +41,15 @@ class Row:
     seconds: float  # of the slowest rank, median of rounds
     efficiency: float  # cells a second and rank, over those of one rank
     unfinished: int  # cells that did not reach the end of the step
-    same_bits: bool  # T of all cells as on one rank; weak rows have other cells and say true
+    same_bits: bool | None  # T of all cells as on one rank; None: weak rows, whose cells are others
 
     @property
     def right(self) -> bool:
-        return self.same_bits and not self.unfinished
+        return self.same_bits is not False and not self.unfinished
 
     def __str__(self) -> str:
         rate = self.cells / self.seconds
-        bits = "" if self.kind == "weak" else "same bits" if self.same_bits else "OTHER BITS"
+        bits = {None: "", True: "same bits", False: "OTHER BITS"}[self.same_bits]
         return (
             f"{self.kind:6} {self.ranks:2d} ranks {self.cells:9d} cells {1e3 * self.seconds:9.2f} ms "
             f"{rate:10.4g} cells/s efficiency {self.efficiency:.3f} {bits}"
@@ -104,12 +104,15 @@ def measure(kind: str, case: Ignition, backend, world) -> list[Row]:
             cells = CELLS * (ranks if kind == "weak" else 1)
             spent, unfinished, T = react(case, backend, comm, cells)
 
+            # Rank 0 has the temperatures of all.
             alone = T if alone is None else alone
-            same = kind == "weak" or comm.rank > 0 or np.array_equal(T, alone)
-            first = rows[0] if rows else Row(kind, 1, cells, spent, 1.0, 0, True)
-            efficiency = (cells / spent) / (ranks * first.cells / first.seconds)
+            same = None
+            if kind == "strong" and comm.rank == 0:
+                same = np.array_equal(T, alone)
 
-            rows.append(Row(kind, ranks, cells, spent, efficiency, unfinished, bool(same)))
+            rate = cells / spent
+            first_rate = rows[0].cells / rows[0].seconds if rows else rate
+            rows.append(Row(kind, ranks, cells, spent, rate / (ranks * first_rate), unfinished, same))
             if comm.rank == 0:
                 print(rows[-1], flush=True)
             comm.Free()
