@@ -46,9 +46,14 @@ def test_shapes_and_what_is_none():
     assert mix.bubble_T(1e6, X).shape == () and mix.dew_T([[1e5], [1e6]], X).shape == (2, 1)
     assert np.isnan(mix.bubble_T(1e7, X)) and np.isnan(mix.dew_p(600.0, X))
 
+    by_name = "iC4:1, nC4:1, nC5:1, nC6:1"
+    assert mix.bubble_T(1e6, by_name) == mix.bubble_T(1e6, dict.fromkeys(ALKANES, 2.0)) == mix.bubble_T(1e6, X)
+
     for bad in ([1.0, 2.0], [1.0, -1.0, 0.0, 0.0], [0.0] * 4, [np.nan] * 4):
         with pytest.raises(ArgumentError, match="wanted 4 amounts of moles, one for each of iC4, nC4"):
             mix.bubble_T(1e5, bad)
+    with pytest.raises(ArgumentError, match="'X': no species 'H2' in this mixture"):
+        mix.dew_p(300.0, {"H2": 1.0})
     with pytest.raises(ArgumentError, match="p = -1.0; wanted positive numbers"):
         mix.bubble_T(-1.0, X)
     with pytest.raises(ArgumentError, match="phases = 'single' came"):

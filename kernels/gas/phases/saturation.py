@@ -11,6 +11,8 @@ import itertools
 import numpy as np
 
 from ...engine.errors import ArgumentError, refuse
+from ...engine.values import real_array
+from ..arrays import fractions
 
 SCAN = 240  # states at which a line is looked at before the bisection
 BISECTIONS = 60
@@ -20,14 +22,15 @@ TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a sca
 NAMES = "phases_status beta rho"
 
 
-def fractions(mixture, X) -> np.ndarray:
-    """X (ns,) divided by its sum. Raises ArgumentError for another shape, or no composition."""
+def composition(mixture, X) -> np.ndarray:
+    """Mole fractions (ns,) of a composition as `properties` takes it: amounts of moles, a text, a dict. Raises
+    ArgumentError for another shape, or no composition."""
     refuse(
         mixture.options["phases"] != "equilibrium",
         "bubble and dew points need a mixture with phases = 'equilibrium'; "
         f"phases = '{mixture.options['phases']}' came.",
     )
-    X = np.asarray(X, float)
+    X = real_array("X", fractions("X", X, mixture.names))
     good = X.shape == (mixture.ns,) and np.isfinite(X).all() and (X >= 0).all() and X.sum() > 0
     refuse(not good, f"X = {X!r}; wanted {mixture.ns} amounts of moles, one for each of {', '.join(mixture.names)}.")
     return X / X.sum()
@@ -37,8 +40,8 @@ class Line:
     """States along T at constant p, or along p at constant T."""
 
     def __init__(self, mixture, X, along: str, fixed):
-        self.mixture, self.X, self.along = mixture, fractions(mixture, X), along
-        self.fixed = np.asarray(fixed, float)
+        self.mixture, self.X, self.along = mixture, composition(mixture, X), along
+        self.fixed = real_array("p" if along == "T" else "T", fixed)
         refuse(
             not (np.isfinite(self.fixed).all() and (self.fixed > 0).all()),
             f"{'p' if along == 'T' else 'T'} = {fixed!r}; wanted positive numbers.",
@@ -109,7 +112,7 @@ def dew_p(mixture, T, X):
 
 def envelope(mixture, X, points: int = 100) -> dict:
     """See Mixture.envelope."""
-    X = fractions(mixture, X)
+    X = composition(mixture, X)
     Tc = mixture.species.Tc[X > 0]
     T = np.linspace(max(0.45 * Tc.min(), 20.0), 1.1 * Tc.max(), 4 * points)
     low = dew_p(mixture, T, X)
@@ -168,7 +171,7 @@ def _criterion(mixture, X, T, V):
 
 def critical_point(mixture, X) -> dict:
     """See Mixture.critical_point."""
-    X = fractions(mixture, X)
+    X = composition(mixture, X)
     if (X > 0).sum() == 1:
         pure = mixture.properties("Tc_mix pc_mix vc_mix", X=X, backend="cpu")
         return {"T": float(pure["Tc_mix"]), "p": float(pure["pc_mix"]), "v_mol": float(pure["vc_mix"])}
