@@ -91,7 +91,8 @@ def test_no_density_is_not_a_number():
     [
         ("rhoY rhoE", r"e would follow from rhoE with u, v, w\."),
         ("rho rhoE u v w", r"missing Y \(or X\)"),
-        ("rhoY rhou rhov rhow", r"missing T \[K\] \(or e, or h, or s\)"),
+        # own kernels that a process has loaded (the mini-solver's) may add ways to T
+        ("rhoY rhou rhov rhow", r"missing T \[K\] \(or e, or h, or .*s\)"),
     ],
 )
 def test_what_is_missing(names, words):
