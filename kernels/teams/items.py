@@ -37,6 +37,10 @@ class Items(abc.ABC):
         """(members of a team, lanes of a member) on a device."""
         return team, vector
 
+    def organised(self, in_blocks: bool) -> bool:
+        """Whether the code depends on the organisation. in_blocks: of the backend."""
+        return in_blocks or self.has_teams
+
     def number(self, extents: list[int]) -> int:
         """Number of items for these extents."""
         return extents[0]
@@ -59,13 +63,13 @@ class Items(abc.ABC):
 
 
 class League(Items):
-    """body(m, team, sums...) for each team."""
+    """body(m, team, results...) for each team."""
 
     kind = "league"
     has_teams = True
     takes = "a team"
-    loop = "for_league<Team<{team}, {vector}>, {sums}, {scratch}, {level_1}>"
-    call = "[&](const auto &team, scalar *sums) {{ (void)sums, {body}(m, team{arguments_of_sums}); }}"
+    loop = "for_league<Team<{team}, {vector}>, {one}, {results}, {scratch}, {level_1}, {writes}>"
+    call = "[&](const auto &team, auto &results) INLINED {{ (void)results, {body}(m, team{arguments_of_results}); }}"
 
     def of_block(self, threads):
         return 1
@@ -75,12 +79,12 @@ class League(Items):
 
 
 class Range(Items):
-    """body(m, i, sums...) for each index, a thread each."""
+    """body(m, i, results...) for each index, a thread each."""
 
     kind = "range"
     takes = "an index"
-    loop = "for_range<{threads}, {sums}>"
-    call = "[&](const auto i, auto *sums) {{ (void)sums, {body}(m, i{arguments_of_sums}); }}"
+    loop = "for_range<{threads}, {results}>"
+    call = "[&](const auto i, auto &results) INLINED {{ (void)results, {body}(m, i{arguments_of_results}); }}"
 
     def of_block(self, threads):
         return threads
@@ -91,15 +95,15 @@ class Range(Items):
 
 @dataclasses.dataclass(frozen=True)
 class Tiles(Items):
-    """body(m, i, j, ..., sums...) for each tuple of indices; a block has a tile."""
+    """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
 
     tile: tuple[int, ...]
     order: str  # "right" or "left", which says the fastest index
 
     kind = "tiles"
     takes = "the indices"
-    loop = "for_tiles<{sums}, {rank}, {last}{block}>"
-    call = "[&](auto *sums, const auto... i) {{ (void)sums, {body}(m, i...{arguments_of_sums}); }}"
+    loop = "for_tiles<{results}, {rank}, {last}{block}>"
+    call = "[&](auto &results, const auto... i) INLINED {{ (void)results, {body}(m, i...{arguments_of_results}); }}"
     arguments = ("a.extent", "tile")
 
     def organisation(self, team, vector):
