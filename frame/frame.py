@@ -15,6 +15,7 @@ from .devices import mps, placement, rule
 from .devices.spread import device_for
 from .entry import ENTRIES
 from .errors import BackendError, FrameError, StateError, refuse
+from .impl import Sizes
 from .impl.memory import Memory
 from .mpi import Alone, Communicator
 from .report import table
@@ -54,7 +55,8 @@ class Frame:
         self.backend: Any = None
         self._properties: TVProperties | None = None
         self._contractions = Contractions()
-        self._arguments: tuple = ()  # of initialize
+        self._device_id = -1  # of initialize
+        self._sizes: Any = None  # of initialize; None: before it
         self._said = ""  # on the rule's choice
         self._turns = False  # whether several ranks share the device without a service
         self._modules: dict = {}  # of sources that a solver in Python brings
@@ -70,17 +72,15 @@ class Frame:
         called twice; ArgumentError, BackendError for a device that is not there.
         """
         refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
-        self._arguments = (device_id, chunk, ns, nq, turbulent)
+        self._device_id = device_id
+        self._sizes = Sizes(chunk, ns, nq)
         cache.announce = self._compiling
         self.backend = self._choose_backend(device_id)
         self._make_properties()
 
     def _make_properties(self) -> None:
-        _, chunk, ns, nq, turbulent = self._arguments
         config = self.config
-        properties = TVProperties(
-            self.backend, chunk, ns, nq, turbulent, config.model, self.comm.rank, config.precision
-        )
+        properties = TVProperties(self.backend, self._sizes, config.model, self.comm.rank, config.precision)
         properties.guard = self._refuse_device_memory if self._said else None
 
         impl, shared = properties.impl, properties.impl.shared
@@ -162,14 +162,13 @@ class Frame:
 
     def _facts(self, choice: _Device, used: bool, failed: bool) -> rule.Facts:
         """The facts of this rank that the rule decides by."""
-        config = self.config
-        _, chunk, ns, *_ = self._arguments
+        config, sizes = self.config, self._sizes
         return rule.Facts(
             node=self.comm.node_number,
             ranks=choice.ranks,
             cores=min(config.threads, self.comm.cores),
             rates=choice.rates,
-            work=rule.Work(ns, config.precision, config.calls, chunk),
+            work=rule.Work(sizes.ns, config.precision, config.calls, sizes.chunk),
             auto=config.leaves_side_open and config.placement == "rule" and not failed,
             service=kernels.engine.backend.mps_runs(),
             used=used,
@@ -192,7 +191,7 @@ class Frame:
         impl.check.rank = self.comm.rank
         impl.pack_with(self._packers())
 
-        backend = self._choose_backend(self._arguments[0])
+        backend = self._choose_backend(self._device_id)
         impl.shared.turns = self._turns
         if backend is self.backend:
             return
@@ -247,7 +246,7 @@ class Frame:
 
         self._properties = None
         self.backend = None
-        self._arguments = ()
+        self._sizes = None
 
         cache.announce = None
         kernels.registry.allow_again()
@@ -318,10 +317,9 @@ class Frame:
     def _cpu_is_faster(self, mixture, cpu) -> bool:
         """Measured, on all ranks together; rank 0 prints the result."""
         config = self.config
-        _, chunk, *_ = self._arguments
         job = placement.Job(
             mixture=mixture,
-            chunk=chunk,
+            chunk=self._sizes.chunk,
             precision=config.precision,
             packers=self._packers(),
             pinned=config.placement == "measured-pinned",

@@ -17,20 +17,20 @@ from .copies import StripeCopies
 from .launchers import Launcher, Launchers, makers
 from .memory import Bound, Memory
 from .queues import Queues
-from .shared import Shared, ThreadState
+from .shared import Shared, Sizes, ThreadState
 from .staleness import EMPTY, Staleness
 from .views import View, Views, of_species
 
 
 class TVImpl:
-    """Views and launchers of a thread, for a chunk size, a mixture and a backend. Arguments: see Shared.
+    """Views and launchers of a thread, for a mixture and a backend. Arguments: see Shared.
 
     A view is allocated and a launcher is compiled when it is first named; both stay. Threads share the state in Shared:
     set_mixture, queue, pack_with and free are for all of them.
     """
 
-    def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
-        self._compose(Shared(backend, chunk, ns, nq, rank, precision))
+    def __init__(self, backend, sizes: Sizes, rank: int = 0, precision: str = "double"):
+        self._compose(Shared(backend, sizes, rank, precision))
 
     def _compose(self, shared: Shared) -> None:
         self.shared = shared
