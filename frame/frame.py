@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.base import Rates
+from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT
 
 from .config import CPU, FIRST, GPU, Config
 from .contractions import Contractions
@@ -439,8 +440,15 @@ class Frame:
             self._properties.impl.shared.change()
 
     def set_constant(self, name: str, value) -> None:
-        """Set a constant of the host's own kernels: a number, or an array (count,). From the next launch on it is in
-        force. Errors: ArgumentError for an unknown name, another number of values, NaN or infinity."""
+        """Set a constant: a number, or an array (count,). From the next launch on it is in force; `gas_constant`, with
+        the next mixture. Errors: ArgumentError for an unknown name, another number of values, NaN, infinity or a value
+        out of range; StateError for another gas constant than that of the mixture in use."""
+        mixture = None if self._properties is None else self._properties.impl.mixture
+        refuse(
+            name == GAS_CONSTANT and mixture is not None and value != mixture.species.R,
+            f"constant '{GAS_CONSTANT}' has to be set before the mixture is loaded.",
+            StateError,
+        )
         kernels.set_constant(name, value)
 
     def set_constants(self, name: str, values, n: int) -> None:
