@@ -188,7 +188,8 @@ def c_source() -> str:
         head
         + FIELD
         + "static void frame_set_error(const char *text);\nstatic void frame_lock(void), frame_unlock(void);\n"
-        + "static int frame_agree(int comm, int failed), frame_owns_python(void);\n"
+        + "static int frame_agree(int comm, int failed), frame_owns_python(void), frame_is_by_module(void);\n"
+        + "static void frame_end_all(const char *text);\n"
         + python_declarations("static")
         + (TEMPLATES / "shim.c").read_text()
         + "\n/* ---- the entry points, from the table in entry.py ---- */\n"
@@ -441,7 +442,8 @@ def shim_source(path: pathlib.Path) -> None:
 
     ffi = cffi.FFI()
     shim = "void frame_set_error(const char *); void frame_lock(void); void frame_unlock(void);"
-    shim += "int frame_agree(int comm, int failed); int frame_owns_python(void);"
+    shim += "int frame_agree(int comm, int failed); int frame_owns_python(void); int frame_is_by_module(void);"
+    shim += "void frame_end_all(const char *text);"
     ffi.cdef(FIELD + python_declarations('extern "Python"') + shim)
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())

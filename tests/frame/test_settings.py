@@ -104,9 +104,9 @@ def test_a_word_for_several_options(capfd):
             lambda c: c.set_parameter("timer", 1.0),
             "unknown parameter 'timer', did you mean 'timers'; known: timers, check, queue, threads",
         ),
-        (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1.*%VAL"),
+        (lambda c: c.set_parameter("timers", 0.5), "whole number 0..1"),
         (lambda c: c.set_parameter("threads", float("nan")), "whole number 1..4096"),
-        (lambda c: c.set_parameter("check", 6.9e-310), "%VAL"),  # an address read as a double
+        (lambda c: c.set_parameter("check", 6.9e-310), "whole number 0..1"),  # an address read as a double
     ],
 )
 def test_settings_that_make_no_sense(call, words):
