@@ -193,6 +193,8 @@ OF_SHIM = (
     ("void frame_unlock", "void"),
     ("int frame_agree", "int comm, int failed"),
     ("int frame_owns_python", "void"),
+    ("int frame_is_by_module", "void"),
+    ("void frame_end_all", "const char *text"),
 )
 
 

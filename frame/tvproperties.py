@@ -16,7 +16,7 @@ from kernels.marshal import Block
 
 from . import stripe as stripes, teams
 from .entry import ENTRIES, Entry
-from .errors import ArgumentError, StateError, closest, refuse
+from .errors import ArgumentError, StateError, UnknownName, closest, refuse
 from .impl import Sizes, TVImpl
 from .impl.memory import Bound
 from .impl.views import LAST_FROM_SUM
@@ -135,9 +135,7 @@ class TVProperties:
         elif tag in SPECIES:
             data = getattr(species, "kappa_assoc" if tag == "kappa" else tag).ravel()
         else:
-            raise ArgumentError(
-                f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?"
-            )
+            raise UnknownName(f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit.")
 
         refuse(n != data.size, f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
@@ -150,7 +148,9 @@ class TVProperties:
             return len(self._reactions())
 
         known = ("nr", *numbers)
-        refuse(tag not in numbers, f"unknown number '{tag}'{closest(tag, known)}; known: {' '.join(known)}.")
+        refuse(
+            tag not in numbers, f"unknown number '{tag}'{closest(tag, known)}; known: {' '.join(known)}.", UnknownName
+        )
         return numbers[tag]
 
     def _reactions(self) -> list:
@@ -163,7 +163,7 @@ class TVProperties:
         """The name of species i of the mixture, or the equation of reaction i, counted from 1. Errors: ArgumentError
         for another tag or i; StateError without a mixture."""
         kinds = ("species", "reaction")
-        refuse(tag not in kinds, f"unknown names '{tag}'{closest(tag, kinds)}; known: {' '.join(kinds)}.")
+        refuse(tag not in kinds, f"unknown names '{tag}'{closest(tag, kinds)}; known: {' '.join(kinds)}.", UnknownName)
 
         if tag == "species":
             names = list(self.mixture.names)
@@ -476,8 +476,8 @@ class TVProperties:
         known = kernels.registry.team_kernels
         refuse(
             name not in known,
-            f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}. "
-            "Is //char(0) missing?",
+            f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}.",
+            UnknownName,
         )
         return self.impl.team(name, teams.fields(known[name], names, addresses, lengths, size))
 

@@ -16,7 +16,7 @@ from .model_constants import Constant, ModelConstants
 from .phases import saturation
 from .program import Program
 from .registry import registry
-from .species import NoSpecies, SpeciesData
+from .species import NoSpecies, SpeciesData, gas_constant as gas_constants
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +53,7 @@ class Mixture:
     """
 
     def __init__(self, species: SpeciesData | NoSpecies, **options: Any) -> None:
+        gas_constants.refuse_other(options.pop(gas_constants.NAME, None), species.R)
         fluids = options.pop(FLUIDS, None)
         self.species = species = species.with_fluids(fluids) if fluids else species
         self.ns = len(species.names)
@@ -74,6 +75,7 @@ class Mixture:
         the options counts, not the phase's. without: names of species to leave out.
         critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have
         to be chosen by hand. Species that no name tells are estimated, with one warning: `species.estimated()`.
+        gas_constant: R [J/mol/K]; None: the constant of this name, as kernels.set_constant has set it.
         Raises MixtureError for the file, ArgumentError for options.
         """
         species, options = cls.species_from_yaml(path, phase, without=without, **options)
@@ -105,6 +107,7 @@ class Mixture:
         from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
         from .species.critical import choices
 
+        R = gas_constants.chosen(options.pop(gas_constants.NAME, None))
         by_hand = choices(options.get("critical"))
         if by_hand:
             options["critical"] = "fill"
@@ -115,7 +118,7 @@ class Mixture:
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without
 
-        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand)[0]
+        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand, R)[0]
         return species, options
 
     @classmethod
