@@ -435,7 +435,7 @@ class TVProperties:
         of steps are worked on side by side. dt: the number for all points; -1: none came; -2: a negative one came.
         Returns call(dt) for repetition; None without points. Errors: ArgumentError; see TVImpl.block.
         """
-        at = kernels.gas.arrays.reactor(kind)
+        at = kernels.gas.arrays.reactor(kind, self.mixture, self.impl.shared.precision)
         names = {field.name for field in fields}
         _check_reactor(fields, names)
         _check_time(dt, "dt" in names)

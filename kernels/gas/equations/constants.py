@@ -177,7 +177,7 @@ def cubic(species, options) -> Constants:
     a, b = record.ab(species)
     root_ac = np.sqrt(a)
 
-    result = Constants({"b_mass": b / species.W}, sizes=dict(deltas_by_species=record.by_species))
+    result = Constants({"b_mass": b / species.W}, sizes=dict(deltas_by_species=record.by_species, mapped=record.mapped))
 
     # The shape of D: rows of delta_1 and of moles per mass, or numbers in the source.
     if record.by_species:
