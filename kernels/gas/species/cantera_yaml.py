@@ -149,7 +149,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
         reactions = ReactionText(file, node, tuple(names), atoms, left_out)
 
     pairs: dict = dict(kij=checked_kij(names, kij, str(path)), rk_a=rk_a)
-    species = dataclasses.replace(bare, **pairs, reactions=reactions)
+    species = dataclasses.replace(bare, **pairs, reactions=reactions, atoms=atoms)
     if node.child("real-gas").has("fluids"):
         table = node.child("real-gas").text("fluids", "a file beside this one")
         species = species.with_fluids(file.path.parent / table)

@@ -57,6 +57,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
     sources: dict[str, Any]  # name -> {block: note}, the file's notes on its numbers
     origin: dict = dataclasses.field(default_factory=dict)  # name -> {field: text}, numbers that were not in the file
     own_fluids: dict = dataclasses.field(default_factory=dict)  # name -> Fluid, rows of a table of the user's
+    atoms: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)  # name -> {element: number in it}
     reactions: ReactionText | None = None  # unread; None where the species have none
 
     if TYPE_CHECKING:  # the arrays
@@ -288,6 +289,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
             sources=_renamed(self.sources, names, called),
             origin=_renamed(self.origin, names, called),
             own_fluids=_renamed(self.own_fluids, names, called),
+            atoms=_renamed(self.atoms, names, called),
             reactions=reactions,
             **arrays,
         )
