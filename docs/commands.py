@@ -1,0 +1,77 @@
+"""The page of commands, from the parsers of `python -m frame`: what a command does, its usage, a table of arguments."""
+
+import argparse
+
+USAGE = 84  # letters of a line
+
+
+def page(parser) -> str:
+    """The page in Markdown."""
+    lines = ["# Commands", "", "`castles-frame` is the same as `python -m frame`."]
+    lines += ["`--help` after a command prints these texts.", ""]
+    commands = _commands_of(parser)
+
+    lines += ["| command | what it does |", "|---|---|"]
+    lines += [f"| [`{name}`](#{name}) | {_text(purpose)} |" for name, purpose, _ in commands]
+    for name, purpose, command in commands:
+        lines += _command(name, purpose, command, level=2)
+
+    return "\n".join(lines)
+
+
+def _commands_of(parser) -> list[tuple]:
+    """(name, what it does, its parser) of each command below a parser."""
+    found = []
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            purposes = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            found += [(name, purposes.get(name, ""), command) for name, command in action.choices.items()]
+
+    return found
+
+
+def _command(name, purpose, parser, level) -> list[str]:
+    """The section of a command, and of the commands below it."""
+    lines = ["", f"{'#' * level} {name}", "", _sentence(parser.description or purpose), ""]
+    lines += ["```text", _usage(parser), "```", ""]
+
+    arguments = [action for action in parser._actions if _is_argument(action)]
+    if arguments:
+        formatter = parser._get_formatter()
+        lines += ["| argument | meaning |", "|---|---|"]
+        lines += [_argument(formatter, action) for action in arguments]
+    if parser.epilog:
+        lines += ["", _text(parser.epilog)]
+
+    for below, what, command in _commands_of(parser):
+        lines += _command(f"{name} {below}", what, command, level + 1)
+
+    return lines
+
+
+def _is_argument(action) -> bool:
+    hidden = isinstance(action, (argparse._HelpAction, argparse._SubParsersAction))
+    return not hidden and action.help is not argparse.SUPPRESS
+
+
+def _usage(parser) -> str:
+    formatter = argparse.HelpFormatter(parser.prog, width=USAGE, max_help_position=24)
+    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")
+    return formatter.format_help().strip()
+
+
+def _argument(formatter, action) -> str:
+    meaning = formatter._expand_help(action) if action.help else ""
+    return f"| `{formatter._format_action_invocation(action)}` | {_text(meaning)} |"
+
+
+def _sentence(text) -> str:
+    text = _text(text)
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _text(text) -> str:
+    """Plain text for a cell or a paragraph of Markdown."""
+    for mark in "\\`*_|<$[":
+        text = text.replace(mark, f"\\{mark}")
+    return " ".join(text.split())
