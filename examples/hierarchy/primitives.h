@@ -52,15 +52,15 @@ template <class M, class I, class S> POINT_FN void subview_sum(const M &m, const
 // Exclusive prefix sums of 0 .. n-1: over the members, over members and lanes, over the lanes of each member
 template <class M, class Team> POINT_FN void scan_of_three(const M &m, const Team &team) {
     const auto member = team.member();
-    const scalar each = scan(team.each(m.n), [&](long i, scalar &sum, bool last) {
+    const scalar each = scan(team.each(m.n), [&](long i, auto &sum, bool last) {
         if (last) m.prefix(0, i) = sum;
         sum += as_number(i);
     });
-    const scalar vector = scan(team.vector(m.n), [&](long i, scalar &sum, bool last) {
+    const scalar vector = scan(team.vector(m.n), [&](long i, auto &sum, bool last) {
         if (last) m.prefix(1, i) = sum;
         sum += as_number(i);
     });
-    const scalar lanes = scan(member.vector(m.n), [&](long i, scalar &sum, bool last) {
+    const scalar lanes = scan(member.vector(m.n), [&](long i, auto &sum, bool last) {
         if (last) m.prefix(2, i) = sum;
         sum += as_number(i);
     });

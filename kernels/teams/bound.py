@@ -48,7 +48,8 @@ class Bound:
             resident=-1 if kernel.results else 0,
         )
         self.resident = module.resident(function, shape)
-        room = Room(kernel, operands, scratch, self.resident)
+        published = kernel.items.published(self.items, threads)
+        room = Room(kernel, operands, scratch, self.resident, published)
         room.add_tokens(tokens, threads)
 
         # The record of arguments, and the launch.

@@ -17,7 +17,7 @@ from ..engine.backend import get_backend
 from ..engine.errors import refuse
 from ..engine.registry import declared
 from .bound import Bound
-from .items import MOST_THREADS, Items, items_of
+from .items import MOST_THREADS, Items, Scan, items_of
 from .results import Result, results_of
 from .words import KINDS, Array, arrays_of
 
@@ -122,6 +122,7 @@ def team_kernel(
     numbers="",
     league=None,
     range=None,
+    scan=None,
     extents=None,
     tile=None,
     order="right",
@@ -144,6 +145,8 @@ def team_kernel(
 
     One of:  league = number of teams         body(m, team, results...) for each team
              range = number of indices        body(m, i, results...) for each index, a thread each
+             scan = number of indices         body(m, i, result, last) for each index, perhaps with last = false, then
+                                              with last = true, where `result` reads as what all before gave
              extents = "I J", tile = (8, 8)   body(m, i, j, results...) for each pair; a block has a tile, and order =
                                               "right" or "left" says which index is the fastest
     team: members of a team, on every backend; None: the layer chooses; "auto 64": it takes 64 on a device. A CPU then
@@ -155,7 +158,7 @@ def team_kernel(
     where = f"team kernel '{name}'"
     refuse(not name.isidentifier(), f"{where}: no name in C++.")
 
-    items = items_of(where, league, range, extents, tile, order)
+    items = items_of(where, league, range, scan, extents, tile, order)
     refuse(scratch and not items.has_teams, f"{where}: scratch is for leagues of teams.")
     members, any_team = _members(where, team)
 
@@ -175,6 +178,10 @@ def team_kernel(
         source=source,
     )
 
+    refuse(
+        isinstance(items, Scan) and (len(new.results) != 1 or new.results[0].located or new.results[0].count > 1),
+        f"{where}: results {[result.name for result in new.results]}, wanted one for a scan, of one number.",
+    )
     _check_names(where, new)
     new.organisation()
     _keep(new)

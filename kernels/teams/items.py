@@ -49,6 +49,10 @@ class Items(abc.ABC):
     def of_block(self, threads: int) -> int:
         """Items of a block of so many threads."""
 
+    def published(self, number: int, threads: int) -> int:
+        """How many blocks of indices publish what they give, for others to read."""
+        return 0
+
     @abc.abstractmethod
     def holders(self, threads: int) -> int:
         """How many of the threads of a block may hold a unique id at the same time."""
@@ -93,6 +97,29 @@ class Range(Items):
         return threads
 
 
+class Scan(Items):
+    """body(m, i, result, last) for each index, twice: see for_scan."""
+
+    kind = "scan"
+    takes = "an index"
+    loop = "for_scan<{threads}, {results}>"
+    call = "[&](const auto i, auto &result, bool last) INLINED {{ {body}(m, i, result, last); }}"
+
+    EACH = 8  # indices of a thread, as in team_threads.h
+
+    def organisation(self, team, vector):
+        return max(32, team * vector // 32 * 32), 1
+
+    def of_block(self, threads):
+        return threads * self.EACH
+
+    def holders(self, threads):
+        return threads
+
+    def published(self, number, threads):
+        return -(-number // self.of_block(threads))
+
+
 @dataclasses.dataclass(frozen=True)
 class Tiles(Items):
     """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
@@ -129,16 +156,18 @@ class Tiles(Items):
         return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"
 
 
-def items_of(where: str, league, range, extents, tile, order: str) -> Items:
+def items_of(where: str, league, range, scan, extents, tile, order: str) -> Items:
     """The items of a declaration; see team_kernel. where: start of the messages. Raises ArgumentError."""
     refuse(order not in ORDERS, f"{where}: order {order!r}, wanted right or left.")
-    chosen = [choice for choice in (league, range, extents) if choice is not None]
-    refuse(len(chosen) != 1, f"{where}: wanted one of league, range, extents.")
+    chosen = [choice for choice in (league, range, scan, extents) if choice is not None]
+    refuse(len(chosen) != 1, f"{where}: wanted one of league, range, scan, extents.")
 
     if league is not None:
         return League((str(league),))
     if range is not None:
         return Range((str(range),))
+    if scan is not None:
+        return Scan((str(scan),))
 
     names, shape = tuple(str(extents).split()), tuple(tile or ())
     refuse(

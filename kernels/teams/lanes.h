@@ -111,6 +111,8 @@ POINT_FN scalar lane_of(const vec &x, int l) { return x.v[l]; }
 template <class T> POINT_FN T lane_of(const Packed<T> &x, int l) { return x.lane[l]; }
 template <bool FULL> POINT_FN long lane_of(const Lanes<FULL> &x, int l) { return x.first + l * x.step; }
 template <class T, bool FULL> POINT_FN T lane_of(const Elements<T, FULL> &x, int l) { return x.data[lane_of(x.i, l)]; }
+template <class R, class T> struct PackAccumulator;
+template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l);
 POINT_FN bool lane_of(const vmask &x, int l) {
 #if VECTOR_BYTES == 64
     return x.m >> l & 1;
@@ -179,6 +181,7 @@ template <class R, class T> struct PackAccumulator {
             for (int l = 0; l < VECTOR_LANES; ++l) value.lane[l] = none;
     }
     PackAccumulator(const PackAccumulator &) = delete;
+    POINT_FN operator T() const { return folded(); } // of a scan, where nobody reads it
     POINT_FN T lane(int l) const { return lane_of(value, l); }
     POINT_FN void set(int l, T x) {
         if constexpr (IN_PACKS) value.v[l] = x;
@@ -209,3 +212,5 @@ template <class R, class T> struct PackAccumulator {
     }
     ACCUMULATES
 };
+
+template <class R, class T> POINT_FN T lane_of(const PackAccumulator<R, T> &x, int l) { return x.lane(l); }

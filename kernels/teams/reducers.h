@@ -222,6 +222,31 @@ template <class R, class T, class USE = Unnoted> struct Accumulator {
     ACCUMULATES
 };
 
+// Of a scan: before the last pass what is given, in the last pass also readable, all that came before.
+template <class R, class T> struct ScanAccumulator {
+    R reducer;
+    T value;
+    POINT_FN ScanAccumulator(const R &reducer, const T &value) : reducer(reducer), value(value) {}
+    ScanAccumulator(const ScanAccumulator &) = delete;
+    POINT_FN operator T() const { return value; }
+    template <class... X> POINT_FN void join(const X &...x) { reducer.join(value, Made<T>::of(x...)); }
+    ACCUMULATES
+};
+
+// What f(i, s, false) gives.
+template <class F, class R, class T, class I> POINT_FN void given_by(const F &f, I i, T &x, const R &reducer) {
+    ScanAccumulator<R, T> own(reducer, x);
+    f(i, own, false);
+    x = own.value;
+}
+
+// f(i, s, true) with all before in s; and what it gives is joined to x.
+template <class F, class R, class T, class I> POINT_FN void last_pass(const F &f, I i, T &x, const R &reducer) {
+    ScanAccumulator<R, T> own(reducer, x);
+    f(i, own, true);
+    x = own.value;
+}
+
 // ---- several results
 template <class...> struct Tuple {
     static constexpr int COUNT = 0;
@@ -261,7 +286,12 @@ template <class REDUCER, class VALUE> struct Result {
     typedef VALUE T;
 };
 
+template <class A, class...> struct FirstOf {
+    typedef A type;
+};
+
 template <class... RESULT> struct Results {
+    typedef typename FirstOf<RESULT..., void>::type Only;
     static constexpr int COUNT = sizeof...(RESULT);
     typedef Tuple<typename RESULT::T...> Values;
     typedef Tuple<Accumulator<typename RESULT::R, typename RESULT::T>...> Accumulators;

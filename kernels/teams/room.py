@@ -97,11 +97,12 @@ def _slots(sharing: int) -> int:
 class Room:
     """Memory that is allocated for the teams that run at the same time.
 
-    resident: blocks, or threads of a CPU, that run at the same time. arena: bytes of level 1 for all resident teams.
-    tokens: {name: UniqueToken}. values: members of the record. held: what has to be kept alive.
+    resident: blocks, or threads of a CPU, that run at the same time. published: blocks of indices of a scan. arena:
+    bytes of level 1 for all resident teams. tokens: {name: UniqueToken}. values: members of the record. held: what has
+    to be kept alive.
     """
 
-    def __init__(self, kernel: TeamKernel, operands: Operands, scratch: Scratch, resident: int):
+    def __init__(self, kernel: TeamKernel, operands: Operands, scratch: Scratch, resident: int, published: int):
         self.kernel, self.operands = kernel, operands
         self.backend = operands.backend
         self.resident = resident
@@ -110,13 +111,13 @@ class Room:
 
         # The league's results: a share of each block, or of each of a CPU's pieces of work. A share is a structure of
         # the values, with at most 8 bytes between them.
-        shares = resident if self.backend.in_warps else SHARES
+        shares = max(resident, 2 * published) if self.backend.in_warps else SHARES
         share = sum([result.bytes + 8 for result in kernel.results])
         self.report = np.zeros(REPORT, np.uint8)
         self.held.append(self.report)
         self.values = {
             "shares": self._zeros(shares * share // 8, np.int64),
-            "ended": self._zeros(1, np.uint32),
+            "ended": self._zeros(2 + published, np.uint32),
             "report": self.report.ctypes.data,
         }
         self.arena = self._arena(scratch.bytes[1])

@@ -133,3 +133,13 @@ template <class Range, class F, class T, class R>
 POINT_FN void reduce(const Range &range, const F &f, T &x, const R &reducer) {
     over_range(range, f, x, reducer_of(reducer, x));
 }
+
+// f(i, s, last) for all i of a range: f gives what i brings, s += x. It is called with last = false, perhaps, then with
+// last = true, where s is the sum of all before. Returns the sum of all. With a reducer: s.join(x).
+template <class T = scalar, class Range, class F, class R = Sum>
+POINT_FN T scan(const Range &range, const F &f, const R &reducer = R()) {
+    T x;
+    reducer.neutral(x);
+    scan_range(range, f, x, reducer);
+    return x;
+}

@@ -270,28 +270,31 @@ POINT_FN void over_range(VectorOfTeam range, const F &f, T &sum, const R &reduce
     sum = x;
 }
 
-// Of a part of the range for each member: first its total, then each index with the sum before.
-template <class F, class T = scalar> POINT_FN T scan(const OfTeam &range, const F &f, T sum = 0) {
+// Of a part of the range for each member: first what it gives, then each index with all before.
+template <class F, class R, class T> POINT_FN void scan_range(const OfTeam &range, const F &f, T &x, const R &reducer) {
     const long share = (range.n + range.size - 1) / range.size, first = range.own * share,
                behind = first + share < range.n ? first + share : range.n;
     struct {
         T own, all;
-    } x = {T(0), sum};
-    for (long i = first; i < behind; ++i) f(i, x.own, false);
+    } both;
+    reducer.neutral(both.own);
+    for (long i = first; i < behind; ++i) given_by(f, i, both.own, reducer);
 
     Members &m = *range.members;
-    m.shown[range.own] = &x;
+    m.shown[range.own] = &both;
     range.meet([&] {
-        T before = sum;
+        T before;
+        reducer.neutral(before);
         for (int k = 0; k < range.size; ++k) {
-            T &own = ((decltype(x) *)m.shown[k])->own;
-            const T with = before + own;
+            T &own = ((decltype(both) *)m.shown[k])->own;
+            T with = before;
+            reducer.join(with, own);
             own = before, before = with;
         }
-        for (int k = 0; k < range.size; ++k) ((decltype(x) *)m.shown[k])->all = before;
+        for (int k = 0; k < range.size; ++k) ((decltype(both) *)m.shown[k])->all = before;
     });
-    for (long i = first; i < behind; ++i) f(i, x.own, true);
-    return x.all;
+    for (long i = first; i < behind; ++i) last_pass(f, i, both.own, reducer);
+    x = both.all;
 }
 
 template <int PARTS, int SIZE, int VECTOR> struct PartOf;

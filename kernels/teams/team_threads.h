@@ -56,6 +56,10 @@ template <class T> POINT_FN T of_partner(unsigned mask, const T &x, int bits) {
     return in_pieces(x, [&](auto piece) { return __shfl_xor_sync(mask, piece, bits); });
 }
 
+template <class T> POINT_FN T of_lower(unsigned mask, const T &x, int by) {
+    return in_pieces(x, [&](auto piece) { return __shfl_up_sync(mask, piece, by); });
+}
+
 template <class T> POINT_FN T of_lane(unsigned mask, const T &x, int lane) {
     return in_pieces(x, [&](auto piece) { return __shfl_sync(mask, piece, lane); });
 }
@@ -99,29 +103,31 @@ template <int THREADS, class T, class R> POINT_FN T joined(T x, int low, const R
     return x;
 }
 
-// The sum before the thread among those whose numbers differ in the bits from `low` on, and that of all.
-template <int THREADS, class T> POINT_FN T sum_before(T x, int low, T &all, int &turn) {
+// x of all threads before this one, among those whose numbers differ in the bits from `low` on; and that of all.
+template <int THREADS, class T, class R> POINT_FN T joined_before(T x, int low, T &all, const R &reducer, int &turn) {
     typedef Group<THREADS> G;
     UNROLL
     for (int bit = low; bit < 32; bit <<= 1) {
-        const T other = __shfl_up_sync(G::mask(), x, bit);
-        if (G::lane() >= bit) x = other + x;
+        const T other = of_lower(G::mask(), x, bit);
+        if (G::lane() >= bit) join_partner(x, other, true, reducer);
     }
-    T before = __shfl_up_sync(G::mask(), x, low);
-    if (G::lane() < low) before = 0;
-    all = __shfl_sync(G::mask(), x, G::here() - 1);
+    T before = of_lower(G::mask(), x, low);
+    if (G::lane() < low) reducer.neutral(before);
+    all = of_lane(G::mask(), x, G::here() - 1);
     if constexpr (G::WARPS > 1) {
+        static_assert(sizeof(T) <= 8, "scans over several warps have values of up to 8 bytes");
         T *const slot = (T *)(shared_memory + 32 * turn);
         turn ^= 1;
         if (G::lane() == 0) slot[G::warp()] = all;
         __syncthreads();
-        T lower = 0;
-        all = 0;
+        T lower;
+        reducer.neutral(lower), reducer.neutral(all);
         for (int w = 0; w < G::WARPS; ++w) {
             if (w == G::warp()) lower = all;
-            all = all + slot[w];
+            reducer.join(all, slot[w]);
         }
-        before = lower + before;
+        reducer.join(lower, before);
+        before = lower;
     }
     return before;
 }
@@ -135,7 +141,9 @@ template <int THREADS, int VECTOR> struct Each { // members
     template <class T, class R> POINT_FN T all(T x, const R &reducer) const {
         return joined<THREADS>(x, VECTOR, reducer, turn);
     }
-    template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, VECTOR, total, turn); }
+    template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
+        return joined_before<THREADS>(x, VECTOR, total, reducer, turn);
+    }
 };
 
 template <int THREADS> struct Vector { // members and lanes
@@ -146,7 +154,9 @@ template <int THREADS> struct Vector { // members and lanes
     template <class T, class R> POINT_FN T all(T x, const R &reducer) const {
         return joined<THREADS>(x, 1, reducer, turn);
     }
-    template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, 1, total, turn); }
+    template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
+        return joined_before<THREADS>(x, 1, total, reducer, turn);
+    }
 };
 
 template <int VECTOR> struct LanesOf { // of one member: the others may be elsewhere
@@ -161,15 +171,16 @@ template <int VECTOR> struct LanesOf { // of one member: the others may be elsew
         for (int bit = 1; bit < VECTOR; bit <<= 1) join_partner(x, of_partner(mask(), x, bit), own() & bit, reducer);
         return x;
     }
-    template <class T> POINT_FN T before(T x, T &total) const {
+    template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
         UNROLL
         for (int bit = 1; bit < VECTOR; bit <<= 1) {
-            const T other = __shfl_up_sync(mask(), x, bit);
-            if (own() >= bit) x = other + x;
+            const T other = of_lower(mask(), x, bit);
+            if (own() >= bit) join_partner(x, other, true, reducer);
         }
-        const T before = __shfl_up_sync(mask(), x, 1);
-        total = __shfl_sync(mask(), x, (threadIdx.x & 31) | (VECTOR - 1));
-        return own() ? before : T(0);
+        T before = of_lower(mask(), x, 1);
+        if (own() == 0) reducer.neutral(before);
+        total = of_lane(mask(), x, (threadIdx.x & 31) | (VECTOR - 1));
+        return before;
     }
 };
 
@@ -185,18 +196,18 @@ POINT_FN void over_range(const Range &range, const F &f, T &sum, const R &reduce
     sum = range.all(own.value, reducer);
 }
 
-// f(i, s, last): first f(i, s, false) with s = 0, to which it adds what i brings; then f(i, s, true) with the sum of
-// all before i. Returns the total.
-template <class Range, class F, class T = scalar> POINT_FN T scan(const Range &range, const F &f, T sum = 0) {
+// x = all that came before, with first f(i, s, false), then f(i, s, true) for each i
+template <class Range, class F, class R, class T>
+POINT_FN void scan_range(const Range &range, const F &f, T &x, const R &reducer) {
     for (long first = 0; first < range.n; first += Range::count) {
         const long i = first + range.own();
-        T own = 0, total;
-        if (i < range.n) f(i, own, false);
-        T before = sum + range.before(own, total);
-        if (i < range.n) f(i, before, true);
-        sum = sum + total;
+        T own, total, before = x;
+        reducer.neutral(own);
+        if (i < range.n) given_by(f, i, own, reducer);
+        reducer.join(before, range.before(own, total, reducer));
+        if (i < range.n) last_pass(f, i, before, reducer);
+        reducer.join(x, total);
     }
-    return sum;
 }
 
 // ---- member and team
@@ -381,6 +392,127 @@ POINT_FN void for_range(long items, const League &a, const Place *totals, const 
     for (long i = blockIdx.x * (long)THREADS + threadIdx.x; i < items; i += gridDim.x * (long)THREADS) body(i, results);
     int turn = 0;
     if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
+}
+
+// A scan over all i: body(i, s, last), first with last = false, then with last = true and all before i in s. A block
+// takes the next tile. It publishes what its tile gives, then joins what the tiles before have published, back to one
+// that knows all before itself (Merrill and Garland 2016, "Single-pass parallel prefix scan with decoupled look-back").
+template <class T> struct Tiles {
+    enum { NOTHING, OWN, WITH_ALL_BEFORE };
+    unsigned *next, *state; // number of the next tile; what each tile has published
+    T *own, *all;
+    POINT_FN void publish(long tile, unsigned what, const T &x) const {
+        (what == OWN ? own : all)[tile] = x;
+        __threadfence();
+        *(volatile unsigned *)(state + tile) = what;
+    }
+    // All before a tile, for the threads of a warp.
+    template <class R> POINT_FN T before(long tile, const R &reducer) const {
+        T found;
+        reducer.neutral(found);
+        for (long at = tile - 1 - (threadIdx.x & 31);; at -= 32) {
+            unsigned what = WITH_ALL_BEFORE;
+            T x;
+            reducer.neutral(x);
+            if (at >= 0) {
+                while ((what = *(volatile unsigned *)(state + at)) == NOTHING) __nanosleep(20);
+                __threadfence();
+                x = past_cache(what == OWN ? own : all, at * sizeof(T));
+            }
+            int nearest = what == WITH_ALL_BEFORE ? int(threadIdx.x & 31) : 32;
+            UNROLL
+            for (int bit = 1; bit < 32; bit <<= 1) {
+                const int other = __shfl_xor_sync(0xffffffffu, nearest, bit);
+                nearest = other < nearest ? other : nearest;
+            }
+            if (int(threadIdx.x & 31) > nearest) reducer.neutral(x);
+            UNROLL
+            for (int bit = 1; bit < 32; bit <<= 1) // a higher lane is an earlier tile
+                join_partner(x, of_partner(0xffffffffu, x, bit), !(threadIdx.x & bit), reducer);
+            join_partner(found, x, true, reducer);
+            if (nearest < 32) return found;
+        }
+    }
+};
+
+template <int THREADS, class RESULTS, class Body>
+POINT_FN void for_scan(long items, const League &a, const Place *totals, const Body &body) {
+    constexpr int EACH = 8; // indices of a thread: its warp's part of a tile is EACH rows of 32
+    typedef typename RESULTS::Only::R R;
+    typedef typename RESULTS::Only::T T;
+    static_assert(THREADS % 32 == 0, "a scan has whole warps");
+    const R reducer;
+    const long size = THREADS * (long)EACH, count = (items + size - 1) / size;
+    const Tiles<T> tiles{a.ended + 1, a.ended + 2, (T *)a.shares, (T *)a.shares + count};
+    const int lane = threadIdx.x & 31;
+    int turn = 0;
+    for (;;) {
+        long tile = 0;
+        if (threadIdx.x == 0) tile = atomicAdd(tiles.next, 1u);
+        tile = joined<THREADS>(tile, 1, Sum(), turn);
+        if (tile >= count) break;
+
+        // What each index gives, joined with those before it in its row; all of a warp, all of the tile.
+        const long first = tile * size + (threadIdx.x / 32) * (32 * EACH) + lane;
+        T before[EACH], warp, all;
+        reducer.neutral(warp);
+        UNROLL
+        for (int k = 0; k < EACH; ++k) {
+            T x;
+            reducer.neutral(x);
+            if (first + 32 * k < items) given_by(body, first + 32 * k, x, reducer);
+            UNROLL
+            for (int bit = 1; bit < 32; bit <<= 1) {
+                const T other = of_lower(0xffffffffu, x, bit);
+                if (lane >= bit) join_partner(x, other, true, reducer);
+            }
+            before[k] = of_lower(0xffffffffu, x, 1);
+            if (lane == 0) reducer.neutral(before[k]);
+            join_partner(before[k], warp, true, reducer);
+            reducer.join(warp, of_lane(0xffffffffu, x, 31));
+        }
+        T ahead;
+        reducer.neutral(ahead);
+        if (lane == 31) ahead = warp;
+        ahead = joined_before<THREADS>(ahead, 1, all, reducer, turn); // of warps before, right in lanes up to 31
+        ahead = of_lane(0xffffffffu, ahead, 0);
+
+        T earlier;
+        reducer.neutral(earlier);
+        if (threadIdx.x < 32) {
+            if (tile > 0 && lane == 0) tiles.publish(tile, Tiles<T>::OWN, all);
+            earlier = tiles.before(tile, reducer);
+            if (lane == 0) {
+                T with = earlier;
+                reducer.join(with, all);
+                tiles.publish(tile, Tiles<T>::WITH_ALL_BEFORE, with);
+                if (tile == count - 1) put(totals[0], with);
+            }
+        }
+        if (threadIdx.x > 0) reducer.neutral(earlier);
+        earlier = joined<THREADS>(earlier, 1, reducer, turn);
+        reducer.join(earlier, ahead);
+        UNROLL
+        for (int k = 0; k < EACH; ++k) {
+            T x = earlier;
+            reducer.join(x, before[k]);
+            if (first + 32 * k < items) last_pass(body, first + 32 * k, x, reducer);
+        }
+    }
+
+    // The block that ends last leaves everything as it was.
+    double last = 0.0;
+    if (threadIdx.x == 0) last = atomicAdd(a.ended, 1u) == unsigned(gridDim.x) - 1;
+    if (joined<THREADS>(last, 1, Sum(), turn) < 0.5) return;
+    for (long tile = threadIdx.x; tile < count; tile += THREADS) tiles.state[tile] = 0;
+    if (threadIdx.x == 0) {
+        *a.ended = *tiles.next = 0;
+        if (items == 0) {
+            T none;
+            reducer.neutral(none);
+            put(totals[0], none);
+        }
+    }
 }
 
 // body(results, i, j, ...) for each (i, j, ...) below `extent`: a block a tile, one a thread; items: number of tiles

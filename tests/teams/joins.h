@@ -138,3 +138,30 @@ template <class M, class Team> POINT_FN void waits_apart(const M &m, const Team 
     else team.barrier();
     m.out(team.league_rank()) = 1;
 }
+
+// ---- scans
+// prefix sums, with this index and without it, of real and of whole numbers; the largest so far
+template <class M, class I, class S> POINT_FN void scanned(const M &m, const I i, S &sum, bool last) {
+    if (last) m.before(i) = sum;
+    sum += m.v(i);
+    if (last) m.with(i) = sum;
+}
+template <class M, class I, class S> POINT_FN void highest(const M &m, const I i, S &most, bool last) {
+    most.join(m.v(i));
+    if (last) m.with(i) = most;
+}
+// whole numbers over members, the largest so far over members and lanes, and over lanes
+template <class M, class Team> POINT_FN void scanned_in_teams(const M &m, const Team &team) {
+    const long e = team.league_rank();
+    const auto member = team.member();
+    const long total = scan<long>(team.each(m.n), [&](long i, auto &s, bool last) {
+        s += m.k(e, i);
+        if (last) m.with(e, i) = s;
+    });
+    const auto highest = [&](long i, auto &s, bool last) {
+        if (last) m.highest(e, i) = s;
+        s.join(m.v(e, i));
+    };
+    const scalar most = scan(team.vector(m.n), highest, Max()), same = scan(member.vector(m.n), highest, Max());
+    single_per_team(team, [&] { m.out(e, 0) = scalar(total), m.out(e, 1) = most, m.out(e, 2) = same; });
+}

@@ -15,6 +15,7 @@ from kernels.engine import backend as backends
 from kernels.engine.backend import cuda
 
 HEADER = pathlib.Path(__file__).with_name("teams.h")
+JOINS = HEADER.with_name("joins.h")
 HOST_KERNEL = ROOT / "examples/own_kernel/rows.py"
 EXERCISES = ROOT / "examples" / "hierarchy"
 MACHINE_CODE = cuda.machine_code

@@ -11,7 +11,7 @@ POINT_FN void levels(const M &m, const Team &team, S &total, Q &squares) {
     reduce(team.vector(m.n), [&](auto i, auto &s) { s += m.v(e, i); }, vector);
     reduce(member.vector(m.n), [&](auto i, auto &s) { s += m.v(e, i); }, lanes);
     reduce(team.vector(m.n), [&](auto i, auto &s) { s.join(m.v(e, i)); }, least, Min());
-    const scalar scanned = scan(team.vector(m.n), [&](long i, scalar &s, bool last) {
+    const scalar scanned = scan(team.vector(m.n), [&](long i, auto &s, bool last) {
         if (last) m.prefix(e, i) = s;
         s += m.v(e, i);
     });

@@ -2,11 +2,10 @@
 
 import importlib
 import json
-import pathlib
 
 import numpy as np
 import pytest
-from team_cases import HEADER, MACHINE_CODE, is_stand_in
+from team_cases import EXERCISES, HEADER, MACHINE_CODE, is_stand_in
 
 import kernels
 from kernels.engine.backend import cache
@@ -81,22 +80,19 @@ def test_an_exercise_that_is_wrong_raises():
         common.check("x", np.nan, 2.0)
 
 
-@pytest.mark.parametrize("name", [*FILES, "teams"])
-@pytest.mark.quick(name=["contractions9", "tokens"])
+BODIES = {"teams": ("team_cases",), "joins": ("test_team_members", "test_team_reducers", "test_team_scans")}
+
+
+@pytest.mark.parametrize("name", [*FILES, *BODIES])
+@pytest.mark.quick(name=["contractions9", "tokens", "joins"])
 def test_sources_compile_for_a_device(name):
     """NVRTC, sm_90; a thread spills 64 bytes at most, no more than a few numbers."""
-    if name == "teams":
-        declared = [k for k in kernels.registry.team_kernels.values() if k.header == HEADER]
-    else:
-        module = importlib.import_module(name)
-        declared = [
-            k
-            for k in kernels.registry.team_kernels.values()
-            if k.header == pathlib.Path(module.__file__).with_suffix(".h")
-        ]
+    for module in BODIES.get(name, (name,)):
+        importlib.import_module(module)
 
-    if declared:
-        path = MACHINE_CODE(render(declared, THREADS, np.float64), "sm_90")
-        found = json.loads(cache.report(path))
-        assert set(found) == {f"run_{k.name}" for k in declared}
-        assert {name: told for name, told in found.items() if told["spill_stores"] > 64} == {}
+    folder = HEADER.parent if name in BODIES else EXERCISES
+    declared = [k for k in kernels.registry.team_kernels.values() if k.header == folder / f"{name}.h"]
+    path = MACHINE_CODE(render(declared, THREADS, np.float64), "sm_90")
+    found = json.loads(cache.report(path))
+    assert set(found) == {f"run_{k.name}" for k in declared} != set()
+    assert {name: told for name, told in found.items() if told["spill_stores"] > 64} == {}

@@ -1,14 +1,11 @@
 """A team has the declared number of members on every backend, and a CPU takes one only where the body cannot tell."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from team_cases import ASTRAY, kernel, on
+from team_cases import ASTRAY, JOINS, kernel, on
 
 from kernels import BackendError, get_backend
 
-JOINS = Path(__file__).with_name("joins.h")
 MEMBERS = {
     team: kernel(
         f"members_{team}",

@@ -1,16 +1,13 @@
 """Reducers, at every level: exact against NumPy, the same for any number of threads, and never another one silently."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from team_cases import kernel, on
+from team_cases import JOINS, kernel, on
 
 import kernels
 from kernels import ArgumentError, get_backend
 from kernels.engine.errors import CompileError
 
-JOINS = Path(__file__).with_name("joins.h")
 KINDS = (
     "product:product least:min most:max both:minmax first:minloc last:maxloc ends:minmaxloc all:all any:any "
     "bits_and:bitand bits_or:bitor bits_xor:bitxor far(3):Longest high:max:whole"
