@@ -26,15 +26,17 @@ class Bound:
     team, by level. arena: bytes of level 1 for all resident teams.
     """
 
-    def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, quick: bool, numbers: dict):
+    def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):
+        # Arrays and numbers, items, scratch: all that may be refused, before anything is compiled.
+        refuse(chunk < 1, f"team kernel '{kernel.name}': chunk {chunk}, wanted 1 or more.")
+        tokens = {name: arrays.pop(name) for name, _ in kernel.tokens if name in arrays}
+        operands = Operands(kernel, backend, arrays, numbers)
+        begins, extents = self._extents(kernel, operands)
+
+        kernel = kernel.sized(extents, backend.entry.in_blocks)
         self.kernel, self.backend = kernel, backend
         self.team, self.vector = kernel.organisation()
         threads = self.team * self.vector
-
-        # Arrays and numbers, items, scratch: all that may be refused, before anything is compiled.
-        tokens = {name: arrays.pop(name) for name, _ in kernel.tokens if name in arrays}
-        operands = Operands(kernel, backend, arrays, numbers)
-        extents = self._extents(operands)
         self.items = kernel.items.number(extents)
         scratch = Scratch(kernel, operands, self.team, self.vector)
 
@@ -43,7 +45,7 @@ class Bound:
         function = f"run_{kernel.name}"
         shape = Shape(
             threads,
-            kernel.items.of_block(threads),
+            kernel.items.of_block(threads) * chunk,
             scratch.shared,
             resident=-1 if kernel.results else 0,
         )
@@ -54,7 +56,7 @@ class Bound:
 
         # The record of arguments, and the launch.
         values = operands.values | scratch.values | room.values
-        self._record = record(members_of(kernel), items=self.items, extent=extents, **values)
+        self._record = record(members_of(kernel), items=self.items, chunk=chunk, begin=begins, extent=extents, **values)
         keep = (list(operands.arrays.values()), room.held)
         self._launch = module.bind(function, shape, self._record, keep=keep)
 
@@ -63,12 +65,20 @@ class Bound:
         self.arrays, self.tokens = operands.arrays, room.tokens
         self.scratch, self.arena = tuple(scratch.bytes), room.arena
 
-    def _extents(self, operands: Operands) -> list[int]:
-        """Numbers of teams, indices or tiles' indices. Raises ArgumentError for a number below 0."""
-        items = self.kernel.items
-        extents = [operands.number_of(text, items.kind) for text in items.extents]
-        refuse(min(extents) < 0, f"team kernel '{self.kernel.name}': {items.kind} of {extents}, wanted 0 or more.")
-        return extents
+    @staticmethod
+    def _extents(kernel: TeamKernel, operands: Operands) -> tuple[list[int], list[int]]:
+        """First indices, and numbers of teams or indices. Raises ArgumentError for a number below 0."""
+        items = kernel.items
+        begins: list[int] = []
+        extents: list[int] = []
+
+        for text in items.extents:
+            first, between, behind = text.partition(":")
+            begins.append(operands.number_of(first, items.kind) if between else 0)
+            extents.append(operands.number_of(behind if between else text, items.kind) - begins[-1])
+
+        refuse(min(extents) < 0, f"team kernel '{kernel.name}': {items.kind} of {extents}, wanted 0 or more.")
+        return begins, extents
 
     def __call__(self) -> None:
         for name, kind in self._from_host:

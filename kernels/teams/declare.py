@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import typing
 
 import numpy as np
 
 from ..engine.backend import get_backend
-from ..engine.errors import refuse
+from ..engine.errors import ArgumentError, refuse
 from ..engine.registry import declared
 from .bound import Bound
-from .items import MOST_THREADS, Items, Scan, items_of
+from .items import MOST_THREADS, Items, Scan, Tiles, checked_tile, items_of
 from .results import Result, results_of
 from .words import KINDS, Array, arrays_of
 
@@ -43,28 +44,55 @@ class TeamKernel:
     body: str  # name of the function template
     source: str  # where the method is from
 
-    def bind(self, arrays, backend=None, team=None, vector: int | None = None, quick=False, **numbers):
+    def bind(
+        self, arrays, backend=None, team=None, vector=None, tile=None, scratch=None, chunk=1, quick=False, **numbers
+    ):
         """run(), which launches for these arrays: {name: array}, NumPy's or CuPy's, and UniqueToken under the name of a
-        token. team, vector: members of a team and lanes of a member, in place of the declaration's. quick: the
-        compiler's time counts more than the code's. numbers: those of the declaration; one that is missing is read at
-        each run from the constant of that name that a host has set.
+        token. team, vector, tile, scratch: in place of the declaration's. chunk: how many teams, packs of indices or
+        tiles a thread of a CPU takes together at least; on a device, how many a block's threads take one after the
+        other. quick: the compiler's time counts more than the code's. numbers: those of the declaration; one that is
+        missing is read at each run from the constant of that name that a host has set.
 
         Extents follow from the arrays. What is missing, too many, of another shape or type, not contiguous, or an
         output that shares memory with another array, raises ArgumentError; so does scratch of level 0 above 227 KiB.
         """
         backend = get_backend(backend)
-        kernel = self.organised(team, vector) if self.items.organised(backend.entry.in_blocks) else self
-        return Bound(kernel, dict(arrays), backend, quick, numbers)
+        kernel = self
+        if self.items.organised(backend.entry.in_blocks):
+            kernel = self.organised(team, vector, tile, scratch)
+        return Bound(kernel, dict(arrays), backend, quick, numbers, chunk)
 
-    def organised(self, team=None, vector: int | None = None) -> TeamKernel:
-        """The same kernel with another number of members or lanes. Raises ArgumentError for what no block can have."""
-        if team is None and vector is None:
+    def organised(self, team=None, vector: int | None = None, tile=None, scratch=None) -> TeamKernel:
+        """The same kernel with another number of members or lanes, another tile or other scratch. Raises ArgumentError
+        for what no block can have."""
+        where = f"team kernel '{self.name}'"
+        changes: dict[str, typing.Any] = {}
+        if team is not None:
+            changes["team"], changes["any_team"] = _members(where, team)
+        if vector is not None:
+            changes["vector"] = int(vector)
+
+        if tile is not None:
+            changes["items"] = self._with_tile(where, tile)
+        if scratch is not None:
+            refuse(not self.items.has_teams, f"{where}: scratch is for leagues of teams.")
+            changes["scratch"] = _scratch(where, scratch)
+
+        if not changes:
             return self
-
-        members, any_team = (self.team, self.any_team) if team is None else _members(f"team kernel '{self.name}'", team)
-        other = dataclasses.replace(self, team=members, any_team=any_team, vector=vector or self.vector)
+        other = dataclasses.replace(self, **changes)
         other.organisation()
         return other
+
+    def _with_tile(self, where: str, tile) -> Items:
+        if not isinstance(self.items, Tiles):
+            raise ArgumentError(f"{where}: tile {tile} for a {self.items.kind}.")
+        return dataclasses.replace(self.items, tile=checked_tile(where, tile, len(self.items.extents)))
+
+    def sized(self, extents: list[int], in_blocks: bool) -> TeamKernel:
+        """The same kernel with what follows from the extents of its items."""
+        items = self.items.sized(extents, in_blocks)
+        return self if items is self.items else dataclasses.replace(self, items=items)
 
     def run(self, arrays, backend=None, **more) -> dict[str, float]:
         """bind and run once; returns {name: value} of the results."""
@@ -147,8 +175,10 @@ def team_kernel(
              range = number of indices        body(m, i, results...) for each index, a thread each
              scan = number of indices         body(m, i, result, last) for each index, perhaps with last = false, then
                                               with last = true, where `result` reads as what all before gave
-             extents = "I J", tile = (8, 8)   body(m, i, j, results...) for each pair; a block has a tile, and order =
-                                              "right" or "left" says which index is the fastest
+             extents = "I J", tile = (8, 8)   body(m, i, j, results...) for each pair, up to six indices; a block has a
+                                              tile (None: chosen by the extents), and order = "right" or "left" says
+                                              which index is the fastest; "left right": of the tiles, in a tile
+    "first:behind" in place of a number of indices has those from first to below behind.
     team: members of a team, on every backend; None: the layer chooses; "auto 64": it takes 64 on a device. A CPU then
     takes one member if the body cannot tell. vector: lanes of a member. scratch = {"team 0": "b(V)",
     "member 1": "t(n)"}: room of a team or a member, level 0 (shared memory) or 1. tokens = {"pool": size or None}:

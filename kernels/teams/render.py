@@ -19,6 +19,8 @@ LEAGUE = (
     "report:address"
 )
 
+LARGE = 2**20  # extent of an index where it is not known yet
+
 OPERANDS = """\
 struct operands_{name} {{
 {fields}{constructor}
@@ -30,7 +32,7 @@ KERNEL = """\
 KERNEL(run_{name}, arguments_{name}, {threads}) {{
 {ahead}const operands_{name} m(a);
 const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
-                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report}};
+                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk}};
 const Place totals[] = {{{totals}}};
 {tile}{answer}{loop}({arguments}, {call});
 }}"""
@@ -38,7 +40,8 @@ const Place totals[] = {{{totals}}};
 
 def members_of(k: TeamKernel) -> str:
     """The record of a kernel."""
-    words = [LEAGUE, f"extent:whole:{len(k.items.extents)}"]
+    count = len(k.items.extents)
+    words = [LEAGUE, f"chunk:whole begin:whole:{count} extent:whole:{count}"]
 
     for a in k.arrays:
         words.append(f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}")
@@ -166,9 +169,11 @@ def together(kernel: TeamKernel, entry: Entry) -> list[TeamKernel]:
     """The kernels of its header that share a source with it.
 
     On a CPU leagues whose number of members is chosen are apart from the others: what the others do with atomics
-    would count as if these did it.
+    would count as if these did it. A kernel whose tile follows from the extents is by itself.
     """
-    return [k for k in kernel.of_header() if chosen(k, entry) == chosen(kernel, entry)]
+    if not kernel.items.is_sized:
+        return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks)]
+    return [k for k in kernel.of_header() if chosen(k, entry) == chosen(kernel, entry) and k.items.is_sized]
 
 
 def render(kernels, entry: Entry, dtype, quick=False) -> Source:

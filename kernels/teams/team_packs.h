@@ -195,11 +195,17 @@ struct League {
     Token pieces;    // not used
     unsigned *ended; // not used
     Report *report;
+    long chunk; // items that a share has at least
 };
 
 // work(number of the share, first, behind, scratch) for each of up to SHARES shares of `items`
+POINT_FN long shares_of(long items, const League &a) {
+    const long most = (items + a.chunk - 1) / a.chunk;
+    return most < SHARES ? most : SHARES;
+}
+
 template <class Work> POINT_FN int share_out(long items, int threads, const League &a, const Work &work) {
-    const long shares = items < SHARES ? items : SHARES, ahead = (a.bytes[0] + 63) / 64 * 64,
+    const long shares = shares_of(items, a), ahead = (a.bytes[0] + 63) / 64 * 64,
                bytes = (ahead + a.bytes[1] + 63) / 64 * 64;
     int failed = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
@@ -224,7 +230,7 @@ template <class RESULTS> POINT_FN void join_shares(long items, const League &a, 
         typedef typename RESULTS::Values Values;
         Values *const shares = (Values *)a.shares;
         typename RESULTS::Accumulators all;
-        for (long share = 0; share < (items < SHARES ? items : SHARES); ++share)
+        for (long share = 0; share < shares_of(items, a); ++share)
             all.with(shares[share], [](auto &to, const auto &x) { to.reducer.join(to.value, x); });
         all.each([&](const auto &x, int k) { put(totals[k], x.value); });
     }
@@ -354,16 +360,20 @@ POINT_FN void over_tile(const long *first, const long *behind, Lane &lane, const
         for (long at = first[d]; at < behind[d]; ++at) go(at);
 }
 
-// body(results, i, j, ...) for each (i, j, ...) below `extent`, tile by tile; items: number of tiles
-template <class RESULTS, int RANK, bool LAST, class Body>
-POINT_FN int for_tiles(long items, int threads, const League &a, const Place *totals, const long (&extent)[RANK],
-                       const int (&tile)[RANK], const Body &body) {
+// body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile. items: number of tiles. OUTER, INNER:
+// the last index is the fastest of the tiles, in a tile
+template <class RESULTS, int RANK, bool OUTER, bool INNER, class Body>
+POINT_FN int for_tiles(long items, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
+                       const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
     return share_packs<RESULTS>(items, threads, a, totals, [&](long from, long behind, Lane &lane, auto &results) {
         for (long number = from; number < behind; ++number) {
             long first[RANK], last[RANK];
-            tile_of<RANK, LAST>(number, extent, tile, first);
-            for (int d = 0; d < RANK; ++d) last[d] = first[d] + tile[d] < extent[d] ? first[d] + tile[d] : extent[d];
-            over_tile<RANK, LAST>(first, last, lane, [&](auto... i) { body(results, i...); });
+            tile_of<RANK, OUTER>(number, extent, tile, first);
+            for (int d = 0; d < RANK; ++d) {
+                last[d] = begin[d] + (first[d] + tile[d] < extent[d] ? first[d] + tile[d] : extent[d]);
+                first[d] += begin[d];
+            }
+            over_tile<RANK, INNER>(first, last, lane, [&](auto... i) { body(results, i...); });
         }
     });
 }

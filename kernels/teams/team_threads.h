@@ -310,6 +310,7 @@ struct League {
     Token pieces;
     unsigned *ended; // blocks that have left their share
     Report *report;
+    long chunk; // of a CPU
 };
 
 template <class T> POINT_FN T past_cache(const T *first, size_t bytes) { // of this multiprocessor
@@ -515,26 +516,28 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, const B
     }
 }
 
-// body(results, i, j, ...) for each (i, j, ...) below `extent`: a block a tile, one a thread; items: number of tiles
+// body(results, i, j, ...) for `extent` indices from `begin` on: a block a tile, one a thread. items: number of tiles.
+// OUTER, INNER: the last index is the fastest of the tiles, in a tile
 template <int RANK, int D, class Body, class... I>
 POINT_FN void at_indices(const long (&at)[RANK], const Body &body, I... i) {
     if constexpr (D == RANK) body(i...);
     else at_indices<RANK, D + 1>(at, body, i..., at[D]);
 }
 
-template <class RESULTS, int RANK, bool LAST, int THREADS, class Body>
-POINT_FN void for_tiles(long items, const League &a, const Place *totals, const long (&extent)[RANK],
-                        const int (&tile)[RANK], const Body &body) {
+template <class RESULTS, int RANK, bool OUTER, bool INNER, int THREADS, class Body>
+POINT_FN void for_tiles(long items, const League &a, const Place *totals, const long (&begin)[RANK],
+                        const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
     typename RESULTS::Accumulators results;
     for (long number = blockIdx.x; number < items; number += gridDim.x) {
         long at[RANK];
-        tile_of<RANK, LAST>(number, extent, tile, at);
+        tile_of<RANK, OUTER>(number, extent, tile, at);
         int rest = threadIdx.x;
         bool in = true;
         for (int k = 0; k < RANK; ++k) {
-            const int d = LAST ? RANK - 1 - k : k;
+            const int d = INNER ? RANK - 1 - k : k;
             at[d] += rest % tile[d], rest /= tile[d];
             in = in && at[d] < extent[d];
+            at[d] += begin[d];
         }
         if (in) at_indices<RANK, 0>(at, [&](auto... i) { body(results, i...); });
     }

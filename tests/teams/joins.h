@@ -165,3 +165,12 @@ template <class M, class Team> POINT_FN void scanned_in_teams(const M &m, const 
     const scalar most = scan(team.vector(m.n), highest, Max()), same = scan(member.vector(m.n), highest, Max());
     single_per_team(team, [&] { m.out(e, 0) = scalar(total), m.out(e, 1) = most, m.out(e, 2) = same; });
 }
+
+// ---- ranges
+// how often each index was met, and where
+template <class M, class I, class S> POINT_FN void met(const M &m, const I i, S &sum) {
+    m.seen(i) += 1;
+    sum += i;
+}
+// the same of up to six indices, as digits of a number
+template <class M, class... I> POINT_FN void met_in_tiles(const M &m, const I... i) { m.seen(i...) += 1; }
