@@ -125,6 +125,7 @@ static inline long long __double_as_longlong(double x) { long long bits; memcpy(
 // the cached load of what nothing writes: from global memory alone
 static inline float __ldg(const float *at) { return *at; }
 static inline long __ldg(const long *at) { return *at; }
+static inline int __ldg(const int *at) { return *at; }
 static inline float4 __ldg(const float4 *at) { return *at; }
 static inline double2 __ldg(const double2 *at) { return *at; }
 static inline double __ldg(const double *at) {

@@ -165,8 +165,9 @@ def team_kernel(
 
     header: a path, as of point_kernel. body: the function template in it, where it is not called `name`.
     arrays: words such as A(N,M). Extents are numbers, names or formulas of names. `:left` has the first index fastest
-    in memory, else it is the last; `:whole` holds int64, else float64 or float32. writes: those that are written; the
-    others are const. sums: "total n:whole", numbers to which the body adds, an argument of it each. reduces:
+    in memory, else it is the last. `:whole` holds int64, `:int32`, `:logical` (int32), `:real32` and `:real64` hold
+    what they say; the others all hold float64, or all float32. writes: those that are written; the others are const.
+    sums: "total n:whole", numbers to which the body adds, an argument of it each. reduces:
     "most:max where:minloc any_bad:any far(3):Farthest", further results with their reducers (results.py), arguments
     behind the sums. Each result is an array of one, two or as many numbers as declared, and NAME_at has the indices of
     a reducer that finds them. numbers: "n alpha:real", whole unless marked.

@@ -9,7 +9,7 @@ import numpy as np
 from ..engine.backend.base import Source
 from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
-from .words import KINDS, Array
+from .words import TYPES, Array
 
 if typing.TYPE_CHECKING:
     from .declare import TeamKernel
@@ -82,7 +82,7 @@ class Operands:
             self._token(name)
 
     def _array(self, a: Array) -> None:
-        kind = KINDS[a.kind] if a.written else f"const {KINDS[a.kind]}"
+        kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
         self.fields.append(f"View<{kind}, {len(a.extents)}, {a.layout}> {a.name};")
         self.filled.append(f"{a.name}(({kind} *)a.at_{a.name}, a.extent_{a.name})")
 
@@ -91,7 +91,7 @@ class Operands:
         self.filled.append(f"{name}(a.n_{name})")
 
     def _scratch(self, a: Array) -> None:
-        self.fields.append(f"Scratch<{KINDS[a.kind]}, {len(a.extents)}, {a.level}, {_flag(a.of_member)}> {a.name};")
+        self.fields.append(f"Scratch<{TYPES[a.kind]}, {len(a.extents)}, {a.level}, {_flag(a.of_member)}> {a.name};")
         self.filled.append(f"{a.name}(a.start_{a.name}, a.piece_{a.name}, a.extent_{a.name})")
 
     def _token(self, name: str) -> None:
