@@ -112,6 +112,8 @@ static inline int min(int a, int b) { return a < b ? a : b; }
 // Fibres change at barriers alone, so that nothing comes between.
 template <class T> static inline T atomicExch(T *at, T value) { const T old = *at; *at = value; return old; }
 template <class T> static inline T atomicMax(T *at, T x) { return atomicExch(at, x > *at ? x : *at); }
+template <class T> static inline T atomicMin(T *at, T x) { return atomicExch(at, x < *at ? x : *at); }
+template <class T> static inline T atomicXor(T *at, T x) { return atomicExch(at, *at ^ x); }
 template <class T> static inline T atomicAdd(T *at, T x) { return atomicExch(at, T(*at + x)); }
 template <class T> static inline T atomicOr(T *at, T x) { return atomicExch(at, *at | x); }
 template <class T> static inline T atomicAnd(T *at, T x) { return atomicExch(at, *at & x); }

@@ -181,9 +181,10 @@ def team_kernel(
                                               which index is the fastest; "left right": of the tiles, in a tile
     "first:behind" in place of a number of indices has those from first to below behind.
     team: members of a team, on every backend; None: the layer chooses; "auto 64": it takes 64 on a device. A CPU then
-    takes one member if the body cannot tell. vector: lanes of a member. scratch = {"team 0": "b(V)",
-    "member 1": "t(n)"}: room of a team or a member, level 0 (shared memory) or 1. tokens = {"pool": size or None}:
-    pools of unique ids; None: as many as can be held at the same time. source: where the method is from.
+    takes one member if the body cannot tell. vector: lanes of a member. scratch = {"team 0": "b(V)", "member 1":
+    "t(n)"}: room of a team or a member, level 0 (shared memory) or 1. tokens = {"pool": size or None}: pools of unique
+    ids; None: as many as can be held at the same time; "shared 4096": one pool for all kernels that declare it so.
+    source: where the method is from.
     Raises ArgumentError.
     """
     where = f"team kernel '{name}'"

@@ -8,6 +8,7 @@ import typing
 import numpy as np
 
 from ..engine.backend import get_backend
+from ..engine.backend.base import Backend
 from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
 from .operands import Operands
@@ -20,11 +21,14 @@ SLOTS = 512  # bytes of shared memory for what a team of several warps joins
 REPORT = 512  # bytes of a CPU's report, as in team_packs.h
 SPARE = 1.2  # ids of a pool for each that can be held at the same time
 PIECE = 16  # bytes; pieces of scratch begin at multiples
+SHARED = "shared "  # in front of the size of a pool that all kernels have in common
+
+_shared: dict[tuple[Backend, str], UniqueToken] = {}  # by backend and name
 
 
 class UniqueToken:
     """A pool of `size` ids that several kernels share (device scope): given to `bind` under the token's name. `bind`
-    makes a kernel's own pool (instance scope)."""
+    makes a kernel's own pool (instance scope), and one for all kernels that declare "shared SIZE" (global scope)."""
 
     def __init__(self, size: int, backend=None):
         refuse(not 1 <= size < 2**31, f"unique token: size {size}, wanted 1 or more.")
@@ -143,6 +147,17 @@ class Room:
         self.values["piece_count"] = pieces
         return pieces * size
 
+    def _shared_token(self, name: str, text: str) -> UniqueToken:
+        """The pool of this name that all kernels share. Raises ArgumentError for another size than the first's."""
+        size = self.operands.number_of(text, f"token '{name}'")
+        token = _shared.setdefault((self.backend, name), UniqueToken(size, self.backend))
+        refuse(
+            token.size != size,
+            f"team kernel '{self.kernel.name}': the shared token '{name}' has {size} ids here, {token.size} in another "
+            "kernel.",
+        )
+        return token
+
     def add_tokens(self, given: dict, threads: int) -> None:
         """Pools of ids: the ones in `given`, by name; else as many ids as the declaration says, or as can be held at
         the same time. threads: of a block."""
@@ -151,6 +166,8 @@ class Room:
         for name, text in self.kernel.tokens:
             by_thread = False
             token = given.get(name)
+            if token is None and text.startswith(SHARED):
+                token = self._shared_token(name, text.removeprefix(SHARED))
             if token is None:
                 size = self.operands.number_of(text, f"token '{name}'") if text else math.ceil(SPARE * at_once)
                 token = UniqueToken(size, self.backend)

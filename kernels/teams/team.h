@@ -8,7 +8,7 @@
 //   single_per_team, single_per_member                                          member.vector(n)
 //   team.barrier()        team.scratch(m.x), member.scratch(m.x)                m.token.acquire(), release(id)
 //   for_parts<P>(team, f) f(part) of P parts of the team, which have barriers of their own: part.barrier()
-//   atomic_add, atomic_max, atomic_exchange, atomic_compare_exchange            subview(v, i, ALL, part(a, b))
+//   atomic_add and others (atomics.h), atomic(m.v)(i) += x                      subview(v, i, ALL, part(a, b))
 #pragma once
 #include "engine/numbers/launch.h"
 
