@@ -166,7 +166,8 @@ def team_kernel(
     header: a path, as of point_kernel. body: the function template in it, where it is not called `name`.
     arrays: words such as A(N,M). Extents are numbers, names or formulas of names. `:left` has the first index fastest
     in memory, else it is the last. `:whole` holds int64, `:int32`, `:logical` (int32), `:real32` and `:real64` hold
-    what they say; the others all hold float64, or all float32. writes: those that are written; the others are const.
+    what they say; the others all hold float64, or all float32. `:scatter`: the body only adds to its elements, any
+    thread to any: m.h(k) += x. writes: those that are written; the others are const.
     sums: "total n:whole", numbers to which the body adds, an argument of it each. reduces:
     "most:max where:minloc any_bad:any far(3):Farthest", further results with their reducers (results.py), arguments
     behind the sums. Each result is an array of one, two or as many numbers as declared, and NAME_at has the indices of
@@ -241,7 +242,7 @@ def _written(where: str, text: str, writes: list[str]) -> tuple[Array, ...]:
     found = arrays_of(where, text)
     unknown = [name for name in writes if name not in [array.name for array in found]]
     refuse(unknown, f"{where}: writes {unknown}, which are not among its arrays.")
-    return tuple(dataclasses.replace(array, written=array.name in writes) for array in found)
+    return tuple(dataclasses.replace(array, written=array.name in writes or array.scattered) for array in found)
 
 
 def _numbers(where: str, text: str) -> tuple[tuple[str, str], ...]:

@@ -12,6 +12,7 @@ from ..engine.backend.base import Backend
 from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
 from .operands import Operands
+from .words import Array
 
 if typing.TYPE_CHECKING:
     from .declare import TeamKernel
@@ -21,6 +22,7 @@ SLOTS = 512  # bytes of shared memory for what a team of several warps joins
 REPORT = 512  # bytes of a CPU's report, as in team_packs.h
 SPARE = 1.2  # ids of a pool for each that can be held at the same time
 PIECE = 16  # bytes; pieces of scratch begin at multiples
+MOST_COPIES = 2**26  # bytes of all threads' copies of a scattered array
 SHARED = "shared "  # in front of the size of a pool that all kernels have in common
 
 _shared: dict[tuple[Backend, str], UniqueToken] = {}  # by backend and name
@@ -125,12 +127,27 @@ class Room:
             "report": self.report.ctypes.data,
         }
         self.arena = self._arena(scratch.bytes[1])
+        self.scatter = {a.name: self._copies(a) for a in kernel.arrays if a.scattered}
 
     def _zeros(self, count: int, dtype) -> int:
         """The address of an array of zeros."""
         made = self.backend.from_host(np.zeros(max(count, 1), dtype), np.dtype(dtype))
         self.held.append(made)
         return self.backend.address(made)
+
+    def _copies(self, a: Array) -> str:
+        """How threads add to a scattered array: by "atomics", "directly", where there is one thread, or to "copies" of
+        their own."""
+        array = self.operands.arrays[a.name]
+        if self.backend.in_warps or array.nbytes * self.resident > MOST_COPIES:
+            return "atomics"
+
+        if self.resident == 1:
+            self.values[f"copies_{a.name}"] = self.operands.values[f"at_{a.name}"]
+            return "directly"
+
+        self.values[f"copies_{a.name}"] = self._zeros(self.resident * array.size, array.dtype)
+        return "copies"
 
     def _arena(self, size: int) -> int:
         """Bytes of scratch of level 1, `size` for a team: a device's teams take a piece each, a CPU's threads have

@@ -32,6 +32,7 @@ class Array:
     kind: str = "real"  # the type of the call, float64 or float32; or one of ELEMENTS. A logical is true unless it is 0
     layout: str = "RIGHT"  # the last index is the fastest in memory; LEFT: the first
     written: bool = False
+    scattered: bool = False  # the body only adds to elements, any thread to any
     level: int = 0  # of scratch: 0, shared memory, or 1
     of_member: bool = False  # of scratch: a piece for each member of a team
 
@@ -53,13 +54,13 @@ def arrays_of(where: str, text: str, **also) -> list[Array]:
 
         marks = word[3].split(":")[1:]
         kinds = [mark for mark in marks if mark in ELEMENTS]
-        wrong = [mark for mark in marks if mark not in ("left", *ELEMENTS)] or kinds[1:]
-        refuse(wrong, f"{where}: '{word[1]}' is marked {wrong}, wanted left, or one of {', '.join(ELEMENTS)}.")
+        wrong = [mark for mark in marks if mark not in ("left", "scatter", *ELEMENTS)] or kinds[1:]
+        refuse(wrong, f"{where}: '{word[1]}' is marked {wrong}, wanted left, scatter, or one of {', '.join(ELEMENTS)}.")
 
         extents = tuple(part.strip() for part in word[2].split(","))
         kind = kinds[0] if kinds else "real"
         layout = "LEFT" if "left" in marks else "RIGHT"
-        found.append(Array(word[1], extents, kind, layout, **also))
+        found.append(Array(word[1], extents, kind, layout, scattered="scatter" in marks, **also))
         at = word.end()
 
     return found

@@ -203,3 +203,11 @@ template <class M, class I> POINT_FN void all_atomics(const M &m, const I i) {
     });
     atomic(m.packed)(i) += 2.0;
 }
+// a histogram: any thread adds to any bin
+template <class M, class I> POINT_FN void scattered(const M &m, const I i) {
+    each_lane(i, [&](long k) {
+        m.count(m.bin(k))++;
+        m.weight(m.bin(k), k % 2) += m.v(k);
+    });
+    m.own(i) += m.v(i);
+}

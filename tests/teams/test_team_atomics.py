@@ -1,7 +1,10 @@
-"""Every atomic operation on every type: exact, whatever the order, so the result is known in closed form."""
+"""Atomic operations on every type, and scattered sums: exact in any order, so the results are known in closed form."""
 
 import numpy as np
+import pytest
 from team_cases import JOINS, kernel, on
+
+from kernels import get_backend
 
 ALL = kernel(
     "all_atomics",
@@ -39,3 +42,40 @@ def test_every_atomic(be):
             bits[18] = start[18]
         np.testing.assert_array_equal(got, bits, err_msg=name)
     np.testing.assert_array_equal(be.to_host(arrays["packed"]), np.full(n, 2.0))
+
+
+SCATTERED = kernel(
+    "scattered",
+    header=JOINS,
+    arrays="bin(n):int32 v(n) count(bins):whole:scatter weight(bins,2):left:scatter own(n):scatter",
+    range="n",
+)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_scattered_sums(be, threads):
+    """Twice, onto what is there: a histogram by NumPy. A CPU's threads have copies, or add directly."""
+    backend = get_backend("cpu", threads=threads) if be.style == "packs" else be
+    rng, n, bins = np.random.default_rng(6), 5000, 13
+    bin_, v = rng.integers(0, bins, n).astype(np.int32), rng.integers(-9, 9, n).astype(float)
+    arrays = on(backend, bin=bin_, v=v, count=np.arange(bins), weight=np.zeros((2, bins)), own=np.zeros(n))
+    arrays["weight"] = arrays["weight"].T
+    run = SCATTERED.bind(arrays, backend, quick=True)
+    run()
+    run()
+
+    wanted = np.stack([np.bincount(bin_[k::2], v[k::2], bins) for k in (0, 1)])
+    np.testing.assert_array_equal(backend.to_host(arrays["count"]), np.arange(bins) + 2 * np.bincount(bin_))
+    np.testing.assert_array_equal(np.array(backend.to_host(arrays["weight"].T)), 2 * wanted)
+    np.testing.assert_array_equal(backend.to_host(arrays["own"]), 2 * v)
+    how = "atomics" if be.style != "packs" else "directly" if threads == 1 else "copies"
+    assert set(run.scatter.values()) == {how} and set(run.scatter) == {"count", "weight", "own"}
+
+
+def test_large_scattered_arrays_take_atomics():
+    arrays = dict(bin=np.zeros(9, np.int32), v=np.ones(9), count=np.zeros(2**23, np.int64), own=np.zeros(9))
+    arrays["weight"] = np.zeros((2, 2**23)).T
+    run = SCATTERED.bind(arrays, get_backend("cpu", threads=2), quick=True)
+    run()
+    assert run.scatter == {"count": "atomics", "weight": "atomics", "own": "copies"}
+    assert arrays["count"][0] == 9 and list(arrays["weight"][0]) == [5, 4] and (arrays["own"] == 1).all()
