@@ -28,7 +28,7 @@ from .gas.program import Program
 from .gas.records import Constants
 from .gas.registry import registry
 from .gas.species import NoSpecies, SpeciesData
-from .teams import UniqueToken, team_kernel
+from .teams import DualView, UniqueToken, team_kernel
 
 __version__ = "1.0.0rc1"
 DISTRIBUTION = "castles-frame"  # frame/__init__.py looks for this name: the package index has another `kernels`
@@ -45,6 +45,7 @@ __all__ = [
     "ComplexContraction",
     "Constants",
     "Contraction",
+    "DualView",
     "FreeContraction",
     "FrameError",
     "Mixture",
