@@ -29,6 +29,20 @@ template <class M, class I, class S> POINT_FN void yax_layout(const M &m, const 
     total += m.y(row) * sum;
 }
 
+// ---- yax_attempts
+
+// <y|Ax>, a team a row. First attempt: a member an element, if the team has as many members as a row has elements
+template <class M, class Team> POINT_FN void attempt_1(const M &m, const Team &team) {
+    const long row = team.league_rank(), column = team.rank();
+    atomic_add(m.total(0), m.y(row) * m.A(row, column) * m.x(column));
+}
+// second attempt: members go over the elements of the row
+template <class M, class Team> POINT_FN void attempt_2(const M &m, const Team &team) {
+    const long row = team.league_rank();
+    for (long column = team.rank(); column < m.M; column += team.size())
+        atomic_add(m.total(0), m.y(row) * m.A(row, column) * m.x(column));
+}
+
 // ---- yax_team
 
 // <y|Ax>, a team a row

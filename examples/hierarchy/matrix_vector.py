@@ -54,6 +54,23 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
     print(f"yax_layout {backend}: time of right over left {times['right'] / times['left']:.3g}")
 
 
+ATTEMPTS = [
+    declared(name, arrays="y(N) A(N,M) x(M) total(1)", writes="total", league="N", team=128)
+    for name in ("attempt_1", "attempt_2")
+]
+
+
+def yax_attempts(backend, N=4096, M=1024, nrepeat=3, quick=False):
+    """Exercise 4, the two attempts before it: an atomic for each element, by the ranks of the members."""
+    for kernel, team in zip(ATTEMPTS, (M, min(M, 128))):
+        arrays = on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M), total=np.zeros(1))
+        run = kernel.bind(arrays, backend, team=team, quick=quick)
+        time = seconds(backend, run, nrepeat, turns=1)
+        total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
+        check(f"yax {kernel.name}", total, N * M)
+        say(f"yax {kernel.name}", backend, (N, M), total, time, 8 * (N * M + N + M))
+
+
 YAX_TEAM = declared("yax_team", arrays="y(N) A(N,M) x(M)", sums="total", league="N", team="auto 128")
 
 
@@ -129,4 +146,4 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
 
 
 if __name__ == "__main__":
-    main(yax_flat, yax_atomic, yax_layout, yax_team, yax_rows_first, yax_vector, nested_adjoint)
+    main(yax_flat, yax_atomic, yax_layout, yax_attempts, yax_team, yax_rows_first, yax_vector, nested_adjoint)

@@ -22,8 +22,19 @@ template <class OPERATION, class T> POINT_FN T atomic_by(OPERATION, T &at, T b) 
     } \
     template <class T, class X> POINT_FN T atomic_##name(T &at, const X &x) { return atomic_fetch_##name(at, x); } \
     template <class T, class X> POINT_FN void atomic_##name(long, T &at, const X &x) { atomic_fetch_##name(at, x); } \
-    ATOMIC_IN_PACKS(name)
+    ATOMIC_IN_PACKS(name) \
+    ATOMIC_IN_CHECKS(name)
 
+#ifdef CHECK_SCRATCH
+template <class E> struct CheckedElement;
+#define ATOMIC_IN_CHECKS(name) \
+    template <class E, class X> POINT_FN auto atomic_##name(const CheckedElement<E> &at, const X &x) { \
+        at.changed(); \
+        return atomic_##name(at.at, x); \
+    }
+#else
+#define ATOMIC_IN_CHECKS(name)
+#endif
 ATOMIC(add)
 ATOMIC(sub)
 ATOMIC(mul)

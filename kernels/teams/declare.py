@@ -43,15 +43,28 @@ class TeamKernel:
     vector: int  # lanes of a member on a device
     body: str  # name of the function template
     source: str  # where the method is from
+    check: bool = False  # of a CPU: scratch knows who wrote and read it
 
     def bind(
-        self, arrays, backend=None, team=None, vector=None, tile=None, scratch=None, chunk=1, quick=False, **numbers
+        self,
+        arrays,
+        backend=None,
+        team=None,
+        vector=None,
+        tile=None,
+        scratch=None,
+        chunk=1,
+        check=False,
+        quick=False,
+        **numbers,
     ):
         """run(), which launches for these arrays: {name: array}, NumPy's or CuPy's, and UniqueToken under the name of a
         token. team, vector, tile, scratch: in place of the declaration's. chunk: how many teams, packs of indices or
         tiles a thread of a CPU takes together at least; on a device, how many a block's threads take one after the
-        other. quick: the compiler's time counts more than the code's. numbers: those of the declaration; one that is
-        missing is read at each run from the constant of that name that a host has set.
+        other. check: a CPU's teams have the members of a device, and a missing barrier around scratch of a team is a
+        BackendError with file and line at the launch. quick: the compiler's time counts more than the code's. numbers:
+        those of the declaration; one that is missing is read at each run from the constant of that name that a host has
+        set.
 
         Extents follow from the arrays. What is missing, too many, of another shape or type, not contiguous, or an
         output that shares memory with another array, raises ArgumentError; so does scratch of level 0 above 227 KiB.
@@ -60,6 +73,8 @@ class TeamKernel:
         kernel = self
         if self.items.organised(backend.entry.in_blocks):
             kernel = self.organised(team, vector, tile, scratch)
+        if check:
+            kernel = kernel.checked(backend)
         return Bound(kernel, dict(arrays), backend, quick, numbers, chunk)
 
     def organised(self, team=None, vector: int | None = None, tile=None, scratch=None) -> TeamKernel:
@@ -83,6 +98,12 @@ class TeamKernel:
         other = dataclasses.replace(self, **changes)
         other.organisation()
         return other
+
+    def checked(self, backend) -> TeamKernel:
+        """The same kernel with scratch that finds missing barriers. Raises ArgumentError but on a CPU."""
+        refuse(backend.entry.in_blocks, f"team kernel '{self.name}': check=True is for a CPU.")
+        members, _ = self.organisation()
+        return dataclasses.replace(self, check=True, team=members, any_team=False)
 
     def _with_tile(self, where: str, tile) -> Items:
         if not isinstance(self.items, Tiles):

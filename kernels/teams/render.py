@@ -202,6 +202,8 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     text = []
     if np.dtype(dtype) == np.float32:
         text.append("#define FRAME_SINGLE")
+    if kernels[0].check:
+        text.append("#define CHECK_SCRATCH")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
     for number, kernel in enumerate(kernels, 1):

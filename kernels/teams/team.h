@@ -140,6 +140,7 @@ template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(co
 
 // Room that the declaration names: bytes from the start of its level, of each team or each member.
 template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {
+    static constexpr bool MEMBERS = OF_MEMBER;
     long offset, piece, extent[RANK];
     POINT_FN Scratch(long offset, long piece, const long (&n)[RANK]) : offset(offset), piece(piece) {
         for (int d = 0; d < RANK; ++d) extent[d] = n[d];

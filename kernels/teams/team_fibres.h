@@ -153,6 +153,7 @@ struct Members {
     int next[MOST], before[MOST]; // members that have not ended, in a ring
     Meeting whole, part[PARTS];
     Report *report;
+    struct Check *check;
     void (*work)(Members &, int);
     const void *what;
     bool failed;
@@ -297,6 +298,15 @@ template <class F, class R, class T> POINT_FN void scan_range(const OfTeam &rang
     x = both.all;
 }
 
+#ifdef CHECK_SCRATCH
+#include "teams/team_check.h"
+template <class V> POINT_FN auto scratch_of(const V &view, Members *members, int own) {
+    return CheckedView<V>{view, members, own};
+}
+#else
+template <class V> POINT_FN auto scratch_of(const V &view, Members *, int) { return view; }
+#endif
+
 template <int PARTS, int SIZE, int VECTOR> struct PartOf;
 
 template <int MEMBERS, int VECTOR, int> struct Team {
@@ -325,7 +335,10 @@ template <int MEMBERS, int VECTOR, int> struct Team {
         for (; (p + 1) * W <= n; p += every) f(Lanes<true>{p * W, 1, W});
         if (p * W < n) f(Lanes<false>{p * W, 1, int(n - p * W)});
     }
-    template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, own); }
+    template <class S> POINT_FN auto scratch(const S &s) const {
+        if constexpr (S::MEMBERS) return s.at(level, own);
+        else return scratch_of(s.at(level, own), members, own);
+    }
     template <class F> POINT_FN void single(const F &f) const {
         if (own == 0) f();
     }
@@ -367,18 +380,32 @@ POINT_FN int for_teams_of_fibres(long items, int threads, const League &a, const
         typename RESULTS::Values values[TEAM::SIZE];
         Members members;
         members.size = TEAM::SIZE, members.report = a.report;
+#ifdef CHECK_SCRATCH
+        const size_t words = (level[1] - level[0] + a.bytes[1]) / 4;
+        Check check = {level[0], (Shadow *)calloc(words + 1, sizeof(Shadow)), 0};
+        if (!check.shadow) return 1;
+        members.check = &check;
+#endif
         const auto work = [&](Members &m, int own) { // of a member, for all teams of the share
             TEAM team = {first, items, {level[0], level[1]}, own, &m};
             typename RESULTS::Accumulators results;
             for (; behind > team.number; ++team.number) {
                 body(team, results);
-                m.meet(m.whole, TEAM::SIZE, "", Members::END, [] {});
+                m.meet(m.whole, TEAM::SIZE, "", Members::END, [&] {
+#ifdef CHECK_SCRATCH
+                    m.check->begun = m.whole.turn + 1;
+#endif
+                });
             }
             if constexpr (RESULTS::COUNT > 0) results.with(values[own], [](const auto &x, auto &to) { to = x.value; });
         };
         members.what = &work;
         members.work = [](Members &m, int own) { (*(decltype(work) *)m.what)(m, own); };
-        if (!members.run(stacks)) return 1;
+        const bool done = members.run(stacks);
+#ifdef CHECK_SCRATCH
+        free(check.shadow);
+#endif
+        if (!done) return 1;
 
         if constexpr (RESULTS::COUNT > 0) {
             typename RESULTS::Accumulators all;

@@ -101,17 +101,6 @@ template <class M, class Team, class S> POINT_FN void members(const M &m, const 
     total += team.rank();
 }
 
-// first attempts of the lectures' <y|Ax>: a member an entry; members over the entries
-template <class M, class Team> POINT_FN void attempt_1(const M &m, const Team &team) {
-    const long row = team.league_rank(), column = team.rank();
-    atomic_add(m.result(0), m.y(row) * m.A(row, column) * m.x(column));
-}
-template <class M, class Team> POINT_FN void attempt_2(const M &m, const Team &team) {
-    const long row = team.league_rank();
-    for (long column = team.rank(); column < m.M; column += team.size())
-        atomic_add(m.result(0), m.y(row) * m.A(row, column) * m.x(column));
-}
-
 // What a chosen number of members must not change: nothing here tells it
 template <class M, class Team, class S> POINT_FN void cannot_tell(const M &m, const Team &team, S &total) {
     scalar sum;
@@ -210,4 +199,12 @@ template <class M, class I> POINT_FN void scattered(const M &m, const I i) {
         m.weight(m.bin(k), k % 2) += m.v(k);
     });
     m.own(i) += m.v(i);
+}
+
+// scratch that only the first team writes
+template <class M, class Team> POINT_FN void left_over(const M &m, const Team &team) {
+    const auto s = team.scratch(m.s);
+    if (team.league_rank() == 0) single_per_team(team, [&] { s(0) = 1; });
+    team.barrier();
+    m.out(team.league_rank()) = s(0);
 }

@@ -17,6 +17,7 @@ SMALL = {  # sizes of the exercises, and of the stand-in where it takes longer
     "yax_flat": dict(N=300, M=50),
     "yax_atomic": dict(N=30, M=40),
     "yax_layout": dict(N=70, M=40),
+    "yax_attempts": dict(N=30, M=40),
     "yax_team": dict(N=30, M=300),
     "yax_rows_first": dict(N=5, M=300),
     "yax_vector": dict(E=7),

@@ -1,8 +1,10 @@
 """A team has the declared number of members on every backend, and a CPU takes one only where the body cannot tell."""
 
+import importlib
+
 import numpy as np
 import pytest
-from team_cases import ASTRAY, JOINS, kernel, on
+from team_cases import ASTRAY, HEADER, JOINS, NEAR, ONE_WRITES, kernel, on
 
 from kernels import BackendError, get_backend
 
@@ -18,12 +20,6 @@ MEMBERS = {
         team=team,
     )
     for team in (1, 7, 64)
-}
-ATTEMPTS = {
-    body: kernel(
-        body, header=JOINS, arrays="y(N) A(N,M) x(M) result(1)", writes="result", league="N", team=33 if last else 8
-    )
-    for body, last in (("attempt_1", True), ("attempt_2", False))
 }
 LARGE = kernel("large_team", header=JOINS, body="cannot_tell", arrays="v(E,n)", sums="total", league="E", team=1024)
 
@@ -43,16 +39,6 @@ def test_a_team_has_its_members(be, team):
     np.testing.assert_array_equal(got["kept"], 1000 * np.arange(E)[:, None] + members)
     assert (got["told"] == 7).all() and (got["counted"] == 1).all()
     assert run.value("total") == E * team * (team - 1) // 2 and run.members == team
-
-
-@pytest.mark.parametrize("body", ATTEMPTS)
-def test_attempts_of_the_lectures(be, body):
-    """<y|Ax> with an atomic for each entry: a member an entry, and members that go over the entries."""
-    N, M = 9, 33
-    A = np.random.default_rng(3).integers(-9, 9, (N, M)).astype(float)
-    arrays = on(be, y=np.arange(1.0, N + 1), A=A, x=np.arange(float(M)), result=np.zeros(1))
-    ATTEMPTS[body].run(arrays, be, quick=True)
-    assert be.to_host(arrays["result"])[0] == np.arange(1.0, N + 1) @ A @ np.arange(float(M))
 
 
 def test_a_team_of_1024(be):
@@ -105,6 +91,11 @@ WRONG = {
 }
 
 
+LEFT_OVER = kernel(
+    "left_over", header=JOINS, arrays="out(E)", writes="out", league="E", team=4, scratch={"team 0": "s(1)"}
+)
+
+
 def line_of(text):
     return next(n for n, line in enumerate(JOINS.read_text().splitlines(), 1) if text in line)
 
@@ -127,3 +118,41 @@ def test_a_barrier_that_some_do_not_reach_is_told(threads):
 def test_collectives_that_some_do_not_reach_are_told():
     with pytest.raises(BackendError, match=r"'astray': teams.h:\d+ and teams.h:\d+: members of a team wait"):
         ASTRAY.run({"out": np.zeros(1)}, "cpu", quick=True)
+
+
+# ---- scratch
+def test_a_missing_barrier_is_told():
+    """With the places of both members; nothing is told where the barrier is, by atomics or in the exercises."""
+    v = np.arange(200.0)
+    at = next(n for n, line in enumerate(HEADER.read_text().splitlines(), 1) if "{ s(i) = m.v(i); });" in line)
+    for name, k in NEAR.items():
+        arrays = {"v": v, "out": np.zeros(200)}
+        if name != "without":
+            k.run(arrays, "cpu", check=True, quick=True)
+            np.testing.assert_array_equal(arrays["out"], np.roll(v, -1))
+            continue
+
+        words = rf"teams.h:{at + 2}: member 0 reads scratch that nobody has written yet; a barrier may be missing"
+        with pytest.raises(BackendError, match=words):
+            k.run(arrays, "cpu", check=True, quick=True)
+
+    with pytest.raises(
+        BackendError, match=r"teams.h:\d+: member 1 reads scratch that member 0 writes at teams.h:\d+, with no"
+    ):
+        ONE_WRITES.run({"out": np.zeros((2, 64))}, "cpu", check=True, quick=True)
+
+
+def test_scratch_that_nobody_has_written_is_told():
+    """The next team begins with nothing, though the last one has left its numbers there."""
+    line = line_of("m.out(team.league_rank()) = s(0);")
+    with pytest.raises(BackendError, match=rf"joins.h:{line}: member 3 reads scratch that nobody has written"):
+        LEFT_OVER.run({"out": np.zeros(3)}, "cpu", check=True, quick=True)
+
+
+def test_checked_exercises():
+    """Bodies with barriers, packs and atomics in scratch pass the check."""
+    for module, name in (("scratch", "SCRATCH_FIELD"), ("scratch", "SLICING"), ("tokens", "SCATTER_TEAMS")):
+        k = getattr(importlib.import_module(module), name)
+        shapes = {"E": 4, "Q": 5, "V": 37, "C": 2, "L": 5, "R": 6, "P": 7, "n": 20000, "bins": 9}
+        arrays = {a.name: np.zeros([shapes[x] for x in a.extents], a.dtype(np.dtype(float))) for a in k.arrays}
+        k.run(arrays, "cpu", check=True, quick=True, **({"share": 8192} if k.numbers else {}))

@@ -13,11 +13,7 @@ class Entry:
     record: str  # statement that names the record of arguments `a`; {type}: its structure
     work: tuple[str, ...]  # parameters of KERNEL that say how much there is to do
     answer: str  # in front of the last call: a CPU's kernel returns a number
-    in_blocks: bool  # whether a block of threads shares work; else each thread is a team of 1 member
-
-    def threads(self, team: int, vector: int) -> tuple[int, int]:
-        """(members of a team, lanes of a member) as the text has them."""
-        return (team, vector) if self.in_blocks else (1, 1)
+    in_blocks: bool  # whether a block of threads shares work; else each thread works by itself
 
 
 PACKS = Entry(

@@ -1,0 +1,113 @@
+// Team scratch that knows who wrote and who read each of its elements since the members met last: for bind(check=True)
+// on a CPU. A member that reads what another one writes, with no barrier between, is told with both places.
+#pragma once
+#include <type_traits>
+
+struct Access {
+    long turn; // of the team's meetings, + 1; 0: never
+    int member;
+    int line;
+    const char *file;
+};
+
+struct Shadow {                  // of 4 bytes of scratch
+    Access read, write, changed; // changed: by an atomic operation
+};
+
+struct Check {
+    const char *arena;
+    Shadow *shadow;
+    long begun; // turn in which the team began
+};
+
+// Who comes to scratch, and from where in the body.
+struct Visitor {
+    Members *members;
+    int own;
+    const char *file;
+    int line;
+    POINT_FN long turn() const { return members->whole.turn + 1; }
+    POINT_FN Shadow &shadow(const void *at) const {
+        return members->check->shadow[((const char *)at - members->check->arena) / 4];
+    }
+    POINT_FN bool of_other(const Access &x) const { return x.turn == turn() && x.member != own; }
+    __attribute__((noinline)) void tell(const char *does, const Access &x, const char *did) const {
+        members->fail("%s:%d: member %d %s scratch that member %d %s at %s:%d, with no barrier between",
+                      Members::name_of(file), line, own, does, x.member, did, Members::name_of(x.file), x.line);
+    }
+    POINT_FN void reads(const void *at) const {
+        Shadow &s = shadow(at);
+        if (of_other(s.write)) tell("reads", s.write, "writes");
+        if (of_other(s.changed)) tell("reads", s.changed, "changes");
+        if (s.write.turn <= members->check->begun && s.changed.turn <= members->check->begun)
+            members->fail("%s:%d: member %d reads scratch that nobody has written yet; a barrier may be missing",
+                          Members::name_of(file), line, own);
+        s.read = {turn(), own, line, file};
+    }
+    POINT_FN void writes(const void *at) const {
+        Shadow &s = shadow(at);
+        if (of_other(s.write)) tell("writes", s.write, "writes");
+        if (of_other(s.changed)) tell("writes", s.changed, "changes");
+        if (of_other(s.read)) tell("writes", s.read, "reads");
+        s.write = {turn(), own, line, file};
+    }
+    POINT_FN void changes(const void *at) const {
+        Shadow &s = shadow(at);
+        if (of_other(s.write)) tell("changes", s.write, "writes");
+        if (of_other(s.read)) tell("changes", s.read, "reads");
+        s.changed = {turn(), own, line, file};
+    }
+};
+
+template <class T, class F> POINT_FN void each_address(T &at, const F &f) { f(&at); }
+template <class T, bool FULL, class F> POINT_FN void each_address(const Elements<T, FULL> &at, const F &f) {
+    for (int l = 0; l < at.i.count; ++l) f(at.data + lane_of(at.i, l));
+}
+
+template <class T> POINT_FN T value_at(T &at) { return at; }
+template <class T, bool FULL> POINT_FN auto value_at(const Elements<T, FULL> &at) { return at.all(); }
+
+template <class E> struct CheckedElement { // E: a reference, or elements at a pack of indices
+    E at;
+    Visitor who;
+    POINT_FN void read() const {
+        each_address(at, [&](const void *x) { who.reads(x); });
+    }
+    POINT_FN void written() const {
+        each_address(at, [&](const void *x) { who.writes(x); });
+    }
+    POINT_FN void changed() const {
+        each_address(at, [&](const void *x) { who.changes(x); });
+    }
+    POINT_FN operator decltype(value_at(*(const typename std::remove_reference<E>::type *)nullptr))() const {
+        read();
+        return value_at(at);
+    }
+    template <class X> POINT_FN void operator=(const X &x) const { written(), at = x; }
+    POINT_FN void operator=(const CheckedElement &x) const { x.read(), written(), at = value_at(x.at); }
+    template <class X> POINT_FN void operator+=(const X &x) const { read(), written(), at += x; }
+    template <class X> POINT_FN void operator-=(const X &x) const { read(), written(), at -= x; }
+    template <class X> POINT_FN void operator*=(const X &x) const { read(), written(), at *= x; }
+};
+
+template <class E> struct HasNoFraction<CheckedElement<E>> : HasNoFraction<typename std::remove_reference<E>::type> {};
+
+template <class V> struct CheckedView {
+    V view;
+    Members *members;
+    int own;
+    template <class I> POINT_FN auto operator()(I i, PLACE) const { return element_of(view(i), file, line); }
+    template <class I, class J, class = decltype(I() * J())> POINT_FN auto operator()(I i, J j, PLACE) const {
+        return element_of(view(i, j), file, line);
+    }
+    template <class I, class J, class K, class = decltype(I() * J()), class = decltype(J() * K())>
+    POINT_FN auto operator()(I i, J j, K k, PLACE) const {
+        return element_of(view(i, j, k), file, line);
+    }
+    template <class T> POINT_FN auto element_of(T &at, const char *file, int line) const {
+        return CheckedElement<T &>{at, {members, own, file, line}};
+    }
+    template <class T, bool FULL> POINT_FN auto element_of(Elements<T, FULL> at, const char *file, int line) const {
+        return CheckedElement<Elements<T, FULL>>{at, {members, own, file, line}};
+    }
+};
