@@ -1,4 +1,5 @@
-"""CUDA C++ compiled by g++: a shared object with launch_<kernel> for each kernel. The folder is shared by processes."""
+"""CUDA C++ compiled by g++: a shared object with launch_<kernel> for each kernel. Programs are kept from one run of the
+tests to the next, beside the kernel cache, for all checkouts."""
 
 import contextlib
 import fcntl
@@ -24,7 +25,7 @@ def locked(path):
 
 
 def shared_folder(base):
-    """Where the stand-in's programs of this run of pytest lie, for all its processes. base: pytest's getbasetemp()."""
+    """Where programs lie that this run of pytest loads, for all its processes. base: pytest's getbasetemp()."""
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "stand_in"
     folder.mkdir(exist_ok=True)
     return folder
@@ -37,7 +38,7 @@ def compile_for_cpu(source, path, folders):
 
     # A device lets threads end before others meet at a barrier; those of a team end together.
     teams += f"constexpr bool TOGETHER = {str('for_league' in text).lower()};\n"
-    file = path.with_suffix(".cpp")
+    file = path.with_name(f"{path.stem}.cpp")
     file.write_text('#include "device.h"\n' + teams + (HERE / "launch.h").read_text() + source.text)
 
     with locked(path.parent / "device.lock"):
@@ -48,19 +49,30 @@ def compile_for_cpu(source, path, folders):
 
     where = [f"-I{folders[0]}", *(f"-idirafter{f}" for f in folders[1:])]
     subprocess.run([*COMMAND, *where, "-shared", "-o", str(path), str(file)], check=True)
+    file.unlink()
+
+
+def kept_folder():
+    """Where programs stay: a folder for this stand-in and this g++."""
+    texts = [(HERE / name).read_text() for name in ("device.h", "launch.h", "programs.py")]
+    folder = cache.folder() / "stand_in" / cache.key(*texts, pathlib.Path(shutil.which("g++")).resolve())[:8]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def compiler(folder):
-    """The replacement of kernels.engine.backend.cuda.machine_code; several processes may share the folder."""
+    """The replacement of kernels.engine.backend.cuda.machine_code; several processes may share the folder, where the
+    programs lie that are loaded."""
+    kept = kept_folder()
 
     def machine_code(source, arch):
         folders = [cuda.HERE, *source.folders]
         key = cache.key(*cache.texts(source.text, folders))[:24]
-        path = folder / f"{key}.so"
+        path = kept / f"{key}.so"
 
         with locked(path.with_suffix(".lock")):
             if not path.exists():
-                made = folder / f"{key}-{os.getpid()}.so"
+                made = kept / f"{key}-{os.getpid()}.so"
                 compile_for_cpu(source, made, folders)
                 made.rename(path)
 
