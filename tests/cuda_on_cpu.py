@@ -37,6 +37,7 @@ PREFIX = """#define __CUDACC_RTC__
 #define __device__
 #define __constant__
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 struct Index { int x, y, z; };
 static Index blockIdx, gridDim, blockDim, threadIdx;
