@@ -54,10 +54,10 @@ def kernel(name, reads, writes, constants, source, valid, ideal, **more):
     """A kernel of the cubic equations, and the same kernel of equation mapped and of the ideal gas, which reads the
     constants `ideal`."""
     shared = dict(reads=reads, writes=writes, valid=valid, **more)
-    of_mapped = f"{OF_MAPPED} kij_rows?" if "kij_rows?" in constants else OF_MAPPED
+    of_mapped = dict(constants=f"{OF_MAPPED} kij_rows?" if "kij_rows?" in constants else OF_MAPPED, sweeps="states")
 
     declare(name, "flow.h", FAMILY, constants=constants, source=source, **shared)
-    declare(f"mapped_{name}", "mapped_flow.h", MAPPED, constants=of_mapped, source=OF_DENSITY, sweeps="states", **shared)
+    declare(f"mapped_{name}", "mapped_flow.h", MAPPED, source=OF_DENSITY, **of_mapped, **shared)
     declare(f"ideal_{name}", "ideal_flow.h", "ideal", constants=ideal, source=IDEAL, **shared)
 
 
