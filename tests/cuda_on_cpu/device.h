@@ -9,6 +9,7 @@
 #define __device__
 #define __constant__
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 struct Index {
     int x, y, z;
