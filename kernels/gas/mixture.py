@@ -14,6 +14,7 @@ from .arrays import call, react
 from .declare import option
 from .equilibria import calls
 from .model_constants import Constant, ModelConstants
+from .one_state import properties_of_one
 from .phases import saturation
 from .program import Program
 from .reactors.ignition import ignition_delay
@@ -254,6 +255,11 @@ class Mixture:
         outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
         field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
+        if backend is None and precision == "double":
+            found = properties_of_one(self, names, arrays)
+            if found is not None:
+                return found
+
         names = names.split() if isinstance(names, str) else list(names)
         return call(self, names, arrays, backend, precision)
 
