@@ -9,6 +9,7 @@ import numpy as np
 from kernels import Mixture
 
 from ..case import Case
+from ..files import need
 from ..flow import Flow
 from ..pictures import subplots
 from ..riemann import Gas, R
@@ -142,6 +143,7 @@ def rows(of, *table):
 @contextlib.contextmanager
 def figure(path, *grid, **how):
     """Axes of a new figure, which is written to `path` at the end."""
+    need("matplotlib", "pictures")
     made, axes = subplots(*(grid or (1, 1)), layout="constrained", **how)
     yield axes
     made.savefig(path, dpi=120)
