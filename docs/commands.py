@@ -4,7 +4,7 @@ import argparse
 
 from frame.tools.cli import MIXTURE, MODELS
 
-USAGE = 84  # letters of a line
+USAGE, LONG = 84, 40  # letters of a line, and of an argument
 SHARED = {MIXTURE: "The mixture", MODELS: "Its models"}  # groups of options that several commands have: head
 
 
@@ -79,7 +79,11 @@ def _usage(parser) -> str:
 
 def _argument(formatter, action) -> str:
     meaning = formatter._expand_help(action) if action.help else ""
-    return f"| `{formatter._format_action_invocation(action)}` | {_text(meaning)} |"
+    argument = formatter._format_action_invocation(action)
+    if len(argument) > LONG:
+        argument = argument.replace(",", ", ")  # a line may end there
+
+    return f"| `{argument}` | {_text(meaning)} |"
 
 
 def _sentence(text) -> str:

@@ -90,6 +90,7 @@ class Picture:
         self.scale, self.unit = (1e3, "mm") if wide < 0.5 else (1.0, "m")
         self.figure = self._make()
         self.figure.set_dpi(110)
+        self._title = self.figure.suptitle("", fontsize=10)  # it stays where the first frame has it
         self._canvas = importlib.import_module("matplotlib.backends.backend_agg").FigureCanvasAgg(self.figure)
 
     def limits(self, name, values):
@@ -104,11 +105,17 @@ class Picture:
 
         return low, high
 
+    def _numbers(self, name):
+        """How numbers are written: on a logarithmic axis 600, not 6 x 10^2; None: as matplotlib does."""
+        if name not in self.logarithmic:
+            return None
+        return importlib.import_module("matplotlib.ticker").LogFormatter(labelOnlyBase=False)
+
     def draw(self, planes, limits, title) -> np.ndarray:
         """Pixels (rows, columns, 3) of a frame. planes: {name: (ny, nx)}. limits: {name: (lowest, highest)}."""
         for axis, name in zip(self.axes, self.names):
             self._fill(axis, name, planes[name], limits[name])
-        self.figure.suptitle(title, fontsize=10)
+        self._title.set_text(title)
 
         self._canvas.draw()  # once; savefig would draw twice
         self.figure.set_layout_engine("none")  # later frames have the layout of the first
@@ -123,13 +130,16 @@ class Lines(Picture):
         height = 1.9 * len(self.names) + 0.6
         grid = dict(sharex=True, squeeze=False, layout="constrained")
         figure, axes = subplots(len(self.names), 1, figsize=(7, height), **grid)
-        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.06)
+        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
 
         self.axes, self._lines = axes[:, 0], {}
         x = self.scale * self.scene.centres
         for axis, name in zip(self.axes, self.names):
             (self._lines[name],) = axis.plot(x, np.ones_like(x), lw=1.3)
             axis.set(ylabel=look(name).label, yscale="log" if name in self.logarithmic else "linear")
+            if name in self.logarithmic:
+                axis.yaxis.set_major_formatter(self._numbers(name))
+                axis.yaxis.set_minor_formatter(self._numbers(name))
             axis.grid(alpha=0.3)
 
         self.axes[-1].set_xlabel(f"x [{self.unit}]")
@@ -174,7 +184,10 @@ class Maps(Picture):
         self._images = {}
         for axis, name in zip(self.axes, self.names):
             image = self._images[name] = self._map(axis, name)
-            figure.colorbar(image, cax=axis.inset_axes([1.015, 0, 0.02, 1]), label=look(name).label)
+            place = axis.inset_axes([1.015, 0, 0.02, 1])
+            bar = figure.colorbar(image, cax=place, label=look(name).label, format=self._numbers(name))
+            if name in self.logarithmic:
+                bar.ax.yaxis.set_minor_formatter(self._numbers(name))
             axis.set_ylabel(f"y [{self.unit}]")
 
         for axis in axes[:-1].flat:
