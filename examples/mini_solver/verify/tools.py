@@ -10,6 +10,7 @@ from kernels import Mixture
 from kernels.gas.species.fluids import fluids
 
 from ..case import Case
+from ..files import need
 from ..flow import Flow
 from ..pictures import subplots
 from ..riemann import Gas, MappedGas, R
@@ -151,6 +152,7 @@ def rows(of, *table):
 @contextlib.contextmanager
 def figure(path, *grid, **how):
     """Axes of a new figure, which is written to `path` at the end."""
+    need("matplotlib", "pictures")
     made, axes = subplots(*(grid or (1, 1)), layout="constrained", **how)
     yield axes
     made.savefig(path, dpi=120)
