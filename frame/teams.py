@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
     """The arrays of an old-style call (stripe.listed); the declaration of the kernel says which arrays are written."""
-    declared = {a.name: a for a in kernel.arrays}
+    declared = {a.name: a for a in kernel.operands}
 
     def what(name):
         a = declared.get(name)
-        if a is None and name not in kernel.sums:
-            raise ArgumentError(f"no array '{name}'; it has {', '.join([*declared, *kernel.sums])}.")
-        return (1, OUT) if a is None else (len(a.extents), OUT if a.written else IN)
+        if a is None:
+            raise ArgumentError(f"no array '{name}'; it has {', '.join(declared)}.")
+        return len(a.extents), OUT if a.written else IN
 
     try:
         return listed(names, what, addresses, lengths, size)
@@ -40,7 +40,7 @@ def _refuse_shared(kernel, declared: dict, fields) -> None:
     show it."""
     ranges = [(f, *f.range) for f in fields if all(f.extent)]
     for f, low, high in ranges:
-        written = f.name not in declared or declared[f.name].written
+        written = declared[f.name].written
         for other, begin, end in ranges:
             refuse(
                 written and other is not f and low < end and begin < high,
@@ -64,14 +64,14 @@ def bind(kernel, fields, state: ThreadState):
     written, frame_out of an array that is read; and as TeamKernel.bind.
     """
     backend = state.shared.backend
-    declared = {array.name: array for array in kernel.arrays}
+    declared = {array.name: array for array in kernel.operands}
     arrays: dict[str, Any] = {}
     copies: list[_Copy] = []
 
     for field in fields:
         _check_field(kernel, declared, field, arrays)
-        array = declared.get(field.name)
-        left = array is not None and array.layout == "LEFT"
+        array = declared[field.name]
+        left = array.layout == "LEFT"
         step = 1 if left else -1
         shape, strides = field.extent[::step], field.stride[::step]
 
@@ -88,7 +88,7 @@ def bind(kernel, fields, state: ThreadState):
         across = host.T if left else host
         device = backend.empty(across.shape, across.dtype)
         arrays[field.name] = device.T if left else device
-        copies.append(_Copy(device, across, array is None or array.written))
+        copies.append(_Copy(device, across, array.written))
 
     _refuse_shared(kernel, declared, fields)
     launch = kernel.bind(arrays, backend)
@@ -98,20 +98,19 @@ def bind(kernel, fields, state: ThreadState):
 def _check_field(kernel, declared: dict, field: Field, arrays: dict) -> None:
     """Raises ArgumentError unless the kernel has this array, in this way, and it did not come before."""
     array = declared.get(field.name)
-    if array is None and field.name not in kernel.sums:
-        names = ", ".join([*declared, *kernel.sums])
+    if array is None:
+        names = ", ".join(declared)
         raise ArgumentError(f"team kernel '{kernel.name}' has no array '{field.name}'; it has {names}.")
 
     refuse(field.name in arrays, f"team kernel '{kernel.name}': array '{field.name}' is given twice.")
 
-    written = array is None or array.written
     refuse(
-        written != bool(field.way),
-        f"team kernel '{kernel.name}': '{field.name}' is {'written' if written else 'read'}, so it is given by "
-        f"{'frame_out' if written else 'frame_in'}.",
+        array.written != bool(field.way),
+        f"team kernel '{kernel.name}': '{field.name}' is {'written' if array.written else 'read'}, so it is given by "
+        f"{'frame_out' if array.written else 'frame_in'}.",
     )
     refuse(
-        array is not None and array.kind == "whole",
+        array.kind == "whole",
         f"team kernel '{kernel.name}': '{field.name}' holds whole numbers, which a Fortran host cannot pass.",
     )
 

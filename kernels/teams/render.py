@@ -14,7 +14,12 @@ from .words import KINDS, Array
 if typing.TYPE_CHECKING:
     from .declare import TeamKernel
 
-LEAGUE = "shares:address arena:address bytes:whole:2 pieces:address piece_count:whole ended:address"
+LEAGUE = (
+    "items:whole shares:address arena:address bytes:whole:2 pieces:address piece_count:whole ended:address "
+    "report:address"
+)
+
+LARGE = 2**20  # extent of an index where it is not known yet
 
 OPERANDS = """\
 struct operands_{name} {{
@@ -26,21 +31,22 @@ KERNEL = """\
 {operands}
 KERNEL(run_{name}, arguments_{name}, {threads}) {{
 {ahead}const operands_{name} m(a);
-const League league{{(scalar *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
-                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended}};
-scalar *const totals[] = {{{totals}}};
+const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
+                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk}};
+const Place totals[] = {{{totals}}};
 {tile}{answer}{loop}({arguments}, {call});
 }}"""
 
 
-def members(k: TeamKernel) -> str:
+def members_of(k: TeamKernel) -> str:
     """The record of a kernel."""
-    words = [LEAGUE, f"extent:whole:{len(k.items.extents)}"]
+    count = len(k.items.extents)
+    words = [LEAGUE, f"chunk:whole begin:whole:{count} extent:whole:{count}"]
 
     for a in k.arrays:
         words.append(f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}")
-    for name in k.sums:
-        words.append(f"at_{name}:address")
+    for a in k.outputs:
+        words.append(f"at_{a.name}:address")
 
     for name, kind in k.numbers:
         words.append(f"n_{name}:{kind}")
@@ -109,46 +115,71 @@ def _flag(value) -> str:
     return "true" if value else "false"
 
 
-def _kernel(k: TeamKernel, entry: Entry, team: int, vector: int) -> str:
-    """One kernel `run_NAME`. team, vector: members of a team and lanes of a member on a device."""
-    team, vector = entry.threads(team, vector)
-    threads = team * vector
+def chosen(k: TeamKernel, entry: Entry) -> bool:
+    """Whether the number of a team's members is chosen at the launch: a CPU's, if any number does."""
+    return not entry.in_blocks and k.items.has_teams and k.any_team
+
+
+def _kernel(k: TeamKernel, entry: Entry, number: int) -> str:
+    """One kernel `run_NAME`. number: in its source, from 1."""
+    members, lanes = k.organisation()
+    threads = members * lanes
     items = k.items
 
     # The loop over the items, and the body as it calls it.
+    one = f"Team<1, {lanes}, {number}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
     loop = items.loop.format(
-        team=team,
-        vector=vector,
+        team=members,
+        vector=lanes,
+        one=one,
         threads=threads,
-        sums=len(k.sums),
+        results=f"Results<{', '.join([result.type for result in k.results])}>",
         scratch=_flag(k.scratch),
         level_1=_flag(any(a.level for a in k.scratch)),
+        writes=_flag(any(a.written for a in k.arrays)),
         **items.text(str(threads) if entry.in_blocks else ""),
     )
-    sums = "".join([f", sums[{n}]" for n in range(len(k.sums))])
-    call = items.call.format(body=k.body, arguments_of_sums=sums)
-    totals = [f"(scalar *)a.at_{name}" for name in k.sums]
+    results = "".join([f", results.template at<{n}>()" for n in range(len(k.results))])
+    call = items.call.format(body=k.body, arguments_of_results=results)
+
+    totals = []
+    for result in k.results:
+        at = f"(long *)a.at_{result.at}" if result.located else "nullptr"
+        totals.append(f"{{a.at_{result.name}, {at}}}")
+
+    # How much there is to do stands in the record: a launch without any still writes its results.
+    work = ["a.items" if word == "items" else word for word in entry.work]
 
     return KERNEL.format(
         name=k.name,
-        record=structure(f"arguments_{k.name}", members(k)),
+        record=structure(f"arguments_{k.name}", members_of(k)),
         operands=Operands(k).text(),
         threads=threads,
         ahead=entry.record.format(type=f"arguments_{k.name}"),
-        totals=", ".join([*totals, "nullptr"]),
+        totals=", ".join([*totals, "{nullptr, nullptr}"]),
         tile=items.ahead(),
         answer=entry.answer,
         loop=loop,
-        arguments=", ".join([*entry.work, "league", "totals", *items.arguments]),
+        arguments=", ".join([*work, "league", "totals", *items.arguments]),
         call=call,
     )
 
 
-def render(kernels, entry: Entry, dtype, quick=False, team=None, vector=None) -> Source:
+def together(kernel: TeamKernel, entry: Entry) -> list[TeamKernel]:
+    """The kernels of its header that share a source with it.
+
+    On a CPU leagues whose number of members is chosen are apart from the others: what the others do with atomics
+    would count as if these did it. A kernel whose tile follows from the extents is by itself.
+    """
+    if not kernel.items.is_sized:
+        return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks)]
+    return [k for k in kernel.of_header() if chosen(k, entry) == chosen(kernel, entry) and k.items.is_sized]
+
+
+def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     """The source of kernels that share a header.
 
-    entry: of the backend. dtype: of real numbers. team, vector: in place of the declared organisation. quick: the
-    compiler's time counts more than the code's.
+    entry: of the backend. dtype: of real numbers. quick: the compiler's time counts more than the code's.
     """
     header = kernels[0].header
 
@@ -157,8 +188,8 @@ def render(kernels, entry: Entry, dtype, quick=False, team=None, vector=None) ->
         text.append("#define FRAME_SINGLE")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
-    for kernel in kernels:
-        text.append(_kernel(kernel, entry, *kernel.organisation(team, vector)))
+    for number, kernel in enumerate(kernels, 1):
+        text.append(_kernel(kernel, entry, number))
 
     return Source(
         f"team-{header.stem}",
@@ -174,7 +205,7 @@ def _bodies(kernels) -> tuple:
     """(body, header, what it takes) of each body, for a compiler's errors."""
     found = {}
     for kernel in kernels:
-        taken = ", then ".join([kernel.items.takes, *kernel.sums])
+        taken = ", then ".join([kernel.items.takes, *[f"`S &{result.name}`" for result in kernel.results]])
         found[kernel.body] = (kernel.body, kernel.header, f"takes {taken}")
 
     return tuple(found.values())

@@ -16,7 +16,8 @@ if typing.TYPE_CHECKING:
     from .declare import TeamKernel
 
 SHARES = 512  # of a CPU's work, as in team_packs.h
-SLOTS = 512  # bytes of shared memory for the sums of a team of several warps
+SLOTS = 512  # bytes of shared memory for what a team of several warps joins
+REPORT = 512  # bytes of a CPU's report, as in team_packs.h
 SPARE = 1.2  # ids of a pool for each that can be held at the same time
 PIECE = 16  # bytes; pieces of scratch begin at multiples
 
@@ -49,11 +50,10 @@ class Scratch:
         self.backend = operands.backend
         self._where = f"team kernel '{kernel.name}'"
         self._threads = team * vector
-        self._members = team, self.backend.sharing(team)  # on a device; here
+        self._members = team
 
         self.bytes = [0, 0]
         self.values: dict[str, typing.Any] = {}
-        self._on_device = [0, 0]  # bytes as on a device, on every backend
 
         for piece in kernel.scratch:
             self._place(piece)
@@ -75,9 +75,7 @@ class Scratch:
         self.values[f"piece_{a.name}"] = piece if a.of_member else 0
         self.values[f"extent_{a.name}"] = extents
 
-        on_device, here = self._members if a.of_member else (1, 1)
-        self._on_device[a.level] += piece * on_device
-        self.bytes[a.level] += piece * here
+        self.bytes[a.level] += piece * (self._members if a.of_member else 1)
 
     def _refuse_large(self) -> None:
         """A CPU keeps to what a device has, so that kernels move."""
@@ -85,8 +83,8 @@ class Scratch:
         room = self.backend.shared_memory or REFERENCE.shared_of_block
         sums = f", and {own} for its sums" if own else ""
         refuse(
-            self._on_device[0] + own > room,
-            f"{self._where}: scratch of level 0 is {self._on_device[0]} bytes a team{sums}; wanted {room} "
+            self.bytes[0] + own > room,
+            f"{self._where}: scratch of level 0 is {self.bytes[0]} bytes a team{sums}; wanted {room} "
             f"({room / 1024:g} KiB) at most. Level 1 has room for more.",
         )
 
@@ -99,22 +97,28 @@ def _slots(sharing: int) -> int:
 class Room:
     """Memory that is allocated for the teams that run at the same time.
 
-    resident: blocks, or threads of a CPU, that run at the same time. arena: bytes of level 1 for all resident teams.
-    tokens: {name: UniqueToken}. values: members of the record. held: what has to be kept alive.
+    resident: blocks, or threads of a CPU, that run at the same time. published: blocks of indices of a scan. arena:
+    bytes of level 1 for all resident teams. tokens: {name: UniqueToken}. values: members of the record. held: what has
+    to be kept alive.
     """
 
-    def __init__(self, kernel: TeamKernel, operands: Operands, scratch: Scratch, resident: int):
+    def __init__(self, kernel: TeamKernel, operands: Operands, scratch: Scratch, resident: int, published: int):
         self.kernel, self.operands = kernel, operands
         self.backend = operands.backend
         self.resident = resident
         self.held: list = []
         self.tokens: dict[str, UniqueToken] = {}
 
-        # The league's sums: a share of each block, or of each of a CPU's pieces of work.
-        shares = resident if self.backend.in_warps else SHARES
+        # The league's results: a share of each block, or of each of a CPU's pieces of work. A share is a structure of
+        # the values, with at most 8 bytes between them.
+        shares = max(resident, 2 * published) if self.backend.in_warps else SHARES
+        share = sum([result.bytes + 8 for result in kernel.results])
+        self.report = np.zeros(REPORT, np.uint8)
+        self.held.append(self.report)
         self.values = {
-            "shares": self._zeros(shares * len(kernel.sums), operands.dtype),
-            "ended": self._zeros(1, np.uint32),
+            "shares": self._zeros(shares * share // 8, np.int64),
+            "ended": self._zeros(2 + published, np.uint32),
+            "report": self.report.ctypes.data,
         }
         self.arena = self._arena(scratch.bytes[1])
 

@@ -1,6 +1,6 @@
 // Hierarchical parallelism: a league of teams, a team of members, a member of lanes. One header for CUDA and CPU; the
-// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, a team of one, packs). This
-// file has what both share. docs/howto/team_kernels.md is the page for authors.
+// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, fibres, packs). This file has
+// what both share. docs/howto/team_kernels.md is the page for authors.
 //
 //   for_league            the launch itself: one call of the body a team, or for_range, for_tiles
 //   team.for_each(n, f)   f(i) over the members         team.for_vector(n, f)   over members x lanes
@@ -13,10 +13,6 @@
 #include "engine/numbers/launch.h"
 
 enum Layout { RIGHT, LEFT, STRIDED }; // which index has neighbours in memory: the last, the first, none
-
-struct Plus {
-    template <class T> POINT_FN T operator()(T a, T b) const { return a + b; }
-};
 
 // first[d]: where tile `number` begins. LAST: tiles are numbered with the last index fastest, else with the first.
 template <int RANK, bool LAST>
@@ -127,7 +123,23 @@ template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {
     }
 };
 
+// sum = the sum of all that f(i, s) gives to s, for all i of a range: s += x. With a reducer, what it makes of them:
+// s.join(x). A function f(a, b) is a reducer, too, whose neutral element comes in as x.
 template <class Range, class F, class T> POINT_FN void reduce(const Range &range, const F &f, T &sum) {
-    sum = T(0);
-    reduce(range, f, sum, Plus());
+    over_range(range, f, sum, Sum());
+}
+
+template <class Range, class F, class T, class R>
+POINT_FN void reduce(const Range &range, const F &f, T &x, const R &reducer) {
+    over_range(range, f, x, reducer_of(reducer, x));
+}
+
+// f(i, s, last) for all i of a range: f gives what i brings, s += x. It is called with last = false, perhaps, then with
+// last = true, where s is the sum of all before. Returns the sum of all. With a reducer: s.join(x).
+template <class T = scalar, class Range, class F, class R = Sum>
+POINT_FN T scan(const Range &range, const F &f, const R &reducer = R()) {
+    T x;
+    reducer.neutral(x);
+    scan_range(range, f, x, reducer);
+    return x;
 }
