@@ -13,7 +13,6 @@ from mixtures_for_tests import changed, species_set
 
 from frame.tools.bench import (
     ceilings,
-    equilibrium,
     expressions,
     fortran,
     inputs,
