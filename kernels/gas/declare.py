@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 from collections.abc import Callable
+from typing import Any
 
 from ..engine.constants import Settable
 from ..engine.errors import refuse
@@ -163,9 +164,9 @@ def fallback(name: str, value: str, serves: Callable) -> None:
     registry.fallbacks[name, value] = Fallback(name, value, serves)
 
 
-def preset(name: str, value: str, choose: Callable[[dict], dict]) -> None:
-    """Declare that `value` of option `name` stands for other options, {option: value} = choose(options). An option that
-    is given beside it with another value is an ArgumentError."""
+def preset(name: str, value: str, choose: Callable[[dict, Any], tuple[dict, str]]) -> None:
+    """Declare that `value` of option `name` stands for other options. See Preset. An option that is given beside it
+    with another value is an ArgumentError."""
     registry.presets[name, value] = Preset(name, value, choose)
 
 

@@ -62,7 +62,7 @@ class Mixture:
         self.ns = len(species.names)
         self.names = tuple(species.names)
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
-        self._words = registry.spelled_out(options)
+        self._words = registry.spelled_out(options, species)
         self.options = registry.checked_options(registry.with_fallbacks(options, species))
         for key, value in self.options.items():
             species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
@@ -171,9 +171,9 @@ class Mixture:
     def words(self) -> list[str]:
         """A line for each option that was given and stands for others, such as accuracy."""
         lines = []
-        for (word, value), options in self._words.items():
-            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items())
-            lines.append(f"{word} = {value} stands for {meant}.")
+        for (word, value), (options, why) in self._words.items():
+            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items()) or "the defaults"
+            lines.append(f"{word} = {value} stands for {meant}{f' ({why})' * bool(why)}.")
         return lines
 
     @property

@@ -7,6 +7,9 @@ import itertools
 
 import numpy as np
 
+from kernels.gas.equations.mapped_numbers import coldest
+from kernels.gas.equations.records import MAPPED
+
 from .report import Row
 from .scale import EPS, scales
 from .states import KINDS, P_RANGE, blocks, draw, part, with_root
@@ -114,6 +117,17 @@ def run(job) -> list[Row]:
     return [*_algebra(job), *_derivatives(job), *_limits(job), *_saturation(job), *_lines(job)]
 
 
+OF_CV = {"cv", "gamma", "c"}  # quantities that need a positive heat capacity
+NEARLY_PURE = 0.9  # mole fraction
+
+
+def too_cold(mixture, states, X) -> np.ndarray:
+    """States (n,) at which equation mapped says that cv of a nearly pure fluid may be negative, far below freezing."""
+    if mixture.options["equation"] not in MAPPED:
+        return np.zeros(states["T"].shape, bool)
+    return ((X > NEARLY_PURE) & (states["T"] < coldest(mixture.species)[:, None])).any(0)
+
+
 def unjudged(mixture) -> set[str]:
     """Quantities that are not judged: the transport model has no values, negative values, poles or steps there."""
     viscosity = mixture.options["viscosity"]
@@ -162,7 +176,8 @@ def _algebra(job):
             f"{name} > 0",
             None if name in unjudged(mixture) else 0.0,
             "0 or inf",
-            "positive: at every state; Chung's published form is known to fail, and Lucas' has no liquids: no failures",
+            "positive: at every state; Chung's published form is known to fail, and Lucas' has no liquids: no "
+            "failures; cv, gamma, c of equation mapped: not where nearly pure fluids are too cold for it",
         )
         for name in positive
     }
@@ -176,6 +191,7 @@ def _algebra(job):
 
         # Laws. The error of a law follows from the scales of its quantities.
         scale, undecided = scales(mixture, THERMAL, given, job.backend)
+        cold = too_cold(mixture, states, q["X"])
 
         for law, row in laws.items():
             needs, residual = ALGEBRA[law]
@@ -185,12 +201,12 @@ def _algebra(job):
                 perturbed = {**value, name: value[name] + 1e-6 * scale[name]}
                 error = error + np.abs(residual(perturbed) - base) * 1e6
 
-            row.add(base, EPS * error + 1e-300, states, undecided)
+            row.add(base, EPS * error + 1e-300, states, undecided | cold if OF_CV & set(needs.split()) else undecided)
 
         # Sums and signs.
         sums.add(q["X"].sum(0) - 1, EPS, states)
         for name, row in signs.items():
-            row.add(np.where(q[name] > 0, 0.0, np.inf), 1.0, states)
+            row.add(np.where(q[name] > 0, 0.0, np.inf), 1.0, states, cold if name in OF_CV else False)
 
     return [*laws.values(), sums, *signs.values()]
 
@@ -348,13 +364,15 @@ def _saturation(job):
     if phases[0] is None or mixture.options["root"] != "gibbs":
         return
 
+    mapped = mixture.options["equation"] in MAPPED
     equal = Row(
         "identities",
         "g vapour = g liquid where the root switches",
-        ALGEBRA_TOLERANCE,
+        TOLERANCE if mapped else ALGEBRA_TOLERANCE,
         "eps of scale",
         "saturation: every species alone, 0.45 to 0.999 of its pseudo-critical temperature; g = h - T s by other "
-        "kernels than the choice",
+        "kernels than the choice"
+        + (f": {TOLERANCE:g}, a result's own, as the choice has integrals of the map of its own" if mapped else ""),
     )
     slope = Row(
         "identities",
