@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 
 from ..engine.errors import ArgumentError, refuse
-from .records import SINGLE, PointKernel
+from .records import ANY, SINGLE, PointKernel
 
 if typing.TYPE_CHECKING:
     from .registry import GasRegistry
@@ -212,14 +212,17 @@ class Search:
         if not makers or any(kernel.serves(self._options) for kernel in makers):
             return ""
 
-        wrong = set()
-        for kernel in makers:
-            if kernel.serves({**self._options, "phases": kernel.phases}):
-                return f" (not there for phases = '{self._options.get('phases', SINGLE)}')"
-            for key, values in kernel.when:
-                if self._options.get(key) not in values:
-                    wrong.add(f"{key} = '{self._options.get(key)}'")
-        return f" (not there for {', '.join(sorted(wrong))})"
+        phases = self._options.get("phases", SINGLE)
+        wrong = self._wrong([kernel for kernel in makers if kernel.phases in (ANY, phases)])
+        if any(kernel.serves({**self._options, "phases": kernel.phases}) for kernel in makers):
+            beside = f" with {', '.join(wrong)}" if wrong else ""
+            return f" (not there for phases = '{phases}'{beside})"
+        return f" (not there for {', '.join(wrong or self._wrong(makers))})"
+
+    def _wrong(self, kernels) -> list[str]:
+        """The options that keep kernels from these options, with their values."""
+        pairs = {key for kernel in kernels for key, values in kernel.when if self._options.get(key) not in values}
+        return [f"{key} = '{self._options.get(key)}'" for key in sorted(pairs)]
 
 
 def _starts(kernel: PointKernel, known) -> bool:
