@@ -112,7 +112,7 @@ PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<
                 lost = lost || (verdict.certain && !now);
             }
             const auto stable = tested && is_state && !verdict.unstable;
-            keep_test(m, feed, verdict.hot, tested, stable, s);
+            keep_test(m, feed, tested, stable, s);
         }
         s.V = select(ask && !found, R(whole.free + whole.B), s.V);
     }
@@ -427,7 +427,7 @@ PHASE_PART void state_of_energy_and_volume(const M &m, const Given<M, R> &given,
         plane_at_volume(m, V, whole, feed);
         test_stability(m, feed, tested, verdict);
         const auto stable = tested && sound && !verdict.unstable;
-        keep_test(m, feed, verdict.hot, tested, stable, s);
+        keep_test(m, feed, tested, stable, s);
         one = one || stable;
     }
     s.steps += feed.steps;

@@ -100,7 +100,7 @@ quantity(
 OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_ln_trace phase_hot phase_critical"
 HEAVY_REST = 1e-3  # share of the other species in a trial phase that is rich in one
 TRACE = 1e-12  # share of a trial phase, by Wilson's K, below which a species does not count
-HOT = 1.5  # T/Tc of a species above which it has no part in two phases: 1.21 is the most that was seen, to 2 GPa
+HOT = 1.1  # T/Tc of a species above which it has no part in two phases up to 30 MPa: 1.004 is the most that was seen
 HOT_KIJ = 0.3  # k_ij up to which that was tried
 NEVER = 1e9  # K
 

@@ -11,9 +11,11 @@
 constexpr double KEPT = 1e4;                   // more than any T; eta of two phases is far below
 enum { STABLE = 1, SETTLED, NEAR_TWO_PHASES }; // marks: stable there; stable around; stable there, but not around
 
-constexpr double ROOM_T = 0.005, ROOM_p = 0.02, ROOM_z = 0.01;   // relative changes of T, p, z_k within the room
-constexpr double PROBE_T = 0.02, PROBE_p = 0.08, PROBE_z = 0.03; // of the states around
-constexpr double PROBE_V = 1.25; // ratio of volumes beyond which a state around is another phase
+constexpr double ROOM_T = 0.01, ROOM_p = 0.03, ROOM_z = 0.02;   // relative changes of T, p, z_k within the room
+constexpr double PROBE_T = 0.03, PROBE_p = 0.1, PROBE_z = 0.06; // of the states around
+constexpr double ROOM_TRACE = 1e-3; // and change of z_k: the states around have as much more of each species
+constexpr double PROBE_V = 1.25;    // ratio of volumes beyond which a state around is another phase
+constexpr double PATIENCE = 0.125; // part of the room within which a point has to stay to have the states around tested
 
 // Nothing is kept
 template <class M, class R> POINT_FN void forget(const MaskOf<R> mask, State<M, R> &s) {
@@ -21,29 +23,18 @@ template <class M, class R> POINT_FN void forget(const MaskOf<R> mask, State<M, 
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(mask, R(0.0), s.ln_kappa[k]);
 }
 
-// Whether T, p, z lie in the room around the state of the point's last test. Species that are next to nothing in any
-// trial phase, by Wilson's K, may change at will.
+// Whether T, p, z lie in the room, or a part of it, around the state of the point's last test
 template <class M, class R>
-POINT_FN MaskOf<R> is_in_room(const M &m, const R *z, const R T, const R p, const State<M, R> &s) {
-    constexpr int NS = M::NS;
+POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const double part, const State<M, R> &s) {
     auto inside = s.eta >= KEPT && s.eta < (NEAR_TWO_PHASES + 1) * KEPT;
-    if (!any_of(inside)) return inside;
-
     R tested_p = R(0.0);
-    FOR_SPECIES (k, NS) tested_p += s.ln_kappa[k];
-    const R tested_T = s.eta - KEPT * floor_small(s.eta * (1.0 / KEPT));
-    inside = inside && fabs(T - tested_T) <= ROOM_T * tested_T && fabs(p - tested_p) <= ROOM_p * tested_p;
-
-    auto far = nowhere<R>();
-    const auto strays = [&](int k) { return !(fabs(z[k] * tested_p - s.ln_kappa[k]) <= ROOM_z * s.ln_kappa[k]); };
-    FOR_SPECIES (k, NS) far = far || strays(k);
-    if (!any_of(far && inside)) return inside;
-
-    const R ln_p = log(p), inv_T = 1.0 / T;
-    FOR_SPECIES (k, NS) {
-        const R most = larger(z[k], R(s.ln_kappa[k] / tested_p));
-        const R ln_trial = log(at_least(most, LEAST_AMOUNT)) + fabs(wilson_of(m, k, ln_p, inv_T));
-        inside = inside && (!strays(k) || ln_trial < m.phase_ln_trace[0]);
+    FOR_SPECIES (k, M::NS) tested_p += s.ln_kappa[k];
+    const R tested_T = s.eta - KEPT * floor_small(s.eta * (1.0 / KEPT)), trace = ROOM_TRACE * tested_p;
+    inside = inside && fabs(T - tested_T) <= (part * ROOM_T) * tested_T;
+    inside = inside && fabs(p - tested_p) <= (part * ROOM_p) * tested_p;
+    FOR_SPECIES (k, M::NS) {
+        const R now = z[k] * tested_p, tested = s.ln_kappa[k];
+        inside = inside && fabs(now - tested) <= part * (ROOM_z * tested + trace);
     }
     return inside;
 }
@@ -67,7 +58,7 @@ PHASE_PART MaskOf<R> is_stable_beside(const M &m, const Feed<M, R> &feed, const 
     beside.p = feed.p * (1.0 + high * PROBE_p);
     beside.steps = counted_in<R>(ask);
     FOR_SPECIES (k, NS) {
-        beside.z[k] = feed.z[k] * (1.0 + warm * select(ln_K[k] > mean, R(PROBE_z), R(-PROBE_z)));
+        beside.z[k] = feed.z[k] * (1.0 + warm * select(ln_K[k] > mean, R(PROBE_z), R(-PROBE_z))) + ROOM_TRACE;
         sum += beside.z[k];
     }
     FOR_SPECIES (k, NS) beside.z[k] = beside.z[k] / sum;
@@ -85,13 +76,15 @@ PHASE_PART MaskOf<R> is_stable_beside(const M &m, const Feed<M, R> &feed, const 
 // What the points of `tested` keep: those of `stable` have passed the test at the feed. The states around are tested
 // where the point has stayed in the room of the test before: a point that moves on soon gains nothing.
 template <class M, class R>
-PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> hot, const MaskOf<R> tested,
-                          const MaskOf<R> stable, State<M, R> &s) {
+PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> tested, const MaskOf<R> stable,
+                          State<M, R> &s) {
     if (!s.carried) return forget(tested, s);
     forget(tested && !stable, s);
-    const auto stays = stable && is_in_room(m, feed.z, feed.at.T, feed.p, s);
-    const auto near = stays && has_mark(s, NEAR_TWO_PHASES), ask = stays && has_mark(s, STABLE) && !hot;
-    auto settled = stable && hot;
+    const auto near = stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, s);
+    const auto stays = stable && has_mark(s, STABLE) && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, s);
+    auto settled = stable && feed.p < HOT_BELOW;
+    FOR_SPECIES (k, M::NS) settled = settled && feed.at.T > m.phase_hot[k];
+    const auto ask = stays && !settled;
     if (any_of(ask)) {
         auto around = ask;
         UNROLL_BY(1)
@@ -112,5 +105,5 @@ template <class M, class R>
 POINT_FN MaskOf<R> is_settled(const M &m, const R *z, const R T, const R p, const State<M, R> &s) {
     const auto marked = has_mark(s, SETTLED);
     if (!any_of(marked)) return marked;
-    return marked && is_in_room(m, z, T, p, s);
+    return marked && is_in_room(m, z, T, p, 1.0, s);
 }

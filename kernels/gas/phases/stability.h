@@ -140,15 +140,16 @@ PHASE_PART void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Ma
 // What the test of a feed found, with the starts of a split
 template <class M, class R> struct Verdict {
     MaskOf<R> unstable, certain; // certain: tm < 0 was seen
-    MaskOf<R> hot;               // no trial was needed
     R tm;                        // the least
     R ln_W[3][M::NS];            // the trials: vapour-like, liquid-like, and that of tm
     R is_vapour;                 // 1: that of tm is taken for the vapour, 0: for the liquid
 };
 
+constexpr double HOT_BELOW = 3e7; // Pa; gases split at higher pressures far above their critical temperatures
+
 // Whether each species is too hot for two phases, or next to nothing in any trial phase
 template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, R> &feed, const R *ln_K) {
-    auto cold = nowhere<R>();
+    auto cold = feed.p > HOT_BELOW;
     FOR_SPECIES (k, M::NS)
         cold = cold || !(feed.at.T > m.phase_hot[k] || feed.ln_z[k] + fabs(ln_K[k]) < m.phase_ln_trace[0]);
     return !cold;
@@ -165,8 +166,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     }
     v.unstable = v.certain = nowhere<R>();
     v.tm = v.is_vapour = R(0.0);
-    v.hot = is_hot(m, feed, ln_K) && ask;
-    const auto tested = ask && !v.hot;
+    const auto tested = ask && !is_hot(m, feed, ln_K);
     FOR_SPECIES (k, NS) v.ln_W[0][k] = v.ln_W[1][k] = feed.ln_z[k];
 
     UNROLL_BY(1)
