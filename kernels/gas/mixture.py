@@ -200,6 +200,44 @@ class Mixture:
         other.constants, other._programs = self.constants.moved(move), {}
         return other
 
+    # ---- what callers are told of
+    @property
+    def in_check_mode(self) -> Mixture:
+        """This mixture with the options that check mode asks for; itself where there are none."""
+        options = {known.name: known.in_check_mode for known in registry.options.values() if known.in_check_mode}
+        if not self.statuses or all(self.options[name] == value for name, value in options.items()):
+            return self
+
+        key = ("in check mode",)
+        if key not in self._programs:
+            other = copy.copy(self)
+            other.options, other._programs = registry.checked_options(self.options | options), {}
+            self._programs[key] = other
+        return self._programs[key]
+
+    @property
+    def statuses(self) -> frozenset[str]:
+        """Statuses with reports that kernels for these options write."""
+        key = ("statuses",)
+        if key not in self._programs:
+            kernels = [kernel for kernel in registry.kernels.values() if kernel.serves(self.options)]
+            written = {name for kernel in kernels for name in kernel.writes}
+            self._programs[key] = frozenset(name for name in written if registry.quantities[name].reports)
+        return self._programs[key]
+
+    def statuses_beside(self, outputs: Iterable[str], given: Iterable[str]) -> list[str]:
+        """The statuses that kernels write on the way from the given names to the outputs, and that are no output.
+        Raises ArgumentError as `program`."""
+        if not self.statuses:
+            return []
+
+        key = ("statuses", tuple(outputs), tuple(given))
+        if key not in self._programs:
+            order = registry.resolve(outputs, given, self.options)
+            written = {name for kernel in order for name in kernel.writes}
+            self._programs[key] = sorted((written & self.statuses).difference(outputs, given))
+        return self._programs[key]
+
     # ---- use
     def program(
         self,

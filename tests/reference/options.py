@@ -5,6 +5,7 @@ cannot tell the value from another value.
 """
 
 import dataclasses
+from collections.abc import Callable
 
 from .cubic import EQUATIONS
 
@@ -44,6 +45,21 @@ class Phases:
     """The value is seen in the density of a mixture inside its dome: of one phase, or of two by phases.py."""
 
     two: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class ThirdPhase:
+    """The value is seen in phases_status of a split with an unstable phase."""
+
+    status: int
+
+
+@dataclasses.dataclass(frozen=True)
+class TwoPhaseViscosity:
+    """The value is seen in the viscosity of two phases. whole(mu_v, mu_l, w, a): the rule, w and a the vapour's shares
+    of the mass and of the volume."""
+
+    whole: Callable
 
 
 CUBIC = Alone(("cubic_mixture", "cubic_pressure_slopes"))
@@ -124,6 +140,10 @@ ORACLES = {
     ("chebyshev", "clamp"): IDEAL,
     ("phases", "single"): Phases(False),
     ("phases", "equilibrium"): Phases(True),
+    ("phases_check", "off"): ThirdPhase(1),
+    ("phases_check", "on"): ThirdPhase(3),
+    ("two_phase_viscosity", "mcadams"): TwoPhaseViscosity(lambda mu_v, mu_l, w, a: 1 / (w / mu_v + (1 - w) / mu_l)),
+    ("two_phase_viscosity", "dukler"): TwoPhaseViscosity(lambda mu_v, mu_l, w, a: a * mu_v + (1 - a) * mu_l),
     # Ethanol: Schroeder et al. 2014, J. Phys. Chem. Ref. Data 43, 043102 (original not seen, as in CoolProp).
     ("critical", "file"): Data(None, None, None),
     ("critical", "fill"): Data(514.71, 6.268e6, 0.646),
