@@ -88,9 +88,10 @@ class Mixture:
     def from_names(cls, names: Names, **options: Any) -> Mixture:
         """A Mixture of species that the package brings: `Mixture.from_names(["CH4", "O2"])`, or "CH4 O2".
 
-        There are 23 species of the combustion of methane and hydrogen, without reactions: kernels/gas/species/
-        species.yaml, with the source of each number. options: as in from_yaml. Raises ArgumentError for a name that is
-        not there, with the names that are, and for options.
+        There are 79 species, without reactions: all of GRI-Mech 3.0, noble gases, hydrocarbons to dodecane and others;
+        `known_names` lists them. kernels/gas/species/species.yaml has the source of each number. Radicals, and the few
+        molecules whose critical point nobody has measured, have estimates. options: as in from_yaml. Raises
+        ArgumentError for a name that is not there, with the nearest, and for options.
         """
         from .species.brought import FILE, chosen, known
 
@@ -99,6 +100,13 @@ class Mixture:
         species, options = cls.species_from_yaml(FILE, without=others, **options)
 
         return cls(species.subset(names), **options)
+
+    @staticmethod
+    def known_names() -> tuple[str, ...]:
+        """The names of the species that the package brings, see from_names."""
+        from .species.brought import known
+
+        return known()
 
     @staticmethod
     def species_from_yaml(
