@@ -457,6 +457,27 @@ def _side_here(config: Config, rates, ns: int) -> str:
     return f"1 rank, {facts.cores} of its cores, chunk {CHUNK}: " + (said or ("GPU" if on_gpu else "CPU"))
 
 
+ONE_PHASE = (
+    "one phase at every point (phases single): below the critical point a liquid or a gas, never both",
+    "inside the two-phase region of a mixture the result is a single phase that would split; phase_flag 3: unstable",
+    "option phases = equilibrium computes vapour and liquid",
+)
+ROOTS = {
+    "gibbs": "root gibbs: the stable root of T and p; rho, h and cp of a pure fluid jump where it boils",
+    "vapour": "root vapour: the gas wherever the equation has one, also below its boiling point",
+    "liquid": "root liquid: the liquid wherever the equation has one, also above its boiling point",
+}
+
+
+def below_critical(options) -> list[str]:
+    """Lines on what results are below the critical point."""
+    if options["equation"] == "ideal":
+        return ["an ideal gas: it never condenses, whatever T and p"]
+    if options["phases"] == "equilibrium":
+        return ["vapour and liquid in equilibrium, two phases at most; no solids"]
+    return [*ONE_PHASE[:1], ROOTS[options["root"]], *ONE_PHASE[1:]]
+
+
 def report(mixture) -> str:
     """All tables and warnings of a mixture, as text."""
     species = mixture.species
@@ -472,6 +493,7 @@ def report(mixture) -> str:
         ),
         ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants are consistent"]),
         ("reactions", reaction_checks(species)),
+        ("below the critical point", below_critical(mixture.options)),
         ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
         (
             "units",

@@ -82,12 +82,12 @@ def _pair(text):
     return (key.strip(), value.strip()) if colon else (text, 1.0)
 
 
-def call(mixture, names, arrays, backend, precision, kernel=None, update=False) -> dict:
+def call(mixture, names, arrays, backend, precision, kernel=None, update=False, depth=3) -> dict:
     """Run a program on named arrays; returns {name: array} for `names`.
 
     kernel: the name of the one to run; None: those that lead from the arrays to `names`. update: what is both given and
-    asked for is made anew, by a kernel that updates it. Shapes, units and errors: see Mixture.properties. backend: a
-    Backend, its name, or None (that of the arrays).
+    asked for is made anew, by a kernel that updates it. depth: frames from here to the user, for warnings. Shapes,
+    units and errors: see Mixture.properties. backend: a Backend, its name, or None (that of the arrays).
     """
     registry.refuse_unknown_quantity([*names, *arrays])
     refuse(not names, "no quantities asked for.")
@@ -128,7 +128,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     if program:
         out |= state.run(program, limited=plain)
         for note in state.notes:
-            warnings.warn(note, RuntimeWarning, stacklevel=3)
+            warnings.warn(note, RuntimeWarning, stacklevel=depth)
 
     return {name: state.handed_back(name, out[name]) for name in names}
 
