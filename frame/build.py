@@ -177,25 +177,55 @@ def c_aliases() -> str:
     return "\n/* ---- the other manglings ---- */\n" + "\n".join(lines) + "\n"
 
 
+# In front of everything else: the names of the system, the sizes of copied texts.
+C_HEAD = f"""#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdint.h>
+#define FRAME_TAG {TAG_SIZE}
+#define FRAME_TEXT {TEXT_SIZE}
+#define FRAME_LINES {LINES_SIZE}
+"""
+# Functions of shim.c that the Python side calls: result and name, parameters.
+OF_SHIM = (
+    ("void frame_set_error", "const char *text"),
+    ("void frame_lock", "void"),
+    ("void frame_unlock", "void"),
+    ("int frame_agree", "int comm, int failed"),
+    ("int frame_owns_python", "void"),
+    ("int frame_is_by_module", "void"),
+    ("void frame_end_all", "const char *text"),
+)
+
+
+def shim_declarations(storage: str = "") -> str:
+    """Declarations of the functions of the shim that Python calls: static for C, plain for cffi."""
+    return "".join([f"{storage}{function}({parameters});\n" for function, parameters in OF_SHIM])
+
+
 def c_source() -> str:
-    """C of the library: declarations of the Python side, shim.c, and the entry points of the table."""
-    head = (
-        f"#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n#include <stdint.h>\n"
-        f"#define FRAME_TAG {TAG_SIZE}\n#define FRAME_TEXT {TEXT_SIZE}\n"
-        f"#define FRAME_LINES {LINES_SIZE}\n"
-    )
-    return (
-        head
-        + FIELD
-        + "static void frame_set_error(const char *text);\nstatic void frame_lock(void), frame_unlock(void);\n"
-        + "static int frame_agree(int comm, int failed), frame_owns_python(void);\n"
-        + python_declarations("static")
-        + (TEMPLATES / "shim.c").read_text()
-        + "\n/* ---- the entry points, from the table in entry.py ---- */\n"
-        + "".join(map(c_entry, ENTRIES))
-        + "\n"
-        + (TEMPLATES / "after.c").read_text()
-        + c_aliases()
+    """C of the library: declarations of both sides, shim.c, and the entry points of the table."""
+    declarations = [
+        C_HEAD,
+        FIELD,
+        shim_declarations("static "),
+        python_declarations("static"),
+    ]
+
+    entries = [
+        "\n/* ---- the entry points, from the table in entry.py ---- */\n",
+        *[c_entry(entry) for entry in ENTRIES],
+        "\n",
+    ]
+
+    return "".join(
+        [
+            *declarations,
+            (TEMPLATES / "shim.c").read_text(),
+            *entries,
+            (TEMPLATES / "after.c").read_text(),
+            c_aliases(),
+        ]
     )
 
 
@@ -440,9 +470,7 @@ def shim_source(path: pathlib.Path) -> None:
     import cffi
 
     ffi = cffi.FFI()
-    shim = "void frame_set_error(const char *); void frame_lock(void); void frame_unlock(void);"
-    shim += "int frame_agree(int comm, int failed); int frame_owns_python(void);"
-    ffi.cdef(FIELD + python_declarations('extern "Python"') + shim)
+    ffi.cdef(FIELD + python_declarations('extern "Python"') + shim_declarations())
     ffi.embedding_api("")
     ffi.set_source("_libframe", c_source())
     places = f"FRAME_ROOT, FRAME_BUILD = {str(HERE.parent)!r}, {str(path.parent.resolve())!r}\n"

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from kernels.marshal import Apart, Block
 
-from .errors import ArgumentError, refuse
+from .errors import ArgumentError, BadNumber, refuse
 
 FIRST_PAGES = 65536  # no object lives there
-HINT = "bounds are Fortran's, counted from 1 and inclusive; did the caller forget %VAL()?"
+BOUNDS = "bounds are Fortran's, counted from 1 and inclusive."
 
 
 def block_from_bounds(address: int, extents, bounds) -> Block:
@@ -32,8 +32,8 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     for axis, extent, first, last in zip(("X", "Y", "Z", "Data"), shape, bounds[::2], bounds[1::2]):
         if not 1 <= first <= last + (axis != "Data") <= extent + (axis != "Data"):
             within = f"1 <= Spt{axis} <= Ept{axis}" + ("" if axis == "Data" else f" <= {extent}")
-            raise ArgumentError(
-                f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {HINT}"
+            raise BadNumber(
+                f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {BOUNDS}"
             )
 
         lo.append(first - 1)
@@ -67,8 +67,8 @@ class Field(NamedTuple):
         extent = tuple(extent)
         refuse(
             min(extent, default=0) < 0,
-            f"array '{name}' has the extents {', '.join(map(str, extent))}, wanted 0 or more; did the caller forget "
-            "%VAL()?",
+            f"array '{name}' has the extents {', '.join(map(str, extent))}, wanted 0 or more.",
+            BadNumber,
         )
         refuse(
             address < FIRST_PAGES and all(extent),
@@ -266,13 +266,13 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
         empty = ", ".join(
             f"Spt{axis}, Ept{axis} = {lo + 1}, {lo + n}" for axis, lo, n in zip("XYZ", block.lo, block.n) if not n
         )
-        raise ArgumentError(
-            f"no points are selected by {empty}, so there is no stripe {_shown(first)}..{_shown(last)} to copy; {HINT}"
+        raise BadNumber(
+            f"no points are selected by {empty}, so there is no stripe {_shown(first)}..{_shown(last)}; {BOUNDS}"
         )
 
     if not 1 <= first <= last <= total:
-        raise ArgumentError(
-            f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {HINT}"
+        raise BadNumber(
+            f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {BOUNDS}"
         )
 
     if last - first + 1 > chunk:
@@ -290,7 +290,7 @@ def listed(names: str, what, addresses, lengths, size: int) -> list[Field]:
     index first. size: bytes of a number. what(name) -> (rank, way). Errors: ArgumentError.
     """
     words = [word.strip() for word in names.split(",")]
-    refuse(size not in (8, 4), f"bytes = {size}, wanted 8 or 4, of a number; did the caller forget %VAL()?")
+    refuse(size not in (8, 4), f"bytes = {size}, wanted 8 or 4, of a number.", BadNumber)
     refuse(len(addresses) != len(words), f"{len(words)} names in '{names}', {len(addresses)} addresses.")
 
     known = [what(word) for word in words]

@@ -25,7 +25,6 @@ enum {
     FRAME_OTHER_ARGUMENTS = 5
 };
 #define EXPORT __attribute__((visibility("default")))
-#define VAL_HINT "did the caller forget %%VAL()?"
 
 static __thread char frame_error[4096]; /* of the calling thread, like errno */
 static __thread int frame_status;
@@ -38,23 +37,11 @@ static pthread_once_t frame_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t frame_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /* The module ends names and passes values itself: its callers do not hear of char(0) and %VAL. */
-static void frame_drop_hints(char *text) {
-    static const char *const hints[] = {" Is //char(0) missing?", "; is //char(0) missing?",
-                                        "; did the caller forget %VAL()?",
-                                        "; for a Fortran double, was %VAL() forgotten?", " ended by char(0)"};
-    size_t i;
-    for (i = 0; i < sizeof hints / sizeof *hints; i++) {
-        char *at = strstr(text, hints[i]);
-        const int is_clause = hints[i][0] == ';';
-        if (!at) continue;
-        memmove(at + is_clause, at + strlen(hints[i]), strlen(at + strlen(hints[i])) + 1);
-        if (is_clause) *at = '.';
-    }
-}
+static int frame_is_by_module(void) { return frame_by_module; }
+static const char *frame_hint(const char *sentence) { return frame_by_module ? "" : sentence; }
 
 static void frame_set_error(const char *text) {
     snprintf(frame_error, sizeof frame_error, "%s: %s", frame_entry ? frame_entry : "libframe", text);
-    if (frame_by_module) frame_drop_hints(frame_error);
     if (!frame_python_is_up) snprintf(frame_start_error, sizeof frame_start_error, "%s", text);
 }
 
@@ -285,6 +272,12 @@ static void frame_stop(int status) {
     exit(code);
 }
 
+/* For a failure of this rank that other ranks would wait for, and that it cannot tell them of. */
+static void frame_end_all(const char *text) {
+    frame_refuse(FRAME_BAD_ARGUMENT, "%s Other ranks may wait for this rank, so the run ends.", text);
+    frame_stop(FRAME_BAD_ARGUMENT);
+}
+
 struct frame_guard {
     fenv_t host;
 };
@@ -315,7 +308,8 @@ static int guard_leave(struct frame_guard *guard, int status, int caller_takes_s
 
 static int frame_check_int(const char *name, int value, int low, int high) {
     if (value >= low && value <= high) return FRAME_DONE;
-    return frame_refuse(FRAME_BAD_ARGUMENT, "%s = %d, wanted %d..%d; " VAL_HINT, name, value, low, high);
+    return frame_refuse(FRAME_BAD_ARGUMENT, "%s = %d, wanted %d..%d.%s", name, value, low, high,
+                        frame_hint(" Did the caller forget %VAL()?"));
 }
 
 static int frame_check_pointer(const char *name, const void *pointer) {
@@ -373,7 +367,7 @@ static int frame_name(const char *from, char *to) {
 static int frame_copy_tag(const char *name, const char *from, char *to) {
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
     if (frame_name(from, to)) return FRAME_DONE;
-    return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name ended by char(0).", name);
+    return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name%s.", name, frame_hint(" ended by char(0)"));
 }
 
 /* A text (file name, list of names, value) ends at NUL or a control character, other than those of `within`; blanks at
@@ -387,8 +381,8 @@ static int frame_copy_text(const char *name, const char *from, char *to, int siz
         n++;
     }
     if (n == size - 1)
-        return frame_refuse(FRAME_BAD_ARGUMENT, "%s has no end within %d characters; is //char(0) missing?", name,
-                            size - 1);
+        return frame_refuse(FRAME_BAD_ARGUMENT, "%s has no end within %d characters.%s", name, size - 1,
+                            frame_hint(" Is //char(0) missing?"));
     while (n && to[n - 1] == ' ') n--;
     to[n] = 0;
     return FRAME_DONE;

@@ -129,6 +129,8 @@ def _add_mixture(parser, required: bool) -> None:
         "--fluid-table", metavar="FILE.csv", help="parameters of fluids for equation mapped, from `python -m frame fit`"
     )
 
+    mixture.add_argument("--gas-constant", type=float, metavar="R", help="of the host, J/mol/K (default: CODATA 2018)")
+
     models = parser.add_argument_group(MODELS)
     for option in kernels.registry.options.values():
         text = f"{option.what} (default: {option.values[0]})"
@@ -148,6 +150,8 @@ def _mixture(given):
 
     if given.fluid_table:
         options["fluids"] = given.fluid_table
+    if given.gas_constant is not None:
+        options["gas_constant"] = given.gas_constant
     if given.substance:
         options["critical"] = dict(given.substance)
 

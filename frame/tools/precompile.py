@@ -14,7 +14,7 @@ from kernels.teams.render import render
 
 from ..config import PRECISIONS
 from ..errors import closest, refuse
-from ..impl import TVImpl
+from ..impl import Sizes, TVImpl
 from ..impl.launchers import variants
 from . import BACKEND, REGISTER
 from .bench import tensor_tune
@@ -120,7 +120,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
     _contractions(given, backend)
     names = _names(given, mixture, added)
 
-    impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
+    impl = TVImpl(backend, Sizes(1, mixture.ns if mixture else given.ns), precision=given.precision)
     _ = impl.marshal.packer  # with a GPU, pageable arrays are packed by the CPU
     if mixture:
         impl.set_mixture(mixture)

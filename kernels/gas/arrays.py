@@ -13,6 +13,7 @@ from ..engine.values import real_array, refuse_type
 from . import check
 from .plan import dtype_of
 from .registry import registry
+from .resolve import unserved
 from .species import NoSpecies
 
 WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
@@ -379,15 +380,25 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
 REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
 
 
-def reactor(kind) -> str:
-    """How the quantities of a kind of reactor end. Raises ArgumentError for another kind."""
+def reactor(kind, mixture, precision) -> str:
+    """How the quantities of a kind of reactor end. Raises ArgumentError for another kind, and for a mixture or a
+    precision that no reactor serves."""
     refuse(kind not in REACTORS, f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}.")
-    return REACTORS[kind]
+    at = REACTORS[kind]
+    wrong = unserved(registry, f"status_{at}", mixture.options)
+    refuse(wrong, f"react is not available with {wrong}.")
+
+    if precision == "single":
+        makers = [kernel for kernel in registry.kernels.values() if f"status_{at}" in kernel.writes]
+        raise ArgumentError(
+            f"react is not available with precision = 'single': {makers[0].double_only}; precision 'mixed' has it."
+        )
+    return at
 
 
 def react(mixture, state, dt, kind, last, backend, precision) -> dict:
     """See Mixture.react."""
-    at = reactor(kind)
+    at = reactor(kind, mixture, precision)
     arrays = {**{name: fractions(name, given, mixture.names) for name, given in state.items()}, f"dt_{at}": dt}
     names = [*state, f"status_{at}", f"steps_{at}"]
     refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")

@@ -205,11 +205,13 @@ def constant(
     *,
     count: int | None = None,
     range: tuple[float, float] | None = None,
+    other_units: dict[str, float] | None = None,
 ) -> Settable:
     """Declare a constant whose value the host sets by name, at any time and without a compilation: set_constant, or
     frame_setconstant. A body reads it as `m.name`, or `m.name[i]` where it has `count` values. default: without one, a
-    launch before it was set is refused. range: (smallest, largest) value that makes sense. Raises ArgumentError for a
-    name that is taken, or values that do not fit."""
+    launch before it was set is refused. range: (smallest, largest) value that makes sense.
+    other_units: {unit: factor from `unit` to it}, which the message about a value out of range names. Raises
+    ArgumentError for a name that is taken, or values that do not fit."""
     taken = name in RESERVED or any(name in known.names for known in registry.providers.values())
     refuse(taken, f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.")
-    return declared.constants.declare(name, unit, what, default, count, range)
+    return declared.constants.declare(name, unit, what, default, count, range, other_units)

@@ -208,18 +208,24 @@ class Search:
 
     def _other_options(self, name: str) -> str:
         """The options for which no kernel makes `name`, if kernels for others do."""
-        makers = [kernel for kernel in self._registry.kernels.values() if name in kernel.writes]
-        if not makers or any(kernel.serves(self._options) for kernel in makers):
-            return ""
+        wrong = unserved(self._registry, name, self._options)
+        return f" (not there for {wrong})" if wrong else ""
 
-        wrong = set()
-        for kernel in makers:
-            if kernel.serves({**self._options, "phases": kernel.phases}):
-                return f" (not there for phases = '{self._options.get('phases', SINGLE)}')"
-            for key, values in kernel.when:
-                if self._options.get(key) not in values:
-                    wrong.add(f"{key} = '{self._options.get(key)}'")
-        return f" (not there for {', '.join(sorted(wrong))})"
+
+def unserved(registry: GasRegistry, name: str, options) -> str:
+    """The options for which no kernel writes `name`, as `key = 'value'`; "" if a kernel serves them, or none any."""
+    makers = [kernel for kernel in registry.kernels.values() if name in kernel.writes]
+    if any(kernel.serves(options) for kernel in makers):
+        return ""
+
+    wrong = set()
+    for kernel in makers:
+        if kernel.serves({**options, "phases": kernel.phases}):
+            return f"phases = '{options.get('phases', SINGLE)}'"
+        for key, values in kernel.when:
+            if options.get(key) not in values:
+                wrong.add(f"{key} = '{options.get(key)}'")
+    return ", ".join(sorted(wrong))
 
 
 def _starts(kernel: PointKernel, known) -> bool:

@@ -13,6 +13,7 @@ from mixtures_for_tests import species_set
 
 import kernels
 from frame.errors import ArgumentError, StateError
+from frame.impl import Sizes
 from frame.stripe import IN, INOUT, OUT, Field
 from frame.tvproperties import TVProperties
 
@@ -243,7 +244,7 @@ def test_check_mode_names_the_species(host):
 def test_species_on_a_device(be, even):
     """Evenly spaced arrays are worked on in place, like the rows of one array; others go through views."""
     n = 120
-    properties = TVProperties(be, 50, NS, 1, False, {})
+    properties = TVProperties(be, Sizes(50, NS), {})
     properties.impl.set_mixture(kernels.Mixture(species_set(NS)))
     given = states(NS, n)
     held = {name: be.from_host(given[name].copy()) for name in ("T", "p")}

@@ -21,7 +21,7 @@ from test_interop import told
 
 import kernels
 from frame import teams
-from frame.impl import TVImpl
+from frame.impl import Sizes, TVImpl
 from frame.stripe import Field
 from frame.tools import names, precompile
 from kernels import ArgumentError, UniqueToken, get_backend, team_kernel
@@ -689,7 +689,7 @@ def test_arrays_of_a_host_beside_a_device(be, rows):
             for n, a in arrays.items()
         ]
 
-    state = TVImpl(be, 1, 1, 1).state
+    state = TVImpl(be, Sizes(1, 1)).state
     again = teams.bind(rows, fields(host, lambda a: a.ctypes.data), state)
     again()
 

@@ -89,7 +89,10 @@ constexpr bool SPECIES_ARRAYS = true;
 
 constexpr double SQRT2 = 1.41421356237309504880;
 constexpr double LN2 = 0.69314718055994530942, LOG2E = 1.44269504088896340736;
-constexpr double R_UNIVERSAL = 8.31446261815324; // J/mol/K, CODATA 2018 (exact: k_B N_A)
+#ifndef FRAME_GAS_CONSTANT                  // a source defines it for a host that has a number of its own
+#define FRAME_GAS_CONSTANT 8.31446261815324 // CODATA 2018 (exact: k_B N_A)
+#endif
+constexpr double R_UNIVERSAL = FRAME_GAS_CONSTANT; // J/mol/K
 
 #ifdef FRAME_FLOAT_ARRAYS // outside: the type of the elements of a program's input and output arrays
 typedef float outside;

@@ -20,7 +20,7 @@ import numpy as np
 from ...engine.errors import MixtureError, refuse
 from ..declare import constants
 from ..records import Constants
-from ..species import CRITICAL, GAS_CONSTANT as R, OMEGA_B, SpeciesData
+from ..species import CRITICAL, OMEGA_B, SpeciesData
 from ..species.critical import table
 from ..species.fluids import Fluid, row_of
 from .constants import peneloux_shift
@@ -174,7 +174,7 @@ def _translated(species, s, shift) -> _Row:
         MixtureError,
     )
 
-    b = OMEGA_B * R * species.Tc[s] / species.pc[s]
+    b = OMEGA_B * species.R * species.Tc[s] / species.pc[s]
     return _of_shape_pr(species, s, kappa / 2, np.array([shift / b, 0.0, 0.0, 0.0]))
 
 

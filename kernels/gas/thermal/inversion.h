@@ -7,6 +7,12 @@ constexpr double T_LOWEST = 20.0, T_HIGHEST = 6000.0,
                  T_PLAIN = 300.0; // K: the bracket, and a start where none is given
 constexpr int T_STEPS = 60;
 
+// Points of a pack: which of them, and none; x within -most and most; 1 in the points of a mask, else 0.
+template <class R> using MaskOf = decltype(R(0.0) < R(1.0));
+template <class R> POINT_FN MaskOf<R> nowhere() { return R(1.0) < R(0.0); }
+template <class R> POINT_FN R within(const R x, const double most) { return at_most(at_least(x, -most), most); }
+template <class R> POINT_FN R counted_in(const MaskOf<R> mask) { return select(mask, R(1.0), R(0.0)); }
+
 // A loop over points that work together ends when all are done: on a GPU's matrix units the whole warp.
 #ifdef MATRIX_UNITS
 template <class Mask> POINT_FN bool everywhere(const Mask done) { return __all_sync(WARP, all_of(done)); }
