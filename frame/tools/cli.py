@@ -129,7 +129,7 @@ def _add_mixture(parser, required: bool) -> None:
         "--fluid-table", metavar="FILE.csv", help="parameters of fluids for equation mapped, from `python -m frame fit`"
     )
 
-    parser.add_argument("--gas-constant", type=float, metavar="R", help="of the host, J/mol/K (default: CODATA 2018)")
+    mixture.add_argument("--gas-constant", type=float, metavar="R", help="of the host, J/mol/K (default: CODATA 2018)")
 
     models = parser.add_argument_group(MODELS)
     for option in kernels.registry.options.values():
