@@ -238,6 +238,7 @@ class TVProperties:
     def _selections(self, fields, lo, hi) -> list[tuple[Field, Block]]:
         """(first field, selection lo..hi) of each view that the fields fill or take. An input of a single point counts
         at all points of the others."""
+        stripes.refuse_whole(fields)
         groups = stripes.grouped(fields)
         rows = [self._rows(group) for group in groups]
         blocks: list[Block | None] = []

@@ -1,7 +1,9 @@
 // Atomics and unique ids on a CPU.
 #pragma once
 
-// ---- atomics: each returns the value before
+#include "teams/atomic_operations.h"
+
+// at = make(what is there); returns what was there
 template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make) {
     CAN_TELL(0);
     T old, wanted;
@@ -11,32 +13,48 @@ template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make)
     return old;
 }
 
-template <class T, class X> POINT_FN T atomic_add(T &at, X x) {
-    return atomic_change(at, [&](T old) { return T(old + T(x)); });
-}
-
-template <class T, class X> POINT_FN T atomic_max(T &at, X x) {
-    return atomic_change(at, [&](T old) { return old > T(x) ? old : T(x); });
+template <class T> POINT_FN T atomic_load(T &at) {
+    CAN_TELL(0);
+    T x;
+    __atomic_load(&at, &x, __ATOMIC_RELAXED);
+    return x;
 }
 
 template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
-    return atomic_change(at, [&](T) { return T(x); });
+    return atomic_change(at, [&](T) { return Made<T>::of(x); });
 }
 
+template <class T, class X> POINT_FN void atomic_store(T &at, X x) { atomic_exchange(at, x); }
 template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
-    return atomic_change(at, [&](T old) { return old == T(wanted) ? T(x) : old; });
+    return atomic_change(at, [&](T old) { return old == Made<T>::of(wanted) ? Made<T>::of(x) : old; });
 }
 
-template <class T, bool FULL> POINT_FN void atomic_add(Elements<T, FULL> at, vec x) {
-    for (int l = 0; l < at.i.count; ++l) atomic_add(at.data[lane_of(at.i, l)], x.v[l]);
-}
+// elements at a pack of indices; a single element, what each lane brings
+#define ATOMIC_IN_PACKS(name) \
+    template <class T, bool FULL, class X> POINT_FN void atomic_##name(const Elements<T, FULL> &at, const X &x) { \
+        for (int l = 0; l < at.i.count; ++l) atomic_fetch_##name(at.data[lane_of(at.i, l)], lane_of(x, l)); \
+    } \
+    template <bool FULL, class T, class X> POINT_FN void atomic_##name(Lanes<FULL> i, T &at, const X &x) { \
+        for (int l = 0; l < i.count; ++l) atomic_fetch_##name(at, lane_of(x, l)); \
+    }
+#include "teams/atomics.h"
 
-// one element, what each lane brings
-template <bool FULL, class T> POINT_FN void atomic_add(Lanes<FULL> i, T &at, vec x) {
-    for (int l = 0; l < i.count; ++l) atomic_add(at, x.v[l]);
-}
+template <class T, bool FULL> struct AtomicElement<Elements<T, FULL>> {
+    Elements<T, FULL> at;
+    template <class X> POINT_FN void operator+=(const X &x) const { atomic_add(at, x); }
+    template <class X> POINT_FN void operator-=(const X &x) const { atomic_sub(at, x); }
+    template <class X> POINT_FN void operator*=(const X &x) const { atomic_mul(at, x); }
+    template <class X> POINT_FN void operator/=(const X &x) const { atomic_div(at, x); }
+    template <class X> POINT_FN void operator&=(const X &x) const { atomic_and(at, x); }
+    template <class X> POINT_FN void operator|=(const X &x) const { atomic_or(at, x); }
+    template <class X> POINT_FN void operator^=(const X &x) const { atomic_xor(at, x); }
+    POINT_FN void operator++(int) const { atomic_add(at, 1); }
+    POINT_FN void operator--(int) const { atomic_sub(at, 1); }
+};
 
-template <class T, class X> POINT_FN void atomic_add(long, T &at, X x) { atomic_add(at, x); }
+template <class T, bool FULL> POINT_FN AtomicElement<Elements<T, FULL>> atomic_element(Elements<T, FULL> at) {
+    return {at};
+}
 
 // Ids below `size`, each held by one thread at a time. field: a bit an id, null: a thread's own number.
 struct Token {

@@ -23,7 +23,8 @@ class Bound:
 
     arrays: {name: array}, with the results' own. team, vector: members of a team and lanes of a member.
     resident: blocks, or threads of a CPU, that run at the same time. tokens: {name: UniqueToken}. scratch: bytes of a
-    team, by level. arena: bytes of level 1 for all resident teams.
+    team, by level. arena: bytes of level 1 for all resident teams. scatter: {array: how threads add to it}, "copies",
+    "directly" or "atomics".
     """
 
     def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):
@@ -63,7 +64,7 @@ class Bound:
         self._from_host, self._report = operands.from_host, room.report
         self._chosen = chosen(kernel, backend.entry)
         self.arrays, self.tokens = operands.arrays, room.tokens
-        self.scratch, self.arena = tuple(scratch.bytes), room.arena
+        self.scratch, self.arena, self.scatter = tuple(scratch.bytes), room.arena, room.scatter
 
     @staticmethod
     def _extents(kernel: TeamKernel, operands: Operands) -> tuple[list[int], list[int]]:

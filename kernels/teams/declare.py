@@ -165,8 +165,10 @@ def team_kernel(
 
     header: a path, as of point_kernel. body: the function template in it, where it is not called `name`.
     arrays: words such as A(N,M). Extents are numbers, names or formulas of names. `:left` has the first index fastest
-    in memory, else it is the last; `:whole` holds int64, else float64 or float32. writes: those that are written; the
-    others are const. sums: "total n:whole", numbers to which the body adds, an argument of it each. reduces:
+    in memory, else it is the last. `:whole` holds int64, `:int32`, `:logical` (int32), `:real32` and `:real64` hold
+    what they say; the others all hold float64, or all float32. `:scatter`: the body only adds to its elements, any
+    thread to any: m.h(k) += x. writes: those that are written; the others are const.
+    sums: "total n:whole", numbers to which the body adds, an argument of it each. reduces:
     "most:max where:minloc any_bad:any far(3):Farthest", further results with their reducers (results.py), arguments
     behind the sums. Each result is an array of one, two or as many numbers as declared, and NAME_at has the indices of
     a reducer that finds them. numbers: "n alpha:real", whole unless marked.
@@ -180,9 +182,10 @@ def team_kernel(
                                               which index is the fastest; "left right": of the tiles, in a tile
     "first:behind" in place of a number of indices has those from first to below behind.
     team: members of a team, on every backend; None: the layer chooses; "auto 64": it takes 64 on a device. A CPU then
-    takes one member if the body cannot tell. vector: lanes of a member. scratch = {"team 0": "b(V)",
-    "member 1": "t(n)"}: room of a team or a member, level 0 (shared memory) or 1. tokens = {"pool": size or None}:
-    pools of unique ids; None: as many as can be held at the same time. source: where the method is from.
+    takes one member if the body cannot tell. vector: lanes of a member. scratch = {"team 0": "b(V)", "member 1":
+    "t(n)"}: room of a team or a member, level 0 (shared memory) or 1. tokens = {"pool": size or None}: pools of unique
+    ids; None: as many as can be held at the same time; "shared 4096": one pool for all kernels that declare it so.
+    source: where the method is from.
     Raises ArgumentError.
     """
     where = f"team kernel '{name}'"
@@ -239,7 +242,7 @@ def _written(where: str, text: str, writes: list[str]) -> tuple[Array, ...]:
     found = arrays_of(where, text)
     unknown = [name for name in writes if name not in [array.name for array in found]]
     refuse(unknown, f"{where}: writes {unknown}, which are not among its arrays.")
-    return tuple(dataclasses.replace(array, written=array.name in writes) for array in found)
+    return tuple(dataclasses.replace(array, written=array.name in writes or array.scattered) for array in found)
 
 
 def _numbers(where: str, text: str) -> tuple[tuple[str, str], ...]:

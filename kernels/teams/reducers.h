@@ -38,7 +38,8 @@ template <> struct HasNoFraction<bool> {
 // The value of what a body gives.
 template <class T> struct Made {
     template <class X> POINT_FN static T of(X x) {
-        static_assert(!SAME<T, long> || HasNoFraction<X>::value, "a result of whole numbers is given a real one");
+        static_assert((!SAME<T, long> && !SAME<T, int>) || HasNoFraction<X>::value,
+                      "whole numbers are given a real one");
         return T(x);
     }
 };

@@ -9,7 +9,7 @@ import numpy as np
 from ..engine.backend.base import Source
 from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
-from .words import KINDS, Array
+from .words import TYPES, Array
 
 if typing.TYPE_CHECKING:
     from .declare import TeamKernel
@@ -35,7 +35,7 @@ const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]
                     {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk}};
 const Place totals[] = {{{totals}}};
 {tile}{answer}{loop}({arguments}, {call});
-}}"""
+{end}}}"""
 
 
 def members_of(k: TeamKernel) -> str:
@@ -45,6 +45,8 @@ def members_of(k: TeamKernel) -> str:
 
     for a in k.arrays:
         words.append(f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}")
+        if a.scattered:
+            words.append(f"copies_{a.name}:address")
     for a in k.outputs:
         words.append(f"at_{a.name}:address")
 
@@ -82,7 +84,14 @@ class Operands:
             self._token(name)
 
     def _array(self, a: Array) -> None:
-        kind = KINDS[a.kind] if a.written else f"const {KINDS[a.kind]}"
+        view = f"View<{TYPES[a.kind]}, {len(a.extents)}, {a.layout}>"
+        if a.scattered:
+            address = f"({TYPES[a.kind]} *)a.at_{a.name}"
+            self.fields.append(f"Scatter<{view}> {a.name};")
+            self.filled.append(f"{a.name}{{{view}({address}, a.extent_{a.name}), a.copies_{a.name}}}")
+            return
+
+        kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
         self.fields.append(f"View<{kind}, {len(a.extents)}, {a.layout}> {a.name};")
         self.filled.append(f"{a.name}(({kind} *)a.at_{a.name}, a.extent_{a.name})")
 
@@ -91,7 +100,7 @@ class Operands:
         self.filled.append(f"{name}(a.n_{name})")
 
     def _scratch(self, a: Array) -> None:
-        self.fields.append(f"Scratch<{KINDS[a.kind]}, {len(a.extents)}, {a.level}, {_flag(a.of_member)}> {a.name};")
+        self.fields.append(f"Scratch<{TYPES[a.kind]}, {len(a.extents)}, {a.level}, {_flag(a.of_member)}> {a.name};")
         self.filled.append(f"{a.name}(a.start_{a.name}, a.piece_{a.name}, a.extent_{a.name})")
 
     def _token(self, name: str) -> None:
@@ -147,6 +156,12 @@ def _kernel(k: TeamKernel, entry: Entry, number: int) -> str:
         at = f"(long *)a.at_{result.at}" if result.located else "nullptr"
         totals.append(f"{{a.at_{result.name}, {at}}}")
 
+    # What a CPU's threads have in copies of their own is added up behind the loop.
+    scattered = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
+    end = [f"m.{name}.contribute(threads)" for name in scattered]
+    if scattered:
+        end.append("return failed")
+
     # How much there is to do stands in the record: a launch without any still writes its results.
     work = ["a.items" if word == "items" else word for word in entry.work]
 
@@ -158,7 +173,8 @@ def _kernel(k: TeamKernel, entry: Entry, number: int) -> str:
         ahead=entry.record.format(type=f"arguments_{k.name}"),
         totals=", ".join([*totals, "{nullptr, nullptr}"]),
         tile=items.ahead(),
-        answer=entry.answer,
+        answer="const int failed = " if scattered else entry.answer,
+        end="".join([f"{statement};\n" for statement in end]),
         loop=loop,
         arguments=", ".join([*work, "league", "totals", *items.arguments]),
         call=call,

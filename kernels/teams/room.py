@@ -8,9 +8,11 @@ import typing
 import numpy as np
 
 from ..engine.backend import get_backend
+from ..engine.backend.base import Backend
 from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
 from .operands import Operands
+from .words import Array
 
 if typing.TYPE_CHECKING:
     from .declare import TeamKernel
@@ -20,11 +22,15 @@ SLOTS = 512  # bytes of shared memory for what a team of several warps joins
 REPORT = 512  # bytes of a CPU's report, as in team_packs.h
 SPARE = 1.2  # ids of a pool for each that can be held at the same time
 PIECE = 16  # bytes; pieces of scratch begin at multiples
+MOST_COPIES = 2**26  # bytes of all threads' copies of a scattered array
+SHARED = "shared "  # in front of the size of a pool that all kernels have in common
+
+_shared: dict[tuple[Backend, str], UniqueToken] = {}  # by backend and name
 
 
 class UniqueToken:
     """A pool of `size` ids that several kernels share (device scope): given to `bind` under the token's name. `bind`
-    makes a kernel's own pool (instance scope)."""
+    makes a kernel's own pool (instance scope), and one for all kernels that declare "shared SIZE" (global scope)."""
 
     def __init__(self, size: int, backend=None):
         refuse(not 1 <= size < 2**31, f"unique token: size {size}, wanted 1 or more.")
@@ -121,12 +127,27 @@ class Room:
             "report": self.report.ctypes.data,
         }
         self.arena = self._arena(scratch.bytes[1])
+        self.scatter = {a.name: self._copies(a) for a in kernel.arrays if a.scattered}
 
     def _zeros(self, count: int, dtype) -> int:
         """The address of an array of zeros."""
         made = self.backend.from_host(np.zeros(max(count, 1), dtype), np.dtype(dtype))
         self.held.append(made)
         return self.backend.address(made)
+
+    def _copies(self, a: Array) -> str:
+        """How threads add to a scattered array: by "atomics", "directly", where there is one thread, or to "copies" of
+        their own."""
+        array = self.operands.arrays[a.name]
+        if self.backend.in_warps or array.nbytes * self.resident > MOST_COPIES:
+            return "atomics"
+
+        if self.resident == 1:
+            self.values[f"copies_{a.name}"] = self.operands.values[f"at_{a.name}"]
+            return "directly"
+
+        self.values[f"copies_{a.name}"] = self._zeros(self.resident * array.size, array.dtype)
+        return "copies"
 
     def _arena(self, size: int) -> int:
         """Bytes of scratch of level 1, `size` for a team: a device's teams take a piece each, a CPU's threads have
@@ -143,6 +164,17 @@ class Room:
         self.values["piece_count"] = pieces
         return pieces * size
 
+    def _shared_token(self, name: str, text: str) -> UniqueToken:
+        """The pool of this name that all kernels share. Raises ArgumentError for another size than the first's."""
+        size = self.operands.number_of(text, f"token '{name}'")
+        token = _shared.setdefault((self.backend, name), UniqueToken(size, self.backend))
+        refuse(
+            token.size != size,
+            f"team kernel '{self.kernel.name}': the shared token '{name}' has {size} ids here, {token.size} in another "
+            "kernel.",
+        )
+        return token
+
     def add_tokens(self, given: dict, threads: int) -> None:
         """Pools of ids: the ones in `given`, by name; else as many ids as the declaration says, or as can be held at
         the same time. threads: of a block."""
@@ -151,6 +183,8 @@ class Room:
         for name, text in self.kernel.tokens:
             by_thread = False
             token = given.get(name)
+            if token is None and text.startswith(SHARED):
+                token = self._shared_token(name, text.removeprefix(SHARED))
             if token is None:
                 size = self.operands.number_of(text, f"token '{name}'") if text else math.ceil(SPARE * at_once)
                 token = UniqueToken(size, self.backend)

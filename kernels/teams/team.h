@@ -8,7 +8,7 @@
 //   single_per_team, single_per_member                                          member.vector(n)
 //   team.barrier()        team.scratch(m.x), member.scratch(m.x)                m.token.acquire(), release(id)
 //   for_parts<P>(team, f) f(part) of P parts of the team, which have barriers of their own: part.barrier()
-//   atomic_add, atomic_max, atomic_exchange, atomic_compare_exchange            subview(v, i, ALL, part(a, b))
+//   atomic_add and others (atomics.h), atomic(m.v)(i) += x                      subview(v, i, ALL, part(a, b))
 #pragma once
 #include "engine/numbers/launch.h"
 
@@ -58,6 +58,32 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
         return element(data, offset<0>(i...));
     }
 };
+
+// An array to which threads only add: m.h(k) += x.
+template <class V> struct Scatter {
+    V view;
+    void *copies; // a CPU's threads may have a copy each, see scatter_of
+    template <class... I> POINT_FN auto operator()(I... i) const { return scatter_of(*this, view(i...)); }
+    POINT_FN void contribute(int threads) const { contribute_copies(*this, threads); }
+};
+
+template <class V, class E> struct ScatterElement {
+    const Scatter<V> &to;
+    E at;
+    template <class X> POINT_FN void operator+=(const X &x) const { scatter_add(to, at, x); }
+    template <class X> POINT_FN void operator-=(const X &x) const { scatter_add(to, at, -x); }
+    POINT_FN void operator++() const { scatter_add(to, at, 1); }
+    POINT_FN void operator++(int) const { scatter_add(to, at, 1); }
+};
+
+template <class V, class T> POINT_FN ScatterElement<V, T &> scatter_of(const Scatter<V> &to, T &at) { return {to, at}; }
+#ifdef ON_DEVICE
+template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> &, T &at, const X &x) {
+    atomic_add(at, x);
+}
+#else
+#include "teams/scatter_packs.h"
+#endif
 
 // A part of a view: a number takes one index of a dimension, ALL every one, part(a, b) those from a to below b.
 struct All {};

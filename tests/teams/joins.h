@@ -174,3 +174,40 @@ template <class M, class I, class S> POINT_FN void met(const M &m, const I i, S 
 }
 // the same of up to six indices, as digits of a number
 template <class M, class... I> POINT_FN void met_in_tiles(const M &m, const I... i) { m.seen(i...) += 1; }
+
+// ---- atomics
+// every operation on one element; what came before and behind, summed up
+template <class V, class T> POINT_FN void every_operation(const V &v, T x, long k) {
+    atomic_add(v(0), x), atomic_sub(v(1), x);
+    atomic_mul(v(2), k % 5 ? T(1) : T(2)), atomic_div(v(3), k % 5 ? T(1) : T(2));
+    atomic_min(v(4), x), atomic_max(v(5), x);
+    atomic_inc_mod(v(6), T(6)), atomic_dec_mod(v(7), T(6));
+    atomic_inc(v(8)), atomic_dec(v(9));
+    const T before = atomic_fetch_add(v(10), T(1)), behind = atomic_add_fetch(v(11), T(1));
+    atomic_add(v(12), before), atomic_add(v(13), behind);
+    const auto w = atomic(v);
+    w(14) += x, w(15) -= x, w(16)++, w(17)--;
+}
+template <class V> POINT_FN void every_bit(const V &v, long k) {
+    atomic_and(v(18), ~(1 << k % 20)), atomic_or(v(19), 1 << k % 20), atomic_xor(v(20), 1 << k % 20);
+    const auto w = atomic(v);
+    w(21) |= 1 << k % 13;
+    atomic_store(v(22), 7);
+}
+template <class M, class I> POINT_FN void all_atomics(const M &m, const I i) {
+    each_lane(i, [&](long k) {
+        const int x = int(k % 101) - 50;
+        every_operation(m.real, double(x), k), every_operation(m.narrow, float(x), k);
+        every_operation(m.whole, long(x), k), every_operation(m.integer, x, k);
+        every_bit(m.whole, k), every_bit(m.integer, k);
+    });
+    atomic(m.packed)(i) += 2.0;
+}
+// a histogram: any thread adds to any bin
+template <class M, class I> POINT_FN void scattered(const M &m, const I i) {
+    each_lane(i, [&](long k) {
+        m.count(m.bin(k))++;
+        m.weight(m.bin(k), k % 2) += m.v(k);
+    });
+    m.own(i) += m.v(i);
+}

@@ -80,7 +80,7 @@ def test_an_exercise_that_is_wrong_raises():
         common.check("x", np.nan, 2.0)
 
 
-OF_JOINS = ("members", "ranges", "reducers", "scans")
+OF_JOINS = ("atomics", "members", "ranges", "reducers", "scans")
 BODIES = {"teams": ("team_cases",), "joins": tuple([f"test_team_{law}" for law in OF_JOINS])}
 
 

@@ -1,6 +1,7 @@
 """Team kernels that hosts call: Fortran, C and Python, the page for authors, the tools."""
 
 import argparse
+import pathlib
 import re
 import sys
 
@@ -30,7 +31,7 @@ def test_a_fortran_host_calls_a_team_kernel_by_its_name():
         "section": "array 'A', extent M: neighbours are 16 bytes apart, wanted 8: contiguous, the last index fastest.",
         "in": "'y' is written, so it is given by frame_out.",
         "shared": "'y' is written and shares memory with 'largest'.",
-        "unknown": "has no array 'z'; it has A, x, y, largest, total.",
+        "unknown": "has no array 'z'; it has A, x, y, largest, total, factor, team, vector.",
         "missing": "array 'y' is missing.",
         "launch": "'rows' is a team kernel, which works on whole arrays: call frame_block('rows', ",
     }.items():
@@ -183,3 +184,18 @@ def test_arrays_of_a_host_beside_a_device(be, rows):
     be.synchronize()
 
     np.testing.assert_array_equal(be.to_host(there["y"]), host["x"] @ host["A"])
+
+
+def test_integers_logicals_and_numbers_of_a_fortran_host():
+    """Beside its own sums; numbers and members of the team change from call to call. Elsewhere they are refused."""
+    done = run(compiled("team_kinds.f90"), pathlib.Path(__file__).with_name("histogram.py"), FRAME_ON_ERROR="return")
+    lines = done.stdout.strip().splitlines()
+    assert [line.split() for line in lines[:3]] == [["T"] * 6] * 3, done.stdout + done.stderr
+    for line, words in zip(
+        lines[3:],
+        (
+            "array 'T' is integer, wanted real: only team kernels take others.",
+            "'first' is a number, and is given with the extents [1000].",
+        ),
+    ):
+        assert line.startswith("3 ") and words in line, line

@@ -4,7 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
-from team_cases import ASTRAY, ATOMICS, EPS, FLAT, LEVELS, NEAR, ONE_WRITES, PARTS, POOL, TEAMS, on, on_stand_in
+from team_cases import ASTRAY, ATOMICS, EPS, FLAT, LEVELS, NEAR, ONE_WRITES, PARTS, POOL, TEAMS, kernel, on, on_stand_in
 
 import kernels
 from kernels import ArgumentError, UniqueToken, get_backend
@@ -194,3 +194,19 @@ def test_a_barrier_that_some_do_not_reach_is_found(stand_in):
 
 def test_a_missing_barrier_in_exercise_9(stand_in):
     assert importlib.import_module("scratch").scratch_race(stand_in, E=3, quick=True)
+
+
+def test_a_token_of_all_kernels(be):
+    """Kernels that declare it as shared have one pool; another size is refused."""
+    more = dict(body="pool", arrays="id(n):whole", writes="id", range="n")
+    one, two, three = [
+        kernel(f"pool_{name}", tokens={"ids": text}, **more)
+        for name, text in (("one", "shared 70000"), ("two", "shared 7*10000"), ("three", "shared 8"))
+    ]
+    runs = [k.bind(on(be, id=np.zeros(50, np.int64)), be, quick=True) for k in (one, two)]
+    assert runs[0].tokens["ids"] is runs[1].tokens["ids"]
+    for run in runs:
+        run()
+    assert runs[0].tokens["ids"].held == 0
+    with pytest.raises(ArgumentError, match="the shared token 'ids' has 8 ids here, 70000 in another kernel"):
+        three.bind(on(be, id=np.zeros(50, np.int64)), be, quick=True)

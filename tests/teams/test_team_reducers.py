@@ -175,7 +175,7 @@ def test_a_lane_by_itself_counts_once(be):
         ("says_plus", dict(reduces="best:max"), "this result is no sum: result.join.x. gives a value to its reducer"),
         ("says_or", dict(reduces="best:max"), "this result is not joined by or"),
         ("says_join", dict(reduces="best:maxloc"), r"kernel 'says_join' \(joins.h, line \d+\)"),
-        ("says_join", dict(reduces="best:max:whole"), "a result of whole numbers is given a real one"),
+        ("says_join", dict(reduces="best:max:whole"), "whole numbers are given a real one"),
         ("says_scalar", dict(sums="best"), "its body does not take what the declaration says: .*`S &best`"),
     ],
 )

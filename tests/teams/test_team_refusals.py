@@ -13,7 +13,10 @@ from kernels.engine.errors import CompileError
     "more, words",
     [
         (dict(arrays="v(n", range="n"), "'v.n', wanted words such as A.N,M."),
-        (dict(arrays="v(n):middle", range="n"), "'v' is marked .'middle'., wanted left or whole"),
+        (
+            dict(arrays="v(n):middle", range="n"),
+            "'v' is marked .'middle'., wanted left, scatter, or one of int32",
+        ),
         (dict(arrays="v(n)", writes="w", range="n"), "writes .'w'., which are not among its arrays"),
         (dict(arrays="v(n)"), "wanted one of league, range, scan, extents"),
         (dict(arrays="v(n)", range="n", league="n"), "wanted one of league, range, scan, extents"),

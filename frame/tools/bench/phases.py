@@ -432,7 +432,7 @@ NOTES = (
     "equation without phases. Field: lines of 128 cells across mixing layers that move a tenth of a cell a step, state "
     "and slopes from what the points carry. Before anything is timed: a GPU beside the CPU, 1e-6; T of e and rho, "
     "1e-7; a step of the field beside the same from nothing; other codes by the number of phases and by beta: at most "
-    "5 % of the points may have another split, the largest difference of beta is of the rest. Other codes take a state a call "
-    "from Python, some of the same points: their time has the interpreter's in it. teqp is left out: it has no flash "
-    "that finds the number of phases."
+    "5 % of the points may have another split, the largest difference of beta is of the rest. Other codes take a state "
+    "a call from Python, some of the same points: their time has the interpreter's in it. teqp is left out: it has no "
+    "flash that finds the number of phases."
 )
