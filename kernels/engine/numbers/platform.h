@@ -78,6 +78,8 @@ POINT_FN void sums_over_species(R &sum, R &weighted, const Weight *weight, const
 
 // Whether the points that share an instruction mostly agree on a condition, and a branch on it pays.
 template <class R> constexpr bool NEIGHBOURS_AGREE = false;
+// Whether the numbers of a point fill vectors, as neighbouring points do elsewhere: exp_all and log_all (alone.h).
+template <class R> constexpr bool FILLS_VECTORS = false;
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every
 // loop over it is unrolled.
