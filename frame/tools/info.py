@@ -11,7 +11,6 @@ import kernels
 from kernels.contractions import table as organisations
 from kernels.gas.equations.constants import alpha_kinks
 from kernels.gas.schedules import launches
-from kernels.gas.species import GAS_CONSTANT as R
 from kernels.gas.species.reactions import Chebyshev, Plog
 
 from ..config import Config
@@ -61,7 +60,7 @@ def species_table(species) -> list[str]:
         head[1].append(f"[{unit}]")
 
     # Values.
-    Zc = species.pc * species.Vc / (R * species.Tc)
+    Zc = species.pc * species.Vc / (species.R * species.Tc)
     cells = []
     for s, name in enumerate(species.names):
         row = [name]
@@ -210,7 +209,7 @@ def _some(texts, most=5) -> str:
 def constant_checks(species) -> list[str]:
     """Warnings about constants that contradict each other. Usual causes: a wrong unit, a misplaced digit, a number of
     another species."""
-    Zc = species.pc * species.Vc / (R * species.Tc)
+    Zc = species.pc * species.Vc / (species.R * species.Tc)
     sigma = 0.809e-10 * np.cbrt(species.Vc * 1e6)
     depth = species.Tc / 1.2593
     with np.errstate(invalid="ignore"):

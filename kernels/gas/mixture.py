@@ -184,8 +184,12 @@ class Mixture:
             for origin in dict.fromkeys(fields.values())
         ]
 
+        own = []
+        if self.species.R != gas_constants.GAS_CONSTANT:
+            own.append(f"gas constant of the host: {self.species.R!r} J/mol/K.")
+
         return list(
-            dict.fromkeys([*self.words, *filled, *(note for made in self.constants.all() for note in made.notes)])
+            dict.fromkeys([*self.words, *own, *filled, *(note for made in self.constants.all() for note in made.notes)])
         )
 
     def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Mixture:

@@ -7,8 +7,6 @@ import itertools
 
 import numpy as np
 
-from kernels.gas.species import GAS_CONSTANT as R
-
 from .report import Row
 from .scale import EPS, scales
 from .states import KINDS, P_RANGE, blocks, draw, part, with_root
@@ -20,7 +18,7 @@ SUBSET = 2000  # states for derivatives (quadruple precision, 36 evaluations) an
 # Law: (quantities, residual). The effect of rounding on the residual follows from the scales of the quantities.
 ALGEBRA = {
     "e = h - p/rho": ("e h rho", lambda q: q["h"] - q["e"] - q["p"] / q["rho"]),
-    "p W = rho Z R T": ("W rho Z", lambda q: q["p"] * q["W"] - q["rho"] * q["Z"] * R * q["T"]),
+    "p W = rho Z R T": ("W rho Z", lambda q: q["p"] * q["W"] - q["rho"] * q["Z"] * q["R"] * q["T"]),
     "gamma cv = cp": ("gamma cv cp", lambda q: q["gamma"] * q["cv"] - q["cp"]),
     "h_T = cp": ("h_T cp", lambda q: q["h_T"] - q["cp"]),
     "cp - cv = T rho_T^2/(rho^2 rho_p)": (
@@ -80,13 +78,17 @@ DIFFERENTIAL_TOLERANCE = 1e-7  # of derivatives; the median shows the usual erro
 # Law: (quantities, departure from the ideal gas, size). All departures go to 0 linearly in p.
 LIMITS = {
     "Z -> 1": ("Z", lambda q: q["Z"] - 1, lambda q: 1.0),
-    "rho -> p W/(R T)": ("rho W", lambda q: q["rho"] * R * q["T"] / (q["p"] * q["W"]) - 1, lambda q: 1.0),
-    "h -> h_ig": ("h h_ig W", lambda q: q["h"] - q["h_ig"], lambda q: R * q["T"] / q["W"]),
-    "s -> s_ig": ("s s_ig W", lambda q: q["s"] - q["s_ig"], lambda q: R / q["W"]),
-    "cp -> cp_ig": ("cp cp_ig W", lambda q: q["cp"] - q["cp_ig"], lambda q: R / q["W"]),
-    "cv -> cp_ig - R/W": ("cv cp_ig W", lambda q: q["cv"] - q["cp_ig"] + R / q["W"], lambda q: R / q["W"]),
-    "c^2 -> gamma R T/W": ("c gamma W", lambda q: q["c"] ** 2 * q["W"] / (q["gamma"] * R * q["T"]) - 1, lambda q: 1.0),
-    "rho_p -> W/(R T)": ("rho_p W", lambda q: q["rho_p"] * R * q["T"] / q["W"] - 1, lambda q: 1.0),
+    "rho -> p W/(R T)": ("rho W", lambda q: q["rho"] * q["R"] * q["T"] / (q["p"] * q["W"]) - 1, lambda q: 1.0),
+    "h -> h_ig": ("h h_ig W", lambda q: q["h"] - q["h_ig"], lambda q: q["R"] * q["T"] / q["W"]),
+    "s -> s_ig": ("s s_ig W", lambda q: q["s"] - q["s_ig"], lambda q: q["R"] / q["W"]),
+    "cp -> cp_ig": ("cp cp_ig W", lambda q: q["cp"] - q["cp_ig"], lambda q: q["R"] / q["W"]),
+    "cv -> cp_ig - R/W": ("cv cp_ig W", lambda q: q["cv"] - q["cp_ig"] + q["R"] / q["W"], lambda q: q["R"] / q["W"]),
+    "c^2 -> gamma R T/W": (
+        "c gamma W",
+        lambda q: q["c"] ** 2 * q["W"] / (q["gamma"] * q["R"] * q["T"]) - 1,
+        lambda q: 1.0,
+    ),
+    "rho_p -> W/(R T)": ("rho_p W", lambda q: q["rho_p"] * q["R"] * q["T"] / q["W"] - 1, lambda q: 1.0),
     "T rho_T/rho -> -1": ("rho rho_T", lambda q: q["T"] * q["rho_T"] / q["rho"] + 1, lambda q: 1.0),
 }
 LOW = 50.0  # Pa; pressures are 50, 100 and 200 Pa
@@ -177,7 +179,7 @@ def _algebra(job):
 
         for law, row in laws.items():
             needs, residual = ALGEBRA[law]
-            value = {**given, **{name: q[name] for name in needs.split()}}
+            value = {**given, "R": mixture.species.R, **{name: q[name] for name in needs.split()}}
             base, error = residual(value), 0.0
             for name in needs.split():
                 perturbed = {**value, name: value[name] + 1e-6 * scale[name]}
@@ -308,7 +310,7 @@ def _limits(job):
     at = []
     for factor in (1, 2, 4):
         given = {**{k: states[k] for k in GIVEN}, "p": np.full(states["T"].shape, LOW * factor)}
-        at.append({**given, **mixture.properties(THERMAL, backend=job.backend, **given)})
+        at.append({**given, "R": mixture.species.R, **mixture.properties(THERMAL, backend=job.backend, **given)})
 
     liquid = np.abs(at[2]["Z"] - 1) > 1e-3
 
