@@ -131,6 +131,7 @@ class Frame:
             failed = error
 
         facts = self._facts(choice, used, failed is not None)
+        self.comm.wait_for_all("frame_initialize" if self._properties is None else "frame_setcomm")
         everyone = self.comm.share(facts)
         if failed is not None:
             raise failed

@@ -10,6 +10,7 @@
 template <> inline constexpr bool NEIGHBOURS_AGREE<double> = true;
 template <> inline constexpr bool FILLS_VECTORS<double> = true;
 
+// x = function(x) for each of `count` numbers, a pack at a time
 template <class Function> POINT_FN void in_packs(double *x, const int count, const Function &function) {
     int i = 0;
     for (; i + VECTOR_LANES <= count; i += VECTOR_LANES) {
