@@ -2,7 +2,10 @@
 
 import argparse
 
-USAGE = 84  # letters of a line
+from frame.tools.cli import MIXTURE, MODELS
+
+USAGE, LONG = 84, 40  # letters of a line, and of an argument
+SHARED = {MIXTURE: "The mixture", MODELS: "Its models"}  # groups of options that several commands have: head
 
 
 def page(parser) -> str:
@@ -15,6 +18,12 @@ def page(parser) -> str:
     lines += [f"| [`{name}`](#{name}) | {_text(purpose)} |" for name, purpose, _ in commands]
     for name, purpose, command in commands:
         lines += _command(name, purpose, command, level=2)
+
+    lines += ["", "## Options of a mixture", "", "Commands that take `--mixture` have these, too."]
+    example = next(command for name, _, command in commands if name == "info")
+    for title, head in SHARED.items():
+        lines += ["", f"### {head}", ""]
+        lines += _arguments(example, [group for group in example._action_groups if group.title == title])
 
     return "\n".join(lines)
 
@@ -35,11 +44,9 @@ def _command(name, purpose, parser, level) -> list[str]:
     lines = ["", f"{'#' * level} {name}", "", _sentence(parser.description or purpose), ""]
     lines += ["```text", _usage(parser), "```", ""]
 
-    arguments = [action for action in parser._actions if _is_argument(action)]
-    if arguments:
-        formatter = parser._get_formatter()
-        lines += ["| argument | meaning |", "|---|---|"]
-        lines += [_argument(formatter, action) for action in arguments]
+    lines += _arguments(parser, [group for group in parser._action_groups if group.title not in SHARED])
+    if any(group.title in SHARED for group in parser._action_groups):
+        lines += ["", "And [the options of a mixture](#options-of-a-mixture)."]
     if parser.epilog:
         lines += ["", _text(parser.epilog)]
 
@@ -47,6 +54,16 @@ def _command(name, purpose, parser, level) -> list[str]:
         lines += _command(f"{name} {below}", what, command, level + 1)
 
     return lines
+
+
+def _arguments(parser, groups) -> list[str]:
+    """A table of the arguments of these groups; nothing where there are none."""
+    formatter = parser._get_formatter()
+    rows = []
+    for group in groups:
+        rows += [_argument(formatter, action) for action in group._group_actions if _is_argument(action)]
+
+    return ["| argument | meaning |", "|---|---|", *rows] if rows else []
 
 
 def _is_argument(action) -> bool:
@@ -62,7 +79,11 @@ def _usage(parser) -> str:
 
 def _argument(formatter, action) -> str:
     meaning = formatter._expand_help(action) if action.help else ""
-    return f"| `{formatter._format_action_invocation(action)}` | {_text(meaning)} |"
+    argument = formatter._format_action_invocation(action)
+    if len(argument) > LONG:
+        argument = argument.replace(",", ", ")  # a line may end there
+
+    return f"| `{argument}` | {_text(meaning)} |"
 
 
 def _sentence(text) -> str:
@@ -72,6 +93,6 @@ def _sentence(text) -> str:
 
 def _text(text) -> str:
     """Plain text for a cell or a paragraph of Markdown."""
-    for mark in "\\`*_|<$[":
+    for mark in "\\*_|<$[":
         text = text.replace(mark, f"\\{mark}")
     return " ".join(text.split())

@@ -44,7 +44,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 def setup(app):
     app.add_html_math_renderer("mathml", formulas.renderer("inline"), formulas.renderer("block"))
     app.connect("autodoc-process-docstring", docstrings.process)
-    app.connect("html-page-context", pages.label_tables)
+    app.connect("html-page-context", pages.finish)
 
 
 def _said(*arguments) -> str:

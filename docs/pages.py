@@ -1,4 +1,4 @@
-"""Tables of finished pages: cells get the heads of their columns. A narrow screen then shows a row as a list."""
+"""Finished pages for narrow screens: a row of a table is shown as a list, and a picture leads to its full size."""
 
 import bs4
 
@@ -6,18 +6,20 @@ LONG, MANY = 50, 4  # letters and cells of a row that a phone does not show side
 VERY_LONG = 400  # letters of a row that no screen shows side by side
 
 
-def label_tables(app, pagename, templatename, context, doctree):
-    """Hook of Sphinx: marks long tables of a page, and the cells of each with the head of its column."""
-    if "<table" not in context.get("body", ""):
-        return
-
-    page = bs4.BeautifulSoup(context["body"], "html.parser")
+def finish(app, pagename, templatename, context, doctree):
+    """Hook of Sphinx: writes the body of a page anew."""
+    page = bs4.BeautifulSoup(context.get("body", ""), "html.parser")
     for table in page.find_all("table", class_="docutils"):
         _label(table)
+    for picture in page.find_all("img"):
+        if not picture.find_parent("a") and not picture.find_parent(class_="sd-card"):
+            picture.wrap(page.new_tag("a", href=picture["src"]))
+
     context["body"] = str(page)
 
 
 def _label(table):
+    """Mark a long table, and its cells with the heads of their columns."""
     heads = [head.get_text(" ", strip=True) for head in table.select("thead th")]
     rows = table.select("tbody tr")
     longest = max((len(row.get_text(" ", strip=True)) for row in rows), default=0)

@@ -212,9 +212,22 @@ def _dimensions_of_space(what: str, field: Field, rows: int) -> int:
     if math.prod(extent[space:]) != rows:
         last = "last dimension" if rank < 5 else "product of the last two dimensions"
         plural = "s" if rows > 1 else ""
-        raise ArgumentError(f"{what} has shape {extent}, wanted a {last} of {rows} variable{plural}.")
+        raise ArgumentError(
+            f"{what} has shape {extent}, wanted a {last} of {rows} variable{plural}.{with_variables_first(field, rows)}"
+        )
 
     return space
+
+
+def with_variables_first(field: Field, rows: int) -> str:
+    """A sentence on how to pass an array whose first dimension has the variables; "" for others."""
+    extent, name = field.extent, field.name
+    if rows == 1 or len(extent) < 2 or extent[0] != rows:
+        return ""
+
+    call = "frame_in" if field.way == IN else "frame_out"
+    section = ", ".join(["k", *":" * (len(extent) - 1)])
+    return f" Variables come first? Pass a section for each: ({call}('{name}', {name}({section})), k = 1, {rows})."
 
 
 def _strides(what: str, field: Field, space: int) -> tuple[tuple[int, ...], int]:

@@ -276,7 +276,8 @@ class TVProperties:
             return rows
 
         wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
-        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted + LAST_FROM_SUM)
+        wanted += stripes.with_variables_first(group[0], rows) or LAST_FROM_SUM
+        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted)
         return rows - 1
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
