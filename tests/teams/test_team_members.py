@@ -1,9 +1,12 @@
 """A team has the declared number of members on every backend, and a CPU takes one only where the body cannot tell."""
 
 import importlib
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
+from hosts import ROOT
 from team_cases import ASTRAY, HEADER, JOINS, NEAR, ONE_WRITES, kernel, on
 
 from kernels import BackendError, get_backend
@@ -156,3 +159,47 @@ def test_checked_exercises():
         shapes = {"E": 4, "Q": 5, "V": 37, "C": 2, "L": 5, "R": 6, "P": 7, "n": 20000, "bins": 9}
         arrays = {a.name: np.zeros([shapes[x] for x in a.extents], a.dtype(np.dtype(float))) for a in k.arrays}
         k.run(arrays, "cpu", check=True, quick=True, **({"share": 8192} if k.numbers else {}))
+
+
+# ---- another processor
+ON_ARM = """
+#include "engine/numbers/pack.h"
+#include "teams/team.h"
+int main() {
+    static char shares[512 * 64];
+    static Report report;
+    unsigned ended;
+    double total;
+    long count;
+    const League league{shares, nullptr, {0, 0}, {nullptr, 0}, &ended, &report, 1};
+    const Place totals[] = {{&total, nullptr}, {&count, nullptr}};
+    typedef Results<Result<Sum, double>, Result<Sum, long>> R;
+    for_league<Team<64, 1>, Team<64, 1>, R, false, false, false>(100, 2, league, totals, [](const auto &team, auto &r) {
+        double sum, own = team.rank() * 1.25; // lives in a register that a change of fibres has to keep
+        reduce(team.vector(77), [&](auto i, auto &s) { s += as_number(i) * 0.5; }, sum);
+        team.barrier();
+        r.template at<0>() += sum + own, r.template at<1>() += 1;
+    });
+    printf("%.17g %ld", total, count);
+    for_league<Team<64, 1>, Team<64, 1>, Results<>, false, false, false>(
+        9, 1, league, totals, [](const auto &team, auto &) { if (team.rank() < 3) team.barrier(); });
+    printf(" %.20s", strstr(report.problem, "3 of 64 members"));
+}
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(
+    not (shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64")),
+    reason="needs aarch64-linux-gnu-g++ and qemu-aarch64",
+)
+def test_fibres_on_64_bit_arm(tmp_path):
+    """Compiled for it, and run in an emulator: exact sums, a barrier that some do not reach."""
+    (tmp_path / "a.cpp").write_text(ON_ARM)
+    command = ["aarch64-linux-gnu-g++", "-std=gnu++17", "-O2", "-fopenmp", "-static", "-Wno-psabi"]
+    command += [f"-I{ROOT / 'kernels'}", "a.cpp", "-o", "a"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run(["qemu-aarch64", "./a"], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    total = 100 * (64 * 0.5 * 77 * 76 / 2 + 1.25 * 64 * 63 / 2)
+    assert done.stdout == f"{total:.17g} 6400 3 of 64 members wait"
