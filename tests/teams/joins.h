@@ -161,6 +161,9 @@ template <class M, class I, class S> POINT_FN void met(const M &m, const I i, S 
     m.seen(i) += 1;
     sum += i;
 }
+template <class M, class I, class S, class Q> POINT_FN void counted(const M &, const I i, S &count, Q &last) {
+    count++, last.join(i);
+}
 // the same of up to six indices, as digits of a number
 template <class M, class... I> POINT_FN void met_in_tiles(const M &m, const I... i) { m.seen(i...) += 1; }
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from team_cases import JOINS, NEAR, kernel, on
+from team_cases import JOINS, NEAR, is_stand_in, kernel, on
 
 from kernels import ArgumentError
 from kernels.teams.items import Tiles
@@ -89,3 +89,13 @@ def test_scratch_of_the_call(be):
     np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(v, -1))
     with pytest.raises(ArgumentError, match="scratch is for leagues"):
         MET.organised(scratch={"team 0": "s(3)"})
+
+
+COUNTED = kernel("counted", header=JOINS, sums="count:whole", reduces="last:max:whole", numbers="n", range="n")
+
+
+@pytest.mark.full
+def test_more_indices_than_32_bits_count(be):
+    """Beyond 2^31, each once; on the stand-in, which is slow, a few."""
+    n = 1000 if is_stand_in(be) else 2**31 + 12345
+    assert COUNTED.run({}, be, n=n, quick=is_stand_in(be)) == {"count": n, "last": n - 1}
