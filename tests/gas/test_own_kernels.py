@@ -93,7 +93,7 @@ def test_a_fortran_host_sets_constants(viscosity, counted):  # noqa: F811
         assert got[call] == (0, ""), got[call]
 
     for call, words in {
-        "unknown": "unknown constant 'MU00', did you mean 'MU0'; known: Pr_t, Sc_t, react_rtol, "
+        "unknown": "unknown constant 'MU00', did you mean 'MU0'; known: gas_constant, Pr_t, Sc_t, react_rtol, "
         "react_atol, react_most, MU0, T0, weight.",
         "one for several": "constant 'weight' [1]: one number came, wanted an array of 3.",
         "too few": "constant 'weight' [1]: an array of 2 came, wanted an array of 3.",
