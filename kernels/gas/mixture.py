@@ -20,7 +20,7 @@ from .phases import saturation
 from .program import Program
 from .reactors.ignition import ignition_delay
 from .registry import registry
-from .species import NoSpecies, SpeciesData
+from .species import NoSpecies, SpeciesData, gas_constant as gas_constants
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,12 +57,13 @@ class Mixture:
     """
 
     def __init__(self, species: SpeciesData | NoSpecies, **options: Any) -> None:
+        gas_constants.refuse_other(options.pop(gas_constants.NAME, None), species.R)
         fluids = options.pop(FLUIDS, None)
         self.species = species = species.with_fluids(fluids) if fluids else species
         self.ns = len(species.names)
         self.names = tuple(species.names)
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
-        self._words = registry.spelled_out(options)
+        self._words = registry.spelled_out(options, species)
         self.options = registry.checked_options(registry.with_fallbacks(options, species))
         for key, value in self.options.items():
             species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
@@ -78,6 +79,7 @@ class Mixture:
         the options counts, not the phase's. without: names of species to leave out.
         critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have
         to be chosen by hand. Species that no name tells are estimated, with one warning: `species.estimated()`.
+        gas_constant: R [J/mol/K]; None: the constant of this name, as kernels.set_constant has set it.
         Raises MixtureError for the file, ArgumentError for options.
         """
         species, options = cls.species_from_yaml(path, phase, without=without, **options)
@@ -117,6 +119,7 @@ class Mixture:
         from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
         from .species.critical import choices
 
+        R = gas_constants.chosen(options.pop(gas_constants.NAME, None))
         by_hand = choices(options.get("critical"))
         if by_hand:
             options["critical"] = "fill"
@@ -127,7 +130,7 @@ class Mixture:
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without
 
-        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand)[0]
+        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand, R)[0]
         return species, options
 
     @classmethod
@@ -177,9 +180,9 @@ class Mixture:
     def words(self) -> list[str]:
         """A line for each option that was given and stands for others, such as accuracy."""
         lines = []
-        for (word, value), options in self._words.items():
-            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items())
-            lines.append(f"{word} = {value} stands for {meant}.")
+        for (word, value), (options, why) in self._words.items():
+            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items()) or "the defaults"
+            lines.append(f"{word} = {value} stands for {meant}{f' ({why})' * bool(why)}.")
         return lines
 
     @property
@@ -191,8 +194,12 @@ class Mixture:
             for origin in dict.fromkeys(fields.values())
         ]
 
+        own = []
+        if self.species.R != gas_constants.GAS_CONSTANT:
+            own.append(f"gas constant of the host: {self.species.R!r} J/mol/K.")
+
         return list(
-            dict.fromkeys([*self.words, *filled, *(note for made in self.constants.all() for note in made.notes)])
+            dict.fromkeys([*self.words, *own, *filled, *(note for made in self.constants.all() for note in made.notes)])
         )
 
     def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Mixture:
@@ -201,6 +208,44 @@ class Mixture:
         other = copy.copy(self)
         other.constants, other._programs = self.constants.moved(move), {}
         return other
+
+    # ---- what callers are told of
+    @property
+    def in_check_mode(self) -> Mixture:
+        """This mixture with the options that check mode asks for; itself where there are none."""
+        options = {known.name: known.in_check_mode for known in registry.options.values() if known.in_check_mode}
+        if not self.statuses or all(self.options[name] == value for name, value in options.items()):
+            return self
+
+        key = ("in check mode",)
+        if key not in self._programs:
+            other = copy.copy(self)
+            other.options, other._programs = registry.checked_options(self.options | options), {}
+            self._programs[key] = other
+        return self._programs[key]
+
+    @property
+    def statuses(self) -> frozenset[str]:
+        """Statuses with reports that kernels for these options write."""
+        key = ("statuses",)
+        if key not in self._programs:
+            kernels = [kernel for kernel in registry.kernels.values() if kernel.serves(self.options)]
+            written = {name for kernel in kernels for name in kernel.writes}
+            self._programs[key] = frozenset(name for name in written if registry.quantities[name].reports)
+        return self._programs[key]
+
+    def statuses_beside(self, outputs: Iterable[str], given: Iterable[str]) -> list[str]:
+        """The statuses that kernels write on the way from the given names to the outputs, and that are no output.
+        Raises ArgumentError as `program`."""
+        if not self.statuses:
+            return []
+
+        key = ("statuses", tuple(outputs), tuple(given))
+        if key not in self._programs:
+            order = registry.resolve(outputs, given, self.options)
+            written = {name for kernel in order for name in kernel.writes}
+            self._programs[key] = sorted((written & self.statuses).difference(outputs, given))
+        return self._programs[key]
 
     # ---- use
     def program(

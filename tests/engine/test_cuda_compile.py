@@ -327,7 +327,7 @@ def test_production_stays_on_the_multiprocessor(file, hold):
     assert plan.how.blocks * (plan.schedule.shape(plan).shared + 1024) <= 228 * 1024
 
 
-@pytest.mark.parametrize("what", ["few", "react_volume", "react_pressure", "product"])
+@pytest.mark.parametrize("what", ["few", "few mapped", "react_volume", "react_pressure", "product"])
 @pytest.mark.quick(what="few")
 def test_reactors_compile(what, tmp_path):
     """A reactor over a step and a Jacobian's product; matrices of a point lie in local memory. One reaction of three
@@ -335,9 +335,10 @@ def test_reactors_compile(what, tmp_path):
     if what == "product":
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         outputs, given = ["J_cp_dw"], ["T", "rho", "Y", "dw"]
-    elif what == "few":
+    elif what.startswith("few"):
         (tmp_path / "few.yaml").write_text(FEW)
-        mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), registry.collections["react_volume"]
+        options = dict(equation="ideal") if what == "few" else dict(equation="mapped", critical="fill")
+        mix, c = Mixture.from_yaml(tmp_path / "few.yaml", **options), registry.collections["react_volume"]
         outputs, given = c.outputs, c.given
     else:
         options = dict(equation="ideal") if what == "react_volume" else dict(critical="fill")
