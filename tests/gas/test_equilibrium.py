@@ -54,7 +54,8 @@ def residuals(mix, out):
 @pytest.mark.filterwarnings("ignore:T = ", "ignore:no chemical")
 @pytest.mark.parametrize("options", (IDEAL, REAL), ids=("ideal", "pr"))
 @pytest.mark.parametrize("held", HELD)
-@pytest.mark.long(held=["TV", "SV", "UV"])
+@pytest.mark.quick(held="HP")
+@pytest.mark.quick(held="TP", options=[IDEAL])
 def test_potentials_balance(held, options):
     """What makes an equilibrium: mu_k = sum_e a_ke pi_e for every species that is there, the atoms that came, and the
     two numbers that are held. mu/RT is of the order of 100 and has 1e-13 of it; real gases stop at steps of 1e-11."""
@@ -114,7 +115,7 @@ def test_components_without_reactions():
 @pytest.mark.parametrize("options", (dict(accuracy="cantera"), IDEAL), ids=("real", "ideal"))
 @pytest.mark.parametrize("name, X", (("h2_o2", "H2:2, O2:1"), ("ch4_o2", "CH4:1, O2:1.5")))
 @pytest.mark.parametrize("held", ("TP", "HP", "UV", "SP"))
-@pytest.mark.long(held=["UV", "SP"])
+@pytest.mark.quick(held="HP")
 def test_cantera(held, name, X, options):
     """Every shipped mechanism, ideal and real: 1e-6 in T, 1e-8 in X."""
     ct = pytest.importorskip("cantera")

@@ -17,6 +17,7 @@ def test_launch(capsys):
 
     assert {
         "launch of one kernel from Python",
+        "one state from Python: rho h cp mu lam",
         "warm start of Python, first result",
         "eosthermalproperties, from Fortran",
         "block call with 13 arrays of one point, from Fortran",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import importlib.util
 import os
 import pathlib
 import statistics
@@ -58,6 +61,8 @@ def run(given, backend, say) -> Report:
 
     say("launches from Python")
     rows = from_python(backend, given.repeats)
+    if not backend.apart:
+        rows += one_state(backend, given.repeats)
     say("starts of Python")
     rows += python_starts(backend)
     say("entry points from Fortran")
@@ -97,6 +102,33 @@ def from_python(backend, repeats: int) -> list[Row]:
         seconds = per_call(backend, Launch(program, state).work, repeats)
         rows.append(row(what, backend, seconds).beside("an empty kernel", POINTS / nothing))
     return rows
+
+
+def one_state(backend, repeats: int) -> list[Row]:
+    """Rows on one state from plain numbers by Mixture.properties, ten species, beside Cantera where it is installed."""
+    mixture = kernels.Mixture.from_yaml(MIXTURE)
+    Y = np.zeros(mixture.ns)
+    Y[:2] = 0.2, 0.8
+    names = {"rho": "density", "rho h cp mu lam": "density enthalpy_mass cp_mass viscosity thermal_conductivity"}
+    gas = None
+    if importlib.util.find_spec("cantera"):
+        gas = importlib.import_module("cantera").Solution(str(MIXTURE))
+
+    rows = []
+    for ours, theirs in names.items():
+        seconds = per_call(backend, lambda ours=ours: mixture.properties(ours, T=300.0, p=1e5, Y=Y), repeats)
+        made = Row.timed("launch", f"one state from Python: {ours}", mixture.ns, 1, backend, seconds)
+        if gas:
+            work = functools.partial(of_cantera, gas, Y, theirs.split())
+            made = made.beside("Cantera", 1 / per_call(backend, work, repeats))
+        rows.append(made)
+    return rows
+
+
+def of_cantera(gas, Y, names) -> list:
+    """The same state and properties by Cantera."""
+    gas.TPY = 300.0, 1e5, Y
+    return [getattr(gas, name) for name in names]
 
 
 def per_call(backend, work, repeats: int) -> float:
