@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from typing import Any, NamedTuple
 
 import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.base import Rates
+from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
 from .config import CPU, FIRST, GPU, Config
 from .contractions import Contractions
@@ -15,6 +17,7 @@ from .devices import mps, placement, rule
 from .devices.spread import device_for
 from .entry import ENTRIES
 from .errors import BackendError, FrameError, StateError, refuse
+from .impl import Sizes
 from .impl.memory import Memory
 from .mpi import Alone, Communicator
 from .report import table
@@ -54,7 +57,8 @@ class Frame:
         self.backend: Any = None
         self._properties: TVProperties | None = None
         self._contractions = Contractions()
-        self._arguments: tuple = ()  # of initialize
+        self._device_id = -1  # of initialize
+        self._sizes: Any = None  # of initialize; None: before it
         self._said = ""  # on the rule's choice
         self._turns = False  # whether several ranks share the device without a service
         self._modules: dict = {}  # of sources that a solver in Python brings
@@ -70,17 +74,15 @@ class Frame:
         called twice; ArgumentError, BackendError for a device that is not there.
         """
         refuse(self._properties is not None, "initialize called twice; call finalize first.", StateError)
-        self._arguments = (device_id, chunk, ns, nq, turbulent)
+        self._device_id = device_id
+        self._sizes = Sizes(chunk, ns, nq)
         cache.announce = self._compiling
         self.backend = self._choose_backend(device_id)
         self._make_properties()
 
     def _make_properties(self) -> None:
-        _, chunk, ns, nq, turbulent = self._arguments
         config = self.config
-        properties = TVProperties(
-            self.backend, chunk, ns, nq, turbulent, config.model, self.comm.rank, config.precision
-        )
+        properties = TVProperties(self.backend, self._sizes, config.model, self.comm.rank, config.precision)
         properties.guard = self._refuse_device_memory if self._said else None
 
         impl, shared = properties.impl, properties.impl.shared
@@ -129,6 +131,7 @@ class Frame:
             failed = error
 
         facts = self._facts(choice, used, failed is not None)
+        self.comm.wait_for_all("frame_initialize" if self._properties is None else "frame_setcomm")
         everyone = self.comm.share(facts)
         if failed is not None:
             raise failed
@@ -162,14 +165,13 @@ class Frame:
 
     def _facts(self, choice: _Device, used: bool, failed: bool) -> rule.Facts:
         """The facts of this rank that the rule decides by."""
-        config = self.config
-        _, chunk, ns, *_ = self._arguments
+        config, sizes = self.config, self._sizes
         return rule.Facts(
             node=self.comm.node_number,
             ranks=choice.ranks,
             cores=min(config.threads, self.comm.cores),
             rates=choice.rates,
-            work=rule.Work(ns, config.precision, config.calls, chunk),
+            work=rule.Work(sizes.ns, config.precision, config.calls, sizes.chunk),
             auto=config.leaves_side_open and config.placement == "rule" and not failed,
             service=kernels.engine.backend.mps_runs(),
             used=used,
@@ -183,7 +185,7 @@ class Frame:
         self._agree(found)
         before, self.comm = self.comm, found
         before.free()
-        self._share_devices(self.comm.node)
+        self._share_devices(found)
 
         if self._properties is None:
             return
@@ -192,7 +194,7 @@ class Frame:
         impl.check.rank = self.comm.rank
         impl.pack_with(self._packers())
 
-        backend = self._choose_backend(self._arguments[0])
+        backend = self._choose_backend(self._device_id)
         impl.shared.turns = self._turns
         if backend is self.backend:
             return
@@ -223,15 +225,23 @@ class Frame:
         comm.free()
         raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
 
-    def _share_devices(self, node) -> None:
-        """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError where
-        FRAME_MPS=require and they cannot."""
+    def _share_devices(self, comm: Communicator) -> None:
+        """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError, on all ranks,
+        where FRAME_MPS=require and the ranks of any node cannot."""
+        mode = self.config.mps
         wanted = kernels.engine.backend.may_be_device(self.config.backend)
-        said = mps.share(node, self.config.mps, wanted, kernels.engine.backend.mps_runs())
-        refuse(said.startswith("no MPS") and self.config.mps == "require", f"FRAME_MPS=require: {said}.", BackendError)
+        said = mps.share(comm.node, mode, wanted, kernels.engine.backend.mps_runs())
 
-        if said and self.comm.rank == 0:
+        # What the nodes say, by their first ranks.
+        everywhere = comm.share((platform.node(), said))
+        failed = [f"{text} (node {name})" for name, text in everywhere if text.startswith("no MPS")]
+        refuse(failed and mode == "require", f"FRAME_MPS=require: {''.join(failed[:1])}.", BackendError)
+
+        _, by_rank_0 = everywhere[0]
+        if said and comm.rank == 0:
             print(f"libframe: {said}.", file=sys.stderr)
+        elif said != by_rank_0 and comm.rank_on_node == 0:
+            print(f"libframe: node {platform.node()}: {said or 'no GPU is shared'}.", file=sys.stderr)
 
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
@@ -247,7 +257,7 @@ class Frame:
 
         self._properties = None
         self.backend = None
-        self._arguments = ()
+        self._sizes = None
 
         cache.announce = None
         kernels.registry.allow_again()
@@ -318,10 +328,9 @@ class Frame:
     def _cpu_is_faster(self, mixture, cpu) -> bool:
         """Measured, on all ranks together; rank 0 prints the result."""
         config = self.config
-        _, chunk, *_ = self._arguments
         job = placement.Job(
             mixture=mixture,
-            chunk=chunk,
+            chunk=self._sizes.chunk,
             precision=config.precision,
             packers=self._packers(),
             pinned=config.placement == "measured-pinned",
@@ -439,8 +448,17 @@ class Frame:
             self._properties.impl.shared.change()
 
     def set_constant(self, name: str, value) -> None:
-        """Set a constant of the host's own kernels: a number, or an array (count,). From the next launch on it is in
-        force. Errors: ArgumentError for an unknown name, another number of values, NaN or infinity."""
+        """Set a constant: a number, or an array (count,). From the next launch on it is in force; `gas_constant`, with
+        the next mixture. Errors: ArgumentError for an unknown name, another number of values, NaN, infinity or a value
+        out of range; StateError for another gas constant than that of the mixture in use."""
+        mixture = None if self._properties is None else self._properties.impl.mixture
+        if name == GAS_CONSTANT and mixture is not None:
+            refuse(
+                gas_constant(value) != mixture.species.R,
+                f"constant '{GAS_CONSTANT}' has to be set before the mixture is loaded.",
+                StateError,
+            )
+
         kernels.set_constant(name, value)
 
     def set_constants(self, name: str, values, n: int) -> None:

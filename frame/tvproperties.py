@@ -16,40 +16,30 @@ from kernels.marshal import Block
 
 from . import stripe as stripes, teams
 from .entry import ENTRIES, Entry
-from .errors import ArgumentError, StateError, closest, refuse
-from .impl import TVImpl
+from .errors import ArgumentError, StateError, UnknownName, closest, refuse
+from .impl import Sizes, TVImpl
 from .impl.memory import Bound
 from .impl.views import LAST_FROM_SUM
 from .stripe import Field
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
+# Species data in the order in which a host passes them: frame_populatepreosshareddata, frame_populatechungshareddata.
+PREOS = ("W", "Tc", "pc", "omega", "kij", "nasa_low", "nasa_high", "T_mid")
+CHUNG = ("Vc", "dipole", "kappa_assoc", "fuller_volume")
 OF_REACTOR = ("dt", "status", "steps")  # fields whose views belong to the kind of reactor
 
 
 class TVProperties:
     """Thermal and viscous properties, from frame_initialize to frame_finalize.
 
-    ns: species. nq: variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own). With nq = ns + 4 the last mass
-    fraction is 1 - sum of the others; with a smaller nq, Q is a plain view. turbulent: number of the host's turbulence
-    model. model: options of the mixture. chunk, rank, precision: see impl.shared.Shared.
+    sizes: with nq = ns + 4 the last mass fraction is 1 - sum of the others; with a smaller nq, Q is a plain view.
+    model: options of the mixture. rank, precision: see impl.shared.Shared.
 
     Each collection that entry.py names is a method: eosthermalproperties(n_active), for example.
     """
 
-    def __init__(
-        self,
-        backend,
-        chunk: int,
-        ns: int,
-        nq: int,
-        turbulent: int,
-        model: dict,
-        rank: int = 0,
-        precision: str = "double",
-    ):
-        self.ns = ns
-        self.nq = nq
-        self.turbulent = turbulent
+    def __init__(self, backend, sizes: Sizes, model: dict, rank: int = 0, precision: str = "double"):
+        self.sizes = sizes
         self.model = model
         self.guard: Callable[[Block], None] | None = None  # looks at each new selection of the host's memory
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
@@ -58,7 +48,12 @@ class TVProperties:
 
         # `impl` of each thread, also of a host's thread: cffi keeps a thread's state till the thread ends.
         self.here = threading.local()
-        self.here.impl = self._first = TVImpl(backend, chunk, ns, nq, rank, precision)
+        self.here.impl = self._first = TVImpl(backend, sizes, rank, precision)
+
+    @property
+    def ns(self) -> int:
+        """Number of species."""
+        return self.sizes.ns
 
     @property
     def impl(self) -> TVImpl:
@@ -99,47 +94,30 @@ class TVProperties:
         )
         self.impl.set_mixture(mixture)
 
-    def populate_preos(self, ns, W, Tc, pc, omega, kij, nasa_low, nasa_high, T_mid) -> None:
-        """Copy the host's species data: W [kg/mol], Tc [K], pc [Pa], omega, kij (ns, ns), NASA-7 (7, ns), T_mid [K].
-        Errors: ArgumentError for another ns, MixtureError for values that cannot be used."""
-        self._same_ns(ns)
-        self._species |= {
-            "W": W.copy(),
-            "Tc": Tc.copy(),
-            "pc": pc.copy(),
-            "omega": omega.copy(),
-            "kij": kij.copy(),
-            "nasa_low": nasa_low.T.copy(),
-            "nasa_high": nasa_high.T.copy(),
-            "T_mid": T_mid.copy(),
-        }
+    def populate_preos(self, ns: int, *data: np.ndarray) -> None:
+        """Copy the host's species data, in the order of PREOS: W [kg/mol], Tc [K], pc [Pa], omega (ns,), kij (ns, ns),
+        NASA-7 below and above T_mid (7, ns), T_mid [K] (ns,). Errors: ArgumentError for another ns, MixtureError for
+        values that cannot be used."""
+        self._populate(ns, PREOS, data)
 
-        self._from_arrays()
+    def populate_chung(self, ns: int, *data: np.ndarray) -> None:
+        """Copy the host's species data, in the order of CHUNG, (ns,) each: Vc [m3/mol], dipole [debye], association
+        factor, Fuller's volumes [cm3/mol]. Errors: ArgumentError for another ns, MixtureError for values that cannot be
+        used."""
+        self._populate(ns, CHUNG, data)
 
-    def populate_chung(self, ns, Vc, dipole, kappa, fuller) -> None:
-        """Copy the host's species data, (ns,) each: Vc [m3/mol], dipole [debye], association factor, Fuller's volumes
-        [cm3/mol]. Errors: ArgumentError for another ns, MixtureError for values that cannot be used."""
-        self._same_ns(ns)
-        self._species |= {
-            "Vc": Vc.copy(),
-            "dipole": dipole.copy(),
-            "kappa_assoc": kappa.copy(),
-            "fuller_volume": fuller.copy(),
-        }
-
-        self._from_arrays()
-
-    def _same_ns(self, ns: int) -> None:
+    def _populate(self, ns: int, names: tuple[str, ...], data: tuple[np.ndarray, ...]) -> None:
+        """Keep copies of the arrays under their names; then the mixture from all that have come so far, in either order
+        of the calls. After populate_preos alone the thermal properties work already."""
         refuse(ns != self.ns, f"ns = {ns}, frame_initialize was told ns = {self.ns}.")
+        for name, array in zip(names, data, strict=True):
+            self._species[name] = array.T.copy() if name.startswith("nasa") else array.copy()
 
-    def _from_arrays(self) -> None:
-        """Make the mixture from both calls, in either order. After populate_preos alone the thermal properties work
-        already."""
         if "W" not in self._species:
             return
 
-        names = [f"species_{s + 1}" for s in range(self.ns)]
-        species = kernels.SpeciesData.from_arrays(names, where="species data of the host", **self._species)
+        known_as = [f"species_{s + 1}" for s in range(self.ns)]
+        species = kernels.SpeciesData.from_arrays(known_as, where="species data of the host", **self._species)
         model = {**self.model, "diffusion": "fuller"}  # arrays carry no well depths for the kinetic theory
         self._use(kernels.Mixture.from_species(species, **model), "the host's species data")
 
@@ -157,9 +135,7 @@ class TVProperties:
         elif tag in SPECIES:
             data = getattr(species, "kappa_assoc" if tag == "kappa" else tag).ravel()
         else:
-            raise ArgumentError(
-                f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?"
-            )
+            raise UnknownName(f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit.")
 
         refuse(n != data.size, f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
@@ -167,12 +143,14 @@ class TVProperties:
     def get_number(self, tag: str) -> int:
         """A number by name: ns, nq, nGridPoints as initialize got them; nr, the number of reactions of the mixture.
         Errors: ArgumentError for another name; StateError for nr without a mixture."""
-        numbers = {"ns": self.ns, "nq": self.nq, "nGridPoints": self.impl.chunk}
+        numbers = {"ns": self.ns, "nq": self.sizes.nq, "nGridPoints": self.sizes.chunk}
         if tag == "nr":
             return len(self._reactions())
 
         known = ("nr", *numbers)
-        refuse(tag not in numbers, f"unknown number '{tag}'{closest(tag, known)}; known: {' '.join(known)}.")
+        refuse(
+            tag not in numbers, f"unknown number '{tag}'{closest(tag, known)}; known: {' '.join(known)}.", UnknownName
+        )
         return numbers[tag]
 
     def _reactions(self) -> list:
@@ -185,7 +163,7 @@ class TVProperties:
         """The name of species i of the mixture, or the equation of reaction i, counted from 1. Errors: ArgumentError
         for another tag or i; StateError without a mixture."""
         kinds = ("species", "reaction")
-        refuse(tag not in kinds, f"unknown names '{tag}'{closest(tag, kinds)}; known: {' '.join(kinds)}.")
+        refuse(tag not in kinds, f"unknown names '{tag}'{closest(tag, kinds)}; known: {' '.join(kinds)}.", UnknownName)
 
         if tag == "species":
             names = list(self.mixture.names)
@@ -260,6 +238,7 @@ class TVProperties:
     def _selections(self, fields, lo, hi) -> list[tuple[Field, Block]]:
         """(first field, selection lo..hi) of each view that the fields fill or take. An input of a single point counts
         at all points of the others."""
+        stripes.refuse_whole(fields)
         groups = stripes.grouped(fields)
         rows = [self._rows(group) for group in groups]
         blocks: list[Block | None] = []
@@ -297,7 +276,8 @@ class TVProperties:
             return rows
 
         wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
-        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted + LAST_FROM_SUM)
+        wanted += stripes.with_variables_first(group[0], rows) or LAST_FROM_SUM
+        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted)
         return rows - 1
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
@@ -457,7 +437,7 @@ class TVProperties:
         of steps are worked on side by side. dt: the number for all points; -1: none came; -2: a negative one came.
         Returns call(dt) for repetition; None without points. Errors: ArgumentError; see TVImpl.block.
         """
-        at = kernels.gas.arrays.reactor(kind)
+        at = kernels.gas.arrays.reactor(kind, self.mixture, self.impl.shared.precision)
         names = {field.name for field in fields}
         _check_reactor(fields, names)
         _check_time(dt, "dt" in names)
@@ -498,8 +478,8 @@ class TVProperties:
         known = kernels.registry.team_kernels
         refuse(
             name not in known,
-            f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}. "
-            "Is //char(0) missing?",
+            f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}.",
+            UnknownName,
         )
         return self.impl.team(name, teams.fields(known[name], names, addresses, lengths, size))
 

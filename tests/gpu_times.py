@@ -136,7 +136,7 @@ def impl_times(be, shape, fringe):
     """The block call, and the chunk loop of the old style, on pageable arrays and on ones that the host has pinned; T,
     p, Y in, rho, h, c, mu, lam, D out: NS = 10, Takahashi off, so that copies count. All three have to give the same
     bits."""
-    from frame.impl import TVImpl
+    from frame.impl import Sizes, TVImpl
 
     ns, names = 10, ("rho", "h", "c", "mu", "lam", "D")
     T, p = np.full(shape + (1,), 900.0, order="F"), np.full(shape + (1,), 1e7, order="F")
@@ -179,7 +179,7 @@ def impl_times(be, shape, fringe):
             size = sum(f.nbytes for f in (T, p, Y, *results))
             print(f"pinning these {size / 2**20:.0f} MiB took {(time.perf_counter() - began) * 1e3:.1f} ms")
         for chunk in (16384, 131072, 1048576):
-            impl = TVImpl(be, chunk, ns, 1)
+            impl = TVImpl(be, Sizes(chunk, ns))
             impl.set_mixture(Mixture(species_set(ns), takahashi="off"))
             for what, work in (
                 ("block call", lambda: impl.block("thermal_viscous", given, wanted)),
@@ -204,6 +204,7 @@ def impl_times(be, shape, fringe):
 def device_boxes(be, inner=128, fringe=3, calls=20):
     """Block calls on arrays of the device: whole arrays, which are worked on in place, and the inner points of larger
     ones, which are copied on the device. NS = 10; rho, h, mu out."""
+    from frame.impl import Sizes
     from frame.stripe import Field
     from frame.tvproperties import TVProperties
 
@@ -213,7 +214,7 @@ def device_boxes(be, inner=128, fringe=3, calls=20):
     for what, ghosts in (("whole arrays", 0), ("the inner points of larger ones", fringe)):
         edge = inner + 2 * ghosts
         shape, n = (edge,) * 3, edge**3
-        properties = TVProperties(be, 131072, ns, 1, False, {})
+        properties = TVProperties(be, Sizes(131072, ns), {})
         properties.impl.set_mixture(Mixture(species_set(ns)))
         properties.set_stream(0)
         rows = {"T": np.full((1, n), 900.0), "p": np.full((1, n), 1e7), "Y": np.full((ns, n), 1 / ns)}

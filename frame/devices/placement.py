@@ -15,7 +15,7 @@ import numpy as np
 from kernels.marshal import Block
 
 from ..errors import ArgumentError
-from ..impl import TVImpl
+from ..impl import Sizes, TVImpl
 from ..stripe import IN, OUT, Field, block_from_field
 
 MODES = ("rule", "device", "measured", "measured-pinned")  # device: a GPU where there is one
@@ -65,7 +65,7 @@ def choose(job: Job, sides, comm) -> tuple[int, str]:
 
 def _seconds(job: Job, collection: str, backend, comm) -> float:
     """The fastest of some block calls on arrays of the host, while all ranks make the same."""
-    impl = TVImpl(backend, job.chunk, job.mixture.ns, 1, precision=job.precision)
+    impl = TVImpl(backend, Sizes(job.chunk, job.mixture.ns), precision=job.precision)
     impl.set_mixture(job.mixture)
     impl.pack_with(job.packers)
 

@@ -11,6 +11,7 @@ shared.py       state that all threads of a frame share
 tvimpl.py       TVImpl, which puts these together
 """
 
+from .shared import Sizes
 from .tvimpl import TVImpl
 
-__all__ = ["TVImpl"]
+__all__ = ["Sizes", "TVImpl"]

@@ -18,22 +18,28 @@ if TYPE_CHECKING:
     from .views import Views
 
 
+class Sizes(NamedTuple):
+    """The numbers that frame_initialize fixes."""
+
+    chunk: int  # points that a view holds
+    ns: int  # species
+    nq: int = 1  # variables of Q = (p, u, v, w, T, Y_1..Y_ns, the host's own)
+
+
 class Shared:
     """A chunk size, a mixture and a backend, with the programs, timers and check mode of all threads.
 
-    chunk: points that a view holds. ns: species. nq: variables of Q. rank: for messages. precision: "double"; "mixed":
-    views are float32, which halves the device's memory and traffic, and kernels calculate in double; "single": kernels
-    calculate in float32 too. With each of them the host's arrays may be double or single.
+    rank: for messages. precision: "double"; "mixed": views are float32, which halves the device's memory and traffic,
+    and kernels calculate in double; "single": kernels calculate in float32 too. With each of them the host's arrays may
+    be double or single.
     """
 
-    def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int, precision: str):
+    def __init__(self, backend, sizes: Sizes, rank: int = 0, precision: str = "double"):
         self.backend = backend
-        self.chunk = chunk
-        self.ns = ns
-        self.nq = nq
+        self.chunk, self.ns, self.nq = sizes
         self.precision = precision
         self.dtype = kernels.dtype_of(precision)
-        self.row = backend.pad(chunk)  # row length of a view
+        self.row = backend.pad(self.chunk)  # row length of a view
         self.marshal = Marshal(backend)  # threads have twins of it
 
         self.mixture: Any = None
@@ -41,7 +47,7 @@ class Shared:
         self.watch = Watch(backend)
         self.check = Check(rank)
 
-        self.q_lacks_last = nq == ns + 4  # Q comes without the last mass fraction
+        self.q_lacks_last = self.nq == self.ns + 4  # Q comes without the last mass fraction
         self.last_from_sum = self.q_lacks_last  # Y may come without its last species: 1 less the sum of the others
         self.later = False  # stripe calls return before pinned arrays were read and written
         self.turns = False  # ranks share the device without MPS: a kernel holds it, also while the link is slow

@@ -10,27 +10,27 @@ import functools
 import kernels
 
 from .. import teams
-from ..errors import ArgumentError, StateError
+from ..errors import BadNumber, StateError
 from ..watch import KERNELS
 from .block_calls import BlockCalls, Request
 from .copies import StripeCopies
 from .launchers import Launcher, Launchers, makers
 from .memory import Bound, Memory
 from .queues import Queues
-from .shared import Shared, ThreadState
+from .shared import Shared, Sizes, ThreadState
 from .staleness import EMPTY, Staleness
 from .views import View, Views, of_species
 
 
 class TVImpl:
-    """Views and launchers of a thread, for a chunk size, a mixture and a backend. Arguments: see Shared.
+    """Views and launchers of a thread, for a mixture and a backend. Arguments: see Shared.
 
     A view is allocated and a launcher is compiled when it is first named; both stay. Threads share the state in Shared:
     set_mixture, queue, pack_with and free are for all of them.
     """
 
-    def __init__(self, backend, chunk: int, ns: int, nq: int, rank: int = 0, precision: str = "double"):
-        self._compose(Shared(backend, chunk, ns, nq, rank, precision))
+    def __init__(self, backend, sizes: Sizes, rank: int = 0, precision: str = "double"):
+        self._compose(Shared(backend, sizes, rank, precision))
 
     def _compose(self, shared: Shared) -> None:
         self.shared = shared
@@ -188,9 +188,7 @@ class TVImpl:
         """
         shared, staleness = self.shared, self.staleness
         if not 1 <= n_active <= shared.chunk:
-            raise ArgumentError(
-                f"nActive = {n_active}, wanted 1..{shared.chunk} (nGridPoints); did the caller forget %VAL()?"
-            )
+            raise BadNumber(f"nActive = {n_active}, wanted 1..{shared.chunk} (nGridPoints).")
 
         launcher = self.launchers.find(name, None, None)
         if not staleness.use(launcher.reads, n_active):

@@ -42,43 +42,44 @@ def main(given, mixture=None) -> None:
     print("\n".join(page(options, given.said)))
 
 
+# Text of the page, between its tables.
+HEAD = (
+    "A host launches a collection by its name or by the name that the routine has in solvers of this family, in any "
+    "case of letters; a kernel by its own name. `Mixture.properties` takes the names of quantities. Names in brackets "
+    "are used where they are given."
+)
+USED_BY = (
+    "Used by: collections that contain the kernel, with the options they need for it where these are not the default."
+)
+SPECIES_DATA = (
+    "Of `SpeciesData.from_arrays`, and of `frame_populatepreosshareddata` and `frame_populatechungshareddata` under "
+    "the names in the last column. Tc and pc may be left out where a and b are given."
+)
+OPTIONS = "Of `Mixture(...)`, `frame_setoption` and the commands' `--mixture`; the first value is the default."
+
+
 def page(options, said="names") -> list[str]:
     """The lines of the page. options: all options; they decide on the kernels of a collection."""
     return [
         f"<!-- written by python -m frame {said}; do not edit -->",
         "# What may be launched",
         "",
-        "A host launches a collection by its name or by the name that the routine has in solvers of this family, in "
-        "any case of letters; a kernel by its "
-        "own name. `Mixture.properties` takes the names of quantities. Names in brackets are used where they are "
-        "given.",
-        "",
-        "## Collections",
-        "",
-        *collections(options),
-        "",
-        "## Kernels",
-        "",
-        "Used by: collections that contain the kernel, with the options they need for it where these are not the "
-        "default.",
-        "",
-        *single(),
-        "",
-        "## Quantities",
-        "",
-        *quantities(),
-        "",
-        "## Options",
-        "",
-        "Of `Mixture(...)`, `frame_setoption` and the commands' `--mixture`; the first value is the default.",
-        "",
-        *markdown(
-            ("option", "values", "what"), *((o.name, " ".join(o.values), o.what) for o in registry.options.values())
-        ),
-        *constants(),
-        *species_data(),
-        *teams(),
+        HEAD,
+        *section("Collections", collections(options)),
+        *section("Kernels", single(), USED_BY),
+        *section("Quantities", quantities()),
+        *section("Options", values_of_options(), OPTIONS),
+        *section("Constants that a host sets", constants()),
+        *section("Species data", species_data(), SPECIES_DATA),
+        *section("Team kernels", teams()),
     ]
+
+
+def section(title: str, table: list[str], text: str = "") -> list[str]:
+    """A heading, a text if there is one, and a table. No lines for a table without rows."""
+    if not table:
+        return []
+    return ["", f"## {title}", *(["", text] if text else []), "", *table]
 
 
 def collections(options) -> list[str]:
@@ -143,6 +144,12 @@ def quantities() -> list[str]:
     return markdown(("quantity", "unit", "a value for each", "what", "made by"), *rows)
 
 
+def values_of_options() -> list[str]:
+    """Lines of the table of options."""
+    rows = [(option.name, " ".join(option.values), option.what) for option in registry.options.values()]
+    return markdown(("option", "values", "what"), *rows)
+
+
 def constants() -> list[str]:
     """Lines of the table of constants that a host sets by frame_setconstant. Only kernels of a host have such
     constants."""
@@ -152,10 +159,7 @@ def constants() -> list[str]:
         bounds = "{:g} to {:g}".format(*c.range) if c.range else ""
         rows.append((c.name, c.unit, str(c.count or ""), c.what, default, bounds))
 
-    head = ("constant", "unit", "values", "what", "default", "range")
-    if not rows:
-        return []
-    return ["", "## Constants that a host sets", "", *markdown(head, *rows)]
+    return markdown(("constant", "unit", "values", "what", "default", "range"), *rows) if rows else []
 
 
 def species_data() -> list[str]:
@@ -166,12 +170,7 @@ def species_data() -> list[str]:
         shape = " x ".join(field.shape)
         rows.append((field.name, field.unit, shape, field.what, field.range, default, field.host))
 
-    said = (
-        "Of `SpeciesData.from_arrays`, and of `frame_populatepreosshareddata` and `frame_populatechungshareddata` "
-        "under the names in the last column. Tc and pc may be left out where a and b are given."
-    )
-    head = ("array", "unit", "shape", "what", "range", "default", "from Fortran")
-    return ["", "## Species data", "", said, "", *markdown(head, *rows)]
+    return markdown(("array", "unit", "shape", "what", "range", "default", "from Fortran"), *rows)
 
 
 def teams() -> list[str]:
@@ -185,16 +184,13 @@ def teams() -> list[str]:
                 kernel.name,
                 str(kernel.items),
                 " ".join(read),
-                " ".join([*written, *kernel.sums]),
+                " ".join([*written, *[array.name for array in kernel.outputs]]),
                 " ".join(name for name, _ in kernel.numbers),
                 kernel.source,
             )
         )
 
-    head = ("team kernel", "over", "reads", "writes", "numbers", "source")
-    if not rows:
-        return []
-    return ["", "## Team kernels", "", *markdown(head, *rows)]
+    return markdown(("team kernel", "over", "reads", "writes", "numbers", "source"), *rows) if rows else []
 
 
 def _shown(array) -> str:

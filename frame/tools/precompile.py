@@ -10,11 +10,11 @@ import sys
 
 import kernels
 from kernels.engine.backend import cache
-from kernels.teams.render import render
+from kernels.teams.render import render, together
 
 from ..config import PRECISIONS
 from ..errors import closest, refuse
-from ..impl import TVImpl
+from ..impl import Sizes, TVImpl
 from ..impl.launchers import variants
 from . import BACKEND, REGISTER
 from .bench import tensor_tune
@@ -120,7 +120,7 @@ def main(given, mixture: kernels.Mixture | None) -> int:
     _contractions(given, backend)
     names = _names(given, mixture, added)
 
-    impl = TVImpl(backend, 1, mixture.ns if mixture else given.ns, 1, precision=given.precision)
+    impl = TVImpl(backend, Sizes(1, mixture.ns if mixture else given.ns), precision=given.precision)
     _ = impl.marshal.packer  # with a GPU, pageable arrays are packed by the CPU
     if mixture:
         impl.set_mixture(mixture)
@@ -156,10 +156,10 @@ def _names(given, mixture, added: list[str]) -> list[str]:
 
 
 def _teams(names: list[str], backend, dtype) -> None:
-    """Compiles team kernels, those of a header together."""
+    """Compiles team kernels, those of a header that share a source together."""
     teams = kernels.registry.team_kernels
-    for header in dict.fromkeys(teams[name].header for name in names):
-        group = [k for k in teams.values() if k.header == header]
+    groups = [together(teams[name], backend.entry) for name in names]
+    for group in {group[0].name: group for group in groups}.values():
         backend.compile(render(group, backend.entry, dtype))
         print(f"{backend}  {' '.join(k.name for k in group)}")
 

@@ -11,35 +11,10 @@ import importlib.util
 
 import numpy as np
 
+from kernels.gas.species.fluids import COOLPROP as FLUIDS
+
 from ..errors import ArgumentError, closest
 
-# Name here and in kernels/gas/species/fluids.csv: name in CoolProp.
-FLUIDS = {
-    "N2": "Nitrogen",
-    "O2": "Oxygen",
-    "CH4": "Methane",
-    "H2": "Hydrogen",
-    "pH2": "ParaHydrogen",
-    "He": "Helium",
-    "CO2": "CarbonDioxide",
-    "H2O": "Water",
-    "CO": "CarbonMonoxide",
-    "Ar": "Argon",
-    "C2H6": "Ethane",
-    "C2H4": "Ethylene",
-    "C3H8": "n-Propane",
-    "nC4": "n-Butane",
-    "nC5": "n-Pentane",
-    "nC6": "n-Hexane",
-    "nC7": "n-Heptane",
-    "nC8": "n-Octane",
-    "nC9": "n-Nonane",
-    "nC10": "n-Decane",
-    "nC12": "n-Dodecane",
-    "NH3": "Ammonia",
-    "CH3OH": "Methanol",
-    "Air": "Air",
-}
 QUANTUM = ("H2", "pH2", "He")  # compared up to QUANTUM_PRESSURE below 4 Tc: the rest is solid, or next to it
 QUANTUM_PRESSURE = 410e5  # Pa
 HIGHEST = (4000.0, 1000e5)  # K, Pa

@@ -16,6 +16,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
+def to_the_left(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table, headings first, all columns to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row, widths)]
+        lines.append("  ".join(cells).rstrip())
+
+    return lines
+
+
 def markdown_row(cells: Sequence[str]) -> str:
     """A line of a Markdown table. A bar inside a cell is escaped."""
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

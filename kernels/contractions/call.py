@@ -46,6 +46,16 @@ class Asked(NamedTuple):
     repeated: tuple | None = None  # signature by which the next call finds this one
 
 
+class Problem(NamedTuple):
+    """What a plan is for, beside the options of the call."""
+
+    text: str
+    sizes: tuple[tuple[str, int], ...]  # of all indices but the batch's, by their names
+    dtype: str  # that is computed in
+    real: tuple[str, ...]  # real inputs among complex ones
+    backend: Any
+
+
 def contract(
     text: Any,
     *operands: Any,
@@ -265,7 +275,7 @@ def _evaluated(s: Statement, views, sizes, types: Types, backend, asked: Asked, 
     asked = asked._replace(marks=marks, repeated=None)
     if e.batch and backend.style == "threads":
         asked = asked._replace(others=(*asked.others, ("entries", _about(n))))
-    plan = _plan(text, tuple(sorted(numbers.items())), types.work.name, names, backend, asked)
+    plan = _plan(Problem(text, _sorted(numbers), types.work.name, names, backend), asked)
 
     # The next call binds at once if the kernel takes the arrays as they came.
     direct = out is not None and out.dtype == types.work and plan.takes("out", out, n)
@@ -326,7 +336,11 @@ def _statements(text: str, arrays: dict, asked: Asked):
         repeated = None
     if e.outputs:
         held = {name: arrays[name] for name in (*e.inputs, *e.outputs)}
-        plan, taken = _run(text, e, held, sizes, n, dtype, backend, asked)
+        real = _real_inputs(e, held, dtype)
+        _with_complex_numbers(e, held, dtype, backend)
+
+        plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
+        taken = _run(plan, e, held, n)
         repeats.keep(repeated, taken, repeats.Repeat(plan, given, (), tuple(new), e.outputs, n, dtype))
 
     results = tuple(arrays[name] for name in script.expression.outputs)
@@ -366,30 +380,46 @@ def _without_empty(script: Script, sizes, asked: Asked):
     return made, text, asked._replace(batch=e.batch or "", how=how, marks=tuple(sorted(marks.items())))
 
 
-def _run(text: str, e: Expression, arrays: dict, sizes, n: int, dtype, backend, asked: Asked) -> tuple:
-    """Runs a text on arrays. What does not lie as the kernel wants it goes through a copy. Returns the plan, and what
-    its kernel took."""
-    real: tuple[str, ...] = ()
-    if dtype.kind == "c":
-        real = tuple(name for name in e.inputs if not _is_pair(arrays[name]))
-        for name in e.inputs:
-            if isinstance(arrays[name], complex):
-                arrays[name] = backend.from_host(np.asarray(arrays[name]), dtype)
-    plan = _plan(text, tuple(sorted(sizes.items())), dtype.name, real, backend, asked)
+def _sorted(sizes: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    """Extents in the order of the names: the same tuple for the same extents."""
+    return tuple(sorted(sizes.items()))
 
-    held, copied = dict(arrays), []
+
+def _real_inputs(e: Expression, arrays: dict, dtype) -> tuple[str, ...]:
+    """Names of the inputs that are real while the results are complex."""
+    if dtype.kind != "c":
+        return ()
+    return tuple(name for name in e.inputs if not _is_pair(arrays[name]))
+
+
+def _with_complex_numbers(e: Expression, arrays: dict, dtype, backend) -> None:
+    """Replaces inputs that are Python's complex numbers by arrays of the type that is computed in."""
+    for name in e.inputs:
+        if isinstance(arrays[name], complex):
+            arrays[name] = backend.from_host(np.asarray(arrays[name]), dtype)
+
+
+def _run(plan, e: Expression, arrays: dict, n: int) -> dict:
+    """Runs a plan on arrays for n entries. Returns what its kernel took: an array that does not lie as the kernel wants
+    it goes through a contiguous copy."""
+    backend = plan.backend
+
+    # Copies.
+    taken, copied = dict(arrays), []
     for name, array in arrays.items():
         if is_number(array) or not backend.holds(array) or plan.takes(name, array, n):
             continue
         copied.append(name)
-        held[name] = backend.arrays.ascontiguousarray(array).reshape(array.shape)
+        taken[name] = backend.arrays.ascontiguousarray(array).reshape(array.shape)
     _refuse_shared(e, arrays, copied, backend)
 
-    plan.bind(held, n)()
+    plan.bind(taken, n)()
+
+    # Results that are in a copy.
     for name in copied:
         if name in e.outputs:
-            arrays[name][...] = held[name]
-    return plan, held
+            arrays[name][...] = taken[name]
+    return taken
 
 
 def _is_pair(array) -> bool:
@@ -415,9 +445,11 @@ def _read(text: str, batch: str | None, marks: tuple) -> Script:
 
 
 @functools.lru_cache(256)
-def _plan(text: str, sizes: tuple, dtype: str, real: tuple, backend, asked: Asked):
+def _plan(problem: Problem, asked: Asked):
     """A Contraction, or a ComplexContraction."""
-    options = dict(batch=asked.batch, backend=backend, how=asked.how, **dict(asked.marks), **dict(asked.others))
-    if np.dtype(dtype).kind == "c":
-        return ComplexContraction(text, dict(sizes), dtype, real=real, **options)
-    return Contraction(text, dict(sizes), dtype, **options)
+    sizes, options = dict(problem.sizes), {**dict(asked.marks), **dict(asked.others)}
+    options |= dict(batch=asked.batch, backend=problem.backend, how=asked.how)
+
+    if np.dtype(problem.dtype).kind == "c":
+        return ComplexContraction(problem.text, sizes, problem.dtype, real=problem.real, **options)
+    return Contraction(problem.text, sizes, problem.dtype, **options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 from collections.abc import Callable
+from typing import Any
 
 from ..engine.constants import Settable
 from ..engine.errors import refuse
@@ -168,9 +169,9 @@ def fallback(name: str, value: str, serves: Callable) -> None:
     registry.fallbacks[name, value] = Fallback(name, value, serves)
 
 
-def preset(name: str, value: str, choose: Callable[[dict], dict]) -> None:
-    """Declare that `value` of option `name` stands for other options, {option: value} = choose(options). An option that
-    is given beside it with another value is an ArgumentError."""
+def preset(name: str, value: str, choose: Callable[[dict, Any], tuple[dict, str]]) -> None:
+    """Declare that `value` of option `name` stands for other options. See Preset. An option that is given beside it
+    with another value is an ArgumentError."""
     registry.presets[name, value] = Preset(name, value, choose)
 
 
@@ -210,11 +211,13 @@ def constant(
     *,
     count: int | None = None,
     range: tuple[float, float] | None = None,
+    other_units: dict[str, float] | None = None,
 ) -> Settable:
     """Declare a constant whose value the host sets by name, at any time and without a compilation: set_constant, or
     frame_setconstant. A body reads it as `m.name`, or `m.name[i]` where it has `count` values. default: without one, a
-    launch before it was set is refused. range: (smallest, largest) value that makes sense. Raises ArgumentError for a
-    name that is taken, or values that do not fit."""
+    launch before it was set is refused. range: (smallest, largest) value that makes sense.
+    other_units: {unit: factor from `unit` to it}, which the message about a value out of range names. Raises
+    ArgumentError for a name that is taken, or values that do not fit."""
     taken = name in RESERVED or any(name in known.names for known in registry.providers.values())
     refuse(taken, f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.")
-    return declared.constants.declare(name, unit, what, default, count, range)
+    return declared.constants.declare(name, unit, what, default, count, range, other_units)

@@ -8,5 +8,6 @@ from .equations import mapped
 from .phases import phases, transport as phase_transport
 from .kinetics import rates as kinetics
 from .reactors import reactor
+from .equilibria import equilibria
 from . import accuracy
 from . import collections as library

@@ -208,7 +208,9 @@ class Preset:
 
     option: str
     value: str
-    choose: Callable[[dict], dict]  # choose(options): {other option: value}; options: all, with defaults
+    # choose(options, species): ({other option: value}, why, or ""). options: all, with defaults; species: None before
+    # they are known
+    choose: Callable[[dict, Any], tuple[dict, str]]
 
 
 @dataclasses.dataclass

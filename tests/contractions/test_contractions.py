@@ -12,6 +12,7 @@ from device_for_tests import be, is_gpu  # noqa: F401  be is a fixture
 from hosts import BUILD, COMPILERS, MPIS, ROOT, SOURCES, compile_with_module, compiled, library, need, run
 
 from frame.contractions import Contractions
+from frame.impl import Sizes
 from frame.stripe import IN, INOUT, OUT, Field
 from frame.tvproperties import TVProperties
 from kernels import Contraction, get_backend
@@ -297,7 +298,7 @@ class Host:
         self.on_host = on_host
         self.contractions = Contractions()
         self.contractions.register("lg3", LG3)
-        self.impl = TVProperties(be, 1, 1, 1, False, {}).impl
+        self.impl = TVProperties(be, Sizes(1, 1), {}).impl
         self.impl.waits = False
 
     def field(self, name, way):
@@ -370,7 +371,7 @@ def test_sections_that_lie_between_each_other(be):
     whole = np.arange(4 * 3 * 5.0).reshape(4, 3, 5)
     contractions = Contractions()
     contractions.register("add", "b(i,e) += 2 a(i,e)")
-    impl = TVProperties(be, 1, 1, 1, False, {}).impl
+    impl = TVProperties(be, Sizes(1, 1), {}).impl
     wanted = whole.copy()
     wanted[:, 2] += 2 * wanted[:, 0]
 
@@ -391,7 +392,7 @@ def test_sections_that_lie_between_each_other(be):
 def test_one_address_with_and_without_gaps(be):
     """An array of the device, the other of the host: what is kept for the next call knows strides."""
     whole = np.arange(60.0).reshape(4, 3, 5)
-    contractions, impl = Contractions(), TVProperties(be, 1, 1, 1, False, {}).impl
+    contractions, impl = Contractions(), TVProperties(be, Sizes(1, 1), {}).impl
     contractions.register("copy", "b(i,e) = a(i,e)")
     array, b = be.from_host(whole), np.full((4, 5), np.nan)
     out = Field("b", OUT, b.ctypes.data, (5, 4), (8, 40), (1, 1), 8)
@@ -415,7 +416,7 @@ def test_texts_stay_until_finalize():
     contractions.finalize()
     o, x = np.zeros(3), np.ones(3)
     fields = [Field(n, w, v.ctypes.data, (3,), (8,), (1,), 8) for n, w, v in (("o", OUT, o), ("x", IN, x))]
-    contractions.run("a", fields, TVProperties(get_backend("cpu"), 1, 1, 1, False, {}).impl)
+    contractions.run("a", fields, TVProperties(get_backend("cpu"), Sizes(1, 1), {}).impl)
     assert o.tolist() == [2, 2, 2]
 
     with pytest.raises(ArgumentError, match="it was registered with another text"):  # used since
@@ -428,7 +429,7 @@ def test_organisation_order_and_map_from_a_host(tmp_path):
     """Lines of the text ask for what Python gives as arguments: how, order, and the header of a map's function."""
     header = tmp_path / "pair_value.h"
     header.write_text("template <class A, class B> POINT_FN auto pair_value(A a, B b) { return a * b + 2.0 * a; }\n")
-    contractions, impl = Contractions(), TVProperties(get_backend("cpu"), 1, 1, 1, False, {}).impl
+    contractions, impl = Contractions(), TVProperties(get_backend("cpu"), Sizes(1, 1), {}).impl
     contractions.register("pairs", f"header {header}; map q(i,e) = pair_value(a(i,e), b(i,e))")
     contractions.register("chain", "batch e; how lanes; order 1; o(i,e) = A(i,j) B(j,k) C(k,l) b(l,e)")
 

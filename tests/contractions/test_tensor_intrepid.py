@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from frame.tools.bench import tensor as bench
+from frame.errors import FrameError
+from frame.tools.bench import clocks, tensor as bench
 from frame.tools.cli import main
 from kernels import Contraction
 from kernels.contractions import intrepid
@@ -121,7 +122,7 @@ def test_the_bench_checks_before_it_measures(capsys, tmp_path):
     told = capsys.readouterr().out
     assert "rows" in told and "einsum" in told and "matmul" in told and (tmp_path / "o").read_text().startswith("[")
 
-    with pytest.raises(bench.FrameError, match="x: off by 1.0e-03 of the terms' size"):
+    with pytest.raises(FrameError, match="x: off by 1.0e-03 of the terms' size"):
         bench.check("x", [np.array([1.001])], [np.ones(1)], [np.ones(1)])
 
 
@@ -129,8 +130,8 @@ def test_short_work_by_a_graph(stand_in):
     """Each of its launches runs so often; the table has its own column."""
     plan = Contraction("out[c] += left[c p] right[c p]", dict(p=4), backend=stand_in, quick=True)
     arrays = {name: stand_in.from_host(np.ones(plan.shape(name, 7))) for name in ("left", "right", "out")}
-    assert bench.by_graph(stand_in, plan.bind(arrays), 2) > 0
-    assert np.all(stand_in.to_host(arrays["out"]) == 1 + 4 * 3 * bench.LAUNCHES)
+    assert clocks.by_graph(stand_in, plan.bind(arrays), 2) > 0
+    assert np.all(stand_in.to_host(arrays["out"]) == 1 + 4 * 3 * clocks.LAUNCHES)
     rows = [dict.fromkeys(("share", "ratio", "bound", "graph")) | dict(ours=True, chosen=True, name="sums")]
     rows[0] |= dict(case="x", entries=7, cold=1e-6, hot=2e-6, max_rel_diff=0.0)
     head, first = bench.table(rows).splitlines()

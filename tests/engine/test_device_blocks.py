@@ -86,7 +86,7 @@ def test_stripes_in_a_row_do_not_mix(be):
 def test_block_call_overlaps_and_agrees(be, chunk):
     """The layer's own chunk loop, in one lane and in two, on arrays large enough to be pinned. The results are those of
     one launch of all points, the fringe is unchanged, and nothing stays pinned."""
-    from frame.impl import TVImpl
+    from frame.impl import Sizes, TVImpl
 
     shape, ns = (64, 50, 11), 10
     rng = np.random.default_rng(8)
@@ -104,7 +104,7 @@ def test_block_call_overlaps_and_agrees(be, chunk):
             (60, 48, 11, field.shape[3]),
         )
 
-    impl = TVImpl(be, chunk, ns, 1)
+    impl = TVImpl(be, Sizes(chunk, ns))
     impl.set_mixture(mixture(ns))
     impl.block(
         "thermal_viscous", [("T", block(T)), ("p", block(p)), ("Y", block(Y))], [("rho", block(rho)), ("D", block(D))]
@@ -125,7 +125,7 @@ def test_block_call_overlaps_and_agrees(be, chunk):
 def test_block_call_on_pinned_arrays(be):
     """The same bits as on arrays that are pinned for the call. Memory pinned before stays pinned, and is copied without
     a buffer."""
-    from frame.impl import TVImpl
+    from frame.impl import Sizes, TVImpl
 
     shape, ns = (40, 40, 30), 10
     rng = np.random.default_rng(11)
@@ -139,7 +139,7 @@ def test_block_call_on_pinned_arrays(be):
         )
     )
 
-    impl = TVImpl(be, 20000, ns, 1)
+    impl = TVImpl(be, Sizes(20000, ns))
     impl.set_mixture(mixture(ns))
     block = lambda f: Block(
         f.ctypes.data, f.shape, tuple(s // 8 for s in f.strides), (1, 0, 0, 0), (38, 40, 30, f.shape[3])

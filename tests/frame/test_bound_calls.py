@@ -6,7 +6,7 @@ import pytest
 
 import kernels
 from frame.impl.memory import KEPT, Bound, Memory
-from frame.impl.shared import Shared
+from frame.impl.shared import Shared, Sizes
 from frame.tvproperties import TVProperties
 
 HERE = types.SimpleNamespace(arrays=[types.SimpleNamespace(range=(4096, 8192))])  # a field of the host in one array
@@ -30,7 +30,7 @@ class Call:
 
     def __init__(self, monkeypatch, blocks=()):
         monkeypatch.setattr("frame.impl.shared.Marshal", lambda backend: None)
-        self.shared = Shared(Backend(), 10, 1, 1, 0, "double")
+        self.shared = Shared(Backend(), Sizes(10, 1))
         self.reach = "shared"
         self.bound, self.ran, self.asked = 0, [], 0
         self.call = Bound(self.shared, self._reach, lambda: self._bind(list(blocks)))
@@ -122,7 +122,7 @@ def test_the_memory_has_an_end():
 
 @pytest.mark.parametrize("change", ["mixture", "free", "packing threads"])
 def test_threads_forget_together(change):
-    properties = TVProperties(kernels.get_backend("cpu"), 32, 1, 1, 0, {})
+    properties = TVProperties(kernels.get_backend("cpu"), Sizes(32, 1), {})
     threads = [properties.impl, properties.impl.twin()]
 
     for thread in threads:
@@ -139,7 +139,7 @@ def test_threads_forget_together(change):
 
 
 def test_threads_that_come_later_have_the_settings_of_all():
-    first = TVProperties(kernels.get_backend("cpu"), 32, 1, 1, 0, {}).impl
+    first = TVProperties(kernels.get_backend("cpu"), Sizes(32, 1), {}).impl
     first.pack_with(3)
     first.queue(True)
     first.set_mixture(kernels.Mixture(kernels.NoSpecies(1)))

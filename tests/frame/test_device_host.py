@@ -15,6 +15,7 @@ from kernel_cases import states
 from mixtures_for_tests import species_set
 
 import kernels
+from frame.impl import Sizes
 from frame.stripe import Field
 from frame.tvproperties import TVProperties
 
@@ -28,7 +29,7 @@ class Host:
 
     def __init__(self, be, shape=SHAPE, chunk=50, nq=1, dtype=np.float64):
         self.be, self.shape = be, shape
-        self.properties = TVProperties(be, chunk, NS, nq, False, {})
+        self.properties = TVProperties(be, Sizes(chunk, NS, nq), {})
         self.properties.impl.set_mixture(kernels.Mixture(species_set(NS)))
         self.properties.set_stream(0)
         points = int(np.prod(shape))

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 import pathlib
 import re
 import statistics
 import subprocess
-import sys
 import time
 from typing import Any
 
@@ -38,10 +36,10 @@ from kernels.contractions.space import Candidate
 from ...errors import BackendError, FrameError, refuse
 from ...shipped import ROOT
 from .. import tables
-from . import plain_c, report, results, tensor
+from . import options, plain_c, report, results
+from .clocks import DeviceClock, host_seconds, medians
 from .tensor_rivals import Rivals
 
-LEAST = 2e-3  # seconds of one measurement on a host: shorter work is repeated
 ROUNDS = 5
 SEQUENTIAL, LAYER, SURF, OURS = "sequential C", "layer", "SURF", "own search"
 NUMBERS = {  # of the paper: Table II and IV, GTX 980; GF/s with copies, seconds of the search
@@ -111,24 +109,10 @@ class Conditions:
     seconds: float  # of a search, at most
     openacc: pathlib.Path | None  # folder of executables; None: no OpenACC
     tuned: dict[str, Candidate]  # by case: the decomposition of OpenACC `tuned` that an earlier search found
-    clock: Any  # tensor.DeviceClock; None: a CPU
+    clock: DeviceClock | None  # None: a CPU
 
 
 # ---- measuring ------------------------------------------------------------------------------------------------------
-
-
-def host_seconds(work) -> float:
-    """Seconds of work() by the host's clock, repeated until the sum is LEAST."""
-    begin = time.perf_counter()
-    work()
-    once = time.perf_counter() - begin
-    if once >= LEAST:
-        return once
-    often = int(LEAST / once) + 1
-    begin = time.perf_counter()
-    for _ in range(often):
-        work()
-    return (time.perf_counter() - begin) / often
 
 
 class Sides:
@@ -204,7 +188,7 @@ class Sides:
             works[side]()
             errors[side] = self.check(side, [arrays[x] for x in self.plan.expression.outputs])
 
-        for side, seconds in _in_turns(works, self.how.rounds, host_seconds).items():
+        for side, seconds in medians(works, host_seconds, self.how.rounds).items():
             self.row(side, seconds, errors[side], threads=self.how.threads if side == plain_c.OPENMP else 1)
 
     def _layer_and_libraries(self) -> None:
@@ -228,7 +212,7 @@ class Sides:
             works[side], errors[side] = work, self.check(side, found)
 
         clock = self.how.clock.hot if self.how.clock else host_seconds
-        for side, seconds in _in_turns(works, self.how.rounds, clock).items():
+        for side, seconds in medians(works, clock, self.how.rounds).items():
             more = self._copies(run, arrays) if side == LAYER and backend.memory == "device" else {}
             self.row(side, seconds, errors[side], how=str(plan.how) if side == LAYER else "", **more)
 
@@ -254,42 +238,56 @@ class Sides:
         return dict(with_copies=float(np.median(np.sum(times[1:], axis=1))), copy_in=copied_in, copy_out=copied_out)
 
     def _searches(self) -> search.Found | None:
-        """SURF over Barracuda's pool, and the layer's own search; each with time, evaluations, and the best found."""
-        made = {}
-        for side, method, plain in ((SURF, "surf", True), (OURS, "moves", False)):
-            options = {**(self.case.plain if plain else self.case.options)}
-            try:
-                found = search.search(
-                    self.case.text,
-                    self.case.all_sizes if plain else self.case.sizes,
-                    entries=self.case.entries,
-                    backend=self.how.backend,
-                    method=method,
-                    seconds=self.how.seconds,
-                    evaluations=self.how.evaluations + plain,  # the model's choice is measured beside
-                    batch_size=10,
-                    clock=self.how.clock.hot if self.how.clock else None,
-                    **options,
-                )
-            except FrameError as error:
-                self.told(f"{self.case.name}: {side} is left out: {str(error).splitlines()[0]}")
-                continue
-            made[side] = found
-            able = {c: o for c, o in found.outcomes.items() if o.seconds is not None}
-            if plain:
-                able = {c: o for c, o in able.items() if isinstance(c.how, Axes)}
-            if able:
-                best = min(able, key=lambda c: able[c].seconds)
-                tried = len(found.outcomes) - (plain and not isinstance(next(iter(found.outcomes)).how, Axes))
-                self.row(
-                    side,
-                    able[best].seconds,
-                    able[best].error,
-                    how=str(best),
-                    evaluations=tried,
-                    search_seconds=found.took,
-                )
-        return made.get(SURF)
+        """SURF over Barracuda's pool, and the layer's own search; each with time, evaluations, and the best found.
+        Returns SURF's; None: it did not run."""
+        case = self.case
+        surf = self._search(SURF, "surf", case.all_sizes, case.plain)
+        if surf:
+            # The model's choice is measured beside SURF's candidates and does not count.
+            of_pool = {c: outcome for c, outcome in surf.outcomes.items() if isinstance(c.how, Axes)}
+            self._row_of_search(SURF, surf, of_pool)
+
+        own = self._search(OURS, "moves", case.sizes, case.options)
+        if own:
+            self._row_of_search(OURS, own, own.outcomes)
+
+        return surf
+
+    def _search(self, side: str, method: str, sizes: dict, marks: dict) -> search.Found | None:
+        """A search by a method; None if it is not possible. sizes, marks: extents and options of the text."""
+        how = self.how
+        try:
+            return search.search(
+                self.case.text,
+                sizes,
+                entries=self.case.entries,
+                backend=how.backend,
+                method=method,
+                seconds=how.seconds,
+                evaluations=how.evaluations + (method == "surf"),  # the model's choice is measured beside
+                batch_size=10,
+                clock=how.clock.hot if how.clock else None,
+                **marks,
+            )
+        except FrameError as error:
+            self.told(f"{self.case.name}: {side} is left out: {str(error).splitlines()[0]}")
+            return None
+
+    def _row_of_search(self, side: str, found: search.Found, outcomes: dict) -> None:
+        """Adds a row for the fastest of the outcomes that count, if any of them ran."""
+        best = _fastest(outcomes)
+        if best is None:
+            return
+
+        outcome = outcomes[best]
+        self.row(
+            side,
+            outcome.seconds,
+            outcome.error,
+            how=str(best),
+            evaluations=len(outcomes),
+            search_seconds=found.took,
+        )
 
     def _openacc(self, folder: pathlib.Path, found: search.Found | None) -> None:
         """OpenACC naive, and tuned by the decomposition that SURF found best. folder: of the executables."""
@@ -305,11 +303,16 @@ class Sides:
             self.row(side, statistics.median(made.rounds), off, with_copies=made.with_copies)
 
 
-def _best_axes(found: search.Found | None):
-    """The fastest candidate of Barracuda's pool, or None."""
-    outcomes = found.outcomes if found else {}
-    able = {c: o.seconds for c, o in outcomes.items() if o.seconds is not None and isinstance(c.how, Axes)}
+def _fastest(outcomes: dict) -> Candidate | None:
+    """The fastest candidate of a search; None if no candidate ran."""
+    able = {candidate: outcome.seconds for candidate, outcome in outcomes.items() if outcome.seconds is not None}
     return min(able, key=able.__getitem__, default=None)
+
+
+def _best_axes(found: search.Found | None) -> Candidate | None:
+    """The fastest candidate of Barracuda's pool."""
+    outcomes = found.outcomes if found else {}
+    return _fastest({candidate: outcome for candidate, outcome in outcomes.items() if isinstance(candidate.how, Axes)})
 
 
 def tuned_of(file: pathlib.Path | None) -> dict[str, Candidate]:
@@ -324,15 +327,6 @@ def tuned_of(file: pathlib.Path | None) -> dict[str, Candidate]:
 
 def _einsum(text: str, *arrays):
     return np.einsum(text, *arrays, optimize=True)
-
-
-def _in_turns(works: dict, rounds: int, clock) -> dict[str, float]:
-    """Medians of all works, which run in turns; a round before warms up."""
-    times: dict[str, list[float]] = {side: [] for side in works}
-    for _ in range(rounds + 1):
-        for side, work in works.items():
-            times[side].append(clock(work))
-    return {side: statistics.median(found[1:]) for side, found in times.items()}
 
 
 # ---- Nekbone --------------------------------------------------------------------------------------------------------
@@ -433,34 +427,47 @@ def beside_the_paper(rows) -> list[str]:
     return lines
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `bench barracuda`."""
-    parser.add_argument(
-        "--backend", choices=("cpu", "cuda"), default="cpu", help="of the layer (default: cpu, one core)"
-    )
-    parser.add_argument(
-        "--cases", metavar="TEXT|TEXT", default="", help="rows that begin so, such as 'Lg3|S1_1|Nekbone'"
-    )
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns that medians are taken of ({ROUNDS})")
-    parser.add_argument("--elements", type=int, default=1000, help="of Lg3 and Lg3t (1000)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of OpenMP (default: all cores)")
-    parser.add_argument(
-        "--search", type=int, default=0, metavar="N", help="measurements of SURF and of the layer's search"
-    )
-    parser.add_argument("--seconds", type=float, default=60.0, help="of a search, at most (60)")
-    parser.add_argument(
-        "--openacc", metavar="FOLDER", type=pathlib.Path, help="executables of OpenACC; compiled there if gcc offloads"
-    )
-    parser.add_argument(
-        "--tuned",
+OPTIONS: dict[str, dict] = {
+    # What is measured.
+    "--backend": dict(choices=("cpu", "cuda"), default="cpu", help="of the layer (default: cpu, one core)"),
+    "--cases": dict(
+        metavar="TEXT|TEXT",
+        default="",
+        help="rows that begin so, such as 'Lg3|S1_1|Nekbone'",
+    ),
+    "--rounds": options.rounds(ROUNDS),
+    "--elements": dict(type=int, default=1000, help="of Lg3 and Lg3t (1000)"),
+    "--threads": dict(type=int, default=os.cpu_count() or 1, help="of OpenMP (default: all cores)"),
+    # Searches.
+    "--search": dict(
+        type=int,
+        default=0,
+        metavar="N",
+        help="measurements of SURF and of the layer's search",
+    ),
+    "--seconds": dict(type=float, default=60.0, help="of a search, at most (60)"),
+    # OpenACC.
+    "--openacc": dict(
+        metavar="FOLDER",
+        type=pathlib.Path,
+        help="executables of OpenACC; compiled there if gcc offloads",
+    ),
+    "--tuned": dict(
         metavar="RUN.json",
         type=pathlib.Path,
         help="--openacc: decompositions that SURF found in a recorded run",
-    )
-    parser.add_argument("--compile-only", action="store_true", help="--openacc: compile, for another machine")
-    parser.add_argument("--nekbone", metavar="FILE", type=pathlib.Path, default=ROOT / "build" / "nekbone")
-    parser.add_argument("--launcher", default="", metavar="WORDS", help="of Nekbone, such as 'mpirun -n 1'")
-    parser.add_argument("--json", metavar="FILE", help="rows as JSON; -: to standard output")
+    ),
+    "--compile-only": dict(action="store_true", help="--openacc: compile, for another machine"),
+    # Nekbone.
+    "--nekbone": dict(metavar="FILE", type=pathlib.Path, default=ROOT / "build" / "nekbone"),
+    "--launcher": dict(default="", metavar="WORDS", help="of Nekbone, such as 'mpirun -n 1'"),
+    "--json": options.JSON,
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `bench barracuda`."""
+    options.add(parser, OPTIONS)
 
 
 def _chosen(given) -> list[Case]:
@@ -487,7 +494,7 @@ def run(given) -> list[dict]:
         return _compiled(chosen, given.openacc, tuned_of(given.tuned))
 
     backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=1)
-    clock = tensor.DeviceClock(backend) if backend.memory == "device" else None
+    clock = DeviceClock(backend) if backend.memory == "device" else None
     how = Conditions(
         backend, given.rounds, given.threads, given.search, given.seconds, given.openacc, tuned_of(given.tuned), clock
     )
@@ -500,10 +507,8 @@ def run(given) -> list[dict]:
     if "Nekbone".startswith(tuple(given.cases.split("|"))):
         rows += nekbone(given.nekbone, given.launcher.split(), backend, said.setdefault)
 
-    out = sys.stderr if given.json == "-" else sys.stdout
     head = f"Barracuda's tables: {backend.product}, host of {os.cpu_count()} cores; gcc {' '.join(plain_c.FLAGS)}"
-    print("\n".join([head, *said, "", table(rows), "", *beside_the_paper(rows)]), file=out)
-    report.write(json.dumps(rows, indent=1), given.json)
+    report.show([head, *said, "", table(rows), "", *beside_the_paper(rows)], rows, given.json)
     return rows
 
 

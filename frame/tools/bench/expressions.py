@@ -17,30 +17,35 @@ CHUNK = 1000  # points at a time on a CPU, so that intermediates stay in cache
 
 
 def constants(mixture, xp) -> dict:
-    """Data of the species for the expressions: columns in the memory of the array module."""
-    data = mixture.species
-    kappa, root_a = alpha_slope(data.omega, mixture.options["alpha"], mixture.options["equation"]), np.sqrt(data.a)
+    """Data of the species for the expressions: columns (ns, 1) in the memory of the array module."""
+    data, options = mixture.species, mixture.options
+
+    def column(values):
+        return xp.asarray(np.ascontiguousarray(values.reshape(-1, 1)))
+
+    # sqrt(a alpha) = g - q sqrt(T); smooth alpha adds size (1/P(x) - 1 + x) where x = slope sqrt(T) - offset > 0.
+    kappa = alpha_slope(data.omega, options["alpha"], options["equation"])
+    root_a = np.sqrt(data.a)
     size = root_a * (1 - BEND)
-    columns = {
-        "inv_W": 1 / data.W,
-        "b": data.b,
-        "T_mid": data.T_mid,
-        "g": root_a * (1 + kappa),
-        "q": root_a * kappa / np.sqrt(data.Tc),
-        "slope": kappa / np.sqrt(data.Tc) / (1 - BEND),
-        "offset": (kappa + BEND) / (1 - BEND),
-        "size": size,
-        "curvature": 2 * size * (kappa / np.sqrt(data.Tc) / (1 - BEND)) ** 2,
+    slope = kappa / np.sqrt(data.Tc) / (1 - BEND)
+
+    return {
+        "inv_W": column(1 / data.W),
+        "b": column(data.b),
+        # Attraction.
+        "bends": options["alpha"] == "smooth",
+        "g": column(root_a * (1 + kappa)),
+        "q": column(root_a * kappa / np.sqrt(data.Tc)),
+        "slope": column(slope),
+        "offset": column((kappa + BEND) / (1 - BEND)),
+        "size": column(size),
+        "curvature": column(2 * size * slope**2),
+        "K": xp.asarray(1 - data.kij) if data.kij.any() else None,
+        # Ideal gas.
+        "T_mid": column(data.T_mid),
+        "nasa_low": [column(data.nasa_low[:, k]) for k in range(6)],
+        "nasa_high": [column(data.nasa_high[:, k]) for k in range(6)],
     }
-    columns = {name: xp.asarray(np.ascontiguousarray(value.reshape(-1, 1))) for name, value in columns.items()}
-    out = {
-        **columns,
-        "bends": mixture.options["alpha"] == "smooth",
-        "K": None if not data.kij.any() else xp.asarray(1 - data.kij),
-    }
-    for name in ("nasa_low", "nasa_high"):
-        out[name] = [xp.asarray(np.ascontiguousarray(getattr(data, name)[:, k].reshape(-1, 1))) for k in range(6)]
-    return out
 
 
 def thermal(xp, c, T, p, Y) -> dict:
@@ -48,42 +53,27 @@ def thermal(xp, c, T, p, Y) -> dict:
     amounts = Y * c["inv_W"]
     W = 1 / amounts.sum(0)
     X = amounts * W
-    low = T <= c["T_mid"]
-    a = [(X * xp.where(low, cold, hot)).sum(0) for cold, hot in zip(c["nasa_low"], c["nasa_high"])]
-    cp_ig = R * (a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4]))))
-    h_ig = R * (a[5] + T * (a[0] + T * (a[1] / 2 + T * (a[2] / 3 + T * (a[3] / 4 + T * a[4] / 5)))))
 
-    root_T = xp.sqrt(T)
-    signed = c["g"] - c["q"] * root_T  # sqrt(a_i alpha_i) but for its sign, or for its bend
-    if c["bends"]:
-        x = xp.maximum(c["slope"] * root_T - c["offset"], 0.0)
-        inverse, P_x = 1 / (1 + x * (1 + x * (1 + x))), 1 + x * (2 + 3 * x)
-        steep = P_x * inverse * inverse
-        y, z = X * (signed + c["size"] * (inverse - 1 + x)), X * c["q"] * steep
-        w = X * c["curvature"] * (steep * P_x * inverse - (1 + 3 * x) * inverse * inverse)
-    else:
-        y, z, w = X * abs(signed), X * c["q"] * xp.sign(signed), 0 * X
+    cp_ig, h_ig = ideal_gas(xp, c, T, X)
+    a, a_T, a_TT = attraction(xp, c, T, X)
+    b = (X * c["b"]).sum(0)
 
-    if c["K"] is None:
-        y, z, w = y.sum(0), z.sum(0), w.sum(0)
-        yy, yz, zz = y * y, y * z, z * z + y * w
-    else:
-        Ky, Kz = c["K"] @ y, c["K"] @ z
-        yy, yz, zz = (y * Ky).sum(0), (z * Ky).sum(0), (z * Kz).sum(0) + (w * Ky).sum(0)
-    a_mix, a_T, a_TT, b = yy, -yz / root_T, (zz + yz / root_T) / (2 * T), (X * c["b"]).sum(0)
-
-    Z = compressibility(xp, a_mix * p / (R * T) ** 2, b * p / (R * T))
+    # Volume, and the slopes of p(T, v).
+    Z = compressibility(xp, a * p / (R * T) ** 2, b * p / (R * T))
     v = Z * R * T / p
     L = xp.log((v + (1 + ROOT2) * b) / (v + (1 - ROOT2) * b)) / (2 * ROOT2 * b)
     D = v * v + 2 * b * v - b * b
     p_T = R / (v - b) - a_T / D
-    p_v = -R * T / (v - b) ** 2 + 2 * a_mix * (v + b) / D**2
+    p_v = -R * T / (v - b) ** 2 + 2 * a * (v + b) / D**2
+
+    # Properties per kg, and the slopes of the density.
     rho = W / v
-    h = (h_ig + p * v - R * T + (T * a_T - a_mix) * L) / W
+    h = (h_ig + p * v - R * T + (T * a_T - a) * L) / W
     cv = (cp_ig - R + T * a_TT * L) / W
     cp = cv - T * p_T * p_T / (p_v * W)
-    rho_p, rho_T = -rho / (v * p_v), rho * p_T / (v * p_v)
     gamma = cp / cv
+    rho_p, rho_T = -rho / (v * p_v), rho * p_T / (v * p_v)
+
     return {
         "W": W,
         "Z": Z,
@@ -101,10 +91,53 @@ def thermal(xp, c, T, p, Y) -> dict:
     }
 
 
+def ideal_gas(xp, c, T, X) -> tuple:
+    """(cp [J/(mol K)], h [J/mol]) of the mixture as an ideal gas. The polynomials are mixed first: two sets of
+    coefficients, by each species' T_mid."""
+    low = T <= c["T_mid"]
+    a = [(X * xp.where(low, cold, hot)).sum(0) for cold, hot in zip(c["nasa_low"], c["nasa_high"])]
+
+    cp = R * (a[0] + T * (a[1] + T * (a[2] + T * (a[3] + T * a[4]))))
+    h = R * (a[5] + T * (a[0] + T * (a[1] / 2 + T * (a[2] / 3 + T * (a[3] / 4 + T * a[4] / 5)))))
+    return cp, h
+
+
+def attraction(xp, c, T, X) -> tuple:
+    """(a, da/dT, d2a/dT2) of the mixture: a = sum_ij y_i y_j (1 - k_ij) with y_i = X_i sqrt(a_i alpha_i)."""
+    root_T = xp.sqrt(T)
+    signed = c["g"] - c["q"] * root_T  # sqrt(a_i alpha_i) but for its sign, or for its bend
+
+    # y, and its slopes: z = -2 sqrt(T) dy/dT; w has what the bend adds to the second one.
+    if c["bends"]:
+        x = xp.maximum(c["slope"] * root_T - c["offset"], 0.0)
+        inverse = 1 / (1 + x * (1 + x * (1 + x)))
+        P_x = 1 + x * (2 + 3 * x)
+        steep = P_x * inverse * inverse
+
+        y = X * (signed + c["size"] * (inverse - 1 + x))
+        z = X * c["q"] * steep
+        w = X * c["curvature"] * (steep * P_x * inverse - (1 + 3 * x) * inverse * inverse)
+    else:
+        y = X * abs(signed)
+        z = X * c["q"] * xp.sign(signed)
+        w = 0 * X
+
+    # Double sums over the species.
+    if c["K"] is None:
+        y, z, w = y.sum(0), z.sum(0), w.sum(0)
+        yy, yz, zz = y * y, y * z, z * z + y * w
+    else:
+        Ky, Kz = c["K"] @ y, c["K"] @ z
+        yy, yz, zz = (y * Ky).sum(0), (z * Ky).sum(0), (z * Kz).sum(0) + (w * Ky).sum(0)
+
+    return yy, -yz / root_T, (zz + yz / root_T) / (2 * T)
+
+
 def compressibility(xp, A, B):
     """Z by Cardano's formulas, both cases at all points; of two roots above B that of lower residual Gibbs energy."""
     c2, c1, c0 = B - 1, A - (3 * B + 2) * B, (B * B + B - A) * B
-    Q, S = (c2 * c2 - 3 * c1) / 9, ((2 * c2 * c2 - 9 * c1) * c2 + 27 * c0) / 54
+    Q = (c2 * c2 - 3 * c1) / 9
+    S = ((2 * c2 * c2 - 9 * c1) * c2 + 27 * c0) / 54
     three = S * S < Q**3
 
     def polished(Z):
@@ -112,16 +145,20 @@ def compressibility(xp, A, B):
             Z = Z - (((Z + c2) * Z + c1) * Z + c0) / ((3 * Z + 2 * c2) * Z + c1)
         return Z
 
+    def gibbs(Z):
+        return Z - xp.log(Z - B) - A / (2 * ROOT2 * B) * xp.log((Z + (1 + ROOT2) * B) / (Z + (1 - ROOT2) * B))
+
+    # Three roots: the outer two.
     root_Q = xp.sqrt(xp.where(three, Q, 1.0))
     angle = xp.arccos(xp.where(three, S / root_Q**3, 0.0))
     vapour = polished(-2 * root_Q * xp.cos((angle + 2 * np.pi) / 3) - c2 / 3)
     liquid = polished(-2 * root_Q * xp.cos(angle / 3) - c2 / 3)
+
+    # A single root.
     big = xp.cbrt(abs(S) + xp.sqrt(xp.where(three, 0.0, S * S - Q**3)))
     single = polished(-xp.sign(S) * (big + Q / xp.where(big > 0, big, 1.0)) - c2 / 3)
 
-    def gibbs(Z):
-        return Z - xp.log(Z - B) - A / (2 * ROOT2 * B) * xp.log((Z + (1 + ROOT2) * B) / (Z + (1 - ROOT2) * B))
-
+    # The choice. Without a liquid root B + 1 stands in for it, so that the logarithms are defined.
     two = three & (liquid > B)
     safe_liquid, safe_vapour = xp.where(two, liquid, B + 1), xp.where(two, vapour, B + 1)
     chosen = xp.where(two & (gibbs(safe_liquid) < gibbs(safe_vapour)), liquid, vapour)

@@ -18,7 +18,6 @@ import contextlib
 import dataclasses
 import functools
 import importlib
-import json
 import math
 import os
 import statistics
@@ -35,8 +34,8 @@ from ...errors import BackendError, FrameError, refuse
 from ...shipped import ROOT
 from .. import tables
 from ..progress import clear, progress
-from . import plain_c, report, tensor
-from .barracuda import host_seconds
+from . import options, plain_c, report
+from .clocks import FAR_OFF, DeviceClock, host_seconds, in_turns
 
 EXERCISES = ROOT / "examples" / "hierarchy"
 FIELDS, DIMENSIONS = 10, 3
@@ -44,7 +43,6 @@ POINTS, MEMORY = (8, 32, 128, 512), (1, 10, 100)
 SERIAL, OPENMP, LAYER, EINSUM = "serial C", "OpenMP by hand", "layer", "einsum"
 BY_HAND = {"CUDA flat by hand": "flat", "CUDA slicing by hand": "slicing"}
 ROUNDS = 3
-FAR_OFF = 20  # times the quickest: measured once
 THREADS = 256  # of a block of CUDA by hand
 MOST_SHARED = 48 * 1024  # bytes, without asking the driver for more
 
@@ -107,7 +105,7 @@ class Conditions:
     backend: Any
     rounds: int
     threads: int  # of OpenMP, and of the layer on a CPU
-    clock: Any  # tensor.DeviceClock; None: a CPU
+    clock: DeviceClock | None  # None: a CPU
     quick: bool = False  # tests: the compiler's time counts
 
 
@@ -161,7 +159,7 @@ class Run:
 
     def __init__(self, case: Case, how: Conditions, wanted: np.ndarray):
         self.case, self.how, self.wanted = case, how, wanted
-        self.works: dict[str, tuple] = {}  # method: (work, clock)
+        self.works: dict[str, tuple] = {}  # method: (work, its clock)
         self.errors: dict[str, float] = {}
 
     def add(self, method: str, work, out, clock) -> None:
@@ -171,17 +169,12 @@ class Run:
         off = float(np.max(np.abs(out() / self.wanted - 1), initial=0.0))
         bound = 2 * (self.case.terms + 2) * float(np.finfo(float).eps)
         refuse(not off <= bound, f"{self.case.name}, {method}: off by {off:.1e}, wanted {bound:.1e}.", FrameError)
-        self.works[method], self.errors[method] = (work, clock), off
+        self.works[method], self.errors[method] = (work, (clock,)), off
 
     def rows(self) -> list[dict]:
-        """Medians of all, in turns; a round before warms up."""
-        times: dict[str, list[float]] = {method: [] for method in self.works}
-        for turn in range(self.how.rounds + 1):
-            for method, (work, clock) in self.works.items():
-                if turn < 2 or times[method][1] < FAR_OFF * min(found[1] for found in times.values()):
-                    times[method].append(clock(work))
-
-        median = {method: statistics.median(found[1:]) for method, found in times.items()}
+        """Medians of all, in turns."""
+        times = in_turns(self.works, self.how.rounds, FAR_OFF)
+        median = {method: float(np.median(found)) for method, found in times.items()}
         return [self._row(method, seconds, median[SERIAL]) for method, seconds in median.items()]
 
     def _row(self, method: str, seconds: float, serial: float) -> dict:
@@ -348,17 +341,20 @@ def _numbers(kind, least):
     return read
 
 
+OPTIONS: dict[str, dict] = {
+    "--backend": dict(choices=("cpu", "cuda"), default="cpu"),
+    "--cases": dict(metavar="TEXT|TEXT", default="", help="contractions whose names begin so"),
+    "--points": dict(type=_numbers(int, 1), default=POINTS, metavar="P,P", help="contraction sizes"),
+    "--mb": dict(type=_numbers(float, 0.001), default=MEMORY, metavar="MB,MB", help="memory of all arrays"),
+    "--rounds": options.rounds(ROUNDS),
+    "--threads": dict(type=int, default=os.cpu_count() or 1, help="of a CPU (default: all cores)"),
+    "--json": options.JSON,
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `bench intrepid`."""
-    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--cases", metavar="TEXT|TEXT", default="", help="contractions whose names begin so")
-    parser.add_argument("--points", type=_numbers(int, 1), default=POINTS, metavar="P,P", help="contraction sizes")
-    parser.add_argument(
-        "--mb", type=_numbers(float, 0.001), default=MEMORY, metavar="MB,MB", help="memory of all arrays"
-    )
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns that medians are taken of ({ROUNDS})")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of a CPU (default: all cores)")
-    parser.add_argument("--json", metavar="FILE", help="rows as JSON; -: to standard output")
+    options.add(parser, OPTIONS)
 
 
 def run(given) -> list[dict]:
@@ -368,7 +364,7 @@ def run(given) -> list[dict]:
     refuse(min(given.rounds, given.threads) < 1, "--rounds, --threads: wanted 1 or more.")
 
     backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=given.threads)
-    clock = tensor.DeviceClock(backend) if backend.memory == "device" else None
+    clock = DeviceClock(backend) if backend.memory == "device" else None
     how = Conditions(backend, given.rounds, given.threads, clock)
     said: dict[str, None] = {}
 
@@ -380,8 +376,7 @@ def run(given) -> list[dict]:
                 backend.release()
     clear()
 
-    out = sys.stderr if given.json == "-" else sys.stdout
     head = f"Intrepid's contractions, {backend.product}; {FIELDS} fields, D1 = D2 = {DIMENSIONS}, float64"
-    print("\n".join([head, *said, "", surfaces(rows), *beside_by_hand(rows), *beside_the_others(rows)]), file=out)
-    report.write(json.dumps(rows, indent=1), given.json)
+    lines = [head, *said, "", surfaces(rows), *beside_by_hand(rows), *beside_the_others(rows)]
+    report.show(lines, rows, given.json)
     return rows

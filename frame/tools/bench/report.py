@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import pathlib
+import sys
 from collections.abc import Iterable
 
 from .. import tables
@@ -77,6 +78,12 @@ def write(text: str, to: str | None) -> None:
         print(text)
     elif to:
         pathlib.Path(to).write_text(text + "\n")
+
+
+def show(lines: list[str], rows: list[dict], to: str | None) -> None:
+    """Prints lines, and writes the rows as JSON to where --json says: with "-" the lines go to standard error."""
+    print("\n".join(lines), file=sys.stderr if to == "-" else sys.stdout)
+    write(json.dumps(rows, indent=1), to)
 
 
 def rate(points_per_s: float | None) -> str:

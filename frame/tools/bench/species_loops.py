@@ -209,14 +209,15 @@ class Measured:
 
 
 def _row(case: Case, be, beside: Beside, what: Measured) -> dict:
-    """A row as the JSON has it."""
-    compiled = what.report
-    return {
+    """A row as the JSON has it. Spills are bytes, stored and loaded."""
+    subject = {
         "bench": "species-loops",
         "case": what.label,
         "ns": case.ns,
         "points": case.n,
         "backend": str(be),
+    }
+    pace = {
         "seconds": what.seconds,
         "points_per_s": case.n / what.seconds,
         "rival": beside.name,
@@ -224,18 +225,30 @@ def _row(case: Case, be, beside: Beside, what: Measured) -> dict:
         "ratio": beside.seconds / what.seconds,
         "bound": "copy",
         "max_rel_diff": what.error,
+    }
+    loops = {
         "strategy": what.strategy,
         "layout": case.layout,
         "type": case.dtype,
         "bytes_per_s": case.n * bytes_a_point(case.ns, case.dtype) / what.seconds,
         "copy_bytes_per_s": beside.copy,
-        "registers": compiled.get("registers"),
-        "spills": compiled.get("spill_stores", 0) + compiled.get("spill_loads", 0) if compiled else None,
-        "occupancy": compiled.get("occupancy"),
+    }
+    compiled = {
+        "registers": what.report.get("registers"),
+        "spills": _spills(what.report),
+        "occupancy": what.report.get("occupancy"),
         "variant": what.variant,
         "device": be.product,
         "compiler": be.compiler,
     }
+    return {**subject, **pace, **loops, **compiled}
+
+
+def _spills(compiled: dict) -> int | None:
+    """Bytes that a compiler's report has as spilled; None without a report."""
+    if not compiled:
+        return None
+    return compiled.get("spill_stores", 0) + compiled.get("spill_loads", 0)
 
 
 def tune_loops(backend, layout: str, ns: int, n: int, dtype, rounds: int = ROUNDS_OF_TUNE, variants=None):

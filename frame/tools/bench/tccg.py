@@ -11,18 +11,11 @@ Values are checked first, then all run in turns; see tensor.py, whose clocks, ch
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
-import pathlib
 import statistics
-import sys
-from collections.abc import Callable
-
-from kernels import get_backend
 
 from ...errors import FrameError
-from . import ceilings, tensor
+from . import options, report, tensor
 
 MATRIX = "abc-bda-dc abc-dca-bd abcd-dbea-ec abcd-deca-be abcd-ebad-ce abcde-efbad-cf abcde-ecbfa-fd abcde-efcad-bf"
 BASIS = "abcd-ea-ebcd abcd-eb-aecd abcd-ec-abed"
@@ -39,6 +32,7 @@ TRIPLES = (
 GROUPS = {"matrix": MATRIX, "basis": BASIS, "clusters": CLUSTERS, "triples": TRIPLES}
 SMALL = 24  # extent of the matrix's own index in the first group; extents of fast indices are multiples of it
 MULTIPLE = 4  # of other extents
+ROUNDS = 5
 MIB = 200  # of the largest array, in float64
 HOST_RIVALS: tuple[str, ...] = ("einsum", "opt_einsum")
 DEVICE_RIVALS: tuple[str, ...] = ("einsum", "torch_einsum", "torch_in_order", "cutensor")
@@ -91,19 +85,20 @@ def cases(names_, mib: float, dtypes, rivals) -> list[tensor.Case]:
     return made
 
 
+OPTIONS: dict[str, dict] = {
+    "--backend": options.ONE_CORE,
+    "--rounds": options.rounds(ROUNDS),
+    "--rows": dict(metavar="NAME,...", help=f"some contractions, or groups: {', '.join(GROUPS)} (default: all 48)"),
+    "--mib": dict(type=float, default=MIB, help=f"of the largest array, in float64 ({MIB})"),
+    "--dtype": dict(choices=("float64", "float32", "both"), default="both"),
+    "--ours": dict(choices=("all", "chosen"), default="all", help="every organisation, or the default"),
+    "--json": options.JSON,
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `bench tccg`."""
-    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="one core (cpu), or a GPU")
-    parser.add_argument("--rounds", type=int, default=5, help="turns that medians are taken of (5)")
-    parser.add_argument(
-        "--rows", metavar="NAME,...", help=f"some contractions, or groups: {', '.join(GROUPS)} (default: all 48)"
-    )
-    parser.add_argument("--mib", type=float, default=MIB, help=f"of the largest array, in float64 ({MIB})")
-    parser.add_argument("--dtype", choices=("float64", "float32", "both"), default="both")
-    parser.add_argument("--ours", choices=("all", "chosen"), default="all", help="every organisation, or the default")
-    parser.add_argument(
-        "--json", metavar="FILE", help="rows as JSON; -: to standard output, the table to standard error"
-    )
+    options.add(parser, OPTIONS)
 
 
 def _chosen(rows: str | None) -> list[str]:
@@ -123,33 +118,18 @@ def run(given) -> list[dict]:
     if given.rounds < 1 or not given.mib > 0:
         raise FrameError("--rounds and --mib: wanted 1 or more.")
     chosen = _chosen(given.rows)
-    backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=1)
     said: dict[str, None] = {}
+    how = tensor.conditions(given.backend, given.rounds, said.setdefault, given.ours == "chosen")
 
-    clocks: dict[str, Callable] = {"seconds": tensor.seconds}
-    rivals, roofs = HOST_RIVALS, None
-    if backend.memory == "device":
-        clock = tensor.DeviceClock(backend)
-        clocks, rivals = {"cold": clock.cold, "hot": clock.hot}, DEVICE_RIVALS
-    else:
-        roofs = ceilings.measure(backend)
-        said[roofs.told()] = None
-        if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
-            said["OPENBLAS_NUM_THREADS is not 1: what NumPy's threads do is not counted"] = None
-
+    rivals = DEVICE_RIVALS if how.backend.memory == "device" else HOST_RIVALS
     dtypes = ("float64", "float32") if given.dtype == "both" else (given.dtype,)
     rows: list[dict] = []
     for case in cases(chosen, given.mib, dtypes, rivals):
-        found = tensor.measure(case, given.rounds, said.setdefault, backend, clocks, roofs, given.ours == "chosen")
-        rows += [{**row, "bench": "tccg", "sizes": {**case.sizes}} for row in found]
+        for row in tensor.measure(case, how):
+            rows.append({**row, "bench": "tccg", "sizes": {**case.sizes}})
 
-    out = sys.stderr if given.json == "-" else sys.stdout
-    lines = [f"TCCG, {given.mib:g} MiB: {backend.product}", *said, "", tensor.table(rows), "", *summary(rows)]
-    print("\n".join(lines), file=out)
-    if given.json == "-":
-        print(json.dumps(rows, indent=1))
-    elif given.json:
-        pathlib.Path(given.json).write_text(json.dumps(rows, indent=1) + "\n")
+    head = f"TCCG, {given.mib:g} MiB: {how.backend.product}"
+    report.show([head, *said, "", tensor.table(rows), "", *summary(rows)], rows, given.json)
     return rows
 
 

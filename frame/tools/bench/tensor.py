@@ -14,13 +14,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
-import json
 import os
-import pathlib
-import statistics
-import sys
-import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,15 +27,13 @@ from kernels.engine.backend.base import Shape
 from kernels.engine.backend.record import record
 
 from ...errors import BackendError, FrameError
-from . import ceilings
+from .. import tables
+from . import ceilings, options, report
+from .clocks import FAR_OFF, Clock, DeviceClock, Work, by_graph, in_turns, processor_seconds
 from .tensor_rivals import Rivals
 
 ROUNDS = 9
-LEAST = 2e-3  # seconds of one measurement on a CPU: shorter work is repeated
-FAR_OFF = 20  # times the quickest: measured once
-SHORT, LAUNCHES = 30e-6, 64  # seconds of work that a graph of so many launches measures too
-FLUSHED = 1 << 30  # bytes that are written, and half of them read, to empty a device's caches: so long that the host is
-# done queueing
+SHORT = 30e-6  # seconds of work that a graph of many launches measures too
 BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as measured
 FIELD = "out[c l r] = left[c l p] right[c r p]"
 DATA_FIELD = "out[c f] = data[c p] field[c f p]"
@@ -51,16 +45,20 @@ POINTS = 10000 * 12**3  # of Nekbone's rows, whatever the order of their element
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """rivals: names of methods of Rivals; those that the machine lacks are left out."""
+    """A contraction to be measured."""
 
     name: str
     text: str
     sizes: dict[str, int]
     entries: int
     options: dict
-    rivals: tuple[str, ...]
+    rivals: tuple[str, ...]  # methods of Rivals; those that the machine lacks are left out
     dtype: str = "float64"
     told: int = 0  # entries for which the model chooses; 0: for a usual batch
+
+    def plan(self, backend, **more) -> Contraction:
+        """Our plan; by default as the model chooses."""
+        return Contraction(self.text, self.sizes, self.dtype, backend=backend, **self.options, **more)
 
 
 def cases() -> list[Case]:
@@ -124,65 +122,42 @@ def device_cases() -> list[Case]:
     return made
 
 
+# ---- measuring ------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Conditions:
+    """How the rows of a run are measured."""
+
+    backend: Any
+    rounds: int
+    clocks: dict[str, Clock]  # the first one counts
+    roofs: ceilings.Ceilings | None  # of a CPU
+    told: Callable[[str], object] = print  # lines on what was left out
+    chosen: bool = False  # of ours, the model's choice alone
+
+
+def conditions(name: str, rounds: int, told=print, chosen: bool = False) -> Conditions:
+    """Conditions of a backend, "cpu" (one core) or "cuda"."""
+    if name == "cuda":
+        backend = get_backend("cuda")
+        clock = DeviceClock(backend)
+        return Conditions(backend, rounds, {"cold": clock.cold, "hot": clock.hot}, None, told, chosen)
+
+    backend = get_backend("cpu", threads=1)
+    roofs = ceilings.measure(backend)
+    told(roofs.told())
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+        told("OPENBLAS_NUM_THREADS is not 1: what NumPy's threads do is not counted")
+    return Conditions(backend, rounds, {"seconds": processor_seconds}, roofs, told, chosen)
+
+
 def check(name: str, found, wanted, sizes, eps: float = float(np.finfo(float).eps)) -> float:
     """As evaluate.worst, whose FrameError names the case."""
     try:
         return worst(found, wanted, sizes, eps)
     except FrameError as error:
         raise FrameError(f"{name}: {error}") from None
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Processor time of work() [s], repeated until the sum is LEAST."""
-    begin = time.thread_time()
-    work()
-    once = time.thread_time() - begin
-    if once >= LEAST:
-        return once
-    often = int(LEAST / once) + 1
-    begin = time.thread_time()
-    for _ in range(often):
-        work()
-    return (time.thread_time() - begin) / often
-
-
-class DeviceClock:
-    """cold(work), hot(work): seconds."""
-
-    def __init__(self, backend):
-        self.backend, self.memory = backend, backend.empty((FLUSHED,), np.dtype("int8"))
-        self.often: dict[int, int] = {}
-
-    def cold(self, work) -> float:
-        self.memory.fill(0)
-        self.memory[: FLUSHED // 2].view("int64").max()
-        begin = self.backend.mark()
-        work()
-        return self.backend.elapsed(begin, self.backend.mark())
-
-    def hot(self, work) -> float:
-        self.memory.fill(0)
-        work()
-        begin = self.backend.mark()
-        often = self.often.get(id(work), 1)
-        for _ in range(often):
-            work()
-        time = self.backend.elapsed(begin, self.backend.mark()) / often
-        self.often[id(work)] = min(max(int(1e-4 / time), 1), 16)
-        return time
-
-
-def by_graph(backend, work, rounds: int) -> float | None:
-    """Seconds of one launch of many in a graph; None for work that a graph cannot record, such as a library's."""
-    try:
-        launch, times = backend.record(lambda: [work() for _ in range(LAUNCHES)]), []
-    except BackendError:
-        return None
-    for _ in range(rounds + 1):
-        begin = backend.mark()
-        launch()
-        times.append(backend.elapsed(begin, backend.mark()) / LAUNCHES)
-    return statistics.median(times[1:])
 
 
 def bound(plan, entries: int, backend, roofs=None) -> float | None:
@@ -194,19 +169,25 @@ def bound(plan, entries: int, backend, roofs=None) -> float | None:
     return plan.bytes * entries / rate if rate else None
 
 
-def bytes_alone(plan, entries: int, backend):
+def bytes_alone(plan, entries: int, backend) -> Work:
     """run() that reads and writes as many bytes as a contraction has to, and computes nothing."""
     e, p = plan.expression, plan.program
     arrays = {a.name: a for a in p.arguments if a.place is not None or not p.batch}
-    count = lambda names: sum(arrays[x].size for x in names if x in arrays) * entries
-    read, written = (x * plan.dtype.itemsize for x in (count({*e.inputs, *e.updated}), count(e.outputs)))
-    row = max(min(read, written), read // READS)  # bytes; of a short output with many inputs a part of a row is written
+
+    def size(names) -> int:
+        return sum(arrays[x].size for x in names if x in arrays) * entries * plan.dtype.itemsize
+
+    # Rows of n doubles: of a short output with many inputs a part of a row is written.
+    read, written = size({*e.inputs, *e.updated}), size(e.outputs)
+    row = max(min(read, written), read // READS)  # bytes
     n = -(-row // 512) * 64
     reads, writes = (max(round(x / (8 * n)), 1) for x in (read, written))
+
     came_from, to = backend.empty((reads, n)), backend.empty((writes, n))
     came_from[...], to[...] = 1.0, 0.0
     ends = {"in": backend.address(came_from), "out": backend.address(to)}
     made = record(ceilings.ROWS, **ends, reads=reads, writes=writes, kept=min(n, written // 8))
+
     shape = Shape(ceilings.THREADS, covers=2 * ceilings.THREADS)
     run = ceilings.compiled(backend).bind("pace_rows", shape, made, keep=(came_from, to))
     return lambda: run(n)
@@ -214,198 +195,257 @@ def bytes_alone(plan, entries: int, backend):
 
 def ways(case: Case, backend, chosen: bool = False) -> list[Contraction]:
     """A plan for each organisation, the chosen one first; or that one alone."""
-    first = Contraction(case.text, case.sizes, case.dtype, backend=backend, entries=case.told, **case.options)
+    first = case.plan(backend, entries=case.told)
     if chosen:
         return [first]
     others = [how for _, how, _ in first.candidates if how.name != first.how.name]
-    return [
-        first,
-        *(Contraction(case.text, case.sizes, case.dtype, backend=backend, how=h, **case.options) for h in others),
-    ]
+    return [first, *[case.plan(backend, how=how) for how in others]]
 
 
-def compile_ahead(chosen, backend) -> None:
+def compile_ahead(chosen: list[Case], backend) -> None:
     """All kernels, by several threads: the compiler of devices runs outside Python's lock."""
-    plans = [plan for case in chosen for plan in ways(case, backend)]
+    plans = []
+    for case in chosen:
+        plans += ways(case, backend)
+
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for _ in pool.map(lambda plan: plan.compile(), plans):
             pass
 
 
-def measure(
-    case: Case, rounds: int, told=lambda text: None, backend=None, clocks=None, roofs=None, chosen: bool = False
-) -> list[dict]:
-    """Rows of ours, in every organisation, and of the rivals; the model's choice first. clocks: name -> seconds of a
-    work; the first one counts. roofs: ceilings.Ceilings of a CPU. chosen: ours only by default."""
-    backend = backend or get_backend("cpu", threads=1)
-    clocks = clocks or {"seconds": seconds}
-    plans = ways(case, backend, chosen)
-    plan = plans[0]
-    rng, arrays = backend.arrays.random.RandomState(0), {}
-    for a in plan.program.arguments:
-        arrays[a.name] = backend.empty(plan.shape(a.name, case.entries), plan.dtype)
-        arrays[a.name][...] = rng.random_sample(arrays[a.name].shape) - 0.5
-    outputs = [arrays[name] for name in plan.expression.outputs]
-    old = [x.copy() for x in outputs]
-    updated = [name in plan.expression.updated for name in plan.expression.outputs]
+class Comparison:
+    """Ours and the rivals on the same arrays: each is checked when it is added; then all are timed in turns."""
 
-    def anew(whole=()):
-        """Outputs as before the first run; NaN where the old values have no part."""
-        for x, before, add in zip(outputs, old, updated):
-            x[...] = before if add else np.nan
-        for x in whole:
-            x.fill(np.nan)
+    def __init__(self, case: Case, how: Conditions, plan: Contraction):
+        self.case, self.how, self.plan = case, how, plan
+        self.works: dict[str, Work] = {}
+        self.errors: dict[str, float] = {}
+        self.ours: dict[str, str] = {}  # {name: organisation in words}
 
-    rivals = Rivals(plan, arrays, case.entries)
-    anew()
-    work, made = rivals.einsum()
-    work()
-    wanted = [x.copy() for x in made]
-    size, terms = Rivals(plan, {name: abs(a) for name, a in arrays.items()}, case.entries).sizes()
-    size()
-    eps = float(np.finfo(plan.dtype).eps)
-    runs, errors = {}, {}
-    for ours in plans:
-        anew()
-        name = ours.how.name
-        run = ours.bind(arrays, case.entries)
+        # Arrays, and outputs as they were before the first run.
+        backend = how.backend
+        rng = backend.arrays.random.RandomState(0)
+        self.arrays: dict[str, Any] = {}
+        for a in plan.program.arguments:
+            self.arrays[a.name] = backend.empty(plan.shape(a.name, case.entries), plan.dtype)
+            self.arrays[a.name][...] = rng.random_sample(self.arrays[a.name].shape) - 0.5
+        self.outputs = [self.arrays[name] for name in plan.expression.outputs]
+        self.old = [output.copy() for output in self.outputs]
+
+        # What is right, and the size of the terms.
+        self.rivals = Rivals(plan, self.arrays, case.entries)
+        self._anew()
+        work, results = self.rivals.einsum()
+        work()
+        self.wanted = [x.copy() for x in results]
+        sizes = {name: abs(a) for name, a in self.arrays.items()}
+        work, self.terms = Rivals(plan, sizes, case.entries).sizes()
+        work()
+
+    def _anew(self, made=()) -> None:
+        """Outputs as before the first run; NaN where the old values have no part, and in what a rival made."""
+        e = self.plan.expression
+        for name, output, before in zip(e.outputs, self.outputs, self.old):
+            output[...] = before if name in e.updated else np.nan
+        for output in made:
+            output.fill(np.nan)
+
+    def _check(self, name: str, results) -> float:
+        eps = float(np.finfo(self.plan.dtype).eps)
+        return check(f"{self.case.name}, {name}", results, self.wanted, self.terms, eps)
+
+    # ---- works
+    def add_ours(self, plan: Contraction) -> None:
+        """Ours in an organisation. Raises FrameError for a wrong value."""
+        self._anew()
+        run = plan.bind(self.arrays, self.case.entries)
         run()
-        errors[name] = check(f"{case.name}, {ours.how}", outputs, wanted, terms, eps)
-        runs[name] = run
-    for name in case.rivals:
+
+        name = plan.how.name
+        self.errors[name] = self._check(str(plan.how), self.outputs)
+        self.works[name] = run
+        self.ours[name] = str(plan.how)
+
+    def add_rival(self, name: str) -> None:
+        """A method of Rivals, where the machine has it. Raises FrameError for a wrong value."""
         try:
-            work, results = getattr(rivals, name)()
-            anew(rivals.made)
+            work, results = getattr(self.rivals, name)()
+            self._anew(self.rivals.made)
             work()
         except (BackendError, ImportError, NotImplementedError) as error:
-            told(f"{name} is left out: {str(error).splitlines()[0]}")
-            continue
-        found = [x if isinstance(x, type(outputs[0])) else backend.arrays.asarray(x) for x in results]
-        errors[name] = check(f"{case.name}, {name}", found, wanted, terms, eps)
-        runs[name] = work
-    if backend.memory == "device":
-        runs[ALONE], errors[ALONE] = bytes_alone(plan, case.entries, backend), 0.0
-    times: dict[str, dict[str, list[float]]] = {key: {name: [] for name in runs} for key in clocks}
-    main = next(iter(clocks))
-    for turn in range(rounds + 1):
-        for name, run in runs.items():
-            if turn < 2 or times[main][name][1] < FAR_OFF * min(t[1] for t in times[main].values()):
-                for key, clock in clocks.items():
-                    times[key][name].append(clock(run))
-    median = {key: {name: statistics.median(t[1:]) for name, t in found.items()} for key, found in times.items()}
-    short = [n for n in runs if n not in case.rivals and median.get("hot", {}).get(n, SHORT) < SHORT]
-    graph = {name: by_graph(backend, runs[name], rounds) for name in short}
-    least = {name: min(t) for name, t in times[main].items()}
-    best = min((median[main][name] for name in runs if name in case.rivals), default=None)
-    quickest = min((least[name] for name in runs if name in case.rivals), default=0.0)
-    floor = bound(plan, case.entries, backend, roofs)
-    return [
-        {
+            self.how.told(f"{name} is left out: {str(error).splitlines()[0]}")
+            return
+
+        kind, arrays = type(self.outputs[0]), self.how.backend.arrays
+        found = [x if isinstance(x, kind) else arrays.asarray(x) for x in results]
+        self.errors[name] = self._check(name, found)
+        self.works[name] = work
+
+    def add_bytes_alone(self) -> None:
+        """What the bytes alone take on a device."""
+        self.works[ALONE] = bytes_alone(self.plan, self.case.entries, self.how.backend)
+        self.errors[ALONE] = 0.0
+
+    # ---- rows
+    def rows(self) -> list[dict]:
+        """A row for each work."""
+        clocks = tuple(self.how.clocks.values())
+        works = {name: (work, clocks) for name, work in self.works.items()}
+        times = in_turns(works, self.how.rounds, FAR_OFF)
+        best = Best(times, self.case.rivals)
+
+        return [self._row(name, found, best) for name, found in times.items()]
+
+    def _row(self, name: str, times: np.ndarray, best: Best) -> dict:
+        case, plan, backend = self.case, self.plan, self.how.backend
+        medians = dict(zip(self.how.clocks, map(float, np.median(times, axis=0))))
+        seconds, fastest = next(iter(medians.values())), float(times[:, 0].min())
+        floor = bound(plan, case.entries, backend, self.how.roofs)
+
+        is_short = name not in case.rivals and medians.get("hot", SHORT) < SHORT
+        return {
             "bench": "tensor",
             "case": case.name,
             "entries": case.entries,
             "dtype": case.dtype,
             "name": name,
-            "how": next((str(p.how) for p in plans if p.how.name == name), ""),
-            "ours": any(p.how.name == name for p in plans),
+            "how": self.ours.get(name, ""),
+            "ours": name in self.ours,
             "chosen": name == plan.how.name,
-            **{key: median[key][name] for key in clocks},
-            "graph": graph.get(name),
-            "seconds": median[main][name],
-            "fastest": least[name],
-            "flops_per_s": plan.flops * case.entries / median[main][name],
-            "bytes_per_s": plan.bytes * case.entries / median[main][name],
+            **medians,
+            "graph": by_graph(backend, self.works[name], self.how.rounds) if is_short else None,
+            "seconds": seconds,
+            "fastest": fastest,
+            "flops_per_s": plan.flops * case.entries / seconds,
+            "bytes_per_s": plan.bytes * case.entries / seconds,
             "bound": floor,
-            "share": floor / median[main][name] if floor else None,
-            "ratio": best / median[main][name] if best else None,  # how many times faster than the best rival
-            "fastest_ratio": quickest / least[name] if best else None,
-            "max_rel_diff": errors[name],
+            "share": floor / seconds if floor else None,
+            "ratio": best.median / seconds if best.median else None,  # how many times faster than the best rival
+            "fastest_ratio": best.least / fastest if best.least else None,
+            "max_rel_diff": self.errors[name],
             "backend": str(backend),
             "device": backend.product,
         }
-        for name in runs
-    ]
 
 
-HEAD = (
-    *("case", "entries", "by", "ms", "GF/s", "GB/s", "bound ms", "share"),
-    *("beside the best rival", "by fastest times", "rel. diff."),
-)
-DEVICE_HEAD = (
-    *("case", "entries", "by", "cold us", "hot us", "by a graph us", "bound us", "share"),
-    *("beside the best rival", "rel. diff."),
-)
+class Best:
+    """The best rival by the first clock: by medians, and by fastest times. None: no rival ran."""
+
+    def __init__(self, times: dict[str, np.ndarray], rivals):
+        found = [seconds[:, 0] for name, seconds in times.items() if name in rivals]
+        self.median = min((float(np.median(seconds)) for seconds in found), default=None)
+        self.least = min((float(seconds.min()) for seconds in found), default=None)
+
+
+def measure(case: Case, how: Conditions) -> list[dict]:
+    """Rows of ours, in every organisation with the model's choice first, and of the rivals. Raises FrameError for a
+    wrong value."""
+    plans = ways(case, how.backend, how.chosen)
+    comparison = Comparison(case, how, plans[0])
+
+    for plan in plans:
+        comparison.add_ours(plan)
+    for name in case.rivals:
+        comparison.add_rival(name)
+    if how.backend.memory == "device":
+        comparison.add_bytes_alone()
+
+    return comparison.rows()
+
+
+# ---- table ----------------------------------------------------------------------------------------------------------
+
+
+def _number(digits: int, scale: float = 1.0) -> Callable[[float | None], str]:
+    """A column's format: so many digits of value times scale, "-" for None."""
+    return lambda value: "-" if value is None else f"{value * scale:.{digits}f}"
+
+
+def _times(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}x"
+
+
+# {heading: (key of a row, its format)}, behind case, entries and name
+HOST_COLUMNS: dict[str, tuple[str, Callable]] = {
+    "ms": ("seconds", _number(3, 1e3)),
+    "GF/s": ("flops_per_s", _number(1, 1e-9)),
+    "GB/s": ("bytes_per_s", _number(1, 1e-9)),
+    "bound ms": ("bound", _number(3, 1e3)),
+    "share": ("share", _number(2)),
+    "beside the best rival": ("ratio", _times),
+    "by fastest times": ("fastest_ratio", _times),
+}
+DEVICE_COLUMNS: dict[str, tuple[str, Callable]] = {
+    "cold us": ("cold", _number(1, 1e6)),
+    "hot us": ("hot", _number(1, 1e6)),
+    "by a graph us": ("graph", _number(2, 1e6)),
+    "bound us": ("bound", _number(1, 1e6)),
+    "share": ("share", _number(2)),
+    "beside the best rival": ("ratio", _times),
+}
 
 
 def table(rows) -> str:
     """The rows as text."""
-    on_device = "hot" in rows[0]
-    lines = [DEVICE_HEAD if on_device else HEAD]
-    ratio = lambda x: "-" if x is None else f"{x:.2f}x"
-    for r in rows:
-        name = f"{r['name']}{' (chosen)' * r['chosen']}" if r["ours"] else f"  {r['name']}"
-        share = "-" if r["share"] is None else f"{r['share']:.2f}"
-        if on_device:
-            floor = "-" if r["bound"] is None else f"{r['bound'] * 1e6:.1f}"
-            graph = "-" if r["graph"] is None else f"{r['graph'] * 1e6:.2f}"
-            figures = [f"{r['cold'] * 1e6:.1f}", f"{r['hot'] * 1e6:.1f}", graph, floor, share, ratio(r["ratio"])]
-        else:
-            figures = [
-                f"{r['seconds'] * 1e3:.3f}",
-                f"{r['flops_per_s'] * 1e-9:.1f}",
-                f"{r['bytes_per_s'] * 1e-9:.1f}",
-                "-" if r["bound"] is None else f"{r['bound'] * 1e3:.3f}",
-                share,
-                *(ratio(r[key]) for key in ("ratio", "fastest_ratio")),
-            ]
-        lines.append((r["case"], str(r["entries"]), name, *figures, f"{r['max_rel_diff']:.1e}"))
-    width = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(line, width)).rstrip() for line in lines)
+    columns = DEVICE_COLUMNS if "hot" in rows[0] else HOST_COLUMNS
+    lines = [("case", "entries", "by", *columns, "rel. diff.")]
+
+    for row in rows:
+        figures = [shown(row[key]) for key, shown in columns.values()]
+        lines.append((row["case"], str(row["entries"]), _by(row), *figures, f"{row['max_rel_diff']:.1e}"))
+
+    return "\n".join(tables.to_the_left(lines))
+
+
+def _by(row) -> str:
+    """Who: ours, with a mark at the model's choice, or a rival, indented."""
+    if not row["ours"]:
+        return f"  {row['name']}"
+    return f"{row['name']} (chosen)" if row["chosen"] else row["name"]
+
+
+# ---- command --------------------------------------------------------------------------------------------------------
+
+OPTIONS: dict[str, dict] = {
+    "--backend": options.ONE_CORE,
+    "--rounds": options.rounds(ROUNDS),
+    "--cases": dict(metavar="TEXT", default="", help="only cases whose name begins so, such as Lg3"),
+    "--entries": dict(type=int, help="of the batch, instead of each case's own numbers"),
+    "--json": options.JSON,
+}
 
 
 def add_arguments(parser) -> None:
     """Options of `bench tensor`."""
-    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="one core (cpu), or a GPU")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns that medians are taken of ({ROUNDS})")
-    parser.add_argument("--cases", metavar="TEXT", default="", help="only cases whose name begins so, such as Lg3")
-    parser.add_argument("--entries", type=int, help="of the batch, instead of each case's own numbers")
-    parser.add_argument(
-        "--json", metavar="FILE", help="rows as JSON; -: to standard output, the table to standard error"
-    )
+    options.add(parser, OPTIONS)
 
 
-def run(given) -> list[dict]:
-    """`python -m frame bench tensor`; returns the rows."""
+def _chosen(given) -> list[Case]:
+    """The cases that were asked for. Raises FrameError."""
     known = device_cases() if given.backend == "cuda" else cases()
     prefixes = tuple(given.cases.split("|"))
     chosen = [case for case in known if case.name.startswith(prefixes)]
     if not chosen or given.rounds < 1 or (given.entries is not None and given.entries < 1):
         raise FrameError(f"--cases '{given.cases}', --rounds, --entries: wanted a case's name, and 1 or more.")
-    if given.entries:
-        named_once = {case.name: case for case in chosen}
-        chosen = [dataclasses.replace(case, entries=given.entries) for case in named_once.values()]
+
+    if given.entries is None:
+        return chosen
+    by_name = {case.name: case for case in chosen}  # cases of a name differ in their entries
+    return [dataclasses.replace(case, entries=given.entries) for case in by_name.values()]
+
+
+def run(given) -> list[dict]:
+    """`python -m frame bench tensor`; returns the rows. Raises FrameError for usage, or a value that is wrong."""
+    chosen = _chosen(given)
     said: dict[str, None] = {}
-    backend = get_backend("cuda") if given.backend == "cuda" else get_backend("cpu", threads=1)
-    clocks: dict[str, Callable] = {"seconds": seconds}
-    roofs = None
-    if backend.memory == "device":
-        clock = DeviceClock(backend)
-        clocks = {"cold": clock.cold, "hot": clock.hot}
-        compile_ahead(chosen, backend)
-    else:
-        roofs = ceilings.measure(backend)
-        said[roofs.told()] = None
-        if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
-            said["OPENBLAS_NUM_THREADS is not 1: what NumPy's threads do is not counted"] = None
-    tell = lambda text: said.setdefault(text)
-    rows = [row for case in chosen for row in measure(case, given.rounds, tell, backend, clocks, roofs)]
-    out = sys.stderr if given.json == "-" else sys.stdout
-    what = "one core" if backend.style == "packs" else "one device"
-    print("\n".join([f"tensor expressions, {what}: {rows[0]['device']}", *said, "", table(rows)]), file=out)
-    if given.json:
-        text = json.dumps(rows, indent=1)
-        if given.json == "-":
-            print(text)
-        else:
-            pathlib.Path(given.json).write_text(text + "\n")
+    how = conditions(given.backend, given.rounds, said.setdefault)
+    if how.backend.memory == "device":
+        compile_ahead(chosen, how.backend)
+
+    rows: list[dict] = []
+    for case in chosen:
+        rows += measure(case, how)
+
+    what = "one core" if how.backend.style == "packs" else "one device"
+    report.show([f"tensor expressions, {what}: {rows[0]['device']}", *said, "", table(rows)], rows, given.json)
     return rows

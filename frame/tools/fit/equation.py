@@ -1,8 +1,8 @@
 """Fit of the equation of state to states of a fluid: least squares over density, cp, speed of sound, vapour pressure.
 
-Constraints, as penalties that are 0 where they hold: the map is monotone, the volume at w = b is positive, alpha falls
-and is convex. Bounds: delta_1 of 2 or more, below which the kernel's recursion loses digits; alpha_g below 1; Q of 0 or
-more.
+Constraints are penalties, which are 0 where a constraint holds: the map v(w) is monotone, v(w = b) is positive, alpha
+falls with T and is convex. Bounds: delta_1 >= 2, because the kernel's recursion loses digits below; alpha_g < 1;
+Q >= 0.
 """
 
 from __future__ import annotations
@@ -17,21 +17,25 @@ from ...errors import ArgumentError
 from ..reference_fluids import DILUTE, LIQUID, POINT, VAPOUR, Critical, States, regions
 from .model import Cubic, Equation, caloric
 
-WEIGHTS = {"liq": 2.0, "satliq": 1.0, "vap": 0.7, "near": 0.5, "trans": 1.0, "sup": 1.0, "hot": 0.7}
+# The residuals.
+WEIGHTS = {"liq": 2.0, "satliq": 1.0, "vap": 0.7, "near": 0.5, "trans": 1.0, "sup": 1.0, "hot": 0.7}  # of a region
 PERCENT = 0.01
-BEND = 0.01  # error beyond which a state pulls no harder
-LEAST_STRETCH = 0.3  # of dv/dw; the layer refuses rows below
-LEAST_VOLUME = 0.02  # of v(w = b)/b
-PENALTY = 1000.0  # a violation of 0.001 counts as much as 1 % in all states together
-MARGIN = 0.01  # of the constraints: a penalty gives a little
-CLOSE = (0.02, 0.4)  # |T/Tc - 1|, |rho/rho_c - 1| of states that are left out: no cubic gets there
-MUCH_BETTER = 1.1  # a cost of alpha's power 2 counts this much more: it is taken where it helps
-RIDGE = 0.02  # keeps parameters that no state fixes at small numbers
+BEND = 0.01  # relative error beyond which the square of a residual grows linearly
+RIDGE = 0.02  # weight of the parameters themselves: without states that fix them they stay small
+CLOSE = (0.02, 0.4)  # |T/Tc - 1|, |rho/rho_c - 1|: closer to the critical point no cubic fits, states are left out
 
-# Polar and quantum fluids, whose alpha may rise or be concave in the cold; cv is judged instead.
+# The constraints.
+PENALTY = 1000.0  # a violation of 0.001 counts as much as an error of 1 % in all states
+MARGIN = 0.01  # added to the limits below, because a penalty allows small violations
+LEAST_STRETCH = 0.3  # limit of dv/dw; the layer refuses rows below
+LEAST_VOLUME = 0.02  # limit of v(w = b)/b
+LEAST_BEND = 0.02  # limit of alpha alpha''/alpha'^2; the law asks for 0
+COLDEST_ALPHA, HOTTEST_ALPHA = 0.05, 60.0  # T/Tc between which alpha is checked
+# Polar and quantum fluids, whose alpha may rise or be concave in the cold. Their cv is judged instead.
 EXEMPT_FROM_ALPHA = ("H2", "pH2", "D2", "He", "H2O", "CH3OH")
-LEAST_BEND = 0.02  # of alpha alpha''/alpha'^2: a margin as well
-COLDEST_ALPHA, HOTTEST_ALPHA = 0.05, 60.0  # of T/Tc where alpha is checked
+
+# The choice between powers of alpha.
+MUCH_BETTER = 1.1  # factor on the cost of a fit with power 2: power 8 wins unless 2 is 10 % better
 
 # x: P0..P3, ln alpha_c, alpha_g, Q, d1. With Q below 0 the residual cv of a cold compressed liquid is negative.
 LOW = np.array([-20, -20, -20, -20, -3.0, 0.0, 0.0, 2.0])
@@ -40,7 +44,7 @@ HIGH = np.array([20, 20, 20, 20, 7.0, 0.985, 0.6, 6.5])
 
 @dataclasses.dataclass(frozen=True)
 class Weights:
-    """What an error of 1 % counts."""
+    """Weights of the quantities: the residual of an error of 1 %."""
 
     rho: float = 1.0
     cp: float = 0.7
@@ -50,7 +54,7 @@ class Weights:
 
 @dataclasses.dataclass(frozen=True)
 class Fitted:
-    """A fit of the equation."""
+    """An equation with the quality of its fit."""
 
     equation: Equation
     cost: float  # half the sum of squares, in percent
@@ -58,29 +62,40 @@ class Fitted:
 
 
 def vector(equation: Equation) -> np.ndarray:
-    """The numbers that the fit moves."""
+    """The parameters that the fit varies, in the order of LOW and HIGH."""
     e = equation
     return np.array([*e.P, np.log(e.alpha_c), e.alpha_g, e.Q, e.d1])
 
 
 def equation_of(x, alpha_m: int) -> Equation:
-    """The equation of these numbers."""
-    return Equation(float(np.exp(x[4])), float(x[5]), alpha_m, float(x[7]), tuple(map(float, x[:4])), float(x[6]))
+    """The equation of a vector of parameters, with alpha's power."""
+    *P, ln_alpha_c, alpha_g, Q, d1 = map(float, x)
+    return Equation(
+        alpha_c=float(np.exp(ln_alpha_c)),
+        alpha_g=alpha_g,
+        alpha_m=alpha_m,
+        d1=d1,
+        P=tuple(P),
+        Q=Q,
+    )
 
 
 def generic(critical: Critical) -> Equation:
-    """A start for a fluid without a row, by its acentric factor: fitted to 17 non-polar fluids."""
+    """A start for a fluid without a row. Its parameters are polynomials of the acentric factor, fitted to 17 non-polar
+    fluids."""
     omega = np.clip(critical.omega, -0.05, 0.6)
     P = np.array([-0.2076, 2.2344, -5.9269, 3.9739]) + omega * np.array([1.8878, -4.5771, 5.2326, -2.3842])
-    slope = 0.2360 + omega * (0.8314 - 0.0676 * omega)  # of sqrt(alpha) at Tc, over 2
+
+    # alpha_c and alpha_g such that sqrt(alpha) has this slope at Tc, over 2.
+    slope = 0.2360 + omega * (0.8314 - 0.0676 * omega)
     y = slope / 7
-    return Equation(1 / y - 1, max(8 * y - slope, 0.0), 8, 2.414, tuple(P), 0.02)
+    return Equation(alpha_c=1 / y - 1, alpha_g=max(8 * y - slope, 0.0), alpha_m=8, d1=2.414, P=tuple(P), Q=0.02)
 
 
 def starts(critical: Critical) -> list[Equation]:
     """Starts for a fluid without a row."""
     if critical.Tc < 40:  # quantum fluids
-        base = Equation(1.7, 0.65, 2, 2.0, (0.05, 2.6, -7.0, 4.8), 0.32)
+        base = Equation(alpha_c=1.7, alpha_g=0.65, alpha_m=2, d1=2.0, P=(0.05, 2.6, -7.0, 4.8), Q=0.32)
         return [base, dataclasses.replace(base, P=(0.0, 0.0, 0.0, 0.0), Q=0.15)]
 
     base = generic(critical)
@@ -90,12 +105,12 @@ def starts(critical: Critical) -> list[Equation]:
 
 
 class Residuals:
-    """The residuals of a fluid's states as a function of the fit's numbers."""
+    """Residuals of a fluid's states and constraints as a function of the fit's parameters."""
 
     def __init__(self, critical: Critical, states: States, alpha_m: int, weights: Weights):
         self.critical, self.alpha_m, self.weights = critical, alpha_m, weights
 
-        # Points: all but those next to the critical point, and saturated vapour, which the vapour pressure settles.
+        # Points away from the critical point. Saturated vapour is left out: the vapour pressure determines it.
         Tr, dr = states.T / critical.Tc, states.rho / critical.rho_c
         close = (np.abs(Tr - 1) < CLOSE[0]) & (np.abs(dr - 1) < CLOSE[1])
         used = ((states.kind == POINT) & ~close) | ((states.kind == LIQUID) & (Tr < 0.985))
@@ -106,7 +121,7 @@ class Residuals:
                 share[mask] = np.sqrt(WEIGHTS[name] / mask.sum())
         used &= share > 0
         self.points, self.share = states.chosen(used), share[used]
-        self.w = None  # of the points, where the last call found them: a start for the next
+        self.w = None  # of the points, as the last call found them; the next call starts there
 
         # Vapour pressures.
         self.saturation = states.chosen((states.kind == LIQUID) & (Tr < 0.98) & (Tr > 0.4))
@@ -123,7 +138,8 @@ class Residuals:
         return np.concatenate([*parts, RIDGE * numbers[1:]])
 
     def of_points(self, cubic: Cubic):
-        """Errors of density, cp and c at the states' own T and density."""
+        """Errors of density, cp and c at T and density of the states. The error of the density is that of the pressure
+        times the state's (d rho/d p)."""
         states, weights = self.points, self.weights
         self.w = cubic.w_of_v(states.T, self.critical.W / states.rho, self.w)
         at = cubic.at_w(states.T, self.w)
@@ -151,7 +167,7 @@ class Residuals:
         e = cubic.equation
         yield PENALTY * np.maximum(LEAST_STRETCH + MARGIN - cubic.stretch(self.x), 0)
 
-        # v(w = b)/b over all temperatures: tau is monotone, so the coldest and the hottest suffice.
+        # v(w = b)/b over all temperatures. The shift is monotone in T: the coldest and the hottest suffice.
         ends = np.array([self.coldest, 1e3 * self.critical.Tc])
         volume = 1 - sum(e.P) + cubic.shift(ends)[0] / cubic.b
         yield PENALTY * np.maximum(LEAST_VOLUME + MARGIN - volume, 0)
@@ -165,14 +181,14 @@ class Residuals:
 
 
 def bounded(error, limit: float):
-    """The error, bent: its square grows linearly beyond BEND, so that medians count, and no longer beyond the limit, so
-    that a state on another branch counts as a bad state."""
+    """A robust form of the error. Beyond BEND its square grows linearly, so that the fit follows the median. Beyond the
+    limit it is constant: a state on another branch counts as one bad state."""
     error = limit * np.tanh(np.nan_to_num(error, nan=1.0) / limit)
     return np.sign(error) * BEND * np.sqrt(2 * (np.sqrt(1 + (error / BEND) ** 2) - 1))
 
 
 def violations(critical: Critical, equation: Equation, coldest: float) -> list[str]:
-    """The constraints that the equation breaks, in words; empty if it may be used."""
+    """A sentence for each constraint that the equation breaks. coldest: temperature of the states [K]."""
     cubic = Cubic(critical, equation)
     ends = np.array([coldest, 1e3 * critical.Tc])
     stretch = cubic.stretch(np.linspace(0, 1, 400)).min()
@@ -202,10 +218,10 @@ def violations(critical: Critical, equation: Equation, coldest: float) -> list[s
 
 
 def fit(critical: Critical, states: States, start: Equation | None, weights: Weights | None = None) -> Fitted:
-    """The equation that fits the states best and keeps all constraints.
+    """The equation with the least cost among the fits that keep all constraints.
 
-    start: of the fluid's present row; None: several starts by the acentric factor. alpha's power is 8, or 2 where that
-    is much better. Raises ArgumentError if no fit keeps the constraints.
+    start: the equation of the fluid's present row; None: several starts from the acentric factor. alpha's power is 8,
+    or 2 if that is better by MUCH_BETTER. Raises ArgumentError if no fit keeps the constraints.
     """
     begins = [start, _with_power(critical, start, 10 - start.alpha_m)] if start else starts(critical)
     found = [_from(critical, states, begin, weights or Weights()) for begin in begins]

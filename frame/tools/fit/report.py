@@ -33,19 +33,22 @@ class Error:
 
 
 def deviations(critical: Critical, equation: Equation, transport: Transport, states: States) -> dict:
-    """{quantity: relative deviations (n,)}; NaN where the state has no value, infinite where the model has none."""
+    """{quantity: relative deviations (n,)}. NaN: the state lacks the quantity. Infinite: the model has no value."""
     found = properties(critical, equation, transport, states)
     out = {}
     for name in QUANTITIES:
         true = getattr(states, name)
         error = found[name] / true - 1
-        out[name] = np.where(np.isfinite(true), np.where(np.isfinite(error), error, np.inf), np.nan)
+
+        error[~np.isfinite(error)] = np.inf
+        error[~np.isfinite(true)] = np.nan
+        out[name] = error
 
     return out
 
 
 def by_region(critical: Critical, states: States, deviation: dict) -> dict[str, dict[str, Error]]:
-    """{region: {quantity: Error}} of what is there."""
+    """{region: {quantity: Error}}, without regions and quantities that no state has."""
     out: dict[str, dict[str, Error]] = {}
     for region, mask in regions(states, critical).items():
         for name, values in deviation.items():
@@ -60,33 +63,55 @@ def by_region(critical: Critical, states: States, deviation: dict) -> dict[str, 
 def text(errors: dict[str, dict[str, Error]]) -> str:
     """A line for each region: median / 95 % in percent."""
     wide = max(map(len, REGIONS.values()))
-    lines = [f"  {'median / 95 % of the errors, percent':{wide}}" + "".join(f"{name:>15}" for name in QUANTITIES)]
+
+    def line(name: str, cells) -> str:
+        return f"  {name:{wide}}" + "".join([f"{cell:>15}" for cell in cells])
+
+    lines = [line("median / 95 % of the errors, percent", QUANTITIES)]
     for region, found in errors.items():
-        cells = []
-        for name in QUANTITIES:
-            error = found.get(name)
-            cells.append(f"{error.median:.2f} / {error.quantile:.1f}" if error else "-")
-        lines.append(f"  {REGIONS[region]:{wide}}" + "".join(f"{cell:>15}" for cell in cells))
+        cells = [_both(found.get(name)) for name in QUANTITIES]
+        lines.append(line(REGIONS[region], cells))
 
     return "\n".join(lines)
 
 
+def _both(error: Error | None) -> str:
+    """Median / 95 %, or a dash."""
+    return f"{error.median:.2f} / {error.quantile:.1f}" if error else "-"
+
+
 def row(critical: Critical, equation: Equation, transport: Transport) -> Fluid:
-    """The row of the table, without source, range and errors. Numbers have nine digits, as the file has."""
+    """The row of the table, without source, range and errors. Numbers have nine digits, as in the file."""
     e, t = equation, transport
-    numbers = dict(
-        Tc=critical.Tc, pc=critical.pc, M=critical.W, omega=critical.omega, rhoc=critical.rho_c,
-        d1=e.d1, P0=e.P[0], P1=e.P[1], P2=e.P[2], P3=e.P[3], Q=e.Q,
-        alpha_c=e.alpha_c, alpha_g=e.alpha_g, alpha_m=float(e.alpha_m),
-        sigma=t.sigma, eps=t.eps, n1=t.n[0], n2=t.n[1], n3=t.n[2], n4=t.n[3],
-        b1=t.b[0], b2=t.b[1], b3=t.b[2], f0=t.f[0], f1=t.f[1],
-    )  # fmt: skip
+    of_fluid = dict(Tc=critical.Tc, pc=critical.pc, M=critical.W, omega=critical.omega, rhoc=critical.rho_c)
+    of_equation = {
+        "d1": e.d1,
+        "Q": e.Q,
+        "alpha_c": e.alpha_c,
+        "alpha_g": e.alpha_g,
+        "alpha_m": e.alpha_m,
+        **_numbered("P", 0, e.P),
+    }
+    of_transport = {
+        "sigma": t.sigma,
+        "eps": t.eps,
+        **_numbered("n", 1, t.n),
+        **_numbered("b", 1, t.b),
+        **_numbered("f", 0, t.f),
+    }
+
+    numbers = {**of_fluid, **of_equation, **of_transport}
     rounded: dict = {name: float(f"{number:.9g}") for name, number in numbers.items()}
     return Fluid(critical.name, **rounded)
 
 
+def _numbered(name: str, first: int, values) -> dict[str, float]:
+    """Parameters with a number behind the name: n1, n2, ..."""
+    return {f"{name}{number}": value for number, value in enumerate(values, first)}
+
+
 def parameters(fluid: Fluid) -> tuple[Critical, Equation, Transport]:
-    """What a row of the table says."""
+    """The parameters in a row of the table."""
     f = fluid
     critical = Critical(f.fluid, f.Tc, f.pc, f.M, f.omega, f.rhoc)
     equation = Equation(f.alpha_c, f.alpha_g, int(f.alpha_m), f.d1, (f.P0, f.P1, f.P2, f.P3), f.Q)
@@ -95,7 +120,7 @@ def parameters(fluid: Fluid) -> tuple[Critical, Equation, Transport]:
 
 
 def with_errors(fluid: Fluid, states: States, source: str, errors: dict[str, dict[str, Error]]) -> Fluid:
-    """The row with the source, the range of the states, and the medians."""
+    """The row with its source, the range of the states, and the median errors of each region as text."""
     medians: dict = {}
     for region, found in errors.items():
         cells = [f"{found[name].median:.2f}" if name in found else "-" for name in QUANTITIES]
@@ -112,7 +137,7 @@ def with_errors(fluid: Fluid, states: States, source: str, errors: dict[str, dic
 
 
 def draw(path: pathlib.Path, critical: Critical, states: States, deviation: dict, title: str) -> None:
-    """A picture with a panel for each quantity: each state at its T and p, coloured by the error."""
+    """A picture with a panel for each quantity: states over T and p, coloured by their errors."""
     from matplotlib.colors import LogNorm
 
     plt = pyplot("--plot draws")

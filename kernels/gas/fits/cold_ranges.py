@@ -12,32 +12,7 @@ import numpy as np
 
 from ..species import cold, fluids
 
-# Names in CoolProp of the rows of fluids.csv, where they differ from the names of its substances.
-NAMES = {
-    "N2": "Nitrogen",
-    "O2": "Oxygen",
-    "CH4": "Methane",
-    "H2": "Hydrogen",
-    "pH2": "ParaHydrogen",
-    "CO2": "CarbonDioxide",
-    "H2O": "Water",
-    "CO": "CarbonMonoxide",
-    "C2H6": "Ethane",
-    "C2H4": "Ethylene",
-    "C3H8": "n-Propane",
-    "nC4": "n-Butane",
-    "nC5": "n-Pentane",
-    "nC6": "n-Hexane",
-    "nC7": "n-Heptane",
-    "nC8": "n-Octane",
-    "nC9": "n-Nonane",
-    "nC10": "n-Decane",
-    "nC12": "n-Dodecane",
-    "NH3": "Ammonia",
-    "CH3OH": "Methanol",
-    "Air": "Air",
-}
-
+ATOMS = ("He", "Ar")  # cp/R is 5/2
 T_LOWEST = 20.0  # K, where the layer ends
 T_HIGH = 320.0  # K, above the first temperature of all usual polynomials
 SHARE_OF_TRIPLE = 0.7  # T_low over the triple point, rounded down to 5 K
@@ -49,7 +24,7 @@ def reference(fluid: str, T) -> np.ndarray:
     """cp0/R of a row of fluids.csv at T [K] (n,), by the ideal part of CoolProp's reference equation."""
     import CoolProp.CoolProp as coolprop
 
-    state = coolprop.AbstractState("HEOS", NAMES[fluid])
+    state = coolprop.AbstractState("HEOS", fluids.COOLPROP[fluid])
     state.specify_phase(coolprop.iphase_gas)
 
     cp = []
@@ -63,7 +38,7 @@ def lowest(fluid: str) -> float:
     """T_low [K] of a fluid."""
     import CoolProp.CoolProp as coolprop
 
-    triple = coolprop.AbstractState("HEOS", NAMES[fluid]).Ttriple()
+    triple = coolprop.AbstractState("HEOS", fluids.COOLPROP[fluid]).Ttriple()
     return max(T_LOWEST, SHARE_OF_TRIPLE * triple // 5 * 5)
 
 
@@ -109,7 +84,7 @@ def main() -> int:
         "fluid,T_low,T_high,a0,a1,a2,a3,a4,error",
     ]
     for fluid in fluids.fluids():
-        if fluid in NAMES:  # an atom has 5/2 R
+        if fluid not in ATOMS:
             made = row(fluid)
             numbers = (made.T_low, made.T_high, *made.a, made.error)
             lines.append(",".join([fluid, *(f"{number:.9g}" for number in numbers)]))

@@ -4,14 +4,9 @@
 #include "gas/phases/curvature.h"
 #include "gas/thermal/inversion.h"
 
-template <class R> using MaskOf = decltype(R(0.0) < R(1.0));
 constexpr double LEAST_AMOUNT = 1e-100; // smaller mole fractions count as that in logarithms
 constexpr double ABSENT = 1e-25;        // residuals of scarcer species do not count
 constexpr int STABILITY_STEPS = 40;
-
-template <class R> POINT_FN R within(const R x, const double most) { return at_most(at_least(x, -most), most); }
-template <class R> POINT_FN MaskOf<R> nowhere() { return R(1.0) < R(0.0); }
-template <class R> POINT_FN R counted_in(const MaskOf<R> mask) { return select(mask, R(1.0), R(0.0)); }
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {

@@ -47,6 +47,34 @@ SUBSTANCES = {
     "CH3OH": "67-56-1",
 }
 
+# The name of each fluid in the package CoolProp.
+COOLPROP = {
+    "N2": "Nitrogen",
+    "O2": "Oxygen",
+    "CH4": "Methane",
+    "H2": "Hydrogen",
+    "pH2": "ParaHydrogen",
+    "He": "Helium",
+    "CO2": "CarbonDioxide",
+    "H2O": "Water",
+    "CO": "CarbonMonoxide",
+    "Ar": "Argon",
+    "C2H6": "Ethane",
+    "C2H4": "Ethylene",
+    "C3H8": "n-Propane",
+    "nC4": "n-Butane",
+    "nC5": "n-Pentane",
+    "nC6": "n-Hexane",
+    "nC7": "n-Heptane",
+    "nC8": "n-Octane",
+    "nC9": "n-Nonane",
+    "nC10": "n-Decane",
+    "nC12": "n-Dodecane",
+    "NH3": "Ammonia",
+    "CH3OH": "Methanol",
+    "Air": "Air",
+}
+
 # Fluids that are no substance of substances.csv, with the names of their species.
 OTHERS = {
     "pH2": ("PH2", "P-H2", "PARA-H2", "PARAHYDROGEN"),
