@@ -74,6 +74,16 @@ template <class M, class R> POINT_FN void attraction_times(const M &m, const Att
     attraction_rows<false>(m, at, w, [&](int k, const R S, const R, const R) { out[k] = S; });
 }
 
+// Amounts w = S x of a step x, sum_j a_ij w_j, and out = 0, to which curvatures times w are added
+template <class M, class R>
+POINT_FN void begin_products(const M &m, const Attraction<M, R> &at, const R *S, const R *x, R *w, R *a_w, R *out) {
+    FOR_SPECIES (k, M::NS) {
+        w[k] = S[k] * x[k];
+        out[k] = R(0.0);
+    }
+    attraction_times(m, at, w, a_w);
+}
+
 // ---- symmetric systems, N (N + 1)/2 elements by rows of the lower triangle
 template <int N> constexpr bool few() { return N <= 5 && SPECIES_ARRAYS; } // loops over them are written out
 POINT_FN constexpr int lower(int i, int j) { return i * (i + 1) / 2 + j; }

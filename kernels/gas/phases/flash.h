@@ -177,6 +177,17 @@ PHASE_PART void heat_of(const M &m, const R *z, const State<M, R> &s, const Mask
     }
 }
 
+// A flash of the points of `open` at T and p with the energy and slopes there: the points with two phases
+template <class M, class R>
+POINT_FN MaskOf<R> flash_with_heat(const M &m, const R *z, const MaskOf<R> open, const MaskOf<R> warm, State<M, R> &s,
+                                   R &kind, Heat<M, R> &heat) {
+    kind = R(double(NOT_FOUND));
+    flash(m, z, open, warm, s, kind);
+    const auto two = open && kind > 0.5 && kind < 1.5;
+    heat_of(m, z, s, two, heat);
+    return two;
+}
+
 // A search in a bracket, with what was seen at its ends for the lever rule
 template <class R> struct Bracket {
     R low, high;                     // of the unknown
@@ -253,11 +264,9 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
 
     UNROLL_BY(1)
     for (int count = 0; count < BRACKET_STEPS; ++count) {
-        R kind = R(double(NOT_FOUND));
+        R kind;
         Heat<M, R> heat;
-        flash(m, given.z, open, warm, now, kind);
-        const auto two = open && kind > 0.5 && kind < 1.5;
-        heat_of(m, given.z, now, two, heat);
+        const auto two = flash_with_heat(m, given.z, open, warm, now, kind, heat);
         warm = two;
 
         // Volume: too small, then p is too high
@@ -471,11 +480,9 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
 
     UNROLL_BY(1)
     for (int count = 0; count < BRACKET_STEPS; ++count) {
-        R kind = R(double(NOT_FOUND));
+        R kind;
         Heat<M, R> heat;
-        flash(m, given.z, open, warm, now, kind);
-        const auto two = open && kind > 0.5 && kind < 1.5;
-        heat_of(m, given.z, now, two, heat);
+        const auto two = flash_with_heat(m, given.z, open, warm, now, kind, heat);
         warm = two;
         const R H = heat.U + now.p * now.V, miss = given.energy - H, Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);

@@ -464,11 +464,8 @@ POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, c
         coupled_system(m, parts, system);
         heat_of_two(parts, system, o.two, e, k_V, o.s, heat);
         const auto changes = [&](const R *x, R *of_v, R *of_l) {
-            FOR_SPECIES (k, NS) {
-                w[k] = parts.S[k] * x[k];
-                of_v[k] = of_l[k] = R(0.0);
-            }
-            attraction_times(m, parts.at, w, a_w);
+            begin_products(m, parts.at, parts.S, x, w, a_w, of_v);
+            FOR_SPECIES (k, NS) of_l[k] = R(0.0);
             add_curvature_times<false>(m, parts.of_v, system.of_v, w, a_w, of_v);
             add_curvature_times<false>(m, parts.of_l, system.of_l, w, a_w, of_l);
         };

@@ -123,11 +123,7 @@ POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoP
     solve_symmetric<NS>(H, inverse, q);
 
     R a_w[NS], of_q[NS];
-    FOR_SPECIES (k, NS) {
-        q[k] = q[k] * S[k];
-        of_q[k] = R(0.0);
-    }
-    attraction_times(m, at, q, a_w);
+    begin_products(m, at, S, q, q, a_w, of_q);
     add_curvature_times<true>(m, v, of_v, q, a_w, of_q);
     add_curvature_times<true>(m, l, of_l, q, a_w, of_q);
     FOR_SPECIES (k, NS) step[k] = select(taken, within(R(-g[k] - of_q[k]), 2.0), step[k]);
@@ -236,6 +232,7 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
         const auto now = split(m, feed, todo, effort, s) && s.beta > 0.0 && s.rest > 0.0;
         found = found || now;
         todo = todo && !now;
+        if (attempt == BEST_AT_END) todo = todo && verdict.certain; // the others were close to the feed: one phase
         if (everywhere(!todo)) break;
     }
     return found;

@@ -66,11 +66,7 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
     solve_symmetric<NS>(H, inverse, q);
 
     R a_w[NS], of_q[NS];
-    FOR_SPECIES (k, NS) {
-        q[k] = q[k] * S[k];
-        of_q[k] = R(0.0);
-    }
-    attraction_times(m, at, q, a_w);
+    begin_products(m, at, S, q, q, a_w, of_q);
     add_curvature_times<true>(m, f, c, q, a_w, of_q);
     FOR_SPECIES (k, NS) step[k] = select(good, within(R(-r[k] - of_q[k]), 2.0), step[k]);
 }
@@ -114,7 +110,9 @@ PHASE_PART void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Ma
         }
         // Another phase by its composition, or of the same composition by its volume
         const auto differs = far > 1e-8 || fabs(f.V - feed.V) > 1e-3 * feed.V;
-        const auto below = tm < -1e-9 && differs, stationary = top < 1e-9;
+        // Near a stationary point tm is off by some r^2: clearly above the plane, that is enough.
+        const auto above = top < 1e-4 && tm > (to_the_end ? 1e300 : 1e-5);
+        const auto below = tm < -1e-9 && differs, stationary = top < 1e-9 || above;
         const auto nears_feed = tm > -1e-9 && tm < 1e-2 && far < 1e-2 && fabs(2.0 * tm - toward) < 0.2 * fabs(toward);
         const auto ended = stationary || nears_feed || far < 1e-10 || !(fabs(tm) < 1e300);
         trial.tm = select(open, tm, trial.tm);
