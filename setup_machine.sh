@@ -96,6 +96,10 @@ fi
 sum=$(cksum < pyproject.toml | tr ' ' -)
 if ! grep -qsx -e "$extras$gpu $sum" -e "mpi,plot,critical,test$gpu $sum" $stamp; then
     say "installing the project and its dependencies [$extras$gpu] into .venv"
-    .venv/bin/python -m pip install -q --disable-pip-version-check --root-user-action=ignore -e ".[$extras$gpu]"
+    pip=".venv/bin/python -m pip install -q --disable-pip-version-check --root-user-action=ignore"
+    $pip -e ".[$extras$gpu]"
+    if [ "$level" = test ]; then
+        $pip --only-binary feos,si-units -e ".[peers]" || say "no wheel of feos for this machine: its test will be skipped"
+    fi
     echo "$extras$gpu $sum" > $stamp
 fi

@@ -26,7 +26,7 @@ from kernels.marshal import Block
 from .errors import ArgumentError, UnknownName, refuse
 from .impl.launchers import ArrayLauncher, Transfer
 from .impl.memory import Bound
-from .stripe import IN, INOUT, OUT, Field, listed
+from .stripe import IN, INOUT, OUT, Field, listed, refuse_whole
 
 if TYPE_CHECKING:
     from .impl import TVImpl
@@ -91,6 +91,7 @@ class Contractions:
         expression = _parsed(text)
 
         with _named(name):
+            refuse_whole(fields)
             given = _checked(expression, fields)
             sizes, n = extents(expression, {x: f.extent[::-1] for x, f in given.items()})
             read(text).check({**sizes, expression.batch: n})

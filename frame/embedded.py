@@ -17,7 +17,7 @@ from .answers import answering
 from .entry import ENTRIES, Arg, Entry
 from .errors import DONE, FAILED, BadNumber, UnknownName, status_of, text_of
 from .frame import Frame
-from .stripe import Field
+from .stripe import WHOLE, Field
 
 NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the host left out
 
@@ -154,12 +154,13 @@ class _Fields(_Converter):
 
         return Field(
             name=self.ffi.string(record.tag).decode("ascii"),
-            way=record.way,
+            way=record.way % WHOLE,
             address=record.address,
             extent=tuple(unpack(record.extent, rank)),
             stride=tuple(unpack(record.stride, rank)),
             lower=tuple(unpack(record.lower, rank)),
             size=record.size,
+            kind="fil"[record.way // WHOLE],
         )
 
 

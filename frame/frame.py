@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.base import Rates
-from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT
+from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
 from .config import CPU, FIRST, GPU, Config
 from .contractions import Contractions
@@ -131,6 +131,7 @@ class Frame:
             failed = error
 
         facts = self._facts(choice, used, failed is not None)
+        self.comm.wait_for_all("frame_initialize" if self._properties is None else "frame_setcomm")
         everyone = self.comm.share(facts)
         if failed is not None:
             raise failed
@@ -451,11 +452,13 @@ class Frame:
         the next mixture. Errors: ArgumentError for an unknown name, another number of values, NaN, infinity or a value
         out of range; StateError for another gas constant than that of the mixture in use."""
         mixture = None if self._properties is None else self._properties.impl.mixture
-        refuse(
-            name == GAS_CONSTANT and mixture is not None and value != mixture.species.R,
-            f"constant '{GAS_CONSTANT}' has to be set before the mixture is loaded.",
-            StateError,
-        )
+        if name == GAS_CONSTANT and mixture is not None:
+            refuse(
+                gas_constant(value) != mixture.species.R,
+                f"constant '{GAS_CONSTANT}' has to be set before the mixture is loaded.",
+                StateError,
+            )
+
         kernels.set_constant(name, value)
 
     def set_constants(self, name: str, values, n: int) -> None:

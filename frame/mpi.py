@@ -197,10 +197,10 @@ class Communicator:
     def gather(self, value) -> list | None:
         if self._mpi.Is_finalized():
             raise ArgumentError("MPI is finalised, and the ranks cannot be asked: call it before MPI_FINALIZE.")
-        self._wait_for_all("frame_report")
+        self.wait_for_all("frame_report")
         return self.comm.gather(value)
 
-    def _wait_for_all(self, call: str) -> None:
+    def wait_for_all(self, call: str) -> None:
         """Return when all ranks are here. A rank that waits for long says in which call."""
         everyone, begin, said = self.comm.Ibarrier(), time.monotonic(), False
         while not everyone.Test():
@@ -242,6 +242,9 @@ class Alone:
 
     def share(self, value) -> list:
         return [value]
+
+    def wait_for_all(self, call: str) -> None:
+        pass
 
     def ranks_of(self, devices: int) -> int:
         """Number of the launcher's ranks that share a device of this node."""

@@ -238,6 +238,7 @@ class TVProperties:
     def _selections(self, fields, lo, hi) -> list[tuple[Field, Block]]:
         """(first field, selection lo..hi) of each view that the fields fill or take. An input of a single point counts
         at all points of the others."""
+        stripes.refuse_whole(fields)
         groups = stripes.grouped(fields)
         rows = [self._rows(group) for group in groups]
         blocks: list[Block | None] = []
@@ -275,7 +276,8 @@ class TVProperties:
             return rows
 
         wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
-        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted + LAST_FROM_SUM)
+        wanted += stripes.with_variables_first(group[0], rows) or LAST_FROM_SUM
+        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted)
         return rows - 1
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:

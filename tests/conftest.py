@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels.engine.backend import cpu
+from kernels.engine.backend import cache, cpu
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = HERE / "seconds.json"
@@ -66,12 +66,17 @@ def pytest_configure(config):
 
 def precompiled(flags) -> pathlib.Path:
     """The folder of precompiled headers for these flags, made if it is not there. g++ itself sees whether flags of a
-    program differ, or a macro is defined that the header asks for, and then reads the header as it is."""
+    program differ, or a macro is defined that the header asks for, and then reads the header as it is.
+
+    It lies beside the kernel cache: its path is in the options of the compiler, and so in the names of kernels. All
+    checkouts share it, and the kernels that they have in common.
+    """
     numbers = pathlib.Path(cpu.HERE) / "engine/numbers"
-    command = [cpu.compiler(), *cpu.FLAGS, f"-march={cpu.target()}", *cpu.INTERLEAVED, *flags, f"-I{cpu.HERE}"]
+    command = [cpu.compiler(), *cpu.FLAGS, f"-march={cpu.target()}", *cpu.INTERLEAVED, *flags]
+
     texts = b"".join(path.read_bytes() for path in sorted(numbers.glob("*.h")))
-    build = pathlib.Path(os.environ.get("FRAME_TEST_BUILD") or HERE.parent / "build")
-    folder = build / "tests/headers" / f"{zlib.crc32(texts + shlex.join([*command, *HEADERS]).encode()):08x}"
+    name = f"{zlib.crc32(texts + shlex.join([*command, *HEADERS]).encode()):08x}"
+    folder = cache.folder() / "test_headers" / name
     if folder.is_dir():
         return folder
 
@@ -82,7 +87,7 @@ def precompiled(flags) -> pathlib.Path:
     for header in HEADERS:
         (part / "head.h").write_text(f'#include "engine/numbers/{header}"\n')
         made = part / "engine/numbers" / f"{header}.gch"
-        subprocess.run([*command, "-x", "c++-header", part / "head.h", "-o", made], check=True)
+        subprocess.run([*command, f"-I{cpu.HERE}", "-x", "c++-header", part / "head.h", "-o", made], check=True)
 
     with contextlib.suppress(OSError):  # another run of pytest was quicker
         part.rename(folder)

@@ -1,6 +1,6 @@
 """The CUDA backend for tests: a GPU with `pytest -m gpu`, otherwise a stand-in that runs the CUDA on the CPU.
 
-The stand-in (cuda_on_cpu.py) executes the real CUDA C++ and the real cuda.py. Only a GPU shows the device's own exp,
+The stand-in (cuda_on_cpu) executes the real CUDA C++ and the real cuda.py. Only a GPU shows the device's own exp,
 log and FMA, and the order of operations in time.
 """
 

@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.."
 . tests/gpu_setup.sh
-"$python" -m pytest -q -p no:cacheprovider -m gpu -n 1 tests/frame/test_link.py tests/frame/test_stripe.py > "$out/tests.log" 2>&1 || failed=1
+"$python" -m pytest -q -p no:cacheprovider -m gpu -n 1 tests/frame/test_link*.py tests/frame/test_stripe.py > "$out/tests.log" 2>&1 || failed=1
 tail -n 3 "$out/tests.log"
 "$python" tests/gpu_link.py > "$out/figures.log" 2>&1 || failed=1
 tail -n 60 "$out/figures.log"

@@ -21,7 +21,7 @@ from frame.tools.bench import inputs
 from kernels import Mixture, get_backend
 
 sys.path.append(str(ROOT / "tests/frame"))
-import test_link
+import link_cases
 
 POINTS = 200
 REAL_GAS = str(ROOT / "examples/mixtures/ch4_o2.yaml")
@@ -89,14 +89,14 @@ def run(name: str, backend, file: str = "") -> None:
 def copies(frame, often: int = 2) -> int:
     """Block calls and queued calls of chunks on every kind of memory, whole arrays and sections of larger ones."""
     rng, count = np.random.default_rng(0), 0
-    for where in test_link.MEMORY:
+    for where in link_cases.MEMORY:
         for sparse in (False, True):
             for _ in range(often):
-                made, box, points = test_link.arrays(frame, rng, where, sparse=sparse)
+                made, box, points = link_cases.arrays(frame, rng, where, sparse=sparse)
                 before = {name: array.flat.copy() for name, array in made.items()}
-                test_link.block(frame, made, box)()
-                test_link.chunks(frame, made, box, points)
-                test_link.check(frame, made, before)
+                link_cases.block(frame, made, box)()
+                link_cases.chunks(frame, made, box, points)
+                link_cases.check(frame, made, before)
                 count += 2
 
     return count
@@ -113,7 +113,7 @@ def main(what: str) -> None:
     frame.impl.pieces.LEAST = 32  # several pieces under way
     kernels.marshal.COPIED_FROM, frame.impl.block_calls.COPIED_FROM = 256, 500  # by copy engines, and across the link
     host = Frame()
-    host.initialize(-1, 128, test_link.NS, 1, 0)
+    host.initialize(-1, 128, link_cases.NS, 1, 0)
     host.register_kernel(str(SOURCES / "copies.py"))
     moved = copies(host, 1 if what == "compile" else 2)
     host.finalize()

@@ -40,6 +40,6 @@ done
 # shellcheck disable=SC2086
 step react 120 $mpi -n "$(nvidia-smi -L | wc -l)" "$python" tests/gpu_react.py "$out/react.json"
 tail -n 8 "$out/react.log"
-step tests 90 "$python" -m pytest -q -p no:cacheprovider -m gpu -n 8 tests/frame/test_link.py -k "second"
+step tests 90 "$python" -m pytest -q -p no:cacheprovider -m gpu -n 8 tests/frame/test_link*.py -k "second"
 tail -n 3 "$out/tests.log"
 exit $failed

@@ -41,7 +41,7 @@ TESTS = """
 frame/test_stripe.py
 frame/test_link.py::test_block_calls[0-pageable]
 frame/test_link.py::test_stripe_calls[0-pageable-0]
-frame/test_link.py::test_slabs_on_a_cpu
+frame/test_slabs.py::test_slabs_on_a_cpu
 frame/test_block_calls.py
 frame/test_chains.py
 frame/test_check_mode.py

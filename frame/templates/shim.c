@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -136,28 +137,52 @@ static void frame_start(void) {
                         "for the interpreter of the build, or of FRAME_PYTHON?");
 }
 
+static double frame_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The largest of the ranks' numbers. A rank that waits for long says so, as wait_for_all in mpi.py does. MPI's own
+ * symbols and constants of Fortran, as in frame_stop. */
+static int frame_largest(int comm, int rank, int mine) {
+    typedef void (*Reduce)(int *, int *, int *, int *, int *, int *, int *, int *);
+    Reduce reduce = (Reduce)dlsym(RTLD_DEFAULT, "mpi_iallreduce_");
+    void (*test)(int *, int *, int *, int *) = (void (*)(int *, int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_test_");
+    const int is_open_mpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != NULL;
+    int integer = is_open_mpi ? 7 : 0x4c00041b, largest = is_open_mpi ? 1 : 0x58000001; /* MPI_INTEGER, MPI_MAX */
+    int one = 1, all = mine, error = 0, request = 0, done = 0, status[32];              /* MPI_STATUS_SIZE is 5 or 6 */
+    const double begin = frame_clock(), said_after = 5.0;                               /* seconds */
+    int said = 0;
+
+    if (!reduce || !test) return mine;
+    reduce(&mine, &all, &one, &integer, &largest, &comm, &request, &error);
+    for (test(&request, &done, status, &error); !done; test(&request, &done, status, &error)) {
+        if (!said && frame_clock() - begin > said_after) {
+            said = 1;
+            fprintf(stderr, "frame: rank %d waits in %s, which every rank has to call\n", rank, frame_entry);
+        }
+        usleep(500);
+    }
+    return all;
+}
+
 /* Whether all ranks of the host's communicator can take part in a collective call: 0, or 1 + the highest rank that
  * cannot. It needs no Python, so that a rank whose Python did not start can tell the others, which would wait for it.
- * failed: whether this rank cannot. MPI's own symbols and constants of Fortran, as in frame_stop. */
+ * failed: whether this rank cannot. */
 static int frame_agree(int comm, int failed) {
     void (*initialized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_initialized_");
     void (*finalized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_finalized_");
     void (*rank_of)(int *, int *, int *) = (void (*)(int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_comm_rank_");
-    void (*reduce)(int *, int *, int *, int *, int *, int *, int *) =
-        (void (*)(int *, int *, int *, int *, int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_allreduce_");
-    const int is_open_mpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != NULL;
-    int integer = is_open_mpi ? 7 : 0x4c00041b, largest = is_open_mpi ? 1 : 0x58000001; /* MPI_INTEGER, MPI_MAX */
-    int running = 0, over = 0, rank = 0, one = 1, mine = 0, all = 0, error = 0;
+    int running = 0, over = 0, rank = 0, error = 0;
 
-    if (!initialized || !finalized || !rank_of || !reduce) return failed;
+    if (!initialized || !finalized || !rank_of) return failed;
     initialized(&running, &error);
     if (running) finalized(&over, &error);
     if (!running || over) return failed;
 
     rank_of(&comm, &rank, &error);
-    mine = failed ? rank + 1 : 0;
-    reduce(&mine, &all, &one, &integer, &largest, &comm, &error);
-    return all;
+    return frame_largest(comm, rank, failed ? rank + 1 : 0);
 }
 
 static int frame_ready(int needs_initialize) {

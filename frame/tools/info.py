@@ -11,7 +11,6 @@ import kernels
 from kernels.contractions import table as organisations
 from kernels.gas.equations.constants import alpha_kinks
 from kernels.gas.schedules import launches
-from kernels.gas.species import GAS_CONSTANT as R
 from kernels.gas.species.reactions import Chebyshev, Plog
 
 from ..config import Config
@@ -61,7 +60,7 @@ def species_table(species) -> list[str]:
         head[1].append(f"[{unit}]")
 
     # Values.
-    Zc = species.pc * species.Vc / (R * species.Tc)
+    Zc = species.pc * species.Vc / (species.R * species.Tc)
     cells = []
     for s, name in enumerate(species.names):
         row = [name]
@@ -210,7 +209,7 @@ def _some(texts, most=5) -> str:
 def constant_checks(species) -> list[str]:
     """Warnings about constants that contradict each other. Usual causes: a wrong unit, a misplaced digit, a number of
     another species."""
-    Zc = species.pc * species.Vc / (R * species.Tc)
+    Zc = species.pc * species.Vc / (species.R * species.Tc)
     sigma = 0.809e-10 * np.cbrt(species.Vc * 1e6)
     depth = species.Tc / 1.2593
     with np.errstate(invalid="ignore"):
@@ -458,6 +457,27 @@ def _side_here(config: Config, rates, ns: int) -> str:
     return f"1 rank, {facts.cores} of its cores, chunk {CHUNK}: " + (said or ("GPU" if on_gpu else "CPU"))
 
 
+ONE_PHASE = (
+    "one phase at every point (phases single): below the critical point a liquid or a gas, never both",
+    "inside the two-phase region of a mixture the result is a single phase that would split; phase_flag 3: unstable",
+    "option phases = equilibrium computes vapour and liquid",
+)
+ROOTS = {
+    "gibbs": "root gibbs: the stable root of T and p; rho, h and cp of a pure fluid jump where it boils",
+    "vapour": "root vapour: the gas wherever the equation has one, also below its boiling point",
+    "liquid": "root liquid: the liquid wherever the equation has one, also above its boiling point",
+}
+
+
+def below_critical(options) -> list[str]:
+    """Lines on what results are below the critical point."""
+    if options["equation"] == "ideal":
+        return ["an ideal gas: it never condenses, whatever T and p"]
+    if options["phases"] == "equilibrium":
+        return ["vapour and liquid in equilibrium, two phases at most; no solids"]
+    return [*ONE_PHASE[:1], ROOTS[options["root"]], *ONE_PHASE[1:]]
+
+
 def report(mixture) -> str:
     """All tables and warnings of a mixture, as text."""
     species = mixture.species
@@ -473,6 +493,7 @@ def report(mixture) -> str:
         ),
         ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants are consistent"]),
         ("reactions", reaction_checks(species)),
+        ("below the critical point", below_critical(mixture.options)),
         ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
         (
             "units",

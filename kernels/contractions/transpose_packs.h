@@ -1,14 +1,7 @@
-// The width of a CPU's vectors, and L vectors of L lanes transposed in registers.
+// L vectors of L lanes, transposed in registers.
 #pragma once
 #include "engine/numbers/platform.h"
-
-#if defined(__AVX512F__)
-#define PACK_BYTES 64
-#elif defined(__AVX__)
-#define PACK_BYTES 32
-#else
-#define PACK_BYTES 16
-#endif
+#include "contractions/pack_bytes.h"
 
 template <int... I> struct Numbers {};
 template <int N, int... I> struct Count : Count<N - 1, N - 1, I...> {};

@@ -13,7 +13,9 @@ from ..engine.errors import ArgumentError, closest, refuse
 from .arrays import call, react
 from .declare import option
 from .equilibria import calls
+from .labelled import labels_of
 from .model_constants import Constant, ModelConstants
+from .one_state import properties_of_one
 from .phases import saturation
 from .program import Program
 from .reactors.ignition import ignition_delay
@@ -61,7 +63,7 @@ class Mixture:
         self.ns = len(species.names)
         self.names = tuple(species.names)
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
-        self._words = registry.spelled_out(options)
+        self._words = registry.spelled_out(options, species)
         self.options = registry.checked_options(registry.with_fallbacks(options, species))
         for key, value in self.options.items():
             species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
@@ -88,9 +90,10 @@ class Mixture:
     def from_names(cls, names: Names, **options: Any) -> Mixture:
         """A Mixture of species that the package brings: `Mixture.from_names(["CH4", "O2"])`, or "CH4 O2".
 
-        There are 23 species of the combustion of methane and hydrogen, without reactions: kernels/gas/species/
-        species.yaml, with the source of each number. options: as in from_yaml. Raises ArgumentError for a name that is
-        not there, with the names that are, and for options.
+        There are 79 species, without reactions: all of GRI-Mech 3.0, noble gases, hydrocarbons to dodecane and others;
+        `known_names` lists them. kernels/gas/species/species.yaml has the source of each number. Radicals, and the few
+        molecules whose critical point nobody has measured, have estimates. options: as in from_yaml. Raises
+        ArgumentError for a name that is not there, with the nearest, and for options.
         """
         from .species.brought import FILE, chosen, known
 
@@ -99,6 +102,13 @@ class Mixture:
         species, options = cls.species_from_yaml(FILE, without=others, **options)
 
         return cls(species.subset(names), **options)
+
+    @staticmethod
+    def known_names() -> tuple[str, ...]:
+        """The names of the species that the package brings, see from_names."""
+        from .species.brought import known
+
+        return known()
 
     @staticmethod
     def species_from_yaml(
@@ -170,9 +180,9 @@ class Mixture:
     def words(self) -> list[str]:
         """A line for each option that was given and stands for others, such as accuracy."""
         lines = []
-        for (word, value), options in self._words.items():
-            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items())
-            lines.append(f"{word} = {value} stands for {meant}.")
+        for (word, value), (options, why) in self._words.items():
+            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items()) or "the defaults"
+            lines.append(f"{word} = {value} stands for {meant}{f' ({why})' * bool(why)}.")
         return lines
 
     @property
@@ -184,8 +194,12 @@ class Mixture:
             for origin in dict.fromkeys(fields.values())
         ]
 
+        own = []
+        if self.species.R != gas_constants.GAS_CONSTANT:
+            own.append(f"gas constant of the host: {self.species.R!r} J/mol/K.")
+
         return list(
-            dict.fromkeys([*self.words, *filled, *(note for made in self.constants.all() for note in made.notes)])
+            dict.fromkeys([*self.words, *own, *filled, *(note for made in self.constants.all() for note in made.notes)])
         )
 
     def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Mixture:
@@ -194,6 +208,44 @@ class Mixture:
         other = copy.copy(self)
         other.constants, other._programs = self.constants.moved(move), {}
         return other
+
+    # ---- what callers are told of
+    @property
+    def in_check_mode(self) -> Mixture:
+        """This mixture with the options that check mode asks for; itself where there are none."""
+        options = {known.name: known.in_check_mode for known in registry.options.values() if known.in_check_mode}
+        if not self.statuses or all(self.options[name] == value for name, value in options.items()):
+            return self
+
+        key = ("in check mode",)
+        if key not in self._programs:
+            other = copy.copy(self)
+            other.options, other._programs = registry.checked_options(self.options | options), {}
+            self._programs[key] = other
+        return self._programs[key]
+
+    @property
+    def statuses(self) -> frozenset[str]:
+        """Statuses with reports that kernels for these options write."""
+        key = ("statuses",)
+        if key not in self._programs:
+            kernels = [kernel for kernel in registry.kernels.values() if kernel.serves(self.options)]
+            written = {name for kernel in kernels for name in kernel.writes}
+            self._programs[key] = frozenset(name for name in written if registry.quantities[name].reports)
+        return self._programs[key]
+
+    def statuses_beside(self, outputs: Iterable[str], given: Iterable[str]) -> list[str]:
+        """The statuses that kernels write on the way from the given names to the outputs, and that are no output.
+        Raises ArgumentError as `program`."""
+        if not self.statuses:
+            return []
+
+        key = ("statuses", tuple(outputs), tuple(given))
+        if key not in self._programs:
+            order = registry.resolve(outputs, given, self.options)
+            written = {name for kernel in order for name in kernel.writes}
+            self._programs[key] = sorted((written & self.statuses).difference(outputs, given))
+        return self._programs[key]
 
     # ---- use
     def program(
@@ -233,8 +285,9 @@ class Mixture:
         names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
         any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a
         list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
-        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays. A masked array gives masked results: a
-        point is masked where any of its inputs is.
+        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays; DataArrays of xarray give a Dataset,
+        Series and DataFrames of pandas a DataFrame (labelled.py). A masked array gives masked results: a point is
+        masked where any of its inputs is.
         X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN. Y as an array
         is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
         point and a RuntimeWarning.
@@ -250,6 +303,16 @@ class Mixture:
         outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
         field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
+        if backend is None and precision == "double":
+            found = properties_of_one(self, names, arrays)
+            if found is not None:
+                return found
+
+        labels = labels_of(self, arrays)
+        if labels:
+            plain = self.properties(names, backend=backend, precision=precision, **labels.plain(arrays))
+            return labels.dressed(plain)
+
         names = names.split() if isinstance(names, str) else list(names)
         return call(self, names, arrays, backend, precision)
 
@@ -281,6 +344,9 @@ class Mixture:
         Raises ArgumentError, for species whose atoms are not known, equation mapped and phases equilibrium too.
         """
         state = dict(T=T, p=p, rho=rho, h=h, e=e, s=s, X=X, Y=Y)
+        labels = labels_of(self, state)
+        if labels:
+            return labels.dressed(calls.equilibrate(self, held, labels.plain(state), backend, precision))
         return calls.equilibrate(self, held, state, backend, precision)
 
     def mixture_of(
@@ -329,6 +395,11 @@ class Mixture:
         """
         refuse(dt is None, "dt, the time over which the points react [s], is missing.")
         refuse((X is None) == (Y is None), "the composition: give one of X and Y.")
+        labels = labels_of(self, dict(T=T, p=p, X=X, Y=Y, dt=dt))
+        if labels:
+            plain = labels.plain(dict(T=T, p=p, X=X, Y=Y, dt=dt))
+            return labels.dressed(self.react(**plain, kind=kind, last=last, backend=backend, precision=precision))
+
         if Y is None:
             Y = call(self, ["Y"], {"X": X}, backend, precision)["Y"]
         return react(self, dict(T=T, p=p, Y=Y), dt, kind, last, backend, precision)
@@ -357,7 +428,12 @@ class Mixture:
         """
         refuse((X is None) == (Y is None), "the composition: give one of X and Y.")
         state = dict(T=T, p=p, **({"Y": Y} if X is None else {"X": X}))
-        return ignition_delay(self, state, kind, criterion, longest, dict(backend=backend, precision=precision))
+        how = dict(backend=backend, precision=precision)
+        labels = labels_of(self, state)
+        if labels:
+            delay = ignition_delay(self, labels.plain(state), kind, criterion, longest, how)
+            return labels.one("ignition_delay", delay)
+        return ignition_delay(self, state, kind, criterion, longest, how)
 
     # ---- vapour and liquid; of mixtures with phases = equilibrium
     def bubble_T(self, p: ArrayLike, X: Composition) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ TF32 units in two parts, whose products are exact to 2^-22 of each term: another
 import dataclasses
 
 import numpy as np
+import product_laws as laws
 import pytest
 from tccg_products import EPS, TCCG, assert_close, computed, random_arrays, text_of, wanted
 from tensor_cases import machine_code
@@ -26,7 +27,6 @@ from kernels.engine.errors import ArgumentError
 
 HOLDS = tuple(Direct(Block(1, 2, 1, 1), Flow(56, 2, holds=factor)) for factor in ("left", "right"))
 SMALL = (Direct(Block(1, 2, 2, 1), Flow(8, 3)), Direct(Block(2, 1, 1, 3), Flow(16, 2, parts=2)), *HOLDS)
-RAGGED = (1, 2, 3, 4, 5, 7, 8)
 
 
 # ---- values
@@ -35,24 +35,13 @@ RAGGED = (1, 2, 3, 4, 5, 7, 8)
 @pytest.mark.parametrize("k", range(len(TCCG)))
 def test_the_benchmarks_products_on_the_stand_in(stand_in, k):
     """Ragged extents; both precisions and both kinds of blocks in turn."""
-    row, dtype = TCCG[k], ("float64", "float32")[k // 2 % 2]
-    rng = np.random.default_rng(k)
-    sizes = {index: int(rng.choice(RAGGED)) for index in sorted(set(row) - {"-"})}
-    arrays = random_arrays(row, sizes, dtype, k)
-
-    plan = Contraction(text_of(row), sizes, dtype, backend=stand_in, how=SMALL[k % 4])
-    assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, sizes))
+    laws.ragged_extents_have_the_right_values(stand_in, SMALL[k % 4], TCCG[k], ("float64", "float32")[k // 2 % 2], k)
 
 
 @pytest.mark.parametrize("row", ["ab-cba-c", "abc-dca-bd", "ab-acd-dbc", "abcd-aebf-fdec"])
 def test_pieces_beyond_the_end_of_an_index(stand_in, row):
-    """Prime extents: where a factor and the output run along different indices, a tile has pieces of both."""
-    primes = iter((11, 13, 5, 7, 3, 2))
-    sizes = {index: next(primes) for index in sorted(set(row) - {"-"})}
-    arrays = random_arrays(row, sizes, "float64", 3)
-
-    plan = Contraction(text_of(row), sizes, backend=stand_in, how=SMALL[0])
-    assert_close(computed(stand_in, plan, arrays), *wanted(row, arrays), (row, sizes))
+    """Where a factor and the output run along different indices, a tile has pieces of both."""
+    laws.prime_extents_have_the_right_values(stand_in, SMALL[0], row)
 
 
 @pytest.mark.parametrize("parts", [3, 24])
@@ -94,49 +83,12 @@ def test_what_a_block_cannot_hold():
 
 @pytest.mark.parametrize("how", SMALL)
 def test_a_number_and_what_was_there(stand_in, how):
-    """C += -0.5 A B, and C = ... of an output that was NaN."""
-    row, sizes = "abc-bda-dc", dict(a=9, b=6, c=10, d=17)
-    arrays = random_arrays(row, sizes, "float64", 5)
-    product, error = wanted(row, arrays)
-
-    fresh = Contraction(text_of(row, number=-0.5), sizes, backend=stand_in, how=how)
-    assert_close(computed(stand_in, fresh, arrays), -0.5 * product, error)
-
-    arrays["C"] = np.full(product.shape, 3.0)
-    adding = Contraction(text_of(row, True, number=-0.5), sizes, backend=stand_in, how=how)
-    assert_close(computed(stand_in, adding, arrays), 3 - 0.5 * product, error + 8 * EPS["float64"])
+    laws.a_number_and_what_was_there(stand_in, how)
 
 
-BATCHES = {  # text: shapes of A, B, C for n entries
-    "C[e i j] = A[e i k] B[e k j]": ("nik", "nkj", "nij"),  # in front
-    "C[i e j] = A[k i e] B[j e k]": ("kin", "jnk", "inj"),  # between and behind
-    "C[e i j] = A[e i k] B[k j]": ("nik", "kj", "nij"),  # of one factor: a row
-    "C[e i j] = A[i k] B[e k j]": ("ik", "nkj", "nij"),  # a column
-}
-
-
-@pytest.mark.parametrize("text", BATCHES)
+@pytest.mark.parametrize("text", laws.BATCHES)
 def test_an_entry_has_the_same_bits_in_any_batch(stand_in, text):
-    extents, rng = dict(i=5, j=6, k=9), np.random.default_rng(7)
-    shapes = BATCHES[text]
-    full = [rng.uniform(-1, 1, [7 if x == "n" else extents[x] for x in shape]) for shape in shapes[:2]]
-    plan = Contraction(text, extents, batch="e", backend=stand_in, how=SMALL[0])
-
-    def some(n):
-        """The output of the first n entries, those in front."""
-        given = {"A": full[0], "B": full[1]}
-        for name, shape in zip("AB", shapes):
-            if "n" in shape:
-                given[name] = np.ascontiguousarray(np.take(given[name], range(n), shape.index("n")))
-        given["C"] = np.full([n if x == "n" else extents[x] for x in shapes[2]], np.nan)
-        return np.moveaxis(computed(stand_in, plan, given), shapes[2].index("n"), 0)
-
-    whole = some(7)
-    einsum = ",".join(shapes[:2]) + "->" + shapes[2]
-    product = np.moveaxis(np.einsum(einsum, *full), shapes[2].index("n"), 0)
-    assert_close(whole, product, 4 * 9 * EPS["float64"] * 9 * np.ones_like(product))
-    for n in (0, 1, 2, 4):
-        assert np.array_equal(some(n), whole[:n]), n
+    laws.an_entry_has_the_same_bits_in_any_batch(stand_in, SMALL[0], text, laws.BATCHES[text])
 
 
 def test_entries_further_apart(stand_in):
@@ -160,18 +112,7 @@ def test_entries_further_apart(stand_in):
 
 
 def test_nan_stays_in_its_rows_and_columns(stand_in):
-    row, sizes = "abcd-aebf-fdec", dict(a=3, b=5, c=4, d=6, e=3, f=7)
-    arrays = random_arrays(row, sizes, "float64", 9)
-    clean = wanted(row, arrays)
-    arrays["A"][1, 2, 4, 6] = np.nan  # a = 1, b = 4
-    arrays["B"][0, 5, 1, 3] = np.nan  # d = 5, c = 3
-
-    plan = Contraction(text_of(row), sizes, backend=stand_in, how=SMALL[1])
-    found = computed(stand_in, plan, arrays)
-    touched = np.zeros(found.shape, bool)
-    touched[1, 4] = touched[:, :, 3, 5] = True
-    assert np.array_equal(np.isnan(found), touched)
-    assert_close(found[~touched], clean[0][~touched], clean[1][~touched])
+    laws.nan_stays_in_its_rows_and_columns(stand_in, SMALL[1])
 
 
 def test_arrays_that_do_not_begin_at_16_bytes(stand_in):

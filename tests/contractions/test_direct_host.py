@@ -6,6 +6,7 @@ Blocks of few rows and terms, so that small arrays have several. Tolerance: see 
 import dataclasses
 
 import numpy as np
+import product_laws as laws
 import pytest
 from tccg_products import EPS, TCCG, assert_close, computed, random_arrays, text_of, wanted
 
@@ -14,8 +15,8 @@ from kernels.contractions.fold import OUT, dense, fold
 from kernels.contractions.organisations import direct_host
 from kernels.contractions.organisations.direct_host import HostDirect, along_rows, tables
 
-RAGGED = (1, 2, 3, 4, 5, 7, 8)
 SMALL = HostDirect(rows=48, depth=4)
+BATCHES = {**laws.BATCHES, "C[i j e] = A[i k e] B[k j e]": ("ikn", "kjn", "ijn")}
 
 
 @pytest.fixture(scope="module", params=[1, 3])
@@ -30,24 +31,12 @@ def cpu(request):
 @pytest.mark.parametrize("k", range(len(TCCG)))
 def test_the_benchmarks_products(cpu, k):
     """Ragged extents, both precisions in turn."""
-    row, dtype = TCCG[k], ("float64", "float32")[k % 2]
-    rng = np.random.default_rng(k)
-    sizes = {index: int(rng.choice(RAGGED)) for index in sorted(set(row) - {"-"})}
-    arrays = random_arrays(row, sizes, dtype, k)
-
-    plan = Contraction(text_of(row), sizes, dtype, backend=cpu, how=SMALL)
-    assert_close(computed(cpu, plan, arrays), *wanted(row, arrays), (row, sizes))
+    laws.ragged_extents_have_the_right_values(cpu, SMALL, TCCG[k], ("float64", "float32")[k % 2], k)
 
 
 @pytest.mark.parametrize("row", ["ab-cba-c", "abc-dca-bd", "ab-acd-dbc", "abcd-aebf-fdec", "abcdef-gfbc-dega"])
 def test_several_blocks_of_rows_columns_and_terms(cpu, row):
-    """Extents beyond a panel, primes among them."""
-    primes = iter((11, 13, 5, 7, 3, 2, 17))
-    sizes = {index: next(primes) for index in sorted(set(row) - {"-"})}
-    arrays = random_arrays(row, sizes, "float64", 3)
-
-    plan = Contraction(text_of(row), sizes, backend=cpu, how=SMALL)
-    assert_close(computed(cpu, plan, arrays), *wanted(row, arrays), (row, sizes))
+    laws.prime_extents_have_the_right_values(cpu, SMALL, row)
 
 
 def test_the_usual_blocks(cpu):
@@ -60,49 +49,12 @@ def test_the_usual_blocks(cpu):
 
 
 def test_a_number_and_what_was_there(cpu):
-    """C += -0.5 A B, and C = ... of an output that was NaN."""
-    row, sizes = "abc-bda-dc", dict(a=9, b=6, c=10, d=17)
-    arrays = random_arrays(row, sizes, "float64", 5)
-    product, error = wanted(row, arrays)
-
-    fresh = Contraction(text_of(row, number=-0.5), sizes, backend=cpu, how=SMALL)
-    assert_close(computed(cpu, fresh, arrays), -0.5 * product, error)
-
-    arrays["C"] = np.full(product.shape, 3.0)
-    adding = Contraction(text_of(row, True, number=-0.5), sizes, backend=cpu, how=SMALL)
-    assert_close(computed(cpu, adding, arrays), 3 - 0.5 * product, error + 8 * EPS["float64"])
-
-
-BATCHES = {  # text: shapes of A, B, C for n entries
-    "C[e i j] = A[e i k] B[e k j]": ("nik", "nkj", "nij"),
-    "C[i e j] = A[k i e] B[j e k]": ("kin", "jnk", "inj"),
-    "C[e i j] = A[e i k] B[k j]": ("nik", "kj", "nij"),
-    "C[e i j] = A[i k] B[e k j]": ("ik", "nkj", "nij"),
-    "C[i j e] = A[i k e] B[k j e]": ("ikn", "kjn", "ijn"),
-}
+    laws.a_number_and_what_was_there(cpu, SMALL)
 
 
 @pytest.mark.parametrize("text", BATCHES)
 def test_an_entry_has_the_same_bits_in_any_batch(cpu, text):
-    extents, rng = dict(i=5, j=6, k=9), np.random.default_rng(7)
-    shapes = BATCHES[text]
-    full = [rng.uniform(-1, 1, [7 if x == "n" else extents[x] for x in shape]) for shape in shapes[:2]]
-    plan = Contraction(text, extents, batch="e", backend=cpu, how=SMALL)
-
-    def some(n):
-        """The output of the first n entries, those in front."""
-        given = {"A": full[0], "B": full[1]}
-        for name, shape in zip("AB", shapes):
-            if "n" in shape:
-                given[name] = np.ascontiguousarray(np.take(given[name], range(n), shape.index("n")))
-        given["C"] = np.full([n if x == "n" else extents[x] for x in shapes[2]], np.nan)
-        return np.moveaxis(computed(cpu, plan, given), shapes[2].index("n"), 0)
-
-    whole = some(7)
-    product = np.moveaxis(np.einsum(",".join(shapes[:2]) + "->" + shapes[2], *full), shapes[2].index("n"), 0)
-    assert_close(whole, product, 4 * 9 * EPS["float64"] * 9 * np.ones_like(product))
-    for n in (0, 1, 2, 4):
-        assert np.array_equal(some(n), whole[:n]), n
+    laws.an_entry_has_the_same_bits_in_any_batch(cpu, SMALL, text, BATCHES[text])
 
 
 def test_entries_further_apart(cpu):
@@ -124,19 +76,7 @@ def test_entries_further_apart(cpu):
 
 
 def test_nan_stays_in_its_rows_and_columns(cpu):
-    row, sizes = "abcd-aebf-fdec", dict(a=3, b=5, c=4, d=6, e=3, f=7)
-    arrays = random_arrays(row, sizes, "float64", 9)
-    clean = wanted(row, arrays)
-    arrays["A"][1, 2, 4, 6] = np.nan  # a = 1, b = 4
-    arrays["B"][0, 5, 1, 3] = np.nan  # d = 5, c = 3
-
-    plan = Contraction(text_of(row), sizes, backend=cpu, how=SMALL)
-    found = computed(cpu, plan, arrays)
-
-    touched = np.zeros(found.shape, bool)
-    touched[1, 4] = touched[:, :, 3, 5] = True
-    assert np.array_equal(np.isnan(found), touched)
-    assert_close(found[~touched], clean[0][~touched], clean[1][~touched])
+    laws.nan_stays_in_its_rows_and_columns(cpu, SMALL)
 
 
 def test_rows_beyond_a_table_are_outer_loops(cpu, monkeypatch):

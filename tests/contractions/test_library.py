@@ -1,7 +1,7 @@
 """The library's organisation against einsum: the 48 contractions of TCCG with ragged extents, sums, NaN, sections.
 
-cuBLAS is played by NumPy on the stand-in of a device (cuda_on_cpu.Cublas: columns first, as its manual has it). It is
-the real library with `pytest -m gpu`.
+cuBLAS is played by NumPy on the stand-in of a device (cuda_on_cpu/cublas.py: columns first, as its manual has it). It
+is the real library with `pytest -m gpu`.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The species loops and other outer products at a point: every organisation, layout, type and odd sizes against one
 oracle; what the tuner finds.
 
-CUDA runs on the stand-in (cuda_on_cpu.py; teams of threads as fibres), and with `pytest -m gpu` on the device. Every
+CUDA runs on the stand-in (cuda_on_cpu; teams of threads as fibres), and with `pytest -m gpu` on the device. Every
 check starts from outputs that are NaN and compares every element, the padding of rows included (Fields.check).
 """
 

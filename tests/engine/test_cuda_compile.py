@@ -33,6 +33,7 @@ EVERY_STEP = ("thermal", "viscous", "thermal_viscous", "critical_state_of_mixtur
 RATES = ("kinetics", "thermal_kinetics")  # of mixtures with reactions; the others here have none
 REACTORS = ("react_volume", "react_pressure")
 IN_EQUILIBRIUM = ("phases_from_T_p", "phases_from_e_rho", "phases_from_h_p")  # of mixtures in phase equilibrium
+EQUILIBRIA = tuple(f"equilibrate_{state}" for state in ("T_p", "T_rho", "h_p", "e_rho", "s_p", "s_rho"))  # want atoms
 FEW = """
 phases:
 - name: gas
@@ -127,7 +128,7 @@ def collection_plans(ns, name, part="some"):
 
 def collection_cases():
     for ns in NS:
-        for name in sorted(set(registry.collections) - {*RATES, *REACTORS, *IN_EQUILIBRIUM}):
+        for name in sorted(set(registry.collections) - {*RATES, *REACTORS, *IN_EQUILIBRIUM, *EQUILIBRIA}):
             yield pytest.param(ns, name, "some", id=f"{ns}-{name}")
             if ns == 10 and name in EVERY_STEP:
                 yield pytest.param(ns, name, "others", id=f"{ns}-{name}-others")
@@ -488,7 +489,7 @@ if __name__ == "__main__":
     print(f"NVRTC {nvrtc.version()}, {ARCH}; default options, k_ij none and dense")
     print(f"{'collection':<18}{'NS':>4} {'k_ij':<6}{'registers':>10}{'stack B':>9}{'spills B':>9}")
     for name, c in registry.collections.items():
-        for ns in NS if name not in IN_EQUILIBRIUM else ():
+        for ns in NS if name not in (*IN_EQUILIBRIUM, *EQUILIBRIA) else ():
             for kij in KIJ[:2]:
                 mix = Mixture(species_set(ns, kij))
                 r = build(planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)

@@ -1,4 +1,4 @@
-"""A host that registers this file works on the stand-in of a CUDA device (cuda_on_cpu.py); STAND_IN: a folder."""
+"""A host that registers this file works on the stand-in of a CUDA device (cuda_on_cpu); STAND_IN: a folder."""
 
 import os
 import pathlib

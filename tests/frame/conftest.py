@@ -2,6 +2,7 @@
 
 import pytest
 from frame_host import Host
+from link_cases import frame, programs  # noqa: F401
 
 
 @pytest.fixture

@@ -10,28 +10,18 @@ from mixtures_for_tests import ROOT, species_set
 from reference import EPS, evaluate
 from states import random_states
 
+from frame.tools.bench.fortran import NAMES, OPTIONS, STYLES
 from kernels.gas.species.kinetic_theory import pair_fit
-
-SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
-NAMES = "W Z rho h e cp cv gamma c rho_p rho_T h_p h_T h0 mu lam".split()
-WORDS = {
-    "root": ("gibbs", "vapour", "liquid"),
-    "alpha": ("smooth", "published", "cantera"),
-    "chung": ("polefree", "published", "cantera"),
-    "diffusion": ("kinetic", "fuller", "cantera"),
-    "takahashi": ("smooth", "table", "off"),
-}
-
 
 # Absolute error of Takahashi's factor: reduced.f90 reads cubics in single precision, the others use the formula.
 TABLE_ERRORS = {}
 
 
-@pytest.fixture(scope="module", params=["properties", "textbook", "reduced"])
+@pytest.fixture(scope="module", params=["tables", "textbook", "reduced"])
 def fortran(request, tmp_path_factory):
     """The Fortran modules as a shared library, compiled as for the demo: with pair tables, or with the textbook's
     sums."""
-    sources = [ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in (*SHARED, request.param)]
+    sources = [ROOT / "fortran_stub" / "rivals" / f"{name}.f90" for name in STYLES[request.param]]
     folder = tmp_path_factory.mktemp("properties")
 
     subprocess.run(
@@ -85,7 +75,7 @@ def setup(fortran, data, fit, **options):
     ]
 
     fields = [np.array(f, dtype=float, order="C") for f in fields]
-    codes = ffi.new("int[]", [WORDS[k].index(options[k]) + 1 if k in options else 1 for k in WORDS])
+    codes = ffi.new("int[]", [OPTIONS[k].index(options[k]) + 1 if k in options else 1 for k in OPTIONS])
 
     return lib.realgas_setup(len(data.W), *[doubles(ffi, f) for f in fields], codes)
 
@@ -181,7 +171,7 @@ def test_root_rule(fortran):
     T, Y = np.full(p.size, 105.0), np.ones((1, p.size))
     rho = {}
 
-    for root in WORDS["root"]:
+    for root in OPTIONS["root"]:
         assert setup(fortran, data, fit, root=root) == 0
         rho[root] = points(fortran, T, p, Y, 1)[0]["rho"]
 

@@ -636,18 +636,21 @@ def test_no_communicator_on_one_rank_ends_all(mpi, tmp_path):
     ]
 
 
-def test_ranks_that_wait_in_a_collective_call_say_so(tmp_path):
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("call", ["frame_setcomm", "frame_initialize", "frame_report"])
+@pytest.mark.quick(call="frame_setcomm", mpi=[MPICH])
+def test_ranks_that_wait_in_a_collective_call_say_so(call, mpi, tmp_path):
     """And go on when the last rank comes."""
-    host = compiled("one_rank.f90", mpi=OPENMPI)
+    host = compiled("one_rank.f90", mpi=mpi)
     wrapper = tmp_path / "wrapper"
-    wrapper.write_text(ON_RANK_1 % "LATE=1")
+    wrapper.write_text(ON_RANK_1 % f"LATE={call}")
     wrapper.chmod(0o755)
 
-    done = run(wrapper, host, ranks=3, mpi=OPENMPI)
+    done = run(wrapper, host, ranks=3, mpi=mpi)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(" finalize 0 worst 0") == 3
-    said = re.findall(r"(?m)^frame: rank (\d) waits in frame_report, which every rank has to call$", done.stderr)
-    assert sorted(said) == ["0", "2"]
+    said = re.findall(r"(?m)^frame: rank (\d) waits in (\w+), which every rank has to call$", done.stderr)
+    assert sorted(said) == [("0", call), ("2", call)]
 
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)

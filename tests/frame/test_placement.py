@@ -6,7 +6,6 @@ import cuda_on_cpu
 import numpy as np
 import pytest
 from hosts import ROOT
-from test_link import programs  # noqa: F401
 
 import kernels
 from frame import frame as frames
@@ -21,7 +20,7 @@ N2 = str(ROOT / "examples" / "mixtures" / "n2.yaml")
 
 
 @pytest.fixture
-def frame(programs, monkeypatch):  # noqa: F811
+def frame(programs, monkeypatch):
     """A frame with a device, for which nothing but the variable is set."""
     monkeypatch.setitem(sys.modules, "cupy", cuda_on_cpu.make(lag=1))
     monkeypatch.setattr(cuda, "machine_code", programs)

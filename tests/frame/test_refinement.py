@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from hosts import OPENMPI, OWN_KERNEL, compiled, run
-from test_link import arrays, block, check, frame, programs  # noqa: F401  the fixture, with streams that lag
+from link_cases import arrays, block, check
 
 GROWTH = 1024  # kB: a leak of 100 bytes a block call would be more over 10 000 steps
 
@@ -41,7 +41,7 @@ def test_a_host_on_the_cpu(ranks, steps, tmp_path):
 
 @pytest.mark.parametrize("steps", [20, 300])
 @pytest.mark.quick(frame=2, steps=20)
-def test_a_device(frame, steps, monkeypatch):  # noqa: F811
+def test_a_device(frame, steps, monkeypatch):
     """After the first calls nothing is allocated, compiled or loaded on the device, and pinned buffers stay."""
     if not hasattr(frame.backend.arrays, "calls"):
         pytest.skip("looks into the stand-in")

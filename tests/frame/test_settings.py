@@ -71,6 +71,8 @@ def test_the_gas_constant_of_the_host():
         host.frame.set_constant("gas_constant", 8.3143)  # the value in force already
         with pytest.raises(StateError, match="'gas_constant' has to be set before the mixture is loaded"):
             host.frame.set_constant("gas_constant", 8.3145)
+        with pytest.raises(ArgumentError, match="1.987 came, which seems to be in cal/mol/K"):
+            host.frame.set_constant("gas_constant", 1.987)
 
 
 def test_a_word_for_several_options(capfd):

@@ -7,7 +7,7 @@ import pytest
 from device_for_tests import be  # noqa: F401
 from mixtures_for_tests import ROOT
 
-from kernels import Mixture
+from kernels import Mixture, get_backend
 from kernels.engine.errors import ArgumentError
 from kernels.gas.equilibria.equilibria import components
 
@@ -171,6 +171,14 @@ def test_cuda(be, options):  # noqa: F811
     here, there = (mix.properties("T_eq Y_eq", backend=b, **given) for b in ("cpu", be))
     for name in here:
         assert np.allclose(here[name], there[name], rtol=1e-8, atol=1e-12, equal_nan=True), name
+
+
+@pytest.mark.parametrize("given", ("T p", "h p", "e rho"))
+@pytest.mark.long(given=["h p", "e rho"])
+def test_compiles_for_a_gpu(given):
+    """NVRTC, sm_90: it wants constants where g++ takes members of an argument."""
+    target = get_backend("cuda", arch="sm_90")
+    mixture(**IDEAL).program("Y_eq status_eq", f"{given} Y", backend=target)
 
 
 # ---- calls from Python

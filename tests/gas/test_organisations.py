@@ -1,7 +1,7 @@
 """Organisations of CUDA launches: every candidate gives the same values, and the table that tuning writes gives back
 what was measured to be fastest.
 
-On the stand-in that runs CUDA on the CPU (cuda_on_cpu.py): times mean nothing there, values do.
+On the stand-in that runs CUDA on the CPU (cuda_on_cpu): times mean nothing there, values do.
 """
 
 import types

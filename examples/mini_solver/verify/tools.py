@@ -7,12 +7,13 @@ import pathlib
 import numpy as np
 
 from kernels import Mixture
+from kernels.gas.species.fluids import fluids
 
 from ..case import Case
 from ..files import need
 from ..flow import Flow
 from ..pictures import subplots
-from ..riemann import Gas, R
+from ..riemann import Gas, MappedGas, R
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 N2, CH4_O2 = "examples/mixtures/n2.yaml", "examples/mixtures/ch4_o2.yaml"
@@ -126,6 +127,14 @@ def duct(cells, size, start, profile, enthalpy, sides, end, mu, **numerics):
 def nitrogen() -> Gas:
     """N2 by the textbook's Peng-Robinson equation, without the layer."""
     return Gas(Mixture.from_yaml(ROOT / N2).species)
+
+
+MAPPED = {"equation": "mapped", "cold_cp": "polynomial"}
+
+
+def mapped_nitrogen() -> MappedGas:
+    """N2 of equation mapped by its definition, and of the polynomials alone."""
+    return MappedGas(Mixture.from_yaml(ROOT / N2).species, fluids()["N2"])
 
 
 def nitrogen_of_layer(names, T) -> dict:

@@ -32,7 +32,7 @@ SHARED = ("species_tables", "peng_robinson", "chung", "diffusion")
 STYLES = {  # style: modules, in the order in which they are compiled
     "textbook": (*SHARED, "textbook"),
     "tables": (*SHARED, "properties"),
-    "reduced": (*SHARED, "reduced"),
+    "reduced": (*SHARED, "reduced_tables", "reduced_thermal", "reduced_transport", "reduced"),
     "kinetics": ("kinetics",),
 }
 # gfortran uses vectors of half the length of AVX-512 by default. Scalar code gains nothing by longer vectors.

@@ -180,7 +180,8 @@ def _exchanged(f: Fold) -> Fold:
 class Work(NamedTuple):
     """What binds have in common whose arrays differ in their places alone."""
 
-    tables: Tables
+    items: int  # blocks of rows, for each turn of the outer loops
+    exchanged: bool  # the left factor of the blocks is the text's right one
     held: np.ndarray  # the record of arguments without the arrays' addresses
     kept: tuple  # arrays whose addresses the record has
 
@@ -210,7 +211,7 @@ class HostDirect(Organisation):
         if p.dtype not in SCALARS:
             return f"numbers of {' or '.join(SCALARS)}"
         try:
-            self._tables(p, 2)
+            tables(along_rows(folded(p, 2)), np.dtype(p.dtype).itemsize)
         except Unable as reason:
             return str(reason)
         return ""
@@ -254,9 +255,8 @@ class HostDirect(Organisation):
         steps = tuple((values[f"step_{a.name}"], values[f"ld_{a.name}"]) for a in p.arguments)
         work = plan.kept(("work", self, n, steps), functools.partial(self._work, plan, values, n))
 
-        f = folded(p, max(n, 1), values)
         out, left, right = addresses
-        if along_rows(f) is not f:
+        if work.exchanged:
             left, right = right, left
 
         held = work.held.copy()
@@ -265,14 +265,15 @@ class HostDirect(Organisation):
             "contraction", Shape(), held, keep=(*arrays.values(), *work.kept)
         )
 
-        blocks = -(-work.tables.rows.size // self.rows)
-        return functools.partial(run, blocks * work.tables.turns if n else 0)
+        return functools.partial(run, work.items if n else 0)
 
     def _work(self, plan, values, n: int) -> Work:
         """What launches for n entries have in common, wherever the arrays begin. Raises VariantUnsuitable."""
         p = plan.program
+        as_told = folded(p, max(n, 1), values)
+        f = along_rows(as_told)
         try:
-            t = self._tables(p, max(n, 1), values)
+            t = tables(f, np.dtype(p.dtype).itemsize)
         except Unable as reason:
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
 
@@ -291,10 +292,8 @@ class HostDirect(Organisation):
             for name, step in zip(("out_step", "left_step", "right_step"), axis.step):
                 held[name][0, d] = step
 
-        return Work(t, held, (scratch, *lists))
-
-    def _tables(self, p: Program, n: int, values=None) -> Tables:
-        return tables(along_rows(folded(p, n, values)), np.dtype(p.dtype).itemsize)
+        items = -(-t.rows.size // self.rows) * t.turns
+        return Work(items, f is not as_told, held, (scratch, *lists))
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:

@@ -138,16 +138,9 @@ template <class L> POINT_FN void rest(const L &a) {
 
 #else
 #include <string.h>
+#include "contractions/pack_bytes.h"
 #define ROLLED _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #define COMPILER_CHOOSES _Pragma("GCC ivdep") _Pragma("GCC unroll 16")
-
-#if defined(__AVX512F__)
-#define PACK_BYTES 64
-#elif defined(__AVX__)
-#define PACK_BYTES 32
-#else
-#define PACK_BYTES 16
-#endif
 
 typedef real lanes __attribute__((vector_size(PACK_BYTES)));
 constexpr int WIDTH = PACK_BYTES / sizeof(real);

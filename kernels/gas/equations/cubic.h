@@ -116,7 +116,7 @@ template <class M, class R> POINT_FN void bent_root(const M &m, const R root_T, 
 }
 
 template <class M, class R, class Species>
-POINT_FN void bending_attraction(const M &m, const R T, const R root_T, const Species &Y, R &yy, R &yz, R &zz) {
+POINT_FN void bending_attraction(const M &m, const R root_T, const bool bends, const Species &Y, R &yy, R &yz, R &zz) {
     const auto straight = [&](int s, const R Y_s, const R root_T, R &y, R &z) {
         y = Y_s * (m.g_mass[s] - m.q_mass[s] * root_T);
         z = Y_s * m.q_mass[s];
@@ -128,7 +128,13 @@ POINT_FN void bending_attraction(const M &m, const R T, const R root_T, const Sp
         z = Y_s * f1;
         w = Y_s * f2;
     };
-    bending_sums(m, Y, root_T, anywhere(T > m.bend_T[0]), straight, bent, yy, yz, zz);
+    bending_sums(m, Y, root_T, bends, straight, bent, yy, yz, zz);
+}
+
+// a' and a'' of the sums of Soave's alpha, below
+template <class R> POINT_FN void slopes_of_sums(const R inv_root, const R yz, const R zz, R &a_T, R &a_TT) {
+    a_T = 0.0 - yz * inv_root; // one operation, -yz would be a second
+    a_TT = (zz - a_T) * (0.5 * inv_root * inv_root);
 }
 
 // a, a', a'' (derivatives in T) of amounts Y. K = 1 - k_ij; yKz is the sum over i, j of y_i K_ij z_j.
@@ -186,7 +192,7 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
             zz = pairs.square;
             yz = pairs.linear - zz * root_T;
             a_mix = pairs.constant - (pairs.linear + yz) * root_T;
-        } else if constexpr (M::alpha_bends) bending_attraction(m, T, root_T, Y, a_mix, yz, zz);
+        } else if constexpr (M::alpha_bends) bending_attraction(m, root_T, anywhere(T > m.bend_T[0]), Y, a_mix, yz, zz);
         else
             attraction_sums(
                 m, Y, root_T,
@@ -196,8 +202,7 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
                     z = n * m.q_mass[s];
                 },
                 a_mix, yz, zz);
-        a_T = 0.0 - yz * inv_root; // one operation, -yz would be a second
-        a_TT = (zz - a_T) * (0.5 * inv_root * inv_root);
+        slopes_of_sums(inv_root, yz, zz, a_T, a_TT);
     }
 }
 

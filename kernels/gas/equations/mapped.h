@@ -16,19 +16,22 @@ constexpr double HIGHEST_PRESSURE = 1e9; // Pa; far above, v of water and methan
 
 // ---- mixtures
 
-// tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5])
+// tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5]); few species have one
 template <class M, class R> POINT_FN R inverse_of_swelling(const M &m, const R T, const int k) {
     return 1.0 / (T + m.map_numbers[5 * M::NS + k]);
 }
 
-// Adds a species to c_0 .. c_3, tau, -tau', tau''/2. r: inverse_of_swelling of species s.
-template <class M, class R> POINT_FN void add_to_map(const M &m, const R y, const R r, const int s, R *sums) {
-    const R tau = y * m.map_numbers[4 * M::NS + s] * r, tau_r = tau * r;
+// Adds species s to c_0 .. c_3, tau, -tau', tau''/2.
+template <class M, class R> POINT_FN void add_to_map(const M &m, const R T, const R y, const int s, R *sums) {
     UNROLL
     for (int k = 0; k < 4; ++k) sums[k] += y * m.map_numbers[k * M::NS + s];
-    sums[4] += tau;
-    sums[5] += tau_r;
-    sums[6] += tau_r * r;
+    const scalar swelling = m.map_numbers[4 * M::NS + s];
+    if (swelling != 0.0) {
+        const R r = inverse_of_swelling(m, T, s), tau = y * swelling * r, tau_r = tau * r;
+        sums[4] += tau;
+        sums[5] += tau_r;
+        sums[6] += tau_r * r;
+    }
 }
 
 template <class R> POINT_FN void map_of_sums(const R *sums, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
@@ -37,34 +40,25 @@ template <class R> POINT_FN void map_of_sums(const R *sums, VolumeMap<R> &map, R
     shift_TT = -2.0 * sums[6];
 }
 
-// swelling(s): inverse_of_swelling of species s
-template <class M, class R, class Species, class Swelling>
-POINT_FN void map_sums_of(const M &m, const Species &Y, const Swelling &swelling, VolumeMap<R> &map, R &shift_T,
-                          R &shift_TT) {
+template <class M, class R, class Species>
+POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
     R sums[7];
     UNROLL
     for (int k = 0; k < 7; ++k) sums[k] = R(0.0);
-    FOR_OWN (s, M::NS) add_to_map(m, R(Y[s]), R(swelling(s)), s, sums);
+    FOR_OWN (s, M::NS) add_to_map(m, T, R(Y[s]), s, sums);
     sum_over_owners(sums);
     map_of_sums(sums, map, shift_T, shift_TT);
 }
 
-template <class M, class R, class Species>
-POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
-    map_sums_of(m, Y, [&](const int s) INLINED { return inverse_of_swelling(m, T, s); }, map, shift_T, shift_TT);
-}
-
-// Y f, Y f', Y f'' of a species with f = sqrt(a_i), and inverse_of_swelling; a division serves both laws.
+// Y f, Y f', Y f'' of a species with f = sqrt(a_i)
 template <class M, class R>
-POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const int s, R &y, R &z, R &w, R &swelling) {
+POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const int s, R &y, R &z, R &w) {
     constexpr int NS = M::NS;
     const scalar *const numbers = &m.alpha_numbers[0];
-    const R below = T + numbers[3 * NS + s], pole = T + m.map_numbers[5 * NS + s], inverse = 1.0 / (below * pole);
-    rational_alpha(m, T, R(inverse * pole), numbers[NS + s], numbers[2 * NS + s], numbers[4 * NS + s],
+    rational_alpha(m, T, R(1.0 / (T + numbers[3 * NS + s])), numbers[NS + s], numbers[2 * NS + s], numbers[4 * NS + s],
                    numbers[5 * NS + s], y, z, w);
     const R n = Y_s * numbers[s];
     y = n * y, z = n * z, w = n * w;
-    swelling = inverse * below;
 }
 
 // a, a', a'' and the map with k_ij = 0: a single sweep
@@ -75,9 +69,9 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     UNROLL
     for (int k = 0; k < 10; ++k) sums[k] = R(0.0);
     FOR_OWN (s, M::NS) {
-        R y, z, w, swelling;
-        own_numbers(m, T, R(Y[s]), s, y, z, w, swelling);
-        add_to_map(m, R(Y[s]), swelling, s, sums);
+        R y, z, w;
+        own_numbers(m, T, R(Y[s]), s, y, z, w);
+        add_to_map(m, T, R(Y[s]), s, sums);
         sums[7] += y, sums[8] += z, sums[9] += w;
     }
     sum_over_owners(sums);
@@ -87,22 +81,31 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     a_TT = 2.0 * (sums[8] * sums[8] + sums[7] * sums[9]);
 }
 
-// The same with any k_ij: numbers of the species are computed once, and read in two sweeps over the pairs. The sums of
-// the map have a loop for themselves, which leaves a CPU's registers to each.
+// The same with any k_ij. On a CPU one sweep over the pairs serves the three vectors; elsewhere, and where a sweep asks
+// for a species again, numbers of the species are computed once and read in two. The sums of the map have a loop for
+// themselves, which leaves a CPU's registers to each.
 template <class M, class R, class Species>
 POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, VolumeMap<R> &map,
                              R &shift_T, R &shift_TT) {
-    R y[M::NS], z[M::NS], w[M::NS], swelling[M::NS], yz, zz, yw, ww;
-    FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s], swelling[s]);
-
-    const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
-    const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
-    attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
-    attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
+    R yz, zz;
+    if constexpr (number<R>::lanes > 1 && (M::kij_dense || M::kij_none)) {
+        const auto straight = [](int, const R, const R, R &, R &) {}; // of no point
+        const auto bent = [&](int s, const R Y_s, const R at, R &y, R &z, R &w) {
+            own_numbers(m, at, Y_s, s, y, z, w);
+        };
+        bending_sums(m, Y, T, true, straight, bent, a_mix, yz, zz);
+        a_TT = zz + zz; // zKz + yKw
+    } else {
+        R y[M::NS], z[M::NS], w[M::NS], yw, ww;
+        FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s]);
+        const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
+        const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
+        attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
+        attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
+        a_TT = 2.0 * (zz + yw);
+    }
     a_T = yz + yz;
-    a_TT = 2.0 * (zz + yw);
-
-    map_sums_of(m, Y, [&](const int s) INLINED { return swelling[s]; }, map, shift_T, shift_TT);
+    map_sums(m, T, Y, map, shift_T, shift_TT);
 }
 
 // Lanes of a GPU's matrix units compute numbers of each other's points: none can be stored.
@@ -407,9 +410,7 @@ POINT_FN void mapped_temperature_from_h_p_start(const M &m, const R h, const R p
 template <class M, class R, class Species>
 POINT_FN void mapped_temperature_from_h_p(const M &m, const R h, const R p, const Species &Y, const R R_s, R &T,
                                           R &unconverged) {
-    R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
-    mapped_temperature_from_h_p_start(m, h, p, Y, R_s, T_PLAIN + (h - h_plain) / cp, T, unconverged);
+    mapped_temperature_from_h_p_start(m, h, p, Y, R_s, start_of_enthalpy(m, h, Y), T, unconverged);
 }
 
 template <class M, class R, class Species>
@@ -431,10 +432,7 @@ POINT_FN void mapped_temperature_from_s_p_start(const M &m, const R s, const R p
 template <class M, class R, class Species>
 POINT_FN void mapped_temperature_from_s_p(const M &m, const R s, const R p, const Species &Y, const R W, const R R_s,
                                           R &T, R &unconverged) {
-    R cp, h, s_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h);
-    ideal_gas_entropy(m, R(T_PLAIN), p, Y, W, s_plain);
-    mapped_temperature_from_s_p_start(m, s, p, Y, W, R_s, T_PLAIN * exp((s - s_plain) / cp), T, unconverged);
+    mapped_temperature_from_s_p_start(m, s, p, Y, W, R_s, start_of_entropy(m, s, p, Y, W), T, unconverged);
 }
 
 // At constant density no root is to be chosen. e = h - p v. With partial densities for Y, N = sum rho_k R_k for R_s and
@@ -465,10 +463,7 @@ POINT_FN void mapped_temperature_from_e_rho_start(const M &m, const R e, const R
 template <class M, class R, class Species>
 POINT_FN void mapped_temperature_from_e_rho(const M &m, const R e, const R rho, const Species &Y, const R R_s, R &T,
                                             R &unconverged) {
-    R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
-    mapped_temperature_from_e_rho_start(m, e, rho, Y, R_s, T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s), T,
-                                        unconverged);
+    mapped_temperature_from_e_rho_start(m, e, rho, Y, R_s, start_of_energy(m, e, Y, R_s), T, unconverged);
 }
 
 // s+ at a given density

@@ -19,23 +19,25 @@ template <int N> POINT_FN constexpr int below(const int i, const int j) { return
 
 // Components as Python chose them
 template <class M, class R> POINT_FN void first_components(const M &m, Components<M, R> &o) {
-    FOR_SPECIES (i, M::NS * o.N) o.nu[i] = R(m.equilibrium_formulas[i]);
+    constexpr int N = Components<M, R>::N;
+    FOR_SPECIES (i, M::NS * N) o.nu[i] = R(m.equilibrium_formulas[i]);
     UNROLL
-    for (int c = 0; c < o.N; ++c) o.pi[c] = R(0.0);
+    for (int c = 0; c < N; ++c) o.pi[c] = R(0.0);
 }
 
 // The amounts b that the mixture n_0 was made of; exactly 0 for a component that no species of n_0 contains
 template <class M, class R>
 POINT_FN void amounts_of(const M &, const R *n_0, const MaskOf<R> where, Components<M, R> &o) {
-    R b[o.N];
+    constexpr int N = Components<M, R>::N;
+    R b[N];
     UNROLL
-    for (int c = 0; c < o.N; ++c) b[c] = R(0.0);
+    for (int c = 0; c < N; ++c) b[c] = R(0.0);
     FOR_SPECIES (k, M::NS) {
         UNROLL
-        for (int c = 0; c < o.N; ++c) b[c] += n_0[k] * o.nu[k * o.N + c];
+        for (int c = 0; c < N; ++c) b[c] += n_0[k] * o.nu[k * N + c];
     }
     UNROLL
-    for (int c = 0; c < o.N; ++c) o.b[c] = select(where, b[c], o.b[c]);
+    for (int c = 0; c < N; ++c) o.b[c] = select(where, b[c], o.b[c]);
 }
 
 // Component c gives way to the species with the largest n_k nu_kc^2, which may be itself
@@ -82,7 +84,7 @@ POINT_FN void exchange(const M &, const R *n, const MaskOf<R> where, const int c
 template <class M, class R>
 PART_FN void choose_components(const M &m, const R *n, const R *n_0, const MaskOf<R> where, Components<M, R> &o) {
     UNROLL_BY(1)
-    for (int c = 0; c < o.N; ++c) exchange(m, n, where, c, o);
+    for (int c = 0; c < Components<M, R>::N; ++c) exchange(m, n, where, c, o);
     amounts_of(m, n_0, where, o);
 }
 

@@ -14,6 +14,7 @@ from ..registry import registry
 from ..thermal.derivatives import PAIRS
 from ..thermal.ideal_gas import NASA
 
+QUANTITIES = ("T_eq", "p_eq", "Y_eq", "status_eq", "steps_eq")
 for name, unit, what, *per in (
     ("T_eq", "K", "temperature in chemical equilibrium"),
     ("p_eq", "Pa", "pressure in chemical equilibrium"),

@@ -1,0 +1,3 @@
+"""For the tests of the commands."""
+
+from bench_cases import briefly  # noqa: F401  a fixture

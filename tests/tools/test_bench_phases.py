@@ -1,0 +1,116 @@
+"""`bench phases`: rows, refusal of wrong values."""
+
+import numpy as np
+import pytest
+from bench_cases import ran
+from device_for_tests import be  # noqa: F401  the fixture: a stand-in, or with -m gpu the device
+
+from frame.tools.bench import phase_rivals, phases, report, timing
+from frame.tools.cli import main
+
+
+def test_phases(capsys):
+    """A row for each call and rival, both kinds of states; the flash is checked beside those rivals. A field's step
+    beside one phase."""
+    size = ["--backend", "cpu", "--ns", "2", "--points", "300", "--repeats", "1"]
+    rows, shown = ran(capsys, "phases", *size)
+    rivals = [rival.name for rival in phase_rivals.RIVALS if rival.is_installed()]
+    field = [row for row in rows if row["case"].startswith("field")]
+
+    assert [row["case"] for row in field] == ["field, T p", "field, e rho", "field, thermal, one phase"]
+    assert all(row["rival"] == "thermal, one phase" and row["ratio"] < 1 for row in field[:2])
+    assert "other phases than cold: T p 0, e rho 0" in shown
+
+    rows = [row for row in rows if row not in field]
+    assert {row["case"] for row in rows} == {f"{c}, {k}" for c in phases.CALLS for k in ("random", "ordered")}
+    assert len(rows) == 2 * (len(phases.CALLS) + max(len(rivals), 1) - 1)
+
+    for row in rows:
+        assert tuple(row) == report.KEYS and row["ns"] == 2 and row["seconds"] > 0
+        assert (row["points"] == 300) != row["case"].startswith("UV")  # two-phase points alone
+        if row["case"].startswith("UV"):
+            assert row["max_rel_diff"] < phases.TOLERANCE_T and 100 < row["points"] < 250
+    beside = [row for row in rows if row["rival"]]
+    assert [row["rival"] for row in beside] == 2 * rivals
+    assert all(row["ratio"] > 1 and row["max_rel_diff"] < 1e-3 for row in beside)
+    assert "0 not found" in shown and "teqp is left out" in shown
+
+
+@pytest.fixture
+def phase_subject():
+    """64 random states of two species with their results at T, p."""
+    state = phases.states(2, 64, "random")
+    found = phases.mixture(2).properties(f"vol beta {phases.STATE}", backend="cpu", **state)
+    return phases.Subject(2, "random", state, found)
+
+
+class Flash(phase_rivals.Rival):
+    """A rival that is the layer, with an error of beta, or with one phase everywhere."""
+
+    name, tolerance = "flash", 1e-5
+
+    def __init__(self, off=0.0, one=False):
+        self.off, self.one = off, one
+
+    def flash(self, T, p, X):
+        return phases.mixture(2).properties("beta phases_status", T=T, p=p, X=X, backend="cpu")
+
+    def read(self, found):
+        return found["phases_status"] == 1 and not self.one, 1 - found["beta"] + self.off
+
+
+def test_phases_of_a_device_are_compared(phase_subject):
+    """A GPU's results beside the CPU's: here the CPU's own, then with an error in vol, then with another status."""
+    assert phases.check_on_cpu(phase_subject) < 1e-12
+    right = phase_subject.found
+    for name, wrong in (("vol", right["vol"] * (1 + 1e-5)), ("phases_status", 1 - right["phases_status"])):
+        phase_subject.found = {**right, name: wrong}
+        with pytest.raises(timing.WrongValues, match="Nothing was timed"):
+            phases.check_on_cpu(phase_subject)
+
+
+def test_phases_that_differ_are_refused(phase_subject):
+    """Another number of phases, another beta, a start that is lost. A share of the other phase is no difference."""
+    assert phases.check_rival(phase_subject, Flash(off=1e-7)).error == pytest.approx(1e-7, rel=1e-3)
+    for wrong in (Flash(one=True), Flash(off=1e-3)):
+        with pytest.raises(timing.WrongValues, match="NS = 2, random: flash has another number of phases"):
+            phases.check_rival(phase_subject, wrong)
+
+    T = np.array([300.0, 400.0])
+    right = {"phases_status": np.ones(2), "T": T}
+    assert phases.check_warm(phase_subject, T, right) == (1.0, 0.0)
+    for wrong in (
+        {"T": T * (1 + 1e-6)},
+        {"phases_status": np.array([1.0, 2.0])},
+        {"phases_status": np.full(2, 2.0)},
+        {"T": T * np.nan},
+    ):
+        with pytest.raises(timing.WrongValues, match="found again, T off by"):
+            phases.check_warm(phase_subject, T, {**right, **wrong})
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ("--ns 1,2", "--ns [1]: bench phases wants 2 to 10"),
+        ("--ns 11", "--ns [11]"),
+        ("--mixture a.yaml", "--mixture: bench phases has species of its own"),
+    ],
+)
+def test_phases_refuses(arguments, words, capsys):
+    assert main(["bench", "phases", *arguments.split()]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_work_of_phases_on_a_device(be):  # noqa: F811
+    """Inputs are put back before a launch, results have the points alone. The program of one phase, beside the CPU."""
+    state = phases.states(2, 300, "ordered")
+    work = phases.Work(phases.CALLS["thermal, one phase"].program(2, be), state)
+    work.arrays["T"][...] = np.nan
+
+    found = work.results()
+    wanted = phases.mixture(2, "single").properties(list(found), backend="cpu", **state)
+    assert found.keys() == set(phases.CALLS["thermal, one phase"].outputs.split()) and work.seconds() > 0
+    for name, values in found.items():
+        assert values.shape == (300,)
+        np.testing.assert_allclose(values, wanted[name], rtol=1e-8)  # c and slopes near the ridge amplify rounding
