@@ -128,3 +128,19 @@ def test_every_public_name_is_in_the_reference():
     """Of the package `kernels`: documented by autodoc, or explained in a sentence."""
     pages = "".join(page.read_text() for page in (ROOT / "docs/reference/python").glob("*.md"))
     assert {name for name in kernels.__all__ if not re.search(rf"kernels\.{name}\b", pages)} == set()
+
+
+def test_formulas_in_parts_are_whole(monkeypatch):
+    """Of every option's formulas: the parts have all of the text, and brackets close in the part where they open."""
+    pytest.importorskip("latex2mathml")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    from formulas import parts
+
+    options = kernels.registry.options.values()
+    texts = re.findall(r"\$([^$]+)\$", " ".join(text for option in options for _, text in option.about))
+    assert len(texts) > 50
+
+    for text in texts:
+        found = parts(text)
+        assert "".join(found).split() == text.split()
+        assert all(part.count(a) == part.count(b) for part in found for a, b in ("{}", "()")), text

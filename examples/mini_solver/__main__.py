@@ -35,6 +35,7 @@ VERIFY = {
     "--quick": dict(action="store_true", help="smaller grids"),
     "--only": dict(metavar="NAME", action="append", default=[], help="this check; may be given again"),
     "--folder": dict(help="where table and pictures go (default: build/mini_solver/verify)"),
+    "--jobs": dict(type=int, help="checks at a time (default: one a core; one with a GPU)"),
 }
 SCALING = {
     "--cells": dict(type=int, default=64, help="in each direction"),
@@ -102,7 +103,7 @@ def run_command(arguments, comm) -> int:
     given = parser_of(command).parse_args(words)
 
     if command == "verify":
-        return verify.main(given.quick, given.only, given.folder)
+        return verify.main(given.quick, given.only, given.folder, given.jobs or verify.usual_jobs())
     if command == "scaling":
         ways = given.exchange or ["all"]
         return scaling.main(comm, given.backend, ways, given.cells, given.steps, given.json, given.changes)

@@ -54,9 +54,15 @@ class Artist:
         if process.wait() or text:
             raise OutputError(text or f"pictures cannot be drawn: the process ended with status {process.returncode}.")
 
+    def leave(self):
+        """End the process, whatever it is doing: nobody waits for its pictures."""
+        if self._process is not None:
+            self._process.kill()
+            with contextlib.suppress(OutputError):
+                self.finish()
+
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        with contextlib.suppress(OutputError):
-            self.finish()
+        self.leave()

@@ -3,7 +3,6 @@
 The flow goes on while a thread writes (writer.py): what is written is a copy in memory.
 """
 
-import contextlib
 import dataclasses
 import hashlib
 import importlib
@@ -118,9 +117,8 @@ class Files:
         self._artist.finish()
 
     def close(self):
-        """The artist leaves, whatever has happened."""
-        with contextlib.suppress(OutputError):
-            self._artist.finish()
+        """The artist leaves, if it has not yet: after an error."""
+        self._artist.leave()
 
 
 def _image_of_all(flow, blocks, attributes, form):

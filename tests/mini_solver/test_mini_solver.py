@@ -11,7 +11,7 @@ from mini_solver_runs import same
 
 from examples.mini_solver import verify
 from examples.mini_solver.case import Case
-from examples.mini_solver.errors import FlowError
+from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.grid import Line
 from examples.mini_solver.run import Run
 from examples.mini_solver.verify import axis, tools
@@ -353,6 +353,15 @@ def test_fields_and_balances_of_a_stretched_grid(tmp_path):
         corners = next(v[:] for v in file.values() if v.ndim == 2 and v.shape[1] in (2, 3) and v.dtype.kind == "f")
     assert np.allclose(np.unique(corners[:, 0]), f.case.lines[0].faces())
     assert np.allclose(np.unique(corners[:, 1]), f.case.lines[1].faces())
+
+
+def test_checks_in_processes_give_the_same_table(tmp_path):
+    for jobs in (1, 2):
+        assert verify.main(True, ["acoustic", "outlet"], tmp_path / str(jobs), jobs) == 0
+    assert (tmp_path / "1/verify.md").read_text() == (tmp_path / "2/verify.md").read_text()
+
+    with pytest.raises(CaseError, match="--jobs -1: wanted 1 or more"):
+        verify.main(True, [], tmp_path, -1)
 
 
 def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path, monkeypatch):

@@ -1,15 +1,20 @@
-"""python -m examples.mini_solver verify [--quick]: the checks, their table, their pictures.
+"""python -m examples.mini_solver verify [--quick] [--jobs N]: the checks, their table, their pictures.
 
 Each check yields rows (what, measured, bound, "below" or "above"). Exact solutions and the reference of the
 manufactured flow use nothing of the layer; numbers quoted from elsewhere say so.
 """
 
+import concurrent.futures
 import math
+import multiprocessing
+import os
 import pathlib
 import time
 import traceback
 
-from ..errors import CaseError
+from kernels import get_backend
+
+from ..errors import CaseError, wanted
 from ..results import try_folder
 from . import (
     axis,
@@ -69,35 +74,59 @@ def run(name, quick, pictures=None):
     ]
 
 
-def main(quick=False, only=(), folder=None) -> int:
+def usual_jobs() -> int:
+    """Checks at a time: as many as this process has cores; one where a device computes."""
+    return 1 if get_backend().apart else len(os.sched_getaffinity(0))
+
+
+def main(quick=False, only=(), folder=None, jobs=1) -> int:
     """Exit status 0 when every check passes, 2 otherwise. Table on the screen and in verify.md, pictures beside it. A
-    check that ends by an error has failed; the others go on."""
+    check that ends by an error has failed; the others go on. jobs: checks at a time, each in a process of its own."""
     unknown = [name for name in only if name not in CHECKS]
     if unknown:
         raise CaseError(f"verify --only {unknown[0]}: unknown check; known: {', '.join(CHECKS)}.")
+    wanted(jobs >= 1, f"verify --jobs {jobs}: wanted 1 or more.")
 
     folder = pathlib.Path(folder or "build/mini_solver/verify")
     try_folder(folder)
 
     lines, failed = ["| check | measured | bound | |", "|---|---|---|---|"], 0
-    for name in only or CHECKS:
-        began = time.perf_counter()
-
-        try:
-            rows = run(name, quick, None if quick else folder)
-        except Exception:
-            traceback.print_exc()
-            rows = [(f"{name}: ended by an error", math.nan, 0.0, "below", False)]
-
+    names = list(only or CHECKS)
+    for name, (rows, seconds) in zip(names, _outcomes(names, quick, None if quick else folder, jobs)):
         for what, value, bound, sense, passed in rows:
             failed += not passed
             verdict, limit = "ok" if passed else "FAILED", f"{'<=' if sense == 'below' else '>='} {bound:.3g}"
             print(f"{verdict:<6} {what:<75} {value:10.3e} {limit}", flush=True)
             lines.append(f"| {what} | {value:.3e} | {limit} | {verdict} |")
 
-        print(f"       {name}: {time.perf_counter() - began:.1f} s", flush=True)
+        print(f"       {name}: {seconds:.1f} s", flush=True)
         (folder / "verify.md").write_text("\n".join(lines) + "\n")
 
     print(f"{len(lines) - 2 - failed} of {len(lines) - 2} passed; table: {folder / 'verify.md'}")
 
     return 2 if failed else 0
+
+
+def _outcomes(names, quick, pictures, jobs):
+    """(rows, seconds) of each check, in this order."""
+    if min(jobs, len(names)) == 1:
+        yield from (_outcome(name, quick, pictures) for name in names)
+        return
+
+    # New processes: a fork would take over what threads of this one hold.
+    how = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(jobs, how) as pool:
+        waiting = [pool.submit(_outcome, name, quick, pictures) for name in names]
+        yield from (check.result() for check in waiting)
+
+
+def _outcome(name, quick, pictures):
+    """(rows, seconds) of a check; an error makes a row that has failed."""
+    began = time.perf_counter()
+    try:
+        rows = run(name, quick, pictures)
+    except Exception:
+        traceback.print_exc()
+        rows = [(f"{name}: ended by an error", math.nan, 0.0, "below", False)]
+
+    return rows, time.perf_counter() - began
