@@ -6,10 +6,12 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-import docutils.nodes  # noqa: E402
-import latex2mathml.converter  # noqa: E402
+import commands  # noqa: E402
+import docstrings  # noqa: E402
+import formulas  # noqa: E402
+import pages  # noqa: E402
 
 import kernels  # noqa: E402
 from frame.entry import ENTRIES  # noqa: E402
@@ -17,27 +19,32 @@ from frame.tools import cli  # noqa: E402
 
 project = author = kernels.DISTRIBUTION
 release = kernels.__version__
-extensions = ["myst_parser"]
-html_math_renderer = "mathml"
-myst_enable_extensions = ["dollarmath"]
-myst_heading_anchors = 3
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["build"]
-html_theme = "alabaster"
-html_theme_options = {"description": "Real-gas properties and tensor expressions for Fortran flow solvers"}
 
+# Markdown: formulas between dollars, directives between colons.
+html_math_renderer = "mathml"
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
 
-def _math(kind):
-    """Formulas as MathML, which browsers show without a script and without a network."""
+# Python: an argument a line where a signature is long.
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+python_maximum_signature_line_length = 88
 
-    def visit(self, node):
-        self.body.append(latex2mathml.converter.convert(node.astext(), display=kind))
-        raise docutils.nodes.SkipNode
-
-    return visit, None
+# Look: the theme's, on desktops and phones, light and dark; wide tables and pictures by pages.css.
+html_theme = "furo"
+html_title = f"{project} {release}"
+html_static_path = ["static"]
+html_css_files = ["pages.css"]
+html_copy_source = False
+copybutton_exclude = ".linenos, .gp, .go"
 
 
 def setup(app):
-    app.add_html_math_renderer("mathml", _math("inline"), _math("block"))
+    app.add_html_math_renderer("mathml", formulas.renderer("inline"), formulas.renderer("block"))
+    app.connect("autodoc-process-docstring", docstrings.process)
+    app.connect("html-page-context", pages.finish)
 
 
 def _said(*arguments) -> str:
@@ -60,16 +67,6 @@ def _entry_points() -> str:
     return "\n".join(lines)
 
 
-def _commands() -> str:
-    lines = ["# Commands", "", "`castles-frame` is the same as `python -m frame`.", ""]
-    overview = _said("--help")
-    names = overview.split("{", 1)[1].split("}", 1)[0].split(",")
-    lines += ["```text", overview, "```", ""]
-    for name in names:
-        lines += [f"## {name}", "", "```text", _said(name, "--help"), "```", ""]
-    return "\n".join(lines)
-
-
 def _options() -> str:
     """Each value of each option with its formula and source, as the models declare them."""
     lines = ["# Options", "", "Made from the models' declarations. The first value of an option is its default.", ""]
@@ -81,5 +78,6 @@ def _options() -> str:
 
 _said("bench", "figures")  # docs/pictures/*.svg
 
-for name, text in (("entry_points", _entry_points()), ("commands", _commands()), ("options", _options())):
+made = {"entry_points": _entry_points(), "commands": commands.page(cli._parser()), "options": _options()}
+for name, text in made.items():
     (HERE / "reference" / f"{name}.md").write_text(text + "\n")

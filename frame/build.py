@@ -21,6 +21,7 @@ import sysconfig
 from .entry import ENTRIES, LINES_SIZE, TAG_SIZE, TEXT_SIZE, Arg, Entry
 from .errors import BackendError, refuse
 from .shipped import BUILD
+from .stripe import LOGICAL, WHOLE
 
 HERE = pathlib.Path(__file__).resolve().parent
 TEMPLATES = HERE / "templates"
@@ -28,7 +29,17 @@ RANKS = 7  # of the arrays that the module takes; block calls know 5
 # The symbols of the module begin with this text. The record of an array depends on RANKS: a host that was compiled with
 # another module finds no symbol, and the loader reports it.
 SYMBOL = f"framec{RANKS}_"
-REALS = {4: "single", 8: "c_double"}  # bytes of an element: kind in the module
+# Kinds of elements: letters in the names of procedures, type in the module, bytes, what is added to `way`
+REALS = (
+    ("4", "real(single)", "4_c_int", 0),
+    ("8", "real(c_double)", "8_c_int", 0),
+)
+OTHERS = (  # for team kernels: no copies to views and back
+    ("i4", "integer(c_int32_t)", "4_c_int", WHOLE),
+    ("i8", "integer(c_int64_t)", "8_c_int", WHOLE),
+    ("l", "logical", "int(storage_size(.true.)/8, c_int)", LOGICAL),
+)
+OF_REALS = "  subroutine frame_put_{n}"  # from here on a template is for real numbers only
 
 _C = {
     "int": "int {0}",
@@ -193,6 +204,8 @@ OF_SHIM = (
     ("void frame_unlock", "void"),
     ("int frame_agree", "int comm, int failed"),
     ("int frame_owns_python", "void"),
+    ("int frame_is_by_module", "void"),
+    ("void frame_end_all", "const char *text"),
 )
 
 
@@ -378,7 +391,8 @@ def _f_generics() -> str:
     for name in _f_names("specific.f90.in"):
         lines += [f"  interface {name}"]
         lowest = 0 if name in of_numbers else 1
-        for s in REALS:
+        others = [] if name in ("frame_put", "frame_get") else OTHERS
+        for s, *_ in (*REALS, *others):
             lines += [_f_wrapped("    module procedure", [f"{name}_{s}_{r}" for r in range(lowest, RANKS + 1)], "")]
         lines += ["  end interface"]
 
@@ -390,12 +404,14 @@ def _f_names(template: str) -> list[str]:
     return re.findall(r"(?m)^  (?:function|subroutine) (\w+)_\{n\}", (TEMPLATES / template).read_text())
 
 
-def _f_number(size: int) -> str:
+def _f_number(kind) -> str:
     """The procedures behind the generic names for numbers of a kind, from the template number.f90.in."""
-    return (TEMPLATES / "number.f90.in").read_text().format(n=f"{size}_0", real=REALS[size], size=size)
+    letters, type_, size, mark = kind
+    text = (TEMPLATES / "number.f90.in").read_text()
+    return text.format(n=f"{letters}_0", type=type_, bytes=size, mark=mark)
 
 
-def _f_specific(size: int, rank: int) -> str:
+def _f_specific(kind, rank: int) -> str:
     """The procedures behind the generic names for a kind and a rank of arrays, from the template specific.f90.in."""
 
     def element(step=0):
@@ -405,18 +421,20 @@ def _f_specific(size: int, rank: int) -> str:
         f"    if (field%extent({d}) > 1) field%stride({d}) = &\n        place(c_loc({element(d)})) - field%address"
         for d in range(1, rank + 1)
     )
-    return (
-        (TEMPLATES / "specific.f90.in")
-        .read_text()
-        .format(
-            n=f"{size}_{rank}",
-            real=REALS[size],
-            size=size,
-            rank=rank,
-            shape=", ".join(":" * rank),
-            first=element(),
-            strides="\n".join(strides),
-        )
+    letters, type_, size, mark = kind
+    text = (TEMPLATES / "specific.f90.in").read_text()
+    if mark:
+        text = text[: text.index(OF_REALS)]
+
+    return text.format(
+        n=f"{letters}_{rank}",
+        type=type_,
+        bytes=size,
+        mark=mark,
+        rank=rank,
+        shape=", ".join(":" * rank),
+        first=element(),
+        strides="\n".join(strides),
     )
 
 
@@ -427,9 +445,9 @@ def fortran_module() -> str:
     called = [entry for entry in ENTRIES if entry.fortran or not entry.old]
     specifics = []
 
-    for size in REALS:
-        specifics.append(_f_number(size))
-        specifics += [_f_specific(size, rank) for rank in range(1, RANKS + 1)]
+    for kind in (*REALS, *OTHERS):
+        specifics.append(_f_number(kind))
+        specifics += [_f_specific(kind, rank) for rank in range(1, RANKS + 1)]
 
     parts = {
         "!@GENERICS": _f_generics(),

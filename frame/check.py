@@ -3,6 +3,8 @@ call."""
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 import kernels
@@ -66,7 +68,9 @@ class Check:
 
     def computed(self, launcher, n: int, backend, block, first: int, species=None) -> None:
         """Check the results of a launch of n points. Errors: StateError with field, value, point, rank, kernel, the
-        point's inputs, and the range of the species' polynomials if the point has left it."""
+        point's inputs, and the range of the species' polynomials if the point has left it. Warns of what a status
+        reports of points that have results."""
+        self._check_statuses(launcher, n, backend, block, first)
         by_name = {view.name: view for view in launcher.writes}
         for kernel, name in _in_order(launcher, by_name):
             values = backend.to_host(by_name[name].matrix)[:, :n]
@@ -85,6 +89,23 @@ class Check:
                 f"{self._where(block, first, t)}; there {_state(launcher, t, backend) or 'no scalar inputs'}."
                 + _left(launcher, t, backend, species)
             )
+
+    def _check_statuses(self, launcher, n: int, backend, block, first: int) -> None:
+        for view in launcher.writes:
+            for report in kernels.registry.quantities[view.name].reports:
+                there = backend.to_host(view.matrix)[0, :n] == report.value
+                if not there.any():
+                    continue
+
+                t = int(np.argmax(there))
+                text = (
+                    f"check: {report.what} ('{view.name}' = {report.value}) at {int(there.sum())} of {n} points of "
+                    f"launch '{launcher.name}'; the first is {self._where(block, first, t)}, there "
+                    f"{_state(launcher, t, backend) or 'no scalar inputs'}."
+                )
+                if report.fails:
+                    raise StateError(text)
+                warnings.warn(text, RuntimeWarning, stacklevel=2)
 
     def _where(self, block, first: int, t: int) -> str:
         return f"point (i, j, k) = {stripes.point(block, first - 1 + t)} of rank {self.rank}"

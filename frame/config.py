@@ -7,7 +7,7 @@ import os
 import kernels
 
 from .devices import mps, placement, rule
-from .errors import ArgumentError, closest, refuse
+from .errors import ArgumentError, BadNumber, UnknownName, closest, refuse
 
 # Values of option `backend`, and the sides that each value admits.
 GPU, CPU = placement.SIDES
@@ -73,7 +73,7 @@ class Config:
         """Check a name and its value. Errors: ArgumentError for an unknown name or value."""
         known = {**FIRST, **kernels.OPTIONS}
         meant = closest(name, known)
-        refuse(name not in known, f"unknown option '{name}'{meant}; known: {', '.join(known)}. Is //char(0) missing?")
+        refuse(name not in known, f"unknown option '{name}'{meant}; known: {', '.join(known)}.", UnknownName)
         if name in kernels.OPTIONS:
             now = kernels.registry.options[name].renamed.get(value)
             refuse(now is not None, f"option '{name}': '{value}' has another name, '{now}'.")
@@ -84,7 +84,7 @@ class Config:
         value."""
         known = ", ".join(PARAMETERS)
         meant = closest(name, PARAMETERS)
-        refuse(name not in PARAMETERS, f"unknown parameter '{name}'{meant}; known: {known}. Is //char(0) missing?")
+        refuse(name not in PARAMETERS, f"unknown parameter '{name}'{meant}; known: {known}.", UnknownName)
 
         kind, low, high = PARAMETERS[name]
         setattr(self, name, kind(_whole(f"parameter '{name}'", value, low, high)))
@@ -112,6 +112,6 @@ def _whole(what: str, value, low: int, high: int) -> int:
     except ValueError:
         number = float("nan")
 
-    hint = "; for a Fortran double, was %VAL() forgotten?" if what.startswith("parameter") else "."
-    refuse(number not in range(low, high + 1), f"{what} is {value}, wanted a whole number {low}..{high}{hint}")
+    kind = BadNumber if what.startswith("parameter") else ArgumentError
+    refuse(number not in range(low, high + 1), f"{what} is {value}, wanted a whole number {low}..{high}.", kind)
     return int(number)

@@ -23,10 +23,10 @@ from kernels.contractions.contraction import extents, shared
 from kernels.contractions.text import Expression, Reference, read
 from kernels.marshal import Block
 
-from .errors import ArgumentError, refuse
+from .errors import ArgumentError, UnknownName, refuse
 from .impl.launchers import ArrayLauncher, Transfer
 from .impl.memory import Bound
-from .stripe import IN, INOUT, OUT, Field, listed
+from .stripe import IN, INOUT, OUT, Field, listed, refuse_whole
 
 if TYPE_CHECKING:
     from .impl import TVImpl
@@ -91,6 +91,7 @@ class Contractions:
         expression = _parsed(text)
 
         with _named(name):
+            refuse_whole(fields)
             given = _checked(expression, fields)
             sizes, n = extents(expression, {x: f.extent[::-1] for x, f in given.items()})
             read(text).check({**sizes, expression.batch: n})
@@ -126,9 +127,9 @@ class Contractions:
         close = difflib.get_close_matches(name, names, 1)
         hint = f", did you mean '{close[0]}'" if close else ""
         registered = " ".join(self._texts) or "none"
-        raise ArgumentError(
+        raise UnknownName(
             f"unknown contraction '{name}'{hint}; registered: {registered}, and Intrepid's nine such as "
-            f"{intrepid.NAMES[0]}. Is //char(0) missing?"
+            f"{intrepid.NAMES[0]}."
         )
 
 

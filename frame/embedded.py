@@ -15,9 +15,9 @@ import numpy as np
 from . import mpi
 from .answers import answering
 from .entry import ENTRIES, Arg, Entry
-from .errors import DONE, FAILED, status_of, text_of
+from .errors import DONE, FAILED, BadNumber, UnknownName, status_of, text_of
 from .frame import Frame
-from .stripe import Field
+from .stripe import WHOLE, Field
 
 NOT_GIVEN = -(2**63 - 1)  # the Fortran module passes it for an index that the host left out
 
@@ -44,36 +44,36 @@ def _stream(number: int) -> io.TextIOWrapper:
     return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
 
 
-def serve(ffi, lib, build_folder: str) -> Frame:
-    """Bind the table to the Frame of this process."""
+def serve(ffi, lib, build_folder: str, whose_python: str) -> Frame:
+    """Bind the table to the Frame of this process. whose_python: a sentence for hosts that run Python themselves and
+    whose Python lacks a package; "" for others."""
     sys.stdout, sys.stderr = _stream(1), _stream(2)
     # os.fork takes the lock before it takes Python's for imports, which a thread inside libframe may wait for
     os.register_at_fork(before=lib.frame_lock, after_in_parent=lib.frame_unlock)
     mpi.libmpi_folder = os.path.join(build_folder, "mpich")
-    mpi.agree = lib.frame_agree
     frame = Frame()
 
-    def on_error(_kind, error, _traceback):
+    def message(error: BaseException) -> bytes:
         text = text_of(error)
-        if isinstance(error, ImportError) and not lib.frame_owns_python():
-            text = f"{whose_python()} {text}"
+        if isinstance(error, (UnknownName, BadNumber)) and not lib.frame_is_by_module():
+            text += error.hint
+        if isinstance(error, ImportError) and whose_python:
+            text = f"{whose_python} {text}"
 
-        lib.frame_set_error(text.encode("utf-8", "replace"))
+        return text.encode("utf-8", "replace")
+
+    def on_error(_kind, error, _traceback):
+        lib.frame_set_error(message(error))
         return status_of(error)
+
+    mpi.agree = lib.frame_agree
+    mpi.end_all = lambda error: lib.frame_end_all(message(error))
 
     for entry in ENTRIES:
         method = answering(ffi, entry, getattr(frame, entry.serves))
         function = _bind(ffi, entry, method, frame)
         ffi.def_extern(name=f"py_{entry.name}", error=FAILED, onerror=on_error)(function)
     return frame
-
-
-def whose_python() -> str:
-    """A sentence for a host that runs Python itself, and whose Python lacks a package."""
-    return (
-        f"the host has started Python {sys.version.split()[0]} of {sys.prefix} itself, so its packages count, and not "
-        "those of the interpreter that libframe was built with: install what is missing there."
-    )
 
 
 class _Converter:
@@ -154,12 +154,13 @@ class _Fields(_Converter):
 
         return Field(
             name=self.ffi.string(record.tag).decode("ascii"),
-            way=record.way,
+            way=record.way % WHOLE,
             address=record.address,
             extent=tuple(unpack(record.extent, rank)),
             stride=tuple(unpack(record.stride, rank)),
             lower=tuple(unpack(record.lower, rank)),
             size=record.size,
+            kind="fil"[record.way // WHOLE],
         )
 
 

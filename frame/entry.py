@@ -222,8 +222,7 @@ ENTRIES: tuple[Entry, ...] = (
         "setconstant",
         (Arg("tag", "tag", "constant, as the kernels' file declares it"), Arg("value", "double", "its value, SI")),
         "set_constant",
-        "Set a constant of the host's own kernels, at any time after registerkernel; nothing is compiled. The module "
-        "takes an array too.",
+        "A constant: of own kernels, or `gas_constant` [J/mol/K] before the mixture. The module takes an array too.",
         needs_initialize=False,
     ),
     Entry(

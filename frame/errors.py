@@ -15,9 +15,11 @@ from kernels.gas.registry import LISTED
 __all__ = [
     "ArgumentError",
     "BackendError",
+    "BadNumber",
     "FrameError",
     "MixtureError",
     "StateError",
+    "UnknownName",
     "check_known",
     "closest",
     "refuse",
@@ -32,12 +34,24 @@ FAILED = 4
 LONGEST = 3900  # bytes: the shim's buffer less the name of the entry point
 
 
+class UnknownName(ArgumentError):
+    """A name that is not known. hint: what callers of the symbols may have forgotten; nobody else hears of it."""
+
+    hint = " Is //char(0) missing?"
+
+
+class BadNumber(ArgumentError):
+    """A number that the entry point cannot use. hint: as of UnknownName."""
+
+    hint = " Did the caller forget %VAL()?"
+
+
 def check_known(what: str, name: str, known) -> None:
-    """Raises ArgumentError, with the nearest known names, unless `name` is known. what: the kind of thing that has the
+    """Raises UnknownName, with the nearest known names, unless `name` is known. what: the kind of thing that has the
     name."""
     if name not in known:
         near = closest(name, known) or LISTED
-        raise ArgumentError(f"unknown {what} '{name}'{near}. Is //char(0) missing?")
+        raise UnknownName(f"unknown {what} '{name}'{near}.")
 
 
 def status_of(error: BaseException) -> int:

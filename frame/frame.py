@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from typing import Any, NamedTuple
 
 import kernels
 from kernels.engine.backend import cache
 from kernels.engine.backend.base import Rates
+from kernels.gas.species.gas_constant import NAME as GAS_CONSTANT, chosen as gas_constant
 
 from .config import CPU, FIRST, GPU, Config
 from .contractions import Contractions
@@ -129,6 +131,7 @@ class Frame:
             failed = error
 
         facts = self._facts(choice, used, failed is not None)
+        self.comm.wait_for_all("frame_initialize" if self._properties is None else "frame_setcomm")
         everyone = self.comm.share(facts)
         if failed is not None:
             raise failed
@@ -182,7 +185,7 @@ class Frame:
         self._agree(found)
         before, self.comm = self.comm, found
         before.free()
-        self._share_devices(self.comm.node)
+        self._share_devices(found)
 
         if self._properties is None:
             return
@@ -222,15 +225,23 @@ class Frame:
         comm.free()
         raise failed or StateError(f"rank {wrong[0]} failed: {said[wrong[0]]}")
 
-    def _share_devices(self, node) -> None:
-        """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError where
-        FRAME_MPS=require and they cannot."""
+    def _share_devices(self, comm: Communicator) -> None:
+        """Ranks of a node that share a GPU do so by CUDA's multi-process service. Errors: BackendError, on all ranks,
+        where FRAME_MPS=require and the ranks of any node cannot."""
+        mode = self.config.mps
         wanted = kernels.engine.backend.may_be_device(self.config.backend)
-        said = mps.share(node, self.config.mps, wanted, kernels.engine.backend.mps_runs())
-        refuse(said.startswith("no MPS") and self.config.mps == "require", f"FRAME_MPS=require: {said}.", BackendError)
+        said = mps.share(comm.node, mode, wanted, kernels.engine.backend.mps_runs())
 
-        if said and self.comm.rank == 0:
+        # What the nodes say, by their first ranks.
+        everywhere = comm.share((platform.node(), said))
+        failed = [f"{text} (node {name})" for name, text in everywhere if text.startswith("no MPS")]
+        refuse(failed and mode == "require", f"FRAME_MPS=require: {''.join(failed[:1])}.", BackendError)
+
+        _, by_rank_0 = everywhere[0]
+        if said and comm.rank == 0:
             print(f"libframe: {said}.", file=sys.stderr)
+        elif said != by_rank_0 and comm.rank_on_node == 0:
+            print(f"libframe: node {platform.node()}: {said or 'no GPU is shared'}.", file=sys.stderr)
 
     def finalize(self) -> None:
         """Free views, launchers, device memory and the duplicate of the communicator. initialize may follow."""
@@ -437,8 +448,17 @@ class Frame:
             self._properties.impl.shared.change()
 
     def set_constant(self, name: str, value) -> None:
-        """Set a constant of the host's own kernels: a number, or an array (count,). From the next launch on it is in
-        force. Errors: ArgumentError for an unknown name, another number of values, NaN or infinity."""
+        """Set a constant: a number, or an array (count,). From the next launch on it is in force; `gas_constant`, with
+        the next mixture. Errors: ArgumentError for an unknown name, another number of values, NaN, infinity or a value
+        out of range; StateError for another gas constant than that of the mixture in use."""
+        mixture = None if self._properties is None else self._properties.impl.mixture
+        if name == GAS_CONSTANT and mixture is not None:
+            refuse(
+                gas_constant(value) != mixture.species.R,
+                f"constant '{GAS_CONSTANT}' has to be set before the mixture is loaded.",
+                StateError,
+            )
+
         kernels.set_constant(name, value)
 
     def set_constants(self, name: str, values, n: int) -> None:

@@ -12,14 +12,19 @@ import time
 from collections.abc import Callable
 
 from .devices.spread import numa_node, spread
-from .errors import ArgumentError, BackendError, FrameError, StateError, refuse
+from .errors import ArgumentError, BackendError, BadNumber, FrameError, StateError, refuse
 
 agree: Callable[[int, bool], int] | None = None  # the shim's: whether all ranks can take part, asked without Python
+end_all: Callable[[FrameError], None] | None = None  # ends the run of all ranks with the message of an error
 libmpi_folder = ""  # holds the empty libmpi.so.12 that build.py made; set when the library starts
 SAID_AFTER = 5.0  # seconds until a rank says that it waits for others in a collective call
 RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 LOCAL_SIZE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE")
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID")
+
+
+class BadHandle(BadNumber):
+    """A handle that is no communicator."""
 
 
 def host_library() -> str:
@@ -74,19 +79,24 @@ def import_mpi():
 
 def communicator(mpi, handle: int):
     """The host's communicator of this handle. MPI looks at the handle while its errors come back here; the host's own
-    error handlers are in place again afterwards. Errors: ArgumentError for a handle that is none."""
+    error handlers are in place again afterwards. Errors: ArgumentError for the null communicator, BadHandle for a
+    handle that is none."""
     # MPICH looks no further than the pattern of a handle: it ends the process where the number behind it is too large
     most = {0x11: 2, 0x21: 256}.get((handle & 0xFFFFFFFF) >> 26, 1 << 26)  # built in; of its first, static objects
     told_by = [mpi.COMM_WORLD, mpi.COMM_SELF]  # an error without a communicator goes to one of them
     handlers = [comm.Get_errhandler() for comm in told_by]
 
-    what = "is no communicator (did the caller forget %VAL(), or free it?)"
+    kind: type[BadNumber] = BadHandle
+    what = "is no communicator; was it freed?"
     try:
         for comm in told_by:
             comm.Set_errhandler(mpi.ERRORS_RETURN)
         if handle & 0x3FFFFFF < most:
             host = mpi.Comm.f2py(handle)
-            what = "is the null communicator" if host == mpi.COMM_NULL else "is an intercommunicator" * host.Is_inter()
+            what = (
+                "is the null communicator." if host == mpi.COMM_NULL else "is an intercommunicator." * host.Is_inter()
+            )
+            kind = BadNumber
     except mpi.Exception:
         pass
     finally:
@@ -95,7 +105,7 @@ def communicator(mpi, handle: int):
             handler.Free()
 
     if what:
-        raise ArgumentError(f"fcomm = {handle} {what}, wanted an integer such as MPI_COMM_WORLD.")
+        raise kind(f"fcomm = {handle} {what} Wanted an integer such as MPI_COMM_WORLD.")
 
     return host
 
@@ -129,7 +139,7 @@ class Communicator:
         except FrameError as error:
             failed = error
 
-        host = None if failed else communicator(self._mpi, handle)
+        host = None if failed else self._found(handle)
         waiting_for = agree(handle, failed is not None) if agree else int(failed is not None)
         if failed:
             raise failed
@@ -154,6 +164,16 @@ class Communicator:
         self._near = self.node.allgather(numa_node(mine))
         self.cores = max(1, _share_of_cores(mine, everyone))
 
+    def _found(self, handle: int):
+        """The host's communicator. The ranks that passed it rightly wait for a rank that did not, whose handle leads to
+        none of them: the run ends on all. Errors: as `communicator`, where there is a single rank."""
+        try:
+            return communicator(self._mpi, handle)
+        except BadHandle as error:
+            if end_all is not None and self._mpi.COMM_WORLD.size > 1:
+                end_all(error)
+            raise
+
     def share(self, value) -> list:
         """The value of every rank."""
         return self.comm.allgather(value)
@@ -177,10 +197,10 @@ class Communicator:
     def gather(self, value) -> list | None:
         if self._mpi.Is_finalized():
             raise ArgumentError("MPI is finalised, and the ranks cannot be asked: call it before MPI_FINALIZE.")
-        self._wait_for_all("frame_report")
+        self.wait_for_all("frame_report")
         return self.comm.gather(value)
 
-    def _wait_for_all(self, call: str) -> None:
+    def wait_for_all(self, call: str) -> None:
         """Return when all ranks are here. A rank that waits for long says in which call."""
         everyone, begin, said = self.comm.Ibarrier(), time.monotonic(), False
         while not everyone.Test():
@@ -222,6 +242,9 @@ class Alone:
 
     def share(self, value) -> list:
         return [value]
+
+    def wait_for_all(self, call: str) -> None:
+        pass
 
     def ranks_of(self, devices: int) -> int:
         """Number of the launcher's ranks that share a device of this node."""

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from kernels.marshal import Apart, Block
 
-from .errors import ArgumentError, refuse
+from .errors import ArgumentError, BadNumber, refuse
 
 FIRST_PAGES = 65536  # no object lives there
-HINT = "bounds are Fortran's, counted from 1 and inclusive; did the caller forget %VAL()?"
+BOUNDS = "bounds are Fortran's, counted from 1 and inclusive."
 
 
 def block_from_bounds(address: int, extents, bounds) -> Block:
@@ -32,8 +32,8 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
     for axis, extent, first, last in zip(("X", "Y", "Z", "Data"), shape, bounds[::2], bounds[1::2]):
         if not 1 <= first <= last + (axis != "Data") <= extent + (axis != "Data"):
             within = f"1 <= Spt{axis} <= Ept{axis}" + ("" if axis == "Data" else f" <= {extent}")
-            raise ArgumentError(
-                f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {HINT}"
+            raise BadNumber(
+                f"Spt{axis}, Ept{axis} = {first}, {last}, wanted {within} for the block ({nx}, {ny}, {nz}); {BOUNDS}"
             )
 
         lo.append(first - 1)
@@ -43,6 +43,8 @@ def block_from_bounds(address: int, extents, bounds) -> Block:
 
 
 IN, OUT, INOUT = range(3)
+WHOLE, LOGICAL = 4, 8  # added to the way of an array of integers, of logicals
+KINDS = {"f": "real", "i": "integer", "l": "logical"}
 NOWHERE = (None,) * 4  # lo or hi that were not given
 
 
@@ -50,7 +52,7 @@ class Field(NamedTuple):
     """An array of a host that uses the Fortran module: of any rank from 1, any lower bounds, any strides.
 
     way: IN, OUT or INOUT. stride: bytes from one element to the next. size: bytes of an element, 8 or 4. An array
-    without elements has no address.
+    without elements has no address. kind: of elements: "f" real, "i" integer, "l" logical.
     """
 
     name: str
@@ -60,15 +62,16 @@ class Field(NamedTuple):
     stride: tuple[int, ...]
     lower: tuple[int, ...]
     size: int
+    kind: str = "f"
 
     @classmethod
-    def contiguous(cls, name: str, way: int, address: int, extent, size: int) -> Field:
+    def contiguous(cls, name: str, way: int, address: int, extent, size: int, kind="f") -> Field:
         """An array without gaps, the fastest index first. Errors: ArgumentError for impossible extents or addresses."""
         extent = tuple(extent)
         refuse(
             min(extent, default=0) < 0,
-            f"array '{name}' has the extents {', '.join(map(str, extent))}, wanted 0 or more; did the caller forget "
-            "%VAL()?",
+            f"array '{name}' has the extents {', '.join(map(str, extent))}, wanted 0 or more.",
+            BadNumber,
         )
         refuse(
             address < FIRST_PAGES and all(extent),
@@ -76,7 +79,12 @@ class Field(NamedTuple):
         )
         stride = tuple(itertools.accumulate((size, *extent[:-1]), lambda a, b: a * b))[: len(extent)]
 
-        return cls(name, way, address, extent, stride, (1,) * len(extent), size)
+        return cls(name, way, address, extent, stride, (1,) * len(extent), size, kind)
+
+    @property
+    def dtype(self) -> str:
+        """Of its elements, as NumPy writes it. A logical is an integer, 0 or not."""
+        return f"{'f' if self.kind == 'f' else 'i'}{self.size}"
 
     @property
     def range(self) -> tuple[int, int]:
@@ -85,6 +93,13 @@ class Field(NamedTuple):
             return self.address, self.address
         steps = [(n - 1) * s for n, s in zip(self.extent, self.stride)]
         return self.address + sum(min(s, 0) for s in steps), self.address + sum(max(s, 0) for s in steps) + self.size
+
+
+def refuse_whole(fields) -> None:
+    """Raises ArgumentError for an array of integers or logicals, which only team kernels take."""
+    for field in fields:
+        what = KINDS[field.kind]
+        refuse(field.kind != "f", f"array '{field.name}' is {what}, wanted real: only team kernels take others.")
 
 
 def grouped(fields) -> list[tuple[Field, ...]]:
@@ -197,9 +212,22 @@ def _dimensions_of_space(what: str, field: Field, rows: int) -> int:
     if math.prod(extent[space:]) != rows:
         last = "last dimension" if rank < 5 else "product of the last two dimensions"
         plural = "s" if rows > 1 else ""
-        raise ArgumentError(f"{what} has shape {extent}, wanted a {last} of {rows} variable{plural}.")
+        raise ArgumentError(
+            f"{what} has shape {extent}, wanted a {last} of {rows} variable{plural}.{with_variables_first(field, rows)}"
+        )
 
     return space
+
+
+def with_variables_first(field: Field, rows: int) -> str:
+    """A sentence on how to pass an array whose first dimension has the variables; "" for others."""
+    extent, name = field.extent, field.name
+    if rows == 1 or len(extent) < 2 or extent[0] != rows:
+        return ""
+
+    call = "frame_in" if field.way == IN else "frame_out"
+    section = ", ".join(["k", *":" * (len(extent) - 1)])
+    return f" Variables come first? Pass a section for each: ({call}('{name}', {name}({section})), k = 1, {rows})."
 
 
 def _strides(what: str, field: Field, space: int) -> tuple[tuple[int, ...], int]:
@@ -266,13 +294,13 @@ def check_stripe(block: Block, first: int, last: int, chunk: int) -> int:
         empty = ", ".join(
             f"Spt{axis}, Ept{axis} = {lo + 1}, {lo + n}" for axis, lo, n in zip("XYZ", block.lo, block.n) if not n
         )
-        raise ArgumentError(
-            f"no points are selected by {empty}, so there is no stripe {_shown(first)}..{_shown(last)} to copy; {HINT}"
+        raise BadNumber(
+            f"no points are selected by {empty}, so there is no stripe {_shown(first)}..{_shown(last)}; {BOUNDS}"
         )
 
     if not 1 <= first <= last <= total:
-        raise ArgumentError(
-            f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {HINT}"
+        raise BadNumber(
+            f"stripe {_shown(first)}..{_shown(last)}, wanted within 1..{total}, the selected points; {BOUNDS}"
         )
 
     if last - first + 1 > chunk:
@@ -287,20 +315,21 @@ def listed(names: str, what, addresses, lengths, size: int) -> list[Field]:
     """The arrays of an old-style call.
 
     names: separated by commas, with an address each. lengths: the extents of one array after the other, the fastest
-    index first. size: bytes of a number. what(name) -> (rank, way). Errors: ArgumentError.
+    index first. size: bytes of a real number. what(name) -> (rank, way), or (rank, way, bytes, kind) for another type.
+    Errors: ArgumentError.
     """
     words = [word.strip() for word in names.split(",")]
-    refuse(size not in (8, 4), f"bytes = {size}, wanted 8 or 4, of a number; did the caller forget %VAL()?")
+    refuse(size not in (8, 4), f"bytes = {size}, wanted 8 or 4, of a number.", BadNumber)
     refuse(len(addresses) != len(words), f"{len(words)} names in '{names}', {len(addresses)} addresses.")
 
     known = [what(word) for word in words]
-    wanted = sum([rank for rank, _ in known])
-    ranks = ", ".join(f"{rank} of '{word}'" for word, (rank, _) in zip(words, known))
+    wanted = sum([rank for rank, *_ in known])
+    ranks = ", ".join(f"{rank} of '{word}'" for word, (rank, *_) in zip(words, known))
     refuse(len(lengths) != wanted, f"{len(lengths)} extents, wanted {wanted}: {ranks}.")
 
     fields, at = [], 0
-    for word, address, (rank, way) in zip(words, addresses, known):
-        fields.append(Field.contiguous(word, way, address, lengths[at : at + rank], size))
+    for word, address, (rank, way, *other) in zip(words, addresses, known):
+        fields.append(Field.contiguous(word, way, address, lengths[at : at + rank], *(other or (size,))))
         at += rank
 
     return fields

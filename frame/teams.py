@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 
 def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:
     """The arrays of an old-style call (stripe.listed); the declaration of the kernel says which arrays are written."""
-    declared = {a.name: a for a in kernel.arrays}
+    declared = {a.name: a for a in kernel.operands}
 
     def what(name):
         a = declared.get(name)
-        if a is None and name not in kernel.sums:
-            raise ArgumentError(f"no array '{name}'; it has {', '.join([*declared, *kernel.sums])}.")
-        return (1, OUT) if a is None else (len(a.extents), OUT if a.written else IN)
+        if a is None:
+            raise ArgumentError(f"no array '{name}'; it has {', '.join(declared)}.")
+        way = OUT if a.written else IN
+        if a.kind == "real":
+            return len(a.extents), way
+
+        dtype = a.dtype(None)
+        return len(a.extents), way, dtype.itemsize, dtype.kind
 
     try:
         return listed(names, what, addresses, lengths, size)
@@ -40,7 +45,7 @@ def _refuse_shared(kernel, declared: dict, fields) -> None:
     show it."""
     ranges = [(f, *f.range) for f in fields if all(f.extent)]
     for f, low, high in ranges:
-        written = f.name not in declared or declared[f.name].written
+        written = f.name in declared and declared[f.name].written
         for other, begin, end in ranges:
             refuse(
                 written and other is not f and low < end and begin < high,
@@ -56,63 +61,101 @@ class _Copy(NamedTuple):
     written: bool
 
 
-def bind(kernel, fields, state: ThreadState):
-    """run() of a team kernel on these arrays, which must stay where they are.
+class _Number(NamedTuple):
+    """A number of the host, which is read at each call."""
 
-    Arrays that the backend reaches are worked on in place. Others are copied in and, if they are written, back.
-    Errors: ArgumentError for a name that the kernel does not have or that comes twice; for frame_in of an array that is
-    written, frame_out of an array that is read; and as TeamKernel.bind.
+    name: str
+    at: np.ndarray
+
+
+def bind(kernel, fields, state: ThreadState):
+    """run() of a team kernel on these arrays and numbers, which must stay where they are.
+
+    Arrays that the backend reaches are worked on in place. Others are copied in and, if they are written, back. A field
+    of one element with the name of a number is that number, as it is at each call; so are `team` and `vector`, members
+    of a team and lanes of a member. Errors: ArgumentError for a name that the kernel does not have or that comes twice;
+    for frame_in of an array that is written, frame_out of an array that is read; and as TeamKernel.bind.
     """
     backend = state.shared.backend
-    declared = {array.name: array for array in kernel.arrays}
+    declared = {array.name: array for array in kernel.operands}
     arrays: dict[str, Any] = {}
     copies: list[_Copy] = []
+    numbers: list[_Number] = []
 
     for field in fields:
+        if field.name not in declared and field.name in _numbers_of(kernel):
+            numbers.append(_number(kernel, field))
+            continue
+
         _check_field(kernel, declared, field, arrays)
-        array = declared.get(field.name)
-        left = array is not None and array.layout == "LEFT"
+        array = declared[field.name]
+        left = array.layout == "LEFT"
         step = 1 if left else -1
         shape, strides = field.extent[::step], field.stride[::step]
 
         low, high = field.range
         if low == high:  # no elements, and no address
-            arrays[field.name] = backend.empty(shape, f"f{field.size}")
+            arrays[field.name] = backend.empty(shape, field.dtype)
             continue
 
         if backend.reach(low, high) == "own":
-            arrays[field.name] = backend.at(field.address, shape, strides, f"f{field.size}")
+            arrays[field.name] = backend.at(field.address, shape, strides, field.dtype)
             continue
 
-        host = kernels.get_backend("cpu").at(field.address, shape, strides, f"f{field.size}")
+        host = kernels.get_backend("cpu").at(field.address, shape, strides, field.dtype)
         across = host.T if left else host
         device = backend.empty(across.shape, across.dtype)
         arrays[field.name] = device.T if left else device
-        copies.append(_Copy(device, across, array is None or array.written))
+        copies.append(_Copy(device, across, array.written))
 
     _refuse_shared(kernel, declared, fields)
-    launch = kernel.bind(arrays, backend)
+    launch = _with_numbers(kernel, arrays, backend, numbers)
     return _launcher(kernel.name, launch, copies, state)
+
+
+def _numbers_of(kernel) -> list[str]:
+    """Names of what a call may give beside arrays: the kernel's numbers, and sizes of a league's teams."""
+    names = [name for name, _ in kernel.numbers]
+    return [*names, "team", "vector"] if kernel.items.has_teams else names
+
+
+def _number(kernel, field: Field) -> _Number:
+    where = f"team kernel '{kernel.name}': '{field.name}'"
+    refuse(field.way != IN, f"{where} is a number, so it is given by frame_in.")
+    low, high = field.range
+    refuse(high - low != field.size, f"{where} is a number, and is given with the extents {list(field.extent)}.")
+    return _Number(field.name, kernels.get_backend("cpu").at(field.address, (1,), (field.size,), field.dtype))
+
+
+def _with_numbers(kernel, arrays: dict, backend, numbers: list[_Number]):
+    """The launch; with numbers of the host it is bound again when one of them has changed."""
+    if not numbers:
+        return kernel.bind(arrays, backend)
+
+    bound: dict[tuple, Any] = {}
+
+    def launch() -> None:
+        values = tuple([number.at[0].item() for number in numbers])
+        if values not in bound:
+            bound.clear()
+            bound[values] = kernel.bind(arrays, backend, **dict(zip([number.name for number in numbers], values)))
+        bound[values]()
+
+    return launch
 
 
 def _check_field(kernel, declared: dict, field: Field, arrays: dict) -> None:
     """Raises ArgumentError unless the kernel has this array, in this way, and it did not come before."""
     array = declared.get(field.name)
-    if array is None and field.name not in kernel.sums:
-        names = ", ".join([*declared, *kernel.sums])
+    if array is None:
+        names = ", ".join([*declared, *_numbers_of(kernel)])
         raise ArgumentError(f"team kernel '{kernel.name}' has no array '{field.name}'; it has {names}.")
 
     refuse(field.name in arrays, f"team kernel '{kernel.name}': array '{field.name}' is given twice.")
-
-    written = array is None or array.written
     refuse(
-        written != bool(field.way),
-        f"team kernel '{kernel.name}': '{field.name}' is {'written' if written else 'read'}, so it is given by "
-        f"{'frame_out' if written else 'frame_in'}.",
-    )
-    refuse(
-        array is not None and array.kind == "whole",
-        f"team kernel '{kernel.name}': '{field.name}' holds whole numbers, which a Fortran host cannot pass.",
+        array.written != bool(field.way),
+        f"team kernel '{kernel.name}': '{field.name}' is {'written' if array.written else 'read'}, so it is given by "
+        f"{'frame_out' if array.written else 'frame_in'}.",
     )
 
 

@@ -16,7 +16,7 @@ from kernels.marshal import Block
 
 from . import stripe as stripes, teams
 from .entry import ENTRIES, Entry
-from .errors import ArgumentError, StateError, closest, refuse
+from .errors import ArgumentError, StateError, UnknownName, closest, refuse
 from .impl import Sizes, TVImpl
 from .impl.memory import Bound
 from .impl.views import LAST_FROM_SUM
@@ -135,9 +135,7 @@ class TVProperties:
         elif tag in SPECIES:
             data = getattr(species, "kappa_assoc" if tag == "kappa" else tag).ravel()
         else:
-            raise ArgumentError(
-                f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit. Is //char(0) missing?"
-            )
+            raise UnknownName(f"unknown species data '{tag}'; known: {' '.join(SPECIES)} binary_fit.")
 
         refuse(n != data.size, f"buf for '{tag}' has n = {n} values, wanted {data.size}.")
         out[:] = data
@@ -150,7 +148,9 @@ class TVProperties:
             return len(self._reactions())
 
         known = ("nr", *numbers)
-        refuse(tag not in numbers, f"unknown number '{tag}'{closest(tag, known)}; known: {' '.join(known)}.")
+        refuse(
+            tag not in numbers, f"unknown number '{tag}'{closest(tag, known)}; known: {' '.join(known)}.", UnknownName
+        )
         return numbers[tag]
 
     def _reactions(self) -> list:
@@ -163,7 +163,7 @@ class TVProperties:
         """The name of species i of the mixture, or the equation of reaction i, counted from 1. Errors: ArgumentError
         for another tag or i; StateError without a mixture."""
         kinds = ("species", "reaction")
-        refuse(tag not in kinds, f"unknown names '{tag}'{closest(tag, kinds)}; known: {' '.join(kinds)}.")
+        refuse(tag not in kinds, f"unknown names '{tag}'{closest(tag, kinds)}; known: {' '.join(kinds)}.", UnknownName)
 
         if tag == "species":
             names = list(self.mixture.names)
@@ -238,6 +238,7 @@ class TVProperties:
     def _selections(self, fields, lo, hi) -> list[tuple[Field, Block]]:
         """(first field, selection lo..hi) of each view that the fields fill or take. An input of a single point counts
         at all points of the others."""
+        stripes.refuse_whole(fields)
         groups = stripes.grouped(fields)
         rows = [self._rows(group) for group in groups]
         blocks: list[Block | None] = []
@@ -275,7 +276,8 @@ class TVProperties:
             return rows
 
         wanted = f"array for 'Y' has {rows - 1} species, wanted {rows}."
-        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted + LAST_FROM_SUM)
+        wanted += stripes.with_variables_first(group[0], rows) or LAST_FROM_SUM
+        refuse(not self.impl.shared.last_from_sum or group[0].way != stripes.IN, wanted)
         return rows - 1
 
     def put(self, fields, lo, hi, first: int, last: int) -> Callable[[int, int], None]:
@@ -435,7 +437,7 @@ class TVProperties:
         of steps are worked on side by side. dt: the number for all points; -1: none came; -2: a negative one came.
         Returns call(dt) for repetition; None without points. Errors: ArgumentError; see TVImpl.block.
         """
-        at = kernels.gas.arrays.reactor(kind)
+        at = kernels.gas.arrays.reactor(kind, self.mixture, self.impl.shared.precision)
         names = {field.name for field in fields}
         _check_reactor(fields, names)
         _check_time(dt, "dt" in names)
@@ -476,8 +478,8 @@ class TVProperties:
         known = kernels.registry.team_kernels
         refuse(
             name not in known,
-            f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}. "
-            "Is //char(0) missing?",
+            f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}.",
+            UnknownName,
         )
         return self.impl.team(name, teams.fields(known[name], names, addresses, lengths, size))
 

@@ -72,7 +72,7 @@ class Watch:
         if not on:
             self._timers = None
         elif self._timers is None:
-            self._timers = {}
+            self._timers, self._ranges = {}, _ranges()
 
         self._switch()
 
@@ -91,13 +91,12 @@ class Watch:
     def _switch(self) -> None:
         """Whether there is anything to do from now on."""
         self.on = self._weight > 0 and not (self._timers is None and self._trace is None)
-        if self.on:
-            self._ranges = _ranges()
 
     def trace(self, file: str) -> None:
         """Keep timed work from now on; `write` writes it."""
         self.backend.synchronize()
         self._trace = Trace(pathlib.Path(file), self.backend.mark(), time.perf_counter())
+        self._ranges = _ranges()
         self._switch()
 
     @property

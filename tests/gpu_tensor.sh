@@ -10,7 +10,7 @@ begun=$(date +%s)
 told() { echo "== $1: $(($(date +%s) - begun)) s"; }
 
 timeout 60 "$python" -m frame build > "$out/build.log" 2>&1 || { tail -3 "$out/build.log"; failed=1; }
-timeout 150 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/contractions/test_contractions.py tests/teams/test_team_kernels.py \
+timeout 150 "$python" -m pytest -q -p no:cacheprovider -m gpu tests/contractions/test_contractions.py tests/teams \
     tests/contractions/test_tensor_devices.py tests/contractions/test_tensor_stages.py tests/contractions/test_species_loops.py > "$out/pytest.log" 2>&1 || failed=1
 tail -n 6 "$out/pytest.log"
 told tests

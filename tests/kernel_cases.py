@@ -37,8 +37,10 @@ def project_kernels():
 
 
 def of_reactions(kernel):
-    """Whether it needs a mixture that has reactions, also a solver's own."""
-    return kernel.header.name in ("rates.h", "reactor.h") or any("reaction_" in name for name in kernel.constants)
+    """Whether it needs a mixture that has reactions, also a solver's own, or one whose atoms are known."""
+    return kernel.header.name in ("rates.h", "reactor.h", "equilibria.h") or any(
+        "reaction_" in name for name in kernel.constants
+    )
 
 
 @lru_cache(None)

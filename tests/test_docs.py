@@ -15,6 +15,8 @@ import hosts
 import pytest
 from hosts import ROOT
 
+import kernels
+
 PAGES = sorted(ROOT.glob("docs/**/*.md")) + [ROOT / "README.md"]
 ELSEWHERE = {
     "make demo": "tests/frame/test_demo.py",
@@ -25,7 +27,7 @@ ELSEWHERE = {
     "python -m frame examples .": "tests/wheel.sh",
 }
 TESTED = {"kernel_language.md": "tests/gas/test_own_kernels.py", "own_kernel.md": "test_the_page_of_an_own_kernel"}
-LANGUAGES = {"python", "fortran", "c", "cpp", "sh", "text", "{toctree}"}
+LANGUAGES = {"python", "fortran", "c", "cpp", "sh", "text", "{toctree}", "{eval-rst}"}
 MADE = {"entry_points.md", "commands.md", "reference/options.md", ".svg"}  # by docs/conf.py
 WORDS = 25  # of a sentence on average
 
@@ -120,3 +122,9 @@ def test_every_variable_is_on_the_page():
 
     page = set(re.findall(r"FRAME_[A-Z_]+", (ROOT / "docs/reference/environment.md").read_text()))
     assert read and read == page
+
+
+def test_every_public_name_is_in_the_reference():
+    """Of the package `kernels`: documented by autodoc, or explained in a sentence."""
+    pages = "".join(page.read_text() for page in (ROOT / "docs/reference/python").glob("*.md"))
+    assert {name for name in kernels.__all__ if not re.search(rf"kernels\.{name}\b", pages)} == set()

@@ -27,7 +27,7 @@ template <class M, class Team> POINT_FN void members_over(const M &m, const Team
     scalar sum;
     reduce(
         team.each(many),
-        [&](long d, scalar &s) {
+        [&](long d, auto &s) {
             for (long k = d; k < m.K; k += many) s += product(m, o, k);
         },
         sum);

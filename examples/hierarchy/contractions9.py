@@ -11,19 +11,19 @@ ARRAYS = dict(arrays="left(C,L,K) right(C,R,K) out(C,L,R)", writes="out", source
 OUTPUTS = "C*L*R"
 STRATEGIES = {
     "flat": declared("flat", range=OUTPUTS, **ARRAYS),
-    "depth 1": declared("depth1", numbers="D2", league=OUTPUTS, team=32, **ARRAYS),
-    "depth 2": declared("depth2", numbers="D1 D2", league=OUTPUTS, team=32, **ARRAYS),
-    "depth 3": declared("depth3", league=OUTPUTS, team=128, **ARRAYS),
-    "teamstride": declared("teamstride", league=OUTPUTS, team=1, vector=32, **ARRAYS),
+    "depth 1": declared("depth1", numbers="D2", league=OUTPUTS, team="auto 32", **ARRAYS),
+    "depth 2": declared("depth2", numbers="D1 D2", league=OUTPUTS, team="auto 32", **ARRAYS),
+    "depth 3": declared("depth3", league=OUTPUTS, team="auto 128", **ARRAYS),
+    "teamstride": declared("teamstride", league=OUTPUTS, team="auto 1", vector=32, **ARRAYS),
     "special": declared(
-        "special", numbers="outputs", league=f"({OUTPUTS} + outputs - 1) // outputs", team=8, vector=16, **ARRAYS
+        "special", numbers="outputs", league=f"({OUTPUTS} + outputs - 1) // outputs", team="auto 8", vector=16, **ARRAYS
     ),
-    "slicing": declared("slicing1", league="C*L", team=32, scratch={"team 0": "rows(1,K)"}, **ARRAYS),
-    "adaptive": declared("adaptive2", league="C*((L+1)//2)", team=32, scratch={"team 0": "rows(2,K)"}, **ARRAYS),
+    "slicing": declared("slicing1", league="C*L", team="auto 32", scratch={"team 0": "rows(1,K)"}, **ARRAYS),
+    "adaptive": declared("adaptive2", league="C*((L+1)//2)", team="auto 32", scratch={"team 0": "rows(2,K)"}, **ARRAYS),
     "tiling": declared(
         "tiling",
         league="C*((L+15)//16)*((R+15)//16)",
-        team=256,
+        team="auto 256",
         scratch={"team 0": "tile_left(16,17) tile_right(16,17) tile_sums(256)"},
         **ARRAYS,
     ),
@@ -80,6 +80,8 @@ def contractions9(backend, N=10000, M=64, E=16, nrepeat=5, quick=False):
                 outputs = sizes.get("team", kernel.team)
                 numbers = {n: dict(D1=D1, D2=D2, outputs=outputs)[n] for n, _ in kernel.numbers}
                 arrays = {**given, **on(backend, out=np.full((C, L, R), np.nan))}
+                if sizes:
+                    sizes["team"] = f"auto {outputs}"
                 run = kernel.bind(arrays, backend, quick=quick, **sizes, **numbers)
                 times[strategy] = seconds(backend, run, nrepeat)
                 out = backend.to_host(arrays["out"])

@@ -54,7 +54,7 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
     print(f"yax_layout {backend}: time of right over left {times['right'] / times['left']:.3g}")
 
 
-YAX_TEAM = declared("yax_team", arrays="y(N) A(N,M) x(M)", sums="total", league="N", team=128)
+YAX_TEAM = declared("yax_team", arrays="y(N) A(N,M) x(M)", sums="total", league="N", team="auto 128")
 
 
 def yax_team(backend, N=4096, M=1024, nrepeat=10, quick=False):
@@ -70,7 +70,10 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
     for n, m in ((M, N), (N, M)):
         arrays = on(backend, y=np.ones(n), A=np.ones((n, m)), x=np.ones(m))
         times = {}
-        for name, kernel, team in (("flat", YAX_FLAT, None), ("team", YAX_TEAM, 32 if m < 1000 else 1024)):
+        for name, kernel, team in (
+            ("flat", YAX_FLAT, None),
+            ("team", YAX_TEAM, "auto 32" if m < 1000 else "auto 1024"),
+        ):
             run = kernel.bind(arrays, backend, team=team, quick=quick)
             times[name] = seconds(backend, run, nrepeat)
             check(f"yax_rows_first, {name}", run.value("total"), n * m)
@@ -85,7 +88,7 @@ YAX_VECTOR = declared(
     writes="result",
     sums="total",
     league="E",
-    team=8,
+    team="auto 8",
     vector=32,
 )
 
@@ -103,9 +106,9 @@ def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
 
 
 BOTH = dict(arrays="y(N) A(N,M) x(M)", sums="product")
-ROWS_OF = declared("rows_of", league="N", team=128, **BOTH)
+ROWS_OF = declared("rows_of", league="N", team="auto 128", **BOTH)
 COLUMNS_OF = declared(
-    "columns_of", league="(M + 31) // 32", team=16, vector=32, scratch={"member 0": "partial(32)"}, **BOTH
+    "columns_of", league="(M + 31) // 32", team="auto 16", vector=32, scratch={"member 0": "partial(32)"}, **BOTH
 )
 
 

@@ -2,20 +2,30 @@
 
 // ---- quiz
 
-// sums of 10 of every thread
-template <class M, class I, class S> POINT_FN void quiz_flat(const M &, const I, S &total) { total += 10.0; }
-
-// of every member of a team of N, counted once
-template <class M, class Team> POINT_FN void quiz_team(const M &m, const Team &team, scalar &total) {
-    scalar sum;
-    reduce(team.vector(m.N), [&](auto, auto &s) { s += 10.0; }, sum);
-    single_per_team(team, [&] { total += sum; });
+// What is the sum? Of every thread,
+template <class M, class I, class S> POINT_FN void quiz_flat(const M &, const I, S &total) {
+    long thread_sum = 0;
+    for (int i = 0; i < 10; ++i) ++thread_sum;
+    total += thread_sum;
 }
-// every member has the team's sum, and each adds it
-template <class M, class Team> POINT_FN void quiz_nested(const M &m, const Team &team, scalar &total) {
-    scalar sum;
-    reduce(team.vector(m.N), [&](auto, auto &s) { s += 10.0; }, sum);
-    team.for_each(m.N, [&](long) { total += sum; });
+// of every member of a team,
+template <class M, class Team, class S> POINT_FN void quiz_team(const M &, const Team &, S &total) {
+    long thread_sum = 0;
+    for (int i = 0; i < 10; ++i) ++thread_sum;
+    total += thread_sum;
+}
+// of every member, each of which has the sum of its team
+template <class M, class Team, class S> POINT_FN void quiz_nested(const M &, const Team &team, S &total) {
+    long team_sum = 0;
+    reduce(
+        team.each(team.size()),
+        [&](long, auto &partial) {
+            long thread_sum = 0;
+            for (int i = 0; i < 10; ++i) ++thread_sum;
+            partial += thread_sum;
+        },
+        team_sum);
+    total += team_sum;
 }
 
 // ---- mdrange
@@ -42,15 +52,15 @@ template <class M, class I, class S> POINT_FN void subview_sum(const M &m, const
 // Exclusive prefix sums of 0 .. n-1: over the members, over members and lanes, over the lanes of each member
 template <class M, class Team> POINT_FN void scan_of_three(const M &m, const Team &team) {
     const auto member = team.member();
-    const scalar each = scan(team.each(m.n), [&](long i, scalar &sum, bool last) {
+    const scalar each = scan(team.each(m.n), [&](long i, auto &sum, bool last) {
         if (last) m.prefix(0, i) = sum;
         sum += as_number(i);
     });
-    const scalar vector = scan(team.vector(m.n), [&](long i, scalar &sum, bool last) {
+    const scalar vector = scan(team.vector(m.n), [&](long i, auto &sum, bool last) {
         if (last) m.prefix(1, i) = sum;
         sum += as_number(i);
     });
-    const scalar lanes = scan(member.vector(m.n), [&](long i, scalar &sum, bool last) {
+    const scalar lanes = scan(member.vector(m.n), [&](long i, auto &sum, bool last) {
         if (last) m.prefix(2, i) = sum;
         sum += as_number(i);
     });

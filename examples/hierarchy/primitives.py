@@ -5,15 +5,19 @@ from common import check, kernels_of, main, on, say, seconds
 
 declared = kernels_of(__file__)
 
-QUIZ_FLAT = declared("quiz_flat", sums="total", numbers="E N", range="E*N")
-QUIZ_TEAM = declared("quiz_team", sums="total", numbers="E N", league="E", team=32)
-QUIZ_NESTED = declared("quiz_nested", sums="total", numbers="E N", league="E", team=32)
+QUIZ_FLAT = declared("quiz_flat", sums="total:whole", numbers="E N", range="E*N")
+QUIZ_TEAM = declared("quiz_team", sums="total:whole", numbers="E", league="E", team=32)
+QUIZ_NESTED = declared("quiz_nested", sums="total:whole", numbers="E", league="E", team=32)
 
 
 def quiz(backend, E=7, N=32, nrepeat=10, quick=False):
-    """Exercise 7: what do sums of 10 give, of every thread, every team, and nested?"""
-    for kernel, wanted in ((QUIZ_FLAT, E * N * 10), (QUIZ_TEAM, E * N * 10), (QUIZ_NESTED, E * N * N * 10)):
-        run = kernel.bind({}, backend, quick=quick, E=E, N=N)
+    """Exercise 7: the lectures' quiz, as it stands there: E teams of N members, or E N threads."""
+    for kernel, wanted, more in (
+        (QUIZ_FLAT, E * N * 10, {"N": N}),
+        (QUIZ_TEAM, E * N * 10, {"team": N}),
+        (QUIZ_NESTED, E * N * N * 10, {"team": N}),
+    ):
+        run = kernel.bind({}, backend, quick=quick, E=E, **more)
         time = seconds(backend, run, nrepeat)
         check(kernel.name, run.value("total"), wanted)
         say(kernel.name, backend, (E, N), run.value("total"), time, 8)

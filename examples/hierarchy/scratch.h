@@ -3,7 +3,7 @@
 // ---- scratch_field, and scratch_race: the same without its barrier
 
 // contractDataFieldScalar: result(e, q) = sum over i of A(e, q, i) B(e, i), with B(e, :) in the team's scratch
-template <bool WAIT, class M, class Team> POINT_FN void field(const M &m, const Team &team, scalar &total) {
+template <bool WAIT, class M, class Team, class S> POINT_FN void field(const M &m, const Team &team, S &total) {
     const long e = team.league_rank();
     const auto b = team.scratch(m.b);
     const auto member = team.member();
@@ -16,10 +16,10 @@ template <bool WAIT, class M, class Team> POINT_FN void field(const M &m, const 
         total += sum;
     });
 }
-template <class M, class Team> POINT_FN void scratch_field(const M &m, const Team &team, scalar &total) {
+template <class M, class Team, class S> POINT_FN void scratch_field(const M &m, const Team &team, S &total) {
     field<true>(m, team, total);
 }
-template <class M, class Team> POINT_FN void scratch_race(const M &m, const Team &team, scalar &total) {
+template <class M, class Team, class S> POINT_FN void scratch_race(const M &m, const Team &team, S &total) {
     field<false>(m, team, total);
 }
 
@@ -39,7 +39,7 @@ template <class M, class Team> POINT_FN void scratch_levels(const M &m, const Te
     reduce(team.vector(m.n1), [&](auto i, auto &s) { s += far(m.n1 - 1 + i * -1); }, more);
     reduce(
         team.each(m.rows),
-        [&](long r, scalar &all) {
+        [&](long r, auto &all) {
             member.for_vector(m.n, [&](auto i) { own(i) = as_number(i) * as_number(r), own_far(i) = as_number(e); });
             scalar row;
             reduce(member.vector(m.n), [&](auto i, auto &s) { s += own(i) + own_far(i); }, row);

@@ -13,7 +13,7 @@ FIELD = dict(
     sums="total",
     league="E",
     scratch={"team 0": "b(V)"},
-    team=16,
+    team="auto 16",
     vector=8,
 )
 SCRATCH_FIELD = declared("scratch_field", **FIELD)
@@ -69,7 +69,7 @@ SCRATCH_LEVELS = declared(
     numbers="n0 n1 n rows",
     league="E",
     scratch={"team 0": "near(n0)", "team 1": "far(n1)", "member 0": "own(n)", "member 1": "own_far(n)"},
-    team=8,
+    team="auto 8",
     vector=4,
 )
 
@@ -102,7 +102,7 @@ SLICING = declared(
     writes="out",
     league="C * ((L + 1) // 2)",
     scratch={"team 0": "left_rows(2,P)"},
-    team=128,
+    team="auto 128",
     source="slicing, adaptive: Kokkos-Intrepid clinic 2015, with its rows of an odd L",
 )
 

@@ -109,7 +109,7 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
 
 INPUT, SHARE = "bin(n):whole ", 8192  # numbers of a team
 SCATTER_ATOMICS = declared("scatter_atomics", arrays=INPUT + "histogram(bins):whole", writes="histogram", range="n")
-IN_TEAMS = dict(numbers="share", league="(n + share - 1) // share", team=256)
+IN_TEAMS = dict(numbers="share", league="(n + share - 1) // share", team="auto 256")
 SCATTER_TEAMS = declared(
     "scatter_teams",
     arrays=INPUT + "histogram(bins):whole",

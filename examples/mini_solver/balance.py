@@ -40,14 +40,14 @@ class Balance:
         x = [c.ravel() if block.case.stretched else h for c, h in zip(block.coordinates(fringe=True), block.case.dx)]
 
         def slope(c, e):
-            return np.gradient(u[c], x[e], axis=2 - e) if e < d else np.zeros_like(u[c])
+            return np.gradient(u[c], x[e], axis=2 - e) if e < d else 0.0
 
         curl = [slope(2, 1) - slope(1, 2), slope(0, 2) - slope(2, 0), slope(1, 0) - slope(0, 1)]
         cut = tuple(slice(f, f + n) for f, n in zip(block.fringe[::-1], block.cells[::-1]))
         rho = block.host(view[:ns].sum(0))
 
         def squares(rows):
-            return sum(row[cut] ** 2 for row in rows)
+            return sum((row[cut] ** 2 for row in rows if np.ndim(row)), np.zeros(block.cells[::-1]))
 
         rows = [0.5 * rho[cut] * squares(u), 0.5 * squares(curl)]
 

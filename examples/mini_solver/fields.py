@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 
 from .errors import CaseError
-from .files import Form, hdf5, image, save, write_file
+from .files import Form, hdf5, image, save
 from .results import earlier
 
 VELOCITY = "velocity"  # the field of u, v, w in a file
@@ -48,7 +48,8 @@ def mesh(case):
 class Xdmf:
     """Files <name>.h5 of fields, each a line of numbers with x fastest; mesh.h5; an index in XDMF 3."""
 
-    def __init__(self, flow, folder, index):
+    def __init__(self, files, folder, index):
+        flow, self.files = files.flow, files
         self.folder, self.index, self._mesh = pathlib.Path(folder), index, None
         self._type = np.dtype("f8" if flow.case.output["precision"] == "double" else "f4")
         self.cells = int(np.prod(flow.case.cells))
@@ -58,7 +59,7 @@ class Xdmf:
         attributes = dict(time=flow.time, steps=flow.steps, cells=flow.case.cells)
         notes = {field: {"units": unit(field)} for field in fields}
         form = Form(self._type.str, line=True, notes=notes)
-        write_file(flow, self.folder / name, fields, attributes, form)
+        self.files.write(self.folder / name, fields, attributes, form)
 
         if self._mesh is None and flow.ranks.rank == 0:
             self._mesh = self._save_mesh(flow.case)
@@ -67,7 +68,8 @@ class Xdmf:
         """Write mesh.h5; returns the part of the index about it."""
         kind, points, corners = mesh(case)
         notes = {"points": {"units": "m"}}
-        save(self.folder / "mesh.h5", image({"points": points, "cells": corners.astype("i8")}, notes=notes))
+        data = image({"points": points, "cells": corners.astype("i8")}, notes=notes)
+        self.files.do(save, self.folder / "mesh.h5", data)
 
         count, corners_each = corners.shape
         return MESH.format(kind=kind, cells=count, corners=corners_each, points=len(points))
@@ -84,7 +86,7 @@ class Xdmf:
                 )
             grids.append(GRID.format(time=time, mesh=self._mesh, attributes=attributes))
 
-        save(self.folder / self.index, INDEX_FILE.format(grids="\n".join(grids)).encode())
+        self.files.do(save, self.folder / self.index, INDEX_FILE.format(grids="\n".join(grids)).encode())
 
 
 # The parts of an index. Readers do not look at Unit; meshio wants nothing but the DataItem in an Attribute.
@@ -107,11 +109,11 @@ INDEX_FILE = (
 class FieldFiles(Xdmf):
     """fields-<step>.h5, and fields.xdmf over all of them."""
 
-    def __init__(self, flow, folder, continued):
-        super().__init__(flow, folder, INDEX["fields"])
+    def __init__(self, files, folder, continued):
+        super().__init__(files, folder, INDEX["fields"])
 
         self.written = []  # (time, file name, {field: (number of its rows, bytes of a number)})
-        for path in earlier(flow, folder, "fields-????????.h5", continued):
+        for path in earlier(files.flow, folder, "fields-????????.h5", continued):
             try:
                 with hdf5().File(path) as file:
                     forms = {name: ((*data.shape, 1)[1], data.dtype.itemsize) for name, data in file.items()}
@@ -137,8 +139,8 @@ class FieldFiles(Xdmf):
 class AverageFile(Xdmf):
     """averages.h5 and averages.xdmf: averages up to now (names in averages.py)."""
 
-    def __init__(self, flow, folder):
-        super().__init__(flow, folder, INDEX["averages"])
+    def __init__(self, files, folder):
+        super().__init__(files, folder, INDEX["averages"])
         self.path = self.folder / "averages.h5"
 
     def write(self, flow):

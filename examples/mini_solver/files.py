@@ -1,13 +1,20 @@
-"""Files: HDF5 of the whole domain from the blocks of all ranks. A file takes its name when it is complete."""
+"""Files: HDF5 of the whole domain from the blocks of all ranks. A file takes its name when it is complete.
 
+The flow goes on while a thread writes (writer.py): what is written is a copy in memory.
+"""
+
+import contextlib
 import dataclasses
 import hashlib
 import importlib
+import importlib.util
 import os
 
 import numpy as np
 
-from .errors import CaseError, OutputError
+from .errors import CaseError, OutputError, wanted
+from .saved import write_bytes
+from .writer import Writer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +23,8 @@ class Form:
 
     type: str = "f8"  # of the numbers
     line: bool = False  # (cells,) or (cells, rows), x fastest; else (rows, nz, ny, nx)
-    checked: bool = False  # with check sums: of HDF5's chunks, and of all bytes behind HDF5's end of the file
+    checked: bool = False  # a restart: with check sums, of HDF5's chunks and of all bytes behind HDF5's end of the
+    # file; and on the disk before it takes its name, so that it outlives the machine's end
     notes: dict = dataclasses.field(default_factory=dict)  # {dataset: its attributes}: units, names of rows
 
     def options(self) -> dict:
@@ -29,16 +37,17 @@ class Form:
         return (int(np.prod(cells)), *rows) if self.line else (*rows, *cells[::-1])
 
 
-def needed(package, what):
-    """A package that only output needs. Raises CaseError where the package is not installed."""
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise CaseError(f"{what} need {package} ({error}): install the project's extra 'solver'.") from None
+def need(package, what):
+    """Raises CaseError where a package that only output needs is not installed. Nothing is imported."""
+    wanted(importlib.util.find_spec(package), f"{what} need {package}: install the project's extra 'solver'.")
 
 
 def hdf5():
-    return needed("h5py", "restart and field files")
+    """The module h5py. Raises CaseError where it cannot be imported."""
+    try:
+        return importlib.import_module("h5py")
+    except ImportError as error:
+        raise CaseError(f"restart and field files need h5py ({error}): install the project's extra 'solver'.") from None
 
 
 def collect(flow, block, rows=()):
@@ -72,20 +81,51 @@ def _box(first, part):
     return tuple(slice(f, f + n) for f, n in zip(tuple(first)[::-1], part.shape[-3:]))
 
 
-def write_file(flow, path, blocks, attributes, form):
-    """Write an HDF5 file of the whole domain, which takes its name when it is complete.
+class Files:
+    """The files of a run, which are written in the order of these calls. An error, OutputError, is raised by one of the
+    next calls, or by `wait`. artist: an Artist, which draws."""
 
-    blocks: {name: block (nz, ny, nx) or (rows, nz, ny, nx) of this rank}. attributes: of the file. form: a Form.
-    All ranks write together where h5py has parallel HDF5; otherwise rank 0 writes what the others send.
-    Raises OutputError where the file cannot be written.
-    """
-    together = flow.ranks.size > 1 and hdf5().get_config().mpi
-    (_write_together if together else _write_alone)(flow, path, blocks, attributes, form)
+    def __init__(self, flow, artist):
+        self.flow = flow
+        self._writer, self._artist = Writer(), artist
+
+    def write(self, path, blocks, attributes, form):
+        """Write an HDF5 file of the whole domain. Collective.
+
+        blocks: {name: block (nz, ny, nx) or (rows, nz, ny, nx) of this rank}. attributes: of the file. form: a Form.
+        All ranks write together where h5py has parallel HDF5; otherwise rank 0 writes what the others send.
+        """
+        if self.flow.ranks.size > 1 and hdf5().get_config().mpi:
+            self._writer.wait()
+            _write_together(self.flow, path, blocks, attributes, form)
+            return
+
+        data = _image_of_all(self.flow, blocks, attributes, form)
+        if data is not None:
+            self.do(_save_sealed if form.checked else save, path, data)
+
+    def do(self, job, *given):
+        """Do job(*given) on this rank, behind the files before it."""
+        self._writer.do(job, *given)
+
+    def draw(self, order):
+        """Have the artist do an order: a Sheet, Frame or Film."""
+        self._writer.do(self._artist.send, order)
+
+    def wait(self):
+        """Return when this rank's files are written, and all that was ordered is drawn. The artist then has left."""
+        self._writer.wait()
+        self._artist.finish()
+
+    def close(self):
+        """The artist leaves, whatever has happened."""
+        with contextlib.suppress(OutputError):
+            self._artist.finish()
 
 
-def _write_alone(flow, path, blocks, attributes, form):
-    """HDF5 makes the file in memory, and Python writes it: a full disk ends HDF5 in the middle of its own structures,
-    from which it does not recover."""
+def _image_of_all(flow, blocks, attributes, form):
+    """The bytes of a file of the whole domain on rank 0, None elsewhere. HDF5 makes the file in memory, and Python
+    writes it: a full disk ends HDF5 in the middle of its own structures, from which it does not recover."""
     file = None
     if flow.ranks.rank == 0:
         file = hdf5().File("image", "w", driver="core", backing_store=False)
@@ -102,10 +142,11 @@ def _write_alone(flow, path, blocks, attributes, form):
         for first, values in collect(flow, block, block.shape[:-3]):
             target[(..., *_box(first, values))] = values
 
-    if file:
-        _annotate(file, form.notes)
-        data = _closed(file)
-        save(path, data + seal(data) if form.checked else data)
+    if not file:
+        return None
+
+    _annotate(file, form.notes)
+    return _closed(file)
 
 
 def _write_together(flow, path, blocks, attributes, form):
@@ -229,19 +270,14 @@ def seal_fits(path) -> bool:
     return found == SEAL + check.digest()
 
 
-def save(path, data):
-    """Write bytes to a new file, which then takes its name. Raises OutputError where this fails; the old file stays."""
-    part = path.with_name(path.name + ".part")
+def _save_sealed(path, data):
+    """Write the bytes of an HDF5 file with their check sum behind them."""
+    save(path, data + seal(data), durable=True)
+
+
+def save(path, data, durable=False):
+    """Write bytes to a file, as write_bytes does. Raises OutputError where this fails; the old file stays."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-
-        with open(part, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-
-        os.replace(part, path)
+        write_bytes(path, data, durable)
     except OSError as error:
-        if part.is_file():
-            part.unlink()
         raise OutputError(f"'{path}' cannot be written: {error.strerror or error}.") from None

@@ -18,7 +18,8 @@ class History:
     attribute, and the names of its columns. Integrals are per metre of the directions that the flow does not have.
     """
 
-    def __init__(self, flow, folder, continued):
+    def __init__(self, files, folder, continued):
+        flow, self.files = files.flow, files
         self.path, self.rows = pathlib.Path(folder) / "history.h5", {}
         self.points = flow.case.output["probes"]
         self.cells = [self._cell(flow.case, point) for point in self.points]
@@ -85,11 +86,11 @@ class History:
         return {name: known[name] for name in output_names(flow)}
 
     def write(self, flow):
-        """Write all rows. Raises OutputError."""
+        """Write all rows."""
         if flow.ranks.rank == 0 and self.rows:
             attributes = dict(species=list(flow.mixture.names), cells=np.array(self.cells, int).reshape(-1, 3))
             rows = {name: np.array(values) for name, values in self.rows.items()}
-            save(self.path, image(rows, attributes, self._notes(flow)))
+            self.files.do(save, self.path, image(rows, attributes, self._notes(flow)))
 
     def _notes(self, flow) -> dict:
         """{dataset: its unit, and the names of its columns}."""

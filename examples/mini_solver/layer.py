@@ -21,7 +21,8 @@ def declare():
 
 def of_equation(kernel: str, mixture) -> str:
     """The name of a kernel of kernels/flow.py for the mixture's equation."""
-    return f"ideal_{kernel}" if mixture.options["equation"] == "ideal" else kernel
+    equation = mixture.options["equation"]
+    return f"{equation}_{kernel}" if equation in ("ideal", "mapped") else kernel
 
 
 def open_frame(backend="auto", comm=None) -> Frame:

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 
 from .errors import CaseError, OutputError, wanted
-from .files import Form, hdf5, seal_fits, write_file
+from .files import Form, hdf5, seal_fits
 
 FORMAT = 2
 RESTART, BEFORE = "restart.h5", "restart-before.h5"  # the last state, and the state before it
@@ -15,12 +15,13 @@ NEW = "restart-new.h5"  # while the others make room
 FORM = Form("f8", checked=True)
 
 
-def write_restart(flow, folder):
-    """Write the state as restart.h5; the state before it stays, as restart-before.h5.
+def write_restart(files, folder):
+    """Write the state as restart.h5; the state before it stays, as restart-before.h5. files: the run's Files.
 
     At every moment there is a complete restart.h5, once there was one. Raises FlowError for a flow that has failed,
-    OutputError where the file cannot be written: both files then stay as they are.
+    and OutputError, as Files does, where the file cannot be written: both files then stay as they are.
     """
+    flow = files.flow
     flow.check()
     folder = pathlib.Path(folder)
     attributes = _attributes(flow)
@@ -30,13 +31,9 @@ def write_restart(flow, folder):
         attributes |= flow.averages.numbers()
         blocks |= flow.averages.state()
 
-    write_file(flow, folder / NEW, blocks, attributes, FORM)
-
+    files.write(folder / NEW, blocks, attributes, FORM)
     if flow.ranks.rank == 0:
-        try:
-            _make_last(folder)
-        except OSError as error:
-            raise OutputError(f"'{folder / RESTART}' cannot be written: {error.strerror or error}.") from None
+        files.do(_make_last, folder)
 
 
 def _attributes(flow) -> dict:
@@ -55,7 +52,15 @@ def _attributes(flow) -> dict:
 
 
 def _make_last(folder):
-    """NEW becomes RESTART, and RESTART becomes BEFORE. RESTART is there before each of the operations and after it."""
+    """NEW becomes RESTART, and RESTART becomes BEFORE. Raises OutputError."""
+    try:
+        _rename(folder)
+    except OSError as error:
+        raise OutputError(f"'{folder / RESTART}' cannot be written: {error.strerror or error}.") from None
+
+
+def _rename(folder):
+    """RESTART is there before each of the operations and after it."""
     last, before, spare = folder / RESTART, folder / BEFORE, folder / f"{BEFORE}.part"
     is_before_too = last.is_file() and before.is_file() and before.samefile(last)  # a run was killed between the two
 

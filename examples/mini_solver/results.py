@@ -26,6 +26,11 @@ def writes(case) -> bool:
     return any(case.output[key] for key in keys)
 
 
+def draws(case) -> bool:
+    """Whether this case leaves pictures."""
+    return bool(case.output["frames"] or case.output["frames_time"])
+
+
 def try_folder(folder):
     """Make the folder and write into it. Raises OutputError where this fails."""
     file = next((p for p in (folder, *folder.parents) if p.exists() and not p.is_dir()), None)

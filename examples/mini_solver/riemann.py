@@ -1,4 +1,5 @@
-"""Exact solution of the Riemann problem of a pure Peng-Robinson gas, in plain Python: nothing of the layer's kernels.
+"""Exact solution of the Riemann problem of a pure gas, in plain Python: nothing of the layer's kernels. The gas is of
+the Peng-Robinson equation, or of equation `mapped`.
 
 Fans by integrating the isentrope (dT/drho = T p_T/(rho^2 cv), du = -+ c/rho drho, classical Runge-Kutta in ln rho),
 shocks by the Rankine-Hugoniot energy relation; the pressure between them by the secant rule. All per kg, SI.
@@ -44,9 +45,7 @@ class Gas:
         a, a_T, a_TT = self._attraction(T)
         D = v * v + 2 * b * v - b * b
         L = math.log((v + (1 + ROOT2) * b) / (v + (1 - ROOT2) * b)) / (2 * ROOT2 * b)
-        c = self.low if T <= self.T_mid else self.high
-        cp0 = R * (c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4]))))
-        h0 = R * (c[5] + T * (c[0] + T * (c[1] / 2 + T * (c[2] / 3 + T * (c[3] / 4 + T * c[4] / 5)))))
+        cp0, h0 = self._ideal(T)
         p, p_T = R * T / (v - b) - a / D, R / (v - b) - a_T / D
         p_v = -R * T / (v - b) ** 2 + 2 * a * (v + b) / D**2
         cv = cp0 - R + T * a_TT * L
@@ -54,6 +53,12 @@ class Gas:
         c2 = v * v * (T * p_T * p_T / cv - p_v) / self.W
 
         return p, e / self.W, math.sqrt(c2), p_T, cv / self.W
+
+    def _ideal(self, T):
+        c = self.low if T <= self.T_mid else self.high
+        cp0 = R * (c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4]))))
+        h0 = R * (c[5] + T * (c[0] + T * (c[1] / 2 + T * (c[2] / 3 + T * (c[3] / 4 + T * c[4] / 5)))))
+        return cp0, h0
 
     def temperature(self, p, rho, T=300.0):
         for _ in range(200):
@@ -63,6 +68,69 @@ class Gas:
             if abs(step) < 1e-14 * T:
                 break
         return T
+
+
+class MappedGas(Gas):
+    """The same of equation `mapped`, by its definition: p(T, w) of a cubic, v = w - C(T, w), integrals by quadrature.
+    fluid: a row of fluids.csv."""
+
+    def __init__(self, species, fluid):
+        super().__init__(species)
+        self.fluid, self.Tc = fluid, fluid.Tc
+        self.d1, self.d2 = fluid.d1, (1 - fluid.d1) / (1 + fluid.d1)
+        y = 1 + (2 * (1 + fluid.d1)) ** (1 / 3) + (4 / (1 + fluid.d1)) ** (1 / 3)
+        d = (1 + fluid.d1**2) / (1 + fluid.d1)
+        self.b = R * fluid.Tc / fluid.pc / (3 * y + d - 1)
+        self.a = (3 * y * (y + d) + d * d + d - 1) / (3 * y + d - 1) ** 2 * (R * fluid.Tc) ** 2 / fluid.pc
+        self.c = [self.b * P for P in (fluid.P0, fluid.P1, fluid.P2, fluid.P3)]
+
+        nodes, weights = np.polynomial.legendre.leggauss(24)
+        self.nodes, self.weights = (nodes + 1) / 2, weights / 2
+
+    def _attraction(self, T):
+        t, c, g, m = T / self.Tc, self.fluid.alpha_c, self.fluid.alpha_g, self.fluid.alpha_m
+        r, n = 1 / (t + c), 1 + g * (t - 1)
+        k = ((1 + c) * r) ** m
+        f, f_T = k * n, k * (g - m * n * r) / self.Tc
+        f_TT = k * r * (m * (m + 1) * n * r - 2 * m * g) / self.Tc**2
+        return self.a * f * f, 2 * self.a * f * f_T, 2 * self.a * (f_T * f_T + f * f_TT)
+
+    def _map(self, x):
+        """C without the swelling, and -w dC/dw."""
+        c0, c1, c2, c3 = self.c
+        return c0 + x * (c1 + x * (c2 + x * c3)), x * (c1 + x * (2 * c2 + x * 3 * c3))
+
+    def at(self, T, rho):
+        v, b, y = self.W / rho, self.b, 1 / (T / self.Tc + 0.4)
+        a, a_T, a_TT = self._attraction(T)
+        swelling = 1.4 * b * self.fluid.Q
+        C_T, C_TT = swelling * y**2 / self.Tc, -2 * swelling * y**3 / self.Tc**2
+
+        w = max(v + self._map(0.5)[0] - swelling * y, 1.05 * b)
+        for _ in range(60):
+            C, slope = self._map(b / w)
+            step = (w - C + swelling * y - v) / (1 + slope / w)
+            w = max(w - step, b + 0.2 * (w - b))
+            if abs(step) < 1e-15 * w:
+                break
+
+        x = b / w
+        h = 1 + self._map(x)[1] / w
+        D, D_w = (w + self.d1 * b) * (w + self.d2 * b), 2 * w + (self.d1 + self.d2) * b
+        p, p_T = R * T / (w - b) - a / D, R / (w - b) - a_T / D
+        p_v = (a * D_w / D**2 - R * T / (w - b) ** 2) / h
+
+        z = self.nodes * x
+        slopes = 1 + z * self._map(z)[1] / b
+        L = x / b * float(np.dot(self.weights, slopes / ((1 + self.d1 * z) * (1 + self.d2 * z))))
+
+        cp0, h0 = self._ideal(T)
+        e = h0 - R * T + (T * a_T - a) * L + T * p * C_T
+        cv = cp0 - R + T * (a_TT * L + (2 * p_T + p_v * C_T) * C_T + p * C_TT)
+        p_T += p_v * C_T
+        c2 = v * v * (T * p_T * p_T / cv - p_v) / self.W
+
+        return p, e / self.W, math.sqrt(c2), p_T, cv / self.W
 
 
 def density(gas, T, p, start):
@@ -140,7 +208,7 @@ def wave(gas, rho, u, T, p_star, sign):
         return Wave(u + sign * (p_star - p0) / flux, r, gas.temperature(p_star, r, T), None, speed)
 
     def miss(x):
-        return math.log(isentrope(gas, rho, T, math.exp(x), sign, 200)[-1, 2] / p_star)
+        return isentrope(gas, rho, T, math.exp(x), sign, 200)[-1, 2] / p_star - 1  # p of a liquid may fall below 0
 
     x0 = math.log(rho) + (p_star - p0) / (rho * c0 * c0)
     to = math.exp(secant(miss, math.log(rho) - 1e-3, x0, 1e-12))

@@ -5,8 +5,8 @@ results.py     the folder of its results
 restart.py     files from which a run continues
 fields.py      fields and averages for ParaView and pyvista
 history.py     integrals and probes
-pictures.py    frames, a film
-files.py       HDF5 from the blocks of all ranks
+frames.py      frames, a film; artist.py has them drawn by a process, studio.py; pictures.py
+files.py       HDF5 from the blocks of all ranks; writer.py writes while the flow goes on
 """
 
 import contextlib
@@ -15,14 +15,16 @@ import pathlib
 import signal
 import sys
 
+from .artist import Artist
 from .errors import FlowError, OutputError, check_known
 from .fields import AverageFile, FieldFiles, output_names
+from .files import Files, hdf5
 from .flow import Flow
+from .frames import Frames
 from .history import History
-from .pictures import Frames
 from .report import Report
 from .restart import RESTART, read_restart, write_restart
-from .results import prepare, writes
+from .results import draws, prepare, writes
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -37,23 +39,35 @@ class Run:
     def __init__(self, case, comm=None, restart=None, folder=None, out=sys.stdout, overwrite=False):
         self.case = case
         self.folder = pathlib.Path(folder or case.output["folder"] or f"build/mini_solver/{case.name}")
-        self.flow = flow = Flow(case, comm)
-        self._refuse_unknown_frames()
 
-        flow.balance.start = flow.sums()
-        if restart:
-            read_restart(flow, restart)
-        if writes(case):
-            prepare(flow, self.folder, bool(restart), overwrite)
+        with contextlib.ExitStack() as stack:
+            artist = stack.enter_context(Artist())
+            if draws(case) and (comm is None or comm.rank == 0):
+                artist.begin()  # it loads what it needs while the flow is set up
 
-        self.fields = FieldFiles(flow, self.folder, bool(restart))
-        self.frames = Frames(flow, self.folder, case.output, bool(restart))
-        self.history = History(flow, self.folder, bool(restart))
-        self.averages = AverageFile(flow, self.folder) if flow.averages else None
+            self.flow = flow = Flow(case, comm)
+            self._refuse_unknown_frames()
+            flow.balance.start = flow.sums()
+            if restart:
+                read_restart(flow, restart)
+            if writes(case):
+                hdf5()
+                prepare(flow, self.folder, bool(restart), overwrite)
+
+            self._make_files(Files(flow, artist), bool(restart))
+            stack.pop_all()  # from now on the artist leaves at the end of the run
+
         self.report = Report(flow, out)
-
         self.asked_to_stop = False
         self._kept = flow.steps if restart and self._is_last(restart) else None  # step of the last restart file
+
+    def _make_files(self, files, continued):
+        """What is written. continued: whether results of the run before stay."""
+        self.files = files
+        self.fields = FieldFiles(files, self.folder, continued)
+        self.frames = Frames(files, self.folder, continued)
+        self.history = History(files, self.folder, continued)
+        self.averages = AverageFile(files, self.folder) if self.flow.averages else None
 
     def _refuse_unknown_frames(self):
         species = [f"Y_{name}" for name in self.flow.mixture.names]
@@ -73,8 +87,10 @@ class Run:
         except FlowError:
             with contextlib.suppress(OutputError):
                 self.history.write(self.flow)  # rows of the flow before it failed
+                self.files.wait()
             raise
         finally:
+            self.files.close()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 
@@ -103,13 +119,16 @@ class Run:
             self._write()
             report.after_step()
 
+        with flow.frame.timed("output"):
+            self.frames.animate()
+            self.files.wait()
+
         return 0
 
     def _files(self):
         """A line for each kind of file that was written."""
-        film = self.frames.animate()
-        if film:
-            yield f"pictures: {film}"
+        if self.frames.film:
+            yield f"pictures: {self.frames.film}"
         if self.fields.written:
             yield f"fields: {self.folder / self.fields.index}"
         if self.history.rows:
@@ -132,6 +151,7 @@ class Run:
         flow, restart = self.flow, self.folder / RESTART
         self._write_sums()
         self._keep()
+        self.files.wait()
         self.report.say(f"stopped at step {flow.steps}, t = {flow.time:.6e} s; continue with --restart {restart}")
 
     def _done(self):
@@ -184,7 +204,7 @@ class Run:
     def _keep(self):
         """Write a restart file, one for each state at most: so the file before it is of an earlier state."""
         if self._kept != self.flow.steps:
-            write_restart(self.flow, self.folder)
+            write_restart(self.files, self.folder)
             self._kept = self.flow.steps
 
     def _write_sums(self):

@@ -35,7 +35,7 @@ template <class M, class I> POINT_FN void nek_direction(const M &m, const I i) {
 }
 // v = sum of w over the elements that have a point, always in the same order, so that all copies agree; plus p / 10,
 // which makes the operator definite; 0 at the brick's ends. pap = <p, v>, each point once.
-template <class M, class Team> POINT_FN void nek_gather(const M &m, const Team &team, scalar &pap) {
+template <class M, class Team, class S> POINT_FN void nek_gather(const M &m, const Team &team, S &pap) {
     const long e = team.league_rank();
     team.for_each(m.n * m.n * m.n, [&](long point) {
         const Shared s(m, e, int(point));
@@ -46,7 +46,7 @@ template <class M, class Team> POINT_FN void nek_gather(const M &m, const Team &
     });
 }
 // x += alpha p, r -= alpha v with alpha = rho / pap; rho_new = <r, r>, each point once
-template <class M, class Team> POINT_FN void nek_step(const M &m, const Team &team, scalar &rho_new) {
+template <class M, class Team, class S> POINT_FN void nek_step(const M &m, const Team &team, S &rho_new) {
     const long e = team.league_rank();
     const scalar alpha = m.rho(0) / m.pap(0);
     team.for_each(m.n * m.n * m.n, [&](long point) {
@@ -59,7 +59,7 @@ template <class M, class Team> POINT_FN void nek_step(const M &m, const Team &te
     });
 }
 // r = the right side, summed over elements and shared out again; 0 at the ends. rho = <r, r>. x = p = 0
-template <class M, class Team> POINT_FN void nek_start(const M &m, const Team &team, scalar &rho) {
+template <class M, class Team, class S> POINT_FN void nek_start(const M &m, const Team &team, S &rho) {
     const long e = team.league_rank();
     team.for_each(m.n * m.n * m.n, [&](long point) {
         const Shared s(m, e, int(point));

@@ -20,7 +20,7 @@ from kernels.contractions import named
 from kernels.engine import tune
 
 HEADER = pathlib.Path(__file__).with_suffix(".h")
-BRICK = dict(header=HEADER, numbers="n mx my mz", league="E", team=256)
+BRICK = dict(header=HEADER, numbers="n mx my mz", league="E", team="auto 256")
 DIRECTION = team_kernel("nek_direction", header=HEADER, arrays="r(N) p(N) rho(1) rho_old(1)", writes="p", range="N")
 GATHER = team_kernel("nek_gather", arrays="w(E,n,n,n) p(E,n,n,n) v(E,n,n,n)", writes="v", sums="pap", **BRICK)
 STEP = team_kernel(

@@ -1,11 +1,9 @@
 // Rows of a matrix: their products with a vector, and their largest entries
-template <class M, class Team> POINT_FN void rows(const M &m, const Team &team, scalar &total) {
+template <class M, class Team, class S> POINT_FN void rows(const M &m, const Team &team, S &total) {
     const long i = team.league_rank();
-    scalar sum, most = m.A(i, 0);
+    scalar sum, most;
     reduce(team.vector(m.M), [&](auto j, auto &s) { s += m.A(i, j) * m.x(j); }, sum);
-    reduce(
-        team.vector(m.M), [&](auto j, auto &s) { s = larger(s, m.A(i, j)); }, most,
-        [](auto a, auto b) { return larger(a, b); });
+    reduce(team.vector(m.M), [&](auto j, auto &s) { s.join(m.A(i, j)); }, most, Max());
     single_per_team(team, [&] {
         m.y(i) = m.factor * sum;
         m.largest(i) = most;

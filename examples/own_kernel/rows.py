@@ -11,5 +11,5 @@ team_kernel(
     sums="total",
     numbers="factor:real",
     league="N",
-    team=64,
+    team="auto 64",
 )

@@ -161,8 +161,8 @@ def makers(name: str) -> list[str]:
 
 
 class Launchers(dict[tuple, Launcher]):
-    """{(name, optional inputs) or (name, optional inputs, outputs): Launcher}. A launcher is compiled and bound when it
-    is first named, and kept."""
+    """{(name, optional inputs) or (name, optional inputs, outputs), "check" behind it in check mode: Launcher}. A
+    launcher is compiled and bound when it is first named, and kept."""
 
     def __init__(self, shared: Shared, views: Views, staleness: Staleness):
         super().__init__()
@@ -182,6 +182,8 @@ class Launchers(dict[tuple, Launcher]):
             more = self._filled_optional(name)
 
         key = (name, more) if asked is None else (name, more, asked)
+        if self._shared.check.on:
+            key = (*key, "check")
         found = self.get(key)
 
         if found is None:
@@ -216,6 +218,8 @@ class Launchers(dict[tuple, Launcher]):
     def _program(self, name: str, more: tuple[str, ...], asked: frozenset[str] | None) -> kernels.Program:
         shared = self._shared
         mixture = shared.mixture or kernels.Mixture(kernels.NoSpecies(shared.ns))
+        if shared.check.on:
+            mixture = mixture.in_check_mode
         collection = kernels.registry.collections.get(name)
 
         if collection is None:
@@ -232,10 +236,14 @@ class Launchers(dict[tuple, Launcher]):
             order = dict.fromkeys((*collection.outputs, *kernels.quantities))
             outputs = [q for q in order if q in asked]
 
+        given = list(dict.fromkeys([*collection.given, *more]))
+        if shared.check.on:
+            outputs += mixture.statuses_beside(outputs, given)
+
         return kernels.Program(
             mixture,
             outputs=outputs,
-            given=list(dict.fromkeys([*collection.given, *more])),
+            given=given,
             backend=shared.backend,
             precision=shared.precision,
             name=name,

@@ -10,7 +10,7 @@ import functools
 import kernels
 
 from .. import teams
-from ..errors import ArgumentError, StateError
+from ..errors import BadNumber, StateError
 from ..watch import KERNELS
 from .block_calls import BlockCalls, Request
 from .copies import StripeCopies
@@ -188,9 +188,7 @@ class TVImpl:
         """
         shared, staleness = self.shared, self.staleness
         if not 1 <= n_active <= shared.chunk:
-            raise ArgumentError(
-                f"nActive = {n_active}, wanted 1..{shared.chunk} (nGridPoints); did the caller forget %VAL()?"
-            )
+            raise BadNumber(f"nActive = {n_active}, wanted 1..{shared.chunk} (nGridPoints).")
 
         launcher = self.launchers.find(name, None, None)
         if not staleness.use(launcher.reads, n_active):

@@ -7,9 +7,9 @@
 ! message. Without it, a failure prints its message and ends the run on all ranks (FRAME_ON_ERROR=return: the run goes
 ! on).
 !
-! Arrays are real(8) or real(4), of rank 1 to 5. Dimensions 1 to 3 are x, y, z. Variables come last: the last dimension
-! of an array of rank 1 to 3 where the view has several variables; dimension 4, or 4 and 5, the former fastest, of the
-! others.
+! Arrays are real(8) or real(4), for team kernels integers and logicals too, of rank 1 to 5. Dimensions 1 to 3 are x, y,
+! z. Variables come last: the last dimension of an array of rank 1 to 3 where the view has several variables; dimension
+! 4, or 4 and 5, the former fastest, of the others.
 !
 ! frame_in('T', T), frame_out('rho', rho): an array of frame_block, which works on it in place. It may be a section or a
 ! component of an array of a derived type (cells%T), of any strides. frame_pin and frame_unpin take the same.
@@ -33,8 +33,8 @@
 !
 ! Empty arrays and hi < lo select no points: status 0, nothing is done.
 module frame_interface
-  use, intrinsic :: iso_c_binding, only: c_int, c_float, c_double, c_char, c_ptr, c_intptr_t, c_int64_t, c_null_char, c_loc, &
-    c_null_funptr, c_f_procpointer
+  use, intrinsic :: iso_c_binding, only: c_int, c_float, c_double, c_char, c_ptr, c_intptr_t, c_int32_t, c_int64_t, c_null_char, &
+    c_loc, c_null_funptr, c_f_procpointer
   implicit none
   private
 
@@ -54,7 +54,7 @@ module frame_interface
   type, bind(c) :: frame_field
     private
     character(kind=c_char) :: tag(64) = c_null_char
-    integer(c_int) :: way = 0, rank = 0, size = 0, problem = not_set    ! way: 0 in, 1 out, 2 both; size: bytes of an element
+    integer(c_int) :: way = 0, rank = 0, size = 0, problem = not_set    ! way: 0 in, 1 out, 2 both; + 4: integer, + 8: logical
     integer(c_intptr_t) :: address = 0
     integer(c_int64_t) :: extent(7) = 0, stride(7) = 0, lower(7) = 0    ! stride: bytes
   end type

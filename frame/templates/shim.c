@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -25,7 +26,6 @@ enum {
     FRAME_OTHER_ARGUMENTS = 5
 };
 #define EXPORT __attribute__((visibility("default")))
-#define VAL_HINT "did the caller forget %%VAL()?"
 
 static __thread char frame_error[4096]; /* of the calling thread, like errno */
 static __thread int frame_status;
@@ -38,23 +38,11 @@ static pthread_once_t frame_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t frame_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /* The module ends names and passes values itself: its callers do not hear of char(0) and %VAL. */
-static void frame_drop_hints(char *text) {
-    static const char *const hints[] = {" Is //char(0) missing?", "; is //char(0) missing?",
-                                        "; did the caller forget %VAL()?",
-                                        "; for a Fortran double, was %VAL() forgotten?", " ended by char(0)"};
-    size_t i;
-    for (i = 0; i < sizeof hints / sizeof *hints; i++) {
-        char *at = strstr(text, hints[i]);
-        const int is_clause = hints[i][0] == ';';
-        if (!at) continue;
-        memmove(at + is_clause, at + strlen(hints[i]), strlen(at + strlen(hints[i])) + 1);
-        if (is_clause) *at = '.';
-    }
-}
+static int frame_is_by_module(void) { return frame_by_module; }
+static const char *frame_hint(const char *sentence) { return frame_by_module ? "" : sentence; }
 
 static void frame_set_error(const char *text) {
     snprintf(frame_error, sizeof frame_error, "%s: %s", frame_entry ? frame_entry : "libframe", text);
-    if (frame_by_module) frame_drop_hints(frame_error);
     if (!frame_python_is_up) snprintf(frame_start_error, sizeof frame_start_error, "%s", text);
 }
 
@@ -149,28 +137,52 @@ static void frame_start(void) {
                         "for the interpreter of the build, or of FRAME_PYTHON?");
 }
 
+static double frame_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The largest of the ranks' numbers. A rank that waits for long says so, as wait_for_all in mpi.py does. MPI's own
+ * symbols and constants of Fortran, as in frame_stop. */
+static int frame_largest(int comm, int rank, int mine) {
+    typedef void (*Reduce)(int *, int *, int *, int *, int *, int *, int *, int *);
+    Reduce reduce = (Reduce)dlsym(RTLD_DEFAULT, "mpi_iallreduce_");
+    void (*test)(int *, int *, int *, int *) = (void (*)(int *, int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_test_");
+    const int is_open_mpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != NULL;
+    int integer = is_open_mpi ? 7 : 0x4c00041b, largest = is_open_mpi ? 1 : 0x58000001; /* MPI_INTEGER, MPI_MAX */
+    int one = 1, all = mine, error = 0, request = 0, done = 0, status[32];              /* MPI_STATUS_SIZE is 5 or 6 */
+    const double begin = frame_clock(), said_after = 5.0;                               /* seconds */
+    int said = 0;
+
+    if (!reduce || !test) return mine;
+    reduce(&mine, &all, &one, &integer, &largest, &comm, &request, &error);
+    for (test(&request, &done, status, &error); !done; test(&request, &done, status, &error)) {
+        if (!said && frame_clock() - begin > said_after) {
+            said = 1;
+            fprintf(stderr, "frame: rank %d waits in %s, which every rank has to call\n", rank, frame_entry);
+        }
+        usleep(500);
+    }
+    return all;
+}
+
 /* Whether all ranks of the host's communicator can take part in a collective call: 0, or 1 + the highest rank that
  * cannot. It needs no Python, so that a rank whose Python did not start can tell the others, which would wait for it.
- * failed: whether this rank cannot. MPI's own symbols and constants of Fortran, as in frame_stop. */
+ * failed: whether this rank cannot. */
 static int frame_agree(int comm, int failed) {
     void (*initialized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_initialized_");
     void (*finalized)(int *, int *) = (void (*)(int *, int *))dlsym(RTLD_DEFAULT, "mpi_finalized_");
     void (*rank_of)(int *, int *, int *) = (void (*)(int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_comm_rank_");
-    void (*reduce)(int *, int *, int *, int *, int *, int *, int *) =
-        (void (*)(int *, int *, int *, int *, int *, int *, int *))dlsym(RTLD_DEFAULT, "mpi_allreduce_");
-    const int is_open_mpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != NULL;
-    int integer = is_open_mpi ? 7 : 0x4c00041b, largest = is_open_mpi ? 1 : 0x58000001; /* MPI_INTEGER, MPI_MAX */
-    int running = 0, over = 0, rank = 0, one = 1, mine = 0, all = 0, error = 0;
+    int running = 0, over = 0, rank = 0, error = 0;
 
-    if (!initialized || !finalized || !rank_of || !reduce) return failed;
+    if (!initialized || !finalized || !rank_of) return failed;
     initialized(&running, &error);
     if (running) finalized(&over, &error);
     if (!running || over) return failed;
 
     rank_of(&comm, &rank, &error);
-    mine = failed ? rank + 1 : 0;
-    reduce(&mine, &all, &one, &integer, &largest, &comm, &error);
-    return all;
+    return frame_largest(comm, rank, failed ? rank + 1 : 0);
 }
 
 static int frame_ready(int needs_initialize) {
@@ -285,6 +297,12 @@ static void frame_stop(int status) {
     exit(code);
 }
 
+/* For a failure of this rank that other ranks would wait for, and that it cannot tell them of. */
+static void frame_end_all(const char *text) {
+    frame_refuse(FRAME_BAD_ARGUMENT, "%s Other ranks may wait for this rank, so the run ends.", text);
+    frame_stop(FRAME_BAD_ARGUMENT);
+}
+
 struct frame_guard {
     fenv_t host;
 };
@@ -315,7 +333,8 @@ static int guard_leave(struct frame_guard *guard, int status, int caller_takes_s
 
 static int frame_check_int(const char *name, int value, int low, int high) {
     if (value >= low && value <= high) return FRAME_DONE;
-    return frame_refuse(FRAME_BAD_ARGUMENT, "%s = %d, wanted %d..%d; " VAL_HINT, name, value, low, high);
+    return frame_refuse(FRAME_BAD_ARGUMENT, "%s = %d, wanted %d..%d.%s", name, value, low, high,
+                        frame_hint(" Did the caller forget %VAL()?"));
 }
 
 static int frame_check_pointer(const char *name, const void *pointer) {
@@ -373,7 +392,7 @@ static int frame_name(const char *from, char *to) {
 static int frame_copy_tag(const char *name, const char *from, char *to) {
     if (frame_check_pointer(name, from)) return FRAME_BAD_ARGUMENT;
     if (frame_name(from, to)) return FRAME_DONE;
-    return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name ended by char(0).", name);
+    return frame_refuse(FRAME_BAD_ARGUMENT, "%s is empty, wanted a name%s.", name, frame_hint(" ended by char(0)"));
 }
 
 /* A text (file name, list of names, value) ends at NUL or a control character, other than those of `within`; blanks at
@@ -387,8 +406,8 @@ static int frame_copy_text(const char *name, const char *from, char *to, int siz
         n++;
     }
     if (n == size - 1)
-        return frame_refuse(FRAME_BAD_ARGUMENT, "%s has no end within %d characters; is //char(0) missing?", name,
-                            size - 1);
+        return frame_refuse(FRAME_BAD_ARGUMENT, "%s has no end within %d characters.%s", name, size - 1,
+                            frame_hint(" Is //char(0) missing?"));
     while (n && to[n - 1] == ' ') n--;
     to[n] = 0;
     return FRAME_DONE;

@@ -7,6 +7,14 @@ import sys
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from _libframe import ffi, lib
 
+# For messages about packages that are missing.
+WHOSE_PYTHON = ""
+if not lib.frame_owns_python():
+    WHOSE_PYTHON = (
+        f"The host has started Python {sys.version.split()[0]} of {sys.prefix} itself, so its packages count, and not "
+        "those of the interpreter that libframe was built with: install what is missing there."
+    )
+
 try:
     ours = os.path.join(FRAME_ROOT, "frame", "__init__.py")
     if os.path.isfile(ours) and FRAME_ROOT not in sys.path:
@@ -20,13 +28,10 @@ try:
         )
     from frame.embedded import serve
 
-    serve(ffi, lib, FRAME_BUILD)
+    serve(ffi, lib, FRAME_BUILD, WHOSE_PYTHON)
 except BaseException as error:
     text = f"Python {sys.executable} started, but {type(error).__name__}: {error}"
-    if isinstance(error, ImportError) and not lib.frame_owns_python():
-        text += (
-            f". The host has started Python {sys.version.split()[0]} of {sys.prefix} itself, so its packages count, "
-            "and not those of the interpreter that libframe was built with: install what is missing there."
-        )
+    if isinstance(error, ImportError) and WHOSE_PYTHON:
+        text += f". {WHOSE_PYTHON}"
     lib.frame_set_error(text.encode("utf-8", "replace"))
     raise

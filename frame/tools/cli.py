@@ -1,6 +1,7 @@
 """`python -m frame COMMAND`: build, examples, info, compile, contraction, validate, plot, bench, tune and others."""
 
 import argparse
+import os
 import pathlib
 import shlex
 import sys
@@ -25,6 +26,8 @@ MODULES = {
     "names": names,
 }
 
+MIXTURE, MODELS = "mixture", "models of the mixture"  # groups of options that several commands have
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command. Exit status: 0 done; 1 refused (message on stderr) or a validation failed; 2 wrong usage.
@@ -44,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FrameError as error:
         print(f"python -m frame {given.command}: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # what reads our lines, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,15 +62,15 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--folder", type=pathlib.Path, help="folder of the results (default: build)")
 
     examples = commands.add_parser("examples", help="write the example mixtures, hosts and namelists into a folder")
-    examples.add_argument("folder", type=pathlib.Path)
+    examples.add_argument("folder", type=pathlib.Path, help="it need not be there")
 
     # Commands with a module each.
     for name, module in MODULES.items():
         command = commands.add_parser(name, **module.COMMAND)
-        if module.NEEDS_MIXTURE is not None:
-            _add_mixture(command, required=module.NEEDS_MIXTURE)
         for flag, settings in module.ARGUMENTS.items():
             command.add_argument(flag, **settings)
+        if module.NEEDS_MIXTURE is not None:
+            _add_mixture(command, required=module.NEEDS_MIXTURE)
 
     # bench, tune
     bench.add(commands)
@@ -80,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
         type=pathlib.Path,
         help="where what was found is written (default: build/launches.csv, or build/organisations.csv)",
     )
-    _add_mixture(tune, required=False)
     tune.add_argument("--collections", type=_names, metavar="NAME,NAME", help="with --mixture (default: all of T, p)")
+    _add_mixture(tune, required=False)
 
     kinds = tune.add_subparsers(dest="what", metavar="tensor")
     tensor_tune.add_arguments(kinds.add_parser("tensor", help="search for the fastest organisation of contractions"))
@@ -101,11 +107,16 @@ def _substance(text: str) -> tuple[str, str]:
 
 
 def _add_mixture(parser, required: bool) -> None:
-    """Adds the options that choose a mixture and its models."""
-    parser.add_argument("--mixture", metavar="FILE", required=required, help="Cantera YAML")
-    parser.add_argument("--phase", help="phase of the file (default: the first gas)")
-    parser.add_argument("--without", type=_names, default=[], metavar="NAME,NAME", help="species that are left out")
-    parser.add_argument(
+    """Adds the options that choose a mixture and its models, behind the command's own. The line of usage names the
+    command's own, which are what was asked for."""
+    own = parser.format_usage().removeprefix("usage: ").strip().replace("%", "%%")
+    parser.usage = f"{own} {'--mixture FILE' if required else '[--mixture FILE]'} [--MODEL VALUE ...]"
+
+    mixture = parser.add_argument_group(MIXTURE)
+    mixture.add_argument("--mixture", metavar="FILE", required=required, help="Cantera YAML")
+    mixture.add_argument("--phase", help="phase of the file (default: the first gas)")
+    mixture.add_argument("--without", type=_names, default=[], metavar="NAME,NAME", help="species that are left out")
+    mixture.add_argument(
         "--substance",
         type=_substance,
         action="append",
@@ -114,13 +125,16 @@ def _add_mixture(parser, required: bool) -> None:
         help="critical fill: CAS number of a species that its name does not tell, or 'estimate'",
     )
 
-    parser.add_argument(
+    mixture.add_argument(
         "--fluid-table", metavar="FILE.csv", help="parameters of fluids for equation mapped, from `python -m frame fit`"
     )
 
+    mixture.add_argument("--gas-constant", type=float, metavar="R", help="of the host, J/mol/K (default: CODATA 2018)")
+
+    models = parser.add_argument_group(MODELS)
     for option in kernels.registry.options.values():
         text = f"{option.what} (default: {option.values[0]})"
-        parser.add_argument(f"--{option.name}", choices=option.values, help=text)
+        models.add_argument(f"--{option.name}", choices=option.values, help=text)
 
 
 def _mixture(given):
@@ -136,6 +150,8 @@ def _mixture(given):
 
     if given.fluid_table:
         options["fluids"] = given.fluid_table
+    if given.gas_constant is not None:
+        options["gas_constant"] = given.gas_constant
     if given.substance:
         options["critical"] = dict(given.substance)
 

@@ -11,7 +11,6 @@ import kernels
 from kernels.contractions import table as organisations
 from kernels.gas.equations.constants import alpha_kinks
 from kernels.gas.schedules import launches
-from kernels.gas.species import GAS_CONSTANT as R
 from kernels.gas.species.reactions import Chebyshev, Plog
 
 from ..config import Config
@@ -61,7 +60,7 @@ def species_table(species) -> list[str]:
         head[1].append(f"[{unit}]")
 
     # Values.
-    Zc = species.pc * species.Vc / (R * species.Tc)
+    Zc = species.pc * species.Vc / (species.R * species.Tc)
     cells = []
     for s, name in enumerate(species.names):
         row = [name]
@@ -210,7 +209,7 @@ def _some(texts, most=5) -> str:
 def constant_checks(species) -> list[str]:
     """Warnings about constants that contradict each other. Usual causes: a wrong unit, a misplaced digit, a number of
     another species."""
-    Zc = species.pc * species.Vc / (R * species.Tc)
+    Zc = species.pc * species.Vc / (species.R * species.Tc)
     sigma = 0.809e-10 * np.cbrt(species.Vc * 1e6)
     depth = species.Tc / 1.2593
     with np.errstate(invalid="ignore"):
@@ -458,6 +457,27 @@ def _side_here(config: Config, rates, ns: int) -> str:
     return f"1 rank, {facts.cores} of its cores, chunk {CHUNK}: " + (said or ("GPU" if on_gpu else "CPU"))
 
 
+ONE_PHASE = (
+    "one phase at every point (phases single): below the critical point a liquid or a gas, never both",
+    "inside the two-phase region of a mixture the result is a single phase that would split; phase_flag 3: unstable",
+    "option phases = equilibrium computes vapour and liquid",
+)
+ROOTS = {
+    "gibbs": "root gibbs: the stable root of T and p; rho, h and cp of a pure fluid jump where it boils",
+    "vapour": "root vapour: the gas wherever the equation has one, also below its boiling point",
+    "liquid": "root liquid: the liquid wherever the equation has one, also above its boiling point",
+}
+
+
+def below_critical(options) -> list[str]:
+    """Lines on what results are below the critical point."""
+    if options["equation"] == "ideal":
+        return ["an ideal gas: it never condenses, whatever T and p"]
+    if options["phases"] == "equilibrium":
+        return ["vapour and liquid in equilibrium, two phases at most; no solids"]
+    return [*ONE_PHASE[:1], ROOTS[options["root"]], *ONE_PHASE[1:]]
+
+
 def report(mixture) -> str:
     """All tables and warnings of a mixture, as text."""
     species = mixture.species
@@ -473,6 +493,7 @@ def report(mixture) -> str:
         ),
         ("consistency", constant_checks(species) or ["critical, Lennard-Jones and polar constants are consistent"]),
         ("reactions", reaction_checks(species)),
+        ("below the critical point", below_critical(mixture.options)),
         ("where formulas change", alpha_zeros(mixture) + poles(mixture)),
         (
             "units",
@@ -510,27 +531,37 @@ ARGUMENTS: dict[str, dict] = {}
 
 
 def main(given, mixture: kernels.Mixture | None) -> None:
-    """Prints the lines of the machine, then the lines of the mixture if the command names a mixture."""
-    rows = machine.rows(Config())
-    rows += placement_table(Config(), mixture.ns if mixture else 10)
-    rows += launch_table(mixture)
-    rows += organisation_table()
+    """Prints what is known of the mixture if the command names a mixture, then the lines of the machine."""
+    if mixture is not None:
+        _print(_of_mixture(given.mixture, mixture))
+        print(report(mixture))
+        print("\nthis machine")
 
+    rows = machine.rows(Config())
     if mixture is None:
         defaults = ", ".join(f"{k} {v[0]}" for k, v in kernels.OPTIONS.items())
         rows.append(("model options", f"{defaults} (the defaults; --mixture FILE shows more)"))
-    else:
-        rows += [
-            ("mixture", f"{given.mixture}: {mixture.ns} species: {' '.join(mixture.names)}"),
-            *mixture.facts.items(),
-            ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
-            ("reactions", reactions(mixture.species)),
-            *(("note", note) for note in mixture.notes),
-            *(("lacks", reason) for reason in dict.fromkeys(mixture.constants.lacks.values())),
-        ]
 
+    # Long tables of measured times come last.
+    rows += placement_table(Config(), mixture.ns if mixture else 10)
+    rows += launch_table(mixture)
+    rows += organisation_table()
+    _print(rows)
+
+
+def _of_mixture(file, mixture: kernels.Mixture) -> list[tuple[str, str]]:
+    """(name, value) of what a mixture is."""
+    return [
+        ("mixture", f"{file}: {mixture.ns} species: {' '.join(mixture.names)}"),
+        *mixture.facts.items(),
+        ("model options", ", ".join(f"{k} {v}" for k, v in mixture.options.items())),
+        ("reactions", reactions(mixture.species)),
+        *(("note", note) for note in mixture.notes),
+        *(("lacks", reason) for reason in dict.fromkeys(mixture.constants.lacks.values())),
+    ]
+
+
+def _print(rows) -> None:
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:{width}}  {value}")
-    if mixture is not None:
-        print(report(mixture))

@@ -184,7 +184,7 @@ def teams() -> list[str]:
                 kernel.name,
                 str(kernel.items),
                 " ".join(read),
-                " ".join([*written, *kernel.sums]),
+                " ".join([*written, *[array.name for array in kernel.outputs]]),
                 " ".join(name for name, _ in kernel.numbers),
                 kernel.source,
             )

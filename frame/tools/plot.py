@@ -87,7 +87,7 @@ ARGUMENTS = {
     "--what": dict(metavar="NAME,...", help="quantities; D:<species> and X:<species> for one species"),
     "--points": dict(type=int, help=f"along each axis (default: {RESOLUTION[1]} for curves, {RESOLUTION[2]} for maps)"),
     "--backend": BACKEND,
-    "--out": dict(required=True, type=pathlib.Path, metavar="FILE.png"),
+    "--out": dict(required=True, type=pathlib.Path, metavar="FILE.png", help="the picture"),
 }
 
 

@@ -10,7 +10,7 @@ import sys
 
 import kernels
 from kernels.engine.backend import cache
-from kernels.teams.render import render
+from kernels.teams.render import render, together
 
 from ..config import PRECISIONS
 from ..errors import closest, refuse
@@ -156,10 +156,10 @@ def _names(given, mixture, added: list[str]) -> list[str]:
 
 
 def _teams(names: list[str], backend, dtype) -> None:
-    """Compiles team kernels, those of a header together."""
+    """Compiles team kernels, those of a header that share a source together."""
     teams = kernels.registry.team_kernels
-    for header in dict.fromkeys(teams[name].header for name in names):
-        group = [k for k in teams.values() if k.header == header]
+    groups = [together(teams[name], backend.entry) for name in names]
+    for group in {group[0].name: group for group in groups}.values():
         backend.compile(render(group, backend.entry, dtype))
         print(f"{backend}  {' '.join(k.name for k in group)}")
 

@@ -31,6 +31,7 @@ class Settable:
     default: tuple[float, ...] | None  # None: the host has to set it
     count: int | None  # how many values; None: a single one, which bodies read without an index
     range: Range | None = None  # smallest and largest value; None: every finite value makes sense
+    other_units: tuple[tuple[str, float], ...] = ()  # (unit, factor to it): units to be named where a value has them
 
     @property
     def size(self) -> int:
@@ -56,10 +57,12 @@ class SettableConstants:
         self.values: dict[str, np.ndarray] = registry.store("values of constants", of_files=False)
         self.users: weakref.WeakSet = weakref.WeakSet()
 
-    def declare(self, name: str, unit: str, what: str, default=None, count=None, range=None) -> Settable:
+    def declare(
+        self, name: str, unit: str, what: str, default=None, count=None, range=None, other_units=None
+    ) -> Settable:
         """Declare a constant; see `constant` of kernels.gas.declare. Raises ArgumentError for a name that is declared
         otherwise, or that is none in C++, and for a count, default or range that does not fit."""
-        new = Settable(name, unit, what, None, count, checked_range(name, range))
+        new = Settable(name, unit, what, None, count, checked_range(name, range), tuple((other_units or {}).items()))
         refuse(
             not name.isidentifier(),
             f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.",
@@ -136,6 +139,17 @@ def checked_range(name: str, bounds) -> Range | None:
     return low, high
 
 
+def _seen_unit(known: Settable, outside: list[float]) -> str:
+    """The unit in which all values of a constant would be within its range, in words; "" if there is none."""
+    assert known.range is not None
+    low, high = known.range
+
+    for unit, factor in known.other_units:
+        if outside and all(low * factor <= value <= high * factor for value in outside):
+            return f", which seems to be in {unit}"
+    return ""
+
+
 def checked_values(known: Settable, value) -> np.ndarray:
     """The values for a constant, (count,) or (1,). Raises ArgumentError for another number of values, NaN, infinity,
     or a value outside the declared range."""
@@ -152,6 +166,7 @@ def checked_values(known: Settable, value) -> np.ndarray:
     if known.range is not None:
         low, high = known.range
         outside = numbers[(numbers < low) | (numbers > high)].tolist()
-        refuse(outside, f"{where}: {', '.join(map(repr, outside[:4]))} came, wanted {low:g} to {high:g}.")
+        came = ", ".join(map(repr, outside[:4]))
+        refuse(outside, f"{where}: {came} came{_seen_unit(known, outside)}, wanted {low:g} to {high:g}.")
 
     return numbers

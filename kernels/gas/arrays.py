@@ -13,6 +13,7 @@ from ..engine.values import real_array, refuse_type
 from . import check
 from .plan import dtype_of
 from .registry import registry
+from .resolve import unserved
 from .species import NoSpecies
 
 WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
@@ -81,12 +82,12 @@ def _pair(text):
     return (key.strip(), value.strip()) if colon else (text, 1.0)
 
 
-def call(mixture, names, arrays, backend, precision, kernel=None, update=False) -> dict:
+def call(mixture, names, arrays, backend, precision, kernel=None, update=False, depth=3) -> dict:
     """Run a program on named arrays; returns {name: array} for `names`.
 
     kernel: the name of the one to run; None: those that lead from the arrays to `names`. update: what is both given and
-    asked for is made anew, by a kernel that updates it. Shapes, units and errors: see Mixture.properties. backend: a
-    Backend, its name, or None (that of the arrays).
+    asked for is made anew, by a kernel that updates it. depth: frames from here to the user, for warnings. Shapes,
+    units and errors: see Mixture.properties. backend: a Backend, its name, or None (that of the arrays).
     """
     registry.refuse_unknown_quantity([*names, *arrays])
     refuse(not names, "no quantities asked for.")
@@ -98,6 +99,8 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     backend = get_backend(backend or ("cuda" if device else "cpu"))
     refuse(device and not backend.apart, f"arrays on a device were given, but backend is '{backend}'.")
 
+    if check.is_on():
+        mixture = mixture.in_check_mode
     state = State(mixture, arrays, backend, dtype_of(precision), device)
     plain = not kernel and not update  # a kernel is called for its formula; a reactor has a status at each point
     if plain:
@@ -112,7 +115,10 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     program = None
 
     if made:
-        what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=list(arrays))
+        given = list(arrays)
+        if plain:
+            made += mixture.statuses_beside(made, given)
+        what = dict(kernels=[kernel]) if kernel else dict(outputs=made, given=given)
         program = mixture.program(**what, backend=backend, precision=precision)
 
     if plain:
@@ -122,7 +128,7 @@ def call(mixture, names, arrays, backend, precision, kernel=None, update=False) 
     if program:
         out |= state.run(program, limited=plain)
         for note in state.notes:
-            warnings.warn(note, RuntimeWarning, stacklevel=3)
+            warnings.warn(note, RuntimeWarning, stacklevel=depth)
 
     return {name: state.handed_back(name, out[name]) for name in names}
 
@@ -133,7 +139,7 @@ class State:
     inputs: {name: array of the program's type}, all on the device, or all on the host.
     shape: of the points, to which all broadcast.
     points: where a value belongs, and which points are masked.
-    notes: of temperatures beyond the models' ranges, for warnings.
+    notes: of temperatures beyond the models' ranges and of points without a result, for warnings.
 
     Raises ArgumentError, which names the array, for types, units and shapes.
     """
@@ -265,9 +271,25 @@ class State:
 
         if checked:
             made = {name: self._on_host(bound[name]) for name in program.writes}
-            check.check_results(program, made, given, self.points, self.mixture.species)
+            self.notes += check.check_results(program, made, given, self.points, self.mixture.species)
+        elif limited:
+            self._note_reports(program, bound)
 
         return {name: self._shaped(name, bound[name]) for name in program.writes}
+
+    def _note_reports(self, program, bound: dict) -> None:
+        """Notes of what statuses report. A point whose inputs are not numbers is not reported: NaN in is NaN out."""
+        for name in program.writes:
+            for report in registry.quantities[name].reports:
+                there = bound[name] == report.value
+                if not there.any():
+                    continue
+
+                given = {read: bound[read] for read in program.reads if read not in program.writes}
+                for values in given.values():
+                    there &= self._xp.isfinite(values).all(axis=0)
+                inputs = {read: self._on_host(values) for read, values in given.items()}
+                self.notes += check.reported(name, report, self._on_host(there), self.points, inputs)
 
     def _on_host(self, array) -> np.ndarray:
         return np.array(self.backend.to_host(array))
@@ -379,15 +401,25 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
 REACTORS = {"volume": "cv", "pressure": "cp"}  # kind: how its quantities end
 
 
-def reactor(kind) -> str:
-    """How the quantities of a kind of reactor end. Raises ArgumentError for another kind."""
+def reactor(kind, mixture, precision) -> str:
+    """How the quantities of a kind of reactor end. Raises ArgumentError for another kind, and for a mixture or a
+    precision that no reactor serves."""
     refuse(kind not in REACTORS, f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}.")
-    return REACTORS[kind]
+    at = REACTORS[kind]
+    wrong = unserved(registry, f"status_{at}", mixture.options)
+    refuse(wrong, f"react is not available with {wrong}.")
+
+    if precision == "single":
+        makers = [kernel for kernel in registry.kernels.values() if f"status_{at}" in kernel.writes]
+        raise ArgumentError(
+            f"react is not available with precision = 'single': {makers[0].double_only}; precision 'mixed' has it."
+        )
+    return at
 
 
 def react(mixture, state, dt, kind, last, backend, precision) -> dict:
     """See Mixture.react."""
-    at = reactor(kind)
+    at = reactor(kind, mixture, precision)
     arrays = {**{name: fractions(name, given, mixture.names) for name, given in state.items()}, f"dt_{at}": dt}
     names = [*state, f"status_{at}", f"steps_{at}"]
     refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")

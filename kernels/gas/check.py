@@ -7,6 +7,7 @@ import os
 import numpy as np
 
 from ..engine.errors import StateError, refuse
+from .records import Report
 from .registry import registry
 from .species import NoSpecies
 
@@ -45,6 +46,11 @@ class Points:
         index = ", ".join(str(int(i)) for i in np.unravel_index(point, self.shape))
         return f"point [{index}]"
 
+    def count(self, wrong) -> int:
+        """Points that are wrong, of (rows, points), and not masked."""
+        there = wrong.any(axis=0)
+        return int(np.sum(there if self.hidden is None else there & ~self.hidden))
+
 
 def check_input(name: str, values: np.ndarray, points: Points) -> None:
     """values: (rows, points). Raises StateError, which names field, value and point, for a value that is not finite, T,
@@ -74,9 +80,31 @@ def _refuse_input(name, values, wrong, points: Points, wanted: str) -> None:
         )
 
 
-def check_results(program, results: dict, inputs: dict, points: Points, species) -> None:
+def reported(name: str, report: Report, there: np.ndarray, points: Points, inputs: dict) -> list[str]:
+    """A sentence with count, first point and its inputs on what a status reports; nothing where it reports nothing.
+    there: (1, points) true where it does. inputs: {name: (rows, points)}."""
+    found = points.first(there)
+    if not found:
+        return []
+
+    return [
+        f"{report.what} ('{name}' = {report.value}) at {points.count(there)} of {there.shape[1]} points; the first is "
+        f"{points.place(found[1])}, there {_state(inputs, found[1]) or 'no scalar inputs'}."
+    ]
+
+
+def check_results(program, results: dict, inputs: dict, points: Points, species) -> list[str]:
     """results, inputs: {name: (rows, points)}. Raises StateError, which names field, value, point, kernel and the
-    point's inputs, for the first result that is not finite, or a negative heat capacity or transport coefficient."""
+    point's inputs, for the first result that is not finite, a negative heat capacity or transport coefficient, or a
+    status that reports a point without a result. Returns sentences on what statuses report beside that."""
+    notes = []
+    for name in results:
+        for report in registry.quantities[name].reports:
+            said = reported(name, report, results[name] == report.value, points, inputs)
+            if said and report.fails:
+                raise StateError(f"check: {said[0]}")
+            notes += said
+
     for kernel in program.kernels:
         for name in (written for written in registry.kernels[kernel].writes if written in results):
             values = results[name]
@@ -91,6 +119,8 @@ def check_results(program, results: dict, inputs: dict, points: Points, species)
                     f"{points.place(found[1])}; there {_state(inputs, found[1]) or 'no scalar inputs'}."
                     + left_range({**inputs, **results}, found[1], species)
                 )
+
+    return notes
 
 
 def _field(name: str, values, found) -> str:

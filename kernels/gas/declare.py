@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 from collections.abc import Callable
+from typing import Any
 
 from ..engine.constants import Settable
 from ..engine.errors import refuse
@@ -27,6 +28,7 @@ from .records import (
     Preset,
     Provider,
     Quantity,
+    Report,
     SpeciesNumber,
     When,
 )
@@ -44,14 +46,15 @@ def _condition(when) -> When:
 # ---- quantities and kernels
 
 
-def quantity(name: str, unit: str, what: str, per: str = "", *, carried: bool = False) -> Quantity:
+def quantity(
+    name: str, unit: str, what: str, per: str = "", *, carried: bool = False, reports: tuple[Report, ...] = ()
+) -> Quantity:
     """Declare a field. per: "" (one value at each point), or the number of values at each point: "ns", "ns-1",
     "ns*ns", "nq", "nq*nq", "nr", "nz" or "nz*nz"; nq = ns + 4 is the number of variables of a flow solver, nr the
-    number of reactions, nz = ns + 1 the number of unknowns of a reactor. carried: see Quantity. Raises ArgumentError if
-    the name has another
-    unit or shape."""
+    number of reactions, nz = ns + 1 the number of unknowns of a reactor. carried, reports: see Quantity. Raises
+    ArgumentError if the name has another unit or shape."""
     refuse(per not in PER, f"quantity '{name}': per = {per!r}, wanted one of {tuple(PER)}.")
-    return registry.add_quantity(Quantity(name, unit, what, per, carried))
+    return registry.add_quantity(Quantity(name, unit, what, per, carried, reports))
 
 
 def point_kernel(
@@ -126,13 +129,15 @@ def option(
     switch: str | None = None,
     needs: dict | None = None,
     renamed: dict[str, str] | None = None,
+    in_check_mode: str = "",
 ) -> None:
     """Declare a choice between models, beside the model that reads it.
 
     about: {value: its formula and source, Markdown with $LaTeX$}, from which the manual's page of options is made; the
     first value is the default. A second declaration adds its values: so a model in another file adds its own. switch:
     see Option. needs = {value: species fields that must be known}: a Mixture raises MixtureError where one is unknown.
-    renamed = {a value's name of an earlier release: its name now}, for the error.
+    renamed = {a value's name of an earlier release: its name now}, for the error. in_check_mode: the value that check
+    mode takes.
     """
     refuse(
         not isinstance(about, dict) or not all(isinstance(text, str) and text for text in about.values()),
@@ -148,6 +153,7 @@ def option(
         about=tuple(texts.items()),
         needs=tuple(dict(old.needs + _condition(needs)).items()),
         renamed=old.renamed | (renamed or {}),
+        in_check_mode=in_check_mode or old.in_check_mode,
     )
 
 
@@ -163,9 +169,9 @@ def fallback(name: str, value: str, serves: Callable) -> None:
     registry.fallbacks[name, value] = Fallback(name, value, serves)
 
 
-def preset(name: str, value: str, choose: Callable[[dict], dict]) -> None:
-    """Declare that `value` of option `name` stands for other options, {option: value} = choose(options). An option that
-    is given beside it with another value is an ArgumentError."""
+def preset(name: str, value: str, choose: Callable[[dict, Any], tuple[dict, str]]) -> None:
+    """Declare that `value` of option `name` stands for other options. See Preset. An option that is given beside it
+    with another value is an ArgumentError."""
     registry.presets[name, value] = Preset(name, value, choose)
 
 
@@ -205,11 +211,13 @@ def constant(
     *,
     count: int | None = None,
     range: tuple[float, float] | None = None,
+    other_units: dict[str, float] | None = None,
 ) -> Settable:
     """Declare a constant whose value the host sets by name, at any time and without a compilation: set_constant, or
     frame_setconstant. A body reads it as `m.name`, or `m.name[i]` where it has `count` values. default: without one, a
-    launch before it was set is refused. range: (smallest, largest) value that makes sense. Raises ArgumentError for a
-    name that is taken, or values that do not fit."""
+    launch before it was set is refused. range: (smallest, largest) value that makes sense.
+    other_units: {unit: factor from `unit` to it}, which the message about a value out of range names. Raises
+    ArgumentError for a name that is taken, or values that do not fit."""
     taken = name in RESERVED or any(name in known.names for known in registry.providers.values())
     refuse(taken, f"constant '{name}': the name is taken by the mixture's constants, or is no name in C++.")
-    return declared.constants.declare(name, unit, what, default, count, range)
+    return declared.constants.declare(name, unit, what, default, count, range, other_units)

@@ -12,11 +12,15 @@ from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
 from .arrays import call, react
 from .declare import option
+from .equilibria import calls
+from .labelled import labels_of
 from .model_constants import Constant, ModelConstants
+from .one_state import properties_of_one
 from .phases import saturation
 from .program import Program
+from .reactors.ignition import ignition_delay
 from .registry import registry
-from .species import NoSpecies, SpeciesData
+from .species import NoSpecies, SpeciesData, gas_constant as gas_constants
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,12 +57,13 @@ class Mixture:
     """
 
     def __init__(self, species: SpeciesData | NoSpecies, **options: Any) -> None:
+        gas_constants.refuse_other(options.pop(gas_constants.NAME, None), species.R)
         fluids = options.pop(FLUIDS, None)
         self.species = species = species.with_fluids(fluids) if fluids else species
         self.ns = len(species.names)
         self.names = tuple(species.names)
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
-        self._words = registry.spelled_out(options)
+        self._words = registry.spelled_out(options, species)
         self.options = registry.checked_options(registry.with_fallbacks(options, species))
         for key, value in self.options.items():
             species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
@@ -74,6 +79,7 @@ class Mixture:
         the options counts, not the phase's. without: names of species to leave out.
         critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have
         to be chosen by hand. Species that no name tells are estimated, with one warning: `species.estimated()`.
+        gas_constant: R [J/mol/K]; None: the constant of this name, as kernels.set_constant has set it.
         Raises MixtureError for the file, ArgumentError for options.
         """
         species, options = cls.species_from_yaml(path, phase, without=without, **options)
@@ -84,9 +90,10 @@ class Mixture:
     def from_names(cls, names: Names, **options: Any) -> Mixture:
         """A Mixture of species that the package brings: `Mixture.from_names(["CH4", "O2"])`, or "CH4 O2".
 
-        There are 23 species of the combustion of methane and hydrogen, without reactions: kernels/gas/species/
-        species.yaml, with the source of each number. options: as in from_yaml. Raises ArgumentError for a name that is
-        not there, with the names that are, and for options.
+        There are 79 species, without reactions: all of GRI-Mech 3.0, noble gases, hydrocarbons to dodecane and others;
+        `known_names` lists them. kernels/gas/species/species.yaml has the source of each number. Radicals, and the few
+        molecules whose critical point nobody has measured, have estimates. options: as in from_yaml. Raises
+        ArgumentError for a name that is not there, with the nearest, and for options.
         """
         from .species.brought import FILE, chosen, known
 
@@ -97,6 +104,13 @@ class Mixture:
         return cls(species.subset(names), **options)
 
     @staticmethod
+    def known_names() -> tuple[str, ...]:
+        """The names of the species that the package brings, see from_names."""
+        from .species.brought import known
+
+        return known()
+
+    @staticmethod
     def species_from_yaml(
         path: Path, phase: str | None = None, *, without: Names = (), **options: Any
     ) -> tuple[SpeciesData, dict[str, Any]]:
@@ -105,6 +119,7 @@ class Mixture:
         from .species.cantera_yaml import models_for, read_cantera_yaml  # ruamel.yaml is needed for files only
         from .species.critical import choices
 
+        R = gas_constants.chosen(options.pop(gas_constants.NAME, None))
         by_hand = choices(options.get("critical"))
         if by_hand:
             options["critical"] = "fill"
@@ -115,7 +130,7 @@ class Mixture:
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without
 
-        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand)[0]
+        species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand, R)[0]
         return species, options
 
     @classmethod
@@ -165,9 +180,9 @@ class Mixture:
     def words(self) -> list[str]:
         """A line for each option that was given and stands for others, such as accuracy."""
         lines = []
-        for (word, value), options in self._words.items():
-            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items())
-            lines.append(f"{word} = {value} stands for {meant}.")
+        for (word, value), (options, why) in self._words.items():
+            meant = ", ".join(f"{key} = {meant}" for key, meant in options.items()) or "the defaults"
+            lines.append(f"{word} = {value} stands for {meant}{f' ({why})' * bool(why)}.")
         return lines
 
     @property
@@ -179,8 +194,12 @@ class Mixture:
             for origin in dict.fromkeys(fields.values())
         ]
 
+        own = []
+        if self.species.R != gas_constants.GAS_CONSTANT:
+            own.append(f"gas constant of the host: {self.species.R!r} J/mol/K.")
+
         return list(
-            dict.fromkeys([*self.words, *filled, *(note for made in self.constants.all() for note in made.notes)])
+            dict.fromkeys([*self.words, *own, *filled, *(note for made in self.constants.all() for note in made.notes)])
         )
 
     def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Mixture:
@@ -189,6 +208,44 @@ class Mixture:
         other = copy.copy(self)
         other.constants, other._programs = self.constants.moved(move), {}
         return other
+
+    # ---- what callers are told of
+    @property
+    def in_check_mode(self) -> Mixture:
+        """This mixture with the options that check mode asks for; itself where there are none."""
+        options = {known.name: known.in_check_mode for known in registry.options.values() if known.in_check_mode}
+        if not self.statuses or all(self.options[name] == value for name, value in options.items()):
+            return self
+
+        key = ("in check mode",)
+        if key not in self._programs:
+            other = copy.copy(self)
+            other.options, other._programs = registry.checked_options(self.options | options), {}
+            self._programs[key] = other
+        return self._programs[key]
+
+    @property
+    def statuses(self) -> frozenset[str]:
+        """Statuses with reports that kernels for these options write."""
+        key = ("statuses",)
+        if key not in self._programs:
+            kernels = [kernel for kernel in registry.kernels.values() if kernel.serves(self.options)]
+            written = {name for kernel in kernels for name in kernel.writes}
+            self._programs[key] = frozenset(name for name in written if registry.quantities[name].reports)
+        return self._programs[key]
+
+    def statuses_beside(self, outputs: Iterable[str], given: Iterable[str]) -> list[str]:
+        """The statuses that kernels write on the way from the given names to the outputs, and that are no output.
+        Raises ArgumentError as `program`."""
+        if not self.statuses:
+            return []
+
+        key = ("statuses", tuple(outputs), tuple(given))
+        if key not in self._programs:
+            order = registry.resolve(outputs, given, self.options)
+            written = {name for kernel in order for name in kernel.writes}
+            self._programs[key] = sorted((written & self.statuses).difference(outputs, given))
+        return self._programs[key]
 
     # ---- use
     def program(
@@ -228,8 +285,9 @@ class Mixture:
         names: one string with blanks, or a list. arrays: T [K], p [Pa], Y or X (ns, ...), for h0 also u, v, w [m/s], or
         any other quantity by its name. X and Y may be written by name: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a
         list of names for equal parts. Shapes after the species axis broadcast against each other. NumPy arrays give
-        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays. A masked array gives masked results: a
-        point is masked where any of its inputs is.
+        NumPy arrays (on backend "cpu" or "cuda"); CuPy arrays give CuPy arrays; DataArrays of xarray give a Dataset,
+        Series and DataFrames of pandas a DataFrame (labelled.py). A masked array gives masked results: a point is
+        masked where any of its inputs is.
         X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN. Y as an array
         is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
         point and a RuntimeWarning.
@@ -245,16 +303,77 @@ class Mixture:
         outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
         field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
+        if backend is None and precision == "double":
+            found = properties_of_one(self, names, arrays)
+            if found is not None:
+                return found
+
+        labels = labels_of(self, arrays)
+        if labels:
+            plain = self.properties(names, backend=backend, precision=precision, **labels.plain(arrays))
+            return labels.dressed(plain)
+
         names = names.split() if isinstance(names, str) else list(names)
         return call(self, names, arrays, backend, precision)
+
+    def equilibrate(
+        self,
+        held: Literal["TP", "TV", "HP", "UV", "SP", "SV"],
+        *,
+        T: ArrayLike | None = None,
+        p: ArrayLike | None = None,
+        rho: ArrayLike | None = None,
+        h: ArrayLike | None = None,
+        e: ArrayLike | None = None,
+        s: ArrayLike | None = None,
+        X: Composition | None = None,
+        Y: Composition | None = None,
+        backend: str | Backend | None = None,
+        precision: str = "double",
+    ) -> Arrays:
+        """Chemical equilibrium of all species: `mix.equilibrate("HP", T=300, p=1e5, X="CH4:1, O2:2")["T"]`.
+
+        held: what stays constant. "TP" temperature and pressure, "TV" T and density, "HP" enthalpy and pressure (an
+        adiabatic flame), "UV" internal energy and density (a closed vessel), "SP" and "SV" entropy and pressure or
+        density. The state that came is two of T [K], p [Pa], rho [kg/m3], h, e [J/kg], s [J/kg/K], and X or Y, arrays
+        or by name as `properties` takes them; what is held follows from it, or is given itself. Shapes broadcast.
+        Returns T, p, rho, h, X, Y, status and steps. status, by point: 0 found; 1 not found, with NaN and a
+        RuntimeWarning: T would be beyond 20 to 6000 K, or the input is no state. The amounts of the elements stay;
+        species without an element that is there have 0; traces are right down to mole fractions of 1e-50.
+        One gas phase: no condensed species. Method: Gordon & McBride 1994 (original not seen) in components.
+        Raises ArgumentError, for species whose atoms are not known, equation mapped and phases equilibrium too.
+        """
+        state = dict(T=T, p=p, rho=rho, h=h, e=e, s=s, X=X, Y=Y)
+        labels = labels_of(self, state)
+        if labels:
+            return labels.dressed(calls.equilibrate(self, held, labels.plain(state), backend, precision))
+        return calls.equilibrate(self, held, state, backend, precision)
+
+    def mixture_of(
+        self,
+        fuel: Composition,
+        oxidizer: Composition,
+        phi: ArrayLike = 1.0,
+        *,
+        basis: Literal["mole", "mass"] = "mole",
+    ) -> NDArray[np.float64]:
+        """Mole fractions X of a fuel and an oxidizer at a ratio phi: `mix.mixture_of("CH4", "O2:1, N2:3.76", phi=0.8)`.
+
+        fuel, oxidizer: compositions by name, or amounts (ns,); of moles, or of mass with basis "mass". phi: the
+        equivalence ratio, fuel to oxidizer over the same at complete combustion to CO2, H2O, SO2 and N2; a number or an
+        array (...). Oxygen in the fuel and fuel in the oxidizer count, as in Cantera's set_equivalence_ratio. Returns X
+        (ns, ...). Raises ArgumentError for a fuel that needs no oxygen, an oxidizer without any, a phi below 0.
+        """
+        return calls.mixture_of(self, fuel, oxidizer, phi, basis)
 
     def react(
         self,
         T: ArrayLike,
         p: ArrayLike,
-        Y: Composition,
-        dt: ArrayLike,
+        Y: Composition | None = None,
+        dt: ArrayLike | None = None,
         *,
+        X: Composition | None = None,
         kind: Literal["volume", "pressure"] = "volume",
         last: NDArray[Any] | None = None,
         backend: str | Backend | None = None,
@@ -262,9 +381,10 @@ class Mixture:
     ) -> Arrays:
         """Every point as a closed adiabatic reactor over dt, by its own steps: `mix.react(T, p, Y, dt=1e-6)`.
 
-        T [K], p [Pa], Y (ns, ...) or by name, dt [s]: arrays or numbers, which broadcast. kind: "volume" (p changes) or
-        "pressure" stays constant. last: the `steps` of the call before, of the points' shape: points of similar effort
-        then work together, which is faster where neighbours differ much. A point's bits do not depend on it.
+        T [K], p [Pa], Y (ns, ...) or X, dt [s]: arrays or numbers, which broadcast; Y and X also by name. kind:
+        "volume" (p changes) or "pressure" stays constant. last: the `steps` of the call before, of the points' shape:
+        points of similar effort then work together, which is faster where neighbours differ much. A point's bits do
+        not depend on it.
         Tolerances are constants, kernels.set_constant: react_rtol (1e-4; relative error of Y, and of T), react_atol
         (1e-12, of Y), react_most (10000 steps).
         Returns T, p, Y, status and steps, arrays of the points' shape; the arrays given stay as they are. status, by
@@ -273,7 +393,47 @@ class Mixture:
         1996; original not seen), analytic Jacobian, LU without pivoting: sparse for large mechanisms, by their
         reactions. Errors: as properties, also where there are no reactions.
         """
+        refuse(dt is None, "dt, the time over which the points react [s], is missing.")
+        refuse((X is None) == (Y is None), "the composition: give one of X and Y.")
+        labels = labels_of(self, dict(T=T, p=p, X=X, Y=Y, dt=dt))
+        if labels:
+            plain = labels.plain(dict(T=T, p=p, X=X, Y=Y, dt=dt))
+            return labels.dressed(self.react(**plain, kind=kind, last=last, backend=backend, precision=precision))
+
+        if Y is None:
+            Y = call(self, ["Y"], {"X": X}, backend, precision)["Y"]
         return react(self, dict(T=T, p=p, Y=Y), dt, kind, last, backend, precision)
+
+    def ignition_delay(
+        self,
+        T: ArrayLike,
+        p: ArrayLike,
+        Y: Composition | None = None,
+        *,
+        X: Composition | None = None,
+        kind: Literal["volume", "pressure"] = "volume",
+        criterion: Literal["slope"] | float = "slope",
+        longest: float = 10.0,
+        backend: str | Backend | None = None,
+        precision: str = "double",
+    ) -> NDArray[np.float64]:
+        """Ignition delay [s] of closed adiabatic reactors: `mix.ignition_delay(T=1200, p=1e6, X="H2:2, O2:1")`.
+
+        T [K], p [Pa], X or Y, arrays or by name, which broadcast: the state at the begin. kind: "volume" or "pressure"
+        stays constant. criterion: "slope", the time of the steepest rise of T; or a rise of T in K, such as 400, and
+        the time at which T has risen by that. longest: s, until when an ignition is looked for.
+        Returns an array of the points' shape; NaN where T does not rise by 100 K (or by the criterion) within
+        `longest`, and where `react` finds no solution. The event is found to 1e-6 of the delay; how right the delay is
+        follows from react_rtol and react_atol, see `react`. Errors: as react.
+        """
+        refuse((X is None) == (Y is None), "the composition: give one of X and Y.")
+        state = dict(T=T, p=p, **({"Y": Y} if X is None else {"X": X}))
+        how = dict(backend=backend, precision=precision)
+        labels = labels_of(self, state)
+        if labels:
+            delay = ignition_delay(self, labels.plain(state), kind, criterion, longest, how)
+            return labels.one("ignition_delay", delay)
+        return ignition_delay(self, state, kind, criterion, longest, how)
 
     # ---- vapour and liquid; of mixtures with phases = equilibrium
     def bubble_T(self, p: ArrayLike, X: Composition) -> NDArray[np.float64]:

@@ -5,8 +5,9 @@ from .equations import constants, cubic, ideal_equation, mapped_numbers
 from .transport import chung, lucas, residual, ideal_transport, diffusion, turbulence, similarity
 from .thermal import conserved, inversion, derivatives, jacobian
 from .equations import mapped
-from .phases import phases
+from .phases import phases, transport as phase_transport
 from .kinetics import rates as kinetics
 from .reactors import reactor
+from .equilibria import equilibria
 from . import accuracy
 from . import collections as library

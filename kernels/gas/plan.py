@@ -17,6 +17,7 @@ from .records import Constants, PointKernel
 from .registry import registry
 from .schedules import Launch, Schedule, schedule_of
 from .schedules.schedule import has_constant
+from .species import GAS_CONSTANT
 from .structure import LARGE
 
 # "mixed": single precision of the arrays, all arithmetic is double; "single": of arithmetic and constants too. "scalar"
@@ -49,6 +50,7 @@ class Plan:
     how: Launch | None = None  # on CUDA
     precision: str = "double"
     numbers: dict[str, float] = dataclasses.field(default_factory=dict)  # doubles known to the compiler
+    R: float = GAS_CONSTANT  # J/mol/K
     members: str = ""  # C++ text of member functions of the constants' struct
     pieces: tuple[tuple[str, str], ...] = ()  # (where it was written, C++) of parts that people write, for messages
 
@@ -140,6 +142,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         how=how,
         precision=precision,
         numbers=numbers,
+        R=mixture.species.R,
         members="".join(maker.members for maker in constants.makers),
         pieces=tuple(pieces),
     )

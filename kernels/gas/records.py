@@ -29,6 +29,15 @@ PER: dict[str, Callable[[int, int], int]] = {
 
 
 @dataclasses.dataclass(frozen=True)
+class Report:
+    """A value of a status that callers are told of: Python by a warning, check mode by point."""
+
+    value: int
+    what: str  # words for messages
+    fails: bool = True  # the point has no result: check mode raises. Otherwise it warns
+
+
+@dataclasses.dataclass(frozen=True)
 class Quantity:
     """A named field."""
 
@@ -37,6 +46,7 @@ class Quantity:
     what: str
     per: str = ""  # values at each point: a key of PER; "" is one value
     carried: bool = False  # a start that a caller keeps between calls: asked for and given, it is updated
+    reports: tuple[Report, ...] = ()  # of a status; computed and read even where nobody asks for it
 
     def rows(self, ns: int, nr: int = 0) -> int:
         """Number of values at each point for ns species and nr reactions."""
@@ -151,6 +161,7 @@ class Option:
     needs: When = ()  # the species fields that a value requires
     about: When = ()  # formula and source of each value, Markdown with $LaTeX$
     renamed: dict[str, str] = dataclasses.field(default_factory=dict, hash=False)  # a value's earlier name -> its name
+    in_check_mode: str = ""  # the value that check mode takes; empty: the mixture's
 
     def switches(self, value: str) -> dict[str, bool]:
         """{switch: on} for this value."""
@@ -197,7 +208,9 @@ class Preset:
 
     option: str
     value: str
-    choose: Callable[[dict], dict]  # choose(options): {other option: value}; options: all, with defaults
+    # choose(options, species): ({other option: value}, why, or ""). options: all, with defaults; species: None before
+    # they are known
+    choose: Callable[[dict, Any], tuple[dict, str]]
 
 
 @dataclasses.dataclass

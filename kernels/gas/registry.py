@@ -176,20 +176,20 @@ class GasRegistry:
             refuse(exclusion.excluded(chosen), exclusion.say.format(**chosen))
         return chosen
 
-    def spelled_out(self, given: dict) -> dict[tuple, dict]:
-        """{(option, value): the options that it stands for} of the presets among the options given."""
+    def spelled_out(self, given: dict, species=None) -> dict[tuple, tuple[dict, str]]:
+        """{(option, value): (the options that it stands for, why, or "")} of the presets among the options given."""
         plain = {key: known.values[0] for key, known in self.options.items()} | given
         return {
-            key: preset.choose(plain)
+            key: preset.choose(plain, species)
             for key, preset in self.presets.items()
             if given.get(preset.option) == preset.value
         }
 
-    def with_presets(self, given: dict) -> dict:
+    def with_presets(self, given: dict, species=None) -> dict:
         """The options that were given, with those that a word among them stands for in place of the word. Raises
         ArgumentError where an option was given beside it with another value."""
         out = dict(given)
-        for (word, value), options in self.spelled_out(given).items():
+        for (word, value), (options, _) in self.spelled_out(given, species).items():
             del out[word]
             for key, meant in options.items():
                 refuse(
@@ -202,7 +202,7 @@ class GasRegistry:
 
     def with_fallbacks(self, given: dict, species) -> dict:
         """The options that were given, and those that the species make necessary."""
-        given = self.with_presets(given)
+        given = self.with_presets(given, species)
         chosen = self.checked_options(given)
         found = {
             fallback.option: fallback.value

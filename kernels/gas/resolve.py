@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 
 from ..engine.errors import ArgumentError, refuse
-from .records import SINGLE, PointKernel
+from .records import ANY, SINGLE, PointKernel
 
 if typing.TYPE_CHECKING:
     from .registry import GasRegistry
@@ -208,18 +208,30 @@ class Search:
 
     def _other_options(self, name: str) -> str:
         """The options for which no kernel makes `name`, if kernels for others do."""
-        makers = [kernel for kernel in self._registry.kernels.values() if name in kernel.writes]
-        if not makers or any(kernel.serves(self._options) for kernel in makers):
-            return ""
+        wrong = unserved(self._registry, name, self._options)
+        return f" (not there for {wrong})" if wrong else ""
 
-        wrong = set()
-        for kernel in makers:
-            if kernel.serves({**self._options, "phases": kernel.phases}):
-                return f" (not there for phases = '{self._options.get('phases', SINGLE)}')"
-            for key, values in kernel.when:
-                if self._options.get(key) not in values:
-                    wrong.add(f"{key} = '{self._options.get(key)}'")
-        return f" (not there for {', '.join(sorted(wrong))})"
+
+def unserved(registry: GasRegistry, name: str, options) -> str:
+    """The options for which no kernel writes `name`, as `key = 'value'`; "" if a kernel serves them, or none any."""
+    makers = [kernel for kernel in registry.kernels.values() if name in kernel.writes]
+    if not makers or any(kernel.serves(options) for kernel in makers):
+        return ""
+
+    phases = options.get("phases", SINGLE)
+    wrong = _wrong_options([kernel for kernel in makers if kernel.phases in (ANY, phases)], options)
+
+    if any(kernel.serves({**options, "phases": kernel.phases}) for kernel in makers):
+        beside = f" with {', '.join(wrong)}" if wrong else ""
+        return f"phases = '{phases}'{beside}"
+
+    return ", ".join(wrong or _wrong_options(makers, options))
+
+
+def _wrong_options(kernels, options) -> list[str]:
+    """The options that keep `kernels` from serving, as `key = 'value'`."""
+    wrong = {key for kernel in kernels for key, values in kernel.when if options.get(key) not in values}
+    return [f"{key} = '{options.get(key)}'" for key in sorted(wrong)]
 
 
 def _starts(kernel: PointKernel, known) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import typing
 
-from ..engine.backend.base import Backend, Shape, Source
+import numpy as np
+
+from ..engine.backend.base import Backend, Shape
 from ..engine.backend.record import record
-from ..engine.errors import refuse
+from ..engine.errors import BackendError, refuse
 from ..engine.registry import declared
 from .operands import Operands
-from .render import members, render
+from .render import chosen, members_of, render, together
 from .room import Room, Scratch
 
 if typing.TYPE_CHECKING:
@@ -17,65 +19,67 @@ if typing.TYPE_CHECKING:
 
 
 class Bound:
-    """run(): a team kernel on its arrays. Two launches at the same time need two of these where it has sums.
+    """run(): a team kernel on its arrays. Two launches at the same time need two of these where it has results.
 
-    arrays: {name: array}, with the sums' own. team, vector: members of a team and lanes of a member, as on a device.
-    members: of a team here; 1 on a CPU.
+    arrays: {name: array}, with the results' own. team, vector: members of a team and lanes of a member.
     resident: blocks, or threads of a CPU, that run at the same time. tokens: {name: UniqueToken}. scratch: bytes of a
-    team, by level. arena: bytes of level 1 for all resident teams.
+    team, by level. arena: bytes of level 1 for all resident teams. scatter: {array: how threads add to it}, "copies",
+    "directly" or "atomics".
     """
 
-    def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, team, vector, quick: bool, numbers: dict):
-        self.kernel, self.backend = kernel, backend
-        self.team, self.vector = kernel.organisation(team, vector)
-        self.members = backend.sharing(self.team)
-        threads = self.team * self.vector
-
+    def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):
         # Arrays and numbers, items, scratch: all that may be refused, before anything is compiled.
+        refuse(chunk < 1, f"team kernel '{kernel.name}': chunk {chunk}, wanted 1 or more.")
         tokens = {name: arrays.pop(name) for name, _ in kernel.tokens if name in arrays}
         operands = Operands(kernel, backend, arrays, numbers)
-        extents = self._extents(operands)
+        begins, extents = self._extents(kernel, operands)
+
+        kernel = kernel.sized(extents, backend.entry.in_blocks)
+        self.kernel, self.backend = kernel, backend
+        self.team, self.vector = kernel.organisation()
+        threads = self.team * self.vector
         self.items = kernel.items.number(extents)
         scratch = Scratch(kernel, operands, self.team, self.vector)
 
         # The kernel, and how many blocks of it run at the same time; memory beside the arrays follows from that.
-        module = backend.compile(self._source(operands.dtype, team, vector, quick))
+        module = backend.compile(render(together(kernel, backend.entry), backend.entry, operands.dtype, quick))
         function = f"run_{kernel.name}"
         shape = Shape(
             threads,
-            kernel.items.of_block(threads),
+            kernel.items.of_block(threads) * chunk,
             scratch.shared,
-            resident=-1 if kernel.sums else 0,
+            resident=-1 if kernel.results else 0,
         )
         self.resident = module.resident(function, shape)
-        room = Room(kernel, operands, scratch, self.resident)
+        published = kernel.items.published(self.items, threads)
+        room = Room(kernel, operands, scratch, self.resident, published)
         room.add_tokens(tokens, threads)
 
         # The record of arguments, and the launch.
         values = operands.values | scratch.values | room.values
-        self._record = record(members(kernel), extent=extents, **values)
+        self._record = record(members_of(kernel), items=self.items, chunk=chunk, begin=begins, extent=extents, **values)
         keep = (list(operands.arrays.values()), room.held)
         self._launch = module.bind(function, shape, self._record, keep=keep)
 
-        self._from_host = operands.from_host
+        self._from_host, self._report = operands.from_host, room.report
+        self._chosen = chosen(kernel, backend.entry)
         self.arrays, self.tokens = operands.arrays, room.tokens
-        self.scratch, self.arena = tuple(scratch.bytes), room.arena
+        self.scratch, self.arena, self.scatter = tuple(scratch.bytes), room.arena, room.scatter
 
-    def _extents(self, operands: Operands) -> list[int]:
-        """Numbers of teams, indices or tiles' indices. Raises ArgumentError for a number below 0."""
-        items = self.kernel.items
-        extents = [operands.number_of(text, items.kind) for text in items.extents]
-        refuse(min(extents) < 0, f"team kernel '{self.kernel.name}': {items.kind} of {extents}, wanted 0 or more.")
-        return extents
+    @staticmethod
+    def _extents(kernel: TeamKernel, operands: Operands) -> tuple[list[int], list[int]]:
+        """First indices, and numbers of teams or indices. Raises ArgumentError for a number below 0."""
+        items = kernel.items
+        begins: list[int] = []
+        extents: list[int] = []
 
-    def _source(self, dtype, team, vector, quick: bool) -> Source:
-        """All kernels of the header in one source; or this kernel by itself where a device gets another organisation
-        than the declared one."""
-        kernel, entry = self.kernel, self.backend.entry
-        if entry.in_blocks and (team, vector) != (None, None):
-            return render([kernel], entry, dtype, quick, team, vector)
+        for text in items.extents:
+            first, between, behind = text.partition(":")
+            begins.append(operands.number_of(first, items.kind) if between else 0)
+            extents.append(operands.number_of(behind if between else text, items.kind) - begins[-1])
 
-        return render(kernel.of_header(), entry, dtype, quick)
+        refuse(min(extents) < 0, f"team kernel '{kernel.name}': {items.kind} of {extents}, wanted 0 or more.")
+        return begins, extents
 
     def __call__(self) -> None:
         for name, kind in self._from_host:
@@ -83,12 +87,27 @@ class Bound:
             value = declared.constants.value_of(name)[0]
             self._record[f"n_{name}"] = value if kind == "real" else int(value)
 
-        if self.items:
-            self._launch(self.items)
-        else:
-            for name in self.kernel.sums:
-                self.arrays[name][...] = 0
+        if self.items or self.kernel.results:
+            try:
+                self._launch(max(self.items, 1))
+            except BackendError:
+                self._explain()
+                raise
 
-    def value(self, name: str) -> float:
-        """Of a sum; waits for it."""
-        return float(self.backend.to_host(self.arrays[name])[0])
+    def _explain(self) -> None:
+        """Raises BackendError for a body that did not come to its end."""
+        problem = bytes(self._report[8:]).split(b"\0")[0].decode(errors="replace")
+        self._report[8:] = 0
+        refuse(problem, f"team kernel '{self.kernel.name}': {problem}.", BackendError)
+
+    @property
+    def members(self) -> int:
+        """Of a team. Where a CPU may choose, as its last launch had them; 0 before the first."""
+        return int(self._report[:8].view(np.int64)[0]) if self._chosen else self.team
+
+    def value(self, name: str):
+        """Of a result: a number, or an array of those that have several. Waits for it."""
+        found = self.backend.to_host(self.arrays[name])
+        if len(found) > 1:
+            return np.array(found)
+        return float(found[0]) if found.dtype.kind == "f" else int(found[0])

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import typing
+
+import numpy as np
 
 from ..engine.backend import get_backend
-from ..engine.errors import refuse
+from ..engine.errors import ArgumentError, refuse
 from ..engine.registry import declared
 from .bound import Bound
-from .items import MOST_THREADS, Items, items_of
+from .items import MOST_THREADS, Items, Scan, Tiles, checked_tile, items_of
+from .results import Result, results_of
 from .words import KINDS, Array, arrays_of
 
 THREADS = 128  # of a block, where the declaration leaves it open
@@ -30,37 +34,86 @@ class TeamKernel:
     header: pathlib.Path
     items: Items  # for what the body is called
     arrays: tuple[Array, ...]
-    sums: tuple[str, ...]
+    results: tuple[Result, ...]  # sums and others, in the order of the body's arguments
     numbers: tuple[tuple[str, str], ...]  # (name, "real" or "whole")
     scratch: tuple[Array, ...]
     tokens: tuple[tuple[str, str], ...]  # (name, size or "")
-    team: int | None  # members of a team on a device; None: chosen
+    team: int | None  # members of a team; None: chosen
+    any_team: bool  # results are the same for any number of members, of which a CPU takes one if the body cannot tell
     vector: int  # lanes of a member on a device
     body: str  # name of the function template
     source: str  # where the method is from
 
-    def bind(self, arrays, backend=None, team: int | None = None, vector: int | None = None, quick=False, **numbers):
+    def bind(
+        self, arrays, backend=None, team=None, vector=None, tile=None, scratch=None, chunk=1, quick=False, **numbers
+    ):
         """run(), which launches for these arrays: {name: array}, NumPy's or CuPy's, and UniqueToken under the name of a
-        token. team, vector: members of a team and lanes of a member on a device, in place of the declaration's. quick:
-        the compiler's time counts more than the code's. numbers: those of the declaration; one that is missing is read
-        at each run from the constant of that name that a host has set.
+        token. team, vector, tile, scratch: in place of the declaration's. chunk: how many teams, packs of indices or
+        tiles a thread of a CPU takes together at least; on a device, how many a block's threads take one after the
+        other. quick: the compiler's time counts more than the code's. numbers: those of the declaration; one that is
+        missing is read at each run from the constant of that name that a host has set.
 
         Extents follow from the arrays. What is missing, too many, of another shape or type, not contiguous, or an
         output that shares memory with another array, raises ArgumentError; so does scratch of level 0 above 227 KiB.
         """
-        return Bound(self, dict(arrays), get_backend(backend), team, vector, quick, numbers)
+        backend = get_backend(backend)
+        kernel = self
+        if self.items.organised(backend.entry.in_blocks):
+            kernel = self.organised(team, vector, tile, scratch)
+        return Bound(kernel, dict(arrays), backend, quick, numbers, chunk)
+
+    def organised(self, team=None, vector: int | None = None, tile=None, scratch=None) -> TeamKernel:
+        """The same kernel with another number of members or lanes, another tile or other scratch. Raises ArgumentError
+        for what no block can have."""
+        where = f"team kernel '{self.name}'"
+        changes: dict[str, typing.Any] = {}
+        if team is not None:
+            changes["team"], changes["any_team"] = _members(where, team)
+        if vector is not None:
+            changes["vector"] = int(vector)
+
+        if tile is not None:
+            changes["items"] = self._with_tile(where, tile)
+        if scratch is not None:
+            refuse(not self.items.has_teams, f"{where}: scratch is for leagues of teams.")
+            changes["scratch"] = _scratch(where, scratch)
+
+        if not changes:
+            return self
+        other = dataclasses.replace(self, **changes)
+        other.organisation()
+        return other
+
+    def _with_tile(self, where: str, tile) -> Items:
+        if not isinstance(self.items, Tiles):
+            raise ArgumentError(f"{where}: tile {tile} for a {self.items.kind}.")
+        return dataclasses.replace(self.items, tile=checked_tile(where, tile, len(self.items.extents)))
+
+    def sized(self, extents: list[int], in_blocks: bool) -> TeamKernel:
+        """The same kernel with what follows from the extents of its items."""
+        items = self.items.sized(extents, in_blocks)
+        return self if items is self.items else dataclasses.replace(self, items=items)
 
     def run(self, arrays, backend=None, **more) -> dict[str, float]:
-        """bind and run once; returns {name: value} of the sums."""
+        """bind and run once; returns {name: value} of the results."""
         bound = self.bind(arrays, backend, **more)
         bound()
-        return {name: bound.value(name) for name in self.sums}
+        return {array.name: bound.value(array.name) for array in self.outputs}
 
-    def organisation(self, team=None, vector=None) -> tuple[int, int]:
-        """(members of a team, lanes of a member) on a device. Raises ArgumentError for what no block can have."""
-        vector = vector or self.vector
-        team = team or self.team or max(1, THREADS // vector)
-        team, vector = self.items.organisation(team, vector)
+    @property
+    def outputs(self) -> list[Array]:
+        """The arrays of the results."""
+        return [array for result in self.results for array in result.arrays]
+
+    @property
+    def operands(self) -> list[Array]:
+        """All arrays that a call may give: those of the declaration, and those of the results."""
+        return [*self.arrays, *self.outputs]
+
+    def organisation(self) -> tuple[int, int]:
+        """(members of a team, lanes of a member). Raises ArgumentError for what no block can have."""
+        team = self.team or max(1, THREADS // max(self.vector, 1))
+        team, vector = self.items.organisation(team, self.vector)
 
         refuse(
             vector not in LANES or not 1 <= team * vector <= MOST_THREADS,
@@ -93,15 +146,17 @@ def team_kernel(
     arrays="",
     writes="",
     sums="",
+    reduces="",
     numbers="",
     league=None,
     range=None,
+    scan=None,
     extents=None,
     tile=None,
     order="right",
     scratch=None,
     tokens=None,
-    team: int | None = None,
+    team: int | str | None = None,
     vector: int = 1,
     body="",
     source="",
@@ -110,40 +165,56 @@ def team_kernel(
 
     header: a path, as of point_kernel. body: the function template in it, where it is not called `name`.
     arrays: words such as A(N,M). Extents are numbers, names or formulas of names. `:left` has the first index fastest
-    in memory, else it is the last; `:whole` holds int64, else float64 or float32. writes: those that are written; the
-    others are const. sums: numbers to which the body adds, an argument of it each; their total over the league is an
-    array of one. numbers: "n alpha:real", whole unless marked.
+    in memory, else it is the last. `:whole` holds int64, `:int32`, `:logical` (int32), `:real32` and `:real64` hold
+    what they say; the others all hold float64, or all float32. `:scatter`: the body only adds to its elements, any
+    thread to any: m.h(k) += x. writes: those that are written; the others are const.
+    sums: "total n:whole", numbers to which the body adds, an argument of it each. reduces:
+    "most:max where:minloc any_bad:any far(3):Farthest", further results with their reducers (results.py), arguments
+    behind the sums. Each result is an array of one, two or as many numbers as declared, and NAME_at has the indices of
+    a reducer that finds them. numbers: "n alpha:real", whole unless marked.
 
-    One of:  league = number of teams         body(m, team, sums...) for each team
-             range = number of indices        body(m, i, sums...) for each index, a thread each
-             extents = "I J", tile = (8, 8)   body(m, i, j, sums...) for each pair; a block has a tile, and order =
-                                              "right" or "left" says which index is the fastest
-    team, vector: members of a team (None: chosen) and lanes of a member on a device. scratch = {"team 0": "b(V)",
-    "member 1": "t(n)"}: room of a team or a member, level 0 (shared memory) or 1. tokens = {"pool": size or None}:
-    pools of unique ids; None: as many as can be held at the same time. source: where the method is from.
+    One of:  league = number of teams         body(m, team, results...) for each team
+             range = number of indices        body(m, i, results...) for each index, a thread each
+             scan = number of indices         body(m, i, result, last) for each index, perhaps with last = false, then
+                                              with last = true, where `result` reads as what all before gave
+             extents = "I J", tile = (8, 8)   body(m, i, j, results...) for each pair, up to six indices; a block has a
+                                              tile (None: chosen by the extents), and order = "right" or "left" says
+                                              which index is the fastest; "left right": of the tiles, in a tile
+    "first:behind" in place of a number of indices has those from first to below behind.
+    team: members of a team, on every backend; None: the layer chooses; "auto 64": it takes 64 on a device. A CPU then
+    takes one member if the body cannot tell. vector: lanes of a member. scratch = {"team 0": "b(V)", "member 1":
+    "t(n)"}: room of a team or a member, level 0 (shared memory) or 1. tokens = {"pool": size or None}: pools of unique
+    ids; None: as many as can be held at the same time; "shared 4096": one pool for all kernels that declare it so.
+    source: where the method is from.
     Raises ArgumentError.
     """
     where = f"team kernel '{name}'"
     refuse(not name.isidentifier(), f"{where}: no name in C++.")
 
-    items = items_of(where, league, range, extents, tile, order)
+    items = items_of(where, league, range, scan, extents, tile, order)
     refuse(scratch and not items.has_teams, f"{where}: scratch is for leagues of teams.")
+    members, any_team = _members(where, team)
 
     new = TeamKernel(
         name=name,
         header=declared.header_of(name, header),
         items=items,
         arrays=_written(where, arrays, writes.split()),
-        sums=tuple(sums.split()),
+        results=results_of(where, sums, reduces),
         numbers=_numbers(where, numbers),
         scratch=_scratch(where, scratch or {}),
         tokens=tuple((pool, "" if size is None else str(size)) for pool, size in (tokens or {}).items()),
-        team=team,
+        team=members,
+        any_team=any_team,
         vector=vector,
         body=body or name,
         source=source,
     )
 
+    refuse(
+        isinstance(items, Scan) and (len(new.results) != 1 or new.results[0].located or new.results[0].count > 1),
+        f"{where}: results {[result.name for result in new.results]}, wanted one for a scan, of one number.",
+    )
     _check_names(where, new)
     new.organisation()
     _keep(new)
@@ -151,12 +222,27 @@ def team_kernel(
     return new
 
 
+def _members(where: str, team) -> tuple[int | None, bool]:
+    """(members of a team, whether any number does) of a declaration."""
+    if team is None:
+        return None, True
+    if isinstance(team, (int, np.integer)):
+        return int(team), False
+
+    word, _, number = str(team).partition(" ")
+    refuse(
+        word != "auto" or not (number or "1").isdecimal(),
+        f"{where}: team {team!r}, wanted a number, 'auto 64', 'auto' or None.",
+    )
+    return int(number) if number else None, True
+
+
 def _written(where: str, text: str, writes: list[str]) -> tuple[Array, ...]:
     """The arrays of a text; those of `writes` are written."""
     found = arrays_of(where, text)
     unknown = [name for name in writes if name not in [array.name for array in found]]
     refuse(unknown, f"{where}: writes {unknown}, which are not among its arrays.")
-    return tuple(dataclasses.replace(array, written=array.name in writes) for array in found)
+    return tuple(dataclasses.replace(array, written=array.name in writes or array.scattered) for array in found)
 
 
 def _numbers(where: str, text: str) -> tuple[tuple[str, str], ...]:
@@ -183,8 +269,7 @@ def _scratch(where: str, by_place: dict[str, str]) -> tuple[Array, ...]:
 
 def _check_names(where: str, new: TeamKernel) -> None:
     """Each name is there once, and is a name in C++."""
-    names = [array.name for array in (*new.arrays, *new.scratch)]
-    names += new.sums
+    names = [array.name for array in (*new.operands, *new.scratch)]
     names += [number for number, _ in new.numbers]
     names += [pool for pool, _ in new.tokens]
 

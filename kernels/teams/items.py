@@ -14,6 +14,7 @@ from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
 
 MOST_THREADS = REFERENCE.threads_of_block
+MOST_INDICES = 6  # of tiles
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -21,7 +22,7 @@ ORDERS = ("right", "left")  # the last index is the fastest; the first
 class Items(abc.ABC):
     """The items of a kernel; the subclasses are the kinds."""
 
-    extents: tuple[str, ...]  # numbers, names or formulas of names
+    extents: tuple[str, ...]  # numbers, names or formulas of names; "first:behind" where indices do not begin with 0
 
     kind = ""  # as a declaration calls it
     has_teams = False  # the body is called for a team, which may have scratch
@@ -37,6 +38,19 @@ class Items(abc.ABC):
         """(members of a team, lanes of a member) on a device."""
         return team, vector
 
+    def organised(self, in_blocks: bool) -> bool:
+        """Whether the code depends on the organisation. in_blocks: of the backend."""
+        return in_blocks or self.has_teams
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether its code is known without the extents."""
+        return True
+
+    def sized(self, extents: list[int], in_blocks: bool) -> Items:
+        """These items with what follows from their extents. in_blocks: of the backend."""
+        return self
+
     def number(self, extents: list[int]) -> int:
         """Number of items for these extents."""
         return extents[0]
@@ -44,6 +58,10 @@ class Items(abc.ABC):
     @abc.abstractmethod
     def of_block(self, threads: int) -> int:
         """Items of a block of so many threads."""
+
+    def published(self, number: int, threads: int) -> int:
+        """How many blocks of indices publish what they give, for others to read."""
+        return 0
 
     @abc.abstractmethod
     def holders(self, threads: int) -> int:
@@ -59,13 +77,13 @@ class Items(abc.ABC):
 
 
 class League(Items):
-    """body(m, team, sums...) for each team."""
+    """body(m, team, results...) for each team."""
 
     kind = "league"
     has_teams = True
     takes = "a team"
-    loop = "for_league<Team<{team}, {vector}>, {sums}, {scratch}, {level_1}>"
-    call = "[&](const auto &team, scalar *sums) {{ (void)sums, {body}(m, team{arguments_of_sums}); }}"
+    loop = "for_league<Team<{team}, {vector}>, {one}, {results}, {scratch}, {level_1}, {writes}>"
+    call = "[&](const auto &team, auto &results) INLINED {{ (void)results, {body}(m, team{arguments_of_results}); }}"
 
     def of_block(self, threads):
         return 1
@@ -75,12 +93,14 @@ class League(Items):
 
 
 class Range(Items):
-    """body(m, i, sums...) for each index, a thread each."""
+    """body(m, i, results...) for each index, a thread each."""
 
     kind = "range"
     takes = "an index"
-    loop = "for_range<{threads}, {sums}>"
-    call = "[&](const auto i, auto *sums) {{ (void)sums, {body}(m, i{arguments_of_sums}); }}"
+    loop = "for_range<{threads}, {results}>"
+    call = (
+        "[&](const auto k, auto &results) INLINED {{ (void)results, {body}(m, k + a.begin[0]{arguments_of_results}); }}"
+    )
 
     def of_block(self, threads):
         return threads
@@ -89,21 +109,72 @@ class Range(Items):
         return threads
 
 
+class Scan(Items):
+    """body(m, i, result, last) for each index, twice: see for_scan."""
+
+    kind = "scan"
+    takes = "an index"
+    loop = "for_scan<{threads}, {results}>"
+    call = "[&](const auto k, auto &result, bool last) INLINED {{ {body}(m, k + a.begin[0], result, last); }}"
+
+    EACH = 8  # indices of a thread, as in team_threads.h
+
+    def organisation(self, team, vector):
+        return max(32, team * vector // 32 * 32), 1
+
+    def of_block(self, threads):
+        return threads * self.EACH
+
+    def holders(self, threads):
+        return threads
+
+    def published(self, number, threads):
+        return -(-number // self.of_block(threads))
+
+
 @dataclasses.dataclass(frozen=True)
 class Tiles(Items):
-    """body(m, i, j, ..., sums...) for each tuple of indices; a block has a tile."""
+    """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
 
-    tile: tuple[int, ...]
-    order: str  # "right" or "left", which says the fastest index
+    tile: tuple[int, ...]  # empty: chosen by the extents
+    orders: tuple[str, str]  # of tiles, and of the indices in a tile: the fastest index, "right" or "left"
 
     kind = "tiles"
     takes = "the indices"
-    loop = "for_tiles<{sums}, {rank}, {last}{block}>"
-    call = "[&](auto *sums, const auto... i) {{ (void)sums, {body}(m, i...{arguments_of_sums}); }}"
-    arguments = ("a.extent", "tile")
+    loop = "for_tiles<{results}, {rank}, {outer}, {inner}{block}>"
+    call = "[&](auto &results, const auto... i) INLINED {{ (void)results, {body}(m, i...{arguments_of_results}); }}"
+    arguments = ("a.begin", "a.extent", "tile")
 
     def organisation(self, team, vector):
-        return math.prod(self.tile), 1
+        return math.prod(self.tile or (MOST_THREADS,)), 1
+
+    def organised(self, in_blocks):
+        return True
+
+    @property
+    def is_sized(self):
+        return bool(self.tile)
+
+    def sized(self, extents, in_blocks):
+        return self if self.tile else dataclasses.replace(self, tile=self._by_model(extents, in_blocks))
+
+    def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
+        """A tile. On a device a block of 256 threads, the fastest index over a whole warp if it is so long, since its
+        neighbours are read together; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
+        several of them for what neighbours share. Powers of two, so that few shapes are compiled."""
+        threads, row = (256, REFERENCE.warp) if in_blocks else (MOST_THREADS, 256)
+        most = [1 << max(extent - 1, 0).bit_length() for extent in extents]
+        others = list(range(len(extents)))
+        fastest = others.pop(0 if self.orders[1] == "left" else -1)
+
+        tile = [1] * len(extents)
+        tile[fastest] = min(row, most[fastest])
+        slower = others if self.orders[1] == "left" else others[::-1]
+        for growing in (*[slower] * threads.bit_length(), [fastest] * threads.bit_length()):
+            for d in growing:
+                if math.prod(tile) < threads and tile[d] < most[d]:
+                    tile[d] *= 2
+        return tuple(tile)
 
     def number(self, extents):
         return math.prod(-(-extent // size) for extent, size in zip(extents, self.tile))
@@ -117,7 +188,8 @@ class Tiles(Items):
     def text(self, block):
         return {
             "rank": str(len(self.extents)),
-            "last": "true" if self.order == "right" else "false",
+            "outer": "true" if self.orders[0] == "right" else "false",
+            "inner": "true" if self.orders[1] == "right" else "false",
             "block": f", {block}" if block else "",
         }
 
@@ -125,20 +197,36 @@ class Tiles(Items):
         return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"
 
 
-def items_of(where: str, league, range, extents, tile, order: str) -> Items:
+def items_of(where: str, league, range, scan, extents, tile, order: str) -> Items:
     """The items of a declaration; see team_kernel. where: start of the messages. Raises ArgumentError."""
-    refuse(order not in ORDERS, f"{where}: order {order!r}, wanted right or left.")
-    chosen = [choice for choice in (league, range, extents) if choice is not None]
-    refuse(len(chosen) != 1, f"{where}: wanted one of league, range, extents.")
+    orders = tuple(str(order).split())
+    refuse(
+        len(orders) not in (1, 2) or not set(orders) <= set(ORDERS),
+        f"{where}: order {order!r}, wanted right or left, or two of these: of the tiles, and in a tile.",
+    )
+    chosen = [choice for choice in (league, range, scan, extents) if choice is not None]
+    refuse(len(chosen) != 1, f"{where}: wanted one of league, range, scan, extents.")
 
     if league is not None:
         return League((str(league),))
     if range is not None:
         return Range((str(range),))
+    if scan is not None:
+        return Scan((str(scan),))
 
-    names, shape = tuple(str(extents).split()), tuple(tile or ())
+    names = tuple(str(extents).split())
+    refuse(not 1 <= len(names) <= MOST_INDICES, f"{where}: {len(names)} extents, wanted 1 to {MOST_INDICES}.")
+    return Tiles(names, checked_tile(where, tile, len(names)), (orders[0], orders[-1]))
+
+
+def checked_tile(where: str, tile, count: int) -> tuple[int, ...]:
+    """The tile of `count` indices; empty where none is given. Raises ArgumentError."""
+    if tile is None:
+        return ()
+
+    shape = tuple([int(size) for size in tile])
     refuse(
-        len(shape) != len(names) or min(shape) < 1 or math.prod(shape) > MOST_THREADS,
-        f"{where}: tile {shape} for {len(names)} extents, wanted as many numbers of 1 or more, 1024 together at most.",
+        len(shape) != count or min(shape) < 1 or math.prod(shape) > MOST_THREADS,
+        f"{where}: tile {shape} for {count} extents, wanted as many numbers of 1 or more, 1024 together at most.",
     )
-    return Tiles(names, shape, order)
+    return shape

@@ -20,7 +20,7 @@ if typing.TYPE_CHECKING:
 class Operands:
     """Checked arrays and numbers. Raises ArgumentError for what is missing, too many or does not fit.
 
-    arrays: {name: array}, with the sums' own. dtype: of real numbers. names: {name: integer}, by which formulas of
+    arrays: {name: array}, with the results' own. dtype: of real numbers. names: {name: integer}, by which formulas of
     extents are read. values: members of the record. from_host: (name, kind) of the numbers that are constants of a host
     and are read at each run.
     """
@@ -38,7 +38,7 @@ class Operands:
         self._read_numbers(numbers)
         self._read_extents()
         self._place()
-        self._add_sums()
+        self._add_results()
 
     def number_of(self, text: str, of: str) -> int:
         """The integer that a formula of the declaration gives here. of: the formula's owner, for messages."""
@@ -53,8 +53,8 @@ class Operands:
 
         for name, array in arrays.items():
             refuse(
-                name not in wanted and name not in k.sums,
-                f"{self._where} has no array '{name}'; it has {', '.join([*wanted, *k.sums])}.",
+                name not in [a.name for a in k.operands],
+                f"{self._where} has no array '{name}'; it has {', '.join([a.name for a in k.operands])}.",
             )
             refuse(
                 is_number(array) or not (hasattr(array, "dtype") and hasattr(array, "strides")),
@@ -184,16 +184,18 @@ class Operands:
 
         return step
 
-    def _add_sums(self) -> None:
-        """The array of one number of each sum, made here if none was given."""
-        for name in self.kernel.sums:
-            if name not in self.arrays:
-                self.arrays[name] = self.backend.from_host(np.zeros(1), self.dtype)
+    def _add_results(self) -> None:
+        """The arrays of the results, made here if none were given."""
+        for result in self.kernel.results:
+            for a in result.arrays:
+                shape, dtype = (result.count,), a.dtype(self.dtype)
+                if a.name not in self.arrays:
+                    self.arrays[a.name] = self.backend.from_host(np.zeros(shape, dtype), dtype)
 
-            array = self.arrays[name]
-            refuse(
-                tuple(array.shape) != (1,) or np.dtype(array.dtype) != self.dtype,
-                f"{self._where}: sum '{name}' has shape {tuple(array.shape)}, type {array.dtype}, wanted (1,), "
-                f"{self.dtype}.",
-            )
-            self.values[f"at_{name}"] = self.backend.address(array)
+                array = self.arrays[a.name]
+                refuse(
+                    tuple(array.shape) != shape or np.dtype(array.dtype) != dtype,
+                    f"{self._where}: result '{a.name}' has shape {tuple(array.shape)}, type {array.dtype}, wanted "
+                    f"{shape}, {dtype}.",
+                )
+                self.values[f"at_{a.name}"] = self.backend.address(array)

@@ -9,12 +9,17 @@ import numpy as np
 from ..engine.backend.base import Source
 from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
-from .words import KINDS, Array
+from .words import TYPES, Array
 
 if typing.TYPE_CHECKING:
     from .declare import TeamKernel
 
-LEAGUE = "shares:address arena:address bytes:whole:2 pieces:address piece_count:whole ended:address"
+LEAGUE = (
+    "items:whole shares:address arena:address bytes:whole:2 pieces:address piece_count:whole ended:address "
+    "report:address"
+)
+
+LARGE = 2**20  # extent of an index where it is not known yet
 
 OPERANDS = """\
 struct operands_{name} {{
@@ -26,21 +31,24 @@ KERNEL = """\
 {operands}
 KERNEL(run_{name}, arguments_{name}, {threads}) {{
 {ahead}const operands_{name} m(a);
-const League league{{(scalar *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
-                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended}};
-scalar *const totals[] = {{{totals}}};
+const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
+                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk}};
+const Place totals[] = {{{totals}}};
 {tile}{answer}{loop}({arguments}, {call});
-}}"""
+{end}}}"""
 
 
-def members(k: TeamKernel) -> str:
+def members_of(k: TeamKernel) -> str:
     """The record of a kernel."""
-    words = [LEAGUE, f"extent:whole:{len(k.items.extents)}"]
+    count = len(k.items.extents)
+    words = [LEAGUE, f"chunk:whole begin:whole:{count} extent:whole:{count}"]
 
     for a in k.arrays:
         words.append(f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}")
-    for name in k.sums:
-        words.append(f"at_{name}:address")
+        if a.scattered:
+            words.append(f"copies_{a.name}:address")
+    for a in k.outputs:
+        words.append(f"at_{a.name}:address")
 
     for name, kind in k.numbers:
         words.append(f"n_{name}:{kind}")
@@ -76,7 +84,14 @@ class Operands:
             self._token(name)
 
     def _array(self, a: Array) -> None:
-        kind = KINDS[a.kind] if a.written else f"const {KINDS[a.kind]}"
+        view = f"View<{TYPES[a.kind]}, {len(a.extents)}, {a.layout}>"
+        if a.scattered:
+            address = f"({TYPES[a.kind]} *)a.at_{a.name}"
+            self.fields.append(f"Scatter<{view}> {a.name};")
+            self.filled.append(f"{a.name}{{{view}({address}, a.extent_{a.name}), a.copies_{a.name}}}")
+            return
+
+        kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
         self.fields.append(f"View<{kind}, {len(a.extents)}, {a.layout}> {a.name};")
         self.filled.append(f"{a.name}(({kind} *)a.at_{a.name}, a.extent_{a.name})")
 
@@ -85,7 +100,7 @@ class Operands:
         self.filled.append(f"{name}(a.n_{name})")
 
     def _scratch(self, a: Array) -> None:
-        self.fields.append(f"Scratch<{KINDS[a.kind]}, {len(a.extents)}, {a.level}, {_flag(a.of_member)}> {a.name};")
+        self.fields.append(f"Scratch<{TYPES[a.kind]}, {len(a.extents)}, {a.level}, {_flag(a.of_member)}> {a.name};")
         self.filled.append(f"{a.name}(a.start_{a.name}, a.piece_{a.name}, a.extent_{a.name})")
 
     def _token(self, name: str) -> None:
@@ -109,46 +124,78 @@ def _flag(value) -> str:
     return "true" if value else "false"
 
 
-def _kernel(k: TeamKernel, entry: Entry, team: int, vector: int) -> str:
-    """One kernel `run_NAME`. team, vector: members of a team and lanes of a member on a device."""
-    team, vector = entry.threads(team, vector)
-    threads = team * vector
+def chosen(k: TeamKernel, entry: Entry) -> bool:
+    """Whether the number of a team's members is chosen at the launch: a CPU's, if any number does."""
+    return not entry.in_blocks and k.items.has_teams and k.any_team
+
+
+def _kernel(k: TeamKernel, entry: Entry, number: int) -> str:
+    """One kernel `run_NAME`. number: in its source, from 1."""
+    members, lanes = k.organisation()
+    threads = members * lanes
     items = k.items
 
     # The loop over the items, and the body as it calls it.
+    one = f"Team<1, {lanes}, {number}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
     loop = items.loop.format(
-        team=team,
-        vector=vector,
+        team=members,
+        vector=lanes,
+        one=one,
         threads=threads,
-        sums=len(k.sums),
+        results=f"Results<{', '.join([result.type for result in k.results])}>",
         scratch=_flag(k.scratch),
         level_1=_flag(any(a.level for a in k.scratch)),
+        writes=_flag(any(a.written for a in k.arrays)),
         **items.text(str(threads) if entry.in_blocks else ""),
     )
-    sums = "".join([f", sums[{n}]" for n in range(len(k.sums))])
-    call = items.call.format(body=k.body, arguments_of_sums=sums)
-    totals = [f"(scalar *)a.at_{name}" for name in k.sums]
+    results = "".join([f", results.template at<{n}>()" for n in range(len(k.results))])
+    call = items.call.format(body=k.body, arguments_of_results=results)
+
+    totals = []
+    for result in k.results:
+        at = f"(long *)a.at_{result.at}" if result.located else "nullptr"
+        totals.append(f"{{a.at_{result.name}, {at}}}")
+
+    # What a CPU's threads have in copies of their own is added up behind the loop.
+    scattered = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
+    end = [f"m.{name}.contribute(threads)" for name in scattered]
+    if scattered:
+        end.append("return failed")
+
+    # How much there is to do stands in the record: a launch without any still writes its results.
+    work = ["a.items" if word == "items" else word for word in entry.work]
 
     return KERNEL.format(
         name=k.name,
-        record=structure(f"arguments_{k.name}", members(k)),
+        record=structure(f"arguments_{k.name}", members_of(k)),
         operands=Operands(k).text(),
         threads=threads,
         ahead=entry.record.format(type=f"arguments_{k.name}"),
-        totals=", ".join([*totals, "nullptr"]),
+        totals=", ".join([*totals, "{nullptr, nullptr}"]),
         tile=items.ahead(),
-        answer=entry.answer,
+        answer="const int failed = " if scattered else entry.answer,
+        end="".join([f"{statement};\n" for statement in end]),
         loop=loop,
-        arguments=", ".join([*entry.work, "league", "totals", *items.arguments]),
+        arguments=", ".join([*work, "league", "totals", *items.arguments]),
         call=call,
     )
 
 
-def render(kernels, entry: Entry, dtype, quick=False, team=None, vector=None) -> Source:
+def together(kernel: TeamKernel, entry: Entry) -> list[TeamKernel]:
+    """The kernels of its header that share a source with it.
+
+    On a CPU leagues whose number of members is chosen are apart from the others: what the others do with atomics
+    would count as if these did it. A kernel whose tile follows from the extents is by itself.
+    """
+    if not kernel.items.is_sized:
+        return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks)]
+    return [k for k in kernel.of_header() if chosen(k, entry) == chosen(kernel, entry) and k.items.is_sized]
+
+
+def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     """The source of kernels that share a header.
 
-    entry: of the backend. dtype: of real numbers. team, vector: in place of the declared organisation. quick: the
-    compiler's time counts more than the code's.
+    entry: of the backend. dtype: of real numbers. quick: the compiler's time counts more than the code's.
     """
     header = kernels[0].header
 
@@ -157,8 +204,8 @@ def render(kernels, entry: Entry, dtype, quick=False, team=None, vector=None) ->
         text.append("#define FRAME_SINGLE")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
-    for kernel in kernels:
-        text.append(_kernel(kernel, entry, *kernel.organisation(team, vector)))
+    for number, kernel in enumerate(kernels, 1):
+        text.append(_kernel(kernel, entry, number))
 
     return Source(
         f"team-{header.stem}",
@@ -174,7 +221,7 @@ def _bodies(kernels) -> tuple:
     """(body, header, what it takes) of each body, for a compiler's errors."""
     found = {}
     for kernel in kernels:
-        taken = ", then ".join([kernel.items.takes, *kernel.sums])
+        taken = ", then ".join([kernel.items.takes, *[f"`S &{result.name}`" for result in kernel.results]])
         found[kernel.body] = (kernel.body, kernel.header, f"takes {taken}")
 
     return tuple(found.values())

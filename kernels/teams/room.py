@@ -8,22 +8,29 @@ import typing
 import numpy as np
 
 from ..engine.backend import get_backend
+from ..engine.backend.base import Backend
 from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
 from .operands import Operands
+from .words import Array
 
 if typing.TYPE_CHECKING:
     from .declare import TeamKernel
 
 SHARES = 512  # of a CPU's work, as in team_packs.h
-SLOTS = 512  # bytes of shared memory for the sums of a team of several warps
+SLOTS = 512  # bytes of shared memory for what a team of several warps joins
+REPORT = 512  # bytes of a CPU's report, as in team_packs.h
 SPARE = 1.2  # ids of a pool for each that can be held at the same time
 PIECE = 16  # bytes; pieces of scratch begin at multiples
+MOST_COPIES = 2**26  # bytes of all threads' copies of a scattered array
+SHARED = "shared "  # in front of the size of a pool that all kernels have in common
+
+_shared: dict[tuple[Backend, str], UniqueToken] = {}  # by backend and name
 
 
 class UniqueToken:
     """A pool of `size` ids that several kernels share (device scope): given to `bind` under the token's name. `bind`
-    makes a kernel's own pool (instance scope)."""
+    makes a kernel's own pool (instance scope), and one for all kernels that declare "shared SIZE" (global scope)."""
 
     def __init__(self, size: int, backend=None):
         refuse(not 1 <= size < 2**31, f"unique token: size {size}, wanted 1 or more.")
@@ -49,11 +56,10 @@ class Scratch:
         self.backend = operands.backend
         self._where = f"team kernel '{kernel.name}'"
         self._threads = team * vector
-        self._members = team, self.backend.sharing(team)  # on a device; here
+        self._members = team
 
         self.bytes = [0, 0]
         self.values: dict[str, typing.Any] = {}
-        self._on_device = [0, 0]  # bytes as on a device, on every backend
 
         for piece in kernel.scratch:
             self._place(piece)
@@ -75,9 +81,7 @@ class Scratch:
         self.values[f"piece_{a.name}"] = piece if a.of_member else 0
         self.values[f"extent_{a.name}"] = extents
 
-        on_device, here = self._members if a.of_member else (1, 1)
-        self._on_device[a.level] += piece * on_device
-        self.bytes[a.level] += piece * here
+        self.bytes[a.level] += piece * (self._members if a.of_member else 1)
 
     def _refuse_large(self) -> None:
         """A CPU keeps to what a device has, so that kernels move."""
@@ -85,8 +89,8 @@ class Scratch:
         room = self.backend.shared_memory or REFERENCE.shared_of_block
         sums = f", and {own} for its sums" if own else ""
         refuse(
-            self._on_device[0] + own > room,
-            f"{self._where}: scratch of level 0 is {self._on_device[0]} bytes a team{sums}; wanted {room} "
+            self.bytes[0] + own > room,
+            f"{self._where}: scratch of level 0 is {self.bytes[0]} bytes a team{sums}; wanted {room} "
             f"({room / 1024:g} KiB) at most. Level 1 has room for more.",
         )
 
@@ -99,30 +103,51 @@ def _slots(sharing: int) -> int:
 class Room:
     """Memory that is allocated for the teams that run at the same time.
 
-    resident: blocks, or threads of a CPU, that run at the same time. arena: bytes of level 1 for all resident teams.
-    tokens: {name: UniqueToken}. values: members of the record. held: what has to be kept alive.
+    resident: blocks, or threads of a CPU, that run at the same time. published: blocks of indices of a scan. arena:
+    bytes of level 1 for all resident teams. tokens: {name: UniqueToken}. values: members of the record. held: what has
+    to be kept alive.
     """
 
-    def __init__(self, kernel: TeamKernel, operands: Operands, scratch: Scratch, resident: int):
+    def __init__(self, kernel: TeamKernel, operands: Operands, scratch: Scratch, resident: int, published: int):
         self.kernel, self.operands = kernel, operands
         self.backend = operands.backend
         self.resident = resident
         self.held: list = []
         self.tokens: dict[str, UniqueToken] = {}
 
-        # The league's sums: a share of each block, or of each of a CPU's pieces of work.
-        shares = resident if self.backend.in_warps else SHARES
+        # The league's results: a share of each block, or of each of a CPU's pieces of work. A share is a structure of
+        # the values, with at most 8 bytes between them.
+        shares = max(resident, 2 * published) if self.backend.in_warps else SHARES
+        share = sum([result.bytes + 8 for result in kernel.results])
+        self.report = np.zeros(REPORT, np.uint8)
+        self.held.append(self.report)
         self.values = {
-            "shares": self._zeros(shares * len(kernel.sums), operands.dtype),
-            "ended": self._zeros(1, np.uint32),
+            "shares": self._zeros(shares * share // 8, np.int64),
+            "ended": self._zeros(2 + published, np.uint32),
+            "report": self.report.ctypes.data,
         }
         self.arena = self._arena(scratch.bytes[1])
+        self.scatter = {a.name: self._copies(a) for a in kernel.arrays if a.scattered}
 
     def _zeros(self, count: int, dtype) -> int:
         """The address of an array of zeros."""
         made = self.backend.from_host(np.zeros(max(count, 1), dtype), np.dtype(dtype))
         self.held.append(made)
         return self.backend.address(made)
+
+    def _copies(self, a: Array) -> str:
+        """How threads add to a scattered array: by "atomics", "directly", where there is one thread, or to "copies" of
+        their own."""
+        array = self.operands.arrays[a.name]
+        if self.backend.in_warps or array.nbytes * self.resident > MOST_COPIES:
+            return "atomics"
+
+        if self.resident == 1:
+            self.values[f"copies_{a.name}"] = self.operands.values[f"at_{a.name}"]
+            return "directly"
+
+        self.values[f"copies_{a.name}"] = self._zeros(self.resident * array.size, array.dtype)
+        return "copies"
 
     def _arena(self, size: int) -> int:
         """Bytes of scratch of level 1, `size` for a team: a device's teams take a piece each, a CPU's threads have
@@ -139,6 +164,17 @@ class Room:
         self.values["piece_count"] = pieces
         return pieces * size
 
+    def _shared_token(self, name: str, text: str) -> UniqueToken:
+        """The pool of this name that all kernels share. Raises ArgumentError for another size than the first's."""
+        size = self.operands.number_of(text, f"token '{name}'")
+        token = _shared.setdefault((self.backend, name), UniqueToken(size, self.backend))
+        refuse(
+            token.size != size,
+            f"team kernel '{self.kernel.name}': the shared token '{name}' has {size} ids here, {token.size} in another "
+            "kernel.",
+        )
+        return token
+
     def add_tokens(self, given: dict, threads: int) -> None:
         """Pools of ids: the ones in `given`, by name; else as many ids as the declaration says, or as can be held at
         the same time. threads: of a block."""
@@ -147,6 +183,8 @@ class Room:
         for name, text in self.kernel.tokens:
             by_thread = False
             token = given.get(name)
+            if token is None and text.startswith(SHARED):
+                token = self._shared_token(name, text.removeprefix(SHARED))
             if token is None:
                 size = self.operands.number_of(text, f"token '{name}'") if text else math.ceil(SPARE * at_once)
                 token = UniqueToken(size, self.backend)

@@ -1,6 +1,6 @@
 // Hierarchical parallelism: a league of teams, a team of members, a member of lanes. One header for CUDA and CPU; the
-// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, a team of one, packs). This
-// file has what both share. docs/howto/team_kernels.md is the page for authors.
+// primitives are in team_threads.h (blocks, threads, sub-warps) and team_packs.h (OpenMP, fibres, packs). This file has
+// what both share. docs/howto/team_kernels.md is the page for authors.
 //
 //   for_league            the launch itself: one call of the body a team, or for_range, for_tiles
 //   team.for_each(n, f)   f(i) over the members         team.for_vector(n, f)   over members x lanes
@@ -8,15 +8,11 @@
 //   single_per_team, single_per_member                                          member.vector(n)
 //   team.barrier()        team.scratch(m.x), member.scratch(m.x)                m.token.acquire(), release(id)
 //   for_parts<P>(team, f) f(part) of P parts of the team, which have barriers of their own: part.barrier()
-//   atomic_add, atomic_max, atomic_exchange, atomic_compare_exchange            subview(v, i, ALL, part(a, b))
+//   atomic_add and others (atomics.h), atomic(m.v)(i) += x                      subview(v, i, ALL, part(a, b))
 #pragma once
 #include "engine/numbers/launch.h"
 
 enum Layout { RIGHT, LEFT, STRIDED }; // which index has neighbours in memory: the last, the first, none
-
-struct Plus {
-    template <class T> POINT_FN T operator()(T a, T b) const { return a + b; }
-};
 
 // first[d]: where tile `number` begins. LAST: tiles are numbered with the last index fastest, else with the first.
 template <int RANK, bool LAST>
@@ -62,6 +58,32 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
         return element(data, offset<0>(i...));
     }
 };
+
+// An array to which threads only add: m.h(k) += x.
+template <class V> struct Scatter {
+    V view;
+    void *copies; // a CPU's threads may have a copy each, see scatter_of
+    template <class... I> POINT_FN auto operator()(I... i) const { return scatter_of(*this, view(i...)); }
+    POINT_FN void contribute(int threads) const { contribute_copies(*this, threads); }
+};
+
+template <class V, class E> struct ScatterElement {
+    const Scatter<V> &to;
+    E at;
+    template <class X> POINT_FN void operator+=(const X &x) const { scatter_add(to, at, x); }
+    template <class X> POINT_FN void operator-=(const X &x) const { scatter_add(to, at, -x); }
+    POINT_FN void operator++() const { scatter_add(to, at, 1); }
+    POINT_FN void operator++(int) const { scatter_add(to, at, 1); }
+};
+
+template <class V, class T> POINT_FN ScatterElement<V, T &> scatter_of(const Scatter<V> &to, T &at) { return {to, at}; }
+#ifdef ON_DEVICE
+template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> &, T &at, const X &x) {
+    atomic_add(at, x);
+}
+#else
+#include "teams/scatter_packs.h"
+#endif
 
 // A part of a view: a number takes one index of a dimension, ALL every one, part(a, b) those from a to below b.
 struct All {};
@@ -127,7 +149,23 @@ template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {
     }
 };
 
+// sum = the sum of all that f(i, s) gives to s, for all i of a range: s += x. With a reducer, what it makes of them:
+// s.join(x). A function f(a, b) is a reducer, too, whose neutral element comes in as x.
 template <class Range, class F, class T> POINT_FN void reduce(const Range &range, const F &f, T &sum) {
-    sum = T(0);
-    reduce(range, f, sum, Plus());
+    over_range(range, f, sum, Sum());
+}
+
+template <class Range, class F, class T, class R>
+POINT_FN void reduce(const Range &range, const F &f, T &x, const R &reducer) {
+    over_range(range, f, x, reducer_of(reducer, x));
+}
+
+// f(i, s, last) for all i of a range: f gives what i brings, s += x. It is called with last = false, perhaps, then with
+// last = true, where s is the sum of all before. Returns the sum of all. With a reducer: s.join(x).
+template <class T = scalar, class Range, class F, class R = Sum>
+POINT_FN T scan(const Range &range, const F &f, const R &reducer = R()) {
+    T x;
+    reducer.neutral(x);
+    scan_range(range, f, x, reducer);
+    return x;
 }

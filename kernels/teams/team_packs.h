@@ -1,110 +1,43 @@
-// team.h on a CPU: a team is one member, its lanes are those of a pack, the league is shared out to OpenMP threads. An
-// index of the lanes is a pack of indices; a view gives a pack of elements for it.
+// team.h on a CPU: the league is shared out to OpenMP threads, a member's lanes are those of a pack. An index of the
+// lanes is a pack of indices; a view gives a pack of elements for it. A team has the declared number of members, which
+// are fibres of one thread (team_fibres.h); a team of one member needs none.
 #pragma once
 #include <omp.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #ifndef VECTOR_BYTES // a source has it in front, so that a precompiled form can serve
 #include "engine/numbers/pack.h"
 #endif
+#include "teams/reducers.h"
+#include "teams/lanes.h"
 
-// first + l step of lane l < count. FULL: all lanes of a pack. Sums, and products with whole numbers, are such again.
-template <bool FULL> struct Lanes {
-    long first, step;
-    int count;
+// ---- what a launch reports
+struct Report {
+    long members;      // of a team, as it ran
+    char problem[504]; // of a body that did not come to its end, such as a barrier that some do not reach; or empty
 };
 
-// clang-format off
-template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, long k) { return {i.first + k, i.step, i.count}; }
-template <bool FULL> POINT_FN Lanes<FULL> operator+(long k, Lanes<FULL> i) { return i + k; }
-template <bool FULL> POINT_FN Lanes<FULL> operator-(Lanes<FULL> i, long k) { return i + -k; }
-template <bool FULL> POINT_FN Lanes<FULL> operator*(Lanes<FULL> i, long k) { return {i.first * k, i.step * k, i.count}; }
-template <bool FULL> POINT_FN Lanes<FULL> operator*(long k, Lanes<FULL> i) { return i * k; }
-template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, Lanes<FULL> k) {
-    return {i.first + k.first, i.step + k.step, i.count};
+// A note in the library that the body of kernel K can tell how many members its team has; 0: every body. Code that is
+// not reached leaves none, so the note is absent where the compiler sees that the body cannot tell.
+#define CAN_TELL(K) asm volatile(".pushsection can_tell,\"a\"\n.long %c0\n.popsection" ::"i"(K))
+extern "C" const int __start_can_tell[] __attribute__((weak, visibility("hidden")));
+extern "C" const int __stop_can_tell[] __attribute__((weak, visibility("hidden")));
+inline bool can_tell(int kernel) {
+    for (const int *note = __start_can_tell; note != __stop_can_tell; ++note)
+        if (*note == kernel || *note == 0) return true;
+    return false;
 }
-
-// clang-format on
-template <bool FULL> POINT_FN vec as_number(Lanes<FULL> i) {
-    vec x;
-    for (int l = 0; l < VECTOR_LANES; ++l) x.v[l] = scalar(i.first + l * i.step);
-    return x;
-}
-
-POINT_FN scalar as_number(long i) { return scalar(i); }
-// f(i) for each single index
-template <bool FULL, class F> POINT_FN void each_lane(Lanes<FULL> i, const F &f) {
-    for (int l = 0; l < i.count; ++l) f(i.first + l * i.step);
-}
-
-template <class F> POINT_FN void each_lane(long i, const F &f) { f(i); }
-// x of the lanes below count, else y
-POINT_FN vec of_first(int count, vec x, vec y) {
-    return select(as_number(Lanes<true>{0, 1, VECTOR_LANES}) < double(count), x, y);
-}
-
-// Elements of a view at the lanes' indices; lanes beyond the last read 0 and are not written.
-POINT_FN void load_first(int count, const double *from, vec &x) {
-#ifdef AVX512_DOUBLE
-    x.v = (lanes_d)_mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
-#else
-    for (int l = 0; l < count; ++l) x.v[l] = scalar(from[l]);
-#endif
-}
-
-template <class T> POINT_FN void load_first(int count, const T *from, vec &x) {
-    for (int l = 0; l < count; ++l) x.v[l] = scalar(from[l]);
-}
-
-template <bool FULL, class T> POINT_FN vec taken(T *data, Lanes<FULL> i) {
-    vec x(0.0);
-    data += i.first;
-    if (FULL && i.step == 1) load(data, x);
-    else if (i.step == 1) load_first(i.count, data, x);
-    else
-        for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) x.v[l] = scalar(data[l * i.step]);
-    return x;
-}
-
-template <class T, bool FULL> struct Elements {
-    T *data;
-    Lanes<FULL> i;
-    POINT_FN operator vec() const { return taken(data, i); }
-    POINT_FN const Elements &operator=(vec x) const {
-        T *const to = data + i.first;
-        if (FULL && i.step == 1) store(to, x);
-        else
-            for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) to[l * i.step] = x.v[l];
-        return *this;
-    }
-    POINT_FN const Elements &operator=(double x) const { return *this = vec(x); }
-    POINT_FN const Elements &operator=(const Elements &x) const { return *this = vec(x); }
-    POINT_FN const Elements &operator+=(vec x) const { return *this = vec(*this) + x; }
-    POINT_FN const Elements &operator-=(vec x) const { return *this = vec(*this) - x; }
-    POINT_FN const Elements &operator*=(vec x) const { return *this = vec(*this) * x; }
-    Elements(T *data, Lanes<FULL> i) : data(data), i(i) {}
-    Elements(const Elements &) = default;
-};
-
-template <class T> POINT_FN T &element(T *data, long at) { return data[at]; }
-template <class T, bool FULL> POINT_FN Elements<T, FULL> element(T *data, Lanes<FULL> at) { return {data, at}; }
-template <class T> POINT_FN T element(const T *data, long at) { return data[at]; }
-template <class T, bool FULL> POINT_FN vec element(const T *data, Lanes<FULL> at) { return taken(data, at); }
 
 // ---- loops over lanes
-template <class F> POINT_FN void for_lanes(long first, long behind, const F &f) {
+template <class F> POINT_FN void for_lanes(long first, long behind, const F &f, int *alone = nullptr) {
     long i = first;
-    for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) f(Lanes<true>{i, 1, VECTOR_LANES});
-    if (i < behind) f(Lanes<false>{i, 1, int(behind - i)});
+    for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) f(Lanes<true>{i, 1, VECTOR_LANES, alone});
+    if (i < behind) f(Lanes<false>{i, 1, int(behind - i), alone});
 }
 
-template <class Join> POINT_FN scalar folded(vec x, const Join &join) { // a tree over the lanes
-    for (int half = VECTOR_LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; ++l) x.v[l] = join(scalar(x.v[l]), scalar(x.v[l + half]));
-    return x.v[0];
-}
-
-struct Each { // of a team: its one member takes all
+// ---- ranges of a member, and of a team of one
+struct Each { // a loop
     long n;
 };
 
@@ -112,156 +45,167 @@ struct Vector { // the same, in packs
     long n;
 };
 
-// sum = join of what f(i, s) adds to s. Without a join s starts as 0; with one, `sum` comes in as its neutral element.
-template <class F, class T, class Join> POINT_FN void reduce(Each range, const F &f, T &sum, const Join &) {
-    for (long i = 0; i < range.n; ++i) f(i, sum);
+// sum = what the reducer makes of all that f(i, s) gives to s
+template <class F, class R, class T> POINT_FN void over_range(Each range, const F &f, T &sum, const R &reducer) {
+    Accumulator<R, T> all(reducer);
+    for (long i = 0; i < range.n; ++i) f(i, all);
+    sum = all.value;
 }
 
-template <class F, class Join> POINT_FN void reduce(Vector range, const F &f, scalar &sum, const Join &join) {
-    constexpr int W = VECTOR_LANES, AHEAD = 4; // sums that do not wait for each other
-    vec s[AHEAD];
-    for (int k = 0; k < AHEAD; ++k) s[k] = vec(sum);
-    long i = 0;
-    for (; i + AHEAD * W <= range.n; i += AHEAD * W)
-        for (int k = 0; k < AHEAD; ++k) f(Lanes<true>{i + k * W, 1, W}, s[k]);
-    for (; i + W <= range.n; i += W) f(Lanes<true>{i, 1, W}, s[0]);
-    if (i < range.n) {
-        vec with = s[1];
-        f(Lanes<false>{i, 1, int(range.n - i)}, with);
-        s[1] = of_first(int(range.n - i), with, s[1]);
+// packs first, first + every, ... of a range of n
+template <class F, class R, class T>
+POINT_FN void over_packs(long first, long every, long n, const F &f, T &sum, const R &reducer) {
+    constexpr int W = VECTOR_LANES, AHEAD = 4; // accumulators that do not wait for each other
+    typedef PackAccumulator<R, T> A;
+    Lane lane = {W, -1};
+    A all[AHEAD] = {A(reducer, lane), A(reducer, lane), A(reducer, lane), A(reducer, lane)};
+    long p = first;
+    for (; (p + (AHEAD - 1) * every + 1) * W <= n; p += AHEAD * every)
+        for (int k = 0; k < AHEAD; ++k) f(Lanes<true>{(p + k * every) * W, 1, W, &lane.alone}, all[k]);
+    for (; (p + 1) * W <= n; p += every) f(Lanes<true>{p * W, 1, W, &lane.alone}, all[0]);
+    if (p * W < n) {
+        lane.count = int(n - p * W);
+        f(Lanes<false>{p * W, 1, lane.count, &lane.alone}, all[1]);
     }
-    sum = folded(join(join(s[0], s[1]), join(s[2], s[3])), join);
+    if constexpr (A::IN_PACKS) {
+        reducer.join(all[0].value, all[1].value), reducer.join(all[2].value, all[3].value);
+        reducer.join(all[0].value, all[2].value);
+        sum = all[0].folded();
+    } else {
+        sum = all[0].folded();
+        for (int k = 1; k < AHEAD; ++k) reducer.join(sum, all[k].folded());
+    }
 }
 
-// f(i, sum, true) with the sum of all before; f adds what i brings. Returns the total.
-template <class F, class T = scalar> POINT_FN T scan(Each range, const F &f, T sum = 0) {
-    for (long i = 0; i < range.n; ++i) f(i, sum, true);
-    return sum;
+template <class F, class R, class T> POINT_FN void over_range(Vector range, const F &f, T &sum, const R &reducer) {
+    over_packs(0, 1, range.n, f, sum, reducer);
 }
 
-template <class F, class T = scalar> POINT_FN T scan(Vector range, const F &f, T sum = 0) {
-    return scan(Each{range.n}, f, sum);
+// x = all that came before, with f(i, s, true) for each i
+template <class F, class R, class T> POINT_FN void scan_range(Each range, const F &f, T &x, const R &reducer) {
+    for (long i = 0; i < range.n; ++i) last_pass(f, i, x, reducer);
+}
+
+template <class F, class R, class T> POINT_FN void scan_range(Vector range, const F &f, T &x, const R &reducer) {
+    scan_range(Each{range.n}, f, x, reducer);
 }
 
 // ---- member and team
-struct Member {
+template <int VECTOR, int CHOSEN> struct Member { // CHOSEN: kernel whose number of members is not declared
     char *const (&level)[2];
-    POINT_FN int rank() const { return 0; }
-    POINT_FN static constexpr int lanes() { return 1; }
+    int number;
+    POINT_FN int rank() const {
+        if constexpr (CHOSEN > 0) CAN_TELL(CHOSEN);
+        return number;
+    }
+    POINT_FN static constexpr int lanes() { return VECTOR; }
     POINT_FN Vector vector(long n) const { return {n}; }
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
-    template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, 0); }
+    template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, number); }
 };
 
-template <int, int> struct Team {
+// One of several parts of a team of one: here one after the other.
+template <int CHOSEN> struct PartOfOne {
+    int place;
+    POINT_FN int number() const { return place; }
+    POINT_FN int rank() const {
+        if constexpr (CHOSEN > 0) CAN_TELL(CHOSEN);
+        return 0;
+    }
+    POINT_FN static int size() {
+        if constexpr (CHOSEN > 0) CAN_TELL(CHOSEN);
+        return 1;
+    }
+    POINT_FN void barrier() const {}
+    template <class F> POINT_FN void for_each(long n, const F &f) const {
+        for (long i = 0; i < n; ++i) f(i);
+    }
+    template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
+};
+
+template <int SIZE, int VECTOR, int CHOSEN = 0> struct Team; // of several: team_fibres.h
+
+template <int VECTOR, int CHOSEN> struct Team<1, VECTOR, CHOSEN> {
+    static constexpr int SIZE = 1, KERNEL = CHOSEN;
     long number, teams;
     char *level[2];
+    mutable bool shared; // in work that is shared out, or done once a team
+    mutable bool told;   // a result was given a value outside of that, which each of several members would do
     POINT_FN long league_rank() const { return number; }
     POINT_FN long league_size() const { return teams; }
-    POINT_FN int rank() const { return 0; }
-    POINT_FN static constexpr int size() { return 1; }
-    POINT_FN Member member() const { return {level}; }
+    POINT_FN int rank() const {
+        if constexpr (CHOSEN > 0) CAN_TELL(CHOSEN);
+        return 0;
+    }
+    POINT_FN static int size() {
+        if constexpr (CHOSEN > 0) CAN_TELL(CHOSEN);
+        return 1;
+    }
+    POINT_FN Member<VECTOR, CHOSEN> member() const { return {level, 0}; }
     POINT_FN void barrier() const {}
     POINT_FN Each each(long n) const { return {n}; }
     POINT_FN Vector vector(long n) const { return {n}; }
     template <class F> POINT_FN void for_each(long n, const F &f) const {
-        for (long i = 0; i < n; ++i) f(i);
+        for (long i = 0; i < n; ++i) share([&] { f(i); });
     }
-    template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
+    template <class F> POINT_FN void for_vector(long n, const F &f) const {
+        for_lanes(0, n, [&](auto i) { share([&] { f(i); }); });
+    }
+    template <class F> POINT_FN void share(const F &f) const { shared = true, f(), shared = false; }
+    template <class F> POINT_FN void single(const F &f) const { share(f); }
+    template <class F, class V> POINT_FN void single(const F &f, V &value, const char *, int) const {
+        share([&] { f(value); });
+    }
+    template <int PARTS, class F> POINT_FN void parts(const F &f) const {
+        for (int k = 0; k < PARTS; ++k) f(PartOfOne<CHOSEN>{k});
+    }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, 0); }
-};
-
-// One of several parts of a team: here one after the other.
-struct PartOf {
-    int place;
-    POINT_FN int number() const { return place; }
-    POINT_FN int rank() const { return 0; }
-    POINT_FN static constexpr int size() { return 1; }
-    POINT_FN void barrier() const {}
-    template <class F> POINT_FN void for_each(long n, const F &f) const {
-        for (long i = 0; i < n; ++i) f(i);
-    }
-    template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
-};
-
-template <int PARTS, int SIZE, int VECTOR, class F> POINT_FN void for_parts(const Team<SIZE, VECTOR> &, const F &f) {
-    for (int k = 0; k < PARTS; ++k) f(PartOf{k});
-}
-
-template <class T, class F> POINT_FN void single_per_team(const T &, const F &f) { f(); }
-template <class T, class F, class V> POINT_FN void single_per_team(const T &, const F &f, V &value) { f(value); }
-template <class F> POINT_FN void single_per_member(const Member &, const F &f) { f(); }
-template <class F, class V> POINT_FN void single_per_member(const Member &, const F &f, V &value) { f(value); }
-
-// ---- atomics: each returns the value before
-template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make) {
-    T old, wanted;
-    __atomic_load(&at, &old, __ATOMIC_RELAXED);
-    do wanted = make(old);
-    while (!__atomic_compare_exchange(&at, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    return old;
-}
-
-template <class T, class X> POINT_FN T atomic_add(T &at, X x) {
-    return atomic_change(at, [&](T old) { return T(old + T(x)); });
-}
-
-template <class T, class X> POINT_FN T atomic_max(T &at, X x) {
-    return atomic_change(at, [&](T old) { return old > T(x) ? old : T(x); });
-}
-
-template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
-    return atomic_change(at, [&](T) { return T(x); });
-}
-
-template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
-    return atomic_change(at, [&](T old) { return old == T(wanted) ? T(x) : old; });
-}
-
-template <class T, bool FULL> POINT_FN void atomic_add(Elements<T, FULL> at, vec x) {
-    for (int l = 0; l < at.i.count; ++l) atomic_add(at.data[at.i.first + l * at.i.step], x.v[l]);
-}
-
-// one element, what each lane brings
-template <bool FULL, class T> POINT_FN void atomic_add(Lanes<FULL> i, T &at, vec x) {
-    for (int l = 0; l < i.count; ++l) atomic_add(at, x.v[l]);
-}
-
-template <class T, class X> POINT_FN void atomic_add(long, T &at, X x) { atomic_add(at, x); }
-
-// Ids below `size`, each held by one thread at a time. field: a bit an id, null: a thread's own number.
-struct Token {
-    unsigned *field;
-    long size;
-    POINT_FN long acquire() const {
-        if (!field) return omp_get_thread_num();
-        const long words = (size + 31) / 32;
-        for (long w = omp_get_thread_num() % words;; w = (w + 1) % words) {
-            for (int bit = 0; bit < 32 && 32 * w + bit < size; ++bit)
-                if (!(__atomic_fetch_or(field + w, 1u << bit, __ATOMIC_ACQUIRE) >> bit & 1)) return 32 * w + bit;
-            if (w == words - 1) sched_yield();
+    struct Use { // of a league's result
+        const Team *team;
+        POINT_FN void used() const {
+            if (CHOSEN > 0 && !team->shared) team->told = true;
         }
-    }
-    POINT_FN void release(long id) const {
-        if (field) __atomic_fetch_and(field + id / 32, ~(1u << id % 32), __ATOMIC_RELEASE);
-    }
+    };
 };
+
+#define PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+template <int PARTS, class T, class F> POINT_FN void for_parts(const T &team, const F &f) {
+    team.template parts<PARTS>(f);
+}
+
+template <class T, class F> POINT_FN void single_per_team(const T &team, const F &f) { team.single(f); }
+template <class T, class F, class V> POINT_FN void single_per_team(const T &team, const F &f, V &value, PLACE) {
+    team.single(f, value, file, line);
+}
+
+template <class M, class F> POINT_FN void single_per_member(const M &, const F &f) { f(); }
+template <class M, class F, class V> POINT_FN void single_per_member(const M &, const F &f, V &value) { f(value); }
+
+#include "teams/atomics_packs.h"
 
 // ---- launches
-// The league's sums: one of each share of the work, added in the order of the shares. Their number does not depend on
-// the threads, so the sums do not.
+// The league's results: one of each share of the work, joined in the order of the shares. Their number does not depend
+// on the threads, so the results do not.
 constexpr long SHARES = 512;
+constexpr int TOLD = 2; // a launch came to its end, with a team of one whose results depend on that
 struct League {
-    scalar *shares; // SHARES x SUMS
-    char *arena;    // not used: a thread has its own
-    long bytes[2];  // of scratch of a team, by level
-    Token pieces;   // not used
-    unsigned *ended;
+    char *shares;    // SHARES records of values
+    char *arena;     // not used: a thread has its own
+    long bytes[2];   // of scratch of a team, by level
+    Token pieces;    // not used
+    unsigned *ended; // not used
+    Report *report;
+    long chunk; // items that a share has at least
 };
 
-// work(number of the share, first, behind, sums) for each of `shares` shares of `items`
+// work(number of the share, first, behind, scratch) for each of up to SHARES shares of `items`
+POINT_FN long shares_of(long items, const League &a) {
+    const long most = (items + a.chunk - 1) / a.chunk;
+    return most < SHARES ? most : SHARES;
+}
+
 template <class Work> POINT_FN int share_out(long items, int threads, const League &a, const Work &work) {
-    const long shares = items < SHARES ? items : SHARES, ahead = (a.bytes[0] + 63) / 64 * 64,
+    const long shares = shares_of(items, a), ahead = (a.bytes[0] + 63) / 64 * 64,
                bytes = (ahead + a.bytes[1] + 63) / 64 * 64;
     int failed = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
@@ -272,94 +216,164 @@ template <class Work> POINT_FN int share_out(long items, int threads, const Leag
         for (long share = 0; share < shares; ++share) {
             char *const level[2] = {arena, arena + ahead};
             if (arena || !bytes)
-                work(share, items / shares * share + (share < items % shares ? share : items % shares),
-                     items / shares * (share + 1) + (share < items % shares ? share + 1 : items % shares), level);
+                failed |=
+                    work(share, items / shares * share + (share < items % shares ? share : items % shares),
+                         items / shares * (share + 1) + (share < items % shares ? share + 1 : items % shares), level);
         }
         free(arena);
     }
     return failed;
 }
 
-template <int SUMS> POINT_FN void add_shares(long items, const League &a, scalar *const *totals) {
-    for (int k = 0; k < SUMS; ++k) {
-        scalar total = 0;
-        for (long share = 0; share < (items < SHARES ? items : SHARES); ++share) total += a.shares[share * SUMS + k];
-        *totals[k] = total;
+template <class RESULTS> POINT_FN void join_shares(long items, const League &a, const Place *totals) {
+    if constexpr (RESULTS::COUNT > 0) {
+        typedef typename RESULTS::Values Values;
+        Values *const shares = (Values *)a.shares;
+        typename RESULTS::Accumulators all;
+        for (long share = 0; share < shares_of(items, a); ++share)
+            all.with(shares[share], [](auto &to, const auto &x) { to.reducer.join(to.value, x); });
+        all.each([&](const auto &x, int k) { put(totals[k], x.value); });
     }
 }
 
-// body(team, sums) for each team
-template <class TEAM, int SUMS, bool, bool, class Body>
-POINT_FN int for_league(long items, int threads, const League &a, scalar *const *totals, const Body &body) {
-    const auto work = [&](long share, long first, long behind, char *const(&level)[2]) {
-        scalar sums[SUMS + 1] = {};
-        for (long number = first; number < behind; ++number) body(TEAM{number, items, {level[0], level[1]}}, sums);
-        for (int k = 0; k < SUMS; ++k) a.shares[share * SUMS + k] = sums[k];
-    };
-    const int failed = share_out(items, threads, a, work);
-    add_shares<SUMS>(items, a, totals);
+#include "teams/team_fibres.h"
+
+// body(team, results) for each team of one member
+template <class TEAM, class RESULTS, class Body>
+POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Body &body) {
+    return share_out(items, threads, a, [&](long share, long first, long behind, char *const(&level)[2]) {
+        TEAM team = {first, items, {level[0], level[1]}, false, false};
+        typename RESULTS::template Noted<typename TEAM::Use> results;
+        results.each([&](auto &x, int) { x.use.team = &team; });
+        for (; behind > team.number; ++team.number) body(team, results);
+        if constexpr (RESULTS::COUNT > 0)
+            results.with(((typename RESULTS::Values *)a.shares)[share], [](const auto &x, auto &to) { to = x.value; });
+        return team.told ? TOLD : 0;
+    });
+}
+
+// body(team, results) for each team. ONE: the team where the body cannot tell how many members it has. WRITES: it
+// writes arrays, so that it cannot be called again.
+template <class TEAM, class ONE, class RESULTS, bool, bool, bool WRITES, class Body>
+HIDDEN POINT_FN int for_league(long items, int threads, const League &a, const Place *totals, const Body &body) {
+    int failed = 0;
+    static bool several = !SAME<TEAM, ONE> ? can_tell(ONE::KERNEL) : TEAM::SIZE > 1;
+    if constexpr (ONE::SIZE == 1)
+        if (!__atomic_load_n(&several, __ATOMIC_RELAXED)) {
+            a.report->members = 1;
+            failed = for_teams_of_one<ONE, RESULTS>(items, threads, a, body);
+            if (failed == TOLD && !WRITES) __atomic_store_n(&several, true, __ATOMIC_RELAXED); // it begins again
+            else if (failed == TOLD)
+                snprintf(a.report->problem, sizeof a.report->problem,
+                         "each member gives a value to a result, outside of single_per_team and loops over the team, "
+                         "so that the result depends on their number, which is not declared: declare team = %d",
+                         TEAM::SIZE);
+        }
+    if constexpr (TEAM::SIZE > 1)
+        if (__atomic_load_n(&several, __ATOMIC_RELAXED)) {
+            a.report->members = TEAM::SIZE;
+            failed = for_teams_of_fibres<TEAM, RESULTS>(items, threads, a, body);
+        }
+    join_shares<RESULTS>(items, a, totals);
     return failed;
 }
 
-// body(i, sums) for each i, in packs
-template <int, int SUMS, class Body>
-POINT_FN int for_range(long items, int threads, const League &a, scalar *const *totals, const Body &body) {
-    const long packs = (items + VECTOR_LANES - 1) / VECTOR_LANES;
-    const auto work = [&](long share, long first, long behind, char *const(&)[2]) {
-        vec sums[SUMS + 1], before[SUMS + 1];
-        for (int k = 0; k <= SUMS; ++k) sums[k] = vec(0.0);
-        const long last = behind * VECTOR_LANES < items ? behind * VECTOR_LANES : items;
-        for_lanes(first * VECTOR_LANES, last, [&](auto i) {
-            for (int k = 0; k < SUMS; ++k) before[k] = sums[k];
-            body(i, sums);
-            for (int k = 0; k < SUMS; ++k) sums[k] = of_first(i.count, sums[k], before[k]);
-        });
-        for (int k = 0; k < SUMS; ++k) a.shares[share * SUMS + k] = folded(sums[k], Plus());
-    };
-    const int failed = share_out(packs, threads, a, work);
-    add_shares<SUMS>(packs, a, totals);
+template <class T> struct InPacks;
+template <class... RESULT> struct InPacks<Results<RESULT...>> {
+    typedef Tuple<PackAccumulator<typename RESULT::R, typename RESULT::T>...> type;
+};
+// work(share, first, behind, results) with results for packs, which are folded behind it
+template <class RESULTS, class Work>
+POINT_FN int share_packs(long items, int threads, const League &a, const Place *totals, const Work &work) {
+    const int failed = share_out(items, threads, a, [&](long share, long first, long behind, char *const(&)[2]) {
+        Lane lane = {VECTOR_LANES, -1};
+        typename InPacks<RESULTS>::type results(lane);
+        work(first, behind, lane, results);
+        if constexpr (RESULTS::COUNT > 0)
+            results.with(((typename RESULTS::Values *)a.shares)[share],
+                         [](const auto &x, auto &to) { to = x.folded(); });
+        return 0;
+    });
+    join_shares<RESULTS>(items, a, totals);
     return failed;
+}
+
+// body(i, results) for each i from `begin` on, in packs
+template <int, class RESULTS, class Body>
+POINT_FN int for_range(long items, int threads, const League &a, const Place *totals, const Body &body) {
+    const long packs = (items + VECTOR_LANES - 1) / VECTOR_LANES;
+    return share_packs<RESULTS>(packs, threads, a, totals, [&](long first, long behind, Lane &lane, auto &results) {
+        const long last = behind * VECTOR_LANES < items ? behind * VECTOR_LANES : items;
+        const auto at = [&](auto i) {
+            lane.count = i.count;
+            body(i, results);
+        };
+        for_lanes(first * VECTOR_LANES, last, at, &lane.alone);
+    });
+}
+
+// A scan over all i: body(i, s, last), first with last = false, then with last = true and all before i in s. A thread
+// takes the next block of indices, and looks at them a second time while they are in its cache. Blocks do not depend on
+// the threads, so sums do not.
+template <int, class RESULTS, class Body>
+POINT_FN int for_scan(long items, int threads, const League &, const Place *totals, const Body &body) {
+    typedef typename RESULTS::Only::R R;
+    typedef typename RESULTS::Only::T T;
+    constexpr long BLOCK = 2048;
+    const R reducer;
+    const long blocks = (items + BLOCK - 1) / BLOCK;
+    long taken = 0, done = 0; // blocks
+    T before;                 // all before block `done`
+    reducer.neutral(before);
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    for (;;) {
+        const long block = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+        if (block >= blocks) break;
+        const long first = block * BLOCK, behind = first + BLOCK < items ? first + BLOCK : items;
+        T own;
+        over_packs(first / VECTOR_LANES, 1, behind, [&](auto i, auto &s) { body(i, s, false); }, own, reducer);
+
+        while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) != block) sched_yield();
+        T x = before;
+        reducer.join(before, own);
+        __atomic_store_n(&done, block + 1, __ATOMIC_RELEASE);
+        for (long i = first; i < behind; ++i) last_pass(body, i, x, reducer);
+    }
+    put(totals[0], before);
+    return 0;
 }
 
 // body(i, j, ...) over first[d] <= i, j, ... < behind[d]. LAST: the last index is the fastest, in packs; else the
 // first.
 template <int RANK, bool LAST, int D = 0, class Body, class... I>
-POINT_FN void over_tile(const long *first, const long *behind, const Body &body, I... i) {
+POINT_FN void over_tile(const long *first, const long *behind, Lane &lane, const Body &body, I... i) {
     constexpr int d = LAST ? D : RANK - 1 - D;
     const auto go = [&](auto at) {
+        if constexpr (D == RANK - 1) lane.count = at.count;
         if constexpr (D == RANK - 1 && LAST) body(i..., at);
         else if constexpr (D == RANK - 1) body(at, i...);
-        else if constexpr (LAST) over_tile<RANK, LAST, D + 1>(first, behind, body, i..., at);
-        else over_tile<RANK, LAST, D + 1>(first, behind, body, at, i...);
+        else if constexpr (LAST) over_tile<RANK, LAST, D + 1>(first, behind, lane, body, i..., at);
+        else over_tile<RANK, LAST, D + 1>(first, behind, lane, body, at, i...);
     };
-    if constexpr (D == RANK - 1) for_lanes(first[d], behind[d], go);
+    if constexpr (D == RANK - 1) for_lanes(first[d], behind[d], go, &lane.alone);
     else
         for (long at = first[d]; at < behind[d]; ++at) go(at);
 }
 
-POINT_FN int lanes_in(long) { return VECTOR_LANES; }
-template <bool FULL> POINT_FN int lanes_in(Lanes<FULL> i) { return i.count; }
-// body(sums, i, j, ...) for each (i, j, ...) below `extent`, tile by tile; items: number of tiles
-template <int SUMS, int RANK, bool LAST, class Body>
-POINT_FN int for_tiles(long items, int threads, const League &a, scalar *const *totals, const long (&extent)[RANK],
-                       const int (&tile)[RANK], const Body &body) {
-    const auto work = [&](long share, long from, long behind, char *const(&)[2]) {
-        vec sums[SUMS + 1], before[SUMS + 1];
-        for (int k = 0; k <= SUMS; ++k) sums[k] = vec(0.0);
+// body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile. items: number of tiles. OUTER, INNER:
+// the last index is the fastest of the tiles, in a tile
+template <class RESULTS, int RANK, bool OUTER, bool INNER, class Body>
+POINT_FN int for_tiles(long items, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
+                       const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
+    return share_packs<RESULTS>(items, threads, a, totals, [&](long from, long behind, Lane &lane, auto &results) {
         for (long number = from; number < behind; ++number) {
             long first[RANK], last[RANK];
-            tile_of<RANK, LAST>(number, extent, tile, first);
-            for (int d = 0; d < RANK; ++d) last[d] = first[d] + tile[d] < extent[d] ? first[d] + tile[d] : extent[d];
-            over_tile<RANK, LAST>(first, last, [&](auto... i) {
-                for (int k = 0; k < SUMS; ++k) before[k] = sums[k];
-                body(sums, i...);
-                const int count = (lanes_in(i) + ...) - (RANK - 1) * VECTOR_LANES;
-                for (int k = 0; k < SUMS; ++k) sums[k] = of_first(count, sums[k], before[k]);
-            });
+            tile_of<RANK, OUTER>(number, extent, tile, first);
+            for (int d = 0; d < RANK; ++d) {
+                last[d] = begin[d] + (first[d] + tile[d] < extent[d] ? first[d] + tile[d] : extent[d]);
+                first[d] += begin[d];
+            }
+            over_tile<RANK, INNER>(first, last, lane, [&](auto... i) { body(results, i...); });
         }
-        for (int k = 0; k < SUMS; ++k) a.shares[share * SUMS + k] = folded(sums[k], Plus());
-    };
-    const int failed = share_out(items, threads, a, work);
-    add_shares<SUMS>(items, a, totals);
-    return failed;
+    });
 }

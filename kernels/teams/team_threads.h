@@ -1,6 +1,7 @@
 // team.h on CUDA: a team is a block, a member VECTOR neighbouring threads of a warp, a lane one of them. What the
 // threads of a block have in common lies in shared memory: first the team's own slots, then the scratch of level 0.
 #pragma once
+#include "teams/reducers.h"
 
 extern __shared__ double shared_memory[];
 
@@ -30,51 +31,103 @@ template <int THREADS> struct Group {
     POINT_FN static unsigned mask() { return here() == 32 ? 0xffffffffu : (1u << here()) - 1; }
 };
 
+// Values of any size between the threads of a warp: in pieces of 4 bytes where they are no numbers.
+template <class T> constexpr bool IS_NUMBER = false;
+template <> constexpr bool IS_NUMBER<double> = true;
+template <> constexpr bool IS_NUMBER<float> = true;
+template <> constexpr bool IS_NUMBER<long> = true;
+template <> constexpr bool IS_NUMBER<int> = true;
+
+template <class T, class F> POINT_FN T in_pieces(const T &x, const F &f) {
+    if constexpr (IS_NUMBER<T>) return f(x);
+    else {
+        static_assert(sizeof(T) % 4 == 0, "values of whole numbers of 4 bytes");
+        unsigned piece[sizeof(T) / 4];
+        memcpy(piece, &x, sizeof(T));
+        UNROLL
+        for (int k = 0; k < int(sizeof(T) / 4); ++k) piece[k] = f(piece[k]);
+        T y;
+        memcpy(&y, piece, sizeof(T));
+        return y;
+    }
+}
+
+template <class T> POINT_FN T of_partner(unsigned mask, const T &x, int bits) {
+    return in_pieces(x, [&](auto piece) { return __shfl_xor_sync(mask, piece, bits); });
+}
+
+template <class T> POINT_FN T of_lower(unsigned mask, const T &x, int by) {
+    return in_pieces(x, [&](auto piece) { return __shfl_up_sync(mask, piece, by); });
+}
+
+template <class T> POINT_FN T of_lane(unsigned mask, const T &x, int lane) {
+    return in_pieces(x, [&](auto piece) { return __shfl_sync(mask, piece, lane); });
+}
+
+// x = x of this lane and of its partner, joined in their order
+template <class R, class T> POINT_FN void join_partner(T &x, const T &other, bool behind, const R &reducer) {
+    if (behind) {
+        T both = other;
+        reducer.join(both, x);
+        x = both;
+    } else reducer.join(x, other);
+}
+
 // x of all threads whose numbers differ in the bits from `low` on, joined in their order; every caller gets it.
-// turn: 0 or 1, which of two rows of slots the block uses: one barrier is enough then.
-template <int THREADS, class T, class Join> POINT_FN T joined(T x, int low, const Join &join, int &turn) {
+// turn: 0 or 1, which of two rows of 32 slots the block uses: one barrier is enough then.
+template <int THREADS, class T, class R> POINT_FN T joined(T x, int low, const R &reducer, int &turn) {
     typedef Group<THREADS> G;
-    static_assert(sizeof(T) <= 8, "sums of up to 8 bytes");
     UNROLL
     for (int bit = low; bit < 32; bit <<= 1) {
-        const T other = __shfl_xor_sync(G::mask(), x, bit);
-        if (G::WHOLE || (G::lane() ^ bit) < G::here()) x = G::lane() & bit ? join(other, x) : join(x, other);
+        const T other = of_partner(G::mask(), x, bit);
+        if (G::WHOLE || (G::lane() ^ bit) < G::here()) join_partner(x, other, G::lane() & bit, reducer);
     }
-    if (!G::WHOLE) x = __shfl_sync(G::mask(), x, G::lane() & (low - 1)); // the lower ones have joined all
+    if (!G::WHOLE) x = of_lane(G::mask(), x, G::lane() & (low - 1)); // the lower ones have joined all
     if constexpr (G::WARPS > 1) {
-        T *const slot = (T *)(shared_memory + 32 * turn);
-        turn ^= 1;
-        if (G::lane() == 0) slot[G::warp()] = x;
-        __syncthreads();
-        x = slot[0];
-        for (int w = 1; w < G::WARPS; ++w) x = join(x, slot[w]);
+        static_assert(sizeof(T) <= 256, "values of up to 256 bytes");
+        constexpr int SIZE = (sizeof(T) + 7) / 8, AT_ONCE = 32 / SIZE; // warps whose values a row holds
+        T all;
+        UNROLL
+        for (int first = 0; first < G::WARPS; first += AT_ONCE) {
+            double *const row = shared_memory + 32 * turn;
+            turn ^= 1;
+            const int place = G::warp() - first;
+            if (G::lane() == 0 && place >= 0 && place < AT_ONCE) *(T *)(row + SIZE * place) = x;
+            __syncthreads();
+            if (first == 0) all = *(T *)row;
+            for (int w = first ? first : 1; w < G::WARPS && w < first + AT_ONCE; ++w)
+                reducer.join(all, *(T *)(row + SIZE * (w - first)));
+        }
+        x = all;
     }
     return x;
 }
 
-// The sum before the thread among those whose numbers differ in the bits from `low` on, and that of all.
-template <int THREADS, class T> POINT_FN T sum_before(T x, int low, T &all, int &turn) {
+// x of all threads before this one, among those whose numbers differ in the bits from `low` on; and that of all.
+template <int THREADS, class T, class R> POINT_FN T joined_before(T x, int low, T &all, const R &reducer, int &turn) {
     typedef Group<THREADS> G;
     UNROLL
     for (int bit = low; bit < 32; bit <<= 1) {
-        const T other = __shfl_up_sync(G::mask(), x, bit);
-        if (G::lane() >= bit) x = other + x;
+        const T other = of_lower(G::mask(), x, bit);
+        if (G::lane() >= bit) join_partner(x, other, true, reducer);
     }
-    T before = __shfl_up_sync(G::mask(), x, low);
-    if (G::lane() < low) before = 0;
-    all = __shfl_sync(G::mask(), x, G::here() - 1);
+    T before = of_lower(G::mask(), x, low);
+    if (G::lane() < low) reducer.neutral(before);
+    all = of_lane(G::mask(), x, G::here() - 1);
     if constexpr (G::WARPS > 1) {
+        static_assert(sizeof(T) <= 8, "scans over several warps have values of up to 8 bytes");
         T *const slot = (T *)(shared_memory + 32 * turn);
         turn ^= 1;
         if (G::lane() == 0) slot[G::warp()] = all;
         __syncthreads();
-        T lower = 0;
-        all = 0;
+        T lower;
+        reducer.neutral(lower), reducer.neutral(all);
         for (int w = 0; w < G::WARPS; ++w) {
             if (w == G::warp()) lower = all;
-            all = all + slot[w];
+            reducer.join(all, slot[w]);
         }
-        before = lower + before;
+        reducer.join(lower, before);
+        before = lower;
     }
     return before;
 }
@@ -85,10 +138,12 @@ template <int THREADS, int VECTOR> struct Each { // members
     int &turn;
     static constexpr int count = THREADS / VECTOR;
     POINT_FN int own() const { return threadIdx.x / VECTOR; }
-    template <class T, class Join> POINT_FN T all(T x, const Join &join) const {
-        return joined<THREADS>(x, VECTOR, join, turn);
+    template <class T, class R> POINT_FN T all(T x, const R &reducer) const {
+        return joined<THREADS>(x, VECTOR, reducer, turn);
     }
-    template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, VECTOR, total, turn); }
+    template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
+        return joined_before<THREADS>(x, VECTOR, total, reducer, turn);
+    }
 };
 
 template <int THREADS> struct Vector { // members and lanes
@@ -96,10 +151,12 @@ template <int THREADS> struct Vector { // members and lanes
     int &turn;
     static constexpr int count = THREADS;
     POINT_FN int own() const { return threadIdx.x; }
-    template <class T, class Join> POINT_FN T all(T x, const Join &join) const {
-        return joined<THREADS>(x, 1, join, turn);
+    template <class T, class R> POINT_FN T all(T x, const R &reducer) const {
+        return joined<THREADS>(x, 1, reducer, turn);
     }
-    template <class T> POINT_FN T before(T x, T &total) const { return sum_before<THREADS>(x, 1, total, turn); }
+    template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
+        return joined_before<THREADS>(x, 1, total, reducer, turn);
+    }
 };
 
 template <int VECTOR> struct LanesOf { // of one member: the others may be elsewhere
@@ -109,23 +166,21 @@ template <int VECTOR> struct LanesOf { // of one member: the others may be elsew
     POINT_FN static unsigned mask() {
         return (VECTOR == 32 ? 0xffffffffu : (1u << VECTOR % 32) - 1) << (threadIdx.x & 31 & ~(VECTOR - 1));
     }
-    template <class T, class Join> POINT_FN T all(T x, const Join &join) const {
+    template <class T, class R> POINT_FN T all(T x, const R &reducer) const {
         UNROLL
-        for (int bit = 1; bit < VECTOR; bit <<= 1) {
-            const T other = __shfl_xor_sync(mask(), x, bit);
-            x = own() & bit ? join(other, x) : join(x, other);
-        }
+        for (int bit = 1; bit < VECTOR; bit <<= 1) join_partner(x, of_partner(mask(), x, bit), own() & bit, reducer);
         return x;
     }
-    template <class T> POINT_FN T before(T x, T &total) const {
+    template <class T, class R> POINT_FN T before(T x, T &total, const R &reducer) const {
         UNROLL
         for (int bit = 1; bit < VECTOR; bit <<= 1) {
-            const T other = __shfl_up_sync(mask(), x, bit);
-            if (own() >= bit) x = other + x;
+            const T other = of_lower(mask(), x, bit);
+            if (own() >= bit) join_partner(x, other, true, reducer);
         }
-        const T before = __shfl_up_sync(mask(), x, 1);
-        total = __shfl_sync(mask(), x, (threadIdx.x & 31) | (VECTOR - 1));
-        return own() ? before : T(0);
+        T before = of_lower(mask(), x, 1);
+        if (own() == 0) reducer.neutral(before);
+        total = of_lane(mask(), x, (threadIdx.x & 31) | (VECTOR - 1));
+        return before;
     }
 };
 
@@ -133,26 +188,26 @@ template <class Range, class F> POINT_FN void over(const Range &range, const F &
     for (long i = range.own(); i < range.n; i += Range::count) f(i);
 }
 
-// sum = join of what f(i, s) adds to s. Without a join s starts as 0; with one, `sum` comes in as its neutral element.
-template <class Range, class F, class T, class Join>
-POINT_FN void reduce(const Range &range, const F &f, T &sum, const Join &join) {
-    T own = sum;
+// sum = what the reducer makes of all that f(i, s) gives to s
+template <class Range, class F, class T, class R>
+POINT_FN void over_range(const Range &range, const F &f, T &sum, const R &reducer) {
+    Accumulator<R, T> own(reducer);
     over(range, [&](long i) { f(i, own); });
-    sum = range.all(own, join);
+    sum = range.all(own.value, reducer);
 }
 
-// f(i, s, last): first f(i, s, false) with s = 0, to which it adds what i brings; then f(i, s, true) with the sum of
-// all before i. Returns the total.
-template <class Range, class F, class T = scalar> POINT_FN T scan(const Range &range, const F &f, T sum = 0) {
+// x = all that came before, with first f(i, s, false), then f(i, s, true) for each i
+template <class Range, class F, class R, class T>
+POINT_FN void scan_range(const Range &range, const F &f, T &x, const R &reducer) {
     for (long first = 0; first < range.n; first += Range::count) {
         const long i = first + range.own();
-        T own = 0, total;
-        if (i < range.n) f(i, own, false);
-        T before = sum + range.before(own, total);
-        if (i < range.n) f(i, before, true);
-        sum = sum + total;
+        T own, total, before = x;
+        reducer.neutral(own);
+        if (i < range.n) given_by(f, i, own, reducer);
+        reducer.join(before, range.before(own, total, reducer));
+        if (i < range.n) last_pass(f, i, before, reducer);
+        reducer.join(x, total);
     }
-    return sum;
 }
 
 // ---- member and team
@@ -186,13 +241,14 @@ template <int SIZE, int VECTOR> struct Team {
 
     // of the first thread, for all: all wait for it
     template <class T> POINT_FN void tell(T &value) const {
+        static_assert(sizeof(T) <= 256, "values of up to 256 bytes");
         if constexpr (THREADS > 32) {
             T *const slot = (T *)(shared_memory + 32 * turn);
             turn ^= 1;
             if (threadIdx.x == 0) *slot = value;
             __syncthreads();
             value = *slot;
-        } else value = __shfl_sync(Group<THREADS>::mask(), value, 0);
+        } else value = of_lane(Group<THREADS>::mask(), value, 0);
     }
 };
 
@@ -240,125 +296,70 @@ template <int VECTOR, class F> POINT_FN void single_per_member(const Member<VECT
 
 template <int VECTOR, class F, class V> POINT_FN void single_per_member(const Member<VECTOR> &, const F &f, V &value) {
     if (threadIdx.x % VECTOR == 0) f(value);
-    value = __shfl_sync(LanesOf<VECTOR>::mask(), value, threadIdx.x & 31 & ~(VECTOR - 1));
+    value = of_lane(LanesOf<VECTOR>::mask(), value, threadIdx.x & 31 & ~(VECTOR - 1));
 }
 
-// ---- atomics: each returns the value before. Whole numbers are of 64 bits.
-typedef unsigned long long word;
-template <class T> struct Bits { // 8 bytes
-    typedef word type;
-    POINT_FN static word of(double x) { return word(__double_as_longlong(x)); }
-    POINT_FN static word of(long x) { return word(x); }
-    POINT_FN static void back(word w, double &x) { x = __longlong_as_double((long long)w); }
-    POINT_FN static void back(word w, long &x) { x = long(w); }
-};
-
-template <> struct Bits<float> {
-    typedef int type;
-    POINT_FN static int of(float x) { return __float_as_int(x); }
-    POINT_FN static void back(int w, float &x) { x = __int_as_float(w); }
-};
-
-template <class T> POINT_FN T from_bits_of(typename Bits<T>::type w) {
-    T x;
-    Bits<T>::back(w, x);
-    return x;
-}
-
-template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make) {
-    typedef typename Bits<T>::type W;
-    W old = *(volatile W *)&at, seen;
-    for (;; old = seen) {
-        seen = atomicCAS((W *)&at, old, Bits<T>::of(make(from_bits_of<T>(old))));
-        if (seen == old) return from_bits_of<T>(old);
-    }
-}
-
-POINT_FN double atomic_add(double &at, double x) { return atomicAdd(&at, x); }
-POINT_FN float atomic_add(float &at, double x) { return atomicAdd(&at, float(x)); }
-POINT_FN long atomic_add(long &at, long x) { return long(atomicAdd((word *)&at, word(x))); }
-template <class T, class X> POINT_FN T atomic_max(T &at, X x) {
-    return atomic_change(at, [&](T old) { return old > T(x) ? old : T(x); });
-}
-
-template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
-    return from_bits_of<T>(atomicExch((typename Bits<T>::type *)&at, Bits<T>::of(T(x))));
-}
-
-template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
-    return from_bits_of<T>(atomicCAS((typename Bits<T>::type *)&at, Bits<T>::of(T(wanted)), Bits<T>::of(T(x))));
-}
-
-// one element, what each lane brings
-template <class T, class X> POINT_FN void atomic_add(long, T &at, X x) { atomic_add(at, x); }
-
-// Ids below `size`, each held by one thread at a time. field: a bit an id. The search begins where no other warp that
-// runs now begins, if the pool is large enough.
-struct Token {
-    unsigned *field;
-    long size;
-    POINT_FN long acquire() const {
-        const long words = (size + 31) / 32;
-        for (long w = place_of_warp() % words;; w = (w + 1) % words) {
-            const long left = size - 32 * w;
-            const unsigned valid = left < 32 ? (1u << left) - 1 : 0xffffffffu, mine = 1u << (threadIdx.x & 31);
-            unsigned free = ~*(volatile unsigned *)(field + w) & valid;
-            while (free) {
-                const unsigned bit = free & mine ? mine : free & (0u - free);
-                const unsigned held = atomicOr(field + w, bit);
-                if (!(held & bit)) {
-                    __threadfence();
-                    return 32 * w + __popc(bit - 1);
-                }
-                free = ~held & valid;
-            }
-            if (w == words - 1) __nanosleep(200);
-        }
-    }
-    POINT_FN void release(long id) const {
-        __threadfence();
-        atomicAnd(field + id / 32, ~(1u << id % 32));
-    }
-};
+#include "teams/atomics_threads.h"
 
 // ---- launches
+struct Report; // of a CPU
 struct League {
-    scalar *shares; // blocks x SUMS
-    char *arena;    // scratch of level 1, a piece for each id of `pieces`
-    long bytes[2];  // of scratch of a team, by level
+    char *shares;  // a record of values for each block
+    char *arena;   // scratch of level 1, a piece for each id of `pieces`
+    long bytes[2]; // of scratch of a team, by level
     Token pieces;
     unsigned *ended; // blocks that have left their share
+    Report *report;
+    long chunk; // of a CPU
 };
 
-// The league's sums: of a block, then by the block that ends last, in the order of the blocks.
-template <int THREADS, int SUMS> POINT_FN void add_up(const League &a, scalar *const *totals, scalar *sums, int &turn) {
-    for (int k = 0; k < SUMS; ++k) {
-        const scalar x = joined<THREADS>(sums[k], 1, Plus(), turn);
-        if (threadIdx.x == 0) a.shares[blockIdx.x * SUMS + k] = x;
+template <class T> POINT_FN T past_cache(const T *first, size_t bytes) { // of this multiprocessor
+    const T *const at = (const T *)((const char *)first + bytes);
+    if constexpr (SAME<T, double> || SAME<T, float>) return __ldcg(at);
+    else {
+        unsigned piece[sizeof(T) / 4];
+        for (int k = 0; k < int(sizeof(T) / 4); ++k) piece[k] = __ldcg((const unsigned *)at + k);
+        T x;
+        memcpy(&x, piece, sizeof(T));
+        return x;
     }
+}
+
+// The league's results: of a block, then by the block that ends last, in the order of the blocks.
+template <int THREADS, class RESULTS, class A>
+POINT_FN void add_up(const League &a, const Place *totals, A &results, int &turn) {
+    typedef typename RESULTS::Values Values;
+    Values *const shares = (Values *)a.shares;
+    results.with(shares[blockIdx.x], [&](auto &own, auto &share) {
+        const auto x = joined<THREADS>(own.value, 1, own.reducer, turn);
+        if (threadIdx.x == 0) share = x;
+    });
     double last = 0.0;
     if (threadIdx.x == 0) {
         __threadfence();
         last = atomicAdd(a.ended, 1u) == unsigned(gridDim.x) - 1;
         __threadfence();
     }
-    if (joined<THREADS>(last, 1, Plus(), turn) < 0.5) return;
-    for (int k = 0; k < SUMS; ++k) {
-        scalar x = 0;
-        UNROLL_BY(8) // loads ahead of the sum, past the cache of this multiprocessor
-        for (int b = threadIdx.x; b < int(gridDim.x); b += THREADS) x += __ldcg(a.shares + b * SUMS + k);
-        x = joined<THREADS>(x, 1, Plus(), turn);
-        if (threadIdx.x == 0) *totals[k] = x;
-    }
+    if (joined<THREADS>(last, 1, Sum(), turn) < 0.5) return;
+    int k = 0;
+    results.with(shares[0], [&](auto &own, auto &first) {
+        own.reducer.neutral(own.value);
+        UNROLL_BY(8) // loads ahead of the joins
+        for (int b = threadIdx.x; b < int(gridDim.x); b += THREADS)
+            own.reducer.join(own.value, past_cache(&first, b * sizeof(Values)));
+        const auto x = joined<THREADS>(own.value, 1, own.reducer, turn);
+        if (threadIdx.x == 0) put(totals[k], x);
+        ++k;
+    });
     if (threadIdx.x == 0) *a.ended = 0;
 }
 
-// body(team, sums) for each team; of the lanes of a member the first one's sums count. SCRATCH: the next team of a
-// block waits until all have left the one before. PIECES: there is scratch of level 1.
-template <class TEAM, int SUMS, bool SCRATCH, bool PIECES, class Body>
-POINT_FN void for_league(long items, const League &a, scalar *const *totals, const Body &body) {
+// body(team, results) for each team; of the lanes of a member the first one's results count. SCRATCH: the next team of
+// a block waits until all have left the one before. PIECES: there is scratch of level 1.
+template <class TEAM, class, class RESULTS, bool SCRATCH, bool PIECES, bool, class Body>
+POINT_FN void for_league(long items, const League &a, const Place *totals, const Body &body) {
     constexpr int THREADS = TEAM::THREADS, OWN = THREADS > 32 ? 64 : 0;
-    scalar sums[SUMS + 1] = {};
+    typename RESULTS::Accumulators results;
     TEAM team;
     team.teams = items, team.turn = 0, team.level[0] = (char *)(shared_memory + OWN), team.level[1] = nullptr;
     long piece = 0;
@@ -375,49 +376,171 @@ POINT_FN void for_league(long items, const League &a, scalar *const *totals, con
         }
         if (SCRATCH) __syncthreads();
 #endif
-        body(team, sums);
+        body(team, results);
         if (SCRATCH) __syncthreads();
     }
     if constexpr (PIECES) single_per_team(team, [&] { a.pieces.release(piece); }); // behind the barrier above
-    if constexpr (SUMS > 0) {
-        if (threadIdx.x % TEAM::LANES)
-            for (int k = 0; k < SUMS; ++k) sums[k] = 0;
-        add_up<THREADS, SUMS>(a, totals, sums, team.turn);
+    if constexpr (RESULTS::COUNT > 0) {
+        if (threadIdx.x % TEAM::LANES) results.each([](auto &x, int) { x.reducer.neutral(x.value); });
+        add_up<THREADS, RESULTS>(a, totals, results, team.turn);
     }
 }
 
-// body(i, sums) for each i, one a thread
-template <int THREADS, int SUMS, class Body>
-POINT_FN void for_range(long items, const League &a, scalar *const *totals, const Body &body) {
-    scalar sums[SUMS + 1] = {};
-    for (long i = blockIdx.x * (long)THREADS + threadIdx.x; i < items; i += gridDim.x * (long)THREADS) body(i, sums);
+// body(i, results) for each i, one a thread
+template <int THREADS, class RESULTS, class Body>
+POINT_FN void for_range(long items, const League &a, const Place *totals, const Body &body) {
+    typename RESULTS::Accumulators results;
+    for (long i = blockIdx.x * (long)THREADS + threadIdx.x; i < items; i += gridDim.x * (long)THREADS) body(i, results);
     int turn = 0;
-    if constexpr (SUMS > 0) add_up<THREADS, SUMS>(a, totals, sums, turn);
+    if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
 }
 
-// body(sums, i, j, ...) for each (i, j, ...) below `extent`: a block a tile, one a thread; items: number of tiles
+// A scan over all i: body(i, s, last), first with last = false, then with last = true and all before i in s. A block
+// takes the next tile. It publishes what its tile gives, then joins what the tiles before have published, back to one
+// that knows all before itself (Merrill and Garland 2016, "Single-pass parallel prefix scan with decoupled look-back").
+template <class T> struct Tiles {
+    enum { NOTHING, OWN, WITH_ALL_BEFORE };
+    unsigned *next, *state; // number of the next tile; what each tile has published
+    T *own, *all;
+    POINT_FN void publish(long tile, unsigned what, const T &x) const {
+        (what == OWN ? own : all)[tile] = x;
+        __threadfence();
+        *(volatile unsigned *)(state + tile) = what;
+    }
+    // All before a tile, for the threads of a warp.
+    template <class R> POINT_FN T before(long tile, const R &reducer) const {
+        T found;
+        reducer.neutral(found);
+        for (long at = tile - 1 - (threadIdx.x & 31);; at -= 32) {
+            unsigned what = WITH_ALL_BEFORE;
+            T x;
+            reducer.neutral(x);
+            if (at >= 0) {
+                while ((what = *(volatile unsigned *)(state + at)) == NOTHING) __nanosleep(20);
+                __threadfence();
+                x = past_cache(what == OWN ? own : all, at * sizeof(T));
+            }
+            int nearest = what == WITH_ALL_BEFORE ? int(threadIdx.x & 31) : 32;
+            UNROLL
+            for (int bit = 1; bit < 32; bit <<= 1) {
+                const int other = __shfl_xor_sync(0xffffffffu, nearest, bit);
+                nearest = other < nearest ? other : nearest;
+            }
+            if (int(threadIdx.x & 31) > nearest) reducer.neutral(x);
+            UNROLL
+            for (int bit = 1; bit < 32; bit <<= 1) // a higher lane is an earlier tile
+                join_partner(x, of_partner(0xffffffffu, x, bit), !(threadIdx.x & bit), reducer);
+            join_partner(found, x, true, reducer);
+            if (nearest < 32) return found;
+        }
+    }
+};
+
+template <int THREADS, class RESULTS, class Body>
+POINT_FN void for_scan(long items, const League &a, const Place *totals, const Body &body) {
+    constexpr int EACH = 8; // indices of a thread: its warp's part of a tile is EACH rows of 32
+    typedef typename RESULTS::Only::R R;
+    typedef typename RESULTS::Only::T T;
+    static_assert(THREADS % 32 == 0, "a scan has whole warps");
+    const R reducer;
+    const long size = THREADS * (long)EACH, count = (items + size - 1) / size;
+    const Tiles<T> tiles{a.ended + 1, a.ended + 2, (T *)a.shares, (T *)a.shares + count};
+    const int lane = threadIdx.x & 31;
+    int turn = 0;
+    for (;;) {
+        long tile = 0;
+        if (threadIdx.x == 0) tile = atomicAdd(tiles.next, 1u);
+        tile = joined<THREADS>(tile, 1, Sum(), turn);
+        if (tile >= count) break;
+
+        // What each index gives, joined with those before it in its row; all of a warp, all of the tile.
+        const long first = tile * size + (threadIdx.x / 32) * (32 * EACH) + lane;
+        T before[EACH], warp, all;
+        reducer.neutral(warp);
+        UNROLL
+        for (int k = 0; k < EACH; ++k) {
+            T x;
+            reducer.neutral(x);
+            if (first + 32 * k < items) given_by(body, first + 32 * k, x, reducer);
+            UNROLL
+            for (int bit = 1; bit < 32; bit <<= 1) {
+                const T other = of_lower(0xffffffffu, x, bit);
+                if (lane >= bit) join_partner(x, other, true, reducer);
+            }
+            before[k] = of_lower(0xffffffffu, x, 1);
+            if (lane == 0) reducer.neutral(before[k]);
+            join_partner(before[k], warp, true, reducer);
+            reducer.join(warp, of_lane(0xffffffffu, x, 31));
+        }
+        T ahead;
+        reducer.neutral(ahead);
+        if (lane == 31) ahead = warp;
+        ahead = joined_before<THREADS>(ahead, 1, all, reducer, turn); // of warps before, right in lanes up to 31
+        ahead = of_lane(0xffffffffu, ahead, 0);
+
+        T earlier;
+        reducer.neutral(earlier);
+        if (threadIdx.x < 32) {
+            if (tile > 0 && lane == 0) tiles.publish(tile, Tiles<T>::OWN, all);
+            earlier = tiles.before(tile, reducer);
+            if (lane == 0) {
+                T with = earlier;
+                reducer.join(with, all);
+                tiles.publish(tile, Tiles<T>::WITH_ALL_BEFORE, with);
+                if (tile == count - 1) put(totals[0], with);
+            }
+        }
+        if (threadIdx.x > 0) reducer.neutral(earlier);
+        earlier = joined<THREADS>(earlier, 1, reducer, turn);
+        reducer.join(earlier, ahead);
+        UNROLL
+        for (int k = 0; k < EACH; ++k) {
+            T x = earlier;
+            reducer.join(x, before[k]);
+            if (first + 32 * k < items) last_pass(body, first + 32 * k, x, reducer);
+        }
+    }
+
+    // The block that ends last leaves everything as it was.
+    double last = 0.0;
+    if (threadIdx.x == 0) last = atomicAdd(a.ended, 1u) == unsigned(gridDim.x) - 1;
+    if (joined<THREADS>(last, 1, Sum(), turn) < 0.5) return;
+    for (long tile = threadIdx.x; tile < count; tile += THREADS) tiles.state[tile] = 0;
+    if (threadIdx.x == 0) {
+        *a.ended = *tiles.next = 0;
+        if (items == 0) {
+            T none;
+            reducer.neutral(none);
+            put(totals[0], none);
+        }
+    }
+}
+
+// body(results, i, j, ...) for `extent` indices from `begin` on: a block a tile, one a thread. items: number of tiles.
+// OUTER, INNER: the last index is the fastest of the tiles, in a tile
 template <int RANK, int D, class Body, class... I>
 POINT_FN void at_indices(const long (&at)[RANK], const Body &body, I... i) {
     if constexpr (D == RANK) body(i...);
     else at_indices<RANK, D + 1>(at, body, i..., at[D]);
 }
 
-template <int SUMS, int RANK, bool LAST, int THREADS, class Body>
-POINT_FN void for_tiles(long items, const League &a, scalar *const *totals, const long (&extent)[RANK],
-                        const int (&tile)[RANK], const Body &body) {
-    scalar sums[SUMS + 1] = {};
+template <class RESULTS, int RANK, bool OUTER, bool INNER, int THREADS, class Body>
+POINT_FN void for_tiles(long items, const League &a, const Place *totals, const long (&begin)[RANK],
+                        const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
+    typename RESULTS::Accumulators results;
     for (long number = blockIdx.x; number < items; number += gridDim.x) {
         long at[RANK];
-        tile_of<RANK, LAST>(number, extent, tile, at);
+        tile_of<RANK, OUTER>(number, extent, tile, at);
         int rest = threadIdx.x;
         bool in = true;
         for (int k = 0; k < RANK; ++k) {
-            const int d = LAST ? RANK - 1 - k : k;
+            const int d = INNER ? RANK - 1 - k : k;
             at[d] += rest % tile[d], rest /= tile[d];
             in = in && at[d] < extent[d];
+            at[d] += begin[d];
         }
-        if (in) at_indices<RANK, 0>(at, [&](auto... i) { body(sums, i...); });
+        if (in) at_indices<RANK, 0>(at, [&](auto... i) { body(results, i...); });
     }
     int turn = 0;
-    if constexpr (SUMS > 0) add_up<THREADS, SUMS>(a, totals, sums, turn);
+    if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
 }

@@ -11,6 +11,8 @@ import numpy as np
 from ..engine.errors import ArgumentError, refuse
 
 KINDS = {"real": "scalar", "whole": "long"}  # of numbers, and their types in C++
+ELEMENTS = {"int32": "i4", "logical": "i4", "real32": "f4", "real64": "f8", "whole": "i8"}  # of arrays: NumPy's types
+TYPES = KINDS | {"int32": "int", "logical": "int", "real32": "float", "real64": "double"}  # of elements, in C++
 _WORD = re.compile(r"\s*(\w+)\s*\(([^()]*)\)((?::\w+)*)")
 _OPERATORS = {
     ast.Add: lambda a, b: a + b,
@@ -27,15 +29,16 @@ class Array:
 
     name: str
     extents: tuple[str, ...]  # numbers, names or formulas
-    kind: str = "real"  # or "whole", of int64
+    kind: str = "real"  # the type of the call, float64 or float32; or one of ELEMENTS. A logical is true unless it is 0
     layout: str = "RIGHT"  # the last index is the fastest in memory; LEFT: the first
     written: bool = False
+    scattered: bool = False  # the body only adds to elements, any thread to any
     level: int = 0  # of scratch: 0, shared memory, or 1
     of_member: bool = False  # of scratch: a piece for each member of a team
 
     def dtype(self, real) -> np.dtype:
         """The type of its elements, where `real` is that of real numbers."""
-        return np.dtype(np.int64) if self.kind == "whole" else real
+        return np.dtype(ELEMENTS[self.kind]) if self.kind in ELEMENTS else real
 
 
 def arrays_of(where: str, text: str, **also) -> list[Array]:
@@ -50,13 +53,14 @@ def arrays_of(where: str, text: str, **also) -> list[Array]:
             raise ArgumentError(f"{where}: '{text[at:]}', wanted words such as A(N,M) or h(bins):whole.")
 
         marks = word[3].split(":")[1:]
-        wrong = [mark for mark in marks if mark not in ("left", "whole")]
-        refuse(wrong, f"{where}: '{word[1]}' is marked {wrong}, wanted left or whole.")
+        kinds = [mark for mark in marks if mark in ELEMENTS]
+        wrong = [mark for mark in marks if mark not in ("left", "scatter", *ELEMENTS)] or kinds[1:]
+        refuse(wrong, f"{where}: '{word[1]}' is marked {wrong}, wanted left, scatter, or one of {', '.join(ELEMENTS)}.")
 
         extents = tuple(part.strip() for part in word[2].split(","))
-        kind = "whole" if "whole" in marks else "real"
+        kind = kinds[0] if kinds else "real"
         layout = "LEFT" if "left" in marks else "RIGHT"
-        found.append(Array(word[1], extents, kind, layout, **also))
+        found.append(Array(word[1], extents, kind, layout, scattered="scatter" in marks, **also))
         at = word.end()
 
     return found

@@ -9,6 +9,7 @@
 #define __device__
 #define __constant__
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 struct Index {
     int x, y, z;
@@ -105,6 +106,8 @@ template <class T> static inline T atomicExch(T *at, T value) {
     return old;
 }
 template <class T> static inline T atomicMax(T *at, T x) { return atomicExch(at, x > *at ? x : *at); }
+template <class T> static inline T atomicMin(T *at, T x) { return atomicExch(at, x < *at ? x : *at); }
+template <class T> static inline T atomicXor(T *at, T x) { return atomicExch(at, *at ^ x); }
 template <class T> static inline T atomicAdd(T *at, T x) { return atomicExch(at, T(*at + x)); }
 template <class T> static inline T atomicOr(T *at, T x) { return atomicExch(at, *at | x); }
 template <class T> static inline T atomicAnd(T *at, T x) { return atomicExch(at, *at & x); }
@@ -130,6 +133,7 @@ static inline long long __double_as_longlong(double x) {
 // the cached load of what nothing writes: from global memory alone
 static inline float __ldg(const float *at) { return *at; }
 static inline long __ldg(const long *at) { return *at; }
+static inline int __ldg(const int *at) { return *at; }
 static inline float4 __ldg(const float4 *at) { return *at; }
 static inline double2 __ldg(const double2 *at) { return *at; }
 static inline double __ldg(const double *at) {

@@ -33,6 +33,7 @@ EVERY_STEP = ("thermal", "viscous", "thermal_viscous", "critical_state_of_mixtur
 RATES = ("kinetics", "thermal_kinetics")  # of mixtures with reactions; the others here have none
 REACTORS = ("react_volume", "react_pressure")
 IN_EQUILIBRIUM = ("phases_from_T_p", "phases_from_e_rho", "phases_from_h_p")  # of mixtures in phase equilibrium
+EQUILIBRIA = tuple(f"equilibrate_{state}" for state in ("T_p", "T_rho", "h_p", "e_rho", "s_p", "s_rho"))  # want atoms
 FEW = """
 phases:
 - name: gas
@@ -127,7 +128,7 @@ def collection_plans(ns, name, part="some"):
 
 def collection_cases():
     for ns in NS:
-        for name in sorted(set(registry.collections) - {*RATES, *REACTORS, *IN_EQUILIBRIUM}):
+        for name in sorted(set(registry.collections) - {*RATES, *REACTORS, *IN_EQUILIBRIUM, *EQUILIBRIA}):
             yield pytest.param(ns, name, "some", id=f"{ns}-{name}")
             if ns == 10 and name in EVERY_STEP:
                 yield pytest.param(ns, name, "others", id=f"{ns}-{name}-others")
@@ -326,7 +327,7 @@ def test_production_stays_on_the_multiprocessor(file, hold):
     assert plan.how.blocks * (plan.schedule.shape(plan).shared + 1024) <= 228 * 1024
 
 
-@pytest.mark.parametrize("what", ["few", "react_volume", "react_pressure", "product"])
+@pytest.mark.parametrize("what", ["few", "few mapped", "react_volume", "react_pressure", "product"])
 @pytest.mark.quick(what="few")
 def test_reactors_compile(what, tmp_path):
     """A reactor over a step and a Jacobian's product; matrices of a point lie in local memory. One reaction of three
@@ -334,9 +335,10 @@ def test_reactors_compile(what, tmp_path):
     if what == "product":
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         outputs, given = ["J_cp_dw"], ["T", "rho", "Y", "dw"]
-    elif what == "few":
+    elif what.startswith("few"):
         (tmp_path / "few.yaml").write_text(FEW)
-        mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), registry.collections["react_volume"]
+        options = dict(equation="ideal") if what == "few" else dict(equation="mapped", critical="fill")
+        mix, c = Mixture.from_yaml(tmp_path / "few.yaml", **options), registry.collections["react_volume"]
         outputs, given = c.outputs, c.given
     else:
         options = dict(equation="ideal") if what == "react_volume" else dict(critical="fill")
@@ -487,7 +489,7 @@ if __name__ == "__main__":
     print(f"NVRTC {nvrtc.version()}, {ARCH}; default options, k_ij none and dense")
     print(f"{'collection':<18}{'NS':>4} {'k_ij':<6}{'registers':>10}{'stack B':>9}{'spills B':>9}")
     for name, c in registry.collections.items():
-        for ns in NS if name not in IN_EQUILIBRIUM else ():
+        for ns in NS if name not in (*IN_EQUILIBRIUM, *EQUILIBRIA) else ():
             for kij in KIJ[:2]:
                 mix = Mixture(species_set(ns, kij))
                 r = build(planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)

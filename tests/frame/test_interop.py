@@ -8,10 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from hosts import BUILD, FORTRAN, MPICH, MPIS, OPENMPI, OWN_KERNEL, ROOT, SOURCES, compiled, library, run
 
+import kernels
+
+N2 = ROOT / "examples" / "mixtures" / "n2.yaml"
 RETURN = {"FRAME_ON_ERROR": "return"}
 
 
@@ -518,7 +522,8 @@ def test_what_is_no_communicator_is_status_3(mpi):
     assert len(got) == 11
 
     for call in (*(f"junk {k}" for k in range(1, 8)), "freed", "no val"):
-        assert re.match("3 .*fcomm = -?[0-9]+ is no communicator .*%VAL", got[call]), got[call]
+        assert re.match(r"3 .*fcomm = -?[0-9]+ is no communicator; was it freed\?", got[call]), got[call]
+        assert got[call].endswith(" Did the caller forget %VAL()?") == (call == "no val"), got[call]
 
     assert "is the null communicator" in got["null"]
     assert traps("junk_old", mpi=mpi).returncode == 73
@@ -610,15 +615,74 @@ def test_a_rank_that_cannot_start_keeps_nobody_waiting(mpi, variable, status, me
         assert f"rank {rank} finalize 0 worst {initialized}" in done.stdout
 
 
-def test_ranks_that_wait_in_a_collective_call_say_so(tmp_path):
-    """And go on when the last rank comes."""
-    host = compiled("one_rank.f90", mpi=OPENMPI)
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+def test_no_communicator_on_one_rank_ends_all(mpi, tmp_path):
+    """The others wait for this rank, which has no way to reach them, also where the host asks for a status: one
+    message, and the end of the run, half a second after the call."""
+    host = compiled("one_rank.f90", mpi=mpi)
     wrapper = tmp_path / "wrapper"
-    wrapper.write_text(ON_RANK_1 % "LATE=1")
+    wrapper.write_text(ON_RANK_1 % "JUNK=1")
     wrapper.chmod(0o755)
 
-    done = run(wrapper, host, ranks=3, mpi=OPENMPI)
+    started = time.monotonic()
+    done = run(wrapper, host, ranks=3, mpi=mpi)
+    assert time.monotonic() - started < 30  # a rank that waited would reach the limit of run()
+
+    assert done.returncode == 73 and "rank" not in done.stdout, done.stdout + done.stderr
+    said = re.findall(r"(?m)^libframe: (.*)$", done.stderr)
+    assert said == [
+        "stopped by status 3 in frame_setcomm: fcomm = 123456 is no communicator; was it freed? Wanted an integer such "
+        "as MPI_COMM_WORLD. Other ranks may wait for this rank, so the run ends."
+    ]
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("call", ["frame_setcomm", "frame_initialize", "frame_report"])
+@pytest.mark.quick(call="frame_setcomm", mpi=[MPICH])
+def test_ranks_that_wait_in_a_collective_call_say_so(call, mpi, tmp_path):
+    """And go on when the last rank comes."""
+    host = compiled("one_rank.f90", mpi=mpi)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % f"LATE={call}")
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, host, ranks=3, mpi=mpi)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(" finalize 0 worst 0") == 3
-    said = re.findall(r"(?m)^frame: rank (\d) waits in frame_report, which every rank has to call$", done.stderr)
-    assert sorted(said) == ["0", "2"]
+    said = re.findall(r"(?m)^frame: rank (\d) waits in (\w+), which every rank has to call$", done.stderr)
+    assert sorted(said) == [("0", call), ("2", call)]
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize(
+    "mode, words",
+    [
+        ("exit early", "STOP 7"),
+        ("stop", "STOP 5"),
+        ("abort", "MPI_A(BORT|bort)"),
+        ("other ns", "status 3 in frame_tvproperties_loadmixture: .* frame_initialize was told ns = 2"),
+        ("no mixture", "status 4 in frame_block: launch of 'thermal' before a mixture"),
+    ],
+)
+@pytest.mark.quick(mpi=[OPENMPI], mode=["exit early", "other ns"])
+@pytest.mark.quick(mpi=[MPICH], mode=["stop", "abort"])
+def test_a_rank_that_ends_leaves_nobody_behind(mpi, mode, words):
+    """The others wait for it in a collective call of the layer or of the host. MPI, or the layer by it, ends them."""
+    done = run(compiled("rank_fails.f90", mpi=mpi), mode, N2, ranks=3, mpi=mpi)
+    assert done.returncode and "end of rank" not in done.stdout, done.stdout + done.stderr
+    assert re.search(words, done.stderr + done.stdout), done.stdout + done.stderr
+    assert done.stderr.count("libframe: stopped") == words.startswith("status")
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("ranks, mode", [(1, ""), (2, ""), (4, ""), (4, "no file"), (4, "no finalize")])
+@pytest.mark.quick(mpi=[OPENMPI], mode="no file")
+@pytest.mark.quick(mpi=[MPICH], mode="no finalize")
+def test_a_rank_that_goes_on_comes_to_the_end(mpi, ranks, mode):
+    """A status that the host asked for, or a frame_finalize that a rank leaves out, harms nobody."""
+    done = run(compiled("rank_fails.f90", mpi=mpi), mode, N2, ranks=ranks, mpi=mpi)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    rho = kernels.Mixture.from_yaml(N2).properties("rho", T=300, p=1e6, Y=[1.0], backend="cpu")["rho"]
+    ends = re.findall(r"end of rank (\d) *(\S+)", done.stdout)
+    assert sorted(ends) == [(str(rank), f"{float(rho):.5f}") for rank in range(ranks)]

@@ -269,6 +269,28 @@ def test_species_on_a_device(be, even):
     np.testing.assert_array_equal(be.to_host(rho), wanted)
 
 
+@pytest.mark.parametrize("nz", (2, NS - 1))
+def test_species_first(host, nz):
+    """A host with Y(ns, nx, ny, nz) passes a section for each species. The whole array is refused with that advice,
+    also where its last extent is that of Y without the last species."""
+    shape = (4, 3, nz)
+    T, p = field(700, shape), field(5e6, shape)
+    Y = np.asfortranarray(np.random.default_rng(3).dirichlet(np.ones(NS), shape).transpose(3, 0, 1, 2))
+    behind = np.asfortranarray(np.moveaxis(Y, 0, -1))
+    first, last = field(np.nan, shape), field(np.nan, shape)
+    begin = [whole("T", T, IN), whole("p", p, IN)]
+
+    block(host, "thermal", *begin, *[whole("Y", Y[s], IN) for s in range(NS)], whole("rho", first, OUT))
+    block(host, "thermal", *begin, whole("Y", behind, IN), whole("rho", last, OUT))
+    assert np.isfinite(last).all()
+    np.testing.assert_array_equal(first, last)
+
+    with pytest.raises(
+        ArgumentError, match=r"Pass a section for each: \(frame_in\('Y', Y\(k, :, :, :\)\), k = 1, 10\)"
+    ):
+        block(host, "thermal", *begin, whole("Y", Y, IN), whole("rho", first, OUT))
+
+
 # ---- from Fortran
 
 

@@ -51,6 +51,25 @@ def test_an_equation_that_cantera_does_not_have_is_refused():
         Mixture.from_species(species_set(1), equation="srk", accuracy="cantera")
 
 
+RADICALS = ["CH4", "O2", "CO2", "H2O", "CO", "H2", "OH", "H", "O", "HO2"]  # four of them
+NEAREST = [
+    # names, options: what the word stands for, and why
+    (RADICALS, {}, WORDS["reference"], "every species that can condense has a row"),
+    (["CH4", "O2"], dict(phases="equilibrium"), {"translation": "fitted"}, "does not serve phases = equilibrium"),
+    (["CH4", "O2", "CH2O"], {}, {"translation": "fitted"}, "no row of fluids.csv for CH2O"),
+    (["CH2O"], {}, {}, "no row of fluids.csv for CH2O, and no measured liquid density"),
+]
+
+
+@pytest.mark.parametrize("names, options, meant, why", NEAREST)
+def test_the_nearest_that_the_species_allow(names, options, meant, why):
+    mix = Mixture.from_names(names, accuracy="nearest", **options)
+    plain = {key: values[0] for key, values in OPTIONS.items()}
+    assert mix.options == plain | meant | options
+    (word,) = mix.words
+    assert word in mix.notes and word.startswith("accuracy = nearest stands for ") and why in word
+
+
 def test_other_options_stay_free():
     mix = Mixture.from_species(species_set(1), accuracy="cantera", root="vapour")
     assert mix.options["root"] == "vapour" and mix.options["chung"] == "cantera"

@@ -1,5 +1,7 @@
 """Mixtures by the names of species that the package brings: the numbers of the shipped files, in any order."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from mixtures_for_tests import ROOT
@@ -8,6 +10,7 @@ from ruamel.yaml import YAML
 from kernels import ArgumentError, Mixture
 from kernels.gas.species.brought import FILE, known
 from kernels.gas.species.fields import FIELDS
+from kernels.gas.species.fluids import fluids
 
 MIXTURES = ROOT / "examples/mixtures"
 
@@ -32,7 +35,35 @@ def test_entries_are_those_of_the_shipped_files(file):
 
 
 def test_all_names_have_an_entry():
-    assert sorted(known()) == sorted(entries(FILE)) and len(known()) == 23
+    assert sorted(known()) == sorted(entries(FILE)) and len(known()) == 79
+    assert Mixture.known_names() == known()
+
+
+@pytest.mark.full
+def test_entries_are_those_of_canteras_files():
+    """Polynomials of all of GRI-Mech 3.0 and transport data as in Cantera's copy; of the others a few from NASA."""
+    cantera = pytest.importorskip("cantera")
+    here = entries(FILE)
+
+    def data(name):
+        return entries(Path(cantera.__path__[0]) / "data" / name)
+
+    for name, entry in data("gri30.yaml").items():
+        assert here[name]["thermo"]["data"] == entry["thermo"]["data"], name
+        for key in ("geometry", "well-depth", "diameter"):
+            assert here[name]["transport"][key] == entry["transport"][key], (name, key)
+
+    nasa = data("nasa_gas.yaml")
+    for name, theirs in (("XE", "Xe"), ("NC7H16", "C7H16,n-heptane"), ("SF6", "SF6"), ("C2H5OH", "C2H5OH")):
+        assert here[name]["thermo"]["data"] == nasa[theirs]["thermo"]["data"], name
+
+
+def test_measured_critical_points():
+    """Of fluids that have a row of reference equations: its Tc, which came another way."""
+    rows = {"NH3": "NH3", "HE": "He", "AR": "Ar", "C3H8": "C3H8", "NC4H10": "nC4", "NC12H26": "nC12", "CH3OH": "CH3OH"}
+    for name, row in rows.items():
+        found = float(entries(FILE)[name]["critical-parameters"]["critical-temperature"])
+        assert found == pytest.approx(fluids()[row].Tc, rel=1e-3), name
 
 
 @pytest.mark.parametrize("file", ["ch4_o2", "n2"])
@@ -67,12 +98,13 @@ def test_species_have_the_order_of_the_names():
 @pytest.mark.parametrize(
     "names, words",
     [
-        ("ch4", "no species 'ch4' in the package, did you mean 'CH4'. The package has CH4, O2, .*, N2; "),
+        ("ch4", "no species 'ch4' in the package, did you mean 'CH4'. The package has 79 species: CH4, O2, .*; "),
+        ("propane", "no species 'propane' in the package, did you mean 'C3H8'"),
         ("methane", "no species 'methane' in the package, did you mean 'CH4'"),
-        (["CH4", "Xe"], r"no species 'Xe' in the package\. The package has .* Mixture.from_yaml reads others"),
+        (["CH4", "UF6"], r"no species 'UF6' in the package.*The package has .* Mixture.from_yaml reads others"),
         ([3], "no species 3 in the package"),
         ("CH4 CH4", "species 'CH4' is named more than once"),
-        ("", "no species named. The package has CH4"),
+        ("", "no species named. The package has 79"),
         ([], "no species named"),
     ],
 )

@@ -474,3 +474,8 @@ def test_errors_at_reference_states(region):
     for name, (median, largest) in ERRORS[region].items():
         assert np.median(errors[name]) < median, (name, errors[name])
         assert max(errors[name]) < largest, (name, errors[name])
+
+
+def test_the_page_has_the_limits_of_the_record():
+    page = (Path(__file__).parents[2] / "docs/explanation/models.md").read_text()
+    assert records.CUBICS["mapped"].valid in " ".join(page.split())

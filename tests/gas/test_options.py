@@ -6,7 +6,7 @@ import test_kinetics as rates
 from kernel_cases import alone, assert_as_oracle
 from mixtures_for_tests import species_set
 from reference import evaluate, phases
-from reference.options import ORACLES, Alone, Data, Phases, Rates
+from reference.options import ORACLES, Alone, Data, Phases, Rates, ThirdPhase, TwoPhaseViscosity
 
 import kernels
 from kernels import Mixture, MixtureError
@@ -93,6 +93,42 @@ def test_phases_of_a_value(option, value):
     two = ORACLES[option, value].two
     np.testing.assert_allclose(got, rho[two].astype(float), rtol=1e-9)
     assert abs(got - rho[not two]) > 0.05 * got
+
+
+@pytest.mark.parametrize("option, value", values_with(ThirdPhase), ids=str)
+@pytest.mark.filterwarnings("ignore:a third phase would lower")
+def test_third_phase_of_a_value(option, value):
+    """CH4, CO2 and water at 225 K: the split in two is kept, and a trial phase lies far below the tangent plane of its
+    phases."""
+    data, T, p = species_set(10), np.array([225.0]), np.array([2e6])
+    X = np.zeros((10, 1))
+    X[[data.names.index(name) for name in ("CH4", "CO2", "H2O")], 0] = 0.3, 0.4, 0.3
+
+    got = Mixture(data, phases="equilibrium", **{option: value}).properties("phases_status beta Y_l", T=T, p=p, X=X)
+    x = got["Y_l"] / data.W[:, None]
+    tm, _ = phases.tangent_distance(data, T, p, x / x.sum(0))
+
+    assert tm < -0.1 and 0.1 < got["beta"] < 0.9
+    assert got["phases_status"] == ORACLES[option, value].status
+
+
+@pytest.mark.parametrize("option, value", values_with(TwoPhaseViscosity), ids=str)
+def test_viscosity_of_two_phases_of_a_value(option, value):
+    """The state of test_phases_of_a_value; each phase's viscosity by the oracle. 1e-8: mu of the liquid grows with
+    some power of 6 of the density, whose error there is 1e-9."""
+    data, T, p = species_set(2), np.array([225.0]), np.array([2e6])
+    X = np.array([[0.5], [0.5]])
+    split = phases.split(data, T, p, X)
+    whole = phases.mixture_of(data, T, p, split)
+    v, l = (evaluate(data, T, p, X=x, tracked=False) for x in (split.y, split.x))
+    w = whole.beta_mass
+    shares = w, w * whole.rho / v.rho
+    wanted = {name: row.whole(v.mu, l.mu, *shares) for (of, name), row in ORACLES.items() if of == option}
+
+    got = Mixture(data, phases="equilibrium", **{option: value}).properties("mu", T=T, p=p, X=X)["mu"]
+
+    np.testing.assert_allclose(got, wanted.pop(value).astype(float), rtol=1e-8)
+    assert all(abs(got / other - 1) > 0.05 for other in wanted.values())
 
 
 FILE = """

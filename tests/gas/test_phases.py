@@ -1,6 +1,7 @@
 """Vapour and liquid in equilibrium: equal fugacities, stability, mass balance, slopes, round trips, pure species,
 traces, points near the critical one, warm starts; all against plain successive substitution or a law."""
 
+import warnings
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from mixtures_for_tests import changed
 from reference import phases as oracle
 
 from frame.stripe import IN, INOUT, OUT
-from kernels import ArgumentError, Mixture, SpeciesData, registry
+from kernels import ArgumentError, Mixture, SpeciesData, StateError, registry
 
 R = 8.31446261815324
 # Tc [K], pc [Pa], omega, W [kg/mol], cp/R
@@ -272,8 +273,89 @@ def test_warm_starts(names, given):
     assert (warm["phases_status"] == q["phases_status"]).all()
     np.testing.assert_allclose(warm["T"], T, rtol=1e-9)
     np.testing.assert_allclose(warm["beta"], q["beta"], rtol=0, atol=1e-8)
-    np.testing.assert_allclose(warm["ln_kappa"], q["ln_kappa"], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(warm["ln_kappa"][:, two], q["ln_kappa"][:, two], rtol=0, atol=1e-7)
+    marks = warm["eta"][~two]  # where the test of stability was passed: 1e4 and the temperature, or in brackets nothing
+    np.testing.assert_allclose((marks % 1e4)[marks > 0], T[~two][marks > 0], rtol=1e-9)
+    assert np.mean(marks >= 1e4) > 0.9
     assert np.median(warm["phases_steps"][two]) <= 10 < np.median(cold["phases_steps"][two])
+
+
+def edge(mix, T, p, X, side):
+    """Temperatures some 1 % outside the boundary between T and another temperature, where there is such a boundary."""
+    a, b = T.copy(), T * side
+
+    def status(T):
+        return mix.properties("phases_status", T=T, p=p, X=X)["phases_status"]
+
+    first, last = status(a), status(b)
+    for _ in range(7):
+        middle = (a + b) / 2
+        same = status(middle) == first
+        a, b = np.where(same, middle, a), np.where(same, b, middle)
+    outside, inward = np.where(first == 0, a, b), np.where(first == 0, b - a, a - b)
+    return np.where(first != last, outside * (1 - 0.01 * np.sign(inward)), T)
+
+
+@pytest.mark.parametrize("names", [SPRAY, PRODUCTS])
+@pytest.mark.quick(names=[PRODUCTS])
+def test_points_that_skip_the_test(names):
+    """One-phase points, half of them near the boundary: after two calls most skip the test of stability. Moved to the
+    corners of their room, those that skip it are what the full test says; outside the room none skips it. T from e and
+    rho skips it, too."""
+    mix, random, n = mixture(names), np.random.default_rng(7), 1500
+    low, high, p_low, p_high = RANGES[names]
+    T, p = random.uniform(low, 1.3 * high, n), np.exp(random.uniform(np.log(p_low), np.log(p_high), n))
+    X = random.dirichlet(np.full(len(names), 0.5), n).T
+    T[: n // 2] = edge(mix, T[: n // 2], p[: n // 2], X[:, : n // 2], 1.3)
+    what = "ln_kappa eta phases_status phases_steps"
+
+    def call(T, p, X, start):
+        return mix.properties(what, T=T, p=p, X=X, **{name: start[name] for name in ("ln_kappa", "eta")})
+
+    q = dict(ln_kappa=np.zeros_like(X), eta=np.zeros(n))
+    for _ in range(2):
+        q = call(T, p, X, q)
+    one = q["phases_status"] == 0
+    again = call(T, p, X, q)
+    assert one.sum() > 500 and np.mean(again["phases_steps"][one] == 1) > 0.8
+    assert (again["phases_status"] == q["phases_status"]).all()
+
+    for a, b in ((-1, 1), (1, -1), (-1, -1), (1, 1)):
+        z = X * (1 + 0.009 * random.choice([-1, 1], X.shape)) + random.choice([-4e-4, 0, 4e-4], X.shape)
+        z = np.maximum(z, 0)
+        moved = (T * (1 + 0.0099 * a), p * (1 + 0.0295 * b), z / z.sum(0))
+        warm, full = call(*moved, q), mix.properties(what, T=moved[0], p=moved[1], X=moved[2])
+        skipped = one & (warm["phases_steps"] == 1)
+        assert skipped.sum() > 0.6 * one.sum() and not full["phases_status"][skipped].any()
+    assert not full["eta"][full["phases_status"] == 0].any()  # nobody carries it
+
+    cold = one & (T < 1.05 * species(names).Tc.max()) & (X.min(0) > 5e-3)  # hot points and traces need no room
+    other = 0.5 * X + 0.5 * np.eye(len(names))[:, -1:]
+    for moved in ((T * 1.012, p, X), (T, p * 1.04, X), (T, p, other)):
+        assert cold.sum() > 300 and (call(*moved, q)["phases_steps"][cold] > 1).all()
+
+    state = mix.properties("e rho Y", T=T, p=p, X=X)
+    start = {name: q[name] for name in ("ln_kappa", "eta")}
+    found = mix.properties("T phases_status phases_steps", T_start=T, **start, **state)
+    assert (found["phases_status"] == q["phases_status"]).all()
+    assert np.mean(found["phases_steps"][one] == 1) > 0.8
+    np.testing.assert_allclose(found["T"], T, rtol=1e-9)
+
+
+def test_hot_points_skip_the_test():
+    """Above 1.1 Tc of each species and below 30 MPa no trial is made. At 1.05 Tc, where trials are made, nothing is
+    unstable. A trace of a heavy species does not count, a percent of it does."""
+    mix, n = mixture(("N2", "CH4", "H2O")), 300
+    random = np.random.default_rng(3)
+    p, X = np.exp(random.uniform(np.log(1e5), np.log(3e7), n)), random.dirichlet(np.ones(3), n).T
+    for T, p_factor, skipped in ((1.11, 1, True), (1.05, 1, False), (1.11, 1000, False)):
+        q = mix.properties("phases_status phases_steps", T=T * 647.096, p=p * p_factor, X=X)
+        assert (q["phases_steps"] == 1).all() if skipped else (q["phases_steps"] > 1).any()
+        assert not q["phases_status"].any() or p_factor > 1
+
+    for water, skipped in ((1e-30, True), (0.01, False)):
+        steps = mix.properties("phases_steps", T=300.0, p=1e5, X=[0.5, 0.5 - water, water])["phases_steps"]
+        assert (steps == 1) == skipped
 
 
 def test_a_start_is_updated_or_refused():
@@ -510,7 +592,7 @@ def test_neighbours_and_packs():
 def test_nan_in_nan_out():
     """With status 2, at that point only."""
     (T, p, X), q = (a[..., :40].copy() for a in states(SPRAY)), results(SPRAY)
-    T[3], p[7], p[9], X[0, 11] = np.nan, np.nan, -1e5, np.nan
+    T[3], p[7], p[9], X[0, 11] = np.nan, np.nan, np.inf, np.nan
     bad = np.isin(np.arange(40), (3, 7, 9, 11))
     Y = np.where(np.isfinite(X.sum(0)), results(SPRAY)["Y"][:, :40], np.nan)
 
@@ -524,6 +606,106 @@ def test_nan_in_nan_out():
         assert ((got["phases_status"] == 2) == bad).all()
         for name in ("beta", "c", "Y_l", "ln_kappa"):
             assert (np.isnan(got[name]).reshape(-1, 40).any(0) == bad).all(), name
+
+
+# ---- what a caller is told
+
+
+def test_points_without_a_state_are_told(monkeypatch):
+    """An energy that no temperature has: count, first point and inputs in a warning, though the status was not asked
+    for. NaN in is NaN out without one. Check mode raises."""
+    mix, q = mixture(SPRAY), results(SPRAY)
+    e, rho, Y = q["e"][:6].reshape(2, 3).copy(), q["rho"][:6].reshape(2, 3), q["Y"][:, :6].reshape(2, 2, 3)
+    e[0, 2], e[1, 1] = -1e9, -1e9
+    said = r"'phases_status' = 2\) at 2 of 6 points; the first is point \[0, 2\], there e = -1000000000.0, rho = "
+
+    with pytest.warns(RuntimeWarning, match=said) as told:
+        found = mix.properties("T", e=e, rho=rho, Y=Y)
+    assert list(found) == ["T"] and (np.isnan(found["T"]) == (e == -1e9)).all()
+    assert len(told) == 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mix.properties("T", e=np.where(e < -1e8, np.nan, e), rho=rho, Y=Y)
+
+    monkeypatch.setenv("FRAME_CHECK", "1")
+    with pytest.raises(StateError, match=said):
+        mix.properties("T", e=e, rho=rho, Y=Y)
+
+
+def test_check_mode_names_the_point_of_a_block():
+    """In a host's block as in Python; phases_status is not among the arrays of the call."""
+    host = Host(ns=2, nq=7, mixture=None)
+    host.frame.properties._use(mixture(SPRAY), "test")
+    q, shape = results(SPRAY), (3, 2, 2)
+    e, rho = (np.asfortranarray(q[name][:12].reshape(shape)) for name in ("e", "rho"))
+    Y = np.asfortranarray(np.moveaxis(q["Y"][:, :12].reshape(2, *shape), 0, -1))
+    out = np.zeros(shape, order="F")
+    fields = [whole(name, array, IN) for name, array in dict(e=e, rho=rho, Y=Y).items()]
+    call = ("phases_from_e_rho", [*fields, whole("beta", out, OUT)], (None,) * 4, (None,) * 4)
+
+    host.frame.block_of_fields(*call)
+    assert not np.isnan(out).any()
+    e[1, 0, 1] = -1e9
+    host.frame.block_of_fields(*call)
+    assert np.argwhere(np.isnan(out)).tolist() == [[1, 0, 1]]
+
+    host.frame.set_parameter("check", 1)
+    with pytest.raises(StateError, match=r"'phases_status' = 2\) at 1 of 12 .*\(i, j, k\) = \(2, 1, 2\) of rank 0"):
+        host.frame.block_of_fields(*call)
+
+
+def test_third_phases_are_told_in_check_mode(monkeypatch):
+    """Cold water in gases: check mode tests the phases, and the results stay."""
+    mix, state = mixture(PRODUCTS), dict(T=225.0, p=2e6, X=np.array([0.3, 0.0, 0.4, 0.3]))
+    plain = mix.properties("rho beta phases_status", **state)
+    assert plain["phases_status"] == 1
+
+    monkeypatch.setenv("FRAME_CHECK", "1")
+    with pytest.warns(RuntimeWarning, match=r"a third phase would .* \('phases_status' = 3\) at 1 of 1 points"):
+        found = mix.properties("rho beta phases_status", **state)
+    assert found["phases_status"] == 3
+    assert found["rho"] == plain["rho"] and found["beta"] == plain["beta"]
+
+
+# ---- transport
+
+
+@lru_cache
+def gases():
+    """Species with transport data."""
+    return Mixture.from_yaml("examples/mixtures/ch4_o2.yaml").species.subset(["CH4", "O2", "CO2"])
+
+
+def test_transport_of_two_phases():
+    """Each phase as a mixture of its own: mu by McAdams' rule, lam by volumes, D by masses. With one phase, that of the
+    phase. 1e-13: the same sums, and shares of 1e-15."""
+    random, n = np.random.default_rng(1), 200
+    T, p = random.uniform(100, 280, n), np.exp(random.uniform(np.log(1e5), np.log(8e6), n))
+    X = random.dirichlet(np.ones(3), n).T
+    names = "mu lam D beta_mass beta_volume Y_l Y_v rho_l rho_v phases_status"
+    q = Mixture(gases(), phases="equilibrium").properties(names, T=T, p=p, X=X)
+    assert 40 < (q["phases_status"] == 1).sum() < 160
+
+    alone = Mixture(gases())
+    phases = {}
+    for k in "vl":
+        Y = q[f"Y_{k}"]
+        phases[k] = alone.properties("mu lam", T=T, rho=q[f"rho_{k}"], Y=Y) | alone.properties("D", T=T, p=p, Y=Y)
+    v, l, w, a = phases["v"], phases["l"], q["beta_mass"], q["beta_volume"]
+    np.testing.assert_allclose(1 / q["mu"], w / v["mu"] + (1 - w) / l["mu"], rtol=1e-13)
+    np.testing.assert_allclose(q["lam"], a * v["lam"] + (1 - a) * l["lam"], rtol=1e-13)
+    np.testing.assert_allclose(q["D"], w * v["D"] + (1 - w) * l["D"], rtol=1e-13)
+
+
+def test_transport_without_a_rule_is_refused():
+    for options, name, text in (
+        (dict(viscosity="lucas"), "mu", "phases = 'equilibrium' with viscosity = 'lucas'"),
+        (dict(chung="cantera"), "lam", "phases = 'equilibrium' with chung = 'cantera'"),
+        (dict(), "D_mass", "phases = 'equilibrium'"),
+    ):
+        with pytest.raises(ArgumentError, match=f"'{name}' cannot be computed .*not there for {text}"):
+            Mixture(gases(), phases="equilibrium", **options).properties(name, T=200.0, p=1e6, X=[0.3, 0.3, 0.4])
 
 
 # ---- boundaries and critical points
@@ -584,7 +766,7 @@ def test_near_the_critical_point():
 def test_nothing_of_one_phase_is_handed_out():
     """What kernels for two phases do not make is refused by name, and kernels that serve both say so."""
     mix = mixture(SPRAY)
-    for name in ("mu", "lam", "D", "a_mix", "omega", "inv_D", "cubic_L"):
+    for name in ("D_mole", "D_mass", "Le", "a_mix", "omega", "inv_D", "cubic_L"):
         with pytest.raises(ArgumentError, match="not there for phases = 'equilibrium'|cannot be computed"):
             mix.properties(name, T=400.0, p=1e6, Y=[0.5, 0.5])
     with pytest.raises(ArgumentError, match="'beta' cannot be computed .*not there for phases = 'single'"):

@@ -17,6 +17,7 @@ T = np.linspace(150.0, 2500.0, 7)
 def used() -> Mixture:
     mix = Mixture.from_yaml(ROOT / "examples/mixtures/ch4_o2_4.yaml", equation="srk", lewis={"O2": 1.1})
     numbers(mix)
+    mix.properties("rho", T=300.0, p=1e5, Y="CH4:1")  # one state, whose call is bound and has a lock
     return mix
 
 
@@ -50,6 +51,7 @@ def test_a_copy_after_use(way):
 
     assert (other.names, other.options, other.notes) == (mix.names, mix.options, mix.notes)
     assert_same(numbers(other), numbers(mix))
+    assert other.species.atoms == mix.species.atoms != {}
 
 
 @pytest.mark.parametrize("way", ["deepcopy", "pickle 5"])

@@ -6,6 +6,7 @@ import threading
 import cffi
 import numpy as np
 import pytest
+import test_kinetics
 from device_for_tests import be  # noqa: F401  be is a fixture
 from hosts import OWN_KERNEL, ROOT
 from kernel_cases import TABLE_ERROR
@@ -72,6 +73,24 @@ def test_the_numbers_of_a_program(kind, case):
 
     assert np.isfinite(got).all()
     assert np.all(np.abs(got - wanted).max(1) <= bound * np.abs(wanted).max(1))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [dict(equation="ideal"), dict(), dict(kinetics="fugacity", alpha="cantera")],
+    ids=lambda o: "-".join(o) or "real",
+)
+@pytest.mark.quick(options={"equation": "ideal"})
+def test_every_kind_of_reaction(options):
+    """Their exponentials fill vectors together, in an order of its own (rates_alone.h). Against the oracle of all
+    rates; from 250 K, with species that are absent."""
+    mix, (T, p, Y) = test_kinetics.mixture(**options), test_kinetics.states()
+    q = test_kinetics.oracle(mix, T, p, Y)
+    outputs = ["rate_f", "rate_r", "rate_net", "omega"]
+    got = called(PointFunction(mix, outputs, ["T", "p", "Y", "rho"]), dict(T=T, p=p, Y=Y, rho=q.rho))
+
+    rows = np.cumsum([mix.rows(name) for name in outputs])[:-1]
+    test_kinetics.compare(mix, dict(zip(outputs, np.split(got, rows))), q)
 
 
 def test_names_in_any_order():

@@ -125,7 +125,10 @@ OF_REACTIONS = {"kinetics", "thermal_kinetics", "react_volume", "react_pressure"
 IN_EQUILIBRIUM = {"phases_from_T_p", "phases_from_e_rho", "phases_from_h_p"}  # and is one phase; see test_phases.py
 
 
-@pytest.mark.parametrize("name", sorted(set(registry.collections) - OF_REACTIONS - IN_EQUILIBRIUM))
+EQUILIBRIA = {name for name in registry.collections if name.startswith("equilibrate_")}  # and has no atoms
+
+
+@pytest.mark.parametrize("name", sorted(set(registry.collections) - OF_REACTIONS - IN_EQUILIBRIUM - EQUILIBRIA))
 @pytest.mark.quick(backend="cpu", name="thermal")
 @pytest.mark.quick(backend="cuda", name=["gamma_solve_dU", "thermal_viscous"])
 def test_every_collection(backend, name):

@@ -24,14 +24,19 @@ REAL = [
     dict(kinetics="concentration"),
     dict(equation="rkpr"),
     dict(equation="rkpr", kinetics="fugacity"),
+    dict(equation="mapped"),
+    dict(equation="mapped", kinetics="fugacity"),
 ]
 ids = lambda options: "-".join(options.values()) or "pr"
 
 
-def states(n=24, ns=7):
-    """T above the species' T_mid, where polynomials and so the slopes jump; p, Y."""
+def states(n=24, ns=7, dense=False):
+    """T above the species' T_mid, where polynomials and so the slopes jump; p, Y. dense: below it, at densities of
+    liquids."""
     rng = np.random.default_rng(7)
     T, p = rng.uniform(1050, 3000, n), 10 ** rng.uniform(4.5, 7.3, n)
+    if dense:
+        T, p = rng.uniform(700, 990, n), 10 ** rng.uniform(7.5, 8.9, n)
     return T, p, np.ascontiguousarray(rng.dirichlet(np.full(ns, 0.8), n).T)
 
 
@@ -100,19 +105,23 @@ PRESSED = """
 """
 
 
-@pytest.mark.parametrize("options", ["few", dict(equation="ideal"), *REAL], ids=lambda o: o if o == "few" else ids(o))
-@pytest.mark.quick(options="few")
+MATRICES = {ids(options): options for options in [dict(equation="ideal"), *REAL]}
+FEW_REACTIONS = {"few": {}, "few-mapped": dict(equation="mapped")}  # they compile sooner
+
+
+@pytest.mark.parametrize("options", [*FEW_REACTIONS, *MATRICES])
+@pytest.mark.quick(options=["few", "few-mapped"])
 def test_matrices_by_differences(options, tmp_path):
     """Every matrix by differences of what it is the derivative of, at the same equation of state. J_cp and omega_Y go
     along changes that keep sum(Y), since other states are none. A matrix times a vector is the same by another way."""
-    if options == "few":  # reactions, which compile sooner
+    if options in FEW_REACTIONS:
         file = tmp_path / "few.yaml"
         file.write_text(mechanisms.text(FEW))
-        mix = Mixture.from_yaml(file, "real")
+        mix = Mixture.from_yaml(file, "real", **FEW_REACTIONS[options])
     else:
-        mix = mixture(**options)
+        mix = mixture(**MATRICES[options])
 
-    T, p, Y = states()
+    T, p, Y = states(dense=mix.options["equation"] == "mapped")
     ns, n = Y.shape
     rng = np.random.default_rng(1)
     dz = rng.normal(size=(ns + 1, n)) * np.r_[np.ones(ns), 1000.0][:, None]
@@ -155,11 +164,11 @@ def test_matrices_by_differences(options, tmp_path):
         assert (np.abs(np.einsum("ijn,jn->in", J, dz) - out[name]) <= 1e-11 * terms).all(), name
 
 
-@pytest.mark.parametrize("options", [dict(equation="ideal"), REAL[2], REAL[5]], ids=ids)
+@pytest.mark.parametrize("options", [dict(equation="ideal"), REAL[2], REAL[5], REAL[7]], ids=ids)
 @pytest.mark.long(options={"equation": "ideal"})
 def test_reactors_by_partial_properties(options):
     """dT/dt from other kernels: h_Y and cp at constant p; at constant volume eps_k = h_k - T p_T v_k and cv."""
-    mix, (T, p, Y) = mixture(**options), states()
+    mix, (T, p, Y) = mixture(**options), states(dense=options["equation"] == "mapped")
     names = "rho omega f_cv f_cp h_Y v_Y cp cv rho_p rho_T"
     o = mix.properties(names, T=T, p=p, Y=Y)
     p_T = -o["rho_T"] / o["rho_p"]
@@ -265,11 +274,13 @@ def test_every_kernel_of_reactors_is_here():
     assert names == wanted
 
 
-def test_cuda(be, tmp_path):  # noqa: F811
+@pytest.mark.parametrize("equation", ["ideal", "mapped"])
+def test_cuda(be, equation, tmp_path):  # noqa: F811
     """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device. Few reactions: the programs of all take
     seven seconds to compile."""
     (tmp_path / "few.yaml").write_text(mechanisms.text(FEW))
-    mix, (T, p, Y) = Mixture.from_yaml(tmp_path / "few.yaml", "ideal", equation="ideal"), states()
+    phase = "ideal" if equation == "ideal" else "real"
+    mix, (T, p, Y) = Mixture.from_yaml(tmp_path / "few.yaml", phase, equation=equation), states()
     dz = np.ones((8, T.size))
     here, there = (mix.properties("omega_T J_cp_dw", T=T, p=p, Y=Y, dw=dz, backend=b) for b in ("cpu", be))
     for name in here:

@@ -30,6 +30,12 @@ def after(mix: Mixture, dt: float) -> NDArray[np.float64]:
     return new["T"]
 
 
+def burnt(mix: Mixture, phi: NDArray[np.float64]) -> NDArray[np.float64]:
+    X = mix.mixture_of("CH4", "O2:1, N2:3.76", phi)
+    delay = mix.ignition_delay(1500.0, 1e6, X=X, kind="pressure", criterion=400.0)
+    return mix.equilibrate("HP", T=300.0, p=1e5, X=X)["T"] + delay
+
+
 def product(a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
     c = contract("ij,jk->ik", a, b)
     Contraction("c[i k] = a[i j] b[j k]", dict(i=2, j=3, k=4)).bind(dict(a=a, b=b, c=c))(1)
@@ -73,6 +79,7 @@ MISTAKES = {
     "mix.property('rho')": '"Mixture" has no attribute "property"',
     "from kernels import Mixtures": 'has no attribute "Mixtures"',
     "mix.react(1500.0, 1e5, 'O2:1', 1e-6, kind='isochoric')": "expected \"Literal['volume', 'pressure']\"",
+    "mix.equilibrate('HT', T=300.0, p=1e5, X='O2:1')": "expected \"Literal['TP', 'TV', 'HP', 'UV', 'SP', 'SV']\"",
     "n: int = mix.properties('rho', T=300.0, p=1e5, Y='O2:1')": "Incompatible types in assignment",
 }
 

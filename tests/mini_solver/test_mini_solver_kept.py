@@ -14,7 +14,7 @@ from mixtures_for_tests import ROOT
 from examples.mini_solver import restart as restarts
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError
-from examples.mini_solver.pictures import Maps, look
+from examples.mini_solver.pictures import Maps, Scene, look
 from examples.mini_solver.run import Run
 
 h5py = pytest.importorskip("h5py")
@@ -149,6 +149,11 @@ def test_pyvista_opens_the_fields(tmp_path):
     reader.set_active_time_value(reader.time_values[0])
     check_velocity(np.asarray(reader.read().cell_data["velocity"]))
 
+    averages = pyvista.get_reader(str(tmp_path / "averages.xdmf")).read()
+    with h5py.File(tmp_path / "averages.h5") as file:
+        assert set(averages.cell_data.keys()) == set(file)
+        assert all(np.array_equal(averages.cell_data[name], data[:]) for name, data in file.items())
+
 
 def test_meshio_reads_the_velocity(tmp_path):
     meshio = pytest.importorskip("meshio")
@@ -160,7 +165,7 @@ def test_meshio_reads_the_velocity(tmp_path):
 
 
 def fields(tmp_path):
-    output = dict(fields=5, history=1, probes=[[0.5, 0.5]], precision="double", report=0)
+    output = dict(fields=5, history=1, averages=1, probes=[[0.5, 0.5]], precision="double", report=0)
     assert Run(Case(dict(WAVE, output=output)), folder=tmp_path, out=io.StringIO())() == 0
 
 
@@ -186,7 +191,7 @@ def test_units_and_names_of_rows(tmp_path):
 
 def test_colours_of_signed_fields_are_centred_at_0():
     pytest.importorskip("matplotlib")
-    maps = Maps(Case(WAVE), ["u", "rho"], ["rho"])
+    maps = Maps(Scene.of(Case(WAVE)), ["u", "rho"], ["rho"])
 
     assert maps.limits("u", np.array([-3.0, 7.0])) == (-7.0, 7.0)
     low, high = maps.limits("rho", np.array([0.0, 100.0]))

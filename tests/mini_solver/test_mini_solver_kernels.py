@@ -12,7 +12,7 @@ from mixtures_for_tests import species_set
 from reference import cubic, ideal_gas, species
 from reference.tracked import LD
 
-from examples.mini_solver.layer import declare
+from examples.mini_solver.layer import declare, of_equation
 from kernels import Mixture
 
 POINTS = 60
@@ -115,7 +115,7 @@ def test_states_and_slopes(ns, kij, equation):
     "ns, options",
     [
         *((ns, {}) for ns in (1, 2, 10)),
-        *((2, dict(equation=e)) for e in ("rk", "vdw", "rkpr")),
+        *((2, dict(equation=e)) for e in ("rk", "vdw", "rkpr", "mapped")),
         (10, PAIRS),
         (10, dict(alpha="published")),
     ],
@@ -132,10 +132,28 @@ def test_temperature_of_pressure_and_of_energy(ns, options):
     n = (rho_k / mix.species.W[:, None]).sum(0)
     limit = 1e-13 * (q["p_eos"] + 30 * 8.314 * n * T) / (q["gruneisen"] * q["cv_vol"])
     assert (np.abs(back - T) < limit + 1e-13 * T).all()
-    found = mix.kernel("flow_temperature_e")(
+    found = mix.kernel(of_equation("flow_temperature_e", mix))(
         e_vol=q["e_vol"], rho_k=rho_k, T=T * np.random.default_rng(1).uniform(0.75, 1.25, T.size)
     )["T"]
     assert (np.abs(found - T) < 1e-13 * (T + np.abs(q["e_vol"]) / q["cv_vol"])).all()
+
+
+def test_equation_mapped_by_its_other_kernels():
+    """Of T and p, with oracles of their own: the same state from its partial densities. gamma_c = rho c^2/p, the
+    Grueneisen coefficient is p_T/(rho cv). 1e-11: p of a cold liquid is the difference of large terms."""
+    mix = Mixture(species_set(10), equation="mapped")
+    T, p, rho_k = states(10, equation="mapped")
+    rho = rho_k.sum(0)
+    q = mix.properties("p_eos e_vol cv_vol gamma_c gruneisen", T=T, rho_k=rho_k)
+    flow = mix.kernel("mapped_flow_partials")(T=T, rho_k=rho_k)
+    o = mix.properties("e cv c p_T h_Y eps_k cp", T=T, p=p, Y=rho_k / rho)
+
+    wanted = dict(p_eos=p, cv_vol=rho * o["cv"], gamma_c=rho * o["c"] ** 2 / p, gruneisen=o["p_T"] / (rho * o["cv"]))
+    for name, value in wanted.items():
+        np.testing.assert_allclose(q[name], value, rtol=1e-11, err_msg=name)
+    assert (np.abs(q["e_vol"] - rho * o["e"]) < 1e-12 * rho * (np.abs(o["e"]) + o["cv"] * T)).all()
+    for name in ("h_Y", "eps_k"):
+        assert (np.abs(flow[name] - o[name]) < 1e-11 * (np.abs(o["h_Y"]).max(0) + o["cp"] * T)).all(), name
 
 
 def test_an_ideal_gas_has_kernels_of_its_own():

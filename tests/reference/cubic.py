@@ -481,37 +481,27 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, u, eos=PR):
         Z, vol, h, h_p = Z - c * p / RT, v - c, h - p * c, h_p - c
     flag, _ = phase_flag(T, p, Rs, a, b, free, p_v, eos)
 
-    return SimpleNamespace(
-        phase_flag=Tracked(flag, exact=True),
-        a_mix=a,
-        a_T=a_T,
-        a_TT=a_TT,
-        b_mix=b,
-        Z=Z,
-        vol=vol,
-        rho=1 / vol,
-        h=h,
-        e=e,
-        s=s0 + Rs * np.log(u) + a_T * L,
-        residual_entropy=np.log(vol / free) - a_T * L / Rs,
-        cp=cp,
-        cv=cv,
-        gamma=cp / cv,
-        c=vol * np.sqrt(-(cp / cv) * p_v),
-        rho_p=-1 / (vol * vol * p_v),
-        rho_T=p_T / (vol * vol * p_v),
-        h_p=h_p,
-        h_T=cp,
-        p_T=p_T,
-        p_v=p_v,
-        v_p=1 / p_v,
-        v_free=free,
-        inv_free=1 / free,
-        inv_D=1 / D,
-        inv_centred=2 / D_v,
-        cubic_L=L,
-        u=u,
-    )
+    q = SimpleNamespace(a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, v_free=free, cubic_L=L, u=u, Z=Z, vol=vol)
+    q.p_T, q.p_v, q.cv, q.cp, q.h, q.e, q.h_p = p_T, p_v, cv, cp, h, e, h_p
+    q.s = s0 + Rs * np.log(u) + a_T * L
+    q.residual_entropy = np.log(vol / free) - a_T * L / Rs
+    q.phase_flag = Tracked(flag, exact=True)
+    add_definitions(q, D, D_v)
+    return q
+
+
+def add_definitions(q, D, D_v):
+    """The quantities that follow by definition from vol, cp, cv, p_T, p_v and v_free of q. D_v: dD/dv."""
+    q.rho = 1 / q.vol
+    q.rho_p = -1 / (q.vol * q.vol * q.p_v)
+    q.rho_T = q.p_T / (q.vol * q.vol * q.p_v)
+    q.v_p = 1 / q.p_v
+    q.h_T = q.cp
+    q.inv_free, q.inv_D, q.inv_centred = 1 / q.v_free, 1 / D, 2 / D_v
+
+    stable = value(q.cv) > 0  # equation mapped: it is not in carbon dioxide and water far below freezing
+    q.gamma = np.where(stable, q.cp / q.cv, LD("nan"))
+    q.c = q.vol * np.sqrt(np.where(stable, -(q.cp / q.cv) * q.p_v, LD("nan")))
 
 
 def pressure(T, v, a, b):

@@ -70,7 +70,8 @@ def numbers(sp):
         Tc, pc, w = (plain[field][s] for field in ("Tc", "pc", "omega"))
         if row:
             P = [row[f"P{k}"] for k in range(4)]
-            species.append([row[k] for k in ("Tc", "pc", "d1", "alpha_c", "alpha_g", "alpha_m")] + P + [row["Q"]])
+            Q = row["Q"] if row["Q"] > LD("1e-9") else LD(0)  # a fit that ended at its bound
+            species.append([row[k] for k in ("Tc", "pc", "d1", "alpha_c", "alpha_g", "alpha_m")] + P + [Q])
             continue
 
         correlated = name not in RADICALS and name not in POLAR and Tc > 50 and LD("-0.05") <= w <= LD("0.6")
@@ -259,49 +260,16 @@ def thermal(T, p, Rs, ideal, a, a_T, a_TT, b, c, tau, u, eos, delta):
     h_p = (w * attractive - T * a_T / D + (b + shift_w * free) * repulsive) / p_v + T * shift_T - shift
     flag, _ = cubic.phase_flag(T, p, Rs, a, b, free, p_v, eos)
 
-    return SimpleNamespace(
-        phase_flag=Tracked(flag, exact=True),
-        a_mix=a,
-        a_T=a_T,
-        a_TT=a_TT,
-        b_mix=b,
-        Z=Z,
-        vol=vol,
-        rho=1 / vol,
-        h=h,
-        e=h - p * vol,
-        s=s0 + Rs * (np.log(u) - I) + a_T * L + p * shift_T,
-        residual_entropy=np.log(vol / free) - a_T * L / Rs + I - p * shift_T / Rs,
-        cp=cp,
-        cv=cv,
-        # cv of carbon dioxide and water is negative far below freezing
-        gamma=np.where(value(cv) > 0, cp / cv, LD("nan")),
-        c=vol * np.sqrt(np.where(value(cv) > 0, -(cp / cv) * p_v, LD("nan"))),
-        rho_p=-1 / (vol * vol * p_v),
-        rho_T=p_T / (vol * vol * p_v),
-        h_p=h_p,
-        h_T=cp,
-        p_T=p_T,
-        p_v=p_v,
-        v_p=1 / p_v,
-        v_free=free,
-        inv_free=1 / free,
-        inv_D=1 / D,
-        inv_centred=2 / D_w,
-        cubic_L=L,
-        u=u,
-        shift_mix=shift,
-        shift_w=shift_w,
-        shift_T=shift_T,
-        shift_TT=shift_TT,
-        map_0=c[0] - tau[0],
-        map_1=c[1],
-        map_2=c[2],
-        map_3=c[3],
-        map_I=I,
-        p_v_attractive=attractive,
-        p_v_repulsive=repulsive,
-    )
+    q = SimpleNamespace(a_mix=a, a_T=a_T, a_TT=a_TT, b_mix=b, v_free=free, cubic_L=L, u=u, Z=Z, vol=vol)
+    q.shift_mix, q.shift_w, q.shift_T, q.shift_TT = shift, shift_w, shift_T, shift_TT
+    q.map_0, q.map_1, q.map_2, q.map_3, q.map_I = c[0] - tau[0], c[1], c[2], c[3], I
+    q.p_v_attractive, q.p_v_repulsive = attractive, repulsive
+    q.p_T, q.p_v, q.cv, q.cp, q.h, q.e, q.h_p = p_T, p_v, cv, cp, h, h - p * vol, h_p
+    q.s = s0 + Rs * (np.log(u) - I) + a_T * L + p * shift_T
+    q.residual_entropy = np.log(vol / free) - a_T * L / Rs + I - p * shift_T / Rs
+    q.phase_flag = Tracked(flag, exact=True)
+    cubic.add_definitions(q, D, D_w)
+    return q
 
 
 def state(T, p, n, Rs, sp, o, ideal):

@@ -5,6 +5,7 @@ cannot tell the value from another value.
 """
 
 import dataclasses
+from collections.abc import Callable
 
 from .cubic import EQUATIONS
 
@@ -46,6 +47,21 @@ class Phases:
     two: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class ThirdPhase:
+    """The value is seen in phases_status of a split with an unstable phase."""
+
+    status: int
+
+
+@dataclasses.dataclass(frozen=True)
+class TwoPhaseViscosity:
+    """The value is seen in the viscosity of two phases. whole(mu_v, mu_l, w, a): the rule, w and a the vapour's shares
+    of the mass and of the volume."""
+
+    whole: Callable
+
+
 CUBIC = Alone(("cubic_mixture", "cubic_pressure_slopes"))
 TRANSLATED = Alone(("cubic_mixture",))
 ROOT = Alone(("cubic_root",), species=1, states=3000)
@@ -69,6 +85,7 @@ WORDS = {
         "kinetics": "fugacity",
     },
     "reference": {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted"},
+    "nearest": {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted"},  # of species with rows
 }
 
 
@@ -96,6 +113,7 @@ ORACLES = {
     ("accuracy", "chosen"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
     ("accuracy", "cantera"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
     ("accuracy", "reference"): Alone(("mapped_mixture", "mapped_pressure_slopes")),
+    ("accuracy", "nearest"): Alone(("mapped_mixture", "mapped_pressure_slopes"), species=10),
     ("cold_cp", "polynomial"): COLD,
     ("cold_cp", "fitted"): COLD,
     ("alpha", "pr76"): Alone(("cubic_mixture",), species=53),
@@ -122,6 +140,10 @@ ORACLES = {
     ("chebyshev", "clamp"): IDEAL,
     ("phases", "single"): Phases(False),
     ("phases", "equilibrium"): Phases(True),
+    ("phases_check", "off"): ThirdPhase(1),
+    ("phases_check", "on"): ThirdPhase(3),
+    ("two_phase_viscosity", "mcadams"): TwoPhaseViscosity(lambda mu_v, mu_l, w, a: 1 / (w / mu_v + (1 - w) / mu_l)),
+    ("two_phase_viscosity", "dukler"): TwoPhaseViscosity(lambda mu_v, mu_l, w, a: a * mu_v + (1 - a) * mu_l),
     # Ethanol: Schroeder et al. 2014, J. Phys. Chem. Ref. Data 43, 043102 (original not seen, as in CoolProp).
     ("critical", "file"): Data(None, None, None),
     ("critical", "fill"): Data(514.71, 6.268e6, 0.646),

@@ -2,17 +2,16 @@
 #pragma once
 
 // sums, the largest, prefix sums of v(e, :) at all three levels; what single_ hands out
-template <class M, class Team> POINT_FN void levels(const M &m, const Team &team, scalar &total, scalar &squares) {
+template <class M, class Team, class S, class Q>
+POINT_FN void levels(const M &m, const Team &team, S &total, Q &squares) {
     const long e = team.league_rank();
     const auto member = team.member();
-    scalar each, vector, lanes, least = 1e30, told = 0;
-    reduce(team.each(m.n), [&](long i, scalar &s) { s += m.v(e, i); }, each);
+    scalar each, vector, lanes, least, told = 0;
+    reduce(team.each(m.n), [&](long i, auto &s) { s += m.v(e, i); }, each);
     reduce(team.vector(m.n), [&](auto i, auto &s) { s += m.v(e, i); }, vector);
     reduce(member.vector(m.n), [&](auto i, auto &s) { s += m.v(e, i); }, lanes);
-    reduce(
-        team.vector(m.n), [&](auto i, auto &s) { s = smaller(s, m.v(e, i)); }, least,
-        [](auto a, auto b) { return smaller(a, b); });
-    const scalar scanned = scan(team.vector(m.n), [&](long i, scalar &s, bool last) {
+    reduce(team.vector(m.n), [&](auto i, auto &s) { s.join(m.v(e, i)); }, least, Min());
+    const scalar scanned = scan(team.vector(m.n), [&](long i, auto &s, bool last) {
         if (last) m.prefix(e, i) = s;
         s += m.v(e, i);
     });
@@ -62,7 +61,7 @@ template <class M, class Team> POINT_FN void astray(const M &m, const Team &team
     if (team.rank() >= team.size() / 2) {
         team.barrier();
         double x = team.rank();
-        reduce(team.each(1), [&](long, double &s) { s += x; }, x);
+        reduce(team.each(1), [&](long, auto &s) { s += x; }, x);
         m.out(0) = x;
     }
     team.barrier();
@@ -73,7 +72,7 @@ template <class M, class I> POINT_FN void atomics(const M &m, const I i) {
         atomic_max(m.real(0), double(k % 97));
         atomic_add(m.real(1), 0.5);
         if (atomic_compare_exchange(m.whole(0), k, -1) == k) atomic_add(m.whole(1), 1);
-        atomic_max(m.whole(2), double(k));
+        atomic_max(m.whole(2), k);
         atomic_add(m.taken(atomic_add(m.whole(3), 1)), 1);
     });
     atomic_add(m.bins(i), 1.0);

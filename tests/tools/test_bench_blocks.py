@@ -21,6 +21,8 @@ def test_launch(capsys):
         "eosthermalproperties, from Fortran",
         "block call with 13 arrays of one point, from Fortran",
         "block call for a slab of 3 x 64 x 64 points, ideal gas",
+        "function of one point, kinetics of CH4/O2",
+        "kinetics of H2/O2, 8 x 8 x 8 points, a field for each species",
     } <= what
     for row in rows:
         assert tuple(row) == report.KEYS and row["seconds"] > 0 and row["bench"] == "launch"

@@ -10,10 +10,18 @@ from frame.tools.cli import main
 
 
 def test_phases(capsys):
-    """A row for each call and rival, both kinds of states; the flash is checked beside those rivals."""
+    """A row for each call and rival, both kinds of states; the flash is checked beside those rivals. A field's step
+    beside one phase."""
     size = ["--backend", "cpu", "--ns", "2", "--points", "300", "--repeats", "1"]
     rows, shown = ran(capsys, "phases", *size)
     rivals = [rival.name for rival in phase_rivals.RIVALS if rival.is_installed()]
+    field = [row for row in rows if row["case"].startswith("field")]
+
+    assert [row["case"] for row in field] == ["field, T p", "field, e rho", "field, thermal, one phase"]
+    assert all(row["rival"] == "thermal, one phase" and row["ratio"] < 1 for row in field[:2])
+    assert "other phases than cold: T p 0, e rho 0" in shown
+
+    rows = [row for row in rows if row not in field]
     assert {row["case"] for row in rows} == {f"{c}, {k}" for c in phases.CALLS for k in ("random", "ordered")}
     assert len(rows) == 2 * (len(phases.CALLS) + max(len(rivals), 1) - 1)
 

@@ -53,6 +53,19 @@ def test_report(capsys):
     assert "poles" not in plain and "passes through zero" not in plain
 
 
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({}, "inside the two-phase region of a mixture the result is a single phase"),
+        (dict(root="vapour"), "root vapour: the gas wherever the equation has one"),
+        (dict(equation="ideal"), "it never condenses"),
+        (dict(phases="equilibrium"), "two phases at most"),
+    ],
+)
+def test_what_happens_below_the_critical_point(options, words):
+    assert words in info.report(Mixture.from_yaml(CH4_O2, **options))
+
+
 def test_ranges_of_reactions(capsys):
     """Of P-log and Chebyshev rates, in the units of the tables; a mixture without them says nothing."""
     assert cli.main(["info", "--mixture", str(mechanisms.path()), "--phase", "ideal", "--equation", "ideal"]) == 0

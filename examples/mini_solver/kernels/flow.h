@@ -26,12 +26,30 @@ template <class R> struct FlowSums {
     R N, B, A, A_T, A_TT;
 };
 
+// A of Soave's alpha beyond a bend. rho_k by value: its address is not that of the caller's, which stays in registers.
+template <class M, class R, class Species>
+RARE_FN void flow_bent_sums(const M &m, const R root_T, const Species rho_k, R *sums) {
+    bending_attraction(m, root_T, true, rho_k, sums[0], sums[1], sums[2]);
+}
+
+template <class M, class R, class Species>
+POINT_FN void flow_attraction(const M &m, const R T, const R root_T, const R inv_root, const Species &rho_k,
+                              const PairSums<R> &pairs, R &A, R &A_T, R &A_TT) {
+    if constexpr (M::alpha_bends && !M::by_pairs && RARE_APART) {
+        R sums[3];
+        if (anywhere(T > m.bend_T[0])) flow_bent_sums(m, root_T, rho_k, sums);
+        else bending_attraction(m, root_T, false, rho_k, sums[0], sums[1], sums[2]);
+        A = sums[0];
+        slopes_of_sums(inv_root, sums[1], sums[2], A_T, A_TT);
+    } else attraction(m, known_temperature(T), root_T, inv_root, rho_k, pairs, A, A_T, A_TT);
+}
+
 template <class M, class R, class Species>
 POINT_FN FlowSums<R> flow_sums(const M &m, const R T, const R root_T, const R inv_root, const Species &rho_k,
                                const PairSums<R> &pairs) {
     FlowSums<R> f;
     flow_linear_sums(m, rho_k, f.N, f.B);
-    attraction(m, known_temperature(T), root_T, inv_root, rho_k, pairs, f.A, f.A_T, f.A_TT);
+    flow_attraction(m, T, root_T, inv_root, rho_k, pairs, f.A, f.A_T, f.A_TT);
     return f;
 }
 
@@ -53,7 +71,7 @@ POINT_FN R flow_temperature_by_newton(const M &m, const R p, const Species &rho_
     for (int step = 0; step < 40; ++step) {
         const R root_T = sqrt(known_temperature(T));
         R A, A_T, A_TT;
-        attraction(m, known_temperature(T), root_T, R(1.0 / root_T), rho_k, pairs, A, A_T, A_TT);
+        flow_attraction(m, T, root_T, R(1.0 / root_T), rho_k, pairs, A, A_T, A_TT);
         const R change = (p - (ideal * T - A * inv_D)) / (ideal - A_T * inv_D);
         const R next = T + smaller(larger(change, -0.7 * T), 3.0 * T);
         const auto done = fabs(change) < 1e-14 * T;

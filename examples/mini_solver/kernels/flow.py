@@ -1,5 +1,5 @@
-"""Declarations of the solver's own point kernels: a cubic equation of state, or the ideal gas, at given partial
-densities. The kernels of the ideal gas are called ideal_ and the name of the cubic one. Load with
+"""Declarations of the solver's own point kernels: a cubic equation of state, equation `mapped`, or the ideal gas, at
+given partial densities. The kernels of the latter are called mapped_, ideal_ and the name of the cubic one. Load with
 kernels.load_declarations.
 
 Constants that the layer's bodies need are taken from the declarations of its own kernels.
@@ -28,14 +28,17 @@ quantity("reaction_steps", "1", "steps that the integration took")
 FAMILY = dict(cubic_mixture.when)["equation"]
 BY_SPECIES = dict(registry.kernels["cubic_delta"].when)["equation"]
 ONE_SHAPE = tuple(name for name in FAMILY if name not in BY_SPECIES)
+MAPPED = dict(registry.kernels["mapped_root"].when)["equation"]
 
 # Constants of the mixture: of the cubic equations, of the caloric polynomials, of the ideal gas.
 PAIRS = " ".join(["inv_W", *cubic_mixture.constants, "delta_numbers?"])
 NASA = "T_mid T_mid_lowest T_mid_highest nasa_low nasa_high nasa_cold? T_cold? T_cold_highest?"
 OF_IDEAL = " ".join(ideal_gas.constants)
+OF_MAPPED = f"{PAIRS} {NASA} map_numbers"
 
 CUBIC = "the equation's own (originals not seen) in the variables T, rho_k (derived here)"
 IDEAL = "definition of an ideal gas"
+OF_DENSITY = "the equation's own (mapped.h), of a cubic metre"
 
 
 def declare(name, header, equation, **declaration):
@@ -48,10 +51,13 @@ def declare(name, header, equation, **declaration):
 
 
 def kernel(name, reads, writes, constants, source, valid, ideal, **more):
-    """A kernel of the cubic equations, and the same kernel of the ideal gas, which reads the constants `ideal`."""
+    """A kernel of the cubic equations, and the same kernel of equation mapped and of the ideal gas, which reads the
+    constants `ideal`."""
     shared = dict(reads=reads, writes=writes, valid=valid, **more)
+    of_mapped = dict(constants=f"{OF_MAPPED} kij_rows?" if "kij_rows?" in constants else OF_MAPPED, sweeps="states")
 
     declare(name, "flow.h", FAMILY, constants=constants, source=source, **shared)
+    declare(f"mapped_{name}", "mapped_flow.h", MAPPED, source=OF_DENSITY, **of_mapped, **shared)
     declare(f"ideal_{name}", "ideal_flow.h", "ideal", constants=ideal, source=IDEAL, **shared)
 
 
@@ -125,4 +131,5 @@ declare(
 )
 
 cell_reactor("cell_reactor", "reacting.h", ONE_SHAPE, PAIRS, NASA, *reactor.constants)
+cell_reactor("mapped_cell_reactor", "mapped_reacting.h", MAPPED, OF_MAPPED, *reactor.constants)
 cell_reactor("ideal_cell_reactor", "ideal_reacting.h", "ideal", OF_IDEAL, *ideal_reactor.constants)

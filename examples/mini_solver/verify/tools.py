@@ -7,11 +7,13 @@ import pathlib
 import numpy as np
 
 from kernels import Mixture
+from kernels.gas.species.fluids import fluids
 
 from ..case import Case
+from ..files import need
 from ..flow import Flow
 from ..pictures import subplots
-from ..riemann import Gas, R
+from ..riemann import Gas, MappedGas, R
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 N2, CH4_O2 = "examples/mixtures/n2.yaml", "examples/mixtures/ch4_o2.yaml"
@@ -127,6 +129,14 @@ def nitrogen() -> Gas:
     return Gas(Mixture.from_yaml(ROOT / N2).species)
 
 
+MAPPED = {"equation": "mapped", "cold_cp": "polynomial"}
+
+
+def mapped_nitrogen() -> MappedGas:
+    """N2 of equation mapped by its definition, and of the polynomials alone."""
+    return MappedGas(Mixture.from_yaml(ROOT / N2).species, fluids()["N2"])
+
+
 def nitrogen_of_layer(names, T) -> dict:
     """Properties of N2 at T [K] and 5 MPa, by the layer."""
     values = Mixture.from_yaml(ROOT / N2).properties(names, T=np.array([T]), p=5e6, Y=np.ones((1, 1)))
@@ -142,6 +152,7 @@ def rows(of, *table):
 @contextlib.contextmanager
 def figure(path, *grid, **how):
     """Axes of a new figure, which is written to `path` at the end."""
+    need("matplotlib", "pictures")
     made, axes = subplots(*(grid or (1, 1)), layout="constrained", **how)
     yield axes
     made.savefig(path, dpi=120)

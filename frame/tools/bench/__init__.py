@@ -25,6 +25,7 @@ from . import barracuda, blocks, inputs, intrepid, pictures, report, results, sp
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
     "kinetics": "production of species by reactions, Jacobians, reactors against plain Fortran, Cantera, LAPACK, CVODE",
+    "equilibrium": "chemical equilibrium of mechanisms, beside Cantera",
     "phases": "vapour and liquid in equilibrium, cold and warm, beside thermo, ThermoPack, feos",
     "threads": "collections by 1, 2, ... threads of the CPU, beside one thread",
     "launch": "what a launch costs from Python and from Fortran, and what a start costs",
@@ -74,7 +75,10 @@ ARGUMENTS: dict[str, dict] = {
         metavar="N,...",
         help="numbers of species, 1 to 60 (default: 1,4,10,20,50; phases: 2 to 10, default 2,4,10)",
     ),
-    "--points": dict(type=int, help="points a pass (default: 100000 on a CPU, phases 8192; a million on a GPU)"),
+    "--points": dict(
+        type=int,
+        help="points a pass (default: 100000 on a CPU, phases and equilibrium 8192; a million on a GPU)",
+    ),
     "--repeats": dict(type=int, default=7, help="rounds that the medians are taken of (default: 7)"),
     "--json": dict(metavar="FILE", help="rows as JSON; -: to standard output, and the tables to standard error"),
     "--markdown": dict(action="store_true", help="tables as Markdown, with machine and versions"),

@@ -64,6 +64,8 @@ def run(given, backend, say) -> Report:
     try:
         rows += from_fortran(backend, given.repeats)
         rows += small_blocks(backend)
+        if not backend.apart:
+            rows += single_points(backend)
     except BackendError as error:
         notes.append(f"Entry points from Fortran are left out: {error}")
 
@@ -187,6 +189,28 @@ def small_blocks(backend) -> list[Row]:
     text = f"block call for a slab of 3 x {SLAB} x {SLAB} points, ideal gas"
     slab = row(text, backend, seconds["slab"], points)
     return [arrays, slab.beside("plain Fortran, -O3", points / seconds["plain"])]
+
+
+MECHANISMS = {"H2/O2": ("h2_o2.yaml", 9), "CH4/O2": ("ch4_o2.yaml", 23)}  # file, species
+
+
+def single_points(backend) -> list[Row]:
+    """Functions of one point beside block calls of 16^3 points, and small block calls with species apart beside a 4-D
+    array, of the same host arrays in turns."""
+    program = host("one_point.f90", module=True, level="-O3")
+
+    rows = []
+    for gas, (file, ns) in MECHANISMS.items():
+        seconds = printed([program, ROOT / "examples" / "mechanisms" / file, ns], backend)
+        for name in ("thermal", "kinetics"):
+            made = Row.timed("launch", f"function of one point, {name} of {gas}", ns, 1, backend, seconds[name])
+            rows.append(made.beside("block call of 16 x 16 x 16", 1 / seconds[f"{name}_block"]))
+        text = f"kinetics of {gas}, 8 x 8 x 8 points, a field for each species"
+        rows.append(
+            Row.timed("launch", text, ns, 1, backend, seconds["apart"]).beside("a 4-D array", 1 / seconds["array"])
+        )
+
+    return rows
 
 
 STRIPES = {

@@ -7,7 +7,7 @@ import importlib.util
 
 import numpy as np
 
-from kernels.gas.species.fields import GAS_CONSTANT as R
+from kernels.gas.species import GAS_CONSTANT as R
 
 THERMOPACK_NAMES = {
     "N2": "N2",

@@ -38,6 +38,7 @@ OFF_T, OFF_K = 0.002, 0.006  # relative, of T; of ln_kappa and eta
 
 # What may differ: points with another number of phases (on the boundary, or another local minimum), and values.
 MOST_OTHERS = {"cpu": 1e-3, "rival": 0.05}  # share of the points
+FIELD_STEPS = 6  # of a field before the one that is timed
 TOLERANCE, TOLERANCE_T = 1e-6, 1e-7  # of vol and ln_kappa on a GPU; of T of e and rho
 LEAST_FOUND = 0.999  # share of the two-phase points that a warm start at e and rho has to find
 
@@ -64,6 +65,13 @@ CALLS = {
     "properties": Call(kernels="equilibrium_thermal internal_energy"),
     "thermal, one phase": Call("rho h cp c rho_p rho_T h_p", "T p Y", phases="single"),
 }
+
+SOLVER = "vol rho h cp c rho_p rho_T h_p h_T"
+FIELD_CALLS = {  # of a flow solver's step
+    "T p": Call(f"{SOLVER} {STATE}", "T p Y ln_kappa eta"),
+    "e rho": Call(f"T p {SOLVER.removeprefix('vol rho ')} {STATE}", "e rho Y T_start ln_kappa eta"),
+}
+ONE_PHASE = "thermal, one phase"
 
 
 def species(ns: int) -> SpeciesData:
@@ -93,6 +101,46 @@ def states(ns: int, n: int, kind: str) -> dict:
     X = np.stack([share, 1 - share, *(0.05 * random.random(n) for _ in range(ns - 2))])
     Y = X * np.array(W[:ns])[:, None]
     return dict(T=300 + 500 * a, p=p, Y=Y / Y.sum(0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """Lines of cells across a stream of fuel in hot nitrogen, whose mixing layers hold the two-phase cells. All moves
+    a tenth of a cell a step: half a cell in the time of a sound wave at a Mach number of 0.2."""
+
+    ns: int
+    n: int  # points
+    width: float = 0.05  # of a layer, in lengths of a line
+
+    CELLS = 128  # of a line
+    SHARE = 0.2  # of the points that are to be two phases
+
+    @classmethod
+    def of(cls, ns: int, n: int) -> Field:
+        """The field whose layers are so wide that SHARE of the points are two phases."""
+        low, high = 0.02, 0.12
+        for _ in range(8):
+            width = (low + high) / 2
+            state = cls(ns, 16 * cls.CELLS, width).state(0)
+            two = mixture(ns).properties("phases_status", backend="cpu", **state)["phases_status"] == 1
+            low, high = (width, high) if two.mean() < cls.SHARE else (low, width)
+        return cls(ns, n, width)
+
+    def state(self, step: int) -> dict:
+        """T [K], p [Pa], Y (ns, n) after so many steps."""
+        i = np.arange(self.n)
+        line = i // self.CELLS
+        x = (i % self.CELLS + 0.5 - 0.1 * step) / self.CELLS
+        from_stream = np.abs((x + 0.02 * np.sin(0.37 * line)) % 1.0 - 0.5)
+        fuel = 0.5 * (1 - np.tanh((from_stream - 0.25) / self.width))
+
+        rest = self.ns - 2
+        stream = np.array([0.0, 0.97 if rest else 1.0, *[0.03 / max(rest, 1)] * rest])
+        gas = np.array([1 - 0.02 * rest, 0.0, *[0.02] * rest])
+        cp = 2800 * fuel + 1100 * (1 - fuel)
+        T = (2800 * 550 * fuel + 1100 * 1000 * (1 - fuel)) / cp
+        p = 6e6 * (1 + 0.01 * np.sin(0.1 * line + 2 * np.pi * x))
+        return dict(T=T, p=p, Y=fuel * stream[:, None] + (1 - fuel) * gas[:, None])
 
 
 class Work:
@@ -153,7 +201,7 @@ class Subject:
 def compiled(ns: int, backend) -> dict:
     """All programs, compiled side by side."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        made = {name: pool.submit(call.program, ns, backend) for name, call in CALLS.items()}
+        made = {name: pool.submit(call.program, ns, backend) for name, call in {**CALLS, **FIELD_CALLS}.items()}
         return {name: each.result() for name, each in made.items()}
 
 
@@ -297,6 +345,59 @@ def measure(ns: int, kind: str, programs: dict, given) -> tuple[list[Row], str]:
     return rows, fact
 
 
+def measure_field(ns: int, programs: dict, given) -> tuple[list[Row], str]:
+    """Rows of a step of a field with 20 % two-phase points, beside `thermal` as one phase, and a line of facts. Raises
+    WrongValues where a warm step has other phases than a cold one."""
+    backend = programs["T p"].backend
+    field = Field.of(ns, given.points or POINTS[backend.memory])
+
+    # Steps before: what the points carry.
+    carried = dict(ln_kappa=np.zeros((ns, field.n)), eta=np.zeros(field.n))
+    for step in range(FIELD_STEPS):
+        before = field.state(step)
+        carried = Work(programs["T p"], {**before, **carried}).results()
+        carried = {name: carried[name] for name in ("ln_kappa", "eta")}
+
+    state = field.state(FIELD_STEPS)
+    cold = Work(programs["Tp cold"], state).results()
+    energy = Work(programs["properties"], {**state, **cold}).results()
+    inputs = {**state, **carried, "e": energy["e"], "rho": energy["rho"], "T_start": before["T"]}
+    works = {f"field, {name}": Work(programs[name], inputs) for name in FIELD_CALLS}
+    works[f"field, {ONE_PHASE}"] = Work(programs[ONE_PHASE], state)
+
+    # Values first.
+    counts = {}
+    for name in FIELD_CALLS:
+        found = works[f"field, {name}"].results()
+        wrong = int(np.sum(found["phases_status"] != cold["phases_status"]))
+        if wrong > MOST_OTHERS["cpu"] * field.n:
+            raise WrongValues(
+                f"NS = {ns}, field, {name}: {wrong} of {field.n} points have other phases than cold ones."
+            )
+        counts[name] = wrong
+    one = cold["phases_status"] == 0
+    skipped = np.mean(found["phases_steps"][one] == 1)
+
+    # Times.
+    times = {
+        name: float(np.median(rounds))
+        for name, rounds in in_turns({name: work.seconds for name, work in works.items()}, given.repeats).items()
+    }
+    plain = times[f"field, {ONE_PHASE}"]
+    rows = []
+    for name, seconds_of in times.items():
+        row = Row.timed("phases", name, ns, field.n, backend, seconds_of)
+        rows.append(row if name.endswith(ONE_PHASE) else row.beside(ONE_PHASE, field.n / plain, None))
+
+    ratios = ", ".join(f"{name} {times[f'field, {name}'] / plain:.1f}" for name in FIELD_CALLS)
+    fact = (
+        f"NS = {ns}, field: {1 - one.mean():.0%} of the points two phases; {skipped:.0%} of the others skip the test "
+        f"of stability; a step costs, in units of `{ONE_PHASE}`: {ratios}; other phases than cold: "
+        + ", ".join(f"{name} {count}" for name, count in counts.items())
+    )
+    return rows, fact
+
+
 def run(given, backend, say) -> Report:
     """All rows. say(text) reports progress."""
     sizes = given.ns or NS
@@ -317,6 +418,10 @@ def run(given, backend, say) -> Report:
             rows += found
             facts.append(fact)
             say(fact)
+        found, fact = measure_field(ns, programs, given)
+        rows += found
+        facts.append(fact)
+        say(fact)
 
     return Report(rows, facts, NOTES)
 
@@ -324,8 +429,10 @@ def run(given, backend, say) -> Report:
 NOTES = (
     "Medians. Cold: from nothing; warm: T, ln_kappa and eta of the solution, off by 0.2 % and 0.006; UV: T of e and "
     "rho of the two-phase points alone; properties: cp, c, slopes and e of a found state; thermal, one phase: the same "
-    "equation without phases. Before anything is timed: a GPU beside the CPU, 1e-6; T of e and rho, 1e-7; other codes "
-    "by the number of phases and by beta: at most 5 % of the points may have another split, the largest difference of "
-    "beta is of the rest. Other codes take a state a call from Python, some of the same points: their time has the "
-    "interpreter's in it. teqp is left out: it has no flash that finds the number of phases."
+    "equation without phases. Field: lines of 128 cells across mixing layers that move a tenth of a cell a step, state "
+    "and slopes from what the points carry. Before anything is timed: a GPU beside the CPU, 1e-6; T of e and rho, "
+    "1e-7; a step of the field beside the same from nothing; other codes by the number of phases and by beta: at most "
+    "5 % of the points may have another split, the largest difference of beta is of the rest. Other codes take a state "
+    "a call from Python, some of the same points: their time has the interpreter's in it. teqp is left out: it has no "
+    "flash that finds the number of phases."
 )

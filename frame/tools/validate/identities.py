@@ -7,7 +7,8 @@ import itertools
 
 import numpy as np
 
-from kernels.gas.species import GAS_CONSTANT as R
+from kernels.gas.equations.mapped_numbers import coldest
+from kernels.gas.equations.records import MAPPED
 
 from .report import Row
 from .scale import EPS, scales
@@ -20,7 +21,7 @@ SUBSET = 2000  # states for derivatives (quadruple precision, 36 evaluations) an
 # Law: (quantities, residual). The effect of rounding on the residual follows from the scales of the quantities.
 ALGEBRA = {
     "e = h - p/rho": ("e h rho", lambda q: q["h"] - q["e"] - q["p"] / q["rho"]),
-    "p W = rho Z R T": ("W rho Z", lambda q: q["p"] * q["W"] - q["rho"] * q["Z"] * R * q["T"]),
+    "p W = rho Z R T": ("W rho Z", lambda q: q["p"] * q["W"] - q["rho"] * q["Z"] * q["R"] * q["T"]),
     "gamma cv = cp": ("gamma cv cp", lambda q: q["gamma"] * q["cv"] - q["cp"]),
     "h_T = cp": ("h_T cp", lambda q: q["h_T"] - q["cp"]),
     "cp - cv = T rho_T^2/(rho^2 rho_p)": (
@@ -80,13 +81,17 @@ DIFFERENTIAL_TOLERANCE = 1e-7  # of derivatives; the median shows the usual erro
 # Law: (quantities, departure from the ideal gas, size). All departures go to 0 linearly in p.
 LIMITS = {
     "Z -> 1": ("Z", lambda q: q["Z"] - 1, lambda q: 1.0),
-    "rho -> p W/(R T)": ("rho W", lambda q: q["rho"] * R * q["T"] / (q["p"] * q["W"]) - 1, lambda q: 1.0),
-    "h -> h_ig": ("h h_ig W", lambda q: q["h"] - q["h_ig"], lambda q: R * q["T"] / q["W"]),
-    "s -> s_ig": ("s s_ig W", lambda q: q["s"] - q["s_ig"], lambda q: R / q["W"]),
-    "cp -> cp_ig": ("cp cp_ig W", lambda q: q["cp"] - q["cp_ig"], lambda q: R / q["W"]),
-    "cv -> cp_ig - R/W": ("cv cp_ig W", lambda q: q["cv"] - q["cp_ig"] + R / q["W"], lambda q: R / q["W"]),
-    "c^2 -> gamma R T/W": ("c gamma W", lambda q: q["c"] ** 2 * q["W"] / (q["gamma"] * R * q["T"]) - 1, lambda q: 1.0),
-    "rho_p -> W/(R T)": ("rho_p W", lambda q: q["rho_p"] * R * q["T"] / q["W"] - 1, lambda q: 1.0),
+    "rho -> p W/(R T)": ("rho W", lambda q: q["rho"] * q["R"] * q["T"] / (q["p"] * q["W"]) - 1, lambda q: 1.0),
+    "h -> h_ig": ("h h_ig W", lambda q: q["h"] - q["h_ig"], lambda q: q["R"] * q["T"] / q["W"]),
+    "s -> s_ig": ("s s_ig W", lambda q: q["s"] - q["s_ig"], lambda q: q["R"] / q["W"]),
+    "cp -> cp_ig": ("cp cp_ig W", lambda q: q["cp"] - q["cp_ig"], lambda q: q["R"] / q["W"]),
+    "cv -> cp_ig - R/W": ("cv cp_ig W", lambda q: q["cv"] - q["cp_ig"] + q["R"] / q["W"], lambda q: q["R"] / q["W"]),
+    "c^2 -> gamma R T/W": (
+        "c gamma W",
+        lambda q: q["c"] ** 2 * q["W"] / (q["gamma"] * q["R"] * q["T"]) - 1,
+        lambda q: 1.0,
+    ),
+    "rho_p -> W/(R T)": ("rho_p W", lambda q: q["rho_p"] * q["R"] * q["T"] / q["W"] - 1, lambda q: 1.0),
     "T rho_T/rho -> -1": ("rho rho_T", lambda q: q["T"] * q["rho_T"] / q["rho"] + 1, lambda q: 1.0),
 }
 LOW = 50.0  # Pa; pressures are 50, 100 and 200 Pa
@@ -110,6 +115,17 @@ LEFT = 0.01
 def run(job) -> list[Row]:
     """Rows of all laws."""
     return [*_algebra(job), *_derivatives(job), *_limits(job), *_saturation(job), *_lines(job)]
+
+
+OF_CV = {"cv", "gamma", "c"}  # quantities that need a positive heat capacity
+NEARLY_PURE = 0.9  # mole fraction
+
+
+def too_cold(mixture, states, X) -> np.ndarray:
+    """States (n,) at which equation mapped says that cv of a nearly pure fluid may be negative, far below freezing."""
+    if mixture.options["equation"] not in MAPPED:
+        return np.zeros(states["T"].shape, bool)
+    return ((X > NEARLY_PURE) & (states["T"] < coldest(mixture.species)[:, None])).any(0)
 
 
 def unjudged(mixture) -> set[str]:
@@ -160,7 +176,8 @@ def _algebra(job):
             f"{name} > 0",
             None if name in unjudged(mixture) else 0.0,
             "0 or inf",
-            "positive: at every state; Chung's published form is known to fail, and Lucas' has no liquids: no failures",
+            "positive: at every state; Chung's published form is known to fail, and Lucas' has no liquids: no "
+            "failures; cv, gamma, c of equation mapped: not where nearly pure fluids are too cold for it",
         )
         for name in positive
     }
@@ -174,21 +191,22 @@ def _algebra(job):
 
         # Laws. The error of a law follows from the scales of its quantities.
         scale, undecided = scales(mixture, THERMAL, given, job.backend)
+        cold = too_cold(mixture, states, q["X"])
 
         for law, row in laws.items():
             needs, residual = ALGEBRA[law]
-            value = {**given, **{name: q[name] for name in needs.split()}}
+            value = {**given, "R": mixture.species.R, **{name: q[name] for name in needs.split()}}
             base, error = residual(value), 0.0
             for name in needs.split():
                 perturbed = {**value, name: value[name] + 1e-6 * scale[name]}
                 error = error + np.abs(residual(perturbed) - base) * 1e6
 
-            row.add(base, EPS * error + 1e-300, states, undecided)
+            row.add(base, EPS * error + 1e-300, states, undecided | cold if OF_CV & set(needs.split()) else undecided)
 
         # Sums and signs.
         sums.add(q["X"].sum(0) - 1, EPS, states)
         for name, row in signs.items():
-            row.add(np.where(q[name] > 0, 0.0, np.inf), 1.0, states)
+            row.add(np.where(q[name] > 0, 0.0, np.inf), 1.0, states, cold if name in OF_CV else False)
 
     return [*laws.values(), sums, *signs.values()]
 
@@ -308,7 +326,7 @@ def _limits(job):
     at = []
     for factor in (1, 2, 4):
         given = {**{k: states[k] for k in GIVEN}, "p": np.full(states["T"].shape, LOW * factor)}
-        at.append({**given, **mixture.properties(THERMAL, backend=job.backend, **given)})
+        at.append({**given, "R": mixture.species.R, **mixture.properties(THERMAL, backend=job.backend, **given)})
 
     liquid = np.abs(at[2]["Z"] - 1) > 1e-3
 
@@ -346,13 +364,15 @@ def _saturation(job):
     if phases[0] is None or mixture.options["root"] != "gibbs":
         return
 
+    mapped = mixture.options["equation"] in MAPPED
     equal = Row(
         "identities",
         "g vapour = g liquid where the root switches",
-        ALGEBRA_TOLERANCE,
+        TOLERANCE if mapped else ALGEBRA_TOLERANCE,
         "eps of scale",
         "saturation: every species alone, 0.45 to 0.999 of its pseudo-critical temperature; g = h - T s by other "
-        "kernels than the choice",
+        "kernels than the choice"
+        + (f": {TOLERANCE:g}, a result's own, as the choice has integrals of the map of its own" if mapped else ""),
     )
     slope = Row(
         "identities",

@@ -3,6 +3,7 @@
 import numpy as np
 
 import kernels
+from kernels.gas.equilibria.equilibria import QUANTITIES
 
 from .report import Row
 from .scale import EPS, scales
@@ -25,8 +26,10 @@ TABLE = 2e-7  # absolute error of the tabulated Takahashi factor, see kernels/ga
 
 
 def reachable(mixture, given=GIVEN) -> list[str]:
-    """All quantities that this mixture can compute from the quantities `given`."""
-    return [name for name in kernels.quantities if name not in given and mixture.has_data_for((name,), given)]
+    """All quantities that this mixture can compute from the quantities `given`, without equilibria: an iteration has no
+    scale of rounding."""
+    names = [name for name in kernels.quantities if name not in given and name not in QUANTITIES]
+    return [name for name in names if mixture.has_data_for((name,), given)]
 
 
 def is_public(name) -> bool:

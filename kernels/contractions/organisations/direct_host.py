@@ -49,7 +49,7 @@ class Rates(NamedTuple):
     call: float  # seconds
 
 
-# Fitted to `python -m frame bench tccg --backend cpu --mib 20 --dtype both --ours all`, one core with AVX-512, 2026-11-26.
+# Fitted to `python -m frame bench tccg --backend cpu --mib 20 --dtype both --ours all`, AVX-512, 2026-11-26.
 # On the EPYC of benchmarks/results/tccg-epyc.json, which other work shared, they give 1.05 to 1.36 times the seconds.
 RATES = {
     "float64": Rates(flops=5.2e10, pack=1e-9, gather=1.1e-9, leave=2.3e-10, scatter=1.3e-9, memory=1.2e10, call=2e-6),

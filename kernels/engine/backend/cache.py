@@ -27,6 +27,7 @@ from collections.abc import Callable
 
 from ..errors import BackendError, CompileError, refuse
 
+_token = os.urandom(4).hex()  # of this process and of those that it forks
 _waits: set[pathlib.Path] = set()  # locks for which this process has reported that it waits
 SAID_AFTER = 1.0  # seconds until a process reports that it waits for another that compiles an entry
 LONGEST_WAIT = 600.0  # seconds until it compiles the entry itself
@@ -207,10 +208,15 @@ def note(file: pathlib.Path, rule: pathlib.Path, known) -> None:
     more = "".join(f"{path}\n" for path in paths if path not in known)
 
     if more and not (file.is_file() and file.read_text() == more):
-        part = file.with_name(f"{file.name}.{platform.node()}.{os.getpid()}")
+        part = file.with_name(f"{file.name}.{platform.node()}.{_process()}")
         part.write_text(more)
         part.replace(file)
         raise MoreIncluded
+
+
+def _process() -> str:
+    """A name of this process. Containers may share a host name and have equal process numbers."""
+    return f"{os.getpid()}-{_token}"
 
 
 def _sound(path: pathlib.Path, check: pathlib.Path) -> bool:
@@ -306,10 +312,10 @@ def _make(where: pathlib.Path, name: str, suffix: str, make) -> pathlib.Path:
     if _sound(path, check):
         return path
 
-    # Files before the rename. Node and process make the names unique, also on a shared file system without locks.
+    # Files before the rename, with names of this process, also on a shared file system without locks.
     node_files = f"{name}.{platform.node()}."
-    part = where / f"{node_files}{os.getpid()}{suffix}"
-    part_check = where / f"{node_files}{os.getpid()}.sha256"
+    part = where / f"{node_files}{_process()}{suffix}"
+    part_check = where / f"{node_files}{_process()}.sha256"
 
     held = _lock(lock)
     try:

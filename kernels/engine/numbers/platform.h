@@ -6,6 +6,8 @@
 #define ON_DEVICE
 #define POINT_FN __device__ __forceinline__
 #define PART_FN POINT_FN
+// A part that few points take: the others do not hold its numbers in registers.
+#define RARE_FN __device__ __noinline__
 #define INLINED // of a lambda
 #define UNROLL _Pragma("unroll")
 #ifndef SPECIES_UNROLL
@@ -23,6 +25,7 @@
 // A part of a long body, of thousands of operations. A compiler allots the registers of a function better that is not
 // all of it. Hidden, since other libraries of a process have parts of the same name.
 #define PART_FN __attribute__((noinline, visibility("hidden")))
+#define RARE_FN POINT_FN
 #define INLINED __attribute__((always_inline))
 #define NOT_A_NUMBER __builtin_nan("")
 #define UNROLL _Pragma("GCC unroll 16")
@@ -78,6 +81,8 @@ POINT_FN void sums_over_species(R &sum, R &weighted, const Weight *weight, const
 
 // Whether the points that share an instruction mostly agree on a condition, and a branch on it pays.
 template <class R> constexpr bool NEIGHBOURS_AGREE = false;
+// Whether the numbers of a point fill vectors, as neighbouring points do elsewhere: exp_all and log_all (alone.h).
+template <class R> constexpr bool FILLS_VECTORS = false;
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every
 // loop over it is unrolled.
@@ -87,9 +92,19 @@ constexpr bool SPECIES_ARRAYS = false;
 constexpr bool SPECIES_ARRAYS = true;
 #endif
 
+// Whether a part that few points take is a function of its own.
+#if defined(ON_DEVICE) && defined(SPECIES_HELD)
+constexpr bool RARE_APART = true;
+#else
+constexpr bool RARE_APART = false;
+#endif
+
 constexpr double SQRT2 = 1.41421356237309504880;
 constexpr double LN2 = 0.69314718055994530942, LOG2E = 1.44269504088896340736;
-constexpr double R_UNIVERSAL = 8.31446261815324; // J/mol/K, CODATA 2018 (exact: k_B N_A)
+#ifndef FRAME_GAS_CONSTANT                  // a source defines it for a host that has a number of its own
+#define FRAME_GAS_CONSTANT 8.31446261815324 // CODATA 2018 (exact: k_B N_A)
+#endif
+constexpr double R_UNIVERSAL = FRAME_GAS_CONSTANT; // J/mol/K
 
 #ifdef FRAME_FLOAT_ARRAYS // outside: the type of the elements of a program's input and output arrays
 typedef float outside;

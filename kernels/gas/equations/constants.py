@@ -8,7 +8,6 @@ import numpy as np
 from ...engine.errors import MixtureError, refuse
 from ..declare import constants, exclusion, fact, option
 from ..records import Constants
-from ..species import GAS_CONSTANT as R
 from .records import BEND, CUBICS, Peneloux, Soave, refuse_wrong_signs, smooth_root
 
 option(
@@ -139,8 +138,9 @@ def shape(record):
     return total, product
 
 
-def liquid_volume(record, a, b, T, p):
-    """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = (v + delta_1 b)(v + delta_2 b)."""
+def liquid_volume(record, a, b, T, p, R):
+    """Smallest volume > b [m3/mol] of p = R T/(v - b) - a/D at T [K], p [Pa], D = (v + delta_1 b)(v + delta_2 b); R in
+    J/mol/K."""
     total, product = shape(record)
     s, t = total * b, product * b * b
 
@@ -177,7 +177,7 @@ def cubic(species, options) -> Constants:
     a, b = record.ab(species)
     root_ac = np.sqrt(a)
 
-    result = Constants({"b_mass": b / species.W}, sizes=dict(deltas_by_species=record.by_species))
+    result = Constants({"b_mass": b / species.W}, sizes=dict(deltas_by_species=record.by_species, mapped=record.mapped))
 
     # The shape of D: rows of delta_1 and of moles per mass, or numbers in the source.
     if record.by_species:
@@ -302,7 +302,7 @@ def peneloux_shift(species, translation: Peneloux):
     """c [m3/mol] (ns,) of the input file, else of Peneloux's correlation; Z_RA of the file, else of Yamada & Gunn 1973
     (original not seen)."""
     Z_RA = np.where(np.isfinite(species.Z_RA), species.Z_RA, 0.29056 - 0.08775 * species.omega)
-    correlated = translation.slope * (translation.zero - Z_RA) * R * species.Tc / species.pc
+    correlated = translation.slope * (translation.zero - Z_RA) * species.R * species.Tc / species.pc
 
     return np.where(np.isfinite(species.volume_translation), species.volume_translation, correlated)
 
@@ -316,7 +316,7 @@ def _fitted_translation(species, record, kappa, s):
     a, b = record.ab(species)
     alpha = (1 + kappa[s] * (1 - np.sqrt(T / species.Tc[s]))) ** 2
 
-    volume = liquid_volume(record, a[s] * alpha, b[s], T, p)
+    volume = liquid_volume(record, a[s] * alpha, b[s], T, p, species.R)
     refuse(
         volume > 3 * b[s],  # 3.9 b at the critical point
         f"species {species.names[s]!r}: the equation of state has no liquid at {T:g} K, {p:g} Pa, where "
@@ -332,7 +332,7 @@ def _pseudocritical(species, options):
     Miller, Harstad & Bellan 2001 (original not seen). Returns matrices (ns, ns), the coefficients of 1, -2 sqrt(T) and
     T, and a_ij at alpha = 1; and notes.
     """
-    record = _record(species, options)
+    record, R = _record(species, options), species.R
     Vc, notes = species.critical_volumes()
 
     # Critical point and kappa of each pair.

@@ -52,20 +52,9 @@ template <class M, class R, class Species> POINT_FN void cubic_delta(const M &m,
 template <class X> constexpr bool is_absent = false;
 template <> constexpr bool is_absent<Absent> = true;
 
-// A volume map that follows the root (mapped.h): C = c0 + c1 x + c2 x^2 + c3 x^3, x = b/w, in units of v or of b.
-template <class R> struct VolumeMap {
-    R c0, c1, c2, c3;
-};
-
-template <class R> POINT_FN VolumeMap<R> volume_map(const R c0, const R c1, const R c2, const R c3) {
-    return {c0, c1, c2, c3};
-}
-
+// A pack's piece of what the choice of a root reads.
 template <class PackOf> POINT_FN Absent piece(const PackOf &, Absent) { return {}; }
 template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, R &delta) { return pack_of(delta); }
-template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, const VolumeMap<R> &map) {
-    return volume_map(pack_of(map.c0), pack_of(map.c1), pack_of(map.c2), pack_of(map.c3));
-}
 
 // f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
 // offset), n = factor + slope T. m is 8 or 2. A record's text may call it.
@@ -127,7 +116,7 @@ template <class M, class R> POINT_FN void bent_root(const M &m, const R root_T, 
 }
 
 template <class M, class R, class Species>
-POINT_FN void bending_attraction(const M &m, const R T, const R root_T, const Species &Y, R &yy, R &yz, R &zz) {
+POINT_FN void bending_attraction(const M &m, const R root_T, const bool bends, const Species &Y, R &yy, R &yz, R &zz) {
     const auto straight = [&](int s, const R Y_s, const R root_T, R &y, R &z) {
         y = Y_s * (m.g_mass[s] - m.q_mass[s] * root_T);
         z = Y_s * m.q_mass[s];
@@ -139,7 +128,13 @@ POINT_FN void bending_attraction(const M &m, const R T, const R root_T, const Sp
         z = Y_s * f1;
         w = Y_s * f2;
     };
-    bending_sums(m, Y, root_T, anywhere(T > m.bend_T[0]), straight, bent, yy, yz, zz);
+    bending_sums(m, Y, root_T, bends, straight, bent, yy, yz, zz);
+}
+
+// a' and a'' of the sums of Soave's alpha, below
+template <class R> POINT_FN void slopes_of_sums(const R inv_root, const R yz, const R zz, R &a_T, R &a_TT) {
+    a_T = 0.0 - yz * inv_root; // one operation, -yz would be a second
+    a_TT = (zz - a_T) * (0.5 * inv_root * inv_root);
 }
 
 // a, a', a'' (derivatives in T) of amounts Y. K = 1 - k_ij; yKz is the sum over i, j of y_i K_ij z_j.
@@ -197,7 +192,7 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
             zz = pairs.square;
             yz = pairs.linear - zz * root_T;
             a_mix = pairs.constant - (pairs.linear + yz) * root_T;
-        } else if constexpr (M::alpha_bends) bending_attraction(m, T, root_T, Y, a_mix, yz, zz);
+        } else if constexpr (M::alpha_bends) bending_attraction(m, root_T, anywhere(T > m.bend_T[0]), Y, a_mix, yz, zz);
         else
             attraction_sums(
                 m, Y, root_T,
@@ -207,8 +202,7 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
                     z = n * m.q_mass[s];
                 },
                 a_mix, yz, zz);
-        a_T = 0.0 - yz * inv_root; // one operation, -yz would be a second
-        a_TT = (zz - a_T) * (0.5 * inv_root * inv_root);
+        slopes_of_sums(inv_root, yz, zz, a_T, a_TT);
     }
 }
 
@@ -308,15 +302,12 @@ template <class R> POINT_FN R halley(const R t, const R e, const R g) {
     return t - rough_quotient(F * slope, at_least(3.0 * (slope * slope) - t * F, SMALLEST));
 }
 
-// What a volume map adds to the residual Gibbs energy of the root u, over R T: mapped.h. map in units of b.
-template <class Shape, class R>
-POINT_FN R gibbs_of_map(const Shape &eos, const VolumeMap<R> &map, const R A, const R B, const R u);
-
 // Points with three real roots (`deflated`): u becomes the largest root, or the root of option `root` if all roots are
-// positive. near: the outer root of the depressed cubic, from which deflation gives the others.
-template <class M, class R, class Mask, class Delta, class Map>
+// positive. near: the outer root of the depressed cubic, from which deflation gives the others. more: Absent, or an
+// object whose gibbs(eos, A, B, u) is what it adds to the residual Gibbs energy of the root u, over R T.
+template <class M, class R, class Mask, class Delta, class More>
 POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, const R e, const R f, const R discriminant,
-                           const R near, const Mask deflated, const Mask positive, const Delta delta, const Map &map,
+                           const R near, const Mask deflated, const Mask positive, const Delta delta, const More &more,
                            R &u) {
     const R t = halley(near, e, fabs(f));
     R width = rough_quotient(sqrt(at_least(discriminant, 0.0)), at_least(3.0 * (t * t - e), SMALLEST));
@@ -348,8 +339,7 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
                 difference =
                     (ul - uv) - log(ul / uv) - 2.0 * A * t * middle * atanh_within(eos, square(over * t * middle));
             }
-            if constexpr (!is_absent<Map>)
-                difference += gibbs_of_map(eos, map, A, B, ul) - gibbs_of_map(eos, map, A, B, uv);
+            if constexpr (!is_absent<More>) difference += more.gibbs(eos, A, B, ul) - more.gibbs(eos, A, B, uv);
             u = select(positive && difference < 0.0, smallest, u);
         }
 }
@@ -358,8 +348,8 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
 //   1. A good first guess and one Halley step: the outer root t of the depressed cubic.
 //   2. Deflation: the other roots, if they matter.
 //   3. One Halley step on the cubic itself.
-template <class M, class R, class Delta, class Map>
-POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, const Map &map) {
+template <class M, class R, class Delta, class More>
+POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, const More &more) {
     R c2, c1, c0;
     cubic_coefficients(shape(m, delta_mix), A, B, c2, c1, c0);
 
@@ -391,7 +381,7 @@ POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, co
                     if (any_of(pack_of(deflated)))
                         one_of_three(m, pack_of(A), pack_of(B), pack_of(centre), pack_of(e), pack_of(f),
                                      pack_of(discriminant), pack_of(t), pack_of(deflated), pack_of(positive),
-                                     piece(pack_of, delta_mix), piece(pack_of, map), pack_of(u));
+                                     piece(pack_of, delta_mix), piece(pack_of, more), pack_of(u));
                 },
                 R());
     }

@@ -8,104 +8,30 @@
 //   A_res = -R T ln((w - b)/v) + R T I - a L,  I = integral of (h - 1)/(w - b), L = integral of h/D, dw from w up
 // Derived here; the identities are tests.
 #pragma once
+#include "gas/equations/volume_map.h"
 #include "gas/thermal/derivatives.h"
 #include "gas/thermal/inversion.h"
 
 constexpr double HIGHEST_PRESSURE = 1e9; // Pa; far above, v of water and methanol passes zero
 
-// ---- the map and its integrals
-
-template <class R> POINT_FN R map_value(const VolumeMap<R> &c, const R x) {
-    return c.c0 + x * (c.c1 + x * (c.c2 + x * c.c3));
-}
-
-// sum_k k c_k x^k = -w C_w
-template <class R> POINT_FN R map_moment(const VolumeMap<R> &c, const R x) {
-    return x * (c.c1 + x * (2.0 * c.c2 + x * (3.0 * c.c3)));
-}
-
-// I_k = integral of y^k/(1 - y) and J_k of y^k/Delta(y), dy from 0 to x; Delta = 1 + sum y + product y^2 = D/w^2 with
-// sum = delta1 + delta2, product = delta1 delta2. J_slope: dJ_k/d sum with product = 1 - sum.
-template <class R> struct MapIntegrals {
-    R x, I[4], J[5], J_slope[5];
-    R Delta;
-};
-
-// 2 atanh(z) with z = (Delta - 1)/(Delta + 1): the logarithm of Delta without loss at small x. z^2 is below 0.22 for
-// delta1 below 6.5, as z is largest at x near 1/2.
-template <class R> POINT_FN R log_of_shape(const R Delta_less_one) {
-    const R z = Delta_less_one / (2.0 + Delta_less_one);
-    return 2.0 * z * atanh_over_root(z * z);
-}
-
-// J0 = b L of the cubic. The recursion from J1 up divides by the product, -0.67 or less for delta1 of 2 or more.
-template <class Shape, class R>
-POINT_FN void shape_integrals(const Shape &eos, const R x, const R J0, const R inv_product, MapIntegrals<R> &s) {
-    const R x2 = x * x, Delta_less_one = x * (eos.sum + eos.product * x);
-    s.x = x;
-    s.Delta = 1.0 + Delta_less_one;
-    s.J[0] = J0;
-    s.J[1] = 0.5 * inv_product * (log_of_shape(Delta_less_one) - eos.sum * J0);
-    s.J[2] = inv_product * (x - eos.sum * s.J[1] - s.J[0]);
-    s.J[3] = inv_product * (0.5 * x2 - eos.sum * s.J[2] - s.J[1]);
-    s.J[4] = inv_product * ((1.0 / 3.0) * (x2 * x) - eos.sum * s.J[3] - s.J[2]);
-}
-
-// I0 = -ln(1 - x)
-template <class R> POINT_FN void free_integrals(const R x, const R I0, MapIntegrals<R> &s) {
-    const R x2 = x * x;
-    s.I[0] = I0;
-    s.I[1] = s.I[0] - x;
-    s.I[2] = s.I[1] - 0.5 * x2;
-    s.I[3] = s.I[2] - (1.0 / 3.0) * (x2 * x);
-}
-
-// The derivative of the recursion of J. J0_slope: that of J0.
-template <class Shape, class R>
-POINT_FN void shape_slopes(const Shape &eos, const R J0_slope, const R inv_product, MapIntegrals<R> &s) {
-    s.J_slope[0] = J0_slope;
-    s.J_slope[1] = inv_product * (0.5 * ((s.x - s.x * s.x) / s.Delta - s.J[0] - eos.sum * s.J_slope[0]) + s.J[1]);
-    UNROLL
-    for (int k = 2; k < 5; ++k)
-        s.J_slope[k] = inv_product * (s.J[k] - s.J[k - 1] - eos.sum * s.J_slope[k - 1] - s.J_slope[k - 2]);
-}
-
-// sum_k k c_k I_k, sum_k k c_k J_(k+1)
-template <class R> POINT_FN R of_free(const VolumeMap<R> &c, const R (&I)[4]) {
-    return c.c1 * I[1] + 2.0 * c.c2 * I[2] + 3.0 * c.c3 * I[3];
-}
-
-template <class R> POINT_FN R of_shape(const VolumeMap<R> &c, const R (&J)[5]) {
-    return c.c1 * J[2] + 2.0 * c.c2 * J[3] + 3.0 * c.c3 * J[4];
-}
-
-// ln phi at constant T and p less that of the cubic: I - a (L - L_cubic)/(R T) - p C/(R T). c0 and tau are the same for
-// all roots and are left out.
-template <class Shape, class R>
-POINT_FN R gibbs_of_map(const Shape &eos, const VolumeMap<R> &map, const R A, const R B, const R u) {
-    const R inv_w = 1.0 / (u + B), x = B * inv_w, inv_B = 1.0 / B, inv_product = 1.0 / eos.product;
-    const R inv_centred = 1.0 / (u + (0.5 * eos.linear) * B);
-    MapIntegrals<R> s;
-    free_integrals(x, R(-log(u * inv_w)), s);
-    shape_integrals(eos, x, R(B * departure_integral(eos, B, inv_centred)), inv_product, s);
-    return of_free(map, s.I) - A * inv_B * of_shape(map, s.J) - B * (map_value(map, x) - map.c0);
-}
-
 // ---- mixtures
 
-// tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5])
+// tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5]); few species have one
 template <class M, class R> POINT_FN R inverse_of_swelling(const M &m, const R T, const int k) {
     return 1.0 / (T + m.map_numbers[5 * M::NS + k]);
 }
 
-// Adds a species to c_0 .. c_3, tau, -tau', tau''/2. r: inverse_of_swelling of species s.
-template <class M, class R> POINT_FN void add_to_map(const M &m, const R y, const R r, const int s, R *sums) {
-    const R tau = y * m.map_numbers[4 * M::NS + s] * r, tau_r = tau * r;
+// Adds species s to c_0 .. c_3, tau, -tau', tau''/2.
+template <class M, class R> POINT_FN void add_to_map(const M &m, const R T, const R y, const int s, R *sums) {
     UNROLL
     for (int k = 0; k < 4; ++k) sums[k] += y * m.map_numbers[k * M::NS + s];
-    sums[4] += tau;
-    sums[5] += tau_r;
-    sums[6] += tau_r * r;
+    const scalar swelling = m.map_numbers[4 * M::NS + s];
+    if (swelling != 0.0) {
+        const R r = inverse_of_swelling(m, T, s), tau = y * swelling * r, tau_r = tau * r;
+        sums[4] += tau;
+        sums[5] += tau_r;
+        sums[6] += tau_r * r;
+    }
 }
 
 template <class R> POINT_FN void map_of_sums(const R *sums, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
@@ -114,34 +40,25 @@ template <class R> POINT_FN void map_of_sums(const R *sums, VolumeMap<R> &map, R
     shift_TT = -2.0 * sums[6];
 }
 
-// swelling(s): inverse_of_swelling of species s
-template <class M, class R, class Species, class Swelling>
-POINT_FN void map_sums_of(const M &m, const Species &Y, const Swelling &swelling, VolumeMap<R> &map, R &shift_T,
-                          R &shift_TT) {
+template <class M, class R, class Species>
+POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
     R sums[7];
     UNROLL
     for (int k = 0; k < 7; ++k) sums[k] = R(0.0);
-    FOR_OWN (s, M::NS) add_to_map(m, R(Y[s]), R(swelling(s)), s, sums);
+    FOR_OWN (s, M::NS) add_to_map(m, T, R(Y[s]), s, sums);
     sum_over_owners(sums);
     map_of_sums(sums, map, shift_T, shift_TT);
 }
 
-template <class M, class R, class Species>
-POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
-    map_sums_of(m, Y, [&](const int s) INLINED { return inverse_of_swelling(m, T, s); }, map, shift_T, shift_TT);
-}
-
-// Y f, Y f', Y f'' of a species with f = sqrt(a_i), and inverse_of_swelling; a division serves both laws.
+// Y f, Y f', Y f'' of a species with f = sqrt(a_i)
 template <class M, class R>
-POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const int s, R &y, R &z, R &w, R &swelling) {
+POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const int s, R &y, R &z, R &w) {
     constexpr int NS = M::NS;
     const scalar *const numbers = &m.alpha_numbers[0];
-    const R below = T + numbers[3 * NS + s], pole = T + m.map_numbers[5 * NS + s], inverse = 1.0 / (below * pole);
-    rational_alpha(m, T, R(inverse * pole), numbers[NS + s], numbers[2 * NS + s], numbers[4 * NS + s],
+    rational_alpha(m, T, R(1.0 / (T + numbers[3 * NS + s])), numbers[NS + s], numbers[2 * NS + s], numbers[4 * NS + s],
                    numbers[5 * NS + s], y, z, w);
     const R n = Y_s * numbers[s];
     y = n * y, z = n * z, w = n * w;
-    swelling = inverse * below;
 }
 
 // a, a', a'' and the map with k_ij = 0: a single sweep
@@ -152,9 +69,9 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     UNROLL
     for (int k = 0; k < 10; ++k) sums[k] = R(0.0);
     FOR_OWN (s, M::NS) {
-        R y, z, w, swelling;
-        own_numbers(m, T, R(Y[s]), s, y, z, w, swelling);
-        add_to_map(m, R(Y[s]), swelling, s, sums);
+        R y, z, w;
+        own_numbers(m, T, R(Y[s]), s, y, z, w);
+        add_to_map(m, T, R(Y[s]), s, sums);
         sums[7] += y, sums[8] += z, sums[9] += w;
     }
     sum_over_owners(sums);
@@ -164,22 +81,31 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     a_TT = 2.0 * (sums[8] * sums[8] + sums[7] * sums[9]);
 }
 
-// The same with any k_ij: numbers of the species are computed once, and read in two sweeps over the pairs. The sums of
-// the map have a loop for themselves, which leaves a CPU's registers to each.
+// The same with any k_ij. On a CPU one sweep over the pairs serves the three vectors; elsewhere, and where a sweep asks
+// for a species again, numbers of the species are computed once and read in two. The sums of the map have a loop for
+// themselves, which leaves a CPU's registers to each.
 template <class M, class R, class Species>
 POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, VolumeMap<R> &map,
                              R &shift_T, R &shift_TT) {
-    R y[M::NS], z[M::NS], w[M::NS], swelling[M::NS], yz, zz, yw, ww;
-    FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s], swelling[s]);
-
-    const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
-    const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
-    attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
-    attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
+    R yz, zz;
+    if constexpr (number<R>::lanes > 1 && (M::kij_dense || M::kij_none)) {
+        const auto straight = [](int, const R, const R, R &, R &) {}; // of no point
+        const auto bent = [&](int s, const R Y_s, const R at, R &y, R &z, R &w) {
+            own_numbers(m, at, Y_s, s, y, z, w);
+        };
+        bending_sums(m, Y, T, true, straight, bent, a_mix, yz, zz);
+        a_TT = zz + zz; // zKz + yKw
+    } else {
+        R y[M::NS], z[M::NS], w[M::NS], yw, ww;
+        FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s]);
+        const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
+        const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
+        attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
+        attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
+        a_TT = 2.0 * (zz + yw);
+    }
     a_T = yz + yz;
-    a_TT = 2.0 * (zz + yw);
-
-    map_sums_of(m, Y, [&](const int s) INLINED { return swelling[s]; }, map, shift_T, shift_TT);
+    map_sums(m, T, Y, map, shift_T, shift_TT);
 }
 
 // Lanes of a GPU's matrix units compute numbers of each other's points: none can be stored.
@@ -220,14 +146,6 @@ POINT_FN void mapped_critical_state(const M &m, const Species &Y, const R R_s, c
 
 // ---- roots
 
-// C and its slope C_w at w, from w - b
-template <class R>
-POINT_FN void map_at(const VolumeMap<R> &map, const R b_mix, const R v_free, R &shift_mix, R &shift_w) {
-    const R inv_w = 1.0 / (v_free + b_mix), x = b_mix * inv_w;
-    shift_mix = map_value(map, x);
-    shift_w = -(map_moment(map, x) * inv_w);
-}
-
 template <class M, class R, class Delta>
 POINT_FN void mapped_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R map_0,
                           const R map_1, const R map_2, const R map_3, const Delta delta_mix, R &Z, R &vol, R &v_free,
@@ -245,21 +163,6 @@ POINT_FN void mapped_root(const M &m, const R T, const R p, const R R_s, const R
     map_at(map, b_mix, v_free, shift_mix, shift_w);
     Z = u + B - shift_mix * inv_ideal;
     vol = v_free + b_mix - shift_mix;
-}
-
-// w - b at the specific volume v: Newton's method on w - C = v. C_w < 0.7 makes v grow with w; eight steps reach the
-// last bit from the start for all rows of fluids.csv. NaN where v is less than at w = b.
-template <class R> POINT_FN R free_volume_of(const VolumeMap<R> &map, const R b_mix, const R v) {
-    constexpr int STEPS = number<R>::wide ? 11 : 9;
-    const R least = b_mix - map_value(map, R(1.0));
-    R free = larger(R(v + map_value(map, R(0.5)) - b_mix), R(0.05 * b_mix));
-    UNROLL_IF(false)
-    for (int step = 0; step < STEPS; ++step) {
-        R shift, slope;
-        map_at(map, b_mix, free, shift, slope);
-        free = larger(R(free - (free + (b_mix - v) - shift) / (1.0 - slope)), R(0.2 * free));
-    }
-    return select(v > 0.0 && v > least, free, R(NOT_A_NUMBER));
 }
 
 // p of a density, however high
@@ -387,37 +290,6 @@ POINT_FN MapSlope<R> map_slope(const M &m, const R T, const R x, const R moment_
     return {of_own - tau + moment_over_b * m.b_mass[k], tau * r};
 }
 
-// Derivatives at constant T and V of L and of N I, N = R_s m: dL/dm_k = b b_k + sum_j c[j] c_jk + sum sum_k and so on.
-// c[0] belongs to c_0k - tau_k, too.
-template <class R> struct MapGradients {
-    R L_b, L_c[4], L_sum;
-    R I_b, I_c[4];
-};
-
-template <class Shape, class R>
-POINT_FN void map_gradients(const Shape &eos, const VolumeMap<R> &map, const R b_mix, const R v_free, const R inv_free,
-                            const R inv_D, const R cubic_L, MapGradients<R> &g) {
-    const R w = v_free + b_mix, inv_b = 1.0 / b_mix, x = b_mix / w, inv_product = 1.0 / eos.product;
-    const R inv_centred = 1.0 / (v_free + (0.5 * eos.linear) * b_mix), inv_b2 = inv_b * inv_b;
-    const R plain_L = departure_integral(eos, b_mix, inv_centred);
-    MapIntegrals<R> s;
-    free_integrals(x, R(-log(v_free / w)), s);
-    shape_integrals(eos, x, R(b_mix * plain_L), inv_product, s);
-    shape_slopes(eos, R(b_mix * departure_slope(eos, b_mix, inv_centred, plain_L)), inv_product, s);
-
-    g.L_b = (w * inv_D - cubic_L - of_shape(map, s.J) * inv_b2) * inv_b;
-    g.L_sum = (s.J_slope[0] + of_shape(map, s.J_slope) * inv_b) * inv_b;
-    g.I_b = inv_free - of_free(map, s.I) * inv_b2;
-
-    R power = R(1.0);
-    UNROLL
-    for (int k = 0; k < 4; ++k) {
-        g.L_c[k] = (k > 0 ? R(k * inv_b2 * s.J[k + 1]) : R(0.0)) - power * inv_D;
-        g.I_c[k] = (k > 0 ? R(k * inv_b * s.I[k]) : R(0.0)) - power * inv_free;
-        power = power * x;
-    }
-}
-
 // sum_j c[j] c_jk, with c_0k - tau_k for c_0k
 template <class M, class R> POINT_FN R over_map(const M &m, const R T, const R (&c)[4], const int k) {
     constexpr int NS = M::NS;
@@ -442,7 +314,7 @@ POINT_FN void mapped_partial_properties(const M &m, const R T, const R p, const 
     const R two_L = 2.0 * cubic_L, two_inv_D = 2.0 * inv_D, T_p_T = T * (p_T - p_v * shift_T), of_L = T * a_T - a_mix,
             ln_T = log_for_ideal(m, T);
     MapGradients<R> g;
-    map_gradients(eos, map, b_mix, v_free, inv_free, inv_D, cubic_L, g);
+    map_gradients(eos, map, b_mix, v_free, inv_free, inv_D, g);
 
     attraction_slopes(m, T, Y, [&](int k, const R S, const R S_T) {
         const MapSlope<R> own = map_slope(m, T, x, moment_over_b, k);
@@ -466,12 +338,12 @@ POINT_FN void mapped_fugacity(const M &m, const R T, const R p, const Species &Y
     const auto eos = shape(m, delta_mix);
     const R RT = R_s * T, own = map_I - log(p * v_free / RT), inv_RT = 1.0 / (R_UNIVERSAL * T), two_L = 2.0 * cubic_L;
     MapGradients<R> g;
-    map_gradients(eos, volume_map(map_0, map_1, map_2, map_3), b_mix, v_free, inv_free, inv_D, cubic_L, g);
+    map_gradients(eos, volume_map(map_0, map_1, map_2, map_3), b_mix, v_free, inv_free, inv_D, g);
 
-    const R of_b = RT * g.I_b - a_mix * g.L_b, of_sum = a_mix * g.L_sum;
+    const R of_b = RT * g.K_b - a_mix * g.L_b, of_sum = a_mix * g.L_sum;
     R of_c[4];
     UNROLL
-    for (int k = 0; k < 4; ++k) of_c[k] = RT * g.I_c[k] - a_mix * g.L_c[k];
+    for (int k = 0; k < 4; ++k) of_c[k] = RT * g.K_c[k] - a_mix * g.L_c[k];
 
     attraction_slopes(m, T, Y, [&](int k, const R S, const R) {
         const R work = of_b * m.b_mass[k] + over_map(m, T, of_c, k) - two_L * S - shape_slope(m, eos, R_s, of_sum, k);
@@ -506,13 +378,18 @@ POINT_FN void mapped_thermal_state(const M &m, const R T, const Species &Y, cons
     heat_capacity_p(m, T, s.cv, s.p_T, s.v_p, s.cp);
 }
 
+template <class M, class R, class Delta>
+POINT_FN void mapped_root_state(const M &m, const R T, const R p, const R R_s, const Delta delta, MappedState<R> &s) {
+    mapped_root(m, T, p, R_s, s.a, s.b, s.map.c0, s.map.c1, s.map.c2, s.map.c3, delta, s.Z, s.vol, s.v_free, s.shift,
+                s.shift_w);
+}
+
 template <class M, class R, class Species>
 POINT_FN void mapped_state(const M &m, const R T, const R p, const Species &Y, const R R_s, MappedState<R> &s) {
     const auto delta = delta_of(m, Y);
     s.p = p;
     mapped_mixture_state(m, T, Y, s);
-    mapped_root(m, T, p, R_s, s.a, s.b, s.map.c0, s.map.c1, s.map.c2, s.map.c3, delta, s.Z, s.vol, s.v_free, s.shift,
-                s.shift_w);
+    mapped_root_state(m, T, p, R_s, delta, s);
     mapped_thermal_state(m, T, Y, R_s, delta, s);
 }
 
@@ -533,9 +410,7 @@ POINT_FN void mapped_temperature_from_h_p_start(const M &m, const R h, const R p
 template <class M, class R, class Species>
 POINT_FN void mapped_temperature_from_h_p(const M &m, const R h, const R p, const Species &Y, const R R_s, R &T,
                                           R &unconverged) {
-    R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
-    mapped_temperature_from_h_p_start(m, h, p, Y, R_s, T_PLAIN + (h - h_plain) / cp, T, unconverged);
+    mapped_temperature_from_h_p_start(m, h, p, Y, R_s, start_of_enthalpy(m, h, Y), T, unconverged);
 }
 
 template <class M, class R, class Species>
@@ -557,13 +432,20 @@ POINT_FN void mapped_temperature_from_s_p_start(const M &m, const R s, const R p
 template <class M, class R, class Species>
 POINT_FN void mapped_temperature_from_s_p(const M &m, const R s, const R p, const Species &Y, const R W, const R R_s,
                                           R &T, R &unconverged) {
-    R cp, h, s_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h);
-    ideal_gas_entropy(m, R(T_PLAIN), p, Y, W, s_plain);
-    mapped_temperature_from_s_p_start(m, s, p, Y, W, R_s, T_PLAIN * exp((s - s_plain) / cp), T, unconverged);
+    mapped_temperature_from_s_p_start(m, s, p, Y, W, R_s, start_of_entropy(m, s, p, Y, W), T, unconverged);
 }
 
-// At constant density no root is to be chosen. e = h - p v.
+// At constant density no root is to be chosen. e = h - p v. With partial densities for Y, N = sum rho_k R_k for R_s and
+// 1 for rho it is the state of a cubic metre.
+template <class M, class R, class Species, class Delta>
+POINT_FN void mapped_state_of_density(const M &m, const R T, const R rho, const Species &Y, const R R_s,
+                                      const Delta delta, MappedState<R> &s, R &e) {
+    mapped_mixture_state(m, T, Y, s);
+    pressure_of_density(m, rho, T, R_s, s.a, s.b, s.map, delta, s.p, s.vol, s.v_free, s.shift, s.shift_w);
+    mapped_thermal_state(m, T, Y, R_s, delta, s);
+    e = s.h_ig - R_s * T + (T * s.a_T - s.a) * s.L + T * s.p * s.shift_T;
+}
+
 template <class M, class R, class Species>
 POINT_FN void mapped_temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s,
                                                   const R T_start, R &T, R &unconverged) {
@@ -572,10 +454,7 @@ POINT_FN void mapped_temperature_from_e_rho_start(const M &m, const R e, const R
         e, T_start,
         [&](const R at, R &value, R &slope) {
             MappedState<R> s;
-            mapped_mixture_state(m, at, Y, s);
-            pressure_of_density(m, rho, at, R_s, s.a, s.b, s.map, delta, s.p, s.vol, s.v_free, s.shift, s.shift_w);
-            mapped_thermal_state(m, at, Y, R_s, delta, s);
-            value = s.h_ig - R_s * at + (at * s.a_T - s.a) * s.L + at * s.p * s.shift_T;
+            mapped_state_of_density(m, at, rho, Y, R_s, delta, s, value);
             slope = s.cv;
         },
         T, unconverged);
@@ -584,10 +463,7 @@ POINT_FN void mapped_temperature_from_e_rho_start(const M &m, const R e, const R
 template <class M, class R, class Species>
 POINT_FN void mapped_temperature_from_e_rho(const M &m, const R e, const R rho, const Species &Y, const R R_s, R &T,
                                             R &unconverged) {
-    R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
-    mapped_temperature_from_e_rho_start(m, e, rho, Y, R_s, T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s), T,
-                                        unconverged);
+    mapped_temperature_from_e_rho_start(m, e, rho, Y, R_s, start_of_energy(m, e, Y, R_s), T, unconverged);
 }
 
 // s+ at a given density

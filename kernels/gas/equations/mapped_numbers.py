@@ -20,7 +20,7 @@ import numpy as np
 from ...engine.errors import MixtureError, refuse
 from ..declare import constants
 from ..records import Constants
-from ..species import CRITICAL, GAS_CONSTANT as R, OMEGA_B, SpeciesData
+from ..species import CRITICAL, OMEGA_B, SpeciesData
 from ..species.critical import table
 from ..species.fluids import Fluid, row_of
 from .constants import peneloux_shift
@@ -44,9 +44,15 @@ T_OVER_TC = (0.05, 60.0)  # where the signs of alpha's derivatives are checked
 # capacities were looked at instead.
 ODD_ALPHA = ("H2", "pH2", "He", "H2O", "CH3OH")
 
+# K, by row: below, the heat capacity at constant volume of the pure fluid may be negative, at some pressure up to 1e8
+# Pa and with the polynomials of its ideal gas. Where it is, gamma and c are NaN.
+COLDEST = {"He": 12.0, "H2O": 130.0, "CO2": 140.0, "CH3OH": 160.0}
+
 PENG_ROBINSON: Any = CUBICS["pr"]  # of species without other numbers: its translation and its alpha at Tc
 
 TAU_POLE = 0.4  # tau = b Q 1.4/(T/Tc + 0.4)
+RADICAL = "no measured critical point"  # reason of why_not_correlated
+NO_SWELLING = 1e-9  # of Q: a fit ended at its bound, 0. The kernels pass such species over
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +126,12 @@ def _of_fluid(fluid: Fluid) -> _Row:
     return _Row(fluid.Tc, fluid.pc, fluid.d1, fluid.alpha_c, fluid.alpha_g, fluid.alpha_m, P, fluid.Q)
 
 
+def coldest(species: SpeciesData) -> np.ndarray:
+    """COLDEST of each species [K] (ns,), 0 where there is no such bound."""
+    fluids = mapped_numbers(species).fluids
+    return np.array([COLDEST.get(fluid.fluid, 0.0) if fluid else 0.0 for fluid in fluids])
+
+
 def _unused(species, numbers: MappedNumbers) -> list[str]:
     """Notes on Tc and pc of the input that are far from the rows'."""
     notes = []
@@ -139,7 +151,7 @@ def why_not_correlated(species, s) -> str:
     name, Tc, omega, dipole = (getattr(species, field)[s] for field in ("names", "Tc", "omega", "dipole"))
 
     if name.upper() in _fleeting() or name in species.estimated():
-        return "no measured critical point"
+        return RADICAL
     if Tc < QUANTUM:
         return "a quantum fluid"
     if not OMEGA_RANGE[0] <= omega <= OMEGA_RANGE[1]:
@@ -174,7 +186,7 @@ def _translated(species, s, shift) -> _Row:
         MixtureError,
     )
 
-    b = OMEGA_B * R * species.Tc[s] / species.pc[s]
+    b = OMEGA_B * species.R * species.Tc[s] / species.pc[s]
     return _of_shape_pr(species, s, kappa / 2, np.array([shift / b, 0.0, 0.0, 0.0]))
 
 
@@ -261,8 +273,8 @@ add(
         formula=r"\sqrt{\alpha} = \left(\frac{1 + c}{T/T_c + c}\right)^m (1 + g\,(T/T_c - 1)); "
         r"v = w - \sum_k c_k (b/w)^k + \tau(T) \text{ with } w \text{ the root of the cubic}",
         source="derived here, 2026; parameters of fluids.csv, fitted to the reference equations of CoolProp 8.0.0",
-        valid="fluids of fluids.csv and non-polar fluids, 0 < p <= 1e9 Pa; helium above 12 K, carbon dioxide above "
-        "140 K, water above 130 K",
+        valid="fluids of fluids.csv and non-polar fluids, 0 < p <= 1e9 Pa; nearly pure "
+        + ", ".join(f"{name} above {T:g} K" for name, T in COLDEST.items()),
     )
 )
 
@@ -278,7 +290,8 @@ def volume_map(species, options) -> Constants:
     numbers = mapped_numbers(species)
     _, b = CUBICS[options["equation"]].ab(species)
 
-    swelling = b / species.W * numbers.Q * (1 + TAU_POLE) * numbers.Tc
+    Q = np.where(np.abs(numbers.Q) < NO_SWELLING, 0, numbers.Q)
+    swelling = b / species.W * Q * (1 + TAU_POLE) * numbers.Tc
     rows = [*(b / species.W * numbers.P), swelling, TAU_POLE * numbers.Tc]
 
     notes = []

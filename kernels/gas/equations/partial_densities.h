@@ -1,4 +1,4 @@
-// The equation of state as a function of T and the partial densities x_k [kg/m3], for cubic equations and ideal gases:
+// The equation of state as a function of T and the partial densities x_k [kg/m3], for ideal gases and cubic equations:
 // p, the derivatives of p and of the energy U of a cubic metre, ln gamma_k (fugacity) and its derivatives. All follow
 // from the residual Helmholtz energy of a cubic metre [J/m3],
 //   F(T, x) = -T N ln w - A L(V, B)
@@ -6,14 +6,25 @@
 //   N = sum R_k x_k,  A = sum a_kj x_k x_j
 //   L = integral of dV/D from V to infinity,  D = (V + delta1 B)(V + delta2 B)
 //   R_k T ln gamma_k = dF/dx_k
-// If each species has a delta1, L and D also depend on delta1 + delta2 of the mixture, and so on each density.
+// If each species has a delta1, L and D also depend on delta1 + delta2 of the mixture, and so on each density. For
+// equation `mapped`, mapped_densities.h has the parts of the map.
 // Subscripts are partial derivatives: L_V, L_B, A_T, ...
 #pragma once
-#include "engine/numbers/dual.h"
-#include "gas/thermal/derivatives.h"
+#include "gas/equations/mapped_densities.h"
+
+// Whether v follows from the root of the cubic by a map.
+template <class M> constexpr bool mapped() {
+    if constexpr (M::equation_ideal) return false;
+    else return M::mapped;
+}
+
+template <class R, bool MAPPED> struct PartsOfMap {
+    MappedDensities<R> of_map;
+};
+template <class R> struct PartsOfMap<R, false> {};
 
 // F and its parts at one state.
-template <class M, class R> struct Partial {
+template <class M, class R> struct Partial : PartsOfMap<R, mapped<M>()> {
     R T, N;
     R w_inv, A, A_T, A_TT, L, L_V, L_B, inv_D, D_V, D_B, B, V;
     R S[M::equation_ideal ? 1 : M::NS], S_T[M::equation_ideal ? 1 : M::NS]; // S_k = sum_j a_kj x_j, dS_k/dT
@@ -82,20 +93,23 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
             s.B += m.b_mass[k] * x[k];
             if constexpr (M::translated) s.V += m.shift_mass[k] * x[k];
         }
-        const R w = s.V - s.B;
-        s.w_inv = 1.0 / select(w > 0.0, w, R(NOT_A_NUMBER));
-        s.inv_D = 1.0 / (s.V * s.V + s.B * (eos.sum * s.V + eos.product * s.B));
-        s.D_V = 2.0 * s.V + eos.sum * s.B, s.D_B = eos.sum * s.V + (2.0 * eos.product) * s.B;
-
-        // L and its derivatives; L(tV, tB) = L/t gives L_B.
-        const R inv_B = 1.0 / s.B;
-        s.L = departure_of(eos, s.V, s.B, s.inv_D, inv_B);
-        s.L_V = -s.inv_D, s.L_B = (s.V * s.inv_D - s.L) * inv_B;
         if constexpr (shaped<M>()) {
             R moles = R(0.0);
             FOR_SPECIES (k, M::NS) moles += m.inv_W[k] * x[k];
             s.inv_moles = 1.0 / moles, s.sum = eos.sum, s.delta = eos.delta1, s.of_delta = eos.slope;
-            s.L_s = slope_in_sum(eos, s.V, s.B, s.L);
+        }
+        if constexpr (mapped<M>()) place_map(m, T, x, eos, s);
+        else {
+            const R w = s.V - s.B;
+            s.w_inv = 1.0 / select(w > 0.0, w, R(NOT_A_NUMBER));
+            s.inv_D = 1.0 / (s.V * s.V + s.B * (eos.sum * s.V + eos.product * s.B));
+            s.D_V = 2.0 * s.V + eos.sum * s.B, s.D_B = eos.sum * s.V + (2.0 * eos.product) * s.B;
+
+            // L and its derivatives; L(tV, tB) = L/t gives L_B.
+            const R inv_B = 1.0 / s.B;
+            s.L = departure_of(eos, s.V, s.B, s.inv_D, inv_B);
+            s.L_V = -s.inv_D, s.L_B = (s.V * s.inv_D - s.L) * inv_B;
+            if constexpr (shaped<M>()) s.L_s = slope_in_sum(eos, s.V, s.B, s.L);
         }
 
         // A and its derivatives in T, species by species
@@ -113,6 +127,7 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
                 s.S[k] = S, s.S_T[k] = S_T;
                 s.A += x[k] * S, s.A_T += x[k] * S_T;
             });
+        if constexpr (mapped<M>()) press_map(T, s);
     }
 }
 
@@ -152,7 +167,8 @@ POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, Par
     if constexpr (M::equation_ideal) {
         o.p_T = s.N;
         FOR_OWN (k, M::NS) o.p_x[own(k)] = gas_constant(m, k) * T;
-    } else {
+    } else if constexpr (mapped<M>()) add_mapped_slopes(m, s, o);
+    else {
         const R of_w = T * s.N * (s.w_inv * s.w_inv), of_D = s.A * (s.inv_D * s.inv_D), of_L = s.A - T * s.A_T;
         o.p_T = s.N * s.w_inv - s.A_T * s.inv_D;
         o.U_T += T * s.A_TT * s.L;
@@ -174,15 +190,18 @@ POINT_FN void partial_slopes(const M &m, const R *x, const Partial<M, R> &s, Par
 // For cubic equations only.
 template <class M, class R>
 POINT_FN void partial_activities(const M &m, const Partial<M, R> &s, R *ln_gamma, R *ln_gamma_T) {
-    const R T = s.T, inv_T = 1.0 / T, ln_w = -log(s.w_inv), Nw = s.N * s.w_inv;
-    const R slope = s.A_T - s.A * inv_T;
-    FOR_SPECIES (k, M::NS) {
-        const double b = m.b_mass[k], c = shift_of(m, k);
-        const R inv_RT = inv_T * (m.W[k] * (1 / R_UNIVERSAL));
-        R L_k = b * s.L_B + c * s.L_V;
-        if constexpr (shaped<M>()) L_k += s.L_s * sum_slope(m, s, k);
-        ln_gamma[k] = (T * (b - c) * Nw - 2.0 * (s.S[k] * s.L) - s.A * L_k) * inv_RT - ln_w;
-        ln_gamma_T[k] = -(2.0 * (s.S_T[k] - s.S[k] * inv_T) * s.L + slope * L_k) * inv_RT;
+    if constexpr (mapped<M>()) mapped_activities(m, s, ln_gamma, ln_gamma_T);
+    else {
+        const R T = s.T, inv_T = 1.0 / T, ln_w = -log(s.w_inv), Nw = s.N * s.w_inv;
+        const R slope = s.A_T - s.A * inv_T;
+        FOR_SPECIES (k, M::NS) {
+            const double b = m.b_mass[k], c = shift_of(m, k);
+            const R inv_RT = inv_T * (m.W[k] * (1 / R_UNIVERSAL));
+            R L_k = b * s.L_B + c * s.L_V;
+            if constexpr (shaped<M>()) L_k += s.L_s * sum_slope(m, s, k);
+            ln_gamma[k] = (T * (b - c) * Nw - 2.0 * (s.S[k] * s.L) - s.A * L_k) * inv_RT - ln_w;
+            ln_gamma_T[k] = -(2.0 * (s.S_T[k] - s.S[k] * inv_T) * s.L + slope * L_k) * inv_RT;
+        }
     }
 }
 
@@ -208,7 +227,7 @@ POINT_FN R activity_along(const M &m, const Partial<M, R> &s, const int k, const
 // sum_k y_k d ln gamma_k/dx_j for all j, by calls of use(j, sum). It is the matrix of second derivatives of F times the
 // vector v_k = y_k/(R_k T).
 template <class M, class R, class Use>
-POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y, const Use &use) {
+POINT_FN void cubic_curvature(const M &m, const Partial<M, R> &s, const R *y, const Use &use) {
     const R T = s.T, inv_T = 1.0 / T, inv_B = 1.0 / s.B;
     const R L_VV = s.D_V * (s.inv_D * s.inv_D), L_BV = s.D_B * (s.inv_D * s.inv_D),
             L_BB = -(2.0 * s.L_B + s.V * L_BV) * inv_B;
@@ -257,4 +276,10 @@ POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y,
         if constexpr (shaped<M>()) own += delta_j * delta_slope(m, s, j) + moles_j * m.inv_W[j];
         use(j, own);
     });
+}
+
+template <class M, class R, class Use>
+POINT_FN void activity_curvature(const M &m, const Partial<M, R> &s, const R *y, const Use &use) {
+    if constexpr (mapped<M>()) mapped_activity_curvature(m, s, y, use);
+    else cubic_curvature(m, s, y, use);
 }

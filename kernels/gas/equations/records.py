@@ -17,7 +17,7 @@ import numpy as np
 from ...engine.errors import ArgumentError, MixtureError, refuse
 from ..declare import option
 from ..records import Names
-from ..species import CRITICAL, GAS_CONSTANT as R, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
+from ..species import CRITICAL, OMEGA_A, OMEGA_B, OMEGA_VC, SpeciesData
 
 # Largest ((delta_1 - delta_2)/(2 + delta_1 + delta_2))^2 for which departure_integral of cubic.h is exact.
 FARTHEST = 8 / 9
@@ -222,8 +222,8 @@ class Cubic:
 
         critical = self.of_species(species)
         of = self.translation.of_species(species) if isinstance(self.translation, VolumeMap) else species
-        a = critical["omega_a"] * (R * of.Tc) ** 2 / of.pc
-        b = critical["omega_b"] * R * of.Tc / of.pc
+        a = critical["omega_a"] * (species.R * of.Tc) ** 2 / of.pc
+        b = critical["omega_b"] * species.R * of.Tc / of.pc
 
         return a, b
 
@@ -376,7 +376,7 @@ def rkpr_Z_c(species):
 
     The bound is reached at a measured Z_c of 0.2898 (hydrogen, helium).
     """
-    return np.minimum(MEASURED * species.pc * species.Vc / (R * species.Tc), HIGHEST)
+    return np.minimum(MEASURED * species.pc * species.Vc / (species.R * species.Tc), HIGHEST)
 
 
 def rkpr_delta_1(species):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..records import Constants
-from ..species import GAS_CONSTANT as R
 from .tables import PATTERNS, ReactionTables
 
 # So many reactions are written out, more are loops over tables. On one core of an EPYC (AVX-512), net_production in ns
@@ -44,7 +43,7 @@ def encoded(tables: ReactionTables, species) -> Constants:
     """Tables, sizes and C++ text of the reactions. tables: sorted where the reactions are loops over tables."""
     written = is_written(tables)
     weighted, unweighted = tables.weighted, tables.unweighted
-    ln_R = np.log(R / species.p_ref)
+    ln_R = np.log(species.R / species.p_ref)
     shift = tables.shift
     factors, reactions_text = _written_reactions(tables) if written else ([], "")
     defaults, specials, specials_text = _efficiencies(tables)

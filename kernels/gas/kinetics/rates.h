@@ -181,6 +181,19 @@ POINT_FN R falloff_rate(const scalar *f, const R T, const R ln_T, const R inv_T,
     return rate;
 }
 
+// Rate coefficients by tables in ln p: P-log, Chebyshev
+template <class M, class R> POINT_FN void tabulated_rates(const M &m, const R p, const R ln_T, const R inv_T, R *out) {
+    if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) {
+        const R ln_p = log(p);
+        const scalar *at = m.reaction_plogs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_PLOGS; ++i) *out++ = plog_rate(at, ln_T, inv_T, ln_p);
+        at = m.reaction_chebyshevs;
+        UNROLL_BY(1)
+        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) *out++ = chebyshev_rate<M>(at, inv_T, ln_p);
+    }
+}
+
 template <bool UNROLLED = false, class M, class R>
 POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R> &s) {
     const R ln_T = log(T), inv_T = s.inv_T;
@@ -219,38 +232,26 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
             else if (form > 0) rate[i] = rate[i] * exp(ln_blending(ln_F[i], ln_Pr[i]));
         }
     }
-    if constexpr (M::RATE_PLOGS + M::RATE_CHEBYSHEVS > 0) {
-        const R ln_p = log(p);
-        R *out = k + M::RATE_EXPONENTS + M::RATE_FALLOFFS;
-        const scalar *at = m.reaction_plogs;
-        UNROLL_BY(1)
-        for (int i = 0; i < M::RATE_PLOGS; ++i) *out++ = plog_rate(at, ln_T, inv_T, ln_p);
-        at = m.reaction_chebyshevs;
-        UNROLL_BY(1)
-        for (int i = 0; i < M::RATE_CHEBYSHEVS; ++i) *out++ = chebyshev_rate<M>(at, inv_T, ln_p);
-    }
+    tabulated_rates(m, p, ln_T, inv_T, k + M::RATE_EXPONENTS + M::RATE_FALLOFFS);
 }
 
-// all but the rate coefficients; T is bounded already
-template <bool UNROLLED = false, class M, class R, class Species, class Gamma>
-POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, const Gamma &ln_gamma,
-                         Reacting<M, R> &s) {
-    const R ln_T = log(T), inv_T = 1.0 / T;
-    s.inv_T = inv_T;
-    R C[M::NS];
-    FOR_SPECIES (k, M::NS) {
-        C[k] = rho * (Y[k] * m.inv_W[k]);
-        s.c[k] = C[k];
-        R L = potential<true>(m, T, ln_T, inv_T, k);
-        if constexpr (is_given<Gamma>::value) {
-            if constexpr (M::kinetics_fugacity) s.c[k] = C[k] * exp(ln_gamma[k]);
-            else L += ln_gamma[k];
-        }
-        s.L[k] = L;
-        s.I[k] = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
-        s.D[k] = s.c[k] / s.I[k];
+// C_k [mol/m3]; c_k and L_k of s
+template <class M, class R, class Species, class Gamma>
+POINT_FN void concentration(const M &m, const R T, const R ln_T, const R inv_T, const R rho, const Species &Y,
+                            const Gamma &ln_gamma, const int k, R &C, Reacting<M, R> &s) {
+    C = rho * (Y[k] * m.inv_W[k]);
+    s.c[k] = C;
+    R L = potential<true>(m, T, ln_T, inv_T, k);
+    if constexpr (is_given<Gamma>::value) {
+        if constexpr (M::kinetics_fugacity) s.c[k] = C * exp(ln_gamma[k]);
+        else L += ln_gamma[k];
     }
+    s.L[k] = L;
+}
 
+// [M] of the colliders
+template <bool UNROLLED = false, class M, class R>
+POINT_FN void third_bodies(const M &m, const R *C, Reacting<M, R> &s) {
     // species that count in each collider as most others do are added up once; there is one at least. Nothing is
     // subtracted, so nothing cancels.
     R rest = R(0.0), weighted[M::RATE_WEIGHTED + 1];
@@ -278,6 +279,23 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
     s.third[M::RATE_COLLIDERS] = R(1.0);
 }
 
+// all but the rate coefficients; T is bounded already
+template <bool UNROLLED = false, class M, class R, class Species, class Gamma>
+POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, const Gamma &ln_gamma,
+                         Reacting<M, R> &s) {
+    const R ln_T = log(T), inv_T = 1.0 / T;
+    s.inv_T = inv_T;
+    R C[M::NS];
+    FOR_SPECIES (k, M::NS) {
+        concentration(m, T, ln_T, inv_T, rho, Y, ln_gamma, k, C[k], s);
+        s.I[k] = exp(at_most(at_least(-s.L[k], -FARTHEST), FARTHEST));
+        s.D[k] = s.c[k] / s.I[k];
+    }
+    third_bodies<UNROLLED>(m, C, s);
+}
+
+#include "gas/kinetics/rates_alone.h"
+
 template <class R> POINT_FN R reacting_temperature(const R T) { return at_least(known_temperature(T), COLDEST); }
 
 // UNROLLED: where a GPU holds the species in registers and the reactions are written out, all the rest is too
@@ -285,8 +303,12 @@ template <bool UNROLLED = false, class M, class R, class Species, class Gamma>
 POINT_FN void reacting(const M &m, R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                        Reacting<M, R> &s) {
     T = reacting_temperature(T);
-    activities<UNROLLED>(m, T, rho, Y, ln_gamma, s);
-    rate_coefficients<UNROLLED>(m, T, p, s);
+    if constexpr (FILLS_VECTORS<R>) {
+        reacting_alone(m, T, p, rho, Y, ln_gamma, s);
+    } else {
+        activities<UNROLLED>(m, T, rho, Y, ln_gamma, s);
+        rate_coefficients<UNROLLED>(m, T, p, s);
+    }
 }
 
 // use(number, forward, reverse, net, each_net, each_left, each_right) of a reaction with A reactants and B products,

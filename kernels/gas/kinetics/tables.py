@@ -13,7 +13,6 @@ import itertools
 
 import numpy as np
 
-from ..species import GAS_CONSTANT as R
 from ..species.reactions import Arrhenius, Chebyshev, Falloff, Plog, Reaction
 
 T_GRID = np.geomspace(200.0, 6000.0, 60)  # K, over which exponentials have to stay in range
@@ -285,7 +284,7 @@ def _elements(species, mechanism):
     """(L (ns, T), shift (2, ns)): g/RT + ln(RT/p_ref) less the nearest sum over atoms of alpha + beta/T, which cancels
     in every reaction; and the two coefficients of this sum for each species."""
     ideal = [species.polynomial(s, T_GRID) for s in range(species.ns)]
-    g = np.array([h - entropy + np.log(R * T_GRID / species.p_ref) for _, h, entropy in ideal])
+    g = np.array([h - entropy + np.log(species.R * T_GRID / species.p_ref) for _, h, entropy in ideal])
 
     atoms = mechanism.composition
     basis = np.stack([atoms[:, None] * np.ones_like(T_GRID)[:, None], atoms[:, None] / T_GRID[:, None]], axis=-1)

@@ -11,11 +11,12 @@
 constexpr double GONE = 1e-9; // a share of moles below which a phase has gone
 constexpr int DIRECT_STEPS = 25;
 
-// One mole. With one phase ln kappa and eta are 0.
+// One mole. With one phase ln kappa and eta are 0, or say where that was tested (settled.h).
 template <class M, class R> struct State {
     R T, p, V; // V of the equation of state, before any translation
     R ln_kappa[M::NS], eta;
-    R steps; // evaluations of a phase
+    R steps;      // evaluations of a phase
+    bool carried; // whether the caller keeps ln kappa and eta for the next call
 };
 
 // Both phases at T, V

@@ -2,9 +2,9 @@
 // ln kappa and eta of the point's last state, or cold. Loops end when all points that work together are done; a point
 // that is done keeps its values, so that its result does not depend on its neighbours.
 #pragma once
-#include "gas/phases/direct.h"
+#include "gas/phases/settled.h"
 
-enum { ONE_PHASE, IN_TWO_PHASES, NOT_FOUND };
+enum { ONE_PHASE, IN_TWO_PHASES, NOT_FOUND, NEEDS_A_THIRD };
 constexpr int BRACKET_STEPS = 400; // evaluations of the bracketed search
 
 template <class R> POINT_FN R status_of(const MaskOf<R> two) {
@@ -18,19 +18,14 @@ template <class M, class R> POINT_FN void take(const MaskOf<R> mask, const State
     to.eta = select(mask, from.eta, to.eta);
     FOR_SPECIES (k, M::NS) to.ln_kappa[k] = select(mask, from.ln_kappa[k], to.ln_kappa[k]);
     to.steps = from.steps; // counted by point
-}
-
-template <class M, class R> POINT_FN void set_one_phase(const MaskOf<R> mask, const R V, State<M, R> &s) {
-    s.V = select(mask, V, s.V);
-    s.eta = select(mask, R(0.0), s.eta);
-    FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(mask, R(0.0), s.ln_kappa[k]);
+    to.carried = from.carried;
 }
 
 // Whether the state is that of two phases to start from: not NaN, and not the zeros of one phase
 template <class M, class R> POINT_FN MaskOf<R> is_warm(const State<M, R> &s) {
     R sum = fabs(s.eta);
     FOR_SPECIES (k, M::NS) sum += fabs(s.ln_kappa[k]);
-    return sum > 0.0 && sum < 1e300;
+    return sum > 0.0 && sum < 1e300 && s.eta < KEPT;
 }
 
 // Amounts, volumes and ln kappa of two phases at T, p
@@ -53,14 +48,24 @@ template <class M, class R> POINT_FN void feed_of(const M &m, const R *z, const 
     attraction_at(m, T, feed.at);
     feed.p = p;
     feed.steps = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        feed.z[k] = z[k];
-        feed.ln_z[k] = log(at_least(z[k], LEAST_AMOUNT));
+    FOR_SPECIES (k, M::NS) feed.z[k] = z[k];
+}
+
+// The root of the feed as one phase, and what a test of its stability needs for the points of `tested`
+template <class M, class R>
+POINT_FN void feed_at_pressure(const M &m, const MaskOf<R> tested, Feed<M, R> &feed, Phase<M, R> &whole) {
+    if (any_of(tested)) {
+        R ln_phi[M::NS];
+        phase_at_pressure(m, feed.at, feed.p, feed.z, whole, ln_phi);
+        tangent_plane_of(m, whole.V, ln_phi, feed);
+    } else {
+        phase_sums<false>(m, feed.at, feed.z, whole);
+        phase_root(m, feed.at, feed.p, whole);
     }
 }
 
 // Fills V, ln kappa and eta of s at its T and p for the points of `ask`; warm: those whose ln kappa and eta are a
-// start.
+// start of two phases.
 template <class M, class R>
 PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> warm, State<M, R> &s, R &status) {
     constexpr int NS = M::NS;
@@ -92,21 +97,24 @@ PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<
     const auto rest = ask && !found;
     auto lost = nowhere<R>();
     if (any_of(rest)) {
+        const auto tested = rest && !is_settled(m, z, s.T, s.p, s);
         Phase<M, R> whole;
-        Verdict<M, R> verdict;
-        R ln_phi[NS];
-        phase_at_pressure(m, feed.at, feed.p, feed.z, whole, ln_phi);
-        tangent_plane_of(m, whole.V, ln_phi, feed);
+        feed_at_pressure(m, tested, feed, whole);
         feed.steps += counted_in<R>(rest);
         const auto is_state = whole.free > 0.0 && whole.free < 1e300;
-        test_stability(m, feed, rest && is_state, verdict);
-        if (any_of(verdict.unstable)) {
-            const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
-            found = found || now;
-            lost = verdict.certain && !now;
+        lost = rest && !is_state;
+        if (any_of(tested && is_state)) {
+            Verdict<M, R> verdict;
+            test_stability(m, feed, tested && is_state, verdict);
+            if (any_of(verdict.unstable)) {
+                const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
+                found = found || now;
+                lost = lost || (verdict.certain && !now);
+            }
+            const auto stable = tested && is_state && !verdict.unstable;
+            keep_test(m, feed, tested, stable, s);
         }
-        lost = lost || (rest && !is_state);
-        set_one_phase(ask && !found, R(whole.free + whole.B), s);
+        s.V = select(ask && !found, R(whole.free + whole.B), s.V);
     }
     if (any_of(found)) set_two_phases(m, feed, two, found, s);
     s.steps += feed.steps;
@@ -229,6 +237,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     FOR_SPECIES (k, M::NS) B += given.z[k] * m.phase_b[k];
     const R V = s.V, free = V - B;
     State<M, R> now = s;
+    now.carried = false; // states on the way are not kept
     now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
     auto open = ask && free > 0.0, warm = nowhere<R>();
     status = select(ask, R(double(NOT_FOUND)), status);
@@ -308,30 +317,42 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     s.steps = now.steps;
 }
 
-// A feed at T and V whose ln phi are those of this V, whatever root of the equation it is. p: its pressure, or where it
-// is none that a phase can have, the sum of the fugacities. Whether it is a state that may be stable.
+// A feed at T and V as one phase `whole`, whatever root of the equation V is. p: its pressure. Whether it is a state
+// that may be stable.
 template <class M, class R>
-POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, Feed<M, R> &feed, R &p) {
-    constexpr int NS = M::NS;
-    Phase<M, R> whole;
-    R F[NS], sum = R(0.0);
+POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, Feed<M, R> &feed, Phase<M, R> &whole,
+                                  R &p) {
     feed_of(m, z, T, R(1.0), feed);
     phase_sums<false>(m, feed.at, z, whole);
     whole.free = V - whole.B;
     phase_slopes(m, feed.at, whole);
-    phase_fugacities(m, feed.at, whole, R(log(V * whole.inv_free)), F);
     feed.steps += 1.0;
+    p = phase_pressure(feed.at, whole) * feed.at.RT;
+    feed.p = p;
+    return p > 0.0 && whole.P_V < 0.0;
+}
+
+// Whether that V is the stable root at its pressure
+template <class M, class R> POINT_FN MaskOf<R> is_root(const M &m, const Feed<M, R> &feed, const Phase<M, R> &whole) {
+    R Z, V, free;
+    cubic_root(m, feed.at.T, feed.p, R(R_UNIVERSAL), whole.D, whole.B, R(0.0), delta_of(m, whole), Z, V, free);
+    return fabs(free - whole.free) < 1e-6 * whole.V;
+}
+
+// Its tangent plane. Where its pressure is none that a phase can have, feed.p becomes the sum of the fugacities.
+template <class M, class R>
+POINT_FN void plane_at_volume(const M &m, const R V, const Phase<M, R> &whole, Feed<M, R> &feed) {
+    constexpr int NS = M::NS;
+    R F[NS], sum = R(0.0);
+    phase_fugacities(m, feed.at, whole, R(log(V * whole.inv_free)), F);
 
     // ln phi = F - ln Z, f = z phi p
     const R ideal = feed.at.RT / V;
-    FOR_SPECIES (k, NS) sum += z[k] * exp(within(F[k], 300.0)) * ideal;
-    p = phase_pressure(feed.at, whole) * feed.at.RT;
-    const auto sound = p > 0.0 && whole.P_V < 0.0;
-    feed.p = select(p > 0.0, p, sum);
+    FOR_SPECIES (k, NS) sum += feed.z[k] * exp(within(F[k], 300.0)) * ideal;
+    feed.p = select(feed.p > 0.0, feed.p, sum);
     const R ln_Z = log(feed.p / ideal);
     FOR_SPECIES (k, NS) F[k] = F[k] - ln_Z;
     tangent_plane_of(m, V, F, feed);
-    return sound;
 }
 
 // A start of `direct` at T, V from the trial of a feed that is not stable, for the points of `where`
@@ -395,13 +416,22 @@ PHASE_PART void state_of_energy_and_volume(const M &m, const Given<M, R> &given,
     single(T, unconverged);
     const auto has_T = unconverged < 0.5;
     Feed<M, R> feed;
-    Verdict<M, R> verdict;
+    Phase<M, R> whole;
     R p;
-    const auto sound = feed_at_volume(m, given.z, select(has_T, T, R(T_PLAIN)), V, feed, p) && has_T;
-    test_stability(m, feed, todo && has_T, verdict);
+    const auto sound = feed_at_volume(m, given.z, select(has_T, T, R(T_PLAIN)), V, feed, whole, p) && has_T;
+    auto one = todo && sound && is_settled(m, given.z, feed.at.T, p, s);
+    if (any_of(one)) one = one && is_root(m, feed, whole);
+    const auto tested = todo && has_T && !one;
+    Verdict<M, R> verdict;
+    if (any_of(tested)) {
+        plane_at_volume(m, V, whole, feed);
+        test_stability(m, feed, tested, verdict);
+        const auto stable = tested && sound && !verdict.unstable;
+        keep_test(m, feed, tested, stable, s);
+        one = one || stable;
+    }
     s.steps += feed.steps;
-    const auto one = todo && sound && !verdict.unstable;
-    set_one_phase(one, V, s);
+    s.V = select(one, V, s.V);
     s.T = select(todo && has_T, T, s.T);
     s.p = select(one, p, select(todo, feed.p, s.p));
     status = select(one, R(double(ONE_PHASE)), status);
@@ -409,13 +439,15 @@ PHASE_PART void state_of_energy_and_volume(const M &m, const Given<M, R> &given,
     if (everywhere(!todo)) return;
 
     // Two phases from the trial of that test, then by brackets
-    State<M, R> from = s;
-    start_from_trial(m, feed, verdict, todo, from);
-    const auto done = direct<false>(m, given, todo && has_T, from) && from.p > 0.0;
-    take(done, from, s);
-    s.steps = from.steps;
-    status = select(done, R(double(IN_TWO_PHASES)), status);
-    todo = todo && !done;
+    if (any_of(todo && has_T)) {
+        State<M, R> from = s;
+        start_from_trial(m, feed, verdict, todo, from);
+        const auto done = direct<false>(m, given, todo && has_T, from) && from.p > 0.0;
+        take(done, from, s);
+        s.steps = from.steps;
+        status = select(done, R(double(IN_TWO_PHASES)), status);
+        todo = todo && !done;
+    }
     if (any_of(todo)) bracketed_at_volume(m, given, todo, s, status);
 }
 
@@ -427,6 +459,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
     R B = R(0.0);
     FOR_SPECIES (k, M::NS) B += given.z[k] * m.phase_b[k];
     State<M, R> now = s;
+    now.carried = false; // states on the way are not kept
     const R start = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
     now.T = start;
     auto open = ask, warm = nowhere<R>();

@@ -29,21 +29,61 @@ template <class M, class R, class Species> POINT_FN void moles_of(const M &m, co
 template <class M, class R, class Kappas>
 POINT_FN void read_start(const M &, const Kappas &ln_kappa, const R eta, State<M, R> &s) {
     s.eta = eta;
+    s.carried = true;
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = ln_kappa[k];
 }
 
 template <class M, class R> POINT_FN void no_start(const M &, State<M, R> &s) {
     s.eta = R(0.0);
+    s.carried = false;
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = R(0.0);
+}
+
+template <class R> POINT_FN MaskOf<R> is_lost(const R status) {
+    return status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5;
+}
+
+// Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
+template <class M, class R>
+PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s, const MaskOf<R> ask) {
+    Feed<M, R> feed;
+    R phase[2][M::NS], sum[2];
+    sum[0] = sum[1] = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = z[k] / (1.0 + kappa);
+        phase[0][k] = share;
+        phase[1][k] = share * kappa;
+        sum[0] += phase[0][k];
+        sum[1] += phase[1][k];
+    }
+
+    auto third = nowhere<R>();
+    UNROLL_BY(1)
+    for (int side = 0; side < 2; ++side) {
+        Phase<M, R> f;
+        Verdict<M, R> verdict;
+        R ln_phi[M::NS];
+        FOR_SPECIES (k, M::NS) phase[side][k] = phase[side][k] / sum[side];
+        feed_of(m, phase[side], s.T, s.p, feed);
+        phase_at_pressure(m, feed.at, feed.p, feed.z, f, ln_phi);
+        tangent_plane_of(m, f.V, ln_phi, feed);
+        test_stability(m, feed, ask, verdict);
+        third = third || (verdict.certain && verdict.tm < -1e-8); // the other phase has tm = 0, off by rounding
+    }
+    return third;
 }
 
 // What a kernel writes of a state; NaN where none was found
 template <class M, class R, class Out>
-POINT_FN void hand_on(const M &, const Moles<M, R> &moles, const State<M, R> &s, R &status, R &vol, Out &ln_kappa,
+POINT_FN void hand_on(const M &m, const Moles<M, R> &moles, const State<M, R> &s, R &status, R &vol, Out &ln_kappa,
                       R &eta, R &steps) {
-    const auto lost = status > 1.5 || !(s.V > 0.0);
+    const auto lost = is_lost(status) || !(s.V > 0.0);
     const R none = R(NOT_A_NUMBER);
     status = select(lost, R(double(NOT_FOUND)), status);
+    if constexpr (M::phases_check) {
+        const auto two = status > 0.5 && !lost;
+        if (any_of(two)) status = select(needs_a_third(m, moles.z, s, two), R(double(NEEDS_A_THIRD)), status);
+    }
     vol = select(lost, none, R((s.V - moles.shift) / moles.W));
     eta = select(lost, none, s.eta);
     steps = s.steps;
@@ -97,9 +137,10 @@ POINT_FN void state_of_e_rho(const M &m, const R e, const R rho, const Moles<M, 
     s.steps = R(0.0);
     state_of_energy_and_volume(m, given, warm, single, s, status);
     hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
-    T = select(status < 1.5, s.T, R(NOT_A_NUMBER));
-    p = select(status < 1.5, s.p, R(NOT_A_NUMBER));
-    unconverged = select(status < 1.5, R(0.0), R(2.0));
+    const auto lost = is_lost(status);
+    T = select(lost, R(NOT_A_NUMBER), s.T);
+    p = select(lost, R(NOT_A_NUMBER), s.p);
+    unconverged = select(lost, R(2.0), R(0.0));
 }
 
 template <class M, class R, class Species, class Out>
@@ -159,8 +200,9 @@ POINT_FN void state_of_h_p(const M &m, const R h, const R p, const Moles<M, R> &
     s.steps = R(0.0);
     state_of_enthalpy_and_pressure(m, given, warm, single, s, status);
     hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
-    T = select(status < 1.5, s.T, R(NOT_A_NUMBER));
-    unconverged = select(status < 1.5, R(0.0), R(2.0));
+    const auto lost = is_lost(status);
+    T = select(lost, R(NOT_A_NUMBER), s.T);
+    unconverged = select(lost, R(2.0), R(0.0));
 }
 
 template <class M, class R, class Species, class Out>
@@ -219,8 +261,9 @@ POINT_FN void known_state(const M &m, const R T, const R p, const Species &Y, co
                           const R eta, const R status, Known<M, R> &o) {
     moles_of(m, Y, o.moles);
     read_start(m, ln_kappa, eta, o.s);
-    o.two = status > 0.5 && status < 1.5;
-    o.none = select(status < 1.5, R(0.0), R(NOT_A_NUMBER));
+    const auto lost = is_lost(status) || !(status >= 0.0);
+    o.two = status > 0.5 && !lost;
+    o.none = select(lost, R(NOT_A_NUMBER), R(0.0));
     o.s.T = known_temperature(T) + o.none;
     o.s.p = p;
     o.s.V = vol * o.moles.W + o.moles.shift;

@@ -11,7 +11,7 @@ from ..declare import collection, constants, exclusion, option, point_kernel, qu
 from ..equations.constants import _record
 from ..equations.cubic import DELTA
 from ..equations.records import FAMILY
-from ..records import Constants
+from ..records import Constants, Report
 from ..registry import registry
 from ..thermal.derivatives import PAIRS
 from ..thermal.ideal_gas import NASA
@@ -28,6 +28,17 @@ option(
     },
     "one phase, or vapour and liquid in equilibrium",
     switch="",
+)
+option(
+    "phases_check",
+    {
+        "off": "A split is taken as it was found.",
+        "on": "Each phase of a split is tested for stability, too: `phases_status` is 3 where a third phase would "
+        "lower the Gibbs energy. The two phases are kept.",
+    },
+    "whether the phases of a split are tested for a third; on in check mode",
+    switch="phases_check",
+    in_check_mode="on",
 )
 exclusion(
     lambda options: options["phases"] == "equilibrium" and options["equation"] not in FAMILY,
@@ -48,8 +59,7 @@ for name, unit, what, *per in (
     ("rho_v", "kg/m3", "density of the vapour; one phase: rho"),
     ("Y_l", "1", "mass fractions in the liquid; one phase: Y", "ns"),
     ("Y_v", "1", "mass fractions in the vapour; one phase: Y", "ns"),
-    ("phases_status", "1", "0: one phase, 1: two, 2: not found, results are NaN"),
-    ("phases_steps", "1", "evaluations of a phase that the state took"),
+    ("phases_steps", "1", "evaluations of a phase that the state took; 1: one phase by an earlier test or by its T"),
     ("c_frozen", "m/s", "speed of sound at common T and p without transfer between the phases"),
     (
         "F_nn",
@@ -61,23 +71,38 @@ for name, unit, what, *per in (
 ):
     quantity(name, unit, what, *per)
 quantity(
+    "phases_status",
+    "1",
+    "0: one phase, 1: two, 2: not found, results are NaN, 3: two where a third would lower the Gibbs energy "
+    "(phases_check)",
+    reports=(
+        Report(2, "no state of one or two phases was found: results are NaN"),
+        Report(3, "a third phase would lower the Gibbs energy: results are those of the two", fails=False),
+    ),
+)
+quantity(
     "ln_kappa",
     "1",
-    "ln of the ratio of amounts of each species in the two phases of the iteration; 0 with one phase. Kept by a host, "
-    "start of the next call",
+    "ln of the ratio of amounts of each species in the two phases of the iteration; with one phase 0, or the partial "
+    "pressures [Pa] of the last test of stability. Kept by a host, start of the next call",
     "ns",
     carried=True,
 )
 quantity(
     "eta",
     "1",
-    "ln of the ratio of free volumes V - B of the two phases; 0 with one phase. Kept with ln_kappa",
+    "ln of the ratio of free volumes V - B of the two phases; with one phase 0, or 1e4 to 4e4: where the last test of "
+    "stability holds. Kept with ln_kappa",
     carried=True,
 )
 
 # ---- constants
-OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_critical"
+OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_ln_trace phase_hot phase_critical"
 HEAVY_REST = 1e-3  # share of the other species in a trial phase that is rich in one
+TRACE = 1e-12  # share of a trial phase, by Wilson's K, below which a species does not count
+HOT = 1.1  # T/Tc of a species above which it has no part in two phases up to 30 MPa: 1.004 is the most that was seen
+HOT_KIJ = 0.3  # k_ij up to which that was tried
+NEVER = 1e9  # K
 
 
 def phase_numbers(species, options) -> Constants:
@@ -94,6 +119,8 @@ def phase_numbers(species, options) -> Constants:
         "phase_ln_pc": np.log(species.pc),
         "phase_wilson": 5.373 * (1 + omega),
         "phase_ln_rest": [np.log(HEAVY_REST / species.ns)],
+        "phase_ln_trace": [np.log(TRACE)],
+        "phase_hot": HOT * species.Tc if np.max(species.kij) <= HOT_KIJ else np.full(species.ns, NEVER),
         "phase_critical": [np.mean(critical["Z_c"] / critical["omega_b"])],
     }
     if record.by_species:

@@ -4,14 +4,9 @@
 #include "gas/phases/curvature.h"
 #include "gas/thermal/inversion.h"
 
-template <class R> using MaskOf = decltype(R(0.0) < R(1.0));
 constexpr double LEAST_AMOUNT = 1e-100; // smaller mole fractions count as that in logarithms
 constexpr double ABSENT = 1e-25;        // residuals of scarcer species do not count
 constexpr int STABILITY_STEPS = 40;
-
-template <class R> POINT_FN R within(const R x, const double most) { return at_most(at_least(x, -most), most); }
-template <class R> POINT_FN MaskOf<R> nowhere() { return R(1.0) < R(0.0); }
-template <class R> POINT_FN R counted_in(const MaskOf<R> mask) { return select(mask, R(1.0), R(0.0)); }
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {
@@ -24,13 +19,20 @@ template <class M, class R> struct Feed {
 
 template <class M, class R> POINT_FN void tangent_plane_of(const M &, const R V, const R *ln_phi, Feed<M, R> &feed) {
     feed.V = V;
-    FOR_SPECIES (k, M::NS) feed.d[k] = feed.ln_z[k] + ln_phi[k];
+    FOR_SPECIES (k, M::NS) {
+        feed.ln_z[k] = log(at_least(feed.z[k], LEAST_AMOUNT));
+        feed.d[k] = feed.ln_z[k] + ln_phi[k];
+    }
 }
 
 // ln K of Wilson's correlation, the start of the iterations
+template <class M, class R> POINT_FN R wilson_of(const M &m, const int k, const R ln_p, const R inv_T) {
+    return m.phase_ln_pc[k] - ln_p + m.phase_wilson[k] * (1.0 - m.phase_Tc[k] * inv_T);
+}
+
 template <class M, class R> POINT_FN void wilson(const M &m, const Feed<M, R> &feed, R *ln_K) {
     const R inv_T = 1.0 / feed.at.T, ln_p = log(feed.p);
-    FOR_SPECIES (k, M::NS) ln_K[k] = m.phase_ln_pc[k] - ln_p + m.phase_wilson[k] * (1.0 - m.phase_Tc[k] * inv_T);
+    FOR_SPECIES (k, M::NS) ln_K[k] = wilson_of(m, k, ln_p, inv_T);
 }
 
 // A trial phase of amounts W
@@ -138,6 +140,16 @@ template <class M, class R> struct Verdict {
     R is_vapour;                 // 1: that of tm is taken for the vapour, 0: for the liquid
 };
 
+constexpr double HOT_BELOW = 3e7; // Pa; gases split at higher pressures far above their critical temperatures
+
+// Whether each species is too hot for two phases, or next to nothing in any trial phase
+template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, R> &feed, const R *ln_K) {
+    auto cold = feed.p > HOT_BELOW;
+    FOR_SPECIES (k, M::NS)
+        cold = cold || !(feed.at.T > m.phase_hot[k] || feed.ln_z[k] + fabs(ln_K[k]) < m.phase_ln_trace[0]);
+    return !cold;
+}
+
 template <class M, class R>
 PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, Verdict<M, R> &v) {
     constexpr int NS = M::NS;
@@ -149,11 +161,13 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     }
     v.unstable = v.certain = nowhere<R>();
     v.tm = v.is_vapour = R(0.0);
+    const auto tested = ask && !is_hot(m, feed, ln_K);
+    FOR_SPECIES (k, NS) v.ln_W[0][k] = v.ln_W[1][k] = feed.ln_z[k];
 
     UNROLL_BY(1)
     for (int start = 0; start < 3; ++start) {
         // Vapour-like, liquid-like; where neither is found to be unstable, rich in the heaviest species
-        const auto now = start < 2 ? ask : ask && !v.unstable;
+        const auto now = start < 2 ? tested : tested && !v.unstable;
         if (!any_of(now)) break;
         Trial<M, R> trial;
         trial.tm = R(1.0);

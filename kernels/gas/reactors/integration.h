@@ -329,7 +329,12 @@ template <class M, class R, class Species> POINT_FN R density_of(const M &m, con
     R W, R_s;
     molar_mass(m, Y, W, R_s);
     if constexpr (M::equation_ideal) return p / (R_s * T);
-    else {
+    else if constexpr (mapped<M>()) {
+        MappedState<R> s;
+        mapped_mixture_state(m, T, Y, s);
+        mapped_root_state(m, T, p, R_s, delta_of(m, Y), s);
+        return 1.0 / s.vol;
+    } else {
         R a, a_T, a_TT, b, shift, Z, vol, v_free;
         cubic_mixture(m, T, Y, a, a_T, a_TT, b, shift);
         cubic_root(m, T, p, R_s, a, b, shift, delta_of(m, Y), Z, vol, v_free);

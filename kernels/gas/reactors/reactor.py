@@ -6,7 +6,7 @@ constant pressure (Y_1 .. Y_ns, T). Each of them varies alone, sum(Y) is not hel
 
 from ..declare import collection, constant, point_kernel, quantity
 from ..equations.cubic import DELTA
-from ..equations.records import FAMILY
+from ..equations.records import ROOTS
 from ..kinetics.rates import DOUBLE, NASA, SLOPE_TABLES, TABLES, VALID
 from ..registry import registry
 from ..thermal.derivatives import PAIRS
@@ -64,7 +64,7 @@ DERIVED = "derived from the rates and the equation of state, by the chain rule"
 
 def kernel(name, reads, writes, source, constants="", **more):
     """Two kernels, ideal_{name} and cubic_{name}: their constants differ."""
-    for equation, when, own in (("ideal", "ideal", ""), ("cubic", FAMILY, f" {PAIRS} {SUMS} {DELTA}")):
+    for equation, when, own in (("ideal", "ideal", ""), ("cubic", ROOTS, f" {PAIRS} {SUMS} {DELTA} map_numbers?")):
         point_kernel(
             f"{equation}_{name}",
             header="gas/reactors/reactor.h",

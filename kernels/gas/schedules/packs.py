@@ -31,6 +31,7 @@ NUMBERS = {
     "wide": ("engine/numbers/platform.h", dict.fromkeys(VECTORS, "wide")),
     "count": ("engine/numbers/counted.h", dict.fromkeys(VECTORS, "counted")),
 }
+ALONE = "engine/numbers/alone.h"  # doubles of a point by itself
 LINE = 4  # packs.h has a case for each
 FEW = 6  # species: sweeps over so many share a stage with their neighbours, which is 1 to 2 % faster
 
@@ -88,7 +89,7 @@ class PointLayout:
 def render_point(p: Plan, layout: PointLayout, constants: str) -> Source:
     """The source of a plan for one point at a time, in precision "scalar"; see one_point.h. constants: definition of a
     macro: of the constants themselves, or of a text that differs where they do."""
-    header, types = NUMBERS[p.precision]
+    _, types = NUMBERS[p.precision]
     places, updated = [], ""
 
     for name in p.arguments:
@@ -101,7 +102,7 @@ def render_point(p: Plan, layout: PointLayout, constants: str) -> Source:
             updated += f"    for (int k = 0; k < {p.rows(name)}; ++k) {copy}\n"
 
     text = [
-        f"#define {constants}\n{defines(p)}{include(header)}typedef {types[4]} real;\n",
+        f"#define {constants}\n{defines(p)}{include(ALONE)}typedef {types[4]} real;\n",
         structure(p) + spelled_headers(p) + include("gas/schedules/one_point.h"),
         _program(p, types, boxed=False),
         POINT.format(name=layout.name, places=", ".join(places), updated=updated),

@@ -8,6 +8,7 @@ import typing
 
 from ..records import PointKernel
 from ..registry import registry
+from ..species import GAS_CONSTANT
 
 if typing.TYPE_CHECKING:
     from ..plan import Plan
@@ -17,13 +18,17 @@ OWN = "engine/numbers/own.h"  # what a host's bodies get in addition
 
 
 def defines(p: Plan) -> str:
-    """The macros of a precision, for the head of a source."""
+    """The macros of a precision, and a gas constant that is not the usual number, for the head of a source."""
     names = {
         "FRAME_FLOAT_ARRAYS": p.has_float_arrays,
         "FRAME_SINGLE": p.precision == "single",
         "FRAME_WIDE": p.precision == "wide",
     }
-    return "".join(f"#define {name}\n" for name, wanted in names.items() if wanted)
+    lines = [f"#define {name}\n" for name, wanted in names.items() if wanted]
+    if p.R != GAS_CONSTANT:
+        lines.append(f"#define FRAME_GAS_CONSTANT {p.R!r}\n")
+
+    return "".join(lines)
 
 
 # ---------------------------------------------------------------- headers

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ...engine.errors import MixtureError
-from .fields import ATTRACTION, COVOLUME, GAS_CONSTANT, GEOMETRY, NUMBERS, OMEGA_A, OMEGA_B, ROWS, Field
+from .fields import ATTRACTION, COVOLUME, GEOMETRY, NUMBERS, OMEGA_A, OMEGA_B, ROWS, Field
+from .gas_constant import GAS_CONSTANT
 
 HEAVIEST = 1e6  # kg/mol, of lumps of soot, whose molar mass follows from their atoms
 KIJ_LIMIT = 0.9  # published k_ij reach 0.6; a larger one most likely comes from an a_ij in another unit
@@ -35,10 +36,10 @@ def free_memory() -> float:
 
 
 class Checks:
-    """The checks of species data. All raise MixtureError, whose text begins with `where`."""
+    """The checks of species data. All raise MixtureError, whose text begins with `where`. R: J/mol/K."""
 
-    def __init__(self, names, where: str):
-        self.names, self.where = tuple(names), where
+    def __init__(self, names, where: str, R: float = GAS_CONSTANT):
+        self.names, self.where, self.R = tuple(names), where, R
         self.ns = len(self.names)
 
     def refuse(self, wrong, text: str) -> None:
@@ -170,14 +171,14 @@ def _add_critical(checks: Checks, data: dict, Tc, pc, a, b, without_critical: bo
             checks.check_bounds(ATTRACTION, first, False, ATTRACTION.high)
             checks.check_bounds(COVOLUME, second, False, COVOLUME.high)
         data["a"], data["b"] = first, second
-        data["Tc"] = first * OMEGA_B / (second * OMEGA_A * GAS_CONSTANT)
-        data["pc"] = OMEGA_B * GAS_CONSTANT * data["Tc"] / second
+        data["Tc"] = first * OMEGA_B / (second * OMEGA_A * checks.R)
+        data["pc"] = OMEGA_B * checks.R * data["Tc"] / second
         return
 
     data["Tc"], data["pc"] = first, second
     with np.errstate(all="ignore"):  # a zero or negative pc is refused by its bounds, with the species' name
-        data["a"] = OMEGA_A * (GAS_CONSTANT * first) ** 2 / second
-        data["b"] = OMEGA_B * GAS_CONSTANT * first / second
+        data["a"] = OMEGA_A * (checks.R * first) ** 2 / second
+        data["b"] = OMEGA_B * checks.R * first / second
 
 
 def checked_kij(names, kij, where: str) -> np.ndarray:

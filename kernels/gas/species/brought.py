@@ -10,6 +10,7 @@ from ...engine.errors import ArgumentError, closest, refuse
 from . import critical
 from .cantera_file import File
 
+SHOWN = 6  # names that a message lists
 FILE = pathlib.Path(__file__).with_name("species.yaml")
 
 
@@ -24,7 +25,11 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     """The names as a tuple, from a list or from one string with blanks or commas. Raises ArgumentError for no name, for
     a name that comes twice, and for a name that the package does not have, with the nearest that it has."""
     given = tuple(names.replace(",", " ").split() if isinstance(names, str) else names)
-    listed = f"The package has {', '.join(known())}; Mixture.from_yaml reads others from a file"
+    some = ", ".join(known()[:SHOWN])
+    listed = (
+        f"The package has {len(known())} species: {some}, ... (Mixture.known_names()); Mixture.from_yaml reads others "
+        "from a file"
+    )
     refuse(not given, f"no species named. {listed}.", ArgumentError)
 
     for name in given:

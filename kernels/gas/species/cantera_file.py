@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 
 from ...engine.errors import MixtureError
 from .cantera_text import text_of
+from .gas_constant import GAS_CONSTANT
 from .units import Units, short as _short
 
 LARGEST = 2**24  # bytes of a file; mechanisms of 7000 species have 12 MB
@@ -204,10 +205,12 @@ def _chemkin(text, path) -> str:
 class File:
     """A parsed YAML file. path: the file; top: its map; passed_over: {section of reactions: text}, not parsed.
 
-    beside: a folder from which a relative path starts. Raises MixtureError if the file cannot be read.
+    beside: a folder from which a relative path starts. R: the molar gas constant, J/mol/K, by which activation energies
+    become temperatures. Raises MixtureError if the file cannot be read.
     """
 
-    def __init__(self, path, beside=None):
+    def __init__(self, path, beside=None, R=GAS_CONSTANT):
+        self.R = R
         self.path = _located(Path(path), beside)
         path = self.path
 
@@ -224,11 +227,11 @@ class File:
             searched = "" if os.path.exists(path) else _searched()
             raise MixtureError(f"{path}: cannot be read ({reason}){searched}.") from None
 
-        self.top = Node(self._data(text), str(path), Units())
+        self.top = Node(self._data(text), str(path), Units(R=R))
 
     def beside(self, path) -> File:
         """Another file, by its path from this file's folder."""
-        return File(path, self.path.parent)
+        return File(path, self.path.parent, self.R)
 
     def _data(self, text):
         """The map of a text of this file. Raises MixtureError with line and column."""

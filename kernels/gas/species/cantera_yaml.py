@@ -41,7 +41,8 @@ from .cantera_file import File, Node, cantera_data  # noqa: F401
 from .cantera_reactions import ReactionText
 from .critical import FROM, Unusable, filled, solid
 from .data import SpeciesData
-from .fields import GAS_CONSTANT, OMEGA_A, OMEGA_B, ONE_ATM
+from .fields import OMEGA_A, OMEGA_B, ONE_ATM
+from .gas_constant import GAS_CONSTANT
 from .names import Names
 from .units import short as _short
 
@@ -89,7 +90,7 @@ def models_for(equation: str) -> tuple[str, ...]:
     return {"ideal": (IDEAL, MODEL), "rk": (RK, MODEL)}.get(equation, (MODEL,))
 
 
-def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(), choices=None):
+def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(), choices=None, R=GAS_CONSTANT):
     """Reads one phase; returns (SpeciesData, phase name).
 
     phase: name; None: the first phase of the file whose thermo model is in `models`, else the first gas phase.
@@ -98,11 +99,12 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
     may be missing (nan).
     without: names of species to leave out.
     choices: {species: choice} for `fill`, see critical.py.
+    R: the molar gas constant, J/mol/K.
 
     Raises MixtureError with the file, the species or phase, the field, what was found and what was wanted.
     """
     # The phase and the entries of its species.
-    file = File(path)
+    file = File(path, R=R)
     node, name = _choose_phase(file, phase, models)
     entries = _species_of(file, node)
     choices = choices or {}
@@ -130,6 +132,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
         origin=dict(zip(names, columns.pop("origin"))),
         **columns,
         p_ref=p_ref.pop(),
+        gas_constant=R,
         T_fit=_fit_range(node),
         without_critical=ideal,
         of_atoms=True,
@@ -146,7 +149,7 @@ def read_cantera_yaml(path, phase=None, fill=False, models=(MODEL,), without=(),
         reactions = ReactionText(file, node, tuple(names), atoms, left_out)
 
     pairs: dict = dict(kij=checked_kij(names, kij, str(path)), rk_a=rk_a)
-    species = dataclasses.replace(bare, **pairs, reactions=reactions)
+    species = dataclasses.replace(bare, **pairs, reactions=reactions, atoms=atoms)
     if node.child("real-gas").has("fluids"):
         table = node.child("real-gas").text("fluids", "a file beside this one")
         species = species.with_fluids(file.path.parent / table)
@@ -483,8 +486,8 @@ def _critical(node, model, choices, composition):
     elif len(given) == 3 or (given and not node.has("critical-parameters")):
         a, b = eos.positive("a", "Pa*m^6/kmol^2") * 1e-6, eos.positive("b", "m^3/kmol") * 1e-3
         row["omega"] = eos.number("acentric-factor")
-        row["Tc"] = a * OMEGA_B / (b * OMEGA_A * GAS_CONSTANT)
-        row["pc"] = OMEGA_B * GAS_CONSTANT * row["Tc"] / b
+        row["Tc"] = a * OMEGA_B / (b * OMEGA_A * node.units.R)
+        row["pc"] = OMEGA_B * node.units.R * row["Tc"] / b
     elif choices is not None and not all(critical.has(key) for key, *_ in CRITICAL):
         _fill_critical(node, row, critical, choices, composition)
     elif not node.has("critical-parameters"):
@@ -569,7 +572,7 @@ def _rk_critical(eos):
     a0, a1 = _rk_a(eos, "a")
     eos.refuse(not a0 > 0, f"a: got {_short(eos.data['a'])}, wanted a positive number.")
     b = eos.positive("b", "m^3/kmol") * 1e-3
-    k = RK_OMEGA_A / RK_OMEGA_B * GAS_CONSTANT * b
+    k = RK_OMEGA_A / RK_OMEGA_B * eos.units.R * b
 
     Tc = (a0 / k) ** (2 / 3)
     if a1:
@@ -578,7 +581,7 @@ def _rk_critical(eos):
         for _ in range(60):
             Tc -= (k * Tc**1.5 - a1 * Tc - a0) / (1.5 * k * Tc**0.5 - a1)
 
-    return Tc, RK_OMEGA_B * GAS_CONSTANT * Tc / b
+    return Tc, RK_OMEGA_B * eos.units.R * Tc / b
 
 
 def _binary_rk(phase, known, nodes, data):
@@ -590,7 +593,7 @@ def _binary_rk(phase, known, nodes, data):
 
     # a0 and a1 of the pure species: from the file, else from Tc and pc.
     pure = np.zeros((2, ns))
-    pure[0] = RK_OMEGA_A * GAS_CONSTANT**2 * data.Tc**2.5 / data.pc
+    pure[0] = RK_OMEGA_A * data.R**2 * data.Tc**2.5 / data.pc
     for s, node in enumerate(nodes):
         eos = _eos(node, RK)
         if eos.has("a") and eos.has("b"):

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from ...engine.errors import ArgumentError, MixtureError, refuse
 from . import estimates
-from .fields import GAS_CONSTANT
+from .gas_constant import GAS_CONSTANT
 
 TABLE = pathlib.Path(__file__).with_name("substances.csv")
 POINTS = pathlib.Path(__file__).with_name("critical_points.csv")

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...engine.errors import MixtureError, refuse
 from .arrays import Checks, checked_arrays, checked_kij, locked
-from .fields import BY_NAME, CRITICAL, FIELDS, GAS_CONSTANT, OMEGA_VC, ONE_ATM
+from .fields import BY_NAME, CRITICAL, FIELDS, OMEGA_VC, ONE_ATM
 from .fluids import own_rows
+from .gas_constant import chosen as chosen_gas_constant
 from .reactions import Mechanism
 
 if TYPE_CHECKING:  # ruamel.yaml is needed for files only
@@ -50,11 +51,13 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
     """
 
     names: tuple[str, ...]
+    R: float  # J/mol/K, the molar gas constant
     p_ref: float  # Pa, pressure of the ideal-gas entropies
     T_fit: tuple[float, float]  # (T_low, T_high) [K], range of the kinetic-theory fit of binary diffusion
     sources: dict[str, Any]  # name -> {block: note}, the file's notes on its numbers
     origin: dict = dataclasses.field(default_factory=dict)  # name -> {field: text}, numbers that were not in the file
     own_fluids: dict = dataclasses.field(default_factory=dict)  # name -> Fluid, rows of a table of the user's
+    atoms: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)  # name -> {element: number in it}
     reactions: ReactionText | None = None  # unread; None where the species have none
 
     if TYPE_CHECKING:  # the arrays
@@ -93,6 +96,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         T_mid: ArrayLike | None,
         *,
         p_ref: float = ONE_ATM,
+        gas_constant: float | None = None,
         T_fit: tuple[float, float] | None = None,
         sources: dict[str, Any] | None = None,
         origin: dict[str, Any] | None = None,
@@ -107,11 +111,12 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
         pc [Pa], or a [Pa m6/mol2] and b [m3/mol]; the other two are computed.
         nasa9 (ns, ranges, 9) with T_break (ns, ranges + 1): these polynomials are used, and nasa_low, nasa_high, T_mid
         are None. A species with fewer ranges repeats its last range, with the last temperature again.
+        gas_constant: R [J/mol/K]; None: the constant of this name, as kernels.set_constant has set it.
         without_critical: Tc, pc and omega may be unknown (nan); such species can be used with the ideal gas only.
         of_atoms: W follows from compositions, so that a large one is no error of units.
         where: start of the messages. Raises MixtureError. Warns where the NASA polynomials do not meet at T_mid.
         """
-        checks = Checks(names, where)
+        checks = Checks(names, where, chosen_gas_constant(gas_constant))
         checks.check_names()
 
         unknown = set(arrays) - set(BY_NAME)
@@ -151,6 +156,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
 
         out = cls(
             names=checks.names,
+            R=checks.R,
             p_ref=float(p_ref),
             T_fit=T_fit,
             sources=dict(sources or {}),
@@ -239,7 +245,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
             return self.Vc.copy(), []
 
         note = f"no measured critical volume for {self.named(~known)}: Vc = 0.3074 R Tc/pc is used."
-        return np.where(known, self.Vc, OMEGA_VC * GAS_CONSTANT * self.Tc / self.pc), [note]
+        return np.where(known, self.Vc, OMEGA_VC * self.R * self.Tc / self.pc), [note]
 
     def index(self, name: str) -> int:
         """Index of a species. MixtureError, which lists the species, where there is none of that name."""
@@ -283,6 +289,7 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
             sources=_renamed(self.sources, names, called),
             origin=_renamed(self.origin, names, called),
             own_fluids=_renamed(self.own_fluids, names, called),
+            atoms=_renamed(self.atoms, names, called),
             reactions=reactions,
             **arrays,
         )
@@ -304,6 +311,7 @@ class NoSpecies:
 
     def __init__(self, ns: int) -> None:
         self.ns, self.names = ns, tuple(f"species_{s + 1}" for s in range(ns))
+        self.R = chosen_gas_constant()
 
     def require(self, *fields: str, purpose: str = "") -> None:
         """Checks nothing: a missing field is an error when a kernel reads it."""

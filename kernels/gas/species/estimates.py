@@ -26,7 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-GAS_CONSTANT = 8.31446261815324  # J/mol/K, as in data.py
+from .gas_constant import GAS_CONSTANT
+
 ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "Si", "P", "B")
 HYDROGENS = ("H", "D", "T", "Tr")
 ATOMS_OF_HYDROGEN = {"Tc": 33.145, "pc": 1.2964e6, "omega": 0.0, "Vc": 6.45e-5}

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-GAS_CONSTANT = 8.31446261815324  # J/mol/K, exact (SI 2019)
 OMEGA_A = 0.45723552892138218  # Peng & Robinson 1976, to the last digit of a double
 OMEGA_B = 0.0777960739038885
 OMEGA_VC = 0.307401308698703833  # critical compressibility of the same equation

@@ -5,6 +5,7 @@ import math
 import reprlib
 
 from ...engine.errors import refuse
+from .gas_constant import GAS_CONSTANT
 
 _shown = reprlib.Repr()
 _shown.maxlevel, _shown.maxlist, _shown.maxdict, _shown.maxstring, _shown.maxother = 3, 8, 8, 60, 60
@@ -56,7 +57,7 @@ _PREFIX = {
     "p": 1e-12,
     "f": 1e-15,
 }
-_R_KMOL, _AVOGADRO_KMOL = 8314.46261815324, 6.02214076e26
+_AVOGADRO_KMOL = 6.02214076e26
 _KINDS = {
     "mass": "kg",
     "length": "m",
@@ -126,11 +127,11 @@ def parse(text):
     return factor, tuple(powers)
 
 
-def _over_R(unit):
+def _over_R(unit, R):
     """Factor from a unit of activation energies to K. The unit: energy per amount, temperature, or energy per molecule.
-    Raises ValueError for another unit."""
+    R: J/kmol/K. Raises ValueError for another unit."""
     factor, powers = parse(unit)
-    of_kind = {_PER_KMOL: 1 / _R_KMOL, _KELVIN: 1.0, tuple(_BASE["J"][1]): _AVOGADRO_KMOL / _R_KMOL}
+    of_kind = {_PER_KMOL: 1 / R, _KELVIN: 1.0, tuple(_BASE["J"][1]): _AVOGADRO_KMOL / R}
     refuse(powers not in of_kind, f"unit {short(unit)}, wanted one such as J/mol, K or eV", ValueError)
     return factor * of_kind[powers]
 
@@ -139,10 +140,11 @@ class Units:
     """The default units at a place of a file.
 
     factors: {unit name of _KINDS: factor to SI with kmol}. activation: factor from activation energies to K; None:
-    activation energies are energies per amount.
+    activation energies are energies per amount. R: the molar gas constant, J/mol/K, by which they become temperatures.
     """
 
-    def __init__(self, factors=None, activation=None):
+    def __init__(self, factors=None, activation=None, R=GAS_CONSTANT):
+        self.R = R
         self.factors = factors or dict.fromkeys(_KINDS.values(), 1.0)
         self.activation = activation
 
@@ -164,7 +166,7 @@ class Units:
             if kind in _IGNORED:
                 continue
             if kind == "activation-energy":
-                activation = _over_R(str(unit))
+                activation = _over_R(str(unit), 1e3 * self.R)
                 continue
 
             refuse(
@@ -175,17 +177,17 @@ class Units:
 
             factors[_KINDS[kind]] = parse(str(unit))[0]
 
-        return Units(factors, activation)
+        return Units(factors, activation, self.R)
 
     def energy_over_R(self, value):
         """An activation energy over R [K], from a number or text with or without a unit. Raises ValueError."""
         text, _, given = str(value).strip().partition(" ")
         if given.strip() and not isinstance(value, bool):
-            return self.convert(text, "1") * _over_R(given.strip())
+            return self.convert(text, "1") * _over_R(given.strip(), 1e3 * self.R)
 
         factor = self.activation
         if factor is None:
-            factor = self.factors["J"] / self.factors["kmol"] / _R_KMOL
+            factor = self.factors["J"] / self.factors["kmol"] / (1e3 * self.R)
         return self.convert(value, "1") * factor
 
     def convert(self, value, unit):

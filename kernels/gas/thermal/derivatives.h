@@ -94,13 +94,66 @@ POINT_FN void products_with_rows(const M &m, const Vectors &yz, const Row &row) 
     }
 }
 
+// The sums S_k, S_k' of attraction_slopes from the elements pair(s, y, z) of the vectors and row(k, (Ky)_k, (Kz)_k). On
+// a CPU's stack nothing is computed twice.
+template <class M, class R, class Pair, class Row>
+POINT_FN void slopes_by_rows(const M &m, const Pair &pair, const Row &row) {
+    if constexpr (number<R>::lanes > 1) {
+        R y[M::NS], z[M::NS];
+        FOR_SPECIES (s, M::NS) pair(s, y[s], z[s]);
+        products_with_rows<M, R>(m, [&](int s, R &ys, R &zs) { ys = y[s], zs = z[s]; }, row);
+    } else products_with_rows<M, R>(m, pair, row);
+}
+
+// Soave's alpha as published, and a smooth one where no species bends
+template <class M, class R, class Species, class Use>
+POINT_FN void straight_slopes(const M &m, const R root_T, const Species &Y, const Use &use) {
+    const R half_inv_root = 0.5 / root_T;
+    slopes_by_rows<M, R>(
+        m,
+        [&](int s, R &y, R &z) {
+            const R root_a = m.g_mass[s] - m.q_mass[s] * root_T, n = flipped(Y[s], root_a);
+            y = n * root_a;
+            z = n * m.q_mass[s];
+        },
+        [&](int k, const R of_y, const R of_z) {
+            const R root_a = m.g_mass[k] - m.q_mass[k] * root_T;
+            use(k, fabs(root_a) * of_y,
+                -half_inv_root * (flipped(R(m.q_mass[k]), root_a) * of_y + fabs(root_a) * of_z));
+        });
+}
+
+template <class M, class R, class Species, class Use>
+POINT_FN void bent_slopes(const M &m, const R root_T, const Species &Y, const Use &use) {
+    const R half_inv_root = 0.5 / root_T;
+    slopes_by_rows<M, R>(
+        m,
+        [&](int s, R &y, R &z) {
+            R second;
+            bent_root(m, root_T, s, y, z, second);
+            y = Y[s] * y;
+            z = Y[s] * z;
+        },
+        [&](int k, const R of_y, const R of_z) {
+            R root, first, second;
+            bent_root(m, root_T, k, root, first, second);
+            use(k, root * of_y, -half_inv_root * (first * of_y + root * of_z));
+        });
+}
+
+// The same, kept. Species by value: its address is not that of the caller's, which stays in registers.
+template <class M, class R, class Species>
+RARE_FN void kept_bent_slopes(const M &m, const R root_T, const Species Y, R *S, R *S_T) {
+    bent_slopes(m, root_T, Y, [&](int k, const R S_k, const R S_T_k) { S[k] = S_k, S_T[k] = S_T_k; });
+}
+
 // S_k = sum_i m_i a_ik, a_ik = sqrt(a_i a_k)(1 - k_ik) or that of the pair, half the derivative of a in m_k, and S_k':
 // use(k, S_k, S_k')
 template <class M, class R, class Species, class Use>
 POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const Use &use) {
-    const R root_T = sqrt(known_temperature(T)), half_inv_root = 0.5 / root_T;
+    const R root_T = sqrt(known_temperature(T));
     if constexpr (M::by_pairs) {
-        const R inv_root = 2.0 * half_inv_root;
+        const R half_inv_root = 0.5 / root_T, inv_root = 2.0 * half_inv_root;
         for_panels<M>([&](auto rows, auto first) {
             pair_panel<rows.value, M, R>(m, Y, first, [&](int k, const R constant, const R linear, const R square) {
                 if constexpr (M::alpha_general)
@@ -112,45 +165,28 @@ POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const U
                 }
             });
         });
-    } else {
-        const auto pair = [&](int s, R &y, R &z) {
-            if constexpr (M::alpha_general) {
+    } else if constexpr (M::alpha_general)
+        slopes_by_rows<M, R>(
+            m,
+            [&](int s, R &y, R &z) {
                 R second;
                 M::root_attraction(m, known_temperature(T), s, y, z, second);
                 y = Y[s] * y;
                 z = Y[s] * z;
-            } else if constexpr (M::alpha_bends) {
-                R second;
-                bent_root(m, root_T, s, y, z, second);
-                y = Y[s] * y;
-                z = Y[s] * z;
-            } else {
-                const R root_a = m.g_mass[s] - m.q_mass[s] * root_T, n = flipped(Y[s], root_a);
-                y = n * root_a;
-                z = n * m.q_mass[s];
-            }
-        };
-        const auto row = [&](int k, const R of_y, const R of_z) {
-            if constexpr (M::alpha_general) {
+            },
+            [&](int k, const R of_y, const R of_z) {
                 R root, root_T, root_TT;
                 M::root_attraction(m, known_temperature(T), k, root, root_T, root_TT);
                 use(k, root * of_y, root_T * of_y + root * of_z);
-            } else if constexpr (M::alpha_bends) {
-                R root, first, second;
-                bent_root(m, root_T, k, root, first, second);
-                use(k, root * of_y, -half_inv_root * (first * of_y + root * of_z));
-            } else {
-                const R root_a = m.g_mass[k] - m.q_mass[k] * root_T;
-                use(k, fabs(root_a) * of_y,
-                    -half_inv_root * (flipped(R(m.q_mass[k]), root_a) * of_y + fabs(root_a) * of_z));
-            }
-        };
-        if constexpr (number<R>::lanes > 1) {
-            R y[M::NS], z[M::NS];
-            FOR_SPECIES (s, M::NS) pair(s, y[s], z[s]);
-            products_with_rows<M, R>(m, [&](int s, R &ys, R &zs) { ys = y[s], zs = z[s]; }, row);
-        } else products_with_rows<M, R>(m, pair, row);
-    }
+            });
+    else if constexpr (M::alpha_bends) {
+        if (!anywhere(T > m.bend_T[0])) straight_slopes(m, root_T, Y, use);
+        else if constexpr (RARE_APART) {
+            R S[M::NS], S_T[M::NS];
+            kept_bent_slopes(m, root_T, Y, S, S_T);
+            FOR_SPECIES (k, M::NS) use(k, S[k], S_T[k]);
+        } else bent_slopes(m, root_T, Y, use);
+    } else straight_slopes(m, root_T, Y, use);
 }
 
 // h_ig of species k alone [J/kg]; WITH_ENTROPY: h_ig - T s_ig at the reference pressure

@@ -4,7 +4,6 @@ import numpy as np
 
 from ..declare import constants, fallback, option, point_kernel, quantity
 from ..records import Constants
-from ..species import GAS_CONSTANT as R
 from ..species.cold import cold_polynomial
 
 for name, unit, what, *per in (
@@ -135,7 +134,7 @@ def ideal_gas(species, options) -> Constants:
 
     rows, T_break = _nasa9(species, cold)
     values |= dict(
-        nasa9=(rows * (R / species.W)[:, None, None]).transpose(1, 2, 0),
+        nasa9=(rows * (species.R / species.W)[:, None, None]).transpose(1, 2, 0),
         nasa9_break=T_break.T if T_break.size else [0.0],
     )
 
@@ -145,7 +144,7 @@ def ideal_gas(species, options) -> Constants:
 
 def _nasa7(species, cold) -> dict:
     """Coefficients of both ranges, and what cold ranges add to those of the lower range."""
-    scale = (R / species.W)[:, None]
+    scale = (species.R / species.W)[:, None]
     values = dict(
         T_mid=species.T_mid,
         T_mid_lowest=[species.T_mid.min()],

@@ -7,6 +7,12 @@ constexpr double T_LOWEST = 20.0, T_HIGHEST = 6000.0,
                  T_PLAIN = 300.0; // K: the bracket, and a start where none is given
 constexpr int T_STEPS = 60;
 
+// Points of a pack: which of them, and none; x within -most and most; 1 in the points of a mask, else 0.
+template <class R> using MaskOf = decltype(R(0.0) < R(1.0));
+template <class R> POINT_FN MaskOf<R> nowhere() { return R(1.0) < R(0.0); }
+template <class R> POINT_FN R within(const R x, const double most) { return at_most(at_least(x, -most), most); }
+template <class R> POINT_FN R counted_in(const MaskOf<R> mask) { return select(mask, R(1.0), R(0.0)); }
+
 // A loop over points that work together ends when all are done: on a GPU's matrix units the whole warp.
 #ifdef MATRIX_UNITS
 template <class Mask> POINT_FN bool everywhere(const Mask done) { return __all_sync(WARP, all_of(done)); }
@@ -48,22 +54,40 @@ POINT_FN void temperature_of(const R target, const R start, const State &state, 
     T = select(unconverged < 1.5, at, R(NOT_A_NUMBER));
 }
 
-// ---- ideal gases: the start of constant heat capacity is good enough
-template <class M, class R, class Species>
-POINT_FN void ideal_temperature_from_h(const M &m, const R h, const Species &Y, R &T, R &unconverged) {
+// ---- where no start is given: T of an ideal gas of constant heat capacity
+template <class M, class R, class Species> POINT_FN R start_of_enthalpy(const M &m, const R h, const Species &Y) {
     R cp, h_plain;
     ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    return T_PLAIN + (h - h_plain) / cp;
+}
+
+template <class M, class R, class Species>
+POINT_FN R start_of_energy(const M &m, const R e, const Species &Y, const R R_s) {
+    R cp, h_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    return T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s);
+}
+
+template <class M, class R, class Species>
+POINT_FN R start_of_entropy(const M &m, const R s, const R p, const Species &Y, const R W) {
+    R cp, h, s_plain;
+    ideal_gas(m, R(T_PLAIN), Y, cp, h);
+    ideal_gas_entropy(m, R(T_PLAIN), p, Y, W, s_plain);
+    return T_PLAIN * exp((s - s_plain) / cp);
+}
+
+// ---- ideal gases
+template <class M, class R, class Species>
+POINT_FN void ideal_temperature_from_h(const M &m, const R h, const Species &Y, R &T, R &unconverged) {
     temperature_of(
-        h, T_PLAIN + (h - h_plain) / cp, [&](const R at, R &value, R &slope) { ideal_gas(m, at, Y, slope, value); }, T,
+        h, start_of_enthalpy(m, h, Y), [&](const R at, R &value, R &slope) { ideal_gas(m, at, Y, slope, value); }, T,
         unconverged);
 }
 
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_e(const M &m, const R e, const Species &Y, const R R_s, R &T, R &unconverged) {
-    R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
     temperature_of(
-        e, T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s),
+        e, start_of_energy(m, e, Y, R_s),
         [&](const R at, R &value, R &slope) {
             ideal_gas(m, at, Y, slope, value);
             value -= R_s * at;
@@ -130,13 +154,10 @@ POINT_FN void temperature_from_h_p_start(const M &m, const R h, const R p, const
         T, unconverged);
 }
 
-// without a start: that of an ideal gas of constant heat capacity
 template <class M, class R, class Species>
 POINT_FN void temperature_from_h_p(const M &m, const R h, const R p, const Species &Y, const R R_s, R &T,
                                    R &unconverged) {
-    R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
-    temperature_from_h_p_start(m, h, p, Y, R_s, T_PLAIN + (h - h_plain) / cp, T, unconverged);
+    temperature_from_h_p_start(m, h, p, Y, R_s, start_of_enthalpy(m, h, Y), T, unconverged);
 }
 
 template <class M, class R, class Species>
@@ -159,10 +180,7 @@ POINT_FN void temperature_from_s_p_start(const M &m, const R s, const R p, const
 template <class M, class R, class Species>
 POINT_FN void temperature_from_s_p(const M &m, const R s, const R p, const Species &Y, const R W, const R R_s, R &T,
                                    R &unconverged) {
-    R cp, h, s_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h);
-    ideal_gas_entropy(m, R(T_PLAIN), p, Y, W, s_plain);
-    temperature_from_s_p_start(m, s, p, Y, W, R_s, T_PLAIN * exp((s - s_plain) / cp), T, unconverged);
+    temperature_from_s_p_start(m, s, p, Y, W, R_s, start_of_entropy(m, s, p, Y, W), T, unconverged);
 }
 
 // v - b of the equation of state at a given density; NaN where there is none
@@ -199,10 +217,7 @@ POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, c
 template <class M, class R, class Species>
 POINT_FN void temperature_from_e_rho(const M &m, const R e, const R rho, const Species &Y, const R R_s, R &T,
                                      R &unconverged) {
-    R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
-    temperature_from_e_rho_start(m, e, rho, Y, R_s, T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s), T,
-                                 unconverged);
+    temperature_from_e_rho_start(m, e, rho, Y, R_s, start_of_energy(m, e, Y, R_s), T, unconverged);
 }
 
 template <class M, class R, class Delta>

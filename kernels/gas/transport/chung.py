@@ -6,7 +6,7 @@ import numpy as np
 
 from ..declare import constants, option, point_kernel, quantity
 from ..records import Constants
-from ..species import GAS_CONSTANT as R, OMEGA_VC
+from ..species import OMEGA_VC
 
 option(
     "viscosity",
@@ -139,7 +139,7 @@ def volumes(species, options):
     association, as Cantera 3.2 computes them.
     """
     if options["chung"] == "cantera":
-        Vc = OMEGA_VC * R * species.Tc / species.pc
+        Vc = OMEGA_VC * species.R * species.Tc / species.pc
         no_association = np.zeros(species.ns)
         return Vc, no_association, ["Chung as in Cantera 3.2: Vc = 0.3074 R Tc/pc for all species, no association."]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..declare import constants, fallback, option, point_kernel
 from ..records import Constants
-from ..species import CRITICAL, GAS_CONSTANT as R, SpeciesData
+from ..species import CRITICAL, SpeciesData
 from ..species.kinetic_theory import viscosity_fit
 from ..thermal.ideal_gas import NASA
 from . import chung  # noqa: F401  (declares the quantities mu and lam)
@@ -73,7 +73,7 @@ def viscosity_laws(species, options) -> Constants:
             viscosity_factor=factor,
             viscosity_constant=constant,
             wilke_mass=W**-0.25,
-            eucken=1.25 * R / W,
+            eucken=1.25 * species.R / W,
             wilke_pair=1 / np.sqrt(8 * (1 + W[:, None] / W)) / W,
         ),
         notes=notes,

@@ -4,7 +4,6 @@ import numpy as np
 
 from ..declare import constants, option, point_kernel
 from ..records import Constants
-from ..species import GAS_CONSTANT as R
 from . import chung
 
 # Q of the quantum gases, by name in capital letters.
@@ -44,7 +43,7 @@ def lucas(species, options) -> Constants:
     species.refuse_without_critical()
     Tc, pc, W = species.Tc, species.pc, species.W
     Vc, *_ = chung.volumes(species, options)
-    Zc = pc * Vc / (R * Tc)
+    Zc = pc * Vc / (species.R * Tc)
 
     # Polar correction F_P - 1, from the reduced dipole moment mu_r (pc in bar).
     mu_r = 52.46 * np.nan_to_num(species.dipole) ** 2 * (pc * 1e-5) / Tc**2

@@ -15,7 +15,7 @@ from ..declare import constants, exclusion, option, point_kernel, quantity
 from ..equations.mapped_numbers import TAU_POLE, mapped_numbers
 from ..equations.records import by_delta_1, rkpr_omega_a, rkpr_omega_b, rkpr_own_Z_c
 from ..records import Constants
-from ..species import GAS_CONSTANT as R, SpeciesData
+from ..species import SpeciesData
 from ..species.fluids import fluid_of
 from . import chung  # noqa: F401  (declares the quantities mu, lam and eta0)
 
@@ -26,7 +26,7 @@ def mapped_critical_entropy(species) -> np.ndarray:
     s+ = -ln((w - b)/v) + I - a' L/R - p C'/R, with the integrals of mapped.h: there w = Z_c R Tc/pc, alpha = 1.
     """
     numbers = mapped_numbers(species)
-    d1, Tc, pc = numbers.delta_1, numbers.Tc, numbers.pc
+    d1, Tc, pc, R = numbers.delta_1, numbers.Tc, numbers.pc, species.R
     w = rkpr_own_Z_c(d1) * R * Tc / pc
     b = rkpr_omega_b(d1) * R * Tc / pc
     x = b / w

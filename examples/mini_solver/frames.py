@@ -1,0 +1,69 @@
+"""Frames: pictures of some fields every so often, and a film of them. A process of its own draws them (studio.py)."""
+
+import pathlib
+
+from .errors import wanted
+from .files import need, whole
+from .pictures import Scene, look
+from .results import draws, earlier
+from .studio import Film, Frame, Sheet
+
+
+class Frames:
+    """PNG frames of some fields and, at the end, an animated GIF.
+
+    A frame's limits are those of its fields, or fixed by `[output] frame_limits` (p in MPa). Fields of `frame_log` have
+    a logarithmic axis.
+    """
+
+    def __init__(self, files, folder, continued):
+        flow, given = files.flow, files.flow.case.output
+        self.files, self.folder = files, pathlib.Path(folder)
+        self.names, self._milliseconds = given["frame"], int(given["frame_ms"])
+        self._limits, self._logarithmic = dict(given["frame_limits"]), given["frame_log"]
+        self._refuse_limits()
+        self._refuse_logarithms()
+
+        self.paths = earlier(flow, folder, "frame-????????.png", continued)
+        self._draws = draws(flow.case)
+        if self._draws:
+            need("matplotlib", "pictures")
+            if flow.ranks.rank == 0:
+                files.draw(Sheet(Scene.of(flow.case), self.names, self._limits, self._logarithmic))
+
+    def _refuse_limits(self):
+        for name, pair in self._limits.items():
+            wanted(name in self.names, f"[output] frame_limits: '{name}' is not drawn; frame = {self.names}.")
+
+            fits = isinstance(pair, list) and len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair)
+            fits = fits and pair[0] < pair[1] and not (name in self._logarithmic and pair[0] <= 0)
+            said = f"[output] frame_limits {name} = {pair!r}; wanted [lowest, highest]"
+            wanted(fits, said + (", above 0: its axis is logarithmic." if name in self._logarithmic else "."))
+
+    def _refuse_logarithms(self):
+        for name in self._logarithmic:
+            wanted(name in self.names, f"[output] frame_log: '{name}' is not drawn; frame = {self.names}.")
+            wanted(not look(name).signed, f"[output] frame_log: '{name}' has two signs; wanted a positive field.")
+
+    def write(self, flow):
+        """Have the present state drawn. Collective."""
+        fields = {name: whole(flow, flow.field(name)) for name in self.names}
+        if flow.ranks.rank:
+            return
+
+        middle = flow.case.cells[2] // 2
+        planes = {name: fields[name][middle] * look(name).factor for name in self.names}
+        path = self.folder / f"frame-{flow.steps:08d}.png"
+
+        self.files.draw(Frame(path, planes, flow.time))
+        self.paths = [p for p in self.paths if p != path] + [path]
+
+    @property
+    def film(self):
+        """Path of frames.gif; None for fewer than two frames."""
+        return self.folder / "frames.gif" if self._draws and len(self.paths) > 1 else None
+
+    def animate(self):
+        """Have all frames put together."""
+        if self.film and self.files.flow.ranks.rank == 0:
+            self.files.draw(Film(self.film, self.paths, self._milliseconds))

@@ -1,0 +1,103 @@
+!> Functions of one point beside block calls, and species apart beside a 4-D array, from Fortran. Arguments: a mechanism of ns
+!! species, ns. Prints a name and seconds a point on each line, the least of many rounds in which all take turns. The loops over
+!! points have the numbers of a point side by side, as a code has that works point by point.
+program one_point
+  use frame_interface
+  use, intrinsic :: iso_fortran_env, only : int64, real64
+  implicit none
+  integer, parameter :: dp = real64, n = 16, points = n**3, m = 8, often = 60
+  type scalar_field
+    real(dp), pointer :: sf(:, :, :) => null()
+  end type
+  type(scalar_field), allocatable :: part(:), rate(:)
+  real(dp), allocatable, target :: Y(:, :, :, :), omega(:, :, :, :)
+  real(dp), target :: T(n, n, n), p(n, n, n), rho(n, n, n), h(n, n, n), c(n, n, n)
+  real(dp), allocatable :: point(:, :), made(:, :), rates_of(:, :)
+  procedure(frame_point), pointer :: thermal, rates
+  real(dp) :: least(6), begin
+  character(len=1024) :: file, number
+  integer :: i, s, ns, round
+
+  call get_command_argument(1, file)
+  call get_command_argument(2, number)
+  read (number, *) ns
+  call frame_initialize(-1, 1024, ns, 1, 0)
+  call frame_setoption('equation', 'ideal')
+  call frame_loadmixture(trim(file))
+  call frame_getpoint('T, p, Y', 'rho, h, c', thermal)
+  call frame_getpoint('T, p, Y, rho', 'omega', rates)
+
+  allocate (Y(n, n, n, ns), omega(n, n, n, ns), point(ns + 3, points), made(3, points), rates_of(ns, points), &
+            part(ns), rate(ns))
+  call random_number(T)
+  call random_number(Y)
+  T = 1000 + 1500*T
+  p = 1.0e6_dp
+  Y = Y/spread(sum(Y, 4), 4, ns)
+  point(1, :) = reshape(T, [points])
+  point(2, :) = reshape(p, [points])
+  point(3:ns + 2, :) = transpose(reshape(Y, [points, ns]))
+  do s = 1, ns
+    allocate (part(s)%sf(m, m, m), rate(s)%sf(m, m, m))
+    part(s)%sf = Y(:m, :m, :m, s)
+  end do
+
+  least = huge(begin)
+  do round = 1, often
+    begin = now()
+    call frame_block('thermal', [frame_in('T', T), frame_in('p', p), frame_in('Y', Y), frame_out('rho', rho), &
+                                 frame_out('h', h), frame_out('c', c)])
+    call took(1, points)
+
+    do i = 1, points
+      call thermal(point(:ns + 2, i), made(:, i))
+    end do
+    call took(2, points)
+    if (any(abs(made(1, :)/reshape(rho, [points]) - 1) > 1.0e-13_dp)) error stop 'the density is wrong'
+    point(ns + 3, :) = reshape(rho, [points])
+
+    begin = now()
+    call frame_block('kinetics', [frame_in('T', T), frame_in('p', p), frame_in('rho', rho), frame_in('Y', Y), &
+                                  frame_out('omega', omega)])
+    call took(3, points)
+
+    do i = 1, points
+      call rates(point(:, i), rates_of(:, i))
+    end do
+    call took(4, points)
+    if (any(abs(transpose(rates_of) - reshape(omega, [points, ns])) > 1.0e-10_dp*maxval(abs(omega)))) error stop 'rates are wrong'
+
+    ! eight calls, since each is short
+    begin = now()
+    do i = 1, 8
+      call frame_block('kinetics', [frame_in('T', T(:m, :m, :m)), frame_in('p', p(:m, :m, :m)), &
+                                    frame_in('rho', rho(:m, :m, :m)), frame_in('Y', Y(:m, :m, :m, :)), &
+                                    frame_out('omega', omega(:m, :m, :m, :))])
+    end do
+    call took(5, 8*m**3)
+    do i = 1, 8
+      call frame_block('kinetics', [frame_in('T', T(:m, :m, :m)), frame_in('p', p(:m, :m, :m)), &
+                                    frame_in('rho', rho(:m, :m, :m)), (frame_in('Y', part(s)%sf), s=1, ns), &
+                                    (frame_out('omega', rate(s)%sf), s=1, ns)])
+    end do
+    call took(6, 8*m**3)
+  end do
+
+  print '(a,es20.12)', 'thermal_block ', least(1), 'thermal ', least(2), 'kinetics_block ', least(3), 'kinetics ', least(4), &
+    'array ', least(5), 'apart ', least(6)
+  call frame_finalize()
+
+contains
+
+  subroutine took(what, points)
+    integer, intent(in) :: what, points
+    least(what) = min(least(what), (now() - begin)/points)
+    begin = now()
+  end subroutine took
+
+  real(dp) function now()
+    integer(int64) :: count, rate
+    call system_clock(count, rate)
+    now = real(count, dp)/rate
+  end function now
+end program one_point

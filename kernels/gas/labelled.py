@@ -1,0 +1,169 @@
+"""Arrays with names, of xarray and pandas: into plain arrays and back. Neither is imported unless its objects come.
+
+xarray: a DataArray has the points along its dimensions; of X and Y the dimension `species` has the species, by name
+where it has a coordinate. Back comes a Dataset with units. pandas: a Series, or a DataFrame with a column for each
+species, has a point in each row. Back comes a DataFrame; a quantity of each species has columns such as X_CH4.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..engine.errors import ArgumentError, refuse
+from ..engine.values import refuse_unit
+from .registry import registry
+
+SPECIES = "species"  # dimension of xarray
+UNITS = {"status": "1", "steps": "1", "ignition_delay": "s"}  # of results that are no quantities
+
+
+def labels_of(mixture, arrays: Mapping[str, Any]) -> Grid | Table | None:
+    """How to take these arrays and to hand results back; None where all are plain. Raises ArgumentError for objects of
+    both libraries in one call, and for labels that do not fit together."""
+    found = {_library(value) for value in _values(arrays)} & {"xarray", "pandas"}
+    if not found:
+        return None
+    refuse(len(found) > 1, "objects of xarray and of pandas came in one call; give one kind.")
+    return (Grid if found == {"xarray"} else Table)(mixture, arrays)
+
+
+def _values(arrays):
+    for given in arrays.values():
+        yield from given.values() if type(given) is dict else (given,)
+
+
+def _library(value) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def unit_of(name: str) -> str:
+    """The unit of a result."""
+    known = registry.quantities.get(name)
+    return known.unit if known else UNITS.get(name, "1")
+
+
+def _by_name(mixture, name: str, names: list[str]) -> list[int]:
+    """Rows of the species of these names. Raises ArgumentError for a name that is unknown, or comes twice."""
+    for one in names:
+        refuse(one not in mixture.names, f"'{name}': no species {one!r} in this mixture.")
+        refuse(names.count(one) > 1, f"'{name}': species {one!r} comes twice.")
+    return [mixture.names.index(one) for one in names]
+
+
+class Grid:
+    """Points along dimensions of xarray."""
+
+    def __init__(self, mixture, arrays):
+        self.mixture, self.xr = mixture, sys.modules["xarray"]
+        parts = []
+        for name, given in arrays.items():
+            for value in given.values() if type(given) is dict else (given,):
+                if not isinstance(value, self.xr.DataArray):
+                    continue
+                refuse_unit(name, value, registry.quantities[name].unit if name in registry.quantities else "s")
+                parts.append(value.isel({SPECIES: 0}, drop=True) if SPECIES in value.dims else value)
+
+        try:
+            aligned = self.xr.align(*parts, join="exact")
+            self.point = self.xr.broadcast(*aligned)[0]
+        except ValueError as error:
+            raise ArgumentError(f"coordinates of the arrays differ: {error}") from None
+
+    def plain(self, arrays) -> dict:
+        """The same as NumPy arrays, points in the order of the dimensions."""
+        return {name: self._plain(name, given) for name, given in arrays.items()}
+
+    def _plain(self, name: str, given):
+        if type(given) is dict:
+            return {key: self._plain(name, value) for key, value in given.items()}
+        if not isinstance(given, self.xr.DataArray):
+            return given
+        if SPECIES not in given.dims:
+            return self._spread(given)
+
+        rows = self._spread(given, SPECIES)
+        if SPECIES not in given.coords:
+            return rows
+        there = [str(one) for one in given.coords[SPECIES].values]
+        out = np.zeros((self.mixture.ns, *rows.shape[1:]))
+        out[_by_name(self.mixture, name, there)] = rows
+        return out
+
+    def _spread(self, given, *first):
+        return given.broadcast_like(self.point).transpose(*first, *self.point.dims).values
+
+    def dressed(self, out: Mapping[str, Any]):
+        """A Dataset of results, with units."""
+        made = {name: self.one(name, value) for name, value in out.items()}
+        return self.xr.Dataset(made)
+
+    def one(self, name: str, value):
+        """A DataArray of one result."""
+        attributes = {"units": unit_of(name)}
+        if name in registry.quantities:
+            attributes["long_name"] = registry.quantities[name].what
+
+        dims, coords = self.point.dims, dict(self.point.coords)
+        value = np.asarray(value)
+        more = value.ndim - len(dims)
+        if more and len(value) == self.mixture.ns:
+            dims, coords = (SPECIES, *dims), {**coords, SPECIES: list(self.mixture.names)}
+        elif more:
+            dims = (f"{name}_row", *dims)
+        return self.xr.DataArray(value, dims=dims, coords=coords, name=name, attrs=attributes)
+
+
+class Table:
+    """A point in each row of pandas' objects."""
+
+    def __init__(self, mixture, arrays):
+        self.mixture, self.pd = mixture, sys.modules["pandas"]
+        self.index: Any = None  # of the rows
+        for name, given in arrays.items():
+            for value in given.values() if type(given) is dict else (given,):
+                if not isinstance(value, (self.pd.Series, self.pd.DataFrame)):
+                    continue
+                if self.index is None:
+                    self.index = value.index
+                refuse(not self.index.equals(value.index), f"'{name}': its index differs from that before it.")
+
+    def plain(self, arrays) -> dict:
+        """The same as NumPy arrays."""
+        return {name: self._plain(name, given) for name, given in arrays.items()}
+
+    def _plain(self, name: str, given):
+        if type(given) is dict:
+            return {key: self._plain(name, value) for key, value in given.items()}
+        if isinstance(given, self.pd.Series):
+            return given.to_numpy()
+        if not isinstance(given, self.pd.DataFrame):
+            return given
+
+        out = np.zeros((self.mixture.ns, len(self.index)))
+        out[_by_name(self.mixture, name, [str(one) for one in given.columns])] = given.to_numpy().T
+        return out
+
+    def dressed(self, out: Mapping[str, Any]):
+        """A DataFrame of results; attrs["units"] has the unit of each column."""
+        columns: dict[str, np.ndarray] = {}
+        units: dict[str, str] = {}
+        for name, value in out.items():
+            value = np.asarray(value)
+            rows = {name: value}
+            if value.ndim > 1:
+                ends = self.mixture.names if len(value) == self.mixture.ns else range(len(value))
+                rows = {f"{name}_{end}": row for end, row in zip(ends, value)}
+            columns |= {key: np.broadcast_to(row, len(self.index)) for key, row in rows.items()}
+            units |= dict.fromkeys(rows, unit_of(name))
+
+        table = self.pd.DataFrame(columns, index=self.index)
+        table.attrs["units"] = units
+        return table
+
+    def one(self, name: str, value):
+        """A Series of one result."""
+        return self.pd.Series(value, index=self.index, name=name)

@@ -1,0 +1,162 @@
+"""`Mixture.properties` of one state from plain numbers, without what arrays need: a call bound once for its names.
+
+A call that this module does not take goes the way of arrays (arrays.py), with the same bits: arrays and lists, numbers
+of other types, other backends and precisions, check mode, a T that needs a warning, a Y that needs dividing.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from ..engine.backend import get_backend
+from . import check
+from .arrays import COLDEST, HOTTEST, WHOLE, call, fractions
+from .registry import registry
+from .species import NoSpecies
+
+TEXTS = 64  # compositions as texts that a call remembers
+LARGEST = 2**53  # whole numbers up to this size are exact
+
+
+def properties_of_one(mixture, names, arrays: dict) -> dict | None:
+    """{name: array} as Mixture.properties returns it, on the CPU in double precision; None: not for this module."""
+    for name, given in arrays.items():
+        kind = type(given)
+        if kind is float or kind is str or kind is np.float64:
+            continue
+        if kind is int:
+            if -LARGEST <= given <= LARGEST:
+                continue
+        elif (kind is np.ndarray or kind is dict) and name in ("X", "Y"):
+            continue
+        return None
+
+    key = ("one state", names if isinstance(names, str) else tuple(names), *arrays)
+    bound = mixture._programs.get(key)
+    if bound is None:
+        bound = mixture._programs[key] = BoundState(mixture, key[1], arrays)
+    return bound(arrays)
+
+
+class BoundState:
+    """A program on arrays of one point of its own, for these names of results and of inputs."""
+
+    def __init__(self, mixture, names, arrays):
+        self.mixture = mixture
+        self.names = names.split() if isinstance(names, str) else list(names)
+        self.texts: dict = {}  # {(name, text): fractions}
+        self.index = {name: s for s, name in enumerate(mixture.names)}
+        self.busy = threading.Lock()
+        self.backend = None
+
+        # What any call with these names is refused for, is refused by the call of arrays
+        known = registry.quantities
+        plain = all(name in known and not known[name].carried for name in (*arrays, *self.names))
+        shapes = all(known[name].per == ("ns" if name in ("X", "Y") else "") for name in arrays) if plain else False
+        self.fits = plain and shapes and bool(self.names) and not set(self.names) & set(arrays)
+
+        species = mixture.species
+        if isinstance(species, NoSpecies):
+            self.T_low, self.T_high = -np.inf, np.inf
+        else:
+            self.T_low = min(COLDEST, species.T_min.min())
+            self.T_high = min(max(HOTTEST, species.T_max.max()), species.T_max.min())
+
+    def _bind(self, arrays) -> None:
+        """The program of the present backend, on arrays of one point. Raises what the call of arrays raises."""
+        backend = get_backend("cpu")
+        call(self.mixture, self.names, arrays, None, "double")  # refuses what contradicts, once
+        program = self.mixture.program(outputs=self.names, given=list(arrays), backend=backend)
+
+        rows = {name: self.mixture.rows(name) for name in (*program.reads, *program.writes)}
+        results = np.full((sum(rows[name] for name in program.writes), 1), np.nan)
+        views, self.places, first = {}, [], 0
+        for name in program.writes:
+            views[name] = results[first : first + rows[name]]
+            if name in self.names:
+                per = bool(registry.quantities[name].per)
+                self.places.append((name, slice(first, first + rows[name]) if per else first))
+            first += rows[name]
+
+        self.inputs = {}
+        for name in program.reads:
+            views[name] = np.full((rows[name], 1), np.nan)
+            self.inputs[name] = views[name][:, 0]
+
+        self.places.sort(key=lambda place: self.names.index(place[0]))
+        self.fits = set(program.reads) == set(arrays) and len(self.places) == len(set(self.names))
+        self.results, self.run, self.backend = results[:, 0], program.bind(views), backend
+
+    def __call__(self, arrays) -> dict | None:
+        if not self.fits or check.is_on() or not self.busy.acquire(blocking=False):
+            return None
+        try:
+            if self.backend is not get_backend("cpu"):
+                self._bind(arrays)
+            if not self.fits or not self._fill(arrays):
+                return None
+            self.run(1)
+            values = self.results.copy()
+        finally:
+            self.busy.release()
+
+        return {name: values[place, ...] for name, place in self.places}
+
+    def _fill(self, arrays) -> bool:
+        """Copy the inputs to the program's arrays; whether the call of arrays would take them as they are."""
+        for name, given in arrays.items():
+            into = self.inputs[name]
+            if name in ("X", "Y"):
+                if not self._fill_fractions(name, given, into):
+                    return False
+                continue
+
+            if type(given) is str or (name == "T" and not self.T_low <= given <= self.T_high):
+                return False
+            into[0] = given
+
+        return True
+
+    def _fill_fractions(self, name: str, given, into) -> bool:
+        if type(given) is dict:
+            return self._fill_amounts(given, into)
+
+        if type(given) is str:
+            given = self._of_text(name, given)
+        elif type(given) is not np.ndarray or given.shape != into.shape or given.dtype != np.float64:
+            return False
+
+        total = np.add.reduce(given)
+        if abs(total - 1) <= WHOLE:
+            into[:] = given
+        elif name == "X" and 0 < total < np.inf:
+            np.divide(given, total, out=into)
+        else:
+            return False
+        return True
+
+    def _fill_amounts(self, given: dict, into) -> bool:
+        """Amounts by name, divided by their sum."""
+        total = 0.0
+        for key, amount in given.items():
+            if type(amount) not in (float, int) or not 0 <= amount < np.inf or key not in self.index:
+                return False
+            total += amount
+
+        if not 0 < total < np.inf:
+            return False
+        into.fill(0.0)
+        for key, amount in given.items():
+            into[self.index[key]] = amount / total
+        return True
+
+    def _of_text(self, name: str, text: str) -> np.ndarray:
+        """The fractions of a text, read once."""
+        found = self.texts.get((name, text))
+        if found is None:
+            if len(self.texts) == TEXTS:
+                self.texts.clear()
+            found = self.texts[name, text] = fractions(name, text, self.mixture.names)
+        return found

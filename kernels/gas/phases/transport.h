@@ -1,0 +1,57 @@
+// Transport coefficients of vapour and liquid in equilibrium: the laws of one phase at each phase's density and
+// composition, and a rule for the whole. The rules are conventions: phases move together, and their interface has no
+// resistance.
+#pragma once
+#include "gas/phases/flash.h"
+#include "gas/transport/chung.h"
+#include "gas/transport/diffusion.h"
+
+// Chung's viscosity and conductivity of a phase
+template <class M, class R, class Species>
+POINT_FN void chung_of_phase(const M &m, const R T, const R rho, const Species &Y, R &mu, R &lam) {
+    const R W = 1.0 / mean_of<R, M>(m.inv_W, Y);
+    R cp_ig, h_ig;
+    ideal_gas(m, T, Y, cp_ig, h_ig);
+
+    R sigma_m, eps_m, omega_m, M_m, mu_r4, kappa_m, inv_eps_m, inv_M_m, scale_m, unit_m, fill_m;
+    chung_mixture(m, Y, W, sigma_m, eps_m, omega_m, M_m, mu_r4, kappa_m, inv_eps_m, inv_M_m, scale_m, unit_m, fill_m);
+
+    R T_star, inv_T_star, root_m, eta0, fill, gap3;
+    chung_dilute(m, T, eps_m, omega_m, mu_r4, kappa_m, inv_eps_m, scale_m, T_star, inv_T_star, root_m, eta0);
+    chung_density(m, rho, fill_m, fill, gap3);
+    chung_viscosity(m, omega_m, mu_r4, kappa_m, unit_m, inv_T_star, eta0, fill, gap3, mu);
+    chung_conductivity(m, W, cp_ig, omega_m, mu_r4, kappa_m, T_star, inv_M_m, root_m, eta0, fill, gap3, lam);
+}
+
+// mcadams: 1/mu = w/mu_v + (1 - w)/mu_l, w the vapour's share of the mass
+// dukler:    mu = a mu_v + (1 - a) mu_l, a its share of the volume;  lam in any case like that
+template <class M, class R, class Species>
+POINT_FN void equilibrium_chung(const M &m, const R T, const Species &Y_l, const Species &Y_v, const R rho_l,
+                                const R rho_v, const R beta_mass, const R beta_volume, const R phases_status, R &mu,
+                                R &lam) {
+    chung_of_phase(m, T, rho_v, Y_v, mu, lam);
+    const auto two = phases_status > 0.5;
+    if (any_of(two)) {
+        R mu_l, lam_l;
+        chung_of_phase(m, T, rho_l, Y_l, mu_l, lam_l);
+        R mixed;
+        if constexpr (M::two_phase_viscosity_mcadams) mixed = 1.0 / (beta_mass / mu + (1.0 - beta_mass) / mu_l);
+        else mixed = beta_volume * mu + (1.0 - beta_volume) * mu_l;
+        mu = select(two, mixed, mu);
+        lam = select(two, R(beta_volume * lam + (1.0 - beta_volume) * lam_l), lam);
+    }
+}
+
+// D_k = w D_k(vapour) + (1 - w) D_k(liquid): the phases' diffusion fluxes at a common gradient, weighted with the mass
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_diffusion(const M &m, const R T, const R p, const Species &Y_l, const Species &Y_v,
+                                    const R beta_mass, const R phases_status, Out &D) {
+    Held<R, M::NS> of_v, of_l;
+    mixture_diffusion(m, T, p, Y_v, R(1.0 / mean_of<R, M>(m.inv_W, Y_v)), of_v);
+    const auto two = phases_status > 0.5;
+    if (any_of(two)) {
+        mixture_diffusion(m, T, p, Y_l, R(1.0 / mean_of<R, M>(m.inv_W, Y_l)), of_l);
+        FOR_SPECIES (k, M::NS) of_v.set(k, select(two, R(beta_mass * of_v[k] + (1.0 - beta_mass) * of_l[k]), of_v[k]));
+    }
+    FOR_SPECIES (k, M::NS) D.set(k, of_v[k]);
+}

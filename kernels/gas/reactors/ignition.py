@@ -1,0 +1,140 @@
+"""Mixture.ignition_delay: how long closed adiabatic reactors take to ignite, on arrays, by calls of Mixture.react.
+
+Times grow by a factor to the longest. The intervals around the event are then divided again and again, from the state
+where they begin: every point has times of its own, and the integration steps of its own in between.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ...engine.errors import refuse
+from ...engine.values import real_array
+from ..arrays import call, react
+
+SLOPE = "slope"  # criterion: the steepest rise of T
+SHORTEST = 1e-9  # s: the first time
+GROWTH = 1.25  # of the first times
+PARTS = 8  # of intervals that are divided
+WIDTH = 1e-4  # of the delay: intervals that are short enough for a parabola of the slopes
+LEAST_RISE = 100.0  # K: less is no ignition
+
+
+@dataclasses.dataclass(frozen=True)
+class Reactors:
+    """Points as closed reactors at a time of their own. T, p: (points,); Y: (ns, points); t: s since the start."""
+
+    T: Any
+    p: Any
+    Y: Any
+    t: Any
+
+    def chosen(self, mask, other: Reactors) -> Reactors:
+        """These points where the mask is true, else the others."""
+        names = [field.name for field in dataclasses.fields(self)]
+        return Reactors(*(np.where(mask, getattr(self, name), getattr(other, name)) for name in names))
+
+
+@dataclasses.dataclass(frozen=True)
+class Around:
+    """The event is between `begin` and `end` [s]. delay: the best guess of it [s]."""
+
+    begin: Reactors
+    end: Any
+    delay: Any
+
+
+def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
+    """See Mixture.ignition_delay. how: backend and precision."""
+    rise = None if criterion == SLOPE else float(real_array("criterion", criterion))
+    refuse(rise is not None and not 0 < rise < 5000, f"criterion = {criterion!r}; wanted 'slope', or a rise of T in K.")
+    longest = float(real_array("longest", longest))
+    refuse(not SHORTEST < longest < 1e9, f"longest = {longest!r} s; wanted more than {SHORTEST:g}.")
+
+    # All points in a row
+    first = call(mixture, ["T", "p", "Y"], state, **how)
+    shape = np.broadcast_shapes(*(np.shape(first[name][0] if name == "Y" else first[name]) for name in first))
+    T, p = (np.broadcast_to(first[name], shape).reshape(-1) for name in ("T", "p"))
+    missing = (1,) * (len(shape) - (first["Y"].ndim - 1))
+    Y = first["Y"].reshape(mixture.ns, *missing, *first["Y"].shape[1:])
+    Y = np.broadcast_to(Y, (mixture.ns, *shape)).reshape(mixture.ns, -1)
+
+    def after(points: Reactors, dt) -> Reactors:
+        out = react(mixture, dict(T=points.T, p=points.p, Y=points.Y), dt, kind, None, how["backend"], how["precision"])
+        return Reactors(out["T"], out["p"], out["Y"], points.t + dt)
+
+    # Times from the shortest to the longest
+    start, times = Reactors(T, p, Y, 0.0 * T), [SHORTEST]
+    while times[-1] < longest:
+        times.append(min(times[-1] * GROWTH, longest))
+    steps = np.diff([0.0, *times])
+
+    reached = None if rise is None else T + rise
+    around, last = march(start, [step + 0.0 * T for step in steps], after, reached)
+    ignites = last.T > T + (LEAST_RISE if rise is None else rise)
+
+    # Shorter and shorter intervals
+    for _ in range(200):
+        width = around.end - around.begin.t
+        if not (ignites & (width > WIDTH * around.end)).any():
+            break
+        around = march(around.begin, [width / PARTS] * PARTS, after, reached)[0]
+
+    return np.where(ignites, around.delay, np.nan).reshape(shape)
+
+
+def march(points: Reactors, steps: list, after, reached) -> tuple[Around, Reactors]:
+    """Take the steps [s]; (where the event is, points at the end). reached: T of the event [K]; None: the event is the
+    steepest rise, and an interval on either side of it comes along."""
+    ends = np.cumsum([points.t, *steps], axis=0)
+    before = here = points
+    slopes, T_ends = [], [points.T]
+    begin, end, best = points, ends[-1], -np.inf + 0.0 * points.t
+
+    for k, dt in enumerate(steps):
+        then = after(here, dt)
+        T_ends.append(then.T)
+        slope = (then.T - here.T) / dt
+        slopes.append(slope)
+
+        if reached is None:
+            better = slope > best
+            best = np.where(better, slope, best)
+            begin = before.chosen(better, begin)
+            end = np.where(better, ends[min(k + 2, len(steps))], end)
+        else:
+            better = (then.T >= reached) & (best < 0)
+            best = np.where(better, 1.0, best)
+            begin = here.chosen(better, begin)
+            end = np.where(better, ends[k + 1], end)
+        before, here = here, then
+
+    delay = crossing(T_ends, ends, reached) if reached is not None else summit(slopes, ends)
+    return Around(begin, end, delay), here
+
+
+def crossing(T, ends, reached):
+    """When T is reached, linear between the times."""
+    delay = ends[-1]
+    for k in reversed(range(len(T) - 1)):
+        share = (reached - T[k]) / np.where(T[k + 1] > T[k], T[k + 1] - T[k], 1.0)
+        delay = np.where(T[k + 1] >= reached, ends[k] + np.clip(share, 0, 1) * (ends[k + 1] - ends[k]), delay)
+    return delay
+
+
+def summit(slopes, ends):
+    """When the slope is largest: the top of the parabola through the largest slope and its neighbours; in the middle of
+    an interval at an end. Intervals are of equal length where it counts."""
+    slopes, middles = np.array(slopes), 0.5 * (ends[1:] + ends[:-1])
+    top = np.argmax(slopes, axis=0)
+    inner = np.clip(top, 1, len(slopes) - 2)
+    low, most, high = (np.take_along_axis(slopes, inner[None] + d, 0)[0] for d in (-1, 0, 1))
+    bend = low - 2 * most + high
+    shift = np.where(bend < 0, 0.5 * (low - high) / np.where(bend < 0, bend, 1.0), 0.0)
+    length = np.take_along_axis(ends, inner[None] + 1, 0)[0] - np.take_along_axis(ends, inner[None], 0)[0]
+    at_end = np.take_along_axis(middles, top[None], 0)[0]
+    inside = np.take_along_axis(middles, inner[None], 0)[0] + np.clip(shift, -1, 1) * length
+    return np.where(top == inner, inside, at_end)

@@ -1,0 +1,76 @@
+// Atomics and unique ids on a CPU.
+#pragma once
+
+#include "teams/atomic_operations.h"
+
+// at = make(what is there); returns what was there
+template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make) {
+    CAN_TELL(0);
+    T old, wanted;
+    __atomic_load(&at, &old, __ATOMIC_RELAXED);
+    do wanted = make(old);
+    while (!__atomic_compare_exchange(&at, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+template <class T> POINT_FN T atomic_load(T &at) {
+    CAN_TELL(0);
+    T x;
+    __atomic_load(&at, &x, __ATOMIC_RELAXED);
+    return x;
+}
+
+template <class T, class X> POINT_FN T atomic_exchange(T &at, X x) {
+    return atomic_change(at, [&](T) { return Made<T>::of(x); });
+}
+
+template <class T, class X> POINT_FN void atomic_store(T &at, X x) { atomic_exchange(at, x); }
+template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W wanted, X x) {
+    return atomic_change(at, [&](T old) { return old == Made<T>::of(wanted) ? Made<T>::of(x) : old; });
+}
+
+// elements at a pack of indices; a single element, what each lane brings
+#define ATOMIC_IN_PACKS(name) \
+    template <class T, bool FULL, class X> POINT_FN void atomic_##name(const Elements<T, FULL> &at, const X &x) { \
+        for (int l = 0; l < at.i.count; ++l) atomic_fetch_##name(at.data[lane_of(at.i, l)], lane_of(x, l)); \
+    } \
+    template <bool FULL, class T, class X> POINT_FN void atomic_##name(Lanes<FULL> i, T &at, const X &x) { \
+        for (int l = 0; l < i.count; ++l) atomic_fetch_##name(at, lane_of(x, l)); \
+    }
+#include "teams/atomics.h"
+
+template <class T, bool FULL> struct AtomicElement<Elements<T, FULL>> {
+    Elements<T, FULL> at;
+    template <class X> POINT_FN void operator+=(const X &x) const { atomic_add(at, x); }
+    template <class X> POINT_FN void operator-=(const X &x) const { atomic_sub(at, x); }
+    template <class X> POINT_FN void operator*=(const X &x) const { atomic_mul(at, x); }
+    template <class X> POINT_FN void operator/=(const X &x) const { atomic_div(at, x); }
+    template <class X> POINT_FN void operator&=(const X &x) const { atomic_and(at, x); }
+    template <class X> POINT_FN void operator|=(const X &x) const { atomic_or(at, x); }
+    template <class X> POINT_FN void operator^=(const X &x) const { atomic_xor(at, x); }
+    POINT_FN void operator++(int) const { atomic_add(at, 1); }
+    POINT_FN void operator--(int) const { atomic_sub(at, 1); }
+};
+
+template <class T, bool FULL> POINT_FN AtomicElement<Elements<T, FULL>> atomic_element(Elements<T, FULL> at) {
+    return {at};
+}
+
+// Ids below `size`, each held by one thread at a time. field: a bit an id, null: a thread's own number.
+struct Token {
+    unsigned *field;
+    long size;
+    POINT_FN long acquire() const {
+        CAN_TELL(0);
+        if (!field) return omp_get_thread_num();
+        const long words = (size + 31) / 32;
+        for (long w = omp_get_thread_num() % words;; w = (w + 1) % words) {
+            for (int bit = 0; bit < 32 && 32 * w + bit < size; ++bit)
+                if (!(__atomic_fetch_or(field + w, 1u << bit, __ATOMIC_ACQUIRE) >> bit & 1)) return 32 * w + bit;
+            if (w == words - 1) sched_yield();
+        }
+    }
+    POINT_FN void release(long id) const {
+        if (field) __atomic_fetch_and(field + id / 32, ~(1u << id % 32), __ATOMIC_RELEASE);
+    }
+};

@@ -1,0 +1,110 @@
+"""Output beside the flow: files in the order in which they came, a process that draws, and what both cost."""
+
+import io
+import time
+
+import numpy as np
+import pytest
+from mini_solver_runs import small
+
+from examples.mini_solver.artist import Artist
+from examples.mini_solver.case import Case
+from examples.mini_solver.errors import OutputError
+from examples.mini_solver.pictures import Scene
+from examples.mini_solver.run import Run
+from examples.mini_solver.studio import Film, Frame, Sheet
+from examples.mini_solver.writer import ROOM, Writer
+
+CASE = dict(
+    mixture={"file": "examples/mixtures/n2.yaml"},
+    domain=dict(cells=[64, 32], upper=[1.0, 0.5]),
+    initial=dict(p=5e6, T=200),
+    time={"steps": 1},
+)
+
+
+def test_jobs_are_done_in_their_order():
+    writer, done = Writer(), []
+
+    def slow(number):
+        time.sleep(0.01 * (number % 3))
+        done.append(number)
+
+    for number in range(3 * ROOM):
+        writer.do(slow, number)
+    writer.wait()
+
+    assert done == list(range(3 * ROOM))
+
+
+def test_a_job_that_fails_is_the_last():
+    """Its error is raised by the calls behind it; jobs behind it are not done."""
+    writer, done = Writer(), []
+
+    def fails():
+        raise OutputError("full")
+
+    writer.do(done.append, 1)
+    writer.do(fails)
+    with pytest.raises(OutputError, match="full"):
+        writer.do(done.append, 2)
+        writer.wait()
+    with pytest.raises(OutputError, match="full"):
+        writer.do(done.append, 3)
+
+    assert done == [1]
+
+
+def test_frames_and_their_film(tmp_path):
+    """Each frame is a picture of its own; the film has them in the order that was asked for."""
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    paths = [tmp_path / f"{number}.png" for number in range(3)]
+    with Artist() as artist:
+        artist.send(Sheet(Scene.of(Case(CASE)), ["T"], {"T": (0.0, 3.0)}, []))
+        for number, path in enumerate(paths):
+            artist.send(Frame(path, {"T": np.full((32, 64), float(number))}, 1e-3 * number))
+        artist.send(Film(tmp_path / "film.gif", paths, 100))
+        artist.finish()
+
+    middles = []
+    for path in paths:
+        with Image.open(path) as picture:
+            middles.append(picture.getpixel((picture.width // 2, picture.height // 2)))
+    with Image.open(tmp_path / "film.gif") as film:
+        assert film.n_frames == 3 and len(set(middles)) == 3
+
+
+def test_a_picture_that_cannot_be_written_is_named(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "frame.png"
+
+    with Artist() as artist, pytest.raises(OutputError, match="file.* cannot be written"):
+        artist.send(Sheet(Scene.of(Case(CASE)), ["T"], {}, []))
+        artist.send(Frame(path, {"T": np.ones((32, 64))}, 0.0))
+        artist.finish()
+
+
+def test_output_takes_less_than_a_quarter_of_a_small_run(tmp_path, monkeypatch):
+    """2400 cells, viscous, two species: restarts and fields every 20th step, a history of every fifth. A tenth, as
+    measured: processor time of the flow's own thread, which does not depend on what else the machine does."""
+    pytest.importorskip("h5py")
+    changes = ["output.restart=20", "output.fields=20", "output.history=5", "output.averages=0", "output.report=0"]
+    case = Case.from_file(small(tmp_path, steps=100), changes)
+    run, seconds = Run(case, folder=tmp_path / "out", out=io.StringIO()), []
+    write = run._write
+
+    def timed(**how):
+        begin = time.thread_time()
+        write(**how)
+        seconds.append(time.thread_time() - begin)
+
+    monkeypatch.setattr(run, "_write", timed)
+    begin = time.thread_time()
+    assert run() == 0
+    whole = time.thread_time() - begin
+
+    assert len(list((tmp_path / "out").glob("fields-*.h5"))) == 6
+    assert sum(seconds) < 0.25 * whole, (sum(seconds), whole)

@@ -1,0 +1,213 @@
+// Bodies for test_team_reducers.py and test_team_members.py.
+#pragma once
+
+// A reducer of our own: the longest of several vectors, with its squared length in front; the first of those as long.
+struct Longest : Reducer {
+    template <class T> POINT_FN static void neutral(Several<T, 3> &x) { x.v[0] = -1, x.v[1] = x.v[2] = 0; }
+    template <class T> POINT_FN static void join(Several<T, 3> &a, const Several<T, 3> &b) {
+        if (b.v[0] > a.v[0]) a = b;
+    }
+};
+
+// what every index of a range gives to every kind of result
+template <class M, class I, class SUM, class COUNT, class PRODUCT, class LEAST, class MOST, class BOTH, class FIRST,
+          class LAST, class ENDS, class ALL, class ANY, class AND, class OR, class XOR, class FAR, class HIGH>
+POINT_FN void given(const M &m, const I i, SUM &sum, COUNT &count, PRODUCT &product, LEAST &least, MOST &most,
+                    BOTH &both, FIRST &first, LAST &last, ENDS &ends, ALL &all, ANY &any, AND &bits_and, OR &bits_or,
+                    XOR &bits_xor, FAR &far, HIGH &high) {
+    const Real<I> x = m.v(i);
+    sum += x;
+    count++;
+    product *= select(x < 0.0, Real<I>(-1.0), Real<I>(1.0));
+    least.join(x), most.join(x), both.join(x);
+    first.join(x, i), last.join(x, i), ends.join(x, i);
+    all &= x > -1000.0;
+    any |= x > 40.0;
+    bits_and &= m.w(i), bits_or |= m.w(i), bits_xor ^= m.w(i);
+    high.join(m.w(i));
+    each_lane(i, [&](long k) { far.join(m.v(k) * m.v(k), m.v(k), scalar(k)); });
+}
+
+// the same of a pair of indices
+template <class M, class I, class J, class SUM, class MOST, class LAST>
+POINT_FN void given_pairs(const M &m, const I i, const J j, SUM &sum, MOST &most, LAST &last) {
+    sum += m.v(i, j);
+    most.join(m.v(i, j));
+    last.join(m.v(i, j), i * m.J + j);
+}
+
+// every kind of range of a team, with several reducers; a body that adds once a team
+template <class M, class Team, class SUM, class MOST>
+POINT_FN void given_in_teams(const M &m, const Team &team, SUM &sum, MOST &most) {
+    const long e = team.league_rank();
+    const auto member = team.member();
+    scalar each, vector, lanes;
+    Located<scalar> first;
+    Extremes<scalar> both;
+    Several<scalar, 3> far;
+    long bits, furthest;
+    reduce(team.each(m.n), [&](long i, auto &s) { s.join(m.v(e, i)); }, each, Max());
+    reduce(team.vector(m.n), [&](auto i, auto &s) { s.join(m.v(e, i)); }, vector, Max());
+    reduce(member.vector(m.n), [&](auto i, auto &s) { s.join(m.v(e, i)); }, lanes, Max());
+    reduce(team.vector(m.n), [&](auto i, auto &s) { s.join(m.v(e, i), i); }, first, MinLoc());
+    reduce(team.each(m.n), [&](long i, auto &s) { s.join(m.v(e, i)); }, both, MinMax());
+    reduce(team.vector(m.n), [&](auto i, auto &s) { s ^= m.w(e, i); }, bits, BitXor());
+    reduce(
+        team.vector(m.n),
+        [&](auto i, auto &s) { each_lane(i, [&](long k) { s.join(m.v(e, k) * m.v(e, k), m.v(e, k), scalar(k)); }); },
+        far, Longest());
+    furthest = -1000; // a function as a reducer, with its neutral element
+    reduce(
+        team.each(m.n), [&](long i, auto &s) { s.join(m.w(e, i)); }, furthest,
+        [](long a, long b) { return a * a > b * b ? a : b; });
+    single_per_team(team, [&] {
+        m.out(e, 0) = each, m.out(e, 1) = vector, m.out(e, 2) = lanes, m.out(e, 3) = first.value;
+        m.out(e, 4) = scalar(first.at), m.out(e, 5) = both.least, m.out(e, 6) = both.most, m.out(e, 7) = scalar(bits);
+        m.out(e, 8) = far.v[0], m.out(e, 9) = scalar(furthest);
+        most.join(each);
+    });
+    sum += 1; // once a member
+}
+
+// what a body says to one result: refused unless it is what the reducer does
+#define SAYS(name, statement) \
+    template <class M, class I, class S> POINT_FN void name(const M &m, const I i, S &best) { statement; }
+SAYS(says_larger, best = larger(best, m.v(i)))
+SAYS(says_plus, best += m.v(i))
+SAYS(says_assigns, best = m.v(i))
+SAYS(says_or, best |= m.v(i) > 0.0)
+SAYS(says_join, best.join(m.v(i)))
+template <class M, class I> POINT_FN void says_scalar(const M &m, const I i, scalar &best) { best = m.v(i); }
+
+// values of single lanes go to a result once
+template <class M, class I, class S> POINT_FN void picked(const M &m, const I i, S &sum) {
+    each_lane(i, [&](long k) { sum += m.v(m.from(k)); });
+    sum += 1.0;
+}
+
+// ---- members of a team
+// Which member has an index; a value that a member keeps from loop to loop; sums that each member adds
+template <class M, class Team, class S> POINT_FN void members(const M &m, const Team &team, S &total) {
+    const long e = team.league_rank();
+    long kept = -1, told = -1;
+    scalar sum = 0;
+    team.for_each(team.size(), [&](long i) { kept = 1000 * e + i, sum += 1; });
+    team.barrier();
+    m.rank(e, team.rank()) = team.rank() + 100 * team.size();
+    team.for_each(team.size(), [&](long i) { m.kept(e, i) = kept; });
+    single_per_team(team, [&](long &x) { x = 7 + team.rank(); }, told);
+    m.told(e, team.rank()) = told;
+    m.counted(e, team.rank()) = sum;
+    total += team.rank();
+}
+
+// first attempts of the lectures' <y|Ax>: a member an entry; members over the entries
+template <class M, class Team> POINT_FN void attempt_1(const M &m, const Team &team) {
+    const long row = team.league_rank(), column = team.rank();
+    atomic_add(m.result(0), m.y(row) * m.A(row, column) * m.x(column));
+}
+template <class M, class Team> POINT_FN void attempt_2(const M &m, const Team &team) {
+    const long row = team.league_rank();
+    for (long column = team.rank(); column < m.M; column += team.size())
+        atomic_add(m.result(0), m.y(row) * m.A(row, column) * m.x(column));
+}
+
+// What a chosen number of members must not change: nothing here tells it
+template <class M, class Team, class S> POINT_FN void cannot_tell(const M &m, const Team &team, S &total) {
+    scalar sum;
+    reduce(team.vector(m.n), [&](auto i, auto &s) { s += m.v(team.league_rank(), i); }, sum);
+    single_per_team(team, [&] { total += sum; });
+}
+// the results tell it
+template <class M, class Team, class S> POINT_FN void tells_by_result(const M &, const Team &, S &total) { total += 1; }
+template <class M, class Team, class S> POINT_FN void tells_and_writes(const M &m, const Team &team, S &total) {
+    single_per_team(team, [&] { m.out(team.league_rank()) += 1; });
+    total += 1;
+}
+template <class M, class Team> POINT_FN void tells_by_size(const M &m, const Team &team) {
+    single_per_team(team, [&] { m.out(team.league_rank()) = team.size(); });
+}
+
+// barriers that some do not reach
+template <class M, class Team> POINT_FN void half_waits(const M &m, const Team &team) {
+    if (team.rank() < team.size() / 2) team.barrier();
+    m.out(team.league_rank()) = 1;
+}
+template <class M, class Team> POINT_FN void waits_apart(const M &m, const Team &team) {
+    if (team.rank() < team.size() / 2) team.barrier();
+    else team.barrier();
+    m.out(team.league_rank()) = 1;
+}
+
+// ---- scans
+// prefix sums, with this index and without it, of real and of whole numbers; the largest so far
+template <class M, class I, class S> POINT_FN void scanned(const M &m, const I i, S &sum, bool last) {
+    if (last) m.before(i) = sum;
+    sum += m.v(i);
+    if (last) m.with(i) = sum;
+}
+template <class M, class I, class S> POINT_FN void highest(const M &m, const I i, S &most, bool last) {
+    most.join(m.v(i));
+    if (last) m.with(i) = most;
+}
+// whole numbers over members, the largest so far over members and lanes, and over lanes
+template <class M, class Team> POINT_FN void scanned_in_teams(const M &m, const Team &team) {
+    const long e = team.league_rank();
+    const auto member = team.member();
+    const long total = scan<long>(team.each(m.n), [&](long i, auto &s, bool last) {
+        s += m.k(e, i);
+        if (last) m.with(e, i) = s;
+    });
+    const auto highest = [&](long i, auto &s, bool last) {
+        if (last) m.highest(e, i) = s;
+        s.join(m.v(e, i));
+    };
+    const scalar most = scan(team.vector(m.n), highest, Max()), same = scan(member.vector(m.n), highest, Max());
+    single_per_team(team, [&] { m.out(e, 0) = scalar(total), m.out(e, 1) = most, m.out(e, 2) = same; });
+}
+
+// ---- ranges
+// how often each index was met, and where
+template <class M, class I, class S> POINT_FN void met(const M &m, const I i, S &sum) {
+    m.seen(i) += 1;
+    sum += i;
+}
+// the same of up to six indices, as digits of a number
+template <class M, class... I> POINT_FN void met_in_tiles(const M &m, const I... i) { m.seen(i...) += 1; }
+
+// ---- atomics
+// every operation on one element; what came before and behind, summed up
+template <class V, class T> POINT_FN void every_operation(const V &v, T x, long k) {
+    atomic_add(v(0), x), atomic_sub(v(1), x);
+    atomic_mul(v(2), k % 5 ? T(1) : T(2)), atomic_div(v(3), k % 5 ? T(1) : T(2));
+    atomic_min(v(4), x), atomic_max(v(5), x);
+    atomic_inc_mod(v(6), T(6)), atomic_dec_mod(v(7), T(6));
+    atomic_inc(v(8)), atomic_dec(v(9));
+    const T before = atomic_fetch_add(v(10), T(1)), behind = atomic_add_fetch(v(11), T(1));
+    atomic_add(v(12), before), atomic_add(v(13), behind);
+    const auto w = atomic(v);
+    w(14) += x, w(15) -= x, w(16)++, w(17)--;
+}
+template <class V> POINT_FN void every_bit(const V &v, long k) {
+    atomic_and(v(18), ~(1 << k % 20)), atomic_or(v(19), 1 << k % 20), atomic_xor(v(20), 1 << k % 20);
+    const auto w = atomic(v);
+    w(21) |= 1 << k % 13;
+    atomic_store(v(22), 7);
+}
+template <class M, class I> POINT_FN void all_atomics(const M &m, const I i) {
+    each_lane(i, [&](long k) {
+        const int x = int(k % 101) - 50;
+        every_operation(m.real, double(x), k), every_operation(m.narrow, float(x), k);
+        every_operation(m.whole, long(x), k), every_operation(m.integer, x, k);
+        every_bit(m.whole, k), every_bit(m.integer, k);
+    });
+    atomic(m.packed)(i) += 2.0;
+}
+// a histogram: any thread adds to any bin
+template <class M, class I> POINT_FN void scattered(const M &m, const I i) {
+    each_lane(i, [&](long k) {
+        m.count(m.bin(k))++;
+        m.weight(m.bin(k), k % 2) += m.v(k);
+    });
+    m.own(i) += m.v(i);
+}

@@ -1,0 +1,90 @@
+"""What the tests of team kernels share: backends, the kernels of teams.h."""
+
+import contextlib
+import functools
+import pathlib
+import sys
+
+import cuda_on_cpu
+import numpy as np
+import pytest
+from hosts import ROOT
+
+from kernels import get_backend, team_kernel
+from kernels.engine import backend as backends
+from kernels.engine.backend import cuda
+
+HEADER = pathlib.Path(__file__).with_name("teams.h")
+JOINS = HEADER.with_name("joins.h")
+HOST_KERNEL = ROOT / "examples/own_kernel/rows.py"
+EXERCISES = ROOT / "examples" / "hierarchy"
+MACHINE_CODE = cuda.machine_code
+EPS = np.finfo(float).eps
+
+
+@contextlib.contextmanager
+def on_stand_in(programs):
+    """The backend that runs CUDA on the CPU. programs: a folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", cuda_on_cpu.make())
+        patch.setattr(backends, "_made", functools.cache(backends._made.__wrapped__))
+        patch.setattr(cuda, "machine_code", cuda_on_cpu.compiler(programs))
+        yield get_backend("cuda")
+
+
+def is_stand_in(be):
+    return getattr(be.arrays, "__version__", "") == "stand-in"
+
+
+def on(be, **arrays):
+    """The same arrays where the backend works."""
+    return {name: be.from_host(np.ascontiguousarray(a), a.dtype) for name, a in arrays.items()}
+
+
+def kernel(name, **more):
+    return team_kernel(name, **{"header": HEADER, **more})
+
+
+# members x lanes: parts of warps, whole ones, several, and a last one that is not whole
+TEAMS = [(1, 1), (3, 1), (1, 8), (3, 16), (8, 4), (1, 32), (33, 1), (40, 2), (5, 16), (128, 1), (4, 32)]
+LEVELS = [
+    kernel(
+        f"levels_{team}x{vector}",
+        body="levels",
+        arrays="v(E,n) out(E,5) prefix(E,n) twice(E,n)",
+        writes="out prefix twice",
+        sums="total squares",
+        league="E",
+        team=team,
+        vector=vector,
+    )
+    for team, vector in TEAMS
+]
+NEAR = {
+    name: kernel(
+        f"shifted_{name}",
+        body="shifted_without" if name == "without" else "shifted_with",
+        arrays="v(n) out(n)",
+        writes="out",
+        league="1",
+        scratch={"team 0": "s(n)"},
+        team=32 if name == "narrow" else 64,
+    )
+    for name in ("with", "without", "narrow")
+}
+ONE_WRITES = kernel("one_writes", arrays="out(E,n)", writes="out", league="E", scratch={"team 0": "s(1)"}, team=64)
+ASTRAY = kernel("astray", arrays="out(1)", writes="out", league="1", team=64)
+PARTS = {
+    body: kernel(
+        body, arrays="v(n) out(P,n)", writes="out", league="1", scratch={"team 0": "s(P,n)"}, team=16, vector=8
+    )
+    for body in ("two_parts", "four_parts", "parts_without")
+}
+ATOMICS = kernel(
+    "atomics",
+    arrays="real(3) whole(4):whole taken(n):whole bins(n)",
+    writes="real whole taken bins",
+    range="n",
+)
+POOL = kernel("pool", arrays="id(n):whole", writes="id", range="n", tokens={"ids": None})
+FLAT = kernel("flat_sum", arrays="v(n)", numbers="factor:real", sums="total", range="n")

@@ -1,0 +1,91 @@
+"""Ranges: where they begin and end, chunks, tiles of one to six indices in every order, sizes at the call."""
+
+import itertools
+
+import numpy as np
+import pytest
+from team_cases import JOINS, NEAR, kernel, on
+
+from kernels import ArgumentError
+from kernels.teams.items import Tiles
+
+MET = kernel(
+    "met",
+    header=JOINS,
+    arrays="seen(n):whole",
+    writes="seen",
+    numbers="first behind",
+    sums="total:whole",
+    range="first:behind",
+)
+NAMES = "I J K L M N"
+TILED = {
+    (rank, order): kernel(
+        f"met_in_{rank}_{order.replace(' ', '_')}",
+        header=JOINS,
+        body="met_in_tiles",
+        arrays=f"seen({','.join(NAMES.split()[:rank])}):whole",
+        writes="seen",
+        extents=" ".join([f"1:{name}-1" if name == "J" else name for name in NAMES.split()[:rank]]),
+        order=order,
+        tile=None if rank != 3 else (2, 3, 8),
+    )
+    for rank, order in [(r, o) for r in (1, 2, 4, 6) for o in ("right", "left")]
+    + [(3, "left right"), (3, "right left")]
+}
+
+
+@pytest.mark.parametrize("chunk", [1, 3])
+def test_a_range_from_first_to_below_behind(be, chunk):
+    """Every index once, none outside; of none the sum is 0."""
+    n = 5000
+    for first, behind in ((0, n), (1, n - 1), (17, 18), (4090, 4099), (9, 9)):
+        arrays = on(be, seen=np.zeros(n, np.int64))
+        run = MET.bind(arrays, be, chunk=chunk, quick=True, first=first, behind=behind)
+        run()
+        wanted = np.zeros(n)
+        wanted[first:behind] = 1
+        np.testing.assert_array_equal(be.to_host(arrays["seen"]), wanted)
+        assert run.value("total") == sum(range(first, behind))
+
+
+@pytest.mark.parametrize("rank, order", TILED)
+@pytest.mark.quick(rank=[3, 6])
+def test_tiles_of_every_rank(be, rank, order):
+    """Each tuple of indices once, and none outside; the second index leaves out its ends."""
+    extents = (5, 7, 9, 3, 4, 11)[:rank]
+    arrays = on(be, seen=np.zeros(extents, np.int64))
+    TILED[rank, order].run(arrays, be, quick=True)
+    wanted = np.ones(extents)
+    if rank > 1:
+        wanted[:, [0, -1]] = 0
+    np.testing.assert_array_equal(be.to_host(arrays["seen"]), wanted)
+
+
+def test_a_tile_of_the_call(be):
+    for tile in ((1, 32), (16, 4), None):
+        arrays = on(be, seen=np.zeros((20, 50), np.int64))
+        TILED[2, "right"].run(arrays, be, tile=tile, quick=True)
+        assert be.to_host(arrays["seen"])[:, 1:-1].min() == 1 == be.to_host(arrays["seen"]).max()
+    with pytest.raises(ArgumentError, match=r"tile .8,. for 2 extents"):
+        TILED[2, "right"].bind({"seen": np.zeros((3, 3), np.int64)}, "cpu", tile=(8,))
+
+
+def test_the_model_of_tiles():
+    """A block has 256 threads, or as many as there are indices; a warp's are neighbours where the index is so long."""
+    for extents in itertools.product((1, 5, 40, 1000), repeat=3):
+        for order, fastest in (("right", -1), ("left", 0)):
+            tile = Tiles(("I", "J", "K"), (), (order, order)).sized(list(extents), True).tile
+            most = [1 << (n - 1).bit_length() for n in extents]
+            assert np.prod(tile) == min(256, np.prod(most)) and tile[fastest] >= min(32, most[fastest])
+            assert all(size <= enough for size, enough in zip(tile, most))
+
+
+def test_scratch_of_the_call(be):
+    """The declared scratch may be another one at the call."""
+    v = np.arange(40.0)
+    arrays = on(be, v=v, out=np.zeros(40))
+    NEAR["with"].run(arrays, be, scratch={"team 1": "s(2*n)"}, quick=True)
+    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(v, -1))
+    with pytest.raises(ArgumentError, match="scratch is for leagues"):
+        MET.organised(scratch={"team 0": "s(3)"})

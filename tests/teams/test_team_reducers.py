@@ -1,0 +1,208 @@
+"""Reducers, at every level: exact against NumPy, the same for any number of threads, and never another one silently."""
+
+import numpy as np
+import pytest
+from team_cases import JOINS, kernel, on
+
+import kernels
+from kernels import ArgumentError, get_backend
+from kernels.engine.errors import CompileError
+
+KINDS = (
+    "product:product least:min most:max both:minmax first:minloc last:maxloc ends:minmaxloc all:all any:any "
+    "bits_and:bitand bits_or:bitor bits_xor:bitxor far(3):Longest high:max:whole"
+)
+GIVEN = kernel("given", header=JOINS, arrays="v(n) w(n):whole", sums="sum count:whole", reduces=KINDS, range="n")
+PAIRS = {
+    order: kernel(
+        f"given_pairs_{order}",
+        header=JOINS,
+        body="given_pairs",
+        arrays="v(I,J)",
+        sums="sum",
+        reduces="most:max last:maxloc",
+        extents="I J",
+        tile=(4, 8),
+        order=order,
+    )
+    for order in ("right", "left")
+}
+IN_TEAMS = {
+    team: kernel(
+        f"given_in_teams_{team}x{vector}",
+        header=JOINS,
+        body="given_in_teams",
+        arrays="v(E,n) w(E,n):whole out(E,10)",
+        writes="out",
+        sums="sum:whole",
+        reduces="most:max",
+        league="E",
+        team=team,
+        vector=vector,
+    )
+    for team, vector in ((1, 1), (5, 2), (40, 4), (256, 1))
+}
+PICKED = kernel("picked", header=JOINS, arrays="v(n) from(n):whole", sums="sum", range="n")
+
+
+def values(n, seed, nan=None):
+    """Whole numbers with many ties, so that sums are exact in any order."""
+    rng = np.random.default_rng(seed)
+    v = rng.integers(-9, 10, n).astype(float)
+    if nan is not None:
+        v[nan] = np.nan
+    return v, rng.integers(-(2**62), 2**62, n)
+
+
+def wanted_of(v, w):
+    """Every result of `given` by NumPy."""
+    n, inf = len(v), np.inf
+    whole = np.iinfo(np.int64)
+    first, last = (int(np.argmin(v)), int(np.argmax(v))) if n else (-1, -1)
+    least, most = (v.min(), v.max()) if n else (inf, -inf)
+    longest = int(np.argmax(v * v)) if n else 0
+    return {
+        "sum": v.sum(),
+        "count": n,
+        "product": np.where(v < 0, -1.0, 1.0).prod(),
+        "least": least,
+        "most": most,
+        "both": [least, most],
+        "first": least,
+        "first_at": first,
+        "last": most,
+        "last_at": last,
+        "ends": [least, most],
+        "ends_at": [first, last],
+        "all": int((v > -1000).all()),
+        "any": int((v > 40).any()),
+        "bits_and": int(np.bitwise_and.reduce(w)),
+        "bits_or": int(np.bitwise_or.reduce(w)),
+        "bits_xor": int(np.bitwise_xor.reduce(w)),
+        "far": [v[longest] ** 2, v[longest], longest] if n else [-1, 0, 0],
+        "high": int(w.max(initial=whole.min)),
+    }
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 37, 4099])
+@pytest.mark.quick(n=[0, 4099])
+def test_every_reducer_over_a_range(be, n):
+    v, w = values(n, n)
+    got = GIVEN.run(on(be, v=v, w=w), be, quick=True)
+    wanted = wanted_of(v, w)
+    assert set(got) == set(wanted)
+    for name in set(wanted) - {"far"}:
+        np.testing.assert_array_equal(got[name], wanted[name], err_msg=name)
+
+    if n:  # of several that are as long, the one that is met first in the order of the joins
+        length, x, at = got["far"]
+        assert length == (v * v).max() and v[int(at)] == x and x * x == length
+    else:
+        assert list(got["far"]) == [-1, 0, 0]
+
+
+def test_nan_stays(be):
+    """A NaN is never lost: it is the minimum and the maximum, and its first place is found."""
+    v, w = values(100, 5, nan=[41, 77])
+    got = GIVEN.run(on(be, v=v, w=w), be, quick=True)
+    for name in ("sum", "least", "most", "both", "first", "last", "ends"):
+        assert np.isnan(got[name]).all(), name
+    assert got["first_at"] == 41 == got["last_at"] and list(got["ends_at"]) == [41, 41]
+
+
+def test_results_do_not_depend_on_threads():
+    """To the last bit, of random numbers."""
+    v = np.random.default_rng(1).random(10007) - 0.5
+    w = np.arange(10007)
+    seen = set()
+    for threads in (1, 2, 3):
+        got = GIVEN.run(dict(v=v, w=w), get_backend("cpu", threads=threads), quick=True)
+        seen.add(tuple(np.array(x).tobytes() for x in got.values()))
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("order", ["right", "left"])
+def test_reducers_over_tiles(be, order):
+    v = values(37 * 29, 3)[0].reshape(37, 29)
+    got = PAIRS[order].run(on(be, v=v), be, quick=True)
+    assert got == {"sum": v.sum(), "most": v.max(), "last": v.max(), "last_at": int(v.argmax())}
+
+
+@pytest.mark.parametrize("n", [1, 5, 77])
+@pytest.mark.quick(n=77)
+def test_reducers_in_teams(be, n):
+    """Over members, over members and lanes, over lanes; several kinds; a function as a reducer."""
+    v, w = values(3 * n, n)
+    v, w = v.reshape(3, n), w.reshape(3, n) % 999983
+    rows = np.arange(3)
+    far, furthest = np.argmax(v * v, 1), np.argmax(w * w, 1)
+    wanted = np.stack(
+        [
+            v.max(1),
+            v.max(1),
+            v.max(1),
+            v.min(1),
+            v.argmin(1),
+            v.min(1),
+            v.max(1),
+            np.bitwise_xor.reduce(w, axis=1),
+            v[rows, far] ** 2,
+            np.where(abs(w).max(1) > 1000, w[rows, furthest], -1000),
+        ],
+        1,
+    )
+
+    for team, k in IN_TEAMS.items():
+        arrays = on(be, v=v, w=w, out=np.full((3, 10), np.nan))
+        run = k.bind(arrays, be, quick=True)
+        run()
+        np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted, err_msg=k.name)
+        assert (run.value("sum"), run.value("most")) == (3 * team, v.max()), k.name
+
+
+def test_a_lane_by_itself_counts_once(be):
+    """Inside of each_lane a value is given for the lane at work, outside for each of them."""
+    v, at = np.arange(100.0), np.random.default_rng(2).permutation(100)[::-1].copy()
+    assert PICKED.run({**on(be, v=v), **on(be, **{"from": at})}, be, quick=True) == {"sum": v.sum() + 100}
+
+
+# ---- what is refused
+@pytest.mark.parametrize(
+    "body, more, words",
+    [
+        ("says_larger", dict(sums="best"), r"kernel 'says_larger' \(joins.h, line \d+\)"),
+        ("says_assigns", dict(sums="best"), r"kernel 'says_assigns' \(joins.h, line \d+\)"),
+        ("says_plus", dict(reduces="best:max"), "this result is no sum: result.join.x. gives a value to its reducer"),
+        ("says_or", dict(reduces="best:max"), "this result is not joined by or"),
+        ("says_join", dict(reduces="best:maxloc"), r"kernel 'says_join' \(joins.h, line \d+\)"),
+        ("says_join", dict(reduces="best:max:whole"), "whole numbers are given a real one"),
+        ("says_scalar", dict(sums="best"), "its body does not take what the declaration says: .*`S &best`"),
+    ],
+)
+@pytest.mark.quick(body=["says_larger", "says_plus"])
+def test_another_operation_is_refused(body, more, words):
+    """A body that joins in another way than the declared reducer is no program: never silently a sum."""
+    name = f"refused_{body}"
+    k = kernel(name, header=JOINS, body=body, arrays="v(n)", range="n", **more)
+    try:
+        with pytest.raises(CompileError, match=words):
+            k.bind({"v": np.ones(3)}, "cpu", quick=True)
+    finally:
+        kernels.registry.team_kernels.pop(name)
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        (dict(reduces="best:largest"), "'best' by 'largest', which is none of sum, product"),
+        (dict(reduces="best"), "reduces 'best', wanted name:reducer"),
+        (dict(reduces="best:max:int"), "reduces 'best:max:int', wanted name:reducer"),
+        (dict(reduces="best(2):max"), "the reducer max says itself how many"),
+        (dict(reduces="best:any:real"), "'best' by any is whole, and is marked real"),
+        (dict(sums="n:int"), "the sum 'n:int', wanted a name, or name:whole"),
+        (dict(reduces="v:minloc", arrays="v_at(n)"), "the name 'v_at' is there twice"),
+    ],
+)
+def test_declarations_of_results_that_are_refused(more, words):
+    with pytest.raises(ArgumentError, match=words):
+        kernel("refused", header=JOINS, **{"range": "n", "arrays": "x(n)", **more})

@@ -1,0 +1,123 @@
+"""Declarations, arrays, numbers and bodies that are refused, with the words of each message."""
+
+import numpy as np
+import pytest
+from team_cases import FLAT, HEADER, LEVELS, POOL, kernel
+
+import kernels
+from kernels import ArgumentError, team_kernel
+from kernels.engine.errors import CompileError
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        (dict(arrays="v(n", range="n"), "'v.n', wanted words such as A.N,M."),
+        (
+            dict(arrays="v(n):middle", range="n"),
+            "'v' is marked .'middle'., wanted left, scatter, or one of int32",
+        ),
+        (dict(arrays="v(n)", writes="w", range="n"), "writes .'w'., which are not among its arrays"),
+        (dict(arrays="v(n)"), "wanted one of league, range, scan, extents"),
+        (dict(arrays="v(n)", range="n", league="n"), "wanted one of league, range, scan, extents"),
+        (dict(extents="I J", tile=(8,)), "tile .8,. for 2 extents, wanted as many"),
+        (dict(extents="I J", tile=(64, 32)), "1024 together at most"),
+        (dict(extents="I J", tile=(8, 8), order="up"), "order 'up', wanted right or left"),
+        (dict(arrays="v(n)", range="n", scratch={"team 0": "s(n)"}), "scratch is for leagues of teams"),
+        (dict(league="1", scratch={"team 2": "s(4)"}), "scratch of 'team 2', wanted team 0, team 1"),
+        (dict(league="1", numbers="n:long"), "a number is marked .'long'., wanted real or whole"),
+        (dict(league="1", arrays="v(n)", numbers="v"), "the name 'v' is there twice"),
+        (dict(league="1", vector=3), "members of 3 lanes; wanted 1, 2, 4, 8, 16 or 32"),
+        (dict(league="1", team=512, vector=4), "512 members of 4 lanes; wanted .*1024"),
+        (dict(league="1", header="none.h"), "none.h' does not exist"),
+    ],
+)
+def test_declarations_that_are_refused(more, words):
+    with pytest.raises(ArgumentError, match=words):
+        team_kernel("refused", **{"header": HEADER, **more})
+
+
+def test_a_name_that_is_taken():
+    with pytest.raises(ArgumentError, match="team kernel 'flat_sum': the name is taken"):
+        kernel("flat_sum", arrays="v(n)", range="n")
+    with pytest.raises(ArgumentError, match="team kernel 'thermal': the name is taken"):
+        kernel("thermal", league="1")
+
+
+GOOD = dict(v=np.ones((3, 5)), out=np.zeros((3, 5)), prefix=np.zeros((3, 5)), twice=np.zeros((3, 5)))
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        (dict(v=None), "array 'v' is missing"),
+        (dict(w=np.zeros(3)), "has no array 'w'; it has v, out, prefix, twice, total, squares"),
+        (dict(v=[1.0]), "'v' is list, wanted an array"),
+        (dict(v=np.ones(3)), "array 'v' has 1 dimensions .3,., wanted 2: .E, n."),
+        (dict(v=np.ones((3, 5), int)), "type int64, wanted float64 or float32"),
+        (dict(twice=np.ones((3, 5), np.float32)), "array 'twice' has type float32, wanted float64"),
+        (dict(prefix=np.zeros((3, 6))), "array 'prefix', extent n: 6, wanted 5"),
+        (dict(out=np.zeros((3, 4))), "array 'out', extent 5: 4, wanted 5"),
+        (dict(v=np.ones((3, 10))[:, ::2]), "array 'v', extent n: neighbours are 16 bytes apart, wanted 8"),
+        (dict(v=np.ones((5, 3)).T), "array 'v', extent n: neighbours are 24 bytes apart"),
+        (dict(prefix=GOOD["out"], out=GOOD["out"]), "'out' is written and shares memory with 'prefix'"),
+        (dict(v=np.float64(1)), "'v' is float64, wanted an array"),
+        (dict(v=np.ones((3, 5), complex)), "type complex128, wanted float64 or float32"),
+        (dict(twice=np.ones((3, 5), complex)), "array 'twice' has type complex128, wanted float64"),
+        (dict(v=np.ma.array(np.ones((3, 5)))), "array 'v' is masked, and a kernel reads no masks"),
+        (dict(total=np.zeros(2)), "result 'total' has shape .2,., type float64, wanted .1,., float64"),
+    ],
+)
+def test_arrays_that_are_refused(more, words):
+    arrays = {name: a for name, a in {**GOOD, **more}.items() if a is not None}
+    with pytest.raises(ArgumentError, match=words):
+        LEVELS[0].bind(arrays, "cpu")
+
+
+def test_numbers_and_formulas_that_are_refused():
+    v = np.ones(3)
+    with pytest.raises(ArgumentError, match="the number 'factor' is missing: give it, or declare constant"):
+        FLAT.bind({"v": v}, "cpu")
+    with pytest.raises(ArgumentError, match="has no number 'n'; it has factor"):
+        FLAT.bind({"v": v}, "cpu", n=3, factor=1.0)
+
+    for wrong, words in (
+        (1j, "'factor': type complex128, wanted real"),
+        ("1", "not text"),
+        ([1.0], "is an array of shape"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            FLAT.bind({"v": v}, "cpu", factor=wrong)
+
+    with pytest.raises(ArgumentError, match="read-only, and written"):
+        frozen = np.zeros(3, np.int64)
+        frozen.flags.writeable = False
+        POOL.bind({"id": frozen}, "cpu")
+
+    for text, words in {
+        "n // (n - 3)": "division by zero",
+        "k + 1": "'k' is not known; known: n",
+        "n ** 2": "wanted numbers, names and",
+        "n +": "wanted numbers, names and",
+        "n - 9": "league of .-6., wanted 0 or more",
+    }.items():
+        try:
+            wrong = kernel("wrong", body="astray", arrays="out(n)", writes="out", league=text)
+            with pytest.raises(ArgumentError, match=words):
+                wrong.bind({"out": v}, "cpu")
+        finally:
+            kernels.registry.team_kernels.pop("wrong", None)
+
+
+def test_a_body_that_does_not_compile(tmp_path):
+    (tmp_path / "slip.h").write_text(
+        "template <class M, class Team> POINT_FN void slip(const M &m, const Team &team) {\n"
+        "    team.for_vector(m.n, [&](auto i) { m.out(i) = tanh(m.v(i)); });\n}\n"
+    )
+
+    slip = team_kernel("slip", header=tmp_path / "slip.h", arrays="v(n) out(n)", writes="out", league="1")
+    try:
+        with pytest.raises(CompileError, match=r"kernel 'slip' \(slip.h, line 2\)"):
+            slip.bind({"v": np.zeros(3), "out": np.zeros(3)}, "cpu", quick=True)
+    finally:
+        kernels.registry.team_kernels.pop("slip")

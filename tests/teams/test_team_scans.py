@@ -1,0 +1,92 @@
+"""Scans: over all indices of a launch, over members and lanes; with this index and without it; exact against NumPy."""
+
+import numpy as np
+import pytest
+from team_cases import JOINS, kernel, on
+
+from kernels import ArgumentError, get_backend
+
+SCANNED = {
+    kind: kernel(
+        f"scanned_{kind}",
+        header=JOINS,
+        body="scanned",
+        arrays=f"v(n){mark} before(n){mark} with(n){mark}",
+        writes="before with",
+        sums=f"total{mark}",
+        scan="n",
+    )
+    for kind, mark in (("real", ""), ("whole", ":whole"))
+}
+HIGHEST = kernel("highest", header=JOINS, arrays="v(n) with(n)", writes="with", reduces="most:max", scan="n")
+IN_TEAMS = {
+    team: kernel(
+        f"scanned_in_teams_{team}x{vector}",
+        header=JOINS,
+        body="scanned_in_teams",
+        arrays="k(E,n):whole v(E,n) with(E,n):whole highest(E,n) out(E,3)",
+        writes="with highest out",
+        league="E",
+        team=team,
+        vector=vector,
+    )
+    for team, vector in ((1, 1), (5, 2), (40, 4), (256, 1))
+}
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 1023, 1025, 70001])
+@pytest.mark.quick(n=[0, 70001])
+@pytest.mark.parametrize("kind", SCANNED)
+def test_prefix_sums_of_a_launch(be, kind, n):
+    """Twice: a launch leaves nothing behind for the next one."""
+    v = np.random.default_rng(n).integers(-99, 99, n).astype(float if kind == "real" else np.int64)
+    arrays = on(be, v=v, before=np.zeros_like(v), with_=np.zeros_like(v))
+    arrays["with"] = arrays.pop("with_")
+    run = SCANNED[kind].bind(arrays, be, quick=True)
+    for _ in range(2):
+        run()
+        np.testing.assert_array_equal(be.to_host(arrays["with"]), np.cumsum(v))
+        np.testing.assert_array_equal(be.to_host(arrays["before"]), np.cumsum(v) - v)
+        assert run.value("total") == v.sum()
+
+
+def test_the_largest_so_far(be):
+    v = np.random.default_rng(3).random(5000)
+    arrays = on(be, v=v, with_=np.zeros(5000))
+    arrays["with"] = arrays.pop("with_")
+    assert HIGHEST.run(arrays, be, quick=True) == {"most": v.max()}
+    np.testing.assert_array_equal(be.to_host(arrays["with"]), np.maximum.accumulate(v))
+
+
+def test_scans_do_not_depend_on_threads():
+    """To the last bit, of random numbers, and within n eps of the sums of sizes."""
+    v = np.random.default_rng(1).random(30011) - 0.5
+    seen = set()
+    for threads in (1, 2, 3):
+        arrays = {"v": v, "before": np.zeros_like(v), "with": np.zeros_like(v)}
+        SCANNED["real"].run(arrays, get_backend("cpu", threads=threads), quick=True)
+        seen.add(arrays["with"].tobytes())
+        assert (abs(arrays["with"] - np.cumsum(v)) <= v.size * np.finfo(float).eps * np.cumsum(abs(v))).all()
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("team", IN_TEAMS)
+def test_scans_in_teams(be, team):
+    for n in (1, 37, 300):
+        rng = np.random.default_rng(n)
+        k, v = rng.integers(-(2**40), 2**40, (3, n)), rng.random((3, n))
+        arrays = on(be, k=k, v=v, with_=np.zeros_like(k), highest=np.zeros_like(v), out=np.zeros((3, 3)))
+        arrays["with"] = arrays.pop("with_")
+        IN_TEAMS[team].run(arrays, be, quick=True)
+
+        np.testing.assert_array_equal(be.to_host(arrays["with"]), np.cumsum(k, 1))
+        before = np.maximum.accumulate(np.column_stack([np.full(3, -np.inf), v]), 1)[:, :-1]
+        np.testing.assert_array_equal(be.to_host(arrays["highest"]), before)
+        wanted = np.stack([k.sum(1), v.max(1), v.max(1)], 1)
+        np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted)
+
+
+def test_a_scan_has_one_result():
+    for more in (dict(), dict(sums="a b"), dict(reduces="at:minloc"), dict(reduces="far(3):Longest")):
+        with pytest.raises(ArgumentError, match="wanted one for a scan, of one number"):
+            kernel("refused", header=JOINS, arrays="v(n)", scan="n", **more)
