@@ -195,9 +195,16 @@ class Levels(NamedTuple):
 def streams(level: Levels) -> bool:
     """Whether a statement without a sum writes long rows that lie one behind the other."""
     row, column = level.row, level.column
-    if level.mode != "ALONG" or level.nest.summed or row is None or column is None:
+    if level.mode != "ALONG" or row is None or column is None:
         return False
-    return column.extent >= LONG_ROW and column.step[0] == 1 and row.step[0] == column.extent
+    return column.extent >= LONG_ROW and _follow(level.nest, row, column)
+
+
+def _follow(n: Nest, row: Loop, column: Loop | None) -> bool:
+    """Whether the rows of a statement without a sum lie one behind the other in the output."""
+    if n.summed or column is None:
+        return False
+    return column.step[0] == 1 and row.step[0] == column.extent
 
 
 def exchanges(level: Levels) -> bool:
@@ -235,7 +242,8 @@ def broken(n: Nest, width: int) -> Loop | None:
 
 def levels_of(n: Nest, mode: str, width: int) -> Levels:
     """Along: columns are the loop of the lanes, if there is one. Else rows and columns are the largest loops that spare
-    loads of the first factor, or of the last."""
+    loads of the first factor, or of the last. Without a sum, rows lie one behind the other in the output, if possible.
+    """
     loops = list(n.loops)
     along = mode == "ALONG"
     column, partner = _columns_of_lanes(n, loops, width) if along else (_columns(n, loops), None)
@@ -244,7 +252,7 @@ def levels_of(n: Nest, mode: str, width: int) -> Levels:
         """Of a copy, the side along which its factor lies; then the loads that are spared."""
         side = len(loop.step) == 2 and loop.step[1] == 1
         spared = _spared_along(n, loop, column) if along else _spared(n, loop, -1)
-        return side, spared, min(loop.extent, LONG)
+        return side, spared, along and _follow(n, loop, column), min(loop.extent, LONG)
 
     row = max(loops, key=worth, default=None)
     if row:

@@ -83,6 +83,7 @@ def searched(seed: int, most: int, batch: int):
     return measure, np.sort([costs.cost(c) for c in pool])
 
 
+@pytest.mark.full
 def test_it_finds_what_chance_does_not():
     """60 of some 2000 measured, on 8 landscapes: how often the best of them is among the best 1 %, and 0.25 %. Chance
     gets there with probabilities 1 - 0.99^60 = 0.45 and 0.14: seven and six of eight with 0.02 and 2e-4."""

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from kernels import Contraction, get_backend
-from kernels.contractions import organisations, search, table
+from kernels.contractions import named, organisations, search, table
 from kernels.contractions.evaluate import evaluate
 from kernels.contractions.organisations import Organisation, Unable
 from kernels.contractions.organisations.base import words
 from kernels.contractions.organisations.staged import Staged, measured
+from kernels.contractions.plan import nest
 from kernels.contractions.space import Candidate, Space
+from kernels.contractions.ways import levels_of
 from kernels.engine.errors import ArgumentError, VariantUnsuitable
 
 TEXT, SIZES = "o[c f] = d[c p] x[c f p]", dict(f=4, p=8)
@@ -156,3 +158,15 @@ def test_long_rows_of_an_outer_product_are_done_one_by_one(columns, along):
     plan.bind(arrays, 3)()
 
     np.testing.assert_allclose(arrays["T"], wanted, rtol=2 * np.finfo(float).eps)
+
+
+@pytest.mark.parametrize("k", range(1, 10))
+def test_outer_products_write_line_by_line(k):
+    """Whatever the order of the output's indices, a row of a tile lies right behind the one before: rows 32 kB apart,
+    which share a set of the cache, took twice the time."""
+    text = named.TEXTS[f"s1_{k}"]
+    plan = Contraction(text.text, dict.fromkeys("abcef", 16), backend=get_backend("cpu"), how="rows", **text.options)
+    level = levels_of(nest(plan.program, plan.program.statements[0]), "ALONG", 8)
+
+    assert level.column.step[0] == 1
+    assert level.row.step[0] == level.column.extent

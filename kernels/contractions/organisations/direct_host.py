@@ -38,7 +38,7 @@ SCALARS = {"float64": "double", "float32": "float"}
 
 
 class Rates(NamedTuple):
-    """Of products by packs on a core, fitted to TCCG's rows."""
+    """Of products by packs on a core."""
 
     flops: float  # a second, of panels that are packed
     pack: float  # seconds of a number of a factor that is packed along its run
@@ -49,6 +49,8 @@ class Rates(NamedTuple):
     call: float  # seconds
 
 
+# Fitted to `python -m frame bench tccg --backend cpu --mib 20 --dtype both --ours all`, AVX-512, 2026-11-26.
+# On the EPYC of benchmarks/results/tccg-epyc.json, which other work shared, they give 1.05 to 1.36 times the seconds.
 RATES = {
     "float64": Rates(flops=5.2e10, pack=1e-9, gather=1.1e-9, leave=2.3e-10, scatter=1.3e-9, memory=1.2e10, call=2e-6),
     "float32": Rates(flops=1e11, pack=3.3e-10, gather=5.2e-10, leave=1.1e-10, scatter=2.4e-9, memory=1.2e10, call=2e-6),
