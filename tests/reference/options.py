@@ -113,7 +113,7 @@ ORACLES = {
     ("accuracy", "chosen"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
     ("accuracy", "cantera"): Alone(("cubic_mixture", "chung_mixture", "chung_viscosity"), species=53),
     ("accuracy", "reference"): Alone(("mapped_mixture", "mapped_pressure_slopes")),
-    ("accuracy", "nearest"): Alone(("mapped_mixture", "mapped_pressure_slopes"), species=10),
+    ("accuracy", "nearest"): Alone(("mapped_mixture", "mapped_pressure_slopes"), species=10, same_as="reference"),
     ("cold_cp", "polynomial"): COLD,
     ("cold_cp", "fitted"): COLD,
     ("alpha", "pr76"): Alone(("cubic_mixture",), species=53),

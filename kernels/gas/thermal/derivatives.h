@@ -180,12 +180,12 @@ POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const U
                 use(k, root * of_y, root_T * of_y + root * of_z);
             });
     else if constexpr (M::alpha_bends) {
-        if (!anywhere(T > m.bend_T[0])) straight_slopes(m, root_T, Y, use);
-        else if constexpr (RARE_APART) {
+        if constexpr (!RARE_APART) bent_slopes(m, root_T, Y, use); // code of both would double long bodies
+        else if (any_of(T > m.bend_T[0])) {                        // a thread decides for its own point
             R S[M::NS], S_T[M::NS];
             kept_bent_slopes(m, root_T, Y, S, S_T);
             FOR_SPECIES (k, M::NS) use(k, S[k], S_T[k]);
-        } else bent_slopes(m, root_T, Y, use);
+        } else straight_slopes(m, root_T, Y, use);
     } else straight_slopes(m, root_T, Y, use);
 }
 
