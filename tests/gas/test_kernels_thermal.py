@@ -43,9 +43,13 @@ def test_kij_structures_are_told_apart():
 
 
 def test_every_registered_kernel_has_an_oracle():
-    # test_kinetics.py, test_reactor.py, test_phases.py, test_equilibrium.py
-    others = ("rates.h", "reactor.h", "phases.h", "equilibria.h")
-    declared = {name for name, kernel in project_kernels().items() if kernel.header.name not in others}
+    # test_kinetics.py, test_reactor.py, test_equilibrium.py; of two phases: test_phases.py
+    others = ("rates.h", "reactor.h", "equilibria.h")
+    declared = {
+        name
+        for name, kernel in project_kernels().items()
+        if kernel.header.name not in others and kernel.phases != "equilibrium"
+    }
     assert declared == set(single.THERMAL) | set(single.TRANSPORT) | set(derivatives.DERIVED)
 
 
