@@ -48,7 +48,7 @@ def subplots(*grid, **words):
 
 @dataclasses.dataclass(frozen=True)
 class Scene:
-    """What a picture has to know of a case."""
+    """The facts of a case that its pictures show."""
 
     title: str
     dimensions: int

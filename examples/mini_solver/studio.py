@@ -20,7 +20,7 @@ COLOURS = 256  # of a film
 
 @dataclasses.dataclass(frozen=True)
 class Sheet:
-    """What all frames of a run have in common."""
+    """The plan of a run's frames: all have the same fields and axes."""
 
     scene: Scene
     names: list  # of the fields

@@ -47,7 +47,7 @@ class Asked(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What a plan is for, beside the options of the call."""
+    """The contraction that a plan computes. The options of the call are not in it."""
 
     text: str
     sizes: tuple[tuple[str, int], ...]  # of all indices but the batch's, by their names

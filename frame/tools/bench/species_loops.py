@@ -217,6 +217,7 @@ def _row(case: Case, be, beside: Beside, what: Measured) -> dict:
         "points": case.n,
         "backend": str(be),
     }
+
     pace = {
         "seconds": what.seconds,
         "points_per_s": case.n / what.seconds,
@@ -226,6 +227,7 @@ def _row(case: Case, be, beside: Beside, what: Measured) -> dict:
         "bound": "copy",
         "max_rel_diff": what.error,
     }
+
     loops = {
         "strategy": what.strategy,
         "layout": case.layout,
@@ -233,6 +235,7 @@ def _row(case: Case, be, beside: Beside, what: Measured) -> dict:
         "bytes_per_s": case.n * bytes_a_point(case.ns, case.dtype) / what.seconds,
         "copy_bytes_per_s": beside.copy,
     }
+
     compiled = {
         "registers": what.report.get("registers"),
         "spills": _spills(what.report),
@@ -241,6 +244,7 @@ def _row(case: Case, be, beside: Beside, what: Measured) -> dict:
         "device": be.product,
         "compiler": be.compiler,
     }
+
     return {**subject, **pace, **loops, **compiled}
 
 

@@ -282,7 +282,7 @@ class Comparison:
         self.works[name] = work
 
     def add_bytes_alone(self) -> None:
-        """What the bytes alone take on a device."""
+        """Add a kernel that only moves the bytes of the contraction, on a device."""
         self.works[ALONE] = bytes_alone(self.plan, self.case.entries, self.how.backend)
         self.errors[ALONE] = 0.0
 
