@@ -53,21 +53,25 @@ template <class T> POINT_FN T atomic_inc(T &at) { return atomic_fetch_add(at, 1)
 template <class T> POINT_FN T atomic_dec(T &at) { return atomic_fetch_sub(at, 1); }
 
 // ---- a view of which every access is atomic
+// Changes of `at`: of a single element, and of the elements at a pack of indices (atomics_packs.h)
+#define ATOMIC_CHANGES \
+    template <class X> POINT_FN void operator+=(const X &x) const { atomic_add(at, x); } \
+    template <class X> POINT_FN void operator-=(const X &x) const { atomic_sub(at, x); } \
+    template <class X> POINT_FN void operator*=(const X &x) const { atomic_mul(at, x); } \
+    template <class X> POINT_FN void operator/=(const X &x) const { atomic_div(at, x); } \
+    template <class X> POINT_FN void operator&=(const X &x) const { atomic_and(at, x); } \
+    template <class X> POINT_FN void operator|=(const X &x) const { atomic_or(at, x); } \
+    template <class X> POINT_FN void operator^=(const X &x) const { atomic_xor(at, x); } \
+    POINT_FN void operator++() const { atomic_add(at, 1); } \
+    POINT_FN void operator++(int) const { atomic_add(at, 1); } \
+    POINT_FN void operator--() const { atomic_sub(at, 1); } \
+    POINT_FN void operator--(int) const { atomic_sub(at, 1); }
+
 template <class T> struct AtomicElement {
     T &at;
     POINT_FN operator T() const { return atomic_load(at); }
     template <class X> POINT_FN void operator=(const X &x) const { atomic_store(at, x); }
-    template <class X> POINT_FN void operator+=(const X &x) const { atomic_add(at, x); }
-    template <class X> POINT_FN void operator-=(const X &x) const { atomic_sub(at, x); }
-    template <class X> POINT_FN void operator*=(const X &x) const { atomic_mul(at, x); }
-    template <class X> POINT_FN void operator/=(const X &x) const { atomic_div(at, x); }
-    template <class X> POINT_FN void operator&=(const X &x) const { atomic_and(at, x); }
-    template <class X> POINT_FN void operator|=(const X &x) const { atomic_or(at, x); }
-    template <class X> POINT_FN void operator^=(const X &x) const { atomic_xor(at, x); }
-    POINT_FN void operator++() const { atomic_add(at, 1); }
-    POINT_FN void operator++(int) const { atomic_add(at, 1); }
-    POINT_FN void operator--() const { atomic_sub(at, 1); }
-    POINT_FN void operator--(int) const { atomic_sub(at, 1); }
+    ATOMIC_CHANGES
 };
 
 template <class T> POINT_FN AtomicElement<T> atomic_element(T &at) { return {at}; }

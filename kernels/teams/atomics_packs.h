@@ -41,15 +41,7 @@ template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W
 
 template <class T, bool FULL> struct AtomicElement<Elements<T, FULL>> {
     Elements<T, FULL> at;
-    template <class X> POINT_FN void operator+=(const X &x) const { atomic_add(at, x); }
-    template <class X> POINT_FN void operator-=(const X &x) const { atomic_sub(at, x); }
-    template <class X> POINT_FN void operator*=(const X &x) const { atomic_mul(at, x); }
-    template <class X> POINT_FN void operator/=(const X &x) const { atomic_div(at, x); }
-    template <class X> POINT_FN void operator&=(const X &x) const { atomic_and(at, x); }
-    template <class X> POINT_FN void operator|=(const X &x) const { atomic_or(at, x); }
-    template <class X> POINT_FN void operator^=(const X &x) const { atomic_xor(at, x); }
-    POINT_FN void operator++(int) const { atomic_add(at, 1); }
-    POINT_FN void operator--(int) const { atomic_sub(at, 1); }
+    ATOMIC_CHANGES
 };
 
 template <class T, bool FULL> POINT_FN AtomicElement<Elements<T, FULL>> atomic_element(Elements<T, FULL> at) {
