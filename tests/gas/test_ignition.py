@@ -60,7 +60,12 @@ def test_shapes_and_what_does_not_ignite():
     assert delay.shape == (2, 3) and np.isnan(delay[0]).all()
     assert (np.diff(delay[1]) < 0).all() and (delay[1] > 0).all()
 
-    for text, more in (("criterion", dict(criterion=-1)), ("longest", dict(longest=0)), ("kind", dict(kind="mass"))):
+    for text, more in (
+        ("criterion = -1; wanted 'slope', or a rise", dict(criterion=-1)),
+        ("criterion = 'peak'; wanted 'slope', or a rise", dict(criterion="peak")),
+        ("longest", dict(longest=0)),
+        ("kind", dict(kind="mass")),
+    ):
         with pytest.raises(ArgumentError, match=text):
             mix.ignition_delay(T=1500.0, p=1e6, X=AIR, **more)
 

@@ -49,8 +49,10 @@ class Around:
 
 def ignition_delay(mixture, state: dict, kind, criterion, longest, how: dict):
     """See Mixture.ignition_delay. how: backend and precision."""
+    wanted = f"criterion = {criterion!r}; wanted '{SLOPE}', or a rise of T in K."
+    refuse(isinstance(criterion, str) and criterion != SLOPE, wanted)
     rise = None if criterion == SLOPE else float(real_array("criterion", criterion))
-    refuse(rise is not None and not 0 < rise < 5000, f"criterion = {criterion!r}; wanted 'slope', or a rise of T in K.")
+    refuse(rise is not None and not 0 < rise < 5000, wanted)
     longest = float(real_array("longest", longest))
     refuse(not SHORTEST < longest < 1e9, f"longest = {longest!r} s; wanted more than {SHORTEST:g}.")
 
