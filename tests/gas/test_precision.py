@@ -122,7 +122,7 @@ def conserved(made):
 
 
 OF_REACTIONS = {"kinetics", "thermal_kinetics", "react_volume", "react_pressure"}  # the mixture below has none
-IN_EQUILIBRIUM = {"phases_from_T_p", "phases_from_e_rho", "phases_from_h_p"}  # and is one phase: test_phases_slopes.py
+IN_EQUILIBRIUM = {"phases_from_T_p", "phases_from_e_rho", "phases_from_h_p"}  # and is one phase; see test_phases.py
 
 
 EQUILIBRIA = {name for name in registry.collections if name.startswith("equilibrate_")}  # and has no atoms
