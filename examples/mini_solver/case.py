@@ -386,8 +386,11 @@ class Case:
         wanted(c["most"] > 0, "[chemistry] most = 0; wanted 1 step or more.")
 
         # The mixture.
+        sources = [key for key in ("file", "ideal_gas") if m[key]]
         wanted(
-            bool(m["file"]) != bool(m["ideal_gas"]), "[mixture]: give file (Cantera YAML) or ideal_gas, one of them."
+            len(sources) == 1 or (not sources and m["species"]),
+            "[mixture]: give file (Cantera YAML), ideal_gas, or species that the layer brings (CH4, O2, ...), one of "
+            f"them; {' and '.join(sources) or 'none of them'} came.",
         )
 
     def sides(self) -> list[str]:

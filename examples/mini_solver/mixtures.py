@@ -20,7 +20,8 @@ def cantera_folders() -> list[pathlib.Path]:
 
 
 def make(given, file):
-    """The layer's Mixture. given: section [mixture]; file: where its species are, None for an ideal gas."""
+    """The layer's Mixture. given: section [mixture]; file: where its species are, None for an ideal gas and for species
+    that the layer brings."""
     for option, served, words in (("mixing", "vdw", "'vdw'"), ("translation", "none", "untranslated volumes")):
         value = given["options"].get(option, served)
         said = f"[mixture] options: {option} = {value!r}; the solver's kernels know {words} only."
@@ -35,14 +36,27 @@ def make(given, file):
 
         return Mixture(ideal_gas_species(**g), **given["options"])
 
-    # The options decide what the file has to have: an ideal gas, for example, needs no critical properties.
-    data, options = Mixture.species_from_yaml(
-        file, given["phase"] or None, without=given["without"], **given["options"]
-    )
+    data, options = species_from_file(given, file) if file else species_that_the_layer_brings(given)
     if given["species"]:
         data = with_copies(data, given["species"])
 
     return Mixture(data, **options)
+
+
+def species_from_file(given, file):
+    """Species of the file, all of them, and the options of the mixture. The options decide what the file has to have:
+    an ideal gas, for example, needs no critical properties."""
+    return Mixture.species_from_yaml(file, given["phase"] or None, without=given["without"], **given["options"])
+
+
+def species_that_the_layer_brings(given):
+    """Species of the layer's own file under the names of the section, and the options of the mixture."""
+    for key in ("phase", "without"):
+        wanted(not given[key], f"[mixture] {key} = {given[key]!r}: belongs to a file, and no file is given.")
+
+    check_names(given["species"])
+    names = tuple(dict.fromkeys(given["species"]))
+    return Mixture.species_from_names(names, **given["options"])
 
 
 def ideal_gas_species(gamma, W):
@@ -52,10 +66,14 @@ def ideal_gas_species(gamma, W):
     return SpeciesData.from_arrays(["gas"], [W], [omega], [row], [row], [1000.0], Tc=1.0, pc=1e10, T_min=1.0, T_max=1e4)
 
 
+def check_names(names):
+    wanted(all(isinstance(n, str) for n in names), f"[mixture] species = {names}; wanted a list of names.")
+
+
 def with_copies(data, names):
     """A subset of the species; a name given again becomes a second species of the same data, `N2`, `N2_2`, ...: a
     tracer."""
-    wanted(all(isinstance(n, str) for n in names), f"[mixture] species = {names}; wanted a list of names.")
+    check_names(names)
     if len(set(names)) == len(names):
         return data.subset(names)
 

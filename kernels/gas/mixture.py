@@ -95,13 +95,9 @@ class Mixture:
         molecules whose critical point nobody has measured, have estimates. options: as in from_yaml. Raises
         ArgumentError for a name that is not there, with the nearest, and for options.
         """
-        from .species.brought import FILE, chosen, known
+        species, options = cls.species_from_names(names, **options)
 
-        names = chosen(names)
-        others = [name for name in known() if name not in names]
-        species, options = cls.species_from_yaml(FILE, without=others, **options)
-
-        return cls(species.subset(names), **options)
+        return cls(species, **options)
 
     @staticmethod
     def known_names() -> tuple[str, ...]:
@@ -132,6 +128,18 @@ class Mixture:
 
         species = read_cantera_yaml(path, phase, chosen["critical"] == "fill", models, without, by_hand, R)[0]
         return species, options
+
+    @classmethod
+    def species_from_names(cls, names: Names, **options: Any) -> tuple[SpeciesData, dict[str, Any]]:
+        """The species that the package brings under these names, in their order, and the options for a Mixture of them.
+        For callers that change the species in between; everything else is as in from_names."""
+        from .species.brought import FILE, chosen, known
+
+        names = chosen(names)
+        others = [name for name in known() if name not in names]
+        species, options = cls.species_from_yaml(FILE, without=others, **options)
+
+        return species.subset(names), options
 
     @classmethod
     def from_species(cls, species: SpeciesData, **options: Any) -> Mixture:

@@ -11,10 +11,11 @@ from mixtures_for_tests import ROOT
 
 from examples.mini_solver.__main__ import main, split
 from examples.mini_solver.case import Case
-from examples.mini_solver.errors import FlowError
+from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.expression import Expression
 from examples.mini_solver.flow import Flow
 from examples.mini_solver.run import Run
+from kernels import ArgumentError, Mixture
 from kernels.engine.errors import FrameError, MixtureError
 
 CASES = sorted((ROOT / "examples/mini_solver/cases").glob("*.toml"))
@@ -56,6 +57,44 @@ def test_a_mixture_beside_the_case_file(tmp_path, monkeypatch):
     (tmp_path / "case/it.toml").write_text(case + "[time]\nsteps = 1\n")
     monkeypatch.chdir(tmp_path)
     assert Case.from_file("case/it.toml").make_mixture().names == ("N2",)
+
+
+def brought(**mixture) -> Case:
+    """A case of few cells with this section [mixture]."""
+    return Case(
+        dict(
+            mixture=mixture,
+            domain=dict(cells=[6], upper=[1.0]),
+            initial=dict(T=300, p=5e6),
+            boundary={"x": "periodic"},
+            time={"steps": 1},
+        )
+    )
+
+
+def test_species_without_a_file_are_those_the_layer_brings():
+    """The same numbers as those of the shipped file, copies as tracers included."""
+    mix = brought(species=["N2", "CH4", "N2"]).make_mixture()
+    wanted = Mixture.from_yaml(ROOT / "examples/mixtures/ch4_o2.yaml").species.subset(["CH4"])
+
+    assert mix.names == ("N2", "CH4", "N2_2")
+    assert mix.species.Tc[0] == mix.species.Tc[2]
+    np.testing.assert_array_equal(mix.species.Tc[1:2], wanted.Tc)
+
+
+@pytest.mark.parametrize(
+    "mixture, words",
+    [
+        ({}, r"\[mixture\]: give file .*; none of them came"),
+        ({"file": "n2.yaml", "ideal_gas": {"gamma": 1.4}}, "one of them; file and ideal_gas came"),
+        ({"species": ["methane"]}, "no species 'methane' in the package, did you mean 'CH4'"),
+        ({"species": ["CH4"], "phase": "gas"}, r"\[mixture\] phase = 'gas': belongs to a file, and no file is given"),
+        ({"species": ["CH4"], "without": ["O2"]}, r"\[mixture\] without = \['O2'\]: belongs to a file"),
+    ],
+)
+def test_mixtures_without_a_source(mixture, words):
+    with pytest.raises((CaseError, ArgumentError), match=words):
+        brought(**mixture).make_mixture()
 
 
 def test_shipped_cases_are_read():
