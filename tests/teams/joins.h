@@ -155,6 +155,19 @@ template <class M, class Team> POINT_FN void scanned_in_teams(const M &m, const 
     single_per_team(team, [&] { m.out(e, 0) = scalar(total), m.out(e, 1) = most, m.out(e, 2) = same; });
 }
 
+// ---- whole numbers of 4 bytes
+template <class M, class I, class S> POINT_FN void counted_whole(const M &m, const I i, S &sum) { sum += m.w(i); }
+template <class M, class I, class S> POINT_FN void scanned_whole(const M &m, const I i, S &sum, bool last) {
+    if (last) m.before(i) = sum;
+    sum += m.w(i);
+}
+template <class M, class Team, class S> POINT_FN void league_whole(const M &m, const Team &team, S &sum) {
+    const long first = team.league_rank() * m.share, left = m.n - first;
+    long own;
+    reduce(team.vector(left < m.share ? left : m.share), [&](auto i, auto &s) { s += m.w(first + i); }, own);
+    single_per_team(team, [&] { sum += own; });
+}
+
 // ---- ranges
 // how often each index was met, and where
 template <class M, class I, class S> POINT_FN void met(const M &m, const I i, S &sum) {
@@ -203,6 +216,19 @@ template <class M, class I> POINT_FN void scattered(const M &m, const I i) {
     });
     m.own(i) += m.v(i);
 }
+
+// ---- queues
+// Two launches of it wait for each other: each comes to its end with met = 1 if both are at work at the same time
+template <class M, class Team> POINT_FN void meets(const M &m, const Team &team) {
+    single_per_team(team, [&] {
+        atomic_store(m.here(m.own), 1);
+        long waited = 0;
+        while (atomic_load(m.here(1 - m.own)) == 0 && waited < m.patience) waited++;
+        m.met(m.own) = waited < m.patience;
+    });
+}
+// x = factor x + 1, so that the order of launches shows
+template <class M, class I> POINT_FN void in_order(const M &m, const I i) { m.x(i) = m.factor * m.x(i) + 1.0; }
 
 // scratch that only the first team writes
 template <class M, class Team> POINT_FN void left_over(const M &m, const Team &team) {
