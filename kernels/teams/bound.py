@@ -23,10 +23,10 @@ class Bound:
     """run(), run(queue): a team kernel on its arrays. Where it has results, two launches at the same time need two of
     these.
 
-    arrays: {name: array}, with the results' own. team, vector: members of a team and lanes of a member.
-    resident: blocks, or threads of a CPU, that run at the same time. tokens: {name: UniqueToken}. scratch: bytes of a
-    team, by level. arena: bytes of level 1 for all resident teams. scatter: {array: how threads add to it}, "copies",
-    "directly" or "atomics".
+    arrays: {name: array}, with the results' own. extents: numbers of teams or indices. team, vector: members of a team
+    and lanes of a member. resident: blocks, or threads of a CPU, that run at the same time. tokens:
+    {name: UniqueToken}. scratch: bytes of a team, by level. arena: bytes of level 1 for all resident teams. scatter:
+    {array: how threads add to it}, "copies", "directly" or "atomics".
     """
 
     def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):
@@ -39,6 +39,7 @@ class Bound:
         kernel = kernel.sized(extents, backend.entry.in_blocks)
         self.kernel, self.backend = kernel, backend
         self.team, self.vector = kernel.organisation()
+        self.extents = extents
         threads = self.team * self.vector
         self.items = kernel.items.number(extents)
         scratch = Scratch(kernel, operands, self.team, self.vector)
@@ -111,6 +112,11 @@ class Bound:
         problem = bytes(self._report[8:]).split(b"\0")[0].decode(errors="replace")
         self._report[8:] = 0
         refuse(problem, f"team kernel '{self.kernel.name}': {problem}.", BackendError)
+
+    @property
+    def tile(self) -> tuple[int, ...]:
+        """Of a range of several indices; empty for others."""
+        return getattr(self.kernel.items, "tile", ())
 
     @property
     def members(self) -> int:

@@ -17,9 +17,11 @@ import numpy as np
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, refuse
 from ..engine.registry import declared
+from ..engine.tune import Outcome
 from .bound import Bound
 from .items import MOST_THREADS, Items, Scan, Tiles, checked_tile, items_of
 from .results import Result, results_of
+from .tune import Search, variants_of
 from .words import KINDS, Array, arrays_of
 
 THREADS = 128  # of a block, where the declaration leaves it open
@@ -76,6 +78,18 @@ class TeamKernel:
         if check:
             kernel = kernel.checked(backend)
         return Bound(kernel, dict(arrays), backend, quick, numbers, chunk)
+
+    def tune(self, arrays, backend=None, rounds=5, told=None, **more) -> list[Outcome]:
+        """Tiles of a range of several indices, or members and lanes of a league's teams, measured on these arrays: the
+        fastest first. outcome.variant has the arguments of `bind`; {} is the layer's choice. Each is checked against
+        the results of that. The arrays are as before at the end. told: called with each outcome before it is timed.
+        more: of bind, numbers too. Raises ArgumentError for a kernel that has no choice.
+
+            best = kernel.tune(arrays, "cuda")[0]
+            run = kernel.bind(arrays, "cuda", **best.variant)
+        """
+        search = Search(self, dict(arrays), get_backend(backend), more)
+        return search.run(variants_of(self, search.default.extents), rounds, told)
 
     def organised(self, team=None, vector: int | None = None, tile=None, scratch=None) -> TeamKernel:
         """The same kernel with another number of members or lanes, another tile or other scratch. Raises ArgumentError

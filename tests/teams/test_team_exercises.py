@@ -30,6 +30,7 @@ SMALL = {  # sizes of the exercises, and of the stand-in where it takes longer
     "unique_token_pool": dict(N=3000, M=64),
     "unique_token_team": dict(E=20),
     "mdrange": dict(N=37, M=29),
+    "mdrange_tuned": dict(N=37, M=29),
     "subview": dict(N=5, M=9, E=12),
     "scan": {},
     "scan_range": dict(N=5000),

@@ -73,6 +73,7 @@ TABLE = (
     Exercise("unique_token_pool", "tokens", {}, dict(N=1_000_000)),
     Exercise("unique_token_team", "tokens", dict(E=10_000), dict(E=1000)),
     Exercise("mdrange", "primitives", dict(N=4000, M=7770), dict(N=2000, M=7770)),
+    Exercise("mdrange_tuned", "primitives", dict(N=4000, M=7770), dict(N=2000, M=7770)),
     Exercise("subview", "primitives", dict(M=2**17, N=2, E=1024), dict(M=2**15, N=2, E=1024)),
     Exercise("scan_range", "primitives", dict(N=50_000_000), dict(N=20_000_000)),
     Exercise("scan", "primitives", {}, {}),
