@@ -197,6 +197,9 @@ struct Members {
             vsnprintf(report->problem, sizeof report->problem, format, list);
             va_end(list);
         }
+        leave();
+    }
+    void leave() {
         failed = true;
         void *left;
         frame_switch(&left, outside);

@@ -128,6 +128,20 @@ template <class M, class Team> POINT_FN void waits_apart(const M &m, const Team 
     m.out(team.league_rank()) = 1;
 }
 
+// indices beyond an array, beyond scratch
+template <class M, class I> POINT_FN void one_too_far(const M &m, const I i) { m.out(i) = m.v(i + 1); }
+template <class M, class I, class J> POINT_FN void left_of_all(const M &m, const I i, const J j) {
+    m.out(i, j) = m.v(i, j - 1);
+}
+template <class M, class Team> POINT_FN void small_scratch(const M &m, const Team &team) {
+    const auto s = team.scratch(m.s);
+    team.for_vector(m.n, [&](auto i) { s(i) = 1.0; });
+}
+template <class M, class Team> POINT_FN void small_own(const M &m, const Team &team) {
+    const auto own = team.member().scratch(m.own);
+    team.for_each(m.n, [&](long i) { own(i) = 1.0; });
+}
+
 // ---- scans
 // prefix sums, with this index and without it, of real and of whole numbers; the largest so far
 template <class M, class I, class S> POINT_FN void scanned(const M &m, const I i, S &sum, bool last) {
