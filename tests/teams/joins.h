@@ -182,6 +182,30 @@ template <class M, class Team, class S> POINT_FN void league_whole(const M &m, c
     single_per_team(team, [&] { sum += own; });
 }
 
+// sums and prefix sums of whole numbers at every level; results of three reducers, and how many members there were
+template <class M, class Team, class SUM, class COUNT, class MOST, class BITS>
+POINT_FN void whole_levels(const M &m, const Team &team, SUM &sum, COUNT &count, MOST &most, BITS &bits) {
+    const long e = team.league_rank();
+    const auto member = team.member();
+    long each, vector, lanes;
+    reduce(team.each(m.n), [&](long i, auto &s) { s += m.w(e, i); }, each);
+    reduce(team.vector(m.n), [&](auto i, auto &s) { s += m.w(e, i); }, vector);
+    reduce(member.vector(m.n), [&](auto i, auto &s) { s += m.w(e, i); }, lanes);
+    const long all = scan<long>(team.each(m.n), [&](long i, auto &s, bool last) {
+        if (last) m.before(e, i) = s;
+        s += m.w(e, i);
+    });
+    const long same = scan<long>(team.vector(m.n), [&](long i, auto &s, bool last) {
+        s += m.w(e, i);
+        if (last) m.with(e, i) = s;
+    });
+    single_per_team(team, [&] {
+        m.out(e, 0) = each, m.out(e, 1) = vector, m.out(e, 2) = lanes, m.out(e, 3) = all, m.out(e, 4) = same;
+        sum += each, most.join(each), bits ^= each;
+    });
+    count += 1;
+}
+
 // ---- ranges
 // how often each index was met, and where
 template <class M, class I, class S> POINT_FN void met(const M &m, const I i, S &sum) {
