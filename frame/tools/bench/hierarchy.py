@@ -67,7 +67,7 @@ TABLE = (
     Exercise("yax_vector", "matrix_vector", dict(E=100_000), dict(E=50_000)),
     Exercise("quiz", "primitives", dict(E=100_000), dict(E=1000)),
     Exercise("scratch_field", "scratch", dict(E=100_000), dict(E=40_000)),
-    Exercise("field_variants", "scratch", dict(E=100_000), dict(E=40_000)),
+    Exercise("field_variants", "scratch", dict(E=40_000), dict(E=20_000)),
     Exercise("scratch_levels", "scratch", dict(E=1000), dict(E=100)),
     Exercise("slicing", "scratch", dict(N=5000), dict(N=1000)),
     Exercise("unique_token_pool", "tokens", {}, dict(N=1_000_000)),
