@@ -474,7 +474,8 @@ class Frame:
 
     def contract(self, name: str, fields):
         """Evaluate a contraction on arrays: a stripe.Field each. Errors: see Contractions.run."""
-        return self._contractions.run(name, fields, self.properties.impl)
+        properties = self.properties
+        return properties.pairs.run(fields, lambda moved: self._contractions.run(name, moved, properties.impl))
 
     def contract_arrays(self, name: str, names: str, addresses, n: int, extents, m: int, size: int):
         """The same by names, separated by commas, addresses, and the extents of all arrays, one array after the other,

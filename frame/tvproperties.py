@@ -20,6 +20,7 @@ from .errors import ArgumentError, StateError, UnknownName, closest, refuse
 from .impl import Sizes, TVImpl
 from .impl.memory import Bound
 from .impl.views import LAST_FROM_SUM
+from .pairs import Pairs
 from .stripe import Field
 
 SPECIES = ("W", "Tc", "pc", "omega", "Vc", "dipole", "kappa", "kij", "nasa_low", "nasa_high", "T_mid", "fuller_volume")
@@ -43,6 +44,7 @@ class TVProperties:
         self.model = model
         self.guard: Callable[[Block], None] | None = None  # looks at each new selection of the host's memory
         self.pinned: dict[int, int] = {}  # arrays of the host: address, end
+        self.pairs = Pairs(backend, lambda: self._first.shared.change())
         self._points: dict = {}  # {(mixture, inputs, outputs): address of a function of one point}
         self._species: dict = {}  # the host's own data, as arguments of SpeciesData.from_arrays
 
@@ -363,6 +365,30 @@ class TVProperties:
         self.impl.backend.unpin(low, high - low)
         del self.pinned[low]
 
+    # ---- pairs of arrays of the host and the device ----
+
+    def pair(self, fields) -> None:
+        """Keep a copy of arrays where kernels work, until unpair or finalize. Errors: see Pairs.add."""
+        self.pairs.add(fields)
+
+    def unpair(self, fields) -> None:
+        """End pairs. Errors: see Pairs.remove."""
+        self.impl.wait_for_all()
+        self.pairs.remove(fields)
+
+    def modify(self, side: str, fields) -> None:
+        """Say that the side "host" or "device" of paired arrays was written. Errors: see Pairs.modify."""
+        self.pairs.modify(side, fields)
+
+    def need_sync(self, side: str, fields) -> int:
+        """How many of these arrays are behind on a side. Errors: see Pairs.need_sync."""
+        return self.pairs.need_sync(side, fields)
+
+    def sync(self, side: str, fields) -> None:
+        """Bring a side of paired arrays up to date. Errors: see Pairs.sync."""
+        self.impl.wait()
+        self.pairs.sync(side, fields)
+
     # ---- work ----
 
     def launch(self, tag: str, n_active: int) -> None:
@@ -420,6 +446,9 @@ class TVProperties:
     def block_of_fields(self, collection: str, fields, lo, hi) -> Bound | None:
         """The same with an array for each input and output. fields: each a stripe.Field. lo, hi: indices in space, in
         the bounds of each array, None: not given. A team kernel works on the whole arrays; errors: see teams.bind."""
+        return self.pairs.run(fields, lambda moved: self._block_of_fields(collection, moved, lo, hi))
+
+    def _block_of_fields(self, collection: str, fields, lo, hi) -> Bound | None:
         if collection in kernels.registry.team_kernels:
             refuse(any(b is not None for b in (*lo, *hi)), f"team kernel '{collection}' takes no lo and hi.")
             return self.impl.team(collection, fields)
@@ -437,6 +466,9 @@ class TVProperties:
         of steps are worked on side by side. dt: the number for all points; -1: none came; -2: a negative one came.
         Returns call(dt) for repetition; None without points. Errors: ArgumentError; see TVImpl.block.
         """
+        return self.pairs.run(fields, lambda moved: self._react(kind, moved, dt, lo, hi))
+
+    def _react(self, kind: str, fields, dt: float, lo, hi):
         at = kernels.gas.arrays.reactor(kind, self.mixture, self.impl.shared.precision)
         names = {field.name for field in fields}
         _check_reactor(fields, names)
@@ -481,7 +513,8 @@ class TVProperties:
             f"unknown team kernel '{name}'{closest(name, known)}; registered: {', '.join(known) or 'none'}.",
             UnknownName,
         )
-        return self.impl.team(name, teams.fields(known[name], names, addresses, lengths, size))
+        fields = teams.fields(known[name], names, addresses, lengths, size)
+        return self.pairs.run(fields, lambda moved: self.impl.team(name, moved))
 
 
 def _names(tags: str) -> tuple[str, ...]:

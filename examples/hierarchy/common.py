@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import inspect
 import pathlib
@@ -64,8 +65,22 @@ def check(what: str, result, wanted, within: float = 0.0) -> None:
         raise WrongResult(f"{what}:{where} {result[at]:.17g}, wanted {wanted[at]:.17g}, within {within:g}.")
 
 
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """A line that an exercise printed."""
+
+    name: str
+    sizes: tuple
+    seconds: float  # of a run
+    bytes: float  # that a run has to move, at least
+
+
+said: list[Said] = []  # what `bench hierarchy` reads
+
+
 def say(name: str, backend, sizes, result, time: float, nbytes: float, more: str = "") -> None:
     """name backend sizes result time GB/s"""
+    said.append(Said(name, tuple(sizes), time, nbytes))
     words = " ".join(map(str, sizes))
     print(f"{name} {backend} {words} {result:.17g} {time:.4g} s {nbytes / time * 1e-9:.4g} GB/s {more}".rstrip())
 

@@ -53,6 +53,35 @@ template <class M, class Team, class S> POINT_FN void yax_team(const M &m, const
     single_per_team(team, [&] { total += m.y(row) * sum; });
 }
 
+// ---- yax_rows_first, yax_sweep
+
+// <y|Ax>, `parts` teams a row: the sums of parts of a row are added like the rows
+template <class M, class Team, class S> POINT_FN void yax_parts(const M &m, const Team &team, S &total) {
+    const long row = team.league_rank() / m.parts, part = team.league_rank() % m.parts,
+               share = (m.M + m.parts - 1) / m.parts, first = part * share, left = m.M - first;
+    scalar sum;
+    reduce(
+        team.vector(left < share ? left : share), [&](auto j, auto &s) { s += m.A(row, first + j) * m.x(first + j); },
+        sum);
+    single_per_team(team, [&] { total += m.y(row) * sum; });
+}
+
+// <y|Ax>, a team for as many rows as it has members, lanes over columns
+template <class M, class Team, class S> POINT_FN void yax_lanes(const M &m, const Team &team, S &total) {
+    const long first = team.league_rank() * m.rows, left = m.N - first;
+    const auto member = team.member();
+    scalar own;
+    reduce(
+        team.each(left < m.rows ? left : m.rows),
+        [&](long i, auto &rows) {
+            scalar row;
+            reduce(member.vector(m.M), [&](auto j, auto &s) { s += m.A(first + i, j) * m.x(j); }, row);
+            rows += m.y(first + i) * row;
+        },
+        own);
+    single_per_team(team, [&] { total += own; });
+}
+
 // ---- yax_vector
 
 // <y|Ax> of every element: teams over elements, members over rows, lanes over columns
@@ -80,14 +109,17 @@ template <class M, class Team, class S> POINT_FN void rows_of(const M &m, const 
     reduce(team.vector(m.M), [&](auto j, auto &s) { s += m.A(i, j) * m.x(j); }, sum);
     single_per_team(team, [&] { product += m.y(i) * sum; });
 }
-// <A^T y|x>: a team for 32 columns, whose lanes are neighbours in A; members over the rows
+// <A^T y|x>: a team for 32 columns, whose lanes are neighbours in A, and for `share` rows; members over the rows
 template <class M, class Team, class S> POINT_FN void columns_of(const M &m, const Team &team, S &product) {
-    const long first = team.league_rank() * 32, n = first + 32 < m.M ? 32 : m.M - first;
+    const long across = (m.M + 31) / 32, first = team.league_rank() % across * 32,
+               n = first + 32 < m.M ? 32 : m.M - first, row0 = team.league_rank() / across * m.share,
+               rows = row0 + m.share < m.N ? m.share : m.N - row0;
     const auto partial = team.member().scratch(m.partial);
     const auto member = team.member();
     member.for_vector(n, [&](auto j) { partial(j) = 0.0; });
-    team.for_each(m.N,
-                  [&](long i) { member.for_vector(n, [&](auto j) { partial(j) += m.A(i, first + j) * m.y(i); }); });
+    team.for_each(rows, [&](long i) {
+        member.for_vector(n, [&](auto j) { partial(j) += m.A(row0 + i, first + j) * m.y(row0 + i); });
+    });
     member.for_vector(n, [&](auto j) { partial(j) *= m.x(first + j); });
     scalar own;
     reduce(member.vector(n), [&](auto j, auto &s) { s += partial(j); }, own);

@@ -82,21 +82,56 @@ def yax_team(backend, N=4096, M=1024, nrepeat=10, quick=False):
     say("yax_team", backend, (N, M), run.value("total"), time, 8 * (N * M + N + M))
 
 
+YAX_PARTS = declared(
+    "yax_parts", arrays="y(N) A(N,M) x(M)", sums="total", numbers="parts", league="N*parts", team="auto 256"
+)
+SHARE = 8192  # columns of a team, and rows of one
+
+
 def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
-    """Exercise 5: exercises 1 and 4 where rows are many and short, and where they are few and long."""
+    """Exercise 5: exercises 1 and 4 where rows are many and short, and where they are few and long; then a row for
+    several teams, so that few rows fill a device."""
     for n, m in ((M, N), (N, M)):
         arrays = on(backend, y=np.ones(n), A=np.ones((n, m)), x=np.ones(m))
         times = {}
-        for name, kernel, team in (
-            ("flat", YAX_FLAT, None),
-            ("team", YAX_TEAM, "auto 32" if m < 1000 else "auto 1024"),
+        for name, kernel, more in (
+            ("flat", YAX_FLAT, {}),
+            ("team", YAX_TEAM, {"team": "auto 32" if m < 1000 else "auto 1024"}),
+            ("parts", YAX_PARTS, {"team": "auto 32" if m < 1000 else "auto 256", "parts": -(-m // SHARE)}),
         ):
-            run = kernel.bind(arrays, backend, team=team, quick=quick)
+            run = kernel.bind(arrays, backend, quick=quick, **more)
             times[name] = seconds(backend, run, nrepeat)
             check(f"yax_rows_first, {name}", run.value("total"), n * m)
             say(f"yax_rows_first {name}", backend, (n, m), run.value("total"), times[name], 8 * (n * m + n + m))
 
         print(f"yax_rows_first {backend} {n} {m}: teams are {times['flat'] / times['team']:.3g} times as fast as flat")
+
+
+SWEPT = {
+    (method, layout): declared(f"{method}_{layout}", body=body, arrays=f"y(N) A(N,M){mark} x(M)", sums="total", **shape)
+    for layout, mark in (("right", ""), ("left", ":left"))
+    for method, body, shape in (
+        ("flat", "yax_layout", dict(range="N", team=128)),
+        ("team", "yax_team", dict(league="N", team="auto 128")),
+        ("vector", "yax_lanes", dict(league="(N + rows - 1) // rows", numbers="rows", team="auto 8", vector=32)),
+    )
+}
+
+
+def yax_sweep(backend, N=65536, M=1024, nrepeat=3, quick=False):
+    """Exercises 1, 4 and 6 by numbers of rows up to N, in both layouts: which of them fills the machine."""
+    for n in [2**k for k in range(6, 40, 2) if 2**k < N] + [N]:
+        for layout in ("right", "left"):
+            arrays = on(backend, y=np.ones(n), A=np.ones((n, M) if layout == "right" else (M, n)), x=np.ones(M))
+            if layout == "left":
+                arrays["A"] = arrays["A"].T
+
+            for method in ("flat", "team", "vector"):
+                more = {"rows": 8} if method == "vector" else {}
+                run = SWEPT[method, layout].bind(arrays, backend, quick=quick, **more)
+                time = seconds(backend, run, nrepeat)
+                check(f"yax_sweep {method} {layout}", run.value("total"), n * M)
+                say(f"yax_sweep {method} {layout}", backend, (n, M), run.value("total"), time, 8 * (n * M + n + M))
 
 
 YAX_VECTOR = declared(
@@ -125,17 +160,23 @@ def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
 BOTH = dict(arrays="y(N) A(N,M) x(M)", sums="product")
 ROWS_OF = declared("rows_of", league="N", team="auto 128", **BOTH)
 COLUMNS_OF = declared(
-    "columns_of", league="(M + 31) // 32", team="auto 16", vector=32, scratch={"member 0": "partial(32)"}, **BOTH
+    "columns_of",
+    league="(M + 31) // 32 * ((N + share - 1) // share)",
+    numbers="share",
+    team="auto 16",
+    vector=32,
+    scratch={"member 0": "partial(32)"},
+    **BOTH,
 )
 
 
 def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
-    """Exercise 19: <y|A x> = <A^T y|x>, a team a row for one, a team for 32 columns for the other."""
+    """Exercise 19: <y|A x> = <A^T y|x>, a team a row for one, a team for 32 columns and some rows for the other."""
     rng = np.random.default_rng(19)
     given = dict(y=rng.random(N), A=rng.random((N, M)), x=rng.random(M))
     products = []
-    for kernel in (ROWS_OF, COLUMNS_OF):
-        run = kernel.bind(on(backend, **given), backend, quick=quick)
+    for kernel, more in ((ROWS_OF, {}), (COLUMNS_OF, {"share": 1024})):
+        run = kernel.bind(on(backend, **given), backend, quick=quick, **more)
         time = seconds(backend, run, nrepeat)
         products.append(run.value("product"))
         say(f"nested_adjoint {kernel.name}", backend, (N, M), products[-1], time, 8 * (N * M + N + M))
@@ -146,4 +187,6 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
 
 
 if __name__ == "__main__":
-    main(yax_flat, yax_atomic, yax_layout, yax_attempts, yax_team, yax_rows_first, yax_vector, nested_adjoint)
+    main(
+        yax_flat, yax_atomic, yax_layout, yax_attempts, yax_team, yax_rows_first, yax_sweep, yax_vector, nested_adjoint
+    )

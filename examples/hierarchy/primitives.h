@@ -47,7 +47,30 @@ template <class M, class I, class S> POINT_FN void subview_sum(const M &m, const
     for (long k = 0; k < s.extent[1]; ++k) total += s(j, k);
 }
 
+// The same, a member a row and lanes over k
+template <class M, class Team, class S> POINT_FN void subview_lanes(const M &m, const Team &team, S &total) {
+    const auto s = subview(m.v, m.at, ALL, part(m.a, m.b));
+    const long first = team.league_rank() * m.rows, left = m.J - first;
+    const auto member = team.member();
+    scalar own;
+    reduce(
+        team.each(left < m.rows ? left : m.rows),
+        [&](long j, auto &rows) {
+            scalar row;
+            reduce(member.vector(s.extent[1]), [&](auto k, auto &sum) { sum += s(first + j, k); }, row);
+            rows += row;
+        },
+        own);
+    single_per_team(team, [&] { total += own; });
+}
+
 // ---- scan
+
+// Exclusive prefix sums over all indices of a launch
+template <class M, class I, class S> POINT_FN void scan_of_all(const M &m, const I i, S &sum, bool last) {
+    if (last) m.before(i) = sum;
+    sum += m.v(i);
+}
 
 // Exclusive prefix sums of 0 .. n-1: over the members, over members and lanes, over the lanes of each member
 template <class M, class Team> POINT_FN void scan_of_three(const M &m, const Team &team) {

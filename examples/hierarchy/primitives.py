@@ -39,6 +39,34 @@ TILED = [
 ]
 
 
+TUNED = {
+    order: declared(
+        f"mdrange_{order}",
+        body="mdrange",
+        arrays="A(I,J) written(I,J)",
+        writes="A written",
+        sums="total count",
+        extents="I J",
+        order=order,
+    )
+    for order in ("right", "left")
+}
+
+
+def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
+    """Exercise 14 without a tile: the model's, and the fastest of a search."""
+    for kernel in TUNED.values():
+        arrays = on(backend, A=np.zeros((N, M)), written=np.zeros((N, M)))
+        found = kernel.tune(arrays, backend, rounds=nrepeat, quick=quick)
+        (model,) = [outcome for outcome in found if not outcome.variant]
+        tile = found[0].variant.get("tile", "the model's")
+        check(f"{kernel.name}, left out", sum(outcome.seconds is None for outcome in found), 0)
+        check(f"{kernel.name}, arrays as before", backend.to_host(arrays["A"]), np.zeros((N, M)))
+        for name, outcome in (("model", model), ("tuned", found[0])):
+            more = f"(tile {kernel.bind(arrays, backend, quick=quick).tile})" if name == "model" else f"(tile {tile})"
+            say(f"{kernel.name} {name}", backend, (N, M), N * M, outcome.seconds, 24 * N * M, more)
+
+
 def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
     """Exercise 14: an iteration over two indices in tiles, with either of them the fastest."""
     wanted = 1000 * M * N * (N - 1) // 2 + N * M * (M - 1) // 2
@@ -64,6 +92,15 @@ SUBVIEWS = {
     )
     for layout, mark in (("right", ""), ("left", ":left"))
 }
+SUBVIEWS["lanes"] = declared(
+    "subview_lanes",
+    arrays="v(I,J,K)",
+    numbers="at a b rows",
+    sums="total",
+    league="(J + rows - 1) // rows",
+    team="auto 8",
+    vector=32,
+)
 
 
 def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
@@ -77,10 +114,11 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
     wanted = (b - a) * (M * 10000 * at + 100 * M * (M - 1) // 2) + M * (b * (b - 1) - a * (a - 1)) // 2
 
     for layout, kernel in SUBVIEWS.items():
-        arrays = on(backend, v=v if layout == "right" else v.T)
+        arrays = on(backend, v=v.T if layout == "left" else v)
         if layout == "left":
             arrays["v"] = arrays["v"].T
-        run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b)
+        more = {"rows": 8} if layout == "lanes" else {}
+        run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b, **more)
         time = seconds(backend, run, nrepeat)
         check(kernel.name, run.value("total"), wanted)
         say(kernel.name, backend, (N, M, E), run.value("total"), time, 8 * M * (b - a), f"(closed form {wanted})")
@@ -101,6 +139,22 @@ def scan(backend, nrepeat=3, quick=False):
         check(f"scan of {n}", backend.to_host(arrays["prefix"]), np.tile(i * (i - 1) // 2, (3, 1)))
         check(f"scan of {n}, total", backend.to_host(arrays["total"]), [n * (n - 1) // 2] * 3)
         say("scan", backend, (n,), backend.to_host(arrays["total"])[0], time, 24 * n)
+
+
+SCAN_OF_ALL = declared(
+    "scan_of_all", arrays="v(n):whole before(n):whole", writes="before", sums="total:whole", scan="n", team=256
+)
+
+
+def scan_range(backend, N=10_000_000, nrepeat=3, quick=False):
+    """Exercise 16, over all indices of a launch: exclusive prefix sums in a single pass over memory."""
+    v = np.arange(N) % 1000
+    arrays = on(backend, v=v, before=np.zeros_like(v))
+    run = SCAN_OF_ALL.bind(arrays, backend, quick=quick)
+    time = seconds(backend, run, nrepeat)
+    check("scan_range", backend.to_host(arrays["before"]), np.cumsum(v) - v)
+    check("scan_range, total", run.value("total"), v.sum())
+    say("scan_range", backend, (N,), run.value("total"), time, 16 * N)
 
 
 SINGLE = declared(
@@ -128,4 +182,4 @@ def single(backend, E=100, N=16, M=8, nrepeat=1, quick=False):
 
 
 if __name__ == "__main__":
-    main(quiz, mdrange, subview, scan, single)
+    main(quiz, mdrange, mdrange_tuned, subview, scan, scan_range, single)

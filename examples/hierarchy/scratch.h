@@ -23,6 +23,32 @@ template <class M, class Team, class S> POINT_FN void scratch_race(const M &m, c
     field<false>(m, team, total);
 }
 
+// ---- field_variants: the same flat, without scratch
+
+// a thread an element
+template <class M, class I> POINT_FN void per_element(const M &m, const I e) {
+    for (long q = 0; q < m.Q; ++q) {
+        Real<I> sum(0.0);
+        for (long i = 0; i < m.V; ++i) sum += m.A(e, q, i) * m.B(e, i);
+        m.result(e, q) = sum;
+    }
+}
+// a thread a point, indices by division
+template <class M, class I> POINT_FN void per_point(const M &m, const I point) {
+    each_lane(point, [&](long k) {
+        const long e = k / m.Q, q = k % m.Q;
+        scalar sum = 0;
+        for (long i = 0; i < m.V; ++i) sum += m.A(e, q, i) * m.B(e, i);
+        m.result(e, q) = sum;
+    });
+}
+// a thread a pair of indices, in tiles
+template <class M, class I, class J> POINT_FN void per_pair(const M &m, const I e, const J q) {
+    Real<decltype(e + q)> sum(0.0);
+    for (long i = 0; i < m.V; ++i) sum += m.A(e, q, i) * m.B(e, i);
+    m.result(e, q) = sum;
+}
+
 // ---- scratch_levels
 
 // Sums of what lies in scratch: of a team and of its members, level 0 and level 1

@@ -40,6 +40,43 @@ def scratch_field(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     sums(SCRATCH_FIELD, backend, E, Q, V, nrepeat, quick)
 
 
+FLAT = dict(writes="result", source="contractDataFieldScalar: the lectures' flat variants")
+VARIANTS = {
+    (body, layout): declared(
+        f"{body}_{layout}",
+        body=body,
+        arrays=f"A(E,Q,V){mark} B(E,V){mark} result(E,Q){mark}",
+        **shape,
+        **FLAT,
+    )
+    for layout, mark in (("right", ""), ("left", ":left"))
+    for body, shape in (
+        ("per_element", dict(range="E")),
+        ("per_point", dict(range="E*Q")),
+        ("per_pair", dict(extents="E Q", order=layout)),
+    )
+}
+
+
+def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
+    """Exercise 8 without scratch: a thread an element, a thread a point, a thread a pair of indices in tiles (MDRange),
+    in both layouts."""
+    i = np.arange(V, dtype=float)
+    e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
+    given = dict(A=np.repeat(e_q[:, :, None], V, 2), B=np.repeat(i[None], E, 0), result=np.full((E, Q), np.nan))
+    for (body, layout), kernel in VARIANTS.items():
+        if layout == "right":
+            arrays = on(backend, **given)
+        else:
+            arrays = {name: array.T for name, array in on(backend, **{k: a.T for k, a in given.items()}).items()}
+
+        run = kernel.bind(arrays, backend, quick=quick)
+        time = seconds(backend, run, nrepeat)
+        result = backend.to_host(arrays["result"].T).T
+        check(kernel.name, result, e_q * (V * (V - 1) // 2))
+        say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, 8 * (E * Q * V + E * V + E * Q))
+
+
 SCRATCH_RACE = declared("scratch_race", **FIELD)
 
 
@@ -123,4 +160,4 @@ def slicing(backend, N=1000, M=125, nrepeat=10, quick=False):
 
 
 if __name__ == "__main__":
-    main(scratch_field, scratch_race, scratch_levels, slicing)
+    main(scratch_field, field_variants, scratch_race, scratch_levels, slicing)

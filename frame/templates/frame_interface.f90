@@ -40,6 +40,7 @@ module frame_interface
 
   public :: frame_field, frame_in, frame_out, frame_inout, frame_put, frame_get, frame_block, frame_pin, frame_unpin
   public :: frame_contract, frame_react, frame_point
+  public :: frame_pair, frame_unpair, frame_modify, frame_sync, frame_needsync
   public :: frame_lasterror, frame_laststatus
 !@PUBLIC
 
@@ -151,6 +152,60 @@ contains
     if (present(dt)) number = merge(dt, -2._c_double, dt >= 0)
     status = c_react_fields(keep(present(stat)), how//c_null_char, fields, size(fields, kind=c_int), number, &
                             corner(lo), corner(hi))
+    if (present(stat)) stat = status
+  end subroutine
+
+  ! Arrays with a copy where kernels work: frame_block, frame_contract and frame_react then work on the copy, and copy
+  ! nothing in or out. Arrays are whole, without gaps; calls may name sections of them.
+  !   call frame_pair([frame_inout('A', A), frame_inout('y', y)])
+  !   A = 1; call frame_modify('host', [frame_inout('A', A)])        ! the host has written its side
+  !   call frame_block('rows', [frame_in('A', A), ..., frame_out('y', y)])    ! copies A, once; y is new on the device
+  !   call frame_sync('host', [frame_inout('y', y)]); print *, y
+  ! frame_needsync says whether some of the arrays are behind on a side, 'host' or 'device'. On a CPU both sides are one
+  ! array, and nothing is ever behind. frame_unpair comes before an array is freed or moved.
+  subroutine frame_pair(fields, stat)
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_pair_fields(keep(present(stat)), fields, size(fields, kind=c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_unpair(fields, stat)
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_unpair_fields(keep(present(stat)), fields, size(fields, kind=c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_modify(side, fields, stat)
+    character(*), intent(in) :: side
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_modify_fields(keep(present(stat)), trim(side)//c_null_char, fields, size(fields, kind=c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_sync(side, fields, stat)
+    character(*), intent(in) :: side
+    type(frame_field), intent(in) :: fields(:)
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status
+    status = c_sync_fields(keep(present(stat)), trim(side)//c_null_char, fields, size(fields, kind=c_int))
+    if (present(stat)) stat = status
+  end subroutine
+
+  subroutine frame_needsync(side, fields, needed, stat)
+    character(*), intent(in) :: side
+    type(frame_field), intent(in) :: fields(:)
+    logical, intent(out) :: needed
+    integer, intent(out), optional :: stat
+    integer(c_int) :: status, behind
+    behind = 0
+    status = c_needsync_fields(keep(present(stat)), trim(side)//c_null_char, fields, size(fields, kind=c_int), behind)
+    needed = behind > 0
     if (present(stat)) stat = status
   end subroutine
 

@@ -7,6 +7,7 @@ import typing
 import numpy as np
 
 from ..engine.backend.base import Backend, Shape
+from ..engine.backend.queues import Queue
 from ..engine.backend.record import record
 from ..engine.errors import BackendError, refuse
 from ..engine.registry import declared
@@ -19,12 +20,13 @@ if typing.TYPE_CHECKING:
 
 
 class Bound:
-    """run(): a team kernel on its arrays. Two launches at the same time need two of these where it has results.
+    """run(), run(queue): a team kernel on its arrays. Where it has results, two launches at the same time need two of
+    these.
 
-    arrays: {name: array}, with the results' own. team, vector: members of a team and lanes of a member.
-    resident: blocks, or threads of a CPU, that run at the same time. tokens: {name: UniqueToken}. scratch: bytes of a
-    team, by level. arena: bytes of level 1 for all resident teams. scatter: {array: how threads add to it}, "copies",
-    "directly" or "atomics".
+    arrays: {name: array}, with the results' own. extents: numbers of teams or indices. team, vector: members of a team
+    and lanes of a member. resident: blocks, or threads of a CPU, that run at the same time. tokens:
+    {name: UniqueToken}. scratch: bytes of a team, by level. arena: bytes of level 1 for all resident teams. scatter:
+    {array: how threads add to it}, "copies", "directly" or "atomics".
     """
 
     def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):
@@ -37,6 +39,7 @@ class Bound:
         kernel = kernel.sized(extents, backend.entry.in_blocks)
         self.kernel, self.backend = kernel, backend
         self.team, self.vector = kernel.organisation()
+        self.extents = extents
         threads = self.team * self.vector
         self.items = kernel.items.number(extents)
         scratch = Scratch(kernel, operands, self.team, self.vector)
@@ -62,6 +65,7 @@ class Bound:
         self._launch = module.bind(function, shape, self._record, keep=keep)
 
         self._from_host, self._report = operands.from_host, room.report
+        self._queue: Queue | None = None  # of the last launch
         self._chosen = chosen(kernel, backend.entry)
         self.arrays, self.tokens = operands.arrays, room.tokens
         self.scratch, self.arena, self.scatter = tuple(scratch.bytes), room.arena, room.scatter
@@ -81,7 +85,16 @@ class Bound:
         refuse(min(extents) < 0, f"team kernel '{kernel.name}': {items.kind} of {extents}, wanted 0 or more.")
         return begins, extents
 
-    def __call__(self) -> None:
+    def __call__(self, queue: Queue | None = None) -> None:
+        """Launch. queue: of `backend.queue()`, behind what it was given before, and beside other queues; errors of the
+        launch are raised by its `wait`. None: where the backend works now."""
+        self._queue = queue
+        if queue is None:
+            self._run()
+        else:
+            queue.run(self._run)
+
+    def _run(self) -> None:
         for name, kind in self._from_host:
             declared.constants.require([name], self.kernel.name)
             value = declared.constants.value_of(name)[0]
@@ -101,12 +114,19 @@ class Bound:
         refuse(problem, f"team kernel '{self.kernel.name}': {problem}.", BackendError)
 
     @property
+    def tile(self) -> tuple[int, ...]:
+        """Of a range of several indices; empty for others."""
+        return getattr(self.kernel.items, "tile", ())
+
+    @property
     def members(self) -> int:
         """Of a team. Where a CPU may choose, as its last launch had them; 0 before the first."""
         return int(self._report[:8].view(np.int64)[0]) if self._chosen else self.team
 
     def value(self, name: str):
         """Of a result: a number, or an array of those that have several. Waits for it."""
+        if self._queue is not None:
+            self._queue.wait()
         found = self.backend.to_host(self.arrays[name])
         if len(found) > 1:
             return np.array(found)

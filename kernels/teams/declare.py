@@ -15,11 +15,14 @@ import typing
 import numpy as np
 
 from ..engine.backend import get_backend
+from ..engine.backend.base import on_device
 from ..engine.errors import ArgumentError, refuse
 from ..engine.registry import declared
+from ..engine.tune import Outcome
 from .bound import Bound
 from .items import MOST_THREADS, Items, Scan, Tiles, checked_tile, items_of
 from .results import Result, results_of
+from .tune import Search, variants_of
 from .words import KINDS, Array, arrays_of
 
 THREADS = 128  # of a block, where the declaration leaves it open
@@ -43,7 +46,7 @@ class TeamKernel:
     vector: int  # lanes of a member on a device
     body: str  # name of the function template
     source: str  # where the method is from
-    check: bool = False  # of a CPU: scratch knows who wrote and read it
+    is_checked: bool = False  # of a CPU: scratch knows who wrote and read it
 
     def bind(
         self,
@@ -61,10 +64,10 @@ class TeamKernel:
         """run(), which launches for these arrays: {name: array}, NumPy's or CuPy's, and UniqueToken under the name of a
         token. team, vector, tile, scratch: in place of the declaration's. chunk: how many teams, packs of indices or
         tiles a thread of a CPU takes together at least; on a device, how many a block's threads take one after the
-        other. check: a CPU's teams have the members of a device, and a missing barrier around scratch of a team is a
-        BackendError with file and line at the launch. quick: the compiler's time counts more than the code's. numbers:
-        those of the declaration; one that is missing is read at each run from the constant of that name that a host has
-        set.
+        other. check: a CPU's teams have the members of a device, and a missing barrier around scratch of a team, or an
+        index beyond an array or scratch, is a BackendError with file and line at the launch. quick: the compiler's time
+        counts more than the code's. numbers: those of the declaration; one that is missing is read at each run from the
+        constant of that name that a host has set.
 
         Extents follow from the arrays. What is missing, too many, of another shape or type, not contiguous, or an
         output that shares memory with another array, raises ArgumentError; so does scratch of level 0 above 227 KiB.
@@ -76,6 +79,32 @@ class TeamKernel:
         if check:
             kernel = kernel.checked(backend)
         return Bound(kernel, dict(arrays), backend, quick, numbers, chunk)
+
+    def check(self, arrays, **more) -> dict[str, float]:
+        """Run once on a CPU with check=True, on copies of arrays of the host or a device: what is wrong in a body that
+        runs on a device is told with file and line. The arrays stay as they are. Returns the results, as `run`. more:
+        of bind. Raises BackendError for a barrier that some do not reach or that is missing around scratch, for an
+        index beyond an array or scratch."""
+        left = {a.name for a in self.arrays if a.layout == "LEFT"}
+        copies = {}
+        for name, array in dict(arrays).items():
+            flat = array.T if name in left else array
+            copy = np.array(get_backend("cuda").to_host(flat) if on_device(array) else flat)
+            copies[name] = copy.T if name in left else copy
+
+        return self.run(copies, "cpu", check=True, **more)
+
+    def tune(self, arrays, backend=None, rounds=5, told=None, **more) -> list[Outcome]:
+        """Tiles of a range of several indices, or members and lanes of a league's teams, measured on these arrays: the
+        fastest first. outcome.variant has the arguments of `bind`; {} is the layer's choice. Each is checked against
+        the results of that. The arrays are as before at the end. told: called with each outcome before it is timed.
+        more: of bind, numbers too. Raises ArgumentError for a kernel that has no choice.
+
+            best = kernel.tune(arrays, "cuda")[0]
+            run = kernel.bind(arrays, "cuda", **best.variant)
+        """
+        search = Search(self, dict(arrays), get_backend(backend), more)
+        return search.run(variants_of(self, search.default.extents), rounds, told)
 
     def organised(self, team=None, vector: int | None = None, tile=None, scratch=None) -> TeamKernel:
         """The same kernel with another number of members or lanes, another tile or other scratch. Raises ArgumentError
@@ -101,9 +130,12 @@ class TeamKernel:
 
     def checked(self, backend) -> TeamKernel:
         """The same kernel with scratch that finds missing barriers. Raises ArgumentError but on a CPU."""
-        refuse(backend.entry.in_blocks, f"team kernel '{self.name}': check=True is for a CPU.")
+        refuse(
+            backend.entry.in_blocks,
+            f"team kernel '{self.name}': check=True is for a CPU; kernel.check(arrays) runs the body there.",
+        )
         members, _ = self.organisation()
-        return dataclasses.replace(self, check=True, team=members, any_team=False)
+        return dataclasses.replace(self, is_checked=True, team=members, any_team=False)
 
     def _with_tile(self, where: str, tile) -> Items:
         if not isinstance(self.items, Tiles):

@@ -10,6 +10,11 @@ from ..engine.errors import StateError, refuse
 SIDES = ("host", "device")
 
 
+def check_side(side: str) -> None:
+    """Raises ArgumentError unless it is one."""
+    refuse(side not in SIDES, f"side {side!r}, wanted host or device.")
+
+
 class DualView:
     """An array of the host and its copy where a backend works, as Kokkos' DualView.
 
@@ -67,5 +72,5 @@ class DualView:
 
     @staticmethod
     def _other(side: str) -> str:
-        refuse(side not in SIDES, f"DualView: side {side!r}, wanted host or device.")
+        check_side(side)
         return SIDES[1 - SIDES.index(side)]

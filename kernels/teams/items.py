@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import itertools
 import math
 import typing
 
@@ -15,6 +16,7 @@ from ..engine.errors import refuse
 
 MOST_THREADS = REFERENCE.threads_of_block
 MOST_INDICES = 6  # of tiles
+BLOCKS, ROWS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -161,8 +163,12 @@ class Tiles(Items):
     def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
         """A tile. On a device a block of 256 threads, the fastest index over a whole warp if it is so long, since its
         neighbours are read together; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
-        several of them for what neighbours share. Powers of two, so that few shapes are compiled."""
-        threads, row = (256, REFERENCE.warp) if in_blocks else (MOST_THREADS, 256)
+        several of them for what neighbours share."""
+        return self._tile(extents, 256, REFERENCE.warp) if in_blocks else self._tile(extents, MOST_THREADS, 256)
+
+    def _tile(self, extents: list[int], threads: int, row: int) -> tuple[int, ...]:
+        """A tile of so many indices, `row` of them along the fastest index, if the extents have as many. Powers of two,
+        so that few shapes are compiled."""
         most = [1 << max(extent - 1, 0).bit_length() for extent in extents]
         others = list(range(len(extents)))
         fastest = others.pop(0 if self.orders[1] == "left" else -1)
@@ -175,6 +181,13 @@ class Tiles(Items):
                 if math.prod(tile) < threads and tile[d] < most[d]:
                     tile[d] *= 2
         return tuple(tile)
+
+    def candidates(self, extents: list[int]) -> list[tuple[int, ...]]:
+        """Tiles for a search: blocks of several sizes, with rows of several lengths."""
+        found = [
+            self._tile(extents, threads, row) for threads, row in itertools.product(BLOCKS, ROWS) if row <= threads
+        ]
+        return list(dict.fromkeys(found))
 
     def number(self, extents):
         return math.prod(-(-extent // size) for extent, size in zip(extents, self.tile))

@@ -92,8 +92,14 @@ class Operands:
             return
 
         kind = TYPES[a.kind] if a.written else f"const {TYPES[a.kind]}"
-        self.fields.append(f"View<{kind}, {len(a.extents)}, {a.layout}> {a.name};")
-        self.filled.append(f"{a.name}(({kind} *)a.at_{a.name}, a.extent_{a.name})")
+        view = f"View<{kind}, {len(a.extents)}, {a.layout}>"
+        of_record = f"({kind} *)a.at_{a.name}, a.extent_{a.name}"
+        if self.kernel.is_checked:
+            self.fields.append(f"CheckedArray<{view}> {a.name};")
+            self.filled.append(f"{a.name}({view}({of_record}), {_told(a)})")
+        else:
+            self.fields.append(f"{view} {a.name};")
+            self.filled.append(f"{a.name}({of_record})")
 
     def _number(self, name: str, kind: str) -> None:
         self.fields.append(f"{kind} {name};")
@@ -101,7 +107,8 @@ class Operands:
 
     def _scratch(self, a: Array) -> None:
         self.fields.append(f"Scratch<{TYPES[a.kind]}, {len(a.extents)}, {a.level}, {_flag(a.of_member)}> {a.name};")
-        self.filled.append(f"{a.name}(a.start_{a.name}, a.piece_{a.name}, a.extent_{a.name})")
+        told = f", {_told(a)}" if self.kernel.is_checked else ""
+        self.filled.append(f"{a.name}(a.start_{a.name}, a.piece_{a.name}, a.extent_{a.name}{told})")
 
     def _token(self, name: str) -> None:
         self.fields.append(f"Token {name};")
@@ -118,6 +125,11 @@ class Operands:
 
         fields = "".join([f"{field}\n" for field in self.fields])
         return OPERANDS.format(name=name, fields=fields, constructor=constructor)
+
+
+def _told(a: Array) -> str:
+    """C++ in check mode: where a problem is told, and the array's name."""
+    return f'Told{{(Report *)a.report, "{a.name}"}}'
 
 
 def _flag(value) -> str:
@@ -159,7 +171,9 @@ def _kernel(k: TeamKernel, entry: Entry, number: int) -> str:
     # What a CPU's threads have in copies of their own is added up behind the loop.
     scattered = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
     end = [f"m.{name}.contribute(threads)" for name in scattered]
-    if scattered:
+    if k.is_checked:
+        end.append("return failed || league.report->problem[0]")
+    elif scattered:
         end.append("return failed")
 
     # How much there is to do stands in the record: a launch without any still writes its results.
@@ -173,7 +187,7 @@ def _kernel(k: TeamKernel, entry: Entry, number: int) -> str:
         ahead=entry.record.format(type=f"arguments_{k.name}"),
         totals=", ".join([*totals, "{nullptr, nullptr}"]),
         tile=items.ahead(),
-        answer="const int failed = " if scattered else entry.answer,
+        answer="const int failed = " if end else entry.answer,
         end="".join([f"{statement};\n" for statement in end]),
         loop=loop,
         arguments=", ".join([*work, "league", "totals", *items.arguments]),
@@ -202,7 +216,7 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
     text = []
     if np.dtype(dtype) == np.float32:
         text.append("#define FRAME_SINGLE")
-    if kernels[0].check:
+    if kernels[0].is_checked:
         text.append("#define CHECK_SCRATCH")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')

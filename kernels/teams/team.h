@@ -59,6 +59,10 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
     }
 };
 
+#ifdef CHECK_SCRATCH
+#include "teams/view_check.h"
+#endif
+
 // An array to which threads only add: m.h(k) += x.
 template <class V> struct Scatter {
     V view;
@@ -142,11 +146,21 @@ template <class T, int RANK, Layout LAYOUT, class... A> POINT_FN auto subview(co
 template <class T, int RANK, int LEVEL, bool OF_MEMBER> struct Scratch {
     static constexpr bool MEMBERS = OF_MEMBER;
     long offset, piece, extent[RANK];
-    POINT_FN Scratch(long offset, long piece, const long (&n)[RANK]) : offset(offset), piece(piece) {
-        for (int d = 0; d < RANK; ++d) extent[d] = n[d];
+#ifdef CHECK_SCRATCH
+    Told told;
+    CheckedArray<View<T, RANK>> at(char *const (&level)[2], int rank) const {
+        return {View<T, RANK>((T *)(level[LEVEL] + offset + rank * piece), extent), told};
     }
+    Scratch(long offset, long piece, const long (&n)[RANK], const Told &told) : Scratch(offset, piece, n) {
+        this->told = told;
+    }
+#else
     POINT_FN View<T, RANK> at(char *const (&level)[2], int rank) const {
         return View<T, RANK>((T *)(level[LEVEL] + offset + rank * piece), extent);
+    }
+#endif
+    POINT_FN Scratch(long offset, long piece, const long (&n)[RANK]) : offset(offset), piece(piece) {
+        for (int d = 0; d < RANK; ++d) extent[d] = n[d];
     }
 };
 

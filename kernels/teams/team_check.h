@@ -96,13 +96,17 @@ template <class V> struct CheckedView {
     V view;
     Members *members;
     int own;
-    template <class I> POINT_FN auto operator()(I i, PLACE) const { return element_of(view(i), file, line); }
+    template <class I> POINT_FN auto operator()(I i, PLACE) const { return inside(file, line, i); }
     template <class I, class J, class = decltype(I() * J())> POINT_FN auto operator()(I i, J j, PLACE) const {
-        return element_of(view(i, j), file, line);
+        return inside(file, line, i, j);
     }
     template <class I, class J, class K, class = decltype(I() * J()), class = decltype(J() * K())>
     POINT_FN auto operator()(I i, J j, K k, PLACE) const {
-        return element_of(view(i, j, k), file, line);
+        return inside(file, line, i, j, k);
+    }
+    template <class... I> POINT_FN auto inside(const char *file, int line, I... i) const {
+        if (!view.contains(file, line, i...)) members->leave();
+        return element_of(view.checked(file, line, i...), file, line);
     }
     template <class T> POINT_FN auto element_of(T &at, const char *file, int line) const {
         return CheckedElement<T &>{at, {members, own, file, line}};

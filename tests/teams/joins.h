@@ -128,6 +128,20 @@ template <class M, class Team> POINT_FN void waits_apart(const M &m, const Team 
     m.out(team.league_rank()) = 1;
 }
 
+// indices beyond an array, beyond scratch
+template <class M, class I> POINT_FN void one_too_far(const M &m, const I i) { m.out(i) = m.v(i + 1); }
+template <class M, class I, class J> POINT_FN void left_of_all(const M &m, const I i, const J j) {
+    m.out(i, j) = m.v(i, j - 1);
+}
+template <class M, class Team> POINT_FN void small_scratch(const M &m, const Team &team) {
+    const auto s = team.scratch(m.s);
+    team.for_vector(m.n, [&](auto i) { s(i) = 1.0; });
+}
+template <class M, class Team> POINT_FN void small_own(const M &m, const Team &team) {
+    const auto own = team.member().scratch(m.own);
+    team.for_each(m.n, [&](long i) { own(i) = 1.0; });
+}
+
 // ---- scans
 // prefix sums, with this index and without it, of real and of whole numbers; the largest so far
 template <class M, class I, class S> POINT_FN void scanned(const M &m, const I i, S &sum, bool last) {
@@ -153,6 +167,43 @@ template <class M, class Team> POINT_FN void scanned_in_teams(const M &m, const 
     };
     const scalar most = scan(team.vector(m.n), highest, Max()), same = scan(member.vector(m.n), highest, Max());
     single_per_team(team, [&] { m.out(e, 0) = scalar(total), m.out(e, 1) = most, m.out(e, 2) = same; });
+}
+
+// ---- whole numbers of 4 bytes
+template <class M, class I, class S> POINT_FN void counted_whole(const M &m, const I i, S &sum) { sum += m.w(i); }
+template <class M, class I, class S> POINT_FN void scanned_whole(const M &m, const I i, S &sum, bool last) {
+    if (last) m.before(i) = sum;
+    sum += m.w(i);
+}
+template <class M, class Team, class S> POINT_FN void league_whole(const M &m, const Team &team, S &sum) {
+    const long first = team.league_rank() * m.share, left = m.n - first;
+    long own;
+    reduce(team.vector(left < m.share ? left : m.share), [&](auto i, auto &s) { s += m.w(first + i); }, own);
+    single_per_team(team, [&] { sum += own; });
+}
+
+// sums and prefix sums of whole numbers at every level; results of three reducers, and how many members there were
+template <class M, class Team, class SUM, class COUNT, class MOST, class BITS>
+POINT_FN void whole_levels(const M &m, const Team &team, SUM &sum, COUNT &count, MOST &most, BITS &bits) {
+    const long e = team.league_rank();
+    const auto member = team.member();
+    long each, vector, lanes;
+    reduce(team.each(m.n), [&](long i, auto &s) { s += m.w(e, i); }, each);
+    reduce(team.vector(m.n), [&](auto i, auto &s) { s += m.w(e, i); }, vector);
+    reduce(member.vector(m.n), [&](auto i, auto &s) { s += m.w(e, i); }, lanes);
+    const long all = scan<long>(team.each(m.n), [&](long i, auto &s, bool last) {
+        if (last) m.before(e, i) = s;
+        s += m.w(e, i);
+    });
+    const long same = scan<long>(team.vector(m.n), [&](long i, auto &s, bool last) {
+        s += m.w(e, i);
+        if (last) m.with(e, i) = s;
+    });
+    single_per_team(team, [&] {
+        m.out(e, 0) = each, m.out(e, 1) = vector, m.out(e, 2) = lanes, m.out(e, 3) = all, m.out(e, 4) = same;
+        sum += each, most.join(each), bits ^= each;
+    });
+    count += 1;
 }
 
 // ---- ranges
@@ -203,6 +254,19 @@ template <class M, class I> POINT_FN void scattered(const M &m, const I i) {
     });
     m.own(i) += m.v(i);
 }
+
+// ---- queues
+// Two launches of it wait for each other: each comes to its end with met = 1 if both are at work at the same time
+template <class M, class Team> POINT_FN void meets(const M &m, const Team &team) {
+    single_per_team(team, [&] {
+        atomic_store(m.here(m.own), 1);
+        long waited = 0;
+        while (atomic_load(m.here(1 - m.own)) == 0 && waited < m.patience) waited++;
+        m.met(m.own) = waited < m.patience;
+    });
+}
+// x = factor x + 1, so that the order of launches shows
+template <class M, class I> POINT_FN void in_order(const M &m, const I i) { m.x(i) = m.factor * m.x(i) + 1.0; }
 
 // scratch that only the first team writes
 template <class M, class Team> POINT_FN void left_over(const M &m, const Team &team) {

@@ -250,13 +250,14 @@ def test_wrong_usage(command, why, capsys):
     "file, macros, functions",
     [
         (intrepid.EXERCISES / "by_hand.cu", "", {"flat", "slicing"}),
+        (intrepid.EXERCISES / "twins.cu", "", {"yax_team", "yax_vector", "scratch_field"}),
         (
             species_by_hand.FILE,
             "#define NS 50\n#define JAM 5\n#define NUMBER double\n",
             {"naive_left", "jam_left", "naive_right"},
         ),
     ],
-    ids=["intrepid", "species"],
+    ids=["intrepid", "hierarchy", "species"],
 )
 def test_cuda_by_hand_compiles(file, macros, functions, monkeypatch):
     """For sm_90, without spills."""

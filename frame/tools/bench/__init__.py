@@ -20,7 +20,7 @@ from ...errors import refuse
 from .. import BACKEND
 from ..figures import pyplot
 from ..progress import clear, progress
-from . import barracuda, blocks, inputs, intrepid, pictures, report, results, species_loops, tccg, tensor
+from . import barracuda, blocks, hierarchy, inputs, intrepid, pictures, report, results, species_loops, tccg, tensor
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
@@ -36,6 +36,7 @@ OWN = {
     "tccg": (tccg, "the 48 contractions of the TCCG benchmark beside einsum and cuTENSOR"),
     "barracuda": (barracuda, "the tables of Nelson et al. 2015 beside C, OpenMP, OpenACC, and their search"),
     "intrepid": (intrepid, "Intrepid's nine contractions by every method, over contraction and memory sizes"),
+    "hierarchy": (hierarchy, "the exercises of team kernels beside their bytes' time, CUDA and OpenMP by hand"),
     "blocks": (blocks, "block calls of ranks, beside the link's limit and as many CPU ranks"),
 }
 CASES = ("thermal", "viscous", "thermal_viscous")

@@ -174,6 +174,14 @@ def measure(backend, effort: float = 1.0) -> Ceilings:
     return Ceilings(flops, rates, memory, style.divider)
 
 
+def fastest_memory(backend) -> float:
+    """Bytes a second of a device's memory: nearly all read, or as many read as written, whichever is more."""
+    memory = _memory(backend, compiled(backend))
+    shapes = ((16, 1), (1, 1))
+    seconds_of = {shape: memory(*shape, LARGEST // (8 * sum(shape)) // 16 * 16) for shape in shapes}
+    return max(8 * sum(shape) * (LARGEST // (8 * sum(shape)) // 16 * 16) / took for shape, took in seconds_of.items())
+
+
 def _memory(backend, module):
     """seconds(rows read, rows written, points) of the faster way to move as many bytes."""
 

@@ -28,6 +28,7 @@ from ..errors import ArgumentError, BackendError
 from ..timers import HostClock, watched
 from .entry import Entry
 from .facts import CPU, DeviceFacts
+from .queues import Queue, ThreadQueue
 
 if typing.TYPE_CHECKING:
     from .peers import Peers
@@ -287,6 +288,10 @@ class Backend(abc.ABC):
     def pipeline(self, parts: int) -> Pipeline:
         """A thread's own, for views of which `parts` parts are worked with at the same time."""
         return Pipeline(self)
+
+    def queue(self) -> Queue:
+        """Where launches and other work go in order, beside those of other queues."""
+        return ThreadQueue()
 
     def mark(self):
         """A point in the backend's time; costs next to nothing and waits for nothing."""

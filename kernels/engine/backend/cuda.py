@@ -24,6 +24,7 @@ from .entry import THREADS
 from .facts import of_capability
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
+from .queues import StreamQueue
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -523,6 +524,9 @@ class CudaBackend(CudaTarget):
 
     def pipeline(self, parts):
         return Streams(self, parts)
+
+    def queue(self):
+        return StreamQueue(self)
 
     def mark(self):
         self.use()

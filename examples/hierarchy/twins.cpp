@@ -1,0 +1,65 @@
+// Three exercises as plain C++ with OpenMP: what the team kernels are timed beside by
+// `python -m frame bench hierarchy`, compiled with the same options. A pace of memory, too: how fast threads read it.
+
+// <y|Ax>: threads over rows, vectors over columns
+extern "C" void twin_yax_team(int threads, long N, long M, const double *y, const double *A, const double *x,
+                              double *total) {
+    double all = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : all)
+    for (long i = 0; i < N; ++i) {
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (long j = 0; j < M; ++j) sum += A[i * M + j] * x[j];
+        all += y[i] * sum;
+    }
+    *total = all;
+}
+
+// <y|Ax> of each element: threads over elements
+extern "C" void twin_yax_vector(int threads, long E, long N, long M, const double *y, const double *A, const double *x,
+                                double *result, double *total) {
+    double all = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : all)
+    for (long e = 0; e < E; ++e) {
+        double element = 0;
+        for (long i = 0; i < N; ++i) {
+            double row = 0;
+#pragma omp simd reduction(+ : row)
+            for (long j = 0; j < M; ++j) row += A[(e * N + i) * M + j] * x[e * M + j];
+            element += y[e * N + i] * row;
+        }
+        result[e] = element;
+        all += element;
+    }
+    *total = all;
+}
+
+// contractDataFieldScalar: threads over elements
+extern "C" void twin_scratch_field(int threads, long E, long Q, long V, const double *A, const double *B,
+                                   double *result, double *total) {
+    double all = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : all)
+    for (long e = 0; e < E; ++e)
+        for (long q = 0; q < Q; ++q) {
+            double sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (long i = 0; i < V; ++i) sum += A[(e * Q + q) * V + i] * B[e * V + i];
+            result[e * Q + q] = sum;
+            all += sum;
+        }
+    *total = all;
+}
+
+// n numbers are read
+extern "C" void read_memory(int threads, long n, const double *from, double *total) {
+    double all = 0;
+#pragma omp parallel for simd schedule(static) num_threads(threads) reduction(+ : all)
+    for (long i = 0; i < n; ++i) all += from[i];
+    *total = all;
+}
+
+// as many are read as written
+extern "C" void copy_memory(int threads, long n, const double *from, double *to) {
+#pragma omp parallel for simd schedule(static) num_threads(threads)
+    for (long i = 0; i < n; ++i) to[i] = from[i];
+}

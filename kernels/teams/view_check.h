@@ -1,0 +1,69 @@
+// Arrays and scratch that know their extents, for bind(check=True) on a CPU: an index beyond one is told with the
+// array's name and the place in the body. Such an access goes to an element that is nobody's, and the launch is an
+// error.
+#pragma once
+
+// Where a problem is told, and of what.
+struct Told {
+    Report *report;
+    const char *name;
+};
+
+POINT_FN bool below(long i, long extent) { return 0 <= i && i < extent; }
+template <bool FULL> POINT_FN bool below(Lanes<FULL> i, long extent) {
+    return below(i.first, extent) && below(i.first + (i.count - 1) * i.step, extent);
+}
+
+POINT_FN long beyond(long i, long) { return i; }
+template <bool FULL> POINT_FN long beyond(Lanes<FULL> i, long extent) { // the first that is
+    for (int l = 0; l < i.count; ++l)
+        if (!below(i.first + l * i.step, extent)) return i.first + l * i.step;
+    return i.first;
+}
+
+template <class V> struct CheckedArray;
+template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LAYOUT>> : View<T, RANK, LAYOUT> {
+    typedef View<T, RANK, LAYOUT> V;
+    Told told;
+    CheckedArray(const V &view, const Told &told) : V(view), told(told) {}
+
+    template <class... I> POINT_FN bool contains(const char *file, int line, I... i) const {
+        int d = 0;
+        return (contains_one(file, line, d++, i) & ...);
+    }
+    template <class I> POINT_FN bool contains_one(const char *file, int line, int d, I i) const {
+        if (below(i, this->extent[d])) return true;
+        tell(file, line, d, beyond(i, this->extent[d]));
+        return false;
+    }
+    __attribute__((noinline)) void tell(const char *file, int line, int d, long i) const {
+#pragma omp critical(frame_problem)
+        if (!told.report->problem[0])
+            snprintf(told.report->problem, sizeof told.report->problem,
+                     "%s:%d: index %ld of '%s' is beyond its extent, %ld in dimension %d", Members::name_of(file), line,
+                     i, told.name, this->extent[d], d + 1);
+    }
+    template <class... I> POINT_FN decltype(auto) checked(const char *file, int line, I... i) const {
+        static thread_local typename std::remove_const<T>::type nobody[1];
+        const auto at = this->template offset<0>(i...);
+        return contains(file, line, i...) ? element(this->data, at) : element((T *)nobody, at * 0);
+    }
+
+    // As many indices as the array has dimensions, behind them the place in the body.
+#define INDEXED(rank, types, arguments, ...) \
+    template <types, int R = RANK, class = typename std::enable_if<R == rank>::type> \
+    POINT_FN decltype(auto) operator()(arguments, PLACE) const { \
+        return checked(file, line, __VA_ARGS__); \
+    }
+#define AND ,
+    INDEXED(1, class I, I i, i)
+    INDEXED(2, class I AND class J, I i AND J j, i, j)
+    INDEXED(3, class I AND class J AND class K, I i AND J j AND K k, i, j, k)
+    INDEXED(4, class I AND class J AND class K AND class L, I i AND J j AND K k AND L l, i, j, k, l)
+    INDEXED(5, class I AND class J AND class K AND class L AND class M, I i AND J j AND K k AND L l AND M m, i, j, k, l,
+            m)
+    INDEXED(6, class I AND class J AND class K AND class L AND class M AND class N,
+            I i AND J j AND K k AND L l AND M m AND N n, i, j, k, l, m, n)
+#undef AND
+#undef INDEXED
+};

@@ -1,0 +1,75 @@
+"""Check mode: an index beyond an array or scratch is told with its place in the body, for arrays of a device too."""
+
+import numpy as np
+import pytest
+from team_cases import JOINS, kernel, on
+
+from kernels import ArgumentError, BackendError
+
+V = "v(n) out(n)"
+TOO_FAR = kernel("one_too_far", header=JOINS, arrays=V, writes="out", range="n")
+JUST_RIGHT = kernel("one_less", header=JOINS, body="one_too_far", arrays=V, writes="out", range="n-1")
+LEFT_OF_ALL = {
+    layout: kernel(
+        f"left_of_all_{layout}",
+        header=JOINS,
+        body="left_of_all",
+        arrays=f"v(I,J){mark} out(I,J){mark}",
+        writes="out",
+        extents="I J",
+        order=layout,
+    )
+    for layout, mark in (("right", ""), ("left", ":left"))
+}
+SMALL_SCRATCH = kernel("small_scratch", header=JOINS, arrays="v(n)", league="2", scratch={"team 0": "s(n-1)"}, team=4)
+SMALL_OWN = kernel("small_own", header=JOINS, arrays="v(n)", league="2", scratch={"member 1": "own(5)"}, team=4)
+
+
+@pytest.mark.parametrize("n", [1, 3, 64, 1001])
+def test_an_index_beyond_an_array(n):
+    """By one, in the last pack of any length; the same body over fewer indices is right."""
+    arrays = {"v": np.arange(1.0 * n), "out": np.zeros(n)}
+    with pytest.raises(BackendError, match=rf"joins.h:\d+: index {n} of 'v' is beyond its extent, {n} in dimension 1"):
+        TOO_FAR.run(arrays, "cpu", check=True, quick=True)
+
+    JUST_RIGHT.run(arrays, "cpu", check=True, quick=True)
+    np.testing.assert_array_equal(arrays["out"][:-1], np.arange(1.0, n))
+
+
+@pytest.mark.parametrize("layout", LEFT_OF_ALL)
+def test_an_index_below_zero(layout):
+    arrays = {"v": np.ones((5, 7)), "out": np.zeros((5, 7))}
+    if layout == "left":
+        arrays = {name: np.asfortranarray(a) for name, a in arrays.items()}
+    with pytest.raises(BackendError, match=r"joins.h:\d+: index -1 of 'v' is beyond its extent, 7 in dimension 2"):
+        LEFT_OF_ALL[layout].run(arrays, "cpu", check=True, quick=True)
+
+
+@pytest.mark.parametrize(
+    "k, words",
+    [(SMALL_SCRATCH, "12 of 's' is beyond its extent, 12"), (SMALL_OWN, "8 of 'own' is beyond its extent, 5")],
+)
+def test_scratch_that_is_too_small(k, words):
+    """Of a team, and of a member, which has every fourth index."""
+    with pytest.raises(BackendError, match=rf"joins.h:\d+: index {words} in dimension 1"):
+        k.run({"v": np.ones(13)}, "cpu", check=True, quick=True)
+
+
+def test_the_place_is_that_of_the_body():
+    lines = JOINS.read_text().splitlines()
+    (wrong,) = [number for number, line in enumerate(lines, 1) if "void one_too_far" in line]
+    with pytest.raises(BackendError, match=f"joins.h:{wrong}: "):
+        TOO_FAR.run({"v": np.zeros(4), "out": np.zeros(4)}, "cpu", check=True, quick=True)
+
+
+def test_arrays_of_a_device(be):
+    """`check` runs the body on a CPU, on copies; binding for a device with check=True says so."""
+    arrays = on(be, v=np.ones(9), out=np.zeros(9))
+    with pytest.raises(BackendError, match=r"joins.h:\d+: index 9 of 'v' is beyond its extent"):
+        TOO_FAR.check(arrays, quick=True)
+    JUST_RIGHT.check(arrays, quick=True)
+    np.testing.assert_array_equal(be.to_host(arrays["out"]), np.zeros(9))
+
+    if be.memory == "device":
+        with pytest.raises(ArgumentError, match="check=True is for a CPU; kernel.check.arrays. runs the body there"):
+            TOO_FAR.bind(arrays, be, check=True)

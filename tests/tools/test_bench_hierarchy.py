@@ -1,0 +1,51 @@
+"""`bench hierarchy`: a row for each line of an exercise, bounds by bytes, twins whose results are the same."""
+
+import numpy as np
+import pytest
+from bench_cases import ran
+
+from frame.errors import FrameError
+from frame.tools.bench import hierarchy
+from frame.tools.cli import main
+from kernels import get_backend
+
+SMALL = ["hierarchy", "--threads", "1", "--scale", "0.0001", "--rounds", "1", "--quick"]
+
+
+def test_rows_of_exercises_and_twins(capsys):
+    rows, shown = ran(capsys, *SMALL, "--cases", "quiz,yax_vector", "--tables", "exercises,twins")
+    assert [row["case"] for row in rows[:5]] == ["yax_vector", "yax_vector", "quiz_flat", "quiz_team", "quiz_nested"]
+    for row in rows:
+        assert row["seconds"] > 0 and row["share"] == pytest.approx(row["bound_seconds"] / row["seconds"])
+
+    twins = {row["case"]: row for row in rows if row["table"] == "twins"}
+    assert set(twins) == set(hierarchy.TWINS)
+    assert all(row["ratio"] == pytest.approx(row["twin_seconds"] / row["seconds"]) for row in twins.values())
+    assert twins["yax_vector"]["sizes"] == "10x32x32" and "times as fast" in shown
+
+
+def test_a_twin_that_is_wrong_is_refused(monkeypatch):
+    backend = get_backend("cpu", threads=1)
+    how = hierarchy.Conditions(backend, 1, None, 1e-4, 1e9, quick=True)
+    right = hierarchy._twin
+
+    def wrong(backend, name):
+        twin = right(backend, name)
+        return lambda *given: (twin(*given), np.add(given[-1], 1, out=given[-1]))
+
+    monkeypatch.setattr(hierarchy, "_twin", wrong)
+    with pytest.raises(FrameError, match="yax_team: the twin's results differ"):
+        hierarchy.beside("yax_team", how)
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        (["--tables", "twin"], "--tables twin: wanted some of exercises, sweep, twins."),
+        (["--scale", "0"], "--scale 0: wanted more than 0"),
+        (["--threads", "0"], "wanted 1 or more"),
+    ],
+)
+def test_wrong_usage(more, words, capsys):
+    assert main(["bench", "hierarchy", *more]) == 1
+    assert words in capsys.readouterr().err
