@@ -26,6 +26,7 @@ BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
     "kinetics": "production of species by reactions, Jacobians, reactors against plain Fortran, Cantera, LAPACK, CVODE",
     "equilibrium": "chemical equilibrium of mechanisms, beside Cantera",
+    "layouts": "a field for each species and conserved variables, beside 4-D arrays",
     "phases": "vapour and liquid in equilibrium, cold and warm, beside thermo, ThermoPack, feos",
     "threads": "collections by 1, 2, ... threads of the CPU, beside one thread",
     "launch": "what a launch costs from Python and from Fortran, and what a start costs",

@@ -6,13 +6,14 @@ Values first: T to 1e-6 and X to 1e-8 of Cantera's, at the points that Cantera f
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import importlib.util
 import pathlib
 
 import numpy as np
 
-from kernels import Mixture
+from kernels import Mixture, get_backend
 from kernels.engine.tune import seconds
 from kernels.gas.equilibria.calls import HELD
 
@@ -26,6 +27,7 @@ OXIDIZER = "O2:1, N2:3.76"
 KINDS = ("TP", "HP", "UV", "SP")
 POINTS = {"host": 1 << 13, "device": 1 << 20}  # by the backend's memory
 RIVAL_POINTS = 24  # of Cantera, spread over ours
+DEVICE_POINTS = 2048  # that a device and a CPU compute
 TOLERANCE_T, TOLERANCE_X = 1e-6, 1e-8
 
 
@@ -47,6 +49,13 @@ class Subject:
         self.X = self.mixture.mixture_of(FUELS[self.file], OXIDIZER, random.uniform(0.3, 3.0, self.n))
         self.T = random.uniform(300, 3000, self.n)
         self.p = 1e5 * 100 ** random.random(self.n)
+
+    def part(self, n: int) -> Subject:
+        """The same with the first n points."""
+        few = copy.copy(self)
+        few.n = min(n, self.n)
+        few.X, few.T, few.p = self.X[:, : few.n], self.T[: few.n], self.p[: few.n]
+        return few
 
     @property
     def path(self) -> str:
@@ -112,6 +121,25 @@ class Cantera:
         return worst, lost
 
 
+def check_device(subject: Subject, launch: Launch, kind: str) -> float:
+    """The largest difference of T, relative, and of X from those of a CPU, at some points. Raises WrongValues."""
+    few = subject.part(DEVICE_POINTS)
+    there = few.launch(kind, get_backend("cpu"))
+    there.work()
+
+    T, X = subject.result(launch, kind)
+    wanted_T, wanted_X = few.result(there, kind)
+    n = few.n
+    found = there.result("status_eq")[0] == 0
+    off_T = np.abs(T[:n] / wanted_T - 1)[found].max()
+    off_X = np.abs(X[:, :n] - wanted_X)[:, found].max()
+    if not (off_T <= TOLERANCE_T and off_X <= TOLERANCE_X):
+        raise WrongValues(
+            f"{subject.file}, {kind}: T differs by {off_T:.1e}, X by {off_X:.1e} from the CPU's. Nothing was timed."
+        )
+    return float(max(off_T, off_X))
+
+
 def measure(subject: Subject, kind: str, given, backend) -> tuple[Row, str]:
     """The row of a mechanism and a kind, and a line of facts. Raises WrongValues."""
     launch = subject.launch(kind, backend)
@@ -119,6 +147,9 @@ def measure(subject: Subject, kind: str, given, backend) -> tuple[Row, str]:
     found = launch.result("status_eq")[0] == 0
     steps = launch.result("steps_eq")[0]
     fact = f"{subject.file}, {kind}: {np.sum(~found)} of {subject.n} not found, {steps.mean():.1f} steps"
+
+    if backend.apart:
+        fact += f"; largest difference from the CPU's {check_device(subject, launch, kind):.1e}"
 
     timers = {"ours": lambda: seconds(backend, launch.work)}
     rival, error = None, None

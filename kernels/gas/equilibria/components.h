@@ -40,44 +40,72 @@ POINT_FN void amounts_of(const M &, const R *n_0, const MaskOf<R> where, Compone
     for (int c = 0; c < N; ++c) o.b[c] = select(where, b[c], o.b[c]);
 }
 
-// Component c gives way to the species with the largest n_k nu_kc^2, which may be itself
-template <class M, class R>
-POINT_FN void exchange(const M &, const R *n, const MaskOf<R> where, const int c, Components<M, R> &o) {
+// A species that takes the place of a component. At points without an exchange `leaves` is 0 everywhere.
+template <class M, class R> struct Exchange {
+    static constexpr int N = M::EQUILIBRIUM_COMPONENTS;
+
+    R enters[N]; // nu of the species
+    R leaves[N]; // 1/enters[c] at the component c that gives way, 0 elsewhere
+    R cost;      // potential of the species, less that of its components
+};
+
+// x, written in components, after an exchange. Returns the amount of the species that entered.
+template <class M, class R> POINT_FN R exchanged(const M &, const Exchange<M, R> &e, R *x) {
+    constexpr int N = Exchange<M, R>::N;
+    R share = R(0.0);
+    UNROLL
+    for (int d = 0; d < N; ++d) share += e.leaves[d] * x[d];
+    UNROLL
+    for (int d = 0; d < N; ++d) {
+        const R own = select(fabs(e.leaves[d]) > 0.0, R(1.0), R(0.0));
+        x[d] -= (e.enters[d] - own) * share;
+    }
+    return share;
+}
+
+// The same for all formulas and potentials; each(k, share) sees the species k
+template <class M, class R, class Each>
+POINT_FN void take_place(const M &m, const Exchange<M, R> &e, Components<M, R> &o, const Each &each) {
     constexpr int N = Components<M, R>::N;
     constexpr double none = 1e-9; // smaller |nu| is a 0 that was rounded: formulas have small whole numbers
-    R most = R(0.0), enters[N];
+    R potential = e.cost;
     UNROLL
-    for (int d = 0; d < N; ++d) enters[d] = R(0.0);
+    for (int d = 0; d < N; ++d) potential += e.enters[d] * o.pi[d];
+    UNROLL
+    for (int d = 0; d < N; ++d) o.pi[d] = select(fabs(e.leaves[d]) > 0.0, potential, o.pi[d]);
+
+    FOR_SPECIES (k, M::NS) {
+        R row[N];
+        UNROLL
+        for (int d = 0; d < N; ++d) row[d] = o.nu[k * N + d];
+        const R share = exchanged(m, e, row);
+        UNROLL
+        for (int d = 0; d < N; ++d) o.nu[k * N + d] = select(fabs(row[d]) < none, R(0.0), row[d]);
+        each(k, share);
+    }
+}
+
+// Component c gives way to the species with the largest n_k nu_kc^2, which may be itself
+template <class M, class R>
+POINT_FN void exchange(const M &m, const R *n, const MaskOf<R> where, const int c, Components<M, R> &o) {
+    constexpr int N = Components<M, R>::N;
+    Exchange<M, R> e;
+    R most = R(0.0);
+    UNROLL
+    for (int d = 0; d < N; ++d) e.enters[d] = R(0.0);
     FOR_SPECIES (k, M::NS) {
         const R own = o.nu[k * N + c], size = n[k] * own * own;
         const auto more = where && size > most;
         most = select(more, size, most);
         UNROLL
-        for (int d = 0; d < N; ++d) enters[d] = select(more, o.nu[k * N + d], enters[d]);
+        for (int d = 0; d < N; ++d) e.enters[d] = select(more, o.nu[k * N + d], e.enters[d]);
     }
 
-    // Where nothing enters, the step below leaves all bits as they are
-    const auto able = most > 0.0;
-    R pivot = R(1.0), potential = R(0.0);
+    e.cost = R(0.0);
     UNROLL
-    for (int d = 0; d < N; ++d) {
-        potential += enters[d] * o.pi[d];
-        if (d == c) {
-            pivot = select(able, enters[d], pivot);
-            enters[d] = R(0.0);
-        }
-    }
-    const R inverse = 1.0 / pivot;
-    o.pi[c] = select(able, potential, o.pi[c]);
-
-    FOR_SPECIES (k, M::NS) {
-        const R share = o.nu[k * N + c] * inverse;
-        UNROLL
-        for (int d = 0; d < N; ++d) {
-            const R other = o.nu[k * N + d] - enters[d] * share, value = d == c ? share : other;
-            o.nu[k * N + d] = select(fabs(value) < none, R(0.0), value);
-        }
-    }
+    for (int d = 0; d < N; ++d)
+        e.leaves[d] = d == c ? select(most > 0.0, R(1.0 / select(most > 0.0, e.enters[d], R(1.0))), R(0.0)) : R(0.0);
+    take_place(m, e, o, [](int, R) INLINED {});
 }
 
 // All components give way to the most abundant species that can take their places

@@ -6,47 +6,16 @@
 // and N, H or S, U or S fit. A real gas has ln gamma_k in mu_k; its change with the amounts is left to the next step.
 #pragma once
 #include "gas/equilibria/reacting_state.h"
+#include "gas/equilibria/start.h"
 
 constexpr int EQUILIBRIUM_STEPS = 200;
 constexpr double EQUILIBRIUM_START = 1500.0;               // K, where T is not given
-constexpr double ABSENT_LN = -1e5, LEAST_LN = -690.0;      // ln n_k of a species that cannot be; smallest that counts
+constexpr double LEAST_LN = -690.0;                        // smallest ln n_k that counts
 constexpr double COUNTS_LN = -115.0;                       // of amounts that decide when the search ends
 constexpr double MAIN_LN = -18.420680743952367;            // ln 1e-8: more is a main species
 constexpr double RISE_LN = -9.210340371976182;             // ln 1e-4: to which a scarce species may rise in a step
 constexpr double LARGEST_STEP = 3.0, LARGEST_T_STEP = 0.4; // of ln n_k of a main species, of ln T
 constexpr double JUMP = 1e-4; // of ln T: a smaller jump of H or S at T is one of the polynomials, not of a root
-
-// Species of which an element did not come stay away: ln n_k = ABSENT_LN. The others have ln n_k = 0.
-template <class M, class R> POINT_FN void leave_out_elements(const M &m, const R *n_0, R *ln_n) {
-    FOR_SPECIES (k, M::NS) ln_n[k] = R(0.0);
-    UNROLL_BY(1)
-    for (int e = 0; e < M::EQUILIBRIUM_ELEMENTS; ++e) {
-        const scalar *atoms = m.equilibrium_atoms + e * M::NS;
-        R all = R(0.0);
-        FOR_SPECIES (k, M::NS) all += n_0[k] * atoms[k];
-        FOR_SPECIES (k, M::NS)
-            if (atoms[k] > 0) ln_n[k] = select(all > 0.0, ln_n[k], R(ABSENT_LN));
-    }
-}
-
-// Where none of a component came, and species can only take it up or only give it off, all that do stay away
-template <class M, class R> PART_FN void leave_out_components(const M &, const Components<M, R> &o, R *ln_n) {
-    constexpr int N = Components<M, R>::N;
-    UNROLL_BY(1)
-    for (int round = 0; round < N; ++round) {
-        UNROLL_BY(1)
-        for (int c = 0; c < N; ++c) {
-            R positive = R(0.0), negative = R(0.0);
-            FOR_SPECIES (k, M::NS) {
-                const R there = select(ln_n[k] > LEAST_LN, o.nu[k * N + c], R(0.0));
-                positive = larger(there, positive);
-                negative = smaller(there, negative);
-            }
-            const auto none = fabs(o.b[c]) <= 0.0 && (positive <= 0.0 || negative >= 0.0);
-            FOR_SPECIES (k, M::NS) ln_n[k] = select(none && fabs(o.nu[k * N + c]) > 0.0, R(ABSENT_LN), ln_n[k]);
-        }
-    }
-}
 
 // The amounts of ln n_k, and their sum
 template <class M, class R> POINT_FN R amounts(const M &, const R *ln_n, R *n) {
@@ -177,8 +146,9 @@ POINT_FN R share_of_step(const M &, const R *ln_n, const R sum, const Equilibriu
         const R ln_x = ln_n[k] - ln_sum, rise = step.ln_n[k] - step.ln_sum;
         const auto main = ln_x > MAIN_LN;
         largest = larger(largest, select(main, step.ln_n[k], R(0.0)));
-        const auto rises = !main && ln_n[k] > 0.5 * ABSENT_LN && step.ln_n[k] >= 0.0 && rise > 0.0;
-        share = select(rises, smaller(share, R((RISE_LN - ln_x) / select(rises, rise, R(1.0)))), share);
+        const R space = RISE_LN - ln_x;
+        const auto limits = !main && ln_n[k] > 0.5 * ABSENT_LN && step.ln_n[k] >= 0.0 && rise > space;
+        if (any_of(limits)) share = select(limits, smaller(share, R(space / select(limits, rise, R(1.0)))), share);
     }
     return smaller(share, R(LARGEST_STEP / at_least(largest, LARGEST_STEP)));
 }
@@ -191,23 +161,17 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
     constexpr double real_from = 0.1; // change of a main species from which on a real gas is one
     constexpr double last = M::equation_ideal ? 1e-7 : 1e-11;
 
-    // The species that can be; components among those that came, and where these are too few among the others
     Components<M, R> o;
-    R ln_n[M::NS], count = R(0.0);
-    leave_out_elements(m, n_0, ln_n);
-    FOR_SPECIES (k, M::NS) n[k] = select(ln_n[k] > LEAST_LN, at_least(n_0[k], 1e-100), R(0.0));
-    first_components(m, o);
-    choose_components(m, n, n_0, !nowhere<R>(), o);
-    leave_out_components(m, o, ln_n);
-    FOR_SPECIES (k, M::NS) count += select(ln_n[k] > LEAST_LN, R(1.0), R(0.0));
-    const R ln_start = -log(at_least(count, 1.0));
-    FOR_SPECIES (k, M::NS) ln_n[k] = select(ln_n[k] > LEAST_LN, ln_start, ln_n[k]);
-
-    R low = R(T_LOWEST), high = R(T_HIGHEST);
-    auto open = where, found = nowhere<R>(), real = nowhere<R>();
+    R ln_n[M::NS];
     IdealPotentials<GIVEN, M, R> ideal;
     ReactingState<M, R> s;
     ideal_potentials(m, T, ideal);
+    const R ln_c = log((VOLUME ? R(R_UNIVERSAL * T / closed.held) : closed.held) * m.inv_p_ref[0]);
+    FOR_SPECIES (k, M::NS) s.g[k] = ideal.g[k] + ln_c;
+    start<VOLUME>(m, s.g, n_0, where, ln_n, o);
+
+    R low = R(T_LOWEST), high = R(T_HIGHEST);
+    auto open = where, found = nowhere<R>(), real = nowhere<R>();
     steps = R(0.0);
     UNROLL_BY(1)
     for (int count = 0; count < EQUILIBRIUM_STEPS; ++count) {

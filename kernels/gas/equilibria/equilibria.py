@@ -24,30 +24,43 @@ for name, unit, what, *per in (
 ):
     quantity(name, unit, what, *per)
 
-OWN = "equilibrium_formulas equilibrium_atoms"
+OWN = "equilibrium_formulas equilibrium_first equilibrium_atoms"
 ROUNDED = 1e-9  # smaller numbers of a formula are a 0 that was rounded
+TYPICAL = 1500.0  # K, at which the first components are stable; any will do
 
 
-def components(formulas) -> np.ndarray:
-    """Formulas (ns, elements) as sums of those of components (ns, components): rows that depend on others are left out,
-    and each component is a species of its own."""
+def components(formulas, order) -> tuple[np.ndarray, list[int]]:
+    """Formulas (ns, elements) as sums of those of components (ns, components), and the species that are components.
+
+    order: species by preference. Each is a component if those before it do not make it."""
     left = np.array(formulas, float)
     columns: list[int] = []
-    for row in range(len(left)):
-        # The next species that the components so far do not make
-        free = np.abs(np.delete(left[row], columns))
+    chosen: list[int] = []
+    for species in order:
+        free = np.abs(np.delete(left[species], columns))
         if free.max(initial=0.0) < ROUNDED:
             continue
 
         others = [c for c in range(left.shape[1]) if c not in columns]
         column = others[int(np.argmax(free))]
-        share = left[:, column] / left[row, column]
-        left = left - share[:, None] * left[row]
+        share = left[:, column] / left[species, column]
+        left = left - share[:, None] * left[species]
         left[:, column] = share
         left[np.abs(left) < ROUNDED] = 0.0
         columns.append(column)
+        chosen.append(species)
 
-    return left[:, columns]
+    return left[:, columns], chosen
+
+
+def stable_first(species, atoms) -> np.ndarray:
+    """Species (ns,) by their Gibbs energy for each atom, the least first: mostly what a flame ends as."""
+    energy = []
+    for k in range(species.ns):
+        _, h, s = species.polynomial(k, TYPICAL)
+        energy.append(h - s)
+
+    return np.argsort(np.array(energy) / np.abs(atoms).sum(1))
 
 
 def formulas(species, options) -> Constants:
@@ -62,12 +75,16 @@ def formulas(species, options) -> Constants:
 
     elements = list(dict.fromkeys(e for name in species.names for e in species.atoms[name]))
     atoms = np.array([[species.atoms[name].get(e, 0.0) for e in elements] for name in species.names])
-    rows = components(atoms)
+    rows, first = components(atoms, stable_first(species, atoms))
 
     # Charge, as electrons, may be negative: a sum of 0 leaves no species out
     counted = atoms[:, (atoms >= 0).all(axis=0)]
     return Constants(
-        {"equilibrium_formulas": rows.reshape(-1), "equilibrium_atoms": counted.T.reshape(-1)},
+        {
+            "equilibrium_formulas": rows.reshape(-1),
+            "equilibrium_first": np.array(first, float),
+            "equilibrium_atoms": counted.T.reshape(-1),
+        },
         sizes={"EQUILIBRIUM_COMPONENTS": rows.shape[1], "EQUILIBRIUM_ELEMENTS": counted.shape[1]},
     )
 
