@@ -349,7 +349,7 @@ class Mixture:
         RuntimeWarning: T would be beyond 20 to 6000 K, or the input is no state. The amounts of the elements stay;
         species without an element that is there have 0; traces are right down to mole fractions of 1e-50.
         One gas phase: no condensed species. Method: Gordon & McBride 1994 (original not seen) in components.
-        Raises ArgumentError, for species whose atoms are not known, equation mapped and phases equilibrium too.
+        Raises ArgumentError, for species whose atoms are not known and phases equilibrium too.
         """
         state = dict(T=T, p=p, rho=rho, h=h, e=e, s=s, X=X, Y=Y)
         labels = labels_of(self, state)

@@ -57,6 +57,7 @@ OPTIONS = [
     (10, {"equation": "ideal", "viscosity": "sutherland", "takahashi": "off"}),
     (2, {"equation": "vdw"}),
     (10, {"equation": "rkpr"}),
+    (10, {"equation": "mapped", "viscosity": "residual"}),
     (53, {}),
 ]
 

@@ -277,17 +277,6 @@ def test_another_equation_is_refused(equation):
         mixture(1, equation=equation, viscosity="residual")
 
 
-def test_single_precision_is_refused_with_the_equation():
-    """The entropy of equation mapped is not computed in single precision. Mixed precision is."""
-    mix, s = mixture(1, **OPTIONS), {k: states(1, 20)[k].astype(np.float32) for k in "TpY"}
-    with pytest.raises(ArgumentError, match="single"):
-        mix.properties("mu", **s, precision="single")
-
-    mixed, double = (mix.properties("mu lam", **s, precision=kind) for kind in ("mixed", "double"))
-    for name in ("mu", "lam"):
-        np.testing.assert_allclose(mixed[name], double[name], rtol=2e-7)
-
-
 def test_the_bodies_in_single_precision():
     """The bodies alone: 1e-4, since exp(P) multiplies 6e-8 by P < 10, and powers of sums take ten roundings."""
     mix, s = mixture(10, **OPTIONS), {k: states(10, 200)[k] for k in "TpY"}

@@ -24,6 +24,7 @@ from . import barracuda, blocks, hierarchy, inputs, intrepid, pictures, report, 
 
 BENCHES = {
     "properties": "collections against plain Fortran and array expressions, with the bound of the roofline",
+    "models": "equation mapped and viscosity residual beside pr and chung",
     "kinetics": "production of species by reactions, Jacobians, reactors against plain Fortran, Cantera, LAPACK, CVODE",
     "equilibrium": "chemical equilibrium of mechanisms, beside Cantera",
     "layouts": "a field for each species and conserved variables, beside 4-D arrays",
@@ -94,7 +95,7 @@ ARGUMENTS: dict[str, dict] = {
     "--cases": dict(
         type=_names,
         metavar="NAME,...",
-        help=f"properties: collections ({', '.join(CASES)}; default: all); kinetics: {', '.join(KINETICS)} "
+        help=f"properties, models: collections ({', '.join(CASES)}; default: all); kinetics: {', '.join(KINETICS)} "
         "(default: all)",
     ),
     "--states": dict(
@@ -104,7 +105,8 @@ ARGUMENTS: dict[str, dict] = {
     "--precision": dict(
         choices=PRECISIONS,
         default="double",
-        help="properties: mixed (arrays in single precision) or single (arithmetic too), beside double",
+        help="properties, models: mixed (arrays in single precision) or single (arithmetic too); properties: beside "
+        "double",
     ),
     "--threads": dict(type=_numbers, metavar="N,...", help="threads: which (default: from 1 to all cores)"),
     "--kinetix": dict(metavar="FOLDER", help="kinetics: the source of KinetiX, a rival"),

@@ -9,7 +9,7 @@ need no such terms serve this equation too. Where `mapped` lacks a kernel, the q
 from ..declare import point_kernel, quantity
 from ..thermal.derivatives import PAIRS as ROWS
 from ..thermal.ideal_gas import NASA
-from ..thermal.inversion import METHOD, SINGLE as ITERATION
+from ..thermal.inversion import METHOD, SINGLE
 from .cubic import DELTA, KIJ, PAIRS
 from .records import MAPPED
 
@@ -27,10 +27,6 @@ for name, unit, meaning in (
 
 MAPPED_EQUATION = "the equation's own (mapped.h; derived here)"
 MAP = "map_0 map_1 map_2 map_3"
-SINGLE = (
-    "the integrals of equation mapped divide by delta_1 delta_2 again and again, which takes three digits: four would "
-    "be left"
-)
 
 
 def kernel(name, reads, writes, valid, constants=DELTA, source=MAPPED_EQUATION, **more):
@@ -44,7 +40,7 @@ def kernel(name, reads, writes, valid, constants=DELTA, source=MAPPED_EQUATION, 
         source=source,
         valid=valid,
         when={"equation": MAPPED},
-        **{"packs": 4, "double_only": SINGLE, **more},
+        **{"packs": 4, **more},
     )
 
 
@@ -135,7 +131,7 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; 0 < p
             source=METHOD,
             packs=1,
             sweeps="states",
-            double_only=ITERATION,
+            double_only=SINGLE,
         )
 
 

@@ -131,6 +131,30 @@ POINT_FN void partial_state(const M &m, const R T, const R *x, Partial<M, R> &s)
     }
 }
 
+// dU/dV at constant T and x: T p_T - p without the ideal parts, which cancel
+template <class M, class R> POINT_FN R energy_of_volume(const R T, const Partial<M, R> &s) {
+    const R of_cubic = (s.A - T * s.A_T) * s.inv_D;
+    if constexpr (mapped<M>()) return of_cubic + T * s.of_map.p_V * s.of_map.C_T;
+    else return of_cubic;
+}
+
+// rho of the root at T and p
+template <class M, class R, class Species>
+POINT_FN R density_of_root(const M &m, const R T, const R p, const Species &Y, const R R_s) {
+    if constexpr (M::equation_ideal) return p / (R_s * T);
+    else if constexpr (mapped<M>()) {
+        MappedState<R> s;
+        mapped_mixture_state(m, T, Y, s);
+        mapped_root_state(m, T, p, R_s, delta_of(m, Y), s);
+        return 1.0 / s.vol;
+    } else {
+        R a, a_T, a_TT, b, shift, Z, vol, v_free;
+        cubic_mixture(m, T, Y, a, a_T, a_TT, b, shift);
+        cubic_root(m, T, p, R_s, a, b, shift, delta_of(m, Y), Z, vol, v_free);
+        return 1.0 / vol;
+    }
+}
+
 // d delta1/dx_k and d sum/dx_k
 template <class M, class R> POINT_FN R delta_slope(const M &m, const Partial<M, R> &s, const int k) {
     return s.inv_moles * (m.delta_numbers[k] - s.delta * m.delta_numbers[M::NS + k]);

@@ -27,8 +27,9 @@ template <class R> POINT_FN R map_moment(const VolumeMap<R> &c, const R x) {
     return x * (c.c1 + x * (2.0 * c.c2 + x * (3.0 * c.c3)));
 }
 
-// I_k = integral of y^k/(1 - y) and J_k of y^k/Delta(y), dy from 0 to x; Delta = 1 + sum y + product y^2 = D/w^2 with
-// sum = delta1 + delta2, product = delta1 delta2. J_slope: dJ_k/d sum with product = 1 - sum.
+// I_k = integral of y^k/(1 - y) and J_k of y^k/Delta(y), dy from 0 to x (in single precision without J_1); Delta = 1 +
+// sum y + product y^2 = D/w^2 with sum = delta1 + delta2, product = delta1 delta2. J_slope: dJ_k/d sum with product = 1
+// - sum.
 template <class R> struct MapIntegrals {
     R x, I[4], J[5], J_slope[5];
     R Delta;
@@ -41,6 +42,36 @@ template <class R> POINT_FN R log_of_shape(const R Delta_less_one) {
     return 2.0 * z * atanh_over_root(z * z);
 }
 
+// In single precision J_2 .. J_4 and their slopes are sums over seven nodes of Gauss-Jacobi quadrature with the weight
+// y^2 (scipy.special.roots_jacobi(7, 0, 2)). All terms are positive. The recursion loses three digits. For delta1
+// of 1.8 to 6.5 the sums are within 7e-7 of J_k, and within 8e-6 of J_slope.
+constexpr int NODES = 7;
+constexpr double NODE[NODES] = {0.088816833436997256, 0.2264827534085625,  0.39997848672100705, 0.58599785540294025,
+                                0.75944587395194252,  0.89691097085195093, 0.9798672262265995};
+constexpr double NODE_WEIGHT[NODES] = {0.00089268803368920625, 0.0081629256323046892, 0.029422211289528585,
+                                       0.063146378708891254,   0.09173380327979519,   0.090698824612686219,
+                                       0.049276501776438164};
+
+template <class Shape, class R> POINT_FN R shape_at(const Shape &eos, const R y) {
+    return 1.0 + y * (eos.sum + eos.product * y);
+}
+
+// f_k = x^(k + 1) sum of weight t^(k - 2) value(x t), k = 2, 3, 4
+template <class R, class Value> POINT_FN void sums_over_nodes(const R x, const Value &value, R (&f)[5]) {
+    f[2] = f[3] = f[4] = R(0.0);
+    UNROLL
+    for (int n = 0; n < NODES; ++n) {
+        const R part = NODE_WEIGHT[n] * value(R(NODE[n] * x)), further = NODE[n] * part;
+        f[2] += part;
+        f[3] += further;
+        f[4] += NODE[n] * further;
+    }
+    const R x2 = x * x, x3 = x2 * x;
+    f[2] = x3 * f[2];
+    f[3] = (x2 * x2) * f[3];
+    f[4] = (x3 * x2) * f[4];
+}
+
 // J0 = b L of the cubic. The recursion from J1 up divides by the product, -0.67 or less for delta1 of 2 or more.
 template <class Shape, class R>
 POINT_FN void shape_integrals(const Shape &eos, const R x, const R J0, const R inv_product, MapIntegrals<R> &s) {
@@ -48,10 +79,13 @@ POINT_FN void shape_integrals(const Shape &eos, const R x, const R J0, const R i
     s.x = x;
     s.Delta = 1.0 + Delta_less_one;
     s.J[0] = J0;
-    s.J[1] = 0.5 * inv_product * (log_of_shape(Delta_less_one) - eos.sum * J0);
-    s.J[2] = inv_product * (x - eos.sum * s.J[1] - s.J[0]);
-    s.J[3] = inv_product * (0.5 * x2 - eos.sum * s.J[2] - s.J[1]);
-    s.J[4] = inv_product * ((1.0 / 3.0) * (x2 * x) - eos.sum * s.J[3] - s.J[2]);
+    if constexpr (IN_SINGLE) sums_over_nodes(x, [&](const R y) INLINED { return R(1.0 / shape_at(eos, y)); }, s.J);
+    else {
+        s.J[1] = 0.5 * inv_product * (log_of_shape(Delta_less_one) - eos.sum * J0);
+        s.J[2] = inv_product * (x - eos.sum * s.J[1] - s.J[0]);
+        s.J[3] = inv_product * (0.5 * x2 - eos.sum * s.J[2] - s.J[1]);
+        s.J[4] = inv_product * ((1.0 / 3.0) * (x2 * x) - eos.sum * s.J[3] - s.J[2]);
+    }
 }
 
 // I0 = -ln(1 - x)
@@ -63,14 +97,20 @@ template <class R> POINT_FN void free_integrals(const R x, const R I0, MapIntegr
     s.I[3] = s.I[2] - (1.0 / 3.0) * (x2 * x);
 }
 
-// The derivative of the recursion of J. J0_slope: that of J0.
+// J0_slope: dJ_0/d sum. The others by the derivative of the recursion; in single precision dJ_k/d sum = -integral of
+// y^k (y - y^2)/Delta^2.
 template <class Shape, class R>
 POINT_FN void shape_slopes(const Shape &eos, const R J0_slope, const R inv_product, MapIntegrals<R> &s) {
     s.J_slope[0] = J0_slope;
-    s.J_slope[1] = inv_product * (0.5 * ((s.x - s.x * s.x) / s.Delta - s.J[0] - eos.sum * s.J_slope[0]) + s.J[1]);
-    UNROLL
-    for (int k = 2; k < 5; ++k)
-        s.J_slope[k] = inv_product * (s.J[k] - s.J[k - 1] - eos.sum * s.J_slope[k - 1] - s.J_slope[k - 2]);
+    if constexpr (IN_SINGLE) {
+        const auto slope = [&](const R y) INLINED { return R((y * y - y) / square(shape_at(eos, y))); };
+        sums_over_nodes(s.x, slope, s.J_slope);
+    } else {
+        s.J_slope[1] = inv_product * (0.5 * ((s.x - s.x * s.x) / s.Delta - s.J[0] - eos.sum * s.J_slope[0]) + s.J[1]);
+        UNROLL
+        for (int k = 2; k < 5; ++k)
+            s.J_slope[k] = inv_product * (s.J[k] - s.J[k - 1] - eos.sum * s.J_slope[k - 1] - s.J_slope[k - 2]);
+    }
 }
 
 // sum_k k c_k I_k, sum_k k c_k J_(k+1)

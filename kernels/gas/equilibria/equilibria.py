@@ -8,7 +8,7 @@ import numpy as np
 from ...engine.errors import MixtureError
 from ..declare import collection, constants, point_kernel, quantity
 from ..equations.cubic import DELTA
-from ..equations.records import FAMILY
+from ..equations.records import ROOTS
 from ..records import Constants
 from ..registry import registry
 from ..thermal.derivatives import PAIRS
@@ -100,7 +100,7 @@ RESULTS = "Y_eq status_eq steps_eq"
 
 def kernel(given, writes):
     """Two kernels, ideal_equilibrate_{given} and cubic_...: their constants differ."""
-    for equation, when, own in (("ideal", "ideal", ""), ("cubic", FAMILY, f" {PAIRS} {SUMS} {DELTA}")):
+    for equation, when, own in (("ideal", "ideal", ""), ("cubic", ROOTS, f" {PAIRS} {SUMS} {DELTA} map_numbers?")):
         point_kernel(
             f"{equation}_equilibrate_{given.replace(' ', '_')}",
             header="gas/equilibria/equilibria.h",

@@ -57,7 +57,7 @@ POINT_FN void ideal_reacting_state(const M &m, const R T, const IdealPotentials<
     }
 }
 
-// Of a cubic equation
+// Of a cubic equation, or of one whose root is mapped
 template <bool VOLUME, Given GIVEN, class M, class R>
 PART_FN void real_reacting_state(const M &m, const R T, const IdealPotentials<GIVEN, M, R> &ideal, const R *n,
                                  const Closed<R> &closed, ReactingState<M, R> &s) {
@@ -67,15 +67,13 @@ PART_FN void real_reacting_state(const M &m, const R T, const IdealPotentials<GI
     R x[M::NS], rho;
     if constexpr (VOLUME) rho = closed.mass / closed.held;
     else {
-        R R_s = R(0.0), a, a_T, a_TT, b, shift, Z, vol, v_free;
+        R R_s = R(0.0);
         FOR_SPECIES (k, M::NS) {
             x[k] = n[k] * m.W[k] * inv_mass;
             R_s += n[k];
         }
         R_s = R_s * (R_UNIVERSAL * inv_mass);
-        cubic_mixture(m, T, x, a, a_T, a_TT, b, shift);
-        cubic_root(m, T, closed.held, R_s, a, b, shift, delta_of(m, x), Z, vol, v_free);
-        rho = 1.0 / vol;
+        rho = density_of_root(m, T, closed.held, x, R_s);
     }
     FOR_SPECIES (k, M::NS) x[k] = n[k] * m.W[k] * (rho * inv_mass);
 
@@ -91,7 +89,7 @@ PART_FN void real_reacting_state(const M &m, const R T, const IdealPotentials<GI
     if constexpr (GIVEN != Given::T) {
         partial_slopes(m, x, state, slopes);
         R stiffness = R(0.0);
-        s.energy = (state.A - T * state.A_T) * state.inv_D + (VOLUME ? R(0.0) : closed.held);
+        s.energy = energy_of_volume(T, state) + (VOLUME ? R(0.0) : closed.held);
         FOR_SPECIES (k, M::NS) {
             stiffness += x[k] * slopes.p_x[k];
             s.energy += x[k] * slopes.U_x[k];

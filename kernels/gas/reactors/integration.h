@@ -328,18 +328,7 @@ template <bool PRESSURE, class M, class R> struct SystemOf<true, PRESSURE, M, R>
 template <class M, class R, class Species> POINT_FN R density_of(const M &m, const R T, const R p, const Species &Y) {
     R W, R_s;
     molar_mass(m, Y, W, R_s);
-    if constexpr (M::equation_ideal) return p / (R_s * T);
-    else if constexpr (mapped<M>()) {
-        MappedState<R> s;
-        mapped_mixture_state(m, T, Y, s);
-        mapped_root_state(m, T, p, R_s, delta_of(m, Y), s);
-        return 1.0 / s.vol;
-    } else {
-        R a, a_T, a_TT, b, shift, Z, vol, v_free;
-        cubic_mixture(m, T, Y, a, a_T, a_TT, b, shift);
-        cubic_root(m, T, p, R_s, a, b, shift, delta_of(m, Y), Z, vol, v_free);
-        return 1.0 / vol;
-    }
+    return density_of_root(m, T, p, Y, R_s);
 }
 
 // (1/dt - J)^-1 f
