@@ -176,7 +176,9 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
         axes["out"] = result_order.axes_in_memory(out)
         orders = [tuple(s.out[axis] for axis in axes["out"])]
 
-    job = _cheapest(statement, orders, sizes, types, _real(views), backend, asked)
+    job = result_order.cheapest(
+        orders, lambda order: _job(statement, order, sizes, types, _real(views), backend, asked)
+    )
     values = _evaluated(job, result_order.places(job.order, s.out), views, axes, types, backend, asked, out)
     return _delivered(values, types, out)
 
@@ -287,25 +289,8 @@ class Job(NamedTuple):
         return self.plan.seconds * self.n if self.plan else 0.0
 
 
-def _cheapest(s: Statement, orders, sizes, types: Types, real, backend, asked: Asked) -> Job:
-    """The job of the least time by the model; the first order's unless another is worth it.
-
-    orders: of the result in memory. real: names of the operands that are real among complex ones.
-    """
-    first = _job(s, orders[0], sizes, types, real, backend, asked)
-    best, most = first, first.seconds * result_order.WORTH
-    for order in orders[1:]:
-        try:
-            other = _job(s, order, sizes, types, real, backend, asked)
-        except ArgumentError:
-            continue  # an organisation that was asked for by name does not serve this order
-        if other.seconds < most:
-            best, most = other, other.seconds
-    return best
-
-
 def _job(s: Statement, order, sizes, types: Types, real, backend, asked: Asked) -> Job:
-    """The job of a statement whose result lies in an order."""
+    """The job of a statement whose result lies in an order. real: names of the operands that are not complex."""
     text = str(s._replace(out=Reference("out", order)))
     marks = tuple((key, x & frozenset(f.name for f in s.terms[0].factors)) for key, x in asked.marks)
     e = _read(text, asked.batch, marks).expression

@@ -4,6 +4,7 @@ Small whole numbers, whose sums are exact. "K" leaves the order to the model; a 
 then, unless a test lowers the limit.
 """
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -112,25 +113,32 @@ def test_the_cheapest_order_is_taken(stand_in, any_size):
     assert np.array_equal(stand_in.to_host(found), wanted)
 
 
-def test_another_order_has_to_be_worth_it(monkeypatch, any_size):
-    """Prices that are equal keep the order "C"; a lower one is taken."""
-    monkeypatch.setattr(call, "_plan", lambda problem, asked: Priced(1.0))
-    asked = call.Asked(None, None, None, (), ())
-    backend = get_backend("cpu")
-    types = call.Types(np.dtype("float64"), np.dtype("float64"))
-    s = Statement(Reference("out", ("i", "k")), (Term(1.0, (Reference("x", ("i", "k")),)),))
-    orders, sizes = [("i", "k"), ("k", "i")], dict(i=4, k=4)
-    assert call._cheapest(s, orders, sizes, types, (), backend, asked).order == ("i", "k")
+def test_another_order_has_to_be_worth_it():
+    """Equal prices keep the first order; a lower one is taken. An order that is not served is left out, but the first."""
 
-    monkeypatch.setattr(call, "_plan", lambda problem, asked: Priced(1.0 if problem.text.startswith("out[i") else 0.9))
-    assert call._cheapest(s, orders, sizes, types, (), backend, asked).order == ("k", "i")
+    def chosen(**seconds):
+        def planned(order):
+            if seconds[order] is None:
+                raise ArgumentError("not served")
+            return Priced(order, seconds[order])
+
+        return result_order.cheapest(list(seconds), planned).order
+
+    assert chosen(ik=1.0, ki=1.0) == "ik"
+    assert chosen(ik=1.0, ki=0.99) == "ik"
+    assert chosen(ik=1.0, ki=0.9, k=0.8) == "k"
+    assert chosen(ik=1.0, ki=None, k=0.9) == "k"
+    assert chosen(ik=0.0, ki=0.0) == "ik"
+    with pytest.raises(ArgumentError, match="not served"):
+        chosen(ik=None, ki=1.0)
 
 
+@dataclasses.dataclass
 class Priced:
-    """A plan that has a time, and nothing else."""
+    """A plan's order, and its time."""
 
-    def __init__(self, seconds):
-        self.seconds = seconds
+    order: str
+    seconds: float
 
 
 def test_a_result_goes_into_the_next_call(every_backend, any_size):
