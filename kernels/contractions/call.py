@@ -300,9 +300,7 @@ def _job(s: Statement, order, sizes, types: Types, real, backend, asked: Asked) 
     if 0 in numbers.values():
         return Job(order, None, shape, n)  # an empty sum
 
-    asked = asked._replace(marks=marks, order="K", repeated=None)
-    if e.batch and backend.style == "threads":
-        asked = asked._replace(others=(*asked.others, ("entries", _about(n))))
+    asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n, backend)
     names = real if types.work.kind == "c" else ()
     plan = _plan(Problem(text, _sorted(numbers), types.work.name, names, backend), asked)
     return Job(order, plan, shape, n)
@@ -357,6 +355,13 @@ def _delivered(values, types: Types, out):
     return out
 
 
+def _for_entries(asked: Asked, e: Expression, n: int, backend) -> Asked:
+    """The options of a plan for about n entries: on a device the choice depends on whether they fill it."""
+    if not e.batch or backend.style != "threads":
+        return asked
+    return asked._replace(others=(*asked.others, ("entries", _about(n))))
+
+
 def _about(n: int) -> int:
     """The nearest power of 2: a plan for each batch would be many."""
     return 2 ** round(math.log2(max(n, 1)))
@@ -394,6 +399,7 @@ def _statements(text: str, arrays: dict, asked: Asked):
         real = _real_inputs(e, held, dtype)
         _with_complex_numbers(e, held, dtype, backend)
 
+        asked = _for_entries(asked, e, n, backend)
         plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
         taken = _run(plan, e, held, n)
         lie = tuple((name, tuple(range(np.ndim(arrays[name])))) for name in given)

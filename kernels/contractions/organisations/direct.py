@@ -46,7 +46,6 @@ RATES = {
     "float32": Rates(2.25e12, 5.62e12, 7.62e13, 1.45, 0.67, 0.0, 1e-6, 2.05),
 }
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
-SECOND_KERNEL = 6e-6  # seconds of the kernel that adds up parts, beside its bytes
 LEAST_STEPS = 2  # of a part of a sum
 MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
 LARGE, LOSS = 8, 1.1  # a batch so many times the usual one must not cost LOSS times as much by a sum in parts
@@ -253,7 +252,7 @@ class Direct(Organisation):
 
         times = (memory, cache, arithmetic, waiting)
         together = sum(time**rates.overlap for time in times) ** (1 / rates.overlap)
-        return together + rates.alone + (SECOND_KERNEL if flow.parts > 1 else 0)
+        return together + rates.alone + (library_costs.SECOND_KERNEL if flow.parts > 1 else 0)
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)
