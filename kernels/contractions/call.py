@@ -184,7 +184,7 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
 
 
 def _as_it_lies(view) -> tuple:
-    """(view, axes) of an operand with its dimensions from slow to fast, if that makes a copy of it cheap or needless."""
+    """(view, axes) of an operand with its dimensions from slow to fast: a copy is cheap then, or needless."""
     if not hasattr(view, "strides"):
         return view, ()
     axes = result_order.axes_in_memory(view)

@@ -114,7 +114,7 @@ def test_the_cheapest_order_is_taken(stand_in, any_size):
 
 
 def test_another_order_has_to_be_worth_it():
-    """Equal prices keep the first order; a lower one is taken. An order that is not served is left out, but the first."""
+    """Equal prices keep the first order; a lower one is taken. An order that is not served is left out."""
 
     def chosen(**seconds):
         def planned(order):

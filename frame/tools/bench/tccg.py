@@ -15,6 +15,7 @@ import math
 import statistics
 
 from ...errors import FrameError
+from .. import tables
 from . import options, report, tensor
 
 MATRIX = "abc-bda-dc abc-dca-bd abcd-dbea-ec abcd-deca-be abcd-ebad-ce abcde-efbad-cf abcde-ecbfa-fd abcde-efcad-bf"
@@ -136,8 +137,58 @@ def run(given) -> list[dict]:
             rows.append({**row, "bench": "tccg", "sizes": {**case.sizes}})
 
     head = f"TCCG, {given.mib:g} MiB: {how.backend.product}"
-    report.show([head, *said, "", tensor.table(rows), "", *summary(rows)], rows, given.json)
+    by_groups = tables.to_the_left(groups(rows))
+    report.show([head, *said, "", tensor.table(rows), "", *by_groups, "", *summary(rows)], rows, given.json)
     return rows
+
+
+# ---- table by groups ------------------------------------------------------------------------------------------------
+
+HEADINGS = (
+    "contractions",
+    "type",
+    "chosen",
+    "TF/s",
+    "in order, beside rivals in order",
+    "any order, beside all rivals",
+)
+TITLES = {
+    "matrix": "tensor x small matrix",
+    "basis": "change of basis",
+    "clusters": "coupled clusters",
+    "triples": "triples",
+}
+
+
+def groups(rows) -> list[tuple[str, ...]]:
+    """Cells of a table of ratios by groups of contractions, headings first: the least, the most, the mean."""
+    found: list[tuple[str, ...]] = [HEADINGS]
+    for name, title in TITLES.items():
+        own = [row for row in rows if row["case"] in GROUPS[name].split()]
+        for dtype in dict.fromkeys(row["dtype"] for row in own):
+            found.append(_group(title, dtype, [row for row in own if row["dtype"] == dtype]))
+    return found
+
+
+def _group(title: str, dtype: str, rows) -> tuple[str, ...]:
+    """The cells of a group in one type."""
+    sides = [[row for row in rows if is_meant(row)] for is_meant in SIDES.values()]
+    chosen = sides[0]
+    names = [row["name"] for row in chosen]
+    told = ", ".join(f"{name} {names.count(name)}" for name in sorted(set(names), key=names.count, reverse=True))
+    paces = [row["flops_per_s"] * 1e-12 for row in chosen]
+
+    pace = f"{min(paces):.1f} to {max(paces):.1f}"
+    return f"{title}, {len(chosen)}", dtype, told, pace, *map(_range, sides)
+
+
+def _range(rows) -> str:
+    """The least ratio, the most, and the geometric mean."""
+    ratios = [row["ratio"] for row in rows if row["ratio"]]
+    if not ratios:
+        return "-"
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    return f"{min(ratios):.2f} to {max(ratios):.2f} ({mean:.2f})"
 
 
 def summary(rows) -> list[str]:

@@ -252,7 +252,9 @@ class Comparison:
         self.works: dict[str, Work] = {}
         self.errors: dict[str, float] = {}
         self.ours: dict[str, str] = {}  # {name: organisation in words}
-        self.order: dict[str, str] = {}  # {name: the indices of the output as they lie}, in another order than the text's
+        self.order: dict[
+            str, str
+        ] = {}  # {name: the indices of the output as they lie}, in another order than the text's
 
         # Arrays, and outputs as they were before the first run.
         backend = how.backend
