@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from .contractions import contract
+from .contractions.result_order import checked
 from .engine.errors import ArgumentError, refuse
 
 __all__ = ["einsum", "tensordot", "transpose"]
@@ -21,13 +22,12 @@ def einsum(
 ) -> Any:
     """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`.
 
-    order: the result's rows lie one after the other, which "K", "C" and "A" allow. casting: "safe" or a stricter rule.
-    optimize is not read: the cheapest order of evaluation is always taken. Raises ArgumentError.
+    order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe" or a stricter rule. optimize is not
+    read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
-    refuse(order not in ("K", "C", "A"), f"einsum: order={order!r}, wanted 'K', 'C' or 'A'.", ArgumentError)
     refuse(casting not in ("safe", "no", "equiv"), f"einsum: casting={casting!r}, wanted 'safe'.", ArgumentError)
     refuse(not operands, "einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
-    return contract(*operands, out=out, dtype=dtype)
+    return contract(*operands, out=out, dtype=dtype, order=checked(order))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

@@ -38,6 +38,16 @@ def products(backend) -> list[Contraction]:
             tiles = direct.Direct.candidates(p)
             ways = [library.DeviceLibrary(rank) for rank in library.RANKS]
             found += [make(how) for how in (*tiles, *ways)]
+    return [*found, *sums(backend)]
+
+
+def sums(backend) -> list[Contraction]:
+    """Long sums of few numbers, in parts."""
+    text, sizes = "o[c l] += a[c l p] b[c p]", dict(l=3, p=1000)
+    found = []
+    for dtype, near in (("float64", 1), ("float64", 2), ("float32", 4)):
+        how = f"sums threads=256 lanes=32 near={near} parts=8"
+        found.append(Contraction(text, sizes, dtype, backend=backend, how=how))
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.errors import ArgumentError
 from ..engine.values import is_number, refuse_unit
-from . import einsum, repeats
+from . import einsum, repeats, result_order
 from .arrays import (
     PRECISIONS,
     Types,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..engine.backend.base import Backend
 
 MARKS = ("point", "layout", "local", "constant", "symmetric")  # options of text.parse
-OTHERS = ("headers", "folders", "quick", "order")  # of Contraction
+OTHERS = ("headers", "folders", "quick")  # of Contraction; `order` if it is a number
 
 
 class Asked(NamedTuple):
@@ -43,6 +43,7 @@ class Asked(NamedTuple):
     how: object  # an organisation, see Contraction
     marks: tuple  # pairs, of MARKS
     others: tuple  # pairs, of OTHERS
+    order: str = "K"  # of the result in memory, see result_order.py
     repeated: tuple | None = None  # signature by which the next call finds this one
 
 
@@ -64,6 +65,7 @@ def contract(
     how: Any = None,
     out: Any = None,
     dtype: Any = None,
+    order: str | int = "K",
     **arrays: Any,
 ) -> Any:
     """Evaluate a text on arrays of NumPy, CuPy or of any library with DLPack.
@@ -80,14 +82,19 @@ def contract(
     result, if not the promoted type. Statements want one precision for all arrays, float32 or float64; complex arrays
     may stand among real ones. A number may stand for an operand without indices.
 
-    Options of text.parse (point, layout, local, constant, symmetric) and of Contraction (order, headers, folders) go by
-    their names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
+    order: of a string's result in memory, as numpy.einsum has it: "C", "F", "A" (see result_order.py), or "K", any: the
+    result is a view of a new array with its dimensions as the cheapest way to compute it leaves them. Statements say
+    the order of their arrays themselves: "K" and "C" change nothing there. A number is the order of evaluation, as
+    Contraction takes it.
+
+    Options of text.parse (point, layout, local, constant, symmetric) and of Contraction (headers, folders) go by their
+    names. Raises ArgumentError, which names array, index, found and wanted; nothing is written then.
     """
     # A call as one before.
     repeated = None
     if isinstance(text, str) and not arrays and dtype is None:
         given = operands if out is None else (*operands, out)
-        repeated = repeats.signature(text, given, backend_of(backend, given), (batch, how, out is None))
+        repeated = repeats.signature(text, given, backend_of(backend, given), (batch, how, out is None, order))
         call = repeats.find(repeated)
         if call:
             return call.values(given)
@@ -97,8 +104,10 @@ def contract(
         if key in options:
             options[key] = words(options[key])
     marks = tuple(sorted((key, x) for key, x in options.items() if key in MARKS))
-    others = tuple(sorted((key, x) for key, x in options.items() if key in OTHERS))
-    asked = Asked(batch, backend, how, marks, others, repeated)
+    if isinstance(order, int):
+        options["order"], order = order, "K"
+    others = tuple(sorted((key, x) for key, x in options.items() if key not in MARKS))
+    asked = Asked(batch, backend, how, marks, others, result_order.checked(order), repeated)
 
     if not isinstance(text, str):
         subscripts, operands = einsum.interleaved((text, *operands))
@@ -108,6 +117,8 @@ def contract(
 
     if dtype is not None:
         raise ArgumentError("dtype= is for strings of einsum; statements work in the arrays' type.")
+    if asked.order not in ("K", "C"):
+        raise ArgumentError(f"order={order!r} is for strings of einsum; statements name the indices in memory's order.")
     if out is not None:
         arrays["out"] = out
 
@@ -150,15 +161,34 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
     if types.exact:
         refuse_inexact(arrays, math.prod(sizes[i] for i in sizes if i not in s.out))
 
-    # Views without diagonals and without what is broadcast, and the text that is left.
-    views, references = {}, []
+    # Views without diagonals and without what is broadcast, dimensions as they lie, and the text that is left.
+    views, axes, references = {}, {}, []
     for name, own in zip(s.names, s.operands):
-        views[name], indices = _view(arrays[name], own, sizes, _keepers(s, arrays, sizes, name))
-        references.append(Reference(name, indices))
+        view, indices = _view(arrays[name], own, sizes, _keepers(s, arrays, sizes, name))
+        views[name], axes[name] = _as_it_lies(view)
+        references.append(Reference(name, tuple(indices[axis] for axis in axes[name])))
     statement = Statement(Reference("out", s.out), (Term(1.0, tuple(references)),))
 
-    values = _evaluated(statement, views, sizes, types, backend, asked, out)
+    # The orders that the result may have in memory.
+    if out is None:
+        orders = result_order.candidates(asked.order, statement, sizes, arrays.values())
+    else:
+        axes["out"] = result_order.axes_in_memory(out)
+        orders = [tuple(s.out[axis] for axis in axes["out"])]
+
+    job = result_order.cheapest(
+        orders, lambda order: _job(statement, order, sizes, types, _real(views), backend, asked)
+    )
+    values = _evaluated(job, result_order.places(job.order, s.out), views, axes, types, backend, asked, out)
     return _delivered(values, types, out)
+
+
+def _as_it_lies(view) -> tuple:
+    """(view, axes) of an operand with its dimensions from slow to fast: a copy is cheap then, or needless."""
+    if not hasattr(view, "strides"):
+        return view, ()
+    axes = result_order.axes_in_memory(view)
+    return result_order.turned(view, axes), axes
 
 
 def _in_order(s: einsum.Subscripts, operands, named: dict) -> tuple:
@@ -245,47 +275,70 @@ def _view(array, own, sizes, keepers) -> tuple:
     return array, tuple(indices)
 
 
-def _evaluated(s: Statement, views, sizes, types: Types, backend, asked: Asked, out):
-    """Values of a statement: `out` itself if a kernel can write it, else an array of the type that is computed in."""
-    text = str(s)
-    marks = tuple((key, x & frozenset(views)) for key, x in asked.marks)
-    script = _read(text, asked.batch, marks)
-    e = script.expression
+class Job(NamedTuple):
+    """A plan for a result in one order of memory."""
+
+    order: tuple[str, ...]  # the result's indices, the slowest first
+    plan: Any  # Contraction or ComplexContraction; None: the result is zero
+    shape: tuple[int, ...]  # of the result in memory
+    n: int  # entries of the batch
+
+    @property
+    def seconds(self) -> float:
+        """The model's time."""
+        return self.plan.seconds * self.n if self.plan else 0.0
+
+
+def _job(s: Statement, order, sizes, types: Types, real, backend, asked: Asked) -> Job:
+    """The job of a statement whose result lies in an order. real: names of the operands that are not complex."""
+    text = str(s._replace(out=Reference("out", order)))
+    marks = tuple((key, x & frozenset(f.name for f in s.terms[0].factors)) for key, x in asked.marks)
+    e = _read(text, asked.batch, marks).expression
     numbers = dict(sizes)
     n = numbers.pop(e.batch, 1) if e.batch else 1
-
-    # An empty sum is zero.
-    shape = tuple(sizes[i] for i in s.out.indices)
+    shape = tuple(sizes[i] for i in order)
     if 0 in numbers.values():
-        values = backend.empty(shape, types.work)
+        return Job(order, None, shape, n)  # an empty sum
+
+    asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n, backend)
+    names = real if types.work.kind == "c" else ()
+    plan = _plan(Problem(text, _sorted(numbers), types.work.name, names, backend), asked)
+    return Job(order, plan, shape, n)
+
+
+def _real(views) -> tuple[str, ...]:
+    """Names of the arrays that are not complex."""
+    return tuple(name for name, a in views.items() if not _is_pair(a))
+
+
+def _evaluated(job: Job, back, views, axes, types: Types, backend, asked: Asked, out):
+    """Values of a job: `out` itself if a kernel can write it, else an array of the type that is computed in.
+
+    back: the axes of the result in the order of the string. views: operands with their dimensions as they lie. axes:
+    dimensions of the caller's arrays in that order.
+    """
+    if job.plan is None:
+        values = backend.empty(job.shape, types.work)
         values[...] = 0
-        return values
+        return result_order.turned(values, back)
 
     # Arrays of the type that is computed in, or of its real part.
     part = np.dtype(PRECISIONS[types.work.name])
-    arrays, real = {}, []
+    arrays = {}
     for name, a in views.items():
-        pair = _is_pair(a)
-        arrays[name] = converted(name, a, backend, types.work if pair else part)
-        if not pair:
-            real.append(name)
-
-    names = tuple(real) if types.work.kind == "c" else ()
-    repeated = asked.repeated
-    asked = asked._replace(marks=marks, repeated=None)
-    if e.batch and backend.style == "threads":
-        asked = asked._replace(others=(*asked.others, ("entries", _about(n))))
-    plan = _plan(Problem(text, _sorted(numbers), types.work.name, names, backend), asked)
+        arrays[name] = converted(name, a, backend, types.work if _is_pair(a) else part)
 
     # The next call binds at once if the kernel takes the arrays as they came.
-    direct = out is not None and out.dtype == types.work and plan.takes("out", out, n)
-    taken = {**arrays, "out": out} if direct else arrays
-    new = () if direct else (("out", shape),)
-    repeats.keep(repeated, taken, repeats.Repeat(plan, tuple(taken), (), new, ("out",), n, types.work))
+    given = None if out is None else result_order.turned(out, axes["out"])
+    direct = given is not None and given.dtype == types.work and job.plan.takes("out", given, job.n)
+    taken = {**arrays, "out": given} if direct else arrays
+    new = () if direct else (repeats.New("out", job.shape, back),)
+    lie = tuple((name, axes[name]) for name in taken)
+    repeats.keep(asked.repeated, taken, repeats.Repeat(job.plan, lie, (), new, ("out",), job.n, types.work))
 
-    arrays["out"] = out if direct else backend.empty(shape, types.work)
-    plan.bind(arrays, n)()
-    return arrays["out"]
+    arrays["out"] = given if direct else backend.empty(job.shape, types.work)
+    job.plan.bind(arrays, job.n)()
+    return out if direct else result_order.turned(arrays["out"], back)
 
 
 def _delivered(values, types: Types, out):
@@ -300,6 +353,13 @@ def _delivered(values, types: Types, out):
         return values
     out[...] = values
     return out
+
+
+def _for_entries(asked: Asked, e: Expression, n: int, backend) -> Asked:
+    """The options of a plan for about n entries: on a device the choice depends on whether they fill it."""
+    if not e.batch or backend.style != "threads":
+        return asked
+    return asked._replace(others=(*asked.others, ("entries", _about(n))))
 
 
 def _about(n: int) -> int:
@@ -328,7 +388,7 @@ def _statements(text: str, arrays: dict, asked: Asked):
         if name not in arrays:
             shape = tuple(n if index == e.batch else sizes[index] for index in e.references[name][-1].indices)
             arrays[name] = backend.empty(shape, dtype)
-            new.append((name, shape))
+            new.append(repeats.New(name, shape, tuple(range(len(shape)))))
 
     repeated, asked = asked.repeated, asked._replace(repeated=None)
     if 0 in sizes.values():
@@ -339,9 +399,11 @@ def _statements(text: str, arrays: dict, asked: Asked):
         real = _real_inputs(e, held, dtype)
         _with_complex_numbers(e, held, dtype, backend)
 
+        asked = _for_entries(asked, e, n, backend)
         plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
         taken = _run(plan, e, held, n)
-        repeats.keep(repeated, taken, repeats.Repeat(plan, given, (), tuple(new), e.outputs, n, dtype))
+        lie = tuple((name, tuple(range(np.ndim(arrays[name])))) for name in given)
+        repeats.keep(repeated, taken, repeats.Repeat(plan, lie, (), tuple(new), e.outputs, n, dtype))
 
     results = tuple(arrays[name] for name in script.expression.outputs)
     return results[0] if len(results) == 1 else results

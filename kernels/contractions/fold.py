@@ -170,8 +170,10 @@ def _ways(f: Fold, copied) -> Iterator[Way]:
     for (m, *more_m), (n, *more_n), (k, *sums) in itertools.product(*choices):
         loops = _slow_first((*axes["batch"], *more_m, *more_n), copied)
         inner = {"m": m, "n": n, "k": k}
-        if all(copied[array] or _served(array, inner) for array in (OUT, LEFT, RIGHT)):
-            yield _laid_out(f, inner, loops, tuple(sums), copied)
+        if not all(copied[array] or _served(array, inner) for array in (OUT, LEFT, RIGHT)):
+            continue
+        for orders in itertools.product(*(_inner_orders(f, inner, array, copied) for array in (OUT, LEFT, RIGHT))):
+            yield _laid_out(f, inner, loops, tuple(sums), copied, orders)
 
 
 def _without(axes, axis) -> list[Axis]:
@@ -216,15 +218,15 @@ def _along(fast: Axis, slow: Axis, array: int) -> bool:
     return slow.extent == 1 or slow.step[array] >= fast.extent
 
 
-def _laid_out(f: Fold, inner, loops, sums, copied) -> Way:
-    """A way with the steps of its copies: loops outside, the matrix inside."""
+def _laid_out(f: Fold, inner, loops, sums, copied, orders) -> Way:
+    """A way with the steps of its copies: loops outside, the matrix inside. orders: groups of each copied array."""
     axes = [*loops, *sums, *inner.values()]
     outside = len(loops) + len(sums)
     copies: list[tuple[Move, ...]] = [(), (), ()]
     for array in (OUT, LEFT, RIGHT):
         if copied[array]:
             order = [place for place in range(outside) if _has(f, axes[place], array)]
-            order += [outside + "mnk".index(name) for name in _inner_order(f, inner, array)]
+            order += [outside + "mnk".index(name) for name in orders[array]]
             axes = _with_steps(axes, order, array)
             copies[array] = _moves(f, [axes[place] for place in order], array)
 
@@ -236,14 +238,18 @@ def _has(f: Fold, axis: Axis, array: int) -> bool:
     return bool(axis.indices) and axis.indices[0] in f.steps[array]
 
 
-def _inner_order(f: Fold, inner, array: int) -> tuple[str, str]:
-    """Rows and columns of a copy: the group of the array's fastest index runs along memory."""
+def _inner_orders(f: Fold, inner, array: int, copied) -> list[tuple[str, str]]:
+    """Rows and columns of a copy, the group that runs along memory last: first that of the array's fastest index. The
+    copy of a factor may also have the other one there, as it suits the library better."""
     rows, columns = _matrix(array)
+    if not copied[array]:
+        return [(rows, columns)]
 
     def fastest(name):
         return min((abs(f.steps[array][i]) for i in inner[name].indices), default=math.inf)
 
-    return (columns, rows) if fastest(rows) < fastest(columns) else (rows, columns)
+    near = (columns, rows) if fastest(rows) < fastest(columns) else (rows, columns)
+    return [near] if array == OUT else [near, near[::-1]]
 
 
 def _with_steps(axes, order, array: int) -> list[Axis]:

@@ -86,10 +86,11 @@ class ComplexContraction:
             **options,
         )
         self.backend = self.parts.backend
+        self.products: ComplexProducts | None = None  # takes the place of the parts
         self.served = self._served(text, _extents(script, sizes), batch, marks, options)
         given = options["how"] is not None
-        cheaper = self.served and (given or self.served.seconds < self._seconds_of_parts(self.served))
-        self.products = self.served if cheaper else None  # takes the place of the parts
+        if self.served and (given or self.served.seconds < self.seconds):
+            self.products = self.served
 
     def _served(self, text: str, sizes, batch: str | None, marks, options) -> ComplexProducts | None:
         """The contraction by complex products, if a library serves the text and the options do not forbid it."""
@@ -105,16 +106,23 @@ class ComplexContraction:
         except ArgumentError:
             return None  # the parts were planned: the text is right, and a library does not serve it
 
-    def _seconds_of_parts(self, served: ComplexProducts) -> float:
-        """The model's time of an entry by real parts, with the copies of all complex arrays."""
+    def _seconds_of_copies(self) -> float:
+        """The model's time for the parts of all complex arrays of an entry: each number is read and written."""
         copies = library_costs.RATES[self.backend.style].copies
-        return self.parts.seconds + 2 * served.bytes / copies
+        return 2 * self.parts.bytes / copies
 
     def _real(self, names: frozenset[str]) -> frozenset[str]:
         for name in sorted(names - set(self.expression.inputs)):
             like = closest(name, self.expression.inputs)
             raise ArgumentError(f"tensor expression: '{name}' is named real but is no input{like}.")
         return names
+
+    @property
+    def seconds(self) -> float:
+        """The model's time of an entry."""
+        if self.products:
+            return self.products.seconds
+        return self.parts.seconds + self._seconds_of_copies()
 
     def shape(self, name: str, n: int) -> tuple[int, ...]:
         """Of an array for n entries."""
@@ -132,7 +140,7 @@ class ComplexContraction:
         by = "the complex products of a matrix library" if self.products else "the real contraction of their parts"
         lines = [f"complex: {self.expression}", f"complex arrays by {by}"]
         if self.served:
-            products, parts = self.served.seconds, self._seconds_of_parts(self.served)
+            products, parts = self.served.seconds, self.parts.seconds + self._seconds_of_copies()
             lines.append(f"complex products: {estimates.shown(products)} an entry")
             lines.append(f"real parts, with their copies: {estimates.shown(parts)} an entry")
         return "\n".join([*lines, chosen.explain()])

@@ -61,11 +61,23 @@ def _on_host(backend, dtype: str, way: Way, addresses, number: float, add: bool,
 # ---- cuBLAS ---------------------------------------------------------------------------------------------------------
 
 
-def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: bool, keep):
-    """cuBLAS counts columns first: where the output runs along its rows, the product of the transposes is asked for."""
+def factors(way: Way) -> list[tuple[int, Axis, Axis]]:
+    """The output, then both factors as cuBLAS has them: (array, rows, columns). It counts columns first: where the
+    output runs along its rows, the product of the transposes is asked for."""
     arrays = [(OUT, way.m, way.n), (LEFT, way.m, way.k), (RIGHT, way.k, way.n)]
     if not _by_columns(*arrays[OUT]):
         arrays = [(OUT, way.n, way.m), (RIGHT, way.n, way.k), (LEFT, way.k, way.m)]
+    return arrays
+
+
+def both_transposed(way: Way) -> bool:
+    """Whether cuBLAS is asked for the product of two transposes."""
+    _, left, right = factors(way)
+    return _operation(*left) == _operation(*right) == TRANSPOSED
+
+
+def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: bool, keep):
+    arrays = factors(way)
     out, left, right = arrays
     m, n, k = out[1].extent, out[2].extent, left[2].extent
 

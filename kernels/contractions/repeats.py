@@ -12,31 +12,44 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .result_order import turned
+
 KEPT = 256  # calls
+
+
+class New(NamedTuple):
+    """An output that is not given."""
+
+    name: str
+    shape: tuple[int, ...]  # in memory
+    axes: tuple[int, ...]  # dimensions of the view that is returned
 
 
 class Repeat(NamedTuple):
     """A call without what depends on its arrays' numbers and places."""
 
     plan: Any  # Contraction or ComplexContraction
-    names: tuple[str, ...]  # of the arrays that are given, in their order
+    given: tuple[tuple[str, tuple[int, ...]], ...]  # arrays in their order: name, dimensions as the kernel has them
     copied: tuple[str, ...]  # of inputs that the kernel reads from a contiguous copy
-    new: tuple[tuple[str, tuple[int, ...]], ...]  # (name, shape) of outputs that are not given
+    new: tuple[New, ...]
     results: tuple[str, ...]  # names of all outputs, in the text's order
     n: int  # entries of the batch
     dtype: np.dtype  # of outputs
 
     def values(self, given):
-        """The outputs: one, or a tuple. given: arrays in the order of names."""
+        """The outputs: one, or a tuple. given: arrays in their order."""
         backend = self.plan.backend
-        arrays = dict(zip(self.names, given))
+        arrays, results = {}, {}
+        for (name, axes), array in zip(self.given, given):
+            arrays[name], results[name] = turned(array, axes), array
         for name in self.copied:
             arrays[name] = backend.arrays.ascontiguousarray(arrays[name])
-        for name, shape in self.new:
+        for name, shape, axes in self.new:
             arrays[name] = backend.empty(shape, self.dtype)
+            results[name] = turned(arrays[name], axes)
 
         self.plan.bind(arrays, self.n)()
-        found = tuple(arrays[name] for name in self.results)
+        found = tuple(results[name] for name in self.results)
         return found[0] if len(found) == 1 else found
 
 
@@ -47,6 +60,11 @@ class Lie(NamedTuple):
     dtype: np.dtype
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # bytes
+
+    def turned(self, axes: tuple[int, ...]) -> Lie:
+        """With the dimensions in another order."""
+        shape, strides = (tuple(own[axis] for axis in axes) for own in (self.shape, self.strides))
+        return self._replace(shape=shape, strides=strides)
 
 
 _calls: dict[tuple, Repeat] = {}
@@ -76,12 +94,15 @@ def keep(key: tuple | None, taken: dict, call: Repeat) -> None:
     """
     if key is None:
         return
-    now = lies(taken[name] for name in call.names)
-    if [x[:3] for x in now] != [x[:3] for x in key[-1]]:
+    now = lies(taken[name] for name, _ in call.given)
+    if [len(lie.shape) for lie in key[-1]] != [len(axes) for _, axes in call.given]:
+        return  # the kernel takes fewer arrays, or a part of an array
+    came = tuple(lie.turned(axes) for lie, (_, axes) in zip(key[-1], call.given))
+    if [x[:3] for x in now] != [x[:3] for x in came]:
         return
 
-    copied = tuple(name for name, x, came in zip(call.names, now, key[-1]) if x.strides != came.strides)
-    if copied and set(call.results) & set(call.names):
+    copied = tuple(name for (name, _), x, y in zip(call.given, now, came) if x.strides != y.strides)
+    if copied and set(call.results) & {name for name, _ in call.given}:
         return
     while len(_calls) >= KEPT:
         _calls.pop(list(_calls)[0], None)

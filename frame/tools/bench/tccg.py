@@ -15,6 +15,7 @@ import math
 import statistics
 
 from ...errors import FrameError
+from .. import tables
 from . import options, report, tensor
 
 MATRIX = "abc-bda-dc abc-dca-bd abcd-dbea-ec abcd-deca-be abcd-ebad-ce abcde-efbad-cf abcde-ecbfa-fd abcde-efcad-bf"
@@ -33,9 +34,15 @@ GROUPS = {"matrix": MATRIX, "basis": BASIS, "clusters": CLUSTERS, "triples": TRI
 SMALL = 24  # extent of the matrix's own index in the first group; extents of fast indices are multiples of it
 MULTIPLE = 4  # of other extents
 ROUNDS = 5
+LEVEL = 0.97  # of a rival's pace, below which a row is counted
+SIDES = {  # what is held against which rivals: the rows
+    "the result in the text's order, beside rivals in order": lambda row: row["chosen"],
+    "the result in any order, beside all rivals": lambda row: row["name"] == tensor.ANY_ORDER,
+}
 MIB = 200  # of the largest array, in float64
-HOST_RIVALS: tuple[str, ...] = ("einsum", "opt_einsum")
-DEVICE_RIVALS: tuple[str, ...] = ("einsum", "torch_einsum", "torch_in_order", "cutensor")
+HOST_RIVALS: tuple[str, ...] = ("einsum", "opt_einsum", "einsum_in_order")
+DEVICE_RIVALS: tuple[str, ...] = ("einsum", "torch_einsum", "einsum_in_order", "torch_in_order", "cutensor")
+IN_ORDER = ("einsum_in_order", "torch_in_order", "cutensor")  # the others may return views
 
 
 def names() -> tuple[str, ...]:
@@ -81,7 +88,8 @@ def cases(names_, mib: float, dtypes, rivals) -> list[tensor.Case]:
         for name in names_:
             sizes = extents(name, mib)
             entries = sizes.pop(name.split("-")[0][-1])
-            made.append(tensor.Case(name, text(name), sizes, entries, {}, rivals, dtype, entries))
+            in_order = tuple(rival for rival in rivals if rival in IN_ORDER)
+            made.append(tensor.Case(name, text(name), sizes, entries, {}, rivals, dtype, entries, in_order, True))
     return made
 
 
@@ -129,29 +137,77 @@ def run(given) -> list[dict]:
             rows.append({**row, "bench": "tccg", "sizes": {**case.sizes}})
 
     head = f"TCCG, {given.mib:g} MiB: {how.backend.product}"
-    report.show([head, *said, "", tensor.table(rows), "", *summary(rows)], rows, given.json)
+    by_groups = tables.to_the_left(groups(rows))
+    report.show([head, *said, "", tensor.table(rows), "", *by_groups, "", *summary(rows)], rows, given.json)
     return rows
 
 
+# ---- table by groups ------------------------------------------------------------------------------------------------
+
+HEADINGS = (
+    "contractions",
+    "type",
+    "chosen",
+    "TF/s",
+    "in order, beside rivals in order",
+    "any order, beside all rivals",
+)
+TITLES = {
+    "matrix": "tensor x small matrix",
+    "basis": "change of basis",
+    "clusters": "coupled clusters",
+    "triples": "triples",
+}
+
+
+def groups(rows) -> list[tuple[str, ...]]:
+    """Cells of a table of ratios by groups of contractions, headings first: the least, the most, the mean."""
+    found: list[tuple[str, ...]] = [HEADINGS]
+    for name, title in TITLES.items():
+        own = [row for row in rows if row["case"] in GROUPS[name].split()]
+        for dtype in dict.fromkeys(row["dtype"] for row in own):
+            found.append(_group(title, dtype, [row for row in own if row["dtype"] == dtype]))
+    return found
+
+
+def _group(title: str, dtype: str, rows) -> tuple[str, ...]:
+    """The cells of a group in one type."""
+    sides = [[row for row in rows if is_meant(row)] for is_meant in SIDES.values()]
+    chosen = sides[0]
+    names = [row["name"] for row in chosen]
+    told = ", ".join(f"{name} {names.count(name)}" for name in sorted(set(names), key=names.count, reverse=True))
+    paces = [row["flops_per_s"] * 1e-12 for row in chosen]
+
+    pace = f"{min(paces):.1f} to {max(paces):.1f}"
+    return f"{title}, {len(chosen)}", dtype, told, pace, *map(_range, sides)
+
+
+def _range(rows) -> str:
+    """The least ratio, the most, and the geometric mean."""
+    ratios = [row["ratio"] for row in rows if row["ratio"]]
+    if not ratios:
+        return "-"
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    return f"{min(ratios):.2f} to {max(ratios):.2f} ({mean:.2f})"
+
+
 def summary(rows) -> list[str]:
-    """Lines: how the chosen organisation stands beside the best rival, and beside the fastest of ours."""
-    ratios, misses = [], []
+    """Lines: ours beside the best rival, in the text's order of memory and in any, and beside the fastest of ours."""
+    lines, misses = [], []
+    for title, is_meant in SIDES.items():
+        ratios = [row["ratio"] for row in rows if is_meant(row) and row["ratio"]]
+        if ratios:
+            mean = math.exp(statistics.fmean(map(math.log, ratios)))
+            lines.append(
+                f"{title}: geometric mean {mean:.2f}, least {min(ratios):.2f}, "
+                f"{sum(ratio < LEVEL for ratio in ratios)} of {len(ratios)} below {LEVEL}"
+            )
+
     for key in dict.fromkeys((row["case"], row["dtype"]) for row in rows):
-        here = [row for row in rows if (row["case"], row["dtype"]) == key]
+        here = [row for row in rows if (row["case"], row["dtype"]) == key and row["name"] != tensor.ANY_ORDER]
         (chosen,) = (row for row in here if row["chosen"])
         fastest = min((row for row in here if row["ours"]), key=lambda row: row["seconds"])
-        if chosen["ratio"]:
-            ratios.append(chosen["ratio"])
         if chosen["seconds"] > 1.15 * fastest["seconds"]:
             times = chosen["seconds"] / fastest["seconds"]
             misses.append(f"{' '.join(key)}: {chosen['name']} takes {times:.2f} times as long as {fastest['name']}")
-
-    lines = []
-    if ratios:
-        mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        lines.append(
-            f"beside the best rival: geometric mean {mean:.2f}, least {min(ratios):.2f}, "
-            f"{sum(ratio < 1 for ratio in ratios)} of {len(ratios)} below 1"
-        )
-    lines.append(f"chosen within 1.15 of the fastest of ours: all but {len(misses)}")
-    return [*lines, *misses]
+    return [*lines, f"chosen within 1.15 of the fastest of ours: all but {len(misses)}", *misses]

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from kernels import Contraction, get_backend
-from kernels.contractions import named
+from kernels.contractions import named, result_order
 from kernels.contractions.evaluate import worst
+from kernels.contractions.text import parse
 from kernels.engine.backend.base import Shape
 from kernels.engine.backend.record import record
 
@@ -38,9 +39,24 @@ BANDWIDTH = {"NVIDIA H200": 4.2e12}  # bytes/s of a copy, read and written, as m
 FIELD = "out[c l r] = left[c l p] right[c r p]"
 DATA_FIELD = "out[c f] = data[c p] field[c f p]"
 DATA = "out[c] = left[c p] right[c p]"
+ANY_ORDER = "ours, any order"  # a row: the output's order of memory is ours to choose
 ALONE = "bytes alone"  # a row: as many bytes, read and written without arithmetic
 READS = 8  # rows of that, at most, so that threads are many
 POINTS = 10000 * 12**3  # of Nekbone's rows, whatever the order of their elements
+
+
+@dataclasses.dataclass(frozen=True)
+class AnyOrder:
+    """A plan whose output lies in another order of memory than the text has."""
+
+    plan: Contraction
+    entries: int
+    axes: tuple[int, ...]  # of the output, in the text's order
+
+    @property
+    def seconds(self) -> float:
+        """The model's time."""
+        return self.plan.seconds * self.entries
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,10 +71,25 @@ class Case:
     rivals: tuple[str, ...]  # methods of Rivals; those that the machine lacks are left out
     dtype: str = "float64"
     told: int = 0  # entries for which the model chooses; 0: for a usual batch
+    in_order: tuple[str, ...] = ()  # rivals that write the result in the text's order of memory; (): all do
+    any_order: bool = False  # ours also with the result in any order of memory, as `contract` takes it
 
     def plan(self, backend, **more) -> Contraction:
         """Our plan; by default as the model chooses."""
         return Contraction(self.text, self.sizes, self.dtype, backend=backend, **self.options, **more)
+
+    def plan_in_any_order(self, backend) -> AnyOrder:
+        """Our plan with the output's dimensions in the order of memory that the model chooses."""
+        (s,) = parse(self.text).statements
+        extents = {**self.sizes, s.out.indices[0]: self.entries}
+
+        def planned(order) -> AnyOrder:
+            sizes = {i: x for i, x in extents.items() if i != order[0]}
+            text = str(s._replace(out=s.out._replace(indices=order)))
+            plan = Contraction(text, sizes, self.dtype, backend=backend, entries=extents[order[0]], **self.options)
+            return AnyOrder(plan, extents[order[0]], result_order.places(order, s.out.indices))
+
+        return result_order.cheapest(result_order.candidates("K", s, extents, ()), planned)
 
 
 def cases() -> list[Case]:
@@ -221,6 +252,9 @@ class Comparison:
         self.works: dict[str, Work] = {}
         self.errors: dict[str, float] = {}
         self.ours: dict[str, str] = {}  # {name: organisation in words}
+        self.order: dict[
+            str, str
+        ] = {}  # {name: the indices of the output as they lie}, in another order than the text's
 
         # Arrays, and outputs as they were before the first run.
         backend = how.backend
@@ -266,6 +300,20 @@ class Comparison:
         self.works[name] = run
         self.ours[name] = str(plan.how)
 
+    def add_any_order(self) -> None:
+        """Ours with the output in any order of memory. Raises FrameError for a wrong value."""
+        found = self.case.plan_in_any_order(self.how.backend)
+        (out,) = found.plan.expression.outputs
+        room = self.how.backend.empty(found.plan.shape(out, found.entries), found.plan.dtype)
+        room.fill(np.nan)
+
+        run = found.plan.bind({**self.arrays, out: room}, found.entries)
+        run()
+        self.errors[ANY_ORDER] = self._check(f"{found.plan.how}, any order", [result_order.turned(room, found.axes)])
+        self.works[ANY_ORDER] = run
+        self.ours[ANY_ORDER] = str(found.plan.how)
+        self.order[ANY_ORDER] = " ".join(found.plan.expression.references[out][-1].indices)
+
     def add_rival(self, name: str) -> None:
         """A method of Rivals, where the machine has it. Raises FrameError for a wrong value."""
         try:
@@ -293,8 +341,13 @@ class Comparison:
         works = {name: (work, clocks) for name, work in self.works.items()}
         times = in_turns(works, self.how.rounds, FAR_OFF)
         best = Best(times, self.case.rivals)
+        in_order = Best(times, self.case.in_order or self.case.rivals)
 
-        return [self._row(name, found, best) for name, found in times.items()]
+        rows = []
+        for name, found in times.items():
+            as_written = name in self.ours and name != ANY_ORDER
+            rows.append(self._row(name, found, in_order if as_written else best))
+        return rows
 
     def _row(self, name: str, times: np.ndarray, best: Best) -> dict:
         case, plan, backend = self.case, self.plan, self.how.backend
@@ -312,6 +365,7 @@ class Comparison:
             "how": self.ours.get(name, ""),
             "ours": name in self.ours,
             "chosen": name == plan.how.name,
+            "order": self.order.get(name, ""),
             **medians,
             "graph": by_graph(backend, self.works[name], self.how.rounds) if is_short else None,
             "seconds": seconds,
@@ -345,6 +399,8 @@ def measure(case: Case, how: Conditions) -> list[dict]:
 
     for plan in plans:
         comparison.add_ours(plan)
+    if case.any_order:
+        comparison.add_any_order()
     for name in case.rivals:
         comparison.add_rival(name)
     if how.backend.memory == "device":

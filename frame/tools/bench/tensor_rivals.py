@@ -53,8 +53,13 @@ class Rivals:
         return work, results
 
     def einsum(self):
-        """NumPy's or CuPy's."""
+        """NumPy's or CuPy's, whose result may be a view with its dimensions in another order of memory."""
         return self._einsum(self.arrays, lambda text, *x: self.xp.einsum(text, *x, optimize=True))
+
+    def einsum_in_order(self):
+        """NumPy's or CuPy's einsum, with the result in the order of memory that is asked for, as ours has it."""
+        ordered = self.xp.ascontiguousarray
+        return self._einsum(self.arrays, lambda text, *x: ordered(self.xp.einsum(text, *x, optimize=True)))
 
     def opt_einsum(self):
         try:

@@ -51,7 +51,7 @@ class Family:
         found: list[tuple[float, Organisation]] = []
         for kind in self.all:
             if not kind.SPECIAL:
-                found += [(how.price(p), how) for how in kind.candidates(p)]
+                found += [(how.price(p) * how.waits(p), how) for how in kind.candidates(p)]
 
         least = min(price for price, _ in found)
         for kind in self.all:

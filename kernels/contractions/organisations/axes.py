@@ -24,7 +24,7 @@ from ...engine.errors import VariantUnsuitable
 from .. import render_threads as threads
 from ..plan import Loop, Nest, Product, Program, includes, nest, pointers, program_source
 from ..prices import price_of
-from . import device
+from . import device, library_costs
 from .base import Organisation
 
 NONE = -1  # an axis without a loop: extent 1
@@ -93,7 +93,18 @@ class Axes(Organisation):
         return reason or ("" if self.legal(p) else "axes of loops that the program has, with 1024 threads at most")
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        return threads.work(p) * price_of("axes")
+        kernels = library_costs.DEVICE.call * len(self.loops) / library_costs.unit("threads", p)
+        return threads.work(p) * price_of("axes") + kernels / library_costs.usual_batch(p)
+
+    def waits(self, p: Program) -> float:
+        """By the operations' work."""
+        n, made = library_costs.usual_batch(p), operations(p)
+        work = [o.nest.size * threads.size(o.product.sums) for o in made]
+        total = 0.0
+        for share, o, how in zip(work, made, self.parts):
+            at_work = _threads(o, how) * _blocks(o, how) * (1 if o.once else n)
+            total += share * max(device.FULL / max(at_work, 1), 1.0)
+        return total / sum(work)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:

@@ -56,6 +56,11 @@ class Organisation:
         """The model's price of an entry. least: the price of the best organisation that is not SPECIAL."""
         raise NotImplementedError
 
+    def waits(self, p: Program) -> float:
+        """How many times as long a usual batch takes because it does not fill the device. 1 for organisations whose
+        price counts that."""
+        return 1.0
+
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source | None:
         """The source of a program; None if the organisation has no kernel of its own, such as a library's.

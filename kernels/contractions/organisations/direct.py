@@ -42,11 +42,11 @@ class Rates(NamedTuple):
 
 
 RATES = {
-    "float64": Rates(3.04e12, 6.73e12, 5.72e13, 1.5, 1.4, 3.4e-6, 3e-6, 2.1),
+    "float64": Rates(3.04e12, 6.73e12, 5.5e13, 1.2, 1.4, 3.4e-6, 3e-6, 2.1),
     "float32": Rates(2.25e12, 5.62e12, 7.62e13, 1.45, 0.67, 0.0, 1e-6, 2.05),
 }
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
-SECOND_KERNEL = 6e-6  # seconds of the kernel that adds up parts, beside its bytes
+TOGETHER = 1.1  # times the arithmetic's time if all blocks run at once: no other one has work while they wait
 LEAST_STEPS = 2  # of a part of a sum
 MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
 LARGE, LOSS = 8, 1.1  # a batch so many times the usual one must not cost LOSS times as much by a sum in parts
@@ -248,12 +248,12 @@ class Direct(Organisation):
         both = plan.lie.left_along and plan.lie.right_along
         steps = plan.steps / flow.parts
         flops = 2.0 * tile.rows * tile.columns * tile.depth * steps * at_once * waves
-        arithmetic = flops / rates.flops * (rates.along if both else 1.0)
+        arithmetic = flops / rates.flops * (rates.along if both else 1.0) * (TOGETHER if waves <= 1 else 1.0)
         waiting = waves * rates.wave
 
         times = (memory, cache, arithmetic, waiting)
         together = sum(time**rates.overlap for time in times) ** (1 / rates.overlap)
-        return together + rates.alone + (SECOND_KERNEL if flow.parts > 1 else 0)
+        return together + rates.alone + (library_costs.SECOND_KERNEL if flow.parts > 1 else 0)
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)

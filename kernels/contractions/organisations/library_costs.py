@@ -1,7 +1,7 @@
 """What copies and matrix products of a library take, by a model: seconds on one core, or on a device.
 
-A product takes the longer of its arithmetic and its memory. Its extents count as multiples of a tile of the library,
-and on a device few tiles leave multiprocessors idle. The numbers of prices.csv that begin with `library` were measured.
+The arithmetic and the memory of a product overlap: a norm of both counts. Its extents count as multiples of a tile of
+the library, and on a device few tiles leave multiprocessors idle. The rates were measured with TCCG's rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import fold
+from .. import fold, products
 from ..plan import Program
 
 
@@ -25,7 +25,10 @@ class Rates(NamedTuple):
     product: float  # seconds of each product of a call, beside its arithmetic
     pack: float  # seconds of each number of a factor of a product, which the library packs
     tile: int  # extents of a product count as multiples of it
-    each: float  # seconds of a tile, beside its arithmetic
+    each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
+    transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
+    batched: float  # times the memory's time of the output of a call with many products
+    overlap: float  # exponent of the norm of arithmetic and memory: 1, one after another; infinity, the longer alone
     parallel: int  # tiles that are worked on at a time
     # Seconds of a unit of the other organisations' prices in double precision, see `unit`.
     shared: float
@@ -37,13 +40,16 @@ class Rates(NamedTuple):
 
 DEVICE = Rates(
     flops=dict(float64=61e12, float32=48e12, complex64=48e12, complex128=61e12),
-    memory=2.75e12,
+    memory=2.9e12,
     copies=2.4e12,
-    call=4e-6,
+    call=3.5e-6,
     product=0.0,
     pack=0.0,
     tile=64,
-    each=3.8e-9,
+    each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
+    transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
+    batched=1.25,
+    overlap=2.3,
     parallel=132,
     shared=8e-13,
     alone=4e-13,
@@ -59,7 +65,10 @@ HOST = Rates(
     product=5e-7,
     pack=4e-10,
     tile=4,
-    each=0.0,
+    each=dict.fromkeys(("float64", "float32", "complex64", "complex128"), 0.0),
+    transposed=dict.fromkeys(("float64", "float32", "complex64", "complex128"), 1.0),
+    batched=1.0,
+    overlap=math.inf,
     parallel=1,
     shared=3.5e-10,
     alone=2e-10,
@@ -74,6 +83,7 @@ REUSE, BEYOND = 16, 32  # uses of a number by an entry; sizes of the cache
 SMALL = 16  # times smaller than the largest array: its order counts little
 ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
+SECOND_KERNEL = 1e-5  # seconds of a kernel that adds up parts of sums, beside its bytes
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
 
@@ -88,18 +98,29 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     tiles = -(-m // r.tile) * -(-n // r.tile) * count
     flops = 2.0 * tiles * r.tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
     idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1)))
-    arithmetic = flops * idle / r.flops[dtype]
+    arithmetic = flops * idle / r.flops[dtype] + tiles * r.each[dtype]
+    if products.both_transposed(way):
+        arithmetic *= r.transposed[dtype]
 
     # Memory of all operands; the output again for each turn of the sums.
-    moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + m * n * count * (1 + add))
+    written = m * n * count * (1 + add) * (r.batched if count > 1 else 1.0)
+    moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
     packed = r.product + (m + n) * k * r.pack
-    each = r.call + count * packed + tiles * r.each + max(arithmetic, moved / r.memory)
+    each = r.call + count * packed + together(arithmetic, moved / r.memory, r.overlap)
 
     total = outside * each
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
         if way.copied[array]:
             total += copy_seconds(style, dtype, way.copies[array])
     return total
+
+
+def together(one: float, other: float, overlap: float) -> float:
+    """Seconds of two things that are done at the same time."""
+    longest = max(one, other)
+    if overlap == math.inf or not longest:
+        return longest
+    return longest * ((one / longest) ** overlap + (other / longest) ** overlap) ** (1 / overlap)
 
 
 def _turns(way: fold.Way, array: int) -> int:

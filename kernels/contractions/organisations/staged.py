@@ -16,12 +16,13 @@ from .. import render_stages, render_threads as threads
 from ..plan import Program, Unable
 from ..prices import price_of
 from ..stages import Plan, plan_of
-from . import device
+from . import device, library_costs
 from .base import Organisation
 
 TABLE = pathlib.Path(__file__).parent.with_name("stages.csv")
 MOST_WARPS = 16  # of a team
 STORED = 4  # see `_mostly_stored`
+UNITS_FULL = 0.5  # of the threads that fill a device otherwise: a warp of the units has more loads under way
 IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
 
 
@@ -183,6 +184,11 @@ class Staged(Organisation):
             kind = "stages_stored"
 
         return threads.work(p) * price_of(kind)
+
+    def waits(self, p: Program) -> float:
+        plan = plan_of(p, self)
+        at_work = plan.items(library_costs.usual_batch(p)) * 32 * self.teams.warps
+        return max(UNITS_FULL * device.FULL / max(at_work, 1), 1.0)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:

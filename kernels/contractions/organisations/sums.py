@@ -1,22 +1,32 @@
-"""Some lanes of a warp for a number of the output: each lane adds up its part of the sums."""
+"""Some lanes of a warp for a number of the output: each lane adds up its part of the sums.
+
+Few numbers with long sums would leave most of a device idle. With `parts` several warps add up parts of a number's
+sums, and a second kernel adds up the parts in their order.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import ClassVar
 
 import numpy as np
 
+from ...engine.backend.base import Shape
 from ...engine.backend.facts import REFERENCE
+from ...engine.backend.record import record
 from .. import render_threads as threads
 from ..plan import Nest, Product, Program, names as names_of, pointers, reads
 from ..prices import price_of
+from . import device, library_costs
 from .base import Organisation
 from .threads import Threads, several
 
 LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
+TURNS = 8  # loads of a lane that are worth a part of a sum
+ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,9 +38,11 @@ class Sums(Threads):
     threads: int  # of a block
     lanes: int = 1  # of a warp, for a number of the output
     near: int = 1  # neighbours of a sum that a lane reads at once, 16 bytes at most
+    parts: int = 1  # of the sums, by different lanes
 
     def details(self) -> list[str]:
-        return [f"{self.threads} threads", *several(self.lanes, "lanes"), *several(self.near, "at once")]
+        lanes = [*several(self.lanes, "lanes"), *several(self.near, "at once"), *several(self.parts, "parts")]
+        return [f"{self.threads} threads", *lanes]
 
     # ---- choice
     @classmethod
@@ -46,10 +58,16 @@ class Sums(Threads):
         while lanes < LANES and lanes * near * 2 < longest:  # two loads a lane
             lanes *= 2
 
-        return [cls(256, lanes, 1 if p.mixed else near)]
+        whole = cls(256, lanes, 1 if p.mixed else near)
+        in_parts = [] if p.mixed else [cls(256, LANES, near, parts) for parts in _parts(p, n.size, longest // near)]
+        return [whole, *in_parts]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        return threads.work(p) * price_of("sums")
+        price = threads.work(p) * price_of("sums")
+        if self.parts == 1:
+            return price
+        second = library_costs.SECOND_KERNEL / library_costs.unit("threads", p)
+        return price + second / library_costs.usual_batch(p) / self.waits(p)
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
@@ -59,22 +77,32 @@ class Sums(Threads):
             f"KERNEL(contraction, Arguments, {self.threads}) {{",
             "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
             f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {w};",
-            f"const int lane = threadIdx.x % {w};",
-            f"const long b = item / {n.size};\nconst int x = int(item % {n.size});\n(void)b, (void)x;",
-            *pointers(p, "b"),
-            f"// {n.statement}",
-            *threads.split(n.loops, "x", names),
+            f"const int lane = threadIdx.x % {w}, part = int(item % {self.parts});\n(void)part;",
+            *_place(p, n, f"item / {self.parts}", names),
             "scalar sum = 0;",
         ]
 
         for q in n.products:
             lines += self._product(n, q, names)
+        lines.append(f"sum = over_lanes<{w}>(sum);")
 
+        if self.parts == 1:
+            return [*lines, *_stored(n, names), "}"]
+        return [*lines, "if (on && lane == 0) ((scalar *)a.at_parts)[item] = sum;", "}", *self._added_up(p, n, names)]
+
+    def _added_up(self, p: Program, n: Nest, names) -> list[str]:
+        """The second kernel: a warp adds up the parts of a number, in their order."""
         return [
-            *lines,
-            f"sum = over_lanes<{w}>(sum);",
-            f"if (on && lane == 0) {{ scalar &to = at_{n.names[0]}[{threads.offset(n, 0, n.loops, names)}];",
-            f"to = {threads.old_value(n)}sum; }}",
+            f"KERNEL(contraction_sum, Arguments, {self.threads}) {{",
+            "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
+            f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {LANES};",
+            f"const int lane = threadIdx.x % {LANES};",
+            f"const scalar *const parts = (const scalar *)a.at_parts + item * {self.parts};",
+            *_place(p, n, "item", names),
+            "scalar sum = 0;",
+            f"for (int part = lane; part < {self.parts}; part += {LANES}) sum += parts[part];",
+            f"sum = over_lanes<{LANES}>(sum);",
+            *_stored(n, names),
             "}",
         ]
 
@@ -82,7 +110,10 @@ class Sums(Threads):
         """A lane's part of a product's sum."""
         w, v, many = self.lanes, self.near, threads.size(q.sums)
         turns = -(-many // (w * v))
-        head = f"UNROLL_BY(4) for (int i = 0; i < {turns}; ++i) {{ const int k = (i * {w} + lane) * {v};"
+        each = -(-turns // self.parts)
+        end = f"part < {-(-turns // each) - 1} ? (part + 1) * {each} : {turns}" if self.parts > 1 else str(turns)
+        head = f"UNROLL_BY(4) for (int i = part * {each}, end = {end}; i < end; ++i) {{"
+        head += f" const int k = (i * {w} + lane) * {v};"
         test = f" if (k < {many})" if many % (w * v) else ""
 
         # `v` neighbours of each factor at once, or number by number.
@@ -117,12 +148,46 @@ class Sums(Threads):
         return self
 
     def items(self, p: Program, n: int) -> int:
-        return n * threads.nests(p)[0].size * self.lanes
+        return n * threads.nests(p)[0].size * self.lanes * self.parts
+
+    def launch(self, plan, arrays, values, n: int):
+        if self.parts == 1:
+            return super().launch(plan, arrays, values, n)
+
+        # Entries whose parts have room, one set after the other.
+        p, size = plan.program, plan.dtype.itemsize
+        how, (nest,) = self.for_arrays(p, values), threads.nests(p)
+        most = max(ROOM // (nest.size * self.parts), 1)
+        parts = plan.backend.empty((min(n, most) * nest.size * self.parts,), plan.dtype)
+
+        runs = []
+        for first in range(0, n, most):
+            count = min(most, n - first)
+            moved = threads.without_past(values) | {"at_parts": plan.backend.address(parts)}
+            for array in p.arguments:
+                if array.place is not None:
+                    moved[f"at_{array.name}"] += first * size * values[f"step_{array.name}"]
+
+            held, keep = record(how.members(p), n=count, **moved), [parts, *arrays.values()]
+            for name, items in (("contraction", how.items(p, count)), ("contraction_sum", count * nest.size * LANES)):
+                run = plan.module(how).bind(name, Shape(self.threads), held, keep=keep)
+                runs.append(functools.partial(run, items))
+        return functools.partial(_one_by_one, runs)
+
+    def members(self, p: Program) -> str:
+        members = super().members(p)
+        return f"{members} at_parts:address" if self.parts > 1 else members
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
         wide = widest(threads.nests(p)[0], p.dtype)
-        return {"threads": (64, 128, 256, 512), "lanes": (2, 4, 8, 16, 32), "near": tuple(sorted({1, wide}))}
+        parts = () if p.mixed else (1, 2, 8, 32, 128, 512, 2048)
+        return {
+            "threads": (64, 128, 256, 512),
+            "lanes": (2, 4, 8, 16, 32),
+            "near": tuple(sorted({1, wide})),
+            "parts": parts,
+        }
 
     def legal(self, p: Program) -> bool:
         if not super().legal(p):
@@ -132,6 +197,37 @@ class Sums(Threads):
     def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
         turn = self.lanes * self.near
         return n.size * (-(-many // turn) * turn * len(q.factors) + self.lanes * math.log2(self.lanes))
+
+
+def _parts(p: Program, numbers: int, loads: int) -> list[int]:
+    """Parts of sums with which the lanes of a usual batch fill a device, if they do not without. numbers: of an
+    entry's output. loads: of a sum."""
+    missing = device.FULL // (library_costs.usual_batch(p) * numbers * LANES)
+    most = min(missing, loads // (LANES * TURNS))
+    return [2 ** int(math.log2(most))] if most > 1 else []
+
+
+def _place(p: Program, n: Nest, number: str, names) -> list[str]:
+    """C++ of the place of a number of the output. number: C++ of its number among those of all entries."""
+    return [
+        f"const long b = ({number}) / {n.size};\nconst int x = int(({number}) % {n.size});\n(void)b, (void)x;",
+        *pointers(p, "b"),
+        f"// {n.statement}",
+        *threads.split(n.loops, "x", names),
+    ]
+
+
+def _stored(n: Nest, names) -> list[str]:
+    """C++ that stores a sum, by one lane."""
+    return [
+        f"if (on && lane == 0) {{ scalar &to = at_{n.names[0]}[{threads.offset(n, 0, n.loops, names)}];",
+        f"to = {threads.old_value(n)}sum; }}",
+    ]
+
+
+def _one_by_one(runs) -> None:
+    for run in runs:
+        run()
 
 
 def _summed(n: Nest) -> bool:

@@ -53,6 +53,9 @@ class Team(Threads):
     def price(self, p: Program, least: float = math.inf) -> float:
         return threads.work(p) * price_of("team")
 
+    def at_work(self, p: Program, n: int) -> int:
+        return n * self.team
+
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
         return team_text(p, self.memory(p), self.threads, self.entries)

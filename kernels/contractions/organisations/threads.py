@@ -10,7 +10,7 @@ from ...engine.backend.base import Shape, Source
 from ...engine.backend.record import record, structure
 from .. import render_threads as threads
 from ..plan import Nest, Product, Program, includes, program_source
-from . import device
+from . import device, library_costs
 from .base import Organisation
 
 
@@ -23,6 +23,15 @@ class Threads(Organisation):
     """Base of the organisations by threads: each statement is a nest of loops, which go to blocks and threads."""
 
     threads: int  # of a block
+
+    def waits(self, p: Program) -> float:
+        threads_ = self.at_work(p, library_costs.usual_batch(p))
+        return max(device.FULL / max(threads_, 1), 1.0)
+
+    def at_work(self, p: Program, n: int) -> int:
+        """Threads that have something to do for n entries."""
+        shape, items = self.shape(p), self.items(p, n)
+        return -(-items // shape.covers) * shape.threads if shape.covers else items
 
     def details(self) -> list[str]:
         """The numbers, for readers."""
@@ -39,10 +48,14 @@ class Threads(Organisation):
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         parts = [
             *includes("contractions/threads.h", *headers),
-            structure("Arguments", threads.members(p)),
+            structure("Arguments", self.members(p)),
             *self.text(p),
         ]
         return program_source(self.name, p, parts, folders, quick)
+
+    def members(self, p: Program) -> str:
+        """Of the record of arguments."""
+        return threads.members(p)
 
     def for_arrays(self, p: Program, values) -> Threads:
         """This organisation, or the one that takes its place where arrays are not aligned."""
@@ -61,7 +74,7 @@ class Threads(Organisation):
         how = self.for_arrays(p, values)
         module = plan.module(how)
 
-        held = record(threads.members(p), n=n, **threads.without_past(values))
+        held = record(self.members(p), n=n, **threads.without_past(values))
         run = module.bind("contraction", how.shape(p), held, keep=list(arrays.values()))
         return functools.partial(run, how.items(p, n))
 

@@ -1,0 +1,129 @@
+"""Sums by lanes of warps, in one part and in several, on the stand-in of a device and on a GPU.
+
+Small whole numbers, whose sums are exact in any order.
+"""
+
+import numpy as np
+import pytest
+
+from kernels import Contraction, contract
+from kernels.contractions.evaluate import evaluate
+from kernels.contractions.organisations import device, sums
+from kernels.contractions.organisations.flat import Flat
+from kernels.contractions.organisations.staged import Staged
+from kernels.contractions.organisations.sums import Sums
+
+CASES = (  # text, sizes, entries
+    ("o[c] = a[c p i] b[c p i]", dict(p=301, i=7), 5),
+    ("o[c l] += a[c l p] b[c p] - 2 d[p] e[c l p]", dict(l=3, p=1000), 2),
+    ("o[c l] = a[c l p] b[p c]", dict(l=3, p=500), 4),
+    ("o[] = a[i] b[i]", dict(i=5003), 1),
+    ("o[i] = a[i j]", dict(j=4000), 3),
+)
+
+
+@pytest.fixture(scope="module")
+def device_backend(every_backend):
+    if every_backend.style != "threads":
+        pytest.skip("an organisation of devices")
+    return every_backend
+
+
+def whole(rng, plan, n):
+    """Small whole numbers for all arrays."""
+    return {a.name: rng.integers(-3, 4, plan.shape(a.name, n)).astype(plan.dtype) for a in plan.program.arguments}
+
+
+def done(plan, arrays, n):
+    """The output after a run on copies of the arrays."""
+    held = {name: plan.backend.from_host(a.copy(), a.dtype) for name, a in arrays.items()}
+    plan.bind(held, n)()
+    return np.array(plan.backend.to_host(held["o"]))
+
+
+def einsum(plan, arrays):
+    wide = {name: a.astype(np.float64) for name, a in arrays.items()}
+    return evaluate(plan.expression, wide, np.einsum)[0]
+
+
+@pytest.mark.parametrize("text, sizes, n", CASES)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("parts", [1, 2, 8, 64])
+@pytest.mark.quick(parts=[2, 64], dtype="float64")
+def test_sums_in_parts(device_backend, text, sizes, n, dtype, parts):
+    """More parts than there are loads leave some parts empty."""
+    how = f"sums threads=64 lanes=32 parts={parts}"
+    plan = Contraction(text, sizes, dtype, backend=device_backend, how=how, quick=True)
+    arrays = whole(np.random.default_rng(0), plan, n)
+    assert np.array_equal(done(plan, arrays, n), einsum(plan, arrays))
+
+
+def test_neighbours_at_once_in_parts(device_backend):
+    """Where arrays begin at 16 bytes, and where they do not."""
+    how = "sums threads=64 lanes=32 near=2 parts=4"
+    plan = Contraction("o[c] = a[c p] b[c p]", dict(p=402), backend=device_backend, how=how, quick=True)
+    arrays = whole(np.random.default_rng(1), plan, 3)
+    wanted = einsum(plan, arrays)
+    assert np.array_equal(done(plan, arrays, 3), wanted)
+
+    held = {name: device_backend.from_host(np.zeros(a.size + 1), a.dtype) for name, a in arrays.items()}
+    shifted = {name: held[name][1:].reshape(a.shape) for name, a in arrays.items()}
+    for name, a in arrays.items():
+        shifted[name][...] = device_backend.from_host(a, a.dtype)
+    plan.bind(shifted)()
+    assert np.array_equal(device_backend.to_host(shifted["o"]), wanted)
+
+
+def test_entries_whose_parts_have_no_room_go_after_the_others(device_backend, monkeypatch):
+    """The same bits, whatever the room and the batch; NaN stays in its entry."""
+    how = "sums threads=64 lanes=32 parts=4"
+    plan = Contraction("o[c] = a[c p] b[c p]", dict(p=400), backend=device_backend, how=how, quick=True)
+    rng = np.random.default_rng(2)
+    arrays = {name: rng.random(plan.shape(name, 7)) for name in "abo"}
+    arrays["a"][3, 17] = np.nan
+    found = done(plan, arrays, 7)
+    assert np.isnan(found).tolist() == [False] * 3 + [True] + [False] * 3
+
+    monkeypatch.setattr(sums, "ROOM", 12)  # three entries
+    assert np.array_equal(done(plan, arrays, 7), found, equal_nan=True)
+    for n in (1, 5):
+        some = {name: a[:n] for name, a in arrays.items()}
+        assert np.array_equal(done(plan, some, n), found[:n], equal_nan=True)
+    assert done(plan, {name: a[:0] for name, a in arrays.items()}, 0).shape == (0,)
+
+
+def parts_of(text, sizes, backend, **options):
+    """Parts of the sums that the model considers."""
+    plan = Contraction(text, sizes, backend=backend, **options)
+    return sorted(how.parts for how in Sums.candidates(plan.program))
+
+
+def test_parts_are_for_few_numbers_with_long_sums(device_backend):
+    long = dict(p=10**6)
+    assert parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=10**4) == [1]  # many numbers
+    one, several = parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=4)
+    assert one == 1 and device.FULL / 2 < 4 * 32 * several <= device.FULL
+    assert parts_of("o[c] = a[c p] b[c p]", dict(p=100), device_backend, entries=4) == [1]  # short sums
+
+
+def test_work_that_does_not_fill_a_device_costs_more(device_backend):
+    """By the threads that have something to do, for as many entries as the caller told."""
+    text, sizes = "o[c f] = a[c f p] b[c p]", dict(f=2, p=64)
+    few = Contraction(text, sizes, backend=device_backend, entries=8).program
+    many = Contraction(text, sizes, backend=device_backend, entries=10**6).program
+    assert Flat(256).waits(many) == 1.0
+    assert Flat(256).waits(few) == pytest.approx(device.FULL / 16)
+    assert Sums(256, 32).waits(few) == pytest.approx(device.FULL / (16 * 32))
+
+    (stages,) = (how for how in Staged.candidates(many) if how.name == "stages")
+    assert stages.waits(many) == 1.0 and stages.waits(few) > 10
+
+
+def test_a_sum_over_everything(device_backend):
+    """The choice for a dot product has parts: one warp would take milliseconds."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-3, 4, 200003).astype(float) for _ in range(2))
+    held = [device_backend.from_host(x, x.dtype) for x in (a, b)]
+    plan = Contraction("o[] = a[i] b[i]", dict(i=a.size), backend=device_backend, batch="")
+    assert plan.how.name == "sums" and plan.how.parts > 1
+    assert contract("i,i->", *held) == a @ b
