@@ -34,7 +34,7 @@ SMALL = 24  # extent of the matrix's own index in the first group; extents of fa
 MULTIPLE = 4  # of other extents
 ROUNDS = 5
 MIB = 200  # of the largest array, in float64
-HOST_RIVALS: tuple[str, ...] = ("einsum", "opt_einsum")
+HOST_RIVALS: tuple[str, ...] = ("einsum", "opt_einsum", "xsmm")
 DEVICE_RIVALS: tuple[str, ...] = ("einsum", "torch_einsum", "torch_in_order", "cutensor")
 
 
