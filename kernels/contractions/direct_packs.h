@@ -1,9 +1,10 @@
 // The general product of two tensors on CPU vector units: out[m n] (+)= number sum over k of left[m k] right[k n].
 //
 // Rows, columns and terms of the sum are tables: where each lies in the arrays that have it. So the order of indices in
-// memory is free, and one compiled source serves all extents. An item is a block of rows for one turn of the outer
-// loops. Its part of the left factor is packed for the second cache, DEPTH terms at a time; a panel of COLUMNS columns
-// of the right factor is packed for the first cache, and meets all panels of rows there.
+// memory is free, and one compiled source serves all extents. An item is some blocks of rows for one turn of the outer
+// loops. A block's part of the left factor is packed for the second cache, DEPTH terms at a time. A panel of COLUMNS
+// columns of the right factor is packed for the first cache and meets all panels of rows there; where an item has
+// several blocks, a chunk of columns is packed before them.
 //
 // organisations/direct_host.py writes the constants in front of this file:
 //   SCALAR             double or float
@@ -19,13 +20,16 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 
 // A panel of rows has PACKS packs. Their sums with COLUMNS columns fill the registers.
 constexpr int PACKS = 3, COLUMNS = PACK_BYTES == 64 ? 8 : 4;
 
 typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
 constexpr int LANES = PACK_BYTES / sizeof(SCALAR), PANEL = PACKS * LANES;
-constexpr long BLOCK_SCALARS = long(ROWS) * DEPTH, PANEL_SCALARS = long(COLUMNS) * DEPTH;
+constexpr int LINE = 64 / sizeof(SCALAR); // numbers of a cache line
 
 POINT_FN Pack load(const SCALAR *from) {
     Pack x;
@@ -34,48 +38,82 @@ POINT_FN Pack load(const SCALAR *from) {
 }
 POINT_FN void store(SCALAR *to, Pack x) { memcpy(to, &x, sizeof(Pack)); }
 
+// Past the caches. to: on a pack's boundary.
+POINT_FN void stream(SCALAR *to, Pack x) {
+#if PACK_BYTES == 64
+    _mm512_stream_si512((__m512i *)to, (__m512i)x);
+#elif PACK_BYTES == 32
+    _mm256_stream_si256((__m256i *)to, (__m256i)x);
+#else
+    store(to, x);
+#endif
+}
+POINT_FN void end_of_streams() {
+#ifdef __AVX__
+    _mm_sfence();
+#endif
+}
+
 POINT_FN long least(long a, long b) { return a < b ? a : b; }
 
-// Whether a pack's lanes lie side by side.
-POINT_FN bool side_by_side(const long *place) {
-    for (int i = 1; i < LANES; ++i)
+// Whether COUNT numbers lie side by side.
+template <int COUNT> POINT_FN bool side_by_side(const long *place) {
+    for (int i = 1; i < COUNT; ++i)
         if (place[i] != place[0] + i) return false;
     return true;
 }
 
-// Whether the same lanes of LANES packs lie side by side.
-POINT_FN bool crossed(const long *place) {
-    for (int q = 1; q < LANES; ++q)
-        for (int i = 0; i < LANES; ++i)
-            if (place[q * LANES + i] != place[i] + q) return false;
-    return true;
-}
+// Neighbours that lie apart, but side by side with those `width` further on: depth x width of them.
+struct Band {
+    int width, depth; // 0: there is none
+
+    // The band that begins a list of places. SIDE: of squares that are transposed, of which the width has several.
+    template <int SIDE> POINT_FN static Band at(const long *place, long count, int depth) {
+        for (int width = SIDE; width <= 4 * LINE && long(width) * depth <= count; width += SIDE)
+            if (place[width] == place[0] + 1) return crossed(place, width, depth) ? Band{width, depth} : Band{0, 0};
+        return {0, 0};
+    }
+
+    POINT_FN static bool crossed(const long *place, int width, int depth) {
+        for (int q = 1; q < depth; ++q)
+            for (int i = 0; i < width; ++i)
+                if (place[q * width + i] != place[i] + q) return false;
+        return true;
+    }
+};
 
 // ---- packing --------------------------------------------------------------------------------------------------------
 
-// Rows (or columns) of a factor, packed as panels of WIDTH lines: panels[line / WIDTH][term][line % WIDTH]. A panel has
-// room for DEPTH terms.
+// Rows (or columns) of a factor, packed as panels of WIDTH lines: panels[line / WIDTH][term][line % WIDTH].
 template <int WIDTH> struct Packing {
     SCALAR *panels;
     const SCALAR *from;
     const long *line, *term; // where lines and terms begin
     long lines, terms;
 
-    POINT_FN SCALAR *at(long l, long k) const {
-        return panels + l / WIDTH * (long(WIDTH) * DEPTH) + k * WIDTH + l % WIDTH;
+    // Lanes of a piece of a panel.
+    static constexpr int PIECE = LANES < WIDTH ? LANES : WIDTH;
+    typedef SCALAR Piece __attribute__((vector_size(PIECE * sizeof(SCALAR))));
+
+    POINT_FN SCALAR *at(long l, long k) const { return panels + l / WIDTH * (WIDTH * terms) + k * WIDTH + l % WIDTH; }
+    POINT_FN static Piece fetch(const SCALAR *from) {
+        Piece x;
+        memcpy(&x, from, sizeof(Piece));
+        return x;
     }
 
     POINT_FN void all() const {
-        constexpr int SQUARE = LANES * LANES;
         long l = 0;
-        while (l + LANES <= lines && l % WIDTH + LANES <= WIDTH) {
-            if (side_by_side(line + l)) together(l);
-            else if (WIDTH % LANES == 0 && l + SQUARE <= lines && crossed(line + l)) {
-                across(l);
-                l += SQUARE;
+        while (l + PIECE <= lines && l % WIDTH + PIECE <= WIDTH) {
+            if (side_by_side<PIECE>(line + l)) {
+                together(l);
+                l += PIECE;
                 continue;
-            } else apart(l);
-            l += LANES;
+            }
+            const Band band = Band::at<PIECE>(line + l, lines - l, PIECE);
+            for (int u = 0; u < band.width; u += PIECE) across(l + u, band.width);
+            if (!band.width) apart(l);
+            l += band.width ? band.width * PIECE : PIECE;
         }
 
         // The lines that are left, and zeros up to a whole panel.
@@ -83,45 +121,78 @@ template <int WIDTH> struct Packing {
             for (long k = 0; k < terms; ++k) *at(l, k) = l < lines ? from[line[l] + term[k]] : 0;
     }
 
-    // Neighbours of a pack lie side by side.
+    // Neighbours of a piece lie side by side.
     POINT_FN void together(long l) const {
-        for (long k = 0; k < terms; ++k) store(at(l, k), load(from + line[l] + term[k]));
+        const SCALAR *const begin = from + line[l];
+        SCALAR *const to = at(l, 0);
+        for (long k = 0; k < terms; ++k) memcpy(to + k * WIDTH, begin + term[k], sizeof(Piece));
     }
 
-    // The same lanes of the next LANES packs lie side by side.
-    POINT_FN void across(long l) const {
+    // A square of a band: lines l, l + width, ...
+    POINT_FN void across(long l, long width) const {
+        const SCALAR *begin[PIECE];
+        SCALAR *to[PIECE];
+        UNROLL
+        for (int i = 0; i < PIECE; ++i) begin[i] = from + line[l + i], to[i] = at(l + i * width, 0);
+
         for (long k = 0; k < terms; ++k) {
-            Pack x[LANES];
+            Piece x[PIECE];
             UNROLL
-            for (int i = 0; i < LANES; ++i) x[i] = load(from + line[l + i] + term[k]);
-            transpose<1, LANES>(x);
+            for (int i = 0; i < PIECE; ++i) x[i] = fetch(begin[i] + term[k]);
+            transpose<1, PIECE>(x);
             UNROLL
-            for (int q = 0; q < LANES; ++q) store(at(l + q * LANES, k), x[q]);
+            for (int i = 0; i < PIECE; ++i) memcpy(to[i] + k * WIDTH, &x[i], sizeof(Piece));
         }
     }
 
     // Lines lie apart. Terms may lie side by side.
     POINT_FN void apart(long l) const {
-        const SCALAR *begin[LANES];
+        const SCALAR *begin[PIECE];
         UNROLL
-        for (int i = 0; i < LANES; ++i) begin[i] = from + line[l + i];
+        for (int i = 0; i < PIECE; ++i) begin[i] = from + line[l + i];
+        SCALAR *const to = at(l, 0);
 
         long k = 0;
         while (k < terms) {
-            if (k + LANES <= terms && side_by_side(term + k)) {
-                Pack x[LANES];
+            if (k + PIECE <= terms && side_by_side<PIECE>(term + k)) {
+                Piece x[PIECE];
                 UNROLL
-                for (int i = 0; i < LANES; ++i) x[i] = load(begin[i] + term[k]);
-                transpose<1, LANES>(x);
+                for (int i = 0; i < PIECE; ++i) x[i] = fetch(begin[i] + term[k]);
+                transpose<1, PIECE>(x);
                 UNROLL
-                for (int q = 0; q < LANES; ++q) store(at(l, k + q), x[q]);
-                k += LANES;
+                for (int q = 0; q < PIECE; ++q) memcpy(to + (k + q) * WIDTH, &x[q], sizeof(Piece));
+                k += PIECE;
                 continue;
             }
-            SCALAR *const to = at(l, k);
             UNROLL
-            for (int i = 0; i < LANES; ++i) to[i] = begin[i][term[k]];
+            for (int i = 0; i < PIECE; ++i) to[k * WIDTH + i] = begin[i][term[k]];
             ++k;
+        }
+    }
+};
+
+// Numbers of a factor that are packed next, asked for from memory while the present ones are multiplied.
+struct Ahead {
+    const SCALAR *from;
+    const long *line, *term;
+    long lines, terms;
+    long line_step, term_step; // numbers of a cache line along the lines or along the terms
+    long l = 0, k = 0;
+
+    POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms)
+        : from(from), line(line), term(term), lines(lines), terms(terms) {
+        line_step = lines >= LANES && side_by_side<LANES>(line) ? LINE : 1;
+        term_step = line_step == 1 && terms >= LANES && side_by_side<LANES>(term) ? LINE : 1;
+    }
+
+    POINT_FN long requests() const {
+        return ((lines + line_step - 1) / line_step) * ((terms + term_step - 1) / term_step);
+    }
+    POINT_FN void ask(long count) {
+        for (; count > 0 && k < terms; --count) {
+            __builtin_prefetch(from + line[l] + term[k], 0, 2);
+            l += line_step;
+            if (l >= lines) l = 0, k += term_step;
         }
     }
 };
@@ -132,7 +203,30 @@ struct Sums {
     Pack sum[COLUMNS][PACKS];
 };
 
-POINT_FN Sums multiply(const SCALAR *__restrict__ rows, const SCALAR *__restrict__ columns, long terms) {
+// A panel of columns: packed, or as it lies.
+struct PackedColumns {
+    const SCALAR *panel;
+
+    POINT_FN SCALAR operator()(int c, long k) const { return panel[k * COLUMNS + c]; }
+};
+struct ColumnsInPlace {
+    const SCALAR *column[COLUMNS];
+    const long *term;
+
+    // Columns beyond the last one are the first one again; their sums are not stored.
+    POINT_FN ColumnsInPlace(const SCALAR *from, const long *place, const long *term, long columns) : term(term) {
+        UNROLL
+        for (int c = 0; c < COLUMNS; ++c) column[c] = from + place[c < columns ? c : 0];
+    }
+    POINT_FN SCALAR operator()(int c, long k) const {
+        long at = term[k];
+        // Columns are loaded in this order: two at a time would need more registers than there are.
+        __asm__ volatile("" : "+r"(at));
+        return column[c][at];
+    }
+};
+
+template <class Columns> POINT_FN Sums multiply(const SCALAR *rows, const Columns &columns, long terms) {
     Sums s;
     UNROLL
     for (int c = 0; c < COLUMNS; ++c) {
@@ -146,7 +240,7 @@ POINT_FN Sums multiply(const SCALAR *__restrict__ rows, const SCALAR *__restrict
         for (int p = 0; p < PACKS; ++p) row[p] = load(rows + k * PANEL + p * LANES);
         UNROLL
         for (int c = 0; c < COLUMNS; ++c) {
-            const SCALAR x = columns[k * COLUMNS + c];
+            const SCALAR x = columns(c, k);
             UNROLL
             for (int p = 0; p < PACKS; ++p) s.sum[c][p] += row[p] * x;
         }
@@ -165,117 +259,206 @@ POINT_FN void keep(const Sums &s, SCALAR *tile) {
 
 // ---- the output -----------------------------------------------------------------------------------------------------
 
+// How sums are stored.
+enum Store {
+    PLAIN,  // as they are
+    PAST,   // the same past the caches, for an output that is larger than they are
+    GENERAL // times a number, added to what is there
+};
+
 // Where the results of a block of rows and a panel of columns go.
-struct Target {
+template <Store STORE> struct Target {
     SCALAR *out;
     const long *row, *column; // places in the output
     long rows, columns;       // that exist
     SCALAR number;
     bool adds; // to what is there
 
-    // Whether all packs of rows lie side by side.
-    POINT_FN bool whole() const {
-        for (long r = 0; r + LANES <= rows; r += LANES)
-            if (!side_by_side(row + r)) return false;
-        return true;
+    POINT_FN void put(SCALAR *to, Pack x) const {
+        if constexpr (STORE == GENERAL) x = adds ? load(to) + number * x : number * x;
+        if (STORE == PAST && (unsigned long)to % PACK_BYTES == 0) stream(to, x);
+        else store(to, x);
+    }
+    POINT_FN void put(SCALAR *to, SCALAR x) const {
+        if constexpr (STORE == GENERAL) x = adds ? *to + number * x : number * x;
+        *to = x;
     }
 
-    POINT_FN void put(SCALAR *to, Pack x) const { store(to, adds ? load(to) + number * x : number * x); }
-    POINT_FN void put(SCALAR *to, SCALAR x) const { *to = adds ? *to + number * x : number * x; }
-
-    // Packs of rows that lie side by side: the sums of a panel of rows, from row r on.
+    // The sums of a whole panel whose packs lie side by side, from row r on.
     POINT_FN void leave(const Sums &s, long r) const {
         UNROLL
         for (int p = 0; p < PACKS; ++p) {
-            const long first = r + p * LANES;
+            SCALAR *const to = out + row[r + p * LANES];
             UNROLL
-            for (int c = 0; c < COLUMNS; ++c) {
-                if (c >= columns) break;
-                if (first + LANES <= rows) put(out + column[c] + row[first], s.sum[c][p]);
+            for (int c = 0; c < COLUMNS; ++c) put(to + column[c], s.sum[c][p]);
+        }
+    }
+
+    // The sums of other rows, from row `first` on, by tile[column][row]. whole: packs lie side by side. bands: that
+    // begin at each pack of rows.
+    void settle(const SCALAR *tile, long first, bool whole, const Band *bands) const {
+        for (int c = 0; c < least(COLUMNS, columns); ++c) {
+            SCALAR *const to = out + column[c];
+            const SCALAR *const sums = tile + c * ROWS;
+            long r = first;
+            for (; whole && r + LANES <= rows; r += LANES) put(to + row[r], load(sums + r));
+            while (r < rows) {
+                const Band band = whole ? Band{0, 0} : bands[r / LANES];
+                for (int u = 0; u < band.width; u += LANES) {
+                    if (band.depth == LINE) across<LINE / LANES>(to, sums + r + u, row + r + u, band.width);
+                    else across<1>(to, sums + r + u, row + r + u, band.width);
+                }
+                if (band.width) r += band.width * band.depth;
                 else
-                    for (int i = 0; first + i < rows && i < LANES; ++i)
-                        put(out + column[c] + row[first + i], s.sum[c][p][i]);
+                    for (const long end = least(r + LANES, rows); r < end; ++r) put(to + row[r], sums[r]);
             }
         }
     }
 
-    // Packs of rows that lie apart: the sums of all rows, from tile[column][row]. square: of each pack, whether it and
-    // the next ones are `crossed`.
-    POINT_FN void settle(const SCALAR *tile, const bool *square) const {
-        for (int c = 0; c < least(COLUMNS, columns); ++c) {
-            SCALAR *const to = out + column[c];
-            const SCALAR *const sums = tile + c * ROWS;
-            long r = 0;
-            while (r < rows) {
-                if (square[r / LANES]) {
-                    Pack x[LANES];
-                    UNROLL
-                    for (int q = 0; q < LANES; ++q) x[q] = load(sums + r + q * LANES);
-                    transpose<1, LANES>(x);
-                    UNROLL
-                    for (int i = 0; i < LANES; ++i) put(to + row[r + i], x[i]);
-                    r += LANES * LANES;
-                    continue;
-                }
-                for (const long end = least(r + LANES, rows); r < end; ++r) put(to + row[r], sums[r]);
-            }
+    // Squares of sums to lines of the output, one line after the other. Packs that follow each other in a line are
+    // `width` sums apart.
+    template <int SQUARES> POINT_FN void across(SCALAR *to, const SCALAR *sums, const long *line, long width) const {
+        Pack x[SQUARES][LANES];
+        UNROLL
+        for (int v = 0; v < SQUARES; ++v) {
+            UNROLL
+            for (int i = 0; i < LANES; ++i) x[v][i] = load(sums + (v * LANES + i) * width);
+            transpose<1, LANES>(x[v]);
+        }
+        UNROLL
+        for (int i = 0; i < LANES; ++i) {
+            UNROLL
+            for (int v = 0; v < SQUARES; ++v) put(to + line[i] + v * LANES, x[v][i]);
         }
     }
 };
 
 // ---- items ----------------------------------------------------------------------------------------------------------
 
-// scratch: of a thread.
-POINT_FN void block(const Arguments &a, long item, SCALAR *scratch) {
-    // The block of rows, and the turns of the outer loops.
-    const long blocks = (a.rows + ROWS - 1) / ROWS, first_row = item % blocks * ROWS;
-    long turn = item / blocks, at_out = 0, at_left = 0, at_right = 0;
+// A thread's memory for what it packs.
+struct Room {
+    SCALAR *rows;    // ROWS x DEPTH: a block
+    SCALAR *tile;    // COLUMNS x ROWS: sums whose rows lie apart
+    SCALAR *columns; // a panel, or a chunk of them for several blocks
+};
+
+// The arrays at a turn of the outer loops.
+struct Turn {
+    const SCALAR *left, *right;
+    SCALAR *out;
+};
+
+POINT_FN Turn turn_of(const Arguments &a, long turn) {
+    long left = 0, right = 0, out = 0;
     for (long d = a.loops - 1; d >= 0; --d) {
         const long x = turn % a.extent[d];
         turn /= a.extent[d];
-        at_out += x * a.out_step[d], at_left += x * a.left_step[d], at_right += x * a.right_step[d];
+        out += x * a.out_step[d], left += x * a.left_step[d], right += x * a.right_step[d];
     }
-    const SCALAR *const left = (const SCALAR *)a.left + at_left, *const right = (const SCALAR *)a.right + at_right;
-    SCALAR *const out = (SCALAR *)a.out + at_out;
+    return {(const SCALAR *)a.left + left, (const SCALAR *)a.right + right, (SCALAR *)a.out + out};
+}
 
-    const long rows = least(ROWS, a.rows - first_row);
-    const long *const row_left = (const long *)a.row_left + first_row;
-    const long *const row_out = (const long *)a.row_out + first_row;
-    const long *const column_right = (const long *)a.column_right, *const column_out = (const long *)a.column_out;
-    SCALAR *const packed = scratch, *const panel = packed + BLOCK_SCALARS, *const tile = panel + PANEL_SCALARS;
-    const bool whole = Target{out, row_out, column_out, rows, a.columns, 1, false}.whole();
-    bool square[ROWS / LANES];
-    for (long r = 0; r < rows; r += LANES) square[r / LANES] = r + LANES * LANES <= rows && crossed(row_out + r);
+// How columns lie that meet a block of rows.
+enum Lie { IN_PLACE, TO_PACK, PACKED };
 
-    for (long k = 0; k < a.terms; k += DEPTH) {
-        const long terms = least(DEPTH, a.terms - k);
-        const long *const term_left = (const long *)a.term_left + k, *const term_right = (const long *)a.term_right + k;
-        Packing<PANEL>{packed, left, row_left, term_left, rows, terms}.all();
+// Terms and columns that meet a block of rows.
+struct Part {
+    long first_term, terms, first_column, columns;
+    Lie lie;
+};
 
-        for (long c = 0; c < a.columns; c += COLUMNS) {
-            const long columns = a.columns - c;
-            Packing<COLUMNS>{panel, right, column_right + c, term_right, least(COLUMNS, columns), terms}.all();
+// next: rows of the item's next block.
+template <Store STORE>
+POINT_FN void block(const Arguments &a, const Turn &at, const Part &part, long first, long rows, long next,
+                    const Room &room) {
+    const long *const row_left = (const long *)a.row_left + first, *const row_out = (const long *)a.row_out + first;
+    const long *const column_right = (const long *)a.column_right + part.first_column;
+    const long *const column_out = (const long *)a.column_out + part.first_column;
+    const long *const term_left = (const long *)a.term_left + part.first_term;
+    const long *const term_right = (const long *)a.term_right + part.first_term;
 
-            const Target target = {out, row_out, column_out + c, rows, columns, SCALAR(a.number), ADDS || k > 0};
+    // How packs of rows lie in the output.
+    bool whole = true;
+    for (long r = 0; r + LANES <= rows && whole; r += LANES) whole = side_by_side<LANES>(row_out + r);
+    Band bands[ROWS / LANES + 1];
+    for (long r = 0; r < rows && !whole; r += LANES) {
+        const Band line = Band::at<LANES>(row_out + r, rows - r, LINE);
+        bands[r / LANES] = line.width ? line : Band::at<LANES>(row_out + r, rows - r, LANES);
+    }
+
+    Packing<PANEL>{room.rows, at.left, row_left, term_left, rows, part.terms}.all();
+    const bool adds = ADDS || part.first_term > 0;
+
+    Ahead ahead(at.left, row_left + rows, term_left, next, part.terms);
+    const long panels = (rows + PANEL - 1) / PANEL * ((part.columns + COLUMNS - 1) / COLUMNS);
+    const long requests = (ahead.requests() + panels - 1) / panels;
+
+    for (long c = 0; c < part.columns; c += COLUMNS) {
+        const long columns = least(COLUMNS, part.columns - c);
+        const Target<STORE> target = {at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), adds};
+
+        // Whole panels go from registers to the output.
+        const long at_once = whole && columns == COLUMNS ? rows / PANEL * PANEL : 0;
+        const auto meet = [&](const auto &panel) __attribute__((always_inline)) {
             for (long r = 0; r < rows; r += PANEL) {
-                const Sums s = multiply(packed + r * DEPTH, panel, terms);
-                if (whole) target.leave(s, r);
-                else keep(s, tile + r);
+                const Sums s = multiply(room.rows + r * part.terms, panel, part.terms);
+                if (r < at_once) target.leave(s, r);
+                else keep(s, room.tile + r);
+                ahead.ask(requests);
             }
-            if (!whole) target.settle(tile, square);
+        };
+        if (part.lie == IN_PLACE) meet(ColumnsInPlace(at.right, column_right + c, term_right, columns));
+        else {
+            SCALAR *const panel = room.columns + (part.lie == PACKED ? c * part.terms : 0);
+            if (part.lie == TO_PACK)
+                Packing<COLUMNS>{panel, at.right, column_right + c, term_right, columns, part.terms}.all();
+            meet(PackedColumns{panel});
         }
+        if (at_once < rows) target.settle(room.tile, at_once, whole, bands);
     }
+}
+
+// The rows of an item at a turn of the outer loops.
+template <Store STORE> POINT_FN void rows_of(const Arguments &a, long item, const Room &room) {
+    const long parts = (a.rows + a.item_rows - 1) / a.item_rows;
+    const long first = item % parts * a.item_rows, end = least(first + a.item_rows, a.rows);
+    const Turn at = turn_of(a, item / parts);
+    const long *const column_right = (const long *)a.column_right, *const term_right = (const long *)a.term_right;
+
+    for (long c = 0; c < a.columns; c += a.chunk)
+        for (long k = 0; k < a.terms; k += DEPTH) {
+            const Lie lie = end - first > a.block ? PACKED : a.in_place ? IN_PLACE : TO_PACK;
+            const Part part = {k, least(DEPTH, a.terms - k), c, least(a.chunk, a.columns - c), lie};
+            if (lie == PACKED)
+                Packing<COLUMNS>{room.columns, at.right, column_right + c, term_right + k, part.columns, part.terms}
+                    .all();
+
+            for (long row = first; row < end; row += a.block) {
+                const long rows = least(a.block, end - row), next = least(a.block, end - row - rows);
+                block<STORE>(a, at, part, row, rows, next, room);
+            }
+        }
+    if (STORE == PAST) end_of_streams();
+}
+
+template <Store STORE> POINT_FN void all_items(const Arguments &a, long items, int threads) {
+    SCALAR *const scratch = (SCALAR *)a.scratch;
+    const auto room = [&](long thread) {
+        SCALAR *const mine = scratch + a.room * thread;
+        return Room{mine, mine + long(ROWS) * DEPTH, mine + long(ROWS) * (DEPTH + COLUMNS)};
+    };
+    if (threads == 1) {
+        for (long item = 0; item < items; ++item) rows_of<STORE>(a, item, room(0));
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (long item = 0; item < items; ++item) rows_of<STORE>(a, item, room(omp_get_thread_num()));
 }
 
 KERNEL(contraction, Arguments) {
     const Arguments a = *record;
-    SCALAR *const scratch = (SCALAR *)a.scratch;
-    constexpr long EACH = BLOCK_SCALARS + PANEL_SCALARS + long(COLUMNS) * ROWS;
-    if (threads == 1) {
-        for (long item = 0; item < items; ++item) block(a, item, scratch);
-        return 0;
-    }
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (long item = 0; item < items; ++item) block(a, item, scratch + EACH * omp_get_thread_num());
+    if (ADDS || a.number != 1 || a.terms > DEPTH) all_items<GENERAL>(a, items, threads);
+    else if (a.past) all_items<PAST>(a, items, threads);
+    else all_items<PLAIN>(a, items, threads);
     return 0;
 }

@@ -88,7 +88,48 @@ def test_rows_beyond_a_table_are_outer_loops(cpu, monkeypatch):
     assert_close(computed(cpu, plan, arrays), *wanted(row, arrays))
 
 
+def test_columns_in_chunks(cpu, monkeypatch):
+    """A thread packs some columns for several blocks of rows, then the next ones."""
+    monkeypatch.setattr(direct_host, "CHUNK", 300)
+    laws.prime_extents_have_the_right_values(cpu, SMALL, "abcd-aebf-fdec")
+
+
+@pytest.mark.parametrize("row", ["ab-ac-cb", "abc-bda-dc", "abcdef-dega-gfbc"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_an_output_past_the_caches(cpu, monkeypatch, row, dtype):
+    """Where packs begin on a vector's boundary, and where they do not."""
+    monkeypatch.setattr(direct_host, "STREAMED", 0)
+    for extents in ((48, 16, 16, 16, 8, 4, 5), (7, 5, 9, 3, 4, 2, 3)):
+        sizes = dict(zip("abcdefg", extents))
+        sizes = {index: sizes[index] for index in sorted(set(row) - {"-"})}
+        arrays = random_arrays(row, sizes, dtype, 3)
+        plan = Contraction(text_of(row), sizes, dtype, backend=cpu, how="direct")
+        assert_close(computed(cpu, plan, arrays), *wanted(row, arrays), (row, sizes))
+
+
 # ---- tables
+
+
+def test_blocks_of_an_output_in_short_runs():
+    """Few runs, and panels of 24 rows that are full."""
+    runs = lambda length: np.concatenate([np.arange(length) + 1000 * k for k in range(50)])
+    assert direct_host.block_rows(runs(24), 384, 24) == 24
+    assert direct_host.block_rows(runs(36), 384, 24) == 72
+    assert direct_host.block_rows(runs(200), 384, 24) == 384
+    assert direct_host.block_rows(np.arange(1000), 384, 24) == 384
+
+
+def test_terms_have_the_same_order_for_any_batch():
+    """So an entry has the same bits in any batch. The batch lies inside, between and outside of the sums' indices."""
+    for left, right in (("iklme", "mlkje"), ("ekilm", "kjmle"), ("ikelm", "mjlek")):
+        orders = []
+        for n in (1, 2, 30):
+            extents = dict(e=n, i=4, j=6, k=9, l=10, m=11)
+            f = along_rows(fold(extents, dense("ije", extents), dense(left, extents), dense(right, extents)))
+            terms = tables(f, 8).terms
+            factor = terms.first if f.steps[1].keys() == set(left) else terms.second
+            orders.append(np.argsort(factor, kind="stable"))
+        assert all(np.array_equal(order, orders[0]) for order in orders), (left, right)
 
 
 @pytest.mark.parametrize("row", TCCG)

@@ -40,9 +40,9 @@ SIDES = {  # what is held against which rivals: the rows
     "the result in any order, beside all rivals": lambda row: row["name"] == tensor.ANY_ORDER,
 }
 MIB = 200  # of the largest array, in float64
-HOST_RIVALS: tuple[str, ...] = ("einsum", "opt_einsum", "einsum_in_order")
+HOST_RIVALS: tuple[str, ...] = ("einsum", "opt_einsum", "xsmm", "einsum_in_order")
 DEVICE_RIVALS: tuple[str, ...] = ("einsum", "torch_einsum", "einsum_in_order", "torch_in_order", "cutensor")
-IN_ORDER = ("einsum_in_order", "torch_in_order", "cutensor")  # the others may return views
+IN_ORDER = ("xsmm", "einsum_in_order", "torch_in_order", "cutensor")  # the others may return views
 
 
 def names() -> tuple[str, ...]:

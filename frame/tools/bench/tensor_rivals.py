@@ -17,12 +17,13 @@ from kernels.engine.backend.base import Shape, Source
 from kernels.engine.backend.record import record
 
 from ...errors import BackendError
+from . import xsmm_products
 
 HERE = pathlib.Path(__file__).resolve().parent
 XSMM = Source(
     "xsmm",
     f'#include "{HERE / "tensor_xsmm.h"}"\n',
-    libraries=("xsmm", "xsmmnoblas", "dl", "m", "pthread"),
+    libraries=xsmm_products.LIBRARIES,
 )
 
 
@@ -202,6 +203,10 @@ class Rivals:
         held = record("at:whole:4 out:whole:3", at=at, out=to)
         run = module.bind(function, Shape(), held, keep=(inputs, self.made))
         return (lambda: run(self.entries)), self.made
+
+    def xsmm(self):
+        """A product of two arrays, folded to products of matrices: the fastest of several ways, by a trial of each."""
+        return xsmm_products.Product(self.plan, self.arrays, self.made[0], self.entries).fastest(), self.made
 
     def xsmm_lg3(self):
         D = self.arrays["D"]

@@ -20,10 +20,19 @@ from .base import Organisation
 from .direct import folded, product
 
 LOOPS = 16  # outer loops of a product, at most
-LINES = 1 << 13  # rows or columns of a table; slower axes become outer loops
+LINES = 1 << 17  # rows or columns of a table; slower axes become outer loops
 MOST_LINES = 1 << 18  # of a table that has no more than the axes along which the arrays run
 PACK = 64  # bytes of the widest vector units, and of a cache line
 PACKS, COLUMNS = 3, 8  # of a panel of the widest vector units
+PANEL = 48  # rows: the panels of all vector units fit in
+MET = 2  # times PANEL: rows that meet columns as they lie
+SECOND_CACHE = 192 << 10  # bytes of a block of rows
+CHUNK = 1 << 20  # bytes of the columns that are packed for several blocks of rows
+STREAMS = 4  # runs of the output that a block of rows writes side by side
+FEW = 96  # rows of a run from which blocks are whole anyway
+ITEMS = 4  # for each thread, at least
+LARGER = 16  # times the numbers: an array beside which the order of the other does not count
+STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 
 TABLES = ("row_left", "row_out", "column_right", "column_out", "term_left", "term_right")
 MEMBERS = " ".join(
@@ -31,6 +40,7 @@ MEMBERS = " ".join(
         "out:address left:address right:address scratch:address",
         *(f"{name}:address" for name in TABLES),
         "rows:whole columns:whole terms:whole number:real loops:whole",
+        "block:whole item_rows:whole chunk:whole room:whole past:whole in_place:whole",
         *(f"{name}:whole:{LOOPS}" for name in ("extent", "out_step", "left_step", "right_step")),
     ]
 )
@@ -100,14 +110,11 @@ def tables(f: Fold, size: int) -> Tables:
     if len(loops) > LOOPS:
         raise Unable(f"{LOOPS} outer loops at most")
 
-    # Packs of rows are whole in the larger array that runs along them.
-    along = [array for array in (OUT, LEFT) if any(axis.step[array] == 1 for axis in rows)]
-    whole = max(along or [OUT], key=f.numbers)
     lanes = PACK // size
     return Tables(
-        _lines(rows, (LEFT, OUT), whole, lanes),
-        _lines(columns, (RIGHT, OUT), RIGHT, lanes),
-        _lines(f.k, (LEFT, RIGHT), LEFT, lanes),
+        _lines(rows, (LEFT, OUT), f, lanes),
+        _lines(columns, (RIGHT, OUT), f, lanes),
+        _terms(f, lanes),
         loops,
     )
 
@@ -130,33 +137,81 @@ def _inner(axes: tuple[Axis, ...], factor: int) -> tuple[list[Axis], list[Axis]]
     return ordered[:taken], ordered[taken:]
 
 
-def _lines(axes, arrays: tuple[int, int], whole: int, lanes: int) -> Lines:
-    """The table of a group, for the two arrays that have it.
+def _lines(axes, arrays: tuple[int, int], f: Fold, lanes: int) -> Lines:
+    """Rows or columns, for the two arrays that have them, in the order of the larger array.
 
-    Where the arrays run along different axes, pieces of both axes come together: `lanes` numbers of the one axis for
-    each of `lanes` numbers of the other. So packs are whole in the array `whole`, and cache lines are used up in the
-    other. Pieces follow in the order of the second array.
+    Where the arrays run along different axes, pieces of both axes come together, about a cache line each. So packs are
+    whole in the larger array, and cache lines are used up in the other. An array that is far smaller has no pieces: the
+    caches hold it.
+    """
+    larger, smaller = sorted(arrays, key=f.numbers, reverse=True)
+    alone = f.numbers(larger) > LARGER * f.numbers(smaller)
+    runs = {array: [axis for axis in axes if axis.step[array] == 1] for array in arrays}
+    first, second = (larger, smaller) if alone or runs[larger] else (smaller, larger)
+
+    ordered = sorted(axes, key=lambda axis: abs(axis.step[first]))
+    pieced = dict.fromkeys(runs[first] if alone else runs[first] + runs[second])
+    return _placed(
+        [(axis.extent, axis.step) for axis in ordered], [ordered.index(axis) for axis in pieced], arrays, lanes
+    )
+
+
+def _terms(f: Fold, lanes: int) -> Lines:
+    """Terms of the sum, in pieces of the indices along which the factors run.
+
+    The order counts for the bits of the result. So it depends neither on extents nor on which factor is the left one.
+    """
+    indices = [index for axis in f.k for index in axis.indices]
+    by_array = {array: tuple(sorted(indices, key=lambda i: abs(f.steps[array][i]))) for array in (LEFT, RIGHT)}
+    runs = {array: order[0] for array, order in by_array.items() if indices and _runs(f.steps[array], order[0])}
+
+    arrays = sorted((LEFT, RIGHT), key=lambda array: (array not in runs, by_array[array]))
+    ordered = by_array[arrays[0]]
+    pieced = dict.fromkeys(runs[array] for array in arrays if array in runs)
+    axes = [(f.extents[i], (0, f.steps[LEFT][i], f.steps[RIGHT][i])) for i in ordered]
+    return _placed(axes, [ordered.index(i) for i in pieced], (LEFT, RIGHT), lanes)
+
+
+def _runs(steps, index: str) -> bool:
+    """Whether an array runs along an index, also if a faster index has the extent 1."""
+    return all(abs(steps[index]) < abs(step) for other, step in steps.items() if other != index)
+
+
+def _placed(axes, pieced, arrays, lanes: int) -> Lines:
+    """Where each combination of axes lies in two arrays.
+
+    axes: (extent, steps), the fastest first. pieced: the axes of which pieces come together, the axis of packs first.
     """
     if not axes:
         zero = np.zeros(1, np.int64)
         return Lines(zero, zero)
 
-    turns = dict(zip(axes, np.indices([axis.extent for axis in axes]).reshape(len(axes), -1)))
-    pieced = [axis for axis in axes if 1 in (axis.step[arrays[0]], axis.step[arrays[1]])]
-
-    # Keys of the order, the fastest first.
-    inside = [turns[axis] % lanes for axis in sorted(pieced, key=lambda axis: abs(axis.step[whole]))]
-    outside = []
-    for axis in sorted(axes, key=lambda axis: abs(axis.step[arrays[1]])):
-        outside.append(turns[axis] // lanes if axis in pieced else turns[axis])
+    turns = np.indices([extent for extent, _ in axes]).reshape(len(axes), -1)
+    pieces = {d: _piece(axes[d][0], lanes, d == pieced[0]) for d in pieced}
+    inside = [turns[d] % piece for d, piece in pieces.items()]
+    outside = [turns[d] // pieces.get(d, 1) for d in range(len(axes))]
     order = np.lexsort([*inside, *outside])
 
     places = []
     for array in arrays:
-        place = sum(turn * axis.step[array] for axis, turn in turns.items())
+        place = sum(turn * steps[array] for turn, (_, steps) in zip(turns, axes))
         places.append(np.ascontiguousarray(place[order], np.int64))
 
     return Lines(*places)
+
+
+def _piece(extent: int, lanes: int, of_packs: bool) -> int:
+    """Numbers of an axis that come together: a cache line, or a half more or less, so that few packs are left over.
+
+    Blocks of rows have whole pieces of packs. lanes: numbers of a cache line.
+    """
+    half = lanes // 2
+    if extent < half:
+        return extent
+    if of_packs:
+        sizes = [lanes, lanes + half, half]
+        return next((size for size in sizes if extent % size == 0), lanes if extent >= lanes else half)
+    return lanes if extent % lanes == 0 or extent > 2 * lanes else extent // half * half
 
 
 def along_rows(f: Fold) -> Fold:
@@ -188,6 +243,31 @@ class Work(NamedTuple):
     kept: tuple  # arrays whose addresses the record has
 
 
+class Blocks(NamedTuple):
+    """How the rows and columns of a product are cut."""
+
+    rows: int  # of a block
+    item: int  # rows of an item
+    chunk: int  # columns that meet a block
+    packed: int  # numbers of columns that are packed at a time
+    past: bool  # the output bypasses the caches
+    in_place: bool  # columns are not packed: few rows meet them
+
+
+def block_rows(places: np.ndarray, most: int, panel: int) -> int:
+    """Rows of a block. Where the output is written in short runs, few of them: so it is written in order.
+
+    places: of the rows in the output. panel: rows that are worked on together.
+    """
+    steps = np.diff(places)
+    run = int(np.argmax(steps != 1)) + 1 if np.any(steps != 1) else places.size
+    if run >= FEW or run < PACKS:
+        return most
+
+    counts = range(1, STREAMS + 1)
+    return run * min(counts, key=lambda count: _whole(run * count, panel) / (run * count))
+
+
 @dataclasses.dataclass(frozen=True)
 class HostDirect(Organisation):
     """Blocks of rows, packed for two caches through tables of places."""
@@ -200,8 +280,8 @@ class HostDirect(Organisation):
 
     @property
     def scratch(self) -> int:
-        """Numbers of a thread: the packed rows, a panel of columns, the sums of both."""
-        return (self.rows + COLUMNS) * self.depth + self.rows * COLUMNS
+        """Numbers of a thread beside packed columns: the packed rows, the sums of a panel of columns."""
+        return self.rows * (self.depth + COLUMNS)
 
     # ---- choice
     @classmethod
@@ -279,14 +359,17 @@ class HostDirect(Organisation):
         except Unable as reason:
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
 
-        # The scratch of each thread, and the tables.
-        numbers = plan.backend.threads * self.scratch + PACK
-        scratch = np.empty(numbers, p.dtype)
+        # Blocks, the scratch of each thread, and the tables.
+        blocks = self._blocks(t, f, plan.backend.threads, np.dtype(p.dtype).itemsize, product(p).adds)
+        room = _whole(self.scratch + blocks.packed, PACK)
+        scratch = np.empty(plan.backend.threads * room + PACK, p.dtype)
         lists = (*t.rows, *t.columns, *t.terms)
 
-        held = record(MEMBERS, number=product(p).number, loops=len(t.loops))
+        held = record(MEMBERS, number=product(p).number, loops=len(t.loops), room=room)
         held["scratch"] = -(-scratch.ctypes.data // PACK) * PACK
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
+        held["block"], held["item_rows"], held["chunk"] = blocks.rows, blocks.item, blocks.chunk
+        held["past"], held["in_place"] = blocks.past, blocks.in_place
         for name, lines in zip(TABLES, lists):
             held[name] = lines.ctypes.data
         for d, axis in enumerate(t.loops):
@@ -294,12 +377,40 @@ class HostDirect(Organisation):
             for name, step in zip(("out_step", "left_step", "right_step"), axis.step):
                 held[name][0, d] = step
 
-        items = -(-t.rows.size // self.rows) * t.turns
+        items = -(-t.rows.size // blocks.item) * t.turns
         return Work(items, f is not as_told, held, (scratch, *lists))
+
+    def _blocks(self, t: Tables, f: Fold, threads: int, size: int, adds: bool) -> Blocks:
+        """How rows and columns are cut."""
+        depth = min(t.terms.size, self.depth)
+        most = min(self.rows, max(SECOND_CACHE // (size * depth) // PANEL * PANEL, PANEL))
+        rows = block_rows(t.rows.second, most, PACKS * PACK // size)
+
+        # Rows of an item: all, or so few that all threads have work.
+        item = t.rows.size
+        if threads > 1 and t.turns < ITEMS * threads:
+            item = -(-t.rows.size * t.turns // (ITEMS * threads))
+        item = min(_whole(item, rows), _whole(t.rows.size, rows))
+
+        if item <= rows:
+            chunk, packed = t.columns.size, COLUMNS * depth
+        else:
+            chunk = min(_whole(t.columns.size, COLUMNS), _whole(CHUNK // (size * depth), COLUMNS))
+            packed = chunk * depth
+
+        past = not adds and t.terms.size <= self.depth and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
+        in_place = item <= rows and item <= MET * PANEL
+        return Blocks(rows, item, chunk, packed, past, in_place)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
         return {"rows": (96, 192, 384, 768), "depth": (64, 128, 192, 256, 384)}
+
+
+def _on_lines(f: Fold, size: int) -> bool:
+    """Whether all lines of the output begin on cache lines if the first one does."""
+    steps = [axis.step[OUT] for axis in (*f.m, *f.n, *f.batch)]
+    return all(step == 1 or step * size % PACK == 0 for step in steps)
 
 
 @functools.lru_cache(None)
