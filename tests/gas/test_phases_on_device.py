@@ -35,7 +35,7 @@ def warm(way, backend, n):
 @pytest.mark.quick(way="e rho")
 def test_collections_on_a_device(be, way):
     """From nothing, then from what that call left: phases as on the CPU, T and p to 1e-9 and 1e-7 (a cold liquid is
-    stiff), beta to 1e-8. The second call takes fewer steps."""
+    stiff), beta to 1e-8. The second call takes fewer steps in two phases."""
     n = 20_000 if is_gpu(be) else 96
     q = known(n)
     program, carried = warm(way, be, n)
@@ -45,7 +45,7 @@ def test_collections_on_a_device(be, way):
     for _ in range(2):
         found = bench.Work(program, {**given, **carried}).results()
         carried = {name: found[name] for name in START}
-        steps.append(found["phases_steps"].mean())
+        steps.append(np.median(found["phases_steps"][q["phases_status"] == 1]))
         assert (found["phases_status"] == q["phases_status"]).all()
         np.testing.assert_allclose(found["beta"], q["beta"], rtol=0, atol=1e-8)
         if "T" in found:
@@ -56,11 +56,14 @@ def test_collections_on_a_device(be, way):
 
 
 def test_neighbours_on_a_device(be):
-    """A point's bits do not depend on its place."""
-    n = 20_000 if is_gpu(be) else 96
+    """A point's bits do not depend on its place, though blocks sort points by what they carry: more than one window."""
+    n = 20_000 if is_gpu(be) else 700
     q, order = known(n), np.random.default_rng(2).permutation(n)
     program, carried = warm("e rho", be, n)
     given = {name: {**q, **carried, "T_start": q["T"]}[name] for name in program.reads}
+    before = bench.Work(program, given).results()
+    given |= {name: before[name] for name in START}
+    assert {0, 1} <= set((given["eta"] >= 1e4).astype(int))
 
     found = bench.Work(program, given).results()
     moved = bench.Work(program, {name: values[..., order] for name, values in given.items()}).results()
