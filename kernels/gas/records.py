@@ -101,6 +101,10 @@ class PointKernel(Conditional):
     # inputs of an inversion. Without this rule T would follow from h, and h from T.
     given: tuple[str, ...] = ()
 
+    # The input whose value says what kind of point it is, so how much work: the header has KINDS_OF_<NAME>, how many
+    # kinds there are, and kind_of_<name>(x). Points of one kind are worked on side by side; no result depends on that.
+    kinds: str = ""
+
     double_only: str = ""  # why the kernel is refused in single precision; empty: it is not
     sweeps: str = ""
 

@@ -20,7 +20,7 @@ from ...errors import ArgumentError, refuse
 from .. import BACKEND
 from ..figures import pyplot
 from ..progress import clear, progress
-from . import cantera, mechanism, reference, report
+from . import cantera, mechanism, phases, reference, report
 
 AGAINST = {
     "identities": "laws among the results, at every state",
@@ -33,6 +33,8 @@ AGAINST = {
     "thermopack": "ThermoPack",
     "reference": "reference equations of pure fluids and mixtures: physical errors by fluid and region, of several "
     "models side by side, no tolerance; without a mixture: of all fluids that the layer has parameters of",
+    "phases": "random states in phase equilibrium, which of them are not found; without a mixture: of "
+    f"{len(phases.MIXTURES)} mixtures",
 }
 STATES = 1_000_000
 
@@ -169,11 +171,14 @@ def main(given, mixture) -> int:
         states = min(given.states, reference.OF_FLUID)
         say(f"fluids of reference equations\n{states} states of a fluid, seed {given.seed}, backend {backend}")
         rows = _run(given, None, say, options=_options(given))
+    elif mixture is None and given.against == ["phases"]:
+        say(sweep)
+        rows = _run(given, None, say, options=_options(given))
     elif mixture is None:
         if given.against != ["cantera"]:
             raise ArgumentError(
                 "--mixture FILE is needed, or --mechanism FILE; for rates of Cantera's mechanisms --against cantera, "
-                "for errors of all fluids --against reference."
+                "for errors of all fluids --against reference, for several mixtures in two phases --against phases."
             )
 
         say(sweep)

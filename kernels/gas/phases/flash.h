@@ -103,16 +103,16 @@ PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<
         feed.steps += counted_in<R>(rest);
         const auto is_state = whole.free > 0.0 && whole.free < 1e300;
         lost = rest && !is_state;
-        if (any_of(tested && is_state)) {
+        const auto unknown = tested && is_state && !is_followed(m, feed, tested && is_state, s);
+        if (any_of(unknown)) {
             Verdict<M, R> verdict;
-            test_stability(m, feed, tested && is_state, verdict);
+            test_stability(m, feed, unknown, verdict);
             if (any_of(verdict.unstable)) {
                 const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
                 found = found || now;
                 lost = lost || (verdict.certain && !now);
             }
-            const auto stable = tested && is_state && !verdict.unstable;
-            keep_test(m, feed, tested, stable, s);
+            keep_test(m, feed, unknown, unknown && !verdict.unstable, verdict, s);
         }
         s.V = select(ask && !found, R(whole.free + whole.B), s.V);
     }
@@ -434,10 +434,13 @@ PHASE_PART void state_of_energy_and_volume(const M &m, const Given<M, R> &given,
     Verdict<M, R> verdict;
     if (any_of(tested)) {
         plane_at_volume(m, V, whole, feed);
-        test_stability(m, feed, tested, verdict);
-        const auto stable = tested && sound && !verdict.unstable;
-        keep_test(m, feed, tested, stable, s);
-        one = one || stable;
+        auto stable = tested && sound && is_followed(m, feed, tested && sound, s);
+        if (any_of(stable)) stable = stable && is_root(m, feed, whole);
+        const auto unknown = tested && !stable;
+        test_stability(m, feed, unknown, verdict);
+        const auto passed = unknown && sound && !verdict.unstable;
+        keep_test(m, feed, unknown, passed, verdict, s);
+        one = one || stable || passed;
     }
     s.steps += feed.steps;
     s.V = select(one, V, s.V);

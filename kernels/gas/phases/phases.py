@@ -100,7 +100,7 @@ quantity(
 OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_ln_trace phase_hot phase_critical"
 HEAVY_REST = 1e-3  # share of the other species in a trial phase that is rich in one
 TRACE = 1e-12  # share of a trial phase, by Wilson's K, below which a species does not count
-HOT = 1.1  # T/Tc of a species above which it has no part in two phases up to 30 MPa: 1.004 is the most that was seen
+HOT = 1.02  # T/Tc of a species above which it has no part in two phases up to 30 MPa: 1.004 is the most that was seen
 HOT_KIJ = 0.3  # k_ij up to which that was tried
 NEVER = 1e9  # K
 
@@ -158,7 +158,7 @@ def kernel(name, reads, writes, source, **more):
 COUNTED = "phases_status phases_steps"
 FOUND = f"ln_kappa eta {COUNTED}"
 kernel("equilibrium_T_p", "T p Y", f"vol {FOUND}", NEWTON)
-kernel("equilibrium_T_p_warm", "T p Y ln_kappa eta", f"ln_kappa eta vol {COUNTED}", NEWTON)
+kernel("equilibrium_T_p_warm", "T p Y ln_kappa eta", f"ln_kappa eta vol {COUNTED}", NEWTON, kinds="eta")
 for given, state in (("e rho", "T p"), ("h p", "T")):
     name, made = given.replace(" ", "_"), f"{state} vol unconverged"  # of the kernels; what they make beside FOUND
     kernel(f"equilibrium_{name}", f"{given} Y", f"{made} {FOUND}", NEWTON, given=given.split()[0])
@@ -169,7 +169,13 @@ for given, state in (("e rho", "T p"), ("h p", "T")):
         NEWTON,
         given=f"{given.split()[0]} T_start",
     )
-    kernel(f"equilibrium_{name}_warm", f"{given} Y T_start ln_kappa eta", f"ln_kappa eta {made} {COUNTED}", NEWTON)
+    kernel(
+        f"equilibrium_{name}_warm",
+        f"{given} Y T_start ln_kappa eta",
+        f"ln_kappa eta {made} {COUNTED}",
+        NEWTON,
+        kinds="eta",
+    )
 kernel("equilibrium_amounts", STATE, "beta beta_mass beta_volume rho_l rho_v", "definitions")
 kernel("equilibrium_compositions", STATE, "Y_l Y_v", "definitions")
 kernel(

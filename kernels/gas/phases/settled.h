@@ -1,15 +1,22 @@
-// Points of one phase that need no test of stability. Where the mixture is stable, and the same phase at four states
-// around, it is stable in the room between (as the shadow region of Rasmussen et al. 2006, original not seen; the sizes
-// are measured here). A point that carries its state keeps the state of its last test, and is tested anew where it has
-// left the room around it.
+// Points of one phase that need no test of stability, or a short one. A point that carries its state keeps what its last
+// test found, in place of ln kappa and eta of two phases:
+//   STABLE .. NEAR_TWO_PHASES: ln_kappa_k = z_k p of the test [Pa]
+//   FOLLOWED: ln_kappa_k = ln W_k of the trial phase that was nearest to the plane; eta also counts the short tests
+//   eta = KEPT mark + T of the test [K]
 //
-// What the point keeps, in place of ln kappa and eta of two phases:
-//   ln_kappa_k = z_k p of the test [Pa],  eta = KEPT mark + T of the test [K]
+// 1. Where the mixture is stable, and the same phase at four states around, it is stable in the room between (as the
+//    shadow region of Rasmussen et al. 2006, original not seen; the sizes are measured here). A point is tested anew
+//    where it has left the room around its test.
+// 2. A point that does not stay where it was follows its trial phase: Newton's method from the last W, in two or three
+//    evaluations. The whole test comes where this is not clearly above the plane, where any K_i = W_i/z_i changes by
+//    much, as that of a species which was not there before, and after a sum of changes.
 #pragma once
 #include "gas/phases/direct.h"
 
-constexpr double KEPT = 1e4;                   // more than any T; eta of two phases is far below
-enum { STABLE = 1, SETTLED, NEAR_TWO_PHASES }; // marks: stable there; stable around; stable there, but not around
+constexpr double KEPT = 1e4; // more than any T; eta of two phases is far below
+// Marks: stable there; stable around; stable there, but not around; from here on with a trial phase: short tests and
+// changes since then add to the mark
+enum { STABLE = 1, SETTLED, NEAR_TWO_PHASES, FOLLOWED };
 
 constexpr double ROOM_T = 0.01, ROOM_p = 0.03, ROOM_z = 0.02;   // relative changes of T, p, z_k within the room
 constexpr double PROBE_T = 0.03, PROBE_p = 0.1, PROBE_z = 0.06; // of the states around
@@ -17,10 +24,29 @@ constexpr double ROOM_TRACE = 1e-3; // and change of z_k: the states around have
 constexpr double PROBE_V = 1.25;    // ratio of volumes beyond which a state around is another phase
 constexpr double PATIENCE = 0.125; // part of the room within which a point has to stay to have the states around tested
 
+constexpr int FOLLOW_MARKS = 16;      // of which a short test takes one, and one more for each FOLLOW_UNIT
+constexpr double FOLLOW_UNIT = 0.05;  // of the largest change of ln K_i
+constexpr double FOLLOW_T = 0.05;     // relative change of T since the whole test
+constexpr double FOLLOW_ABOVE = 1e-2; // tm of the trial below which the whole test decides
+
+// What a point that carries eta is likely to need, from little to much: nothing, a short test, a whole test, two phases
+constexpr int KINDS_OF_ETA = 4;
+
+POINT_FN int kind_of_eta(const double eta) {
+    if (!(eta >= KEPT)) return eta == 0.0 ? 2 : 3;
+    if (eta >= KEPT * FOLLOWED) return eta < KEPT * (FOLLOWED + FOLLOW_MARKS) ? 1 : 2;
+    return eta >= KEPT * SETTLED && eta < KEPT * (SETTLED + 1) ? 0 : 2;
+}
+
 // Nothing is kept
 template <class M, class R> POINT_FN void forget(const MaskOf<R> mask, State<M, R> &s) {
     s.eta = select(mask, R(0.0), s.eta);
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(mask, R(0.0), s.ln_kappa[k]);
+}
+
+// T of the last whole test
+template <class M, class R> POINT_FN R tested_temperature(const State<M, R> &s) {
+    return s.eta - KEPT * floor_small(s.eta * (1.0 / KEPT));
 }
 
 // Whether T, p, z lie in the room, or a part of it, around the state of the point's last test
@@ -29,7 +55,7 @@ POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const
     auto inside = s.eta >= KEPT && s.eta < (NEAR_TWO_PHASES + 1) * KEPT;
     R tested_p = R(0.0);
     FOR_SPECIES (k, M::NS) tested_p += s.ln_kappa[k];
-    const R tested_T = s.eta - KEPT * floor_small(s.eta * (1.0 / KEPT)), trace = ROOM_TRACE * tested_p;
+    const R tested_T = tested_temperature(s), trace = ROOM_TRACE * tested_p;
     inside = inside && fabs(T - tested_T) <= (part * ROOM_T) * tested_T;
     inside = inside && fabs(p - tested_p) <= (part * ROOM_p) * tested_p;
     FOR_SPECIES (k, M::NS) {
@@ -73,15 +99,18 @@ PHASE_PART MaskOf<R> is_stable_beside(const M &m, const Feed<M, R> &feed, const 
     return same && !verdict.unstable;
 }
 
-// What the points of `tested` keep: those of `stable` have passed the test at the feed. The states around are tested
-// where the point has stayed in the room of the test before: a point that moves on soon gains nothing.
+// What the points of `tested` keep: those of `stable` have passed the whole test at the feed. The states around are
+// tested where the point has stayed in the room of the test before: a point that moves on soon gains nothing, and follows
+// its trial phase.
 template <class M, class R>
 PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> tested, const MaskOf<R> stable,
-                          State<M, R> &s) {
+                          const Verdict<M, R> &verdict, State<M, R> &s) {
     if (!s.carried) return forget(tested, s);
     forget(tested && !stable, s);
     const auto near = stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, s);
     const auto stays = stable && has_mark(s, STABLE) && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, s);
+    const auto follows = stable && s.eta >= KEPT && verdict.shadow < NO_SHADOW;
+    const auto rests = fabs(tested_temperature(s) - feed.at.T) < (PATIENCE * ROOM_T) * feed.at.T;
     auto settled = stable && feed.p < HOT_BELOW;
     FOR_SPECIES (k, M::NS) settled = settled && feed.at.T > m.phase_hot[k];
     const auto ask = stays && !settled;
@@ -94,11 +123,37 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
         }
         settled = settled || around;
     }
-    const R mark =
-        select(settled, R(double(SETTLED)), select(near || ask, R(double(NEAR_TWO_PHASES)), R(double(STABLE))));
-    const auto kept = stable && !near; // the room of a test that failed around stays where it is
+
+    // After some short tests a point that rests may settle; the others follow on
+    const auto follow = follows && !settled && !(s.eta >= FOLLOWED * KEPT && rests);
+    R mark = select(near || ask, R(double(NEAR_TWO_PHASES)), R(double(STABLE)));
+    mark = select(follow, R(double(FOLLOWED)), mark);
+    mark = select(settled, R(double(SETTLED)), mark);
+    const auto kept = stable && (!near || follow); // the room of a test that failed around stays where it is
     s.eta = select(kept, R(KEPT * mark + feed.at.T), s.eta);
-    FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(kept, R(feed.z[k] * feed.p), s.ln_kappa[k]);
+    FOR_SPECIES (k, M::NS) {
+        const R trial = verdict.ln_W[2][k], there = feed.z[k] * feed.p;
+        s.ln_kappa[k] = select(kept, select(follow, trial, there), s.ln_kappa[k]);
+    }
+}
+
+// The short test: the points of `ask` whose trial phase is clearly above the plane still. They keep it as it is now.
+template <class M, class R>
+PHASE_PART MaskOf<R> is_followed(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, State<M, R> &s) {
+    const auto begun = s.eta >= KEPT * FOLLOWED && s.eta < KEPT * (FOLLOWED + FOLLOW_MARKS);
+    const auto now = ask && begun && fabs(tested_temperature(s) - feed.at.T) < FOLLOW_T * feed.at.T;
+    if (!any_of(now)) return now;
+
+    Trial<M, R> trial;
+    trial.tm = R(1.0);
+    FOR_SPECIES (k, M::NS) trial.ln_W[k] = select(now, s.ln_kappa[k], feed.ln_z[k]);
+    minimise_tangent_distance(m, feed, now, Aim::FOLLOW, trial);
+    const R mark = floor_small(s.eta * (1.0 / KEPT)) + 1.0 + floor_small(at_most(trial.off, 1.0) * (1.0 / FOLLOW_UNIT));
+    const auto passed = now && trial.apart && !trial.unstable && trial.tm > FOLLOW_ABOVE &&
+                        mark < double(FOLLOWED + FOLLOW_MARKS);
+    s.eta = select(passed, R(KEPT * mark + tested_temperature(s)), s.eta);
+    FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(passed, trial.ln_W[k], s.ln_kappa[k]);
+    return passed;
 }
 
 template <class M, class R>

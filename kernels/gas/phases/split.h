@@ -219,7 +219,7 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
                 const R rich = R(k == attempt - RICH ? 0.0 : m.phase_ln_rest[0]);
                 trial.ln_W[k] = attempt >= RICH ? rich : verdict.ln_W[row][k];
             }
-            if (attempt != BEST) minimise_tangent_distance(m, feed, todo, true, trial);
+            if (attempt != BEST) minimise_tangent_distance(m, feed, todo, Aim::STATIONARY, trial);
             const R is_vapour = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0),
                     sign = 2.0 * (row == 2 && attempt < RICH ? verdict.is_vapour : is_vapour) - 1.0;
             FOR_SPECIES (k, NS) ln_K[k] = sign * (trial.ln_W[k] - feed.ln_z[k]);

@@ -7,6 +7,10 @@
 constexpr double LEAST_AMOUNT = 1e-100; // smaller mole fractions count as that in logarithms
 constexpr double ABSENT = 1e-25;        // residuals of scarcer species do not count
 constexpr int STABILITY_STEPS = 40;
+constexpr double CLEAR = 0.01; // residuals^2 in units of tm below which a trial from an earlier one is as good as
+                               // stationary: Newton's next step changes tm by some residual^2
+constexpr double APART = 1e-2; // distance from the feed beyond which a trial is a phase of its own
+constexpr double GAS = 3.0;    // volume, in units of the critical, above which a feed has no lighter phase beside it
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {
@@ -39,6 +43,8 @@ template <class M, class R> POINT_FN void wilson(const M &m, const Feed<M, R> &f
 template <class M, class R> struct Trial {
     R ln_W[M::NS], tm; // tm: distance from the plane, less than 0 where the feed is unstable
     MaskOf<R> unstable, undecided;
+    MaskOf<R> apart; // above the plane and stationary, or nearly, and not the feed itself
+    R off;           // largest residual at the start
 };
 
 // Newton's step in ln W from the residual r; where the matrix is not positive definite the step stays as it is.
@@ -71,15 +77,20 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
     FOR_SPECIES (k, NS) step[k] = select(good, within(R(-r[k] - of_q[k]), 2.0), step[k]);
 }
 
-// Minimises tm from trial.ln_W for the points of `ask`. It ends where tm < 0 (to_the_end: at the stationary point
+// What a trial is for: whether tm < 0 somewhere, the stationary point behind, or whether the stationary point of an
+// earlier test, from which it begins, is still above the plane
+enum class Aim { DECIDE, STATIONARY, FOLLOW };
+
+// Minimises tm from trial.ln_W for the points of `ask`. It ends where tm < 0 (STATIONARY: at the stationary point
 // behind), where the trial is stationary, or where it becomes the feed itself. A point that is undecided after the last
 // step counts as unstable: the split then decides.
 template <class M, class R>
-PHASE_PART void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const bool to_the_end,
+PHASE_PART void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim,
                                           Trial<M, R> &trial) {
     constexpr int NS = M::NS;
     auto open = ask;
-    trial.unstable = nowhere<R>();
+    trial.unstable = trial.apart = nowhere<R>();
+    trial.off = R(0.0);
     trial.tm = select(ask, R(1.0), trial.tm);
 
     UNROLL_BY(1)
@@ -110,20 +121,25 @@ PHASE_PART void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Ma
         }
         // Another phase by its composition, or of the same composition by its volume
         const auto differs = far > 1e-8 || fabs(f.V - feed.V) > 1e-3 * feed.V;
-        // Near a stationary point tm is off by some r^2: clearly above the plane, that is enough.
-        const auto above = top < 1e-4 && tm > (to_the_end ? 1e300 : 1e-5);
+        // Near a stationary point tm is off by some r^2: clearly above the plane, that is enough. Residuals of traces
+        // count where an earlier trial is followed: there may have come more of them.
+        auto flat = top < 1e-4;
+        if (aim == Aim::FOLLOW) flat = flat || (size < 0.3 && top * top < CLEAR * tm);
+        const auto above = flat && tm > (aim == Aim::STATIONARY ? 1e300 : 1e-5);
         const auto below = tm < -1e-9 && differs, stationary = top < 1e-9 || above;
         const auto nears_feed = tm > -1e-9 && tm < 1e-2 && far < 1e-2 && fabs(2.0 * tm - toward) < 0.2 * fabs(toward);
         const auto ended = stationary || nears_feed || far < 1e-10 || !(fabs(tm) < 1e300);
         trial.tm = select(open, tm, trial.tm);
         trial.unstable = trial.unstable || (open && below);
+        trial.apart = trial.apart || (open && above && far > APART);
+        if (step == 0) trial.off = size;
         open = open && !ended;
-        if (!to_the_end) open = open && !below;
+        if (aim != Aim::STATIONARY) open = open && !below;
         if (everywhere(!open)) break;
 
-        // Substitution twice, then Newton
+        // Substitution twice, then Newton; at once from an earlier trial
         const auto want = open && size < 1.0;
-        if (step >= 2 && any_of(want)) trial_step(m, feed.at, f, W, inv_sum, r, want, change);
+        if ((step >= 2 || aim == Aim::FOLLOW) && any_of(want)) trial_step(m, feed.at, f, W, inv_sum, r, want, change);
         FOR_SPECIES (k, NS) trial.ln_W[k] = select(open, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
     }
     trial.undecided = open;
@@ -136,8 +152,10 @@ template <class M, class R> struct Verdict {
     R tm;                        // the least
     R ln_W[3][M::NS];            // the trials: vapour-like, liquid-like, and that of tm
     R is_vapour;                 // 1: that of tm is taken for the vapour, 0: for the liquid
+    R shadow;                    // of a stable feed: the least tm of a trial that is apart, ln_W[2] its amounts; or NO_SHADOW
 };
 
+constexpr double NO_SHADOW = 1e9;
 constexpr double HOT_BELOW = 3e7; // Pa; gases split at higher pressures far above their critical temperatures
 
 // Whether each species is too hot for two phases, or next to nothing in any trial phase
@@ -159,29 +177,38 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     }
     v.unstable = v.certain = nowhere<R>();
     v.tm = v.is_vapour = R(0.0);
+    v.shadow = R(NO_SHADOW);
     const auto tested = ask && !is_hot(m, feed, ln_K);
-    FOR_SPECIES (k, NS) v.ln_W[0][k] = v.ln_W[1][k] = feed.ln_z[k];
+    R critical = R(0.0); // volume
+    FOR_SPECIES (k, NS) {
+        v.ln_W[0][k] = v.ln_W[1][k] = feed.ln_z[k];
+        critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
+    }
+    const auto is_gas = feed.V > GAS * critical;
 
     UNROLL_BY(1)
     for (int start = 0; start < 3; ++start) {
-        // Vapour-like, liquid-like; where neither is found to be unstable, rich in the heaviest species
-        const auto now = start < 2 ? tested : tested && !v.unstable;
-        if (!any_of(now)) break;
+        // Vapour-like unless the feed is a gas, liquid-like; where neither is found to be unstable, rich in the
+        // heaviest species
+        const auto now = start == 0 ? tested && !is_gas : start == 1 ? tested : tested && !v.unstable;
+        if (start == 2 && !any_of(now)) break;
         Trial<M, R> trial;
         trial.tm = R(1.0);
         FOR_SPECIES (k, NS) {
             const R heavy = select(ln_K[k] > least, R(m.phase_ln_rest[0]), R(0.0));
             trial.ln_W[k] = start == 0 ? R(feed.ln_z[k] + ln_K[k]) : start == 1 ? R(feed.ln_z[k] - ln_K[k]) : heavy;
         }
-        minimise_tangent_distance(m, feed, now, false, trial);
+        minimise_tangent_distance(m, feed, now, Aim::DECIDE, trial);
 
         // Keep the best
         const auto better = trial.unstable && now && (trial.tm < v.tm || !v.unstable);
+        const auto nearest = trial.apart && now && !v.unstable && trial.tm < v.shadow;
         FOR_SPECIES (k, NS) {
-            if (start < 2) v.ln_W[start][k] = trial.ln_W[k];
-            v.ln_W[2][k] = select(better, trial.ln_W[k], v.ln_W[2][k]);
+            if (start < 2) v.ln_W[start][k] = select(now, trial.ln_W[k], v.ln_W[start][k]);
+            v.ln_W[2][k] = select(better || nearest, trial.ln_W[k], v.ln_W[2][k]);
         }
         v.is_vapour = select(better, R(start == 0 ? 1.0 : 0.0), v.is_vapour);
+        v.shadow = select(nearest, trial.tm, v.shadow);
         v.tm = select(better, trial.tm, v.tm);
         v.unstable = v.unstable || (trial.unstable && now);
         v.certain = v.certain || (trial.unstable && now && !trial.undecided);

@@ -3,6 +3,7 @@
 //   COUNT arrays of ROWS[] rows, which are INPUT[] or OUTPUT[] or both; SCRATCH rows of intermediates
 //   composed(m, scratch)                       the part that depends on the composition alone, if that is uniform
 //   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
+//   KIND, KINDS, kind(x)                       the array (or -1) by whose value x points are of one of KINDS kinds
 //   LINES, lines<N>(m, array, step)            whether there is one stage of scalars; for boxes: of SIDE lines of N
 //   points
 #pragma once
@@ -44,18 +45,13 @@ static inline void ask_ahead(const stored *now, long stride, int rows, int part,
             __builtin_prefetch(now + r * stride + k + BLOCK, WRITE, WRITE ? 3 : 2);
 }
 
-// A whole block is computed in place. A partial block, or one whose arrays have another type than the stages, is copied
-// first; the copy is filled up to whole packs with the last point. So there is no remainder loop, and a point's results
-// do not depend on its place in the block.
-template <class P>
-static void some_points(const Mixture &m, const Array *array, stored *scratch, const long first, const long count) {
+// Points that are copied first, point t from place(t); the copy is filled up to whole packs with the last point. So there
+// is no remainder loop, and a point's results do not depend on its place in the block.
+template <class P, class Place>
+static inline void copied_points(const Mixture &m, const Array *array, stored *scratch, const long count,
+                                 const Place &place) {
     stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
     long stride[P::COUNT];
-    if (sizeof(outside) == sizeof(stored) && count == BLOCK) {
-        for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + first), stride[a] = array[a].ld;
-        P::stages(m, at, stride, scratch, BLOCK);
-        return;
-    }
     const long whole = (count + LANES - 1) / LANES * LANES;
     for (int a = 0; a < P::COUNT; ++a) {
         at[a] = next;
@@ -63,19 +59,30 @@ static void some_points(const Mixture &m, const Array *array, stored *scratch, c
         next += P::ROWS[a] * ROW;
         if (P::INPUT[a])
             for (int r = 0; r < P::ROWS[a]; ++r) {
-                const outside *from = array[a].at + r * array[a].ld + first;
+                const outside *from = array[a].at + r * array[a].ld;
                 stored *to = at[a] + r * ROW;
-                for (long t = 0; t < count; ++t) to[t] = from[t];
-                for (long t = count; t < whole; ++t) to[t] = from[count - 1];
+                for (long t = 0; t < count; ++t) to[t] = from[place(t)];
+                for (long t = count; t < whole; ++t) to[t] = to[count - 1];
             }
     }
     P::stages(m, at, stride, scratch, whole);
     for (int a = 0; a < P::COUNT; ++a)
         if (P::OUTPUT[a])
             for (int r = 0; r < P::ROWS[a]; ++r) {
-                outside *to = array[a].at + r * array[a].ld + first;
-                for (long t = 0; t < count; ++t) to[t] = outside(at[a][r * ROW + t]);
+                outside *to = array[a].at + r * array[a].ld;
+                for (long t = 0; t < count; ++t) to[place(t)] = outside(at[a][r * ROW + t]);
             }
+}
+
+// A whole block is computed in place. A partial block, or one whose arrays have another type than the stages, is copied.
+template <class P>
+static void some_points(const Mixture &m, const Array *array, stored *scratch, const long first, const long count) {
+    if (sizeof(outside) != sizeof(stored) || count != BLOCK)
+        return copied_points<P>(m, array, scratch, count, [first](const long t) { return first + t; });
+    stored *at[P::COUNT];
+    long stride[P::COUNT];
+    for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + first), stride[a] = array[a].ld;
+    P::stages(m, at, stride, scratch, BLOCK);
 }
 
 #ifdef BOXED
@@ -159,7 +166,39 @@ template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored 
 
 template <class P> static long units(const Arguments<P::COUNT> &a, const long points) { return points / a.box.nx; }
 #else
+// Points of one kind side by side, so that a pack does not wait for a point of another kind: counted in a window of
+// several blocks. Whether the points from `first` on are of several kinds; place: their order.
+constexpr long WINDOW = 8 * BLOCK;
+
+template <class P> static bool sorted_by_kind(const Array &key, const long first, const long count, int *place) {
+    int kind[WINDOW], begin[P::KINDS + 1] = {};
+    for (long t = 0; t < count; ++t) {
+        kind[t] = P::kind(key.at[first + t]);
+        ++begin[kind[t] + 1];
+    }
+    if (begin[kind[0] + 1] == count) return false;
+    for (int k = 1; k < P::KINDS; ++k) begin[k] += begin[k - 1];
+    for (long t = 0; t < count; ++t) place[begin[kind[t]]++] = int(t);
+    return true;
+}
+
 template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+    if constexpr (P::KIND >= 0) {
+        int place[WINDOW];
+        for (; first < end; first += WINDOW) {
+            const long count = end - first < WINDOW ? end - first : WINDOW;
+            const bool several = sorted_by_kind<P>(a.array[P::KIND], first, count, place);
+            for (long done = 0; done < count; done += BLOCK) {
+                const long now = count - done < BLOCK ? count - done : BLOCK;
+                const int *from = place + done;
+                if (several)
+                    copied_points<P>(*a.constants, a.array, scratch, now,
+                                     [first, from](const long t) { return first + from[t]; });
+                else some_points<P>(*a.constants, a.array, scratch, first + done, now);
+            }
+        }
+        return;
+    }
     for (; first < end; first += BLOCK)
         some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
 }

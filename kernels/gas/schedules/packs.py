@@ -16,7 +16,7 @@ from ..records import PointKernel
 from ..registry import registry
 from ..structure import structure
 from .schedule import Schedule
-from .text import bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start
+from .text import bodies, call, defines, discarded, dropped, folders, include, kinds, spelled_headers, start
 
 if typing.TYPE_CHECKING:
     from ..plan import Plan
@@ -222,6 +222,7 @@ def _program(p: Plan, types, boxed: bool) -> str:
         _array("int", "ROWS", [p.rows(a) for a in p.arguments]),
         _array("bool", "INPUT", [a in p.reads for a in p.arguments]),
         _array("bool", "OUTPUT", [a in p.writes for a in p.arguments]),
+        *kinds(p),
         _function("composed(const Mixture &m, stored *scratch)", _composed(names, types)),
         _function(
             "stages(const Mixture &m, stored *const *array, const long *stride, stored *scratch, const long count)",

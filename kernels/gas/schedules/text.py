@@ -168,3 +168,29 @@ def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[
 
         out.append(f"{kind} {kernel.name}_{name}{first};")
     return out
+
+
+# ---------------------------------------------------------------- kinds of points
+
+
+MOST_KINDS = 8
+
+
+def key_of(p: Plan) -> str:
+    """The input by whose value points are of different kinds; see PointKernel.kinds. Empty: there is none."""
+    keys = [kernel.kinds for kernel in p.kernels if kernel.kinds in p.reads]
+    return keys[0] if keys else ""
+
+
+def kinds(p: Plan) -> list[str]:
+    """Members of a program: the array (its number, or -1) by whose value points are of one of KINDS kinds, and the kind
+    of a value."""
+    name = key_of(p)
+    if not name:
+        return ["static constexpr int KIND = -1;"]
+
+    return [
+        f"static constexpr int KIND = {p.arguments.index(name)}, KINDS = KINDS_OF_{name.upper()};",
+        f'static_assert(KINDS <= {MOST_KINDS}, "as many as there is room for");',
+        f"static POINT_FN int kind(const double x) {{ return kind_of_{name}(x); }}",
+    ]

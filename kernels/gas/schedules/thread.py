@@ -9,7 +9,21 @@ from ..records import PointKernel
 from ..registry import registry
 from ..structure import structure, structure_size
 from .schedule import Schedule
-from .text import Call, bodies, call, defines, discarded, dropped, folders, include, spelled_headers, start
+from .text import (
+    MOST_KINDS,
+    Call,
+    bodies,
+    call,
+    defines,
+    discarded,
+    dropped,
+    folders,
+    include,
+    key_of,
+    kinds,
+    spelled_headers,
+    start,
+)
 
 if typing.TYPE_CHECKING:
     from ..plan import Plan
@@ -26,6 +40,11 @@ PROGRAM = """\
     static constexpr int CONSTANTS = {copied};
     static constexpr bool COLUMNS = {columns};
     static constexpr bool PERSISTENT = {persistent};
+    static constexpr int AHEAD = {ahead};
+    static constexpr int WINDOW = {window};
+}};
+struct Program {{
+    {kinds}
 }};
 POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const long skipped, {parameters}) {{
 {loop}
@@ -41,6 +60,17 @@ LOOP = """\
         {body}
     }};
     run_program<How>(constants, n, skipped, work);"""
+SORTED = """\
+    const auto kind_at = [&](const long first) {{
+        const {prefix}Place here(first, n, box);
+        return Program::kind({prefix}Field<true>{{at_{key}, 0, here}}[0].v);
+    }};
+    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {{
+        (void)column;
+        {body}
+    }};
+    run_sorted<How, Program>(constants, n, kind_at, work);"""
+TURNS = 4  # points of a thread, where a block sorts its points
 
 
 class Thread(Schedule):
@@ -73,8 +103,25 @@ class Thread(Schedule):
         held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
         return held + 8 * self.copied(p)
 
+    def key(self, p: Plan) -> str:
+        """The input by which a block sorts its points; empty: it does not."""
+        return key_of(p)
+
+    def window(self, p: Plan) -> int:
+        """Points that a block sorts."""
+        return TURNS * p.launch.threads if self.key(p) else 0
+
+    def ahead(self, p: Plan) -> int:
+        """Units of 8 bytes of shared memory ahead of the order of points."""
+        return -(-self.shared_bytes(p) // 8)
+
     def shape(self, p: Plan) -> Shape:
         """Threads, shared memory [bytes] and blocks of a launch."""
+        window = self.window(p)
+        if window:
+            order = 4 * (window + MOST_KINDS + 1)
+            return Shape(p.launch.threads, covers=window, shared=8 * self.ahead(p) + order)
+
         resident = p.launch.blocks if p.launch.persistent else 0
         return Shape(p.launch.threads, shared=self.shared_bytes(p), resident=resident)
 
@@ -86,7 +133,7 @@ class Thread(Schedule):
         return p.launch.hold != "reload"
 
     def skips_points(self, p: Plan) -> bool:
-        return True
+        return not self.key(p)
 
     def record_tail(self, skipped: int, box: typing.Sequence[int]) -> list[int]:
         return [skipped, *box]
@@ -126,6 +173,9 @@ class Thread(Schedule):
             copied=self.copied(p),
             columns=str(bool(columns(p))).lower(),
             persistent=str(how.persistent).lower(),
+            ahead=self.ahead(p),
+            window=self.window(p),
+            kinds="\n    ".join(kinds(p)),
             parameters="const Box &box" + "".join(pointers),
             loop=self.loop(p),
             count=len(p.arguments),
@@ -139,7 +189,10 @@ class Thread(Schedule):
 
     def loop(self, p: Plan) -> str:
         """The loop over points around the work of a point."""
-        return LOOP.format(body="\n        ".join(PointText(self, p).lines()))
+        body = "\n        ".join(PointText(self, p).lines())
+        if self.window(p):
+            return SORTED.format(body=body, key=self.key(p), prefix=self.prefix)
+        return LOOP.format(body=body)
 
     def species_values(self, rows: int) -> str:
         """Type of an array of values of each species that no array in memory takes."""

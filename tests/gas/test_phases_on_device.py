@@ -1,0 +1,71 @@
+"""Phase equilibrium on a device: what the CPU finds, cold and warm, whatever the neighbours are."""
+
+# ruff: noqa: F811  the fixture `be` is an argument here
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from device_for_tests import be, is_gpu  # noqa: F401
+
+from frame.tools.bench import phases as bench
+from kernels import registry
+
+WAYS = ("T p", "e rho", "h p")
+START = ("ln_kappa", "eta")
+
+
+@lru_cache
+def known(n):
+    """States of two species, about half of them two phases, with what the CPU finds there."""
+    state = bench.states(2, n, "random")
+    names = "T p e h s rho vol beta phases_status"
+    return bench.mixture(2).properties(names, backend="cpu", **state) | state
+
+
+def warm(way, backend, n):
+    """The collection's program with all starts, and starts that say nothing."""
+    c = registry.collections[f"phases_from_{way.replace(' ', '_')}"]
+    starts = [name for name in ("T_start",) if name in c.optional]
+    program = bench.mixture(2).program(c.outputs, [*c.given, *starts, *START], backend=backend)
+    return program, {name: np.zeros((program.plan.rows(name), n)) for name in START}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.quick(way="e rho")
+def test_collections_on_a_device(be, way):
+    """From nothing, then from what that call left: phases as on the CPU, T and p to 1e-9 and 1e-7 (a cold liquid is
+    stiff), beta to 1e-8. The second call takes fewer steps in two phases."""
+    n = 20_000 if is_gpu(be) else 96
+    q = known(n)
+    program, carried = warm(way, be, n)
+    given = {**q, "T_start": q["T"] * 1.002}
+
+    steps = []
+    for _ in range(2):
+        found = bench.Work(program, {**given, **carried}).results()
+        carried = {name: found[name] for name in START}
+        steps.append(np.median(found["phases_steps"][q["phases_status"] == 1]))
+        assert (found["phases_status"] == q["phases_status"]).all()
+        np.testing.assert_allclose(found["beta"], q["beta"], rtol=0, atol=1e-8)
+        if "T" in found:
+            np.testing.assert_allclose(found["T"], q["T"], rtol=1e-9)
+        if "p" in found:
+            np.testing.assert_allclose(found["p"], q["p"], rtol=1e-7)
+    assert steps[1] < 0.7 * steps[0]
+
+
+def test_neighbours_on_a_device(be):
+    """A point's bits do not depend on its place, though blocks sort points by what they carry: more than one window."""
+    n = 20_000 if is_gpu(be) else 700
+    q, order = known(n), np.random.default_rng(2).permutation(n)
+    program, carried = warm("e rho", be, n)
+    given = {name: {**q, **carried, "T_start": q["T"]}[name] for name in program.reads}
+    before = bench.Work(program, given).results()
+    given |= {name: before[name] for name in START}
+    assert {0, 1} <= set((given["eta"] >= 1e4).astype(int))
+
+    found = bench.Work(program, given).results()
+    moved = bench.Work(program, {name: values[..., order] for name, values in given.items()}).results()
+    for name in found:
+        assert (moved[name] == found[name][..., order]).all(), name
