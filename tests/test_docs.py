@@ -52,7 +52,7 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("build", "examples", "fortran_stub", ".venv"):
         (tmp_path / name).symlink_to(ROOT / name)
-    env = {**os.environ, "FRAME_BACKEND": "cpu", "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "FRAME_BACKEND": "cpu", "FRAME_ACCURACY": "", "PYTHONPATH": str(ROOT)}  # as users run them
     script, source = "", ""
 
     for before, language, text in blocks(page):
