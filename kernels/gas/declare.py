@@ -130,7 +130,7 @@ def option(
     needs: dict | None = None,
     renamed: dict[str, str] | None = None,
     in_check_mode: str = "",
-    variable: str = "",
+    by_environment: Callable[[], str] | None = None,
     yields_to: str = "",
 ) -> None:
     """Declare a choice between models, beside the model that reads it.
@@ -139,7 +139,7 @@ def option(
     first value is the default. A second declaration adds its values: so a model in another file adds its own. switch:
     see Option. needs = {value: species fields that must be known}: a Mixture raises MixtureError where one is unknown.
     renamed = {a value's name of an earlier release: its name now}, for the error. in_check_mode: the value that check
-    mode takes. variable, yields_to: of an option whose values are presets, see Option.
+    mode takes. by_environment, yields_to: of an option whose values are presets, see Option.
     """
     refuse(
         not isinstance(about, dict) or not all(isinstance(text, str) and text for text in about.values()),
@@ -156,7 +156,7 @@ def option(
         needs=tuple(dict(old.needs + _condition(needs)).items()),
         renamed=old.renamed | (renamed or {}),
         in_check_mode=in_check_mode or old.in_check_mode,
-        variable=variable or old.variable,
+        by_environment=by_environment or old.by_environment,
         yields_to=split(yields_to) or old.yields_to,
     )
 

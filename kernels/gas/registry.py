@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from ..engine.errors import ArgumentError, closest, refuse
@@ -198,9 +196,8 @@ class GasRegistry:
         if option in given or any(name in given for name in known.yields_to):
             return None
 
-        word = os.environ.get(known.variable, "") or known.values[0]
-        refuse(word not in known.values, f"{known.variable} is '{word}', wanted one of {', '.join(known.values)}.")
-        return word
+        named = known.by_environment() if known.by_environment else ""
+        return named or known.values[0]
 
     def with_presets(self, given: dict, species=None) -> dict:
         """The options that were given, with those that a word among them, or by default, stands for. In place of the
