@@ -18,6 +18,7 @@ from ..riemann import Gas, MappedGas, R
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PENG_ROBINSON = {"equation": "pr"}  # of the exact solutions
 N2, CH4_O2 = "examples/mixtures/n2.yaml", "examples/mixtures/ch4_o2.yaml"
+H2_O2 = "examples/mixtures/h2_o2.yaml"
 OXYGEN_METHANE = {"file": CH4_O2, "species": ["CH4", "O2"]}
 # An ideal gas of constant heat capacity, and its state at rest.
 GAMMA, W, T0, P0 = 1.4, 0.028, 300.0, 1e5
