@@ -56,7 +56,7 @@ def digest(job) -> dict:
     if job["program"] == "reader":
         results = reader(job)
     else:
-        mixture = Mixture(species(job["species"], job["kij"]), **job["options"])
+        mixture = Mixture(species(job["species"], job["kij"]), **{"equation": "pr", **job["options"]})
         given = job["given"]
         names = job["names"] or (job["outputs"] if isinstance(job["outputs"], list) else outputs_of(job, mixture))
         names = [name for name in names if name in quantities]
@@ -90,7 +90,7 @@ class Bound:
 
     def __init__(self, job):
         self.backend = get_backend(job["backend"], threads=1)
-        mixture = Mixture(species(job["species"], "dense"), **job["options"])
+        mixture = Mixture(species(job["species"], "dense"), **{"equation": "pr", **job["options"]})
         given, outputs = (getattr(registry.collections[job["collection"]], name) for name in ("given", "outputs"))
         with np.load(job["states"]) as states:
             state = {name: states[name] for name in ("T", "p", "Y")}

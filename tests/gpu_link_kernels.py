@@ -34,7 +34,9 @@ PARALLEL = 8  # compilations
 def program(name: str, backend, file: str = ""):
     """A collection as a host launches it, for a mixture of ten species or, of rates, one that reacts."""
     collection = kernels.collections[name]
-    mixture = Mixture.from_yaml(file or (str(mechanisms_for_tests.path()) if name in REACTING else REAL_GAS))
+    mixture = Mixture.from_yaml(
+        file or (str(mechanisms_for_tests.path()) if name in REACTING else REAL_GAS), equation="pr"
+    )
     return mixture, mixture.program(outputs=collection.outputs, given=collection.given, backend=backend)
 
 

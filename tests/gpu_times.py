@@ -56,7 +56,7 @@ def collections(
     for name in names:
         c = registry.collections[name]
         for ns, kij in cases:
-            mix, n = Mixture(species_set(ns, kij)), points if ns < 20 else points // 4
+            mix, n = Mixture(species_set(ns, kij), equation="pr"), points if ns < 20 else points // 4
             T, p, Y = random_states(ns, 4096, seed=31)
             many = -(-n // 4096)
             state = {"T": np.tile(T, many)[:n], "p": np.tile(p, many)[:n], "Y": np.tile(Y, many)[:, :n]}
@@ -180,7 +180,7 @@ def impl_times(be, shape, fringe):
             print(f"pinning these {size / 2**20:.0f} MiB took {(time.perf_counter() - began) * 1e3:.1f} ms")
         for chunk in (16384, 131072, 1048576):
             impl = TVImpl(be, Sizes(chunk, ns))
-            impl.set_mixture(Mixture(species_set(ns), takahashi="off"))
+            impl.set_mixture(Mixture(species_set(ns), equation="pr", takahashi="off"))
             for what, work in (
                 ("block call", lambda: impl.block("thermal_viscous", given, wanted)),
                 ("chunk loop", lambda: loop(impl)),
@@ -215,7 +215,7 @@ def device_boxes(be, inner=128, fringe=3, calls=20):
         edge = inner + 2 * ghosts
         shape, n = (edge,) * 3, edge**3
         properties = TVProperties(be, Sizes(131072, ns), {})
-        properties.impl.set_mixture(Mixture(species_set(ns)))
+        properties.impl.set_mixture(Mixture(species_set(ns), equation="pr"))
         properties.set_stream(0)
         rows = {"T": np.full((1, n), 900.0), "p": np.full((1, n), 1e7), "Y": np.full((ns, n), 1 / ns)}
         rows |= {name: np.zeros((1, n)) for name in ("rho", "h", "mu")}
@@ -244,7 +244,7 @@ def device_boxes(be, inner=128, fringe=3, calls=20):
 
 
 def launch(be):
-    mix = Mixture(species_set(1))
+    mix = Mixture(species_set(1), equation="pr")
     program = mix.program(outputs=("rho",), given=("T", "p", "Y"), backend=be)
     run = program.bind({a: be.from_host(np.full((program.plan.rows(a), 32), 300.0)) for a in program.plan.arguments})
     for name, work in (("one launch from Python", lambda: run(32)), ("one mark", be.mark)):

@@ -40,7 +40,14 @@ def make(given, file):
     if given["species"]:
         data = with_copies(data, given["species"])
 
-    return Mixture(data, **options)
+    return untranslated(Mixture(data, **options))
+
+
+def untranslated(mixture):
+    """The mixture, without the translation that the layer chooses by default where it has no better equation."""
+    if mixture.options["translation"] == "none":
+        return mixture
+    return Mixture(mixture.species, **mixture.options | {"translation": "none"})
 
 
 def species_from_file(given, file):

@@ -26,6 +26,7 @@ contains
     if (inputs%backend /= 'auto') call frame_setoption('backend'//char(0), trim(inputs%backend)//char(0))
     ! Its calls are queued or for a whole block: 'auto' need not count a wait for each
     call frame_setoption('calls'//char(0), 'blocks'//char(0))
+    call frame_setoption('equation'//char(0), 'pr'//char(0))    ! the plain Fortran's
     call frame_setoption('root'//char(0), trim(inputs%root)//char(0))
     call frame_setoption('alpha'//char(0), trim(inputs%alpha)//char(0))
     call frame_setoption('mixing'//char(0), trim(inputs%mixing)//char(0))

@@ -11,7 +11,7 @@ import kernels
 
 from .. import build, shipped
 from ..errors import FrameError
-from . import bench, contraction, fit, info, mechanisms, names, plot, point, precompile, validate
+from . import bench, contraction, fit, info, mechanisms, model_options, names, plot, point, precompile, validate
 from .bench import organisations, species_loops, tensor_tune
 
 MODULES = {
@@ -142,12 +142,7 @@ def _mixture(given):
     if getattr(given, "mixture", None) is None:
         return None
 
-    options = {}
-    for name in kernels.OPTIONS:
-        value = getattr(given, name)
-        if value is not None:
-            options[name] = value
-
+    options: dict = model_options(given)
     if given.fluid_table:
         options["fluids"] = given.fluid_table
     if given.gas_constant is not None:

@@ -14,6 +14,7 @@ import numpy as np
 import kernels
 
 from ..errors import ArgumentError
+from . import model_options
 from .conditions import AXES, composition, fixed, in_words, wanted
 from .figures import grid, picture_file, pyplot, save
 
@@ -60,7 +61,8 @@ def run(given, mixture) -> pathlib.Path:
     there = [name for name, share in zip(mixture.names, Y) if share > 0]
     pair = len(there) == 2
     wanted(pair or not at, f"--at: belongs to the diagrams of two species; --from {given.start} has {len(there)}.")
-    mixture = kernels.Mixture(mixture.species.subset(there), **{**mixture.options, "phases": "equilibrium"})
+    options = model_options(given) | {"phases": "equilibrium"}
+    mixture = kernels.Mixture(mixture.species.subset(there), **options)
     X = (Y[Y > 0] / mixture.species.W) / (Y[Y > 0] / mixture.species.W).sum()
 
     # The diagrams.

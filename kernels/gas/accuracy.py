@@ -1,10 +1,13 @@
 """Option accuracy: one word in place of several options, and the place where a mixture's models are chosen together."""
 
+import os
+
 import numpy as np
 
-from ..engine.errors import ArgumentError
+from ..engine.errors import ArgumentError, refuse
 from .declare import option, preset
 from .equations.mapped_numbers import RADICAL, why_not_correlated
+from .species import NoSpecies
 from .species.fluids import row_of
 
 # Cantera's phase Peng-Robinson with transport high-pressure-Chung; the tests and `validate --against cantera` compare.
@@ -29,6 +32,8 @@ AS_CANTERA = {
 REFERENCE = {"equation": "mapped", "viscosity": "residual", "cold_cp": "fitted"}
 # A volume translation from measured liquid densities
 FITTED = {"translation": "fitted"}
+# Who gives an option of the equation of state, or a form of Chung's transport, chooses models one by one.
+YIELDS = ("equation", "alpha", "mixing", "translation", "chung")
 
 
 def spelled(options: dict) -> str:
@@ -36,26 +41,40 @@ def spelled(options: dict) -> str:
     return ", ".join(f"`{key} = {value}`" for key, value in options.items())
 
 
+ABOUT = {
+    "nearest": f"Stands for {spelled(REFERENCE)} where each species that can condense has a row in `fluids.csv`; "
+    f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. With `phases = "
+    "equilibrium` the first does not come into question. `info` and the start say which and why. As the default it "
+    f"leaves options alone that are given, and has no effect beside a given {', '.join(YIELDS)}.",
+    "chosen": "Each option as it is given, else its default.",
+    "cantera": "Stands for the options that reproduce Cantera 3.2. "
+    + "; ".join(f"`equation = {equation}`: {spelled(options)}" for equation, options in AS_CANTERA.items())
+    + ".",
+    "reference": f"Stands for {spelled(REFERENCE)}: what comes closest to reference equations, of liquids too.",
+}
+
+
+def by_environment() -> str:
+    """The default that the environment names, "" for none. Raises ArgumentError for a word that is no value."""
+    word = os.environ.get("FRAME_ACCURACY", "")
+    refuse(word and word not in ABOUT, f"FRAME_ACCURACY is '{word}', wanted one of {', '.join(ABOUT)}.")
+    return word
+
+
 option(
     "accuracy",
-    {
-        "chosen": "Each option as it is given, else its default.",
-        "cantera": "Stands for the options that reproduce Cantera 3.2. "
-        + "; ".join(f"`equation = {equation}`: {spelled(options)}" for equation, options in AS_CANTERA.items())
-        + ".",
-        "reference": f"Stands for {spelled(REFERENCE)}: what comes closest to reference equations, of liquids too.",
-        "nearest": f"Stands for {spelled(REFERENCE)} where each species that can condense has a row in `fluids.csv`; "
-        f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. With `phases = "
-        "equilibrium` the first does not come into question. `info` and the start say which and why.",
-    },
-    "one word for several options: as chosen one by one, as Cantera 3.2, or closest to reference equations",
+    ABOUT,
+    "one word for several options: nearest to measurements, as chosen one by one, as Cantera 3.2, or closest to "
+    "reference equations",
     switch="",
+    by_environment=by_environment,
+    yields_to=" ".join(YIELDS),
 )
 
 
 def nearest(options: dict, species) -> tuple[dict, str]:
     """({option: value} nearest to measurements that these species allow, why). species: None before a file was read."""
-    if species is None:
+    if species is None or isinstance(species, NoSpecies):
         return {}, "no species yet"
 
     lacking = [name for s, name in enumerate(species.names) if not _has_numbers(species, s)]

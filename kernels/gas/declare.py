@@ -132,6 +132,8 @@ def option(
     needs: dict | None = None,
     renamed: dict[str, str] | None = None,
     in_check_mode: str = "",
+    by_environment: Callable[[], str] | None = None,
+    yields_to: str = "",
 ) -> None:
     """Declare a choice between models, beside the model that reads it.
 
@@ -139,7 +141,7 @@ def option(
     first value is the default. A second declaration adds its values: so a model in another file adds its own. switch:
     see Option. needs = {value: species fields that must be known}: a Mixture raises MixtureError where one is unknown.
     renamed = {a value's name of an earlier release: its name now}, for the error. in_check_mode: the value that check
-    mode takes.
+    mode takes. by_environment, yields_to: of an option whose values are presets, see Option.
     """
     refuse(
         not isinstance(about, dict) or not all(isinstance(text, str) and text for text in about.values()),
@@ -156,6 +158,8 @@ def option(
         needs=tuple(dict(old.needs + _condition(needs)).items()),
         renamed=old.renamed | (renamed or {}),
         in_check_mode=in_check_mode or old.in_check_mode,
+        by_environment=by_environment or old.by_environment,
+        yields_to=split(yields_to) or old.yields_to,
     )
 
 
@@ -173,7 +177,7 @@ def fallback(name: str, value: str, serves: Callable) -> None:
 
 def preset(name: str, value: str, choose: Callable[[dict, Any], tuple[dict, str]]) -> None:
     """Declare that `value` of option `name` stands for other options. See Preset. An option that is given beside it
-    with another value is an ArgumentError."""
+    with another value is an ArgumentError, unless `value` is the default: then what is given counts."""
     registry.presets[name, value] = Preset(name, value, choose)
 
 

@@ -166,6 +166,8 @@ class Option:
     about: When = ()  # formula and source of each value, Markdown with $LaTeX$
     renamed: dict[str, str] = dataclasses.field(default_factory=dict, hash=False)  # a value's earlier name -> its name
     in_check_mode: str = ""  # the value that check mode takes; empty: the mixture's
+    by_environment: Callable[[], str] | None = None  # () -> another default, or ""
+    yields_to: tuple[str, ...] = ()  # options beside which, when they are given, the default has no effect
 
     def switches(self, value: str) -> dict[str, bool]:
         """{switch: on} for this value."""

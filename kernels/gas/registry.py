@@ -177,20 +177,34 @@ class GasRegistry:
         return chosen
 
     def spelled_out(self, given: dict, species=None) -> dict[tuple, tuple[dict, str]]:
-        """{(option, value): (the options that it stands for, why, or "")} of the presets among the options given."""
+        """{(option, value): (the options that it stands for, why, or "")} of the presets among the options given, and
+        of the default where it is one: for options that were not given."""
         plain = {key: known.values[0] for key, known in self.options.items()} | given
-        return {
-            key: preset.choose(plain, species)
-            for key, preset in self.presets.items()
-            if given.get(preset.option) == preset.value
-        }
+
+        out = {}
+        for key, preset in self.presets.items():
+            if given.get(preset.option) == preset.value:
+                out[key] = preset.choose(plain, species)
+            elif preset.value == self._default_word(preset.option, given):
+                options, why = preset.choose(plain, species)
+                out[key] = {name: meant for name, meant in options.items() if name not in given}, why
+        return out
+
+    def _default_word(self, option: str, given: dict) -> str | None:
+        """The default of an option whose values are presets; None if it was given, or an option that it yields to."""
+        known = self.options[option]
+        if option in given or any(name in given for name in known.yields_to):
+            return None
+
+        named = known.by_environment() if known.by_environment else ""
+        return named or known.values[0]
 
     def with_presets(self, given: dict, species=None) -> dict:
-        """The options that were given, with those that a word among them stands for in place of the word. Raises
-        ArgumentError where an option was given beside it with another value."""
+        """The options that were given, with those that a word among them, or by default, stands for. In place of the
+        word is the value that stands for none. Raises ArgumentError where an option was given beside a word with
+        another value."""
         out = dict(given)
         for (word, value), (options, _) in self.spelled_out(given, species).items():
-            del out[word]
             for key, meant in options.items():
                 refuse(
                     given.get(key, meant) != meant,
@@ -198,6 +212,9 @@ class GasRegistry:
                     f"too: wanted one of them.",
                 )
             out |= options
+
+        for option in {option for option, _ in self.presets}:
+            out[option] = next(value for value in self.options[option].values if (option, value) not in self.presets)
         return out
 
     def with_fallbacks(self, given: dict, species) -> dict:

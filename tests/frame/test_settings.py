@@ -89,6 +89,16 @@ def test_a_word_for_several_options(capfd):
         Host(accuracy="cantera", chung="published")
 
 
+def test_the_start_says_what_the_default_is(capfd, monkeypatch):
+    monkeypatch.delenv("FRAME_ACCURACY")
+    host = Host()
+
+    assert host.frame.properties.mixture.options["equation"] == "mapped"
+    said = capfd.readouterr().err
+    assert "libframe: accuracy = nearest stands for equation = mapped, viscosity = residual" in said
+    assert "liquid densities within some 1 %" in said
+
+
 @pytest.mark.parametrize(
     "call, words",
     [

@@ -8,15 +8,17 @@ from frame.tools.validate import cantera
 from kernels import OPTIONS, Mixture
 from kernels.engine.errors import ArgumentError
 from kernels.gas.accuracy import AS_CANTERA
+from kernels.gas.species import NoSpecies
 
 N2 = ROOT / "examples/mixtures/n2.yaml"
+PLAIN = {key: values[0] for key, values in OPTIONS.items()} | {"accuracy": "chosen"}
 
 
 @pytest.mark.parametrize("word", ["cantera", "reference"])
 def test_the_word_stands_for_its_options(word):
     """And is gone: a mixture of these options again is the same."""
     mix = Mixture.from_yaml(N2, accuracy=word)
-    expected = {key: values[0] for key, values in OPTIONS.items()} | WORDS[word]
+    expected = PLAIN | WORDS[word]
 
     assert mix.options == expected
     assert Mixture.from_species(mix.species, **mix.options).options == expected
@@ -64,10 +66,61 @@ NEAREST = [
 @pytest.mark.parametrize("names, options, meant, why", NEAREST)
 def test_the_nearest_that_the_species_allow(names, options, meant, why):
     mix = Mixture.from_names(names, accuracy="nearest", **options)
-    plain = {key: values[0] for key, values in OPTIONS.items()}
-    assert mix.options == plain | meant | options
+    assert mix.options == PLAIN | meant | options
     (word,) = mix.words
     assert word in mix.notes and word.startswith("accuracy = nearest stands for ") and why in word
+
+
+@pytest.fixture
+def as_users(monkeypatch):
+    """Without the variable that tests set."""
+    monkeypatch.delenv("FRAME_ACCURACY")
+
+
+@pytest.mark.parametrize("names, options, meant, why", NEAREST)
+def test_the_nearest_is_the_default(names, options, meant, why, as_users):
+    mix = Mixture.from_names(names, **options)
+    assert mix.options == PLAIN | meant | options
+    assert [word for word in mix.words if why in word]
+
+
+@pytest.mark.parametrize(
+    "option, value",
+    [
+        ("equation", "pr"),
+        ("alpha", "published"),
+        ("mixing", "vdw"),
+        ("translation", "fitted"),
+        ("chung", "cantera"),
+        ("accuracy", "chosen"),
+    ],
+)
+def test_the_default_gives_way(option, value, as_users):
+    """To who chooses the equation of state, or an option that it alone has, as in releases before."""
+    mix = Mixture.from_yaml(N2, **{option: value})
+    assert mix.options == PLAIN | {option: value} and not mix.words
+
+
+def test_the_default_leaves_what_is_given(as_users):
+    mix = Mixture.from_yaml(N2, viscosity="chung", takahashi="off")
+    assert mix.options == PLAIN | WORDS["nearest"] | {"viscosity": "chung", "takahashi": "off"}
+    assert "equation = mapped, cold_cp = fitted" in mix.words[0]
+
+
+def test_the_default_of_kernels_without_species(as_users):
+    """Kernels that need no constants, or a mixture of arrays under names that are no substances."""
+    assert Mixture(NoSpecies(3)).options == PLAIN
+
+
+def test_a_default_by_the_environment(monkeypatch):
+    """One word for all mixtures of a process; a given one counts more."""
+    monkeypatch.setenv("FRAME_ACCURACY", "cantera")
+    assert Mixture.from_yaml(N2).options == PLAIN | WORDS["cantera"]
+    assert Mixture.from_yaml(N2, accuracy="chosen").options == PLAIN
+
+    monkeypatch.setenv("FRAME_ACCURACY", "best")
+    with pytest.raises(ArgumentError, match="FRAME_ACCURACY is 'best', wanted one of nearest, chosen, "):
+        Mixture.from_yaml(N2)
 
 
 def test_other_options_stay_free():

@@ -14,6 +14,7 @@ from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.expression import Expression
 from examples.mini_solver.flow import Flow
+from examples.mini_solver.mixtures import untranslated
 from examples.mini_solver.run import Run
 from kernels import ArgumentError, Mixture
 from kernels.engine.errors import FrameError, MixtureError
@@ -459,6 +460,21 @@ def test_expressions_are_formulas_only():
     e = Expression("a*sin(x) + where(y > 0, 1, 2)", {"a": 2.0}, "here")
     x, y = np.linspace(0, 1, 5).reshape(1, 1, 5), np.array([-1.0, 1.0]).reshape(1, 2, 1)
     assert np.allclose(e([x, y, np.zeros((1, 1, 1))]), 2 * np.sin(x) + np.where(y > 0, 1, 2))
+
+
+def test_the_default_models_are_the_layers(monkeypatch):
+    """Without a choice: equation mapped where all species have a row; else Peng-Robinson, untranslated, as the solver's
+    kernels need it."""
+    monkeypatch.delenv("FRAME_ACCURACY")
+    given = dict(domain=dict(cells=[8], upper=[1e-3]), initial=dict(T=300.0, p=1e6, X={"O2": 1.0}), time=dict(steps=1))
+    file = str(ROOT / "examples/mixtures/ch4_o2.yaml")
+    mixture = Case(given | {"mixture": {"file": file}}).make_mixture()
+    assert mixture.options["equation"] == "mapped"
+
+    translated = Mixture.from_names("CH4 O2 CH2O")
+    assert translated.options["translation"] == "fitted"
+    assert untranslated(translated).options == {**translated.options, "translation": "none"}
+    assert untranslated(mixture) is mixture
 
 
 def test_options_decide_what_a_file_has_to_have(tmp_path):

@@ -90,21 +90,21 @@ def test_reference_errors_by_region(monkeypatch, liquids):
             states=1000,
             backend="cpu",
             say=texts.append,
-            models=("plain", "default", "fitted"),
+            models=("plain", "pr", "fitted"),
         )
         at |= {row.name: row for row in rows}
 
     for name in liquids:
         rho, mu = (
-            {model: at[f"{model}: {q}: {name}: {LIQUID}"].median for model in ("plain", "default", "fitted")}
+            {model: at[f"{model}: {q}: {name}: {LIQUID}"].median for model in ("plain", "pr", "fitted")}
             for q in ("rho", "mu")
         )
-        assert 0.1 < rho["plain"] < 0.16 and rho["fitted"] < 0.03 and 0.1 < rho["default"] < 0.16
-        assert 1.4 < mu["plain"] < 4 and mu["fitted"] < 0.2 and 0.5 < mu["default"] < 1.3
+        assert 0.1 < rho["plain"] < 0.16 and rho["fitted"] < 0.03 and 0.1 < rho["pr"] < 0.16
+        assert 1.4 < mu["plain"] < 4 and mu["fitted"] < 0.2 and 0.5 < mu["pr"] < 1.3
 
     assert at["fitted: rho: all: above 3 Tc"].median < 0.01 and at["plain: rho: all: above 3 Tc"].count > 30
-    assert "medians of the errors in percent, plain / default / fitted" in texts[0] and "above 3 Tc" in texts[0]
-    assert "fitted: translation fitted" in texts[0]
+    assert "medians of the errors in percent, plain / pr / fitted" in texts[0] and "above 3 Tc" in texts[0]
+    assert "fitted: equation pr, viscosity chung, translation fitted" in texts[0]
 
 
 def test_models_of_the_reference():
@@ -115,9 +115,9 @@ def test_models_of_the_reference():
     assert made["srk"].options["equation"] == "srk" and made["default"].options == mixture.options and not left_out
 
     fitted = Mixture.from_yaml(N2, translation="fitted")
-    assert list(reference.models(fitted)[0])[:1] == ["default"] and "fitted" not in reference.models(fitted)[0]
-    ideal, why = reference.models(Mixture.from_yaml(N2, equation="ideal", takahashi="off"))
-    assert ideal["default"].options["equation"] == "ideal" and "fitted" not in ideal and "fitted" in why
+    assert list(reference.models(fitted)[0]) == ["pr", "fitted", "mapped"]
+    ideal, _ = reference.models(Mixture.from_yaml(N2, equation="ideal", takahashi="off"))
+    assert ideal["default"].options["equation"] == "ideal" and ideal["pr"].options["equation"] == "pr"
 
     for text, message in (
         ("fited", "unknown model.*fitted"),

@@ -35,6 +35,7 @@ from .tools import CH4_O2 as CH4_O2, advance as advance, flow_of as flow_of  # t
 CHECKS = {
     "interface": interfaces.interface,
     "species_jump": interfaces.species_jump,
+    "oxygen_in_hydrogen": interfaces.oxygen_in_hydrogen,
     "shock_tubes": shock_tubes.shock_tubes,
     "ideal_tubes": ideal_tubes.ideal_tubes,
     "shu_osher": shu_osher.shu_osher,

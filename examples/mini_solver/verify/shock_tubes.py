@@ -5,7 +5,20 @@ import itertools
 import numpy as np
 
 from .. import riemann
-from .tools import MAPPED, N2, advance, changed, curves, figure, flow_of, line, mapped_nitrogen, nitrogen, rows
+from .tools import (
+    MAPPED,
+    N2,
+    PENG_ROBINSON,
+    advance,
+    changed,
+    curves,
+    figure,
+    flow_of,
+    line,
+    mapped_nitrogen,
+    nitrogen,
+    rows,
+)
 
 # name: left and right (rho, u, p), end; L1 of rho, u, p at 100 cells measured elsewhere for this scheme; p*, u* there
 TUBES = {
@@ -69,7 +82,7 @@ def tube(name, exact, scheme, dissipation, factor, N, options=None):
     left, right, end, bounds, _ = TUBES[name]
     start = dict(rho=f"where(x < 0, {left[0]}, {right[0]})", p=f"where(x < 0, {left[2]}, {right[2]})")
     how = dict(boundary={"x": "supersonic_outlet"}, scheme=scheme, dissipation=dissipation, cfl=0.5)
-    f = flow_of([N], [-0.5], [0.5], start, end, mixture={"file": N2, "options": options or {}}, **how)
+    f = flow_of([N], [-0.5], [0.5], start, end, mixture={"file": N2, "options": options or PENG_ROBINSON}, **how)
     start = f.sums()
     advance(f, end)
 

@@ -16,7 +16,9 @@ from ..pictures import subplots
 from ..riemann import Gas, MappedGas, R
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+PENG_ROBINSON = {"equation": "pr"}  # of the exact solutions
 N2, CH4_O2 = "examples/mixtures/n2.yaml", "examples/mixtures/ch4_o2.yaml"
+H2_O2 = "examples/mixtures/h2_o2.yaml"
 OXYGEN_METHANE = {"file": CH4_O2, "species": ["CH4", "O2"]}
 # An ideal gas of constant heat capacity, and its state at rest.
 GAMMA, W, T0, P0 = 1.4, 0.028, 300.0, 1e5
@@ -31,7 +33,7 @@ def flow_of(cells, lower, upper, initial, end, mixture=None, boundary=None, sour
     domain["axisymmetric"] = numerics.pop("axisymmetric", False)
     chemistry = numerics.pop("chemistry", {})
     data = dict(
-        mixture=mixture or {"file": N2},
+        mixture={"options": PENG_ROBINSON} | (mixture or {"file": N2}),
         domain=domain,
         initial=initial,
         time={"end": end},
@@ -139,7 +141,8 @@ def mapped_nitrogen() -> MappedGas:
 
 def nitrogen_of_layer(names, T) -> dict:
     """Properties of N2 at T [K] and 5 MPa, by the layer."""
-    values = Mixture.from_yaml(ROOT / N2).properties(names, T=np.array([T]), p=5e6, Y=np.ones((1, 1)))
+    mixture = Mixture.from_yaml(ROOT / N2, **PENG_ROBINSON)
+    values = mixture.properties(names, T=np.array([T]), p=5e6, Y=np.ones((1, 1)))
     return {name: float(value[0]) for name, value in values.items()}
 
 

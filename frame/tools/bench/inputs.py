@@ -88,8 +88,8 @@ def kij_matrix(ns: int, kind: str) -> np.ndarray:
 
 
 def mixture(ns: int, kij: str, **options):
-    """The mixture of ns species with this structure of k_ij."""
-    return kernels.Mixture(species(ns, kij), **options)
+    """The mixture of ns species with this structure of k_ij, by Peng-Robinson unless the options say otherwise."""
+    return kernels.Mixture(species(ns, kij), **{"equation": "pr", **options})
 
 
 def with_kij(mix_species: SpeciesData, kij: str) -> SpeciesData:

@@ -290,7 +290,7 @@ class Mechanisms:
 
     def _real_gas(self, name: str, path) -> None:
         try:
-            real = Mixture.from_yaml(path, takahashi="off", critical="fill")
+            real = Mixture.from_yaml(path, equation="pr", takahashi="off", critical="fill")
         except MixtureError as error:
             self.facts.append(f"{name}: its real gas is left out: {error}")
         else:

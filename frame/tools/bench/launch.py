@@ -45,7 +45,7 @@ ITEM_KERNEL(nothing, Unused, 32, do_nothing)
 """,
 )
 FIRST_RESULT = (
-    "from kernels import Mixture; import numpy as np; mix = Mixture.from_yaml({file!r}); "
+    "from kernels import Mixture; import numpy as np; mix = Mixture.from_yaml({file!r}, equation='pr'); "
     "mix.properties('rho h c', backend={backend!r}, T=np.full(64, 300.0), p=1e5, Y=np.ones((1, 64)))"
 )
 PLAIN = {"FRAME_TIMERS": "0", "FRAME_CHECK": "0"}  # environment of the Fortran programs
@@ -87,7 +87,7 @@ def row(what: str, backend, seconds: float, points: int = POINTS) -> Row:
 
 def from_python(backend, repeats: int) -> list[Row]:
     """Rows on the time of a launch from Python, beside the launch of an empty kernel."""
-    mixture = kernels.Mixture.from_yaml(NITROGEN)
+    mixture = kernels.Mixture.from_yaml(NITROGEN, equation="pr")
     thermal = kernels.collections["thermal"]
     programs = {
         "launch of one kernel from Python": mixture.program(kernels=["total_enthalpy"], backend=backend),
@@ -106,7 +106,7 @@ def from_python(backend, repeats: int) -> list[Row]:
 
 def one_state(backend, repeats: int) -> list[Row]:
     """Rows on one state from plain numbers by Mixture.properties, ten species, beside Cantera where it is installed."""
-    mixture = kernels.Mixture.from_yaml(MIXTURE)
+    mixture = kernels.Mixture.from_yaml(MIXTURE, equation="pr")
     Y = np.zeros(mixture.ns)
     Y[:2] = 0.2, 0.8
     names = {"rho": "density", "rho h cp mu lam": "density enthalpy_mass cp_mass viscosity thermal_conductivity"}

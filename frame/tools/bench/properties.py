@@ -291,7 +291,7 @@ def _checked(rival, subject: _Subject, how: Conditions) -> Beside:
 
 def mixtures(given, kij: str, case: Case):
     """Yields the mixtures of the command, each made when its turn comes; none if a file lacks data for the case."""
-    options = dict(takahashi=case.takahashi, diffusion=case.diffusion)
+    options = dict(equation="pr", takahashi=case.takahashi, diffusion=case.diffusion)
     if not given.mixture:
         for ns in given.ns or NS:
             yield inputs.mixture(ns, kij, **options)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import kernels
 
 from ...errors import ArgumentError, refuse
-from .. import BACKEND
+from .. import BACKEND, model_options
 from ..figures import pyplot
 from ..progress import clear, progress
 from . import cantera, mechanism, phases, reference, report
@@ -170,10 +170,10 @@ def main(given, mixture) -> int:
     elif mixture is None and given.against == ["reference"]:
         states = min(given.states, reference.OF_FLUID)
         say(f"fluids of reference equations\n{states} states of a fluid, seed {given.seed}, backend {backend}")
-        rows = _run(given, None, say, options=_options(given))
+        rows = _run(given, None, say, options=model_options(given))
     elif mixture is None and given.against == ["phases"]:
         say(sweep)
-        rows = _run(given, None, say, options=_options(given))
+        rows = _run(given, None, say, options=model_options(given))
     elif mixture is None:
         if given.against != ["cantera"]:
             raise ArgumentError(
@@ -231,12 +231,6 @@ def _run(given, mixture, say, **more) -> list:
     models = tuple(given.models) if given.models else None
     common = (given.phase, given.against, given.states, given.seed, given.backend, say)
     return run(mixture, given.mixture, *common, models=models, fluids=given.fluids, **more)
-
-
-def _options(given) -> dict[str, str]:
-    """The model options that are given, for a mixture without a file."""
-    chosen = {name: getattr(given, name, None) for name in kernels.OPTIONS}
-    return {name: value for name, value in chosen.items() if value is not None}
 
 
 def _compare_mechanism(given, mixture, sweep: str, say) -> tuple[list, list[str]]:

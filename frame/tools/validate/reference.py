@@ -1,8 +1,9 @@
 """Physical errors of the models against reference equations, by fluid, quantity and region. For information only.
 
 Pure fluids and some mixtures, at random states over the range of each reference equation. Several sets of options, the
-models, are compared side by side: by default the mixture's own options, a translation fitted to a liquid density, and
-equation mapped with residual-entropy transport. The layer computes all of them, from T, p and composition.
+models, are compared side by side: by default Peng-Robinson, the same with a translation fitted to a liquid density,
+equation mapped with residual-entropy transport, and the mixture's own options if they are others. The layer computes
+all of them, from T, p and composition.
 
 With a mixture file its species and polynomials are used. Without a file the species are made of the reference's
 own critical points and ideal-gas heat capacities (reference_species.py). The errors are then those of equation and
@@ -44,13 +45,15 @@ from .report import Row
 from .states import P_RANGE
 
 # Models by name: options that differ from the mixture's own.
+PENG_ROBINSON = dict(equation="pr", viscosity="chung", translation="none", cold_cp="polynomial")
 MODELS = {
     "default": {},
-    "fitted": dict(translation="fitted"),
+    "pr": PENG_ROBINSON,
+    "fitted": PENG_ROBINSON | dict(translation="fitted"),
     "mapped": dict(equation="mapped", viscosity="residual", translation="none", cold_cp="fitted"),
-    "plain": dict(translation="none", chung="cantera"),
+    "plain": PENG_ROBINSON | dict(chung="cantera"),
 }
-SHOWN = ("default", "fitted", "mapped")  # without --models
+SHOWN = ("pr", "fitted", "mapped", "default")  # without --models
 CANTERA = ("N2", "O2", "CH4", "H2", "CO2", "H2O")  # pure fluids that Cantera has
 GRID = 40, 20  # temperatures and pressures, of Cantera's fluids
 OF_FLUID, OF_BLEND = 1000, 40  # states, of --states; a flash of a mixture takes a third of a second
