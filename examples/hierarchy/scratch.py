@@ -64,17 +64,19 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     i = np.arange(V, dtype=float)
     e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
     given = dict(A=np.repeat(e_q[:, :, None], V, 2), B=np.repeat(i[None], E, 0), result=np.full((E, Q), np.nan))
-    for (body, layout), kernel in VARIANTS.items():
-        if layout == "right":
-            arrays = on(backend, **given)
-        else:
-            arrays = {name: array.T for name, array in on(backend, **{k: a.T for k, a in given.items()}).items()}
+    for layout in ("right", "left"):
+        arrays = on(backend, **(given if layout == "right" else {name: array.T for name, array in given.items()}))
+        if layout == "left":
+            arrays = {name: array.T for name, array in arrays.items()}
 
-        run = kernel.bind(arrays, backend, quick=quick)
-        time = seconds(backend, run, nrepeat)
-        result = backend.to_host(arrays["result"].T).T
-        check(kernel.name, result, e_q * (V * (V - 1) // 2))
-        say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, 8 * (E * Q * V + E * V + E * Q))
+        for body in ("per_element", "per_point", "per_pair"):
+            arrays["result"].fill(np.nan)
+            run = VARIANTS[body, layout].bind(arrays, backend, quick=quick)
+            time = seconds(backend, run, nrepeat)
+            result = backend.to_host(arrays["result"].T).T
+            check(f"field {body} {layout}", result, e_q * (V * (V - 1) // 2))
+            nbytes = 8 * (E * Q * V + E * V + E * Q)
+            say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, nbytes)
 
 
 SCRATCH_RACE = declared("scratch_race", **FIELD)
