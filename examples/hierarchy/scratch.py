@@ -111,14 +111,14 @@ SCRATCH_LEVELS = declared(
     league="E",
     scratch={"team 0": "near(n0)", "team 1": "far(n1)", "member 0": "own(n)", "member 1": "own_far(n)"},
     team="auto 8",
-    vector=4,
+    vector=32,
 )
 
 
 def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
     """Exercise 10: scratch of level 0 up to 227 KiB a team, level 1 beyond; of teams and of members at once."""
     n, rows, n1 = 32, 20, 2**17
-    n0 = 227 * 1024 // 8 - 8 * n  # with the members' 8 x 32 numbers exactly 227 KiB
+    n0 = 227 * 1024 // 8 - 8 * n - 64  # with the members' 8 x 32 numbers, and 64 for sums, exactly 227 KiB
     arrays = on(backend, result=np.full(E, np.nan))
     try:
         SCRATCH_LEVELS.bind(arrays, backend, quick=quick, n0=n0 + 128, n1=n1, n=n, rows=rows)
