@@ -48,22 +48,24 @@ template <class M, class Team> POINT_FN void attempt_2(const M &m, const Team &t
 // <y|Ax>, a team a row
 template <class M, class Team, class S> POINT_FN void yax_team(const M &m, const Team &team, S &total) {
     const long row = team.league_rank();
+    const scalar y = m.y(row); // on its way while the others are
     scalar sum;
     reduce(team.vector(m.M), [&](auto j, auto &s) { s += m.A(row, j) * m.x(j); }, sum);
-    single_per_team(team, [&] { total += m.y(row) * sum; });
+    single_per_team(team, [&] { total += y * sum; });
 }
 
 // ---- yax_rows_first, yax_sweep
 
 // <y|Ax>, `parts` teams a row: the sums of parts of a row are added like the rows
 template <class M, class Team, class S> POINT_FN void yax_parts(const M &m, const Team &team, S &total) {
-    const long row = team.league_rank() / m.parts, part = team.league_rank() % m.parts,
-               share = (m.M + m.parts - 1) / m.parts, first = part * share, left = m.M - first;
+    const long row = team.league_rank() % m.N, part = team.league_rank() / m.N, // rows share a part of x
+        share = (m.M + m.parts - 1) / m.parts, first = part * share, left = m.M - first;
+    const scalar y = m.y(row);
     scalar sum;
     reduce(
         team.vector(left < share ? left : share), [&](auto j, auto &s) { s += m.A(row, first + j) * m.x(first + j); },
         sum);
-    single_per_team(team, [&] { total += m.y(row) * sum; });
+    single_per_team(team, [&] { total += y * sum; });
 }
 
 // <y|Ax>, a team for as many rows as it has members, lanes over columns
@@ -74,9 +76,10 @@ template <class M, class Team, class S> POINT_FN void yax_lanes(const M &m, cons
     reduce(
         team.each(left < m.rows ? left : m.rows),
         [&](long i, auto &rows) {
+            const scalar y = m.y(first + i);
             scalar row;
             reduce(member.vector(m.M), [&](auto j, auto &s) { s += m.A(first + i, j) * m.x(j); }, row);
-            rows += m.y(first + i) * row;
+            rows += y * row;
         },
         own);
     single_per_team(team, [&] { total += own; });
@@ -92,9 +95,10 @@ template <class M, class Team, class S> POINT_FN void yax_vector(const M &m, con
     reduce(
         team.each(m.N),
         [&](long i, auto &rows) {
+            const scalar y = m.y(e, i);
             scalar row;
             reduce(member.vector(m.M), [&](auto j, auto &s) { s += m.A(e, i, j) * m.x(e, j); }, row);
-            rows += m.y(e, i) * row;
+            rows += y * row;
         },
         element);
     single_per_team(team, [&] { m.result(e) = element, total += element; });
@@ -105,23 +109,33 @@ template <class M, class Team, class S> POINT_FN void yax_vector(const M &m, con
 // <y|A x>: a team a row
 template <class M, class Team, class S> POINT_FN void rows_of(const M &m, const Team &team, S &product) {
     const long i = team.league_rank();
+    const scalar y = m.y(i);
     scalar sum;
     reduce(team.vector(m.M), [&](auto j, auto &s) { s += m.A(i, j) * m.x(j); }, sum);
-    single_per_team(team, [&] { product += m.y(i) * sum; });
+    single_per_team(team, [&] { product += y * sum; });
 }
-// <A^T y|x>: a team for 32 columns, whose lanes are neighbours in A, and for `share` rows; members over the rows
+// <A^T y|x>: a team for 32 columns, whose lanes are neighbours in A, and for `share` rows in 16 parts
 template <class M, class Team, class S> POINT_FN void columns_of(const M &m, const Team &team, S &product) {
     const long across = (m.M + 31) / 32, first = team.league_rank() % across * 32,
                n = first + 32 < m.M ? 32 : m.M - first, row0 = team.league_rank() / across * m.share,
                rows = row0 + m.share < m.N ? m.share : m.N - row0;
-    const auto partial = team.member().scratch(m.partial);
     const auto member = team.member();
-    member.for_vector(n, [&](auto j) { partial(j) = 0.0; });
-    team.for_each(rows, [&](long i) {
-        member.for_vector(n, [&](auto j) { partial(j) += m.A(row0 + i, first + j) * m.y(row0 + i); });
-    });
-    member.for_vector(n, [&](auto j) { partial(j) *= m.x(first + j); });
-    scalar own;
-    reduce(member.vector(n), [&](auto j, auto &s) { s += partial(j); }, own);
-    product += own;
+    scalar sum;
+    reduce(
+        team.each(16),
+        [&](long part, auto &parts) {
+            scalar own;
+            reduce(
+                member.vector(n),
+                [&](auto j, auto &s) {
+                    Real<decltype(j)> column(0.0);
+                    UNROLL_BY(8) // loads ahead of the sum
+                    for (long i = part; i < rows; i += 16) column += m.A(row0 + i, first + j) * m.y(row0 + i);
+                    s += column * m.x(first + j);
+                },
+                own);
+            parts += own;
+        },
+        sum);
+    single_per_team(team, [&] { product += sum; });
 }

@@ -85,12 +85,21 @@ def yax_team(backend, N=4096, M=1024, nrepeat=10, quick=False):
 YAX_PARTS = declared(
     "yax_parts", arrays="y(N) A(N,M) x(M)", sums="total", numbers="parts", league="N*parts", team="auto 256"
 )
-SHARE = 8192  # columns of a team, and rows of one
+YAX_LANES = declared(
+    "yax_lanes",
+    arrays="y(N) A(N,M) x(M)",
+    sums="total",
+    numbers="rows",
+    league="(N + rows - 1) // rows",
+    team="auto 64",
+    vector=2,
+)
+SHARE = 8192  # columns of a team
 
 
 def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
     """Exercise 5: exercises 1 and 4 where rows are many and short, and where they are few and long; then a row for
-    several teams, so that few rows fill a device."""
+    several teams, so that few rows fill a device, and many short rows for a team with two lanes a row."""
     for n, m in ((M, N), (N, M)):
         arrays = on(backend, y=np.ones(n), A=np.ones((n, m)), x=np.ones(m))
         times = {}
@@ -98,6 +107,7 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
             ("flat", YAX_FLAT, {}),
             ("team", YAX_TEAM, {"team": "auto 32" if m < 1000 else "auto 1024"}),
             ("parts", YAX_PARTS, {"team": "auto 32" if m < 1000 else "auto 256", "parts": -(-m // SHARE)}),
+            ("lanes", YAX_LANES, {"rows": 256}),
         ):
             run = kernel.bind(arrays, backend, quick=quick, **more)
             times[name] = seconds(backend, run, nrepeat)
@@ -140,8 +150,8 @@ YAX_VECTOR = declared(
     writes="result",
     sums="total",
     league="E",
-    team="auto 8",
-    vector=32,
+    team="auto 32",
+    vector=8,
 )
 
 
@@ -165,7 +175,6 @@ COLUMNS_OF = declared(
     numbers="share",
     team="auto 16",
     vector=32,
-    scratch={"member 0": "partial(32)"},
     **BOTH,
 )
 

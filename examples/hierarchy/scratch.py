@@ -64,17 +64,19 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     i = np.arange(V, dtype=float)
     e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
     given = dict(A=np.repeat(e_q[:, :, None], V, 2), B=np.repeat(i[None], E, 0), result=np.full((E, Q), np.nan))
-    for (body, layout), kernel in VARIANTS.items():
-        if layout == "right":
-            arrays = on(backend, **given)
-        else:
-            arrays = {name: array.T for name, array in on(backend, **{k: a.T for k, a in given.items()}).items()}
+    for layout in ("right", "left"):
+        arrays = on(backend, **(given if layout == "right" else {name: array.T for name, array in given.items()}))
+        if layout == "left":
+            arrays = {name: array.T for name, array in arrays.items()}
 
-        run = kernel.bind(arrays, backend, quick=quick)
-        time = seconds(backend, run, nrepeat)
-        result = backend.to_host(arrays["result"].T).T
-        check(kernel.name, result, e_q * (V * (V - 1) // 2))
-        say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, 8 * (E * Q * V + E * V + E * Q))
+        for body in ("per_element", "per_point", "per_pair"):
+            arrays["result"].fill(np.nan)
+            run = VARIANTS[body, layout].bind(arrays, backend, quick=quick)
+            time = seconds(backend, run, nrepeat)
+            result = backend.to_host(arrays["result"].T).T
+            check(f"field {body} {layout}", result, e_q * (V * (V - 1) // 2))
+            nbytes = 8 * (E * Q * V + E * V + E * Q)
+            say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, nbytes)
 
 
 SCRATCH_RACE = declared("scratch_race", **FIELD)
@@ -109,14 +111,14 @@ SCRATCH_LEVELS = declared(
     league="E",
     scratch={"team 0": "near(n0)", "team 1": "far(n1)", "member 0": "own(n)", "member 1": "own_far(n)"},
     team="auto 8",
-    vector=4,
+    vector=32,
 )
 
 
 def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
     """Exercise 10: scratch of level 0 up to 227 KiB a team, level 1 beyond; of teams and of members at once."""
     n, rows, n1 = 32, 20, 2**17
-    n0 = 227 * 1024 // 8 - 8 * n  # with the members' 8 x 32 numbers exactly 227 KiB
+    n0 = 227 * 1024 // 8 - 8 * n - 64  # with the members' 8 x 32 numbers, and 64 for sums, exactly 227 KiB
     arrays = on(backend, result=np.full(E, np.nan))
     try:
         SCRATCH_LEVELS.bind(arrays, backend, quick=quick, n0=n0 + 128, n1=n1, n=n, rows=rows)

@@ -19,8 +19,16 @@ template <int RANK, bool LAST>
 POINT_FN void tile_of(long number, const long (&extent)[RANK], const int (&tile)[RANK], long (&first)[RANK]) {
     for (int k = 0; k < RANK; ++k) {
         const int d = LAST ? RANK - 1 - k : k;
+        if (k == RANK - 1) { // the slowest
+            first[d] = number * tile[d];
+            return;
+        }
         const long many = (extent[d] + tile[d] - 1) / tile[d];
-        first[d] = number % many * tile[d], number /= many;
+        if ((number | many) >> 32) first[d] = number % many * tile[d], number /= many;
+        else { // a device divides 32 bits four times as fast
+            const unsigned n = unsigned(number), by = unsigned(many), whole = n / by;
+            first[d] = long(n - whole * by) * tile[d], number = whole;
+        }
     }
 }
 

@@ -104,10 +104,8 @@ template <int VECTOR, int CHOSEN> struct Member { // CHOSEN: kernel whose number
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, number); }
 };
 
-// One of several parts of a team of one: here one after the other.
-template <int CHOSEN> struct PartOfOne {
-    int place;
-    POINT_FN int number() const { return place; }
+// The only member of a team, or of a part of it: nobody to wait for.
+template <int CHOSEN> struct Alone {
     POINT_FN int rank() const {
         if constexpr (CHOSEN > 0) CAN_TELL(CHOSEN);
         return 0;
@@ -117,6 +115,13 @@ template <int CHOSEN> struct PartOfOne {
         return 1;
     }
     POINT_FN void barrier() const {}
+};
+
+// One of several parts of a team of one: here one after the other.
+template <int CHOSEN> struct PartOfOne : Alone<CHOSEN> {
+    int place;
+    POINT_FN explicit PartOfOne(int place) : place(place) {}
+    POINT_FN int number() const { return place; }
     template <class F> POINT_FN void for_each(long n, const F &f) const {
         for (long i = 0; i < n; ++i) f(i);
     }
@@ -125,24 +130,17 @@ template <int CHOSEN> struct PartOfOne {
 
 template <int SIZE, int VECTOR, int CHOSEN = 0> struct Team; // of several: team_fibres.h
 
-template <int VECTOR, int CHOSEN> struct Team<1, VECTOR, CHOSEN> {
+template <int VECTOR, int CHOSEN> struct Team<1, VECTOR, CHOSEN> : Alone<CHOSEN> {
     static constexpr int SIZE = 1, KERNEL = CHOSEN;
     long number, teams;
     char *level[2];
-    mutable bool shared; // in work that is shared out, or done once a team
-    mutable bool told;   // a result was given a value outside of that, which each of several members would do
+    mutable bool shared = false; // in work that is shared out, or done once a team
+    mutable bool told = false;   // a result was given a value outside of that, which each of several members would do
+    POINT_FN Team(long number, long teams, char *const (&room)[2])
+        : number(number), teams(teams), level{room[0], room[1]} {}
     POINT_FN long league_rank() const { return number; }
     POINT_FN long league_size() const { return teams; }
-    POINT_FN int rank() const {
-        if constexpr (CHOSEN > 0) CAN_TELL(CHOSEN);
-        return 0;
-    }
-    POINT_FN static int size() {
-        if constexpr (CHOSEN > 0) CAN_TELL(CHOSEN);
-        return 1;
-    }
     POINT_FN Member<VECTOR, CHOSEN> member() const { return {level, 0}; }
-    POINT_FN void barrier() const {}
     POINT_FN Each each(long n) const { return {n}; }
     POINT_FN Vector vector(long n) const { return {n}; }
     template <class F> POINT_FN void for_each(long n, const F &f) const {
@@ -157,7 +155,7 @@ template <int VECTOR, int CHOSEN> struct Team<1, VECTOR, CHOSEN> {
         share([&] { f(value); });
     }
     template <int PARTS, class F> POINT_FN void parts(const F &f) const {
-        for (int k = 0; k < PARTS; ++k) f(PartOfOne<CHOSEN>{k});
+        for (int k = 0; k < PARTS; ++k) f(PartOfOne<CHOSEN>(k));
     }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, 0); }
     struct Use { // of a league's result
@@ -242,7 +240,7 @@ template <class RESULTS> POINT_FN void join_shares(long items, const League &a, 
 template <class TEAM, class RESULTS, class Body>
 POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Body &body) {
     return share_out(items, threads, a, [&](long share, long first, long behind, char *const(&level)[2]) {
-        TEAM team = {first, items, {level[0], level[1]}, false, false};
+        TEAM team(first, items, level);
         typename RESULTS::template Noted<typename TEAM::Use> results;
         results.each([&](auto &x, int) { x.use.team = &team; });
         for (; behind > team.number; ++team.number) body(team, results);

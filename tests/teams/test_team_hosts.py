@@ -199,3 +199,9 @@ def test_integers_logicals_and_numbers_of_a_fortran_host():
         ),
     ):
         assert line.startswith("3 ") and words in line, line
+
+
+def test_kernels_of_a_fortran_host_share_a_pool_of_ids():
+    """Global scope: what one call holds, the next one does not get, until another kernel has given it back."""
+    done = run(compiled("shared_pool.f90"), pathlib.Path(__file__).with_name("shared_pool.py"))
+    assert done.stdout.split() == ["T", "T"], done.stdout + done.stderr

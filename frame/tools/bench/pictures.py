@@ -291,7 +291,37 @@ def intrepid_times(plt):
     return figure
 
 
+def hierarchy(plt):
+    """The product <y|Ax> over the number of rows: flat, teams, teams and lanes, in both layouts, as shares of the
+    memory's pace; a panel for each machine."""
+    runs = [run_ for run_ in map(_read_if_there, ("hierarchy-h100", "hierarchy-cpu")) if run_]
+    figure, axes = grid(plt, len(runs), 2, (4.2, 3.4), (0, 0))
+    for axis, run_ in zip(axes.flat, runs):
+        rows = [{**row, "rows": int(row["sizes"].split("x")[0])} for row in run_.rows if row["table"] == "sweep"]
+        for method in ("flat", "team", "vector"):
+            colour = None
+            for layout, line in (("right", "o-"), ("left", "x:")):
+                own = [row for row in rows if row["case"] == f"yax_sweep {method} {layout}"]
+                x, rates = over(own, "rows", "bytes_per_s")
+                label = f"{method}, {'rows' if layout == 'right' else 'columns'} contiguous"
+                axis.loglog(x, [1e-9 * rate for rate in rates], line, color=colour, label=label)
+                colour = axis.lines[-1].get_color()
+
+        pace = 1e-9 * rows[0]["bytes_per_s"] / rows[0]["share"]
+        axis.axhline(pace, color="grey", linewidth=0.8, label="memory")
+        titled(axis, [run_], "rows of 1024 numbers", "GB/s")
+        axis.legend(fontsize=6)
+
+    return figure
+
+
+def _read_if_there(name: str) -> Run | None:
+    file = results.FOLDER / f"{name}.json"
+    return results.read(file) if file.is_file() else None
+
+
 PICTURES = {
+    "hierarchy": hierarchy,
     "speed_over_species": species,
     "share_of_the_bound": bounds,
     "speed_over_ranks": ranks,
