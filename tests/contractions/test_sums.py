@@ -8,7 +8,7 @@ import pytest
 
 from kernels import Contraction, contract
 from kernels.contractions.evaluate import evaluate
-from kernels.contractions.organisations import device, sums
+from kernels.contractions.organisations import device, library_costs, sums
 from kernels.contractions.organisations.flat import Flat
 from kernels.contractions.organisations.staged import Staged
 from kernels.contractions.organisations.sums import Sums
@@ -119,6 +119,16 @@ def test_work_that_does_not_fill_a_device_costs_more(device_backend):
     assert stages.waits(many) == 1.0 and stages.waits(few) > 10
 
 
+def test_factors_that_are_read_anew_cost_the_second_cache(device_backend):
+    """Every number of a product of matrices reads both factors again: tiles, which do not, are cheaper."""
+    text, sizes = "o[c l r] = a[c l p] b[c r p]", dict(l=8, r=8, p=10**5)
+    plan = Contraction(text, sizes, backend=device_backend, entries=8)
+    assert plan.how.name == "direct"
+    (price,) = (price for price, how, _ in plan.candidates if how.name == "sums")
+    read = 8 * 8 * 10**5 * 2 * 8 / sums.CACHE  # seconds of an entry
+    assert price * library_costs.unit("threads", plan.program) >= read
+
+
 def test_a_sum_over_everything(device_backend):
     """The choice for a dot product has parts: one warp would take milliseconds."""
     rng = np.random.default_rng(3)
@@ -126,4 +136,5 @@ def test_a_sum_over_everything(device_backend):
     held = [device_backend.from_host(x, x.dtype) for x in (a, b)]
     plan = Contraction("o[] = a[i] b[i]", dict(i=a.size), backend=device_backend, batch="")
     assert plan.how.name == "sums" and plan.how.parts > 1
+    assert plan.seconds > sum(x.nbytes for x in (a, b)) / library_costs.DEVICE.memory  # no less than memory allows
     assert contract("i,i->", *held) == a @ b

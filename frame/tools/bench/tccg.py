@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import math
+import pathlib
 import statistics
 
 from ...errors import FrameError
 from .. import tables
-from . import options, report, tensor
+from . import options, report, results, tensor
 
 MATRIX = "abc-bda-dc abc-dca-bd abcd-dbea-ec abcd-deca-be abcd-ebad-ce abcde-efbad-cf abcde-ecbfa-fd abcde-efcad-bf"
 BASIS = "abcd-ea-ebcd abcd-eb-aecd abcd-ec-abed"
@@ -100,6 +101,7 @@ OPTIONS: dict[str, dict] = {
     "--mib": dict(type=float, default=MIB, help=f"of the largest array, in float64 ({MIB})"),
     "--dtype": dict(choices=("float64", "float32", "both"), default="both"),
     "--ours": dict(choices=("all", "chosen"), default="all", help="every organisation, or the default"),
+    "--of": dict(metavar="FILE.json", type=pathlib.Path, help="the tables of a recorded run; nothing is measured"),
     "--json": options.JSON,
 }
 
@@ -123,6 +125,10 @@ def _chosen(rows: str | None) -> list[str]:
 
 def run(given) -> list[dict]:
     """`python -m frame bench tccg`; returns the rows. Raises FrameError for usage, or a value that is wrong."""
+    if given.of:
+        recorded = results.read(given.of)
+        report.show([recorded.origin, *_tables(recorded.rows)], recorded.rows, given.json)
+        return recorded.rows
     if given.rounds < 1 or not given.mib > 0:
         raise FrameError("--rounds and --mib: wanted 1 or more.")
     chosen = _chosen(given.rows)
@@ -137,9 +143,13 @@ def run(given) -> list[dict]:
             rows.append({**row, "bench": "tccg", "sizes": {**case.sizes}})
 
     head = f"TCCG, {given.mib:g} MiB: {how.backend.product}"
-    by_groups = tables.to_the_left(groups(rows))
-    report.show([head, *said, "", tensor.table(rows), "", *by_groups, "", *summary(rows)], rows, given.json)
+    report.show([head, *said, "", tensor.table(rows), *_tables(rows)], rows, given.json)
     return rows
+
+
+def _tables(rows) -> list[str]:
+    """Lines: the table by groups, and the summary."""
+    return ["", *tables.to_the_left(groups(rows)), "", *summary(rows)]
 
 
 # ---- table by groups ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import functools
 
 from ...engine.errors import ArgumentError
 from ..plan import Program
+from . import library_costs
 from .axes import Axes
 from .base import Organisation, Unable
 from .direct import Direct
@@ -28,6 +29,8 @@ from .team import Team
 from .tiles import Tiles
 
 __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
+
+BESIDE = 1e-3  # of a price, where memory takes longer
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
     "packs": (Packs, Lanes, HostDirect, HostLibrary, OuterPacks),
@@ -51,7 +54,7 @@ class Family:
         found: list[tuple[float, Organisation]] = []
         for kind in self.all:
             if not kind.SPECIAL:
-                found += [(how.price(p) * how.waits(p), how) for how in kind.candidates(p)]
+                found += [(_whole_price(how, p), how) for how in kind.candidates(p)]
 
         least = min(price for price, _ in found)
         for kind in self.all:
@@ -65,6 +68,15 @@ class Family:
         reason = how.serves(p)
         if reason:
             raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
+
+
+def _whole_price(how: Organisation, p: Program) -> float:
+    """The price on a device that is filled or not, and no less than memory allows. Below that the price still decides
+    between two organisations."""
+    price, floor = how.price(p) * how.waits(p), how.floor(p)
+    if not floor:
+        return price
+    return max(price, floor / library_costs.unit("threads", p)) + BESIDE * price
 
 
 OUTER: dict[str, type[Outer]] = {"packs": OuterPacks, "threads": OuterThreads}  # outer products, by style

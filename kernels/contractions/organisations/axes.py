@@ -96,6 +96,9 @@ class Axes(Organisation):
         kernels = library_costs.DEVICE.call * len(self.loops) / library_costs.unit("threads", p)
         return threads.work(p) * price_of("axes") + kernels / library_costs.usual_batch(p)
 
+    def floor(self, p: Program) -> float:
+        return library_costs.memory_seconds("threads", p)
+
     def waits(self, p: Program) -> float:
         """By the operations' work."""
         n, made = library_costs.usual_batch(p), operations(p)

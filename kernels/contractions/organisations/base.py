@@ -61,6 +61,10 @@ class Organisation:
         price counts that."""
         return 1.0
 
+    def floor(self, p: Program) -> float:
+        """Seconds of an entry that its memory takes at least. 0 for organisations whose price counts that."""
+        return 0.0
+
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source | None:
         """The source of a program; None if the organisation has no kernel of its own, such as a library's.

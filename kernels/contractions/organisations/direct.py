@@ -233,10 +233,11 @@ class Direct(Organisation):
         right = plan.copied(RIGHT, size) * plan.steps * (plan.column_tiles if flow.holds == "right" else tiles)
         stored = plan.stored(size) * tiles
         parts = 2 * flow.parts * tiles * tile.rows * tile.columns * size if flow.parts > 1 else 0
-        read = size * (f.numbers(LEFT) + f.numbers(RIGHT))
+        old = stored if product(p).adds else 0
+        read = size * (f.numbers(LEFT) + f.numbers(RIGHT)) + old
         narrow = 1 + rates.narrow * (plan.lie.out_wide * size < 16)
         memory = (read + stored + parts) / rates.memory
-        cache = (left + right + stored * narrow + parts) / rates.cache
+        cache = (left + right + stored * narrow + old + parts) / rates.cache
 
         # With few blocks the last wave counts whole.
         resident = min(flow.blocks, REFERENCE.shared_resident // (self.shared_bytes(plan.lie, size) + 1024))

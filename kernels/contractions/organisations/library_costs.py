@@ -142,6 +142,15 @@ def step_seconds(style: str, dtype: str, step) -> float:
     return copy_seconds(style, dtype, step.moves)
 
 
+def memory_seconds(style: str, p: Program) -> float:
+    """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs once, or twice if added to."""
+    numbers, n = 0.0, usual_batch(p)
+    for a in p.arguments:
+        each = a.size if a.place is not None or a.mixed else a.size / n
+        numbers += each * (2 if a.name in p.expression.updated else 1)
+    return numbers * np.dtype(p.dtype).itemsize / RATES[style].memory
+
+
 def unit(style: str, p: Program) -> float:
     """Seconds of a unit of the other organisations' prices.
 

@@ -190,6 +190,9 @@ class Staged(Organisation):
         at_work = plan.items(library_costs.usual_batch(p)) * 32 * self.teams.warps
         return max(UNITS_FULL * device.FULL / max(at_work, 1), 1.0)
 
+    def floor(self, p: Program) -> float:
+        return library_costs.memory_seconds("threads", p)
+
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         return render_stages.render(p, self, threads.members(p), headers, folders, quick)

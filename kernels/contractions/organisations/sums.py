@@ -26,6 +26,7 @@ from .threads import Threads, several
 LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
 TURNS = 8  # loads of a lane that are worth a part of a sum
+CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
 ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
 
 
@@ -68,6 +69,11 @@ class Sums(Threads):
             return price
         second = library_costs.SECOND_KERNEL / library_costs.unit("threads", p)
         return price + second / library_costs.usual_batch(p) / self.waits(p)
+
+    def floor(self, p: Program) -> float:
+        """Each number of the output reads its factors anew, from the second cache at best."""
+        read = threads.work(p) * np.dtype(p.dtype).itemsize / CACHE
+        return max(super().floor(p), read)
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:

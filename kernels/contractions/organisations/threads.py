@@ -28,6 +28,9 @@ class Threads(Organisation):
         threads_ = self.at_work(p, library_costs.usual_batch(p))
         return max(device.FULL / max(threads_, 1), 1.0)
 
+    def floor(self, p: Program) -> float:
+        return library_costs.memory_seconds("threads", p)
+
     def at_work(self, p: Program, n: int) -> int:
         """Threads that have something to do for n entries."""
         shape, items = self.shape(p), self.items(p, n)
