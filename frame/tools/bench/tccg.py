@@ -1,4 +1,4 @@
-"""`bench tccg`: the 48 contractions of the public TCCG benchmark, beside einsum, opt_einsum, torch and cuTENSOR.
+"""`bench tccg`: the 48 contractions of the public TCCG benchmark, beside einsum, opt_einsum, libxsmm, torch, cuTENSOR.
 
 P. Springer & P. Bientinesi, "Design of a high-performance GEMM-like tensor-tensor multiplication", ACM TOMS 44 (2018):
 contractions of coupled clusters, of changes of basis, of tensors with a matrix, and triples. A name has the indices of
@@ -15,7 +15,7 @@ import math
 import statistics
 
 from ...errors import FrameError
-from . import options, report, tensor
+from . import first_calls, options, report, tensor
 
 MATRIX = "abc-bda-dc abc-dca-bd abcd-dbea-ec abcd-deca-be abcd-ebad-ce abcde-efbad-cf abcde-ecbfa-fd abcde-efcad-bf"
 BASIS = "abcd-ea-ebcd abcd-eb-aecd abcd-ec-abed"
@@ -92,6 +92,7 @@ OPTIONS: dict[str, dict] = {
     "--mib": dict(type=float, default=MIB, help=f"of the largest array, in float64 ({MIB})"),
     "--dtype": dict(choices=("float64", "float32", "both"), default="both"),
     "--ours": dict(choices=("all", "chosen"), default="all", help="every organisation, or the default"),
+    "--first": dict(action="store_true", help="only what the first call takes, with an empty cache"),
     "--json": options.JSON,
 }
 
@@ -118,11 +119,14 @@ def run(given) -> list[dict]:
     if given.rounds < 1 or not given.mib > 0:
         raise FrameError("--rounds and --mib: wanted 1 or more.")
     chosen = _chosen(given.rows)
+    dtypes = ("float64", "float32") if given.dtype == "both" else (given.dtype,)
+    if given.first:
+        return first(given, chosen, dtypes)
+
     said: dict[str, None] = {}
     how = tensor.conditions(given.backend, given.rounds, said.setdefault, given.ours == "chosen")
 
     rivals = DEVICE_RIVALS if how.backend.memory == "device" else HOST_RIVALS
-    dtypes = ("float64", "float32") if given.dtype == "both" else (given.dtype,)
     rows: list[dict] = []
     for case in cases(chosen, given.mib, dtypes, rivals):
         for row in tensor.measure(case, how):
@@ -130,6 +134,17 @@ def run(given) -> list[dict]:
 
     head = f"TCCG, {given.mib:g} MiB: {how.backend.product}"
     report.show([head, *said, "", tensor.table(rows), "", *summary(rows)], rows, given.json)
+    return rows
+
+
+def first(given, chosen, dtypes) -> list[dict]:
+    """`--first`: rows of first calls."""
+    rows = []
+    for dtype in dtypes:
+        for name in chosen:
+            rows.append(first_calls.measured(name, extents(name, given.mib), dtype, given.backend))
+
+    report.show([f"TCCG, {given.mib:g} MiB, first calls", first_calls.table(rows)], rows, given.json)
     return rows
 
 
