@@ -102,7 +102,7 @@ template <int WIDTH> struct Packing {
         return x;
     }
 
-    POINT_FN void all() const {
+    PART_FN void all() const {
         long l = 0;
         while (l + PIECE <= lines && l % WIDTH + PIECE <= WIDTH) {
             if (side_by_side<PIECE>(line + l)) {
@@ -296,7 +296,7 @@ template <Store STORE> struct Target {
 
     // The sums of other rows, from row `first` on, by tile[column][row]. whole: packs lie side by side. bands: that
     // begin at each pack of rows.
-    void settle(const SCALAR *tile, long first, bool whole, const Band *bands) const {
+    PART_FN void settle(const SCALAR *tile, long first, bool whole, const Band *bands) const {
         for (int c = 0; c < least(COLUMNS, columns); ++c) {
             SCALAR *const to = out + column[c];
             const SCALAR *const sums = tile + c * ROWS;
@@ -369,8 +369,7 @@ struct Part {
 
 // next: rows of the item's next block.
 template <Store STORE>
-POINT_FN void block(const Arguments &a, const Turn &at, const Part &part, long first, long rows, long next,
-                    const Room &room) {
+PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, long next, Room room) {
     const long *const row_left = (const long *)a.row_left + first, *const row_out = (const long *)a.row_out + first;
     const long *const column_right = (const long *)a.column_right + part.first_column;
     const long *const column_out = (const long *)a.column_out + part.first_column;
@@ -419,7 +418,7 @@ POINT_FN void block(const Arguments &a, const Turn &at, const Part &part, long f
 }
 
 // The rows of an item at a turn of the outer loops.
-template <Store STORE> POINT_FN void rows_of(const Arguments &a, long item, const Room &room) {
+template <Store STORE> PART_FN void rows_of(const Arguments &a, long item, const Room &room) {
     const long parts = (a.rows + a.item_rows - 1) / a.item_rows;
     const long first = item % parts * a.item_rows, end = least(first + a.item_rows, a.rows);
     const Turn at = turn_of(a, item / parts);
@@ -457,7 +456,8 @@ template <Store STORE> POINT_FN void all_items(const Arguments &a, long items, i
 
 KERNEL(contraction, Arguments) {
     const Arguments a = *record;
-    if (ADDS || a.number != 1 || a.terms > DEPTH) all_items<GENERAL>(a, items, threads);
+    if constexpr (ADDS) all_items<GENERAL>(a, items, threads);
+    else if (a.number != 1 || a.terms > DEPTH) all_items<GENERAL>(a, items, threads);
     else if (a.past) all_items<PAST>(a, items, threads);
     else all_items<PLAIN>(a, items, threads);
     return 0;

@@ -10,7 +10,7 @@ import product_laws as laws
 import pytest
 from tccg_products import EPS, TCCG, assert_close, computed, random_arrays, text_of, wanted
 
-from kernels import Contraction, get_backend
+from kernels import Contraction, contract, get_backend
 from kernels.contractions.fold import OUT, dense, fold
 from kernels.contractions.organisations import direct_host
 from kernels.contractions.organisations.direct_host import HostDirect, along_rows, tables
@@ -29,9 +29,27 @@ def cpu(request):
 
 
 @pytest.mark.parametrize("k", range(len(TCCG)))
-def test_the_benchmarks_products(cpu, k):
-    """Ragged extents, both precisions in turn."""
-    laws.ragged_extents_have_the_right_values(cpu, SMALL, TCCG[k], ("float64", "float32")[k % 2], k)
+def test_the_benchmarks_products(k):
+    """Ragged extents; both precisions, one thread and several in turn."""
+    backend = get_backend("cpu", threads=(1, 3)[k // 2 % 2])
+    laws.ragged_extents_have_the_right_values(backend, SMALL, TCCG[k], ("float64", "float32")[k % 2], k)
+
+
+@pytest.mark.parametrize("row", TCCG)
+def test_extents_of_zero_and_one(row):
+    """Each index in turn has no value: an empty sum is zero. Then all have one value."""
+    out, left, right = row.split("-")
+    text, indices = f"{left},{right}->{out}", sorted(set(row) - {"-"})
+
+    def found(sizes):
+        factors = [np.full([sizes[i] for i in own], 3.0) for own in (left, right)]
+        return contract(text, *factors, backend="cpu", how="direct", quick=True)
+
+    for empty in indices:
+        sizes = {**dict.fromkeys(indices, 2), empty: 0}
+        product = found(sizes)
+        assert product.shape == tuple(sizes[i] for i in out) and not product.any(), empty
+    assert found(dict.fromkeys(indices, 1)).tolist() == np.full([1] * len(out), 9.0).tolist()
 
 
 @pytest.mark.parametrize("row", ["ab-cba-c", "abc-dca-bd", "ab-acd-dbc", "abcd-aebf-fdec", "abcdef-gfbc-dega"])

@@ -1,4 +1,4 @@
-"""`bench tccg`: the 48 contractions of the public TCCG benchmark, beside einsum, opt_einsum, torch and cuTENSOR.
+"""`bench tccg`: the 48 contractions of the public TCCG benchmark, beside einsum, opt_einsum, libxsmm, torch, cuTENSOR.
 
 P. Springer & P. Bientinesi, "Design of a high-performance GEMM-like tensor-tensor multiplication", ACM TOMS 44 (2018):
 contractions of coupled clusters, of changes of basis, of tensors with a matrix, and triples. A name has the indices of
@@ -17,7 +17,7 @@ import statistics
 
 from ...errors import FrameError
 from .. import tables
-from . import options, report, results, tensor
+from . import first_calls, options, report, results, tensor
 
 MATRIX = "abc-bda-dc abc-dca-bd abcd-dbea-ec abcd-deca-be abcd-ebad-ce abcde-efbad-cf abcde-ecbfa-fd abcde-efcad-bf"
 BASIS = "abcd-ea-ebcd abcd-eb-aecd abcd-ec-abed"
@@ -102,6 +102,7 @@ OPTIONS: dict[str, dict] = {
     "--dtype": dict(choices=("float64", "float32", "both"), default="both"),
     "--ours": dict(choices=("all", "chosen"), default="all", help="every organisation, or the default"),
     "--of": dict(metavar="FILE.json", type=pathlib.Path, help="the tables of a recorded run; nothing is measured"),
+    "--first": dict(action="store_true", help="only what the first call takes, with an empty cache"),
     "--json": options.JSON,
 }
 
@@ -132,11 +133,14 @@ def run(given) -> list[dict]:
     if given.rounds < 1 or not given.mib > 0:
         raise FrameError("--rounds and --mib: wanted 1 or more.")
     chosen = _chosen(given.rows)
+    dtypes = ("float64", "float32") if given.dtype == "both" else (given.dtype,)
+    if given.first:
+        return first(given, chosen, dtypes)
+
     said: dict[str, None] = {}
     how = tensor.conditions(given.backend, given.rounds, said.setdefault, given.ours == "chosen")
 
     rivals = DEVICE_RIVALS if how.backend.memory == "device" else HOST_RIVALS
-    dtypes = ("float64", "float32") if given.dtype == "both" else (given.dtype,)
     rows: list[dict] = []
     for case in cases(chosen, given.mib, dtypes, rivals):
         for row in tensor.measure(case, how):
@@ -144,6 +148,17 @@ def run(given) -> list[dict]:
 
     head = f"TCCG, {given.mib:g} MiB: {how.backend.product}"
     report.show([head, *said, "", tensor.table(rows), *_tables(rows)], rows, given.json)
+    return rows
+
+
+def first(given, chosen, dtypes) -> list[dict]:
+    """`--first`: rows of first calls."""
+    rows = []
+    for dtype in dtypes:
+        for name in chosen:
+            rows.append(first_calls.measured(name, extents(name, given.mib), dtype, given.backend))
+
+    report.show([f"TCCG, {given.mib:g} MiB, first calls", first_calls.table(rows)], rows, given.json)
     return rows
 
 

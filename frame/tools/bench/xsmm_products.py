@@ -74,10 +74,9 @@ def columns(way: Way) -> Columns | None:
     for exchanged in (False, True):
         m, n = (way.n, way.m) if exchanged else (way.m, way.n)
         first, second = (RIGHT, LEFT) if exchanged else (LEFT, RIGHT)
-        out = operand(m, n, OUT)
-        read = operand(m, way.k, first), operand(way.k, n, second)
-        if out and not out.turned and all(read):
-            return Columns(way, exchanged, m, n, out, *read)
+        out, left, right = operand(m, n, OUT), operand(m, way.k, first), operand(way.k, n, second)
+        if out and left and right and not out.turned:
+            return Columns(way, exchanged, m, n, out, left, right)
     return None
 
 
@@ -102,6 +101,7 @@ class Product:
 
     @staticmethod
     def _factors(plan, arrays) -> list:
+        """The two arrays of the only term."""
         statements = plan.expression.statements
         terms = statements[0].terms
         if len(statements) != 1 or len(terms) != 1 or len(terms[0].factors) != 2 or terms[0].number != 1.0:

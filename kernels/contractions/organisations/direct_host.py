@@ -59,13 +59,13 @@ class Rates(NamedTuple):
     call: float  # seconds
 
 
-# Fitted to `python -m frame bench tccg --backend cpu --mib 20 --dtype both --ours all`, AVX-512, 2026-11-26.
-# On the EPYC of benchmarks/results/tccg-epyc.json, which other work shared, they give 1.05 to 1.36 times the seconds.
+# By `python -m frame bench tccg --backend cpu --mib 20`, AVX2, 2026-11-26, on a machine that other work shared.
 RATES = {
-    "float64": Rates(flops=5.2e10, pack=1e-9, gather=1.1e-9, leave=2.3e-10, scatter=1.3e-9, memory=1.2e10, call=2e-6),
-    "float32": Rates(flops=1e11, pack=3.3e-10, gather=5.2e-10, leave=1.1e-10, scatter=2.4e-9, memory=1.2e10, call=2e-6),
+    "float64": Rates(flops=4.5e10, pack=3e-10, gather=6e-10, leave=1.2e-10, scatter=4e-10, memory=1.2e10, call=2e-6),
+    "float32": Rates(flops=9e10, pack=2e-10, gather=4e-10, leave=1e-10, scatter=5e-10, memory=1.2e10, call=2e-6),
 }
 BROKEN = 4  # neighbours that lie apart make so many others as slow
+MODEL_PACK, MODEL_COLUMNS = 32, 4  # bytes of a pack and columns of a panel that the model counts with
 
 
 # ---- the tables of a product ----------------------------------------------------------------------------------------
@@ -309,15 +309,21 @@ class HostDirect(Organisation):
         t = tables(f, size)
         m, n, k = t.rows.size, t.columns.size, t.terms.size
 
-        arithmetic = 2.0 * _whole(m, PACKS * PACK // size) * _whole(n, COLUMNS) * k / r.flops
-        blocks, deep = -(-m // self.rows), -(-k // self.depth)
-        packing = m * k * _mixed(r.pack, r.gather, t.rows.together(0))
-        packing += blocks * n * k * _mixed(r.pack, r.gather, t.columns.together(0))
+        arithmetic = 2.0 * _whole(m, PACKS * MODEL_PACK // size) * _whole(n, MODEL_COLUMNS) * k / r.flops
+        deep, chunks = -(-k // self.depth), -(-n * min(k, self.depth) * size // CHUNK)
+        packing = chunks * m * k * _mixed(r.pack, r.gather, t.rows.together(0))
+        if m > MET * PANEL:
+            packing += n * k * _mixed(r.pack, r.gather, t.columns.together(0))
         leaving = m * n * deep * _mixed(r.leave, r.scatter, t.rows.together(1))
 
         worked = t.turns * (arithmetic + packing + leaving)
-        moved = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT)) / r.memory
+        stored = 1 if self._past(t, f, size) else 2
+        moved = size * (stored * f.numbers(OUT) + f.numbers(LEFT) + f.numbers(RIGHT)) / r.memory
         return r.call + max(worked, moved)
+
+    def _past(self, t: Tables, f: Fold, size: int) -> bool:
+        """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
+        return t.terms.size <= self.depth and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -398,7 +404,7 @@ class HostDirect(Organisation):
             chunk = min(_whole(t.columns.size, COLUMNS), _whole(CHUNK // (size * depth), COLUMNS))
             packed = chunk * depth
 
-        past = not adds and t.terms.size <= self.depth and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
+        past = not adds and self._past(t, f, size)
         in_place = item <= rows and item <= MET * PANEL
         return Blocks(rows, item, chunk, packed, past, in_place)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...engine.backend import cpu
 from .. import fold, products
 from ..plan import Program
 
@@ -20,6 +21,7 @@ class Rates(NamedTuple):
 
     flops: dict[str, float]  # a second of large products, by type
     memory: float  # bytes a second
+    stored: int  # times that the bytes of an output move: a CPU reads a line before it writes a part of it
     copies: float  # bytes a second, read and written, of copies to another order
     call: float  # seconds of a call, or of a copy
     product: float  # seconds of each product of a call, beside its arithmetic
@@ -41,6 +43,7 @@ class Rates(NamedTuple):
 DEVICE = Rates(
     flops=dict(float64=61e12, float32=48e12, complex64=48e12, complex128=61e12),
     memory=2.9e12,
+    stored=1,
     copies=2.4e12,
     call=3.5e-6,
     product=0.0,
@@ -60,6 +63,7 @@ DEVICE = Rates(
 HOST = Rates(
     flops=dict(float64=50e9, float32=100e9, complex64=100e9, complex128=50e9),
     memory=1.2e10,
+    stored=2,
     copies=9e9,
     call=2e-6,
     product=5e-7,
@@ -79,6 +83,7 @@ HOST = Rates(
 RATES = {"threads": DEVICE, "packs": HOST}
 COMPLEX = 4.0  # real products of a complex product
 SINGLE = {"float32": 0.9}  # of the time of double precision: the other organisations' in single precision
+VECTOR = 64  # bytes of a vector operation of a price
 REUSE, BEYOND = 16, 32  # uses of a number by an entry; sizes of the cache
 SMALL = 16  # times smaller than the largest array: its order counts little
 ENTRIES = (16, 10000)  # of a usual batch
@@ -103,7 +108,7 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
         arithmetic *= r.transposed[dtype]
 
     # Memory of all operands; the output again for each turn of the sums.
-    written = m * n * count * (1 + add) * (r.batched if count > 1 else 1.0)
+    written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
     packed = r.product + (m + n) * k * r.pack
     each = r.call + count * packed + together(arithmetic, moved / r.memory, r.overlap)
@@ -169,7 +174,12 @@ def unit(style: str, p: Program) -> float:
         found = max(found, r.apart)
     if common and _streams(p, max(a.size for a in common), r.cache / size):
         found = max(found, r.far)
-    return found * SINGLE.get(p.dtype, 1.0)
+    return found * SINGLE.get(p.dtype, 1.0) * _narrower(style)
+
+
+def _narrower(style: str) -> float:
+    """Vector operations for each that the prices count, which are of 64 bytes."""
+    return VECTOR / cpu.vector_bytes(cpu.target()) if style == "packs" else 1.0
 
 
 def usual_batch(p: Program) -> int:

@@ -110,6 +110,19 @@ def added_flags() -> list[str]:
 
 
 @functools.lru_cache(None)
+def vector_bytes(arch: str) -> int:
+    """Bytes of the widest vectors of a target, for models of costs; 64 where it is not known."""
+    known = {"x86-64": 16, "x86-64-v2": 16, "x86-64-v3": 32, "x86-64-v4": 64}
+    if arch != "native":
+        return known.get(arch, 64)
+
+    flags = set(processor(arch).split())
+    if not flags & {"sse2", "avx"}:
+        return 16 if platform.machine() in ("aarch64", "arm64") else 64
+    return 64 if "avx512f" in flags else 32 if "avx" in flags else 16
+
+
+@functools.lru_cache(None)
 def processor(arch: str) -> str:
     """Text that identifies the processor for which a target compiles; a part of the cache's key.
 
