@@ -303,7 +303,7 @@ class Mixture:
         outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
         field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
-        if backend is None and precision == "double":
+        if (backend is None or backend == "cpu") and precision == "double":
             found = properties_of_one(self, names, arrays)
             if found is not None:
                 return found
