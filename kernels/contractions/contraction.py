@@ -13,7 +13,8 @@ import itertools
 import math
 import pathlib
 import statistics
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -212,7 +213,7 @@ class Contraction:
             "contiguous but for the batch index in front."
         )
 
-    def bind(self, arrays, n: int | None = None):
+    def bind(self, arrays: Mapping[str, Any], n: int | None = None) -> Callable[..., None]:
         """run() for the first n entries of the batch (None: all that the first output has).
 
         Shapes, types and contiguity are checked here, once; what is missing, too short, scattered, or an output that

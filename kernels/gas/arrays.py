@@ -422,6 +422,13 @@ def react(mixture, state, dt, kind, last, backend, precision) -> dict:
     at = reactor(kind, mixture, precision)
     arrays = {**{name: fractions(name, given, mixture.names) for name, given in state.items()}, f"dt_{at}": dt}
     names = [*state, f"status_{at}", f"steps_{at}"]
+    for name, given in arrays.items():
+        _refuse_types(name.removesuffix(f"_{at}"), given)
+    refuse(
+        getattr(mixture.species, "reactions", None) is None,
+        "react: the species have no reactions; wanted a mixture from a file whose phase has `kinetics`, as "
+        "examples/mechanisms/h2_o2.yaml.",
+    )
     refuse(last is not None and not hasattr(last, "argsort"), "last: wanted the array `steps` of a call before.")
 
     order = None
@@ -433,6 +440,14 @@ def react(mixture, state, dt, kind, last, backend, precision) -> dict:
     if order:
         out = {name: order.put_back(name, value) for name, value in out.items()}
     return {name.removesuffix(f"_{at}"): value for name, value in out.items()}
+
+
+def _refuse_types(name: str, given) -> None:
+    """Raise ArgumentError for numbers of a type that is not taken."""
+    if hasattr(given, "dtype"):
+        refuse_type(name, given.dtype)
+    else:
+        real_array(name, given)
 
 
 class Order:

@@ -311,7 +311,7 @@ class Mixture:
         outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
         field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
-        if backend is None and precision == "double":
+        if (backend is None or backend == "cpu") and precision == "double":
             found = properties_of_one(self, names, arrays)
             if found is not None:
                 return found
@@ -345,8 +345,9 @@ class Mixture:
         adiabatic flame), "UV" internal energy and density (a closed vessel), "SP" and "SV" entropy and pressure or
         density. The state that came is two of T [K], p [Pa], rho [kg/m3], h, e [J/kg], s [J/kg/K], and X or Y, arrays
         or by name as `properties` takes them; what is held follows from it, or is given itself. Shapes broadcast.
-        Returns T, p, rho, h, X, Y, status and steps. status, by point: 0 found; 1 not found, with NaN and a
-        RuntimeWarning: T would be beyond 20 to 6000 K, or the input is no state. The amounts of the elements stay;
+        Returns T, p, rho, h, X, Y, status and steps. status, by point: 0 found. NaN and a
+        RuntimeWarning with 1 not found (no state, or denser than the equation permits), 2 T beyond 20 to 6000 K, 3 the
+        state lies between vapour and liquid, whose entropies or enthalpies differ. The amounts of the elements stay;
         species without an element that is there have 0; traces are right down to mole fractions of 1e-50.
         One gas phase: no condensed species. Method: Gordon & McBride 1994 (original not seen) in components.
         Raises ArgumentError, for species whose atoms are not known and phases equilibrium too.

@@ -81,6 +81,59 @@ def test_potentials_balance(held, options):
             assert (np.abs(again[name] - came[name][found]) <= 1e-9 * (np.abs(came[name][found]) + size)).all(), name
 
 
+def at_end(mix, held, T, p, came):
+    """What is held by the equilibrium at a temperature T, at the same pressure or density."""
+    name = HELD[held].split()[0]
+    T = np.full(p.size, T)
+    if held.endswith("P"):
+        end = mix.equilibrate("TP", T=T, p=p, Y=came["Y"])
+    else:
+        end = mix.equilibrate("TV", T=T, rho=came["rho"], Y=came["Y"])
+    return mix.properties(name, T=T, p=end["p"], Y=end["Y"])[name]
+
+
+@pytest.mark.filterwarnings("ignore:T = ", "ignore:no chemical", "ignore:invalid value")
+@pytest.mark.parametrize("options", (IDEAL, REAL), ids=("ideal", "pr"))
+@pytest.mark.parametrize("held", ("HP", "UV", "SP", "SV"))
+@pytest.mark.long(options=[REAL])
+def test_what_has_no_equilibrium(held, options):
+    """Every point without a result, and its reason. 2: at 6000 K the equilibrium holds less than came. 3: between two
+    temperatures that are the same to 1e-9 the equilibria hold less and more: vapour and liquid. 1: the products are
+    denser than the equation permits, so that they have no positive pressure."""
+    mix = mixture(**options)
+    T, p, X = states(mix, 500)
+    came = mix.properties(f"{HELD[held].split()[0]} rho Y", T=T, p=p, X=X)
+    wanted = came[HELD[held].split()[0]]
+    status = mix.equilibrate(held, T=T, p=p, X=X)["status"]
+
+    assert np.array_equal(status == 2, wanted > at_end(mix, held, 5999.99, p, came))
+    assert (status == 0).mean() > 0.93
+
+    between = status == 3
+    part = {"Y": came["Y"][:, between], "rho": came["rho"][between]}
+    low, high = np.full(between.sum(), 20.1), np.full(between.sum(), 3000.0)
+    for _ in range(36 if between.any() else 0):
+        middle = 0.5 * (low + high)
+        parts = mix.equilibrate("TP", T=middle, p=p[between], Y=part["Y"])
+        less = mix.properties("s", T=middle, p=p[between], Y=parts["Y"])["s"] < wanted[between]
+        low, high = np.where(less, middle, low), np.where(less, high, middle)
+    if between.any():
+        assert held == "SP"
+        ends = []
+        for at in (low, high):
+            parts = mix.equilibrate("TP", T=at, p=p[between], Y=part["Y"])
+            ends.append(mix.properties("s", T=at, p=p[between], Y=parts["Y"])["s"])
+        assert (high - low < 1e-6).all() and (ends[1] - ends[0] > 10.0).all()  # J/kg/K
+
+    dense = status == 1
+    if dense.any():
+        assert options is REAL and held in ("UV", "SV")
+        ideal = mixture(**IDEAL)
+        hot = np.full(dense.sum(), 3000.0)
+        made = ideal.equilibrate("TV", T=hot, rho=came["rho"][dense], Y=came["Y"][:, dense])["Y"]
+        assert not (mix.properties("p", T=hot, rho=came["rho"][dense], Y=made)["p"] > 0).any()
+
+
 def test_traces():
     """Water at 300 K: hydrogen of 2 H2O = 2 H2 + O2, x^3/2 = K. GRI-Mech's polynomials give the K."""
     mix = mixture(**IDEAL)
@@ -206,7 +259,9 @@ def test_shapes_broadcast():
 
 def test_not_found_is_nan_and_reported():
     mix = mixture(**IDEAL)
-    with pytest.warns(RuntimeWarning, match=r"no chemical equilibrium found at 1 of 2 points, first at point \[1\]"):
+    with pytest.warns(
+        RuntimeWarning, match=r"no chemical equilibrium found at 1 of 2 points, first at point \[1\].*1 not found"
+    ):
         out = mix.equilibrate("HP", T=3000.0, p=np.array([1e5, -1.0]), X="H2:1, O2:1")
     assert np.isnan(out["T"][1]) and np.isnan(out["Y"][:, 1]).all() and out["status"][1] == 1
     assert np.isfinite(out["T"][0])

@@ -427,3 +427,10 @@ def test_the_getters_of_cantera_are_in_the_table():
         name: attribute for name, attribute in GETTERS.items() if attribute.lower() not in registry.quantities
     }
     assert understood and all(meant(attribute) == name for name, attribute in understood.items())
+
+
+def test_reacting_without_reactions_is_refused_in_words_of_the_user(mix, Y):
+    with pytest.raises(ArgumentError, match="react: the species have no reactions; wanted a mixture from a file"):
+        mix.react(1000.0, p, Y, dt=1e-6)
+    with pytest.raises(ArgumentError, match="the species have no reactions"):
+        mix.ignition_delay(1000.0, p, Y)

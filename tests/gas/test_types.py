@@ -1,8 +1,10 @@
 """Types for users' checkers: a file as users write it under mypy --strict, without errors of its own or of ours."""
 
 import importlib.util
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -90,6 +92,20 @@ def test_mistakes_are_found(tmp_path):
 
     for number, words in enumerate(MISTAKES.values(), first):
         assert any(f"user.py:{number}:" in line and words in line for line in told.splitlines()), (words, told)
+
+
+def test_pyright_accepts_it_too(tmp_path):
+    """In strict mode, where pyright is installed (pip install pyright)."""
+    pyright = shutil.which("pyright")
+    if pyright is None:
+        pytest.skip("pyright is not installed here: pip install pyright")
+
+    (tmp_path / "user.py").write_text(FILE)
+    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)], "include": ["user.py"]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [pyright, "--pythonpath", sys.executable]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 0 and "0 errors, 0 warnings" in told.stdout, told.stdout + told.stderr
 
 
 @pytest.mark.parametrize("package", ["kernels", "frame"])

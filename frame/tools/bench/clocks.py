@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -124,7 +124,7 @@ def in_turns(
     return {name: np.array(found[1:]) for name, found in times.items()}
 
 
-def medians(works: dict[str, Work], clock: Clock, rounds: int) -> dict[str, float]:
+def medians(works: Mapping[str, Work], clock: Clock, rounds: int) -> dict[str, float]:
     """{name: median of its seconds} of works that run in turns."""
     times = in_turns({name: (work, (clock,)) for name, work in works.items()}, rounds)
     return {name: float(np.median(found)) for name, found in times.items()}

@@ -179,9 +179,9 @@ def timed(command, **environment) -> tuple[float, str]:
 # ---- Fortran
 
 
-def host(name: str = "entry_points.f90", module: bool = False, level: str = "-O2") -> pathlib.Path:
+def host(name: str = "entry_points.f90", module: bool = False, level: str = "-O2", *more: str) -> pathlib.Path:
     """A Fortran program of this folder, compiled and linked against libframe, which is built if it is not there.
-    module: the program uses frame_interface."""
+    module: the program uses frame_interface. more: flags of the compiler."""
     from ... import build
 
     program, version = fortran.compiler()
@@ -198,9 +198,11 @@ def host(name: str = "entry_points.f90", module: bool = False, level: str = "-O2
                 used = pathlib.Path(folder) / "frame_interface.f90"
                 used.write_text(interface)
                 sources.insert(0, used)
-            fortran.run([program, level, "-march=native", "-J", folder, *sources, "-o", path, *link], source.name)
+            fortran.run(
+                [program, level, *more, "-march=native", "-J", folder, *sources, "-o", path, *link], source.name
+            )
 
-    key = cache.key(source.read_bytes(), interface, level, version, library)
+    key = cache.key(source.read_bytes(), interface, level, *more, version, library)
     return cache.entry(f"{source.stem}-{key}", ".exe", make)
 
 
@@ -224,24 +226,39 @@ def small_blocks(backend) -> list[Row]:
 
 
 MECHANISMS = {"H2/O2": ("h2_o2.yaml", 9), "CH4/O2": ("ch4_o2.yaml", 23)}  # file, species
+TEAM = 2  # threads of an OpenMP loop of the host
 
 
 def single_points(backend) -> list[Row]:
-    """Functions of one point beside block calls of 16^3 points, and small block calls with species apart beside a 4-D
-    array, of the same host arrays in turns."""
-    program = host("one_point.f90", module=True, level="-O3")
+    """Functions of one point beside block calls of 16^3 points, by one thread and in a loop of OpenMP; small block
+    calls with species apart beside a 4-D array. All of the same host arrays in turns."""
+    program = host("one_point.f90", True, "-O3", "-fopenmp")
+    cores = len(os.sched_getaffinity(0))
 
     rows = []
     for gas, (file, ns) in MECHANISMS.items():
-        seconds = printed([program, ROOT / "examples" / "mechanisms" / file, ns], backend)
-        for name in ("thermal", "kinetics"):
-            made = Row.timed("launch", f"function of one point, {name} of {gas}", ns, 1, backend, seconds[name])
-            rows.append(made.beside("block call of 16 x 16 x 16", 1 / seconds[f"{name}_block"]))
+        command = [program, ROOT / "examples" / "mechanisms" / file, ns]
+        seconds = printed(command, backend, OMP_NUM_THREADS="1")
+        rows += point_rows(seconds, gas, ns, backend)
+        if cores >= TEAM:
+            team = str(TEAM)
+            shared = printed(command, backend, OMP_NUM_THREADS=team, FRAME_THREADS=team)
+            rows += point_rows(shared, f"{gas}, {team} threads", ns, backend)
+
         text = f"kinetics of {gas}, 8 x 8 x 8 points, a field for each species"
         rows.append(
             Row.timed("launch", text, ns, 1, backend, seconds["apart"]).beside("a 4-D array", 1 / seconds["array"])
         )
 
+    return rows
+
+
+def point_rows(seconds: dict[str, float], what: str, ns: int, backend) -> list[Row]:
+    """Rows of both functions, from the numbers that one_point.f90 prints."""
+    rows = []
+    for name in ("thermal", "kinetics"):
+        made = Row.timed("launch", f"function of one point, {name} of {what}", ns, 1, backend, seconds[name])
+        rows.append(made.beside("block call of 16 x 16 x 16", 1 / seconds[f"{name}_block"]))
     return rows
 
 

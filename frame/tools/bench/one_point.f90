@@ -1,6 +1,6 @@
 !> Functions of one point beside block calls, and species apart beside a 4-D array, from Fortran. Arguments: a mechanism of ns
 !! species, ns. Prints a name and seconds a point on each line, the least of many rounds in which all take turns. The loops over
-!! points have the numbers of a point side by side, as a code has that works point by point.
+!! points have the numbers of a point side by side, as a code has that works point by point; with OpenMP its threads share them.
 program one_point
   use frame_interface
   use, intrinsic :: iso_fortran_env, only : int64, real64
@@ -49,6 +49,7 @@ program one_point
                                  frame_out('h', h), frame_out('c', c)])
     call took(1, points)
 
+    !$omp parallel do
     do i = 1, points
       call thermal(point(:ns + 2, i), made(:, i))
     end do
@@ -61,6 +62,7 @@ program one_point
                                   frame_out('omega', omega)])
     call took(3, points)
 
+    !$omp parallel do
     do i = 1, points
       call rates(point(:, i), rates_of(:, i))
     end do

@@ -20,6 +20,11 @@ HELD = {
     "SP": ("s", "p"),
     "SV": ("s", "rho"),
 }
+WHY = {  # by status
+    1: "not found (the input is no state, or denser than the equation permits)",
+    2: "would be beyond 20 to 6000 K",
+    3: "between vapour and liquid: no single phase",
+}
 NEEDS = {"C": 1.0, "H": 0.25, "S": 1.0, "O": -0.5}  # molecules of O2 for an atom: CO2, H2O, SO2
 
 
@@ -58,21 +63,27 @@ def equilibrate(mixture, held, state: dict, backend, precision) -> dict:
 
 
 def _warn(status) -> None:
-    """A warning with the first point without an equilibrium."""
+    """A warning with the first point without an equilibrium, and why."""
     if on_device(status):
-        lost = status > 0.5
-        if not bool(lost.any()):
+        if not bool((status > 0.5).any()):
             return
-        lost = lost.get()
-    else:
-        lost = np.ma.filled(np.ma.asarray(status) > 0.5, False)
-        if not lost.any():
-            return
+        status = status.get()
+
+    shown = np.ma.filled(np.ma.asarray(status), 0.0)
+    lost = shown > 0.5
+    if not lost.any():
+        return
+
+    reasons = []
+    for value, what in WHY.items():
+        count = int((shown == value).sum())
+        if count:
+            reasons.append(f"{count} {what}")
 
     where = "the point" if not lost.ndim else f"point [{', '.join(map(str, np.argwhere(lost)[0]))}]"
     warnings.warn(
         f"no chemical equilibrium found at {int(lost.sum())} of {lost.size} points, first at {where}: results are NaN "
-        "there. The temperature may be beyond 20 to 6000 K, or the input no state.",
+        f"there. Why: {', '.join(reasons)}.",
         RuntimeWarning,
         stacklevel=4,
     )

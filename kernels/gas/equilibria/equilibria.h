@@ -9,13 +9,16 @@
 #include "gas/equilibria/start.h"
 
 constexpr int EQUILIBRIUM_STEPS = 200;
-constexpr double EQUILIBRIUM_START = 1500.0;               // K, where T is not given
-constexpr double LEAST_LN = -690.0;                        // smallest ln n_k that counts
-constexpr double COUNTS_LN = -115.0;                       // of amounts that decide when the search ends
-constexpr double MAIN_LN = -18.420680743952367;            // ln 1e-8: more is a main species
-constexpr double RISE_LN = -9.210340371976182;             // ln 1e-4: to which a scarce species may rise in a step
-constexpr double LARGEST_STEP = 3.0, LARGEST_T_STEP = 0.4; // of ln n_k of a main species, of ln T
-constexpr double JUMP = 1e-4; // of ln T: a smaller jump of H or S at T is one of the polynomials, not of a root
+constexpr double PATIENCE = 60; // steps after which T waits for the composition: a real gas near a jump of its root
+constexpr double EQUILIBRIUM_START = 1500.0;                    // K, where T is not given
+enum StatusOfEquilibrium { FOUND, NOT_FOUND, BEYOND, BETWEEN }; // BEYOND the range of T; BETWEEN two roots
+constexpr double LEAST_LN = -690.0;                             // smallest ln n_k that counts
+constexpr double COUNTS_LN = -115.0;                            // of amounts that decide when the search ends
+constexpr double MAIN_LN = -18.420680743952367;                 // ln 1e-8: more is a main species
+constexpr double RISE_LN = -9.210340371976182;                  // ln 1e-4: to which a scarce species may rise in a step
+constexpr double LARGEST_STEP = 3.0, LARGEST_T_STEP = 0.4;      // of ln n_k of a main species, of ln T
+constexpr double STEADY = 1e-3; // change of a main species from which on the sign of the miss counts
+constexpr double JUMP = 1e-4;   // of ln T: a smaller jump of H or S at T is one of the polynomials, not of a root
 
 // The amounts of ln n_k, and their sum
 template <class M, class R> POINT_FN R amounts(const M &, const R *ln_n, R *n) {
@@ -38,7 +41,8 @@ template <class M, class R> struct EquilibriumStep {
 template <bool VOLUME, Given GIVEN, class M, class R>
 POINT_FN void equilibrium_step(const M &m, const Closed<R> &closed, const R T, const R *ln_n, const R *n, const R sum,
                                const ReactingState<M, R> &s, const BalanceMatrix<M, R> &h, Components<M, R> &o,
-                               const MaskOf<R> where, const MaskOf<R> closed_in, EquilibriumStep<M, R> &step) {
+                               const MaskOf<R> where, const MaskOf<R> closed_in, const R calm,
+                               EquilibriumStep<M, R> &step) {
     constexpr int N = Components<M, R>::N;
     constexpr bool HEAT = GIVEN != Given::T;
 
@@ -123,7 +127,7 @@ POINT_FN void equilibrium_step(const M &m, const Closed<R> &closed, const R T, c
         }
         step.miss = target / (s.heat + slope);
         const R up = log(T_HIGHEST / T), down = log(T_LOWEST / T);
-        step.ln_T = select(step.near < 1.0, within(step.miss, LARGEST_T_STEP), R(0.0));
+        step.ln_T = select(step.near < calm, within(step.miss, LARGEST_T_STEP), R(0.0));
         step.ln_T = select(closed_in, R(0.0), larger(smaller(step.ln_T, up), down));
     }
 
@@ -154,10 +158,10 @@ POINT_FN R share_of_step(const M &, const R *ln_n, const R sum, const Equilibriu
 }
 
 // The state of equilibrium. n_0: amounts that came; T: given, or a start; where: the points with an input that can be.
-// Whether it was found.
+// status: why it was not found. Whether it was.
 template <bool VOLUME, Given GIVEN, class M, class R>
 POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, const MaskOf<R> where, R &T, R &p, R *n,
-                          R &steps) {
+                          R &status, R &steps) {
     constexpr double real_from = 0.1; // change of a main species from which on a real gas is one
     constexpr double last = M::equation_ideal ? 1e-7 : 1e-11;
 
@@ -173,6 +177,7 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
     R low = R(T_LOWEST), high = R(T_HIGHEST);
     auto open = where, found = nowhere<R>(), real = nowhere<R>();
     steps = R(0.0);
+    status = R(NOT_FOUND);
     UNROLL_BY(1)
     for (int count = 0; count < EQUILIBRIUM_STEPS; ++count) {
         // State
@@ -202,7 +207,8 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
             factorise_balance(m, n, o, h, poor);
         }
         EquilibriumStep<M, R> step;
-        equilibrium_step<VOLUME, GIVEN>(m, closed, T, ln_n, n, sum, s, h, o, open, closed_in, step);
+        const R calm = select(steps > PATIENCE, R(STEADY), R(1.0));
+        equilibrium_step<VOLUME, GIVEN>(m, closed, T, ln_n, n, sum, s, h, o, open, closed_in, calm, step);
         const R share = share_of_step(m, ln_n, sum, step);
         FOR_SPECIES (k, M::NS)
             ln_n[k] =
@@ -212,15 +218,19 @@ POINT_FN MaskOf<R> settle(const M &m, const Closed<R> &closed, const R *n_0, con
         auto settled = open && share >= 1.0 && step.most < last && fabs(step.ln_T) < last, outside = nowhere<R>();
         if constexpr (GIVEN != Given::T) {
             settled = settled && fabs(step.miss) < JUMP;
-            outside = closed_in && (T <= T_LOWEST || T >= T_HIGHEST || (step.most < last && fabs(step.miss) >= JUMP));
+            const auto beyond = open && closed_in && (T <= T_LOWEST || T >= T_HIGHEST);
+            const auto jumps = open && closed_in && !beyond && step.most < STEADY && fabs(step.miss) >= JUMP;
+            status = select(beyond, R(BEYOND), select(jumps, R(BETWEEN), status));
+            outside = beyond || jumps;
 
-            auto knows = open && step.near < 1e-3;
+            auto knows = open && step.near < STEADY;
             if constexpr (!M::equation_ideal) knows = knows && real;
             low = select(knows && step.miss > 0.0, larger(T, low), low);
             high = select(knows && step.miss < 0.0, smaller(T, high), high);
 
             const R next = at_most(at_least(R(T * exp(share * step.ln_T)), T_LOWEST), T_HIGHEST), before = T;
-            const auto kept = next >= low && next <= high;
+            const auto cut = steps > PATIENCE && fabs(step.ln_T) >= LARGEST_T_STEP; // may lead from end to end
+            const auto kept = next >= low && next <= high && !cut;
             settled = settled && (kept || closed_in);
             T = select(open && !closed_in, select(kept, next, sqrt(low * high)), T);
             if (any_of(T < before || T > before)) ideal_potentials(m, T, ideal);
@@ -265,7 +275,7 @@ POINT_FN void chemical_equilibrium(const M &m, const R given, const R held, cons
     if constexpr (GIVEN == Given::T) good = good && given > 0.0 && given < 1e9;
 
     T = GIVEN == Given::T ? given : R(EQUILIBRIUM_START);
-    auto found = settle<VOLUME, GIVEN>(m, closed, n_0, good, T, p, n, steps);
+    auto found = settle<VOLUME, GIVEN>(m, closed, n_0, good, T, p, n, status, steps);
     const R none = R(NOT_A_NUMBER);
     R mass = R(0.0);
     FOR_SPECIES (k, M::NS) mass += n[k] * m.W[k];
@@ -273,7 +283,7 @@ POINT_FN void chemical_equilibrium(const M &m, const R given, const R held, cons
     FOR_SPECIES (k, M::NS) Y_eq.set(k, select(found, R(n[k] * m.W[k] / mass), none));
     T = select(found, T, none);
     p = select(found, p, none);
-    status = select(found, R(0.0), R(1.0));
+    status = select(found, R(FOUND), status);
 }
 
 template <class M, class R, class Species, class Out>

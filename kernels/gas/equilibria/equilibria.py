@@ -19,7 +19,11 @@ for name, unit, what, *per in (
     ("T_eq", "K", "temperature in chemical equilibrium"),
     ("p_eq", "Pa", "pressure in chemical equilibrium"),
     ("Y_eq", "1", "mass fractions in chemical equilibrium", "ns"),
-    ("status_eq", "1", "0: equilibrium found; 1: not found, results are NaN"),
+    (
+        "status_eq",
+        "1",
+        "0: equilibrium found; results are NaN: 1 not found, 2 beyond 20 to 6000 K, 3 between vapour and liquid",
+    ),
     ("steps_eq", "1", "steps of Newton's method that the equilibrium took"),
 ):
     quantity(name, unit, what, *per)

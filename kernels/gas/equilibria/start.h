@@ -185,6 +185,7 @@ PART_FN MaskOf<R> cheapest_components(const M &m, const R *g, const R *ln_n, con
         take_place(m, e, o, changed);
     }
     good = good && !left;
+    amounts_of(m, n_0, !nowhere<R>(), o); // again: of a scarce element exchanges leave rounding only
     UNROLL
     for (int c = 0; c < Components<M, R>::N; ++c) good = good && o.b[c] > -1e-9;
     return good;

@@ -20,15 +20,21 @@ constexpr long ROW = 1; // numbers from one row of intermediates to the next
 
 template <int POINTS, bool WRITE> POINT_FN void ask_ahead(const stored *, long, int, int, int) {}
 
-// The layer's arithmetic, whatever the host has set: no traps, subnormal numbers. The host's state is back at the end.
+// The layer's arithmetic, whatever the host has set: no traps, subnormal numbers. The host's state is back at the end,
+// its flags of exceptions too. Writing the register waits for all arithmetic before it, so it is written where it
+// differs.
 struct Arithmetic {
 #if defined(ON_DEVICE)
     POINT_FN Arithmetic() {}
 #elif defined(__x86_64__)
-    static constexpr unsigned PLAIN = 0x1f80;
+    static constexpr unsigned PLAIN = 0x1f80, FLAGS = 0x3f;
     const unsigned host = __builtin_ia32_stmxcsr();
-    Arithmetic() { __builtin_ia32_ldmxcsr(PLAIN); }
-    ~Arithmetic() { __builtin_ia32_ldmxcsr(host); }
+    Arithmetic() {
+        if ((host & ~FLAGS) != PLAIN) __builtin_ia32_ldmxcsr(PLAIN);
+    }
+    ~Arithmetic() {
+        if (__builtin_ia32_stmxcsr() != host) __builtin_ia32_ldmxcsr(host);
+    }
 #else
     fenv_t host;
     Arithmetic() { feholdexcept(&host), fesetenv(FE_DFL_ENV); }

@@ -20,7 +20,7 @@ from .gas_constant import chosen as chosen_gas_constant
 from .reactions import Mechanism
 
 if TYPE_CHECKING:  # ruamel.yaml is needed for files only
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from .cantera_reactions import ReactionText
 
@@ -34,16 +34,22 @@ def _column(field, k):
 
 
 # The arrays over the species are attributes by the table of fields.
-_Arrays = dataclasses.make_dataclass(
-    "_Arrays",
-    [(field.name, np.ndarray, dataclasses.field(default=None, kw_only=True)) for field in FIELDS],
-    frozen=True,
-    eq=False,
-)
+if TYPE_CHECKING:
+
+    class _Arrays:
+        def __getattr__(self, field: str) -> NDArray[Any]: ...
+
+else:
+    _Arrays = dataclasses.make_dataclass(
+        "_Arrays",
+        [(field.name, np.ndarray, dataclasses.field(default=None, kw_only=True)) for field in FIELDS],
+        frozen=True,
+        eq=False,
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
+class SpeciesData(_Arrays):
     """Arrays over the ns species of a mixture, read-only, in SI units per mole; nan where a value is not known.
 
     The arrays are attributes: see the table in fields.py, with units and shapes. nasa9, T_break and rk_a are None for
@@ -59,10 +65,6 @@ class SpeciesData(_Arrays):  # type: ignore[misc, valid-type]
     own_fluids: dict = dataclasses.field(default_factory=dict)  # name -> Fluid, rows of a table of the user's
     atoms: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)  # name -> {element: number in it}
     reactions: ReactionText | None = None  # unread; None where the species have none
-
-    if TYPE_CHECKING:  # the arrays
-
-        def __getattr__(self, field: str) -> np.ndarray: ...
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """From pickle and deepcopy, which forget that arrays are read-only."""
