@@ -104,7 +104,7 @@ def contract(
         if key in options:
             options[key] = words(options[key])
     marks = tuple(sorted((key, x) for key, x in options.items() if key in MARKS))
-    if isinstance(order, int):
+    if hasattr(order, "__index__"):
         options["order"], order = order, "K"
     others = tuple(sorted((key, x) for key, x in options.items() if key not in MARKS))
     asked = Asked(batch, backend, how, marks, others, result_order.checked(order), repeated)

@@ -70,10 +70,10 @@ def factors(way: Way) -> list[tuple[int, Axis, Axis]]:
     return arrays
 
 
-def both_transposed(way: Way) -> bool:
-    """Whether cuBLAS is asked for the product of two transposes."""
+def transposed(way: Way) -> int:
+    """Factors that cuBLAS has to transpose."""
     _, left, right = factors(way)
-    return _operation(*left) == _operation(*right) == TRANSPOSED
+    return [_operation(*left), _operation(*right)].count(TRANSPOSED)
 
 
 def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: bool, keep):

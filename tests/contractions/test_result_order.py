@@ -159,6 +159,16 @@ def test_a_result_goes_into_the_next_call(every_backend, any_size):
         assert np.array_equal(every_backend.to_host(out), np.einsum("aefb,dfce->acbd", a, b))
 
 
+def test_a_view_goes_to_other_libraries():
+    """By DLPack and by the buffer's strides, out and in again."""
+    a, b = whole(np.random.default_rng(8), ((3, 4), (4, 5)))
+    found = contract("ij,jk->ik", a, b, order="F")
+    taken = np.from_dlpack(found)
+    assert np.array_equal(taken, a @ b) and np.shares_memory(taken, found)
+    assert np.array_equal(np.asarray(memoryview(found)), a @ b)
+    assert np.array_equal(contract("ik->ki", taken), (a @ b).T)
+
+
 def test_operands_are_not_copied(monkeypatch):
     """Transposed arrays, and a transposed output, go to the kernel as they are, at the first call and at the next."""
     a, b = whole(np.random.default_rng(5), ((4, 3), (5, 4)))

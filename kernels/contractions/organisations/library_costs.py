@@ -29,6 +29,7 @@ class Rates(NamedTuple):
     tile: int  # extents of a product count as multiples of it
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
     transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
+    crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
     batched: float  # times the memory's time of the output of a call with many products
     overlap: float  # exponent of the norm of arithmetic and memory: 1, one after another; infinity, the longer alone
     parallel: int  # tiles that are worked on at a time
@@ -51,6 +52,7 @@ DEVICE = Rates(
     tile=64,
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
     transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
+    crossed=1.04,
     batched=1.25,
     overlap=2.3,
     parallel=132,
@@ -71,6 +73,7 @@ HOST = Rates(
     tile=4,
     each=dict.fromkeys(("float64", "float32", "complex64", "complex128"), 0.0),
     transposed=dict.fromkeys(("float64", "float32", "complex64", "complex128"), 1.0),
+    crossed=1.0,
     batched=1.0,
     overlap=math.inf,
     parallel=1,
@@ -104,14 +107,18 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     flops = 2.0 * tiles * r.tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
     idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1)))
     arithmetic = flops * idle / r.flops[dtype] + tiles * r.each[dtype]
-    if products.both_transposed(way):
+    transposed = products.transposed(way)
+    if transposed == 2:
         arithmetic *= r.transposed[dtype]
 
     # Memory of all operands; the output again for each turn of the sums.
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
+    memory = moved / r.memory
+    if transposed and memory > arithmetic:
+        memory *= r.crossed
     packed = r.product + (m + n) * k * r.pack
-    each = r.call + count * packed + together(arithmetic, moved / r.memory, r.overlap)
+    each = r.call + count * packed + together(arithmetic, memory, r.overlap)
 
     total = outside * each
     for array in (fold.OUT, fold.LEFT, fold.RIGHT):
