@@ -244,14 +244,18 @@ def _keepers(s: einsum.Subscripts, arrays, sizes, name: str) -> frozenset[str]:
 
 
 def _still(array, own, sizes) -> list[str]:
-    """Indices along which an array has one number only: it is broadcast, or its strides there add up to zero."""
+    """Indices along which an array has one number only: it is broadcast, or its strides there add up to zero.
+
+    Strides of an array without numbers say nothing.
+    """
+    empty = 0 in getattr(array, "shape", ())
     stride = dict.fromkeys(own, 0)
     for index, step in zip(own, getattr(array, "strides", ())):
         stride[index] += step
 
     found = []
     for place, index in enumerate(own):
-        alone = array.shape[place] == 1 or stride[index] == 0
+        alone = array.shape[place] == 1 or (stride[index] == 0 and not empty)
         if alone and sizes[index] != 1 and index not in found:
             found.append(index)
     return found

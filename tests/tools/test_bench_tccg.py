@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from frame.errors import BackendError
-from frame.tools.bench import first_calls, tccg, tensor, xsmm_products
+from frame.tools.bench import ceilings, first_calls, tccg, tensor, xsmm_products
 from kernels import get_backend
+from kernels.engine.backend import cpu
 
 TILES = dict(a=130, b=70, c=300)  # several tiles along all three, the last ones shorter
 SMALL = dict(zip("abcdef", (5, 3, 4, 2, 6, 7)))
@@ -56,6 +57,12 @@ def test_without_libxsmm(monkeypatch, tmp_path):
     monkeypatch.setattr(xsmm_products, "HERE", tmp_path)
     with pytest.raises(BackendError, match="a_library_that_is_not_there"):
         product("ab-ac-cb", SMALL)
+
+
+def test_vectors_of_the_prices_are_the_processors():
+    """As a compiled kernel counts them; named targets by their definition."""
+    assert cpu.vector_bytes(cpu.target()) == 8 * ceilings.lanes(get_backend("cpu", threads=1))
+    assert [cpu.vector_bytes(f"x86-64{level}") for level in ("", "-v2", "-v3", "-v4")] == [16, 16, 32, 64]
 
 
 def test_first_calls():

@@ -62,7 +62,7 @@ class Rates(NamedTuple):
 # By `python -m frame bench tccg --backend cpu --mib 20`, AVX2, 2026-11-26, on a machine that other work shared.
 RATES = {
     "float64": Rates(flops=4.5e10, pack=3e-10, gather=6e-10, leave=1.2e-10, scatter=4e-10, memory=1.2e10, call=2e-6),
-    "float32": Rates(flops=9e10, pack=2e-10, gather=4e-10, leave=1e-10, scatter=5e-10, memory=1.2e10, call=2e-6),
+    "float32": Rates(flops=9e10, pack=2e-10, gather=4e-10, leave=1e-10, scatter=1.6e-9, memory=1.2e10, call=2e-6),
 }
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 MODEL_PACK, MODEL_COLUMNS = 32, 4  # bytes of a pack and columns of a panel that the model counts with
