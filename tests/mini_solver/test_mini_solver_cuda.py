@@ -57,6 +57,7 @@ def test_stencils_compile_for_a_device(header, ns, conservative, switches):
         DIMENSIONS=dimensions,
         METRICS=metrics,
         AXISYMMETRIC=axisymmetric,
+        PHASES=int(conservative and switches == "2d"),
     )
 
     names = [name for name, kernel in stencil.KERNELS.items() if kernel.header == header]
@@ -93,6 +94,20 @@ def test_point_kernels_compile_for_a_device(ns, kij, model):
             # up to 24 species rho_k is held in registers; the default organisation gives them fewer than these sums
             # would take
             assert ns > 24 or r["spill_stores"] <= SPILLS[model], (name, r)
+
+
+@pytest.mark.long
+def test_point_kernels_of_phases_compile_for_a_device():
+    """What the solver adds to the layer's kernels of two phases; the search for a state is one of theirs."""
+    layer.declare()
+
+    mix = Mixture(species_set(2), phases="equilibrium")
+    names = [n for n, kernel in registry.kernels.items() if "flow_" in n and kernel.serves(mix.options)]
+    assert {"flow_volume", "equilibrium_flow_temperature_e", "equilibrium_flow_waves"} < set(names)
+    assert "flow_state" not in names  # of one phase
+    for name in names:
+        r = mix.program(kernels=[name], backend=TARGET).module.report["frame_run"]
+        assert r["registers"] <= 255 and r["spill_stores"] <= 1024, (name, r)
 
 
 COUNTED = """#include "engine/numbers/box.h"
