@@ -37,7 +37,9 @@ class Failure:
             return
 
         T = flow.field("T")
-        flow.set_state(U, np.stack([*u, np.ones_like(rho), np.where(T > 0, T, 300.0)]))
+        rows = [*u, np.ones_like(rho), np.where(T > 0, T, 300.0)]
+        rows += [np.zeros_like(rho)] * (len(flow.block.interior("Q")) - ns - len(rows))  # phases: no warm start
+        flow.set_state(U, np.stack(rows))
         self.block.put(self.block.interior("e_vol")[0], last - 0.5 * rho * (u * u).sum(0))
         flow.properties.of_energy()
         flow.fill()
@@ -80,7 +82,8 @@ class Failure:
             found = -1, before or late, None
         number, cells, last = found
         rank, cell = min(cells, key=lambda c: (c[1][0], c[0])) if cells else (0, None)
-        told = self._told(number, cell[1], last) if cell and rank == ranks.rank else ""
+        count = -sum(minus for _, (minus, _) in cells)
+        told = self._told(number, cell[1], last, count) if cell and rank == ranks.rank else ""
 
         return next((t for t in ranks.everyone(told) if t), "a state has no time step.")
 
@@ -103,27 +106,33 @@ class Failure:
         return {name: self.flow.field(name) for name in self._names()}
 
     def _names(self):
-        return [*self.NAMES, *(f"Y_{n}" for n in self.flow.mixture.names)]
+        searched = ["e_vol", "phases_status"] if self.flow.scheme.phases else []
+        return [*self.NAMES, *searched, *(f"Y_{n}" for n in self.flow.mixture.names)]
 
-    def _told(self, number, cell, last):
+    def _told(self, number, cell, last, count):
+        """The message. cell: where it began, in this stage. last: fields a stage before. count: of bad cells."""
         flow, block = self.flow, self.block
         k, j, i = cell
         at, where = block.place(i, j, k)
         stage = f" in stage {number + 1} of the step" if number >= 0 else ""
+        why = "has no sound speed, or rho c^2/p <= 1"
+        if flow.scheme.phases:
+            why = f"is one of {count} without a state of one or two phases (phases_status 2) or without a sound speed"
         text = (
             f"step {flow.steps}, t = {flow.time:.6e} s, rank {block.ranks.rank}, cell ({at[0]}, {at[1]}, {at[2]}) at "
-            f"({where[0]:.6g}, {where[1]:.6g}, {where[2]:.6g}) m has no sound speed, or rho c^2/p <= 1: it began there"
-            f"{stage}. The cell (>) and its neighbours in x:"
+            f"({where[0]:.6g}, {where[1]:.6g}, {where[2]:.6g}) m {why}: it began there{stage}. The cell (>) and its "
+            "neighbours in x:"
         )
 
         low, high = max(i - 2, 0), min(i + 3, block.cells[0])
         now = self._numbers()
+        width = max(8, *map(len, self._names()))
         for title, fields in (("a stage before", last), ("then", now)):
             if fields:
                 text += f"\n {title}:"
                 for name in self._names():
                     row = fields[name][k, j, low:high]
-                    text += f"\n  {name:<8} " + " ".join(
+                    text += f"\n  {name:<{width}} " + " ".join(
                         f"{'>' if low + n == i else ' '}{x:12.5e}" for n, x in enumerate(row)
                     )
 

@@ -7,16 +7,24 @@ import numpy as np
 
 from .errors import CaseError
 from .files import Form, hdf5, image, save
+from .properties import AMOUNTS
 from .results import earlier
 
 VELOCITY = "velocity"  # the field of u, v, w in a file
 UNITS = {"rho": "kg/m3", "u": "m/s", "v": "m/s", "w": "m/s", VELOCITY: "m/s", "p": "Pa", "T": "K"}
+UNITS |= {"rho_l": "kg/m3", "rho_v": "kg/m3"}
 INDEX = {"fields": "fields.xdmf", "averages": "averages.xdmf"}
 
 
 def output_names(flow) -> list[str]:
     """The fields of history and averages: rho, the velocities that the flow has, p, T, and Y of several species."""
     return ["rho", *"uvw"[: flow.dimensions], "p", "T", *(f"Y_{n}" for n in flow.mixture.names if flow.ns > 1)]
+
+
+def phase_names(flow) -> list[str]:
+    """The fields of vapour and liquid in equilibrium, for files and pictures: shares of the vapour, densities of the
+    phases, and how many phases there are."""
+    return [*AMOUNTS, "phases_status"] if flow.scheme.phases else []
 
 
 def unit(name) -> str:
@@ -125,7 +133,8 @@ class FieldFiles(Xdmf):
         """Write the fields of the present state. Collective."""
         name = f"fields-{flow.steps:08d}.h5"
         fields = {"rho": flow.field("rho"), VELOCITY: np.stack([flow.field(axis) for axis in "uvw"])}
-        fields |= {field: flow.field(field) for field in output_names(flow) if field not in ("rho", *"uvw")}
+        others = [field for field in output_names(flow) if field not in ("rho", *"uvw")]
+        fields |= {field: flow.field(field) for field in [*others, *phase_names(flow)]}
 
         self.save(flow, name, fields)
         if flow.ranks.rank:

@@ -18,7 +18,8 @@ balance.py     integrals over the domain, less what came in through its sides
 averages.py    means in time, fluctuations
 
 State between steps: U (partial densities, momentum, energy) and Q (partial densities, velocity, pressure and,
-conservative, temperature). Double flux (Abgrall & Karni 2001; Ma, Lv & Ihme 2017): rho c^2/p is frozen over a step (or,
+conservative, temperature; with phases in equilibrium also ln_kappa, eta and phases_status, from which the next search
+for a cell's state starts). Double flux (Abgrall & Karni 2001; Ma, Lv & Ihme 2017): rho c^2/p is frozen over a step (or,
 as an option, over a stage) and the energy is built anew from p with it, so p and u stay uniform across any interface;
 energy is not conserved exactly (the balance shows it).
 Viscous, conductive and diffusive terms change p by Grueneisen (d(rho e) - sum eps_k d rho_k), the equation of state's
@@ -27,6 +28,7 @@ own rate.
 
 import collections
 import dataclasses
+import warnings
 
 import numpy as np
 
@@ -39,11 +41,12 @@ from .errors import FlowError, wanted
 from .exchange import Exchange
 from .expression import Expression
 from .fluxes import Fluxes
-from .properties import Properties
+from .properties import AMOUNTS, KEPT, Properties, kept_rows
 from .ranks import Ranks
 from .sides import Side, composition
 
 PRIMITIVE = ("u", "v", "w", "p")
+HELD = ("T", "e_vol", "gamma_c", "cv_vol", "mu", "lam", "phases_status", "phases_steps", *AMOUNTS)  # arrays
 QUEUE = 64  # steps: on a device some 0.1 s of the smallest flows that are worth one
 
 
@@ -55,15 +58,37 @@ class Scheme:
     frozen: bool  # double flux: gamma_c stays over the stages of a step
     viscous: bool
     limited: bool
+    phases: bool  # vapour and liquid in equilibrium
     source: bool  # of manufactured solutions
 
     @classmethod
-    def of(cls, case, source):
+    def of(cls, case, mixture, source):
+        """Errors: CaseError for numerics that do not serve the mixture."""
         numerics = case.numerics
         conservative = numerics["scheme"] == "apec"
         frozen = not conservative and numerics["freeze"] == "step"
 
-        return cls(conservative, frozen, numerics["viscous"], numerics["limiter"], source)
+        phases = mixture.options["phases"] == "equilibrium"
+        if phases:
+            _refuse_for_phases(case)
+
+        return cls(conservative, frozen, numerics["viscous"], numerics["limiter"], phases, source)
+
+
+def _refuse_for_phases(case):
+    """CaseError for what is not there with phases in equilibrium."""
+    said = "[mixture] options: phases = 'equilibrium'"
+
+    wanted(
+        case.numerics["scheme"] == "apec",
+        f"{said} needs [numerics] scheme = 'apec': a cell's phases follow from its energy, which double_flux does not "
+        "conserve.",
+    )
+    wanted(case.initial["rho"] == "", f"{said} needs T and p in [initial]: from rho the phases are not found.")
+    wanted(
+        case.chemistry["kind"] == "none",
+        f"{said}: its cells do not react; [chemistry] kind = '{case.chemistry['kind']}', wanted 'none'.",
+    )
 
 
 class Flow:
@@ -78,11 +103,12 @@ class Flow:
 
     def __init__(self, case, comm=None, frame=None, source=None):
         layer.declare()
-        self.case, self.scheme = case, Scheme.of(case, source is not None)
+        self.case = case
         self.ranks = Ranks(case, comm)
         self.time, self.steps, self.dt, self.cfl = 0.0, 0, 0.0, 0.0
 
         self._begin_frame(frame, comm)
+        self.scheme = Scheme.of(case, self.mixture, source is not None)
         self.ns, self.dimensions = self.mixture.ns, case.dimensions
         self.block = Block(case, self.ranks, self.frame)
         self._allocate()
@@ -181,6 +207,9 @@ class Flow:
         a["p"] = a["Q"][ns + 3]
         if self.scheme.conservative:
             a["T"] = a["Q"][ns + 4]
+        if self.scheme.phases:
+            a["ln_kappa"] = a["Q"][ns + 5 : 2 * ns + 5]
+            a["eta"], a["phases_status"] = a["Q"][2 * ns + 5 : 2 * ns + 7]
         if self.scheme.limited:
             a["asks"] = a["shares"][-1]
 
@@ -191,8 +220,9 @@ class Flow:
     def _rows(self) -> dict:
         """{name: rows} of the arrays over the block."""
         ns, scheme = self.ns, self.scheme
+        searched = sum(kept_rows(ns).values()) if scheme.phases else 0
         rows = {
-            "Q": ns + 4 + scheme.conservative,
+            "Q": ns + 4 + scheme.conservative + searched,
             "momentum": 3 + scheme.conservative,  # and energy
             "U0": ns + 4,
             "gamma_c": 1,
@@ -202,7 +232,9 @@ class Flow:
         }
 
         # Of the scheme.
-        rows |= {"kept": 2} if scheme.conservative else {"T": 1}
+        rows |= {"kept": 2 + searched} if scheme.conservative else {"T": 1}
+        if scheme.phases:
+            rows |= {"gamma_eq": 1, "phases_steps": 1} | dict.fromkeys(AMOUNTS, 1)
         if scheme.conservative or scheme.viscous or scheme.source:
             rows |= {"h_Y": ns, "eps_k": ns}
         if scheme.viscous:
@@ -237,6 +269,7 @@ class Flow:
             "CONSERVATIVE": self.scheme.conservative,
             "VISCOUS": self.scheme.viscous,
             "SOURCE": self.scheme.source,
+            "PHASES": self.scheme.phases,
             "DIMENSIONS": self.dimensions,
             "METRICS": case.stretched,
             "AXISYMMETRIC": case.axisymmetric,
@@ -259,8 +292,8 @@ class Flow:
         return self.block.coordinates()
 
     def field(self, name) -> np.ndarray:
-        """A field of the block on the host, (nz, ny, nx): rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, or an
-        array of one row by its name. Errors: CaseError for an unknown name."""
+        """A field of the block on the host, (nz, ny, nx): rho, u, v, w, p, T, e_vol, gamma_c, Y_<species>, mach, of
+        phases in equilibrium phases_status, phases_steps and AMOUNTS. Errors: CaseError for an unknown name."""
         return self.block.host(self._values(name))
 
     def _values(self, name):
@@ -276,11 +309,15 @@ class Flow:
             return Q[names.index(name[2:])] / Q[:ns].sum(0)
         if name == "mach":
             rho, u, p = Q[:ns].sum(0), Q[ns : ns + 3], Q[ns + 3]
-            gamma_c = self.block.interior("gamma_c")[0]
+            gamma_c = self.block.interior("gamma_eq" if self.scheme.phases else "gamma_c")[0]
             return ((u * u).sum(0) * rho / (gamma_c * p)) ** 0.5
 
-        known = ", ".join(["rho, u, v, w, p, T, mach", *(f"Y_{n}" for n in names)])
-        held = name in ("T", "e_vol", "gamma_c", "cv_vol", "mu", "lam") and name in self.block.arrays
+        amounts = AMOUNTS if self.scheme.phases else ()
+        if name in amounts:
+            self.properties.of_amounts()
+
+        known = ", ".join(["rho, u, v, w, p, T, mach", *amounts, *(f"Y_{n}" for n in names)])
+        held = name in HELD and name in self.block.arrays
         wanted(held, f"unknown field '{name}'; known: {known}.")
 
         return self.block.interior(name)[0]
@@ -326,8 +363,12 @@ class Flow:
         def call(name, **arrays):
             return self.mixture.properties(name, backend=self.backend, **arrays)[name]
 
-        # Density, pressure and temperature of two of them.
         Y, u = flat(state["Y"]), flat(state["velocity"])
+        if self.scheme.phases:
+            self._start_phases(flat(state["T"]), flat(state["p"]), Y, u)
+            return
+
+        # Density, pressure and temperature of two of them.
         if "rho" in state:
             rho = flat(state["rho"])
             p = flat(state["p"]) if "p" in state else call("p_eos", T=flat(state["T"]), rho_k=rho * Y)
@@ -348,6 +389,20 @@ class Flow:
 
         rows = [*u, p, T] if self.scheme.conservative else [*u, p]
         self.set_state(np.stack([*rho_k, *(mass * u), energy]), np.stack(rows))
+
+    def _start_phases(self, T, p, Y, u):
+        """Set the flow to phases in equilibrium at T and p."""
+        self._refuse_cold(T)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a point without a state is refused below
+            found = self.mixture.properties(["rho", "e", *KEPT], backend=self.backend, T=T, p=p, Y=Y)
+
+        rho = found["rho"]
+        self._refuse_impossible(T, p, rho)
+
+        energy = rho * (found["e"] + 0.5 * (u * u).sum(0))
+        rows = [*u, p, T, *found["ln_kappa"], found["eta"], found["phases_status"]]
+        self.set_state(np.stack([*(rho * Y), *(rho * u), energy]), np.stack(rows))
 
     def _refuse_impossible(self, T, p, rho):
         """CaseError where the equation of state has no temperature, or one below the models' range."""

@@ -29,6 +29,10 @@ LOOKS = {
     "v": Look("v [m/s]", "RdBu_r", signed=True),
     "w": Look("w [m/s]", "RdBu_r", signed=True),
     "mach": Look("Mach number [-]"),
+    "beta": Look("vapour, share of the amount [-]", "Blues_r"),
+    "beta_mass": Look("vapour, share of the mass [-]", "Blues_r"),
+    "beta_volume": Look("vapour, share of the volume [-]", "Blues_r"),
+    "phases_status": Look("phases: 0 one, 1 two [-]"),
 }
 SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 

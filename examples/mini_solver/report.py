@@ -81,6 +81,12 @@ class Report:
                 "pressure diffusion, no thermodynamic factor"
             )
 
+        if f.scheme.phases:
+            yield (
+                "  vapour and liquid in equilibrium, without slip; waves at the frozen speed of sound; 2-phase: cells "
+                "of two phases; search: evaluations of a phase in a cell's last search for its state, mean and most"
+            )
+
     def _columns(self):
         f = self.flow
         mass = "moles of elements" if f.chemistry else "masses of species"
@@ -98,7 +104,7 @@ class Report:
         yield (
             f"{'step':>8} {'t [s]':>12} {'dt [s]':>10} {'CFL':>5} {'p min .. max [MPa]':>20} "
             f"{'T min .. max [K]':>19} {'Y min .. max - 1':>18} {'d rho/dt':>9} {'dmass':>9} {'dE':>9} {'points/s':>9} "
-            f"{'left':>8}"
+            f"{'left':>8}" + (f" {'2-phase':>8} {'search':>10}" if f.scheme.phases else "")
         )
 
     def line(self):
@@ -128,9 +134,22 @@ class Report:
             f"{f.steps:8d} {f.time:12.5e} {f.dt:10.3e} {f.cfl:5.2f} {low_p * 1e-6:9.4f} .. {-high_p * 1e-6:7.4f} "
             f"{low_T:8.2f} .. {-high_T:7.2f} {low_Y:8.1e} .. {-high_Y - 1:6.0e} "
             f"{-change if np.isfinite(change) else 0:9.2e} {mass:9.1e} {energy:9.1e} {rate:9.2e} "
-            f"{self._left(took, done):>8}"
+            f"{self._left(took, done):>8}{self._phases()}"
         )
         self._look_for_misuse()
+
+    def _phases(self) -> str:
+        """Of phases in equilibrium: cells of two phases, evaluations of a phase in a search. A cell without a state
+        has ended the run before: `check`."""
+        f = self.flow
+        if not f.scheme.phases:
+            return ""
+
+        status, steps = f.field("phases_status"), f.field("phases_steps")
+        two, evaluations = f.ranks.total([float((status == 1).sum() + (status == 3).sum()), float(steps.sum())])
+        most = -f.ranks.smallest([-float(steps.max())])[0]
+
+        return f" {int(two):8d} {evaluations / float(np.prod(self.case.cells)):5.1f} {most:4.0f}"
 
     def _watch(self, sums, passed):
         """Keep the largest changes of what should close; the balances of mass and of energy."""
@@ -168,12 +187,22 @@ class Report:
         if f.scheme.conservative:
             step = -f.ranks.smallest([-self._stiffest_step()])[0]
             if step > 1.5:
-                self.warn(
-                    "apec",
-                    f"rho c^2/p changes by a factor of {step:.3g} from a cell to the next, at t = {f.time:.3g} s: an "
-                    "interface that apec does not resolve. Pressure and velocity are then wrong (in a transcritical "
-                    "shock tube by more than their size); scheme = 'double_flux' is meant for it.",
-                )
+                self.warn("apec", self._unresolved(step))
+
+    def _unresolved(self, step) -> str:
+        """A warning about an interface where rho c^2/p changes by this factor from a cell to the next."""
+        f = self.flow
+        said = (
+            f"rho c^2/p changes by a factor of {step:.3g} from a cell to the next, at t = {f.time:.3g} s: an interface "
+            "that apec does not resolve. "
+        )
+        if f.scheme.phases:
+            return f"{said}Pressure oscillates there; masses, momentum and energy are exact. More cells make it less."
+
+        return (
+            f"{said}Pressure and velocity are then wrong (in a transcritical shock tube by more than their size); "
+            "scheme = 'double_flux' is meant for it."
+        )
 
     def _stiffest_step(self):
         """Largest ratio of rho c^2/p of neighbours in this block."""

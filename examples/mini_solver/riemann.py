@@ -23,7 +23,8 @@ class Gas:
         assert sp.ns == 1 and omega <= 0.491, "one light species"
         self.W, self.a, self.b, self.Tc = float(sp.W[0]), float(sp.a[0]), float(sp.b[0]), float(sp.Tc[0])
         self.kappa = 0.37464 + 1.54226 * omega - 0.26992 * omega**2
-        self.low, self.high, self.T_mid = sp.nasa_low[0], sp.nasa_high[0], float(sp.T_mid[0])
+        self.low, self.high = np.asarray(sp.nasa_low[0]).tolist(), np.asarray(sp.nasa_high[0]).tolist()
+        self.T_mid = float(sp.T_mid[0])
 
     def _attraction(self, T):
         root = math.sqrt(T / self.Tc)
@@ -59,6 +60,13 @@ class Gas:
         cp0 = R * (c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4]))))
         h0 = R * (c[5] + T * (c[0] + T * (c[1] / 2 + T * (c[2] / 3 + T * (c[3] / 4 + T * c[4] / 5)))))
         return cp0, h0
+
+    stride = 1  # of so many steps along an isentrope one is taken
+
+    def pieces(self, rho, T, to):
+        """[(gas, rho, rho)] of an isentrope from rho, T to the density `to`: pieces along which its slopes are
+        smooth."""
+        return [(self, rho, to)]
 
     def temperature(self, p, rho, T=300.0):
         for _ in range(200):
@@ -155,7 +163,20 @@ class Wave:
 
 
 def isentrope(gas, rho, T, to, sign, steps=800):
-    """Rows (rho, T, p, u, c) from rho to `to`; sign -1: wave that runs to the left (u rises as rho falls)."""
+    """Rows (rho, T, p, u, c) from rho to `to`; sign -1: wave that runs to the left (u rises as rho falls). A gas that
+    boils or condenses on the way gives its states by pieces (riemann_phases.py)."""
+    rows, u = [], 0.0
+    for piece, start, end in gas.pieces(rho, T, to):
+        part = march(piece, start, T, end, sign, steps // piece.stride)
+        part[:, 3] += u
+        rows.append(part)
+        T, u = part[-1, 1], part[-1, 3]
+
+    return np.concatenate(rows)
+
+
+def march(gas, rho, T, to, sign, steps):
+    """An isentrope along which the gas has smooth slopes, by the classical Runge-Kutta method."""
     h = math.log(to / rho) / steps
 
     def slope(x, T):

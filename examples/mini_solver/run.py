@@ -17,7 +17,7 @@ import sys
 
 from .artist import Artist
 from .errors import FlowError, OutputError, check_known
-from .fields import AverageFile, FieldFiles, output_names
+from .fields import AverageFile, FieldFiles, output_names, phase_names
 from .files import Files, hdf5
 from .flow import Flow
 from .frames import Frames
@@ -71,7 +71,7 @@ class Run:
 
     def _refuse_unknown_frames(self):
         species = [f"Y_{name}" for name in self.flow.mixture.names]
-        known = [*output_names(self.flow), "u", "v", "w", "mach", "rho", *species]
+        known = [*output_names(self.flow), "u", "v", "w", "mach", "rho", *species, *phase_names(self.flow)]
         check_known(self.case.output["frame"], list(dict.fromkeys(known)), "[output] frame: unknown field")
 
     def _is_last(self, restart) -> bool:

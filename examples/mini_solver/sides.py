@@ -6,6 +6,7 @@ from . import formulas
 from .case import AXES, FRINGE, LOWEST_T
 from .errors import CaseError, closest, wanted
 from .expression import Expression
+from .properties import KEPT, kept_rows
 
 KINDS = ("slip_wall", "wall", "inlet", "supersonic_inlet", "outlet", "supersonic_outlet")  # numbers in kernels/sides.h
 # What flow does at a face: (the kind of boundary that cannot be met then, what is meant instead).
@@ -72,7 +73,7 @@ class Side:
         self.name = f"{AXES[d]}_{('low', 'high')[side]}"
 
         self._place()
-        self._allocate()
+        self._allocate(scheme)
 
         self._moving = any(self.uses_time(part) for part in parts)
         self._by_enthalpy = any(part.get("h", "") != "" for part in parts)
@@ -115,11 +116,13 @@ class Side:
         self._points = int(np.prod(self._shape))
         self._where = dict(direction=d, side=side, edge=self._edge, plane=self._points // FRINGE)
 
-    def _allocate(self):
+    def _allocate(self, scheme):
         """The slab's arrays by name, and the boundary of each face."""
         ns, backend = self.mixture.ns, self.block.backend
         rows = dict(given=ROWS, Y_in=ns, slab_rho_k=ns, slab_Y=ns, slab_p=1, slab_T=1, slab_T_h=1, slab_rho=1, h_in=1)
         rows["through"] = ns + 4
+        if scheme.phases:
+            rows |= {f"slab_{name}": count for name, count in kept_rows(ns).items()}
 
         self._slab = {}
         for name, count in rows.items():
@@ -141,17 +144,20 @@ class Side:
         if scheme.viscous:
             names["viscous_flux"] = arrays[f"viscous_{axis}"]
 
+        if scheme.phases:  # sound through a side is that of the equilibrium
+            names["gamma_c"] = arrays["gamma_eq"]
+
         self._mirror, self._flux = bind("side_mirror", **names), bind("side_flux", **names)
         if self._finds:
             self._temperature, self._state = bind("side_temperature", **names), bind("side_state", **names)
-            self._temperature_inside = self._launch(["T"], ["p", "rho_k"])
-            self._density = self._launch(["rho"], ["T", "p", "Y"])
+            self._temperature_inside = None if scheme.phases else self._launch(["T"], ["p", "rho_k"])
+            self._density = self._launch(["rho", *(KEPT if scheme.phases else ())], ["T", "p", "Y"])
         if self._by_enthalpy:
             self._temperature_h = self._launch(["T"], ["h", "p", "Y"], h="h_in", T="slab_T_h")
 
     def _launch(self, outputs, given, **renamed):
         """run(): a property launch over the slab. renamed: {quantity: array of the slab} where the names differ."""
-        arrays = {name: self._slab.get(f"slab_{name}") for name in ("T", "p", "rho", "Y", "rho_k")}
+        arrays = {name.removeprefix("slab_"): array for name, array in self._slab.items()}
         arrays |= {name: self._slab[array] for name, array in renamed.items()}
         run = self.frame.bind(arrays, outputs=outputs, given=given)
 
@@ -319,7 +325,8 @@ class Side:
         for box in self._boxes:
             self._mirror(*box, **self._where)
         if self._finds:
-            self._temperature_inside()
+            if self._temperature_inside:
+                self._temperature_inside()
             if self._by_enthalpy:
                 self._temperature_h()
             for box in self._boxes:

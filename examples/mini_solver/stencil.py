@@ -113,11 +113,11 @@ KERNELS = {
         "Q momentum U0 gamma_c gruneisen eps_k e_vol flux_x flux_y flux_z viscous_x viscous_y viscous_z source length "
         "kept",
         "inv_dx:real:3 w0:real w1:real first:whole",
-        "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC",
+        "CONSERVATIVE VISCOUS SOURCE DIMENSIONS METRICS AXISYMMETRIC PHASES",
         tile=Tile((5, 1, 1), 4, 2),
     ),
     "around": Kernel("update.h", "Q mu", "inv_dx:real:3", "VISCOUS METRICS AXISYMMETRIC"),
-    "keep": Kernel("update.h", "Q length kept", "", ""),
+    "keep": Kernel("update.h", "Q length kept", "", "PHASES"),
     "rates": Kernel(
         "update.h",
         "Q gamma_c mu lam cv_vol D rate",
@@ -144,9 +144,14 @@ KERNELS = {
         then="take_back",
         tile=Tile((6, 1, 0), 12, 4),
     ),
-    "side_mirror": Kernel("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p", BESIDE, "CONSERVATIVE"),
+    "side_mirror": Kernel("sides.h", "Q given Y_in slab_rho_k slab_Y slab_p slab_T", BESIDE, "CONSERVATIVE PHASES"),
     "side_temperature": Kernel("sides.h", "given slab_T slab_T_h", BESIDE, ""),
-    "side_state": Kernel("sides.h", "Q given slab_rho slab_T slab_Y", BESIDE, "CONSERVATIVE"),
+    "side_state": Kernel(
+        "sides.h",
+        "Q given slab_rho slab_T slab_Y slab_ln_kappa slab_eta slab_phases_status",
+        BESIDE,
+        "CONSERVATIVE PHASES",
+    ),
     "side_flux": Kernel(
         "sides.h",
         "Q gamma_c gruneisen eps_k e_vol flux viscous_flux length given through asks",

@@ -19,6 +19,7 @@ from .conditions import AXES, composition, fixed, in_words, wanted
 from .figures import grid, picture_file, pyplot, save
 
 POINTS = 80  # of a curve without --points
+HALVINGS = 12  # of the distance of two points between which a curve ends
 OTHER_OPTIONS = ("x", "y", "to", "what", "fluids", "models")  # of the other kinds of pictures
 PANEL, MARGIN = (4.6, 3.8), (0.3, 0.4)  # inches
 BUBBLE, DEW = dict(color="C0", lw=1.5), dict(color="C3", lw=1.5)
@@ -102,12 +103,32 @@ def boundary(mixture, X, points: int) -> Boundary:
 def curves(mixture, name: str, values, points: int) -> list[Curves]:
     """Curves of two species at fixed temperatures (name T) or pressures (name p)."""
     bubble_of, dew_of = (mixture.bubble_p, mixture.dew_p) if name == "T" else (mixture.bubble_T, mixture.dew_T)
-    x = np.linspace(0, 1, points)
-    bubble = np.array([bubble_of(values, [share, 1 - share]) for share in x]).T
-    dew = np.array([dew_of(values, [share, 1 - share]) for share in x]).T
 
-    along = "p" if name == "T" else "T"
+    def at(share):
+        return np.array([of(values, [share, 1 - share]) for of in (bubble_of, dew_of)])
+
+    x = np.linspace(0, 1, points)
+    found = {share: at(share) for share in x}
+    for low, high in zip(x[:-1], x[1:]):
+        _follow_to_the_end(at, found, low, high)
+
+    along, x = "p" if name == "T" else "T", np.array(sorted(found))
+    bubble, dew = np.moveaxis([found[share] for share in x], 0, -1)
     return [Curves(along, value, x, b, d) for value, b, d in zip(values, bubble, dew)]
+
+
+def _follow_to_the_end(at, found: dict, low: float, high: float) -> None:
+    """Where a curve ends between two mole fractions: points closer and closer to its end, by bisection. Bubble and dew
+    curve end in one point, with an upright tangent."""
+    ends = np.isfinite(found[low])
+    if (ends == np.isfinite(found[high])).all():
+        return
+
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        found[middle] = at(middle)
+        same = (np.isfinite(found[middle]) == ends).all()
+        low, high = (middle, high) if same else (low, middle)
 
 
 def _draw(plt, edge: Boundary, over_x: list[list[Curves]], names):

@@ -482,6 +482,33 @@ def test_one_phase_is_as_with_one_phase():
 # ---- pure species
 
 
+def test_a_pure_species_that_hardly_boils_or_condenses():
+    """A trace of one phase beside the other, from 1e-13 of the moles on, by the lever rule between the saturated
+    phases. Cold, and from the state beside it: each point has a state, and that of saturation. T: 1e-8, what
+    the bisection of bubble_p leaves of p; p: 1e-5, which is 1e-8 of a liquid's stiffness rho c^2. A warm start from a
+    neighbour 1e-5 away in density ends there, too."""
+    mix = Mixture(species(("N2",)), phases="equilibrium")
+    T = np.linspace(70.0, 124.0, 28)
+    p, Y = mix.bubble_p(T, [1.0]), np.ones((1, T.size))
+    ends = [mix.properties("rho e", T=T, p=p * (1 + sign * 1e-9), Y=Y) for sign in (1, -1)]
+
+    for share in 10.0 ** np.arange(-13, -1):
+        for x in (share, 1 - share):
+            v, e = (
+                (1 - x) * a + x * b for a, b in ((1 / ends[0]["rho"], 1 / ends[1]["rho"]), (ends[0]["e"], ends[1]["e"]))
+            )
+            found = mix.properties("T p phases_status", e=e, rho=1 / v, Y=Y)
+            assert (found["phases_status"] < 2).all(), x
+            np.testing.assert_allclose(found["T"], T, rtol=1e-8)
+            np.testing.assert_allclose(found["p"], p, rtol=1e-5)
+
+            beside = mix.properties("T ln_kappa eta", e=e, rho=(1 - 1e-5) / v, Y=Y)
+            start = dict(T_start=beside["T"], ln_kappa=beside["ln_kappa"], eta=beside["eta"])
+            again = mix.properties("T p phases_status ln_kappa eta", e=e, rho=1 / v, Y=Y, **start)
+            assert (again["phases_status"] < 2).all(), x
+            np.testing.assert_allclose(again["T"], found["T"], rtol=1e-9)
+
+
 @pytest.mark.parametrize("equation", ["pr", "srk"])
 @pytest.mark.quick(equation="pr")
 def test_pure_species(equation):

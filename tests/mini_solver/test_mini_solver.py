@@ -21,7 +21,18 @@ h5py = pytest.importorskip("h5py")
 
 @pytest.mark.parametrize("name", sorted(verify.CHECKS))
 @pytest.mark.quick(
-    name=["ignition", "impinging_jet", "interface", "outlet", "reflection", "shock_tubes", "stretched", "vortex"]
+    name=[
+        "boiling_box",
+        "boiling_tube",
+        "ignition",
+        "impinging_jet",
+        "interface",
+        "outlet",
+        "reflection",
+        "shock_tubes",
+        "stretched",
+        "vortex",
+    ]
 )
 def test_quick_check(name):
     rows = verify.run(name, quick=True)

@@ -1,6 +1,7 @@
 """Declarations of the solver's own point kernels: a cubic equation of state, equation `mapped`, or the ideal gas, at
 given partial densities. The kernels of the latter are called mapped_, ideal_ and the name of the cubic one. Load with
-kernels.load_declarations.
+kernels.load_declarations. With phases = equilibrium the layer's own kernels give the properties; what they lack is
+called equilibrium_.
 
 Constants that the layer's bodies need are taken from the declarations of its own kernels.
 """
@@ -9,6 +10,7 @@ from kernels import point_kernel, quantity, registry
 
 cubic_mixture = registry.kernels["cubic_mixture"]
 ideal_gas = registry.kernels["ideal_gas"]
+flash = registry.kernels["equilibrium_e_rho_warm"]
 reactor = registry.kernels["cubic_react_at_volume"]
 ideal_reactor = registry.kernels["ideal_react_at_volume"]
 
@@ -17,8 +19,12 @@ quantity("p_eos", "Pa", "pressure of the equation of state at T and rho_k")
 quantity("e_vol", "J/m3", "internal energy per volume, formation included")
 quantity("cv_vol", "J/m3/K", "heat capacity at constant volume, per volume")
 quantity("gamma_c", "1", "rho c^2/p")
+quantity("gamma_eq", "1", "rho c^2/p of phases in equilibrium, where gamma_c is that of c_frozen")
 quantity("gruneisen", "1", "Grueneisen coefficient, (dp/dT)_v/(rho cv)")
 quantity("h_Y", "J/kg", "partial specific enthalpies, dH/dm_k at constant T, p", per="ns")
+quantity(
+    "h_carried", "J/kg", "enthalpy that a diffusing species carries with it: h_Y, in two phases a convention", per="ns"
+)
 quantity("eps_k", "J/kg", "d(rho e)/d rho_k at constant p and other partial densities", per="ns")
 quantity("reaction_time", "s", "time over which a cell reacts")
 quantity("reaction_status", "1", registry.quantities["status_cv"].what)
@@ -41,13 +47,13 @@ IDEAL = "definition of an ideal gas"
 OF_DENSITY = "the equation's own (mapped.h), of a cubic metre"
 
 
-def declare(name, header, equation, **declaration):
+def declare(name, header, equation, phases="single", **declaration):
     """A kernel for these equations of state (None: for every one), without volume translation."""
     when = {"translation": "none"}
     if equation:
         when["equation"] = equation
 
-    point_kernel(name, header=header, when=when, **declaration)
+    point_kernel(name, header=header, when=when, phases=phases, **declaration)
 
 
 def kernel(name, reads, writes, constants, source, valid, ideal, **more):
@@ -59,6 +65,21 @@ def kernel(name, reads, writes, constants, source, valid, ideal, **more):
     declare(name, "flow.h", FAMILY, constants=constants, source=source, **shared)
     declare(f"mapped_{name}", "mapped_flow.h", MAPPED, source=OF_DENSITY, **of_mapped, **shared)
     declare(f"ideal_{name}", "ideal_flow.h", "ideal", constants=ideal, source=IDEAL, **shared)
+
+
+def of_phases(name, reads, writes, source, valid, **more):
+    """A kernel for mixtures with phases = equilibrium."""
+    point_kernel(
+        name,
+        header="phases_flow.h",
+        reads=reads,
+        writes=writes,
+        source=source,
+        valid=valid,
+        when={"equation": FAMILY, "translation": "none"},
+        phases="equilibrium",
+        **more,
+    )
 
 
 def cell_reactor(name, header, equation, *constants):
@@ -122,12 +143,41 @@ declare(
     "flow_composition",
     "flow.h",
     None,
+    phases="any",
     reads="rho_k",
     writes="rho Y",
     constants="",
     source="definition",
     valid="rho > 0",
     given="rho_k",
+)
+
+of_phases("flow_volume", "rho", "vol", "definition", "rho > 0")
+of_phases(
+    "equilibrium_flow_temperature_e",
+    "e_vol rho_k T ln_kappa eta",
+    "T ln_kappa eta p phases_status phases_steps",
+    flash.source,
+    flash.valid,
+    constants=" ".join(flash.constants),
+    sweeps="states",
+    alone=True,
+    double_only=flash.double_only,
+)
+of_phases(
+    "equilibrium_flow_waves",
+    "rho p e cv c c_frozen p_T",
+    "e_vol cv_vol gamma_c gamma_eq gruneisen",
+    "definitions",
+    "rho, p > 0",
+)
+of_phases(
+    "equilibrium_flow_partials",
+    "T vol h cv p_T p_v v_Y h_Y phases_status",
+    "eps_k h_carried",
+    "definition of eps_k from v_Y and h_Y; of two phases that of the whole, and h of the ideal gas (a convention)",
+    "p_T > 0",
+    constants=NASA,
 )
 
 cell_reactor("cell_reactor", "reacting.h", ONE_SHAPE, PAIRS, NASA, *reactor.constants)

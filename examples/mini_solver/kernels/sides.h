@@ -72,8 +72,16 @@ template <class R, class Arguments> POINT_FN void side_mirror(const Arguments &a
     put(a.Q + CELL_P * a.ld_Q, t, p, count);
     put(a.slab_p, b.slab, p, count);
 #if CONSERVATIVE
-    double *T = a.Q + (CELL_P + 1) * a.ld_Q;
-    put(T, t, select(wall, at<R>(T, b.mirror), at<R>(T, b.edge)), count);
+    double *row_T = a.Q + (CELL_P + 1) * a.ld_Q;
+    const R T = select(wall, at<R>(row_T, b.mirror), at<R>(row_T, b.edge));
+    put(row_T, t, T, count);
+#endif
+#if PHASES // T of p and rho_k is known from inside
+    put(a.slab_T, b.slab, T, count);
+    for (int v = CELL_KAPPA; v < CELL_END; ++v) {
+        double *kept = a.Q + v * a.ld_Q;
+        put(kept, t, select(wall, at<R>(kept, b.mirror), at<R>(kept, b.edge)), count);
+    }
 #endif
 }
 
@@ -100,6 +108,14 @@ template <class R, class Arguments> POINT_FN void side_state(const Arguments &a,
 #if CONSERVATIVE
     double *row = a.Q + (CELL_P + 1) * a.ld_Q;
     put(row, t, select(found, at<R>(a.slab_T, b.slab), at<R>(row, t)), count);
+#endif
+#if PHASES
+    for (int v = CELL_KAPPA; v < CELL_END; ++v) {
+        double *kept = a.Q + v * a.ld_Q;
+        const double *state = v < CELL_ETA ? a.slab_ln_kappa + (v - CELL_KAPPA) * a.ld_slab_ln_kappa
+                                           : (v < CELL_STATUS ? a.slab_eta : a.slab_phases_status);
+        put(kept, t, select(found, at<R>(state, b.slab), at<R>(kept, t)), count);
+    }
 #endif
 }
 

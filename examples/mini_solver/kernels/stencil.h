@@ -5,6 +5,13 @@
 
 constexpr double FLOOR = 1e-15 / NS; // of Y: what rounding leaves of a species that is not there is let alone
 enum { CELL_U = NS, CELL_P = NS + 3, ROWS_U = NS + 4, FLUX_M = NS, FLUX_A = NS + 3, FLUX_E = NS + 4 };
+// Rows behind p in the conservative form: T, and with phases in equilibrium ln_kappa of each species, eta and
+// phases_status, from which the next search for the state starts.
+#if PHASES
+enum { CELL_KAPPA = NS + 5, CELL_ETA = CELL_KAPPA + NS, CELL_STATUS, CELL_END };
+#else
+enum { CELL_END = NS + 5 };
+#endif
 
 // ONLY_READ: no kernel of this source writes what it reads with `at`. A device's compiler may then move such a load
 // ahead of a store, which it cannot tell apart from it otherwise.

@@ -7,12 +7,13 @@
 #include "stencil.h"
 
 // A step of length 0 changes nothing, not even by rounding: the clock asks for it where the flow has come to its end.
-// Newton's method may round T and p otherwise in it, so they are kept. first: of the step's stages, which makes U0.
+// Newton's method may round T and p otherwise in it, so they and what starts it are kept. first: of the step's stages,
+// which makes U0.
 template <class R, class Arguments> POINT_FN void update(const Arguments &a, const int t, const int count) {
     if (a.length[0] == 0.0) {
 #if CONSERVATIVE
-        for (int v = 0; v < 2 && a.first; ++v)
-            put(a.kept + v * a.ld_kept, t, at<R>(a.Q + (CELL_P + v) * a.ld_Q, t), count);
+        for (int v = CELL_P; v < CELL_END && a.first; ++v)
+            put(a.kept + (v - CELL_P) * a.ld_kept, t, at<R>(a.Q + v * a.ld_Q, t), count);
 #endif
         return;
     }
@@ -167,10 +168,11 @@ template <class R, class Arguments> POINT_FN void around(const Arguments &a, con
 #endif
 }
 
-// End of a step of length 0: p and T as they were.
+// End of a step of length 0: p, T and the start of the next search as they were.
 template <class R, class Arguments> POINT_FN void keep(const Arguments &a, const int t, const int count) {
     if (a.length[0] != 0.0) return;
-    for (int v = 0; v < 2; ++v) put(a.Q + (CELL_P + v) * a.ld_Q, t, at<R>(a.kept + v * a.ld_kept, t), count);
+    for (int v = CELL_P; v < CELL_END; ++v)
+        put(a.Q + v * a.ld_Q, t, at<R>(a.kept + (v - CELL_P) * a.ld_kept, t), count);
 }
 
 // Rates that bound the time step [1/s]: waves sum_d (|u_d| + c)/dx_d, diffusion max(4/3 mu/rho, lam/(rho cv), D_k)

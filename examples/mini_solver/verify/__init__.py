@@ -29,6 +29,7 @@ from . import (
     shu_osher,
     transport,
     turbulence,
+    two_phases,
 )
 from .tools import CH4_O2 as CH4_O2, advance as advance, flow_of as flow_of  # the tests set up flows with them too
 
@@ -37,6 +38,8 @@ CHECKS = {
     "species_jump": interfaces.species_jump,
     "oxygen_in_hydrogen": interfaces.oxygen_in_hydrogen,
     "shock_tubes": shock_tubes.shock_tubes,
+    "boiling_tube": two_phases.boiling_tube,
+    "boiling_box": two_phases.closed_box,
     "ideal_tubes": ideal_tubes.ideal_tubes,
     "shu_osher": shu_osher.shu_osher,
     "jet": injection.jet,

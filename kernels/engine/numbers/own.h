@@ -6,7 +6,7 @@
 
 // An input: const, so that a body whose inputs and outputs are swapped does not compile.
 template <class R> POINT_FN const R &given(const R &x) { return x; }
-template <class R, class S> struct Given {
+template <class R, class S> struct GivenSpecies {
     const S &from;
     POINT_FN const R operator[](int s) const { return from[s]; }
     POINT_FN decltype(auto) of_lane(int lane) const { return from.of_lane(lane); } // matrix_units.h

@@ -8,7 +8,7 @@
 #pragma once
 #include "gas/phases/split.h"
 
-constexpr double GONE = 1e-9; // a share of moles below which a phase has gone
+constexpr double GONE = 1e-13; // a share of moles below which a phase has gone
 constexpr int DIRECT_STEPS = 25;
 
 // One mole. With one phase ln kappa and eta are 0, or say where that was tested (settled.h).

@@ -135,7 +135,7 @@ def _guard(made: Call, p: Plan, name: str, variable: str, real: str) -> None:
         made.after += f" own_{name}.finish();"
         made.arguments.append(f"own_{name}")
     else:
-        made.guards += f"const Given<{real}, decltype({variable})> own_{name}{{{variable}}}; "
+        made.guards += f"const GivenSpecies<{real}, decltype({variable})> own_{name}{{{variable}}}; "
         made.arguments.append(f"own_{name}")
 
 
