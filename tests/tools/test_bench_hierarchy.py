@@ -21,7 +21,7 @@ def test_rows_of_exercises_and_twins(capsys):
     twins = {row["case"]: row for row in rows if row["table"] == "twins"}
     assert set(twins) == set(hierarchy.TWINS)
     assert all(row["ratio"] == pytest.approx(row["twin_seconds"] / row["seconds"]) for row in twins.values())
-    assert twins["yax_vector"]["sizes"] == "10x32x32" and "times as fast" in shown
+    assert twins["yax_vector"]["sizes"] == "5x32x32" and "times as fast" in shown
 
 
 def test_a_twin_that_is_wrong_is_refused(monkeypatch):
