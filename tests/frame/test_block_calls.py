@@ -189,6 +189,7 @@ def test_block_call_names_what_cannot_be_made():
         asked(Host(nq=1, mixture=None), "thermal", {"T": T}, rho_Y=out)
 
 
+@pytest.mark.usefixtures("registry")
 def test_block_call_updates_in_place_before_it_uses():
     """mu alone of 'air' belongs to the T of the input; if T is an output too, in any order, mu belongs to the new T."""
     host = Host(nq=1, mixture=None)

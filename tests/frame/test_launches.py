@@ -139,6 +139,7 @@ def test_wrong_number_of_variables(host):
         host.get("rho", state())
 
 
+@pytest.mark.usefixtures("registry")
 def test_in_out_start_value():
     host = Host(nq=1, mixture=None)
     host.frame.register_kernel(str(OWN_KERNEL))
@@ -164,6 +165,7 @@ def test_no_file_of_kernels(host, file):
         host.frame.register_kernel(file)
 
 
+@pytest.mark.usefixtures("registry")
 def test_a_hosts_own_update_in_place_stays_out_of_what_others_ask():
     """air_ideal_gas also makes p, from rho, e and a start value of T that it overwrites."""
     kernels.load_declarations(OWN_KERNEL)

@@ -238,19 +238,21 @@ def test_translation_leaves_the_split():
 
 @pytest.mark.parametrize("names", RANGES)
 def test_round_trips(names):
-    """Every state is found from (e, rho) and (h, p), cold. T to 1e-9, p to 1e-6: a cold liquid is stiff."""
+    """Every state is found from (e, rho), (h, p), (s, p) and (rho, T), cold. T to 1e-9, p to 1e-6: a cold liquid is
+    stiff."""
     (T, p, _), q = states(names), results(names)
 
-    for given in (dict(e=q["e"], rho=q["rho"]), dict(h=q["h"], p=p)):
-        back = mixture(names).properties("T p phases_status unconverged beta", Y=q["Y"], **given)
-        assert (back["phases_status"] == q["phases_status"]).all() and not back["unconverged"].any()
+    for given in ("e rho", "h p", "s p", "rho T"):
+        back = mixture(names).properties(
+            "T p phases_status beta", Y=q["Y"], **{name: q[name] for name in given.split()}
+        )
+        assert (back["phases_status"] == q["phases_status"]).all(), given
         np.testing.assert_allclose(back["T"], T, rtol=1e-9)
+        np.testing.assert_allclose(back["p"], p, rtol=1e-6)
         np.testing.assert_allclose(back["beta"], q["beta"], rtol=0, atol=1e-7)
-        if "e" in given:
-            np.testing.assert_allclose(back["p"], p, rtol=1e-6)
 
 
-@pytest.mark.parametrize("given", ["T p", "e rho", "h p"])
+@pytest.mark.parametrize("given", ["T p", "e rho", "h p", "s p", "rho T"])
 @pytest.mark.parametrize("names", [SPRAY, ALKANES])
 @pytest.mark.quick(names=[SPRAY])
 def test_warm_starts(names, given):
@@ -276,8 +278,10 @@ def test_warm_starts(names, given):
     np.testing.assert_allclose(warm["ln_kappa"][:, two], q["ln_kappa"][:, two], rtol=0, atol=1e-7)
     marks = warm["eta"][~two]  # where the test of stability was passed: 1e4 and the temperature, or in brackets nothing
     np.testing.assert_allclose((marks % 1e4)[marks > 0], T[~two][marks > 0], rtol=1e-9)
-    assert np.mean(marks >= 1e4) > 0.9
-    assert np.median(warm["phases_steps"][two]) <= 10 < np.median(cold["phases_steps"][two])
+    assert np.mean(marks >= 1e4) > 0.9 or given == "s p"
+    most = 20 if given == "s p" else 10  # T of an entropy is bracketed
+    assert np.median(warm["phases_steps"][two]) <= most
+    assert np.median(warm["phases_steps"][two]) < np.median(cold["phases_steps"][two])
 
 
 def edge(mix, T, p, X, side):
@@ -299,7 +303,7 @@ def edge(mix, T, p, X, side):
 @pytest.mark.parametrize("names", [SPRAY, PRODUCTS])
 @pytest.mark.quick(names=[PRODUCTS])
 def test_points_that_skip_the_test(names):
-    """One-phase points, half of them near the boundary: after two calls most skip the test of stability. Moved to the
+    """One-phase points, half of them near the boundary: after three calls most skip the test of stability. Moved to the
     corners of their room, those that skip it are what the full test says; outside the room none skips it. T from e and
     rho skips it, too."""
     mix, random, n = mixture(names), np.random.default_rng(7), 1500
@@ -313,7 +317,7 @@ def test_points_that_skip_the_test(names):
         return mix.properties(what, T=T, p=p, X=X, **{name: start[name] for name in ("ln_kappa", "eta")})
 
     q = dict(ln_kappa=np.zeros_like(X), eta=np.zeros(n))
-    for _ in range(2):
+    for _ in range(3):
         q = call(T, p, X, q)
     one = q["phases_status"] == 0
     again = call(T, p, X, q)
@@ -329,7 +333,7 @@ def test_points_that_skip_the_test(names):
         assert skipped.sum() > 0.6 * one.sum() and not full["phases_status"][skipped].any()
     assert not full["eta"][full["phases_status"] == 0].any()  # nobody carries it
 
-    cold = one & (T < 1.05 * species(names).Tc.max()) & (X.min(0) > 5e-3)  # hot points and traces need no room
+    cold = one & (T < species(names).Tc.max()) & (X.min(0) > 5e-3)  # hot points and traces need no room
     other = 0.5 * X + 0.5 * np.eye(len(names))[:, -1:]
     for moved in ((T * 1.012, p, X), (T, p * 1.04, X), (T, p, other)):
         assert cold.sum() > 300 and (call(*moved, q)["phases_steps"][cold] > 1).all()
@@ -343,12 +347,12 @@ def test_points_that_skip_the_test(names):
 
 
 def test_hot_points_skip_the_test():
-    """Above 1.1 Tc of each species and below 30 MPa no trial is made. At 1.05 Tc, where trials are made, nothing is
+    """Above 1.02 Tc of each species and below 30 MPa no trial is made. At 1.01 Tc, where trials are made, nothing is
     unstable. A trace of a heavy species does not count, a percent of it does."""
     mix, n = mixture(("N2", "CH4", "H2O")), 300
     random = np.random.default_rng(3)
     p, X = np.exp(random.uniform(np.log(1e5), np.log(3e7), n)), random.dirichlet(np.ones(3), n).T
-    for T, p_factor, skipped in ((1.11, 1, True), (1.05, 1, False), (1.11, 1000, False)):
+    for T, p_factor, skipped in ((1.03, 1, True), (1.01, 1, False), (1.03, 1000, False)):
         q = mix.properties("phases_status phases_steps", T=T * 647.096, p=p * p_factor, X=X)
         assert (q["phases_steps"] == 1).all() if skipped else (q["phases_steps"] > 1).any()
         assert not q["phases_status"].any() or p_factor > 1
@@ -377,6 +381,35 @@ def test_a_start_is_updated_or_refused():
         mix.program(["beta"], ["T", "p", "Y", "ln_kappa", "eta"])
     with pytest.raises(ArgumentError, match="not there for phases = 'single'"):
         Mixture(species(SPRAY)).properties("rho", T=400.0, p=1e6, Y=Y, **start)
+
+
+def test_points_that_move_follow_a_trial_phase():
+    """One-phase points around the dome that move by half a percent of T a call, too fast to settle: some follow their
+    trial phase in two to four evaluations. Phases are those of a full test in every call. A species that was not there
+    before is tested in full."""
+    names, n = PRODUCTS, 1500
+    mix, random = mixture(names), np.random.default_rng(8)
+    low, high, p_low, p_high = RANGES[names]
+    T, p = random.uniform(low, high, n), np.exp(random.uniform(np.log(p_low), np.log(p_high), n))
+    X = random.dirichlet(np.ones(4), n).T
+    T = edge(mix, T, p, X, 1.3)
+    X[3, : n // 3], direction = 0.0, random.choice([-1, 1], n)
+    what, q = "ln_kappa eta phases_status phases_steps", dict(ln_kappa=np.zeros_like(X), eta=np.zeros(n))
+
+    short = []
+    for call in range(8):
+        if call == 5:
+            X[3, : n // 3] = 0.01
+        moved = dict(T=T * (1 + 0.005 * call * direction), p=p, X=X / X.sum(0))
+        followed = q["eta"] >= 5e4
+        q = mix.properties(what, **moved, **{name: q[name] for name in ("ln_kappa", "eta")})
+        full = mix.properties("phases_status", **moved)
+        assert (q["phases_status"] == full["phases_status"]).all()
+        if followed.any() and call != 5:
+            short.append(q["phases_steps"][followed] <= 4)
+        if call == 5:
+            assert (q["phases_steps"][: n // 3][followed[: n // 3]] > 4).all()
+    assert np.concatenate(short).size > 300 and np.concatenate(short).mean() > 0.5
 
 
 # ---- slopes
@@ -606,10 +639,13 @@ def test_neighbours_and_packs():
         assert (moved[name] == q[name][..., order]).all(), name
 
     given = dict(e=q["e"], rho=q["rho"], Y=q["Y"])
-    first = mixture(SPRAY).properties("T ln_kappa phases_steps", **given)
-    second = mixture(SPRAY).properties("T ln_kappa phases_steps", **{k: v[..., order] for k, v in given.items()})
-    for name in first:
-        assert (second[name] == first[name][..., order]).all(), name
+    names_of = "T ln_kappa eta phases_steps"
+    for _ in range(2):  # cold, then from what points carry, by which packs are put together
+        first = mixture(SPRAY).properties(names_of, **given)
+        second = mixture(SPRAY).properties(names_of, **{k: v[..., order] for k, v in given.items()})
+        for name in first:
+            assert (second[name] == first[name][..., order]).all(), name
+        given |= {name: first[name] for name in ("ln_kappa", "eta")} | {"T_start": 1.003 * T}
 
     plain = mixture(SPRAY).properties(names, T=T, p=p, X=X, precision="scalar")
     assert (plain["phases_status"] == q["phases_status"]).all()
@@ -798,9 +834,8 @@ def test_nothing_of_one_phase_is_handed_out():
             mix.properties(name, T=400.0, p=1e6, Y=[0.5, 0.5])
     with pytest.raises(ArgumentError, match="'beta' cannot be computed .*not there for phases = 'single'"):
         Mixture(species(SPRAY)).properties("beta", T=400.0, p=1e6, Y=[0.5, 0.5])
-    for given in (dict(T=400.0, rho=10.0), dict(s=1000.0, p=1e6)):
-        with pytest.raises(ArgumentError, match="cannot be computed"):
-            mix.properties("h", Y=[0.5, 0.5], **given)
+    with pytest.raises(ArgumentError, match="cannot be computed"):
+        mix.properties("h", Y=[0.5, 0.5], s=1000.0, rho=10.0)
 
     composition = "molar_mass mole_fractions mass_fractions ideal_gas ideal_gas_entropy cubic_delta critical_state"
     definitions = (

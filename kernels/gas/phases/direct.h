@@ -105,7 +105,10 @@ template <int N, class R> POINT_FN R product(const R *a, const R *b) {
     return sum;
 }
 
-// What is given beside the amounts: U and V, or H and p. energy: U, or H = U + p V [J/mol], V before any translation.
+// What is held beside the amounts: U and V, H and p, or T and V
+enum class Fixed { U_V, H_p, T_V };
+
+// energy: U, or H = U + p V [J/mol], V before any translation; of T and V unused
 template <class M, class R> struct Given {
     R z[M::NS], energy;
 };
@@ -116,16 +119,22 @@ template <class M, class R> struct Step {
     R w[M::NS + 1], tau, dV;
 };
 
-template <bool PRESSURE, class M, class R>
+template <Fixed FIXED, class M, class R>
 POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R *g, const R miss_energy,
                            const R miss_p, const R p, const R T, Step<M, R> &step) {
     constexpr int N = M::NS + 1;
     const R scale = o.at.RT * T, C = (o.in_v.C_v + o.in_l.C_v) * scale;
     R a[N], e[N], limit = R(0.2) * T / scale;
     solve_coupled(s, g, a);
+    if constexpr (FIXED == Fixed::T_V) {
+        step.tau = step.dV = R(0.0);
+        UNROLL_IF(few<N>())
+        for (int i = 0; i < N; ++i) step.w[i] = -a[i];
+        return;
+    }
     solve_coupled(s, s.c, e);
     const R of_energy = miss_energy - product<N>(s.c, a), alpha = C + product<N>(s.c, e);
-    if constexpr (PRESSURE) {
+    if constexpr (FIXED == Fixed::H_p) {
         R k[N];
         solve_coupled(s, s.f, k);
         const R of_p = miss_p + product<N>(s.f, a), mu = o.in_l.U_V + p - product<N>(s.f, e),
@@ -146,11 +155,12 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
     }
 }
 
-// From the state s, for the points of `ask`: those found, with 0 < beta < 1. PRESSURE: s.p is given and V found,
-// otherwise s.V is given and p found.
-template <bool PRESSURE, class M, class R>
+// From the state s, for the points of `ask`: those found, with 0 < beta < 1. What is held stays; the others of T, p, V
+// are found.
+template <Fixed FIXED, class M, class R>
 PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s) {
     constexpr int NS = M::NS, N = NS + 1;
+    constexpr bool PRESSURE = FIXED == Fixed::H_p, ENERGY = FIXED != Fixed::T_V;
     auto open = ask, found = nowhere<R>();
 
     UNROLL_BY(1)
@@ -175,7 +185,8 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         }
         g[NS] = scaled[NS] = pi_l - pi_v;
         const R C = o.in_v.C_v + o.in_l.C_v, U = o.in_v.U + o.in_l.U;
-        const R miss_energy = (PRESSURE ? R(U + s.p * s.V) : U) - given.energy, miss_p = pi_l - s.p * o.at.inv_RT;
+        const R energy = PRESSURE ? R(U + s.p * s.V) : U, miss_energy = ENERGY ? R(energy - given.energy) : R(0.0);
+        const R miss_p = pi_l - s.p * o.at.inv_RT;
         const R stiffness = fabs(o.of_v.P_V) * o.of_v.V + fabs(o.of_l.P_V) * o.of_l.V;
         size = larger(R(fabs(g[NS]) / stiffness), size);
         size = larger(R(fabs(miss_energy) / (C * s.T)), size);
@@ -189,7 +200,7 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         Coupled<M, R> system;
         Step<M, R> step;
         coupled_system(m, o, system);
-        coupled_step<PRESSURE>(o, system, scaled, miss_energy, miss_p, s.p, s.T, step);
+        coupled_step<FIXED>(o, system, scaled, miss_energy, miss_p, s.p, s.T, step);
         R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_B = R(0.0), most = R(0.0), d_pi = o.in_v.U_V * step.tau;
         const R dV_v = step.w[NS];
         FOR_SPECIES (k, NS) {

@@ -238,12 +238,14 @@ POINT_FN void by_lever(const M &m, const R *z, const R beta, const R free_v, con
     s.eta = ratio + log(free_v / free_l);
 }
 
-// ---- U and V
-// The points that nothing else finds: T outside (U grows with T at constant V), p inside (V falls with p at constant
-// T), both of the stable equilibrium, by Newton's method in brackets. Two phases are handed to `direct`.
-template <class M, class R>
+// ---- U and V, or T and V
+// The points that nothing else finds: T outside, unless it is held (U grows with T at constant V), p inside (V falls
+// with p at constant T), both of the stable equilibrium, by Newton's method in brackets. Two phases are handed to
+// `direct`.
+template <Fixed FIXED, class M, class R>
 PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
                                     R &status) {
+    constexpr bool ENERGY = FIXED == Fixed::U_V;
     R B = R(0.0);
     FOR_SPECIES (k, M::NS) B += given.z[k] * m.phase_b[k];
     const R V = s.V, free = V - B;
@@ -278,14 +280,15 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
 
         // Two phases nearby, or a jump of V that the lever rule crosses: `direct`
         const auto lever = open && shut && in_p.plain_low && in_p.plain_high && in_p.free_low > in_p.free_high;
-        const auto nearby = two && fabs(miss_V) < 0.3 && (at_V || fabs(miss_U) < 0.1 * heat.C_v * now.T);
+        auto nearby = two && fabs(miss_V) < 0.3;
+        if (ENERGY) nearby = nearby && (at_V || fabs(miss_U) < 0.1 * heat.C_v * now.T);
         const R share = (free - in_p.free_high) / (in_p.free_low - in_p.free_high);
         if (any_of(lever || nearby)) {
             State<M, R> from = now, jump = now;
             by_lever(m, given.z, within(share, 1.0), in_p.free_low, in_p.free_high, jump);
             take(lever, jump, from);
             from.V = V;
-            const auto done = direct<false>(m, given, open && (lever || nearby), from) && from.p > 0.0;
+            const auto done = direct<FIXED>(m, given, open && (lever || nearby), from) && from.p > 0.0;
             now.steps = from.steps;
             take(done, from, s);
             status = select(done, R(double(IN_TWO_PHASES)), status);
@@ -298,11 +301,13 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         const auto jumps = in_p.plain_low && in_p.plain_high, next_T = open && (at_V || shut);
         const R miss = select(at_V, miss_U, R(given.energy - select(jumps, U_jump, heat.U))),
                 size = fabs(miss) / (heat.C_v * now.T);
-        const auto close = next_T && at_V && size < 1e-10 && kind < 1.5;
+        auto close = next_T && at_V && kind < 1.5;
+        if (ENERGY) close = close && size < 1e-10;
         now.V = select(close, V, now.V);
         take(close, now, s);
         status = select(close, status_of<R>(two), status);
         open = open && !close && in_T.high > in_T.low * (1.0 + 1e-13);
+        if (!ENERGY) open = open && !next_T;
         if (everywhere(!open)) break;
 
         in_T.low = select(next_T && miss > 0.0, now.T, in_T.low);
@@ -335,7 +340,6 @@ POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, 
     phase_sums<false>(m, feed.at, z, whole);
     whole.free = V - whole.B;
     phase_slopes(m, feed.at, whole);
-    feed.steps += 1.0;
     p = phase_pressure(feed.at, whole) * feed.at.RT;
     feed.p = p;
     return p > 0.0 && whole.P_V < 0.0;
@@ -400,11 +404,11 @@ PHASE_PART void start_from_trial(const M &m, const Feed<M, R> &feed, const Verdi
     }
 }
 
-// T, p, ln kappa and eta of s from its V and the energy. warm: the points with a start. single(T, unconverged): T as if
-// the mixture were one phase.
-template <class M, class R, class Single>
-PHASE_PART void state_of_energy_and_volume(const M &m, const Given<M, R> &given, const MaskOf<R> warm,
-                                           const Single &single, State<M, R> &s, R &status) {
+// T, p, ln kappa and eta of s from its V and the energy, or the rest from its V and T. warm: the points with a start.
+// single(T, unconverged): T as if the mixture were one phase.
+template <Fixed FIXED, class M, class R, class Single>
+PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> warm, const Single &single,
+                                State<M, R> &s, R &status) {
     const R V = s.V;
     auto todo = given.energy > -1e300 && given.energy < 1e300 && V > 0.0;
     status = R(double(NOT_FOUND));
@@ -412,7 +416,7 @@ PHASE_PART void state_of_energy_and_volume(const M &m, const Given<M, R> &given,
     // Two phases, as it was
     if (any_of(warm && todo)) {
         State<M, R> from = s;
-        const auto done = direct<false>(m, given, warm && todo, from) && from.p > 0.0;
+        const auto done = direct<FIXED>(m, given, warm && todo, from) && from.p > 0.0;
         take(done, from, s);
         s.steps = from.steps;
         status = select(done, R(double(IN_TWO_PHASES)), status);
@@ -428,6 +432,7 @@ PHASE_PART void state_of_energy_and_volume(const M &m, const Given<M, R> &given,
     Phase<M, R> whole;
     R p;
     const auto sound = feed_at_volume(m, given.z, select(has_T, T, R(T_PLAIN)), V, feed, whole, p) && has_T;
+    feed.steps = counted_in<R>(todo);
     auto one = todo && sound && is_settled(m, given.z, feed.at.T, p, s);
     if (any_of(one)) one = one && is_root(m, feed, whole);
     const auto tested = todo && has_T && !one;
@@ -454,13 +459,13 @@ PHASE_PART void state_of_energy_and_volume(const M &m, const Given<M, R> &given,
     if (any_of(todo && has_T)) {
         State<M, R> from = s;
         start_from_trial(m, feed, verdict, todo, from);
-        const auto done = direct<false>(m, given, todo && has_T, from) && from.p > 0.0;
+        const auto done = direct<FIXED>(m, given, todo && has_T, from) && from.p > 0.0;
         take(done, from, s);
         s.steps = from.steps;
         status = select(done, R(double(IN_TWO_PHASES)), status);
         todo = todo && !done;
     }
-    if (any_of(todo)) bracketed_at_volume(m, given, todo, s, status);
+    if (any_of(todo)) bracketed_at_volume<FIXED>(m, given, todo, s, status);
 }
 
 // ---- H and p
@@ -501,7 +506,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
             State<M, R> from = now, jump = now;
             by_lever(m, given.z, within(share, 1.0), in_T.free_high, in_T.free_low, jump);
             take(lever, jump, from);
-            const auto done = direct<true>(m, given, open && (lever || nearby), from) && from.V > B;
+            const auto done = direct<Fixed::H_p>(m, given, open && (lever || nearby), from) && from.V > B;
             now.steps = from.steps;
             take(done, from, s);
             status = select(done, R(double(IN_TWO_PHASES)), status);
@@ -565,7 +570,7 @@ PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &gi
     if (any_of(warm && todo)) {
         State<M, R> from = s;
         set_warm_volume(m, given.z, from);
-        const auto done = direct<true>(m, given, warm && todo, from) && from.V > B;
+        const auto done = direct<Fixed::H_p>(m, given, warm && todo, from) && from.V > B;
         take(done, from, s);
         s.steps = from.steps;
         status = select(done, R(double(IN_TWO_PHASES)), status);
@@ -587,7 +592,7 @@ PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &gi
     todo = todo && !one;
     if (everywhere(!todo)) return;
 
-    const auto done = direct<true>(m, given, two, from) && from.V > B;
+    const auto done = direct<Fixed::H_p>(m, given, two, from) && from.V > B;
     take(done, from, s);
     s.steps = from.steps;
     status = select(done, R(double(IN_TWO_PHASES)), status);

@@ -1,7 +1,7 @@
 // Bodies of the kernels that phases.py declares: the state of a point in phase equilibrium, whether it is one phase or
 // two (flash.h), and its properties. vol, ln_kappa, eta and phases_status hand the state from one to the other.
 #pragma once
-#include "gas/phases/flash.h"
+#include "gas/phases/entropy.h"
 
 // The composition in moles
 template <class M, class R> struct Moles {
@@ -135,7 +135,7 @@ POINT_FN void state_of_e_rho(const M &m, const R e, const R rho, const Moles<M, 
     given.energy = e * moles.W;
     s.V = moles.W / select(rho > 0.0, rho, R(NOT_A_NUMBER)) + moles.shift;
     s.steps = R(0.0);
-    state_of_energy_and_volume(m, given, warm, single, s, status);
+    state_at_volume<Fixed::U_V>(m, given, warm, single, s, status);
     hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
     const auto lost = is_lost(status);
     T = select(lost, R(NOT_A_NUMBER), s.T);
@@ -247,6 +247,107 @@ POINT_FN void equilibrium_h_p_warm(const M &m, const R h, const R p, const Speci
         unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
 
+// ---- from T and rho
+template <class M, class R, class Out>
+POINT_FN void state_of_rho_T(const M &m, const R rho, const Moles<M, R> &moles, State<M, R> &s, const MaskOf<R> warm,
+                             R &p, R &vol, Out &ln_kappa, R &eta, R &status, R &steps) {
+    Given<M, R> given;
+    FOR_SPECIES (k, M::NS) given.z[k] = moles.z[k];
+    given.energy = moles.W * 0.0; // NaN where Y is no composition
+    s.T = known_temperature(s.T);
+    s.p = R(NOT_A_NUMBER);
+    s.V = moles.W / select(rho > 0.0 && s.T > 0.0, rho, R(NOT_A_NUMBER)) + moles.shift;
+    s.steps = R(0.0);
+    state_at_volume<Fixed::T_V>(m, given, warm, [&](R &T, R &missed) { T = s.T, missed = R(0.0); }, s, status);
+    hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
+    p = select(is_lost(status), R(NOT_A_NUMBER), s.p);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_rho_T(const M &m, const R rho, const R T, const Species &Y, R &p, R &vol, Out &ln_kappa,
+                                R &eta, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    no_start(m, s);
+    s.T = T;
+    state_of_rho_T(m, rho, moles, s, nowhere<R>(), p, vol, ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_rho_T_warm(const M &m, const R rho, const R T, const Species &Y, Out &ln_kappa, R &eta, R &p,
+                                     R &vol, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> s;
+    moles_of(m, Y, moles);
+    read_start(m, ln_kappa, eta, s);
+    s.T = T;
+    state_of_rho_T(m, rho, moles, s, is_warm(s), p, vol, ln_kappa, eta, phases_status, phases_steps);
+}
+
+// ---- from s and p
+template <class M, class R, class Species, class Single, class Out>
+POINT_FN void state_of_s_p(const M &m, const R entropy, const R p, const Species &Y, const Moles<M, R> &moles,
+                           State<M, R> &s, const MaskOf<R> warm, const Single &single, R &T, R &vol, R &unconverged,
+                           Out &ln_kappa, R &eta, R &status, R &steps) {
+    s.p = p;
+    s.V = R(NOT_A_NUMBER);
+    s.steps = R(0.0);
+    state_of_entropy_and_pressure(
+        m, moles.z, R(entropy * moles.W), warm, single,
+        [&](const R at) { return R(entropy_of_temperature(m, at, Y) * moles.W); }, s, status);
+    hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
+    const auto lost = is_lost(status);
+    T = select(lost, R(NOT_A_NUMBER), s.T);
+    unconverged = select(lost, R(2.0), R(0.0));
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_s_p(const M &m, const R s, const R p, const Species &Y, R &T, R &vol, R &unconverged,
+                              Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> state;
+    moles_of(m, Y, moles);
+    no_start(m, state);
+    state.T = R(NOT_A_NUMBER);
+    state_of_s_p(
+        m, s, p, Y, moles, state, nowhere<R>(),
+        [&](R &T_one, R &missed) { temperature_from_s_p(m, s, p, Y, moles.W, moles.R_s, T_one, missed); }, T, vol,
+        unconverged, ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_s_p_start(const M &m, const R s, const R p, const Species &Y, const R T_start, R &T, R &vol,
+                                    R &unconverged, Out &ln_kappa, R &eta, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> state;
+    moles_of(m, Y, moles);
+    no_start(m, state);
+    state.T = T_start;
+    state_of_s_p(
+        m, s, p, Y, moles, state, nowhere<R>(),
+        [&](R &T_one, R &missed) {
+            temperature_from_s_p_start(m, s, p, Y, moles.W, moles.R_s, T_start, T_one, missed);
+        },
+        T, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
+}
+
+template <class M, class R, class Species, class Out>
+POINT_FN void equilibrium_s_p_warm(const M &m, const R s, const R p, const Species &Y, const R T_start, Out &ln_kappa,
+                                   R &eta, R &T, R &vol, R &unconverged, R &phases_status, R &phases_steps) {
+    Moles<M, R> moles;
+    State<M, R> state;
+    moles_of(m, Y, moles);
+    read_start(m, ln_kappa, eta, state);
+    state.T = T_start;
+    state_of_s_p(
+        m, s, p, Y, moles, state, is_warm(state) && T_start > T_LOWEST && T_start < T_HIGHEST,
+        [&](R &T_one, R &missed) {
+            temperature_from_s_p_start(m, s, p, Y, moles.W, moles.R_s, T_start, T_one, missed);
+        },
+        T, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
+}
+
 // ---- properties of the state
 // A state that another kernel found
 template <class M, class R> struct Known {
@@ -334,19 +435,6 @@ POINT_FN void equilibrium_compositions(const M &m, const R T, const R p, const S
         Y_l.set(k, select(o.two, select(n.swapped, v, l), y));
         Y_v.set(k, select(o.two, select(n.swapped, l, v), y));
     }
-}
-
-// Entropy of a phase less that of its species at p_ref:
-//   psi D_T - R [sum n_i ln(n_i/n) + n ln(n R T/((V - B) p_ref))]
-template <class M, class R>
-POINT_FN R phase_entropy(const M &m, const Attraction<M, R> &at, const R *x, const Phase<M, R> &f) {
-    R mixing = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        const R share = at_least(x[k] / f.n, LEAST_AMOUNT);
-        mixing += x[k] * log(share);
-    }
-    mixing += f.n * log(f.n * at.RT * f.inv_free * m.inv_p_ref[0]);
-    return f.psi * f.D_T - R_UNIVERSAL * mixing;
 }
 
 // Slopes of each phase by itself: -(dV/dp) at constant T and at constant entropy, dV/dT at constant p, and C_p

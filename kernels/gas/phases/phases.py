@@ -83,16 +83,16 @@ quantity(
 quantity(
     "ln_kappa",
     "1",
-    "ln of the ratio of amounts of each species in the two phases of the iteration; with one phase 0, or the partial "
-    "pressures [Pa] of the last test of stability. Kept by a host, start of the next call",
+    "ln of the ratio of amounts of each species in the two phases of the iteration; with one phase 0, or what the last "
+    "test of stability found. Kept by a host, start of the next call",
     "ns",
     carried=True,
 )
 quantity(
     "eta",
     "1",
-    "ln of the ratio of free volumes V - B of the two phases; with one phase 0, or 1e4 to 4e4: where the last test of "
-    "stability holds. Kept with ln_kappa",
+    "ln of the ratio of free volumes V - B of the two phases; with one phase 0, or 1e4 and more: how far the last test "
+    "of stability holds. Kept with ln_kappa",
     carried=True,
 )
 
@@ -159,7 +159,9 @@ COUNTED = "phases_status phases_steps"
 FOUND = f"ln_kappa eta {COUNTED}"
 kernel("equilibrium_T_p", "T p Y", f"vol {FOUND}", NEWTON)
 kernel("equilibrium_T_p_warm", "T p Y ln_kappa eta", f"ln_kappa eta vol {COUNTED}", NEWTON, kinds="eta")
-for given, state in (("e rho", "T p"), ("h p", "T")):
+kernel("equilibrium_rho_T", "rho T Y", f"p vol {FOUND}", NEWTON, given="rho T")
+kernel("equilibrium_rho_T_warm", "rho T Y ln_kappa eta", f"ln_kappa eta p vol {COUNTED}", NEWTON, kinds="eta")
+for given, state in (("e rho", "T p"), ("h p", "T"), ("s p", "T")):
     name, made = given.replace(" ", "_"), f"{state} vol unconverged"  # of the kernels; what they make beside FOUND
     kernel(f"equilibrium_{name}", f"{given} Y", f"{made} {FOUND}", NEWTON, given=given.split()[0])
     kernel(
@@ -223,4 +225,18 @@ collection(
     outputs=f"T {RESULTS}",
     optional="T_start ln_kappa eta",
     what="the same from enthalpy and pressure",
+)
+collection(
+    "phases_from_s_p",
+    given="s p Y",
+    outputs=f"T {RESULTS}",
+    optional="T_start ln_kappa eta",
+    what="the same from entropy and pressure",
+)
+collection(
+    "phases_from_rho_T",
+    given="rho T Y",
+    outputs=f"p {RESULTS}",
+    optional="ln_kappa eta",
+    what="the same from density and temperature",
 )

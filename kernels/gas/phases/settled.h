@@ -1,6 +1,6 @@
-// Points of one phase that need no test of stability, or a short one. A point that carries its state keeps what its last
-// test found, in place of ln kappa and eta of two phases:
-//   STABLE .. NEAR_TWO_PHASES: ln_kappa_k = z_k p of the test [Pa]
+// Points of one phase that need no test of stability, or a short one. A point that carries its state keeps what its
+// last test found, in place of ln kappa and eta of two phases:
+//   STABLE .. RESTING: ln_kappa_k = z_k p of the test [Pa]
 //   FOLLOWED: ln_kappa_k = ln W_k of the trial phase that was nearest to the plane; eta also counts the short tests
 //   eta = KEPT mark + T of the test [K]
 //
@@ -14,9 +14,9 @@
 #include "gas/phases/direct.h"
 
 constexpr double KEPT = 1e4; // more than any T; eta of two phases is far below
-// Marks: stable there; stable around; stable there, but not around; from here on with a trial phase: short tests and
-// changes since then add to the mark
-enum { STABLE = 1, SETTLED, NEAR_TWO_PHASES, FOLLOWED };
+// Marks: stable there; stable around; stable there, but not around; stable there, to be tested around at the next call;
+// from here on with a trial phase: short tests and changes since then add to the mark
+enum { STABLE = 1, SETTLED, NEAR_TWO_PHASES, RESTING, FOLLOWED };
 
 constexpr double ROOM_T = 0.01, ROOM_p = 0.03, ROOM_z = 0.02;   // relative changes of T, p, z_k within the room
 constexpr double PROBE_T = 0.03, PROBE_p = 0.1, PROBE_z = 0.06; // of the states around
@@ -29,13 +29,15 @@ constexpr double FOLLOW_UNIT = 0.05;  // of the largest change of ln K_i
 constexpr double FOLLOW_T = 0.05;     // relative change of T since the whole test
 constexpr double FOLLOW_ABOVE = 1e-2; // tm of the trial below which the whole test decides
 
-// What a point that carries eta is likely to need, from little to much: nothing, a short test, a whole test, two phases
-constexpr int KINDS_OF_ETA = 4;
+// What a point that carries eta is likely to need: nothing, a short test, a whole test, tests around, two phases
+constexpr int KINDS_OF_ETA = 5;
 
 POINT_FN int kind_of_eta(const double eta) {
-    if (!(eta >= KEPT)) return eta == 0.0 ? 2 : 3;
-    if (eta >= KEPT * FOLLOWED) return eta < KEPT * (FOLLOWED + FOLLOW_MARKS) ? 1 : 2;
-    return eta >= KEPT * SETTLED && eta < KEPT * (SETTLED + 1) ? 0 : 2;
+    enum { NOTHING, SHORT_TEST, WHOLE_TEST, TESTS_AROUND, TWO_PHASES };
+    if (!(eta >= KEPT)) return eta == 0.0 ? WHOLE_TEST : TWO_PHASES;
+    if (eta >= KEPT * FOLLOWED) return eta < KEPT * (FOLLOWED + FOLLOW_MARKS) ? SHORT_TEST : WHOLE_TEST;
+    if (eta >= KEPT * RESTING) return TESTS_AROUND;
+    return eta >= KEPT * SETTLED && eta < KEPT * (SETTLED + 1) ? NOTHING : WHOLE_TEST;
 }
 
 // Nothing is kept
@@ -52,7 +54,7 @@ template <class M, class R> POINT_FN R tested_temperature(const State<M, R> &s) 
 // Whether T, p, z lie in the room, or a part of it, around the state of the point's last test
 template <class M, class R>
 POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const double part, const State<M, R> &s) {
-    auto inside = s.eta >= KEPT && s.eta < (NEAR_TWO_PHASES + 1) * KEPT;
+    auto inside = s.eta >= KEPT && s.eta < (RESTING + 1) * KEPT;
     R tested_p = R(0.0);
     FOR_SPECIES (k, M::NS) tested_p += s.ln_kappa[k];
     const R tested_T = tested_temperature(s), trace = ROOM_TRACE * tested_p;
@@ -100,20 +102,20 @@ PHASE_PART MaskOf<R> is_stable_beside(const M &m, const Feed<M, R> &feed, const 
 }
 
 // What the points of `tested` keep: those of `stable` have passed the whole test at the feed. The states around are
-// tested where the point has stayed in the room of the test before: a point that moves on soon gains nothing, and follows
-// its trial phase.
+// tested where the point has stayed in the room of the tests before: a point that moves on soon gains nothing, and
+// follows its trial phase. That is done a call later, when such points are side by side.
 template <class M, class R>
 PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> tested, const MaskOf<R> stable,
                           const Verdict<M, R> &verdict, State<M, R> &s) {
     if (!s.carried) return forget(tested, s);
     forget(tested && !stable, s);
     const auto near = stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, s);
-    const auto stays = stable && has_mark(s, STABLE) && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, s);
-    const auto follows = stable && s.eta >= KEPT && verdict.shadow < NO_SHADOW;
-    const auto rests = fabs(tested_temperature(s) - feed.at.T) < (PATIENCE * ROOM_T) * feed.at.T;
+    const auto there = stable && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, s);
+    const auto stays = there && has_mark(s, STABLE), rests = there && has_mark(s, RESTING);
+    const auto is_slow = fabs(tested_temperature(s) - feed.at.T) < (PATIENCE * ROOM_T) * feed.at.T;
     auto settled = stable && feed.p < HOT_BELOW;
     FOR_SPECIES (k, M::NS) settled = settled && feed.at.T > m.phase_hot[k];
-    const auto ask = stays && !settled;
+    const auto ask = rests && !settled;
     if (any_of(ask)) {
         auto around = ask;
         UNROLL_BY(1)
@@ -124,16 +126,18 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
         settled = settled || around;
     }
 
-    // After some short tests a point that rests may settle; the others follow on
-    const auto follow = follows && !settled && !(s.eta >= FOLLOWED * KEPT && rests);
-    R mark = select(near || ask, R(double(NEAR_TWO_PHASES)), R(double(STABLE)));
+    // After some short tests a slow point may settle; the others follow on
+    const auto has_trial = stable && s.eta >= KEPT && verdict.shadow < NO_SHADOW;
+    const auto follow = has_trial && !settled && !stays && !(s.eta >= FOLLOWED * KEPT && is_slow);
+    R mark = select(stays, R(double(RESTING)), R(double(STABLE)));
+    mark = select(near || ask, R(double(NEAR_TWO_PHASES)), mark);
     mark = select(follow, R(double(FOLLOWED)), mark);
     mark = select(settled, R(double(SETTLED)), mark);
     const auto kept = stable && (!near || follow); // the room of a test that failed around stays where it is
     s.eta = select(kept, R(KEPT * mark + feed.at.T), s.eta);
     FOR_SPECIES (k, M::NS) {
-        const R trial = verdict.ln_W[2][k], there = feed.z[k] * feed.p;
-        s.ln_kappa[k] = select(kept, select(follow, trial, there), s.ln_kappa[k]);
+        const R trial = verdict.ln_W[2][k], partial_p = feed.z[k] * feed.p;
+        s.ln_kappa[k] = select(kept, select(follow, trial, partial_p), s.ln_kappa[k]);
     }
 }
 
@@ -149,8 +153,8 @@ PHASE_PART MaskOf<R> is_followed(const M &m, Feed<M, R> &feed, const MaskOf<R> a
     FOR_SPECIES (k, M::NS) trial.ln_W[k] = select(now, s.ln_kappa[k], feed.ln_z[k]);
     minimise_tangent_distance(m, feed, now, Aim::FOLLOW, trial);
     const R mark = floor_small(s.eta * (1.0 / KEPT)) + 1.0 + floor_small(at_most(trial.off, 1.0) * (1.0 / FOLLOW_UNIT));
-    const auto passed = now && trial.apart && !trial.unstable && trial.tm > FOLLOW_ABOVE &&
-                        mark < double(FOLLOWED + FOLLOW_MARKS);
+    const auto passed =
+        now && trial.apart && !trial.unstable && trial.tm > FOLLOW_ABOVE && mark < double(FOLLOWED + FOLLOW_MARKS);
     s.eta = select(passed, R(KEPT * mark + tested_temperature(s)), s.eta);
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(passed, trial.ln_W[k], s.ln_kappa[k]);
     return passed;

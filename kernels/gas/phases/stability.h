@@ -152,7 +152,7 @@ template <class M, class R> struct Verdict {
     R tm;                        // the least
     R ln_W[3][M::NS];            // the trials: vapour-like, liquid-like, and that of tm
     R is_vapour;                 // 1: that of tm is taken for the vapour, 0: for the liquid
-    R shadow;                    // of a stable feed: the least tm of a trial that is apart, ln_W[2] its amounts; or NO_SHADOW
+    R shadow; // of a stable feed: the least tm of a trial that is apart, ln_W[2] its amounts; or NO_SHADOW
 };
 
 constexpr double NO_SHADOW = 1e9;

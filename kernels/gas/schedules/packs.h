@@ -4,6 +4,7 @@
 //   composed(m, scratch)                       the part that depends on the composition alone, if that is uniform
 //   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
 //   KIND, KINDS, kind(x)                       the array (or -1) by whose value x points are of one of KINDS kinds
+//   TOGETHER                                   points of the widest pack of a stage
 //   LINES, lines<N>(m, array, step)            whether there is one stage of scalars; for boxes: of SIDE lines of N
 //   points
 #pragma once
@@ -45,8 +46,8 @@ static inline void ask_ahead(const stored *now, long stride, int rows, int part,
             __builtin_prefetch(now + r * stride + k + BLOCK, WRITE, WRITE ? 3 : 2);
 }
 
-// Points that are copied first, point t from place(t); the copy is filled up to whole packs with the last point. So there
-// is no remainder loop, and a point's results do not depend on its place in the block.
+// Points that are copied first, point t from place(t); the copy is filled up to whole packs with the last point. So
+// there is no remainder loop, and a point's results do not depend on its place in the block.
 template <class P, class Place>
 static inline void copied_points(const Mixture &m, const Array *array, stored *scratch, const long count,
                                  const Place &place) {
@@ -74,7 +75,8 @@ static inline void copied_points(const Mixture &m, const Array *array, stored *s
             }
 }
 
-// A whole block is computed in place. A partial block, or one whose arrays have another type than the stages, is copied.
+// A whole block is computed in place. A partial block, or one whose arrays have another type than the stages, is
+// copied.
 template <class P>
 static void some_points(const Mixture &m, const Array *array, stored *scratch, const long first, const long count) {
     if (sizeof(outside) != sizeof(stored) || count != BLOCK)
@@ -166,41 +168,79 @@ template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored 
 
 template <class P> static long units(const Arguments<P::COUNT> &a, const long points) { return points / a.box.nx; }
 #else
-// Points of one kind side by side, so that a pack does not wait for a point of another kind: counted in a window of
-// several blocks. Whether the points from `first` on are of several kinds; place: their order.
+// Points of one kind side by side, so that a pack does not wait for a point of another kind: in a window of several
+// blocks. Runs of packs of one kind each are computed in place, the points of other packs are copied, kind by kind.
 constexpr long WINDOW = 8 * BLOCK;
 
-template <class P> static bool sorted_by_kind(const Array &key, const long first, const long count, int *place) {
-    int kind[WINDOW], begin[P::KINDS + 1] = {};
-    for (long t = 0; t < count; ++t) {
-        kind[t] = P::kind(key.at[first + t]);
-        ++begin[kind[t] + 1];
+template <class P> struct Sorted {
+    int kind[WINDOW], place[WINDOW], begin[P::KINDS + 1];
+
+    // Kinds of the points from `first` on
+    void read(const Array &key, const long first, const long count) {
+        for (long t = 0; t < count; ++t) kind[t] = P::kind(key.at[first + t]);
+        for (int &number : begin) number = 0;
     }
-    if (begin[kind[0] + 1] == count) return false;
-    for (int k = 1; k < P::KINDS; ++k) begin[k] += begin[k - 1];
-    for (long t = 0; t < count; ++t) place[begin[kind[t]]++] = int(t);
-    return true;
+    bool is_uniform(const long t) const {
+        bool same = true;
+        for (long i = 1; i < P::TOGETHER; ++i) same &= kind[t + i] == kind[t];
+        return same;
+    }
+    // Number of points in packs of several kinds, in place[] by their kind. use(first, count): a run of other packs
+    template <class Use> long split(const long count, const Use &use) {
+        long run = 0, end = 0;
+        for (long t = 0; t < count; t = end) {
+            end = t + P::TOGETHER < count ? t + P::TOGETHER : count;
+            const bool whole = end - t == P::TOGETHER && is_uniform(t);
+            if (whole && end - run < BLOCK) continue;
+            if (whole) {
+                use(run, end - run);
+                run = end;
+                continue;
+            }
+            if (t > run) use(run, t - run);
+            for (long i = t; i < end; ++i) ++begin[kind[i] + 1], kind[i] += P::KINDS; // marked: to be copied
+            run = end;
+        }
+        if (count > run) use(run, count - run);
+
+        for (int k = 1; k <= P::KINDS; ++k) begin[k] += begin[k - 1];
+        const long copied = begin[P::KINDS];
+        for (long t = 0; t < count; ++t)
+            if (kind[t] >= P::KINDS) place[begin[kind[t] - P::KINDS]++] = int(t);
+        return copied;
+    }
+};
+
+template <class P>
+static void sorted_points(const Mixture &m, const Array *array, stored *scratch, Sorted<P> &sorted, const long first,
+                          const long count) {
+    sorted.read(array[P::KIND], first, count);
+    const auto in_place = [&](const long from, const long number) {
+        if (sizeof(outside) != sizeof(stored))
+            return copied_points<P>(m, array, scratch, number, [=](const long t) { return first + from + t; });
+        stored *at[P::COUNT];
+        long stride[P::COUNT];
+        for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + first + from), stride[a] = array[a].ld;
+        P::stages(m, at, stride, scratch, number);
+    };
+    const long copied = sorted.split(count, in_place);
+    for (long done = 0; done < copied; done += BLOCK) {
+        const int *from = sorted.place + done;
+        copied_points<P>(m, array, scratch, copied - done < BLOCK ? copied - done : BLOCK,
+                         [=](const long t) { return first + from[t]; });
+    }
 }
 
 template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
     if constexpr (P::KIND >= 0) {
-        int place[WINDOW];
-        for (; first < end; first += WINDOW) {
-            const long count = end - first < WINDOW ? end - first : WINDOW;
-            const bool several = sorted_by_kind<P>(a.array[P::KIND], first, count, place);
-            for (long done = 0; done < count; done += BLOCK) {
-                const long now = count - done < BLOCK ? count - done : BLOCK;
-                const int *from = place + done;
-                if (several)
-                    copied_points<P>(*a.constants, a.array, scratch, now,
-                                     [first, from](const long t) { return first + from[t]; });
-                else some_points<P>(*a.constants, a.array, scratch, first + done, now);
-            }
-        }
-        return;
+        Sorted<P> sorted;
+        for (; first < end; first += WINDOW)
+            sorted_points<P>(*a.constants, a.array, scratch, sorted, first,
+                             end - first < WINDOW ? end - first : WINDOW);
+    } else {
+        for (; first < end; first += BLOCK)
+            some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
     }
-    for (; first < end; first += BLOCK)
-        some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
 }
 
 template <class P> static long units(const Arguments<P::COUNT> &, const long points) { return points; }

@@ -8,6 +8,7 @@ what follows from the composition alone is found once.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import typing
 
@@ -223,6 +224,7 @@ def _program(p: Plan, types, boxed: bool) -> str:
         _array("bool", "INPUT", [a in p.reads for a in p.arguments]),
         _array("bool", "OUTPUT", [a in p.writes for a in p.arguments]),
         *kinds(p),
+        _together(loops),
         _function("composed(const Mixture &m, stored *scratch)", _composed(names, types)),
         _function(
             "stages(const Mixture &m, stored *const *array, const long *stride, stored *scratch, const long count)",
@@ -284,6 +286,13 @@ def _pointers(names: Names) -> list[str]:
     lines += [f"(void){_one(name)};" for name in names.found]
 
     return lines
+
+
+def _together(loops: list[Loop]) -> str:
+    """The number of points of the widest pack, as a member."""
+    lanes = [f"number<{real}>::lanes" for real in dict.fromkeys(loop.real for loop in loops)]
+    widest = functools.reduce(lambda a, b: f"({a} > {b} ? {a} : {b})", lanes, "1")
+    return f"static constexpr long TOGETHER = {widest};"
 
 
 def _array(kind: str, name: str, values) -> str:

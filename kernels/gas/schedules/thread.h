@@ -34,8 +34,9 @@ template <class How> POINT_FN const Mixture &copied_constants(const Mixture &m) 
     return How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
 }
 
-// Points of one kind side by side, so that a warp does not wait for a point of another kind. A block sorts the points of
-// a window and then works on them, as many as it has threads at a time. kind_at(first): the kind of this thread's point.
+// Points of one kind side by side, so that a warp does not wait for a point of another kind. A block sorts the points
+// of a window and then works on them, as many as it has threads at a time. kind_at(first): the kind of this thread's
+// point.
 template <class How, class P, class Kind, class Work>
 POINT_FN void run_sorted(const Mixture &m, const long n, const Kind &kind_at, const Work &work) {
     extern __shared__ double shared_memory[];
@@ -62,8 +63,7 @@ POINT_FN void run_sorted(const Mixture &m, const long n, const Kind &kind_at, co
         for (int k = 1; k < P::KINDS; ++k) next[k] += next[k - 1];
     __syncthreads();
     UNROLL
-    for (int turn = 0; turn < TURNS; ++turn)
-        place[atomicAdd(next + kind[turn], 1)] = turn * How::THREADS + threadIdx.x;
+    for (int turn = 0; turn < TURNS; ++turn) place[atomicAdd(next + kind[turn], 1)] = turn * How::THREADS + threadIdx.x;
     __syncthreads();
 
     UNROLL_BY(1)
