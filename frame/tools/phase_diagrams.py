@@ -113,7 +113,7 @@ def curves(mixture, name: str, values, points: int) -> list[Curves]:
         _follow_to_the_end(at, found, low, high)
 
     along, x = "p" if name == "T" else "T", np.array(sorted(found))
-    bubble, dew = np.moveaxis([found[share] for share in x], 0, -1)
+    bubble, dew = np.stack([found[share] for share in x], axis=-1)
     return [Curves(along, value, x, b, d) for value, b, d in zip(values, bubble, dew)]
 
 
