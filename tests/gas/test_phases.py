@@ -374,7 +374,7 @@ def test_a_start_is_updated_or_refused():
     )
 
     with pytest.raises(
-        ArgumentError, match="'ln_kappa' was given as a start, but .* wanted T p Y ln_kappa eta or e rho"
+        ArgumentError, match="'ln_kappa' was given as a start, but .* wanted T p Y ln_kappa eta or .*e rho Y T_start"
     ):
         mix.properties("beta", T=400.0, p=1e6, Y=Y, ln_kappa=np.zeros(2))
     with pytest.raises(ArgumentError, match="ask for it, too"):
