@@ -71,7 +71,8 @@ _calls: dict[tuple, Repeat] = {}
 
 
 def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
-    """What two calls have in common that differ in numbers and places alone; None if an array is a number or list."""
+    """A key for a call: equal where two calls differ in the numbers and addresses of their arrays alone. None if an
+    array is a number or a list."""
     if not all(hasattr(a, "strides") and hasattr(a, "dtype") for a in arrays):
         return None
     return text, backend, options, lies(arrays)

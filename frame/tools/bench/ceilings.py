@@ -90,7 +90,7 @@ ROWS = "in:address out:address reads:whole writes:whole kept:whole"
 
 @dataclasses.dataclass
 class Ceilings:
-    """What the machine can do in a second."""
+    """Paces of the machine: operations and bytes a second."""
 
     flops: float
     rates: dict[str, float]  # functions, divisions, roots a second, by the names of counting.py

@@ -36,7 +36,7 @@ class Task:
     writes: tuple[str, ...]
 
     def bytes(self, ns: int) -> int:
-        """Of a point, in and out, in double precision."""
+        """Bytes that a point brings in and takes out, in double precision."""
         return 8 * sum(ns if kernels.quantities[name].per else 1 for name in (*self.reads, *self.writes))
 
 

@@ -148,7 +148,7 @@ class Rivals:
         return whole, out
 
     def _kron(self, xp, a, out):
-        """One product with C, one with the Kronecker product of A and B."""
+        """Two matrix products: the first with C, the second with the Kronecker product of A and B."""
         n = len(a["A"])
         both = xp.einsum("lk,mj->lmjk", a["A"], a["B"]).reshape(n * n, n * n)
         both = both + 0 * both  # in order

@@ -14,7 +14,7 @@ FULL = 132 * ENOUGH  # threads of a device; work of fewer takes as long as work 
 
 
 class Effort(NamedTuple):
-    """What an organisation does for an entry, and what a block takes."""
+    """The work of an organisation for an entry, and the threads and memory of a block."""
 
     accesses: float  # numbers that lanes load and store
     arithmetic: float  # clocks

@@ -151,7 +151,7 @@ class Product(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What binds have in common whose arrays differ in their places alone."""
+    """A launch without addresses: arrays of the same shapes share it."""
 
     tiles: Layout
     held: np.ndarray  # the record of arguments without the arrays' addresses
@@ -263,7 +263,7 @@ class Direct(Organisation):
         return device.clocks(alone, moved, size)
 
     def effort(self, plan: Layout, size: int) -> device.Effort:
-        """What the tiles of a product do; those at the edges as much as the others. size: bytes of a number."""
+        """The work of all tiles; a tile at the edge counts as a whole tile. size: bytes of a number."""
         block, tile = self.block, self.tile
         numbers, terms = tile.rows * tile.columns, plan.steps * tile.depth
 
@@ -381,7 +381,7 @@ class Direct(Organisation):
         return -(-self.tile.rows * self.tile.columns // (lie.out_wide * team))
 
     def _work(self, plan, values, n: int, aligned: bool) -> Work:
-        """What launches for n entries have in common, wherever the arrays begin. Raises VariantUnsuitable."""
+        """The launch for n entries, without addresses. Raises VariantUnsuitable."""
         p, backend, size = plan.program, plan.backend, np.dtype(plan.program.dtype).itemsize
         try:
             tiles = layout(folded(p, n, values), self.tile, size, aligned)

@@ -235,7 +235,7 @@ def _exchanged(f: Fold) -> Fold:
 
 
 class Work(NamedTuple):
-    """What binds have in common whose arrays differ in their places alone."""
+    """A launch without addresses: arrays of the same shapes share it."""
 
     items: int  # blocks of rows, for each turn of the outer loops
     exchanged: bool  # the left factor of the blocks is the text's right one
@@ -356,7 +356,7 @@ class HostDirect(Organisation):
         return functools.partial(run, work.items if n else 0)
 
     def _work(self, plan, values, n: int) -> Work:
-        """What launches for n entries have in common, wherever the arrays begin. Raises VariantUnsuitable."""
+        """The launch for n entries, without addresses. Raises VariantUnsuitable."""
         p = plan.program
         as_told = folded(p, max(n, 1), values)
         f = along_rows(as_told)

@@ -1,7 +1,8 @@
 """What copies and matrix products of a library take, by a model: seconds on one core, or on a device.
 
 The arithmetic and the memory of a product overlap: a norm of both counts. Its extents count as multiples of a tile of
-the library, and on a device few tiles leave multiprocessors idle. The rates were measured with TCCG's rows.
+the library, and on a device few tiles leave multiprocessors idle. The rates of a device were fitted to TCCG's rows;
+those of a host were set by hand, with some of these rows on one machine with AVX2.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ def copy_seconds(style: str, dtype: str, moves) -> float:
 
 
 def step_seconds(style: str, dtype: str, step) -> float:
-    """Of a product, or of a copy that is a statement of its own."""
+    """Seconds of a step: a product, or a copy that is a statement of its own."""
     if hasattr(step, "way"):
         return seconds(style, dtype, step.way, step.add)
     return copy_seconds(style, dtype, step.moves)

@@ -37,7 +37,7 @@ class Teams:
 
 @dataclasses.dataclass(frozen=True)
 class Warp:
-    """What a warp does at a time."""
+    """The share of a warp in a step."""
 
     ahead: int = 2  # tiles of a warp, or rows of a thread
     batch: int = 8  # steps of a sum whose numbers are read at once
