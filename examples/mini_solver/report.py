@@ -68,6 +68,10 @@ class Report:
 
     def _models(self):
         f = self.flow
+        options = f.mixture.options
+        law = f", viscosity {options['viscosity']}" if f.scheme.viscous else ""
+        yield f"  equation of state {options['equation']} without translation{law}"
+
         if f.chemistry:
             given = self.case.chemistry
             yield (
