@@ -117,7 +117,8 @@ def test_the_ratios_are_those_of_the_times(solver, tmp_path):
     took = {w: [[float(x) for x in r[1:]] for r in rows if r[0] == w] for w in ("fortran", "frame")}
 
     for total, *parts in took["fortran"] + took["frame"]:
-        assert sum(parts) == pytest.approx(total, rel=0.05, abs=0.02)  # the ranks end within that of each other
+        # the parts add up to the mean of two ranks, which is at most the slower of them and at least half of it
+        assert total / 2 - 4e-3 < sum(parts) < total + 4e-3  # four times printed to one millisecond
 
     says = lambda text: float(re.search(rf"{re.escape(text)}{number}", done.stdout).group(1))
     faster, ratio = says("fortran over frame:"), says("Properties alone:")
