@@ -35,7 +35,7 @@ def outputs_of(job, mixture) -> list[str]:
 
     def can(name):
         try:
-            return bool(registry.resolve([name], job["given"], mixture.options))
+            return bool(resolve([name], job["given"], mixture.options))
         except FrameError:
             return False
 

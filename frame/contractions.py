@@ -13,7 +13,7 @@ import difflib
 import functools
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,12 +24,10 @@ from kernels.contractions.text import Expression, Reference, read
 from kernels.marshal import Block
 
 from .errors import ArgumentError, UnknownName, refuse
+from .impl import TVImpl
 from .impl.launchers import ArrayLauncher, Transfer
 from .impl.memory import Bound
 from .stripe import IN, INOUT, OUT, Field, listed, refuse_whole
-
-if TYPE_CHECKING:
-    from .impl import TVImpl
 
 SAID = {IN: "frame_in", OUT: "frame_out", INOUT: "frame_inout"}
 DOES = {IN: "reads it", OUT: "assigns it (=)", INOUT: "adds to it (+= or -=)"}

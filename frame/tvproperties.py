@@ -14,10 +14,10 @@ import numpy as np
 import kernels
 from kernels.marshal import Block
 
-from . import stripe as stripes, teams
+from . import stripe as stripes
 from .entry import ENTRIES, Entry
 from .errors import ArgumentError, StateError, UnknownName, closest, refuse
-from .impl import Sizes, TVImpl
+from .impl import Sizes, TVImpl, teams
 from .impl.memory import Bound
 from .impl.views import LAST_FROM_SUM
 from .pairs import Pairs

@@ -27,6 +27,7 @@ from .gas.point import PointFunction
 from .gas.program import Program
 from .gas.records import Constants
 from .gas.registry import registry
+from .gas.resolve import resolve
 from .gas.species import NoSpecies, SpeciesData
 from .teams import DualView, UniqueToken, team_kernel
 
@@ -70,6 +71,7 @@ __all__ = [
     "quantities",
     "quantity",
     "registry",
+    "resolve",
     "set_constant",
     "team_kernel",
     "timed",

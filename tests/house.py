@@ -205,11 +205,9 @@ def _count_words(part: Part, text: str) -> None:
 
 
 def imports(module: Module, known: set[str]) -> set[str]:
-    """The files, as paths from the root, that a file imports, also inside functions.
-
-    Imports for type checkers are left out: they are not executed."""
+    """The files, as paths from the root, that a file imports, also inside functions and for type checkers."""
     found = set()
-    for node in _executed(module.tree):
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 found.add(_file_of(alias.name.split("."), known))
@@ -224,19 +222,6 @@ def imports(module: Module, known: set[str]) -> set[str]:
                 found.add(inner or _file_of(package, known))
 
     return {path for path in found if path} - {module.path.as_posix()}
-
-
-def _executed(tree: ast.AST):
-    """All nodes of a tree, without the bodies of `if TYPE_CHECKING`."""
-    ahead = [tree]
-    while ahead:
-        node = ahead.pop()
-        yield node
-
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            ahead += node.orelse
-        else:
-            ahead += ast.iter_child_nodes(node)
 
 
 def _file_of(parts: list[str], known: set[str]) -> str | None:

@@ -106,10 +106,11 @@ def test_circles_and_floors_are_found(tmp_path):
     assert found["floors"] == 2  # frame above the circle
 
 
-def test_imports_for_type_checkers_are_none(tmp_path):
+def test_imports_for_type_checkers_count(tmp_path):
     text = "import typing\nif typing.TYPE_CHECKING:\n    from frame import impl\nelse:\n    from ..teams import c\n"
     root = checkout(tmp_path, kernels__gas__a=text, kernels__teams__c="")
-    assert house.survey(root)["upward arrows"] == ["kernels/gas/a.py -> kernels/teams/c.py"]
+    found = house.survey(root)["upward arrows"]
+    assert found == ["kernels/gas/a.py -> frame/impl/__init__.py", "kernels/gas/a.py -> kernels/teams/c.py"]
 
 
 def test_questions_about_backends_are_counted(tmp_path):

@@ -38,7 +38,7 @@ class Properties:
         def together(*asked):
             """One launch for several (outputs, inputs). Outputs of the first are inputs of the next, in registers."""
             asked = [(outputs, given) for outputs, given in asked if outputs]
-            names = [kernel.name for pair in asked for kernel in registry.resolve(*pair, mixture.options)]
+            names = [kernel.name for pair in asked for kernel in resolve(*pair, mixture.options)]
             return program(kernels=list(dict.fromkeys(names)), outputs=[name for made, _ in asked for name in made])
 
         thermal, mechanical = ["T", "rho_k"], ["p", "rho_k"]
@@ -88,7 +88,7 @@ class Properties:
         def of_state(transport):
             kernels, outputs = [*TO_WAVES, *TO_PARTIALS], [*state, "gamma_eq", "h_carried", "eps_k", *transport]
             if transport:
-                laws = [kernel.name for kernel in registry.resolve(transport, known, options)]
+                laws = [kernel.name for kernel in resolve(transport, known, options)]
                 kernels += [TO_AMOUNTS, TO_COMPOSITIONS, *laws]
             return program({"h_carried": self.block.arrays["h_Y"]}, kernels=kernels, outputs=outputs)
 

@@ -23,8 +23,8 @@ from .copies import StripeCopies
 from .launchers import Launcher, Launchers, check_launchable, variants
 from .memory import Bound
 from .pieces import PieceLoop
-from .shared import ThreadState
 from .staleness import no_inputs
+from .state import ThreadState
 
 COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
 MOST_POINTS = 2**31  # of a box that a launch works on in place

@@ -11,7 +11,7 @@ from .. import stripe as stripes
 from ..errors import StateError
 from ..watch import COPIES_IN, COPIES_OUT
 from .memory import Bound
-from .shared import ThreadState
+from .state import ThreadState
 from .views import View
 
 COUNTS = 16  # numbers of points for which a copy is bound: a chunk and the rest of a block

@@ -10,8 +10,9 @@ import kernels
 
 from ..errors import ArgumentError, StateError, check_known, refuse
 from ..watch import COPIES_IN, COPIES_OUT, KERNELS
-from .shared import Shared, ThreadState
+from .shared import Shared
 from .staleness import Staleness
+from .state import ThreadState
 from .views import VELOCITY, Views
 
 

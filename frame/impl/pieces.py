@@ -23,7 +23,7 @@ from kernels.marshal import LATER, PAST, rows_block
 from ..watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
 from .launchers import Launcher
 from .queues import PARTS
-from .shared import ThreadState
+from .state import ThreadState
 from .views import View
 
 PIECES = 7  # of a block that is no larger than the views

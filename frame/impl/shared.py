@@ -1,21 +1,15 @@
-"""Shared: state of all threads between frame_initialize and frame_finalize. ThreadState: state of a single thread."""
+"""State of all threads between frame_initialize and frame_finalize."""
 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import kernels
 from kernels.marshal import Marshal
 
 from ..check import Check
 from ..watch import Watch
-
-if TYPE_CHECKING:
-    from .queues import Queues
-    from .staleness import Staleness
-    from .tvimpl import TVImpl
-    from .views import Views
 
 
 class Sizes(NamedTuple):
@@ -52,7 +46,7 @@ class Shared:
         self.later = False  # stripe calls return before pinned arrays were read and written
         self.turns = False  # ranks share the device without MPS: a kernel holds it, also while the link is slow
 
-        self.threads: weakref.WeakSet[TVImpl] = weakref.WeakSet()
+        self.threads: weakref.WeakSet[Any] = weakref.WeakSet()  # the TVImpl of each
         self.changes = 0  # mixtures loaded, views freed, kernels registered, check mode, packing threads, buffers
 
     def change(self) -> None:
@@ -66,20 +60,3 @@ class Shared:
         if on != self.check.on:
             self.check.on = on
             self.change()
-
-
-class ThreadState(NamedTuple):
-    """The objects that the parts of a TVImpl work on."""
-
-    shared: Shared
-    marshal: Marshal
-    queues: Queues
-    views: Views
-    staleness: Staleness
-
-    def timed(self, track: str, verb: str, name: str, points: int, nbytes: int, work, *arguments):
-        """work(*arguments). If timers or a trace are on, its time is kept under verb and name."""
-        watch = self.shared.watch
-        if not watch.on:
-            return work(*arguments)
-        return watch.run(track, f"{verb} {name}" if verb else name, points, nbytes, work, *arguments)

@@ -9,16 +9,17 @@ import functools
 
 import kernels
 
-from .. import teams
 from ..errors import BadNumber, StateError
 from ..watch import KERNELS
+from . import teams
 from .block_calls import BlockCalls, Request
 from .copies import StripeCopies
 from .launchers import Launcher, Launchers, makers
 from .memory import Bound, Memory
 from .queues import Queues
-from .shared import Shared, Sizes, ThreadState
+from .shared import Shared, Sizes
 from .staleness import EMPTY, Staleness
+from .state import ThreadState
 from .views import View, Views, of_species
 
 

@@ -340,7 +340,7 @@ def launch_table(mixture=None) -> list[tuple[str, str]]:
     for c in kernels.collections.values():
         try:
             row = launches.serving(
-                kernels.registry.resolve(c.outputs, c.given, mixture.options),
+                kernels.resolve(c.outputs, c.given, mixture.options),
                 mixture,
                 "double",
                 backend.product,

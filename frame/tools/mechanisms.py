@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernels import Mixture, registry
+from kernels import Mixture, resolve
 from kernels.gas.species.cantera_yaml import cantera_data, gas_phases
 
 from ..errors import ArgumentError, MixtureError, refuse
@@ -70,7 +70,7 @@ def kinds(mixture: Mixture) -> str:
         return NO_REACTIONS
 
     lacks = mixture.constants.lacks
-    for kernel in registry.resolve(["omega"], ["T", "p", "Y"], mixture.options):
+    for kernel in resolve(["omega"], ["T", "p", "Y"], mixture.options):
         for name in kernel.constants:
             refuse(name.rstrip("?") in lacks, lacks.get(name.rstrip("?"), ""), MixtureError)
 

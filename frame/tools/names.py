@@ -87,7 +87,7 @@ def collections(options) -> list[str]:
     rows = []
     for c in registry.collections.values():
         try:
-            order = " ".join(k.name for k in registry.resolve(c.outputs, c.given, options))
+            order = " ".join(k.name for k in kernels.resolve(c.outputs, c.given, options))
         except kernels.ArgumentError as error:
             order = _in_equilibrium(c, options) or f"none: {error}"
 
@@ -108,7 +108,7 @@ def collections(options) -> list[str]:
 def _in_equilibrium(collection, options) -> str:
     """The kernels of a collection for phases = equilibrium; empty if there are none."""
     try:
-        order = registry.resolve(collection.outputs, collection.given, {**options, "phases": "equilibrium"})
+        order = kernels.resolve(collection.outputs, collection.given, {**options, "phases": "equilibrium"})
     except kernels.ArgumentError:
         return ""
     return " ".join(k.name for k in order) + " (phases equilibrium)"
@@ -219,7 +219,7 @@ def _kernels_of(collection, options) -> list:
     out = []
     for more in variants(collection.name):
         try:
-            out += registry.resolve(collection.outputs, [*collection.given, *more], options)
+            out += kernels.resolve(collection.outputs, [*collection.given, *more], options)
         except kernels.ArgumentError:
             continue
 

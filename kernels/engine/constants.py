@@ -14,8 +14,6 @@ from .values import real_array
 if typing.TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from .registry import Registry
-
 MOST_NUMBERS = 2048  # of a constant
 
 Range = tuple[float, float]
@@ -48,10 +46,20 @@ class Program(typing.Protocol):
         """Take the values of now."""
 
 
+class Names(typing.Protocol):
+    """What constants need of the registry; see Registry."""
+
+    def store(self, kind: str, *, launched: bool = False, of_files: bool = True) -> dict[typing.Any, typing.Any]: ...
+
+    def taken(self, kind: str, new) -> bool: ...
+
+    def keep(self, kind: str, new) -> None: ...
+
+
 class SettableConstants:
     """The settable constants of a registry, their values, and the programs that hold these."""
 
-    def __init__(self, registry: Registry):
+    def __init__(self, registry: Names):
         self._registry = registry
         self.declared: dict[str, Settable] = registry.store("constants")
         self.values: dict[str, np.ndarray] = registry.store("values of constants", of_files=False)

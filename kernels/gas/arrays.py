@@ -13,7 +13,7 @@ from ..engine.values import real_array, refuse_type
 from . import check
 from .plan import dtype_of
 from .registry import registry
-from .resolve import unserved
+from .resolve import resolve, unserved
 from .species import NoSpecies
 
 WHOLE = 1e-6  # a sum of fractions this near to 1 counts as 1, as in the kernels
@@ -389,7 +389,7 @@ def refuse_surplus(mixture, names, arrays, read) -> None:
     for name in sorted(surplus, key=lambda name: name in STATE):
         others = [other for other in arrays if other != name]
         try:
-            registry.resolve([name], others, mixture.options)
+            resolve([name], others, mixture.options)
         except ArgumentError:
             continue
         raise ArgumentError(
@@ -406,7 +406,7 @@ def reactor(kind, mixture, precision) -> str:
     precision that no reactor serves."""
     refuse(kind not in REACTORS, f"kind = {kind!r}{closest(str(kind), REACTORS)}; wanted {' or '.join(REACTORS)}.")
     at = REACTORS[kind]
-    wrong = unserved(registry, f"status_{at}", mixture.options)
+    wrong = unserved(f"status_{at}", mixture.options)
     refuse(wrong, f"react is not available with {wrong}.")
 
     if precision == "single":

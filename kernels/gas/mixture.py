@@ -20,6 +20,7 @@ from .phases import saturation
 from .program import Program
 from .reactors.ignition import ignition_delay
 from .registry import registry
+from .resolve import resolve
 from .species import NoSpecies, SpeciesData, gas_constant as gas_constants
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class Mixture:
     def has_data_for(self, outputs: Iterable[str], given: Iterable[str]) -> bool:
         """Whether kernels lead from the given names to the outputs, and the mixture has what they read."""
         try:
-            order = registry.resolve(outputs, given, self.options)
+            order = resolve(outputs, given, self.options)
         except ArgumentError:
             return False
 
@@ -250,7 +251,7 @@ class Mixture:
 
         key = ("statuses", tuple(outputs), tuple(given))
         if key not in self._programs:
-            order = registry.resolve(outputs, given, self.options)
+            order = resolve(outputs, given, self.options)
             written = {name for kernel in order for name in kernel.writes}
             self._programs[key] = sorted((written & self.statuses).difference(outputs, given))
         return self._programs[key]

@@ -14,8 +14,8 @@ from ..engine.backend import get_backend
 from ..engine.backend.cache import key
 from ..engine.errors import refuse
 from ..engine.registry import declared
-from . import plan as plans, structure
-from .registry import registry
+from . import plan as plans, planning, structure
+from .resolve import resolve
 from .schedules import packs
 
 if TYPE_CHECKING:
@@ -74,11 +74,10 @@ def device_source(mixture, outputs, given, name: str = "frame_point") -> str:
     given, outputs = tuple(given), tuple(outputs)
     plan = _planned(mixture, outputs, given)
     refuse(not re.fullmatch(r"[A-Za-z_]\w*", name), f"the function's name is '{name}', wanted a name in C.")
-    large = [constant for constant, size in plan.constants if size > structure.LARGE]
+    large = [constant for constant, size in plan.constants if size > plans.LARGE]
     refuse(
         bool(large),
-        f"a device's function of a point takes constants of up to {structure.LARGE} numbers; {', '.join(large)} has "
-        "more.",
+        f"a device's function of a point takes constants of up to {plans.LARGE} numbers; {', '.join(large)} has more.",
     )
 
     data, _ = structure.filled_structure(plan, get_backend("cpu", threads=1))
@@ -93,8 +92,8 @@ def _planned(mixture, outputs, given) -> plans.Plan:
     _refuse_twice(outputs)
     refuse(not outputs, "a function of a point without outputs: nothing to compute.")
 
-    kernels = registry.resolve(outputs, given, mixture.options)
-    plan = plans.make_plan(kernels, outputs, mixture, None, "scalar", "point")
+    kernels = resolve(outputs, given, mixture.options)
+    plan = planning.make_plan(kernels, outputs, mixture, None, "scalar", "point")
     there = {*plan.reads, *plan.writes}
     copied = [name for name in outputs if name not in there]
     refuse(bool(copied), f"{', '.join(copied)} came as input and as output: nothing to compute.")

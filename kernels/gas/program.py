@@ -13,9 +13,10 @@ from ..engine.backend import get_backend
 from ..engine.backend.base import check_rows
 from ..engine.errors import ArgumentError, BackendError, refuse
 from ..engine.registry import declared
-from . import plan as plans, schedules, structure
+from . import plan as plans, planning, schedules, structure
 from .records import ANY
 from .registry import registry
+from .resolve import resolve
 from .schedules import launches, packs
 
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
@@ -59,7 +60,7 @@ class Program:
                 wanted = dict(unfit[0].when) | ({} if unfit[0].phases == ANY else {"phases": unfit[0].phases})
                 raise ArgumentError(f"kernel '{unfit[0].name}' is for {wanted}, the mixture has {mixture.options}.")
         else:
-            records = registry.resolve(outputs, given, mixture.options)
+            records = resolve(outputs, given, mixture.options)
 
         # How they are launched.
         self.dtype = plans.dtype_of(precision)
@@ -68,10 +69,10 @@ class Program:
 
         self.kernels = tuple(r.name for r in records)
         self.name = name or _name(self.kernels, outputs)
-        self.plan = plans.make_plan(records, outputs, mixture, how, precision, self.name)
+        self.plan = planning.make_plan(records, outputs, mixture, how, precision, self.name)
         refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
 
-        self.schedule = self.plan.schedule
+        self.schedule = schedules.schedule_of_plan(self.plan)
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.settable = tuple(name for name in self.plan.values if name in declared.constants.declared)
         self.module = backend.compile(schedules.render(self.plan))

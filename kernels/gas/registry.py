@@ -9,7 +9,6 @@ from ..engine.registry import Registry, declared
 from ..engine.values import real_array
 from . import other_names
 from .records import Collection, Exclusion, Fallback, Option, PointKernel, Preset, Provider, Quantity, SpeciesNumber
-from .resolve import resolve
 
 RESERVED = ("NS", "NR", "PANEL")  # of the struct in which bodies find constants
 LISTED = "; `python -m frame names` lists all"
@@ -114,10 +113,6 @@ class GasRegistry:
     def name_of(self, tag: str) -> str:
         """The collection with this alias, or the tag itself if it is no alias."""
         return self.aliases.get(tag.lower(), tag)
-
-    def resolve(self, outputs, given, options) -> list[PointKernel]:
-        """The kernels that lead from `given` to `outputs`; see resolve.py."""
-        return resolve(self, outputs, given, options)
 
     def with_unit(self, name: str) -> str:
         """A quantity's name with its unit, as "T [K]", for messages."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from ..engine.errors import ArgumentError, refuse
 from .records import ANY, SINGLE, PointKernel
-
-if typing.TYPE_CHECKING:
-    from .registry import GasRegistry
+from .registry import registry
 
 
-def resolve(registry: GasRegistry, outputs, given, options) -> list[PointKernel]:
+def resolve(outputs, given, options) -> list[PointKernel]:
     """The kernels that lead from `given` to `outputs`, in an order in which the inputs of each are known.
 
     Several kernels may write a name. The first declared is chosen that is for these options and whose inputs can be
@@ -28,7 +24,7 @@ def resolve(registry: GasRegistry, outputs, given, options) -> list[PointKernel]
     known = set(given)
 
     while True:
-        search = Search(registry, outputs, given, options, frozenset(known))
+        search = Search(outputs, given, options, frozenset(known))
         search.refuse_idle_start(outputs)
         try:
             search.make_all(outputs)
@@ -48,8 +44,8 @@ class Search:
     message.
     """
 
-    def __init__(self, registry: GasRegistry, outputs, given, options, known: frozenset[str]):
-        self._registry, self._given, self._options = registry, tuple(dict.fromkeys(given)), options
+    def __init__(self, outputs, given, options, known: frozenset[str]):
+        self._given, self._options = tuple(dict.fromkeys(given)), options
         self._known = known
         self.order: list[PointKernel] = []
         self.missing: set[str] = set()
@@ -73,7 +69,7 @@ class Search:
     def _candidates(self, outputs: set[str]):
         """The kernels that may take part, in the order in which they are tried."""
         given = set(self._given)
-        kernels = [kernel.for_options(self._options) for kernel in self._registry.kernels.values()]
+        kernels = [kernel.for_options(self._options) for kernel in registry.kernels.values()]
         kernels.sort(key=lambda kernel: -len(kernel.given))
 
         for kernel in kernels:
@@ -125,7 +121,7 @@ class Search:
 
     def refuse_idle_start(self, outputs) -> None:
         """Raise ArgumentError for a given start that no kernel of this search takes up and updates."""
-        carried = [name for name in self._given if self._registry.quantities[name].carried]
+        carried = [name for name in self._given if registry.quantities[name].carried]
         if not carried:
             return
 
@@ -137,7 +133,7 @@ class Search:
         )
 
         if not any(set(carried) <= _updates(kernel) for kernel in self.order):
-            ways = [k.reads for k in self._registry.kernels.values() if set(carried) <= _updates(k)]
+            ways = [k.reads for k in registry.kernels.values() if set(carried) <= _updates(k)]
             raise ArgumentError(
                 f"'{', '.join(carried)}' was given as a start, but {', '.join(self._given)} is no set of which a start "
                 f"is a part{self._other_options(carried[0])}; wanted {' or '.join(' '.join(way) for way in ways)}."
@@ -153,7 +149,7 @@ class Search:
         missing = self.missing
         if missing & {"X", "Y"}:
             missing = missing - {"X", "Y"} | {"Y (or X)"}
-        lacks = [self._registry.with_unit(lack) + self._instead(lack) + self._other_options(lack) for lack in missing]
+        lacks = [registry.with_unit(lack) + self._instead(lack) + self._other_options(lack) for lack in missing]
         return f"'{name}' cannot be computed from {came}: missing {', '.join(sorted(lacks))}.{self._begun()}"
 
     def _begun(self) -> str:
@@ -170,7 +166,7 @@ class Search:
 
     def _inversions(self, name: str) -> list[PointKernel]:
         """The kernels for these options that compute `name` by inversion."""
-        kernels = self._registry.kernels.values()
+        kernels = registry.kernels.values()
         return [k for k in kernels if k.given and name in k.writes and k.serves(self._options)]
 
     def _instead(self, name: str) -> str:
@@ -197,7 +193,7 @@ class Search:
 
     def _of_temperature(self) -> set[str]:
         """The quantities that follow from T and a composition alone."""
-        kernels = [kernel.for_options(self._options) for kernel in self._registry.kernels.values()]
+        kernels = [kernel.for_options(self._options) for kernel in registry.kernels.values()]
         found, before = {"T", "X", "Y"}, 0
         while len(found) > before:
             before = len(found)
@@ -208,11 +204,11 @@ class Search:
 
     def _other_options(self, name: str) -> str:
         """The options for which no kernel makes `name`, if kernels for others do."""
-        wrong = unserved(self._registry, name, self._options)
+        wrong = unserved(name, self._options)
         return f" (not there for {wrong})" if wrong else ""
 
 
-def unserved(registry: GasRegistry, name: str, options) -> str:
+def unserved(name: str, options) -> str:
     """The options for which no kernel writes `name`, as `key = 'value'`; "" if a kernel serves them, or none any."""
     makers = [kernel for kernel in registry.kernels.values() if name in kernel.writes]
     if not makers or any(kernel.serves(options) for kernel in makers):

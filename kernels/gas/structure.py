@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import typing
-
 import numpy as np
 
 from ..engine.registry import declared
+from .plan import LARGE, Plan
 
-if typing.TYPE_CHECKING:
-    from .plan import Plan
-
-LARGE = 2048  # numbers; longer constants stand outside the struct, which keeps a pointer to them
 STRUCTURE = "struct HIDDEN alignas(8) Mixture {{\n{sizes}\n{flags}\n{numbers}\n{members}{data}\n}};\n"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typing
-
 import numpy as np
 
 from ..engine.backend.base import Backend, Shape
@@ -11,12 +9,10 @@ from ..engine.backend.queues import Queue
 from ..engine.backend.record import record
 from ..engine.errors import BackendError, refuse
 from ..engine.registry import declared
+from .declaration import Declaration
 from .operands import Operands
 from .render import chosen, members_of, render, together
 from .room import Room, Scratch
-
-if typing.TYPE_CHECKING:
-    from .declare import TeamKernel
 
 
 class Bound:
@@ -29,7 +25,7 @@ class Bound:
     {array: how threads add to it}, "copies", "directly" or "atomics".
     """
 
-    def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):
+    def __init__(self, kernel: Declaration, arrays: dict, backend: Backend, quick: bool, numbers: dict, chunk: int):
         # Arrays and numbers, items, scratch: all that may be refused, before anything is compiled.
         refuse(chunk < 1, f"team kernel '{kernel.name}': chunk {chunk}, wanted 1 or more.")
         tokens = {name: arrays.pop(name) for name, _ in kernel.tokens if name in arrays}
@@ -71,7 +67,7 @@ class Bound:
         self.scratch, self.arena, self.scatter = tuple(scratch.bytes), room.arena, room.scatter
 
     @staticmethod
-    def _extents(kernel: TeamKernel, operands: Operands) -> tuple[list[int], list[int]]:
+    def _extents(kernel: Declaration, operands: Operands) -> tuple[list[int], list[int]]:
         """First indices, and numbers of teams or indices. Raises ArgumentError for a number below 0."""
         items = kernel.items
         begins: list[int] = []

@@ -11,10 +11,8 @@ from ..engine.backend.base import Backend
 from ..engine.errors import refuse
 from ..engine.registry import declared
 from ..engine.values import is_number, real_array
+from .declaration import Declaration
 from .words import Array, value_of
-
-if typing.TYPE_CHECKING:
-    from .declare import TeamKernel
 
 
 class Operands:
@@ -25,7 +23,7 @@ class Operands:
     and are read at each run.
     """
 
-    def __init__(self, kernel: TeamKernel, backend: Backend, arrays: dict, numbers: dict):
+    def __init__(self, kernel: Declaration, backend: Backend, arrays: dict, numbers: dict):
         self.kernel, self.backend = kernel, backend
         self._where = f"team kernel '{kernel.name}'"
 

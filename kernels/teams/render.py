@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import numpy as np
 
 from ..engine.backend.base import Source
 from ..engine.backend.entry import Entry
 from ..engine.backend.record import structure
+from .declaration import Declaration
 from .words import TYPES, Array
-
-if typing.TYPE_CHECKING:
-    from .declare import TeamKernel
 
 LEAGUE = (
     "items:whole shares:address arena:address bytes:whole:2 pieces:address piece_count:whole ended:address "
@@ -38,7 +34,7 @@ const Place totals[] = {{{totals}}};
 {end}}}"""
 
 
-def members_of(k: TeamKernel) -> str:
+def members_of(k: Declaration) -> str:
     """The record of a kernel."""
     count = len(k.items.extents)
     words = [LEAGUE, f"chunk:whole begin:whole:{count} extent:whole:{count}"]
@@ -66,7 +62,7 @@ def members_of(k: TeamKernel) -> str:
 class Operands:
     """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them."""
 
-    def __init__(self, kernel: TeamKernel):
+    def __init__(self, kernel: Declaration):
         self.kernel = kernel
         self.fields: list[str] = []
         self.filled: list[str] = []
@@ -136,12 +132,12 @@ def _flag(value) -> str:
     return "true" if value else "false"
 
 
-def chosen(k: TeamKernel, entry: Entry) -> bool:
+def chosen(k: Declaration, entry: Entry) -> bool:
     """Whether the number of a team's members is chosen at the launch: a CPU's, if any number does."""
     return not entry.in_blocks and k.items.has_teams and k.any_team
 
 
-def _kernel(k: TeamKernel, entry: Entry, number: int) -> str:
+def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     """One kernel `run_NAME`. number: in its source, from 1."""
     members, lanes = k.organisation()
     threads = members * lanes
@@ -195,7 +191,7 @@ def _kernel(k: TeamKernel, entry: Entry, number: int) -> str:
     )
 
 
-def together(kernel: TeamKernel, entry: Entry) -> list[TeamKernel]:
+def together(kernel: Declaration, entry: Entry) -> list[Declaration]:
     """The kernels of its header that share a source with it.
 
     On a CPU leagues whose number of members is chosen are apart from the others: what the others do with atomics

@@ -11,11 +11,9 @@ from ..engine.backend import get_backend
 from ..engine.backend.base import Backend
 from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
+from .declaration import Declaration
 from .operands import Operands
 from .words import Array
-
-if typing.TYPE_CHECKING:
-    from .declare import TeamKernel
 
 SHARES = 512  # of a CPU's work, as in team_packs.h
 SLOTS = 512  # bytes of shared memory for what a team of several warps joins
@@ -51,7 +49,7 @@ class Scratch:
     level 0 has.
     """
 
-    def __init__(self, kernel: TeamKernel, operands: Operands, team: int, vector: int):
+    def __init__(self, kernel: Declaration, operands: Operands, team: int, vector: int):
         self.kernel, self.operands = kernel, operands
         self.backend = operands.backend
         self._where = f"team kernel '{kernel.name}'"
@@ -108,7 +106,7 @@ class Room:
     to be kept alive.
     """
 
-    def __init__(self, kernel: TeamKernel, operands: Operands, scratch: Scratch, resident: int, published: int):
+    def __init__(self, kernel: Declaration, operands: Operands, scratch: Scratch, resident: int, published: int):
         self.kernel, self.operands = kernel, operands
         self.backend = operands.backend
         self.resident = resident

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import typing
 
 import numpy as np
 
 from ..engine import tune
 from ..engine.backend.base import Backend
 from ..engine.errors import FrameError, refuse
+from .declaration import Declaration
 from .items import MOST_THREADS, Tiles
-
-if typing.TYPE_CHECKING:
-    from .declare import TeamKernel
 
 MEMBERS, LANES = (1, 4, 16, 64, 256), (1, 8, 32)
 SAME = 1e-9  # of the largest number: sums in another order, by far; another result is further off
 LEAST = 1e-3  # seconds of a measurement
 
 
-def variants_of(kernel: TeamKernel, extents: list[int]) -> list[dict]:
+def variants_of(kernel: Declaration, extents: list[int]) -> list[dict]:
     """Arguments of `bind` to try; the first is what the kernel has without any."""
     if isinstance(kernel.items, Tiles):
         return [{}, *[{"tile": tile} for tile in kernel.items.candidates(extents)]]
@@ -35,11 +32,11 @@ def variants_of(kernel: TeamKernel, extents: list[int]) -> list[dict]:
 
 
 class Search:
-    """A kernel on arrays that are as they were at the end. more: further arguments of `bind`."""
+    """A kernel on arrays that are as they were at the end. bind: the kernel's. more: further arguments of it."""
 
-    def __init__(self, kernel: TeamKernel, arrays: dict, backend: Backend, more: dict):
-        self.kernel, self.backend, self.more = kernel, backend, more
-        self.default = kernel.bind(arrays, backend, **more)
+    def __init__(self, bind, kernel: Declaration, arrays: dict, backend: Backend, more: dict):
+        self.bind, self.backend, self.more = bind, backend, more
+        self.default = bind(arrays, backend, **more)
         self.arrays = self.default.arrays
 
         self._left = {a.name for a in kernel.arrays if a.layout == "LEFT"}
@@ -60,7 +57,7 @@ class Search:
             self._restore()
 
     def _prepare(self, variant: dict):
-        return self.kernel.bind(dict(self.arrays), self.backend, **self.more, **variant), {}
+        return self.bind(dict(self.arrays), self.backend, **self.more, **variant), {}
 
     def _verify(self, variant: dict, run) -> float:
         """The largest difference from the default's results. Raises FrameError."""

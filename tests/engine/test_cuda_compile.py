@@ -16,13 +16,14 @@ from kernel_cases import of_reactions
 from mixtures_for_tests import ROOT, changed, species_set
 
 from frame.tools.bench import inputs
-from kernels import Contraction, Mixture, get_backend, marshal, registry
+from kernels import Contraction, Mixture, get_backend, marshal, registry, resolve
 from kernels.contractions import table as organisations
 from kernels.engine.backend import cache, cuda, nvrtc
 from kernels.engine.backend.base import Source
 from kernels.engine.errors import BackendError, CompileError
-from kernels.gas.plan import Launch, make_plan
-from kernels.gas.schedules import launches, render
+from kernels.gas.plan import Launch
+from kernels.gas.planning import make_plan
+from kernels.gas.schedules import launches, render, schedule_of_plan
 from kernels.gas.schedules.text import folders
 from kernels.gas.species import GAS_CONSTANT
 
@@ -122,7 +123,7 @@ def collection_plans(ns, name, part="some"):
         mix = made(ns, kij, options)
         yield (
             f"{name} NS={ns} {kij} {' '.join(options.values())}",
-            planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix),
+            planned(resolve(c.outputs, c.given, mix.options), c.outputs, mix),
         )
 
 
@@ -175,7 +176,7 @@ def test_transport_by_residual_entropy_compiles(name, precision):
     c, plans = registry.collections[name], {}
     for ns in (1, 4, 10):
         mix = made(ns, "file", dict(equation="mapped", viscosity="residual")) if ns != 4 else four()
-        records = registry.resolve(c.outputs, c.given, mix.options)
+        records = resolve(c.outputs, c.given, mix.options)
         assert any(record.name == "residual_viscosity" for record in records)
         plans[f"{name} NS={ns}"] = planned(records, c.outputs, mix, precision)
 
@@ -195,7 +196,7 @@ def test_rates_with_cold_ranges_compile():
     warm = dataclasses.replace(mix.species, T_min=np.full(mix.ns, 300.0))
     c, spills = registry.collections[RATES[0]], {}
     for name, mixture in (("200 K", mix), ("300 K", Mixture(warm, equation="ideal", cold_cp="fitted"))):
-        r = build(planned(registry.resolve(c.outputs, c.given, mixture.options), c.outputs, mixture), name)
+        r = build(planned(resolve(c.outputs, c.given, mixture.options), c.outputs, mixture), name)
         assert r["registers"] <= 255, r
         spills[name] = r["spill_stores"]
 
@@ -212,7 +213,7 @@ def test_equation_mapped_compiles(name):
     c, plans = registry.collections[name], {}
     for ns, kij in ((1, "file"), (10, "dense"), (10, "none")):
         mix = Mixture(species_set(ns, kij), equation="mapped")
-        plans[f"{name} NS={ns} {kij}"] = planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+        plans[f"{name} NS={ns} {kij}"] = planned(resolve(c.outputs, c.given, mix.options), c.outputs, mix)
 
     for what, r in build_all(plans).items():
         assert r["spill_stores"] <= 512 and r["registers"] <= 255, (what, r)
@@ -230,7 +231,7 @@ def test_chosen_organisations_spill_nothing_up_to_20_species(name):
         for options in ({}, {"alpha": "published"}, {"takahashi": "off"}, {"takahashi": "off", "diffusion": "fuller"}):
             if options == {} or (name == "viscous") != ("alpha" in options):
                 mix = inputs.mixture(ns, "dense", **options)
-                records = registry.resolve(c.outputs, c.given, mix.options)
+                records = resolve(c.outputs, c.given, mix.options)
                 plans[f"{name} {precision} NS={ns} {options}"] = planned(records, c.outputs, mix, precision)
 
     for what, r in build_all(plans).items():
@@ -276,7 +277,7 @@ def test_single_precision_compiles(precision, what):
         mix = Mixture(species_set(ns, "dense"), takahashi="off" if ns == 53 else "smooth")
         for name in EVERY_STEP + ("gamma_jacobian_properties",) + ("T_from_h_p",) * (precision == "mixed"):
             c = registry.collections[name]
-            records = registry.resolve(c.outputs, c.given, mix.options)
+            records = resolve(c.outputs, c.given, mix.options)
             plans[f"{name} NS={ns}"] = planned(records, c.outputs, mix, precision)
 
     mix = Mixture(species_set(2))
@@ -299,7 +300,7 @@ def test_rates_compile(name, precision):
         records, outputs = [registry.kernels[k].for_options(mix.options) for k in kernels], None
     else:
         c = registry.collections[name]
-        records, outputs = registry.resolve(c.outputs, c.given, mix.options), c.outputs
+        records, outputs = resolve(c.outputs, c.given, mix.options), c.outputs
 
     r = build(planned(records, outputs, mix, precision), name)
     assert r["spill_stores"] <= 128 and r["registers"] <= 255 and r["stack"] < 2048, r
@@ -311,7 +312,7 @@ def test_rates_by_a_crew_compile(name, precision):
     """Both collections of a real gas, and every kind of reaction, where the warps of a block share its points."""
     mix, c = Mixture.from_yaml(mechanisms.path(), "real"), registry.collections[name]
     how = Launch(256, "crew", unroll=2, blocks=2)
-    r = build(make_plan(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, precision, name), name)
+    r = build(make_plan(resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, precision, name), name)
     assert r["registers"] <= 128 and r["spill_stores"] <= 512, r
 
 
@@ -319,12 +320,12 @@ def test_rates_by_a_crew_compile(name, precision):
 def test_production_stays_on_the_multiprocessor(file, hold):
     """Of an ideal gas: all of a point in registers, or in shared memory of which two blocks have enough."""
     mix = Mixture.from_yaml(file, equation="ideal", takahashi="off")
-    plan = planned(registry.resolve(["omega"], ["T", "p", "rho", "Y"], mix.options), ["omega"], mix)
+    plan = planned(resolve(["omega"], ["T", "p", "rho", "Y"], mix.options), ["omega"], mix)
     r = build(plan, file)
 
     assert plan.how.hold == hold and r["spill_stores"] <= 64, (plan.how, r)
     assert r["stack"] <= (128 if hold == "registers" else 0), r
-    assert plan.how.blocks * (plan.schedule.shape(plan).shared + 1024) <= 228 * 1024
+    assert plan.how.blocks * (schedule_of_plan(plan).shape(plan).shared + 1024) <= 228 * 1024
 
 
 @pytest.mark.parametrize("what", ["few", "few mapped", "react_volume", "react_pressure", "product"])
@@ -345,7 +346,7 @@ def test_reactors_compile(what, tmp_path):
         mix, c = Mixture.from_yaml("h2o2.yaml", takahashi="off", **options), registry.collections[what]
         outputs, given = c.outputs, c.given
 
-    r = build(planned(registry.resolve(outputs, given, mix.options), outputs, mix), what)
+    r = build(planned(resolve(outputs, given, mix.options), outputs, mix), what)
     assert r["registers"] <= 255 and r["stack"] < 16384, r
 
 
@@ -354,16 +355,16 @@ def test_reactors_in_mixed_precision_compile(how, tmp_path):
     """Mass fractions then stay in registers, in double, until they are stored."""
     (tmp_path / "few.yaml").write_text(FEW)
     mix, c = Mixture.from_yaml(tmp_path / "few.yaml", equation="ideal"), registry.collections["react_volume"]
-    r = build(make_plan(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, "mixed"), "mixed")
+    r = build(make_plan(resolve(c.outputs, c.given, mix.options), c.outputs, mix, how, "mixed"), "mixed")
     assert r["registers"] <= 255, r
 
 
 def test_reactors_of_large_mechanisms_stay_on_the_multiprocessor():
     mix, c = Mixture.from_yaml("gri30.yaml", equation="ideal", takahashi="off"), registry.collections["react_volume"]
-    plan = planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix)
+    plan = planned(resolve(c.outputs, c.given, mix.options), c.outputs, mix)
     r = build(plan, c.name)
     assert plan.how.hold == "lanes" and not r["spill_stores"] and r["stack"] <= 128, (plan.how, r)
-    assert plan.schedule.shape(plan).covers >= 4 and plan.schedule.shape(plan).shared <= 227 * 1024
+    assert schedule_of_plan(plan).shape(plan).covers >= 4 and schedule_of_plan(plan).shape(plan).shared <= 227 * 1024
 
 
 @pytest.mark.parametrize("ns, name", [(2, "phases_from_T_p"), (2, "warm"), (2, "thermal"), (10, "warm")])
@@ -376,7 +377,7 @@ def test_phases_compile(ns, name):
     else:
         outputs, given = registry.collections[name].outputs, registry.collections[name].given
 
-    r = build(planned(registry.resolve(outputs, given, mix.options), outputs, mix), name)
+    r = build(planned(resolve(outputs, given, mix.options), outputs, mix), name)
     assert r["registers"] <= 255, r
 
 
@@ -492,7 +493,7 @@ if __name__ == "__main__":
         for ns in NS if name not in (*IN_EQUILIBRIUM, *EQUILIBRIA) else ():
             for kij in KIJ[:2]:
                 mix = Mixture(species_set(ns, kij))
-                r = build(planned(registry.resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)
+                r = build(planned(resolve(c.outputs, c.given, mix.options), c.outputs, mix), name)
                 print(
                     f"{name[:17]:<18}{ns:>4} "
                     f"{kij:<6}{r['registers']:>10}{r['stack']:>9}{r['spill_stores'] + r['spill_loads']:>9}"

@@ -144,5 +144,5 @@ def test_own_kernels_feed_an_inversion(registry, tmp_path):
 def test_names_that_were_given_are_preferred():
     """With e and rho given nothing new takes part: the kernels are those of before."""
     mix = mixture()
-    names = [kernel.name for kernel in kernels.registry.resolve(["T", "p"], ["e", "rho", "Y"], mix.options)]
+    names = [kernel.name for kernel in kernels.resolve(["T", "p"], ["e", "rho", "Y"], mix.options)]
     assert names == ["molar_mass", "ideal_temperature_from_e", "ideal_pressure"]

@@ -12,7 +12,8 @@ from reference import kinetics
 
 import kernels
 from kernels import Mixture
-from kernels.gas.plan import Launch, make_plan
+from kernels.gas.plan import Launch
+from kernels.gas.planning import make_plan
 from kernels.gas.program import Program
 from kernels.gas.schedules import BLOCK
 from kernels.gas.species import GAS_CONSTANT
@@ -469,7 +470,7 @@ def test_crew_in_mixed_precision(be):  # noqa: F811
 def test_which_programs_are_for_crews(monkeypatch):
     """Those whose species values are made by kernels that share them, of mechanisms that have room."""
     ideal, real = mixture(equation="ideal"), mixture()
-    kernels_of = lambda mix, outputs, given: kernels.registry.resolve(outputs.split(), given.split(), mix.options)
+    kernels_of = lambda mix, outputs, given: kernels.resolve(outputs.split(), given.split(), mix.options)
     given = "T p rho Y"
 
     assert BLOCK.serves(kernels_of(ideal, "omega", given), ideal)

@@ -11,12 +11,12 @@ from device_for_tests import be  # noqa: F401  the backend: the stand-in, or a G
 
 from frame.tools import cli, info
 from frame.tools.bench import inputs, organisations
-from kernels import Mixture, get_backend, registry
+from kernels import Mixture, get_backend, registry, resolve
 from kernels.engine.errors import ArgumentError, BackendError
 from kernels.engine.tune import Outcome
 from kernels.gas.plan import Launch
 from kernels.gas.program import Program
-from kernels.gas.schedules import launches
+from kernels.gas.schedules import launches, schedule_of_plan
 
 FEW = {
     3: [Launch(64, blocks=4, pairs=2), Launch(64, blocks=4, pairs=5, constants="shared")],
@@ -49,7 +49,7 @@ def test_the_written_table_gives_back_what_was_measured(be, ns, takahashi, tmp_p
 
     def how(mixture, name="viscous", precision="double"):
         c = registry.collections[name]
-        return launches.chosen(registry.resolve(c.outputs, c.given, mixture.options), mixture, precision, be.product)
+        return launches.chosen(resolve(c.outputs, c.given, mixture.options), mixture, precision, be.product)
 
     others = [inputs.mixture(ns, "none", takahashi=takahashi), inputs.mixture(ns + 1, "dense", takahashi=takahashi)]
     asked = [
@@ -89,7 +89,7 @@ def test_a_derived_number_costs_what_its_formula_costs(ns, equation):
     mix, thermal = inputs.mixture(ns, "none", equation=equation), registry.collections["thermal"]
 
     def how(*more):
-        order = registry.resolve([*thermal.outputs, *more], thermal.given, mix.options)
+        order = resolve([*thermal.outputs, *more], thermal.given, mix.options)
         return launches.chosen(order, mix, "double", "NVIDIA H200")
 
     assert how("e_p", "e_T", "s_p", "s_T") == how()
@@ -176,12 +176,15 @@ def test_a_device_with_less_shared_memory_has_a_thread_a_point(monkeypatch, arch
     for name, hold in (("react_volume", react), ("kinetics", rates)):
         c = registry.collections[name]
         plan = Program(mixture, c.outputs, c.given, backend=there).plan
-        assert plan.launch.hold == hold and plan.schedule.shape(plan).shared <= there.shared_memory, (name, plan.launch)
+        assert plan.launch.hold == hold and schedule_of_plan(plan).shape(plan).shared <= there.shared_memory, (
+            name,
+            plan.launch,
+        )
         asked = Program(mixture, c.outputs, c.given, backend=there, how=Launch(256, "reload")).plan
         assert asked.launch == Launch(256, "reload")
 
     rows = launches.read(launches.COMMITTED)
-    kernels = registry.resolve(["omega"], ["T", "p", "rho", "Y"], mixture.options)
+    kernels = resolve(["omega"], ["T", "p", "rho", "Y"], mixture.options)
     first, tight = (launches.serving(kernels, mixture, table=rows, memory=memory) for memory in (0, 1024))
 
     assert tight == first  # where none fits, the launch says what it needs and what there is

@@ -8,8 +8,9 @@ from kernel_cases import project_kernels
 
 import kernels
 from kernels import Mixture
-from kernels.gas.plan import Launch, make_plan
-from kernels.gas.schedules import BLOCK, PACKS, QUEUE, THREAD, WARP, block, queue, schedule_of, warp
+from kernels.gas.plan import Launch
+from kernels.gas.planning import make_plan
+from kernels.gas.schedules import BLOCK, PACKS, QUEUE, THREAD, WARP, block, queue, schedule_of, schedule_of_plan, warp
 
 ROOT = pathlib.Path(kernels.__file__).parent
 OF_SHARED_POINTS = ("kinetics/crew.h", "reactors/lanes.h", "reactors/lanes_factors.h")  # bodies for these only
@@ -56,27 +57,27 @@ def test_formulas_know_no_schedule():
 def test_the_schedule_of_a_launch():
     """`hold` says which; reactors over a step, alone, take their points from a queue."""
     mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
-    of = lambda outputs, given: kernels.registry.resolve(outputs.split(), given.split(), mix.options)
+    of = lambda outputs, given: kernels.resolve(outputs.split(), given.split(), mix.options)
     rates, c = of("omega", "T p rho Y"), kernels.registry.collections["react_volume"]
-    react = kernels.registry.resolve(c.outputs, c.given, mix.options)
+    react = kernels.resolve(c.outputs, c.given, mix.options)
     for hold in ("registers", "shared", "reload"):
         assert schedule_of(Launch(hold=hold), rates) is THREAD and schedule_of(Launch(hold=hold), react) is QUEUE
 
     assert schedule_of(None, react) is PACKS
     assert schedule_of(Launch(hold="crew"), rates) is BLOCK and schedule_of(Launch(hold="lanes"), react) is WARP
-    assert make_plan(react, c.outputs, mix, Launch(hold="lanes")).schedule is WARP
+    assert schedule_of_plan(make_plan(react, c.outputs, mix, Launch(hold="lanes"))) is WARP
 
 
 @pytest.mark.parametrize("hold, who", [("crew", "warps of a block"), ("lanes", "lanes of a warp")])
 def test_a_launch_that_cannot_run_the_kernels_is_refused(hold, who):
     mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
-    records = kernels.registry.resolve(["mu"], ["T", "p", "Y", "rho"], mix.options)
+    records = kernels.resolve(["mu"], ["T", "p", "Y", "rho"], mix.options)
     with pytest.raises(kernels.FrameError, match=f"hold '{hold}': the {who} cannot share the work of .*here"):
         make_plan(records, ["mu"], mix, Launch(hold=hold))
 
 
 def test_an_unknown_hold_is_refused():
     mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
-    records = kernels.registry.resolve(["rho"], ["T", "p", "Y"], mix.options)
+    records = kernels.resolve(["rho"], ["T", "p", "Y"], mix.options)
     with pytest.raises(kernels.FrameError, match="hold 'register'.*did you mean 'registers'"):
         make_plan(records, ["rho"], mix, Launch(hold="register"))

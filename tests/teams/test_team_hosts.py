@@ -11,8 +11,7 @@ from team_cases import HOST_KERNEL
 from test_interop import told
 
 import kernels
-from frame import teams
-from frame.impl import Sizes, TVImpl
+from frame.impl import Sizes, TVImpl, teams
 from frame.stripe import Field
 from frame.tools import names, precompile
 

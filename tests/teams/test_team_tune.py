@@ -56,7 +56,7 @@ def test_members_and_lanes():
 
 def test_a_variant_that_is_wrong_is_left_out():
     """Another result is told, and not timed."""
-    search = Search(FLAT, {"x": np.ones(5)}, get_backend("cpu"), {"quick": True, "factor": 2.0})
+    search = Search(FLAT.bind, FLAT, {"x": np.ones(5)}, get_backend("cpu"), {"quick": True, "factor": 2.0})
     search.more = {"quick": True}
     right, wrong = search.run([{"factor": 2.0}, {"factor": 3.0}], 1)
     assert right.seconds and wrong.seconds is None and "results differ by 3.3e-01" in wrong.why

@@ -11,7 +11,7 @@ from hosts import ROOT
 from kernel_cases import project_kernels
 from test_inversions import SEEDS
 
-from kernels import OPTIONS, ArgumentError, quantities, registry
+from kernels import OPTIONS, ArgumentError, quantities, registry, resolve
 
 
 def printed(*arguments):
@@ -81,7 +81,7 @@ def test_a_kernels_row_names_the_collections_that_it_is_part_of(page):
 
             for collection in registry.collections.values():
                 try:
-                    order = registry.resolve(collection.outputs, collection.given, options)
+                    order = resolve(collection.outputs, collection.given, options)
                 except ArgumentError:
                     continue
 
@@ -95,7 +95,7 @@ def test_a_kernels_row_names_the_collections_that_it_is_part_of(page):
     assert alone
     for collection in registry.collections.values():
         needed = {"phases": "equilibrium"} if collection.name.startswith("phases_from") else {}
-        order = registry.resolve(collection.outputs, collection.given, defaults | needed)
+        order = resolve(collection.outputs, collection.given, defaults | needed)
         assert not alone & {kernel.name for kernel in order}
 
 

@@ -52,7 +52,7 @@ def tune(given, mixture) -> None:
     alike: dict[tuple, list[tuple]] = {}
     for name in progress("tune", names):
         collection = kernels.registry.collections[name]
-        records = kernels.registry.resolve(collection.outputs, collection.given, mixture.options)
+        records = kernels.resolve(collection.outputs, collection.given, mixture.options)
         outcomes = tune_collection(backend, mixture, collection, points)
         in_force = launches.chosen(records, mixture, device=backend.product)
 
@@ -149,7 +149,7 @@ class _Search:
     def _organisations(self) -> list:
         """The launch in force, then all others."""
         (in_force,) = self.programs
-        records = kernels.registry.resolve(self.collection.outputs, self.collection.given, self.mixture.options)
+        records = kernels.resolve(self.collection.outputs, self.collection.given, self.mixture.options)
         tried = launches.candidates(self.mixture.ns)
         if BLOCK.serves(records, self.mixture):
             tried = tried + launches.crews()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ...engine.backend.facts import REFERENCE
-from ..structure import LARGE
+from ..plan import LARGE
 from .tables import GeneralRow, ReactionRow, ReactionTables
 
 # Bits of a step: the kind of its rate coefficient, and the rows that it has in addition; the same in crew.h

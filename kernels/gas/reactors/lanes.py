@@ -8,7 +8,7 @@ import dataclasses
 from ...engine.backend.facts import KIB, REFERENCE
 from ..kinetics.crew import word
 from ..kinetics.tables import ReactionRow, ReactionTables
-from ..structure import LARGE
+from ..plan import LARGE
 
 # Constants
 REACTIONS, RATES, SLOPES = "lanes_reactions", "lanes_rates", "lanes_slopes"

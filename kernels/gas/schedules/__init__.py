@@ -3,10 +3,11 @@
 import itertools
 
 from ...engine.errors import ArgumentError, closest
+from ..plan import Launch, Plan
 from .block import BLOCK
 from .packs import PACKS
 from .queue import QUEUE
-from .schedule import Launch, Schedule
+from .schedule import Schedule
 from .thread import THREAD
 from .warp import WARP
 
@@ -26,6 +27,11 @@ def schedule_of(how: Launch | None, kernels) -> Schedule:
     raise ArgumentError(f"hold '{how.hold}'{closest(how.hold, holds)}; wanted one of {', '.join(holds)}.")
 
 
-def render(p, boxed: bool = False):
+def schedule_of_plan(p: Plan) -> Schedule:
+    """The schedule that renders a plan."""
+    return schedule_of(p.how, p.kernels)
+
+
+def render(p: Plan, boxed: bool = False):
     """The Source of a plan. boxed: for a box of larger arrays."""
-    return p.schedule.render(p, boxed)
+    return schedule_of_plan(p).render(p, boxed)

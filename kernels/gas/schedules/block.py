@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import typing
 
 from ...engine.backend.base import Shape
+from ..plan import Plan
+from ..records import PointKernel
 from .schedule import has_constant
 from .thread import Thread
-
-if typing.TYPE_CHECKING:
-    from ..plan import Plan
-    from ..records import PointKernel
 
 
 @dataclasses.dataclass(frozen=True)

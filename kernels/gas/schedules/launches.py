@@ -27,9 +27,9 @@ import pathlib
 from typing import Any
 
 from ...engine.errors import ArgumentError, refuse
-from ..plan import make_plan
-from . import SHARING
-from .schedule import Launch
+from ..plan import Launch
+from ..planning import make_plan
+from . import SHARING, schedule_of_plan
 
 COMMITTED = pathlib.Path(__file__).with_suffix(".csv")
 LAUNCH = tuple(field.name for field in dataclasses.fields(Launch))
@@ -148,7 +148,7 @@ def serving(kernels, mixture, precision: str = "double", device: str = "", table
     if memory:
         for row in nearest:
             plan = make_plan(kernels, None, mixture, _how(row, mixture), precision)
-            if plan.schedule.shape(plan).shared <= memory:
+            if schedule_of_plan(plan).shape(plan).shared <= memory:
                 return row
 
     return nearest[0]

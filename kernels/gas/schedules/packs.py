@@ -10,17 +10,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import typing
 
 from ...engine.backend.base import Source
+from ..plan import Plan
 from ..records import PointKernel
 from ..registry import registry
 from ..structure import structure
 from .schedule import Schedule
 from .text import bodies, call, defines, discarded, dropped, folders, include, kinds, spelled_headers, start
-
-if typing.TYPE_CHECKING:
-    from ..plan import Plan
 
 VECTORS = {1: "vec", 2: "twin", 4: "quad"}
 # precision: header, number types of a stage by packs of a value

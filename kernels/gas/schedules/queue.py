@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import typing
-
 from ...engine.backend.base import Shape
-from .schedule import Launch
+from ..plan import Launch, Plan
 from .text import Call
 from .thread import PointText, Thread
-
-if typing.TYPE_CHECKING:
-    from ..plan import Plan
 
 # The kernels that this schedule serves, launched alone. The body {name}_from_queue(m, R(0.0), at, next) does all points
 # of a thread: next() goes to the next point and returns whether there is one; at(use) calls use with the point's

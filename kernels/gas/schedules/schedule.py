@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 
 from ...engine.backend.base import Shape, Source
 from ...engine.errors import MixtureError
+from ..plan import Launch, Plan
 from ..records import PointKernel
 
-if typing.TYPE_CHECKING:
-    from ..plan import Plan
-
 ARCHITECTURE = "sm_90"  # whose shared memory launches and tables are made for; other devices take what fits them
-
-
-@dataclasses.dataclass(frozen=True)
-class Launch:
-    """How a CUDA kernel is launched: a row of the table of launches. `hold` names the schedule."""
-
-    threads: int = 128  # of a block; of "lanes" at most, as there is shared memory for
-    # Where species inputs stay between sweeps: "registers" (every species loop unrolled), "shared" memory, or nowhere
-    # ("reload"). "crew": the warps of a block share points. "lanes": the lanes of a warp share a point.
-    hold: str = "registers"
-    unroll: int = 4  # of species loops that are not unrolled entirely; of "crew", the points of a lane
-    blocks: int = 0  # of a multiprocessor, which limits registers; 0: no limit
-    pairs: int | str = 4  # rows of a panel of a pair matrix, or "units": matrix units
-    constants: str = "constant"  # memory of the mixture's constants: "constant", "shared" or "device"
-    persistent: bool = False  # a block takes one stretch of points after the other, and copies constants once
 
 
 class Schedule:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-import typing
 
+from ..plan import Plan
 from ..records import PointKernel
 from ..registry import registry
 from ..species import GAS_CONSTANT
-
-if typing.TYPE_CHECKING:
-    from ..plan import Plan
 
 HERE = pathlib.Path(__file__).resolve().parents[2]  # includes are relative to `kernels/`
 OWN = "engine/numbers/own.h"  # what a host's bodies get in addition

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 
 from ...engine.backend.base import Shape, Source
+from ..plan import Plan
 from ..records import PointKernel
 from ..registry import registry
 from ..structure import structure, structure_size
@@ -24,9 +25,6 @@ from .text import (
     spelled_headers,
     start,
 )
-
-if typing.TYPE_CHECKING:
-    from ..plan import Plan
 
 CONSTANT_MEMORY = 60 * 1024  # bytes: 64 KiB less what the compiler itself puts there
 

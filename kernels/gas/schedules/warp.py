@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from ...engine.backend.base import Shape
 from ...engine.backend.facts import REFERENCE
+from ..plan import Plan
+from ..records import PointKernel
 from ..structure import structure_size
 from .queue import Queue
 from .schedule import Schedule, has_constant
-
-if typing.TYPE_CHECKING:
-    from ..plan import Plan
-    from ..records import PointKernel
 
 HEADER = "gas/reactors/lanes.h"  # the bodies for lanes
 TABLE = "lanes_reactions"  # its sizes have LANES_ROWS: numbers of a point in shared memory, 0 without room

@@ -5,18 +5,16 @@ A declaration calls a Fortran array A(M, N) either A(N,M), the last index fastes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import kernels
 
-from .errors import ArgumentError, refuse
-from .impl.launchers import ArrayLauncher, Transfer
-from .stripe import IN, OUT, Field, listed
-
-if TYPE_CHECKING:
-    from .impl.shared import ThreadState
+from ..errors import ArgumentError, refuse
+from ..stripe import IN, OUT, Field, listed
+from .launchers import ArrayLauncher, Transfer
+from .state import ThreadState
 
 
 def fields(kernel, names: str, addresses, lengths, size: int) -> list[Field]:

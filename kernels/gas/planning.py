@@ -1,0 +1,178 @@
+"""Makes plans: kernels of a launch, and the constants that they read, laid out as the launch's schedule wants them."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+
+import numpy as np
+
+from ..engine.errors import ArgumentError, MixtureError, VariantUnsuitable, refuse
+from ..engine.registry import declared
+from .pair_layouts import laid_out, panel_rows
+from .plan import ON_DEVICE, Launch, Plan
+from .records import Constants, PointKernel
+from .registry import registry
+from .schedules import Schedule, schedule_of
+from .schedules.schedule import has_constant
+
+
+def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: str = "double", name: str = "") -> Plan:
+    """Join kernels by names.
+
+    kernels: PointKernel records, each behind the kernels that make its inputs. outputs: names to keep; None: everything
+    they write. how: None for a CPU. Raises ArgumentError for a kernel that this mixture or precision cannot serve,
+    VariantUnsuitable for a launch that cannot run the kernels.
+    """
+    schedule = schedule_of(how, kernels)
+    _refuse_unsuitable(kernels, mixture, how, schedule, precision)
+
+    # Names: what is read from outside, what is kept.
+    reads, made = _read_from_outside(kernels)
+    if outputs is None:
+        outputs = [name for kernel in kernels for name in kernel.writes]
+    writes = tuple(dict.fromkeys(name for name in outputs if name in made))
+
+    # Constants, and what is known to the compiler.
+    pairs = how.pairs if how else panel_rows(mixture.ns)
+    constants = PlannedConstants(mixture, schedule, pairs, precision)
+    for kernel in kernels:
+        constants.add(kernel)
+
+    sizes = {"NS": mixture.ns, "PANEL": pairs if isinstance(pairs, int) else 4}
+    if any(registry.quantities[q].per == "nr" for kernel in kernels for q in kernel.reads + kernel.writes):
+        sizes["NR"] = mixture.nr
+    flags: dict[str, bool] = {}
+    for option, value in mixture.options.items():
+        flags |= registry.options[option].switches(value)
+    numbers: dict[str, float] = {}
+    pieces: list[tuple[str, str]] = []
+
+    for maker in constants.makers:
+        flags |= {size: value for size, value in maker.sizes.items() if isinstance(value, bool)}
+        sizes |= {size: value for size, value in maker.sizes.items() if not isinstance(value, bool)}
+        numbers |= maker.numbers
+        pieces += maker.pieces.items()
+
+    return Plan(
+        name=name,
+        kernels=tuple(kernels),
+        reads=reads,
+        writes=writes,
+        sizes=sizes,
+        flags=flags,
+        values=constants.in_precision(),
+        tables=tuple(constants.tables),
+        how=how,
+        precision=precision,
+        numbers=numbers,
+        R=mixture.species.R,
+        members="".join(maker.members for maker in constants.makers),
+        pieces=tuple(pieces),
+    )
+
+
+def _refuse_unsuitable(kernels, mixture, how, schedule: Schedule, precision: str) -> None:
+    names = ", ".join(kernel.name for kernel in kernels)
+    refuse(
+        schedule.on_device and precision not in ON_DEVICE,
+        f"precision '{precision}' is for the CPU; a device has {', '.join(ON_DEVICE)}.",
+    )
+    refuse(
+        not schedule.serves(kernels, mixture),
+        f"hold '{how and how.hold}': {schedule.sharers} cannot share the work of {names} here.",
+        VariantUnsuitable,
+    )
+
+    for kernel in kernels:
+        refuse(
+            precision == "single" and kernel.double_only,
+            f"kernel '{kernel.name}' has no single precision: {kernel.double_only}; precision 'mixed' has it.",
+        )
+
+
+def _read_from_outside(kernels) -> tuple[tuple[str, ...], set[str]]:
+    """(names that no kernel before their reader makes, names that kernels make)"""
+    made: set[str] = set()
+    reads: list[str] = []
+
+    for kernel in kernels:
+        reads += [name for name in kernel.reads if name not in made and name not in reads]
+        made.update(kernel.writes)
+
+    return tuple(reads), made
+
+
+@dataclasses.dataclass
+class PlannedConstants:
+    """The constants that kernels read, as the struct holds them."""
+
+    mixture: typing.Any
+    schedule: Schedule
+    pairs: int | str  # rows of a panel of a pair matrix, or "units"
+    precision: str
+    values: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    wide: list[str] = dataclasses.field(default_factory=list)  # doubles in any precision
+    tables: list[str] = dataclasses.field(default_factory=list)  # in single precision
+    makers: list[Constants] = dataclasses.field(default_factory=list)  # whose sizes and members are needed too
+
+    def add(self, kernel: PointKernel) -> None:
+        """What a kernel reads. Raises ArgumentError if the mixture lacks it."""
+        spared = self._spared(kernel)
+        for marked in self.schedule.constants(kernel):
+            name, optional = marked.rstrip("?"), marked.endswith("?")
+            if name in self.values or name in spared:
+                continue
+
+            if name in declared.constants.declared:
+                self.values[name] = declared.constants.value_of(name)
+                continue
+
+            try:
+                found = self.mixture.constant(name)
+            except MixtureError as error:
+                raise ArgumentError(f"kernel '{kernel.name}' cannot be used with this mixture: {error}.") from None
+
+            if found is not None and all(found.of is not known for known in self.makers):
+                self.makers.append(found.of)
+            if found is not None and found.kind is not None:
+                self._lay_out(name, found)
+            else:
+                refuse(
+                    not optional,
+                    f"kernel '{kernel.name}' needs the mixture constant '{name}', which this mixture does not have.",
+                )
+
+    def _spared(self, kernel: PointKernel) -> set[str]:
+        """Constants that are not read where matrix units multiply by another constant."""
+        spared: set[str] = set()
+        if self.pairs == "units" and self.mixture.ns > 1:
+            for name, others in kernel.instead:
+                if has_constant(self.mixture, name):
+                    spared.update(others)
+
+        return spared
+
+    def _lay_out(self, name: str, found) -> None:
+        if found.kind == "pairs":
+            if self.pairs == "units" or found.array.ndim == 2:
+                self.values[name] = laid_out(found.array, self.pairs)
+            if self.pairs == "units":
+                self.wide.append(name)  # the units for less than doubles lose too much
+        elif found.kind == "tables":
+            # Constants are doubles: two single numbers take the place of one.
+            table = found.array.swapaxes(0, 1) if self.schedule.on_device else found.array
+            single = np.float32 if self.precision == "single" else np.float64
+            self.values[name] = np.ascontiguousarray(table).reshape(-1).view(single)
+            self.tables.append(name)
+        else:
+            self.values[name] = found.array
+
+    def in_precision(self) -> dict[str, np.ndarray]:
+        """The values in the type that the struct has them in."""
+        if self.precision != "single":
+            return self.values
+        return {
+            name: np.asarray(value, np.float64 if name in self.wide else np.float32)
+            for name, value in self.values.items()
+        }
