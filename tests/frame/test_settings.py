@@ -1,5 +1,6 @@
 """Life cycle, options, environment, statuses."""
 
+import numpy as np
 import pytest
 from frame_host import MIXTURES, Host
 
@@ -97,6 +98,21 @@ def test_the_start_says_what_the_default_is(capfd, monkeypatch):
     said = capfd.readouterr().err
     assert "libframe: accuracy = nearest stands for equation = mapped, viscosity = residual" in said
     assert "liquid densities within some 1 %" in said
+
+
+def test_the_start_says_what_arrays_of_a_host_get(capfd, monkeypatch):
+    """Arrays have no names: Peng-Robinson with the host's own critical data, and a line says why."""
+    monkeypatch.delenv("FRAME_ACCURACY")
+    host, one = Host(mixture=None), np.ones(1)
+    polynomial = np.asfortranarray(np.eye(7)[:, :1] * 3.5)
+    host.frame.populate_preos(
+        1, one * 0.028, one * 126.2, one * 3.4e6, one * 0.037, np.zeros((1, 1)), polynomial, polynomial, one * 1000
+    )
+
+    assert host.frame.properties.mixture.options["equation"] == "pr"
+    said = capfd.readouterr().err
+    assert "accuracy = nearest stands for the defaults (no species has a row of fluids.csv by its name" in said
+    assert "the critical data given count" in said
 
 
 @pytest.mark.parametrize(
