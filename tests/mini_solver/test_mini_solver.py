@@ -44,9 +44,7 @@ def test_quick_check(name):
 def test_apec_at_a_jump_between_liquid_and_gas():
     """The tube S2 by equation mapped: rho c^2/p is 14 beside 1.6. The error says that the scheme cannot, and which
     can."""
-    with pytest.raises(
-        FlowError, match=r"(?s)no sound speed.*changes by a factor of.*'double_flux' is meant"
-    ):
+    with pytest.raises(FlowError, match=r"(?s)no sound speed.*changes by a factor of.*'double_flux' is meant"):
         shock_tubes.tube(shock_tubes.S2, None, "apec", "always", 1.0, 100, (), tools.MAPPED)
 
 
