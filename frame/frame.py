@@ -319,6 +319,11 @@ class Frame:
             self._make_properties()
             self.properties.load_mixture(file, phase)
 
+    def populate_preos(self, ns: int, *data) -> None:
+        """Species data of the host. Errors: see TVProperties.populate_preos."""
+        self.properties.populate_preos(ns, *data)
+        self._say_what_words_stand_for(self.properties.mixture)
+
     def _say_what_words_stand_for(self, mixture) -> None:
         """A line of rank 0 for each option that stands for others, as accuracy = cantera does."""
         if self.comm.rank == 0:

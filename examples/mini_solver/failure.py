@@ -6,6 +6,8 @@ import numpy as np
 
 from .errors import FlowError
 
+RESOLVED = 1.5  # factor of rho c^2/p from a cell to the next up to which apec resolves an interface
+
 
 class Failure:
     """Finds where a flow failed: the step is done again from its start, stage by stage, until the first cell has no
@@ -56,6 +58,7 @@ class Failure:
                 return f"step {flow.steps}: {unmet}"
             before = self._cells(self.bad())
 
+        hint = self._hint()
         if flow.stages.begun and not before:
             last = self._numbers()
 
@@ -85,7 +88,22 @@ class Failure:
         count = -sum(minus for _, (minus, _) in cells)
         told = self._told(number, cell[1], last, count) if cell and rank == ranks.rank else ""
 
-        return next((t for t in ranks.everyone(told) if t), "a state has no time step.")
+        return next((t for t in ranks.everyone(told) if t), "a state has no time step.") + hint
+
+    def _hint(self) -> str:
+        """What the scheme cannot do in this flow, as the step begins; "" where that is not it. Collective."""
+        flow = self.flow
+        if not flow.scheme.conservative or flow.scheme.phases:
+            return ""
+
+        step = flow.stiffest_step()
+        if not step > RESOLVED:
+            return ""
+        return (
+            f"\n rho c^2/p changes by a factor of {step:.3g} from a cell to the next: an interface that apec does not "
+            "resolve. Energy that is conserved there mixes liquid and gas into states without a positive pressure; "
+            "scheme = 'double_flux' is meant for it, or cells that resolve the interface."
+        )
 
     def _unmet(self) -> str:
         """The boundary of this rank that has no state; "" without one."""

@@ -542,6 +542,17 @@ class Flow:
         if complaints:
             raise FlowError(f"step {self.steps}: {complaints[0]}")
 
+    def stiffest_step(self) -> float:
+        """Largest ratio of rho c^2/p of a cell and the next, of all ranks. Collective."""
+        stiffness, most = np.abs(self.field("gamma_c")), 1.0
+
+        for axis in range(3):
+            if stiffness.shape[axis] > 1:
+                a, b = np.moveaxis(stiffness, axis, 0)[1:], np.moveaxis(stiffness, axis, 0)[:-1]
+                most = max(most, float((np.maximum(a, b) / np.minimum(a, b)).max()))
+
+        return -self.ranks.smallest([-most])[0]
+
     def sums(self) -> np.ndarray:
         """Integrals over the domain (balance.py)."""
         return self.balance.sums()

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import layer
 from .case import AXES
+from .failure import RESOLVED
 from .sides import MISUSE
 from .stepping import RUNGE_KUTTA, SAMPLE
 
@@ -189,8 +190,8 @@ class Report:
                     )
 
         if f.scheme.conservative:
-            step = -f.ranks.smallest([-self._stiffest_step()])[0]
-            if step > 1.5:
+            step = f.stiffest_step()
+            if step > RESOLVED:
                 self.warn("apec", self._unresolved(step))
 
     def _unresolved(self, step) -> str:
@@ -207,16 +208,6 @@ class Report:
             f"{said}Pressure and velocity are then wrong (in a transcritical shock tube by more than their size); "
             "scheme = 'double_flux' is meant for it."
         )
-
-    def _stiffest_step(self):
-        """Largest ratio of rho c^2/p of neighbours in this block."""
-        g, most = np.abs(self.flow.field("gamma_c")), 1.0
-        for axis in range(3):
-            if g.shape[axis] > 1:
-                a, b = np.moveaxis(g, axis, 0)[1:], np.moveaxis(g, axis, 0)[:-1]
-                most = max(most, float((np.maximum(a, b) / np.minimum(a, b)).max()))
-
-        return most
 
     def _left(self, took, done):
         if not done:

@@ -4,9 +4,9 @@ import os
 
 import numpy as np
 
-from ..engine.errors import ArgumentError, refuse
+from ..engine.errors import ArgumentError, MixtureError, refuse
 from .declare import option, preset
-from .equations.mapped_numbers import RADICAL, why_not_correlated
+from .equations.mapped_numbers import RADICAL, has_liquid, mapped_numbers, other_data, why_not_correlated
 from .species import NoSpecies
 from .species.fluids import row_of
 
@@ -42,9 +42,10 @@ def spelled(options: dict) -> str:
 
 
 ABOUT = {
-    "nearest": f"Stands for {spelled(REFERENCE)} where each species that can condense has a row in `fluids.csv`; "
-    f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. With `phases = "
-    "equilibrium` the first does not come into question. `info` and the start say which and why. As the default it "
+    "nearest": f"Stands for {spelled(REFERENCE)} where a species has a row in `fluids.csv`; "
+    f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. Species without a row are "
+    "estimated by name. The first does not come into question with `phases = equilibrium`, nor where a species has "
+    "another Tc or pc than its row. `info` and the start say which and why. As the default it "
     f"leaves options alone that are given, and has no effect beside a given {', '.join(YIELDS)}.",
     "chosen": "Each option as it is given, else its default.",
     "cantera": "Stands for the options that reproduce Cantera 3.2. "
@@ -73,26 +74,62 @@ option(
 
 
 def nearest(options: dict, species) -> tuple[dict, str]:
-    """({option: value} nearest to measurements that these species allow, why). species: None before a file was read."""
+    """({option: value} nearest to measurements that these species allow, why). species: None before a file was read.
+
+    Species with a row of fluids.csv decide for equation `mapped`. A species without a row never decides: `mapped`
+    meets its measured liquid density as translation = fitted does, and without such a density either equation has
+    estimates only.
+    """
     if species is None or isinstance(species, NoSpecies):
         return {}, "no species yet"
 
-    lacking = [name for s, name in enumerate(species.names) if not _has_numbers(species, s)]
+    why_not = _why_not_reference(options, species)
+    if not why_not:
+        return REFERENCE, _known_and_estimated(species)
+
+    if has_liquid(species).any():
+        return FITTED, f"{why_not}; liquid densities of the species that have a measured one: within some 1 %"
+    return {}, f"{why_not}, and no measured liquid density: Peng-Robinson is up to some 15 % off in cold liquids"
+
+
+def _why_not_reference(options: dict, species) -> str:
+    """Why REFERENCE does not come into question; "" where it does."""
     if options["phases"] == "equilibrium":
-        why = "equation = mapped does not serve phases = equilibrium"
-    elif lacking:
-        why = f"no row of fluids.csv for {', '.join(lacking)}"
-    else:
-        return REFERENCE, "every species that can condense has a row of fluids.csv: liquid densities within some 1 %"
+        return "equation = mapped does not serve phases = equilibrium"
 
-    if np.isfinite(species.liquid).all(1).any():
-        return FITTED, f"{why}; liquid densities of the species that have a measured one: within some 1 %"
-    return {}, f"{why}, and no measured liquid density: Peng-Robinson is up to some 15 % off in cold liquids"
+    if not any(row_of(species, s) for s in range(species.ns)):
+        return "no species has a row of fluids.csv by its name and molar mass, so the critical data given count"
+
+    # Who gives other critical data means another fluid. A user's table of fluids was asked for.
+    others = [each for each in other_data(species) if each[0] not in species.own_fluids]
+    if others:
+        name, field, came, own = others[0]
+        more = f", and {len(others) - 1} more such numbers" if len(others) > 1 else ""
+        return f"{name} has {field} = {came:g}, its row of fluids.csv {own:g}{more}: the critical data given count"
+
+    try:
+        mapped_numbers(species)
+    except MixtureError as error:
+        refuse(species.own_fluids, str(error), MixtureError)
+        return str(error).rstrip(".")
+    return ""
 
 
-def _has_numbers(species, s) -> bool:
-    """Whether species s has a row, or needs none, as radicals do not condense."""
-    return bool(row_of(species, s)) or why_not_correlated(species, s) == RADICAL
+def _known_and_estimated(species) -> str:
+    """Where the numbers of equation `mapped` come from, by species."""
+    has_row = np.array([bool(row_of(species, s)) for s in range(species.ns)])
+    measured = has_liquid(species) & ~has_row
+    radical = np.array([why_not_correlated(species, s) == RADICAL for s in range(species.ns)]) & ~has_row
+    estimated = ~has_row & ~measured & ~radical
+
+    said = [f"rows of fluids.csv: {species.named(has_row)}, liquid densities within some 1 %"]
+    if measured.any():
+        said.append(f"a measured liquid density, else estimated: {species.named(measured)}")
+    if estimated.any():
+        said.append(f"estimated: {species.named(estimated)}")
+    if radical.any():
+        said.append(f"estimated radicals: {species.named(radical)}")
+    return "; ".join(said)
 
 
 def as_cantera(options: dict) -> dict:

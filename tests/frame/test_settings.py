@@ -1,7 +1,8 @@
 """Life cycle, options, environment, statuses."""
 
+import numpy as np
 import pytest
-from frame_host import MIXTURES, Host
+from frame_host import MIXTURES, Host, asked, field
 
 import kernels
 from frame.config import Config
@@ -97,6 +98,37 @@ def test_the_start_says_what_the_default_is(capfd, monkeypatch):
     said = capfd.readouterr().err
     assert "libframe: accuracy = nearest stands for equation = mapped, viscosity = residual" in said
     assert "liquid densities within some 1 %" in said
+
+
+def test_a_block_call_with_the_default(monkeypatch):
+    """Liquid nitrogen at 90 K, 10 bar: density by Span et al. 2000, viscosity by Lemmon & Jacobsen 2004, as CoolProp
+    8.0.0 has them. e = h - p/rho, and T comes back from e and rho."""
+    monkeypatch.delenv("FRAME_ACCURACY")
+    host, Y = Host(), np.ones((4, 3, 2, 1), order="F")
+    T, p = field(90), field(1e6)
+    rho, mu, h, again = (field(np.nan) for _ in range(4))
+
+    asked(host, "thermal_viscous", dict(T=T, p=p, Y=Y), rho=rho, mu=mu, h=h)
+    asked(host, "T_from_e_rho", dict(e=h - p / rho, rho=rho, Y=Y), T=again)
+
+    np.testing.assert_allclose(rho, 747.58, rtol=0.01)
+    np.testing.assert_allclose(mu, 104.23e-6, rtol=0.02)
+    np.testing.assert_allclose(again, T, rtol=1e-9)
+
+
+def test_the_start_says_what_arrays_of_a_host_get(capfd, monkeypatch):
+    """Arrays have no names: Peng-Robinson with the host's own critical data, and a line says why."""
+    monkeypatch.delenv("FRAME_ACCURACY")
+    host, one = Host(mixture=None), np.ones(1)
+    polynomial = np.asfortranarray(np.eye(7)[:, :1] * 3.5)
+    host.frame.populate_preos(
+        1, one * 0.028, one * 126.2, one * 3.4e6, one * 0.037, np.zeros((1, 1)), polynomial, polynomial, one * 1000
+    )
+
+    assert host.frame.properties.mixture.options["equation"] == "pr"
+    said = capfd.readouterr().err
+    assert "accuracy = nearest stands for the defaults (no species has a row of fluids.csv by its name" in said
+    assert "the critical data given count" in said
 
 
 @pytest.mark.parametrize(

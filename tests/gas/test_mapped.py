@@ -415,6 +415,28 @@ def test_liquids_by_correlation(row):
     assert abs(b / a - 1) < 0.02
 
 
+@pytest.mark.parametrize("omega", (0.2, 0.7))  # correlations, Peng-Robinson's shape
+def test_a_measured_liquid_density_is_met(omega):
+    """Of a species without a row. 1e-12: the root of the cubic, and a volume of 1/10 of b as a difference."""
+    T, p, rho = 250.0, 2e6, 590.0
+    own = data("C3H8").subset(["C3H8"], shown=["UNKNOWN"])
+    mix = Mixture.from_species(changed(own, omega=[omega], liquid=[[T, p, rho]]), **OPTIONS)
+
+    assert any("shifted to a liquid density of UNKNOWN" in note for note in mix.notes)
+    found = mix.properties("rho", T=T, p=p, Y=[1.0], backend="cpu")["rho"]
+    assert found == pytest.approx(rho, rel=1e-12)
+
+
+def test_numbers_of_no_liquid_are_refused():
+    own = data("C3H8").subset(["C3H8"], shown=["UNKNOWN"])
+    for fields, said in (
+        (dict(liquid=[[365.0, 1e5, 590.0]]), "'UNKNOWN': equation mapped has no liquid at 365 K, 100000 Pa"),
+        (dict(liquid=[[250.0, 2e6, 9000.0]]), "'UNKNOWN'.*at high pressure the volume falls to"),
+    ):
+        with pytest.raises(MixtureError, match=said):
+            Mixture.from_species(changed(own, **fields), **OPTIONS)
+
+
 @pytest.mark.parametrize(
     "changes, said",
     [

@@ -14,7 +14,7 @@ from examples.mini_solver.case import Case
 from examples.mini_solver.errors import CaseError, FlowError
 from examples.mini_solver.grid import Line
 from examples.mini_solver.run import Run
-from examples.mini_solver.verify import axis, tools
+from examples.mini_solver.verify import axis, shock_tubes, tools
 
 h5py = pytest.importorskip("h5py")
 
@@ -39,6 +39,13 @@ def test_quick_check(name):
     assert rows and not [
         f"{what}: {value:.3e}, bound {bound:.3g}" for what, value, bound, _, passed in rows if not passed
     ]
+
+
+def test_apec_at_a_jump_between_liquid_and_gas():
+    """The tube S2 by equation mapped: rho c^2/p is 14 beside 1.6. The error says that the scheme cannot, and which
+    can."""
+    with pytest.raises(FlowError, match=r"(?s)no sound speed.*changes by a factor of.*'double_flux' is meant"):
+        shock_tubes.tube(shock_tubes.S2, None, "apec", "always", 1.0, 100, (), tools.MAPPED)
 
 
 def test_rates_of_change_around_an_axis(monkeypatch):

@@ -16,6 +16,7 @@ from examples.mini_solver.expression import Expression
 from examples.mini_solver.flow import Flow
 from examples.mini_solver.mixtures import untranslated
 from examples.mini_solver.run import Run
+from examples.mini_solver.verify.tools import lost
 from kernels import ArgumentError, Mixture
 from kernels.engine.errors import FrameError, MixtureError
 
@@ -463,7 +464,7 @@ def test_expressions_are_formulas_only():
 
 
 def test_the_default_models_are_the_layers(monkeypatch):
-    """Without a choice: equation mapped where all species have a row; else Peng-Robinson, untranslated, as the solver's
+    """Without a choice: equation mapped where a species has a row; else Peng-Robinson, untranslated, as the solver's
     kernels need it."""
     monkeypatch.delenv("FRAME_ACCURACY")
     given = dict(domain=dict(cells=[8], upper=[1e-3]), initial=dict(T=300.0, p=1e6, X={"O2": 1.0}), time=dict(steps=1))
@@ -471,10 +472,30 @@ def test_the_default_models_are_the_layers(monkeypatch):
     mixture = Case(given | {"mixture": {"file": file}}).make_mixture()
     assert mixture.options["equation"] == "mapped"
 
-    translated = Mixture.from_names("CH4 O2 CH2O")
+    translated = Mixture.from_names("CH4 O2 CH2O", phases="equilibrium")
     assert translated.options["translation"] == "fitted"
     assert untranslated(translated).options == {**translated.options, "translation": "none"}
     assert untranslated(mixture) is mixture
+
+
+def test_a_flow_of_the_default_models(monkeypatch):
+    """Cold O2 with H2O2, which is estimated, in warm H2 at 100 bar, five steps: p and u stay uniform, no mass is lost.
+    The bounds are those of the verification."""
+    monkeypatch.delenv("FRAME_ACCURACY")
+    oxygen = "0.5*(tanh((x - 0.25)/0.02) - tanh((x - 0.75)/0.02))"
+    mixture = {"file": str(ROOT / "examples/mechanisms/h2_o2.yaml"), "phase": "real", "species": ["O2", "H2", "H2O2"]}
+    start = dict(
+        p=1e7, u=60.0, T=f"300 - 180*{oxygen}", X={"O2": f"0.9*{oxygen}", "H2O2": f"0.1*{oxygen}", "H2": "rest"}
+    )
+    case = Case(dict(mixture=mixture, domain=dict(cells=[100], upper=[1.0]), initial=start, time=dict(steps=5)))
+
+    flow = Flow(case)
+    before = flow.sums()
+    flow.take(5)
+
+    assert flow.mixture.options["equation"] == "mapped" and "estimated: H2O2" in flow.mixture.words[0]
+    assert np.abs(flow.field("p") / 1e7 - 1).max() < 1e-10 and np.abs(flow.field("u") / 60 - 1).max() < 1e-10
+    assert lost(flow, before) < 1e-12
 
 
 def test_options_decide_what_a_file_has_to_have(tmp_path):

@@ -7,6 +7,8 @@ A species has the first of three kinds of numbers whose data it has:
    -0.05 <= omega <= 0.6. For a species with a known dipole moment that is small (Lucas's bound), Tc above 50 K and
    measured critical properties, and no radical.
 3. **Peng-Robinson with a constant translation**: every other species. alpha has the slope of Peng-Robinson's at Tc.
+
+A species without a row that has a measured liquid density meets it: the constant part of its map is shifted.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from ..records import Constants
 from ..species import CRITICAL, OMEGA_B, SpeciesData
 from ..species.critical import table
 from ..species.fluids import Fluid, row_of
-from .constants import peneloux_shift
+from .constants import liquid_volume, peneloux_shift
 from .records import CUBICS, Cubic, General, VolumeMap, add, by_delta_1, rkpr_omega_a, rkpr_omega_b, rkpr_own_Z_c
 
 # Correlations in omega of a species without a row: P_k = constant + slope omega.
@@ -37,6 +39,8 @@ NEAR = 0.02  # relative difference of an input's Tc or pc to the row's up to whi
 
 # Bounds that are checked when a mixture is made.
 LEAST_SLOPE = 0.3  # of dv/dw
+LEAST_VOLUME = 0.1  # of v/b where w = b, at infinite pressure
+LIQUID = 3.0  # w/b up to which a root is a liquid's; 3.9 at the critical point
 LEAST_DELTA_1 = 1.8  # below, the integrals of mapped.h lose digits: they divide by delta_1 delta_2
 T_OVER_TC = (0.05, 60.0)  # where the signs of alpha's derivatives are checked
 
@@ -109,6 +113,9 @@ def mapped_numbers(species: SpeciesData) -> MappedNumbers:
         else:
             kind, row = "translation", _translated(species, s, shift[s])
 
+        if not fluid and has_liquid(species)[s]:
+            row.P[0] += _excess_volume(species, s, row)
+
         check(name, fluid, row)
         kinds.append(kind)
         fluids.append(fluid)
@@ -126,24 +133,35 @@ def _of_fluid(fluid: Fluid) -> _Row:
     return _Row(fluid.Tc, fluid.pc, fluid.d1, fluid.alpha_c, fluid.alpha_g, fluid.alpha_m, P, fluid.Q)
 
 
+def has_liquid(species: SpeciesData) -> np.ndarray:
+    """Whether a liquid density of each species was measured (ns,)."""
+    return np.isfinite(species.liquid).all(1)
+
+
 def coldest(species: SpeciesData) -> np.ndarray:
     """COLDEST of each species [K] (ns,), 0 where there is no such bound."""
     fluids = mapped_numbers(species).fluids
     return np.array([COLDEST.get(fluid.fluid, 0.0) if fluid else 0.0 for fluid in fluids])
 
 
-def _unused(species, numbers: MappedNumbers) -> list[str]:
-    """Notes on Tc and pc of the input that are far from the rows'."""
-    notes = []
-    for s, fluid in enumerate(numbers.fluids):
-        for field in ("Tc", "pc"):
-            came, own = getattr(species, field)[s], getattr(numbers, field)[s]
-            if fluid and abs(came / own - 1) > NEAR:
-                notes.append(
-                    f"{species.names[s]}: {field} = {came:g} of the input is not used, {own:g} of fluids.csv is."
-                )
+def other_data(species: SpeciesData) -> list[tuple[str, str, float, float]]:
+    """[(species, field, value of the input, value of its row)] for Tc and pc of the input that are far from the
+    row's."""
+    found = []
+    for s, name in enumerate(species.names):
+        fluid = row_of(species, s)
+        for field in ("Tc", "pc") if fluid else ():
+            came, own = getattr(species, field)[s], getattr(fluid, field)
+            if abs(came / own - 1) > NEAR:
+                found.append((name, field, float(came), float(own)))
 
-    return notes
+    return found
+
+
+def _unused(species) -> list[str]:
+    """Notes on Tc and pc of the input that are far from the rows'."""
+    text = "{}: {} = {:g} of the input is not used, {:g} of fluids.csv is."
+    return [text.format(*each) for each in other_data(species)]
 
 
 def why_not_correlated(species, s) -> str:
@@ -199,6 +217,29 @@ def _of_shape_pr(species, s, slope, P) -> _Row:
     return _Row(species.Tc[s], species.pc[s], 1 + np.sqrt(2), 1 / g - 1, g, 8.0, P, 0.0)
 
 
+def _excess_volume(species, s, row: _Row) -> float:
+    """The volume of the row at the measured liquid state less the measured volume, in units of b.
+
+    The row has Peng-Robinson's shape. Raises MixtureError if the equation has no liquid at that state.
+    """
+    T, p, rho = species.liquid[s]
+    a, b = species.a[s], species.b[s]
+    t = T / row.Tc
+    root_alpha = ((1 + row.c) / (t + row.c)) ** row.m * (1 + row.g * (t - 1))
+
+    w = liquid_volume(PENG_ROBINSON, a * root_alpha**2, b, T, p, species.R)
+    refuse(
+        w > LIQUID * b,
+        f"species {species.names[s]!r}: equation mapped has no liquid at {T:g} K, {p:g} Pa, where liquid-density is "
+        "given.",
+        MixtureError,
+    )
+
+    x = b / w
+    shift = row.P[0] + x * (row.P[1] + x * (row.P[2] + x * row.P[3]))
+    return w / b - shift - species.W[s] / (rho * b)
+
+
 # ---- Checks
 
 
@@ -215,6 +256,14 @@ def check(name: str, fluid: Fluid | None, row: _Row) -> None:
     refuse(
         least < LEAST_SLOPE,
         f"{where}: dv/dw falls to {least:g} for some density, wanted {LEAST_SLOPE:g} or more.",
+        MixtureError,
+    )
+
+    least = 1 - row.P.sum()
+    refuse(
+        fluid is None and least < LEAST_VOLUME,
+        f"{where}: at high pressure the volume falls to {least:g} b, wanted {LEAST_VOLUME:g} or more. Its "
+        "volume-translation or its liquid-density is no liquid's, or its Tc, pc, omega are not its own.",
         MixtureError,
     )
 
@@ -300,7 +349,11 @@ def volume_map(species, options) -> Constants:
         if mask.any():
             notes.append(f"equation mapped: {text.format(species.named(mask))}.")
 
-    notes += _unused(species, numbers)
+    measured = has_liquid(species) & np.array([fluid is None for fluid in numbers.fluids])
+    if measured.any():
+        notes.append(f"equation mapped: volume shifted to a liquid density of {species.named(measured)}.")
+
+    notes += _unused(species)
     return Constants({"map_numbers": np.stack(rows)}, notes=notes)
 
 

@@ -16,7 +16,7 @@ from ..equations.mapped_numbers import TAU_POLE, mapped_numbers
 from ..equations.records import by_delta_1, rkpr_omega_a, rkpr_omega_b, rkpr_own_Z_c
 from ..records import Constants
 from ..species import SpeciesData
-from ..species.fluids import fluid_of
+from ..species.fluids import row_of
 from . import chung  # noqa: F401  (declares the quantities mu, lam and eta0)
 
 
@@ -154,9 +154,9 @@ def residual(species, options) -> Constants:
     """Numbers of each fluid: vectors (ns,), the rows (10, ns), and a pair matrix (ns, ns).
 
     They are divided by the molar masses, so that the kernels sum over mass fractions. Raises MixtureError if a species
-    has neither a row in species/fluids.csv nor critical properties.
+    has neither a row in species/fluids.csv, or in a user's table, nor critical properties.
     """
-    fluids = [fluid_of(name, W) for name, W in zip(species.names, species.W)]
+    fluids = [row_of(species, s) for s in range(species.ns)]
     without = np.array([fluid is None for fluid in fluids])
     rows, sigma, eps, notes = _universal(species, options, without)
 
