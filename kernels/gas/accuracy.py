@@ -43,9 +43,9 @@ def spelled(options: dict) -> str:
 
 ABOUT = {
     "nearest": f"Stands for {spelled(REFERENCE)} where each species that can condense has a row in `fluids.csv`; "
-    f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. With `phases = "
-    "equilibrium` the first does not come into question. `info` and the start say which and why. As the default it "
-    f"leaves options alone that are given, and has no effect beside a given {', '.join(YIELDS)}.",
+    f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. `info` and the start "
+    "say which and why. As the default it leaves options alone that are given, and has no effect beside a given "
+    f"{', '.join(YIELDS)}.",
     "chosen": "Each option as it is given, else its default.",
     "cantera": "Stands for the options that reproduce Cantera 3.2. "
     + "; ".join(f"`equation = {equation}`: {spelled(options)}" for equation, options in AS_CANTERA.items())
@@ -78,9 +78,7 @@ def nearest(options: dict, species) -> tuple[dict, str]:
         return {}, "no species yet"
 
     lacking = [name for s, name in enumerate(species.names) if not _has_numbers(species, s)]
-    if options["phases"] == "equilibrium":
-        why = "equation = mapped does not serve phases = equilibrium"
-    elif lacking:
+    if lacking:
         why = f"no row of fluids.csv for {', '.join(lacking)}"
     else:
         return REFERENCE, "every species that can condense has a row of fluids.csv: liquid densities within some 1 %"

@@ -57,7 +57,7 @@ RADICALS = ["CH4", "O2", "CO2", "H2O", "CO", "H2", "OH", "H", "O", "HO2"]  # fou
 NEAREST = [
     # names, options: what the word stands for, and why
     (RADICALS, {}, WORDS["reference"], "every species that can condense has a row"),
-    (["CH4", "O2"], dict(phases="equilibrium"), {"translation": "fitted"}, "does not serve phases = equilibrium"),
+    (["CH4", "O2"], dict(phases="equilibrium"), WORDS["reference"], "every species that can condense has a row"),
     (["CH4", "O2", "CH2O"], {}, {"translation": "fitted"}, "no row of fluids.csv for CH2O"),
     (["CH2O"], {}, {}, "no row of fluids.csv for CH2O, and no measured liquid density"),
 ]
