@@ -44,8 +44,7 @@ def spelled(options: dict) -> str:
 ABOUT = {
     "nearest": f"Stands for {spelled(REFERENCE)} where a species has a row in `fluids.csv`; "
     f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. Species without a row are "
-    "estimated by name. The first does not come into question with `phases = equilibrium`, nor where a species has "
-    "another Tc or pc than its row. `info` and the start say which and why. As the default it "
+    "estimated by name. The first does not come into question where a species has another Tc or pc than its row. `info` and the start say which and why. As the default it "
     f"leaves options alone that are given, and has no effect beside a given {', '.join(YIELDS)}.",
     "chosen": "Each option as it is given, else its default.",
     "cantera": "Stands for the options that reproduce Cantera 3.2. "
@@ -83,7 +82,7 @@ def nearest(options: dict, species) -> tuple[dict, str]:
     if species is None or isinstance(species, NoSpecies):
         return {}, "no species yet"
 
-    why_not = _why_not_reference(options, species)
+    why_not = _why_not_reference(species)
     if not why_not:
         return REFERENCE, _known_and_estimated(species)
 
@@ -92,11 +91,8 @@ def nearest(options: dict, species) -> tuple[dict, str]:
     return {}, f"{why_not}, and no measured liquid density: Peng-Robinson is up to some 15 % off in cold liquids"
 
 
-def _why_not_reference(options: dict, species) -> str:
+def _why_not_reference(species) -> str:
     """Why REFERENCE does not come into question; "" where it does."""
-    if options["phases"] == "equilibrium":
-        return "equation = mapped does not serve phases = equilibrium"
-
     if not any(row_of(species, s) for s in range(species.ns)):
         return "no species has a row of fluids.csv by its name and molar mass, so the critical data given count"
 

@@ -847,13 +847,13 @@ def test_nothing_of_one_phase_is_handed_out():
         "compressibilities joule_thomson gibbs_energy"
     )
     served = {name for name, kernel in project_kernels().items() if kernel.phases == "any"}
-    assert served == {*composition.split(), *definitions.split()}
+    assert served == {*composition.split(), "mapped_critical_state", *definitions.split()}
 
 
 def test_options_that_do_not_fit():
     for options, text in (
-        (dict(equation="ideal"), "needs a cubic equation of state, one of pr, srk, .*'ideal' came"),
-        (dict(equation="mapped"), "needs a cubic equation of state, one of pr, srk, .*'mapped' came"),
+        (dict(equation="ideal"), "needs an equation of state with a cubic, one of pr, srk, .*mapped; .*'ideal' came"),
+        (dict(equation="mapped", root="liquid"), "root = 'liquid' came, wanted 'gibbs'"),
         (dict(root="vapour"), "root = 'vapour' came, wanted 'gibbs'"),
     ):
         with pytest.raises(ArgumentError, match=text):

@@ -58,6 +58,7 @@ kernel(
     "everywhere",
     constants=f"b_mass root_ac_mass? map_numbers {DELTA} {KIJ}",
     note="a pseudo-critical point, not the mixture's true one",
+    phases="any",
 )
 kernel(
     "mapped_root",

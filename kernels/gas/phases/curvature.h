@@ -5,13 +5,14 @@
 
 // share times F_ij = d2F/dn_i dn_j, or with PRESSURE share times d ln phi_i/dn_j at constant T, p of one mole,
 //   F_ij + 1 + P_i P_j/P_V.
-template <class M, class R> struct Curvature {
+template <class M, class R> struct Curvature : EquationOf<M>::template CurvatureParts<R> {
     R both, b_b, a_a, b_D, one, P_P; // factors of b_i + b_j, b_i b_j, a_ij, D_i b_j + D_j b_i, 1, P_i P_j
     R D_d, b_d, d_d, d_both;         // of D_i delta_j + D_j delta_i and so on; d_both: of delta_i + delta_j
 };
 
 template <bool PRESSURE, class M, class R>
-POINT_FN void curvature_of(const Attraction<M, R> &at, const Phase<M, R> &f, const R share, Curvature<M, R> &c) {
+POINT_FN void curvature_of(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R share,
+                           Curvature<M, R> &c) {
     const R of_D = share * at.inv_RT;
     c.both = share * f.inv_free;
     c.b_b = share * f.n * (f.inv_free * f.inv_free) - of_D * f.D * f.psi_BB;
@@ -27,6 +28,7 @@ POINT_FN void curvature_of(const Attraction<M, R> &at, const Phase<M, R> &f, con
         c.d_d = -(of_D * f.D * f.psi_dd);
         c.d_both = of_D * f.D * f.psi_d / f.n;
     }
+    EquationOf<M>::add_curvature(m, at, f, share, c);
 }
 
 template <bool PRESSURE, class M, class R>
@@ -39,6 +41,7 @@ POINT_FN R curvature_element(const M &m, const Phase<M, R> &f, const Curvature<M
         sum += c.D_d * (f.D_i[i] * d_j + f.D_i[j] * d_i) + c.b_d * (d_i * b_j + d_j * b_i) + c.d_d * (d_i * d_j) +
                c.d_both * (d_i + d_j);
     }
+    EquationOf<M>::add_element(m, f, c, i, j, sum);
     return sum;
 }
 
@@ -67,6 +70,7 @@ POINT_FN void add_curvature_times(const M &m, const Phase<M, R> &f, const Curvat
         if constexpr (M::deltas_by_species)
             out[k] += (c.D_d * of_D + c.b_d * of_b + c.d_d * of_d + c.d_both * sum) * f.delta_i[k];
     }
+    EquationOf<M>::add_product(m, f, c, w, out);
 }
 
 // sum_j a_ij w_j

@@ -1,7 +1,7 @@
 // Two phases in equilibrium as functions of T and the total volume V of one mole, without a cubic to solve or a root to
 // choose. Unknowns that cannot leave their domain:
 //   ln kappa_i = ln(v_i/l_i)           amounts of vapour and liquid, v_i + l_i = z_i
-//   eta = ln((V_v - B_v)/(V_l - B_l))  the free volumes, whose sum V - B is known
+//   eta = ln(room_v/room_l)            V less its least value (B of a cubic), whose sum is known
 // Newton's method on equal fugacities and pressures, with T by the energy, and V by the pressure where this is given.
 // Pure species are no special case. Derived from the Helmholtz energies of the phases; the same unknowns of state:
 // Kumar, Sanderse et al. 2025 (original not seen).
@@ -25,7 +25,7 @@ template <class M, class R> struct Parts {
     IdealEnergies<M, R> ideal;
     R v[M::NS], l[M::NS], S[M::NS]; // amounts; S_i = sqrt(v_i l_i/z_i)
     R beta, rest;                   // sums of v and l
-    R whole_free;                   // V - B of both
+    R whole_room;                   // of both
     Phase<M, R> of_v, of_l;
     Energy<M, R> in_v, in_l;
 };
@@ -47,9 +47,10 @@ template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const
     phase_sums<true>(m, o.at, o.l, o.of_l);
 
     const R ratio = exp(within(s.eta, 300.0));
-    o.whole_free = s.V - (o.of_v.B + o.of_l.B);
-    o.of_l.free = o.whole_free / (1.0 + ratio);
-    o.of_v.free = o.of_l.free * ratio;
+    o.whole_room = s.V - (o.of_v.least + o.of_l.least);
+    const R room_l = o.whole_room / (1.0 + ratio);
+    place_room(m, room_l, o.of_l);
+    place_room(m, R(room_l * ratio), o.of_v);
     phase_slopes(m, o.at, o.of_v);
     phase_slopes(m, o.at, o.of_l);
     phase_energy(m, o.at, o.ideal, o.v, o.of_v, o.in_v);
@@ -68,8 +69,8 @@ template <class M, class R> struct Coupled {
 
 template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts<M, R> &o, Coupled<M, R> &s) {
     constexpr int NS = M::NS, N = NS + 1;
-    curvature_of<false>(o.at, o.of_v, R(1.0), s.of_v);
-    curvature_of<false>(o.at, o.of_l, R(1.0), s.of_l);
+    curvature_of<false>(m, o.at, o.of_v, R(1.0), s.of_v);
+    curvature_of<false>(m, o.at, o.of_l, R(1.0), s.of_l);
     UNROLL_IF(few<N>())
     for (int i = 0; i < NS; ++i) {
         UNROLL_IF(few<N>())
@@ -142,7 +143,7 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
         const R determinant = -(fabs(alpha * nu) + mu * mu), inverse = 1.0 / determinant;
         step.tau = (mu * of_p - nu * of_energy) * inverse;
         step.dV = (mu * of_energy - alpha * of_p) * inverse;
-        const R room = 0.5 * o.whole_free, part = smaller(smaller(R(1.0), R(limit / (fabs(step.tau) + 1e-300))),
+        const R room = 0.5 * o.whole_room, part = smaller(smaller(R(1.0), R(limit / (fabs(step.tau) + 1e-300))),
                                                           R(room / (fabs(step.dV) + 1e-300)));
         step.tau = step.tau * part, step.dV = step.dV * part;
         UNROLL_IF(few<N>())
@@ -193,7 +194,7 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         if constexpr (PRESSURE) size = larger(R(fabs(miss_p) / stiffness), size);
 
         const auto gone = o.beta < GONE || o.rest < GONE || apart < SAME_PHASE;
-        open = open && !gone && all + fabs(miss_energy) < 1e300 && o.whole_free > 0.0;
+        open = open && !gone && all + fabs(miss_energy) < 1e300 && o.whole_room > 0.0;
         if (everywhere(!open)) break;
 
         // Newton's step, as a step in ln kappa and eta
@@ -201,12 +202,12 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         Step<M, R> step;
         coupled_system(m, o, system);
         coupled_step<FIXED>(o, system, scaled, miss_energy, miss_p, s.p, s.T, step);
-        R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_B = R(0.0), most = R(0.0), d_pi = o.in_v.U_V * step.tau;
+        R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_least = R(0.0), most = R(0.0), d_pi = o.in_v.U_V * step.tau;
         const R dV_v = step.w[NS];
         FOR_SPECIES (k, NS) {
             w[k] = o.S[k] * step.w[k];
             of_w[k] = R(0.0);
-            d_B += m.phase_b[k] * w[k];
+            d_least += EquationOf<M>::least(m, s.T, k) * w[k];
             d_pi += o.of_v.P_i[k] * w[k];
         }
         d_pi += o.of_v.P_V * dV_v;
@@ -218,13 +219,16 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
                          (o.of_v.P_i[k] + o.of_l.P_i[k]) * dV_v - o.of_l.P_i[k] * step.dV;
             most = larger(select(given.z[k] > ABSENT, R(fabs(d_kappa[k])), R(0.0)), most);
         }
-        // eta = ln free_v - ln free_l
-        const R d_free_v = dV_v - d_B, d_free_l = step.dV - d_free_v;
-        const R d_eta = d_free_v / o.of_v.free - d_free_l / o.of_l.free;
+        // eta = ln room_v - ln room_l
+        const R dT = step.tau * o.at.RT * s.T;
+        R d_room_v = dV_v - d_least, d_room_l = step.dV - d_room_v;
+        EquationOf<M>::add_swelling(o.of_v, dT, d_room_v);
+        EquationOf<M>::add_swelling(o.of_l, dT, d_room_l);
+        const R d_eta = d_room_v / o.of_v.room - d_room_l / o.of_l.room;
         most = larger(R(fabs(d_eta)), most);
 
         // The step within NEAR is the last
-        const R cut = smaller(R(1.0), R(2.0 / (most + 1e-300))), dT = step.tau * o.at.RT * s.T;
+        const R cut = smaller(R(1.0), R(2.0 / (most + 1e-300)));
         const auto last = open && (size < FLAT || (size < NEAR && system.definite && most < 1e-3));
         FOR_SPECIES (k, NS)
             s.ln_kappa[k] = select(open, R(s.ln_kappa[k] + cut * within(d_kappa[k], 300.0)), s.ln_kappa[k]);

@@ -3,7 +3,7 @@
 #include "gas/phases/flash.h"
 
 // Entropy of a phase less that of its species at p_ref:
-//   psi D_T - R [sum n_i ln(n_i/n) + n ln(n R T/((V - B) p_ref))]
+//   psi D_T - R [sum n_i ln(n_i/n) + n ln(n R T/((w - B) p_ref))], and what EquationOf adds
 template <class M, class R>
 POINT_FN R phase_entropy(const M &m, const Attraction<M, R> &at, const R *x, const Phase<M, R> &f) {
     R mixing = R(0.0);
@@ -12,7 +12,9 @@ POINT_FN R phase_entropy(const M &m, const Attraction<M, R> &at, const R *x, con
         mixing += x[k] * log(share);
     }
     mixing += f.n * log(f.n * at.RT * f.inv_free * m.inv_p_ref[0]);
-    return f.psi * f.D_T - R_UNIVERSAL * mixing;
+    R entropy = f.psi * f.D_T - R_UNIVERSAL * mixing;
+    EquationOf<M>::add_entropy(at, f, entropy);
+    return entropy;
 }
 
 // Entropy of one mole, less that of its species at p_ref
@@ -22,7 +24,7 @@ PHASE_PART R state_entropy(const M &m, const R *z, const State<M, R> &s, const M
     Phase<M, R> whole;
     attraction_at(m, s.T, at);
     phase_sums<true>(m, at, z, whole);
-    whole.free = s.V - whole.B;
+    place_phase(m, s.V, whole);
     phase_slopes(m, at, whole);
     R entropy = phase_entropy(m, at, z, whole);
     if (any_of(two)) {
@@ -39,8 +41,6 @@ PHASE_PART R state_entropy(const M &m, const R *z, const State<M, R> &s, const M
 template <class M, class R, class Ideal>
 PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const MaskOf<R> ask, MaskOf<R> warm,
                                      const Ideal &ideal, State<M, R> &s, R &status) {
-    R B = R(0.0);
-    FOR_SPECIES (k, M::NS) B += z[k] * m.phase_b[k];
     State<M, R> now = s;
     now.carried = false; // states on the way are not kept
     now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
@@ -59,7 +59,7 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
         warm = two;
         const R found = state_entropy(m, z, now, two) + ideal(now.T), miss = S - found, Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
-        const End<R> end{now.T, found, R(now.V - B), R(heat.U + now.p * now.V), !two};
+        const End<R> end{now.T, found, R(now.V - least_volume(m, now.T, z)), R(heat.U + now.p * now.V), !two};
         narrow_bracket(open && miss > 0.0, open && miss < 0.0, end, in_T);
 
         // A jump of S, a pure species boils: H jumps by as large a share, and `direct` has it
@@ -72,7 +72,7 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
             FOR_SPECIES (k, M::NS) given.z[k] = z[k];
             given.energy = in_T.energy_low + share * (in_T.energy_high - in_T.energy_low);
             by_lever(m, z, within(share, 1.0), in_T.free_high, in_T.free_low, from);
-            const auto done = direct<Fixed::H_p>(m, given, lever, from) && from.V > B;
+            const auto done = direct<Fixed::H_p>(m, given, lever, from) && has_room(m, z, from);
             now.steps = from.steps;
             take(done, from, s);
             status = select(done, R(double(IN_TWO_PHASES)), status);

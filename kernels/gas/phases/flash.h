@@ -38,8 +38,8 @@ PHASE_PART void set_two_phases(const M &m, const Feed<M, R> &feed, const TwoPhas
     phase_root(m, feed.at, feed.p, l);
     phase_root(m, feed.at, feed.p, v);
     const R ratio = log(two.beta / two.rest);
-    s.V = select(mask, R(two.beta * (v.free + v.B) + two.rest * (l.free + l.B)), s.V);
-    s.eta = select(mask, R(ratio + log(v.free / l.free)), s.eta);
+    s.V = select(mask, R(two.beta * v.V + two.rest * l.V), s.V);
+    s.eta = select(mask, R(ratio + log(v.room / l.room)), s.eta);
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(mask, R(two.ln_K[k] + ratio), s.ln_kappa[k]);
 }
 
@@ -114,7 +114,7 @@ PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<
             }
             keep_test(m, feed, unknown, unknown && !verdict.unstable, verdict, s);
         }
-        s.V = select(ask && !found, R(whole.free + whole.B), s.V);
+        s.V = select(ask && !found, whole.V, s.V);
     }
     if (any_of(found)) set_two_phases(m, feed, two, found, s);
     s.steps += feed.steps;
@@ -136,11 +136,12 @@ POINT_FN void heat_of_one(const M &m, const R *z, const State<M, R> &s, Phase<M,
     attraction_at(m, s.T, at);
     ideal_energies(m, at, ideal);
     phase_sums<true>(m, at, z, f);
-    f.free = s.V - f.B;
+    place_phase(m, s.V, f);
     phase_slopes(m, at, f);
     phase_energy(m, at, ideal, z, f, in);
     o.U = in.U, o.C_v = in.C_v, o.U_V = in.U_V, o.P_V = f.P_V;
-    o.pull = f.D * (f.V * f.psi_VV + f.psi_V) - at.RT * f.n * f.B * (f.inv_free * f.inv_free);
+    o.pull = f.D * ((f.free + f.B) * f.psi_VV + f.psi_V) - at.RT * f.n * f.B * (f.inv_free * f.inv_free);
+    EquationOf<M>::add_pull(at, f, o.pull);
 }
 
 // Of two: e and k are the changes of the parts with tau and, less their sign, with V
@@ -192,7 +193,7 @@ POINT_FN MaskOf<R> flash_with_heat(const M &m, const R *z, const MaskOf<R> open,
 template <class R> struct Bracket {
     R low, high;                     // of the unknown
     R value_low, value_high;         // of the function at the ends
-    R free_low, free_high;           // V - B there
+    R free_low, free_high;           // V less its least value there
     R energy_low, energy_high;       // U or H there
     MaskOf<R> plain_low, plain_high; // whether the ends were evaluated, and are one phase
 };
@@ -228,17 +229,27 @@ POINT_FN void narrow_bracket(const MaskOf<R> is_low, const MaskOf<R> is_high, co
 // a pure species boils. beta: share of the vapour.
 template <class M, class R>
 POINT_FN void by_lever(const M &m, const R *z, const R beta, const R free_v, const R free_l, State<M, R> &s) {
-    R B = R(0.0);
     const R ratio = log(beta / (1.0 - beta));
-    FOR_SPECIES (k, M::NS) {
-        B += z[k] * m.phase_b[k];
-        s.ln_kappa[k] = ratio;
-    }
-    s.V = B + beta * free_v + (1.0 - beta) * free_l;
+    FOR_SPECIES (k, M::NS) s.ln_kappa[k] = ratio;
+    s.V = least_volume(m, s.T, z) + beta * free_v + (1.0 - beta) * free_l;
     s.eta = ratio + log(free_v / free_l);
 }
 
+template <class M, class R> POINT_FN MaskOf<R> has_room(const M &m, const R *z, const State<M, R> &s) {
+    return s.V > least_volume(m, s.T, z);
+}
+
 // ---- U and V, or T and V
+// RT/(w - B) of one mole as one phase, a little more: the pressure is less
+template <class M, class R> POINT_FN R repulsive_pressure(const M &m, const R T, const R V, const R *z) {
+    Attraction<M, R> at;
+    Phase<M, R> f;
+    attraction_at(m, T, at);
+    phase_sums<false>(m, at, z, f);
+    place_phase(m, V, f);
+    return at.RT / f.free * 1.0000001;
+}
+
 // The points that nothing else finds: T outside, unless it is held (U grows with T at constant V), p inside (V falls
 // with p at constant T), both of the stable equilibrium, by Newton's method in brackets. Two phases are handed to
 // `direct`.
@@ -246,20 +257,18 @@ template <Fixed FIXED, class M, class R>
 PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
                                     R &status) {
     constexpr bool ENERGY = FIXED == Fixed::U_V;
-    R B = R(0.0);
-    FOR_SPECIES (k, M::NS) B += given.z[k] * m.phase_b[k];
-    const R V = s.V, free = V - B;
+    const R V = s.V;
     State<M, R> now = s;
     now.carried = false; // states on the way are not kept
     now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
-    auto open = ask && free > 0.0, warm = nowhere<R>();
+    auto open = ask && V > least_volume(m, now.T, given.z), warm = nowhere<R>();
     status = select(ask, R(double(NOT_FOUND)), status);
 
     Bracket<R> in_T, in_p;
     in_T.plain_low = in_T.plain_high = in_p.plain_low = in_p.plain_high = nowhere<R>();
     in_T.low = in_T.high = in_p.low = in_p.high = R(1.0);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
-    const auto most_p = [&](const R T) { return R(R_UNIVERSAL * T / free * 1.0000001); };
+    const auto most_p = [&](const R T) { return repulsive_pressure(m, T, V, given.z); };
     const R least_p = R(1e-3);
     open_bracket(ask, least_p, most_p(now.T), in_p);
     now.p = select(s.p > least_p && s.p < in_p.high, s.p, sqrt(R(1e3) * in_p.high));
@@ -273,7 +282,8 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
 
         // Volume: too small, then p is too high
         const R miss_V = log(V / now.V), p_V = heat.P_V * (R_UNIVERSAL * now.T);
-        const End<R> end{now.p, now.V, R(now.V - B), heat.U, !two};
+        const R least = least_volume(m, now.T, given.z), free = V - least;
+        const End<R> end{now.p, now.V, R(now.V - least), heat.U, !two};
         narrow_bracket(open && miss_V < 0.0, open && miss_V > 0.0, end, in_p);
         const auto at_V = open && fabs(miss_V) < 1e-10, shut = in_p.high < in_p.low * (1.0 + 1e-10);
         const R miss_U = given.energy - (heat.U + heat.U_V * (V - now.V));
@@ -338,7 +348,7 @@ POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, 
                                   R &p) {
     feed_of(m, z, T, R(1.0), feed);
     phase_sums<false>(m, feed.at, z, whole);
-    whole.free = V - whole.B;
+    place_phase(m, V, whole);
     phase_slopes(m, feed.at, whole);
     p = phase_pressure(feed.at, whole) * feed.at.RT;
     feed.p = p;
@@ -347,8 +357,7 @@ POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, 
 
 // Whether that V is the stable root at its pressure
 template <class M, class R> POINT_FN MaskOf<R> is_root(const M &m, const Feed<M, R> &feed, const Phase<M, R> &whole) {
-    R Z, V, free;
-    cubic_root(m, feed.at.T, feed.p, R(R_UNIVERSAL), whole.D, whole.B, R(0.0), delta_of(m, whole), Z, V, free);
+    const R free = EquationOf<M>::root(m, feed.at.T, feed.p, whole);
     return fabs(free - whole.free) < 1e-6 * whole.V;
 }
 
@@ -392,12 +401,12 @@ PHASE_PART void start_from_trial(const M &m, const Feed<M, R> &feed, const Verdi
     phase_root(m, feed.at, feed.p, v);
 
     // Roots that do not differ: a dense liquid and a thin gas
-    const auto alike = v.free + v.B < 1.2 * (l.free + l.B);
-    const R free_l = select(alike, R(0.2 * l.B), l.free), thin = larger(R(4.0 * v.B), R(2.0 * s.V)),
-            free_v = select(alike, thin, v.free);
-    const R V_l = free_l + l.B, V_v = free_v + v.B;
+    const auto alike = v.V < 1.2 * l.V;
+    const R room_l = select(alike, R(0.2 * l.B), l.room), thin = larger(R(4.0 * v.B), R(2.0 * s.V)),
+            room_v = select(alike, thin, v.room);
+    const R V_l = room_l + l.least, V_v = room_v + v.least;
     const R beta = at_least(at_most(R((s.V - V_l) / (V_v - V_l)), 0.98), 0.02), ratio = log(beta / (1.0 - beta));
-    s.eta = select(where, R(ratio + log(free_v / free_l)), s.eta);
+    s.eta = select(where, R(ratio + log(room_v / room_l)), s.eta);
     FOR_SPECIES (k, NS) {
         const R ln_K = log(at_least(y[k], LEAST_AMOUNT) / at_least(x[k], LEAST_AMOUNT));
         s.ln_kappa[k] = select(where, R(ratio + select(feed.z[k] > 1e-90, ln_K, R(0.0))), s.ln_kappa[k]);
@@ -473,8 +482,6 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
 template <class M, class R>
 PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
                                       R &status) {
-    R B = R(0.0);
-    FOR_SPECIES (k, M::NS) B += given.z[k] * m.phase_b[k];
     State<M, R> now = s;
     now.carried = false; // states on the way are not kept
     const R start = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
@@ -494,7 +501,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
         warm = two;
         const R H = heat.U + now.p * now.V, miss = given.energy - H, Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
-        const End<R> end{now.T, H, R(now.V - B), H, !two};
+        const End<R> end{now.T, H, R(now.V - least_volume(m, now.T, given.z)), H, !two};
         narrow_bracket(open && miss > 0.0, open && miss < 0.0, end, in_T);
 
         // Two phases nearby, or a jump of H: `direct`
@@ -506,7 +513,8 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
             State<M, R> from = now, jump = now;
             by_lever(m, given.z, within(share, 1.0), in_T.free_high, in_T.free_low, jump);
             take(lever, jump, from);
-            const auto done = direct<Fixed::H_p>(m, given, open && (lever || nearby), from) && from.V > B;
+            const auto done =
+                direct<Fixed::H_p>(m, given, open && (lever || nearby), from) && has_room(m, given.z, from);
             now.steps = from.steps;
             take(done, from, s);
             status = select(done, R(double(IN_TWO_PHASES)), status);
@@ -551,18 +559,16 @@ template <class M, class R> PHASE_PART void set_warm_volume(const M &m, const R 
     phase_root(m, at, s.p, l);
     phase_root(m, at, s.p, v);
     const R ratio = exp(within(R(s.eta - log(beta / rest)), 100.0));
-    const auto alike = v.free < 1.5 * l.free, thin = alike && l.free > l.B;
-    const R free_l = select(thin, R(v.free / ratio), l.free),
-            free_v = select(alike && !thin, R(l.free * ratio), v.free);
-    s.V = beta * (free_v + v.B) + rest * (free_l + l.B);
+    const auto alike = v.room < 1.5 * l.room, thin = alike && l.room > l.B;
+    const R room_l = select(thin, R(v.room / ratio), l.room),
+            room_v = select(alike && !thin, R(l.room * ratio), v.room);
+    s.V = beta * (room_v + v.least) + rest * (room_l + l.least);
 }
 
 // T, V, ln kappa and eta of s from its p and the enthalpy; the rest as above
 template <class M, class R, class Single>
 PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given, const MaskOf<R> warm,
                                                const Single &single, State<M, R> &s, R &status) {
-    R B = R(0.0);
-    FOR_SPECIES (k, M::NS) B += given.z[k] * m.phase_b[k];
     auto todo = given.energy > -1e300 && given.energy < 1e300 && s.p > 0.0 && s.p < 1e300;
     status = R(double(NOT_FOUND));
 
@@ -570,7 +576,7 @@ PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &gi
     if (any_of(warm && todo)) {
         State<M, R> from = s;
         set_warm_volume(m, given.z, from);
-        const auto done = direct<Fixed::H_p>(m, given, warm && todo, from) && from.V > B;
+        const auto done = direct<Fixed::H_p>(m, given, warm && todo, from) && has_room(m, given.z, from);
         take(done, from, s);
         s.steps = from.steps;
         status = select(done, R(double(IN_TWO_PHASES)), status);
@@ -592,7 +598,7 @@ PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &gi
     todo = todo && !one;
     if (everywhere(!todo)) return;
 
-    const auto done = direct<Fixed::H_p>(m, given, two, from) && from.V > B;
+    const auto done = direct<Fixed::H_p>(m, given, two, from) && has_room(m, given.z, from);
     take(done, from, s);
     s.steps = from.steps;
     status = select(done, R(double(IN_TWO_PHASES)), status);

@@ -1,21 +1,22 @@
-// A phase of a cubic mixture: a function of T, the volume V [m3] and the amounts n_i [mol]. All follows from the
-// residual Helmholtz energy
-//   F = A_res/(RT) = -n ln(1 - B/V) - D psi/(RT),  B = sum n_i b_i,  D = sum n_i n_j a_ij(T),
-//   psi = integral of dV/((V + delta1 B)(V + delta2 B)) from V to infinity,
-// whose derivatives in V, B and the mixture's delta1 carry indices (Michelsen & Mollerup 2007, original not seen). psi
-// is homogeneous of degree -1 in (V, B), so that its derivatives in B follow from those in V. The volume is that of
-// the equation, before any translation.
+// A phase of a mixture: a function of T, the volume V [m3] and the amounts n_i [mol]. All follows from the residual
+// Helmholtz energy, of a cubic equation
+//   F = A_res/(RT) = -n ln(1 - B/w) - D psi/(RT),  B = sum n_i b_i,  D = sum n_i n_j a_ij(T),
+//   psi = integral of dw/((w + delta1 B)(w + delta2 B)) from w = V to infinity,
+// whose derivatives in w, B and the mixture's delta1 carry indices V, B, d (Michelsen & Mollerup 2007, original not
+// seen). psi is homogeneous of degree -1 in (w, B), so that its derivatives in B follow from those in w. What another
+// equation adds is that of EquationOf<M>. The volume is that of the equation, before any translation.
 #pragma once
 #include "engine/numbers/dual.h"
-#include "gas/phases/attraction.h"
+#include "gas/phases/mapped_phase.h"
 
-template <class M, class R> struct Phase {
+template <class M, class R> struct Phase : EquationOf<M>::template Parts<R> {
     static constexpr int SHAPED = M::deltas_by_species ? M::NS : 1;
 
     R n, B, D, D_T, D_TT;      // amount; sums and derivatives in T
     R D_i[M::NS], D_iT[M::NS]; // dD/dn_i = 2 sum_j a_ij n_j, and dD_T/dn_i
     R delta, delta_i[SHAPED];  // delta1 of the mixture and d delta1/dn_i, if each species has a delta1
-    R free, V, inv_free;       // V - B, V, 1/(V - B)
+    R least, room, V;          // least volume, V - least, V
+    R free, inv_free;          // w - B, 1/(w - B)
     R psi, psi_V, psi_B, psi_VV, psi_VB, psi_BB;
     R psi_d, psi_Vd, psi_Bd, psi_dd; // derivatives in delta1
     R P_V, P_i[M::NS];               // (dp/dV)/(RT), (dp/dn_i)/(RT)
@@ -46,6 +47,7 @@ POINT_FN void phase_sums(const M &m, const Attraction<M, R> &at, const R *x, Pha
         }
     });
     if constexpr (HEAT) f.D_TT += f.D_TT;
+    EquationOf<M>::add_sums(m, at.T, x, f);
 
     if constexpr (M::deltas_by_species) {
         const R inv_n = 1.0 / f.n;
@@ -56,40 +58,52 @@ POINT_FN void phase_sums(const M &m, const Attraction<M, R> &at, const R *x, Pha
     }
 }
 
-// V - B of one mole at T and p: of several roots that of the lower Gibbs energy
+// The volume of one mole at T and p: of several roots that of the lower Gibbs energy
 template <class M, class R>
 POINT_FN void phase_root(const M &m, const Attraction<M, R> &at, const R p, Phase<M, R> &f) {
-    R Z, V;
-    cubic_root(m, at.T, p, R(R_UNIVERSAL), f.D, f.B, R(0.0), delta_of(m, f), Z, V, f.free);
+    f.free = EquationOf<M>::root(m, at.T, p, f);
+    EquationOf<M>::measure(f);
+}
+
+template <class M, class R> POINT_FN void place_phase(const M &m, const R V, Phase<M, R> &f) {
+    f.V = V;
+    f.room = V - f.least;
+    EquationOf<M>::place(m, f);
+}
+
+template <class M, class R> POINT_FN void place_room(const M &m, const R room, Phase<M, R> &f) {
+    f.room = room;
+    f.V = room + f.least;
+    EquationOf<M>::place(m, f);
 }
 
 // psi with its derivatives, and those of p
 template <class M, class R> POINT_FN void phase_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
     const auto eos = shape(m, delta_of(m, f));
-    const R B = f.B, V = f.free + B, inv_B = 1.0 / B, inv_centred = 1.0 / (f.free + (0.5 * eos.linear) * B);
+    const R B = f.B, w = f.free + B, inv_B = 1.0 / B, inv_centred = 1.0 / (f.free + (0.5 * eos.linear) * B);
     const R inv_D = 1.0 / (f.free * f.free + B * (eos.linear * f.free + eos.constant * B));
-    f.V = V;
     f.inv_free = 1.0 / f.free;
 
     f.psi = departure_integral(eos, B, inv_centred);
     f.psi_V = -inv_D;
-    f.psi_B = -(f.psi + V * f.psi_V) * inv_B;
-    f.psi_VV = (2.0 * V + eos.sum * B) * (inv_D * inv_D);
-    f.psi_VB = -(2.0 * f.psi_V + V * f.psi_VV) * inv_B;
-    f.psi_BB = -(2.0 * f.psi_B + V * f.psi_VB) * inv_B;
+    f.psi_B = -(f.psi + w * f.psi_V) * inv_B;
+    f.psi_VV = (2.0 * w + eos.sum * B) * (inv_D * inv_D);
+    f.psi_VB = -(2.0 * f.psi_V + w * f.psi_VV) * inv_B;
+    f.psi_BB = -(2.0 * f.psi_B + w * f.psi_VB) * inv_B;
 
-    R of_delta = R(0.0);
+    R of_delta = R(0.0), L_s = R(0.0), L_ss = R(0.0);
     if constexpr (M::deltas_by_species) {
         // d sum/d delta1 = 1 - 2/(1 + delta1)^2, sum = delta1 + delta2, and its derivative; product = 1 - sum
         const R inv_more = 1.0 / (1.0 + f.delta), curved = 4.0 * inv_more * inv_more * inv_more;
-        const R L_s = departure_slope(eos, B, inv_centred, f.psi), L_Vs = B * f.free * (inv_D * inv_D);
+        L_s = departure_slope(eos, B, inv_centred, f.psi);
+        const R L_Vs = B * f.free * (inv_D * inv_D);
         const Dual<R> sum = moving(eos.sum, R(1.0)), none(0.0), L = moving(f.psi, L_s);
         const MixedShape<Dual<R>> along{none, none, sum, 1.0 - sum, 0.25 * sum * sum + sum - 1.0, 2.0 + sum, none};
-        const Dual<R> centred = still<1>(V) + (0.5 * sum) * still<1>(B);
-        const R L_ss = departure_slope(along, still<1>(B), Dual<R>(1.0) / centred, L).d[0];
+        const Dual<R> centred = still<1>(w) + (0.5 * sum) * still<1>(B);
+        L_ss = departure_slope(along, still<1>(B), Dual<R>(1.0) / centred, L).d[0];
         f.psi_d = L_s * eos.slope;
         f.psi_Vd = L_Vs * eos.slope;
-        f.psi_Bd = -(f.psi_d + V * f.psi_Vd) * inv_B;
+        f.psi_Bd = -(f.psi_d + w * f.psi_Vd) * inv_B;
         f.psi_dd = L_ss * (eos.slope * eos.slope) + L_s * curved;
         of_delta = f.D * f.psi_Vd * at.inv_RT;
     }
@@ -101,6 +115,7 @@ template <class M, class R> POINT_FN void phase_slopes(const M &m, const Attract
         f.P_i[k] = f.inv_free + of_b * m.phase_b[k] + of_D * f.D_i[k];
         if constexpr (M::deltas_by_species) f.P_i[k] += of_delta * f.delta_i[k];
     }
+    EquationOf<M>::add_slopes(m, at, L_s, L_ss, f);
 }
 
 // p/(RT)
@@ -108,7 +123,7 @@ template <class M, class R> POINT_FN R phase_pressure(const Attraction<M, R> &at
     return f.n * f.inv_free + f.D * f.psi_V * at.inv_RT;
 }
 
-// dF/dn_i less its common part -ln(1 - B/V), added to `common`. With common = -ln(p (V - B)/(RT)) it is ln phi_i of
+// dF/dn_i less its common part -ln((w - B)/V), added to `common`. With common = -ln(p (w - B)/(RT)) it is ln phi_i of
 // one mole.
 template <class M, class R>
 POINT_FN void phase_fugacities(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R common, R *out) {
@@ -117,6 +132,7 @@ POINT_FN void phase_fugacities(const M &m, const Attraction<M, R> &at, const Pha
         out[k] = common + of_b * m.phase_b[k] + of_D * f.D_i[k];
         if constexpr (M::deltas_by_species) out[k] -= f.D * f.psi_d * at.inv_RT * f.delta_i[k];
     }
+    EquationOf<M>::add_fugacities(m, at, f, out);
 }
 
 // One mole of composition x at T and p: its root, slopes and ln phi_i
@@ -162,4 +178,5 @@ POINT_FN void phase_energy(const M &m, const Attraction<M, R> &at, const IdealEn
         e.U_i[k] = ideal.u[k] + f.psi * (at.T * f.D_iT[k] - f.D_i[k]) + f.psi_B * m.phase_b[k] * rest;
         if constexpr (M::deltas_by_species) e.U_i[k] += f.psi_d * f.delta_i[k] * rest;
     }
+    EquationOf<M>::add_energy(m, at, f, e);
 }

@@ -153,7 +153,7 @@ POINT_FN void equilibrium_e_rho(const M &m, const R e, const R rho, const Specie
     s.T = s.p = R(NOT_A_NUMBER);
     state_of_e_rho(
         m, e, rho, moles, s, nowhere<R>(),
-        [&](R &T_one, R &missed) { temperature_from_e_rho(m, e, rho, Y, moles.R_s, T_one, missed); }, T, p, vol,
+        [&](R &T_one, R &missed) { EquationOf<M>::from_e_rho(m, e, rho, Y, moles.R_s, T_one, missed); }, T, p, vol,
         unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
 
@@ -168,8 +168,8 @@ POINT_FN void equilibrium_e_rho_start(const M &m, const R e, const R rho, const 
     s.T = T_start, s.p = R(NOT_A_NUMBER);
     state_of_e_rho(
         m, e, rho, moles, s, nowhere<R>(),
-        [&](R &T_one, R &missed) { temperature_from_e_rho_start(m, e, rho, Y, moles.R_s, T_start, T_one, missed); }, T,
-        p, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
+        [&](R &T_one, R &missed) { EquationOf<M>::from_e_rho_start(m, e, rho, Y, moles.R_s, T_start, T_one, missed); },
+        T, p, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
 
 template <class M, class R, class Species, class Out>
@@ -183,8 +183,8 @@ POINT_FN void equilibrium_e_rho_warm(const M &m, const R e, const R rho, const S
     s.T = T_start, s.p = R(NOT_A_NUMBER);
     state_of_e_rho(
         m, e, rho, moles, s, is_warm(s) && s.T > T_LOWEST && s.T < T_HIGHEST,
-        [&](R &T_one, R &missed) { temperature_from_e_rho_start(m, e, rho, Y, moles.R_s, T_start, T_one, missed); }, T,
-        p, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
+        [&](R &T_one, R &missed) { EquationOf<M>::from_e_rho_start(m, e, rho, Y, moles.R_s, T_start, T_one, missed); },
+        T, p, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
 
 // ---- from h and p
@@ -215,8 +215,8 @@ POINT_FN void equilibrium_h_p(const M &m, const R h, const R p, const Species &Y
     s.T = R(NOT_A_NUMBER);
     state_of_h_p(
         m, h, p, moles, s, nowhere<R>(),
-        [&](R &T_one, R &missed) { temperature_from_h_p(m, h, p, Y, moles.R_s, T_one, missed); }, T, vol, unconverged,
-        ln_kappa, eta, phases_status, phases_steps);
+        [&](R &T_one, R &missed) { EquationOf<M>::from_h_p(m, h, p, Y, moles.R_s, T_one, missed); }, T, vol,
+        unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
 
 template <class M, class R, class Species, class Out>
@@ -229,8 +229,8 @@ POINT_FN void equilibrium_h_p_start(const M &m, const R h, const R p, const Spec
     s.T = T_start;
     state_of_h_p(
         m, h, p, moles, s, nowhere<R>(),
-        [&](R &T_one, R &missed) { temperature_from_h_p_start(m, h, p, Y, moles.R_s, T_start, T_one, missed); }, T, vol,
-        unconverged, ln_kappa, eta, phases_status, phases_steps);
+        [&](R &T_one, R &missed) { EquationOf<M>::from_h_p_start(m, h, p, Y, moles.R_s, T_start, T_one, missed); }, T,
+        vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
 
 template <class M, class R, class Species, class Out>
@@ -243,8 +243,8 @@ POINT_FN void equilibrium_h_p_warm(const M &m, const R h, const R p, const Speci
     s.T = T_start;
     state_of_h_p(
         m, h, p, moles, s, is_warm(s) && s.T > T_LOWEST && s.T < T_HIGHEST,
-        [&](R &T_one, R &missed) { temperature_from_h_p_start(m, h, p, Y, moles.R_s, T_start, T_one, missed); }, T, vol,
-        unconverged, ln_kappa, eta, phases_status, phases_steps);
+        [&](R &T_one, R &missed) { EquationOf<M>::from_h_p_start(m, h, p, Y, moles.R_s, T_start, T_one, missed); }, T,
+        vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
 
 // ---- from T and rho
@@ -312,7 +312,7 @@ POINT_FN void equilibrium_s_p(const M &m, const R s, const R p, const Species &Y
     state.T = R(NOT_A_NUMBER);
     state_of_s_p(
         m, s, p, Y, moles, state, nowhere<R>(),
-        [&](R &T_one, R &missed) { temperature_from_s_p(m, s, p, Y, moles.W, moles.R_s, T_one, missed); }, T, vol,
+        [&](R &T_one, R &missed) { EquationOf<M>::from_s_p(m, s, p, Y, moles.W, moles.R_s, T_one, missed); }, T, vol,
         unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
 
@@ -327,7 +327,7 @@ POINT_FN void equilibrium_s_p_start(const M &m, const R s, const R p, const Spec
     state_of_s_p(
         m, s, p, Y, moles, state, nowhere<R>(),
         [&](R &T_one, R &missed) {
-            temperature_from_s_p_start(m, s, p, Y, moles.W, moles.R_s, T_start, T_one, missed);
+            EquationOf<M>::from_s_p_start(m, s, p, Y, moles.W, moles.R_s, T_start, T_one, missed);
         },
         T, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
@@ -343,7 +343,7 @@ POINT_FN void equilibrium_s_p_warm(const M &m, const R s, const R p, const Speci
     state_of_s_p(
         m, s, p, Y, moles, state, is_warm(state) && T_start > T_LOWEST && T_start < T_HIGHEST,
         [&](R &T_one, R &missed) {
-            temperature_from_s_p_start(m, s, p, Y, moles.W, moles.R_s, T_start, T_one, missed);
+            EquationOf<M>::from_s_p_start(m, s, p, Y, moles.W, moles.R_s, T_start, T_one, missed);
         },
         T, vol, unconverged, ln_kappa, eta, phases_status, phases_steps);
 }
@@ -379,7 +379,7 @@ template <class M, class R> struct Named {
 };
 
 template <class M, class R> POINT_FN void name_phases(const M &m, const Known<M, R> &o, Named<M, R> &n) {
-    R B_v = R(0.0), B_l = R(0.0), shift_v = R(0.0);
+    R least_v = R(0.0), least_l = R(0.0), shift_v = R(0.0);
     n.n_v = n.n_l = n.mass_v = n.mass_l = R(0.0);
     FOR_SPECIES (k, M::NS) {
         const R kappa = exp(within(o.s.ln_kappa[k], 300.0));
@@ -389,13 +389,14 @@ template <class M, class R> POINT_FN void name_phases(const M &m, const Known<M,
         n.n_v += n.v[k];
         n.mass_l += n.l[k] * m.W[k];
         n.mass_v += n.v[k] * m.W[k];
-        B_l += n.l[k] * m.phase_b[k];
-        B_v += n.v[k] * m.phase_b[k];
+        const R least = EquationOf<M>::least(m, o.s.T, k);
+        least_l += n.l[k] * least;
+        least_v += n.v[k] * least;
         if constexpr (M::translated) shift_v += n.v[k] * (m.shift_mass[k] * m.W[k]);
     }
-    const R ratio = exp(within(o.s.eta, 300.0)), free_l = (o.s.V - B_l - B_v) / (1.0 + ratio);
-    n.V_v = free_l * ratio + B_v - shift_v;
-    n.V_l = free_l + B_l - (o.moles.shift - shift_v);
+    const R ratio = exp(within(o.s.eta, 300.0)), room_l = (o.s.V - least_l - least_v) / (1.0 + ratio);
+    n.V_v = room_l * ratio + least_v - shift_v;
+    n.V_l = room_l + least_l - (o.moles.shift - shift_v);
     n.swapped = n.mass_v * n.V_l > n.mass_l * n.V_v;
 }
 
@@ -408,10 +409,10 @@ POINT_FN void equilibrium_amounts(const M &m, const R T, const R p, const Specie
     known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
     name_phases(m, o, n);
 
-    // One phase: a vapour where its volume is above the critical volume of the equation, in units of b
+    // One phase: a vapour where its volume is above the critical volume of the equation
     R B = R(0.0);
     FOR_SPECIES (k, M::NS) B += o.moles.z[k] * m.phase_b[k];
-    const R alone = select(o.s.V > m.phase_critical[0] * B, R(1.0), R(0.0)) + o.none;
+    const R alone = select(o.s.V > EquationOf<M>::critical_volume(m, o.s.T, o.moles.z, B), R(1.0), R(0.0)) + o.none;
     const auto share = [&](const R v, const R l) { return select(n.swapped, l, v) / (v + l); };
     beta = select(o.two, share(n.n_v, n.n_l), alone);
     beta_mass = select(o.two, share(n.mass_v, n.mass_l), alone);
@@ -593,7 +594,7 @@ POINT_FN void equilibrium_fugacity(const M &m, const R T, const R p, const Speci
         Phase<M, R> whole;
         attraction_at(m, o.s.T, at);
         phase_sums<false>(m, at, o.moles.z, whole);
-        whole.free = o.s.V - whole.B;
+        place_phase(m, o.s.V, whole);
         phase_slopes(m, at, whole);
         phase_fugacities(m, at, whole, R(-log(p * whole.free * at.inv_RT)), F);
     }
@@ -630,9 +631,9 @@ POINT_FN void equilibrium_curvature(const M &m, const R T, const R rho, const Sp
     moles_of(m, Y, moles);
     attraction_at(m, known_temperature(T), at);
     phase_sums<false>(m, at, moles.z, whole);
-    whole.free = moles.W / select(rho > 0.0, rho, R(NOT_A_NUMBER)) + moles.shift - whole.B;
+    place_phase(m, R(moles.W / select(rho > 0.0, rho, R(NOT_A_NUMBER)) + moles.shift), whole);
     phase_slopes(m, at, whole);
-    curvature_of<false>(at, whole, R(1.0), c);
+    curvature_of<false>(m, at, whole, R(1.0), c);
     FOR_SPECIES (i, NS) {
         for (int j = 0; j < NS; ++j)
             F_nn.set(i * NS + j, curvature_element<false>(m, whole, c, pair_attraction(m, at, i, j), i, j));

@@ -2,7 +2,7 @@
 e and rho, or h and p, and its properties.
 
 The state is handed on as vol, ln_kappa, eta and phases_status. A host keeps ln_kappa and eta of each point and gives
-them to the next call, which then starts warm. Two cubic phases at most; solids and third phases are not looked for.
+them to the next call, which then starts warm. Two phases at most; solids and third phases are not looked for.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..declare import collection, constants, exclusion, option, point_kernel, quantity
 from ..equations.constants import _record
 from ..equations.cubic import DELTA
-from ..equations.records import FAMILY
+from ..equations.records import ROOTS, VolumeMap
 from ..records import Constants, Report
 from ..registry import registry
 from ..thermal.derivatives import PAIRS
@@ -41,9 +41,9 @@ option(
     in_check_mode="on",
 )
 exclusion(
-    lambda options: options["phases"] == "equilibrium" and options["equation"] not in FAMILY,
-    "option phases = 'equilibrium' needs a cubic equation of state, one of " + ", ".join(FAMILY) + "; equation = "
-    "'{equation}' came.",
+    lambda options: options["phases"] == "equilibrium" and options["equation"] not in ROOTS,
+    "option phases = 'equilibrium' needs an equation of state with a cubic, one of " + ", ".join(ROOTS) + "; "
+    "equation = '{equation}' came.",
 )
 exclusion(
     lambda options: options["phases"] == "equilibrium" and options["root"] != "gibbs",
@@ -91,8 +91,8 @@ quantity(
 quantity(
     "eta",
     "1",
-    "ln of the ratio of free volumes V - B of the two phases; with one phase 0, or 1e4 and more: how far the last test "
-    "of stability holds. Kept with ln_kappa",
+    "ln of the ratio of the two phases' volumes above the least (b of a cubic); with one phase 0, or 1e4 and more: how "
+    "far the last test of stability holds. Kept with ln_kappa",
     carried=True,
 )
 
@@ -113,14 +113,15 @@ def phase_numbers(species, options) -> Constants:
     record = _record(species, options)
     critical = record.of_species(species)
     omega = np.where(np.isfinite(species.omega), species.omega, 0.0)  # some equations do without
+    of = record.translation.of_species(species) if isinstance(record.translation, VolumeMap) else species
     values = {
         "phase_b": record.ab(species)[1],
-        "phase_Tc": species.Tc,
-        "phase_ln_pc": np.log(species.pc),
+        "phase_Tc": of.Tc,
+        "phase_ln_pc": np.log(of.pc),
         "phase_wilson": 5.373 * (1 + omega),
         "phase_ln_rest": [np.log(HEAVY_REST / species.ns)],
         "phase_ln_trace": [np.log(TRACE)],
-        "phase_hot": HOT * species.Tc if np.max(species.kij) <= HOT_KIJ else np.full(species.ns, NEVER),
+        "phase_hot": HOT * of.Tc if np.max(species.kij) <= HOT_KIJ else np.full(species.ns, NEVER),
         "phase_critical": [np.mean(critical["Z_c"] / critical["omega_b"])],
     }
     if record.by_species:
@@ -138,20 +139,20 @@ NEWTON = "Michelsen 1982, Rachford & Rice 1952 (originals not seen); Newton's me
 
 
 def kernel(name, reads, writes, source, **more):
-    """A kernel of phases.h, for cubic equations."""
+    """A kernel of phases.h, for cubic equations and those that map their root."""
     point_kernel(
         name,
         header="gas/phases/phases.h",
         reads=reads,
         writes=writes,
         source=source,
-        when={"equation": FAMILY},
+        when={"equation": ROOTS},
         phases="equilibrium",
         sweeps="states",
         alone=True,
         double_only=SINGLE,
-        constants=f"{PAIRS} {SUMS} {DELTA} {NASA} W inv_p_ref {OWN} phase_delta?",
-        **{"valid": "two cubic phases at most, T of 50 to 2000 K, p > 0", **more},
+        constants=f"{PAIRS} {SUMS} {DELTA} {NASA} W inv_p_ref {OWN} phase_delta? map_numbers?",
+        **{"valid": "two phases at most, T of 50 to 2000 K, p > 0", **more},
     )
 
 

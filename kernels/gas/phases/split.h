@@ -99,8 +99,8 @@ POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoP
                               const bool any, R *step) {
     constexpr int NS = M::NS;
     Curvature<M, R> of_v, of_l;
-    curvature_of<true>(at, v, s.rest, of_v);
-    curvature_of<true>(at, l, s.beta, of_l);
+    curvature_of<true>(m, at, v, s.rest, of_v);
+    curvature_of<true>(m, at, l, s.beta, of_l);
 
     R H[lower(NS, 0)], inverse[NS], S[NS], q[NS];
     FOR_SPECIES (k, NS) {

@@ -54,7 +54,7 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
                          const R *r, const MaskOf<R> want, R *step) {
     constexpr int NS = M::NS;
     Curvature<M, R> c;
-    curvature_of<true>(at, f, inv_sum, c);
+    curvature_of<true>(m, at, f, inv_sum, c);
 
     R H[lower(NS, 0)], inverse[NS], S[NS], q[NS];
     FOR_SPECIES (k, NS) {

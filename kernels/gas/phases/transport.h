@@ -5,6 +5,7 @@
 #include "gas/phases/flash.h"
 #include "gas/transport/chung.h"
 #include "gas/transport/diffusion.h"
+#include "gas/transport/residual.h"
 
 // Chung's viscosity and conductivity of a phase
 template <class M, class R, class Species>
@@ -23,8 +24,56 @@ POINT_FN void chung_of_phase(const M &m, const R T, const R rho, const Species &
     chung_conductivity(m, W, cp_ig, omega_m, mu_r4, kappa_m, T_star, inv_M_m, root_m, eta0, fill, gap3, lam);
 }
 
+// Those by residual entropy, of equation `mapped`
+template <class M, class R, class Species>
+POINT_FN void residual_of_phase(const M &m, const R T, const R rho, const Species &Y, R &mu, R &lam) {
+    const R moles = mean_of<R, M>(m.inv_W, Y), W = 1.0 / moles, R_s = R_UNIVERSAL * moles;
+    R cp_ig, h_ig;
+    ideal_gas(m, T, Y, cp_ig, h_ig);
+
+    R a, a_T, a_TT, b, map_0, map_1, map_2, map_3, shift_T, shift_TT, residual_entropy;
+    mapped_mixture(m, T, Y, a, a_T, a_TT, b, map_0, map_1, map_2, map_3, shift_T, shift_TT);
+    mapped_residual_entropy_of_density(m, rho, T, R_s, a, a_T, b, map_0, map_1, map_2, map_3, shift_T, delta_of(m, Y),
+                                       residual_entropy);
+
+    R inv_eps_m, inv_M_m, scale_m, eta0, excess_unit;
+    residual_mixture(m, Y, W, inv_eps_m, inv_M_m, scale_m);
+    residual_dilute(m, T, inv_eps_m, scale_m, eta0);
+    residual_scale(m, T, rho, W, residual_entropy, excess_unit);
+
+    R n1_m, n2_m, n3_m, n4_m, b1_m, b2_m, b3_m, f0_m, f1_m, Tc_mean;
+    residual_coefficients(m, Y, W, n1_m, n2_m, n3_m, n4_m, b1_m, b2_m, b3_m, f0_m, f1_m, Tc_mean);
+    residual_viscosity(m, T, residual_entropy, eta0, excess_unit, n1_m, n2_m, n3_m, n4_m, mu);
+    residual_conductivity(m, T, W, cp_ig, residual_entropy, inv_M_m, eta0, excess_unit, b1_m, b2_m, b3_m, f0_m, f1_m,
+                          Tc_mean, lam);
+}
+
 // mcadams: 1/mu = w/mu_v + (1 - w)/mu_l, w the vapour's share of the mass
 // dukler:    mu = a mu_v + (1 - a) mu_l, a its share of the volume;  lam in any case like that
+// mu, lam: those of the vapour or of one phase, and then those of the whole
+template <class M, class R>
+POINT_FN void mix_phases(const M &, const MaskOf<R> two, const R mu_l, const R lam_l, const R beta_mass,
+                         const R beta_volume, R &mu, R &lam) {
+    R mixed;
+    if constexpr (M::two_phase_viscosity_mcadams) mixed = 1.0 / (beta_mass / mu + (1.0 - beta_mass) / mu_l);
+    else mixed = beta_volume * mu + (1.0 - beta_volume) * mu_l;
+    mu = select(two, mixed, mu);
+    lam = select(two, R(beta_volume * lam + (1.0 - beta_volume) * lam_l), lam);
+}
+
+template <class M, class R, class Species>
+POINT_FN void equilibrium_residual(const M &m, const R T, const Species &Y_l, const Species &Y_v, const R rho_l,
+                                   const R rho_v, const R beta_mass, const R beta_volume, const R phases_status, R &mu,
+                                   R &lam) {
+    residual_of_phase(m, T, rho_v, Y_v, mu, lam);
+    const auto two = phases_status > 0.5;
+    if (any_of(two)) {
+        R mu_l, lam_l;
+        residual_of_phase(m, T, rho_l, Y_l, mu_l, lam_l);
+        mix_phases(m, two, mu_l, lam_l, beta_mass, beta_volume, mu, lam);
+    }
+}
+
 template <class M, class R, class Species>
 POINT_FN void equilibrium_chung(const M &m, const R T, const Species &Y_l, const Species &Y_v, const R rho_l,
                                 const R rho_v, const R beta_mass, const R beta_volume, const R phases_status, R &mu,
@@ -34,11 +83,7 @@ POINT_FN void equilibrium_chung(const M &m, const R T, const Species &Y_l, const
     if (any_of(two)) {
         R mu_l, lam_l;
         chung_of_phase(m, T, rho_l, Y_l, mu_l, lam_l);
-        R mixed;
-        if constexpr (M::two_phase_viscosity_mcadams) mixed = 1.0 / (beta_mass / mu + (1.0 - beta_mass) / mu_l);
-        else mixed = beta_volume * mu + (1.0 - beta_volume) * mu_l;
-        mu = select(two, mixed, mu);
-        lam = select(two, R(beta_volume * lam + (1.0 - beta_volume) * lam_l), lam);
+        mix_phases(m, two, mu_l, lam_l, beta_mass, beta_volume, mu, lam);
     }
 }
 

@@ -2,8 +2,10 @@
 whole by a rule. Laws that serve gases alone are left out, and so are refused by name."""
 
 from ..declare import option, point_kernel
+from ..equations.cubic import DELTA
 from ..registry import registry
 from ..thermal.ideal_gas import NASA
+from ..transport import residual
 from . import phases  # noqa: F401  (declares the shares of the phases)
 
 option(
@@ -35,6 +37,20 @@ point_kernel(
     "two_phase_viscosity, conductivity by shares of the volume",
     valid="as chung_viscosity and chung_conductivity, in each phase",
     when={"viscosity": "chung", "chung": "polefree published"},
+    phases="equilibrium",
+    sweeps="states",
+    alone=True,
+)
+point_kernel(
+    "equilibrium_residual",
+    header="gas/phases/transport.h",
+    reads="T Y_l Y_v rho_l rho_v beta_mass beta_volume phases_status",
+    writes="mu lam",
+    constants=f"inv_W {NASA} {DELTA} {constants_of('mapped_mixture', 'residual_mixture', 'residual_coefficients')}",
+    source=f"as residual_viscosity and residual_conductivity; two phases: {RULE}; viscosity by option "
+    "two_phase_viscosity, conductivity by shares of the volume",
+    valid="as residual_viscosity and residual_conductivity, in each phase",
+    when=residual.WHEN,
     phases="equilibrium",
     sweeps="states",
     alone=True,

@@ -1,0 +1,74 @@
+// What an equation of state gives to its phases beside the cubic of its root w (phase.h): the functions of
+// EquationOf<M>, chosen here and nowhere else. An equation that lacks one of them does not compile.
+//
+// The volume V of a phase is that of the equation. Its least value, at infinite pressure, is linear in the amounts;
+// room = V - least is positive in every state, as free = w - B is.
+#pragma once
+#include "gas/phases/attraction.h"
+#include "gas/thermal/inversion.h"
+
+template <class M, bool MAPPED> struct PhaseEquation;
+template <class M> using EquationOf = PhaseEquation<M, M::mapped>;
+
+// The root is the volume: least = B, room = free. F has no further parts.
+template <class M> struct PhaseEquation<M, false> {
+    template <class R> struct Parts {};          // what a phase keeps
+    template <class R> struct CurvatureParts {}; // and its second derivatives
+
+    // Least volume of a mole of species k
+    template <class R> static POINT_FN R least(const M &m, const R, const int k) { return R(m.phase_b[k]); }
+
+    // The volume at the critical point of the cubic
+    template <class R> static POINT_FN R critical_volume(const M &m, const R, const R *, const R B) {
+        return m.phase_critical[0] * B;
+    }
+
+    template <class R, class F> static POINT_FN void add_sums(const M &, const R, const R *, F &f) { f.least = f.B; }
+
+    // free from V and room, and the other way round
+    template <class F> static POINT_FN void place(const M &, F &f) { f.free = f.room; }
+    template <class F> static POINT_FN void measure(F &f) {
+        f.room = f.free;
+        f.V = f.free + f.B;
+    }
+
+    // free of one mole at T and p: of several roots that of the lower Gibbs energy
+    template <class R, class F> static POINT_FN R root(const M &m, const R T, const R p, const F &f) {
+        R Z, V, free;
+        cubic_root(m, T, p, R(R_UNIVERSAL), f.D, f.B, R(0.0), delta_of(m, f), Z, V, free);
+        return free;
+    }
+
+    // The parts' terms in what phase.h, curvature.h, direct.h and entropy.h compute
+    template <class R, class F>
+    static POINT_FN void add_slopes(const M &, const Attraction<M, R> &, const R, const R, F &) {}
+    template <class R, class F>
+    static POINT_FN void add_fugacities(const M &, const Attraction<M, R> &, const F &, R *) {}
+    template <class R, class F, class E>
+    static POINT_FN void add_energy(const M &, const Attraction<M, R> &, const F &, E &) {}
+    template <class R, class F> static POINT_FN void add_entropy(const Attraction<M, R> &, const F &, R &) {}
+    template <class R, class F> static POINT_FN void add_pull(const Attraction<M, R> &, const F &, R &) {}
+    template <class R, class F> static POINT_FN void add_swelling(const F &, const R, R &) {}
+
+    template <class R, class F, class C>
+    static POINT_FN void add_curvature(const M &, const Attraction<M, R> &, const F &, const R, C &) {}
+    template <class R, class F, class C>
+    static POINT_FN void add_element(const M &, const F &, const C &, const int, const int, R &) {}
+    template <class R, class F, class C>
+    static POINT_FN void add_product(const M &, const F &, const C &, const R *, R *) {}
+
+    // T of one phase
+    template <class... A> static POINT_FN void from_e_rho(A &&...a) { temperature_from_e_rho(a...); }
+    template <class... A> static POINT_FN void from_e_rho_start(A &&...a) { temperature_from_e_rho_start(a...); }
+    template <class... A> static POINT_FN void from_h_p(A &&...a) { temperature_from_h_p(a...); }
+    template <class... A> static POINT_FN void from_h_p_start(A &&...a) { temperature_from_h_p_start(a...); }
+    template <class... A> static POINT_FN void from_s_p(A &&...a) { temperature_from_s_p(a...); }
+    template <class... A> static POINT_FN void from_s_p_start(A &&...a) { temperature_from_s_p_start(a...); }
+};
+
+// Least volume of the amounts x
+template <class M, class R> POINT_FN R least_volume(const M &m, const R T, const R *x) {
+    R sum = R(0.0);
+    FOR_SPECIES (k, M::NS) sum += x[k] * EquationOf<M>::least(m, T, k);
+    return sum;
+}
