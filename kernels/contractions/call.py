@@ -162,33 +162,25 @@ def _einsum(s: einsum.Subscripts, operands, named: dict, asked: Asked, out, dtyp
         refuse_inexact(arrays, math.prod(sizes[i] for i in sizes if i not in s.out))
 
     # Views without diagonals and without what is broadcast, dimensions as they lie, and the text that is left.
-    views, axes, references = {}, {}, []
+    views, lie, references = {}, {}, []
     for name, own in zip(s.names, s.operands):
-        view, indices = _view(arrays[name], own, sizes, _keepers(s, arrays, sizes, name))
-        views[name], axes[name] = _as_it_lies(view)
-        references.append(Reference(name, tuple(indices[axis] for axis in axes[name])))
+        lie[name], indices = _view(arrays[name], own, sizes, _keepers(s, arrays, sizes, name))
+        views[name] = lie[name].of(arrays[name]) if own else arrays[name]
+        references.append(Reference(name, tuple(indices[axis] for axis in lie[name].axes)))
     statement = Statement(Reference("out", s.out), (Term(1.0, tuple(references)),))
 
     # The orders that the result may have in memory.
     if out is None:
         orders = result_order.candidates(asked.order, statement, sizes, arrays.values())
     else:
-        axes["out"] = result_order.axes_in_memory(out)
-        orders = [tuple(s.out[axis] for axis in axes["out"])]
+        lie["out"] = repeats.View(result_order.axes_in_memory(out))
+        orders = [tuple(s.out[axis] for axis in lie["out"].axes)]
 
     job = result_order.cheapest(
         orders, lambda order: _job(statement, order, sizes, types, _real(views), backend, asked)
     )
-    values = _evaluated(job, result_order.places(job.order, s.out), views, axes, types, backend, asked, out)
+    values = _evaluated(job, result_order.places(job.order, s.out), views, lie, types, backend, asked, out)
     return _delivered(values, types, out)
-
-
-def _as_it_lies(view) -> tuple:
-    """(view, axes) of an operand with its dimensions from slow to fast: a copy is cheap then, or needless."""
-    if not hasattr(view, "strides"):
-        return view, ()
-    axes = result_order.axes_in_memory(view)
-    return result_order.turned(view, axes), axes
 
 
 def _in_order(s: einsum.Subscripts, operands, named: dict) -> tuple:
@@ -261,22 +253,28 @@ def _still(array, own, sizes) -> list[str]:
     return found
 
 
-def _view(array, own, sizes, keepers) -> tuple:
-    """(view, indices) of an operand: diagonals for indices that stand twice, without indices that are broadcast."""
-    still = set(_still(array, own, sizes)) if own else set()
+def _view(array, own, sizes, keepers) -> tuple[repeats.View, tuple[str, ...]]:
+    """(view, indices) of an operand: diagonals for indices that stand twice, without indices that are broadcast,
+    dimensions from slow to fast: a copy is cheap then, or needless. indices: before the dimensions change their order.
+    """
+    if not own:
+        return repeats.View(()), ()
+    still = set(_still(array, own, sizes))
     gone = {i for i in still if i in keepers or array.shape[own.index(i)] == 1}
-    if gone:
-        array = array[tuple(0 if index in gone else slice(None) for index in own)]
+    first = tuple(axis for axis, index in enumerate(own) if index in gone)
     indices = [index for index in own if index not in gone]
 
+    diagonals = []
     for index in dict.fromkeys(indices):
         while indices.count(index) > 1:
-            first = indices.index(index)
-            second = indices.index(index, first + 1)
-            array = array.diagonal(0, first, second)  # the diagonal is the last dimension
-            del indices[second], indices[first]
+            one = indices.index(index)
+            other = indices.index(index, one + 1)
+            diagonals.append((one, other))  # the diagonal is the last dimension
+            del indices[other], indices[one]
             indices.append(index)
-    return array, tuple(indices)
+
+    view = repeats.View(tuple(range(len(indices))), first, tuple(diagonals))
+    return view._replace(axes=result_order.axes_in_memory(view.of(array))), tuple(indices)
 
 
 class Job(NamedTuple):
@@ -315,11 +313,11 @@ def _real(views) -> tuple[str, ...]:
     return tuple(name for name, a in views.items() if not _is_pair(a))
 
 
-def _evaluated(job: Job, back, views, axes, types: Types, backend, asked: Asked, out):
+def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, out):
     """Values of a job: `out` itself if a kernel can write it, else an array of the type that is computed in.
 
-    back: the axes of the result in the order of the string. views: operands with their dimensions as they lie. axes:
-    dimensions of the caller's arrays in that order.
+    back: the axes of the result in the order of the string. views: operands with their dimensions as they lie. lie: how
+    they are views of the caller's arrays, and of `out`.
     """
     if job.plan is None:
         values = backend.empty(job.shape, types.work)
@@ -333,12 +331,12 @@ def _evaluated(job: Job, back, views, axes, types: Types, backend, asked: Asked,
         arrays[name] = converted(name, a, backend, types.work if _is_pair(a) else part)
 
     # The next call binds at once if the kernel takes the arrays as they came.
-    given = None if out is None else result_order.turned(out, axes["out"])
+    given = None if out is None else lie["out"].of(out)
     direct = given is not None and given.dtype == types.work and job.plan.takes("out", given, job.n)
     taken = {**arrays, "out": given} if direct else arrays
     new = () if direct else (repeats.New("out", job.shape, back),)
-    lie = tuple((name, axes[name]) for name in taken)
-    repeats.keep(asked.repeated, taken, repeats.Repeat(job.plan, lie, (), new, ("out",), job.n, types.work))
+    call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), (), new, ("out",), job.n, types.work)
+    repeats.keep(asked.repeated, {**views, "out": given}, taken, call)
 
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
     job.plan.bind(arrays, job.n)()
@@ -406,8 +404,8 @@ def _statements(text: str, arrays: dict, asked: Asked):
         asked = _for_entries(asked, e, n, backend)
         plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
         taken = _run(plan, e, held, n)
-        lie = tuple((name, tuple(range(np.ndim(arrays[name])))) for name in given)
-        repeats.keep(repeated, taken, repeats.Repeat(plan, lie, (), tuple(new), e.outputs, n, dtype))
+        lie = tuple((name, repeats.View(tuple(range(np.ndim(arrays[name]))))) for name in given)
+        repeats.keep(repeated, arrays, taken, repeats.Repeat(plan, lie, (), tuple(new), e.outputs, n, dtype))
 
     results = tuple(arrays[name] for name in script.expression.outputs)
     return results[0] if len(results) == 1 else results

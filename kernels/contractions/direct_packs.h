@@ -9,19 +9,17 @@
 // organisations/direct_host.py writes the constants in front of this file:
 //   SCALAR             double or float
 //   ROWS, DEPTH        rows of a block, a multiple of a panel; terms of the sum that are packed at a time
-//   ADDS               whether the output's old value is added
+//
+// How the output is stored is a number of the launch, not of the source: the compiler writes each part once.
 //
 // After K. Goto & R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34 (2008), with the
 // copies of the packing made through tables; P. Springer & P. Bientinesi, ACM TOMS 44 (2018), do so for tensors.
 #pragma once
 #include <string.h>
-#include "engine/numbers/launch.h"
+#include "engine/numbers/kernel.h"
 #include "contractions/transpose_packs.h"
 #ifdef _OPENMP
 #include <omp.h>
-#endif
-#ifdef __AVX__
-#include <immintrin.h>
 #endif
 
 // A panel of rows has PACKS packs. Their sums with COLUMNS columns fill the registers.
@@ -38,19 +36,24 @@ POINT_FN Pack load(const SCALAR *from) {
 }
 POINT_FN void store(SCALAR *to, Pack x) { memcpy(to, &x, sizeof(Pack)); }
 
-// Past the caches. to: on a pack's boundary.
+// Past the caches. to: on a pack's boundary. The compilers' own builtins: the intrinsics' headers take longer to read
+// than half of this to compile.
 POINT_FN void stream(SCALAR *to, Pack x) {
-#if PACK_BYTES == 64
-    _mm512_stream_si512((__m512i *)to, (__m512i)x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (Pack *)to);
+#elif PACK_BYTES == 64
+    typedef long long words __attribute__((vector_size(64)));
+    __builtin_ia32_movntdq512((words *)to, (words)x);
 #elif PACK_BYTES == 32
-    _mm256_stream_si256((__m256i *)to, (__m256i)x);
+    typedef long long words __attribute__((vector_size(32)));
+    __builtin_ia32_movntdq256((words *)to, (words)x);
 #else
     store(to, x);
 #endif
 }
 POINT_FN void end_of_streams() {
-#ifdef __AVX__
-    _mm_sfence();
+#ifdef __SSE2__
+    __builtin_ia32_sfence();
 #endif
 }
 
@@ -263,25 +266,27 @@ POINT_FN void keep(const Sums &s, SCALAR *tile) {
 enum Store {
     PLAIN,  // as they are
     PAST,   // the same past the caches, for an output that is larger than they are
-    GENERAL // times a number, added to what is there
+    SCALED, // times a number
+    ADDED   // the same, added to what is there
 };
 
 // Where the results of a block of rows and a panel of columns go.
-template <Store STORE> struct Target {
+struct Target {
     SCALAR *out;
     const long *row, *column; // places in the output
     long rows, columns;       // that exist
     SCALAR number;
-    bool adds; // to what is there
+    Store how;
 
     POINT_FN void put(SCALAR *to, Pack x) const {
-        if constexpr (STORE == GENERAL) x = adds ? load(to) + number * x : number * x;
-        if (STORE == PAST && (unsigned long)to % PACK_BYTES == 0) stream(to, x);
-        else store(to, x);
+        if (how == PAST && (unsigned long)to % PACK_BYTES == 0) return stream(to, x);
+        if (how >= SCALED) x = number * x;
+        if (how == ADDED) x += load(to);
+        store(to, x);
     }
     POINT_FN void put(SCALAR *to, SCALAR x) const {
-        if constexpr (STORE == GENERAL) x = adds ? *to + number * x : number * x;
-        *to = x;
+        if (how >= SCALED) x = number * x;
+        *to = how == ADDED ? *to + x : x;
     }
 
     // The sums of a whole panel whose packs lie side by side, from row r on.
@@ -289,8 +294,13 @@ template <Store STORE> struct Target {
         UNROLL
         for (int p = 0; p < PACKS; ++p) {
             SCALAR *const to = out + row[r + p * LANES];
-            UNROLL
-            for (int c = 0; c < COLUMNS; ++c) put(to + column[c], s.sum[c][p]);
+            if (how == PLAIN) {
+                UNROLL
+                for (int c = 0; c < COLUMNS; ++c) store(to + column[c], s.sum[c][p]);
+            } else {
+                UNROLL
+                for (int c = 0; c < COLUMNS; ++c) put(to + column[c], s.sum[c][p]);
+            }
         }
     }
 
@@ -368,7 +378,6 @@ struct Part {
 };
 
 // next: rows of the item's next block.
-template <Store STORE>
 PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, long next, Room room) {
     const long *const row_left = (const long *)a.row_left + first, *const row_out = (const long *)a.row_out + first;
     const long *const column_right = (const long *)a.column_right + part.first_column;
@@ -386,7 +395,7 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
     }
 
     Packing<PANEL>{room.rows, at.left, row_left, term_left, rows, part.terms}.all();
-    const bool adds = ADDS || part.first_term > 0;
+    const Store how = part.first_term ? ADDED : Store(a.store);
 
     Ahead ahead(at.left, row_left + rows, term_left, next, part.terms);
     const long panels = (rows + PANEL - 1) / PANEL * ((part.columns + COLUMNS - 1) / COLUMNS);
@@ -394,7 +403,7 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
 
     for (long c = 0; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
-        const Target<STORE> target = {at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), adds};
+        const Target target = {at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), how};
 
         // Whole panels go from registers to the output.
         const long at_once = whole && columns == COLUMNS ? rows / PANEL * PANEL : 0;
@@ -418,7 +427,7 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
 }
 
 // The rows of an item at a turn of the outer loops.
-template <Store STORE> PART_FN void rows_of(const Arguments &a, long item, const Room &room) {
+PART_FN void rows_of(const Arguments &a, long item, const Room &room) {
     const long parts = (a.rows + a.item_rows - 1) / a.item_rows;
     const long first = item % parts * a.item_rows, end = least(first + a.item_rows, a.rows);
     const Turn at = turn_of(a, item / parts);
@@ -434,31 +443,24 @@ template <Store STORE> PART_FN void rows_of(const Arguments &a, long item, const
 
             for (long row = first; row < end; row += a.block) {
                 const long rows = least(a.block, end - row), next = least(a.block, end - row - rows);
-                block<STORE>(a, at, part, row, rows, next, room);
+                block(a, at, part, row, rows, next, room);
             }
         }
-    if (STORE == PAST) end_of_streams();
+    if (a.store == PAST) end_of_streams();
 }
 
-template <Store STORE> POINT_FN void all_items(const Arguments &a, long items, int threads) {
+KERNEL(contraction, Arguments) {
+    const Arguments a = *record;
     SCALAR *const scratch = (SCALAR *)a.scratch;
     const auto room = [&](long thread) {
         SCALAR *const mine = scratch + a.room * thread;
         return Room{mine, mine + long(ROWS) * DEPTH, mine + long(ROWS) * (DEPTH + COLUMNS)};
     };
     if (threads == 1) {
-        for (long item = 0; item < items; ++item) rows_of<STORE>(a, item, room(0));
-        return;
+        for (long item = 0; item < items; ++item) rows_of(a, item, room(0));
+        return 0;
     }
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (long item = 0; item < items; ++item) rows_of<STORE>(a, item, room(omp_get_thread_num()));
-}
-
-KERNEL(contraction, Arguments) {
-    const Arguments a = *record;
-    if constexpr (ADDS) all_items<GENERAL>(a, items, threads);
-    else if (a.number != 1 || a.terms > DEPTH) all_items<GENERAL>(a, items, threads);
-    else if (a.past) all_items<PAST>(a, items, threads);
-    else all_items<PLAIN>(a, items, threads);
+    for (long item = 0; item < items; ++item) rows_of(a, item, room(omp_get_thread_num()));
     return 0;
 }

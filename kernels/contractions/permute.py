@@ -58,7 +58,7 @@ def source(style: str, name: str) -> Source:
         f"#define NAME {name}",
         f"#define NUMBER {NUMBERS[name]}",
         f"#define SCALES {str(name.startswith('scale')).lower()}",
-        '#include "engine/numbers/launch.h"',
+        '#include "engine/numbers/kernel.h"',
         structure("Arguments", MEMBERS[style]),
         f'#include "contractions/permute_{style}.h"',
         "",

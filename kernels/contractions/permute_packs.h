@@ -7,7 +7,7 @@
 // type, SCALES: target = number * source (+ old target).
 #pragma once
 #include <string.h>
-#include "engine/numbers/launch.h"
+#include "engine/numbers/kernel.h"
 #include "contractions/transpose_packs.h"
 
 template <class T> constexpr bool in_packs = false;

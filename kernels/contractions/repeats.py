@@ -17,6 +17,22 @@ from .result_order import turned
 KEPT = 256  # calls
 
 
+class View(NamedTuple):
+    """How a kernel has an array of a call, as the array's shape and strides decide it."""
+
+    axes: tuple[int, ...]  # dimensions that are left, in the kernel's order
+    first: tuple[int, ...] = ()  # dimensions of which the first number alone is read
+    diagonals: tuple[tuple[int, int], ...] = ()  # two dimensions that become one, the last, one pair after the other
+
+    def of(self, array):
+        """The view of an array."""
+        if self.first:
+            array = array[tuple(0 if axis in self.first else slice(None) for axis in range(array.ndim))]
+        for one, other in self.diagonals:
+            array = array.diagonal(0, one, other)
+        return turned(array, self.axes)
+
+
 class New(NamedTuple):
     """An output that is not given."""
 
@@ -29,7 +45,7 @@ class Repeat(NamedTuple):
     """A call without what depends on its arrays' numbers and places."""
 
     plan: Any  # Contraction or ComplexContraction
-    given: tuple[tuple[str, tuple[int, ...]], ...]  # arrays in their order: name, dimensions as the kernel has them
+    given: tuple[tuple[str, View], ...]  # arrays in their order
     copied: tuple[str, ...]  # of inputs that the kernel reads from a contiguous copy
     new: tuple[New, ...]
     results: tuple[str, ...]  # names of all outputs, in the text's order
@@ -40,8 +56,8 @@ class Repeat(NamedTuple):
         """The outputs: one, or a tuple. given: arrays in their order."""
         backend = self.plan.backend
         arrays, results = {}, {}
-        for (name, axes), array in zip(self.given, given):
-            arrays[name], results[name] = turned(array, axes), array
+        for (name, view), array in zip(self.given, given):
+            arrays[name], results[name] = view.of(array), array
         for name in self.copied:
             arrays[name] = backend.arrays.ascontiguousarray(arrays[name])
         for name, shape, axes in self.new:
@@ -60,11 +76,6 @@ class Lie(NamedTuple):
     dtype: np.dtype
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # bytes
-
-    def turned(self, axes: tuple[int, ...]) -> Lie:
-        """With the dimensions in another order."""
-        shape, strides = (tuple(own[axis] for axis in axes) for own in (self.shape, self.strides))
-        return self._replace(shape=shape, strides=strides)
 
 
 _calls: dict[tuple, Repeat] = {}
@@ -87,23 +98,21 @@ def find(key: tuple | None) -> Repeat | None:
     return _calls.get(key) if key else None
 
 
-def keep(key: tuple | None, taken: dict, call: Repeat) -> None:
-    """Keeps a call, if the kernel takes the arrays as they came or contiguous copies, no other types and no parts.
+def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
+    """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views, in the caller's types.
 
-    taken: what the kernel takes for each of the call's names. Copies beside an output that is given are not kept:
-    `bind` would not see that the caller's arrays share memory.
+    views: of the caller's arrays, by the call's names. taken: what the kernel takes for each. Copies beside an output
+    that is given are not kept: `bind` would not see that the caller's arrays share memory.
     """
     if key is None:
         return
-    now = lies(taken[name] for name, _ in call.given)
-    if [len(lie.shape) for lie in key[-1]] != [len(axes) for _, axes in call.given]:
-        return  # the kernel takes fewer arrays, or a part of an array
-    came = tuple(lie.turned(axes) for lie, (_, axes) in zip(key[-1], call.given))
-    if [x[:3] for x in now] != [x[:3] for x in came]:
+    names = [name for name, _ in call.given]
+    came, now = lies(views[name] for name in names), lies(taken[name] for name in names)
+    if [x[:2] for x in key[-1]] != [x[:2] for x in now] or [x.shape for x in came] != [x.shape for x in now]:
         return
 
-    copied = tuple(name for (name, _), x, y in zip(call.given, now, came) if x.strides != y.strides)
-    if copied and set(call.results) & {name for name, _ in call.given}:
+    copied = tuple(name for name, x, y in zip(names, came, now) if x.strides != y.strides)
+    if copied and set(call.results) & set(names):
         return
     while len(_calls) >= KEPT:
         _calls.pop(list(_calls)[0], None)

@@ -1,6 +1,6 @@
 // L vectors of L lanes, transposed in registers.
 #pragma once
-#include "engine/numbers/platform.h"
+#include "engine/numbers/kernel.h"
 #include "contractions/pack_bytes.h"
 
 template <int... I> struct Numbers {};

@@ -78,6 +78,21 @@ def test_a_repeated_call_compiles_nothing(backend, compiled, dtype):
     assert not found
 
 
+@pytest.mark.parametrize(
+    "text, shapes", [("ii", ((4, 4),)), ("iij,j->i", ((3, 3, 4), (4,))), ("ij,ij->ij", ((4, 1), (4, 4)))]
+)
+def test_a_repeated_call_of_a_part_of_an_array_is_short(backend, text, shapes):
+    """Diagonals, and dimensions that are broadcast."""
+    rng = np.random.default_rng(1)
+    contract(text, *there(backend, *(whole(rng, shape) for shape in shapes)))
+
+    arrays = [whole(rng, shape) for shape in shapes]
+    held, values = there(backend, *arrays), []
+    found = python_calls(lambda: values.append(contract(text, *held)))
+    assert 0 < found < MOST_CALLS, found
+    assert np.array_equal(backend.to_host(values[0]), np.einsum(text, *arrays))
+
+
 def test_a_repeated_call_is_short(backend):
     """Also where an operand goes through a contiguous copy."""
     rng = np.random.default_rng(1)

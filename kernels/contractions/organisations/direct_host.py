@@ -40,11 +40,12 @@ MEMBERS = " ".join(
         "out:address left:address right:address scratch:address",
         *(f"{name}:address" for name in TABLES),
         "rows:whole columns:whole terms:whole number:real loops:whole",
-        "block:whole item_rows:whole chunk:whole room:whole past:whole in_place:whole",
+        "block:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole",
         *(f"{name}:whole:{LOOPS}" for name in ("extent", "out_step", "left_step", "right_step")),
     ]
 )
 SCALARS = {"float64": "double", "float32": "float"}
+STORES = ("plain", "past", "scaled", "added")  # of direct_packs.h
 
 
 class Rates(NamedTuple):
@@ -250,7 +251,6 @@ class Blocks(NamedTuple):
     item: int  # rows of an item
     chunk: int  # columns that meet a block
     packed: int  # numbers of columns that are packed at a time
-    past: bool  # the output bypasses the caches
     in_place: bool  # columns are not packed: few rows meet them
 
 
@@ -332,7 +332,6 @@ class HostDirect(Organisation):
             f"#define SCALAR {SCALARS[p.dtype]}",
             f"constexpr int ROWS = {self.rows};",
             f"constexpr int DEPTH = {self.depth};",
-            f"constexpr bool ADDS = {str(product(p).adds).lower()};",
         ]
         text = "\n".join([*lines, structure("Arguments", MEMBERS), '#include "contractions/direct_packs.h"', ""])
         return Source("tensor-direct", text, quick=quick, entry="contraction", title="direct")
@@ -366,7 +365,8 @@ class HostDirect(Organisation):
             raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
 
         # Blocks, the scratch of each thread, and the tables.
-        blocks = self._blocks(t, f, plan.backend.threads, np.dtype(p.dtype).itemsize, product(p).adds)
+        size = np.dtype(p.dtype).itemsize
+        blocks = self._blocks(t, plan.backend.threads, size)
         room = _whole(self.scratch + blocks.packed, PACK)
         scratch = np.empty(plan.backend.threads * room + PACK, p.dtype)
         lists = (*t.rows, *t.columns, *t.terms)
@@ -375,7 +375,8 @@ class HostDirect(Organisation):
         held["scratch"] = -(-scratch.ctypes.data // PACK) * PACK
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
         held["block"], held["item_rows"], held["chunk"] = blocks.rows, blocks.item, blocks.chunk
-        held["past"], held["in_place"] = blocks.past, blocks.in_place
+        held["in_place"] = blocks.in_place
+        held["store"] = STORES.index(self._store(t, f, size, product(p)))
         for name, lines in zip(TABLES, lists):
             held[name] = lines.ctypes.data
         for d, axis in enumerate(t.loops):
@@ -386,7 +387,15 @@ class HostDirect(Organisation):
         items = -(-t.rows.size // blocks.item) * t.turns
         return Work(items, f is not as_told, held, (scratch, *lists))
 
-    def _blocks(self, t: Tables, f: Fold, threads: int, size: int, adds: bool) -> Blocks:
+    def _store(self, t: Tables, f: Fold, size: int, stated) -> str:
+        """How sums are stored. stated: the product as the text has it."""
+        if stated.adds:
+            return "added"
+        if stated.number != 1.0:
+            return "scaled"
+        return "past" if self._past(t, f, size) else "plain"
+
+    def _blocks(self, t: Tables, threads: int, size: int) -> Blocks:
         """How rows and columns are cut."""
         depth = min(t.terms.size, self.depth)
         most = min(self.rows, max(SECOND_CACHE // (size * depth) // PANEL * PANEL, PANEL))
@@ -404,9 +413,8 @@ class HostDirect(Organisation):
             chunk = min(_whole(t.columns.size, COLUMNS), _whole(CHUNK // (size * depth), COLUMNS))
             packed = chunk * depth
 
-        past = not adds and self._past(t, f, size)
         in_place = item <= rows and item <= MET * PANEL
-        return Blocks(rows, item, chunk, packed, past, in_place)
+        return Blocks(rows, item, chunk, packed, in_place)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:

@@ -7,7 +7,7 @@ Every family of kernels (point programs, marshalling, species loops, a solver's 
     run(items)                                                            as often as wanted
     module.launch("function", Shape(threads=128), record, items)          both, for what runs once
 
-A kernel has one record of arguments (see record.py) and a number of items; engine/numbers/launch.h declares it for
+A kernel has one record of arguments (see record.py) and a number of items; engine/numbers/kernel.h declares it for
 both kinds of backend.
 """
 

@@ -1,4 +1,4 @@
-"""How the text of a kernel meets the macro KERNEL of engine/numbers/launch.h, on each kind of backend."""
+"""How the text of a kernel meets the macro KERNEL of engine/numbers/kernel.h, on each kind of backend."""
 
 from __future__ import annotations
 

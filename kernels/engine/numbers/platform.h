@@ -1,44 +1,9 @@
-// What differs between CUDA and the CPU: function attributes, unrolling, NaN. And the functions that point bodies call
-// on any number type: select, any_of, all_of, at_least, at_most, Rows and others.
+// The functions that point bodies call on any number type: select, any_of, all_of, at_least, at_most, Rows and others.
 #pragma once
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define ON_DEVICE
-#define POINT_FN __device__ __forceinline__
-#define PART_FN POINT_FN
-// A part that few points take: the others do not hold its numbers in registers.
-#define RARE_FN __device__ __noinline__
-#define INLINED // of a lambda
-#define UNROLL _Pragma("unroll")
-#ifndef SPECIES_UNROLL
-#define SPECIES_UNROLL 1
-#endif
-
-#define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000LL) // NVRTC has no constexpr NaN
-#define FRAME_PRAGMA(x) _Pragma(#x)
-#define UNROLL_BY(n) FRAME_PRAGMA(unroll n)
-#define UNROLL_IF(condition) FRAME_PRAGMA(unroll((condition) ? 128 : 1))
-#define FOR_SPECIES(s, count) UNROLL_BY(SPECIES_UNROLL) for (int s = 0; s < (count); ++s)
-#else
+#include "engine/numbers/kernel.h"
+#ifndef ON_DEVICE
 #include <math.h>
-#define POINT_FN inline __attribute__((always_inline))
-// A part of a long body, of thousands of operations. A compiler allots the registers of a function better that is not
-// all of it. Hidden, since other libraries of a process have parts of the same name.
-#define PART_FN __attribute__((noinline, visibility("hidden")))
-#define RARE_FN POINT_FN
-#define INLINED __attribute__((always_inline))
-#define NOT_A_NUMBER __builtin_nan("")
-#define UNROLL _Pragma("GCC unroll 16")
-#define UNROLL_BY(count)
-#define UNROLL_IF(condition)
-#define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
-#endif
-
-// Of a struct: the statics of its functions stay its own, also where other libraries of a process have the same names.
-#ifdef ON_DEVICE
-#define HIDDEN
-#else
-#define HIDDEN [[gnu::visibility("hidden")]]
 #endif
 
 // Threads may share the work of a point. Each then owns some species, whose results it writes:
