@@ -36,9 +36,14 @@ def make(given, file):
 
         return Mixture(ideal_gas_species(**g), **given["options"])
 
-    data, options = species_from_file(given, file) if file else species_that_the_layer_brings(given)
-    if given["species"]:
-        data = with_copies(data, given["species"])
+    names = given["species"]
+    if file:
+        data, options = species_from_file(given, file)
+    else:
+        names = names_that_the_layer_has(given)
+        data, options = Mixture.species_from_names(dict.fromkeys(names), **given["options"])
+    if names:
+        data = with_copies(data, names)
 
     return untranslated(Mixture(data, **options))
 
@@ -56,14 +61,13 @@ def species_from_file(given, file):
     return Mixture.species_from_yaml(file, given["phase"] or None, without=given["without"], **given["options"])
 
 
-def species_that_the_layer_brings(given):
-    """Species of the layer's own file under the names of the section, and the options of the mixture."""
+def names_that_the_layer_has(given):
+    """The species of the section as the layer's own file calls them; a copy of a species comes again."""
     for key in ("phase", "without"):
         wanted(not given[key], f"[mixture] {key} = {given[key]!r}: belongs to a file, and no file is given.")
 
     check_names(given["species"])
-    names = tuple(dict.fromkeys(given["species"]))
-    return Mixture.species_from_names(names, **given["options"])
+    return [Mixture.known_name(name) for name in given["species"]]
 
 
 def ideal_gas_species(gamma, W):

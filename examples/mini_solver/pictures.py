@@ -1,6 +1,7 @@
 """Pictures of some fields: lines in 1-D, maps in 2-D, the middle plane in z in 3-D.
 
-A figure is made once and filled anew for each frame: most of a frame's time would go into axes, labels and layout.
+A figure is made once. A frame draws what moves, over the pixels of the rest: most of its time would go into axes,
+labels and layout.
 """
 
 import dataclasses
@@ -97,6 +98,11 @@ class Picture:
         self._title = self.figure.suptitle("", fontsize=10)  # it stays where the first frame has it
         self._canvas = importlib.import_module("matplotlib.backends.backend_agg").FigureCanvasAgg(self.figure)
 
+        self._still = None  # pixels of what does not move
+        self._moving = [*self._moves(), self._title]  # from back to front
+        for artist in self._moving:
+            artist.set_animated(True)
+
     def limits(self, name, values):
         """(lowest, highest) value that is shown: of the field, symmetric for colours that diverge from 0."""
         low, high = float(values.min()), float(values.max())
@@ -108,6 +114,10 @@ class Picture:
             low, high = low - pad, high + pad
 
         return low, high
+
+    def _frames(self):
+        """The lines around the axes."""
+        return [line for axis in self.axes for line in axis.spines.values()]
 
     def _numbers(self, name):
         """How numbers are written: on a logarithmic axis 600, not 6 x 10^2; None: as matplotlib does."""
@@ -121,8 +131,14 @@ class Picture:
             self._fill(axis, name, planes[name], limits[name])
         self._title.set_text(title)
 
-        self._canvas.draw()  # once; savefig would draw twice
-        self.figure.set_layout_engine("none")  # later frames have the layout of the first
+        if self._still is None:
+            self._canvas.draw()  # once; savefig would draw twice
+            self.figure.set_layout_engine("none")  # later frames have the layout of the first
+            self._still = self._canvas.copy_from_bbox(self.figure.bbox)
+
+        self._canvas.restore_region(self._still)
+        for artist in self._moving:
+            artist.draw(self._canvas.get_renderer())
 
         return np.ascontiguousarray(np.asarray(self._canvas.buffer_rgba())[..., :3])
 
@@ -150,6 +166,10 @@ class Lines(Picture):
         figure.align_ylabels()
 
         return figure
+
+    def _moves(self):
+        """The axes of the fields with their grids, the lines over them, the frames around."""
+        return [*(axis.yaxis for axis in self.axes), *self._lines.values(), *self._frames()]
 
     def _fill(self, axis, name, plane, limits):
         self._lines[name].set_ydata(plane[0])
@@ -185,11 +205,12 @@ class Maps(Picture):
         figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
         self.axes = list(axes.flat)
 
-        self._images = {}
+        self._images, self._bars = {}, []
         for axis, name in zip(self.axes, self.names):
             image = self._images[name] = self._map(axis, name)
             place = axis.inset_axes([1.015, 0, 0.02, 1])
             bar = figure.colorbar(image, cax=place, label=look(name).label, format=self._numbers(name))
+            self._bars.append(place.yaxis)
             if name in self.logarithmic:
                 bar.ax.yaxis.set_minor_formatter(self._numbers(name))
             axis.set_ylabel(f"y [{self.unit}]")
@@ -200,6 +221,10 @@ class Maps(Picture):
             axis.set_xlabel(f"x [{self.unit}]")
 
         return figure
+
+    def _moves(self):
+        """The images, the frames around them, the numbers beside the colour bars."""
+        return [*self._images.values(), *self._frames(), *self._bars]
 
     def _map(self, axis, name):
         """An image of even cells, or a mesh of stretched cells."""

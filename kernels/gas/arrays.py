@@ -22,11 +22,23 @@ STATE = ("T", "p", "Y", "X")  # the usual variables; of several arrays that cont
 COLDEST, HOTTEST = 20.0, 6000.0  # K: the inversions' bracket; beyond the species' own ranges models hold this far
 
 
+def _own_name(key, species) -> str | None:
+    """The name in this mixture of the species that `key` names; None where it names none, or several."""
+    if key in species:
+        return key
+
+    from .species.brought import meant  # reads a file: for names that are not the mixture's
+
+    others = meant(key)
+    return others[0] if len(others) == 1 and others[0] in species else None
+
+
 def fractions(name: str, given, species):
     """Fractions (ns, ...) of a composition X or Y that is written by name; anything else as it came.
 
     given: "CH4:1, O2:2", {"CH4": 1, "O2": array}, or a list of names for equal parts. Species that are not named have
-    0; the amounts are divided by their sum. Raises ArgumentError, which names the species.
+    0; the amounts are divided by their sum. A species may have another usual name, as for Mixture.from_names. Raises
+    ArgumentError, which names the species.
     """
     listed = isinstance(given, (list, tuple)) and given and all(isinstance(one, str) for one in given)
     if name not in ("X", "Y") or not (listed or isinstance(given, (str, dict))):
@@ -40,9 +52,10 @@ def fractions(name: str, given, species):
 
     amounts: dict = {}
     for key, value in pairs:
-        refuse(key not in species, f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
-        refuse(key in amounts, f"'{name}': species {key!r} is given more than once.")
-        amounts[key] = _amount(name, key, value, wanted)
+        own = _own_name(key, species)
+        refuse(own is None, f"'{name}': no species {key!r} in this mixture{closest(key, species)}; {wanted}.")
+        refuse(own in amounts, f"'{name}': species {own!r} is given more than once.")
+        amounts[own] = _amount(name, key, value, wanted)
 
     try:
         total = sum(amounts.values())

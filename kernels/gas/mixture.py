@@ -93,8 +93,10 @@ class Mixture:
 
         There are 79 species, without reactions: all of GRI-Mech 3.0, noble gases, hydrocarbons to dodecane and others;
         `known_names` lists them. kernels/gas/species/species.yaml has the source of each number. Radicals, and the few
-        molecules whose critical point nobody has measured, have estimates. options: as in from_yaml. Raises
-        ArgumentError for a name that is not there, with the nearest, and for options.
+        molecules whose critical point nobody has measured, have estimates. Other usual names are read too: "Ar",
+        "C12H26" where one species has this formula, "dodecane"; the mixture has the package's name, "NC12H26".
+        options: as in from_yaml. Raises ArgumentError for a name that is not there, with the nearest, for a name of
+        several species, with all of them, and for options.
         """
         species, options = cls.species_from_names(names, **options)
 
@@ -106,6 +108,14 @@ class Mixture:
         from .species.brought import known
 
         return known()
+
+    @staticmethod
+    def known_name(name: str) -> str:
+        """The package's name of a species that may have another usual name: "NC12H26" for "dodecane". Raises
+        ArgumentError as from_names does."""
+        from .species.brought import chosen
+
+        return chosen([name])[0]
 
     @staticmethod
     def species_from_yaml(

@@ -8,7 +8,8 @@ from mixtures_for_tests import ROOT
 from ruamel.yaml import YAML
 
 from kernels import ArgumentError, Mixture
-from kernels.gas.species.brought import FILE, known
+from kernels.gas.species import critical
+from kernels.gas.species.brought import FILE, known, meant
 from kernels.gas.species.fields import FIELDS
 from kernels.gas.species.fluids import fluids
 
@@ -95,15 +96,48 @@ def test_species_have_the_order_of_the_names():
         np.testing.assert_allclose(value, values[name], rtol=1e-12, err_msg=name)
 
 
+def test_usual_names():
+    """Letter case, formulas, names of substances: each finds the package's species, and compositions know them too."""
+    mix = Mixture.from_names("Ar nC12H26 methane C2H5OH, H3N")
+    assert mix.names == ("AR", "NC12H26", "CH4", "C2H5OH", "NH3")
+    for name in ("C12H26", "c12h26", "dodecane", "n-dodecane", "N-C12H26"):
+        assert Mixture.known_name(name) == "NC12H26"
+
+    X = {"AR": 1, "NC12H26": 2, "CH4": 3}
+    by_other_names = {"argon": 1, "dodecane": 2, "methane": 3}
+    values = [mix.properties("rho", T=300.0, p=1e5, X=amounts, backend="cpu")["rho"] for amounts in (X, by_other_names)]
+    assert values[0] == values[1]
+
+
+def test_the_names_of_substances_lead_to_their_species():
+    """Of each row of substances.csv that has one of the package's names: the substance and all names but C4H10, which
+    is a formula of two species."""
+    for (label, _), row in critical.table().items():
+        for species in known():
+            if critical.table().get((species, row.atoms)) is row:
+                assert meant(row.name) == (species,), row.name
+                assert meant(label) == (species,) or label == "C4H10", label
+
+
+def test_a_formula_means_all_species_that_have_it():
+    compositions = {name: entry["composition"] for name, entry in entries(FILE).items()}
+
+    for composition in compositions.values():
+        formula = "".join(f"{element}{count}" for element, count in composition.items())
+        same = {name for name in known() if compositions[name] == composition}
+        assert set(meant(formula)) in (same, {formula}), formula
+
+
 @pytest.mark.parametrize(
     "names, words",
     [
-        ("ch4", "no species 'ch4' in the package, did you mean 'CH4'. The package has 79 species: CH4, O2, .*; "),
-        ("propane", "no species 'propane' in the package, did you mean 'C3H8'"),
-        ("methane", "no species 'methane' in the package, did you mean 'CH4'"),
+        ("CH5", "no species 'CH5' in the package, did you mean .*'CH4'. The package has 79 species: CH4, O2, .*; "),
         (["CH4", "UF6"], r"no species 'UF6' in the package.*The package has .* Mixture.from_yaml reads others"),
         ([3], "no species 3 in the package"),
-        ("CH4 CH4", "species 'CH4' is named more than once"),
+        ("CH4 C4H10", "species 'C4H10' may be any of NC4H10, IC4H10: name one of them"),
+        ("C2H6O", "species 'C2H6O' may be any of C2H5OH, CH3OCH3"),
+        ("CH4 CH4", "species 'CH4' is named more than once."),
+        ("ch4 O2 methane", "species 'CH4' is named more than once, as 'ch4' and 'methane'"),
         ("", "no species named. The package has 79"),
         ([], "no species named"),
     ],

@@ -10,7 +10,7 @@ from mini_solver_runs import small
 from examples.mini_solver.artist import Artist
 from examples.mini_solver.case import Case
 from examples.mini_solver.errors import OutputError
-from examples.mini_solver.pictures import Scene
+from examples.mini_solver.pictures import Scene, picture_of
 from examples.mini_solver.run import Run
 from examples.mini_solver.studio import Film, Frame, Sheet
 from examples.mini_solver.writer import ROOM, Writer
@@ -74,6 +74,41 @@ def test_frames_and_their_film(tmp_path):
             middles.append(picture.getpixel((picture.width // 2, picture.height // 2)))
     with Image.open(tmp_path / "film.gif") as film:
         assert film.n_frames == 3 and len(set(middles)) == 3
+
+
+@pytest.mark.parametrize("cells", [[64], [64, 32]])
+def test_a_later_frame_is_drawn_as_a_whole_figure_would_be(cells):
+    """Only what moves is drawn again. The pixels are those of a figure that is drawn anew; 1 of 255 for the order in
+    which the edge of a colour bar and its ticks are blended."""
+    pytest.importorskip("matplotlib")
+    case = Case({**CASE, "domain": dict(cells=cells, upper=[1.0, 0.5][: len(cells)])})
+    names = ["rho", "T", "u"]
+    picture = picture_of(Scene.of(case), names, ["rho"])
+
+    for size in (1.0, 250.0):
+        plane = size * np.linspace(0.1, 1.0, case.cells[0]) * np.ones((case.cells[1], 1))
+        planes = dict.fromkeys(names, plane)
+        limits = {name: picture.limits(name, plane) for name in names}
+        pixels = picture.draw(planes, limits, f"{size}")
+
+    canvas = picture.figure.canvas
+    for artist in picture.figure.findobj(lambda artist: artist.get_animated()):
+        artist.set_animated(False)
+    canvas.draw()
+
+    anew = np.asarray(canvas.buffer_rgba())[..., :3].astype(int)
+    assert np.abs(anew - pixels).max() <= 1
+
+
+def test_a_run_tells_that_its_pictures_are_not_drawn(tmp_path):
+    """The process that draws is killed: the run ends with a line about it, not without its pictures."""
+    pytest.importorskip("matplotlib")
+    run = Run(Case({**CASE, "output": {"frames": 1}}), folder=tmp_path, out=io.StringIO())
+    artist = run.files._artist
+    artist._process.kill()
+
+    with pytest.raises(OutputError, match="pictures cannot be drawn: the process"):
+        run()
 
 
 def test_a_picture_that_cannot_be_written_is_named(tmp_path):

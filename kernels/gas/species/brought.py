@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pathlib
+import re
 from collections.abc import Iterable
 
 from ...engine.errors import ArgumentError, closest, refuse
@@ -12,18 +13,40 @@ from .cantera_file import File
 
 SHOWN = 6  # names that a message lists
 FILE = pathlib.Path(__file__).with_name("species.yaml")
+# Usual names that substances.csv does not have, or not with the package's name of the species.
+OTHER_NAMES = {
+    "ethene": "C2H4",
+    "ethyne": "C2H2",
+    "iso-octane": "IC8H18",
+    "isooctane": "IC8H18",
+    "propene": "C3H6",
+    "toluene": "C7H8",
+}
+
+
+def known() -> tuple[str, ...]:
+    """Names of the species of the package, in the order of the file."""
+    return tuple(_atoms_of())
 
 
 @functools.cache
-def known() -> tuple[str, ...]:
-    """Names of the species of the package, in the order of the file."""
-    (phase,) = File(FILE).top.data["phases"]
-    return tuple(phase["species"])
+def _atoms_of() -> dict[str, tuple]:
+    """{species: ((element, number), ...)} of the package, elements in capital letters and alphabetical order."""
+    data = File(FILE).top.data
+    compositions = {str(entry["name"]): entry["composition"] for entry in data["species"]}
+    (phase,) = data["phases"]
+
+    out = {}
+    for name in map(str, phase["species"]):
+        atoms = {str(element).upper(): float(count) for element, count in compositions[name].items()}
+        out[name] = tuple(sorted(atoms.items()))
+    return out
 
 
 def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The names as a tuple, from a list or from one string with blanks or commas. Raises ArgumentError for no name, for
-    a name that comes twice, and for a name that the package does not have, with the nearest that it has."""
+    """The package's names of the species, from a list or from one string with blanks or commas. What is named may be
+    written as `meant` reads it. Raises ArgumentError for no name, for a species that comes twice, for a name that the
+    package does not have, with the nearest that it has, and for a name of several species."""
     given = tuple(names.replace(",", " ").split() if isinstance(names, str) else names)
     some = ", ".join(known()[:SHOWN])
     listed = (
@@ -32,14 +55,60 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     )
     refuse(not given, f"no species named. {listed}.", ArgumentError)
 
+    found: dict[str, str] = {}
     for name in given:
-        refuse(given.count(name) > 1, f"species {name!r} is named more than once.", ArgumentError)
-        refuse(name not in known(), f"no species {name!r} in the package{_meant(name)}. {listed}.", ArgumentError)
-    return given
+        species = meant(name)
+        said = f"species {name!r} may be any of {', '.join(species)}: name one of them."
+        refuse(len(species) > 1, said, ArgumentError)
+        refuse(not species, f"no species {name!r} in the package{closest(name, known())}. {listed}.", ArgumentError)
+
+        own = species[0]
+        also = f", as {found[own]!r} and {name!r}" if own in found and found[own] != name else ""
+        refuse(own in found, f"species {own!r} is named more than once{also}.", ArgumentError)
+        found[own] = name
+    return tuple(found)
 
 
-def _meant(name) -> str:
-    """Text for the message on an unknown name: the species whose substance has this name, else those most like it."""
-    labels = [label for (label, _), row in critical.table().items() if row.name == str(name).lower()]
-    named = [species for species in known() if species.upper() in labels]
-    return f", did you mean {named[0]!r}" if named else closest(name, known())
+def meant(name) -> tuple[str, ...]:
+    """The package's species that a name may mean: none, one or several.
+
+    Looked for in this order: the package's name; the same in other letters (`Ar`, `nC12H26`); the formula, which
+    several isomers may have (`C12H26`; `C4H10` is two); a name of the substance in substances.csv (`CH3CH2OH`, `DME`,
+    `methane`), a straight chain's without its `n-` (`dodecane`).
+    """
+    name = str(name)
+    if name in known():
+        return (name,)
+
+    alike = tuple(species for species in known() if species.lower() == name.lower())
+    return alike or _of_formula(name) or _of_substance(name)
+
+
+def _of_formula(name: str) -> tuple[str, ...]:
+    """Species whose composition a name writes, each element once; case does not count."""
+    elements = {element for atoms in _atoms_of().values() for element, _ in atoms}
+    symbols = "|".join(sorted(elements, key=len, reverse=True))
+    if not re.fullmatch(f"(?:(?:{symbols})[0-9]*)+", name.upper()):
+        return ()
+
+    parts = re.findall(f"({symbols})([0-9]*)", name.upper())
+    written = tuple(sorted((element, float(count or 1)) for element, count in parts))
+    return tuple(species for species, atoms in _atoms_of().items() if atoms == written)
+
+
+def _of_substance(name: str) -> tuple[str, ...]:
+    """Species of the substance that has this name."""
+    other = OTHER_NAMES.get(name.lower())
+    if other:
+        return (other,)
+
+    labels = set()
+    for (label, _), row in critical.table().items():
+        if name.upper() in (label, row.name.upper()) or row.name.lower() == f"n-{name.lower()}":
+            labels |= _labels(row)
+    return tuple(species for species in known() if species.upper() in labels)
+
+
+def _labels(row) -> set[str]:
+    """The names in mechanisms, in capital letters, of a row of substances.csv."""
+    return {label for (label, _), each in critical.table().items() if each is row}
