@@ -14,7 +14,11 @@ import traceback
 
 import numpy as np
 
+import kernels
 from kernels import BackendError, FrameError, Mixture, SpeciesData, get_backend, quantities, registry
+
+# A method of the registry in trees before 2026-11-27
+resolve = getattr(registry, "resolve", None) or kernels.resolve
 
 SPLIT = 37  # points of a second call: fewer than a block, not a multiple of a pack
 SAMPLE = 0.01  # shortest duration of a timed sample [s]

@@ -2,7 +2,7 @@
 
 import math
 
-from kernels import registry
+from kernels import resolve
 
 from .layer import of_equation
 

@@ -44,8 +44,9 @@ def spelled(options: dict) -> str:
 ABOUT = {
     "nearest": f"Stands for {spelled(REFERENCE)} where a species has a row in `fluids.csv`; "
     f"else for {spelled(FITTED)} where one has a measured liquid density; else for nothing. Species without a row are "
-    "estimated by name. The first does not come into question where a species has another Tc or pc than its row. `info` and the start say which and why. As the default it "
-    f"leaves options alone that are given, and has no effect beside a given {', '.join(YIELDS)}.",
+    "estimated by name. The first does not come into question where a species has another Tc or pc than its row. "
+    "`info` and the start say which and why. As the default it leaves options alone that are given, and has no effect "
+    f"beside a given {', '.join(YIELDS)}.",
     "chosen": "Each option as it is given, else its default.",
     "cantera": "Stands for the options that reproduce Cantera 3.2. "
     + "; ".join(f"`equation = {equation}`: {spelled(options)}" for equation, options in AS_CANTERA.items())
