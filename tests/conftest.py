@@ -39,6 +39,7 @@ GPU_PROCESSES = 8  # `pytest -m gpu` waits for compilers most of the time
 
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # ranks that wait leave the cores to other tests
 os.environ.setdefault("FRAME_ACCURACY", "chosen")  # the oracles are of models that a test names; see test_accuracy.py
+os.environ.setdefault("FRAME_RATES", "usual")  # choices of organisations that do not depend on the machine
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several processes, each with as many threads as there are cores
 
 

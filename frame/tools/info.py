@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 import kernels
-from kernels.contractions import table as organisations
+from kernels.contractions import host_rates, table as organisations
 from kernels.gas.equations.constants import alpha_kinks
 from kernels.gas.schedules import launches
 from kernels.gas.species.reactions import Chebyshev, Plog
@@ -367,6 +367,8 @@ def organisation_table() -> list[tuple[str, str]]:
     except FrameError:  # a line above has the reason
         return rows
 
+    if backend.style == "packs":
+        rows += [(f"  rates, {dtype}", host_rates.told(dtype)) for dtype in host_rates.USUAL]
     for row in known.values():
         if row.key[3:] == (backend.product, backend.compiler, organisations.GENERATOR):
             told = f"line {row.line}, {row.date}: order {row.order}, {row.how}"

@@ -1,7 +1,7 @@
 """What `explain` says about organisations: the estimated time of each, the bound, and why the first was chosen.
 
-The model was measured on one core and on an H100 (organisations/library_costs.py); its times are of these, whatever
-device is here.
+Times on a CPU are of one core of this machine (host_rates.py), those of a device are an H100's, whatever device is
+here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Bound:
 
     def __init__(self, plan):
         self.plan = plan
-        self.rates = library_costs.RATES[plan.backend.style]
+        self.rates = library_costs.rates(plan.backend.style, plan.dtype.name)
 
         # Seconds.
         self.by_bytes = plan.bytes / self.rates.memory

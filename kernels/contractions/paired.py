@@ -108,7 +108,7 @@ class ComplexContraction:
 
     def _seconds_of_copies(self) -> float:
         """The model's time for the parts of all complex arrays of an entry: each number is read and written."""
-        copies = library_costs.RATES[self.backend.style].copies
+        copies = library_costs.rates(self.backend.style, self.dtype.name).copies
         return 2 * self.parts.bytes / copies
 
     def _real(self, names: frozenset[str]) -> frozenset[str]:

@@ -5,7 +5,8 @@ files. A row serves one kernel: the text with its names taken out, all extents, 
 compiler and GENERATOR have to be those of the row. Where no row serves, the model chooses.
 
 An organisation may decide the last bits of a result. So the table is the committed table, or a table that the user
-names: no cache folder has a part in the choice. `Contraction.explain` and `python -m frame info` report the row.
+names. On a CPU the model reads rates that the kernel cache keeps (host_rates.py). `Contraction.explain` and
+`python -m frame info` report the row.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def expected(name, batch):
 def test_times_bound_and_reason(name, style, model):
     """The bound from bytes and flops alone; a time for each organisation; the lowest is chosen, and why."""
     plan = planned(name, style)
-    told, rates = plan.explain(), library_costs.RATES[style]
+    told, rates = plan.explain(), library_costs.rates(style, "float64")
 
     found, by_bytes, by_flops = BOUND.search(told).groups()
     moved, flops = expected(name, plan.expression.batch)

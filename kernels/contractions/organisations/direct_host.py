@@ -10,9 +10,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ...engine.backend import cpu
 from ...engine.backend.base import Shape, Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
+from .. import host_rates
 from ..fold import LEFT, OUT, RIGHT, Axis, Fold
 from ..plan import Program, Unable
 from . import library_costs
@@ -24,6 +26,7 @@ LINES = 1 << 17  # rows or columns of a table; slower axes become outer loops
 MOST_LINES = 1 << 18  # of a table that has no more than the axes along which the arrays run
 PACK = 64  # bytes of the widest vector units, and of a cache line
 PACKS, COLUMNS = 3, 8  # of a panel of the widest vector units
+NARROW_COLUMNS = 4  # of a panel of the others
 PANEL = 48  # rows: the panels of all vector units fit in
 MET = 2  # times PANEL: rows that meet columns as they lie
 SECOND_CACHE = 192 << 10  # bytes of a block of rows
@@ -48,25 +51,8 @@ SCALARS = {"float64": "double", "float32": "float"}
 STORES = ("plain", "past", "scaled", "added")  # of direct_packs.h
 
 
-class Rates(NamedTuple):
-    """Of products by packs on a core."""
-
-    flops: float  # a second, of panels that are packed
-    pack: float  # seconds of a number of a factor that is packed along its run
-    gather: float  # the same where neighbours of a pack lie apart
-    leave: float  # seconds of a number of the output
-    scatter: float  # the same where neighbours of a pack lie apart
-    memory: float  # bytes a second
-    call: float  # seconds
-
-
-# By `python -m frame bench tccg --backend cpu --mib 20`, AVX2, 2026-11-26, on a machine that other work shared.
-RATES = {
-    "float64": Rates(flops=4.5e10, pack=3e-10, gather=6e-10, leave=1.2e-10, scatter=4e-10, memory=1.2e10, call=2e-6),
-    "float32": Rates(flops=9e10, pack=2e-10, gather=4e-10, leave=1e-10, scatter=1.6e-9, memory=1.2e10, call=2e-6),
-}
 BROKEN = 4  # neighbours that lie apart make so many others as slow
-MODEL_PACK, MODEL_COLUMNS = 32, 4  # bytes of a pack and columns of a panel that the model counts with
+CALL = 2e-6  # seconds
 
 
 # ---- the tables of a product ----------------------------------------------------------------------------------------
@@ -304,22 +290,27 @@ class HostDirect(Organisation):
         return self.seconds(along_rows(folded(p, n)), p.dtype) / n / library_costs.unit("packs", p)
 
     def seconds(self, f: Fold, dtype: str) -> float:
-        """Of a product, by RATES: panels of whole packs, the packing of both factors, the output."""
-        r, size = RATES[dtype], np.dtype(dtype).itemsize
+        """Of a product on one core: panels of whole packs, during which the output goes to memory; numbers that lie
+        apart in a factor or in the output; the factors from memory. To pack and to store neighbours takes no more.
+        """
+        rates, size = host_rates.of(dtype), np.dtype(dtype).itemsize
         t = tables(f, size)
         m, n, k = t.rows.size, t.columns.size, t.terms.size
 
-        arithmetic = 2.0 * _whole(m, PACKS * MODEL_PACK // size) * _whole(n, MODEL_COLUMNS) * k / r.flops
-        deep, chunks = -(-k // self.depth), -(-n * min(k, self.depth) * size // CHUNK)
-        packing = chunks * m * k * _mixed(r.pack, r.gather, t.rows.together(0))
-        if m > MET * PANEL:
-            packing += n * k * _mixed(r.pack, r.gather, t.columns.together(0))
-        leaving = m * n * deep * _mixed(r.leave, r.scatter, t.rows.together(1))
+        vector = cpu.vector_bytes(cpu.target())
+        columns = COLUMNS if vector == PACK else NARROW_COLUMNS
+        flops = 2.0 * t.turns * _whole(m, PACKS * vector // size) * _whole(n, columns) * k
 
-        worked = t.turns * (arithmetic + packing + leaving)
-        stored = 1 if self._past(t, f, size) else 2
-        moved = size * (stored * f.numbers(OUT) + f.numbers(LEFT) + f.numbers(RIGHT)) / r.memory
-        return r.call + max(worked, moved)
+        deep, chunks = -(-k // self.depth), -(-n * min(k, self.depth) * size // CHUNK)
+        gathered = chunks * m * k * _apart(t.rows.together(0))
+        if m > MET * PANEL:
+            gathered += n * k * _apart(t.columns.together(0))
+        scattered = m * n * deep * _apart(t.rows.together(1))
+
+        read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
+        written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
+        apart = t.turns * (gathered * rates.gather + scattered * rates.scatter)
+        return CALL + max(flops / rates.panels, written / rates.memory) + apart + read / rates.memory
 
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
         """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
@@ -438,7 +429,6 @@ def _whole(count: int, of: int) -> int:
     return -(-count // of) * of
 
 
-def _mixed(near: float, apart: float, share: float) -> float:
-    """Seconds of a number, if this share of neighbours lies side by side."""
-    slow = min(BROKEN * (1 - share), 1.0)
-    return (1 - slow) * near + slow * apart
+def _apart(share: float) -> float:
+    """The share of numbers that are slow, if this share of neighbours lies side by side."""
+    return min(BROKEN * (1 - share), 1.0)

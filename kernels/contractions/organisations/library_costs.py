@@ -1,19 +1,19 @@
 """What copies and matrix products of a library take, by a model: seconds on one core, or on a device.
 
-The arithmetic and the memory of a product overlap: a norm of both counts. Its extents count as multiples of a tile of
-the library, and on a device few tiles leave multiprocessors idle. The rates of a device were fitted to TCCG's rows;
-those of a host were set by hand, with some of these rows on one machine with AVX2.
+The arithmetic and the memory of a product overlap on a device: a norm of both counts. A core does one after the other.
+Extents count as multiples of a tile of the library, and on a device few tiles leave multiprocessors idle. The rates of
+a device were fitted to TCCG's rows; those of a host are measured (host_rates.py).
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ...engine.backend import cpu
-from .. import fold, products
+from .. import fold, host_rates, products
 from ..plan import Program
 
 
@@ -34,12 +34,13 @@ class Rates(NamedTuple):
     batched: float  # times the memory's time of the output of a call with many products
     overlap: float  # exponent of the norm of arithmetic and memory: 1, one after another; infinity, the longer alone
     parallel: int  # tiles that are worked on at a time
-    # Seconds of a unit of the other organisations' prices in double precision, see `unit`.
+    # Seconds of a unit of the other organisations' prices, see `unit`.
     shared: float
     alone: float
     apart: float
     far: float
     cache: float  # bytes of the last cache of a device, of the second of a core
+    beyond: int  # sizes of the cache, beyond which an array comes from memory although an entry uses numbers often
 
 
 DEVICE = Rates(
@@ -62,33 +63,53 @@ DEVICE = Rates(
     apart=6e-12,
     far=1.5e-12,
     cache=3e7,
+    beyond=32,
 )
-HOST = Rates(
-    flops=dict(float64=50e9, float32=100e9, complex64=100e9, complex128=50e9),
-    memory=1.2e10,
-    stored=2,
-    copies=9e9,
-    call=2e-6,
-    product=5e-7,
-    pack=4e-10,
-    tile=4,
-    each=dict.fromkeys(("float64", "float32", "complex64", "complex128"), 0.0),
-    transposed=dict.fromkeys(("float64", "float32", "complex64", "complex128"), 1.0),
-    crossed=1.0,
-    batched=1.0,
-    overlap=math.inf,
-    parallel=1,
-    shared=3.5e-10,
-    alone=2e-10,
-    apart=1.25e-9,
-    far=1.1e-9,
-    cache=1e6,
-)
-RATES = {"threads": DEVICE, "packs": HOST}
+COPYING = 0.75  # of the memory's pace: copies to another order
+PRODUCT = 1.2e-7  # seconds of each product of a call
+SHARED, ALONE = 1.9, 1.1  # times the multiply-adds' own time
+APART, FAR = 30.0, 26.0  # bytes that move for a unit
+CACHE = 1e6  # bytes
+
+
+def rates(style: str, dtype: str) -> Rates:
+    """Of a backend's style and a type of numbers."""
+    return DEVICE if style == "threads" else _of_host(host_rates.of(dtype), np.dtype(dtype).itemsize)
+
+
+@functools.lru_cache(None)
+def _of_host(core: host_rates.HostRates, size: int) -> Rates:
+    """A core's. size: bytes of a number."""
+    multiply_adds = 2 * VECTOR / size / core.panels
+    types = ("float64", "float32", "complex64", "complex128")
+    return Rates(
+        flops=dict.fromkeys(types, core.library),
+        memory=core.memory,
+        stored=2,
+        copies=COPYING * core.memory,
+        call=2e-6,
+        product=PRODUCT,
+        pack=core.factor,
+        tile=4,
+        each=dict.fromkeys(types, 0.0),
+        transposed=dict.fromkeys(types, 1.0),
+        crossed=1.0,
+        batched=1.0,
+        overlap=1.0,
+        parallel=1,
+        shared=SHARED * multiply_adds,
+        alone=ALONE * multiply_adds,
+        apart=APART / core.memory,
+        far=FAR / core.memory,
+        cache=CACHE,
+        beyond=1,
+    )
+
+
 COMPLEX = 4.0  # real products of a complex product
-SINGLE = {"float32": 0.9}  # of the time of double precision: the other organisations' in single precision
+SINGLE = {"float32": 0.9}  # of the time of double precision: as many vectors of the other organisations' in single
 VECTOR = 64  # bytes of a vector operation of a price
-REUSE, BEYOND = 16, 32  # uses of a number by an entry; sizes of the cache
+REUSE = 16  # uses of a number by an entry
 SMALL = 16  # times smaller than the largest array: its order counts little
 ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
@@ -98,7 +119,7 @@ SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
 def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     """Of the calls and copies of a way. add: the output's old values are read."""
-    r, size = RATES[style], np.dtype(dtype).itemsize
+    r, size = rates(style, dtype), np.dtype(dtype).itemsize
     m, n, k = (axis.extent for axis in (way.m, way.n, way.k))
     outside = math.prod(axis.extent for axis in way.sums)
     count = math.prod(axis.extent for axis in way.loops)
@@ -143,7 +164,7 @@ def _turns(way: fold.Way, array: int) -> int:
 
 def copy_seconds(style: str, dtype: str, moves) -> float:
     """Of a copy to another order."""
-    r = RATES[style]
+    r = rates(style, dtype)
     numbers = math.prod(m.extent for m in moves)
     return 2 * numbers * np.dtype(dtype).itemsize / r.copies + r.call
 
@@ -161,7 +182,7 @@ def memory_seconds(style: str, p: Program) -> float:
     for a in p.arguments:
         each = a.size if a.place is not None or a.mixed else a.size / n
         numbers += each * (2 if a.name in p.expression.updated else 1)
-    return numbers * np.dtype(p.dtype).itemsize / RATES[style].memory
+    return numbers * np.dtype(p.dtype).itemsize / rates(style, p.dtype).memory
 
 
 def unit(style: str, p: Program) -> float:
@@ -171,7 +192,7 @@ def unit(style: str, p: Program) -> float:
     all entries read comes from memory for each entry (`far`), and where neighbours in memory belong to different
     entries (`apart`): their prices count neither.
     """
-    r, size = RATES[style], np.dtype(p.dtype).itemsize
+    r, size = rates(style, p.dtype), np.dtype(p.dtype).itemsize
     read = [p.arrays[name] for name in p.expression.inputs]
     common = [a for a in read if a.place is None and not a.mixed]
     large = max(a.size for a in p.arguments) / SMALL
@@ -180,14 +201,9 @@ def unit(style: str, p: Program) -> float:
     found = r.shared if common else r.alone
     if crossed:
         found = max(found, r.apart)
-    if common and _streams(p, max(a.size for a in common), r.cache / size):
+    if common and _streams(p, max(a.size for a in common), r.cache / size, r.beyond):
         found = max(found, r.far)
-    return found * SINGLE.get(p.dtype, 1.0) * _narrower(style)
-
-
-def _narrower(style: str) -> float:
-    """Vector operations for each that the prices count, which are of 64 bytes."""
-    return VECTOR / cpu.vector_bytes(cpu.target()) if style == "packs" else 1.0
+    return found * SINGLE.get(p.dtype, 1.0)
 
 
 def usual_batch(p: Program) -> int:
@@ -201,11 +217,11 @@ def usual_batch(p: Program) -> int:
     return min(max(usual, ENTRIES[0]), ENTRIES[1])
 
 
-def _streams(p: Program, numbers: int, cache: float) -> bool:
+def _streams(p: Program, numbers: int, cache: float, beyond: int) -> bool:
     """Whether an array that all entries read is beyond the cache, and an entry uses each number few times; or the array
     is far beyond the cache."""
     work = 0
     for s in p.statements:
         for t in s.terms:
             work += math.prod(p.sizes[i] for i in {*s.out.indices, *t.sums(s.out)} if i != p.batch)
-    return numbers > cache * (1 if work < REUSE * numbers else BEYOND)
+    return numbers > cache * (1 if work < REUSE * numbers else beyond)

@@ -13,6 +13,7 @@ from ...engine.backend.record import record
 from .. import render_packs, ways as ways_of
 from ..plan import Program, nest
 from ..ways import WIDTH
+from . import library_costs
 from .base import Organisation
 
 FIRST_CACHE = 32 * 1024  # bytes
@@ -64,8 +65,9 @@ class Packs(Organisation):
         return [cls(ways) for ways in dict.fromkeys((best, along, folded))]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        """Vector operations of an entry."""
-        return sum(ways_of.statement_price(p, s, way, WIDTH[p.dtype]) for s, way in zip(p.statements, self.ways))
+        """Vector operations of an entry, and its memory: a core does one after the other."""
+        work = sum(ways_of.statement_price(p, s, way, WIDTH[p.dtype]) for s, way in zip(p.statements, self.ways))
+        return work + _memory(p)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -121,7 +123,7 @@ class Lanes(Packs):
         outside = sum(a.size for a in p.arguments if a.place is not None)
         inside = outside + sum(p.arrays[name].size for name in p.of_kind("local"))
         slow = 1.0 if inside * width * 8 <= FIRST_CACHE else SLOWER
-        return work * slow + outside * 4 / width
+        return work * slow + outside * 4 / width + _memory(p)
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
@@ -129,6 +131,11 @@ class Lanes(Packs):
 
     def moves(self, p: Program) -> dict[str, tuple]:
         return {"tile": TILES}
+
+
+def _memory(p: Program) -> float:
+    """What moving an entry's numbers takes, as a price."""
+    return library_costs.memory_seconds("packs", p) / library_costs.unit("packs", p)
 
 
 def _foldable(can) -> list[int]:

@@ -1,0 +1,215 @@
+"""What a core does in a second, for the prices of organisations on a CPU: measured once on a machine, then read.
+
+The first product of two tensors that is planned for a type of numbers measures: a copy, products of NumPy's library
+and products by `direct`, in turns; the least time of each counts. That takes 0.3 s of the processor, and the time to
+compile `direct` of that type if the kernel cache has it not. The rates are an entry of the kernel cache,
+rates-TYPE-KEY.json, whose key names processor, compiler, NumPy, its library and its threads. So all ranks and later
+runs read the same, and choose the same. Who removes the entry has it measured anew.
+
+FRAME_RATES=usual takes the rates of a usual core with vectors as wide as the target's instead. So do machines where
+nothing can be compiled or written.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.backend import cache, cpu, get_backend
+from ..engine.errors import ArgumentError, BackendError, CompileError
+
+GENERATION = "1"  # of the measurement
+CHOICES = ("measured", "usual")  # values of FRAME_RATES
+STEADY, TURNS = 5, 60  # turns of measuring: see `_least_times`
+NOISE = 0.02  # of a time
+FAR = 4.0  # times the usual: a rate beyond was disturbed, or the clock is coarse
+COPIED = 16 << 20  # bytes of a copy: beyond the caches
+THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")  # of NumPy's library
+REAL = {"complex64": "float32", "complex128": "float64"}  # the parts of complex numbers
+
+
+class HostRates(NamedTuple):
+    """Of a core, in one type of numbers."""
+
+    memory: float  # bytes a second, read or written
+    library: float  # flops a second of large products by NumPy's library
+    factor: float  # seconds that the library takes for a number of a factor, beside the flops
+    panels: float  # flops a second of large products by `direct`
+    gather: float  # seconds of a number that `direct` packs, where lines of a factor lie apart
+    scatter: float  # seconds of a number that `direct` stores, where rows of the output lie apart
+
+
+# A core with vectors of WIDTH bytes: AMD EPYC (Zen 3), g++ 12, OpenBLAS 0.3.31.
+USUAL = {
+    "float64": HostRates(1.2e10, 4.5e10, 4e-10, 4.5e10, 7e-10, 2.5e-9),
+    "float32": HostRates(1.2e10, 9e10, 3e-10, 9e10, 4e-10, 2e-9),
+}
+WIDTH = 32
+
+_known: dict[tuple, HostRates] = {}
+
+
+def of(dtype: str) -> HostRates:
+    """The rates of this machine. Raises ArgumentError for a value of FRAME_RATES that is none."""
+    dtype = REAL.get(dtype, dtype)
+    named = os.environ.get("FRAME_RATES") or CHOICES[0]
+    if named not in CHOICES:
+        raise ArgumentError(f"FRAME_RATES = {named!r}; wanted {' or '.join(CHOICES)}.")
+
+    key = dtype, named, os.environ.get("FRAME_CACHE"), cpu.target()
+    if key not in _known:
+        _known[key] = usual(dtype)  # while the others are measured
+        if named == "measured":
+            _known[key] = _kept(dtype)
+    return _known[key]
+
+
+def told(dtype: str) -> str:
+    """Where the rates come from, for people; nothing is measured."""
+    if os.environ.get("FRAME_RATES") == "usual":
+        return "of a usual core, by FRAME_RATES"
+    path = cache.folder() / f"{name(dtype)}.json"
+    return str(path) if path.is_file() else "not measured yet: the first product of two tensors does that"
+
+
+def usual(dtype: str) -> HostRates:
+    """Rates by the width of the target's vectors alone."""
+    rates, wider = USUAL[dtype], cpu.vector_bytes(cpu.target()) / WIDTH
+    return rates._replace(library=rates.library * wider, panels=rates.panels * wider)
+
+
+def _kept(dtype: str) -> HostRates:
+    """The rates in the kernel cache, measured if it has none; the usual ones where that is impossible."""
+
+    def make(path):
+        told = {"machine": get_backend("cpu", threads=1).product, "dtype": dtype, **measured(dtype)._asdict()}
+        path.write_text(json.dumps(told, indent=1) + "\n")
+
+    try:
+        found = json.loads(cache.entry(name(dtype), ".json", make).read_text())
+    except (BackendError, CompileError, OSError):
+        return usual(dtype)
+    return HostRates(*(found[field] for field in HostRates._fields))
+
+
+def name(dtype: str) -> str:
+    """Of the entry: with all that decides the rates."""
+    threads = [os.environ.get(variable) for variable in THREADS]
+    compiler = get_backend("cpu", threads=1).compiler, *cpu.added_flags()
+    key = cache.key(GENERATION, cpu.processor("native"), *compiler, *_library(), *threads)
+    return f"rates-{dtype}-{key}"
+
+
+def _library() -> tuple:
+    """NumPy and the library that it has, as far as it says."""
+    config = getattr(np.__config__, "CONFIG", {})
+    return np.__version__, config.get("Build Dependencies", {}).get("blas", "")
+
+
+# ---- measuring ------------------------------------------------------------------------------------------------------
+
+
+class Trial(NamedTuple):
+    """A piece of work, and how much there is of each kind."""
+
+    run: Callable[[], object]
+    flops: float = 0.0
+    read: float = 0.0  # bytes
+    written: float = 0.0  # bytes, with those that are read before
+    numbers: float = 0.0  # of both factors, or that lie apart
+
+
+def measured(dtype: str) -> HostRates:
+    """The rates as they are now: each trial has one kind of work more than those before it."""
+    copy, trials = _copy(), {**_of_library(dtype), **_of_direct(dtype)}
+    times = _least_times(copy, trials)
+    large, small, panels, gather, scatter = trials.values()
+
+    # The library: memory comes beside the rest.
+    memory = (copy.read + copy.written) / times["copy"]
+    library = large.flops / (times["large"] - (large.read + large.written) / memory)
+    factor = times["small"] - small.flops / library - (small.read + small.written) / memory
+
+    # `direct`: the output goes to memory during the arithmetic.
+    speed = panels.flops / (times["panels"] - panels.read / memory)
+    apart, across = (
+        times[key] - max(trial.flops / speed, trial.written / memory) - trial.read / memory
+        for key, trial in (("gather", gather), ("scatter", scatter))
+    )
+
+    each = factor / small.numbers, apart / gather.numbers, across / scatter.numbers
+    found = HostRates(memory, library, each[0], speed, *each[1:])
+    return HostRates(*map(_bounded, found, usual(dtype)))
+
+
+def _bounded(rate: float, like: float) -> float:
+    """A rate within FAR times the usual one, in three digits."""
+    return float(f"{min(max(rate, like / FAR), like * FAR):.3g}")
+
+
+def _least_times(copy: Trial, trials: dict[str, Trial]) -> dict[str, float]:
+    """Seconds of the processor for each trial and the copy: the least, when STEADY turns in a row made none faster. The
+    copy goes before each trial, whose numbers then come from memory."""
+    least = dict.fromkeys(("copy", *trials), math.inf)
+    steady = turns = 0
+    while steady < STEADY and turns < TURNS:
+        faster = False
+        for name_, trial in trials.items():
+            for key, run in (("copy", copy.run), (name_, trial.run)):
+                begin = time.thread_time()
+                run()
+                took = time.thread_time() - begin
+                faster |= took < least[key] * (1 - NOISE)
+                least[key] = min(took, least[key])
+
+        steady = 0 if faster else steady + 1
+        turns += 1
+    return least
+
+
+def _copy() -> Trial:
+    """Beyond the caches."""
+    source = np.ones(COPIED // 8)
+    return Trial(functools.partial(np.copyto, np.ones_like(source), source), 0.0, source.nbytes, source.nbytes)
+
+
+PRODUCTS = {"large": (1, 512, 512, 384), "small": (256, 48, 24, 40)}  # products, m, n, k
+
+
+def _of_library(dtype: str) -> dict[str, Trial]:
+    """Products by NumPy: a large one, many small ones."""
+    found = {}
+    for name_, (count, m, n, k) in PRODUCTS.items():
+        left, right, out = (np.ones((count, *shape), dtype) for shape in ((m, k), (k, n), (m, n)))
+        run = functools.partial(np.matmul, left, right, out)
+        read, numbers = left.nbytes + right.nbytes, left.size + right.size
+        found[name_] = Trial(run, 2.0 * count * m * n * k, read, 2 * out.nbytes, numbers)
+    return found
+
+
+DIRECT = {  # text, extents, array of which neighbours lie apart
+    "panels": ("C[m n] = A[m k] B[k n]", dict(m=512, n=512, k=384), ""),
+    "gather": ("C[m n] = A[m k] B[n k]", dict(m=8, n=8000, k=72), "B"),
+    "scatter": ("C[i n j] = A[j k i] B[n k]", dict(i=120, j=120, k=16, n=24), "C"),
+}
+
+
+def _of_direct(dtype: str) -> dict[str, Trial]:
+    """Products by `direct`: large; where lines of a factor lie apart; where rows of the output do."""
+    from .contraction import Contraction  # which asks for the rates
+
+    found = {}
+    for name_, (text, sizes, apart) in DIRECT.items():
+        plan = Contraction(text, sizes, dtype, batch="", backend=get_backend("cpu", threads=1), how="direct")
+        arrays = {a.name: np.ones(plan.shape(a.name, 1), dtype) for a in plan.program.arguments}
+        numbers = arrays[apart].size if apart else 0
+        read = arrays["A"].nbytes + arrays["B"].nbytes
+        found[name_] = Trial(plan.bind(arrays), float(plan.flops), read, 2 * arrays["C"].nbytes, numbers)
+    return found

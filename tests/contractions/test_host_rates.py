@@ -1,0 +1,91 @@
+"""Rates of a core, of which prices on a CPU are made: measured once, kept in the kernel cache, read by all."""
+
+import json
+
+import pytest
+
+from kernels import Contraction, get_backend
+from kernels.contractions import host_rates
+from kernels.contractions.host_rates import HostRates
+from kernels.engine.errors import ArgumentError, BackendError
+
+TEXT, SIZES = "C[i j] = A[i k] B[k j]", dict(i=300, j=300, k=300)
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """As in a new process with an empty cache."""
+    monkeypatch.setenv("FRAME_CACHE", str(tmp_path))
+    monkeypatch.setenv("FRAME_RATES", "measured")
+    monkeypatch.setattr(host_rates, "_known", {})
+    return tmp_path
+
+
+def test_rates_are_measured_once_and_read_by_the_next_process(fresh, monkeypatch):
+    """By trials that take known times: each rate comes out as it went in."""
+    true = HostRates(1e10, 3e10, 5e-10, 4e10, 8e-10, 3e-9)
+
+    def times(copy, trials):
+        found = {"copy": (copy.read + copy.written) / true.memory}
+        for key, trial in trials.items():
+            moved = trial.read / true.memory
+            if key in host_rates.PRODUCTS:
+                packed = trial.numbers * true.factor * (key == "small")
+                found[key] = moved + trial.flops / true.library + packed + trial.written / true.memory
+            else:
+                slow = {"panels": 0.0, "gather": true.gather, "scatter": true.scatter}[key]
+                found[key] = moved + max(trial.flops / true.panels, trial.written / true.memory) + trial.numbers * slow
+        return found
+
+    monkeypatch.setattr(host_rates, "_least_times", times)
+    assert host_rates.of("float64") == pytest.approx(true, rel=1e-2)
+
+    # The file is readable, serves the next process, and is measured anew when it is gone.
+    (file,) = fresh.glob("rates-float64-*.json")
+    assert json.loads(file.read_text())["panels"] == pytest.approx(true.panels, rel=1e-2)
+    monkeypatch.setattr(host_rates, "_known", {})
+    monkeypatch.setattr(host_rates, "measured", lambda dtype: pytest.fail("measured again"))
+    assert host_rates.of("complex128") == host_rates.of("float64") == pytest.approx(true, rel=1e-2)
+
+    file.unlink()
+    monkeypatch.setattr(host_rates, "_known", {})
+    monkeypatch.setattr(host_rates, "measured", lambda dtype: true)
+    assert host_rates.of("float64") == true
+
+
+def test_the_clock_measures(monkeypatch):
+    """All trials run. The paces of memory, library and panels are within 100 times those of a usual processor. The
+    other rates are differences of times, which two turns on a shared machine do not settle."""
+    monkeypatch.setattr(host_rates, "TURNS", 2)
+    monkeypatch.setattr(host_rates, "_bounded", lambda rate, like: rate)
+    rates, usual = host_rates.measured("float64"), host_rates.usual("float64")
+    for name in ("memory", "library", "panels"):
+        assert 0.01 < getattr(rates, name) / getattr(usual, name) < 100, name
+
+
+def test_without_a_compiler_the_usual_rates_serve(fresh, monkeypatch):
+    def refuse(dtype):
+        raise BackendError("no compiler")
+
+    monkeypatch.setattr(host_rates, "measured", refuse)
+    assert host_rates.of("float32") == host_rates.usual("float32")
+    assert not list(fresh.glob("rates-*"))
+
+
+def test_wider_vectors_compute_faster_and_move_as_before(monkeypatch):
+    monkeypatch.setattr(host_rates.cpu, "vector_bytes", lambda target: 64)
+    wide, usual = host_rates.usual("float64"), host_rates.USUAL["float64"]
+    assert wide.panels == 2 * usual.panels and wide.library == 2 * usual.library and wide.memory == usual.memory
+
+
+@pytest.mark.parametrize("rates, chosen", [({"library": 1e11}, "library"), ({"panels": 1e11}, "direct")])
+def test_the_choice_follows_the_rates(fresh, monkeypatch, rates, chosen):
+    found = host_rates.USUAL["float64"]._replace(**rates)
+    monkeypatch.setattr(host_rates, "measured", lambda dtype: found)
+    assert Contraction(TEXT, SIZES, batch="", backend=get_backend("cpu")).how.name == chosen
+
+
+def test_another_word_is_refused(monkeypatch):
+    monkeypatch.setenv("FRAME_RATES", "guessed")
+    with pytest.raises(ArgumentError, match="FRAME_RATES = 'guessed'; wanted measured or usual"):
+        host_rates.of("float64")
