@@ -1,5 +1,7 @@
 ! A rank that fails in a collective call: do the others come back, so that the host can agree on what to do? A rank with
-! LATE in its environment comes 6 seconds late to this call; one with JUNK passes a number that is no communicator.
+! LATE in its environment comes 6 seconds late to this call; one with JUNK passes a number that is no communicator. A rank
+! with OUTSIDE has MPI_COMM_NULL from a split, the others their own communicator; one with FORGOT passes MPI_COMM_NULL, where
+! the others pass MPI_COMM_WORLD, and passes this 3 seconds later.
 program one_rank
   use frame_interface
   implicit none
@@ -8,8 +10,8 @@ program one_rank
 #else
   include 'mpif.h'
 #endif
-  integer :: error, rank, stat, worst, comm
-  character(200) :: message, late, junk
+  integer :: error, rank, stat, worst, comm, color
+  character(200) :: message, late, junk, outside, forgot
   call MPI_INIT(error)
   call MPI_COMM_RANK(MPI_COMM_WORLD, rank, error)
   comm = MPI_COMM_WORLD
@@ -17,6 +19,19 @@ program one_rank
   call get_environment_variable('LATE', late)
   if (late == 'frame_setcomm') call sleep(6)
   if (junk /= '') comm = 123456
+  call get_environment_variable('SPLIT', outside)
+  if (outside /= '') then
+    call get_environment_variable('OUTSIDE', outside)
+    color = merge(MPI_UNDEFINED, 1, outside /= '')
+    call MPI_COMM_SPLIT(MPI_COMM_WORLD, color, rank, comm, error)
+  end if
+  call get_environment_variable('FORGOT', forgot)
+  if (forgot /= '') then
+    call frame_setcomm(MPI_COMM_NULL, stat=stat)
+    call frame_lasterror(message)
+    print '(a,i0,a,i0,2a)', 'rank ', rank, ' without ', stat, ' ', trim(message)
+    call sleep(3)
+  end if
   call frame_setcomm(comm, stat=stat)
   call frame_lasterror(message)
   print '(a,i0,a,i0,2a)', 'rank ', rank, ' setcomm ', stat, ' ', trim(message)

@@ -636,6 +636,40 @@ def test_no_communicator_on_one_rank_ends_all(mpi, tmp_path):
     ]
 
 
+NULL = "is the null communicator. Wanted an integer such as MPI_COMM_WORLD."
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.quick(ranks=2)
+def test_a_rank_outside_of_the_communicator_has_a_status(mpi, ranks, tmp_path):
+    """The last rank has MPI_COMM_NULL from a split. Nobody waits for it, and it goes on without a communicator."""
+    wrapper = tmp_path / "wrapper"
+    last = ON_RANK_1.replace("= 1", f"= {ranks - 1}") % "OUTSIDE=1"
+    wrapper.write_text(last)
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=ranks, mpi=mpi, SPLIT="1")
+    assert done.returncode == 0 and done.stdout.count("finalize 0 worst 0") == ranks, done.stdout + done.stderr
+    assert re.search(rf"rank {ranks - 1} setcomm 3 frame_setcomm: fcomm = -?\d+ {NULL}", done.stdout), done.stdout
+    assert ranks == 1 or "rank 0 setcomm 0" in done.stdout
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.quick(mpi=[OPENMPI])
+def test_the_null_communicator_where_others_count_on_a_rank(mpi, tmp_path):
+    """They say that they wait, and go on when the rank passes what they passed."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % "FORGOT=1")
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(rf"rank 1 without 3 .*{NULL}", done.stdout)
+    assert "rank 0 waits in frame_setcomm, which every rank has to call" in done.stderr
+    assert all(f"rank {rank} setcomm 0" in done.stdout for rank in range(2))
+
+
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
 @pytest.mark.parametrize("call", ["frame_setcomm", "frame_initialize", "frame_report"])
 @pytest.mark.quick(call="frame_setcomm", mpi=[MPICH])

@@ -9,63 +9,101 @@ struct Longest : Reducer {
     }
 };
 
-// what every index of a range gives to every kind of result
-template <class M, class I, class SUM, class COUNT, class PRODUCT, class LEAST, class MOST, class BOTH, class FIRST,
-          class LAST, class ENDS, class ALL, class ANY, class AND, class OR, class XOR, class FAR, class HIGH>
-POINT_FN void given(const M &m, const I i, SUM &sum, COUNT &count, PRODUCT &product, LEAST &least, MOST &most,
-                    BOTH &both, FIRST &first, LAST &last, ENDS &ends, ALL &all, ANY &any, AND &bits_and, OR &bits_or,
-                    XOR &bits_xor, FAR &far, HIGH &high) {
-    const Real<I> x = m.v(i);
+// what x and w of index k give to every kind of result; v(k): x of a single index
+template <class X, class W, class K, class V, class SUM, class COUNT, class PRODUCT, class LEAST, class MOST, class BOTH,
+          class FIRST, class LAST, class ENDS, class ALL, class ANY, class AND, class OR, class XOR, class FAR,
+          class HIGH>
+POINT_FN void give(const X x, const W w, const K k, const V &v, SUM &sum, COUNT &count, PRODUCT &product, LEAST &least,
+                   MOST &most, BOTH &both, FIRST &first, LAST &last, ENDS &ends, ALL &all, ANY &any, AND &bits_and,
+                   OR &bits_or, XOR &bits_xor, FAR &far, HIGH &high) {
     sum += x;
     count++;
-    product *= select(x < 0.0, Real<I>(-1.0), Real<I>(1.0));
+    product *= select(x < 0.0, X(-1.0), X(1.0));
     least.join(x), most.join(x), both.join(x);
-    first.join(x, i), last.join(x, i), ends.join(x, i);
+    first.join(x, k), last.join(x, k), ends.join(x, k);
     all &= x > -1000.0;
     any |= x > 40.0;
-    bits_and &= m.w(i), bits_or |= m.w(i), bits_xor ^= m.w(i);
-    high.join(m.w(i));
-    each_lane(i, [&](long k) { far.join(m.v(k) * m.v(k), m.v(k), scalar(k)); });
+    bits_and &= w, bits_or |= w, bits_xor ^= w;
+    high.join(w);
+    each_lane(k, [&](long k) { far.join(v(k) * v(k), v(k), scalar(k)); });
 }
 
-// the same of a pair of indices
-template <class M, class I, class J, class SUM, class MOST, class LAST>
-POINT_FN void given_pairs(const M &m, const I i, const J j, SUM &sum, MOST &most, LAST &last) {
-    sum += m.v(i, j);
-    most.join(m.v(i, j));
-    last.join(m.v(i, j), i * m.J + j);
+// each index of a range; each pair of indices; each team
+template <class M, class I, class... RESULT> POINT_FN void given(const M &m, const I i, RESULT &...results) {
+    const Real<I> x = m.v(i);
+    give(x, m.w(i), i, [&](long k) { return m.v(k); }, results...);
 }
 
-// every kind of range of a team, with several reducers; a body that adds once a team
+template <class M, class I, class J, class... RESULT>
+POINT_FN void given_pairs(const M &m, const I i, const J j, RESULT &...results) {
+    const auto k = i * m.J + j;
+    const Real<decltype(k)> x = m.v(i, j);
+    give(x, m.w(i, j), k, [&](long k) { return m.v(k / m.J, k % m.J); }, results...);
+}
+
+template <class M, class Team, class... RESULT>
+POINT_FN void given_by_teams(const M &m, const Team &team, RESULT &...results) {
+    const long e = team.league_rank();
+    single_per_team(team, [&] { give(m.v(e), m.w(e), e, [&](long k) { return m.v(k); }, results...); });
+}
+
+// every reducer over a range of a team: real(0..), whole(0..) = the results over row e
+template <class Range, class M, class Reals, class Wholes>
+POINT_FN void every_reducer(const Range &range, const M &m, const long e, const Reals &real, const Wholes &whole) {
+    scalar sum, product, least, most;
+    Extremes<scalar> both;
+    Located<scalar> first, last;
+    Extremes<Located<scalar>> ends;
+    Several<scalar, 3> far;
+    long all, any, bits_and, bits_or, bits_xor, high, furthest = -1000;
+    reduce(range, [&](auto i, auto &s) { s += m.v(e, i); }, sum);
+    reduce(
+        range,
+        [&](auto i, auto &s) {
+            const Real<decltype(i)> x = m.v(e, i);
+            s *= select(x < 0.0, decltype(x)(-1.0), decltype(x)(1.0));
+        },
+        product, Product());
+    reduce(range, [&](auto i, auto &s) { s.join(m.v(e, i)); }, least, Min());
+    reduce(range, [&](auto i, auto &s) { s.join(m.v(e, i)); }, most, Max());
+    reduce(range, [&](auto i, auto &s) { s.join(m.v(e, i)); }, both, MinMax());
+    reduce(range, [&](auto i, auto &s) { s.join(m.v(e, i), i); }, first, MinLoc());
+    reduce(range, [&](auto i, auto &s) { s.join(m.v(e, i), i); }, last, MaxLoc());
+    reduce(range, [&](auto i, auto &s) { s.join(m.v(e, i), i); }, ends, MinMaxLoc());
+    reduce(range, [&](auto i, auto &s) { s &= m.v(e, i) > -1000.0; }, all, AllOf());
+    reduce(range, [&](auto i, auto &s) { s |= m.v(e, i) > 40.0; }, any, AnyOf());
+    reduce(range, [&](auto i, auto &s) { s &= m.w(e, i); }, bits_and, BitAnd());
+    reduce(range, [&](auto i, auto &s) { s |= m.w(e, i); }, bits_or, BitOr());
+    reduce(range, [&](auto i, auto &s) { s ^= m.w(e, i); }, bits_xor, BitXor());
+    reduce(range, [&](auto i, auto &s) { s.join(m.w(e, i)); }, high, Max());
+    reduce(
+        range,
+        [&](auto i, auto &s) { each_lane(i, [&](long k) { s.join(m.v(e, k) * m.v(e, k), m.v(e, k), scalar(k)); }); },
+        far, Longest());
+    reduce( // a function as a reducer, with its neutral element
+        range, [&](auto i, auto &s) { s.join(m.w(e, i)); }, furthest,
+        [](long a, long b) { return a % 999983 > b % 999983 ? a : b; });
+
+    const scalar reals[] = {sum,        product,   least,          most,          both.least,
+                            both.most,  first.value, last.value, ends.least.value, ends.most.value, far.v[0]};
+    const long wholes[] = {all,  any,      bits_and, bits_or,      bits_xor,
+                           high, furthest, first.at, last.at, ends.least.at, ends.most.at};
+    for (int k = 0; k < 11; ++k) real(k, reals[k]), whole(k, wholes[k]);
+}
+
+// over members; over members and lanes; over the lanes of a member. A sum that each member adds to, a maximum of teams
 template <class M, class Team, class SUM, class MOST>
 POINT_FN void given_in_teams(const M &m, const Team &team, SUM &sum, MOST &most) {
     const long e = team.league_rank();
-    const auto member = team.member();
-    scalar each, vector, lanes;
-    Located<scalar> first;
-    Extremes<scalar> both;
-    Several<scalar, 3> far;
-    long bits, furthest;
-    reduce(team.each(m.n), [&](long i, auto &s) { s.join(m.v(e, i)); }, each, Max());
-    reduce(team.vector(m.n), [&](auto i, auto &s) { s.join(m.v(e, i)); }, vector, Max());
-    reduce(member.vector(m.n), [&](auto i, auto &s) { s.join(m.v(e, i)); }, lanes, Max());
-    reduce(team.vector(m.n), [&](auto i, auto &s) { s.join(m.v(e, i), i); }, first, MinLoc());
-    reduce(team.each(m.n), [&](long i, auto &s) { s.join(m.v(e, i)); }, both, MinMax());
-    reduce(team.vector(m.n), [&](auto i, auto &s) { s ^= m.w(e, i); }, bits, BitXor());
-    reduce(
-        team.vector(m.n),
-        [&](auto i, auto &s) { each_lane(i, [&](long k) { s.join(m.v(e, k) * m.v(e, k), m.v(e, k), scalar(k)); }); },
-        far, Longest());
-    furthest = -1000; // a function as a reducer, with its neutral element
-    reduce(
-        team.each(m.n), [&](long i, auto &s) { s.join(m.w(e, i)); }, furthest,
-        [](long a, long b) { return a * a > b * b ? a : b; });
-    single_per_team(team, [&] {
-        m.out(e, 0) = each, m.out(e, 1) = vector, m.out(e, 2) = lanes, m.out(e, 3) = first.value;
-        m.out(e, 4) = scalar(first.at), m.out(e, 5) = both.least, m.out(e, 6) = both.most, m.out(e, 7) = scalar(bits);
-        m.out(e, 8) = far.v[0], m.out(e, 9) = scalar(furthest);
-        most.join(each);
-    });
+    const auto over = [&](int level, const auto &range) {
+        const auto real = [&](int k, scalar x) { single_per_team(team, [&] { m.real(e, level, k) = x; }); };
+        const auto whole = [&](int k, long x) { single_per_team(team, [&] { m.whole(e, level, k) = x; }); };
+        every_reducer(range, m, e, real, whole);
+    };
+    over(0, team.each(m.n));
+    over(1, team.vector(m.n));
+    over(2, team.member().vector(m.n));
+    single_per_team(team, [&] { most.join(m.real(e, 0, 3)); });
     sum += 1; // once a member
 }
 

@@ -1,5 +1,7 @@
 """Reducers, at every level: exact against NumPy, the same for any number of threads, and never another one silently."""
 
+import math
+
 import numpy as np
 import pytest
 from team_cases import JOINS, kernel, on
@@ -18,29 +20,34 @@ PAIRS = {
         f"given_pairs_{order}",
         header=JOINS,
         body="given_pairs",
-        arrays="v(I,J)",
-        sums="sum",
-        reduces="most:max last:maxloc",
+        arrays="v(I,J) w(I,J):whole",
+        sums="sum count:whole",
+        reduces=KINDS,
         extents="I J",
         tile=(4, 8),
         order=order,
     )
     for order in ("right", "left")
 }
+BY_TEAMS = kernel(
+    "given_by_teams", header=JOINS, arrays="v(n) w(n):whole", sums="sum count:whole", reduces=KINDS, league="n", team=5
+)
+REAL = "sum product least most both.0 both.1 first last ends.0 ends.1 far.0".split()
+WHOLE = "all any bits_and bits_or bits_xor high furthest first_at last_at ends_at.0 ends_at.1".split()
 IN_TEAMS = {
     team: kernel(
         f"given_in_teams_{team}x{vector}",
         header=JOINS,
         body="given_in_teams",
-        arrays="v(E,n) w(E,n):whole out(E,10)",
-        writes="out",
+        arrays="v(E,n) w(E,n):whole real(E,3,11) whole(E,3,11):whole",
+        writes="real whole",
         sums="sum:whole",
         reduces="most:max",
         league="E",
         team=team,
         vector=vector,
     )
-    for team, vector in ((1, 1), (5, 2), (40, 4), (256, 1))
+    for team, vector in ((1, 1), (5, 2), (256, 1))
 }
 PICKED = kernel("picked", header=JOINS, arrays="v(n) from(n):whole", sums="sum", range="n")
 
@@ -84,21 +91,33 @@ def wanted_of(v, w):
     }
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 37, 4099])
-@pytest.mark.quick(n=[0, 4099])
-def test_every_reducer_over_a_range(be, n):
-    v, w = values(n, n)
-    got = GIVEN.run(on(be, v=v, w=w), be, quick=True)
+def compare(got, v, w):
+    """Hold the results of a kernel with KINDS against NumPy's. v, w (n,): in the order of the indices."""
     wanted = wanted_of(v, w)
     assert set(got) == set(wanted)
     for name in set(wanted) - {"far"}:
         np.testing.assert_array_equal(got[name], wanted[name], err_msg=name)
 
-    if n:  # of several that are as long, the one that is met first in the order of the joins
+    if len(v):  # of several that are as long, the one that is met first in the order of the joins
         length, x, at = got["far"]
         assert length == (v * v).max() and v[int(at)] == x and x * x == length
     else:
         assert list(got["far"]) == [-1, 0, 0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 37, 4099])
+@pytest.mark.quick(n=[0, 4099])
+def test_every_reducer_over_a_range(be, n):
+    v, w = values(n, n)
+    compare(GIVEN.run(on(be, v=v, w=w), be, quick=True), v, w)
+
+
+@pytest.mark.parametrize("n", [0, 1, 67])
+@pytest.mark.quick(n=67)
+def test_every_reducer_over_a_league(be, n):
+    """A team gives its value once, whatever its members."""
+    v, w = values(n, n)
+    compare(BY_TEAMS.run(on(be, v=v, w=w), be, quick=True), v, w)
 
 
 def test_nan_stays(be):
@@ -122,42 +141,38 @@ def test_results_do_not_depend_on_threads():
 
 
 @pytest.mark.parametrize("order", ["right", "left"])
-def test_reducers_over_tiles(be, order):
-    v = values(37 * 29, 3)[0].reshape(37, 29)
-    got = PAIRS[order].run(on(be, v=v), be, quick=True)
-    assert got == {"sum": v.sum(), "most": v.max(), "last": v.max(), "last_at": int(v.argmax())}
+def test_every_reducer_over_tiles(be, order):
+    v, w = values(37 * 29, 3)
+    got = PAIRS[order].run(on(be, v=v.reshape(37, 29), w=w.reshape(37, 29)), be, quick=True)
+    compare(got, v, w)
 
 
 @pytest.mark.parametrize("n", [1, 5, 77])
 @pytest.mark.quick(n=77)
-def test_reducers_in_teams(be, n):
-    """Over members, over members and lanes, over lanes; several kinds; a function as a reducer."""
-    v, w = values(3 * n, n)
-    v, w = v.reshape(3, n), w.reshape(3, n) % 999983
-    rows = np.arange(3)
-    far, furthest = np.argmax(v * v, 1), np.argmax(w * w, 1)
-    wanted = np.stack(
-        [
-            v.max(1),
-            v.max(1),
-            v.max(1),
-            v.min(1),
-            v.argmin(1),
-            v.min(1),
-            v.max(1),
-            np.bitwise_xor.reduce(w, axis=1),
-            v[rows, far] ** 2,
-            np.where(abs(w).max(1) > 1000, w[rows, furthest], -1000),
-        ],
-        1,
-    )
+def test_every_reducer_in_teams(be, n):
+    """Over members, over members and lanes, over lanes; a function as a reducer, too."""
+    v, w = (x.reshape(3, n) for x in values(3 * n, n))
+    rows = [wanted_of(*row) for row in zip(v, w)]
+    for row, wide in zip(rows, w):
+        row["far"] = [row["far"][0]]  # which of several as long is not said
+        row["furthest"] = max([-1000, *wide.tolist()], key=lambda x: math.fmod(x, 999983))
+    real, whole = ([[number(row, name) for name in names] for row in rows] for names in (REAL, WHOLE))
 
     for team, k in IN_TEAMS.items():
-        arrays = on(be, v=v, w=w, out=np.full((3, 10), np.nan))
+        arrays = on(be, v=v, w=w, real=np.full((3, 3, 11), np.nan), whole=np.full((3, 3, 11), -7))
         run = k.bind(arrays, be, quick=True)
         run()
-        np.testing.assert_array_equal(be.to_host(arrays["out"]), wanted, err_msg=k.name)
+        for level in range(3):
+            told = f"{k.name}, level {level}"
+            np.testing.assert_array_equal(be.to_host(arrays["real"])[:, level], real, err_msg=told)
+            np.testing.assert_array_equal(be.to_host(arrays["whole"])[:, level], whole, err_msg=told)
         assert (run.value("sum"), run.value("most")) == (3 * team, v.max()), k.name
+
+
+def number(results, name):
+    """The result `ends.1`: the second number of `ends`."""
+    name, _, place = name.partition(".")
+    return results[name][int(place)] if place else results[name]
 
 
 def test_a_lane_by_itself_counts_once(be):
