@@ -225,9 +225,10 @@ def unserved(name: str, options) -> str:
 
 
 def _wrong_options(kernels, options) -> list[str]:
-    """The options that keep `kernels` from serving, as `key = 'value'`."""
-    wrong = {key for kernel in kernels for key, values in kernel.when if options.get(key) not in values}
-    return [f"{key} = '{options.get(key)}'" for key in sorted(wrong)]
+    """The options that keep `kernels` from serving, as `key = 'value'`: those of the kernel that lacks the fewest."""
+    lacks = [[key for key, values in kernel.when if options.get(key) not in values] for kernel in kernels]
+    fewest = min([keys for keys in lacks if keys], key=len, default=[])
+    return [f"{key} = '{options.get(key)}'" for key in sorted(fewest)]
 
 
 def _starts(kernel: PointKernel, known) -> bool:
