@@ -4,7 +4,7 @@ skipped where it is not installed."""
 import numpy as np
 import pytest
 from mixtures_for_tests import changed
-from test_phases import ALKANES, NUMBERS, SPRAY, R, mixture, species, states
+from phases_for_tests import ALKANES, NUMBERS, SPRAY, R, mixture, species, states
 
 from frame.tools.bench import phase_rivals
 from frame.tools.bench.phase_rivals import EXACT, ROUNDED

@@ -3,8 +3,8 @@ fugacities, and against each other."""
 
 import numpy as np
 import pytest
+from phases_for_tests import ALKANES, NUMBERS, SPRAY, R, mixture, species
 from reference import phases as oracle
-from test_phases import ALKANES, NUMBERS, SPRAY, R, mixture, species
 
 from kernels import ArgumentError, Mixture
 
