@@ -16,6 +16,7 @@ import functools
 import json
 import math
 import os
+import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -54,6 +55,7 @@ USUAL = {
 WIDTH = 32
 
 _known: dict[tuple, HostRates] = {}
+_measuring = threading.RLock()  # other threads wait for the rates; the one that measures takes the usual ones
 
 
 def of(dtype: str) -> HostRates:
@@ -64,11 +66,12 @@ def of(dtype: str) -> HostRates:
         raise ArgumentError(f"FRAME_RATES = {named!r}; wanted {' or '.join(CHOICES)}.")
 
     key = dtype, named, os.environ.get("FRAME_CACHE"), cpu.target()
-    if key not in _known:
-        _known[key] = usual(dtype)  # while the others are measured
-        if named == "measured":
-            _known[key] = _kept(dtype)
-    return _known[key]
+    with _measuring:
+        if key not in _known:
+            _known[key] = usual(dtype)  # for the products that are measured
+            if named == "measured":
+                _known[key] = _kept(dtype)
+        return _known[key]
 
 
 def told(dtype: str) -> str:
