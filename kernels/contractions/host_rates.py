@@ -49,8 +49,8 @@ class HostRates(NamedTuple):
 
 # A core with vectors of WIDTH bytes: AMD EPYC (Zen 3), g++ 12, OpenBLAS 0.3.31.
 USUAL = {
-    "float64": HostRates(1.2e10, 4.5e10, 4e-10, 4.5e10, 7e-10, 2.5e-9),
-    "float32": HostRates(1.2e10, 9e10, 3e-10, 9e10, 4e-10, 2e-9),
+    "float64": HostRates(1.2e10, 4.5e10, 4e-10, 4.5e10, 4e-10, 2.5e-9),
+    "float32": HostRates(1.2e10, 9e10, 2e-10, 9e10, 3e-10, 2e-9),
 }
 WIDTH = 32
 
@@ -199,7 +199,7 @@ def _of_library(dtype: str) -> dict[str, Trial]:
 
 DIRECT = {  # text, extents, array of which neighbours lie apart
     "panels": ("C[m n] = A[m k] B[k n]", dict(m=512, n=512, k=384), ""),
-    "gather": ("C[m n] = A[m k] B[n k]", dict(m=8, n=8000, k=72), "B"),
+    "gather": ("C[m n] = A[m k] B[n k]", dict(m=24, n=8000, k=48), "B"),
     "scatter": ("C[i n j] = A[j k i] B[n k]", dict(i=120, j=120, k=16, n=24), "C"),
 }
 
