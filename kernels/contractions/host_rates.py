@@ -49,8 +49,8 @@ class HostRates(NamedTuple):
 
 # A core with vectors of WIDTH bytes: AMD EPYC (Zen 3), g++ 12, OpenBLAS 0.3.31.
 USUAL = {
-    "float64": HostRates(1.2e10, 4.5e10, 4e-10, 4.5e10, 4e-10, 2.5e-9),
-    "float32": HostRates(1.2e10, 9e10, 2e-10, 9e10, 3e-10, 2e-9),
+    "float64": HostRates(1.2e10, 4.5e10, 4e-10, 4.1e10, 4e-10, 2.5e-9),
+    "float32": HostRates(1.2e10, 9e10, 2e-10, 8.2e10, 3e-10, 2e-9),
 }
 WIDTH = 32
 
