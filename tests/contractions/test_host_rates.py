@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from frame.tools.bench import tccg
 from kernels import Contraction, get_backend
 from kernels.contractions import host_rates
 from kernels.contractions.host_rates import HostRates
@@ -76,6 +77,17 @@ def test_wider_vectors_compute_faster_and_move_as_before(monkeypatch):
     monkeypatch.setattr(host_rates.cpu, "vector_bytes", lambda target: 64)
     wide, usual = host_rates.usual("float64"), host_rates.USUAL["float64"]
     assert wide.panels == 2 * usual.panels and wide.library == 2 * usual.library and wide.memory == usual.memory
+
+
+@pytest.mark.parametrize("arch", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_large_products_go_to_blocks_or_to_the_library(monkeypatch, arch, dtype):
+    """`rows` has blocks for registers alone; with wide vectors its arithmetic is cheap beside what it moves."""
+    monkeypatch.setenv("FRAME_ARCH", arch)
+    names = ("abc-dca-bd", "abcd-aedf-bfce", "abcdef-dega-gfbc")
+    for case in tccg.cases(names, 20.0, (dtype,), ()):
+        plan = case.plan(get_backend("cpu"), entries=case.told)
+        assert plan.how.name in ("direct", "library"), case.name
 
 
 @pytest.mark.parametrize("rates, chosen", [({"library": 1e11}, "library"), ({"panels": 1e11}, "direct")])

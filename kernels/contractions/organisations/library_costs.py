@@ -177,12 +177,16 @@ def step_seconds(style: str, dtype: str, step) -> float:
 
 
 def memory_seconds(style: str, p: Program) -> float:
-    """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs once, or twice if added to."""
-    numbers, n = 0.0, usual_batch(p)
+    """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs as often as they move."""
+    r, n = rates(style, p.dtype), usual_batch(p)
+    numbers = 0.0
     for a in p.arguments:
         each = a.size if a.place is not None or a.mixed else a.size / n
-        numbers += each * (2 if a.name in p.expression.updated else 1)
-    return numbers * np.dtype(p.dtype).itemsize / rates(style, p.dtype).memory
+        times = 1
+        if a.name in p.expression.outputs:
+            times = max(r.stored, 2 if a.name in p.expression.updated else 1)
+        numbers += each * times
+    return numbers * np.dtype(p.dtype).itemsize / r.memory
 
 
 def unit(style: str, p: Program) -> float:
