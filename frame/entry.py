@@ -136,6 +136,20 @@ def _eos(name, collection, doc):
     return Entry(f"tvproperties_{name}", (_ACTIVE,), name, doc, short=name, launches=collection)
 
 
+def _of_module(name, arguments, method, doc, **more):
+    """An entry point that the generic procedures of the Fortran module call, with arrays of any shape."""
+    return Entry(name, arguments, method, doc, short="", old=False, **more)
+
+
+FIELDS = Arg("fields", "fields")
+SIDE_AND_FIELDS = (Arg("side", "tag"), FIELDS)
+CORNERS = (Arg("lo", "corner"), Arg("hi", "corner"))
+FIELDS_OF_STRIPE = (
+    FIELDS,
+    *CORNERS,
+    _int("first", "first point of the stripe, 0: 1", -MOST, MOST),
+    _int("last", "last point, 0: all", -MOST, MOST),
+)
 # Arrays of the host, given as lists: the rest of a call that names them in a text.
 LISTED_ARRAYS = (
     Arg("addresses", "addresses", "where they lie, in this order, on the host or on the device", dims=("n",)),
@@ -457,106 +471,45 @@ ENTRIES: tuple[Entry, ...] = (
         short="",
         repeats=True,
     ),
-    # Called by the generic procedures of the Fortran module: arrays of any shape.
-    Entry(
-        "put",
-        (
-            Arg("fields", "fields"),
-            Arg("lo", "corner"),
-            Arg("hi", "corner"),
-            _int("first", "first point of the stripe, 0: 1", -MOST, MOST),
-            _int("last", "last point, 0: all", -MOST, MOST),
-        ),
-        "put",
-        "populateinputstripe for any array.",
-        short="",
-        old=False,
-        repeats=True,
-        varies=("first", "last"),
+    # Called by the generic procedures of the Fortran module.
+    _of_module(
+        "put", FIELDS_OF_STRIPE, "put", "populateinputstripe for any array.", repeats=True, varies=("first", "last")
     ),
-    Entry(
-        "get",
-        (
-            Arg("fields", "fields"),
-            Arg("lo", "corner"),
-            Arg("hi", "corner"),
-            _int("first", "first point of the stripe, 0: 1", -MOST, MOST),
-            _int("last", "last point, 0: all", -MOST, MOST),
-        ),
-        "get",
-        "populateoutputstripe for any array.",
-        short="",
-        old=False,
-        repeats=True,
-        varies=("first", "last"),
+    _of_module(
+        "get", FIELDS_OF_STRIPE, "get", "populateoutputstripe for any array.", repeats=True, varies=("first", "last")
     ),
-    Entry(
+    _of_module(
         "block",
-        (Arg("collection", "tag"), Arg("fields", "fields"), Arg("lo", "corner"), Arg("hi", "corner")),
+        (Arg("collection", "tag"), FIELDS, *CORNERS),
         "block_of_fields",
         "All inputs, all outputs and a collection at once.",
-        short="",
-        old=False,
         repeats=True,
     ),
-    Entry(
+    _of_module(
         "contract_fields",
-        (Arg("tag", "tag"), Arg("fields", "fields")),
+        (Arg("tag", "tag"), FIELDS),
         "contract",
         "contract for arrays with their extents.",
-        short="",
-        old=False,
         repeats=True,
     ),
-    Entry(
+    _of_module(
         "react_fields",
-        (
-            Arg("kind", "tag"),
-            Arg("fields", "fields"),
-            Arg("dt", "double"),
-            Arg("lo", "corner"),
-            Arg("hi", "corner"),
-        ),
+        (Arg("kind", "tag"), FIELDS, Arg("dt", "double"), *CORNERS),
         "react",
         "Every point of a block a closed adiabatic reactor over dt, in place.",
-        short="",
-        old=False,
         repeats=True,
         varies=("dt",),
     ),
-    Entry(
-        "pair_fields",
-        (Arg("fields", "fields"),),
-        "pair",
-        "Keep a copy of arrays where kernels work.",
-        short="",
-        old=False,
-    ),
-    Entry("unpair_fields", (Arg("fields", "fields"),), "unpair", "Undo pair.", short="", old=False),
-    Entry(
-        "modify_fields",
-        (Arg("side", "tag"), Arg("fields", "fields")),
-        "modify",
-        "A side of paired arrays was written.",
-        short="",
-        old=False,
-    ),
-    Entry(
-        "sync_fields",
-        (Arg("side", "tag"), Arg("fields", "fields")),
-        "sync",
-        "Bring a side of paired arrays up to date.",
-        short="",
-        old=False,
-    ),
-    Entry(
+    _of_module("pair_fields", (FIELDS,), "pair", "Keep a copy of arrays where kernels work."),
+    _of_module("unpair_fields", (FIELDS,), "unpair", "Undo pair."),
+    _of_module("modify_fields", SIDE_AND_FIELDS, "modify", "A side of paired arrays was written."),
+    _of_module("sync_fields", SIDE_AND_FIELDS, "sync", "Bring a side of paired arrays up to date."),
+    _of_module(
         "needsync_fields",
-        (Arg("side", "tag"), Arg("fields", "fields"), Arg("behind", "number", "how many arrays are behind")),
+        (*SIDE_AND_FIELDS, Arg("behind", "number", "how many arrays are behind")),
         "need_sync",
         "How many of these arrays are behind on a side.",
-        short="",
-        old=False,
     ),
-    Entry("pin_array", (Arg("fields", "fields"),), "pin_array", "pin for any array.", short="", old=False),
-    Entry("unpin_array", (Arg("fields", "fields"),), "unpin_array", "unpin for any array.", short="", old=False),
+    _of_module("pin_array", (FIELDS,), "pin_array", "pin for any array."),
+    _of_module("unpin_array", (FIELDS,), "unpin_array", "unpin for any array."),
 )

@@ -110,7 +110,7 @@ def compiled(source: str, *flags: str, mpi: Mpi | None = None) -> pathlib.Path:
     made = folder / name
     file, part = SOURCES / source, made.with_name(f"{made.name}.{os.getpid()}")  # test files run at the same time
 
-    if not made.exists() or made.stat().st_mtime < newest(file, BUILD / "frame_interface.o"):
+    if not made.exists() or made.stat().st_mtime < newest(file, *SOURCES.glob("*.inc"), BUILD / "frame_interface.o"):
         done = subprocess.run(
             [
                 compiler,

@@ -5,15 +5,21 @@ from common import check, kernels_of, main, on, say, seconds
 
 declared = kernels_of(__file__)
 
+
+def inner_product(kernel, backend, N, M, nrepeat, quick):
+    """Times <y|Ax> of ones and says it, with its total."""
+    run = kernel.bind(on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
+    time = seconds(backend, run, nrepeat)
+    check(kernel.name, run.value("total"), N * M)
+    say(kernel.name, backend, (N, M), run.value("total"), time, 8 * (N * M + N + M))
+
+
 YAX_FLAT = declared("yax_flat", arrays="y(N) A(N,M) x(M)", sums="total", range="N")
 
 
 def yax_flat(backend, N=4096, M=1024, nrepeat=10, quick=False):
     """Exercise 1: <y|Ax> with a thread a row. With few rows a GPU is nearly empty."""
-    run = YAX_FLAT.bind(on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
-    time = seconds(backend, run, nrepeat)
-    check("yax_flat", run.value("total"), N * M)
-    say("yax_flat", backend, (N, M), run.value("total"), time, 8 * (N * M + N + M))
+    inner_product(YAX_FLAT, backend, N, M, nrepeat, quick)
 
 
 YAX_ATOMIC = declared(
@@ -76,10 +82,7 @@ YAX_TEAM = declared("yax_team", arrays="y(N) A(N,M) x(M)", sums="total", league=
 
 def yax_team(backend, N=4096, M=1024, nrepeat=10, quick=False):
     """Exercise 4: <y|Ax> with a team a row: inner reduction over the columns; one member adds y(row) times the sum."""
-    run = YAX_TEAM.bind(on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
-    time = seconds(backend, run, nrepeat)
-    check("yax_team", run.value("total"), N * M)
-    say("yax_team", backend, (N, M), run.value("total"), time, 8 * (N * M + N + M))
+    inner_product(YAX_TEAM, backend, N, M, nrepeat, quick)
 
 
 YAX_PARTS = declared(

@@ -87,11 +87,13 @@ template <class M, class Team> POINT_FN void slicing(const M &m, const Team &tea
         each_lane(i, [&](long k) { left(k / m.P, k % m.P) = m.left(c, l0 + k / m.P, k % m.P); });
     });
     team.barrier();
-    team.for_vector(m.R, [&](auto r) {
-        for (long row = 0; row < rows; ++row) {
-            Real<decltype(r)> sum(0.0);
-            for (long p = 0; p < m.P; ++p) sum += left(row, p) * m.right(c, r, p);
-            m.out(c, l0 + row, r) = sum;
+    team.for_vector(m.R, [&](auto r) { // a number of the right field serves both rows
+        Real<decltype(r)> first(0.0), second(0.0);
+        for (long p = 0; p < m.P; ++p) {
+            const Real<decltype(r)> right = m.right(c, r, p);
+            first += left(0, p) * right, second += left(rows - 1, p) * right;
         }
+        m.out(c, l0, r) = first;
+        if (rows == 2) m.out(c, l0 + 1, r) = second;
     });
 }

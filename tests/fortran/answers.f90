@@ -3,7 +3,7 @@
 program answers
   use frame_interface, only: version => frame_version, getnumber => frame_getnumber, getname => frame_getname, &
                              init => frame_initialize, loadmixture => frame_loadmixture, finalize => frame_finalize, &
-                             lasterror => frame_lasterror, laststatus => frame_laststatus
+                             laststatus => frame_laststatus
   implicit none
   external :: frame_version, frame_getnumber, frame_getname
   character(300) :: file, word
@@ -50,10 +50,5 @@ program answers
 
 contains
 
-  subroutine tell(what)
-    character(*), intent(in) :: what
-    message = ''
-    if (status /= 0) call lasterror(message)
-    print '(a,a,i0,a,a)', what, ': ', status, ' ', trim(message)
-  end subroutine
+  include 'tell.inc'
 end program

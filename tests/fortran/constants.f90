@@ -3,7 +3,7 @@
 program constants
   use frame_interface, only: register => frame_registerkernel, init => frame_initialize, put => frame_put, get => frame_get, &
                              launch => frame_launch, setconstant => frame_setconstant, frame_block, frame_in, frame_out, &
-                             lasterror => frame_lasterror, laststatus => frame_laststatus, finalize => frame_finalize
+                             laststatus => frame_laststatus, finalize => frame_finalize
   implicit none
   external :: frame_setconstant, frame_setconstants
   character(300) :: file, second
@@ -49,12 +49,7 @@ program constants
 
 contains
 
-  subroutine tell(what)
-    character(*), intent(in) :: what
-    message = ''
-    if (status /= 0) call lasterror(message)
-    print '(a,a,i0,a,a)', what, ': ', status, ' ', trim(message)
-  end subroutine
+  include 'tell.inc'
 
   subroutine launched(what)
     character(*), intent(in) :: what

@@ -60,10 +60,5 @@ contains
                               frame_out('total', total)], stat=status)
   end subroutine
 
-  subroutine tell(what)
-    character(*), intent(in) :: what
-    message = ''
-    if (status /= 0) call frame_lasterror(message)
-    print '(a,a,i0,a,a)', what, ': ', status, ' ', trim(message)
-  end subroutine
+  include 'tell.inc'
 end program

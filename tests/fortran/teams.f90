@@ -48,10 +48,5 @@ contains
     print '(2a,l2,l2,l2)', what, ' right = ', all(y == expected), all(largest == maxval(A, 1)), total(1) == sum(expected)
   end subroutine
 
-  subroutine tell(what)
-    character(*), intent(in) :: what
-    message = ''
-    if (status /= 0) call frame_lasterror(message)
-    print '(a,a,i0,a,a)', what, ': ', status, ' ', trim(message)
-  end subroutine
+  include 'tell.inc'
 end program

@@ -46,10 +46,5 @@ contains
     bad = merge(1, 0, any(told /= 0))
   end function
 
-  subroutine tell(call_name)
-    character(*), intent(in) :: call_name
-    message = ''
-    if (status /= 0) call frame_lasterror(message)
-    print '(a,a,i0,a,a)', call_name, ': ', status, ' ', trim(message)
-  end subroutine
+  include 'tell.inc'
 end program

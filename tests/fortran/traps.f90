@@ -260,12 +260,7 @@ program traps
 
 contains
 
-  subroutine tell(call_name)
-    character(*), intent(in) :: call_name
-    message = ''
-    if (status /= 0) call lasterror(message)
-    print '(a,a,i0,a,a)', call_name, ': ', status, ' ', trim(message)
-  end subroutine
+  include 'tell.inc'
 
   subroutine show(what_is)
     character(*), intent(in) :: what_is

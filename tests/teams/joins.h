@@ -10,9 +10,9 @@ struct Longest : Reducer {
 };
 
 // what x and w of index k give to every kind of result; v(k): x of a single index
-template <class X, class W, class K, class V, class SUM, class COUNT, class PRODUCT, class LEAST, class MOST, class BOTH,
-          class FIRST, class LAST, class ENDS, class ALL, class ANY, class AND, class OR, class XOR, class FAR,
-          class HIGH>
+template <class X, class W, class K, class V, class SUM, class COUNT, class PRODUCT, class LEAST, class MOST,
+          class BOTH, class FIRST, class LAST, class ENDS, class ALL, class ANY, class AND, class OR, class XOR,
+          class FAR, class HIGH>
 POINT_FN void give(const X x, const W w, const K k, const V &v, SUM &sum, COUNT &count, PRODUCT &product, LEAST &least,
                    MOST &most, BOTH &both, FIRST &first, LAST &last, ENDS &ends, ALL &all, ANY &any, AND &bits_and,
                    OR &bits_or, XOR &bits_xor, FAR &far, HIGH &high) {
@@ -84,10 +84,10 @@ POINT_FN void every_reducer(const Range &range, const M &m, const long e, const 
         range, [&](auto i, auto &s) { s.join(m.w(e, i)); }, furthest,
         [](long a, long b) { return a % 999983 > b % 999983 ? a : b; });
 
-    const scalar reals[] = {sum,        product,   least,          most,          both.least,
-                            both.most,  first.value, last.value, ends.least.value, ends.most.value, far.v[0]};
-    const long wholes[] = {all,  any,      bits_and, bits_or,      bits_xor,
-                           high, furthest, first.at, last.at, ends.least.at, ends.most.at};
+    const scalar reals[] = {sum,        product,          least,           most,    both.least, both.most, first.value,
+                            last.value, ends.least.value, ends.most.value, far.v[0]};
+    const long wholes[] = {all,      any,      bits_and, bits_or,       bits_xor,    high,
+                           furthest, first.at, last.at,  ends.least.at, ends.most.at};
     for (int k = 0; k < 11; ++k) real(k, reals[k]), whole(k, wholes[k]);
 }
 

@@ -6,7 +6,8 @@ import pytest
 from bench_cases import ran
 from device_for_tests import be  # noqa: F401
 
-from frame.tools.bench import equilibrium, layouts, report
+import kernels
+from frame.tools.bench import conserved_fortran, equilibrium, layouts, report
 from frame.tools.bench.timing import WrongValues
 from kernels import get_backend
 
@@ -14,12 +15,14 @@ SIZE = ["--points", "216", "--repeats", "1"]
 
 
 def test_layouts(capsys):
-    """A row for each task and layout; a field for each species stands beside the 4-D array."""
+    """A row for each task and layout; a field for each species stands beside the 4-D array, and conserved variables
+    beside a Fortran code's own way, whose T and p were compared before."""
     rows, shown = ran(capsys, "layouts", "--backend", "cpu", *SIZE)
 
-    assert len(rows) == 2 * len(layouts.TASKS) and tuple(rows[0]) == report.KEYS
+    assert len(rows) == 2 * len(layouts.TASKS) + 1 and tuple(rows[0]) == report.KEYS
+    assert rows[-1]["rival"] == conserved_fortran.NAME and layouts.CONSERVED in rows[-1]["case"]
     assert all(row["points"] == 216 for row in rows)
-    assert [row["rival"] for row in rows[:2]] == [None, "4-D arrays"] and rows[-2]["rival"] == "e, rho, Y"
+    assert [row["rival"] for row in rows[:2]] == [None, "4-D arrays"] and rows[-3]["rival"] == "e, rho, Y"
     assert "6^3 points" in shown
 
 
@@ -38,6 +41,17 @@ def test_wrong_values_are_not_timed():
     calls = {(name, layout): Wrong() for name in layouts.TASKS for layout in ("array", "apart")}
     with pytest.raises(WrongValues, match="differs between layouts"):
         layouts.check(calls, {})
+
+
+def test_a_rival_with_another_temperature_is_not_timed(monkeypatch):
+    """Its T comes from the energy, so a wrong energy shows."""
+    mixture = kernels.Mixture.from_yaml(layouts.FILE, equation="ideal")
+    state = layouts.states(mixture, 8)
+    layouts.fortran_rival(mixture, state)
+
+    state["rhoE"] = 1.01 * state["rhoE"]
+    with pytest.raises(WrongValues, match="T of the Fortran rival"):
+        layouts.fortran_rival(mixture, state)
 
 
 def test_equilibrium_on_a_device(be, monkeypatch):

@@ -34,6 +34,7 @@ STYLES = {  # style: modules, in the order in which they are compiled
     "tables": (*SHARED, "properties"),
     "reduced": (*SHARED, "reduced_tables", "reduced_thermal", "reduced_transport", "reduced"),
     "kinetics": ("kinetics",),
+    "conserved": ("conserved_temperature",),
 }
 # gfortran uses vectors of half the length of AVX-512 by default. Scalar code gains nothing by longer vectors.
 WIDE = ["-mprefer-vector-width=512"] if platform.machine() in ("x86_64", "AMD64") else []

@@ -1,7 +1,8 @@
 """`bench layouts`: block calls with a field for each species, and with conserved variables, beside 4-D arrays.
 
 Values first: the bits of both layouts are equal, and conserved variables give back T and p. Then all calls take turns,
-on memory of the host and, on a GPU, on pinned memory and on memory of the device.
+on memory of the host and, on a GPU, on pinned memory and on memory of the device. On a CPU the call with conserved
+variables stands beside a Fortran code's own way to T and p, too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ...errors import refuse
 from ...frame import Frame
 from ...shipped import ROOT
 from ...stripe import IN, NOWHERE, OUT, Field
+from . import conserved_fortran
 from .report import Report, Row
 from .timing import WrongValues, in_turns, took
 
@@ -45,11 +47,12 @@ def task(collection: str, reads: str, writes: str) -> Task:
 
 
 PRIMITIVE = task("T_from_e_rho", "e rho Y", "T p")
+CONSERVED = "T, p of conserved variables"
 TASKS = {
     "thermal": task("thermal", "T p Y", "rho h c"),
     "kinetics": task("kinetics", "T p rho Y", "omega"),
     "T, p": PRIMITIVE,
-    "T, p of conserved variables": task("primitive_from_conserved", "rhoY rhou rhov rhow rhoE", "T p"),
+    CONSERVED: task("primitive_from_conserved", "rhoY rhou rhov rhow rhoE", "T p"),
 }
 
 
@@ -164,6 +167,16 @@ def check(calls: dict, state: dict) -> None:
                 raise WrongValues(f"{name}: {output} is not that of the state. Nothing was timed.")
 
 
+def fortran_rival(mixture, state: dict) -> conserved_fortran.Fortran:
+    """The Fortran code's own way, with its values compared. Raises WrongValues, BackendError without a compiler."""
+    rival = conserved_fortran.Fortran(mixture, state)
+    rival.work()
+    for name in ("T", "p"):
+        if not np.allclose(getattr(rival, name), state[name], rtol=NOISE, atol=0):
+            raise WrongValues(f"{name} of the Fortran rival is not that of the state. Nothing was timed.")
+    return rival
+
+
 def measure(kind: str, backend, given, edge: int) -> list[Row]:
     """The rows of a memory. Raises WrongValues."""
     mixture = kernels.Mixture.from_yaml(FILE, equation="ideal", takahashi="off")
@@ -181,6 +194,9 @@ def measure(kind: str, backend, given, edge: int) -> list[Row]:
         check(calls, state)
 
         timers = {key: call.sample for key, call in calls.items()}
+        if not backend.apart:
+            rival = fortran_rival(mixture, state)
+            timers[conserved_fortran.NAME] = lambda: took(rival.work)
         times = {key: float(np.median(rounds)) for key, rounds in in_turns(timers, given.repeats).items()}
         return rows_of(times, kind, backend, mixture.ns, edge**3)
     finally:
@@ -190,7 +206,8 @@ def measure(kind: str, backend, given, edge: int) -> list[Row]:
 
 
 def rows_of(times: dict, kind: str, backend, ns: int, points: int) -> list[Row]:
-    """A field for each species beside the 4-D array; conserved variables beside e, rho and Y in a 4-D array."""
+    """A field for each species beside the 4-D array; conserved variables beside e, rho and Y in a 4-D array, and beside
+    the Fortran code where it was timed."""
     rows = []
     for name, work in TASKS.items():
         for layout in ("array", "apart"):
@@ -201,6 +218,12 @@ def rows_of(times: dict, kind: str, backend, ns: int, points: int) -> list[Row]:
             elif work.collection == "primitive_from_conserved":
                 row = row.beside("e, rho, Y", points / times["T, p", "array"], NOISE, ours=True)
             rows.append(row)
+
+    own = times.get(conserved_fortran.NAME)
+    if own:
+        text = f"{CONSERVED}, {kind}, 4-D arrays"
+        row = Row.timed("layouts", text, ns, points, backend, times[CONSERVED, "array"])
+        rows.append(row.beside(conserved_fortran.NAME, points / own, NOISE))
     return rows
 
 
@@ -217,11 +240,13 @@ def run(given, backend, say) -> Report:
         say(f"{kind} memory")
         rows += measure(kind, backend, given, edge)
 
-    more = TASKS["T, p of conserved variables"].bytes(9) / PRIMITIVE.bytes(9)
+    more = TASKS[CONSERVED].bytes(9) / PRIMITIVE.bytes(9)
     return Report(rows, [f"{edge}^3 points a call, {given.repeats} rounds"], NOTES.format(more=more))
 
 
 NOTES = (
     "Medians of rounds in turns. Hydrogen and oxygen, 9 species, ideal gas. The bits of both layouts are equal. A "
-    "call with conserved variables has {more:.2f} times the bytes of a call with e, rho and Y: momenta come too."
+    "call with conserved variables has {more:.2f} times the bytes of a call with e, rho and Y: momenta come too. "
+    "Newton in Fortran: constants in a COMMON block, one point at a time, all species in each step, from a T of the "
+    "step before that is 1 % off; both by one thread."
 )

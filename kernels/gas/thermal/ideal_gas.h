@@ -59,7 +59,7 @@ POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[CO
 // all above the highest, needs one table only. A pack with points of both kinds, and none between, needs no choice for
 // each species.
 template <int COUNT, class M, class R, class Species>
-POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
+POINT_FN void nasa_ranges(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     const auto below = T <= m.T_mid_lowest[0], above = T > m.T_mid_highest[0];
     if (all_of(below)) nasa_sum<COUNT, M>(m.nasa_low, Y, c);
     else if (all_of(above)) nasa_sum<COUNT, M>(m.nasa_high, Y, c);
@@ -80,8 +80,19 @@ POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT
             for (int k = 0; k < COUNT; ++k) c[k] += high * m.nasa_high[k * M::NS + s];
         }
     }
+}
+
+// what both ranges leave: cold ranges, and the parts of the threads that share a point
+template <int COUNT, class M, class R, class Species>
+POINT_FN void nasa_complete(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     if constexpr (M::cold_ranges) { add_cold_ranges<COUNT>(m, T, Y, c); }
     sum_over_owners(c);
+}
+
+template <int COUNT, class M, class R, class Species>
+POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
+    nasa_ranges(m, T, Y, c);
+    nasa_complete(m, T, Y, c);
 }
 
 template <class R> POINT_FN R known_temperature(R T) { return select(T > 0.0 && T < 1e9, T, R(NOT_A_NUMBER)); }
@@ -115,6 +126,10 @@ template <class R, int N> POINT_FN R nasa9_cp(const R T, const R (&c)[N]) {
     return c[2] + inv_T * (c[1] + inv_T * c[0]) + T * (c[3] + T * (c[4] + T * (c[5] + T * c[6])));
 }
 
+template <class R, int N> POINT_FN R nasa_enthalpy(const R T, const R (&c)[N]) {
+    return c[5] + T * (c[0] + T * (c[1] * 0.5 + T * (c[2] * (1.0 / 3.0) + T * (c[3] * 0.25 + T * (c[4] * 0.2)))));
+}
+
 template <class M, class R, class Species>
 POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
     T = known_temperature(T);
@@ -128,9 +143,43 @@ POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
         R c[6];
         nasa_mixture(m, T, Y, c);
         cp_ig = nasa_cp(T, c);
-        h_ig = c[5] + T * (c[0] + T * (c[1] * 0.5 + T * (c[2] * (1.0 / 3.0) + T * (c[3] * 0.25 + T * (c[4] * 0.2)))));
+        h_ig = nasa_enthalpy(T, c);
     }
 }
+
+// ideal_gas at many temperatures of one composition, with the same bits: the sums over species of both ranges are
+// formed once. Between the lowest and the highest T_mid each species has its own range, and the sums are formed anew.
+template <class M, class R, class Species> struct IdealGasAt {
+    const M &m;
+    const Species &Y;
+    R low[6], high[6];
+
+    POINT_FN IdealGasAt(const M &m, const Species &Y) : m(m), Y(Y) {
+        if constexpr (M::NASA9_RANGES == 0) {
+            nasa_sum<6, M>(m.nasa_low, Y, low);
+            nasa_sum<6, M>(m.nasa_high, Y, high);
+        }
+    }
+
+    POINT_FN void operator()(R T, R &cp_ig, R &h_ig) const {
+        if constexpr (M::NASA9_RANGES > 0) {
+            ideal_gas(m, T, Y, cp_ig, h_ig);
+        } else {
+            T = known_temperature(T);
+            const auto below = T <= m.T_mid_lowest[0], above = T > m.T_mid_highest[0];
+            R c[6];
+            if (all_of(below || above)) {
+                UNROLL
+                for (int k = 0; k < 6; ++k) c[k] = select(below, low[k], high[k]);
+            } else {
+                nasa_ranges(m, T, Y, c);
+            }
+            nasa_complete(m, T, Y, c);
+            cp_ig = nasa_cp(T, c);
+            h_ig = nasa_enthalpy(T, c);
+        }
+    }
+};
 
 // The first COUNT NASA-7 coefficients of species s
 template <int COUNT, class M, class R> POINT_FN void nasa7_coefficients(const M &m, const R T, int s, R (&c)[COUNT]) {

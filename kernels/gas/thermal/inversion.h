@@ -41,7 +41,9 @@ POINT_FN void temperature_of(const R target, const R start, const State &state, 
         const auto there = slope > 0.0 && size < near * at, closed = high - low < shut * high;
         const R guess = at + newton;
         const auto sound = slope > 0.0 && guess > low && guess < high && size < 0.5 * before;
-        const R next = select(there || sound, guess, sqrt(low * high));
+        const auto straight = there || sound;
+        R next = guess;
+        if (!all_of(straight)) next = select(straight, guess, sqrt(low * high));
         const auto jump =
             closed && at > T_LOWEST * (1.0 + 1e-9) && at < T_HIGHEST * (1.0 - 1e-9); // at an end there is none
         unconverged = select(open && there, R(0.0), select(open && jump, R(1.0), unconverged));
@@ -55,17 +57,25 @@ POINT_FN void temperature_of(const R target, const R start, const State &state, 
 }
 
 // ---- where no start is given: T of an ideal gas of constant heat capacity
-template <class M, class R, class Species> POINT_FN R start_of_enthalpy(const M &m, const R h, const Species &Y) {
+template <class R, class Gas> POINT_FN R start_of_enthalpy_in(const Gas &gas, const R h) {
     R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
+    gas(R(T_PLAIN), cp, h_plain);
     return T_PLAIN + (h - h_plain) / cp;
+}
+
+template <class R, class Gas> POINT_FN R start_of_energy_in(const Gas &gas, const R e, const R R_s) {
+    R cp, h_plain;
+    gas(R(T_PLAIN), cp, h_plain);
+    return T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s);
+}
+
+template <class M, class R, class Species> POINT_FN R start_of_enthalpy(const M &m, const R h, const Species &Y) {
+    return start_of_enthalpy_in([&](const R at, R &cp, R &h_at) INLINED { ideal_gas(m, at, Y, cp, h_at); }, h);
 }
 
 template <class M, class R, class Species>
 POINT_FN R start_of_energy(const M &m, const R e, const Species &Y, const R R_s) {
-    R cp, h_plain;
-    ideal_gas(m, R(T_PLAIN), Y, cp, h_plain);
-    return T_PLAIN + (e - (h_plain - T_PLAIN * R_s)) / (cp - R_s);
+    return start_of_energy_in([&](const R at, R &cp, R &h_at) INLINED { ideal_gas(m, at, Y, cp, h_at); }, e, R_s);
 }
 
 template <class M, class R, class Species>
@@ -79,17 +89,19 @@ POINT_FN R start_of_entropy(const M &m, const R s, const R p, const Species &Y, 
 // ---- ideal gases
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_h(const M &m, const R h, const Species &Y, R &T, R &unconverged) {
+    const IdealGasAt<M, R, Species> gas(m, Y);
     temperature_of(
-        h, start_of_enthalpy(m, h, Y), [&](const R at, R &value, R &slope) { ideal_gas(m, at, Y, slope, value); }, T,
+        h, start_of_enthalpy_in(gas, h), [&](const R at, R &value, R &slope) { gas(at, slope, value); }, T,
         unconverged);
 }
 
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_e(const M &m, const R e, const Species &Y, const R R_s, R &T, R &unconverged) {
+    const IdealGasAt<M, R, Species> gas(m, Y);
     temperature_of(
-        e, start_of_energy(m, e, Y, R_s),
+        e, start_of_energy_in(gas, e, R_s),
         [&](const R at, R &value, R &slope) {
-            ideal_gas(m, at, Y, slope, value);
+            gas(at, slope, value);
             value -= R_s * at;
             slope -= R_s;
         },
