@@ -76,6 +76,7 @@ def point_kernel(
     sweeps="",
     instead=None,
     phases="",
+    spare="",
 ) -> PointKernel:
     """Declare a kernel; the arguments are the fields of PointKernel.
 
@@ -104,6 +105,7 @@ def point_kernel(
         double_only=double_only,
         sweeps=sweeps,
         instead=tuple((multiplied, split(others)) for multiplied, others in (instead or {}).items()),
+        spare=split(spare),
         phases=phases or (SINGLE if path.is_relative_to(HERE) else ANY),
         order=reads,
         among=registry.kernels,

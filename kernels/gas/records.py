@@ -115,6 +115,9 @@ class PointKernel(Conditional):
     # ((name, others), ...): where a GPU's matrix units multiply by `name`, the constants `others` are not read.
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
+    # Scalars among `writes` that the body can leave out: where nothing reads them it gets an Absent, and does less.
+    spare: tuple[str, ...] = ()
+
     # All reads. A name marked `?` is read only if some kernel for the same options makes it; otherwise the body gets an
     # Absent in its place.
     order: tuple[str, ...] = ()

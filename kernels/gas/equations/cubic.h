@@ -57,15 +57,15 @@ template <class PackOf> POINT_FN Absent piece(const PackOf &, Absent) { return {
 template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, R &delta) { return pack_of(delta); }
 
 // f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
-// offset), n = factor + slope T. m is 8 or 2. A record's text may call it.
+// offset), n = factor + slope T, times an amount. m is 8 or 2. A record's text may call it.
 template <class M, class R>
-POINT_FN void rational_alpha(const M &, const R T, const R r, const scalar power, const scalar scale,
+POINT_FN void rational_alpha(const M &, const R T, const R r, const R amount, const scalar power, const scalar scale,
                              const scalar factor, const scalar slope, R &root, R &root_T, R &root_TT) {
-    const R u = square(scale * r), n = factor + slope * T, m_n_r = power * (n * r);
-    const R k = power > 4.0 ? square(square(u)) : u;
+    const R u = square(scale * r), n = factor + slope * T, n_r = n * r, steep = slope - power * n_r;
+    const R k = amount * (power > 4.0 ? square(square(u)) : u);
     root = k * n;
-    root_T = k * (slope - m_n_r);
-    root_TT = k * r * ((power + 1.0) * m_n_r - 2.0 * power * slope);
+    root_T = k * steep;
+    root_TT = power * (k * r) * ((n_r - slope) - steep); // m k r ((m + 1) n r - 2 slope)
 }
 
 // F(w) = atanh(sqrt(w))/sqrt(w), for w below 1/2 (`near`) or below 8/9: atanh(x) = 2 atanh(y), y = x/(1 + sqrt(1 -

@@ -55,15 +55,13 @@ template <class M, class R>
 POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const int s, R &y, R &z, R &w) {
     constexpr int NS = M::NS;
     const scalar *const numbers = &m.alpha_numbers[0];
-    rational_alpha(m, T, R(1.0 / (T + numbers[3 * NS + s])), numbers[NS + s], numbers[2 * NS + s], numbers[4 * NS + s],
-                   numbers[5 * NS + s], y, z, w);
-    const R n = Y_s * numbers[s];
-    y = n * y, z = n * z, w = n * w;
+    rational_alpha(m, T, R(1.0 / (T + numbers[3 * NS + s])), R(Y_s * numbers[s]), numbers[NS + s], numbers[2 * NS + s],
+                   numbers[4 * NS + s], numbers[5 * NS + s], y, z, w);
 }
 
-// a, a', a'' and the map with k_ij = 0: a single sweep
-template <class M, class R, class Species>
-POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, VolumeMap<R> &map,
+// a, a', a'' and the map with k_ij = 0: a single sweep. Here and below a'' may be Absent.
+template <class M, class R, class Species, class Second>
+POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &a_TT, VolumeMap<R> &map,
                              R &shift_T, R &shift_TT) {
     R sums[10]; // of the map, then y, z, w
     UNROLL
@@ -78,34 +76,7 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     map_of_sums(sums, map, shift_T, shift_TT);
     a_mix = sums[7] * sums[7];
     a_T = 2.0 * (sums[7] * sums[8]);
-    a_TT = 2.0 * (sums[8] * sums[8] + sums[7] * sums[9]);
-}
-
-// The same with any k_ij. On a CPU one sweep over the pairs serves the three vectors; elsewhere, and where a sweep asks
-// for a species again, numbers of the species are computed once and read in two. The sums of the map have a loop for
-// themselves, which leaves a CPU's registers to each.
-template <class M, class R, class Species>
-POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, VolumeMap<R> &map,
-                             R &shift_T, R &shift_TT) {
-    R yz, zz;
-    if constexpr (number<R>::lanes > 1 && (M::kij_dense || M::kij_none)) {
-        const auto straight = [](int, const R, const R, R &, R &) {}; // of no point
-        const auto bent = [&](int s, const R Y_s, const R at, R &y, R &z, R &w) {
-            own_numbers(m, at, Y_s, s, y, z, w);
-        };
-        bending_sums(m, Y, T, true, straight, bent, a_mix, yz, zz);
-        a_TT = zz + zz; // zKz + yKw
-    } else {
-        R y[M::NS], z[M::NS], w[M::NS], yw, ww;
-        FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s]);
-        const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
-        const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
-        attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
-        attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
-        a_TT = 2.0 * (zz + yw);
-    }
-    a_T = yz + yz;
-    map_sums(m, T, Y, map, shift_T, shift_TT);
+    if constexpr (!is_absent<Second>) a_TT = 2.0 * (sums[8] * sums[8] + sums[7] * sums[9]);
 }
 
 // Lanes of a GPU's matrix units compute numbers of each other's points: none can be stored.
@@ -115,19 +86,49 @@ constexpr bool STORES_SPECIES = false;
 constexpr bool STORES_SPECIES = true;
 #endif
 
-template <class M, class R, class Species>
-POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, R &a_TT, R &b_mix, R &map_0,
-                             R &map_1, R &map_2, R &map_3, R &shift_T, R &shift_TT) {
+// The same with any k_ij. On a CPU one sweep over the pairs serves the three vectors; elsewhere, and where a sweep asks
+// for a species again, numbers of the species are computed once and read in two. The sums of the map have a loop for
+// themselves, which leaves a CPU's registers to each.
+template <class M, class R, class Species, class Second>
+POINT_FN void stored_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &a_TT, VolumeMap<R> &map,
+                             R &shift_T, R &shift_TT) {
+    constexpr bool slopes_alone = is_absent<Second>;
+    R yz, zz;
+    if constexpr (!STORES_SPECIES || (number<R>::lanes > 1 && (M::kij_dense || M::kij_none))) {
+        const auto bent = [&](int s, const R Y_s, const R at, R &y, R &z, R &w) {
+            own_numbers(m, at, Y_s, s, y, z, w);
+        };
+        const auto straight = [&](int s, const R Y_s, const R at, R &y, R &z) {
+            R w;
+            bent(s, Y_s, at, y, z, w);
+        };
+        bending_sums(m, Y, T, !slopes_alone, straight, bent, a_mix, yz, zz);
+        if constexpr (!slopes_alone) a_TT = zz + zz; // zKz + yKw
+    } else {
+        R y[M::NS], z[M::NS], w[M::NS];
+        FOR_SPECIES (s, M::NS) own_numbers(m, T, R(Y[s]), s, y[s], z[s], w[s]);
+        const auto with_z = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = z[s]; };
+        attraction_sums(m, Y, T, with_z, a_mix, yz, zz);
+        if constexpr (!slopes_alone) {
+            R yw, ww;
+            const auto with_w = [&](int s, const R, const R, R &first, R &second) { first = y[s], second = w[s]; };
+            attraction_sums(m, Y, T, with_w, a_mix, yw, ww);
+            a_TT = 2.0 * (zz + yw);
+        }
+    }
+    a_T = yz + yz;
+    map_sums(m, T, Y, map, shift_T, shift_TT);
+}
+
+template <class M, class R, class Species, class Second>
+POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, R &a_T, Second &&a_TT, R &b_mix,
+                             R &map_0, R &map_1, R &map_2, R &map_3, R &shift_T, R &shift_TT) {
     const R known_T = known_temperature(T);
     VolumeMap<R> map;
     sum_over_species<M::NS>(b_mix, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
     if constexpr (M::kij_none && number<R>::lanes == 1)
         summed_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
-    else if constexpr (STORES_SPECIES) stored_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
-    else {
-        attraction(m, known_T, R(1.0), R(1.0), Y, pair_sums<M, R>(m, Y), a_mix, a_T, a_TT); // no root of T is read
-        map_sums(m, known_T, Y, map, shift_T, shift_TT);
-    }
+    else stored_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
     map_0 = map.c0, map_1 = map.c1, map_2 = map.c2, map_3 = map.c3;
 }
 

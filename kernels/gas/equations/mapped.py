@@ -50,6 +50,7 @@ kernel(
     f"a_mix a_T a_TT b_mix {MAP} shift_T shift_TT",
     "T > 0",
     constants=f"{PAIRS} map_numbers",
+    spare="a_TT",  # transport reads a and a' alone
 )
 kernel(
     "mapped_critical_state",

@@ -111,11 +111,18 @@ def call(p: Plan, kernel: PointKernel, dropped: set[str], real: str) -> Call:
     made = Call(kernel, [])
     for name in names:
         variable = f"{kernel.name}_{name}" if name in dropped and name not in kernel.reads else name
+        if name in kernel.spare and not _is_read(p, name):
+            variable = ""
         if not of_host(kernel):
             made.arguments.append(variable or "Absent()")
         else:
             _guard(made, p, name, variable, real)
     return made
+
+
+def _is_read(p: Plan, name: str) -> bool:
+    """Whether a kernel of the plan, or its caller, reads the name."""
+    return name in p.writes or any(name in kernel.reads for kernel in p.kernels)
 
 
 def _guard(made: Call, p: Plan, name: str, variable: str, real: str) -> None:
