@@ -1,6 +1,7 @@
 """Programs of phase equilibrium on a GPU: what gpu_phases.sh and compute-sanitizer look at.
 
-python tests/gpu_phases_kernels.py compile    fills the cache: these, those of `bench phases` and of `validate`
+python tests/gpu_phases_kernels.py compile bench 2 4    fills the cache: those of `bench phases --ns 2,4`
+python tests/gpu_phases_kernels.py compile all 2 4      these, those of the bench and of `validate`
 python tests/gpu_phases_kernels.py run        runs collections of two species on a few states, and checks the numbers
 """
 
@@ -44,11 +45,15 @@ def compiled(task) -> str:
     return f"{kind} {name} {ns}"
 
 
-def tasks(arch) -> list:
-    """(kind, name, number of species or way, architecture) of all programs, slow ones first."""
-    found = [("bench", name, ns, arch) for ns in reversed(bench.NS) for name in (*bench.FIELD_CALLS, *bench.CALLS)]
+def tasks(what: str, numbers: list, arch) -> list:
+    """(kind, name, number of species or way, architecture) of the programs, slow ones first. what: bench, or all."""
+    sizes = sorted(numbers, reverse=True)
+    found = [("bench", name, ns, arch) for ns in sizes for name in (*bench.FIELD_CALLS, *bench.CALLS)]
+    found += [("values", names, ns, arch) for ns in sizes for names in VALUES]
+    if what == "bench":
+        return found
+
     found += [("validate", names, way, arch) for names in reversed(validate.MIXTURES) for way in validate.GIVEN]
-    found += [("values", names, ns, arch) for ns in bench.NS for names in VALUES]
     return found + [("collection", name, 2, arch) for name in NAMES]
 
 
@@ -71,11 +76,12 @@ def run(backend) -> int:
     return 2 * len(NAMES) * POINTS
 
 
-def main(what: str) -> None:
+def main(what: str, programs: str = "all", *numbers: str) -> None:
     backend = get_backend("cuda")
     if what == "compile":
+        sizes = [int(number) for number in numbers] or list(bench.NS)
         with multiprocessing.get_context("spawn").Pool(PARALLEL) as pool:
-            for name in pool.imap_unordered(compiled, tasks(backend.arch), chunksize=1):
+            for name in pool.imap_unordered(compiled, tasks(programs, sizes, backend.arch), chunksize=1):
                 print(name, flush=True)
     else:
         print(f"{run(backend)} points ran", flush=True)
@@ -83,4 +89,4 @@ def main(what: str) -> None:
 
 if __name__ == "__main__":
     os.environ["FRAME_BACKEND"] = "cuda"
-    main(sys.argv[1] if len(sys.argv) > 1 else "run")
+    main(*sys.argv[1:] or ["run"])

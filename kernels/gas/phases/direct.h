@@ -163,6 +163,7 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
     constexpr int NS = M::NS, N = NS + 1;
     constexpr bool PRESSURE = FIXED == Fixed::H_p, ENERGY = FIXED != Fixed::T_V;
     auto open = ask, found = nowhere<R>();
+    R step_before = R(0.0); // of Newton's method
 
     UNROLL_BY(1)
     for (int count = 0; count < DIRECT_STEPS; ++count) {
@@ -227,9 +228,12 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         const R d_eta = d_room_v / o.of_v.room - d_room_l / o.of_l.room;
         most = larger(R(fabs(d_eta)), most);
 
-        // The step within NEAR is the last
+        // The step within NEAR is the last, and the step that is known to lead there
         const R cut = smaller(R(1.0), R(2.0 / (most + 1e-300)));
-        const auto last = open && (size < FLAT || (size < NEAR && system.definite && most < 1e-3));
+        most = larger(R(fabs(dT) / s.T), most);
+        const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before);
+        const auto last = open && (size < FLAT || (system.definite && near));
+        step_before = select(system.definite, most, R(0.0));
         FOR_SPECIES (k, NS)
             s.ln_kappa[k] = select(open, R(s.ln_kappa[k] + cut * within(d_kappa[k], 300.0)), s.ln_kappa[k]);
         s.eta = select(open, R(s.eta + cut * d_eta), s.eta);

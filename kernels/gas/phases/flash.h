@@ -4,8 +4,10 @@
 #pragma once
 #include "gas/phases/settled.h"
 
-enum { ONE_PHASE, IN_TWO_PHASES, NOT_FOUND, NEEDS_A_THIRD };
+enum { ONE_PHASE, IN_TWO_PHASES, NOT_FOUND, NEEDS_A_THIRD, IN_THREE_PHASES };
 constexpr int BRACKET_STEPS = 400; // evaluations of the bracketed search
+constexpr int FROM_NOTHING = 60; // of these, after which each begins from nothing: a start keeps to its own two phases
+                                 // where two others have a lower Gibbs energy, and p and V then go by no curve
 
 template <class R> POINT_FN R status_of(const MaskOf<R> two) {
     return select(two, R(double(IN_TWO_PHASES)), R(double(ONE_PHASE)));
@@ -97,7 +99,9 @@ PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<
     const auto rest = ask && !found;
     auto lost = nowhere<R>();
     if (any_of(rest)) {
-        const auto tested = rest && !is_settled(m, z, s.T, s.p, s);
+        const auto hot = rest && is_plainly_hot(m, s.T, s.p);
+        const auto tested = rest && !hot && !is_settled(m, z, s.T, s.p, s);
+        if (s.carried) settle(hot, z, s.T, s.p, s);
         Phase<M, R> whole;
         feed_at_pressure(m, tested, feed, whole);
         feed.steps += counted_in<R>(rest);
@@ -195,12 +199,15 @@ template <class R> struct Bracket {
     R value_low, value_high;         // of the function at the ends
     R free_low, free_high;           // V less its least value there
     R energy_low, energy_high;       // U or H there
-    MaskOf<R> plain_low, plain_high; // whether the ends were evaluated, and are one phase
+    MaskOf<R> seen_low, seen_high;   // whether the ends were evaluated
+    MaskOf<R> plain_low, plain_high; // and are one phase
 };
 
 template <class R> POINT_FN void open_bracket(const MaskOf<R> where, const R low, const R high, Bracket<R> &b) {
     b.low = select(where, low, b.low);
     b.high = select(where, high, b.high);
+    b.seen_low = b.seen_low && !where;
+    b.seen_high = b.seen_high && !where;
     b.plain_low = b.plain_low && !where;
     b.plain_high = b.plain_high && !where;
 }
@@ -217,11 +224,13 @@ POINT_FN void narrow_bracket(const MaskOf<R> is_low, const MaskOf<R> is_high, co
     b.value_low = select(is_low, end.value, b.value_low);
     b.free_low = select(is_low, end.free, b.free_low);
     b.energy_low = select(is_low, end.energy, b.energy_low);
+    b.seen_low = b.seen_low || is_low;
     b.plain_low = (b.plain_low && !is_low) || (end.plain && is_low);
     b.high = select(is_high, end.at, b.high);
     b.value_high = select(is_high, end.value, b.value_high);
     b.free_high = select(is_high, end.free, b.free_high);
     b.energy_high = select(is_high, end.energy, b.energy_high);
+    b.seen_high = b.seen_high || is_high;
     b.plain_high = (b.plain_high && !is_high) || (end.plain && is_high);
 }
 
@@ -265,6 +274,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     status = select(ask, R(double(NOT_FOUND)), status);
 
     Bracket<R> in_T, in_p;
+    in_T.seen_low = in_T.seen_high = in_p.seen_low = in_p.seen_high = nowhere<R>();
     in_T.plain_low = in_T.plain_high = in_p.plain_low = in_p.plain_high = nowhere<R>();
     in_T.low = in_T.high = in_p.low = in_p.high = R(1.0);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
@@ -278,7 +288,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         R kind;
         Heat<M, R> heat;
         const auto two = flash_with_heat(m, given.z, open, warm, now, kind, heat);
-        warm = two;
+        warm = count < FROM_NOTHING ? two : nowhere<R>();
 
         // Volume: too small, then p is too high
         const R miss_V = log(V / now.V), p_V = heat.P_V * (R_UNIVERSAL * now.T);
@@ -305,10 +315,11 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
             open = open && !done;
         }
 
-        // Energy at V: too small, then T is too low. At a jump of V by the lever rule; where V is larger than that of
-        // the least p, there is next to no vapour.
+        // Energy at V: too small, then T is too low. At a jump of V by the lever rule: two states at the same T and p,
+        // each of one phase or of two, make one of two or of three. Where V is larger than that of the least p, there
+        // is next to no vapour.
         const R U_jump = in_p.energy_high + share * (in_p.energy_low - in_p.energy_high);
-        const auto jumps = in_p.plain_low && in_p.plain_high, next_T = open && (at_V || shut);
+        const auto jumps = in_p.seen_low && in_p.seen_high, next_T = open && (at_V || shut);
         const R miss = select(at_V, miss_U, R(given.energy - select(jumps, U_jump, heat.U))),
                 size = fabs(miss) / (heat.C_v * now.T);
         auto close = next_T && at_V && kind < 1.5;
@@ -316,12 +327,18 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         now.V = select(close, V, now.V);
         take(close, now, s);
         status = select(close, status_of<R>(two), status);
-        open = open && !close && in_T.high > in_T.low * (1.0 + 1e-13);
-        if (!ENERGY) open = open && !next_T;
+        // No T is left, at a jump between states of which one has two phases: there are three
+        open = open && !close;
+        auto no_other = next_T && !close;
+        if (ENERGY) no_other = no_other && in_T.high < in_T.low * (1.0 + 1e-13);
+        const auto three = no_other && shut && jumps && !(in_p.plain_low && in_p.plain_high);
+        status = select(open && three, R(double(IN_THREE_PHASES)), status);
+        open = open && !no_other;
         if (everywhere(!open)) break;
 
         in_T.low = select(next_T && miss > 0.0, now.T, in_T.low);
         in_T.high = select(next_T && miss < 0.0, now.T, in_T.high);
+        if (count == FROM_NOTHING) open_bracket(open, R(T_LOWEST), R(T_HIGHEST), in_T);
         const R newton_T = now.T + miss_U / heat.C_v;
         auto sound = at_V && newton_T > in_T.low && newton_T < in_T.high && heat.C_v > 0.0;
         if (count % 8 == 7) sound = nowhere<R>(); // now and then a bisection, whatever Newton's method does
@@ -330,7 +347,9 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         // p of the next evaluation: by Newton's method in ln p, or along constant V where T changes
         const R along_p = within(R(miss_V * now.V * p_V / now.p), 20.0);
         const R along_T = within(R((T - now.T) * (now.p + heat.U_V) / (now.T * now.p)), 20.0);
-        open_bracket(next_T, least_p, most_p(T), in_p);
+        auto begin = next_T;
+        if (count == FROM_NOTHING) begin = open;
+        open_bracket(begin, least_p, most_p(T), in_p);
         R p = now.p * exp(select(next_T, along_T, along_p));
         auto inside = p > in_p.low && p < in_p.high;
         if (count % 6 == 5) inside = nowhere<R>();
@@ -355,10 +374,20 @@ POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, 
     return p > 0.0 && whole.P_V < 0.0;
 }
 
-// Whether that V is the stable root at its pressure
+// Whether p falls with V all along the isotherm of one mole, as that of a fluid above its critical temperature: then
+// there is a single root at any p.
+template <class M, class R>
+POINT_FN MaskOf<R> has_one_root(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f) {
+    if constexpr (M::deltas_by_species) return nowhere<R>();
+    else return f.D * at.inv_RT < m.phase_one_root[0] * f.B;
+}
+
+// Whether that V is the stable root at its pressure: the only one, or the one that the equation gives
 template <class M, class R> POINT_FN MaskOf<R> is_root(const M &m, const Feed<M, R> &feed, const Phase<M, R> &whole) {
+    const auto alone = has_one_root(m, feed.at, whole);
+    if (everywhere(alone)) return alone;
     const R free = EquationOf<M>::root(m, feed.at.T, feed.p, whole);
-    return fabs(free - whole.free) < 1e-6 * whole.V;
+    return alone || fabs(free - whole.free) < 1e-6 * whole.V;
 }
 
 // Its tangent plane. Where its pressure is none that a phase can have, feed.p becomes the sum of the fugacities.
@@ -442,8 +471,10 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
     R p;
     const auto sound = feed_at_volume(m, given.z, select(has_T, T, R(T_PLAIN)), V, feed, whole, p) && has_T;
     feed.steps = counted_in<R>(todo);
-    auto one = todo && sound && is_settled(m, given.z, feed.at.T, p, s);
+    const auto hot = todo && sound && is_plainly_hot(m, feed.at.T, p);
+    auto one = hot || (todo && sound && is_settled(m, given.z, feed.at.T, p, s));
     if (any_of(one)) one = one && is_root(m, feed, whole);
+    if (s.carried) settle(one && hot, given.z, feed.at.T, p, s);
     const auto tested = todo && has_T && !one;
     Verdict<M, R> verdict;
     if (any_of(tested)) {
@@ -489,7 +520,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
     auto open = ask, warm = nowhere<R>();
     status = select(ask, R(double(NOT_FOUND)), status);
     Bracket<R> in_T;
-    in_T.plain_low = in_T.plain_high = nowhere<R>();
+    in_T.seen_low = in_T.seen_high = in_T.plain_low = in_T.plain_high = nowhere<R>();
     in_T.low = in_T.high = R(1.0);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
 

@@ -39,8 +39,9 @@ template <class M, class R> POINT_FN void no_start(const M &, State<M, R> &s) {
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = R(0.0);
 }
 
+// Whether there is no state of one or two phases
 template <class R> POINT_FN MaskOf<R> is_lost(const R status) {
-    return status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5;
+    return (status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5) || status > IN_THREE_PHASES - 0.5;
 }
 
 // Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
@@ -77,9 +78,9 @@ PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s,
 template <class M, class R, class Out>
 POINT_FN void hand_on(const M &m, const Moles<M, R> &moles, const State<M, R> &s, R &status, R &vol, Out &ln_kappa,
                       R &eta, R &steps) {
-    const auto lost = is_lost(status) || !(s.V > 0.0);
+    status = select(s.V > 0.0, status, R(double(NOT_FOUND)));
+    const auto lost = is_lost(status);
     const R none = R(NOT_A_NUMBER);
-    status = select(lost, R(double(NOT_FOUND)), status);
     if constexpr (M::phases_check) {
         const auto two = status > 0.5 && !lost;
         if (any_of(two)) status = select(needs_a_third(m, moles.z, s, two), R(double(NEEDS_A_THIRD)), status);

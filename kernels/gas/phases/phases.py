@@ -74,10 +74,11 @@ quantity(
     "phases_status",
     "1",
     "0: one phase, 1: two, 2: not found, results are NaN, 3: two where a third would lower the Gibbs energy "
-    "(phases_check)",
+    "(phases_check), 4: energy and density of three phases, results are NaN",
     reports=(
         Report(2, "no state of one or two phases was found: results are NaN"),
         Report(3, "a third phase would lower the Gibbs energy: results are those of the two", fails=False),
+        Report(4, "energy and density are those of three phases, which are not computed: results are NaN"),
     ),
 )
 quantity(
@@ -97,12 +98,13 @@ quantity(
 )
 
 # ---- constants
-OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_ln_trace phase_hot phase_critical"
+OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_ln_trace phase_hot phase_critical phase_one_root"
 HEAVY_REST = 1e-3  # share of the other species in a trial phase that is rich in one
 TRACE = 1e-12  # share of a trial phase, by Wilson's K, below which a species does not count
 HOT = 1.02  # T/Tc of a species above which it has no part in two phases up to 30 MPa: 1.004 is the most that was seen
 HOT_KIJ = 0.3  # k_ij up to which that was tried
 NEVER = 1e9  # K
+ONE_ROOT = 0.99  # of a/(b R T) of the critical isotherm: the rest is for roundings of Omega_a, Omega_b
 
 
 def phase_numbers(species, options) -> Constants:
@@ -123,6 +125,7 @@ def phase_numbers(species, options) -> Constants:
         "phase_ln_trace": [np.log(TRACE)],
         "phase_hot": HOT * of.Tc if np.max(species.kij) <= HOT_KIJ else np.full(species.ns, NEVER),
         "phase_critical": [np.mean(critical["Z_c"] / critical["omega_b"])],
+        "phase_one_root": [ONE_ROOT * np.min(critical["omega_a"] / critical["omega_b"])],
     }
     if record.by_species:
         values["phase_delta"] = critical["delta_1"]

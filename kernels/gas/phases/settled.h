@@ -71,6 +71,13 @@ template <class M, class R> POINT_FN MaskOf<R> has_mark(const State<M, R> &s, co
     return s.eta >= KEPT * mark && s.eta < KEPT * (mark + 1);
 }
 
+// The points of `where` settle at T, p, z: the room begins around it
+template <class M, class R>
+POINT_FN void settle(const MaskOf<R> where, const R *z, const R T, const R p, State<M, R> &s) {
+    s.eta = select(where, R(KEPT * SETTLED + T), s.eta);
+    FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(where, R(z[k] * p), s.ln_kappa[k]);
+}
+
 // Whether the mixture is stable, and the same phase, at a state that is warmer and richer in the light species (warm =
 // 1) or the other way (-1), at higher pressure (high = 1) or lower (-1)
 template <class M, class R>
@@ -113,8 +120,7 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
     const auto there = stable && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, s);
     const auto stays = there && has_mark(s, STABLE), rests = there && has_mark(s, RESTING);
     const auto is_slow = fabs(tested_temperature(s) - feed.at.T) < (PATIENCE * ROOM_T) * feed.at.T;
-    auto settled = stable && feed.p < HOT_BELOW;
-    FOR_SPECIES (k, M::NS) settled = settled && feed.at.T > m.phase_hot[k];
+    auto settled = stable && is_plainly_hot(m, feed.at.T, feed.p);
     const auto ask = rests && !settled;
     if (any_of(ask)) {
         auto around = ask;

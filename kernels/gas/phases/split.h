@@ -4,8 +4,16 @@
 
 constexpr double NEAR = 1e-8;       // residuals of ln f_i from which one more step of Newton's method is the last
 constexpr double FLAT = 1e-11;      // residuals of ln f_i that count as 0
+constexpr double QUADRATIC = 1e-4;  // steps of Newton's method below which the ratio to the step before tells the next
+constexpr double CLOSE = 0.03;      // that step before, from where on the method converges so
+constexpr double PRECISE = 1e-12;   // the next step that is not taken
 constexpr double SAME_PHASE = 1e-5; // largest |ln K_i| of a split into twice the same phase
 constexpr int RACHFORD_STEPS = 30;
+
+// Whether Newton's step, the largest of the unknowns, is the last: the next would be C step^2 with C = step/before^2.
+template <class R> POINT_FN MaskOf<R> is_last_step(const R step, const R before) {
+    return step < QUADRATIC && before < CLOSE && step * step * step < PRECISE * (before * before);
+}
 
 // y_i = K_i x_i: mole fractions; beta: share of the phase y, rest = 1 - beta with its own digits
 template <class M, class R> struct TwoPhases {
@@ -144,7 +152,7 @@ PHASE_PART MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, co
     // where the liquid attracts a gas strongly.
     constexpr int FREE = 20, RAISED = 6, DAMPED = 8;
     auto open = ask, found = nowhere<R>();
-    R K[NS];
+    R K[NS], step_before = R(0.0); // of Newton's method
     FOR_SPECIES (k, NS) {
         s.x[k] = select(ask, feed.z[k], s.x[k]);
         s.y[k] = select(ask, feed.z[k], s.y[k]);
@@ -182,8 +190,14 @@ PHASE_PART MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, co
         const auto want = open && !moved && size < 1.0;
         if (count >= effort.plain && any_of(want))
             newton = split_step(m, feed.at, s, K, v, l, g, want, count >= RAISED, step);
-        const auto last = open && !moved && (size < FLAT || (size < NEAR && newton));
-        FOR_SPECIES (k, NS) s.ln_K[k] = select(open, R(s.ln_K[k] + step[k]), s.ln_K[k]);
+        R most = R(0.0);
+        FOR_SPECIES (k, NS) {
+            most = larger(select(feed.z[k] > ABSENT, R(fabs(step[k])), R(0.0)), most);
+            s.ln_K[k] = select(open, R(s.ln_K[k] + step[k]), s.ln_K[k]);
+        }
+        const auto settled = newton && (size < NEAR || is_last_step(most, step_before));
+        const auto last = open && !moved && (size < FLAT || settled);
+        step_before = select(newton, most, R(0.0));
         found = found || last;
         open = open && !last;
         if (everywhere(!open)) break;

@@ -7,10 +7,13 @@
 constexpr double LEAST_AMOUNT = 1e-100; // smaller mole fractions count as that in logarithms
 constexpr double ABSENT = 1e-25;        // residuals of scarcer species do not count
 constexpr int STABILITY_STEPS = 40;
-constexpr double CLEAR = 0.01; // residuals^2 in units of tm below which a trial from an earlier one is as good as
-                               // stationary: Newton's next step changes tm by some residual^2
-constexpr double APART = 1e-2; // distance from the feed beyond which a trial is a phase of its own
-constexpr double GAS = 3.0;    // volume, in units of the critical, above which a feed has no lighter phase beside it
+constexpr int FOLLOW_STEPS = 5;   // of a trial that an earlier test found: two where the state has changed by little
+constexpr double CLEAR = 0.01;    // residuals^2 in units of tm below which a trial from an earlier one is as good as
+                                  // stationary: Newton's next step changes tm by some residual^2
+constexpr double APART = 1e-2;    // distance from the feed beyond which a trial is a phase of its own
+constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
+constexpr double NEXT_TO_NOTHING = 4.0; // ln of the ratio of amounts beyond which a species is all of a trial
+constexpr double GAS = 3.0; // volume, in units of the critical, above which a feed has no lighter phase beside it
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {
@@ -81,69 +84,99 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
 // earlier test, from which it begins, is still above the plane
 enum class Aim { DECIDE, STATIONARY, FOLLOW };
 
-// Minimises tm from trial.ln_W for the points of `ask`. It ends where tm < 0 (STATIONARY: at the stationary point
-// behind), where the trial is stationary, or where it becomes the feed itself. A point that is undecided after the last
-// step counts as unstable: the split then decides.
+// The way of a trial down to a stationary point
+template <class R> struct Descent {
+    MaskOf<R> open; // points that go on
+    R count;        // evaluations of the trial, in units of a point
+    double most;    // after so many a point ends undecided
+};
+
+template <class M, class R> POINT_FN void begin_descent(const MaskOf<R> where, Descent<R> &way, Trial<M, R> &trial) {
+    way.open = way.open || where;
+    way.count = select(where, R(0.0), way.count);
+    trial.tm = select(where, R(1.0), trial.tm);
+    trial.unstable = trial.unstable && !where;
+    trial.undecided = trial.undecided && !where;
+    trial.apart = trial.apart && !where;
+}
+
+// A step of the trials that go on: they end where tm < 0 (STATIONARY: at the stationary point behind), where they are
+// stationary, or where they become the feed itself.
 template <class M, class R>
-PHASE_PART void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim,
-                                          Trial<M, R> &trial) {
+PHASE_PART void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<R> &way, Trial<M, R> &trial) {
     constexpr int NS = M::NS;
-    auto open = ask;
-    trial.unstable = trial.apart = nowhere<R>();
-    trial.off = R(0.0);
-    trial.tm = select(ask, R(1.0), trial.tm);
+    const auto at_work = way.open;
 
-    UNROLL_BY(1)
-    for (int step = 0; step < STABILITY_STEPS; ++step) {
-        // The trial's ln phi
-        R W[NS], w[NS], ln_phi[NS], r[NS], change[NS], sum = R(0.0);
-        FOR_SPECIES (k, NS) {
-            W[k] = exp(at_most(trial.ln_W[k], 50.0));
-            sum += W[k];
-        }
-        const R inv_sum = 1.0 / sum;
-        FOR_SPECIES (k, NS) w[k] = W[k] * inv_sum;
-        Phase<M, R> f;
-        phase_at_pressure(m, feed.at, feed.p, w, f, ln_phi);
-        feed.steps += counted_in<R>(open);
-
-        // Residual, distances from the plane and from the feed
-        R tm = R(1.0), size = R(0.0), top = R(0.0), toward = R(0.0), far = R(0.0);
-        FOR_SPECIES (k, NS) {
-            r[k] = trial.ln_W[k] + ln_phi[k] - feed.d[k];
-            const R apart = W[k] - feed.z[k];
-            tm += W[k] * (r[k] - 1.0);
-            size = larger(fabs(r[k]), size);
-            top = larger(R(sqrt(W[k]) * fabs(r[k])), top);
-            toward += apart * r[k];
-            far += apart * (trial.ln_W[k] - feed.ln_z[k]);
-            change[k] = -r[k];
-        }
-        // Another phase by its composition, or of the same composition by its volume
-        const auto differs = far > 1e-8 || fabs(f.V - feed.V) > 1e-3 * feed.V;
-        // Near a stationary point tm is off by some r^2: clearly above the plane, that is enough. Residuals of traces
-        // count where an earlier trial is followed: there may have come more of them.
-        auto flat = top < 1e-4;
-        if (aim == Aim::FOLLOW) flat = flat || (size < 0.3 && top * top < CLEAR * tm);
-        const auto above = flat && tm > (aim == Aim::STATIONARY ? 1e300 : 1e-5);
-        const auto below = tm < -1e-9 && differs, stationary = top < 1e-9 || above;
-        const auto nears_feed = tm > -1e-9 && tm < 1e-2 && far < 1e-2 && fabs(2.0 * tm - toward) < 0.2 * fabs(toward);
-        const auto ended = stationary || nears_feed || far < 1e-10 || !(fabs(tm) < 1e300);
-        trial.tm = select(open, tm, trial.tm);
-        trial.unstable = trial.unstable || (open && below);
-        trial.apart = trial.apart || (open && above && far > APART);
-        if (step == 0) trial.off = size;
-        open = open && !ended;
-        if (aim != Aim::STATIONARY) open = open && !below;
-        if (everywhere(!open)) break;
-
-        // Substitution twice, then Newton; at once from an earlier trial
-        const auto want = open && size < 1.0;
-        if ((step >= 2 || aim == Aim::FOLLOW) && any_of(want)) trial_step(m, feed.at, f, W, inv_sum, r, want, change);
-        FOR_SPECIES (k, NS) trial.ln_W[k] = select(open, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
+    // The trial's ln phi
+    R W[NS], w[NS], ln_phi[NS], r[NS], change[NS], sum = R(0.0);
+    FOR_SPECIES (k, NS) {
+        W[k] = exp(at_most(trial.ln_W[k], 50.0));
+        sum += W[k];
     }
-    trial.undecided = open;
-    trial.unstable = trial.unstable || open;
+    const R inv_sum = 1.0 / sum;
+    FOR_SPECIES (k, NS) w[k] = W[k] * inv_sum;
+    Phase<M, R> f;
+    phase_at_pressure(m, feed.at, feed.p, w, f, ln_phi);
+    feed.steps += counted_in<R>(at_work);
+
+    // Residual, distances from the plane and from the feed
+    R tm = R(1.0), size = R(0.0), top = R(0.0), toward = R(0.0), far = R(0.0);
+    FOR_SPECIES (k, NS) {
+        r[k] = trial.ln_W[k] + ln_phi[k] - feed.d[k];
+        const R apart = W[k] - feed.z[k];
+        tm += W[k] * (r[k] - 1.0);
+        size = larger(fabs(r[k]), size);
+        top = larger(R(sqrt(W[k]) * fabs(r[k])), top);
+        toward += apart * r[k];
+        far += apart * (trial.ln_W[k] - feed.ln_z[k]);
+        change[k] = -r[k];
+    }
+
+    // Another phase by its composition, or of the same composition by its volume
+    const auto differs = far > 1e-8 || fabs(f.V - feed.V) > 1e-3 * feed.V;
+    // Near a stationary point tm is off by some r^2: clearly above the plane, that is enough. Residuals of traces
+    // count where an earlier trial is followed: there may have come more of them.
+    auto flat = top < 1e-4;
+    if (aim == Aim::FOLLOW) flat = flat || (size < 0.3 && top * top < CLEAR * tm);
+    const auto above = flat && tm > (aim == Aim::STATIONARY ? 1e300 : 1e-5);
+    const auto below = tm < -1e-9 && differs, stationary = top < 1e-9 || above;
+    // The feed itself, and not a phase of nearly its composition, as of a nearly pure species that boils
+    const auto is_root = fabs(f.V - feed.V) < SAME_ROOT * feed.V;
+    const auto nears_feed =
+        is_root && tm > -1e-9 && tm < 1e-2 && far < 1e-2 && fabs(2.0 * tm - toward) < 0.2 * fabs(toward);
+    auto ended = stationary || nears_feed || far < 1e-10 || !(fabs(tm) < 1e300);
+    if (aim != Aim::STATIONARY) ended = ended || below;
+    trial.tm = select(at_work, tm, trial.tm);
+    trial.unstable = trial.unstable || (at_work && below);
+    trial.apart = trial.apart || (at_work && above && far > APART);
+    trial.off = select(at_work && way.count < 0.5, size, trial.off);
+    way.open = at_work && !ended;
+
+    // Substitution twice, then Newton; at once from an earlier trial
+    const auto want = way.open && size < 1.0 && way.count > (aim == Aim::FOLLOW ? -1.0 : 1.5);
+    if (any_of(want)) trial_step(m, feed.at, f, W, inv_sum, r, want, change);
+    FOR_SPECIES (k, NS) trial.ln_W[k] = select(way.open, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
+
+    // A point that is undecided at last counts as unstable: the split then decides.
+    way.count += 1.0;
+    const auto spent = way.open && way.count > way.most - 0.5;
+    trial.undecided = trial.undecided || spent;
+    trial.unstable = trial.unstable || spent;
+    way.open = way.open && !spent;
+}
+
+// Minimises tm from trial.ln_W for the points of `ask`
+template <class M, class R>
+POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim,
+                                        Trial<M, R> &trial) {
+    Descent<R> way;
+    way.open = trial.unstable = trial.undecided = trial.apart = nowhere<R>();
+    way.count = trial.off = R(0.0);
+    way.most = aim == Aim::FOLLOW ? FOLLOW_STEPS : STABILITY_STEPS;
+    trial.tm = R(1.0);
+    begin_descent(ask, way, trial);
+    UNROLL_BY(1)
+    for (int step = 0; step < STABILITY_STEPS && any_of(way.open); ++step) step_of_trial(m, feed, aim, way, trial);
 }
 
 // What the test of a feed found, with the starts of a split
@@ -158,6 +191,13 @@ template <class M, class R> struct Verdict {
 constexpr double NO_SHADOW = 1e9;
 constexpr double HOT_BELOW = 3e7; // Pa; gases split at higher pressures far above their critical temperatures
 
+// Whether all species are too hot for two phases
+template <class M, class R> POINT_FN MaskOf<R> is_plainly_hot(const M &m, const R T, const R p) {
+    auto hot = p < HOT_BELOW;
+    FOR_SPECIES (k, M::NS) hot = hot && T > m.phase_hot[k];
+    return hot;
+}
+
 // Whether each species is too hot for two phases, or next to nothing in any trial phase
 template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, R> &feed, const R *ln_K) {
     auto cold = feed.p > HOT_BELOW;
@@ -166,51 +206,81 @@ template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, 
     return !cold;
 }
 
+// The three starts: vapour-like, liquid-like, rich in the heaviest species
+enum { LIKE_VAPOUR, LIKE_LIQUID, RICH_IN_HEAVIEST, TRIALS };
+
+// What the trials that ended found: the best is kept
+template <class M, class R>
+POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const Trial<M, R> &trial, Verdict<M, R> &v) {
+    const auto better = trial.unstable && ended && (trial.tm < v.tm || !v.unstable);
+    const auto nearest = trial.apart && ended && !v.unstable && trial.tm < v.shadow;
+    const auto is_first = start<LIKE_VAPOUR + 0.5, is_third = start> LIKE_LIQUID + 0.5;
+    FOR_SPECIES (k, M::NS) {
+        v.ln_W[0][k] = select(ended && is_first, trial.ln_W[k], v.ln_W[0][k]);
+        v.ln_W[1][k] = select(ended && !is_first && !is_third, trial.ln_W[k], v.ln_W[1][k]);
+        v.ln_W[2][k] = select(better || nearest, trial.ln_W[k], v.ln_W[2][k]);
+    }
+    v.is_vapour = select(better, select(is_first, R(1.0), R(0.0)), v.is_vapour);
+    v.shadow = select(nearest, trial.tm, v.shadow);
+    v.tm = select(better, trial.tm, v.tm);
+    v.unstable = v.unstable || (trial.unstable && ended);
+    v.certain = v.certain || (trial.unstable && ended && !trial.undecided);
+}
+
 template <class M, class R>
 PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, Verdict<M, R> &v) {
     constexpr int NS = M::NS;
-    R ln_K[NS], least = R(1e9);
-    wilson(m, feed, ln_K);
-    FOR_SPECIES (k, NS) {
-        least = smaller(least, select(feed.z[k] > 1e-20, ln_K[k], R(1e9)));
-        v.ln_W[2][k] = feed.ln_z[k];
-    }
     v.unstable = v.certain = nowhere<R>();
     v.tm = v.is_vapour = R(0.0);
     v.shadow = R(NO_SHADOW);
-    const auto tested = ask && !is_hot(m, feed, ln_K);
-    R critical = R(0.0); // volume
+    R ln_K[NS], least = R(1e9), heaviest = R(-1e9), critical = R(0.0);
+    wilson(m, feed, ln_K);
     FOR_SPECIES (k, NS) {
-        v.ln_W[0][k] = v.ln_W[1][k] = feed.ln_z[k];
-        critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
+        const auto lower = ln_K[k] < least && feed.z[k] > 1e-20;
+        least = select(lower, ln_K[k], least);
+        heaviest = select(lower, R(feed.ln_z[k] - ln_K[k]), heaviest);
+        v.ln_W[0][k] = v.ln_W[1][k] = v.ln_W[2][k] = feed.ln_z[k];
+        critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]); // volume
     }
-    const auto is_gas = feed.V > GAS * critical;
+    const auto tested = ask && !is_hot(m, feed, ln_K);
+    if (!any_of(tested)) return;
 
+    // No vapour-like trial where the feed is a gas; none that is rich in the heaviest species where the liquid-like
+    // trial is that already
+    auto is_heavy = !nowhere<R>();
+    FOR_SPECIES (k, NS)
+        is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - NEXT_TO_NOTHING);
+    R start = select(feed.V > GAS * critical, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
+
+    // One start after the other. Each point goes on to its next by itself, so that points that are worked on side by
+    // side wait for the longest sum of trials, not for the longest of each.
+    Trial<M, R> trial;
+    Descent<R> way;
+    way.open = trial.unstable = trial.undecided = trial.apart = nowhere<R>();
+    way.count = trial.tm = trial.off = R(0.0);
+    way.most = STABILITY_STEPS;
+    FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];
+    auto begin = tested;
     UNROLL_BY(1)
-    for (int start = 0; start < 3; ++start) {
-        // Vapour-like unless the feed is a gas, liquid-like; where neither is found to be unstable, rich in the
-        // heaviest species
-        const auto now = start == 0 ? tested && !is_gas : start == 1 ? tested : tested && !v.unstable;
-        if (start == 2 && !any_of(now)) break;
-        Trial<M, R> trial;
-        trial.tm = R(1.0);
-        FOR_SPECIES (k, NS) {
-            const R heavy = select(ln_K[k] > least, R(m.phase_ln_rest[0]), R(0.0));
-            trial.ln_W[k] = start == 0 ? R(feed.ln_z[k] + ln_K[k]) : start == 1 ? R(feed.ln_z[k] - ln_K[k]) : heavy;
+    for (int step = 0; step < TRIALS * STABILITY_STEPS; ++step) {
+        if (any_of(begin)) {
+            begin_descent(begin, way, trial);
+            FOR_SPECIES (k, NS) {
+                const R heavy = select(ln_K[k] > least, R(m.phase_ln_rest[0]), R(0.0));
+                const R like = feed.ln_z[k] + select(start < LIKE_VAPOUR + 0.5, ln_K[k], R(-ln_K[k]));
+                trial.ln_W[k] = select(begin, select(start > LIKE_LIQUID + 0.5, heavy, like), trial.ln_W[k]);
+            }
         }
-        minimise_tangent_distance(m, feed, now, Aim::DECIDE, trial);
+        const auto before = way.open;
+        step_of_trial(m, feed, Aim::DECIDE, way, trial);
 
-        // Keep the best
-        const auto better = trial.unstable && now && (trial.tm < v.tm || !v.unstable);
-        const auto nearest = trial.apart && now && !v.unstable && trial.tm < v.shadow;
-        FOR_SPECIES (k, NS) {
-            if (start < 2) v.ln_W[start][k] = select(now, trial.ln_W[k], v.ln_W[start][k]);
-            v.ln_W[2][k] = select(better || nearest, trial.ln_W[k], v.ln_W[2][k]);
-        }
-        v.is_vapour = select(better, R(start == 0 ? 1.0 : 0.0), v.is_vapour);
-        v.shadow = select(nearest, trial.tm, v.shadow);
-        v.tm = select(better, trial.tm, v.tm);
-        v.unstable = v.unstable || (trial.unstable && now);
-        v.certain = v.certain || (trial.unstable && now && !trial.undecided);
+        const auto ended = before && !way.open;
+        if (any_of(ended)) {
+            conclude_trial(ended, start, trial, v);
+            start = select(ended, R(start + 1.0), start);
+            begin = ended &&
+                    (start < RICH_IN_HEAVIEST - 0.5 || (start < RICH_IN_HEAVIEST + 0.5 && !v.unstable && !is_heavy));
+            if (!any_of(way.open || begin)) break;
+        } else begin = ended;
     }
 }
