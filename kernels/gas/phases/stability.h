@@ -184,19 +184,21 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
         v.ln_W[0][k] = v.ln_W[1][k] = feed.ln_z[k];
         critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
     }
-    const auto is_gas = feed.V > GAS * critical;
+    const auto is_gas = feed.V > GAS * critical, is_liquid = feed.V < critical;
 
     UNROLL_BY(1)
     for (int start = 0; start < 3; ++start) {
         // Vapour-like unless the feed is a gas, liquid-like; where neither is found to be unstable, rich in the
-        // heaviest species
+        // heaviest species. The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far
+        // above its critical temperature is too small by an order of magnitude, hydrogen in hot water say.
         const auto now = start == 0 ? tested && !is_gas : start == 1 ? tested : tested && !v.unstable;
         if (start == 2 && !any_of(now)) break;
         Trial<M, R> trial;
         trial.tm = R(1.0);
         FOR_SPECIES (k, NS) {
             const R heavy = select(ln_K[k] > least, R(m.phase_ln_rest[0]), R(0.0));
-            trial.ln_W[k] = start == 0 ? R(feed.ln_z[k] + ln_K[k]) : start == 1 ? R(feed.ln_z[k] - ln_K[k]) : heavy;
+            const R vapour = select(is_liquid, feed.d[k], R(feed.ln_z[k] + ln_K[k]));
+            trial.ln_W[k] = start == 0 ? vapour : start == 1 ? R(feed.ln_z[k] - ln_K[k]) : heavy;
         }
         minimise_tangent_distance(m, feed, now, Aim::DECIDE, trial);
 
