@@ -367,11 +367,21 @@ def test_reactors_of_large_mechanisms_stay_on_the_multiprocessor():
     assert schedule_of_plan(plan).shape(plan).covers >= 4 and schedule_of_plan(plan).shape(plan).shared <= 227 * 1024
 
 
-@pytest.mark.parametrize("ns, name", [(2, "phases_from_T_p"), (2, "warm"), (2, "thermal"), (10, "warm")])
+IN_PHASES = [
+    ("pr", 2, "phases_from_T_p"),
+    ("pr", 2, "warm"),
+    ("pr", 2, "thermal"),
+    ("pr", 10, "warm"),
+    ("mapped", 2, "warm"),
+    ("mapped", 4, "thermal"),
+]
+
+
+@pytest.mark.parametrize("equation, ns, name", IN_PHASES)
 @pytest.mark.quick(ns=2, name="warm")
-def test_phases_compile(ns, name):
+def test_phases_compile(equation, ns, name):
     """Phase equilibrium: the state of a point lies in local memory, the more so with many species."""
-    mix = Mixture(species_set(ns, "dense"), phases="equilibrium")
+    mix = Mixture(species_set(ns, "dense"), phases="equilibrium", equation=equation)
     if name == "warm":
         outputs, given = "T p ln_kappa eta phases_status".split(), "e rho Y T_start ln_kappa eta".split()
     else:

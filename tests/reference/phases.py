@@ -10,19 +10,26 @@ import numpy as np
 
 from . import derivatives, species
 from .oracle import OPTIONS, evaluate
-from .tracked import LD
+from .tracked import LD, value
 
 PLAIN = OPTIONS | {"translation": "none"}
 
 
 def ln_phi(data, T, p, X, **o):
     """Logarithms of the fugacity coefficients (ns, n) of one phase: the root of lower Gibbs energy."""
-    return derivatives.of_state(_phase(data, T, p, X, **o), species.arrays(data), PLAIN | o).ln_phi
+    tracked = _needs_bounds(o)
+    of_state = derivatives.of_state(_phase(data, T, p, X, **o), species.arrays(data, tracked), PLAIN | o)
+    return value(of_state.ln_phi)
+
+
+def _needs_bounds(o) -> bool:
+    """The derivatives of equation mapped are written for numbers with a bound of their error."""
+    return o.get("equation") == "mapped"
 
 
 def _phase(data, T, p, X, **o):
     return evaluate(
-        data, np.asarray(T, LD), np.asarray(p, LD), X=np.asarray(X, LD), tracked=False, transport=False, **o
+        data, np.asarray(T, LD), np.asarray(p, LD), X=np.asarray(X, LD), tracked=_needs_bounds(o), transport=False, **o
     )
 
 

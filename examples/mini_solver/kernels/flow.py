@@ -76,7 +76,7 @@ def of_phases(name, reads, writes, source, valid, **more):
         writes=writes,
         source=source,
         valid=valid,
-        when={"equation": FAMILY, "translation": "none"},
+        when={"equation": dict(flash.when)["equation"], "translation": "none"},
         phases="equilibrium",
         **more,
     )

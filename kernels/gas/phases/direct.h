@@ -240,7 +240,8 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         s.T = select(open, R(s.T + cut * dT), s.T);
         if constexpr (PRESSURE) s.V = select(open, R(s.V + cut * step.dV), s.V);
         else s.p = select(open, R((pi_v + d_pi) * (R_UNIVERSAL * s.T)), s.p);
-        found = found || last;
+        // U and H have another zero where the equation is colder than it holds: a heat capacity is negative there
+        found = found || (ENERGY ? last && o.in_v.C_v > 0.0 && o.in_l.C_v > 0.0 : last);
         open = open && !last;
         if (everywhere(!open)) break;
     }

@@ -252,6 +252,10 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
         is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - NEXT_TO_NOTHING);
     R start = select(feed.V > GAS * critical, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
 
+    // The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far above its critical
+    // temperature is too small by an order of magnitude, hydrogen in hot water say.
+    const auto is_liquid = feed.V < critical;
+
     // One start after the other. Each point goes on to its next by itself, so that points that are worked on side by
     // side wait for the longest sum of trials, not for the longest of each.
     Trial<M, R> trial;
@@ -267,7 +271,8 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
             begin_descent(begin, way, trial);
             FOR_SPECIES (k, NS) {
                 const R heavy = select(ln_K[k] > least, R(m.phase_ln_rest[0]), R(0.0));
-                const R like = feed.ln_z[k] + select(start < LIKE_VAPOUR + 0.5, ln_K[k], R(-ln_K[k]));
+                const R vapour = select(is_liquid, feed.d[k], R(feed.ln_z[k] + ln_K[k]));
+                const R like = select(start < LIKE_VAPOUR + 0.5, vapour, R(feed.ln_z[k] - ln_K[k]));
                 trial.ln_W[k] = select(begin, select(start > LIKE_LIQUID + 0.5, heavy, like), trial.ln_W[k]);
             }
         }
