@@ -194,8 +194,8 @@ def test_neighbours_and_warm_starts():
 
 
 def test_bubble_points_and_critical_points():
-    """At a bubble point the first vapour's sum is 1 (1e-6 as in test_saturation.py). The critical point ends the
-    envelope: bubble and dew pressure close to it are within 2 %."""
+    """At a bubble point the first vapour's sum is 1 (1e-6 as in test_saturation.py). The critical point lies between
+    bubble and dew pressure, whose gap closes as the root of the distance in T: 5 %, for terms of higher order."""
     names, X = "N2 NC12H26", [0.3, 0.7]
     mix = mixture(names)
     p = mix.bubble_p(500.0, X)
@@ -207,8 +207,11 @@ def test_bubble_points_and_critical_points():
     assert abs(float(np.log(w.sum()))) < 1e-6
 
     end = mix.critical_point(X)
-    below = 0.999 * end["T"]
-    assert abs(mix.bubble_p(below, X) / end["p"] - 1) < 0.02
+    T = np.array([0.99, 0.999]) * end["T"]
+    low, high = mix.dew_p(T, X), mix.bubble_p(T, X)
+    assert (low < end["p"]).all() and (high > end["p"]).all()
+    gap = high - low
+    np.testing.assert_allclose(gap[0] / gap[1], np.sqrt(10), rtol=0.05)
 
 
 def test_transport_of_two_phases():
@@ -239,13 +242,11 @@ BOILING = (
 
 @pytest.mark.parametrize("name, other, percent", BOILING)
 def test_boiling_pressure_of_pure_fluids(name, other, percent):
-    """Against reference equations, from 0.6 to 0.95 of the critical temperature. Bubble and dew point are one."""
+    """Against reference equations, from 0.65 to 0.95 of the critical temperature. Bubble and dew point are one."""
     reference = pytest.importorskip("CoolProp.CoolProp")
     mix = mixture(name)
     Tc = reference.PropsSI("Tcrit", other)
-    T = np.array([0.6, 0.8, 0.95]) * Tc
-    if name == "CO2":
-        T[0] = 0.72 * Tc  # above the triple point
+    T = np.array([0.72 if name == "CO2" else 0.65, 0.8, 0.95]) * Tc  # CO2 is solid below 0.71, the layer ends at 20 K
     wanted = np.array([reference.PropsSI("P", "T", each, "Q", 0, other) for each in T])
 
     p = mix.bubble_p(T, [1.0])
