@@ -905,3 +905,24 @@ def test_a_block_call_carries_its_start():
     with pytest.raises(ArgumentError, match="ask for it, too .*frame_inout"):
         fields = [whole(name, array, IN) for name, array in dict(e=e, rho=rho, Y=Y, T_start=T, **carried).items()]
         host.frame.block_of_fields("phases_from_e_rho", [*fields, whole("p", out["p"], OUT)], (None,) * 4, (None,) * 4)
+
+
+def test_three_phases_are_told():
+    """Energy and density of water, liquid and gaseous carbon dioxide: between the two states of two phases on either
+    side of the jump at 290 K. Two phases that are not stable are kept, status 3; nothing says 0 or 1."""
+    mix, X = mixture(PRODUCTS), np.array([0.0, 0.0, 0.6, 0.4])
+    low, high = 4.5e6, 6e6
+    for _ in range(50):
+        p = (low + high) / 2
+        dense = mix.properties("rho phases_status e h", T=290.0, p=p, X=X)["rho"] > 400
+        low, high = (low, p) if dense else (p, high)
+
+    gas, liquid = (mix.properties("rho phases_status e h", T=290.0, p=p, X=X) for p in (low, high))
+    assert gas["phases_status"] == liquid["phases_status"] == 1 and liquid["rho"] > 2 * gas["rho"]
+
+    share = np.array([0.3, 0.6])
+    v, e = ((1 - share) * a + share * b for a, b in ((1 / gas["rho"], 1 / liquid["rho"]), (gas["e"], liquid["e"])))
+    Y = np.repeat(mix.properties("Y", T=290.0, p=low, X=X)["Y"][:, None], 2, 1)
+    with pytest.warns(RuntimeWarning, match="third phase|three phases"):
+        found = mix.properties("T p phases_status", e=e, rho=1 / v, Y=Y)
+    assert np.isin(found["phases_status"], (3, 4)).all()
