@@ -9,6 +9,7 @@ from kernel_cases import project_kernels
 from phases_for_tests import (
     PRODUCTS,
     SPRAY,
+    flash,
     mixture,
     results,
     species,
@@ -75,6 +76,27 @@ def test_third_phases_are_told_in_check_mode(monkeypatch):
         found = mix.properties("rho beta phases_status", **state)
     assert found["phases_status"] == 3
     assert found["rho"] == plain["rho"] and found["beta"] == plain["beta"]
+
+
+def test_three_phases_are_told():
+    """Energy and density of water, liquid and gaseous carbon dioxide: between the two states of two phases on either
+    side of the jump at 290 K. Two phases that are not stable are kept, status 3; nothing says 0 or 1."""
+    mix, X = mixture(PRODUCTS), np.array([0.0, 0.0, 0.6, 0.4])
+    low, high = 4.5e6, 6e6
+    for _ in range(50):
+        p = (low + high) / 2
+        dense = flash(mix, T=290.0, p=p, X=X)["rho"] > 400
+        low, high = (low, p) if dense else (p, high)
+
+    gas, liquid = (flash(mix, T=290.0, p=p, X=X) for p in (low, high))
+    assert gas["phases_status"] == liquid["phases_status"] == 1 and liquid["rho"] > 2 * gas["rho"]
+
+    share = np.array([0.3, 0.6])
+    v, e = ((1 - share) * a + share * b for a, b in ((1 / gas["rho"], 1 / liquid["rho"]), (gas["e"], liquid["e"])))
+    Y = np.repeat(gas["Y"][:, None], 2, 1)
+    with pytest.warns(RuntimeWarning, match="third phase|three phases"):
+        found = flash(mix, e=e, rho=1 / v, Y=Y)
+    assert np.isin(found["phases_status"], (3, 4)).all()
 
 
 # ---- what is served

@@ -249,6 +249,7 @@ template <class M, class R> POINT_FN MaskOf<R> has_room(const M &m, const R *z, 
 }
 
 // ---- U and V, or T and V
+
 // RT/(w - B) of one mole as one phase, a little more: the pressure is less
 template <class M, class R> POINT_FN R repulsive_pressure(const M &m, const R T, const R V, const R *z) {
     Attraction<M, R> at;
@@ -257,6 +258,49 @@ template <class M, class R> POINT_FN R repulsive_pressure(const M &m, const R T,
     phase_sums<false>(m, at, z, f);
     place_phase(m, V, f);
     return at.RT / f.free * 1.0000001;
+}
+
+constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase of two has 0, off by rounding
+
+// Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
+template <class M, class R>
+PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s, const MaskOf<R> ask) {
+    Feed<M, R> feed;
+    R phase[2][M::NS], sum[2];
+    sum[0] = sum[1] = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = z[k] / (1.0 + kappa);
+        phase[0][k] = share;
+        phase[1][k] = share * kappa;
+        sum[0] += phase[0][k];
+        sum[1] += phase[1][k];
+    }
+
+    auto third = nowhere<R>();
+    UNROLL_BY(1)
+    for (int side = 0; side < 2; ++side) {
+        Phase<M, R> f;
+        Verdict<M, R> verdict;
+        R ln_phi[M::NS];
+        FOR_SPECIES (k, M::NS) phase[side][k] = phase[side][k] / sum[side];
+        feed_of(m, phase[side], s.T, s.p, feed);
+        phase_at_pressure(m, feed.at, feed.p, feed.z, f, ln_phi);
+        tangent_plane_of(m, f.V, ln_phi, feed);
+        test_stability(m, feed, ask, verdict);
+        third = third || (verdict.certain && verdict.tm < BELOW);
+
+        // Trials that are rich in one species: the usual ones may both end as the other phase
+        UNROLL_BY(1)
+        for (int rich = 0; rich < M::NS; ++rich) {
+            const auto still = ask && !third;
+            if (!any_of(still)) break;
+            Trial<M, R> trial;
+            FOR_SPECIES (k, M::NS) trial.ln_W[k] = R(k == rich ? 0.0 : m.phase_ln_rest[0]);
+            minimise_tangent_distance(m, feed, still, Aim::DECIDE, trial);
+            third = third || (still && trial.unstable && !trial.undecided && trial.tm < BELOW);
+        }
+    }
+    return third;
 }
 
 // The points that nothing else finds: T outside, unless it is held (U grows with T at constant V), p inside (V falls
@@ -310,9 +354,15 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
             from.V = V;
             const auto done = direct<FIXED>(m, given, open && (lever || nearby), from) && from.p > 0.0;
             now.steps = from.steps;
-            take(done, from, s);
-            status = select(done, R(double(IN_TWO_PHASES)), status);
-            open = open && !done;
+
+            // Two phases of which one is unstable are kept where nothing else is found
+            auto third = done;
+            if (any_of(done)) third = done && needs_a_third(m, given.z, from, done);
+            const auto right = done && !third, first = third && status < NOT_FOUND + 0.5;
+            take(right || first, from, s);
+            status = select(right, R(double(IN_TWO_PHASES)), status);
+            status = select(first, R(double(NEEDS_A_THIRD)), status);
+            open = open && !right;
         }
 
         // Energy at V: too small, then T is too low. At a jump of V by the lever rule: two states at the same T and p,
@@ -332,7 +382,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         auto no_other = next_T && !close;
         if (ENERGY) no_other = no_other && in_T.high < in_T.low * (1.0 + 1e-13);
         const auto three = no_other && shut && jumps && !(in_p.plain_low && in_p.plain_high);
-        status = select(open && three, R(double(IN_THREE_PHASES)), status);
+        status = select(open && three && status < NOT_FOUND + 0.5, R(double(IN_THREE_PHASES)), status);
         open = open && !no_other;
         if (everywhere(!open)) break;
 
@@ -500,10 +550,24 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
         State<M, R> from = s;
         start_from_trial(m, feed, verdict, todo, from);
         const auto done = direct<FIXED>(m, given, todo && has_T, from) && from.p > 0.0;
-        take(done, from, s);
         s.steps = from.steps;
+
+        // Two phases of which one is unstable are kept where nothing else is found
+        auto third = done;
+        if (any_of(done)) third = done && needs_a_third(m, given.z, from, done);
+        take(done && !third, from, s);
         status = select(done, R(double(IN_TWO_PHASES)), status);
-        todo = todo && !done;
+        todo = todo && !(done && !third);
+        if (any_of(third)) {
+            const State<M, R> two = from;
+            bracketed_at_volume<FIXED>(m, given, third, s, status);
+            const auto none = third && !(status < IN_TWO_PHASES + 0.5);
+            const R steps = s.steps;
+            take(none, two, s);
+            s.steps = steps;
+            status = select(none, R(double(NEEDS_A_THIRD)), status);
+            todo = todo && !third;
+        }
     }
     if (any_of(todo)) bracketed_at_volume<FIXED>(m, given, todo, s, status);
 }

@@ -44,36 +44,6 @@ template <class R> POINT_FN MaskOf<R> is_lost(const R status) {
     return (status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5) || status > IN_THREE_PHASES - 0.5;
 }
 
-// Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
-template <class M, class R>
-PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s, const MaskOf<R> ask) {
-    Feed<M, R> feed;
-    R phase[2][M::NS], sum[2];
-    sum[0] = sum[1] = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = z[k] / (1.0 + kappa);
-        phase[0][k] = share;
-        phase[1][k] = share * kappa;
-        sum[0] += phase[0][k];
-        sum[1] += phase[1][k];
-    }
-
-    auto third = nowhere<R>();
-    UNROLL_BY(1)
-    for (int side = 0; side < 2; ++side) {
-        Phase<M, R> f;
-        Verdict<M, R> verdict;
-        R ln_phi[M::NS];
-        FOR_SPECIES (k, M::NS) phase[side][k] = phase[side][k] / sum[side];
-        feed_of(m, phase[side], s.T, s.p, feed);
-        phase_at_pressure(m, feed.at, feed.p, feed.z, f, ln_phi);
-        tangent_plane_of(m, f.V, ln_phi, feed);
-        test_stability(m, feed, ask, verdict);
-        third = third || (verdict.certain && verdict.tm < -1e-8); // the other phase has tm = 0, off by rounding
-    }
-    return third;
-}
-
 // What a kernel writes of a state; NaN where none was found
 template <class M, class R, class Out>
 POINT_FN void hand_on(const M &m, const Moles<M, R> &moles, const State<M, R> &s, R &status, R &vol, Out &ln_kappa,
