@@ -310,7 +310,6 @@ GOOD = dict(
         ({"initial": {"rho": 100.0, "p": 2e6, "X": {"CH4": 1}}}, "needs T and p in .initial."),
         ({"chemistry": {"kind": "volume"}}, "its cells do not react"),
         ({"mixture.options": {"phases": "equilibrium", "equation": "ideal"}}, "needs a cubic equation of state"),
-        ({"mixture.options": {"phases": "equilibrium", "equation": "mapped"}}, "needs a cubic equation of state"),
         ({"mixture.options": {"phases": "equilibrium", "root": "vapour"}}, "root = 'vapour' came"),
         ({"mixture.options": {"phases": "two"}}, "'two'"),
         (
