@@ -42,22 +42,22 @@ def test_equal_fugacities_and_masses(names):
 def test_against_successive_substitution(names):
     """Status, beta, and rho, h, s of the whole. 1e-8: substitution stops at changes of 1e-13 of ln K, slow modes are
     1e3 times further off, and beta moves by up to 1e2 times as much."""
-    (T, p, X), q = ((a[..., :60] for a in states(names)), results(names))
+    (T, p, X), q = ((a[..., :30] for a in states(names)), results(names))
     s = oracle.split(species(names), T, p, X)
     sure = ((s.tm < -1e-6) & (s.left < 1e-12)) | (s.tm > -1e-10)
     two = s.two & sure
-    assert sure.sum() > 50 and two.sum() > 10
+    assert sure.sum() > 25 and two.sum() > 5
 
-    assert (s.two == (q["phases_status"][:60] == 1))[sure].all()
+    assert (s.two == (q["phases_status"][:30] == 1))[sure].all()
     swapped = species(names).W @ s.y > species(names).W @ s.x
     beta = np.where(swapped, 1 - s.beta, s.beta).astype(float)
-    off = np.minimum(np.abs(q["beta"][:60] - beta), np.abs(q["beta"][:60] - 1 + beta))  # named by density
+    off = np.minimum(np.abs(q["beta"][:30] - beta), np.abs(q["beta"][:30] - 1 + beta))  # named by density
     assert off[two].max() < 1e-8
 
     whole = oracle.mixture_of(species(names), T, p, s)
     for name, scale in (("rho", 0.0), ("h", 1e5), ("s", 1e3)):
         wanted = getattr(whole, name)[two].astype(float)
-        np.testing.assert_allclose(q[name][:60][two], wanted, rtol=1e-8, atol=1e-8 * scale)
+        np.testing.assert_allclose(q[name][:30][two], wanted, rtol=1e-8, atol=1e-8 * scale)
 
 
 @pytest.mark.parametrize("names", [SPRAY, ALKANES])
@@ -85,7 +85,7 @@ EQUATIONS = {
 
 
 @pytest.mark.parametrize("name", EQUATIONS)
-@pytest.mark.quick(name=["rkpr", "pairs"])
+@pytest.mark.quick(name="rkpr")
 def test_every_equation(name):
     """Equal fugacities as above, and T from (e, rho) and (h, p) comes back."""
     options = EQUATIONS[name]

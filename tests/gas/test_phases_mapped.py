@@ -60,9 +60,9 @@ def test_fugacities_masses_and_stability(names):
     assert np.abs(f_l - f_v).max() < 1e-10
     np.testing.assert_allclose(q["beta"][two] * y + (1 - q["beta"][two]) * x, X[:, two], rtol=0, atol=4e-15)
 
-    one = np.flatnonzero(q["phases_status"] == 0)[:8]
-    few = np.r_[two[:8], two[:8], one]
-    z = moles(names, np.hstack([q["Y_l"][:, two[:8]], q["Y_v"][:, two[:8]], q["Y"][:, one]]))
+    one = np.flatnonzero(q["phases_status"] == 0)[:4]
+    few = np.r_[two[:4], two[:4], one]
+    z = moles(names, np.hstack([q["Y_l"][:, two[:4]], q["Y_v"][:, two[:4]], q["Y"][:, one]]))
     tm, _ = oracle.tangent_distance(data, T[few], p[few], z, steps=100, equation="mapped")
     assert tm.min() > -1e-8
 
@@ -98,6 +98,7 @@ def test_one_phase_is_that_of_a_single_phase(names):
 
 
 @pytest.mark.parametrize("names", NAMES)
+@pytest.mark.quick(names="N2 NC12H26")
 def test_slopes(names):
     """Laws among the slopes, to rounding times the cancellation of h_p. Then differences of the whole flash in T and p,
     whose own error is some 1e-7 in the median and larger near critical points: 1e-6 at 90 % of the points. c from
@@ -163,6 +164,8 @@ def test_partial_properties(names):
 
 @pytest.mark.parametrize("names", NAMES)
 @pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.quick(names="N2 NC12H26", given=["e rho", "rho T"])
+@pytest.mark.quick(names="H2 H2O", given=["h p", "s p"])
 def test_round_trips(names, given):
     """Every state is found again, cold: T to 1e-9, p to 1e-6, since a cold liquid is stiff. Entropy and energy of water
     with hydrogen may have three phases below some 290 K (docs/howto/two_phases.md); states begin at 280 K."""

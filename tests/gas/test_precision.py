@@ -499,7 +499,7 @@ def test_validation_finds_a_second_rounding(monkeypatch):
 
 
 @pytest.mark.parametrize("precision", ["mixed", "single"])
-@pytest.mark.quick(precision="single")
+@pytest.mark.full
 def test_bench_beside_double(precision, capsys, monkeypatch):
     measure = ceilings.measure  # for a fiftieth of the time: no figure is judged
     monkeypatch.setattr(ceilings, "measure", lambda backend: measure(backend, 0.02))

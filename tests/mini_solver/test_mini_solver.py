@@ -22,10 +22,8 @@ h5py = pytest.importorskip("h5py")
 @pytest.mark.parametrize("name", sorted(verify.CHECKS))
 @pytest.mark.quick(
     name=[
-        "boiling_box",
         "boiling_tube",
         "ignition",
-        "impinging_jet",
         "interface",
         "outlet",
         "reflection",

@@ -158,6 +158,7 @@ class Unsplit(Flow):
 
 
 @pytest.mark.parametrize("kind, lowest, highest", [(Flow, 1.8, 2.3), (Unsplit, 0.8, 1.2)], ids=["strang", "first"])
+@pytest.mark.quick(lowest=1.8)
 def test_order_of_the_splitting(one, kind, lowest, highest):
     """Of smooth waves that release heat, by steps of a half, a quarter, an eighth; and that the test tells it from a
     splitting of first order. Van der Waals: the energy of a Peng-Robinson mixture jumps where Soave's sqrt(alpha) of a

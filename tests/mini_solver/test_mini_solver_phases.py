@@ -309,7 +309,10 @@ GOOD = dict(
         ({"numerics.scheme": "double_flux"}, "needs .numerics. scheme = 'apec'"),
         ({"initial": {"rho": 100.0, "p": 2e6, "X": {"CH4": 1}}}, "needs T and p in .initial."),
         ({"chemistry": {"kind": "volume"}}, "its cells do not react"),
-        ({"mixture.options": {"phases": "equilibrium", "equation": "ideal"}}, "needs an equation of state with a cubic"),
+        (
+            {"mixture.options": {"phases": "equilibrium", "equation": "ideal"}},
+            "needs an equation of state with a cubic",
+        ),
         ({"mixture.options": {"phases": "equilibrium", "root": "vapour"}}, "root = 'vapour' came"),
         ({"mixture.options": {"phases": "two"}}, "'two'"),
         (
