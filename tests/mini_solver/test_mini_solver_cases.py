@@ -472,8 +472,7 @@ def test_the_default_models_are_the_layers(monkeypatch):
     mixture = Case(given | {"mixture": {"file": file}}).make_mixture()
     assert mixture.options["equation"] == "mapped"
 
-    translated = Mixture.from_names("CH4 O2 CH2O", phases="equilibrium")
-    assert translated.options["translation"] == "fitted"
+    translated = Mixture.from_names("CH4 O2", equation="pr", translation="fitted")
     assert untranslated(translated).options == {**translated.options, "translation": "none"}
     assert untranslated(mixture) is mixture
 
