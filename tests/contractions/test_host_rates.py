@@ -101,3 +101,17 @@ def test_another_word_is_refused(monkeypatch):
     monkeypatch.setenv("FRAME_RATES", "guessed")
     with pytest.raises(ArgumentError, match="FRAME_RATES = 'guessed'; wanted measured or usual"):
         host_rates.of("float64")
+
+
+@pytest.mark.parametrize(
+    "text, sizes",
+    [
+        ("C[e i j] = A[e i k] B[e k j]", dict(i=8, j=8, k=8)),
+        ("o[e f p] = D[e f q] L[e q p]", dict(f=10, q=27, p=27)),
+        ("V[e i j k] = A[i l] U[e l j k]", dict(i=10, j=10, k=10, l=10)),
+        ("V[e i] = A[e i l] U[e l]", dict(i=27, l=27)),
+    ],
+)
+def test_small_products_of_many_do_not_go_to_direct(text, sizes):
+    """Measured: `rows` takes a third to two thirds of the time of `direct`."""
+    assert Contraction(text, sizes, backend=get_backend("cpu"), batch="e").how.name in ("rows", "folded")

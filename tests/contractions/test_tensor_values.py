@@ -128,14 +128,14 @@ def test_tce_ex_with_ten_extents(stand_in, where):  # noqa: F811
 def test_lanes_across_short_lines(dtype, lines):
     """Lines of the output that are no whole number of packs: lanes go across them, and the tile is turned on its way
     out. Whole numbers come exactly; what lies behind the output stays."""
-    backend, rng = get_backend("cpu"), np.random.default_rng(0)
+    backend, rng, text = get_backend("cpu"), np.random.default_rng(0), "T[e m n k] = A[l k] U[e l m n]"
     taken = 0
     for k in lines:
         for m, n in ((3, 7), (10, 10)):
             sizes, batch = dict(k=k, l=9, m=m, n=n), 3
             A, U = (rng.integers(-9, 10, shape).astype(dtype) for shape in ((9, k), (batch, 9, m, n)))
             room = np.full((batch + 1, m, n, k), -1.0, dtype)
-            plan = Contraction("T[e m n k] = A[l k] U[e l m n]", sizes, dtype, backend=backend, quick=True, batch="e")
+            plan = Contraction(text, sizes, dtype, backend=backend, quick=True, batch="e", how="rows")
             plan.bind(dict(A=A, U=U, T=room[:batch]), batch)()
             assert np.array_equal(room[:batch], np.einsum("lk,elmn->emnk", A, U)), (k, m, n)
             assert np.all(room[batch] == -1.0)

@@ -53,6 +53,8 @@ STORES = ("plain", "past", "scaled", "added")  # of direct_packs.h
 
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
+SMALL_PRODUCT = 20000  # multiply-adds
+NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
 
 
 # ---- the tables of a product ----------------------------------------------------------------------------------------
@@ -307,9 +309,12 @@ class HostDirect(Organisation):
             gathered += n * k * _apart(t.columns.together(0))
         scattered = m * n * deep * _apart(t.rows.together(1))
 
+        # A small product of many has whole panels seldom, and nothing to do while it packs and stores
+        alone = (m * k + n * k + m * n) * min(1.0, SMALL_PRODUCT / max(m * n * k, 1)) * NUMBER
+
         read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
-        apart = t.turns * (gathered * rates.gather + scattered * rates.scatter)
+        apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         return CALL + max(flops / rates.panels, written / rates.memory) + apart + read / rates.memory
 
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
