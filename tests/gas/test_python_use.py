@@ -47,7 +47,7 @@ def test_other_inputs_stay_as_they_are():
     "given, words",
     [
         ("CH3:1", "'X': no species 'CH3' in this mixture, did you mean 'CH4'.*; wanted \"CH4:1, ...\""),
-        ("ch4:1", "no species 'ch4' in this mixture, did you mean 'CH4'; wanted"),
+        ("CH5:1", "no species 'CH5' in this mixture, did you mean 'CH4'.*; wanted"),
         ("CH4:one", "'CH4' is 'one', wanted a number"),
         ("CH4:-1", "'CH4' is '-1', wanted no negative amount"),
         ("CH4:nan", "'CH4' is 'nan', wanted no negative amount"),
