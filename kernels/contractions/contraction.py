@@ -22,7 +22,7 @@ from ..engine import tune
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
-from . import einsum, estimates, orders, render_lines, table
+from . import einsum, estimates, host_rates, orders, render_lines, table
 from .arrays import as_array
 from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
@@ -542,3 +542,9 @@ def _take(r: Reference, shape, found, batch) -> None:
             raise ArgumentError(
                 f"array '{r.name}', index '{index}': extent {extent}, wanted {known} as '{other}' has it."
             )
+
+
+@host_rates.plan_by
+def _product_by_direct(text: str, sizes: dict, dtype: str) -> Contraction:
+    """Of two matrices on one core, for the rates of this machine."""
+    return Contraction(text, sizes, dtype, batch="", backend=get_backend("cpu", threads=1), how="direct")
