@@ -1,6 +1,6 @@
 // Entropy of a state of one phase or two, and the state of an entropy and a pressure.
 #pragma once
-#include "gas/phases/flash.h"
+#include "gas/phases/enthalpy.h"
 
 // Entropy of a phase less that of its species at p_ref:
 //   psi D_T - R [sum n_i ln(n_i/n) + n ln(n R T/((w - B) p_ref))], and what EquationOf adds

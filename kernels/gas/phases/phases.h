@@ -1,5 +1,6 @@
 // Bodies of the kernels that phases.py declares: the state of a point in phase equilibrium, whether it is one phase or
-// two (flash.h), and its properties. vol, ln_kappa, eta and phases_status hand the state from one to the other.
+// two (flash.h, volume.h, enthalpy.h, entropy.h), and its properties. vol, ln_kappa, eta and phases_status hand the
+// state from one to the other.
 #pragma once
 #include "gas/phases/entropy.h"
 

@@ -50,11 +50,16 @@ POINT_FN void residual_of_phase(const M &m, const R T, const R rho, const Specie
 
 // mcadams: 1/mu = w/mu_v + (1 - w)/mu_l, w the vapour's share of the mass
 // dukler:    mu = a mu_v + (1 - a) mu_l, a its share of the volume;  lam in any case like that
-// mu, lam: those of the vapour or of one phase, and then those of the whole
-template <class M, class R>
-POINT_FN void mix_phases(const M &, const MaskOf<R> two, const R mu_l, const R lam_l, const R beta_mass,
-                         const R beta_volume, R &mu, R &lam) {
-    R mixed;
+// mu and lam of the whole by those of its phases. law(rho, Y, mu, lam): of one phase
+template <class M, class R, class Species, class Law>
+POINT_FN void mix_phases(const M &, const Species &Y_l, const Species &Y_v, const R rho_l, const R rho_v,
+                         const R beta_mass, const R beta_volume, const R phases_status, const Law &law, R &mu, R &lam) {
+    law(rho_v, Y_v, mu, lam);
+    const auto two = phases_status > 0.5;
+    if (!any_of(two)) return;
+
+    R mu_l, lam_l, mixed;
+    law(rho_l, Y_l, mu_l, lam_l);
     if constexpr (M::two_phase_viscosity_mcadams) mixed = 1.0 / (beta_mass / mu + (1.0 - beta_mass) / mu_l);
     else mixed = beta_volume * mu + (1.0 - beta_volume) * mu_l;
     mu = select(two, mixed, mu);
@@ -65,26 +70,20 @@ template <class M, class R, class Species>
 POINT_FN void equilibrium_residual(const M &m, const R T, const Species &Y_l, const Species &Y_v, const R rho_l,
                                    const R rho_v, const R beta_mass, const R beta_volume, const R phases_status, R &mu,
                                    R &lam) {
-    residual_of_phase(m, T, rho_v, Y_v, mu, lam);
-    const auto two = phases_status > 0.5;
-    if (any_of(two)) {
-        R mu_l, lam_l;
-        residual_of_phase(m, T, rho_l, Y_l, mu_l, lam_l);
-        mix_phases(m, two, mu_l, lam_l, beta_mass, beta_volume, mu, lam);
-    }
+    const auto law = [&](const R rho, const Species &Y, R &of_mu, R &of_lam) {
+        residual_of_phase(m, T, rho, Y, of_mu, of_lam);
+    };
+    mix_phases(m, Y_l, Y_v, rho_l, rho_v, beta_mass, beta_volume, phases_status, law, mu, lam);
 }
 
 template <class M, class R, class Species>
 POINT_FN void equilibrium_chung(const M &m, const R T, const Species &Y_l, const Species &Y_v, const R rho_l,
                                 const R rho_v, const R beta_mass, const R beta_volume, const R phases_status, R &mu,
                                 R &lam) {
-    chung_of_phase(m, T, rho_v, Y_v, mu, lam);
-    const auto two = phases_status > 0.5;
-    if (any_of(two)) {
-        R mu_l, lam_l;
-        chung_of_phase(m, T, rho_l, Y_l, mu_l, lam_l);
-        mix_phases(m, two, mu_l, lam_l, beta_mass, beta_volume, mu, lam);
-    }
+    const auto law = [&](const R rho, const Species &Y, R &of_mu, R &of_lam) {
+        chung_of_phase(m, T, rho, Y, of_mu, of_lam);
+    };
+    mix_phases(m, Y_l, Y_v, rho_l, rho_v, beta_mass, beta_volume, phases_status, law, mu, lam);
 }
 
 // D_k = w D_k(vapour) + (1 - w) D_k(liquid): the phases' diffusion fluxes at a common gradient, weighted with the mass
