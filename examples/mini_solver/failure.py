@@ -91,7 +91,7 @@ class Failure:
         return next((t for t in ranks.everyone(told) if t), "a state has no time step.") + hint
 
     def _hint(self) -> str:
-        """What the scheme cannot do in this flow, as the step begins; "" where that is not it. Collective."""
+        """Tells of an interface that scheme apec does not resolve; "" without such an interface. Collective."""
         flow = self.flow
         if not flow.scheme.conservative or flow.scheme.phases:
             return ""

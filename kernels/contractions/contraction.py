@@ -35,7 +35,7 @@ KEPT = 32  # of what a plan prepares for its binds: kernels, tables, orders of w
 
 
 class Contraction:
-    """One kernel from a text (see text.py), for extents that are compiled in, and a batch of any extent.
+    """A kernel made from a text (text.py has its language). Extents are compiled in; the batch may have any extent.
 
     sizes: extent of each index but the batch's; None: as the text's lines `extent` have them. An ellipsis of an einsum
     string has its extents under "...": sizes={"...": (2, 3), "i": 4}. dtype: float64 or float32; complex types:

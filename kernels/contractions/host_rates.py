@@ -37,7 +37,7 @@ REAL = {"complex64": "float32", "complex128": "float64"}  # the parts of complex
 
 
 class HostRates(NamedTuple):
-    """Of a core, in one type of numbers."""
+    """The pace of a core, for one type of numbers."""
 
     memory: float  # bytes a second, read or written
     library: float  # flops a second of large products by NumPy's library

@@ -55,7 +55,7 @@ COLUMNS = ("case", *Key._fields, "order", "how", "entries", "seconds", "default"
 
 
 def key_of(expression, sizes, dtype, backend) -> Key:
-    """What a row of the table is for: the expression up to its indices' names, extents, type, device, compiler."""
+    """The key of a row of the table: the expression up to its indices' names, extents, type, device, compiler."""
     indices = {name: f"i{k}" for k, name in enumerate(expression.indices)}
     told = " ".join(f"{indices[i]}={sizes[i]}" for i in expression.indices if i in sizes)
     return Key(expression.canonical(), told, dtype, backend.product, backend.compiler)

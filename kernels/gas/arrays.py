@@ -392,7 +392,7 @@ def _stacked(given):
 
 def refuse_surplus(mixture, names, arrays, read) -> None:
     """Raise ArgumentError for an array that is not read, and whose values follow from the others: both may contradict
-    each other. One that is independent of the others, such as a velocity, may come and is not used; so may the inputs
+    each other. An array that is independent of the others, such as a velocity, may come and is not used. So may inputs
     of a collection that has the names, such as p of `viscous` beside rho and T."""
     surplus = [name for name in arrays if name not in read]
     for known in registry.collections.values() if surplus and read else ():

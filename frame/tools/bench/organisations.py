@@ -101,7 +101,7 @@ def best(several) -> launches.Launch:
 
 
 def tune_collection(backend, mixture, collection, points: int) -> list[tuning.Outcome]:
-    """What became of each organisation of a collection, the fastest first."""
+    """The outcome of each organisation of a collection, the fastest first."""
     return _Search(backend, mixture, collection, points).outcomes()
 
 
@@ -118,7 +118,7 @@ class _Search:
         fill(backend, self.arrays, self._state())
 
     def outcomes(self) -> list[tuning.Outcome]:
-        """What became of each organisation, see tune.search."""
+        """The outcome of each organisation; see tune.search."""
         hows = self._organisations()
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # all cores at work
             list(pool.map(self._compile_ahead, hows[1:]))

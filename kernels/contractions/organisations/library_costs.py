@@ -73,7 +73,7 @@ CACHE = 1e6  # bytes
 
 
 def rates(style: str, dtype: str) -> Rates:
-    """Of a backend's style and a type of numbers."""
+    """The rates of a device or of this machine's core. style: of the backend's sources."""
     return DEVICE if style == "threads" else _of_host(host_rates.of(dtype), np.dtype(dtype).itemsize)
 
 
@@ -82,14 +82,17 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
     """A core's. size: bytes of a number."""
     multiply_adds = 2 * VECTOR / size / core.panels
     types = ("float64", "float32", "complex64", "complex128")
+
     return Rates(
+        # measured
         flops=dict.fromkeys(types, core.library),
         memory=core.memory,
-        stored=2,
+        pack=core.factor,
         copies=COPYING * core.memory,
+        # the same on all cores
+        stored=2,
         call=2e-6,
         product=PRODUCT,
-        pack=core.factor,
         tile=4,
         each=dict.fromkeys(types, 0.0),
         transposed=dict.fromkeys(types, 1.0),
@@ -97,6 +100,7 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         batched=1.0,
         overlap=1.0,
         parallel=1,
+        # of the other organisations
         shared=SHARED * multiply_adds,
         alone=ALONE * multiply_adds,
         apart=APART / core.memory,

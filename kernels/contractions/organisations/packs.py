@@ -134,7 +134,7 @@ class Lanes(Packs):
 
 
 def _memory(p: Program) -> float:
-    """What moving an entry's numbers takes, as a price."""
+    """Price of the memory traffic of an entry."""
     return library_costs.memory_seconds("packs", p) / library_costs.unit("packs", p)
 
 

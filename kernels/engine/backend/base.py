@@ -187,7 +187,7 @@ class Backend(abc.ABC):
     # ---- facts
     @property
     def generation(self) -> int:
-        """Of a device, the major number of its compute capability; 0 of a CPU."""
+        """The major number of a device's compute capability; 0 on a CPU."""
         return self.facts.generation
 
     @property
@@ -302,7 +302,7 @@ class Backend(abc.ABC):
         return end - start
 
     def record(self, work):
-        """What repeats the launches of `work()`, which is not run by this; it allocates nothing and waits for nothing.
+        """A function that repeats the launches of `work()`, which must not allocate or wait. It is not run here.
         Raises BackendError where a device cannot record it."""
         return work
 
@@ -395,7 +395,7 @@ class Pointer(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """What NumPy and CuPy make an array of without a copy."""
+    """Memory that NumPy and CuPy wrap as an array without a copy."""
 
     address: int
     shape: tuple[int, ...]
