@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -131,16 +131,20 @@ class PointKernel(Conditional):
 
     def for_options(self, options: dict) -> PointKernel:
         """This kernel for these options: an optional read is kept if some kernel makes it."""
+        return self.reading(made_by(kernel for kernel in self.among.values() if kernel.serves(options)))
+
+    def reading(self, made: set[str]) -> PointKernel:
+        """This kernel where other kernels make the quantities `made`: of its optional reads these are kept."""
         if len(self.reads) == len(self.order):
             return self
 
-        made: set[str] = set()
-        for kernel in self.among.values():
-            if kernel.serves(options):
-                made.update(kernel.writes)
-
         reads = tuple(name.rstrip("?") for name in self.order if name[-1] != "?" or name[:-1] in made)
         return dataclasses.replace(self, reads=reads)
+
+
+def made_by(kernels: Iterable[PointKernel]) -> set[str]:
+    """All quantities that some of the kernels write."""
+    return {name for kernel in kernels for name in kernel.writes}
 
 
 @dataclasses.dataclass(frozen=True)

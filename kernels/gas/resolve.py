@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engine.errors import ArgumentError, refuse
-from .records import ANY, SINGLE, PointKernel
+from .records import ANY, SINGLE, PointKernel, made_by
 from .registry import registry
 
 
@@ -34,6 +34,28 @@ def resolve(outputs, given, options) -> list[PointKernel]:
             if more == known:
                 raise
             known = more
+
+
+_served: dict[tuple, tuple[list[PointKernel], list[PointKernel]]] = {}
+SERVED = 200  # sets of options that are kept
+
+
+def serving(options) -> list[PointKernel]:
+    """The kernels for these options, those with the most `given` names first. They are found once for the options and
+    the kernels that are declared."""
+    declared = list(registry.kernels.values())
+    key = (*map(id, declared), *sorted(options.items()))
+    if key in _served:
+        return _served[key][1]
+
+    kernels = [kernel for kernel in declared if kernel.serves(options)]
+    made = made_by(kernels)
+    served = sorted((kernel.reading(made) for kernel in kernels), key=lambda kernel: -len(kernel.given))
+
+    if len(_served) == SERVED:
+        _served.clear()
+    _served[key] = declared, served  # which keeps the declared kernels, and so their ids
+    return served
 
 
 class Search:
@@ -69,11 +91,9 @@ class Search:
     def _candidates(self, outputs: set[str]):
         """The kernels that may take part, in the order in which they are tried."""
         given = set(self._given)
-        kernels = [kernel.for_options(self._options) for kernel in registry.kernels.values()]
-        kernels.sort(key=lambda kernel: -len(kernel.given))
 
-        for kernel in kernels:
-            if not kernel.serves(self._options) or not _updates(kernel) <= given & outputs:
+        for kernel in serving(self._options):
+            if not _updates(kernel) <= given & outputs:
                 continue
             if kernel.given and not (_starts(kernel, given) or _starts(kernel, self._known)):
                 continue
@@ -166,8 +186,7 @@ class Search:
 
     def _inversions(self, name: str) -> list[PointKernel]:
         """The kernels for these options that compute `name` by inversion."""
-        kernels = registry.kernels.values()
-        return [k for k in kernels if k.given and name in k.writes and k.serves(self._options)]
+        return [kernel for kernel in serving(self._options) if kernel.given and name in kernel.writes]
 
     def _instead(self, name: str) -> str:
         """The names that may be given in the place of `name`, one shortest set for each inversion. More than two names
@@ -184,8 +203,8 @@ class Search:
         for name in (name for name in ("T", "p") if name not in self._given):
             ways = set()
             for kernel in self._inversions(name):
-                reads = kernel.for_options(self._options).reads
-                state = [read for read in reads if read in kernel.given or read in ("T", "p") or read not in plain]
+                inputs = (*kernel.given, "T", "p")
+                state = [read for read in kernel.reads if read in inputs or read not in plain]
                 if "T_start" not in state:  # no way of its own: where an iteration starts
                     ways.add(" and ".join(state))
             text += f"; with Y, {name} is computed from {', or from '.join(sorted(ways))}" if ways else ""
@@ -193,12 +212,11 @@ class Search:
 
     def _of_temperature(self) -> set[str]:
         """The quantities that follow from T and a composition alone."""
-        kernels = [kernel.for_options(self._options) for kernel in registry.kernels.values()]
         found, before = {"T", "X", "Y"}, 0
         while len(found) > before:
             before = len(found)
-            for kernel in kernels:
-                if kernel.serves(self._options) and set(kernel.reads) <= found:
+            for kernel in serving(self._options):
+                if set(kernel.reads) <= found:
                     found.update(kernel.writes)
         return found
 
