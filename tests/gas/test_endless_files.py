@@ -33,7 +33,7 @@ def test_aliases_without_end(text, tmp_path):
     begin = time.process_time()
     with pytest.raises(MixtureError, match="mix.yaml: is not valid YAML: its aliases stand for too much"):
         read(tmp_path, text)
-    assert time.process_time() - begin < 1
+    assert time.process_time() - begin < 5
 
 
 @pytest.mark.parametrize("part", ["1.5, ", "[], ", "&a 1, ", "x ", "\n  "])
@@ -42,7 +42,7 @@ def test_a_file_that_is_too_long(part, tmp_path, recwarn):
     begin = time.process_time()
     with pytest.raises(MixtureError, match=r"cannot be read \(more than 300000 words and lines beside its reactions"):
         read(tmp_path, BASE + "more: [" + 500_000 * part + "1]\n")
-    assert time.process_time() - begin < 1
+    assert time.process_time() - begin < 5
 
     read(tmp_path, BASE + "more: [" + 500 * part + "1]\n")
     assert not recwarn.list
@@ -75,7 +75,7 @@ def test_reactions_are_passed_over(reactions, broken, tmp_path):
 def test_many_reactions_take_no_time(tmp_path):
     begin = time.process_time()
     read(tmp_path, BASE + "reactions:\n" + EQUATION * 50_000)  # 4 MB
-    assert time.process_time() - begin < 1
+    assert time.process_time() - begin < 5
 
 
 def test_files_without_end(tmp_path):
@@ -122,4 +122,4 @@ def test_mutated_copies_of_the_examples(tmp_path):
             except MixtureError as error:
                 assert len(str(error)) < 1000, data
 
-        assert time.process_time() - begin < 2, data  # the dump of the tree is in it
+        assert time.process_time() - begin < 5, data  # the dump of the tree is in it

@@ -157,7 +157,8 @@ def test_kinetics(capsys, tmp_path):
     for row in rows:
         assert tuple(row) == report.KEYS and None not in row.values() and row["case"] == "h2o2.yaml, 29 reactions"
         assert row["ratio"] == pytest.approx(row["points_per_s"] / row["rival_points_per_s"])
-        assert 0 < row["max_rel_diff"] < kinetics.TOLERANCE and 0 < row["bound_fraction"] < 1
+        assert 0 < row["max_rel_diff"] < kinetics.TOLERANCE
+        assert row["bound_fraction"] > 0  # above 1 where other work slowed the roof's measurement more than the row's
 
     assert "Cantera 3" in shown and "h2o2.yaml, 29 reactions" in shown
 
