@@ -8,6 +8,7 @@ B, whose physical roots all lie in (0, 1], and solved by bisection between its s
 wrong.
 """
 
+from functools import lru_cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -104,16 +105,26 @@ def rkpr_delta(sp):
 
 
 def critical_constants(delta1, delta2):
-    """Omega_a, Omega_b, Z_c from dp/dv = d2p/dv2 = 0 at Tc, pc. In eta = b/v these are two equations for eta, solved by
-    bisection of their common condition, in longdouble, with bounds that a few roundings give."""
-    u, w = value(delta1 + delta2), value(delta1 * delta2)
-    low, high = np.zeros(np.shape(u), LD), np.ones(np.shape(u), LD)
+    """Omega_a, Omega_b, Z_c, with bounds that a few roundings give."""
+    u, w = (np.asarray(value(x), LD) for x in (delta1 + delta2, delta1 * delta2))
+    out = _critical_constants(np.broadcast(u, w).shape, u.tobytes(), w.tobytes())
+    tracked = isinstance(delta1, Tracked)
+
+    return [Tracked(x, (20 * np.abs(x)).astype(float) + 5 * delta1.err) if tracked else x for x in out]
+
+
+@lru_cache(None)
+def _critical_constants(shape, u, w):
+    """Those of u = delta1 + delta2 and w = delta1 delta2 (bytes of longdoubles), from dp/dv = d2p/dv2 = 0 at Tc, pc. In
+    eta = b/v these are two equations for eta, solved by bisection of their common condition."""
+    u, w = (np.frombuffer(x, LD).reshape(shape) for x in (u, w))
+    low, high = np.zeros(shape, LD), np.ones(shape, LD)
 
     def parts(eta):
         D, D1 = 1 + u * eta + w * eta**2, 2 + u * eta  # D/v^2, v D'/v^2
         return D, D1, 2 * D1**2 / D**3 - 2 / D**2
 
-    for _ in range(100):
+    for _ in range(70):  # halves the interval to a rounding of longdouble
         eta = (low + high) / 2
         D, D1, second = parts(eta)
         # RT/(v - b)^2 = a D'/D^2 in the curvature: 2 RT/(v - b)^3 - a (2 D'^2/D^3 - D''/D^2), positive in a gas
@@ -123,10 +134,8 @@ def critical_constants(delta1, delta2):
     D, D1, _ = parts(eta)
     over = D**2 / (D1 * (1 - eta) ** 2)  # a/(R T v)
     Z = 1 / (1 - eta) - over / D
-    out = over * Z, eta * Z, Z
-    tracked = isinstance(delta1, Tracked)
 
-    return [Tracked(x, (20 * np.abs(x)).astype(float) + 5 * delta1.err) if tracked else x for x in out]
+    return over * Z, eta * Z, Z
 
 
 def _one(delta1, delta2, total, product, omega_a, omega_b, Zc, f, slope=None, zero=None, critical=None):

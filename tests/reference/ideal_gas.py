@@ -70,25 +70,35 @@ def _with_cold_ranges(T, sp, of_polynomials):
         lack_of_slope = sum(k * (c - a) * T_min**k for k, (c, a) in enumerate(zip(low, row[2])))
         d, e = 4 * lack - lack_of_slope, lack_of_slope - 3 * lack
 
-        def cp(T, a=row[2], d=d, e=e, T_min=T_min):
-            t = T / T_min
-            return sum(c * T**k for k, c in enumerate(a)) + d * t**3 + e * t**4
+        coefficients = [*row[2][:3], row[2][3] + d / T_min**3, row[2][4] + e / T_min**4]
 
         # Integrals over ln T, in which cp/T and cp are smooth.
-        wide = np.log(T_min / at)
-        y = at * np.exp((x[:, None] + 1) / 2 * wide)
-        of_s = (weight[:, None] * cp(y)).sum(0) * wide / 2
-        of_h = (weight[:, None] * cp(y) * y).sum(0) * wide / 2
+        cold = at < T_min
+        inside = at[cold]
+        wide = np.log(T_min / inside)
+        y = inside * np.exp((x[:, None] + 1) / 2 * wide)
+        cp = _polynomial(coefficients, y)
+        of_s = (weight[:, None] * cp).sum(0) * wide / 2
+        of_h = (weight[:, None] * cp * y).sum(0) * wide / 2
 
         above = sum(c * T_min ** (k + 1) / (k + 1) for k, c in enumerate(low[:5])) + low[5]
         s_above = low[0] * np.log(T_min) + sum(c * T_min**k / k for k, c in enumerate(low[1:5], 1)) + low[6]
-        made = cp(at), (above - of_h) / at, s_above - of_s
+        made = _polynomial(coefficients, inside), (above - of_h) / inside, s_above - of_s
 
-        cold = at < T_min
-        for part, new in zip(rows, made):
+        for part, found in zip(rows, made):
+            new = np.zeros(at.shape, LD)
+            new[cold] = found
             part[s] = np.where(cold, _rounded(new, part[s], cold), part[s])
 
     return tuple(np.stack(part) for part in rows)
+
+
+def _polynomial(coefficients, T):
+    """The sum of c_k T^k, by Horner's rule: powers of longdouble are slow."""
+    out = np.full(np.shape(T), coefficients[-1])
+    for c in coefficients[-2::-1]:
+        out = out * T + c
+    return out
 
 
 def _rounded(new, old, cold):

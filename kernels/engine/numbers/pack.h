@@ -339,7 +339,7 @@ POINT_FN vec two_to_less_one(vec a, vec b) {
 
 // Two values as one; each is a pack or a `two` of packs. Constants are loaded once for both, and while one half waits
 // for a result, the processor works on the other. A quad of four packs needs 32 registers. Processors with fewer take
-// two packs instead.
+// two packs instead. -DQUAD=vec makes it one pack: the same values by less code, which compiles sooner.
 template <class M> struct two_masks {
     M lo, hi;
 };
@@ -353,7 +353,9 @@ template <class V> struct two {
 
 template <class M> POINT_FN two_masks<M> masks(M lo, M hi) { return {lo, hi}; }
 typedef two<vec> twin;
-#if VECTOR_BYTES == 64
+#ifdef QUAD
+typedef QUAD quad;
+#elif VECTOR_BYTES == 64
 typedef two<twin> quad;
 #else
 typedef twin quad;
