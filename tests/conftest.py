@@ -30,8 +30,9 @@ from kernels.engine.backend import cache, cpu
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = HERE / "seconds.json"
-# One pack a value, less of the optimiser, and a quicker linker: a third of the compiler's time. Products and sums become
-# FMAs, as by -O3. What users compile is tested by `make test-full`, the wheel, and test_every_width_of_vectors_agrees.
+# One pack a value, less of the optimiser, and a quicker linker: a third of the compiler's time. Products and sums
+# become FMAs, as by -O3. What users compile is tested by `make test-full`, the wheel, and
+# test_every_width_of_vectors_agrees.
 QUICK = (
     "-DQUAD=vec -O1 -fexpensive-optimizations -fno-tree-loop-optimize -fira-region=one -fno-schedule-insns "
     "-fno-sched-pressure -fno-tree-ccp -fno-tree-bit-ccp -fno-tree-pta -fno-tree-dominator-opts -fno-tree-vrp "

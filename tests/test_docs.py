@@ -45,7 +45,17 @@ def name_of(page):
 
 @pytest.mark.parametrize("page", [p for p in PAGES if p.name not in {*TESTED, *MADE} and blocks(p)], ids=name_of)
 @pytest.mark.long(
-    page=["chemistry.md", "cluster.md", "mechanisms.md", "models.md", "tensor_expressions.md", "validate.md"]
+    page=[
+        "chemistry.md",
+        "cluster.md",
+        "equilibrium.md",
+        "inputs.md",
+        "mechanisms.md",
+        "models.md",
+        "tensor_expressions.md",
+        "two_phases.md",
+        "validate.md",
+    ]
 )
 def test_blocks_run(page, tmp_path, monkeypatch):
     hosts.library()

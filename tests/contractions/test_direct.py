@@ -33,6 +33,7 @@ SMALL = (Direct(Block(1, 2, 2, 1), Flow(8, 3)), Direct(Block(2, 1, 1, 3), Flow(1
 
 
 @pytest.mark.parametrize("k", range(len(TCCG)))
+@pytest.mark.long(k=list(range(1, 48, 2)))
 def test_the_benchmarks_products_on_the_stand_in(stand_in, k):
     """Ragged extents; both precisions and both kinds of blocks in turn."""
     laws.ragged_extents_have_the_right_values(stand_in, SMALL[k % 4], TCCG[k], ("float64", "float32")[k // 2 % 2], k)

@@ -376,9 +376,9 @@ np.savez(sys.argv[1], **mix.properties("rho h cp c mu lam D", T=T, p=p, Y=Y, bac
 @pytest.mark.quick(mixture="h2_o2")
 def test_every_width_of_vectors_agrees(tmp_path, mixture):
     """SSE2, AVX2 and this processor's vectors give the same results up to the rounding of FMA, which SSE2 does not
-    have; those of this processor as users compile them, with several packs a value. The states are away from the critical ridge; 1e-10 is 1e6 roundings. D contains Takahashi's factor, between
-    0.5 and 1 here. Its table is within 2e-7, and a place near the end of a window may fall into the next one, since
-    division differs between widths."""
+    have; those of this processor as users compile them, with several packs a value. The states are away from the
+    critical ridge; 1e-10 is 1e6 roundings. D contains Takahashi's factor, between 0.5 and 1 here. Its table is within
+    2e-7, and a place near the end of a window may fall into the next one, since division differs between widths."""
     flags = pathlib.Path("/proc/cpuinfo").read_text()
     got = {}
 

@@ -54,7 +54,7 @@ def residuals(mix, out):
 @pytest.mark.filterwarnings("ignore:T = ", "ignore:no chemical")
 @pytest.mark.parametrize("options", (IDEAL, REAL, MAPPED), ids=("ideal", "pr", "mapped"))
 @pytest.mark.parametrize("held", HELD)
-@pytest.mark.quick(held="HP")
+@pytest.mark.quick(held="HP", options=[MAPPED])
 @pytest.mark.quick(held="TP", options=[IDEAL])
 def test_potentials_balance(held, options):
     """What makes an equilibrium: mu_k = sum_e a_ke pi_e for every species that is there, the atoms that came, and the

@@ -37,7 +37,7 @@ def test_round_trips(names):
 
 @pytest.mark.parametrize("given", ["T p", "e rho", "h p", "s p", "rho T"])
 @pytest.mark.parametrize("names", [SPRAY, ALKANES])
-@pytest.mark.quick(names=[SPRAY])
+@pytest.mark.quick(names=[SPRAY], given=["T p", "e rho", "h p"])
 def test_warm_starts(names, given):
     """A start that is 1 % off in T and 5 % in kappa leads to the same state as none, in fewer steps."""
     (T, _, _), q = states(names), results(names)
@@ -198,6 +198,7 @@ def test_points_that_move_follow_a_trial_phase():
 # ---- pure species
 
 
+@pytest.mark.full
 def test_a_pure_species_that_hardly_boils_or_condenses():
     """A trace of one phase beside the other, from 1e-13 of the moles on, by the lever rule between the saturated
     phases. Cold, and from the state beside it: each point has a state, and that of saturation. T: 1e-8, what

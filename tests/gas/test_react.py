@@ -220,6 +220,7 @@ SPARSE = {
 
 @pytest.mark.parametrize("phase, options", SPARSE.values(), ids=SPARSE)
 @pytest.mark.quick(options={"equation": "srk", "translation": "peneloux"})
+@pytest.mark.full
 def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path):
     """Rates that go with third bodies, with p and with fugacities: steps over which the fastest modes decay. Both
     eliminate without pivoting; rounding grows with the conditions of d - J, up to 1e4, from 1e-15."""
@@ -364,7 +365,7 @@ def of_32_species(folder):
 
 
 @pytest.mark.parametrize("kind", ["cv", "cp", "cv-32", "cp-32"])
-@pytest.mark.quick(kind=["cv", "cv-32"])
+@pytest.mark.quick(kind="cv-32")
 def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
     """As larger mechanisms react on a device; every kind of reaction at constant volume. A point's place does not
     matter, nor do bad ones beside it."""

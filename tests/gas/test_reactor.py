@@ -110,7 +110,7 @@ FEW_REACTIONS = {"few": {}, "few-mapped": dict(equation="mapped")}  # they compi
 
 
 @pytest.mark.parametrize("options", [*FEW_REACTIONS, *MATRICES])
-@pytest.mark.quick(options=["few", "few-mapped"])
+@pytest.mark.quick(options="few")
 def test_matrices_by_differences(options, tmp_path):
     """Every matrix by differences of what it is the derivative of, at the same equation of state. J_cp and omega_Y go
     along changes that keep sum(Y), since other states are none. A matrix times a vector is the same by another way."""
@@ -165,7 +165,7 @@ def test_matrices_by_differences(options, tmp_path):
 
 
 @pytest.mark.parametrize("options", [dict(equation="ideal"), REAL[2], REAL[5], REAL[7]], ids=ids)
-@pytest.mark.long(options={"equation": "ideal"})
+@pytest.mark.quick(options=[REAL[7]])
 def test_reactors_by_partial_properties(options):
     """dT/dt from other kernels: h_Y and cp at constant p; at constant volume eps_k = h_k - T p_T v_k and cv."""
     mix, (T, p, Y) = mixture(**options), states(dense=options["equation"] == "mapped")

@@ -32,6 +32,7 @@ h5py = pytest.importorskip("h5py")
         "vortex",
     ]
 )
+@pytest.mark.long(name=["boiling_tube", "stretched"])
 def test_quick_check(name):
     rows = verify.run(name, quick=True)
     assert rows and not [

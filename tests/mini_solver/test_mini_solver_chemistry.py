@@ -205,7 +205,7 @@ def toml(value):
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 @pytest.mark.parametrize("scheme, numbers", [("double_flux", (3,)), ("double_flux", (2, 4)), ("apec", (2, 3))])
-@pytest.mark.quick(numbers=(3,))
+@pytest.mark.full
 def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one, tmp_path, scheme, numbers):
     pytest.importorskip("mpi4py"), pytest.importorskip("h5py")
     case = as_file(tmp_path / "burns.toml", burning(one, scheme))

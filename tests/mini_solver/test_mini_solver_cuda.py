@@ -360,6 +360,7 @@ ITEM_KERNEL(all, Given, 64, all_item)
         formulas.translated("t + (1 << 2)", {}, "here")
 
 
+@pytest.mark.full
 def test_a_formula_that_makes_no_sense_stops_a_device(be):  # noqa: F811
     """It is told as the host tells it; the queued steps behind it are not taken."""
     walls = WALLS | {"y_low": {"kind": "wall", "T": "130 - 1e9*t"}}

@@ -420,6 +420,7 @@ restart = 10
 """
 
 
+@pytest.mark.full
 def test_formulas_of_t_on_ranks_in_processes(tmp_path_factory, tmp_path):
     """Queued steps, on 1 and 2 ranks: the same bits."""
     (tmp_path / "jet.toml").write_text(JET)

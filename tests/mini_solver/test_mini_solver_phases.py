@@ -144,6 +144,7 @@ def stream(cells, boundary, **more):
 
 
 @pytest.mark.parametrize("given", ["T", "h"])
+@pytest.mark.quick(given="h")
 def test_a_stream_of_two_phases_between_an_inlet_and_an_outlet(given):
     """Nothing changes: what the boundaries find from T or h and p is the state inside. After 30 steps p and u are off
     by 1e-9 at most: the enthalpy and the flash have 1e-11."""
@@ -240,6 +241,7 @@ def one_rank(tmp_path_factory):
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+@pytest.mark.full
 def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one_rank, tmp_path):
     """Two ranks go half the way and four the rest; four go all of it: the restart has what starts the searches."""
     pytest.importorskip("mpi4py")

@@ -146,6 +146,7 @@ flow.Flow.advance = tired""",
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+@pytest.mark.full
 def test_scaling_measures_and_compares_bits(tmp_path):
     pytest.importorskip("mpi4py")
     done = run("scaling", "--cells", 9, "--steps", 2, "--json", tmp_path / "rows.json", ranks=3)

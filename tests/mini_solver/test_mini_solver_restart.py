@@ -251,6 +251,7 @@ def test_the_last_two_restarts_stay(tmp_path, steps, kept):
         assert (int(file.attrs["steps"]), int(restart_of(tmp_path)["steps"])) == kept
 
 
+@pytest.mark.full
 def test_a_restart_while_formulas_of_t_change(tmp_path):
     """What lies beyond a side at the start of a step is what its formulas give there: so it does in the run that is
     not stopped."""

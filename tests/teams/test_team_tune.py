@@ -62,6 +62,7 @@ def test_a_variant_that_is_wrong_is_left_out():
     assert right.seconds and wrong.seconds is None and "results differ by 3.3e-01" in wrong.why
 
 
+@pytest.mark.full
 def test_kernels_without_a_choice():
     with pytest.raises(ArgumentError, match="a range has nothing to search for"):
         FLAT.tune({"x": np.ones(3)}, "cpu", factor=1.0)

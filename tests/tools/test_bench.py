@@ -141,6 +141,7 @@ def test_a_case_that_a_file_lacks_data_for(capsys, monkeypatch):
     )
 
 
+@pytest.mark.full
 def test_kinetics(capsys, tmp_path):
     """Rows of a mechanism, with the rates of each rival checked; then the default mechanisms."""
     pytest.importorskip("cantera")
@@ -208,6 +209,7 @@ def of_reactors(backend, monkeypatch, folder):
     return [*rows, row], said
 
 
+@pytest.mark.full
 def test_reactors(monkeypatch, tmp_path):
     """Jacobian, linear systems and react beside rivals. Wrong values are refused."""
     pytest.importorskip("cantera")

@@ -11,6 +11,7 @@ from frame.tools.bench import blocks, blocks_rank, report
 from frame.tools.cli import main
 
 
+@pytest.mark.full
 def test_launch(capsys):
     rows, _ = ran(capsys, "launch", *SMALL)
     what = {row["case"] for row in rows}

@@ -69,6 +69,7 @@ def test_phases_of_a_device_are_compared(phase_subject):
             phases.check_on_cpu(phase_subject)
 
 
+@pytest.mark.full
 def test_phases_that_differ_are_refused(phase_subject):
     """Another number of phases, another beta, a start that is lost. A share of the other phase is no difference."""
     assert phases.check_rival(phase_subject, Flash(off=1e-7)).error == pytest.approx(1e-7, rel=1e-3)

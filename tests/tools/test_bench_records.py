@@ -15,6 +15,7 @@ from frame.tools.cli import main
 
 
 @pytest.mark.usefixtures("briefly")
+@pytest.mark.full
 def test_a_recorded_run(capsys, monkeypatch, tmp_path):
     """The file has machine, date, command and the rows of --json; its table can be printed."""
     monkeypatch.setattr(bench, "BENCHES", {name: bench.BENCHES[name] for name in ("properties", "threads")})
@@ -68,6 +69,7 @@ def test_files_that_are_no_runs(capsys, tmp_path):
     assert "No such file" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_pictures_of_the_page(capsys, tmp_path):
     """Every picture that docs/explanation/figures.md shows is drawn, with the commit of its runs."""
     page = (ROOT / "docs/explanation/figures.md").read_text()

@@ -231,6 +231,7 @@ def in_equilibrium(names):
     return Mixture(Mixture.from_yaml(CH4_O2).species.subset(names), phases="equilibrium")
 
 
+@pytest.mark.full
 def test_phases_of_a_pair(tmp_path, monkeypatch):
     """The boundary ends in the critical point; a drawn bubble point is the liquid, and a dew point the vapour, of the
     flash of a feed between them."""

@@ -25,6 +25,7 @@ from kernels import ArgumentError, Mixture
     ids=("CH4/O2", "four species", "N2", "laws by van der Waals", "N2 by van der Waals"),
 )
 @pytest.mark.quick(against=[["identities"]])
+@pytest.mark.full
 def test_sweep(file, against, states, options):
     """The kernels' laws, their arithmetic in quadruple precision, and Cantera."""
     pytest.importorskip("cantera")
@@ -59,6 +60,7 @@ PSEUDOCRITICAL = dict(mixing="pseudocritical", alpha="published", translation="f
     ids=lambda given: "-".join(given.values()) if isinstance(given, dict) else given.stem,
 )
 @pytest.mark.quick(options={"equation": "ideal", "viscosity": "sutherland", "takahashi": "off"})
+@pytest.mark.full
 def test_other_models(file, options):
     against = ["identities", *["wide"] * ("lucas" in options.values() or "mixing" in options)]
     rows = validate.run(
@@ -155,12 +157,14 @@ class _Wrong(Mixture):
         return out
 
 
+@pytest.mark.full
 def test_an_inexact_kernel_fails():
     mix = Mixture.from_yaml(N2)
     assert {row.name for row in wide.run(job(mix, n=500)) if not row.passed} == set()
     assert {row.name for row in wide.run(job(_Wrong(mix), n=500)) if not row.passed} == {"cp", "D"}
 
 
+@pytest.mark.full
 def test_another_model_than_canteras_fails(monkeypatch):
     pytest.importorskip("cantera")
     mix = Mixture.from_yaml(N2)
@@ -170,6 +174,7 @@ def test_another_model_than_canteras_fails(monkeypatch):
     assert failed == {"mu", "lam"}
 
 
+@pytest.mark.full
 def test_a_pole_is_found():
     mix = Mixture.from_yaml(H2_O2, chung="published")
     rows = {row.name: row for row in identities._lines(job(mix, H2_O2))}
