@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import itertools
 import math
@@ -19,6 +20,7 @@ from .units import Units, short as _short
 
 LARGEST = 2**24  # bytes of a file; mechanisms of 7000 species have 12 MB
 DEEPEST = 60  # maps within maps
+SHORT = 2**17  # characters of a text whose data are kept: of 100 species, or of as many reactions
 ALIASES = 10  # largest factor by which YAML aliases may lengthen a file
 # Words and lines of a file without its reactions. The reader takes 30 us for a word, 10 s for this number: 5000 species
 # with 60 words and lines each.
@@ -153,7 +155,17 @@ def _without_reactions(text, passed_over):
 
 
 def _parsed(text):
-    """The data of a YAML document. Raises the errors of the YAML reader; ValueError for aliases that grow too long."""
+    """The data of a YAML document, which nobody changes: those of short texts are kept. Raises the errors of the YAML
+    reader; ValueError for aliases that grow too long."""
+    return _parsed_once(text) if len(text) < SHORT else _read(text)
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed_once(text):
+    return _read(text)
+
+
+def _read(text):
     yaml = YAML(typ="safe", pure=True)
     yaml.max_depth = DEEPEST
     constructor, _ = yaml.get_constructor_parser(text)
