@@ -110,6 +110,7 @@ def test_without_stat_an_error_ends_the_run():
     assert done.returncode == 73 and "frame_contract: contraction 'lg3': array 'ut' is missing" in done.stderr
 
 
+@pytest.mark.full
 def test_another_compiler(tmp_path):
     done, host = compile_with_module("flang", tmp_path, "contractions.f90", "-O0")
     assert done.returncode == 0, done.stderr

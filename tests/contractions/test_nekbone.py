@@ -239,6 +239,7 @@ def test_resident_kernels_compile_for_a_device(resident):
         assert told["spill_stores"] == told["spill_loads"] == 0, kernel.name
 
 
+@pytest.mark.full
 def test_resident_nekbone_as_a_program():
     """The known answer, and the figures; the rate of a copy from few bytes."""
     words = "--backend cpu --elements 2,2,2 --points 4 --iterations 3 --repeats 1".split()

@@ -104,6 +104,7 @@ def test_shapes_one_by_one(kind, rank, monkeypatch):
     assert len(ran) == 1
 
 
+@pytest.mark.full
 def test_the_bench_checks_before_it_measures(capsys, tmp_path):
     main(
         [

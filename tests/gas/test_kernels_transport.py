@@ -29,7 +29,7 @@ def test_viscosity_and_conductivity_of_53_species(n):
 
 
 @pytest.mark.parametrize("block", range(10))
-@pytest.mark.quick(block=0)
+@pytest.mark.full
 def test_diffusion_of_53_species(block):
     """D_ij at 500 states, the averages at 5000 in blocks that fit the memory: the oracle takes 1378 pairs of each in
     longdouble."""

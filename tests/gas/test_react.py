@@ -219,7 +219,6 @@ SPARSE = {
 
 
 @pytest.mark.parametrize("phase, options", SPARSE.values(), ids=SPARSE)
-@pytest.mark.quick(options={"equation": "srk", "translation": "peneloux"})
 @pytest.mark.full
 def test_sparse_systems_are_the_dense_ones(phase, options, monkeypatch, tmp_path):
     """Rates that go with third bodies, with p and with fugacities: steps over which the fastest modes decay. Both
@@ -316,7 +315,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("file, X", LARGE.values(), ids=LARGE)
-@pytest.mark.quick(X="c12h26:1, o2:18.5, oh:0.01")
+@pytest.mark.full
 def test_large_mechanisms(file, X):
     """Up to 1268 species, 5336 reactions: tables in seconds, and matrices of up to 100 MB a pack, which are not on the
     stack."""
@@ -365,7 +364,7 @@ def of_32_species(folder):
 
 
 @pytest.mark.parametrize("kind", ["cv", "cp", "cv-32", "cp-32"])
-@pytest.mark.quick(kind="cv-32")
+@pytest.mark.full
 def test_lanes_of_a_warp_share_a_point(be, kind, tmp_path):  # noqa: F811
     """As larger mechanisms react on a device; every kind of reaction at constant volume. A point's place does not
     matter, nor do bad ones beside it."""

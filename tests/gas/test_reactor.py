@@ -275,6 +275,7 @@ def test_every_kernel_of_reactors_is_here():
 
 
 @pytest.mark.parametrize("equation", ["ideal", "mapped"])
+@pytest.mark.quick(equation="ideal")
 def test_cuda(be, equation, tmp_path):  # noqa: F811
     """The CUDA source: on the stand-in, and with `pytest -m gpu` on a device. Few reactions: the programs of all take
     seven seconds to compile."""

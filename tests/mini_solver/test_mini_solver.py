@@ -22,17 +22,13 @@ h5py = pytest.importorskip("h5py")
 @pytest.mark.parametrize("name", sorted(verify.CHECKS))
 @pytest.mark.quick(
     name=[
-        "boiling_tube",
-        "ignition",
         "interface",
         "outlet",
         "reflection",
         "shock_tubes",
-        "stretched",
         "vortex",
     ]
 )
-@pytest.mark.long(name=["boiling_tube", "stretched"])
 def test_quick_check(name):
     rows = verify.run(name, quick=True)
     assert rows and not [

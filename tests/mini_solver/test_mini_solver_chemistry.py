@@ -223,7 +223,7 @@ def test_the_same_bits_on_any_number_of_ranks_and_across_restarts(one, tmp_path,
 
 
 @pytest.mark.parametrize("scheme", ["double_flux", "apec"])
-@pytest.mark.long(scheme="apec")
+@pytest.mark.full
 def test_any_number_of_queued_steps_gives_the_same_bits(one, scheme):
     ends, states = [2e-7, 2.01e-7, 5e-7], []
     for queue in (1, 3, 50):

@@ -98,7 +98,7 @@ restart = 40
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
 @pytest.mark.parametrize("what", ["shipped", "around an axis"])
-@pytest.mark.quick(what="around an axis")
+@pytest.mark.full
 def test_a_jet_has_the_same_bits_on_several_ranks(tmp_path, what):
     """Several boundaries on a side, formulas of t, limited cells at the ranks' sides, a stretched grid; so have its
     balances."""

@@ -28,6 +28,7 @@ def compared(folder, *arguments):
     return done.stdout, json.loads((folder / "out.json").read_text())["rows"]
 
 
+@pytest.mark.full
 def test_ours_against_the_reference(tmp_path):
     text, rows = compared(tmp_path, "--ours", "central", "central, PR N2", "--cells", "16", "--times", "1", "2")
     assert [r["solver"] for r in rows] == ["mini solver, central", "mini solver, central, PR N2"]

@@ -98,6 +98,7 @@ def test_a_case_on_a_gpu_has_the_link_as_bound(memory):
     assert [line.split()[1:3] for line in asked] == [["block", memory], ["block", "pageable"]]
 
 
+@pytest.mark.full
 def test_small_calls(capsys):
     """bench blocks --small: times of calls from Fortran in a table of their own; the programs check their values."""
     arguments = "--shapes 8x9x10 --fringes 0 --ns 4 --seconds 0.01 --repeats 1 --small".split()

@@ -26,6 +26,7 @@ def test_layouts(capsys):
     assert "6^3 points" in shown
 
 
+@pytest.mark.full
 def test_on_a_device(capsys, be):
     """The same on memory of the host, pinned memory and memory of the device."""
     rows, _ = ran(capsys, "layouts", "--backend", "cuda", *SIZE)

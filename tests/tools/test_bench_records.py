@@ -84,6 +84,7 @@ def test_pictures_of_the_page(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("briefly")
+@pytest.mark.full
 def test_scaling_is_drawn(capsys, tmp_path):
     rows, shown = ran(
         capsys, "properties", *SMALL, "--ns", "3", "--cases", "thermal", "--scaling", str(tmp_path / "fit.png")

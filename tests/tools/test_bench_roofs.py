@@ -66,6 +66,7 @@ def test_bound_is_the_slowest_roof():
     assert quick.bound(cost, 3, 2, 100) == (pytest.approx(1e5), "memory")
 
 
+@pytest.mark.full
 def test_operations_grow_as_the_sums_do():
     """Without k_ij the equation of state is linear in NS; with a dense one a pair costs 2 multiply-adds or a little
     more."""

@@ -13,6 +13,7 @@ from kernels import Mixture, get_backend
 RATES = cantera_rates.NAMES.split()
 
 
+@pytest.mark.full
 def test_rates_of_all_files_of_a_folder(tmp_path, capsys, monkeypatch):
     """`validate --against cantera`: each kind of reaction, of an ideal and of a real gas. Refusals are reported.
     Ignition delays come last; here a single delay."""
