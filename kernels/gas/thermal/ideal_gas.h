@@ -101,6 +101,11 @@ template <class R, int N> POINT_FN R nasa_cp(const R T, const R (&c)[N]) {
     return c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4])));
 }
 
+// d cp/dT
+template <class R, int N> POINT_FN R nasa_cp_slope(const R T, const R (&c)[N]) {
+    return c[1] + T * (2.0 * c[2] + T * (3.0 * c[3] + T * (4.0 * c[4])));
+}
+
 // NASA-9 coefficients, any number of ranges: cp = c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 are the constants
 // of h and s. A temperature where two ranges meet belongs to the upper one, as in Cantera.
 template <class M, class R> POINT_FN R nasa9_coefficient(const M &m, const R T, int k, int s) {
