@@ -466,9 +466,8 @@ def starts(tmp_path):
     (tmp_path / "starts.h").write_text("""#include "gas/thermal/inversion.h"
 template <class M, class R, class Species>
 POINT_FN void ideal_starts(const M &m, const R e, const R h, const Species &Y, const R R_s, R &of_e, R &of_h) {
-    const IdealGasAt<M, R, Species> gas(m, Y);
-    of_e = ideal_start(gas, e, R_s);
-    of_h = ideal_start(gas, h, R(0.0));
+    of_e = ideal_start(IdealGasAt<M, R, Species>(m, Y, lower_range(m, e, Y, R_s)), e, R_s);
+    of_h = ideal_start(IdealGasAt<M, R, Species>(m, Y, lower_range(m, h, Y, R(0.0))), h, R(0.0));
 }
 """)
     (tmp_path / "starts.py").write_text("""from kernels import point_kernel, quantity, registry

@@ -77,8 +77,20 @@ POINT_FN R start_of_entropy(const M &m, const R s, const R p, const Species &Y, 
 }
 
 // ---- ideal gases
-// A start for h(T) - r T = target (r = R_s: internal energy; r = 0: enthalpy), with the mixture's polynomials of both
-// ranges. Halley's method for f(T) = h(T) - r T - target, from a temperature within the range of the target:
+// Whether h(T) - r T = target lies below the lowest T_mid (r = R_s: internal energy; r = 0: enthalpy)
+template <class M, class R, class Species>
+POINT_FN MaskOf<R> lower_range(const M &m, const R target, const Species &Y, const R r) {
+    if constexpr (M::NASA9_RANGES > 0) return nowhere<R>();
+    else {
+        R h[1] = {R(0.0)};
+        FOR_OWN (s, M::NS) h[0] += Y[s] * m.h_mid[s];
+        sum_over_owners(h);
+        return target <= h[0] - r * R(m.T_mid_lowest[0]);
+    }
+}
+
+// A start with the mixture's polynomial of that range: Halley's method for f(T) = h(T) - r T - target, from a
+// temperature within the range,
 //   T <- T - 2 f f'/(2 f'^2 - f f''),   f' = cp - r,   f'' = cp'
 // Errors are cubed. Three steps lead to within 1e-11 between 250 and 3500 K: one step of Newton's is left. Cold ranges,
 // and species with a T_mid of their own, are left to Newton's method, too.
@@ -86,45 +98,34 @@ constexpr double T_OF_LOW = 600.0, T_OF_HIGH = 1800.0; // K: within the lower an
 constexpr int HALLEY_STEPS = 3;
 
 template <class M, class R, class Species>
-POINT_FN R halley_start(const IdealGasAt<M, R, Species> &gas, const R target, const R r) {
-    R low[6], high[6];
-    UNROLL
-    for (int k = 0; k < 6; ++k) low[k] = gas.low[k], high[k] = gas.high[k];
-    sum_over_owners(low);
-    sum_over_owners(high);
-
-    // The range in which the target lies
-    const R T_mid = R(gas.m.T_mid_lowest[0]);
-    const auto below = target <= nasa_enthalpy(T_mid, low) - r * T_mid;
-    R c[6];
-    UNROLL
-    for (int k = 0; k < 6; ++k) c[k] = select(below, low[k], high[k]);
-
-    R T = select(below, R(T_OF_LOW), R(T_OF_HIGH));
-    UNROLL
-    for (int step = 0; step < HALLEY_STEPS; ++step) {
-        const R f = nasa_enthalpy(T, c) - r * T - target, slope = nasa_cp(T, c) - r, curve = nasa_cp_slope(T, c);
-        T -= 2.0 * f * slope / (2.0 * slope * slope - f * curve);
-    }
-    return T;
-}
-
-template <class M, class R, class Species>
 POINT_FN R ideal_start(const IdealGasAt<M, R, Species> &gas, const R target, const R r) {
     if constexpr (M::NASA9_RANGES > 0) return start_of_energy(gas.m, target, gas.Y, r);
-    else return halley_start(gas, target, r);
+    else {
+        R c[6];
+        UNROLL
+        for (int k = 0; k < 6; ++k) c[k] = gas.c[k];
+        sum_over_owners(c);
+
+        R T = select(gas.below, R(T_OF_LOW), R(T_OF_HIGH));
+        UNROLL
+        for (int step = 0; step < HALLEY_STEPS; ++step) {
+            const R f = nasa_enthalpy(T, c) - r * T - target, slope = nasa_cp(T, c) - r, curve = nasa_cp_slope(T, c);
+            T -= 2.0 * f * slope / (2.0 * slope * slope - f * curve);
+        }
+        return T;
+    }
 }
 
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_h(const M &m, const R h, const Species &Y, R &T, R &unconverged) {
-    const IdealGasAt<M, R, Species> gas(m, Y);
+    const IdealGasAt<M, R, Species> gas(m, Y, lower_range(m, h, Y, R(0.0)));
     temperature_of(
         h, ideal_start(gas, h, R(0.0)), [&](const R at, R &value, R &slope) { gas(at, slope, value); }, T, unconverged);
 }
 
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_e(const M &m, const R e, const Species &Y, const R R_s, R &T, R &unconverged) {
-    const IdealGasAt<M, R, Species> gas(m, Y);
+    const IdealGasAt<M, R, Species> gas(m, Y, lower_range(m, e, Y, R_s));
     temperature_of(
         e, ideal_start(gas, e, R_s),
         [&](const R at, R &value, R &slope) {
