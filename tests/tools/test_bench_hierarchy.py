@@ -14,6 +14,7 @@ SMALL = ["hierarchy", "--threads", "1", "--scale", "0.0001", "--rounds", "1", "-
 
 def test_rows_of_exercises_and_twins(capsys):
     rows, shown = ran(capsys, *SMALL, "--cases", "quiz,yax_vector", "--tables", "exercises,twins")
+    assert [row["by"] for row in rows[:5]] == ["bytes", "bytes", "calls", "calls", "calls"]
     assert [row["case"] for row in rows[:5]] == ["yax_vector", "yax_vector", "quiz_flat", "quiz_team", "quiz_nested"]
     for row in rows:
         assert row["seconds"] > 0 and row["share"] == pytest.approx(row["bound_seconds"] / row["seconds"])
@@ -24,9 +25,17 @@ def test_rows_of_exercises_and_twins(capsys):
     assert twins["yax_vector"]["sizes"] == "5x32x32" and "times as fast" in shown
 
 
+def test_a_line_that_is_written_is_read_first_by_a_cpu():
+    """8 GB read, 8 written, 8 changed: of a device 32 GB at the pace of memory; of a CPU the written ones, too, at the
+    pace of changes."""
+    moved = hierarchy.module("common").Moved(read=8e9, written=8e9, updated=8e9)
+    assert hierarchy.Pace(2e9).seconds(moved) == 16.0
+    assert hierarchy.Pace(2e9, 1e9).seconds(moved) == 4.0 + 16.0
+
+
 def test_a_twin_that_is_wrong_is_refused(monkeypatch):
     backend = get_backend("cpu", threads=1)
-    how = hierarchy.Conditions(backend, 1, None, 1e-4, 1e9, quick=True)
+    how = hierarchy.Conditions(backend, 1, None, 1e-4, hierarchy.Pace(1e9), quick=True)
     right = hierarchy._twin
 
     def wrong(backend, name):
