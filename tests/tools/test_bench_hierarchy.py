@@ -25,12 +25,13 @@ def test_rows_of_exercises_and_twins(capsys):
     assert twins["yax_vector"]["sizes"] == "5x32x32" and "times as fast" in shown
 
 
-def test_a_line_that_is_written_is_read_first_by_a_cpu():
-    """8 GB read, 8 written, 8 changed: of a device 32 GB at the pace of memory; of a CPU the written ones, too, at the
-    pace of changes."""
+def test_what_a_cpu_writes_has_a_pace_of_its_own():
+    """8 GB read, 8 written, 8 changed: 32 GB of a device's memory. A CPU reads a line before it writes to it."""
     moved = hierarchy.module("common").Moved(read=8e9, written=8e9, updated=8e9)
     assert hierarchy.Pace(2e9).seconds(moved) == 16.0
-    assert hierarchy.Pace(2e9, 1e9).seconds(moved) == 4.0 + 16.0
+
+    through = hierarchy.Through(writing=1e9, updating=2e9)
+    assert hierarchy.Pace(2e9, through).seconds(moved) == 4.0 + 8.0 + 4.0
 
 
 def test_a_twin_that_is_wrong_is_refused(monkeypatch):

@@ -94,14 +94,23 @@ class Pace:
     """Bytes a second of a memory."""
 
     reading: float  # or reading and writing, whichever is more
-    updating: float | None = None  # of a CPU: numbers that are changed, counted once
+    through: Through | None = None  # what goes through the caches of a CPU
 
     def seconds(self, moved) -> float:
-        """What the memory needs for bytes of common.Moved. A CPU reads a line of memory before it writes to it, so that
-        an array that is only written costs as much as an array that is changed."""
-        if self.updating is None:
+        """What the memory needs for bytes of common.Moved."""
+        if self.through is None:
             return moved.total / self.reading
-        return moved.read / self.reading + (moved.written + moved.updated) / self.updating
+        changes = moved.written / self.through.writing + moved.updated / self.through.updating
+        return moved.read / self.reading + changes
+
+
+@dataclasses.dataclass(frozen=True)
+class Through:
+    """Bytes a second that a CPU writes. It reads a line of memory before it writes to it: stores that go past the
+    caches are faster, and a kernel's are not such."""
+
+    writing: float  # to arrays that are not read, beside as many bytes that are read from others
+    updating: float  # of arrays that are changed, each byte counted once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,15 +167,20 @@ def pace(backend) -> Pace:
     if backend.memory == "device":
         return Pace(ceilings.fastest_memory(backend))
 
-    n = LARGEST // 16
-    source, to, total = np.ones(2 * n), np.zeros(n), np.zeros(1)
-    read = functools.partial(_twin(backend, "read_memory"), 2 * n, source, total)
-    copied = functools.partial(_twin(backend, "copy_memory"), n, source, to)
-    updated = functools.partial(_twin(backend, "update_memory"), 2 * n, source)
+    half = LARGEST // 2
+    source, to, total = np.ones(LARGEST // 8), np.zeros(half // 8), np.zeros(1)
+    works = {
+        "read": functools.partial(_twin(backend, "read_memory"), source.size, source, total),
+        "copy": functools.partial(_twin(backend, "copy_memory"), to.size, source, to),
+        "write": functools.partial(_twin(backend, "write_memory"), to.size, source, to),
+        "update": functools.partial(_twin(backend, "update_memory"), source.size, source),
+    }
+    times = [[host_seconds(work) for work in works.values()] for _ in range(10)]
+    least = dict(zip(works, np.min(times, axis=0)))
 
-    times = [[host_seconds(work) for work in (read, copied, updated)] for _ in range(10)]
-    shortest = np.min(times, axis=0)
-    return Pace(LARGEST / shortest[:2].min(), LARGEST / shortest[2])
+    reading = LARGEST / min(least["read"], least["copy"])
+    writing = half / max(least["write"] - half / reading, half / reading)  # no faster than reading
+    return Pace(reading, Through(writing, updating=LARGEST / least["update"]))
 
 
 # ---- exercises ------------------------------------------------------------------------------------------------------
