@@ -117,8 +117,11 @@ class Program:
     @property
     def near(self) -> bool:
         """On a CPU: whether a block of its arrays fits in the L1 cache. Stages then read contiguous arrays where they
-        lie as fast as copies of them."""
-        return not self.schedule.on_device and self._rows <= NEAR_ROWS
+        lie as fast as copies of them. Kernels that iterate over whole states cost more at some points than at others:
+        they go chunk by chunk, so that each thread gets points of all parts of a block."""
+        if self.schedule.on_device or self._rows > NEAR_ROWS:
+            return False
+        return not any(kernel.alone and "states" in kernel.sweeps.split() for kernel in self.plan.kernels)
 
     @functools.cached_property
     def has_boxed(self) -> bool:

@@ -11,7 +11,7 @@ from link_cases import NS, Array, block, check
 import kernels
 from frame.frame import Frame
 from frame.impl import block_calls
-from frame.stripe import IN, OUT, Field
+from frame.stripe import IN, NOWHERE, OUT, Field
 from kernels.marshal import LATER, PAST, Marshal, rows_block
 
 
@@ -64,6 +64,30 @@ def test_slabs_on_a_cpu(threads, monkeypatch, registry, tmp_path):
 
             assert bool(views) == (sparse or not contiguous and nx > 4), (nx, fringe, ny, nz)
 
+    made.finalize()
+
+
+@pytest.mark.parametrize("more, in_place", [("", True), (', alone=True, sweeps="states"', False)])
+def test_what_iterates_goes_chunk_by_chunk(more, in_place, monkeypatch, registry, tmp_path):
+    """Contiguous arrays: in place, unless the kernel iterates over states. Threads then share each chunk."""
+    made = Frame()
+    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=1))
+    made.initialize(-1, 128, NS, 1, 0)
+    (tmp_path / "twice.h").write_text(
+        "template <class M, class R> POINT_FN void twice_p(const M &, const R T, R &p) { p = 2.0 * T; }\n"
+    )
+    declared = f'point_kernel("twice_p", header="twice.h", reads="T", writes="p", source="t", valid="all"{more})'
+    (tmp_path / "twice.py").write_text(f"from kernels import point_kernel\n\n{declared}\n")
+    made.register_kernel(str(tmp_path / "twice.py"))
+
+    loops = []
+    whole = block_calls.PieceLoop
+    monkeypatch.setattr(block_calls, "PieceLoop", lambda *a: loops.append(a) or whole(*a))
+    T, p = np.arange(300.0), np.full(300, np.nan)
+    fields = [Field.contiguous(name, way, a.ctypes.data, (300,), 8) for name, way, a in (("T", IN, T), ("p", OUT, p))]
+    made.block_of_fields("twice_p", fields, NOWHERE, NOWHERE)
+
+    assert bool(loops) != in_place and (p == 2 * T).all()
     made.finalize()
 
 
