@@ -22,6 +22,7 @@ FIRST = {
     "last_species": LAST_SPECIES,
     "placement": placement.MODES,
 }
+WAIT = "600"  # seconds, as in shim.c
 PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 
@@ -40,6 +41,9 @@ class Config:
         threads = environment.get("FRAME_THREADS")
         self.threads = _whole("FRAME_THREADS", threads or "1", 1, 4096)
         self.threads_given = bool(threads)  # else a rank packs with as many threads as it owns cores
+
+        # Seconds for which a rank waits for others in a collective call; 0: for good.
+        self.wait = _whole("FRAME_WAIT", environment.get("FRAME_WAIT") or WAIT, 0, 10**6)
 
         self.trace = environment.get("FRAME_TRACE") or ""  # file
         if self.trace and not os.path.isdir(os.path.dirname(self.trace) or "."):

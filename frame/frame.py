@@ -183,6 +183,7 @@ class Frame:
         BackendError without mpi4py; StateError when it would change the device after work has begun."""
         found = Communicator(handle)
         self._agree(found)
+        found.patience = self.config.wait
         before, self.comm = self.comm, found
         before.free()
         self._share_devices(found)

@@ -122,11 +122,13 @@ def _share_of_cores(mine: set[int], everyone: list[set[int]]) -> int:
 class Communicator:
     """A duplicate of the host's communicator, and the ranks of this node.
 
-    cores: how many cores this rank owns; a core on which several ranks may run is shared evenly. Errors: ArgumentError
-    if MPI is not initialised or is finalised, and for a handle that is no communicator.
+    cores: how many cores this rank owns; a core on which several ranks may run is shared evenly. patience: seconds for
+    which a rank waits for others in a collective call, 0: for good. Errors: ArgumentError if MPI is not initialised or
+    is finalised, and for a handle that is no communicator.
     """
 
     def __init__(self, handle: int):
+        self.patience = 0  # until all ranks' settings are known to be right
         refuse(
             not host_has("Initialized"),
             "MPI is not initialised: call MPI_INIT first; a serial host does not call frame_setcomm.",
@@ -201,13 +203,25 @@ class Communicator:
         return self.comm.gather(value)
 
     def wait_for_all(self, call: str) -> None:
-        """Return when all ranks are here. A rank that waits for long says in which call."""
+        """Return when all ranks are here. A rank that waits for long says in which call. Behind `patience` seconds the
+        run ends on all ranks: MPI has no way to leave a barrier. Errors: StateError where no host can be ended."""
         everyone, begin, said = self.comm.Ibarrier(), time.monotonic(), False
         while not everyone.Test():
-            if not said and time.monotonic() - begin > SAID_AFTER:
+            waited = time.monotonic() - begin
+            if not said and waited > SAID_AFTER:
                 said = True
                 sys.stderr.write(f"frame: rank {self.rank} waits in {call}, which every rank has to call\n")
+            if self.patience and waited > self.patience:
+                self._give_up(call)
             time.sleep(0.0005)
+
+    def _give_up(self, call: str) -> None:
+        error = StateError(
+            f"rank {self.rank} has waited for {self.patience} s (FRAME_WAIT) in {call}, which every rank has to call."
+        )
+        if end_all is not None:
+            end_all(error)
+        raise error
 
     def free(self) -> None:
         if not self._mpi.Is_finalized():

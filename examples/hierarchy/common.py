@@ -66,23 +66,41 @@ def check(what: str, result, wanted, within: float = 0.0) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
+class Moved:
+    """Bytes that a run has to move, at least."""
+
+    read: float = 0.0  # of arrays that are only read
+    written: float = 0.0  # of arrays that are only written
+    updated: float = 0.0  # of arrays that are read and written
+
+    @property
+    def total(self) -> float:
+        return self.read + self.written + 2 * self.updated
+
+
+BYTES, ATOMICS, STRIDES, CALLS = "bytes", "atomics", "strides", "calls"  # what takes the time of an exercise
+
+
+@dataclasses.dataclass(frozen=True)
 class Said:
     """A line that an exercise printed."""
 
     name: str
     sizes: tuple
     seconds: float  # of a run
-    bytes: float  # that a run has to move, at least
+    moved: Moved
+    by: str  # what takes the time by design: the bytes, or something that takes longer
 
 
 said: list[Said] = []  # what `bench hierarchy` reads
 
 
-def say(name: str, backend, sizes, result, time: float, nbytes: float, more: str = "") -> None:
-    """name backend sizes result time GB/s"""
-    said.append(Said(name, tuple(sizes), time, nbytes))
+def say(name: str, backend, sizes, result, time: float, moved, more: str = "", by: str = BYTES) -> None:
+    """name backend sizes result time GB/s. moved: Moved, or bytes that are only read."""
+    moved = moved if isinstance(moved, Moved) else Moved(moved)
+    said.append(Said(name, tuple(sizes), time, moved, by))
     words = " ".join(map(str, sizes))
-    print(f"{name} {backend} {words} {result:.17g} {time:.4g} s {nbytes / time * 1e-9:.4g} GB/s {more}".rstrip())
+    print(f"{name} {backend} {words} {result:.17g} {time:.4g} s {moved.total / time * 1e-9:.4g} GB/s {more}".rstrip())
 
 
 def main(*exercises) -> None:

@@ -1,7 +1,7 @@
 """Exercises 1 to 6 and 19: <y|Ax> by threads, atomics, teams and lanes."""
 
 import numpy as np
-from common import check, kernels_of, main, on, say, seconds
+from common import ATOMICS, check, kernels_of, main, on, say, seconds
 
 declared = kernels_of(__file__)
 
@@ -34,7 +34,7 @@ def yax_atomic(backend, N=4096, M=1024, nrepeat=3, quick=False):
     time = seconds(backend, run, nrepeat, turns=1)
     total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
     check("yax_atomic", total, N * M)
-    say("yax_atomic", backend, (N, M), total, time, 8 * (N * M + N + M))
+    say("yax_atomic", backend, (N, M), total, time, 8 * (N * M + N + M), by=ATOMICS)
 
 
 LAYOUTS = {
@@ -74,7 +74,7 @@ def yax_attempts(backend, N=4096, M=1024, nrepeat=3, quick=False):
         time = seconds(backend, run, nrepeat, turns=1)
         total = backend.to_host(arrays["total"])[0] / (1 + nrepeat)
         check(f"yax {kernel.name}", total, N * M)
-        say(f"yax {kernel.name}", backend, (N, M), total, time, 8 * (N * M + N + M))
+        say(f"yax {kernel.name}", backend, (N, M), total, time, 8 * (N * M + N + M), by=ATOMICS)
 
 
 YAX_TEAM = declared("yax_team", arrays="y(N) A(N,M) x(M)", sums="total", league="N", team="auto 128")

@@ -1,7 +1,7 @@
 """Exercises 7 and 14 to 17: reductions, tiles, parts of arrays, prefix sums, single threads."""
 
 import numpy as np
-from common import check, kernels_of, main, on, say, seconds
+from common import BYTES, CALLS, STRIDES, Moved, check, kernels_of, main, on, say, seconds
 
 declared = kernels_of(__file__)
 
@@ -20,7 +20,7 @@ def quiz(backend, E=7, N=32, nrepeat=10, quick=False):
         run = kernel.bind({}, backend, quick=quick, E=E, **more)
         time = seconds(backend, run, nrepeat)
         check(kernel.name, run.value("total"), wanted)
-        say(kernel.name, backend, (E, N), run.value("total"), time, 8)
+        say(kernel.name, backend, (E, N), run.value("total"), time, 8, by=CALLS)
 
 
 TILED = [
@@ -53,6 +53,16 @@ TUNED = {
 }
 
 
+def tiled(n: int, m: int) -> Moved:
+    """Bytes of A and of `written`."""
+    return Moved(written=8 * n * m, updated=8 * n * m)
+
+
+def tiled_by(kernel) -> str:
+    """With order "left" neighbours in a tile are rows apart in memory."""
+    return STRIDES if "left" in kernel.name else BYTES
+
+
 def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
     """Exercise 14 without a tile: the model's, and the fastest of a search."""
     for kernel in TUNED.values():
@@ -64,7 +74,7 @@ def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
         check(f"{kernel.name}, arrays as before", backend.to_host(arrays["A"]), np.zeros((N, M)))
         for name, outcome in (("model", model), ("tuned", found[0])):
             more = f"(tile {kernel.bind(arrays, backend, quick=quick).tile})" if name == "model" else f"(tile {tile})"
-            say(f"{kernel.name} {name}", backend, (N, M), N * M, outcome.seconds, 24 * N * M, more)
+            say(f"{kernel.name} {name}", backend, (N, M), N * M, outcome.seconds, tiled(N, M), more, tiled_by(kernel))
 
 
 def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
@@ -78,7 +88,7 @@ def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
         check(f"{kernel.name}, total", run.value("total"), wanted)
         check(f"{kernel.name}, count", run.value("count"), N * M)
         check(f"{kernel.name}, written", backend.to_host(arrays["written"]), np.full((N, M), 1.0 + nrepeat))
-        say(kernel.name, backend, (N, M), run.value("total"), time, 24 * N * M)
+        say(kernel.name, backend, (N, M), run.value("total"), time, tiled(N, M), by=tiled_by(kernel))
 
 
 SUBVIEWS = {
@@ -138,7 +148,7 @@ def scan(backend, nrepeat=3, quick=False):
         i = np.arange(n)
         check(f"scan of {n}", backend.to_host(arrays["prefix"]), np.tile(i * (i - 1) // 2, (3, 1)))
         check(f"scan of {n}, total", backend.to_host(arrays["total"]), [n * (n - 1) // 2] * 3)
-        say("scan", backend, (n,), backend.to_host(arrays["total"])[0], time, 24 * n)
+        say("scan", backend, (n,), backend.to_host(arrays["total"])[0], time, 24 * n, by=CALLS)
 
 
 SCAN_OF_ALL = declared(
@@ -154,7 +164,7 @@ def scan_range(backend, N=10_000_000, nrepeat=3, quick=False):
     time = seconds(backend, run, nrepeat)
     check("scan_range", backend.to_host(arrays["before"]), np.cumsum(v) - v)
     check("scan_range, total", run.value("total"), v.sum())
-    say("scan_range", backend, (N,), run.value("total"), time, 16 * N)
+    say("scan_range", backend, (N,), run.value("total"), time, Moved(read=8 * N, written=8 * N))
 
 
 SINGLE = declared(
@@ -178,7 +188,7 @@ def single(backend, E=100, N=16, M=8, nrepeat=1, quick=False):
     check("single, members", members, E * N)
     wanted = 1000.0 + np.add.outer(np.arange(E), 10 * np.arange(N))
     check("single, value", backend.to_host(arrays["seen"]), np.repeat(wanted[:, :, None], M, 2))
-    say("single", backend, (E, N, M), members, time, 8 * E * N * M, f"({teams:g} teams)")
+    say("single", backend, (E, N, M), members, time, 8 * E * N * M, f"({teams:g} teams)", by=CALLS)
 
 
 if __name__ == "__main__":

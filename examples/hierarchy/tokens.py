@@ -4,7 +4,7 @@ import concurrent.futures
 import itertools
 
 import numpy as np
-from common import check, kernels_of, main, on, say, seconds
+from common import ATOMICS, check, kernels_of, main, on, say, seconds
 
 from kernels import UniqueToken
 
@@ -49,7 +49,7 @@ def unique_token_pool(backend, N=10_000_000, M=2**19, nrepeat=1, quick=False):
     time = seconds(backend, run, nrepeat, turns=1)
     largest = told(backend, arrays, M, N * (1 + nrepeat))
     check("unique_token_pool, ids still held", run.tokens["pool"].held, 0)
-    say("unique_token_pool", backend, (N, M), N, time, 32 * N, f"(largest id {largest})")
+    say("unique_token_pool", backend, (N, M), N, time, 32 * N, f"(largest id {largest})", by=ATOMICS)
 
     pool, arrays = UniqueToken(M, backend), states(backend, M)
     runs = [UNIQUE_TOKEN_POOL.bind({**arrays, "pool": pool}, backend, quick=quick, n=N) for _ in range(2)]
@@ -104,7 +104,7 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
         most = int(got["most"][0])
         check("unique_token_team, ids held beyond the resident teams", max(most - min(size, run.resident), 0), 0)
         more = f"(pool of {size}; at most {most} ids held at the same time, {run.resident} teams resident)"
-        say("unique_token_team", backend, (E, size), teams, time, 8 * E, more)
+        say("unique_token_team", backend, (E, size), teams, time, 8 * E, more, by=ATOMICS)
 
 
 INPUT, SHARE = "bin(n):whole ", 8192  # numbers of a team
@@ -142,7 +142,7 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
         time = seconds(backend, run, nrepeat, turns=1)
         result = backend.to_host(out).reshape(-1, M).sum(0) / (1 + nrepeat)
         check(kernel.name, result, wanted)
-        say(kernel.name, backend, (N, M), result.sum(), time, 8 * N)
+        say(kernel.name, backend, (N, M), result.sum(), time, 8 * N, by=ATOMICS)
 
 
 if __name__ == "__main__":

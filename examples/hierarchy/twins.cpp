@@ -63,3 +63,15 @@ extern "C" void copy_memory(int threads, long n, const double *from, double *to)
 #pragma omp parallel for simd schedule(static) num_threads(threads)
     for (long i = 0; i < n; ++i) to[i] = from[i];
 }
+
+// n numbers are read, and as many written, through the caches: a library that copies goes past them
+extern "C" void write_memory(int threads, long n, const double *from, double *to) {
+#pragma omp parallel for simd schedule(static) num_threads(threads)
+    for (long i = 0; i < n; ++i) to[i] = from[i] + 1;
+}
+
+// n numbers are read and written where they lie
+extern "C" void update_memory(int threads, long n, double *to) {
+#pragma omp parallel for simd schedule(static) num_threads(threads)
+    for (long i = 0; i < n; ++i) to[i] += 1;
+}

@@ -174,11 +174,10 @@ class BlockCalls:
 
         Kernels have to reach all arrays. The arrays have the type of the views, and no two arrays share memory. The
         selected points are contiguous, or the same box of larger arrays. Across a link a launch has to touch each
-        number once. On a CPU only slabs of a few points in x are worked on in place: for them copies cost more than
-        the kernel."""
+        number once. On a CPU see `_near`."""
         shared, program = self._state.shared, launcher.program
         apart = shared.backend.apart
-        if shared.check.on or not (apart or program.small):
+        if shared.check.on or not (apart or program.near):
             return None
 
         lending = _Lending(self._state)
@@ -198,8 +197,7 @@ class BlockCalls:
             return None
         if lending.hosts and not program.touches_once:
             return None
-        # with any box: a later call may have a shorter one, and no later call should have to compile
-        if not apart and not (box and program.has_boxed and box[0] <= program.longest_line and box[3] == 1):
+        if not apart and not self._near(program, box):
             return None
 
         across = bool(lending.hosts)
@@ -208,6 +206,18 @@ class BlockCalls:
 
         nx, ny, _, *strides = box
         return InPlace(program.bind(lending.arrays, (nx, ny, *strides), across), lending.hosts)
+
+    @staticmethod
+    def _near(program, box) -> bool:
+        """On a CPU: whether a launch on the host's arrays is faster than copies: contiguous arrays of few rows, and
+        slabs of a few points in x."""
+        if box is None:
+            return program.near
+
+        # with any box: a later call may have a shorter one, and no later call should have to compile
+        if not (program.small and program.has_boxed):
+            return False
+        return box[0] <= program.longest_line and box[3] == 1
 
     # ---- through the views
 

@@ -26,6 +26,7 @@ enum {
     FRAME_OTHER_ARGUMENTS = 5
 };
 #define EXPORT __attribute__((visibility("default")))
+#define FRAME_WAIT_SECONDS 600.0 /* as in config.py */
 
 static __thread char frame_error[4096]; /* of the calling thread, like errno */
 static __thread int frame_status;
@@ -143,8 +144,25 @@ static double frame_clock(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The largest of the ranks' numbers. A rank that waits for long says so, as wait_for_all in mpi.py does. MPI's own
- * symbols and constants of Fortran, as in frame_stop. */
+static void frame_end_all(const char *text);
+
+/* Seconds for which a rank waits in a collective call; 0: for good. config.py refuses what is no number. */
+static double frame_patience(void) {
+    const char *given = getenv("FRAME_WAIT");
+    return given && *given ? atof(given) : FRAME_WAIT_SECONDS;
+}
+
+/* A call that ranks have begun together cannot be left by some of them: the run ends. */
+static void frame_waited(int rank, double seconds) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "rank %d has waited for %g s (FRAME_WAIT). Every rank has to call this, with the same communicator.", rank,
+             seconds);
+    frame_end_all(text);
+}
+
+/* The largest of the ranks' numbers. A rank that waits for long says so, as wait_for_all in mpi.py does, and does not
+ * wait for good. MPI's own symbols and constants of Fortran, as in frame_stop. */
 static int frame_largest(int comm, int rank, int mine) {
     typedef void (*Reduce)(int *, int *, int *, int *, int *, int *, int *, int *);
     Reduce reduce = (Reduce)dlsym(RTLD_DEFAULT, "mpi_iallreduce_");
@@ -153,6 +171,7 @@ static int frame_largest(int comm, int rank, int mine) {
     int integer = is_open_mpi ? 7 : 0x4c00041b, largest = is_open_mpi ? 1 : 0x58000001; /* MPI_INTEGER, MPI_MAX */
     int one = 1, all = mine, error = 0, request = 0, done = 0, status[32];              /* MPI_STATUS_SIZE is 5 or 6 */
     const double begin = frame_clock(), said_after = 1.5; /* seconds: ranks come to it together */
+    const double patience = frame_patience();
     int said = 0;
 
     if (!reduce || !test) return mine;
@@ -162,6 +181,7 @@ static int frame_largest(int comm, int rank, int mine) {
             said = 1;
             fprintf(stderr, "frame: rank %d waits in %s, which every rank has to call\n", rank, frame_entry);
         }
+        if (patience > 0 && frame_clock() - begin > patience) frame_waited(rank, patience);
         usleep(500);
     }
     return all;

@@ -22,6 +22,7 @@ from .schedules import launches, packs
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
 LINE = 128  # bytes that a device asks for at once across the link
 FEW_ROWS = 16  # with more, the work of a point outweighs its copies
+NEAR_ROWS = 32  # of packs.h's blocks, 1 KiB a row, in an L1 cache of 32 KiB
 
 
 class Program:
@@ -104,9 +105,23 @@ class Program:
     longest_line = packs.LINE
 
     @property
+    def _rows(self) -> int:
+        """Rows of all arrays."""
+        return sum(map(self.plan.rows, self.plan.arguments))
+
+    @property
     def small(self) -> bool:
         """On a CPU: whether its arrays have so few rows that copying them costs as much as the work."""
-        return not self.schedule.on_device and sum(map(self.plan.rows, self.plan.arguments)) <= FEW_ROWS
+        return not self.schedule.on_device and self._rows <= FEW_ROWS
+
+    @property
+    def near(self) -> bool:
+        """On a CPU: whether a block of its arrays fits in the L1 cache. Stages then read contiguous arrays where they
+        lie as fast as copies of them. Kernels that iterate over whole states cost more at some points than at others:
+        they go chunk by chunk, so that each thread gets points of all parts of a block."""
+        if self.schedule.on_device or self._rows > NEAR_ROWS:
+            return False
+        return not any(kernel.alone and "states" in kernel.sweeps.split() for kernel in self.plan.kernels)
 
     @functools.cached_property
     def has_boxed(self) -> bool:

@@ -82,6 +82,14 @@ class Block:
 
         return True
 
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """(nx, ny, stride in x, in y, in z) of the lines that are copied, in the order of the points. Contiguous points
+        are one line: long runs are copied faster."""
+        if self.whole:
+            return self.points, 1, 1, 0, 0
+        return *self.n[:2], *self.strides[:3]
+
     @functools.cached_property
     def range(self) -> tuple[int, int]:
         """Address of the lowest selected byte, and the address behind the highest."""
@@ -433,7 +441,7 @@ class Marshal:
     def words(self, block: Block, view, bases: list[int], count: int = 1) -> tuple[int, ...]:
         """The words of a field in the record. bases: the record's addresses of arrays apart; the block's are added.
         Raises ArgumentError if the view is shorter than count."""
-        nx, ny, _, variables = block.n
+        variables = block.n[3]
         address, row, length = self._place(view, variables)
         if count > length:
             raise ArgumentError(f"{count} points for a view of {length}.")
@@ -443,7 +451,7 @@ class Marshal:
             first_base = len(bases)
             bases += [array.first for array in block.arrays]
 
-        return (block.first, address, row, variables, nx, ny, *block.strides, block.size, first_base)
+        return (block.first, address, row, variables, *block.lines, block.strides[3], block.size, first_base)
 
     def _place(self, view, rows: int) -> tuple[int, int, int]:
         """(address, elements from one row to the next, row length) of a view. Raises ArgumentError for its shape."""

@@ -13,6 +13,20 @@ template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make)
     return old;
 }
 
+// Whole numbers: an instruction that does not try again.
+#define ATOMIC_INSTRUCTION(name) \
+    template <class T> POINT_FN T atomic_by(Atomic_##name, T &at, T b) { \
+        CAN_TELL(0); \
+        if constexpr (T(0.5) == T(0)) return __atomic_fetch_##name(&at, b, __ATOMIC_RELAXED); \
+        else return atomic_change(at, [&](T a) { return Atomic_##name::of(a, b); }); \
+    }
+ATOMIC_INSTRUCTION(add)
+ATOMIC_INSTRUCTION(sub)
+ATOMIC_INSTRUCTION(and)
+ATOMIC_INSTRUCTION(or)
+ATOMIC_INSTRUCTION(xor)
+#undef ATOMIC_INSTRUCTION
+
 template <class T> POINT_FN T atomic_load(T &at) {
     CAN_TELL(0);
     T x;

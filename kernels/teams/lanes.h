@@ -22,10 +22,11 @@ template <bool FULL> POINT_FN Lanes<FULL> operator+(Lanes<FULL> i, Lanes<FULL> k
 }
 
 // clang-format on
+// In double a sum of packs: exact, since indices are below 2^53.
 template <bool FULL> POINT_FN vec as_number(Lanes<FULL> i) {
     vec x;
-    for (int l = 0; l < VECTOR_LANES; ++l) x.v[l] = scalar(i.first + l * i.step);
-    return x;
+    for (int l = 0; l < VECTOR_LANES; ++l) x.v[l] = scalar(IN_SINGLE ? i.first + l * i.step : l);
+    return IN_SINGLE ? x : double(i.first) + double(i.step) * x;
 }
 
 POINT_FN scalar as_number(long i) { return scalar(i); }
@@ -66,6 +67,14 @@ POINT_FN void load_first(int count, const double *from, vec &x) {
 
 POINT_FN void load_first(int count, const float *from, vec &x) {
     for (int l = 0; l < count; ++l) x.v[l] = scalar(from[l]);
+}
+
+POINT_FN void store_first(int count, scalar *to, vec x) {
+#ifdef AVX512_DOUBLE
+    _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), (__m512d)x.v);
+#else
+    for (int l = 0; l < count; ++l) to[l] = x.v[l];
+#endif
 }
 
 template <bool FULL> POINT_FN vec taken(const scalar *data, Lanes<FULL> i) {
@@ -128,6 +137,7 @@ POINT_FN const Elements<T, FULL> &Elements<T, FULL>::operator=(const X &x) const
         T *const to = data + i.first;
         const vec all(x);
         if (FULL && i.step == 1) store(to, all);
+        else if (i.step == 1) store_first(i.count, to, all);
         else
             for (int l = 0; l < (FULL ? VECTOR_LANES : i.count); ++l) to[l * i.step] = all.v[l];
     } else

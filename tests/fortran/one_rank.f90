@@ -1,7 +1,7 @@
 ! A rank that fails in a collective call: do the others come back, so that the host can agree on what to do? A rank with
 ! LATE in its environment comes 6 seconds late to this call; one with JUNK passes a number that is no communicator. A rank
 ! with OUTSIDE has MPI_COMM_NULL from a split, the others their own communicator; one with FORGOT passes MPI_COMM_NULL, where
-! the others pass MPI_COMM_WORLD, and passes this 3 seconds later.
+! the others pass MPI_COMM_WORLD, and passes this 3 seconds later; FORGOT=for good: never, it waits for the others instead.
 program one_rank
   use frame_interface
   implicit none
@@ -30,6 +30,7 @@ program one_rank
     call frame_setcomm(MPI_COMM_NULL, stat=stat)
     call frame_lasterror(message)
     print '(a,i0,a,i0,2a)', 'rank ', rank, ' without ', stat, ' ', trim(message)
+    if (forgot == 'for good') call MPI_BARRIER(MPI_COMM_WORLD, error)
     call sleep(3)
   end if
   call frame_setcomm(comm, stat=stat)

@@ -11,14 +11,14 @@ from link_cases import NS, Array, block, check
 import kernels
 from frame.frame import Frame
 from frame.impl import block_calls
-from frame.stripe import IN, OUT, Field
+from frame.stripe import IN, NOWHERE, OUT, Field
 from kernels.marshal import LATER, PAST, Marshal, rows_block
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_slabs_on_a_cpu(threads, monkeypatch, registry, tmp_path):
-    """Boxes of a few points in x are worked on where they lie, also by threads: values, and the bytes that stay. Longer
-    lines, other types and sections go through the views."""
+    """Boxes of a few points in x and contiguous arrays are worked on where they lie, also by threads: values, and the
+    bytes that stay. Longer lines, other types and sections go through the views."""
     made, rng = Frame(), np.random.default_rng(14)
     monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
     made.initialize(-1, 128, NS, 1, 0)
@@ -60,18 +60,42 @@ def test_slabs_on_a_cpu(threads, monkeypatch, registry, tmp_path):
             del views[:]
             block(made, given, (nx, ny, nz), "slab")()
             check(made, given, before)
-            slab = nx <= 4 and fringe and (ny, nz) != (1, 1) and not sparse
+            contiguous = not fringe or (ny, nz) == (1, 1)
 
-            assert not views if slab else views or sparse, (nx, fringe, ny, nz)
+            assert bool(views) == (sparse or not contiguous and nx > 4), (nx, fringe, ny, nz)
 
+    made.finalize()
+
+
+@pytest.mark.parametrize("more, in_place", [("", True), (', alone=True, sweeps="states"', False)])
+def test_what_iterates_goes_chunk_by_chunk(more, in_place, monkeypatch, registry, tmp_path):
+    """Contiguous arrays: in place, unless the kernel iterates over states. Threads then share each chunk."""
+    made = Frame()
+    monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=1))
+    made.initialize(-1, 128, NS, 1, 0)
+    (tmp_path / "twice.h").write_text(
+        "template <class M, class R> POINT_FN void twice_p(const M &, const R T, R &p) { p = 2.0 * T; }\n"
+    )
+    declared = f'point_kernel("twice_p", header="twice.h", reads="T", writes="p", source="t", valid="all"{more})'
+    (tmp_path / "twice.py").write_text(f"from kernels import point_kernel\n\n{declared}\n")
+    made.register_kernel(str(tmp_path / "twice.py"))
+
+    loops = []
+    whole = block_calls.PieceLoop
+    monkeypatch.setattr(block_calls, "PieceLoop", lambda *a: loops.append(a) or whole(*a))
+    T, p = np.arange(300.0), np.full(300, np.nan)
+    fields = [Field.contiguous(name, way, a.ctypes.data, (300,), 8) for name, way, a in (("T", IN, T), ("p", OUT, p))]
+    made.block_of_fields("twice_p", fields, NOWHERE, NOWHERE)
+
+    assert bool(loops) != in_place and (p == 2 * T).all()
     made.finalize()
 
 
 @pytest.mark.parametrize("precision", ["double", "mixed", "single"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_slab_that_is_read_and_written_has_the_same_bits(threads, precision, monkeypatch, registry):
+def test_what_is_read_and_written_in_place_has_the_same_bits(threads, precision, monkeypatch, registry):
     """T in place, beside the loop over chunks: packs put together of lines, of one and of two points at a time, and the
-    lines of a plane that are left over."""
+    lines of a plane that are left over; contiguous arrays, of whole blocks of points and a rest."""
     made, rng = Frame(), np.random.default_rng(15)
     monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
     made.set_option("precision", precision)
@@ -80,8 +104,8 @@ def test_a_slab_that_is_read_and_written_has_the_same_bits(threads, precision, m
     dtype = np.dtype(np.float64 if precision == "double" else np.float32)
     ins, outs = ("rho", "e", "T"), ("T", "p")
 
-    for nx, ny, nz in ((1, 45, 3), (2, 37, 2), (3, 20, 10), (4, 5, 30)):
-        shape = (nx + 6, ny, nz)
+    for nx, ny, nz, fringe in ((1, 45, 3, 3), (2, 37, 2, 3), (3, 20, 10, 3), (4, 5, 30, 3), (40, 11, 3, 0)):
+        shape = (nx + 2 * fringe, ny, nz)
         arrays = {name: np.full(shape, 1.2, dtype, order="F") for name in ("rho", "e", "T", "p")}
         arrays["e"][...] = rng.uniform(2e5, 5e5, shape)
         arrays["T"][...] = 400
@@ -91,7 +115,7 @@ def test_a_slab_that_is_read_and_written_has_the_same_bits(threads, precision, m
             array = held[name]
             return Field(name, way, array.ctypes.data, shape, array.strides, (1, 1, 1), dtype.itemsize)
 
-        lo, hi = (3, 1, 1, None), (2 + nx, ny, nz, None)
+        lo, hi = (1 + fringe, 1, 1, None), (fringe + nx, ny, nz, None)
 
         with monkeypatch.context() as patch:
             patch.setattr(block_calls, "PieceLoop", lambda *a: pytest.fail("not in place"))

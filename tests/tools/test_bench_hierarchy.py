@@ -14,6 +14,7 @@ SMALL = ["hierarchy", "--threads", "1", "--scale", "0.0001", "--rounds", "1", "-
 
 def test_rows_of_exercises_and_twins(capsys):
     rows, shown = ran(capsys, *SMALL, "--cases", "quiz,yax_vector", "--tables", "exercises,twins")
+    assert [row["by"] for row in rows[:5]] == ["bytes", "bytes", "calls", "calls", "calls"]
     assert [row["case"] for row in rows[:5]] == ["yax_vector", "yax_vector", "quiz_flat", "quiz_team", "quiz_nested"]
     for row in rows:
         assert row["seconds"] > 0 and row["share"] == pytest.approx(row["bound_seconds"] / row["seconds"])
@@ -24,9 +25,18 @@ def test_rows_of_exercises_and_twins(capsys):
     assert twins["yax_vector"]["sizes"] == "5x32x32" and "times as fast" in shown
 
 
+def test_what_a_cpu_writes_has_a_pace_of_its_own():
+    """8 GB read, 8 written, 8 changed: 32 GB of a device's memory. A CPU reads a line before it writes to it."""
+    moved = hierarchy.module("common").Moved(read=8e9, written=8e9, updated=8e9)
+    assert hierarchy.Pace(2e9).seconds(moved) == 16.0
+
+    through = hierarchy.Through(writing=1e9, updating=2e9)
+    assert hierarchy.Pace(2e9, through).seconds(moved) == 4.0 + 8.0 + 4.0
+
+
 def test_a_twin_that_is_wrong_is_refused(monkeypatch):
     backend = get_backend("cpu", threads=1)
-    how = hierarchy.Conditions(backend, 1, None, 1e-4, 1e9, quick=True)
+    how = hierarchy.Conditions(backend, 1, None, 1e-4, hierarchy.Pace(1e9), quick=True)
     right = hierarchy._twin
 
     def wrong(backend, name):

@@ -5,8 +5,8 @@ product <y|Ax> over the number of rows, flat, by teams, by teams and lanes, with
 column. Three exercises in turns with the same written by hand: examples/hierarchy/twins.cu with CUDA, twins.cpp with
 OpenMP, compiled by the layer's compiler with the layer's options.
 
-Each exercise checks its own result. What is fast for few rows or slow by intention (atomics, a row a thread on a
-device) is in the table as it is.
+Each exercise checks its own result. What is fast for few rows or slow by intention is in the table as it is. The column
+"takes the time" says so: atomics, strides, or calls with few numbers.
 """
 
 from __future__ import annotations
@@ -90,6 +90,30 @@ TWINS = {  # arguments: extents of the arrays
 
 
 @dataclasses.dataclass(frozen=True)
+class Pace:
+    """Bytes a second of a memory."""
+
+    reading: float  # or reading and writing, whichever is more
+    through: Through | None = None  # what goes through the caches of a CPU
+
+    def seconds(self, moved) -> float:
+        """What the memory needs for bytes of common.Moved."""
+        if self.through is None:
+            return moved.total / self.reading
+        changes = moved.written / self.through.writing + moved.updated / self.through.updating
+        return moved.read / self.reading + changes
+
+
+@dataclasses.dataclass(frozen=True)
+class Through:
+    """Bytes a second that a CPU writes. It reads a line of memory before it writes to it: stores that go past the
+    caches are faster, and a kernel's are not such."""
+
+    writing: float  # to arrays that are not read, beside as many bytes that are read from others
+    updating: float  # of arrays that are changed, each byte counted once
+
+
+@dataclasses.dataclass(frozen=True)
 class Conditions:
     """How the rows of a run are measured."""
 
@@ -97,25 +121,26 @@ class Conditions:
     rounds: int
     clock: DeviceClock | None  # None: a CPU
     scale: float  # of the sizes
-    pace: float  # bytes a second of the memory
+    pace: Pace  # of the memory
     quick: bool = False  # tests: the compiler's time counts
 
     @property
     def on_device(self) -> bool:
         return self.clock is not None
 
-    def row(self, table: str, case: str, sizes, seconds: float, nbytes: float) -> dict:
-        """A row without a rival."""
-        bound = nbytes / self.pace
+    def row(self, table: str, case: str, sizes, seconds: float, moved, by: str = "bytes") -> dict:
+        """A row without a rival. moved: common.Moved; by: what takes the time by design."""
+        bound = self.pace.seconds(moved)
         return {
             "bench": "hierarchy",
             "table": table,
             "case": case,
             "sizes": "x".join(map(str, sizes)),
             "seconds": seconds,
-            "bytes_per_s": nbytes / seconds,
+            "bytes_per_s": moved.total / seconds,
             "bound_seconds": bound,
             "share": bound / seconds,
+            "by": by,
             "twin_seconds": None,
             "ratio": None,
             "threads": self.backend.threads or 1,
@@ -137,17 +162,25 @@ def module(file: str):
 # ---- memory ---------------------------------------------------------------------------------------------------------
 
 
-def pace(backend) -> float:
-    """Bytes a second that the memory gives to reading, or to reading and writing, whichever is more."""
+def pace(backend) -> Pace:
+    """The pace of the backend's memory, measured."""
     if backend.memory == "device":
-        return ceilings.fastest_memory(backend)
+        return Pace(ceilings.fastest_memory(backend))
 
-    n = LARGEST // 16
-    source, to, total = np.ones(2 * n), np.zeros(n), np.zeros(1)
-    read = functools.partial(_twin(backend, "read_memory"), 2 * n, source, total)
-    copied = functools.partial(_twin(backend, "copy_memory"), n, source, to)
-    shortest = min(host_seconds(work) for work in (read, copied) for _ in range(10))
-    return LARGEST / shortest
+    half = LARGEST // 2
+    source, to, total = np.ones(LARGEST // 8), np.zeros(half // 8), np.zeros(1)
+    works = {
+        "read": functools.partial(_twin(backend, "read_memory"), source.size, source, total),
+        "copy": functools.partial(_twin(backend, "copy_memory"), to.size, source, to),
+        "write": functools.partial(_twin(backend, "write_memory"), to.size, source, to),
+        "update": functools.partial(_twin(backend, "update_memory"), source.size, source),
+    }
+    times = [[host_seconds(work) for work in works.values()] for _ in range(10)]
+    least = dict(zip(works, np.min(times, axis=0)))
+
+    reading = LARGEST / min(least["read"], least["copy"])
+    writing = half / max(least["write"] - half / reading, half / reading)  # no faster than reading
+    return Pace(reading, Through(writing, updating=LARGEST / least["update"]))
 
 
 # ---- exercises ------------------------------------------------------------------------------------------------------
@@ -164,7 +197,7 @@ def exercised(exercise: Exercise, table: str, how: Conditions) -> list[dict]:
         raise FrameError(f"{exercise.name}: {error}") from None
 
     how.backend.release()
-    return [how.row(table, line.name, line.sizes, line.seconds, line.bytes) for line in common.said]
+    return [how.row(table, line.name, line.sizes, line.seconds, line.moved, line.by) for line in common.said]
 
 
 # ---- twins ----------------------------------------------------------------------------------------------------------
@@ -198,8 +231,11 @@ def beside(name: str, how: Conditions) -> dict:
     clock = how.clock.hot if how.clock else host_seconds
     times = in_turns({"ours": (ours, (clock,)), "twin": (theirs, (clock,))}, how.rounds)
     medians = {side: float(np.median(found)) for side, found in times.items()}
-    nbytes = sum(x.nbytes for x in arrays.values())
-    row = how.row("twins", name, sizes.values(), medians["ours"], nbytes)
+    moved = module("common").Moved(
+        read=sum(arrays[a.name].nbytes for a in kernel.arrays if not a.written),
+        written=sum(arrays[a.name].nbytes for a in kernel.arrays if a.written),
+    )
+    row = how.row("twins", name, sizes.values(), medians["ours"], moved)
     row["twin_seconds"], row["ratio"] = medians["twin"], medians["twin"] / medians["ours"]
     return row
 
@@ -263,10 +299,11 @@ def _module():
 def shown(rows: list[dict]) -> list[str]:
     """Lines of the three tables."""
     lines: list[str] = []
+    usual = ["sizes", "time", "GB/s", "bytes take", "share", "takes the time"]
     for table, heads in (
-        ("exercises", ["exercise", "sizes", "time", "GB/s", "bytes take", "share"]),
-        ("sweep", ["sweep", "sizes", "time", "GB/s", "bytes take", "share"]),
-        ("twins", ["beside by hand", "sizes", "time", "GB/s", "bytes take", "share", "by hand", "times as fast"]),
+        ("exercises", ["exercise", *usual]),
+        ("sweep", ["sweep", *usual]),
+        ("twins", ["beside by hand", *usual, "by hand", "times as fast"]),
     ):
         own = [row for row in rows if row["table"] == table]
         if own:
@@ -282,6 +319,7 @@ def _cells(row: dict) -> list[str]:
         f"{row['bytes_per_s'] * 1e-9:.4g}",
         report.span(row["bound_seconds"]),
         f"{row['share']:.2f}",
+        row["by"],
     ]
     if row["ratio"]:
         cells += [report.span(row["twin_seconds"]), f"{row['ratio']:.2f}"]
@@ -344,6 +382,6 @@ def run(given) -> list[dict]:
             backend.release()
     clear()
 
-    head = f"Exercises of the hierarchy, {backend.product}; memory gives {how.pace * 1e-9:.0f} GB/s"
+    head = f"Exercises of the hierarchy, {backend.product}; memory gives {how.pace.reading * 1e-9:.0f} GB/s"
     report.show([head, "", *shown(rows)], rows, given.json)
     return rows

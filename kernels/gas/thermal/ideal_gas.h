@@ -40,6 +40,21 @@ POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT
     }
 }
 
+// The same sums from the lower range where `below`, else from the upper. A pack (or warp) whose points agree reads a
+// single table.
+template <int COUNT, class M, class R, class Mask, class Species>
+POINT_FN void nasa_of_range(const M &m, const Mask below, const Species &Y, R (&c)[COUNT]) {
+    if (all_of(below)) nasa_sum<COUNT, M>(m.nasa_low, Y, c);
+    else if (!any_of(below)) nasa_sum<COUNT, M>(m.nasa_high, Y, c);
+    else {
+        R high[COUNT];
+        nasa_sum<COUNT, M>(m.nasa_low, Y, c);
+        nasa_sum<COUNT, M>(m.nasa_high, Y, high);
+        UNROLL
+        for (int k = 0; k < COUNT; ++k) c[k] = select(below, c[k], high[k]);
+    }
+}
+
 // Cold ranges (option cold_cp): below T_cold, where the polynomials of a species begin, nasa_cold is added to the
 // coefficients of its lower polynomial. T_cold is 0 where a species has none. A pack (or warp) with no point below the
 // highest T_cold skips the sum. Elsewhere a point above T_cold adds exact zeros.
@@ -61,15 +76,8 @@ POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[CO
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_ranges(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     const auto below = T <= m.T_mid_lowest[0], above = T > m.T_mid_highest[0];
-    if (all_of(below)) nasa_sum<COUNT, M>(m.nasa_low, Y, c);
-    else if (all_of(above)) nasa_sum<COUNT, M>(m.nasa_high, Y, c);
-    else if (all_of(below || above)) {
-        R high[COUNT];
-        nasa_sum<COUNT, M>(m.nasa_low, Y, c);
-        nasa_sum<COUNT, M>(m.nasa_high, Y, high);
-        UNROLL
-        for (int k = 0; k < COUNT; ++k) c[k] = select(below, c[k], high[k]);
-    } else {
+    if (all_of(below || above)) nasa_of_range(m, below, Y, c);
+    else {
         UNROLL
         for (int k = 0; k < COUNT; ++k) c[k] = R(0.0);
         FOR_OWN (s, M::NS) {
@@ -99,6 +107,11 @@ template <class R> POINT_FN R known_temperature(R T) { return select(T > 0.0 && 
 
 template <class R, int N> POINT_FN R nasa_cp(const R T, const R (&c)[N]) {
     return c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4])));
+}
+
+// d cp/dT
+template <class R, int N> POINT_FN R nasa_cp_slope(const R T, const R (&c)[N]) {
+    return c[1] + T * (2.0 * c[2] + T * (3.0 * c[3] + T * (4.0 * c[4])));
 }
 
 // NASA-9 coefficients, any number of ranges: cp = c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 are the constants
@@ -147,18 +160,18 @@ POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
     }
 }
 
-// ideal_gas at many temperatures of one composition, with the same bits: the sums over species of both ranges are
-// formed once. Between the lowest and the highest T_mid each species has its own range, and the sums are formed anew.
+// ideal_gas at many temperatures of one composition, with the same bits. The sums over species are formed once, from
+// the range that is expected. below: temperatures up to the lowest T_mid; else they are above the highest. At other
+// temperatures the sums are formed anew.
 template <class M, class R, class Species> struct IdealGasAt {
+    typedef decltype(R(0.0) < R(1.0)) Mask;
     const M &m;
     const Species &Y;
-    R low[6], high[6];
+    const Mask below;
+    R c[6];
 
-    POINT_FN IdealGasAt(const M &m, const Species &Y) : m(m), Y(Y) {
-        if constexpr (M::NASA9_RANGES == 0) {
-            nasa_sum<6, M>(m.nasa_low, Y, low);
-            nasa_sum<6, M>(m.nasa_high, Y, high);
-        }
+    POINT_FN IdealGasAt(const M &m, const Species &Y, const Mask below) : m(m), Y(Y), below(below) {
+        if constexpr (M::NASA9_RANGES == 0) { nasa_of_range(m, below, Y, c); }
     }
 
     POINT_FN void operator()(R T, R &cp_ig, R &h_ig) const {
@@ -166,17 +179,17 @@ template <class M, class R, class Species> struct IdealGasAt {
             ideal_gas(m, T, Y, cp_ig, h_ig);
         } else {
             T = known_temperature(T);
-            const auto below = T <= m.T_mid_lowest[0], above = T > m.T_mid_highest[0];
-            R c[6];
-            if (all_of(below || above)) {
+            R here[6];
+            const auto low = T <= m.T_mid_lowest[0], high = T > m.T_mid_highest[0];
+            if (all_of((below && low) || (!below && high))) {
                 UNROLL
-                for (int k = 0; k < 6; ++k) c[k] = select(below, low[k], high[k]);
+                for (int k = 0; k < 6; ++k) here[k] = c[k];
             } else {
-                nasa_ranges(m, T, Y, c);
+                nasa_ranges(m, T, Y, here);
             }
-            nasa_complete(m, T, Y, c);
-            cp_ig = nasa_cp(T, c);
-            h_ig = nasa_enthalpy(T, c);
+            nasa_complete(m, T, Y, here);
+            cp_ig = nasa_cp(T, here);
+            h_ig = nasa_enthalpy(T, here);
         }
     }
 };

@@ -149,6 +149,7 @@ def _nasa7(species, cold) -> dict:
         T_mid=species.T_mid,
         T_mid_lowest=[species.T_mid.min()],
         T_mid_highest=[species.T_mid.max()],
+        h_mid=_enthalpy(species.nasa_low * scale, species.T_mid.min()),
         nasa_low=(species.nasa_low * scale).T,
         nasa_high=(species.nasa_high * scale).T,
     )
@@ -162,6 +163,12 @@ def _nasa7(species, cold) -> dict:
             T_cold[s] = species.T_min[s]
 
     return values | dict(nasa_cold=(added * scale).T, T_cold=T_cold, T_cold_highest=[T_cold.max()])
+
+
+def _enthalpy(rows, T: float) -> np.ndarray:
+    """h [J/kg] of each species: rows (ns, 7) of coefficients times R/W."""
+    powers = T ** np.arange(1, 6) / np.arange(1, 6)
+    return rows[:, :5] @ powers + rows[:, 5]
 
 
 def _nasa9(species, cold):
@@ -179,4 +186,4 @@ def _nasa9(species, cold):
     return np.concatenate([first, species.nasa9], 1), np.concatenate([species.T_min[:, None], T_break], 1)
 
 
-constants(f"W inv_p_ref {NASA.replace('?', '')}", ideal_gas)
+constants(f"W inv_p_ref h_mid {NASA.replace('?', '')}", ideal_gas)

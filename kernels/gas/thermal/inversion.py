@@ -56,8 +56,8 @@ inversion("h_p", "h p Y R_s", "h")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
 inversion("e_rho", "e rho Y R_s", "e rho", valid="T between 20 and 6000 K; 1/rho > b")
 for name, reads, given, more in (
-    ("h", "h Y", "h", ""),
-    ("e", "e Y R_s", "e", ""),
+    ("h", "h Y", "h", " h_mid?"),
+    ("e", "e Y R_s", "e", " h_mid?"),
     ("s_p", "s p Y W", "s", " inv_p_ref"),
 ):
     point_kernel(
@@ -71,6 +71,7 @@ for name, reads, given, more in (
         source=METHOD,
         valid="T between 20 and 6000 K",
         when={"equation": "ideal"},
+        packs=2,
         double_only=SINGLE,
     )
 point_kernel(

@@ -1,0 +1,299 @@
+"""The host's communicator: MPI before and behind its life, ranks that fail in a collective call, ranks that wait."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from hosts import BUILD, MPICH, MPIS, OPENMPI, ROOT, compiled, run
+from test_interop import N2, RETURN, python_file, told, traps
+
+import kernels
+
+every_mpi = pytest.mark.parametrize("mpi", MPIS, ids=lambda m: m.name)
+
+
+def test_setcomm_without_mpi_is_refused():
+    status, message = told(traps("setcomm"))["setcomm"]
+    assert status == 3 and "MPI_INIT" in message
+
+
+@every_mpi
+def test_setcomm_before_mpi_init_is_refused(mpi):
+    """MPI's own conversion of the handle would end the process."""
+    got = told(traps("setcomm", mpi=mpi))
+    assert got["setcomm"][0] == 3 and "MPI_INIT" in got["setcomm"][1]
+    assert got["then"][0] == 0
+
+
+@every_mpi
+@pytest.mark.parametrize("case", ["abort", "abort_before_setcomm"])
+def test_one_failing_rank_ends_all(mpi, case):
+    done = traps(case, mpi=mpi, ranks=2)
+    assert done.returncode == 73 and "NOT REACHED" not in done.stdout
+    assert "unknown kernel or collection 'nothing'" in done.stderr
+
+
+@every_mpi
+def test_the_hosts_own_mpi_errors_still_stop_it(mpi):
+    done = traps("host_error", mpi=mpi, ranks=1)
+    assert "setcomm: 0" in done.stdout
+    assert done.returncode != 0 and "NOT REACHED" not in done.stdout
+
+
+@every_mpi
+def test_finalize_after_mpi_finalize(mpi):
+    done = traps("after_mpi", mpi=mpi, ranks=2)
+    assert done.returncode == 0 and done.stdout.count("finalize: 0") == 2, done.stdout + done.stderr
+
+
+@every_mpi
+def test_calls_after_mpi_finalize_are_status_3(mpi):
+    got = told(traps("report_after_mpi", mpi=mpi))
+    assert [got[call][0] for call in ("setcomm", "report", "again", "finalize")] == [0, 3, 3, 0]
+    assert "MPI is finalised" in got["report"][1] and "MPI is finalised" in got["again"][1]
+
+
+@every_mpi
+def test_what_is_no_communicator_is_status_3(mpi):
+    """MPI's own answer would end the run. The host's error handlers are as before: its own mistake still stops it."""
+    done = traps("junk", mpi=mpi, **RETURN)
+
+    assert done.returncode and "NOT REACHED" not in done.stdout and "right: 0" in done.stdout, done.stdout + done.stderr
+
+    got = dict(re.findall(r"^(.+?): (\d .*)$", done.stdout, re.M))
+
+    assert len(got) == 11
+
+    for call in (*(f"junk {k}" for k in range(1, 8)), "freed", "no val"):
+        assert re.match(r"3 .*fcomm = -?[0-9]+ is no communicator; was it freed\?", got[call]), got[call]
+        assert got[call].endswith(" Did the caller forget %VAL()?") == (call == "no val"), got[call]
+
+    assert "is the null communicator" in got["null"]
+    assert traps("junk_old", mpi=mpi).returncode == 73
+
+
+@every_mpi
+def test_another_communicator_and_then_the_world(mpi, tmp_path):
+    code = python_file(
+        tmp_path, "import mpi4py.MPI as m\nprint('library ' + m.Get_library_version().split()[0] + '\\n', end='')"
+    )
+    done = traps("split", code, mpi=mpi, ranks=3)
+
+    assert done.returncode == 0 and done.stdout.count("setcomm: 0") == 6, done.stdout + done.stderr
+    assert done.stdout.count("library " + {"openmpi": "Open", "mpich": "MPICH"}[mpi.name]) == 3
+
+
+def test_a_serial_host_needs_no_mpi(tmp_path):
+    code = python_file(tmp_path, "import ctypes\nprint('mpi', hasattr(ctypes.CDLL(None), 'MPI_Init'))")
+    assert "mpi False" in traps("python", code).stdout
+
+
+@every_mpi
+def test_the_same_library_serves_both(mpi):
+    """One build/libframe.so: the tests above ran it under each MPI; it does not name any MPI library."""
+    host = compiled("traps.f90", mpi=mpi)
+    linked = subprocess.run(["ldd", str(host)], capture_output=True, text=True).stdout
+    assert str(BUILD / "libframe.so") in linked and {OPENMPI: "libmpi.so", MPICH: "libmpich"}[mpi] in linked
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs mpirun")
+def test_a_wrong_setting_on_one_rank_fails_setcomm_on_all():
+    """The others would wait for it; afterwards each goes on without the communicator."""
+    code = (
+        "import os\n"
+        "from mpi4py import MPI\n"
+        "from frame.errors import FrameError\n"
+        "from frame.frame import Frame\n"
+        "world = MPI.COMM_WORLD\n"
+        "os.environ['FRAME_THREADS'] = '0' if world.rank == 1 else '1'\n"
+        "frame = Frame()\n"
+        "try:\n"
+        "    frame.set_communicator(world.py2f())\n"
+        "    said = 'nothing'\n"
+        "except FrameError as error:\n"
+        "    said = str(error)\n"
+        "for line in world.gather(f'{world.rank} {frame.comm.size} {said}') or []:\n"
+        "    print(line)\n"
+    )
+
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = ["mpirun", "--oversubscribe", "-n", "3", sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    wrong = "FRAME_THREADS is 0, wanted a whole number 1..4096."
+    wanted = [f"0 1 rank 1 failed: {wrong}", f"1 1 {wrong}", f"2 1 rank 1 failed: {wrong}"]
+
+    assert done.stdout.splitlines() == wanted, done.stdout + done.stderr
+
+
+# ---- a rank that fails in a collective call -----------------------------------------------------------------------
+
+ON_RANK_1 = """#!/bin/sh
+if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ]; then export %s; fi
+exec "$@"
+"""
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize(
+    "variable, status, message, initialized",
+    [
+        ("FRAME_PYTHON=/bin/ls", 1, "/bin/ls is no Python interpreter", 1),
+        ("FRAME_THREADS=0", 3, "FRAME_THREADS is 0", 3),
+    ],
+)
+def test_a_rank_that_cannot_start_keeps_nobody_waiting(mpi, variable, status, message, initialized, tmp_path):
+    """Also a rank whose Python does not start: frame_setcomm fails on every rank, and all go on to the end."""
+    host = compiled("one_rank.f90", mpi=mpi)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % variable)
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, host, ranks=3, mpi=mpi)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(3):
+        (line,) = re.findall(rf"(?m)^ *rank {rank} setcomm (.*)$", done.stdout)
+        assert line.startswith(f"{status} " if rank == 1 else "4 "), line
+        assert (message if rank == 1 else "rank 1") in line, line
+        assert f"rank {rank} initialize {initialized if rank == 1 else 0}" in done.stdout
+        assert f"rank {rank} finalize 0 worst {initialized}" in done.stdout
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+def test_no_communicator_on_one_rank_ends_all(mpi, tmp_path):
+    """The others wait for this rank, which has no way to reach them, also where the host asks for a status: one
+    message, and the end of the run, half a second after the call."""
+    host = compiled("one_rank.f90", mpi=mpi)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % "JUNK=1")
+    wrapper.chmod(0o755)
+
+    started = time.monotonic()
+    done = run(wrapper, host, ranks=3, mpi=mpi)
+    assert time.monotonic() - started < 30  # a rank that waited would reach the limit of run()
+
+    assert done.returncode == 73 and "rank" not in done.stdout, done.stdout + done.stderr
+    said = re.findall(r"(?m)^libframe: (.*)$", done.stderr)
+    assert said == [
+        "stopped by status 3 in frame_setcomm: fcomm = 123456 is no communicator; was it freed? Wanted an integer such "
+        "as MPI_COMM_WORLD. Other ranks may wait for this rank, so the run ends."
+    ]
+
+
+NULL = "is the null communicator. Wanted an integer such as MPI_COMM_WORLD."
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.quick(ranks=2)
+def test_a_rank_outside_of_the_communicator_has_a_status(mpi, ranks, tmp_path):
+    """The last rank has MPI_COMM_NULL from a split. Nobody waits for it, and it goes on without a communicator."""
+    wrapper = tmp_path / "wrapper"
+    last = ON_RANK_1.replace("= 1", f"= {ranks - 1}") % "OUTSIDE=1"
+    wrapper.write_text(last)
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=ranks, mpi=mpi, SPLIT="1")
+    assert done.returncode == 0 and done.stdout.count("finalize 0 worst 0") == ranks, done.stdout + done.stderr
+    assert re.search(rf"rank {ranks - 1} setcomm 3 frame_setcomm: fcomm = -?\d+ {NULL}", done.stdout), done.stdout
+    assert ranks == 1 or "rank 0 setcomm 0" in done.stdout
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.quick(mpi=[OPENMPI])
+def test_the_null_communicator_where_others_count_on_a_rank(mpi, tmp_path):
+    """They say that they wait, and go on when the rank passes what they passed."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % "FORGOT=1")
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(rf"rank 1 without 3 .*{NULL}", done.stdout)
+    assert "rank 0 waits in frame_setcomm, which every rank has to call" in done.stderr
+    assert all(f"rank {rank} setcomm 0" in done.stdout for rank in range(2))
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.quick(mpi=[MPICH])
+def test_a_rank_that_never_comes_ends_the_run(mpi, tmp_path):
+    """Rank 1 passes MPI_COMM_NULL and waits for rank 0, which waits for rank 1: FRAME_WAIT seconds, one message."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % "FORGOT='for good'")
+    wrapper.chmod(0o755)
+
+    started = time.monotonic()
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi, FRAME_WAIT="3")
+    assert 3 < time.monotonic() - started < 60 and done.returncode == 73, done.stdout + done.stderr
+    assert re.findall(r"(?m)^libframe: (.*)$", done.stderr) == [
+        "stopped by status 3 in frame_setcomm: rank 0 has waited for 3 s (FRAME_WAIT). Every rank has to call this, "
+        "with the same communicator. Other ranks may wait for this rank, so the run ends."
+    ]
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.quick(mpi=[OPENMPI])
+def test_a_rank_that_comes_too_late_to_initialize(mpi, tmp_path):
+    """6 seconds late, where 3 are waited for: the run ends, in a call that waits in Python."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % "LATE=frame_initialize")
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi, FRAME_WAIT="3")
+    assert done.returncode == 73, done.stdout + done.stderr
+    assert "rank 0 has waited for 3 s (FRAME_WAIT) in frame_initialize, which every rank has to call." in done.stderr
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("call", ["frame_setcomm", "frame_initialize", "frame_report"])
+@pytest.mark.quick(call="frame_setcomm", mpi=[MPICH])
+def test_ranks_that_wait_in_a_collective_call_say_so(call, mpi, tmp_path):
+    """And go on when the last rank comes."""
+    host = compiled("one_rank.f90", mpi=mpi)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(ON_RANK_1 % f"LATE={call}")
+    wrapper.chmod(0o755)
+
+    done = run(wrapper, host, ranks=3, mpi=mpi)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" finalize 0 worst 0") == 3
+    said = re.findall(r"(?m)^frame: rank (\d) waits in (\w+), which every rank has to call$", done.stderr)
+    assert sorted(said) == [("0", call), ("2", call)]
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize(
+    "mode, words",
+    [
+        ("exit early", "STOP 7"),
+        ("stop", "STOP 5"),
+        ("abort", ""),  # MPI_Abort says so, but not always in time to be heard
+        ("other ns", "status 3 in frame_tvproperties_loadmixture: .* frame_initialize was told ns = 2"),
+        ("no mixture", "status 4 in frame_block: launch of 'thermal' before a mixture"),
+    ],
+)
+@pytest.mark.quick(mpi=[OPENMPI], mode=["exit early", "other ns"])
+@pytest.mark.quick(mpi=[MPICH], mode=["stop", "abort"])
+def test_a_rank_that_ends_leaves_nobody_behind(mpi, mode, words):
+    """The others wait for it in a collective call of the layer or of the host. MPI, or the layer by it, ends them."""
+    done = run(compiled("rank_fails.f90", mpi=mpi), mode, N2, ranks=3, mpi=mpi)
+    assert done.returncode and "end of rank" not in done.stdout, done.stdout + done.stderr
+    assert re.search(words, done.stderr + done.stdout), done.stdout + done.stderr
+    assert done.stderr.count("libframe: stopped") == words.startswith("status")
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("ranks, mode", [(1, ""), (2, ""), (4, ""), (4, "no file"), (4, "no finalize")])
+@pytest.mark.quick(mpi=[OPENMPI], mode="no file")
+@pytest.mark.quick(mpi=[MPICH], mode="no finalize")
+def test_a_rank_that_goes_on_comes_to_the_end(mpi, ranks, mode):
+    """A status that the host asked for, or a frame_finalize that a rank leaves out, harms nobody."""
+    done = run(compiled("rank_fails.f90", mpi=mpi), mode, N2, ranks=ranks, mpi=mpi)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    rho = kernels.Mixture.from_yaml(N2).properties("rho", T=300, p=1e6, Y=[1.0], backend="cpu")["rho"]
+    ends = re.findall(r"end of rank (\d) *(\S+)", done.stdout)
+    assert sorted(ends) == [(str(rank), f"{float(rho):.5f}") for rank in range(ranks)]
