@@ -22,7 +22,7 @@ FIRST = {
     "last_species": LAST_SPECIES,
     "placement": placement.MODES,
 }
-WAIT = "600"  # seconds, as in shim.c
+WAIT = "3600"  # seconds, as in shim.c
 PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 
