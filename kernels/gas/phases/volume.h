@@ -256,11 +256,12 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
     // Two phases, as it was
     if (any_of(warm && todo)) {
         State<M, R> from = s;
-        const auto done = direct<FIXED>(m, given, warm && todo, from) && from.p > 0.0;
+        const auto done = direct<FIXED>(m, given, warm && todo, from, true) && from.p > 0.0;
         take(done, from, s);
         s.steps = from.steps;
         status = select(done, R(double(IN_TWO_PHASES)), status);
         todo = todo && !done;
+        todo = todo && !put_off(warm && todo, s.T, s);
     }
     if (everywhere(!todo)) return;
 
@@ -283,8 +284,12 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
         plane_at_volume(m, V, whole, feed);
         auto stable = tested && sound && is_followed(m, feed, tested && sound, s);
         if (any_of(stable)) stable = stable && is_root(m, feed, whole);
-        const auto unknown = tested && !stable;
+        auto unknown = tested && !stable && !is_put_off_with_trial(s);
+        const auto late = put_off(unknown, feed.at.T, s);
+        unknown = unknown && !late;
+        todo = todo && !late;
         test_stability(m, feed, unknown, verdict);
+        recall_trial(s, verdict);
         const auto passed = unknown && sound && !verdict.unstable;
         keep_test(m, feed, unknown, passed, verdict, s);
         one = one || stable || passed;
@@ -295,6 +300,7 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
     s.p = select(one, p, select(todo, feed.p, s.p));
     status = select(one, R(double(ONE_PHASE)), status);
     todo = todo && !one;
+    todo = todo && !put_off_with_trial(todo, verdict, s);
     if (everywhere(!todo)) return;
 
     // Two phases from the trial of that test, then by brackets

@@ -4,6 +4,7 @@
 //   composed(m, scratch)                       the part that depends on the composition alone, if that is uniform
 //   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
 //   KIND, KINDS, kind(x)                       the array (or -1) by whose value x points are of one of KINDS kinds
+//   is_put_off(x)                              whether the stages put a point off, which left this value there
 //   TOGETHER                                   points of the widest pack of a stage
 //   LINES, lines<N>(m, array, step)            whether there is one stage of scalars; for boxes: of SIDE lines of N
 //   points
@@ -170,6 +171,7 @@ template <class P> static long units(const Arguments<P::COUNT> &a, const long po
 #else
 // Points of one kind side by side, so that a pack does not wait for a point of another kind: in a window of several
 // blocks. Runs of packs of one kind each are computed in place, the points of other packs are copied, kind by kind.
+// Points that are put off then, since they need more than their kind, come last, side by side.
 constexpr long WINDOW = 8 * BLOCK;
 
 template <class P> struct Sorted {
@@ -211,6 +213,30 @@ template <class P> struct Sorted {
     }
 };
 
+// Points that were put off, from several windows
+template <class P> struct PutOff {
+    long place[WINDOW + BLOCK], number = 0;
+
+    template <class Place> void add(const Array &key, const long count, const Place &place_of) {
+        for (long t = 0; t < count; ++t) {
+            place[number] = place_of(t);
+            number += P::is_put_off(key.at[place[number]]);
+        }
+    }
+    // Works on them, by whole blocks as long as there may come more. A point may be put off twice.
+    void work(const Mixture &m, const Array *array, stored *scratch, const bool more) {
+        long now[BLOCK];
+        while (number >= (more ? BLOCK : 1)) {
+            const long count = number < BLOCK ? number : BLOCK;
+            number -= count;
+            for (long t = 0; t < count; ++t) now[t] = place[number + t];
+            const auto at = [&](const long t) { return now[t]; };
+            copied_points<P>(m, array, scratch, count, at);
+            add(array[P::KIND], count, at);
+        }
+    }
+};
+
 template <class P>
 static void sorted_points(const Mixture &m, const Array *array, stored *scratch, Sorted<P> &sorted, const long first,
                           const long count) {
@@ -234,9 +260,13 @@ static void sorted_points(const Mixture &m, const Array *array, stored *scratch,
 template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
     if constexpr (P::KIND >= 0) {
         Sorted<P> sorted;
-        for (; first < end; first += WINDOW)
-            sorted_points<P>(*a.constants, a.array, scratch, sorted, first,
-                             end - first < WINDOW ? end - first : WINDOW);
+        PutOff<P> late;
+        for (; first < end; first += WINDOW) {
+            const long count = end - first < WINDOW ? end - first : WINDOW;
+            sorted_points<P>(*a.constants, a.array, scratch, sorted, first, count);
+            late.add(a.array[P::KIND], count, [=](const long t) { return first + t; });
+            late.work(*a.constants, a.array, scratch, first + count < end);
+        }
     } else {
         for (; first < end; first += BLOCK)
             some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
