@@ -9,7 +9,8 @@ POINT_FN constexpr int lower(int i, int j) { return i * (i + 1) / 2 + j; }
 
 // share times F_ij = d2F/dn_i dn_j, or with PRESSURE share times d ln phi_i/dn_j at constant T, p of one mole,
 //   F_ij + 1 + P_i P_j/P_V.
-// The part that phases at the same T have in common, in whose factors they are added: X_i b_j + X_j b_i + a_a a_ij + one
+// The part that phases at the same T have in common, in whose factors they are added: X_i b_j + X_j b_i + a_a a_ij +
+// one
 template <class M, class R> struct CommonCurvature {
     R X[M::NS], a_a, one;
 };

@@ -18,8 +18,8 @@ constexpr double WANES = 0.5;
 template <class M, class R> struct State {
     R T, p, V; // V of the equation of state, before any translation
     R ln_kappa[M::NS], eta;
-    R steps;      // evaluations of a phase
-    bool carried; // whether the caller keeps ln kappa and eta for the next call
+    R steps;        // evaluations of a phase
+    bool carried;   // whether the caller keeps ln kappa and eta for the next call
     MaskOf<R> late; // points that are put off (settled.h)
 };
 

@@ -20,9 +20,10 @@ template <class M, class R, class Species> POINT_FN void moles_of(const M &m, co
         o.z[k] = at_least(Y[k], 0.0) * m.inv_W[k];
         sum += o.z[k];
     }
+    const R inv_sum = 1.0 / sum;
     o.shift = R(0.0);
     FOR_SPECIES (k, M::NS) {
-        o.z[k] = o.z[k] / sum;
+        o.z[k] = o.z[k] * inv_sum;
         if constexpr (M::translated) o.shift += o.z[k] * (m.shift_mass[k] * m.W[k]);
     }
 }
@@ -431,7 +432,8 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     // One phase
     Heat<M, R> heat;
     R entropy, soft_frozen, soft_wood; // the last two: -(dV/dp) of the waves
-    {
+    heat.U = heat.C_v = heat.U_V = heat.P_V = heat.pull = entropy = soft_frozen = soft_wood = R(0.0);
+    if (any_of(!o.two)) {
         Phase<M, R> whole;
         Energy<M, R> in;
         Attraction<M, R> at;
@@ -460,14 +462,15 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     }
 
     // Per kilogramme
-    const R inv_W = 1.0 / W, Tp_T = p + heat.U_V, slope_V = RT * heat.P_V, inv_slope = 1.0 / slope_V;
+    const R inv_W = 1.0 / W, inv_T = 1.0 / known_T;
+    const R Tp_T = p + heat.U_V, slope_V = RT * heat.P_V, inv_slope = 1.0 / slope_V;
     cv = heat.C_v * inv_W;
-    cp = cv - Tp_T * Tp_T * inv_slope / known_T * inv_W;
+    cp = cv - Tp_T * Tp_T * inv_slope * inv_T * inv_W;
     gamma = cp / cv;
-    c = V * sqrt((Tp_T * Tp_T / (known_T * heat.C_v) - slope_V) * inv_W);
+    c = V * sqrt((Tp_T * Tp_T * inv_T / heat.C_v - slope_V) * inv_W);
     c_frozen = V * sqrt(inv_W / soft_frozen);
     c_wood = V * sqrt(inv_W / soft_wood);
-    p_T = Tp_T / known_T;
+    p_T = Tp_T * inv_T;
     p_v = slope_V * W;
     v_p = inv_slope * inv_W;
     Z = p * V / RT;
@@ -605,7 +608,6 @@ POINT_FN void equilibrium_curvature(const M &m, const R T, const R rho, const Sp
     phase_slopes(m, at, whole);
     curvature_of<false>(m, at, whole, R(1.0), c);
     FOR_SPECIES (i, NS) {
-        for (int j = 0; j < NS; ++j)
-            F_nn.set(i * NS + j, curvature_element(m, at, whole, c, i, j));
+        for (int j = 0; j < NS; ++j) F_nn.set(i * NS + j, curvature_element(m, at, whole, c, i, j));
     }
 }

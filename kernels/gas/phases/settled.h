@@ -46,11 +46,14 @@ constexpr int KINDS_OF_ETA = 5;
 POINT_FN bool is_put_off_by_eta(const double eta) { return eta >= KEPT * WAS_TWO; }
 POINT_FN int kind_of_eta(const double eta) {
     enum { NOTHING, SHORT_TEST, WHOLE_TEST, TESTS_AROUND, TWO_PHASES };
-    if (!(eta >= KEPT)) return eta == 0.0 ? WHOLE_TEST : TWO_PHASES;
-    if (is_put_off_by_eta(eta)) return WHOLE_TEST;
-    if (eta >= KEPT * FOLLOWED) return SHORT_TEST;
-    if (eta >= KEPT * RESTING) return TESTS_AROUND;
-    return eta >= KEPT * SETTLED && eta < KEPT * (SETTLED + 1) ? NOTHING : WHOLE_TEST;
+    // Without branches, so that vectors serve
+    int kind = eta >= KEPT * NEAR_TWO_PHASES ? WHOLE_TEST : NOTHING;
+    kind = eta >= KEPT * RESTING ? TESTS_AROUND : kind;
+    kind = eta >= KEPT * FOLLOWED ? SHORT_TEST : kind;
+    kind = eta >= KEPT * WAS_TWO ? WHOLE_TEST : kind;
+    kind = eta >= KEPT * SETTLED ? kind : WHOLE_TEST;
+    const int other = eta == 0.0 ? WHOLE_TEST : TWO_PHASES;
+    return eta >= KEPT ? kind : other;
 }
 
 // Nothing is kept
@@ -111,7 +114,8 @@ template <class M, class R> POINT_FN MaskOf<R> put_off(const MaskOf<R> where, co
     if (!PUTS_OFF || !s.carried || !any_of(where)) return nowhere<R>();
     const auto two = s.eta < KEPT && fabs(s.eta) > 0.0, settled = has_mark(s, SETTLED), follows = is_follower(s);
     const auto late = where && (two || settled || follows);
-    const R mark = select(two, R(double(WAS_TWO)), select(is_slow_follower(s, T), R(double(WAS_SLOW)), R(double(WAS_TESTED))));
+    const R mark =
+        select(two, R(double(WAS_TWO)), select(is_slow_follower(s, T), R(double(WAS_SLOW)), R(double(WAS_TESTED))));
     s.eta = select(late, R(KEPT * mark), s.eta);
     s.late = s.late || late;
     return late;

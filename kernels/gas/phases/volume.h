@@ -41,9 +41,10 @@ PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s,
         test_stability(m, feed, ask, verdict);
         third = third || (verdict.certain && verdict.tm < BELOW);
 
-        // Trials that are rich in one species: the usual ones may both end as the other phase
+        // Trials that are rich in one species: the usual ones may both end as the other phase. Both phases have the
+        // same tangent plane, so that these trials are the same for both.
         UNROLL_BY(1)
-        for (int rich = 0; rich < M::NS; ++rich) {
+        for (int rich = 0; rich < M::NS && side == 0; ++rich) {
             const auto still = ask && !third;
             if (!any_of(still)) break;
             Trial<M, R> trial;
