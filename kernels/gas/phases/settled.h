@@ -40,19 +40,26 @@ constexpr double FOLLOW_ABOVE = 1e-2; // tm of the trial below which the whole t
 // liquid; for the vapour; none, but the point is not one phase.
 enum { WAS_TWO = FOLLOWED + FOLLOW_MARKS, WAS_TESTED, WAS_SLOW, HAS_LIQUID, HAS_VAPOUR, HAS_NONE };
 
-// What a point that carries eta is likely to need: nothing, a short test, a whole test, tests around, two phases
-constexpr int KINDS_OF_ETA = 5;
+// What a point that carries eta is likely to need: nothing, a short test, tests around, a whole test, two phases. Equal
+// effort side by side: whole tests by the temperature of the last, two phases by eta, since little of a phase takes more
+// steps.
+constexpr int TEST_KINDS = 8, TWO_KINDS = 10;
+constexpr double KIND_T = 16.0; // K
+enum { NOTHING, SHORT_TEST, TESTS_AROUND, WHOLE_TEST, TWO_PHASES = WHOLE_TEST + TEST_KINDS };
+constexpr int KINDS_OF_ETA = TWO_PHASES + TWO_KINDS;
 
 POINT_FN bool is_put_off_by_eta(const double eta) { return eta >= KEPT * WAS_TWO; }
 POINT_FN int kind_of_eta(const double eta) {
-    enum { NOTHING, SHORT_TEST, WHOLE_TEST, TESTS_AROUND, TWO_PHASES };
     // Without branches, so that vectors serve
-    int kind = eta >= KEPT * NEAR_TWO_PHASES ? WHOLE_TEST : NOTHING;
+    const int whole = WHOLE_TEST + int(eta >= KEPT ? eta * (1.0 / KIND_T) : 0.0) % TEST_KINDS;
+    const double place = eta + 0.5 * TWO_KINDS > 0.0 ? eta + 0.5 * TWO_KINDS : 0.0;
+    const int two = TWO_PHASES + int(place < TWO_KINDS - 0.5 ? place : TWO_KINDS - 0.5);
+    int kind = eta >= KEPT * SETTLED ? NOTHING : whole;
+    kind = eta >= KEPT * NEAR_TWO_PHASES ? whole : kind;
     kind = eta >= KEPT * RESTING ? TESTS_AROUND : kind;
     kind = eta >= KEPT * FOLLOWED ? SHORT_TEST : kind;
-    kind = eta >= KEPT * WAS_TWO ? WHOLE_TEST : kind;
-    kind = eta >= KEPT * SETTLED ? kind : WHOLE_TEST;
-    const int other = eta == 0.0 ? WHOLE_TEST : TWO_PHASES;
+    kind = eta >= KEPT * WAS_TWO ? whole : kind;
+    const int other = eta == 0.0 ? WHOLE_TEST : two;
     return eta >= KEPT ? kind : other;
 }
 

@@ -177,7 +177,7 @@ def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[
 # ---------------------------------------------------------------- kinds of points
 
 
-MOST_KINDS = 8
+MOST_KINDS = 32
 
 
 def key_of(p: Plan) -> str:
