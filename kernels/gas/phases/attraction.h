@@ -42,7 +42,7 @@ POINT_FN void species_attraction(const M &m, const Attraction<M, R> &at, int s, 
 template <class M, class R> POINT_FN void attraction_at(const M &m, const R T, Attraction<M, R> &at) {
     at.T = T;
     at.RT = R_UNIVERSAL * T;
-    at.inv_RT = 1.0 / at.RT;
+    at.inv_RT = inverse(at.RT);
     at.inv_T = R_UNIVERSAL * at.inv_RT;
     at.root_of_T = sqrt(T);
     if constexpr (!M::by_pairs) {

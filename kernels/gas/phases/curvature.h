@@ -144,9 +144,9 @@ POINT_FN void begin_products(const M &m, const Attraction<M, R> &at, const R *S,
 }
 
 // ---- symmetric systems
-// L D L^T in place, without pivoting or roots; inverse: 1/D. Whether the matrix is positive definite. Where it is not,
+// L D L^T in place, without pivoting or roots, and 1/D. Whether the matrix is positive definite. Where it is not,
 // a pivot is raised, and the solution is still a direction along which the energy falls.
-template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inverse) {
+template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inv_D) {
     auto definite = R(0.0) < R(1.0);
     UNROLL_FEW(few<N>())
     for (int j = 0; j < N; ++j) {
@@ -155,13 +155,13 @@ template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inverse) {
         UNROLL_FEW(few<N>())
         for (int k = 0; k < j; ++k) {
             const R scaled = H[lower(j, k)];
-            H[lower(j, k)] = scaled * inverse[k];
+            H[lower(j, k)] = scaled * inv_D[k];
             pivot -= scaled * H[lower(j, k)];
         }
         const auto sound = pivot > 1e-12 * before;
         definite = definite && sound;
-        pivot = select(sound, pivot, larger(R(0.1 * before), fabs(pivot)));
-        inverse[j] = 1.0 / pivot;
+        if (!all_of(sound)) pivot = select(sound, pivot, larger(R(0.1 * before), fabs(pivot)));
+        inv_D[j] = inverse(pivot);
         UNROLL_FEW(few<N>())
         for (int i = j + 1; i < N; ++i) {
             R sum = H[lower(i, j)];
@@ -173,7 +173,7 @@ template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inverse) {
     return definite;
 }
 
-template <int N, class R> POINT_FN void solve_symmetric(const R *H, const R *inverse, R *x) {
+template <int N, class R> POINT_FN void solve_symmetric(const R *H, const R *inv_D, R *x) {
     UNROLL_FEW(few<N>())
     for (int i = 0; i < N; ++i) {
         UNROLL_FEW(few<N>())
@@ -181,7 +181,7 @@ template <int N, class R> POINT_FN void solve_symmetric(const R *H, const R *inv
     }
     UNROLL_FEW(few<N>())
     for (int i = N - 1; i >= 0; --i) {
-        x[i] = x[i] * inverse[i];
+        x[i] = x[i] * inv_D[i];
         UNROLL_FEW(few<N>())
         for (int k = i + 1; k < N; ++k) x[i] -= H[lower(k, i)] * x[k];
     }

@@ -41,7 +41,7 @@ POINT_FN void parts_of(const M &m, const R *z, const R *root_z, const State<M, R
 
     o.beta = o.rest = R(0.0);
     FOR_SPECIES (k, M::NS) {
-        const R root = exp(0.5 * within(s.ln_kappa[k], 300.0)), kappa = root * root, share = 1.0 / (1.0 + kappa);
+        const R root = exp(0.5 * within(s.ln_kappa[k], 300.0)), kappa = root * root, share = inverse(R(1.0 + kappa));
         o.l[k] = z[k] * share;
         o.v[k] = o.l[k] * kappa;
         o.S[k] = root_z[k] * (root * share);
@@ -53,7 +53,7 @@ POINT_FN void parts_of(const M &m, const R *z, const R *root_z, const State<M, R
 
     const R ratio = exp(within(s.eta, 300.0));
     o.whole_room = s.V - (o.of_v.least + o.of_l.least);
-    const R room_l = o.whole_room / (1.0 + ratio);
+    const R room_l = o.whole_room * inverse(R(1.0 + ratio));
     place_room(m, room_l, o.of_l);
     place_room(m, R(room_l * ratio), o.of_v);
     phase_slopes(m, o.at, o.of_v);
@@ -79,7 +79,7 @@ template <class M, class R> struct Coupled {
     static constexpr int N = M::NS + 1;
     Curvature<M, R> of_v, of_l;
     CommonCurvature<M, R> both;
-    R H[lower(N, 0)], inverse[N], c[N], f[N];
+    R H[lower(N, 0)], inv_D[N], c[N], f[N];
     MaskOf<R> definite;
 };
 
@@ -102,7 +102,7 @@ template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts
     s.H[lower(NS, NS)] = -(o.of_v.P_V + o.of_l.P_V);
     s.c[NS] = o.in_v.U_V - o.in_l.U_V;
     s.f[NS] = o.of_l.P_V;
-    s.definite = factorise_symmetric<N>(s.H, s.inverse);
+    s.definite = factorise_symmetric<N>(s.H, s.inv_D);
 }
 
 // x = H^-1 b
@@ -110,7 +110,7 @@ template <class M, class R> POINT_FN void solve_coupled(const Coupled<M, R> &s, 
     constexpr int N = M::NS + 1;
     UNROLL_FEW(few<N>())
     for (int i = 0; i < N; ++i) x[i] = b[i];
-    solve_symmetric<N>(s.H, s.inverse, x);
+    solve_symmetric<N>(s.H, s.inv_D, x);
 }
 
 template <int N, class R> POINT_FN R product(const R *a, const R *b) {
@@ -139,7 +139,7 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
                            const R miss_p, const R p, const R T, Step<M, R> &step) {
     constexpr int N = M::NS + 1;
     const R scale = o.at.RT * T, C = (o.in_v.C_v + o.in_l.C_v) * scale;
-    R a[N], e[N], limit = R(0.2) * T / scale;
+    R a[N], e[N], limit = 0.2 * o.at.inv_RT;
     solve_coupled(s, g, a);
     if constexpr (FIXED == Fixed::T_V) {
         step.tau = step.dV = R(0.0);
@@ -154,16 +154,16 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
         solve_coupled(s, s.f, k);
         const R of_p = miss_p + product<N>(s.f, a), mu = o.in_l.U_V + p - product<N>(s.f, e),
                 nu = o.of_l.P_V + product<N>(s.f, k);
-        const R determinant = -(fabs(alpha * nu) + mu * mu), inverse = 1.0 / determinant;
-        step.tau = (mu * of_p - nu * of_energy) * inverse;
-        step.dV = (mu * of_energy - alpha * of_p) * inverse;
+        const R inv_determinant = -1.0 / (fabs(alpha * nu) + mu * mu);
+        step.tau = (mu * of_p - nu * of_energy) * inv_determinant;
+        step.dV = (mu * of_energy - alpha * of_p) * inv_determinant;
         const R room = 0.5 * o.whole_room, part = smaller(smaller(R(1.0), R(limit / (fabs(step.tau) + 1e-300))),
                                                           R(room / (fabs(step.dV) + 1e-300)));
         step.tau = step.tau * part, step.dV = step.dV * part;
         UNROLL_FEW(few<N>())
         for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i] - k[i] * step.dV;
     } else {
-        step.tau = larger(smaller(R(-(of_energy / alpha)), limit), R(-limit));
+        step.tau = larger(smaller(R(-(of_energy * inverse(alpha))), limit), R(-limit));
         step.dV = R(0.0);
         UNROLL_FEW(few<N>())
         for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i];
@@ -259,11 +259,12 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         R d_room_v = dV_v - d_least, d_room_l = step.dV - d_room_v;
         EquationOf<M>::add_swelling(o.of_v, dT, d_room_v);
         EquationOf<M>::add_swelling(o.of_l, dT, d_room_l);
-        const R d_eta = d_room_v / o.of_v.room - d_room_l / o.of_l.room;
+        const R d_eta = d_room_v * inverse(o.of_v.room) - d_room_l * inverse(o.of_l.room);
         R most = larger(larger(R(-least), largest), R(fabs(d_eta)));
 
         // The step within NEAR is the last, and the step that is known to lead there
-        const R cut = smaller(R(1.0), R(2.0 / (most + 1e-300)));
+        R cut = R(1.0);
+        if (any_of(most > 2.0)) cut = smaller(cut, R(2.0 / most));
         most = larger(R(fabs(dT) / s.T), most);
         const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before);
         const auto last = open && (size < FLAT || (system.definite && near));

@@ -13,14 +13,14 @@ template <class M, class R> struct Moles {
 
 template <class M, class R, class Species> POINT_FN void moles_of(const M &m, const Species &Y, Moles<M, R> &o) {
     const R moles = mean_of<R, M>(m.inv_W, Y);
-    o.W = 1.0 / moles;
+    o.W = inverse(moles);
     o.R_s = R_UNIVERSAL * moles;
     R sum = moles * 0.0;
     FOR_SPECIES (k, M::NS) {
         o.z[k] = at_least(Y[k], 0.0) * m.inv_W[k];
         sum += o.z[k];
     }
-    const R inv_sum = 1.0 / sum;
+    const R inv_sum = inverse(sum);
     o.shift = R(0.0);
     FOR_SPECIES (k, M::NS) {
         o.z[k] = o.z[k] * inv_sum;
@@ -462,8 +462,8 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     }
 
     // Per kilogramme
-    const R inv_W = 1.0 / W, inv_T = 1.0 / known_T;
-    const R Tp_T = p + heat.U_V, slope_V = RT * heat.P_V, inv_slope = 1.0 / slope_V;
+    const R inv_W = inverse(W), inv_T = inverse(known_T);
+    const R Tp_T = p + heat.U_V, slope_V = RT * heat.P_V, inv_slope = inverse(slope_V);
     cv = heat.C_v * inv_W;
     cp = cv - Tp_T * Tp_T * inv_slope * inv_T * inv_W;
     gamma = cp / cv;

@@ -59,12 +59,12 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
     Curvature<M, R> c;
     curvature_of<true>(m, at, f, inv_sum, c);
 
-    R H[lower(NS, 0)], inverse[NS], q[NS];
+    R H[lower(NS, 0)], inv_D[NS], q[NS];
     FOR_SPECIES (k, NS) q[k] = -(S[k] * r[k]);
     const auto add_own = [&](const int i, const int j, R &sum) { add_own_element<true>(m, f, c, i, j, sum); };
     scaled_curvature<true>(m, at, S, c.common, add_own, H);
-    const auto good = factorise_symmetric<NS>(H, inverse) && want;
-    solve_symmetric<NS>(H, inverse, q);
+    const auto good = factorise_symmetric<NS>(H, inv_D) && want;
+    solve_symmetric<NS>(H, inv_D, q);
 
     R a_w[NS], of_q[NS];
     begin_products(m, at, S, q, q, a_w, of_q);
@@ -106,7 +106,7 @@ PHASE_PART void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Desce
         W[k] = S[k] * S[k];
         sum += W[k];
     }
-    const R inv_sum = 1.0 / sum;
+    const R inv_sum = inverse(sum);
     FOR_SPECIES (k, NS) w[k] = W[k] * inv_sum;
     Phase<M, R> f;
     phase_at_pressure(m, feed.at, feed.p, w, f, ln_phi);

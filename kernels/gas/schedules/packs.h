@@ -51,7 +51,7 @@ static inline void ask_ahead(const stored *now, long stride, int rows, int part,
 // there is no remainder loop, and a point's results do not depend on its place in the block.
 template <class P, class Place>
 STAGE_FN void copied_points(const Mixture &m, const Array *array, stored *scratch, const long count,
-                                 const Place &place) {
+                            const Place &place) {
     stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
     long stride[P::COUNT];
     const long whole = (count + LANES - 1) / LANES * LANES;
@@ -175,7 +175,7 @@ template <class P> static long units(const Arguments<P::COUNT> &a, const long po
 // Points of one kind side by side, so that a pack does not wait for a point of another kind: in a window of several
 // blocks. Runs of packs of one kind each are computed in place, the points of other packs are copied, kind by kind.
 // Points that are put off then, since they need more than their kind, come last, side by side.
-constexpr long WINDOW = 8 * BLOCK;
+constexpr long WINDOW = 32 * BLOCK;
 
 struct Listed { // point t of a list
     const long *list;
