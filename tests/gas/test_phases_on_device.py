@@ -18,16 +18,16 @@ START = ("ln_kappa", "eta")
 @lru_cache
 def known(n):
     """States of two species, about half of them two phases, with what the CPU finds there."""
-    state = bench.states(2, n, "random")
+    state = bench.states(bench.Gas(2), n, "random")
     names = "T p e h s rho vol beta phases_status"
-    return bench.mixture(2).properties(names, backend="cpu", **state) | state
+    return bench.Gas(2).mixture().properties(names, backend="cpu", **state) | state
 
 
 def warm(way, backend, n):
     """The collection's program with all starts, and starts that say nothing."""
     c = registry.collections[f"phases_from_{way.replace(' ', '_')}"]
     starts = [name for name in ("T_start",) if name in c.optional]
-    program = bench.mixture(2).program(c.outputs, [*c.given, *starts, *START], backend=backend)
+    program = bench.Gas(2).mixture().program(c.outputs, [*c.given, *starts, *START], backend=backend)
     return program, {name: np.zeros((program.plan.rows(name), n)) for name in START}
 
 

@@ -195,6 +195,40 @@ def test_points_that_move_follow_a_trial_phase():
     assert np.concatenate(short).size > 300 and np.concatenate(short).mean() > 0.5
 
 
+def test_points_that_leave_their_kind():
+    """Points that leave two phases or enter them by 3 % of T, beside others that stay: packs put them off. Phases and
+    T are those without a start, to 1e-9 as from any start. A point's bits do not depend on its neighbours, and no mark
+    of the way is left in eta."""
+    names, n = PRODUCTS, 1000
+    mix, random = mixture(names), np.random.default_rng(9)
+    low, high, p_low, p_high = RANGES[names]
+    T, p = random.uniform(low, high, n), np.exp(random.uniform(np.log(p_low), np.log(p_high), n))
+    X = random.dirichlet(np.ones(4), n).T
+    T = edge(mix, T, p, X, 1.3)
+    other = T * (1 + 0.03 * random.choice([-1, 1], n))
+    first, moved = np.where(np.arange(n) < n // 2, (T, other), (other, T))
+    q = dict(ln_kappa=np.zeros_like(X), eta=np.zeros(n))
+    for call in range(-2, 1):
+        before = q = flash(mix, T=first * (1 + 0.003 * call), p=p, X=X, ln_kappa=q["ln_kappa"], eta=q["eta"])
+
+    full = flash(mix, T=moved, p=p, X=X)
+    was, now = before["phases_status"] == 1, full["phases_status"] == 1
+    assert min((was & ~now).sum(), (~was & now).sum(), (was & now).sum(), (~was & ~now).sum()) > 20
+
+    order = random.permutation(n)
+    carried = {name: before[name] for name in ("ln_kappa", "eta")}
+    for given in (dict(T=moved, p=p, X=X), dict(e=full["e"], rho=full["rho"], Y=full["Y"], T_start=first)):
+        given |= carried
+        found = flash(mix, **given)
+        assert (found["phases_status"] == full["phases_status"]).all()
+        np.testing.assert_allclose(found["T"], moved, rtol=1e-9)
+        assert (found["phases_steps"][was != now] > 2).all() and (found["eta"] < 21e4).all()
+
+        beside = flash(mix, **{name: values[..., order] for name, values in given.items()})
+        for name in found:
+            assert (beside[name] == found[name][..., order]).all(), name
+
+
 # ---- pure species
 
 

@@ -36,12 +36,19 @@ def test_phases(capsys):
     assert "0 not found" in shown and "teqp is left out" in shown
 
 
+def test_gas_of_a_bench():
+    """Equation `mapped` has states of two phases, and no rival."""
+    gas = phases.Gas(2, "mapped")
+    found = gas.mixture().properties("phases_status", backend="cpu", **phases.states(gas, 64, "random"))
+    assert gas.rivals() == [] and 0.2 < found["phases_status"].mean() < 0.8
+
+
 @pytest.fixture
 def phase_subject():
     """64 random states of two species with their results at T, p."""
-    state = phases.states(2, 64, "random")
-    found = phases.mixture(2).properties(f"vol beta {phases.STATE}", backend="cpu", **state)
-    return phases.Subject(2, "random", state, found)
+    state = phases.states(phases.Gas(2), 64, "random")
+    found = phases.Gas(2).mixture().properties(f"vol beta {phases.STATE}", backend="cpu", **state)
+    return phases.Subject(phases.Gas(2), "random", state, found)
 
 
 class Flash(phase_rivals.Rival):
@@ -53,7 +60,7 @@ class Flash(phase_rivals.Rival):
         self.off, self.one = off, one
 
     def flash(self, T, p, X):
-        return phases.mixture(2).properties("beta phases_status", T=T, p=p, X=X, backend="cpu")
+        return phases.Gas(2).mixture().properties("beta phases_status", T=T, p=p, X=X, backend="cpu")
 
     def read(self, found):
         return found["phases_status"] == 1 and not self.one, 1 - found["beta"] + self.off
@@ -105,12 +112,12 @@ def test_phases_refuses(arguments, words, capsys):
 
 def test_work_of_phases_on_a_device(be):  # noqa: F811
     """Inputs are put back before a launch, results have the points alone. The program of one phase, beside the CPU."""
-    state = phases.states(2, 300, "ordered")
-    work = phases.Work(phases.CALLS["thermal, one phase"].program(2, be), state)
+    state = phases.states(phases.Gas(2), 300, "ordered")
+    work = phases.Work(phases.CALLS["thermal, one phase"].program(phases.Gas(2), be), state)
     work.arrays["T"][...] = np.nan
 
     found = work.results()
-    wanted = phases.mixture(2, "single").properties(list(found), backend="cpu", **state)
+    wanted = phases.Gas(2).mixture("single").properties(list(found), backend="cpu", **state)
     assert found.keys() == set(phases.CALLS["thermal, one phase"].outputs.split()) and work.seconds() > 0
     for name, values in found.items():
         assert values.shape == (300,)

@@ -109,6 +109,7 @@ ARGUMENTS: dict[str, dict] = {
         "double",
     ),
     "--threads": dict(type=_numbers, metavar="N,...", help="threads: which (default: from 1 to all cores)"),
+    "--equation": dict(choices=("pr", "mapped"), default="pr", help="phases: the equation of state (default: pr)"),
     "--kinetix": dict(metavar="FOLDER", help="kinetics: the source of KinetiX, a rival"),
     "--scaling": dict(
         metavar="FILE.png",
@@ -117,7 +118,13 @@ ARGUMENTS: dict[str, dict] = {
     ),
 }
 # Options that a single bench reads, and `all`; the others may be given to each bench.
-BELONGS = {"precision": "properties", "scaling": "properties", "kinetix": "kinetics", "threads": "threads"}
+BELONGS = {
+    "equation": "phases",
+    "precision": "properties",
+    "scaling": "properties",
+    "kinetix": "kinetics",
+    "threads": "threads",
+}
 
 
 def add(commands) -> None:
@@ -151,7 +158,7 @@ def _check(given) -> None:
     refuse(too_few, "--repeats and --points: wanted 1 or more.")
 
     for option, bench in BELONGS.items():
-        is_given = getattr(given, option) not in (None, "double")
+        is_given = getattr(given, option) != ARGUMENTS[f"--{option}"].get("default")
         stray = is_given and given.bench not in (bench, "all")
         refuse(stray, f"--{option}: belongs to bench {bench}.")
 

@@ -1,4 +1,5 @@
-"""`bench phases`: vapour and liquid in equilibrium, Peng-Robinson, cold and warm, beside codes with a flash.
+"""`bench phases`: vapour and liquid in equilibrium, cold and warm. Peng-Robinson beside codes with a flash, or equation
+`mapped`.
 
 Values first: on a GPU against the CPU, T of e and rho against the T it was made of, other codes by the number of phases
 and beta.
@@ -27,6 +28,9 @@ PC = [3394400, 1817000, 4598837, 7376500, 4883900, 4245500, 3647700, 3799700, 33
 OMEGA = [0.04, 0.574, 0.01131, 0.225, 0.098, 0.152, 0.176, 0.193, 0.227, 0.251]
 W = [0.028013, 0.17034, 0.0160425, 0.04401, 0.03007, 0.044097, 0.058124, 0.058124, 0.072151, 0.072151]  # kg/mol
 
+# Of equation `mapped`: fluids that have a row
+MAPPED_NAMES = "N2 NC12H26 CH4 CO2 C2H6 C3H8 NC4H10 NC5H12 NC6H14 NC7H16".split()
+
 NS = (2, 4, 10)
 POINTS = {"host": 1 << 13, "device": 1 << 20}  # by the backend's memory
 COMPARED = 4096  # points of a GPU that the CPU repeats
@@ -52,10 +56,10 @@ class Call:
     kernels: str = ""
     phases: str = "equilibrium"
 
-    def program(self, ns: int, backend):
-        """The program for so many species."""
+    def program(self, gas: Gas, backend):
+        """The program for a gas."""
         how = {name: text.split() for name in ("outputs", "given", "kernels") if (text := getattr(self, name))}
-        return mixture(ns, self.phases).program(**how, backend=backend)
+        return gas.mixture(self.phases).program(**how, backend=backend)
 
 
 CALLS = {
@@ -84,13 +88,31 @@ def species(ns: int) -> SpeciesData:
     return SpeciesData.from_arrays(*some, nasa, nasa, 1000.0, Tc=TC[:ns], pc=PC[:ns], kij=kij, T_min=20.0, T_max=6e3)
 
 
-def mixture(ns: int, phases: str = "equilibrium") -> Mixture:
-    """Peng-Robinson with the alpha of 1976, which the rivals have."""
-    return Mixture(species(ns), phases=phases, alpha="pr76")
+@dataclasses.dataclass(frozen=True)
+class Gas:
+    """The first ns species with an equation of state."""
+
+    ns: int
+    equation: str = "pr"
+
+    def mixture(self, phases: str = "equilibrium") -> Mixture:
+        """Peng-Robinson with the alpha of 1976, which the rivals have; or equation `mapped`."""
+        if self.equation == "mapped":
+            return Mixture.from_names(" ".join(MAPPED_NAMES[: self.ns]), equation="mapped", phases=phases)
+        return Mixture(species(self.ns), phases=phases, alpha="pr76")
+
+    def rivals(self) -> list[phase_rivals.Rival]:
+        """Codes that have the equation."""
+        return phase_rivals.installed(species(self.ns)) if self.equation == "pr" else []
+
+    @property
+    def what(self) -> str:
+        return f"NS = {self.ns}" if self.equation == "pr" else f"NS = {self.ns}, {self.equation}"
 
 
-def states(ns: int, n: int, kind: str) -> dict:
+def states(gas: Gas, n: int, kind: str) -> dict:
     """T [K], p [Pa], Y (ns, n), about half of them two phases. kind: ordered, as neighbours of a field; or random."""
+    ns = gas.ns
     random = np.random.default_rng(1)
     i = np.arange(n)
     if kind == "ordered":
@@ -99,7 +121,7 @@ def states(ns: int, n: int, kind: str) -> dict:
         a, p, share = random.random(n), 1e5 * 200.0 ** random.random(n), random.random(n)
 
     X = np.stack([share, 1 - share, *(0.05 * random.random(n) for _ in range(ns - 2))])
-    Y = X * np.array(W[:ns])[:, None]
+    Y = X * gas.mixture().species.W[:, None]
     return dict(T=300 + 500 * a, p=p, Y=Y / Y.sum(0))
 
 
@@ -108,7 +130,7 @@ class Field:
     """Lines of cells across a stream of fuel in hot nitrogen, whose mixing layers hold the two-phase cells. All moves
     a tenth of a cell a step: half a cell in the time of a sound wave at a Mach number of 0.2."""
 
-    ns: int
+    gas: Gas
     n: int  # points
     width: float = 0.05  # of a layer, in lengths of a line
 
@@ -116,15 +138,15 @@ class Field:
     SHARE = 0.2  # of the points that are to be two phases
 
     @classmethod
-    def of(cls, ns: int, n: int) -> Field:
+    def of(cls, gas: Gas, n: int) -> Field:
         """The field whose layers are so wide that SHARE of the points are two phases."""
         low, high = 0.02, 0.12
         for _ in range(8):
             width = (low + high) / 2
-            state = cls(ns, 16 * cls.CELLS, width).state(0)
-            two = mixture(ns).properties("phases_status", backend="cpu", **state)["phases_status"] == 1
+            state = cls(gas, 16 * cls.CELLS, width).state(0)
+            two = gas.mixture().properties("phases_status", backend="cpu", **state)["phases_status"] == 1
             low, high = (width, high) if two.mean() < cls.SHARE else (low, width)
-        return cls(ns, n, width)
+        return cls(gas, n, width)
 
     def state(self, step: int) -> dict:
         """T [K], p [Pa], Y (ns, n) after so many steps."""
@@ -134,7 +156,7 @@ class Field:
         from_stream = np.abs((x + 0.02 * np.sin(0.37 * line)) % 1.0 - 0.5)
         fuel = 0.5 * (1 - np.tanh((from_stream - 0.25) / self.width))
 
-        rest = self.ns - 2
+        rest = self.gas.ns - 2
         stream = np.array([0.0, 0.97 if rest else 1.0, *[0.03 / max(rest, 1)] * rest])
         gas = np.array([1 - 0.02 * rest, 0.0, *[0.02] * rest])
         cp = 2800 * fuel + 1100 * (1 - fuel)
@@ -183,16 +205,16 @@ class Work:
 
 @dataclasses.dataclass
 class Subject:
-    """States of a number of species, with results at T and p."""
+    """States of a gas, with results at T and p."""
 
-    ns: int
+    gas: Gas
     kind: str  # random or ordered
     state: dict
     found: dict  # of Tp cold
 
     @property
     def what(self) -> str:
-        return f"NS = {self.ns}, {self.kind}"
+        return f"{self.gas.what}, {self.kind}"
 
     @property
     def two(self) -> np.ndarray:
@@ -205,10 +227,10 @@ class Subject:
         return slice(0, n, max(1, n // count))
 
 
-def compiled(ns: int, backend) -> dict:
+def compiled(gas: Gas, backend) -> dict:
     """All programs, compiled side by side."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        made = {name: pool.submit(call.program, ns, backend) for name, call in {**CALLS, **FIELD_CALLS}.items()}
+        made = {name: pool.submit(call.program, gas, backend) for name, call in {**CALLS, **FIELD_CALLS}.items()}
         return {name: each.result() for name, each in made.items()}
 
 
@@ -218,7 +240,7 @@ def compiled(ns: int, backend) -> dict:
 def check_on_cpu(subject: Subject) -> float:
     """Largest difference of a GPU's results from the CPU's. Raises WrongValues."""
     few = subject.spread(COMPARED)
-    wanted = mixture(subject.ns).properties(f"vol {STATE}", backend="cpu", **part(subject.state, few))
+    wanted = subject.gas.mixture().properties(f"vol {STATE}", backend="cpu", **part(subject.state, few))
     found = {name: value[..., few] for name, value in subject.found.items()}
 
     same = wanted["phases_status"] == found["phases_status"]
@@ -278,7 +300,7 @@ def check_rival(subject: Subject, rival) -> Beside:
     their own. Raises WrongValues."""
     few = subject.spread(RIVAL_POINTS)
     state = part(subject.state, few)
-    X = state["Y"] / np.array(W[: subject.ns])[:, None]
+    X = state["Y"] / np.array(W[: subject.gas.ns])[:, None]
     X = X / X.sum(0)
     points = [(T, p, np.ascontiguousarray(x)) for T, p, x in zip(state["T"], state["p"], X.T)]
 
@@ -297,19 +319,19 @@ def check_rival(subject: Subject, rival) -> Beside:
 # ---- rows
 
 
-def measure(ns: int, kind: str, programs: dict, given) -> tuple[list[Row], str]:
-    """Rows of a number of species and a kind of states, and a line of facts. Raises WrongValues."""
+def measure(gas: Gas, kind: str, programs: dict, given) -> tuple[list[Row], str]:
+    """Rows of a gas and a kind of states, and a line of facts. Raises WrongValues."""
     backend = programs["Tp cold"].backend
     n = given.points or POINTS[backend.memory]
-    state = states(ns, n, kind)
+    state = states(gas, n, kind)
 
     # Values first.
     works = {"Tp cold": Work(programs["Tp cold"], state)}
-    subject = Subject(ns, kind, state, works["Tp cold"].results())
+    subject = Subject(gas, kind, state, works["Tp cold"].results())
     two = np.flatnonzero(subject.two)
     refuse(two.size == 0, f"--points {n}: none of them has two phases; wanted more.")
     error = check_on_cpu(subject) if backend.memory == "device" else None
-    beside = [check_rival(subject, rival) for rival in phase_rivals.installed(species(ns))]
+    beside = [check_rival(subject, rival) for rival in gas.rivals()]
 
     # Starts that are off, and energies.
     random = np.random.default_rng(2)
@@ -334,7 +356,7 @@ def measure(ns: int, kind: str, programs: dict, given) -> tuple[list[Row], str]:
 
     rows = []
     for name in CALLS:
-        row = Row.timed("phases", f"{name}, {kind}", ns, works[name].n, backend, times[name])
+        row = Row.timed("phases", f"{name}, {kind}", gas.ns, works[name].n, backend, times[name])
         row = dataclasses.replace(row, max_rel_diff={"Tp cold": error, "UV warm": off}.get(name))
         with_rivals = [
             row.beside(each.rival.name, len(each.points) / times[each.rival.name], each.error) for each in beside
@@ -352,14 +374,14 @@ def measure(ns: int, kind: str, programs: dict, given) -> tuple[list[Row], str]:
     return rows, fact
 
 
-def measure_field(ns: int, programs: dict, given) -> tuple[list[Row], str]:
+def measure_field(gas: Gas, programs: dict, given) -> tuple[list[Row], str]:
     """Rows of a step of a field with 20 % two-phase points, beside `thermal` as one phase, and a line of facts. Raises
     WrongValues where a warm step has other phases than a cold one."""
     backend = programs["T p"].backend
-    field = Field.of(ns, given.points or POINTS[backend.memory])
+    field = Field.of(gas, given.points or POINTS[backend.memory])
 
     # Steps before: what the points carry.
-    carried = dict(ln_kappa=np.zeros((ns, field.n)), eta=np.zeros(field.n))
+    carried = dict(ln_kappa=np.zeros((gas.ns, field.n)), eta=np.zeros(field.n))
     for step in range(FIELD_STEPS):
         before = field.state(step)
         carried = Work(programs["T p"], {**before, **carried}).results()
@@ -379,7 +401,7 @@ def measure_field(ns: int, programs: dict, given) -> tuple[list[Row], str]:
         wrong = int(np.sum(found["phases_status"] != cold["phases_status"]))
         if wrong > MOST_OTHERS["cpu"] * field.n:
             raise WrongValues(
-                f"NS = {ns}, field, {name}: {wrong} of {field.n} points have other phases than cold ones."
+                f"{gas.what}, field, {name}: {wrong} of {field.n} points have other phases than cold ones."
             )
         counts[name] = wrong
     one = cold["phases_status"] == 0
@@ -391,12 +413,12 @@ def measure_field(ns: int, programs: dict, given) -> tuple[list[Row], str]:
     plain = times[f"field, {ONE_PHASE}"]
     rows = []
     for name, seconds_of in times.items():
-        row = Row.timed("phases", name, ns, field.n, backend, seconds_of)
+        row = Row.timed("phases", name, gas.ns, field.n, backend, seconds_of)
         rows.append(row if name.endswith(ONE_PHASE) else row.beside(ONE_PHASE, field.n / plain, None))
 
     ratios = ", ".join(f"{name} {times[f'field, {name}'] / plain:.1f}" for name in FIELD_CALLS)
     fact = (
-        f"NS = {ns}, field: {1 - one.mean():.0%} of the points two phases; {skipped:.0%} of the others skip the test "
+        f"{gas.what}, field: {1 - one.mean():.0%} of the points two phases; {skipped:.0%} of the others skip the test "
         f"of stability; a step costs, in units of `{ONE_PHASE}`: {ratios}; other phases than cold: "
         + ", ".join(f"{name} {count}" for name, count in counts.items())
     )
@@ -416,14 +438,15 @@ def run(given, backend, say) -> Report:
     facts = [f"{given.points or POINTS[backend.memory]} points a pass, {given.repeats} rounds"]
     for ns in sizes:
         begin = time.perf_counter()
-        programs = compiled(ns, backend)
-        say(f"NS = {ns}: compiled in {time.perf_counter() - begin:.1f} s")
+        gas = Gas(ns, given.equation)
+        programs = compiled(gas, backend)
+        say(f"{gas.what}: compiled in {time.perf_counter() - begin:.1f} s")
         for kind in ("random", "ordered"):
-            found, fact = measure(ns, kind, programs, given)
+            found, fact = measure(gas, kind, programs, given)
             rows += found
             facts.append(fact)
             say(fact)
-        found, fact = measure_field(ns, programs, given)
+        found, fact = measure_field(gas, programs, given)
         rows += found
         facts.append(fact)
         say(fact)

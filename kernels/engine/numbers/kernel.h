@@ -30,6 +30,7 @@
 #define FRAME_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) FRAME_PRAGMA(unroll n)
 #define UNROLL_IF(condition) FRAME_PRAGMA(unroll((condition) ? 128 : 1))
+#define UNROLL_FEW(condition) UNROLL_IF(condition)
 #define FOR_SPECIES(s, count) UNROLL_BY(SPECIES_UNROLL) for (int s = 0; s < (count); ++s)
 #else
 #define POINT_FN inline __attribute__((always_inline))
@@ -42,6 +43,7 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #define UNROLL_BY(count)
 #define UNROLL_IF(condition)
+#define UNROLL_FEW(condition) _Pragma("GCC unroll 5")
 #define FOR_SPECIES(s, count) for (int s = 0; s < (count); ++s)
 #endif
 

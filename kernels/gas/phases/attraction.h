@@ -14,25 +14,27 @@
 template <class M, class R> struct Attraction {
     static constexpr int HELD = M::by_pairs ? 1 : M::NS;
 
-    R T, RT, inv_RT, root_of_T;
+    R T, inv_T, RT, inv_RT, root_of_T;
     R root[HELD], root_T[HELD], root_TT[HELD]; // sqrt(a_i) and its derivatives in T; not used with matrices a_ij(T)
 };
 
 // sqrt(a_i) of a species and its derivatives in T, molar. Soave: bent_root, or |g - q sqrt(T)| as published.
 template <class M, class R>
-POINT_FN void species_attraction(const M &m, const R T, const R root_of_T, int s, R &root, R &root_T, R &root_TT) {
+POINT_FN void species_attraction(const M &m, const Attraction<M, R> &at, int s, R &root, R &root_T, R &root_TT) {
     if constexpr (M::alpha_general) {
-        M::root_attraction(m, T, s, root, root_T, root_TT);
+        M::root_attraction(m, at.T, s, root, root_T, root_TT);
     } else if constexpr (M::alpha_bends) {
-        R first, second; // in sqrt(T)
-        bent_root(m, root_of_T, s, root, first, second);
-        root_T = -0.5 / root_of_T * first;
-        root_TT = (0.25 * second - 0.5 * root_T) / T;
+        // Derivatives in sqrt(T). Few species are so hot that the line bends.
+        R first = R(m.q_mass[s]), second = R(0.0);
+        root = m.g_mass[s] - m.q_mass[s] * at.root_of_T;
+        if (any_of(root * m.bend_inverse[s] < 1.0)) bent_root(m, at.root_of_T, s, root, first, second);
+        root_T = -0.5 * (at.root_of_T * at.inv_T) * first;
+        root_TT = (0.25 * second - 0.5 * root_T) * at.inv_T;
     } else {
-        const R with_sign = m.g_mass[s] - m.q_mass[s] * root_of_T;
+        const R with_sign = m.g_mass[s] - m.q_mass[s] * at.root_of_T;
         root = fabs(with_sign);
-        root_T = -0.5 / root_of_T * flipped(R(m.q_mass[s]), with_sign);
-        root_TT = -0.5 / T * root_T;
+        root_T = -0.5 * (at.root_of_T * at.inv_T) * flipped(R(m.q_mass[s]), with_sign);
+        root_TT = -0.5 * at.inv_T * root_T;
     }
     root = root * m.W[s], root_T = root_T * m.W[s], root_TT = root_TT * m.W[s];
 }
@@ -40,10 +42,11 @@ POINT_FN void species_attraction(const M &m, const R T, const R root_of_T, int s
 template <class M, class R> POINT_FN void attraction_at(const M &m, const R T, Attraction<M, R> &at) {
     at.T = T;
     at.RT = R_UNIVERSAL * T;
-    at.inv_RT = 1.0 / at.RT;
+    at.inv_RT = inverse(at.RT);
+    at.inv_T = R_UNIVERSAL * at.inv_RT;
     at.root_of_T = sqrt(T);
     if constexpr (!M::by_pairs) {
-        FOR_SPECIES (s, M::NS) species_attraction(m, T, at.root_of_T, s, at.root[s], at.root_T[s], at.root_TT[s]);
+        FOR_SPECIES (s, M::NS) species_attraction(m, at, s, at.root[s], at.root_T[s], at.root_TT[s]);
     }
 }
 

@@ -3,74 +3,129 @@
 #pragma once
 #include "gas/phases/phase.h"
 
+// Symmetric matrices: N (N + 1)/2 elements by rows of the lower triangle
+template <int N> constexpr bool few() { return N <= 5 && SPECIES_ARRAYS; } // loops over them are written out
+POINT_FN constexpr int lower(int i, int j) { return i * (i + 1) / 2 + j; }
+
 // share times F_ij = d2F/dn_i dn_j, or with PRESSURE share times d ln phi_i/dn_j at constant T, p of one mole,
 //   F_ij + 1 + P_i P_j/P_V.
+// The part that phases at the same T have in common, in whose factors they are added: X_i b_j + X_j b_i + a_a a_ij +
+// one
+template <class M, class R> struct CommonCurvature {
+    R X[M::NS], a_a, one;
+};
+
+// and each phase's own: Y_i delta_j + Y_j delta_i, with PRESSURE P_P P_i P_j, and what EquationOf adds
 template <class M, class R> struct Curvature : EquationOf<M>::template CurvatureParts<R> {
-    R both, b_b, a_a, b_D, one, P_P; // factors of b_i + b_j, b_i b_j, a_ij, D_i b_j + D_j b_i, 1, P_i P_j
-    R D_d, b_d, d_d, d_both;         // of D_i delta_j + D_j delta_i and so on; d_both: of delta_i + delta_j
+    static constexpr int SHAPED = M::deltas_by_species ? M::NS : 1;
+    CommonCurvature<M, R> common;
+    R Y[SHAPED], P_P;
 };
 
 template <bool PRESSURE, class M, class R>
 POINT_FN void curvature_of(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R share,
                            Curvature<M, R> &c) {
-    const R of_D = share * at.inv_RT;
-    c.both = share * f.inv_free;
-    c.b_b = share * f.n * (f.inv_free * f.inv_free) - of_D * f.D * f.psi_BB;
-    c.a_a = -2.0 * (of_D * f.psi);
-    c.b_D = -(of_D * f.psi_B);
-    if constexpr (PRESSURE) {
-        c.one = share;
-        c.P_P = share / f.P_V;
-    }
+    const R of_D = share * at.inv_RT, D_i = -(of_D * f.psi_B);
+    const R one = share * f.inv_free, b = 0.5 * (one * f.n * f.inv_free - of_D * f.D * f.psi_BB);
+    FOR_SPECIES (k, M::NS) c.common.X[k] = one + b * m.phase_b[k] + D_i * f.D_i[k];
+    c.common.a_a = -2.0 * (of_D * f.psi);
+    c.common.one = PRESSURE ? share : R(0.0);
+    if constexpr (PRESSURE) c.P_P = share / f.P_V;
+
     if constexpr (M::deltas_by_species) {
-        c.D_d = -(of_D * f.psi_d);
-        c.b_d = -(of_D * f.D * f.psi_Bd);
-        c.d_d = -(of_D * f.D * f.psi_dd);
-        c.d_both = of_D * f.D * f.psi_d / f.n;
+        const R b_d = -(of_D * f.D * f.psi_Bd), d_d = -0.5 * (of_D * f.D * f.psi_dd), D_d = -(of_D * f.psi_d),
+                one_d = of_D * f.D * f.psi_d / f.n;
+        FOR_SPECIES (k, M::NS) {
+            c.common.X[k] += b_d * f.delta_i[k];
+            c.Y[k] = one_d + D_d * f.D_i[k] + d_d * f.delta_i[k];
+        }
     }
     EquationOf<M>::add_curvature(m, at, f, share, c);
 }
 
-template <bool PRESSURE, class M, class R>
-POINT_FN R curvature_element(const M &m, const Phase<M, R> &f, const Curvature<M, R> &c, const R a_ij, int i, int j) {
-    const double b_i = m.phase_b[i], b_j = m.phase_b[j];
-    R sum = c.both * (b_i + b_j) + c.b_b * (b_i * b_j) + c.a_a * a_ij + c.b_D * (f.D_i[i] * b_j + f.D_i[j] * b_i);
-    if constexpr (PRESSURE) sum += c.one + c.P_P * (f.P_i[i] * f.P_i[j]);
-    if constexpr (M::deltas_by_species) {
-        const R d_i = f.delta_i[i], d_j = f.delta_i[j];
-        sum += c.D_d * (f.D_i[i] * d_j + f.D_i[j] * d_i) + c.b_d * (d_i * b_j + d_j * b_i) + c.d_d * (d_i * d_j) +
-               c.d_both * (d_i + d_j);
-    }
-    EquationOf<M>::add_element(m, f, c, i, j, sum);
-    return sum;
+// Both phases together
+template <class M, class R>
+POINT_FN void add_common(const CommonCurvature<M, R> &v, const CommonCurvature<M, R> &l, CommonCurvature<M, R> &both) {
+    both.a_a = v.a_a + l.a_a;
+    both.one = v.one + l.one;
+    FOR_SPECIES (k, M::NS) both.X[k] = v.X[k] + l.X[k];
 }
 
-// out_i += sum_j of the element times w_j; a_w: sum_j a_ij w_j
+template <bool PRESSURE, class M, class R>
+POINT_FN void add_own_element(const M &m, const Phase<M, R> &f, const Curvature<M, R> &c, int i, int j, R &sum) {
+    if constexpr (PRESSURE) sum += c.P_P * (f.P_i[i] * f.P_i[j]);
+    if constexpr (M::deltas_by_species) sum += c.Y[i] * f.delta_i[j] + c.Y[j] * f.delta_i[i];
+    EquationOf<M>::add_element(m, f, c, i, j, sum);
+}
+
+// F_ij of one phase
+template <class M, class R>
+POINT_FN R curvature_element(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const Curvature<M, R> &c,
+                             int i, int j) {
+    R sum = c.common.a_a * pair_attraction(m, at, i, j);
+    add_own_element<false>(m, f, c, i, j, sum);
+    return sum + c.common.X[i] * m.phase_b[j] + c.common.X[j] * m.phase_b[i];
+}
+
+// H_ij = delta_ij + S_i S_j C_ij, where add_own(i, j, sum) adds the phases' own parts of C_ij. PRESSURE: with `one`.
+template <bool PRESSURE, class M, class R, class Own>
+POINT_FN void scaled_curvature(const M &m, const Attraction<M, R> &at, const R *S, const CommonCurvature<M, R> &c,
+                               const Own &add_own, R *H) {
+    constexpr int NS = M::NS;
+    R S_b[NS], S_X[NS];
+    FOR_SPECIES (k, NS) {
+        S_b[k] = S[k] * m.phase_b[k];
+        S_X[k] = S[k] * c.X[k];
+    }
+    UNROLL_FEW(few<NS>())
+    for (int i = 0; i < NS; ++i) {
+        UNROLL_FEW(few<NS>())
+        for (int j = 0; j <= i; ++j) {
+            R sum = c.a_a * pair_attraction(m, at, i, j);
+            if constexpr (PRESSURE) sum += c.one;
+            add_own(i, j, sum);
+            H[lower(i, j)] = S[i] * S[j] * sum + (S_X[i] * S_b[j] + S_X[j] * S_b[i]);
+        }
+        H[lower(i, i)] += R(1.0);
+    }
+}
+
+// out_i += sum_j of the elements times w_j, of the common part and of a phase's own; a_w: sum_j a_ij w_j
+template <bool PRESSURE, class M, class R>
+POINT_FN void add_common_times(const M &m, const CommonCurvature<M, R> &c, const R *w, const R *a_w, R *out) {
+    R sum = R(0.0), of_b = R(0.0), of_X = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        if constexpr (PRESSURE) sum += w[k];
+        of_b += m.phase_b[k] * w[k];
+        of_X += c.X[k] * w[k];
+    }
+    const R constant = PRESSURE ? R(c.one * sum) : R(0.0);
+    FOR_SPECIES (k, M::NS) out[k] += constant + c.X[k] * of_b + m.phase_b[k] * of_X + c.a_a * a_w[k];
+}
+
+template <bool PRESSURE, class M, class R>
+POINT_FN void add_own_times(const M &m, const Phase<M, R> &f, const Curvature<M, R> &c, const R *w, R *out) {
+    if constexpr (PRESSURE) {
+        R of_P = R(0.0);
+        FOR_SPECIES (k, M::NS) of_P += f.P_i[k] * w[k];
+        FOR_SPECIES (k, M::NS) out[k] += c.P_P * of_P * f.P_i[k];
+    }
+    if constexpr (M::deltas_by_species) {
+        R of_d = R(0.0), of_Y = R(0.0);
+        FOR_SPECIES (k, M::NS) {
+            of_d += f.delta_i[k] * w[k];
+            of_Y += c.Y[k] * w[k];
+        }
+        FOR_SPECIES (k, M::NS) out[k] += c.Y[k] * of_d + f.delta_i[k] * of_Y;
+    }
+    EquationOf<M>::add_product(m, f, c, w, out);
+}
+
 template <bool PRESSURE, class M, class R>
 POINT_FN void add_curvature_times(const M &m, const Phase<M, R> &f, const Curvature<M, R> &c, const R *w, const R *a_w,
                                   R *out) {
-    R sum = R(0.0), of_b = R(0.0), of_D = R(0.0), of_P = R(0.0), of_d = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        sum += w[k];
-        of_b += m.phase_b[k] * w[k];
-        of_D += f.D_i[k] * w[k];
-        if constexpr (PRESSURE) of_P += f.P_i[k] * w[k];
-        if constexpr (M::deltas_by_species) of_d += f.delta_i[k] * w[k];
-    }
-    R constant = c.both * of_b, in_b = c.both * sum + c.b_b * of_b + c.b_D * of_D, in_D = c.b_D * of_b;
-    if constexpr (PRESSURE) constant += c.one * sum;
-    if constexpr (M::deltas_by_species) {
-        constant += c.d_both * of_d;
-        in_b += c.b_d * of_d;
-        in_D += c.D_d * of_d;
-    }
-    FOR_SPECIES (k, M::NS) {
-        out[k] += constant + in_b * m.phase_b[k] + in_D * f.D_i[k] + c.a_a * a_w[k];
-        if constexpr (PRESSURE) out[k] += c.P_P * of_P * f.P_i[k];
-        if constexpr (M::deltas_by_species)
-            out[k] += (c.D_d * of_D + c.b_d * of_b + c.d_d * of_d + c.d_both * sum) * f.delta_i[k];
-    }
-    EquationOf<M>::add_product(m, f, c, w, out);
+    add_common_times<PRESSURE>(m, c.common, w, a_w, out);
+    add_own_times<PRESSURE>(m, f, c, w, out);
 }
 
 // sum_j a_ij w_j
@@ -88,32 +143,29 @@ POINT_FN void begin_products(const M &m, const Attraction<M, R> &at, const R *S,
     attraction_times(m, at, w, a_w);
 }
 
-// ---- symmetric systems, N (N + 1)/2 elements by rows of the lower triangle
-template <int N> constexpr bool few() { return N <= 5 && SPECIES_ARRAYS; } // loops over them are written out
-POINT_FN constexpr int lower(int i, int j) { return i * (i + 1) / 2 + j; }
-
-// L D L^T in place, without pivoting or roots; inverse: 1/D. Whether the matrix is positive definite. Where it is not,
+// ---- symmetric systems
+// L D L^T in place, without pivoting or roots, and 1/D. Whether the matrix is positive definite. Where it is not,
 // a pivot is raised, and the solution is still a direction along which the energy falls.
-template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inverse) {
+template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inv_D) {
     auto definite = R(0.0) < R(1.0);
-    UNROLL_IF(few<N>())
+    UNROLL_FEW(few<N>())
     for (int j = 0; j < N; ++j) {
         const R before = fabs(H[lower(j, j)]);
         R pivot = H[lower(j, j)];
-        UNROLL_IF(few<N>())
+        UNROLL_FEW(few<N>())
         for (int k = 0; k < j; ++k) {
             const R scaled = H[lower(j, k)];
-            H[lower(j, k)] = scaled * inverse[k];
+            H[lower(j, k)] = scaled * inv_D[k];
             pivot -= scaled * H[lower(j, k)];
         }
         const auto sound = pivot > 1e-12 * before;
         definite = definite && sound;
-        pivot = select(sound, pivot, larger(R(0.1 * before), fabs(pivot)));
-        inverse[j] = 1.0 / pivot;
-        UNROLL_IF(few<N>())
+        if (!all_of(sound)) pivot = select(sound, pivot, larger(R(0.1 * before), fabs(pivot)));
+        inv_D[j] = inverse(pivot);
+        UNROLL_FEW(few<N>())
         for (int i = j + 1; i < N; ++i) {
             R sum = H[lower(i, j)];
-            UNROLL_IF(few<N>())
+            UNROLL_FEW(few<N>())
             for (int k = 0; k < j; ++k) sum -= H[lower(i, k)] * H[lower(j, k)];
             H[lower(i, j)] = sum; // l_ij d_j until row i is reached
         }
@@ -121,16 +173,16 @@ template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inverse) {
     return definite;
 }
 
-template <int N, class R> POINT_FN void solve_symmetric(const R *H, const R *inverse, R *x) {
-    UNROLL_IF(few<N>())
+template <int N, class R> POINT_FN void solve_symmetric(const R *H, const R *inv_D, R *x) {
+    UNROLL_FEW(few<N>())
     for (int i = 0; i < N; ++i) {
-        UNROLL_IF(few<N>())
+        UNROLL_FEW(few<N>())
         for (int k = 0; k < i; ++k) x[i] -= H[lower(i, k)] * x[k];
     }
-    UNROLL_IF(few<N>())
+    UNROLL_FEW(few<N>())
     for (int i = N - 1; i >= 0; --i) {
-        x[i] = x[i] * inverse[i];
-        UNROLL_IF(few<N>())
+        x[i] = x[i] * inv_D[i];
+        UNROLL_FEW(few<N>())
         for (int k = i + 1; k < N; ++k) x[i] -= H[lower(k, i)] * x[k];
     }
 }

@@ -10,13 +10,17 @@
 
 constexpr double GONE = 1e-13; // a share of moles below which a phase has gone
 constexpr int DIRECT_STEPS = 25;
+constexpr double SCARCE = 1e-3; // a share of moles below which a phase is given up that wanes:
+constexpr int WANING = 3;       // in so many steps one after another all its amounts fall, in ln by WANES
+constexpr double WANES = 0.5;
 
 // One mole. With one phase ln kappa and eta are 0, or say where that was tested (settled.h).
 template <class M, class R> struct State {
     R T, p, V; // V of the equation of state, before any translation
     R ln_kappa[M::NS], eta;
-    R steps;      // evaluations of a phase
-    bool carried; // whether the caller keeps ln kappa and eta for the next call
+    R steps;        // evaluations of a phase
+    bool carried;   // whether the caller keeps ln kappa and eta for the next call
+    MaskOf<R> late; // points that are put off (settled.h)
 };
 
 // Both phases at T, V
@@ -30,16 +34,17 @@ template <class M, class R> struct Parts {
     Energy<M, R> in_v, in_l;
 };
 
-template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const State<M, R> &s, Parts<M, R> &o) {
+template <class M, class R>
+POINT_FN void parts_of(const M &m, const R *z, const R *root_z, const State<M, R> &s, Parts<M, R> &o) {
     attraction_at(m, s.T, o.at);
     ideal_energies(m, o.at, o.ideal);
 
     o.beta = o.rest = R(0.0);
     FOR_SPECIES (k, M::NS) {
-        const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = 1.0 / (1.0 + kappa);
+        const R root = exp(0.5 * within(s.ln_kappa[k], 300.0)), kappa = root * root, share = inverse(R(1.0 + kappa));
         o.l[k] = z[k] * share;
         o.v[k] = o.l[k] * kappa;
-        o.S[k] = sqrt(o.v[k] * share);
+        o.S[k] = root_z[k] * (root * share);
         o.beta += o.v[k];
         o.rest += o.l[k];
     }
@@ -48,7 +53,7 @@ template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const
 
     const R ratio = exp(within(s.eta, 300.0));
     o.whole_room = s.V - (o.of_v.least + o.of_l.least);
-    const R room_l = o.whole_room / (1.0 + ratio);
+    const R room_l = o.whole_room * inverse(R(1.0 + ratio));
     place_room(m, room_l, o.of_l);
     place_room(m, R(room_l * ratio), o.of_v);
     phase_slopes(m, o.at, o.of_v);
@@ -57,13 +62,24 @@ template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const
     phase_energy(m, o.at, o.ideal, o.l, o.of_l, o.in_l);
 }
 
+template <class M, class R> POINT_FN void roots_of(const M &, const R *z, R *root) {
+    FOR_SPECIES (k, M::NS) root[k] = sqrt(z[k]);
+}
+
+template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const State<M, R> &s, Parts<M, R> &o) {
+    R root_z[M::NS];
+    roots_of(m, z, root_z);
+    parts_of(m, z, root_z, s, o);
+}
+
 // The second derivatives in w = (v_i/S_i, V_v), factorised, and the columns of T and V:
 //   H_ij = delta_ij + S_i S_j (F_ij^v + F_ij^l), H_iV = -S_i (P_i^v + P_i^l), H_VV = -(P_V^v + P_V^l)
 //   c = (S_i (U_i^v - U_i^l), U_V^v - U_V^l), f = (S_i P_i^l, P_V^l)
 template <class M, class R> struct Coupled {
     static constexpr int N = M::NS + 1;
     Curvature<M, R> of_v, of_l;
-    R H[lower(N, 0)], inverse[N], c[N], f[N];
+    CommonCurvature<M, R> both;
+    R H[lower(N, 0)], inv_D[N], c[N], f[N];
     MaskOf<R> definite;
 };
 
@@ -71,16 +87,14 @@ template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts
     constexpr int NS = M::NS, N = NS + 1;
     curvature_of<false>(m, o.at, o.of_v, R(1.0), s.of_v);
     curvature_of<false>(m, o.at, o.of_l, R(1.0), s.of_l);
-    UNROLL_IF(few<N>())
+    add_common(s.of_v.common, s.of_l.common, s.both);
+    const auto add_own = [&](const int i, const int j, R &sum) {
+        add_own_element<false>(m, o.of_v, s.of_v, i, j, sum);
+        add_own_element<false>(m, o.of_l, s.of_l, i, j, sum);
+    };
+    scaled_curvature<false>(m, o.at, o.S, s.both, add_own, s.H);
+    UNROLL_FEW(few<N>())
     for (int i = 0; i < NS; ++i) {
-        UNROLL_IF(few<N>())
-        for (int j = 0; j <= i; ++j) {
-            const R a_ij = pair_attraction(m, o.at, i, j);
-            s.H[lower(i, j)] = o.S[i] * o.S[j] *
-                               (curvature_element<false>(m, o.of_v, s.of_v, a_ij, i, j) +
-                                curvature_element<false>(m, o.of_l, s.of_l, a_ij, i, j));
-        }
-        s.H[lower(i, i)] += R(1.0);
         s.H[lower(NS, i)] = -(o.S[i] * (o.of_v.P_i[i] + o.of_l.P_i[i]));
         s.c[i] = o.S[i] * (o.in_v.U_i[i] - o.in_l.U_i[i]);
         s.f[i] = o.S[i] * o.of_l.P_i[i];
@@ -88,20 +102,20 @@ template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts
     s.H[lower(NS, NS)] = -(o.of_v.P_V + o.of_l.P_V);
     s.c[NS] = o.in_v.U_V - o.in_l.U_V;
     s.f[NS] = o.of_l.P_V;
-    s.definite = factorise_symmetric<N>(s.H, s.inverse);
+    s.definite = factorise_symmetric<N>(s.H, s.inv_D);
 }
 
 // x = H^-1 b
 template <class M, class R> POINT_FN void solve_coupled(const Coupled<M, R> &s, const R *b, R *x) {
     constexpr int N = M::NS + 1;
-    UNROLL_IF(few<N>())
+    UNROLL_FEW(few<N>())
     for (int i = 0; i < N; ++i) x[i] = b[i];
-    solve_symmetric<N>(s.H, s.inverse, x);
+    solve_symmetric<N>(s.H, s.inv_D, x);
 }
 
 template <int N, class R> POINT_FN R product(const R *a, const R *b) {
     R sum = a[0] * b[0];
-    UNROLL_IF(few<N>())
+    UNROLL_FEW(few<N>())
     for (int i = 1; i < N; ++i) sum += a[i] * b[i];
     return sum;
 }
@@ -125,11 +139,11 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
                            const R miss_p, const R p, const R T, Step<M, R> &step) {
     constexpr int N = M::NS + 1;
     const R scale = o.at.RT * T, C = (o.in_v.C_v + o.in_l.C_v) * scale;
-    R a[N], e[N], limit = R(0.2) * T / scale;
+    R a[N], e[N], limit = 0.2 * o.at.inv_RT;
     solve_coupled(s, g, a);
     if constexpr (FIXED == Fixed::T_V) {
         step.tau = step.dV = R(0.0);
-        UNROLL_IF(few<N>())
+        UNROLL_FEW(few<N>())
         for (int i = 0; i < N; ++i) step.w[i] = -a[i];
         return;
     }
@@ -140,49 +154,64 @@ POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R
         solve_coupled(s, s.f, k);
         const R of_p = miss_p + product<N>(s.f, a), mu = o.in_l.U_V + p - product<N>(s.f, e),
                 nu = o.of_l.P_V + product<N>(s.f, k);
-        const R determinant = -(fabs(alpha * nu) + mu * mu), inverse = 1.0 / determinant;
-        step.tau = (mu * of_p - nu * of_energy) * inverse;
-        step.dV = (mu * of_energy - alpha * of_p) * inverse;
+        const R inv_determinant = -1.0 / (fabs(alpha * nu) + mu * mu);
+        step.tau = (mu * of_p - nu * of_energy) * inv_determinant;
+        step.dV = (mu * of_energy - alpha * of_p) * inv_determinant;
         const R room = 0.5 * o.whole_room, part = smaller(smaller(R(1.0), R(limit / (fabs(step.tau) + 1e-300))),
                                                           R(room / (fabs(step.dV) + 1e-300)));
         step.tau = step.tau * part, step.dV = step.dV * part;
-        UNROLL_IF(few<N>())
+        UNROLL_FEW(few<N>())
         for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i] - k[i] * step.dV;
     } else {
-        step.tau = larger(smaller(R(-(of_energy / alpha)), limit), R(-limit));
+        step.tau = larger(smaller(R(-(of_energy * inverse(alpha))), limit), R(-limit));
         step.dV = R(0.0);
-        UNROLL_IF(few<N>())
+        UNROLL_FEW(few<N>())
         for (int i = 0; i < N; ++i) step.w[i] = e[i] * step.tau - a[i];
     }
 }
 
+// Whether a phase leaves the mixture: the ratios of amounts v_i/l_i all fall, or all grow, while there is little of it.
+// Newton's method in their logarithms then takes step after step of about 1 and does not end.
+template <class R> struct Waning {
+    R steps = R(0.0); // one after another
+
+    POINT_FN MaskOf<R> goes_on(const R least, const R most, const R beta, const R rest) {
+        const auto wanes = (most < -WANES && beta < SCARCE) || (least > WANES && rest < SCARCE);
+        steps = select(wanes, R(steps + 1.0), R(0.0));
+        return steps > WANING - 0.5;
+    }
+};
+
 // From the state s, for the points of `ask`: those found, with 0 < beta < 1. What is held stays; the others of T, p, V
-// are found.
+// are found. gives_up: a phase that leaves is not followed to the end.
 template <Fixed FIXED, class M, class R>
-PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s) {
+PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
+                            const bool gives_up = false) {
     constexpr int NS = M::NS, N = NS + 1;
     constexpr bool PRESSURE = FIXED == Fixed::H_p, ENERGY = FIXED != Fixed::T_V;
     auto open = ask, found = nowhere<R>();
-    R step_before = R(0.0); // of Newton's method
+    R step_before = R(0.0), root_z[NS]; // the step of Newton's method
+    roots_of(m, given.z, root_z);
+    Waning<R> waning;
 
     UNROLL_BY(1)
     for (int count = 0; count < DIRECT_STEPS; ++count) {
         // State and residuals. That of the pressures is an error of volume: as an error of p a stiff liquid cannot meet
         // a tolerance.
         Parts<M, R> o;
-        parts_of(m, given.z, s, o);
+        parts_of(m, given.z, root_z, s, o);
         s.steps += 2.0 * counted_in<R>(open);
         R F_v[NS], F_l[NS], g[N], scaled[N], size = R(0.0), apart = R(0.0), all = R(0.0);
-        phase_fugacities(m, o.at, o.of_v, R(log(o.of_v.V * o.of_v.inv_free)), F_v);
-        phase_fugacities(m, o.at, o.of_l, R(log(o.of_l.V * o.of_l.inv_free)), F_l);
-        const R ln_V = log(o.of_v.V / o.of_l.V), pi_v = phase_pressure(o.at, o.of_v),
+        phase_fugacities(m, o.at, o.of_v, R(0.0), F_v);
+        phase_fugacities(m, o.at, o.of_l, R(0.0), F_l);
+        const R ln_free = EquationOf<M>::log_of_free(s.eta, o.of_v, o.of_l), pi_v = phase_pressure(o.at, o.of_v),
                 pi_l = phase_pressure(o.at, o.of_l);
         FOR_SPECIES (k, NS) {
-            g[k] = s.ln_kappa[k] - ln_V + F_v[k] - F_l[k];
+            g[k] = s.ln_kappa[k] - ln_free + (F_v[k] - F_l[k]);
             scaled[k] = o.S[k] * g[k];
             const auto there = given.z[k] > ABSENT;
             size = larger(select(there, R(fabs(g[k])), R(0.0)), size);
-            apart = larger(select(there, R(fabs(s.ln_kappa[k] - ln_V)), R(0.0)), apart);
+            apart = larger(select(there, R(fabs(s.ln_kappa[k] - ln_free)), R(0.0)), apart);
             all += fabs(g[k]);
         }
         g[NS] = scaled[NS] = pi_l - pi_v;
@@ -203,7 +232,7 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         Step<M, R> step;
         coupled_system(m, o, system);
         coupled_step<FIXED>(o, system, scaled, miss_energy, miss_p, s.p, s.T, step);
-        R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_least = R(0.0), most = R(0.0), d_pi = o.in_v.U_V * step.tau;
+        R w[NS], a_w[NS], of_w[NS], d_kappa[NS], d_least = R(0.0), d_pi = o.in_v.U_V * step.tau;
         const R dV_v = step.w[NS];
         FOR_SPECIES (k, NS) {
             w[k] = o.S[k] * step.w[k];
@@ -213,23 +242,29 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         }
         d_pi += o.of_v.P_V * dV_v;
         attraction_times(m, o.at, w, a_w);
-        add_curvature_times<false>(m, o.of_v, system.of_v, w, a_w, of_w);
-        add_curvature_times<false>(m, o.of_l, system.of_l, w, a_w, of_w);
+        add_common_times<false>(m, system.both, w, a_w, of_w);
+        add_own_times<false>(m, o.of_v, system.of_v, w, of_w);
+        add_own_times<false>(m, o.of_l, system.of_l, w, of_w);
+        R least = R(1e300), largest = R(-1e300); // of d ln kappa
         FOR_SPECIES (k, NS) {
             d_kappa[k] = (o.in_v.U_i[k] - o.in_l.U_i[k]) * step.tau - g[k] - of_w[k] +
                          (o.of_v.P_i[k] + o.of_l.P_i[k]) * dV_v - o.of_l.P_i[k] * step.dV;
-            most = larger(select(given.z[k] > ABSENT, R(fabs(d_kappa[k])), R(0.0)), most);
+            const auto there = given.z[k] > ABSENT;
+            least = smaller(select(there, d_kappa[k], least), least);
+            largest = larger(select(there, d_kappa[k], largest), largest);
         }
+        if (gives_up) open = open && !waning.goes_on(least, largest, o.beta, o.rest);
         // eta = ln room_v - ln room_l
         const R dT = step.tau * o.at.RT * s.T;
         R d_room_v = dV_v - d_least, d_room_l = step.dV - d_room_v;
         EquationOf<M>::add_swelling(o.of_v, dT, d_room_v);
         EquationOf<M>::add_swelling(o.of_l, dT, d_room_l);
-        const R d_eta = d_room_v / o.of_v.room - d_room_l / o.of_l.room;
-        most = larger(R(fabs(d_eta)), most);
+        const R d_eta = d_room_v * inverse(o.of_v.room) - d_room_l * inverse(o.of_l.room);
+        R most = larger(larger(R(-least), largest), R(fabs(d_eta)));
 
         // The step within NEAR is the last, and the step that is known to lead there
-        const R cut = smaller(R(1.0), R(2.0 / (most + 1e-300)));
+        R cut = R(1.0);
+        if (any_of(most > 2.0)) cut = smaller(cut, R(2.0 / most));
         most = larger(R(fabs(dT) / s.T), most);
         const auto near = (size < NEAR && most < 1e-3) || is_last_step(most, step_before);
         const auto last = open && (size < FLAT || (system.definite && near));

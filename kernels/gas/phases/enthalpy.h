@@ -100,11 +100,12 @@ PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &gi
     if (any_of(warm && todo)) {
         State<M, R> from = s;
         set_warm_volume(m, given.z, from);
-        const auto done = direct<Fixed::H_p>(m, given, warm && todo, from) && has_room(m, given.z, from);
+        const auto done = direct<Fixed::H_p>(m, given, warm && todo, from, true) && has_room(m, given.z, from);
         take(done, from, s);
         s.steps = from.steps;
         status = select(done, R(double(IN_TWO_PHASES)), status);
         todo = todo && !done;
+        todo = todo && !put_off(warm && todo, s.T, s);
     }
     if (everywhere(!todo)) return;
 
@@ -119,7 +120,7 @@ PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &gi
     take(todo, from, s);
     s.steps = from.steps;
     status = select(one, R(double(ONE_PHASE)), status);
-    todo = todo && !one;
+    todo = todo && !one && !s.late;
     if (everywhere(!todo)) return;
 
     const auto done = direct<Fixed::H_p>(m, given, two, from) && has_room(m, given.z, from);

@@ -113,7 +113,7 @@ PHASE_PART void state_of_entropy_and_pressure(const M &m, const R *z, const R S,
         take(fresh, from, s);
         s.steps = from.steps;
         status = select(one, R(double(ONE_PHASE)), status);
-        todo = todo && !one;
+        todo = todo && !one && !s.late;
     }
     if (any_of(todo)) bracketed_at_entropy(m, z, S, todo, warm && todo, ideal, s, status);
 }

@@ -39,6 +39,9 @@ template <class M> struct PhaseEquation<M, false> {
         return free;
     }
 
+    // ln of the ratio of free of two phases from that of room, eta
+    template <class R, class F> static POINT_FN R log_of_free(const R eta, const F &, const F &) { return eta; }
+
     // The parts' terms in what phase.h, curvature.h, direct.h and entropy.h compute
     template <class R, class F>
     static POINT_FN void add_slopes(const M &, const Attraction<M, R> &, const R, const R, F &) {}

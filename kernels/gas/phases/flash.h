@@ -17,6 +17,7 @@ template <class M, class R> POINT_FN void take(const MaskOf<R> mask, const State
     to.eta = select(mask, from.eta, to.eta);
     FOR_SPECIES (k, M::NS) to.ln_kappa[k] = select(mask, from.ln_kappa[k], to.ln_kappa[k]);
     to.steps = from.steps; // counted by point
+    to.late = from.late;
     to.carried = from.carried;
 }
 
@@ -90,9 +91,10 @@ PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<
         FOR_SPECIES (k, NS) two.ln_K[k] = select(usable, R(s.ln_kappa[k] - ratio), R(0.0));
         found = split(m, feed, usable, Effort{12, 0, false}, two) && two.beta > 0.0 && two.rest > 0.0;
     }
+    const auto left = put_off(started && !found, s.T, s);
 
     // The others: one phase, unless it is unstable
-    const auto rest = ask && !found;
+    const auto rest = ask && !found && !left;
     auto lost = nowhere<R>();
     if (any_of(rest)) {
         const auto hot = rest && is_plainly_hot(m, s.T, s.p);
@@ -103,7 +105,8 @@ PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<
         feed.steps += counted_in<R>(rest);
         const auto is_state = whole.free > 0.0 && whole.free < 1e300;
         lost = rest && !is_state;
-        const auto unknown = tested && is_state && !is_followed(m, feed, tested && is_state, s);
+        auto unknown = tested && is_state && !is_followed(m, feed, tested && is_state, s);
+        unknown = unknown && !put_off(unknown, s.T, s);
         if (any_of(unknown)) {
             Verdict<M, R> verdict;
             test_stability(m, feed, unknown, verdict);

@@ -24,9 +24,9 @@ template <class M> struct PhaseEquation<M, true> {
         R C_i[NS], K_i[NS], L_i[NS]; // C_i; sums over k of the derivatives in c_k times c_ki
     };
 
-    // F_ij gains the symmetric products of 1 and A, b and of_b, D_i and of_D, delta_i and of_d, C_i and of_C
+    // F_ij gains the symmetric products of 1 and A, D_i and of_D, delta_i and of_d, C_i and of_C, and X more of b
     template <class R> struct CurvatureParts {
-        R A[NS], of_b[NS], of_D[NS], of_d[NS], of_C[NS];
+        R A[NS], of_D[NS], of_d[NS], of_C[NS];
     };
 
     // c_ki, k = 1, 2, 3 [m3/mol]
@@ -65,6 +65,10 @@ template <class M> struct PhaseEquation<M, true> {
         const auto steep = f.map.c1 + f.map.c2 * (1.0 + x) + f.map.c3 * (1.0 + x * (1.0 + x));
         f.room = f.free * (1.0 + steep / w);
         f.V = w - map_value(f.map, x);
+    }
+
+    template <class R, class F> static POINT_FN R log_of_free(const R, const F &v, const F &l) {
+        return log(v.free * l.inv_free);
     }
 
     template <class R, class F> static POINT_FN R root(const M &m, const R T, const R p, const F &f) {
@@ -188,9 +192,8 @@ template <class M> struct PhaseEquation<M, true> {
     static POINT_FN void add_curvature(const M &m, const Attraction<M, R> &at, const F &f, const R share, Sums &c) {
         // C_ij = (y_i b_j + y_j b_i)/B + b_i b_j sum k (k - 1) c_k x^k/B^2 with y_i = sum k c_ki x^k
         const R of_L = -share * f.D * at.inv_RT, of_K = share * f.n, of_C = -share * f.pi, inv_B = 1.0 / f.B;
-        const R twice = f.x * f.x * (2.0 * f.map.c2 + 6.0 * (f.map.c3 * f.x));
-        c.both += share * f.K_B;
-        c.b_b += of_K * f.K_BB + of_C * (twice * (inv_B * inv_B));
+        const R second = f.x * f.x * (f.map.c2 + 3.0 * (f.map.c3 * f.x));
+        const R one = share * f.K_B, b = 0.5 * (of_K * f.K_BB) + of_C * (second * (inv_B * inv_B));
 
         R with_b[3], power = R(1.0);
         UNROLL
@@ -200,7 +203,7 @@ template <class M> struct PhaseEquation<M, true> {
         }
         FOR_SPECIES (k, NS) {
             c.A[k] = share * f.K_i[k];
-            c.of_b[k] = over_coefficients(m, with_b, k);
+            c.common.X[k] += one + b * m.phase_b[k] + over_coefficients(m, with_b, k);
             c.of_D[k] = -share * at.inv_RT * f.L_i[k];
             c.of_d[k] = of_L * over_coefficients(m, f.L_dc, k);
             c.of_C[k] = share * (0.5 * f.P_V * f.C_i[k] - f.P_i[k]);
@@ -208,21 +211,18 @@ template <class M> struct PhaseEquation<M, true> {
     }
 
     template <class R, class F, class Sums>
-    static POINT_FN void add_element(const M &m, const F &f, const Sums &c, const int i, const int j, R &sum) {
-        sum += c.A[i] + c.A[j] + c.of_b[i] * m.phase_b[j] + c.of_b[j] * m.phase_b[i];
+    static POINT_FN void add_element(const M &, const F &f, const Sums &c, const int i, const int j, R &sum) {
+        sum += c.A[i] + c.A[j];
         sum += c.of_D[i] * f.D_i[j] + c.of_D[j] * f.D_i[i] + c.of_d[i] * f.delta_i[j] + c.of_d[j] * f.delta_i[i];
         sum += c.of_C[i] * f.C_i[j] + c.of_C[j] * f.C_i[i];
     }
 
     template <class R, class F, class Sums>
-    static POINT_FN void add_product(const M &m, const F &f, const Sums &c, const R *w, R *out) {
-        R of_1 = R(0.0), of_A = R(0.0), b = R(0.0), of_b = R(0.0), D = R(0.0), of_D = R(0.0), d = R(0.0), of_d = R(0.0),
-          C = R(0.0), of_C = R(0.0);
+    static POINT_FN void add_product(const M &, const F &f, const Sums &c, const R *w, R *out) {
+        R of_1 = R(0.0), of_A = R(0.0), D = R(0.0), of_D = R(0.0), d = R(0.0), of_d = R(0.0), C = R(0.0), of_C = R(0.0);
         FOR_SPECIES (k, NS) {
             of_1 += w[k];
             of_A += c.A[k] * w[k];
-            b += m.phase_b[k] * w[k];
-            of_b += c.of_b[k] * w[k];
             D += f.D_i[k] * w[k];
             of_D += c.of_D[k] * w[k];
             d += f.delta_i[k] * w[k];
@@ -231,8 +231,8 @@ template <class M> struct PhaseEquation<M, true> {
             of_C += c.of_C[k] * w[k];
         }
         FOR_SPECIES (k, NS)
-            out[k] += of_A + c.A[k] * of_1 + c.of_b[k] * b + m.phase_b[k] * of_b + c.of_D[k] * D + f.D_i[k] * of_D +
-                      c.of_d[k] * d + f.delta_i[k] * of_d + c.of_C[k] * C + f.C_i[k] * of_C;
+            out[k] += of_A + c.A[k] * of_1 + c.of_D[k] * D + f.D_i[k] * of_D + c.of_d[k] * d + f.delta_i[k] * of_d +
+                      c.of_C[k] * C + f.C_i[k] * of_C;
     }
 
     template <class... A> static POINT_FN void from_e_rho(A &&...a) { mapped_temperature_from_e_rho(a...); }

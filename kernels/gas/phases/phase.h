@@ -80,9 +80,9 @@ template <class M, class R> POINT_FN void place_room(const M &m, const R room, P
 // psi with its derivatives, and those of p
 template <class M, class R> POINT_FN void phase_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
     const auto eos = shape(m, delta_of(m, f));
-    const R B = f.B, w = f.free + B, inv_B = 1.0 / B, inv_centred = 1.0 / (f.free + (0.5 * eos.linear) * B);
-    const R inv_D = 1.0 / (f.free * f.free + B * (eos.linear * f.free + eos.constant * B));
-    f.inv_free = 1.0 / f.free;
+    const R B = f.B, w = f.free + B, inv_B = inverse(B), inv_centred = inverse(R(f.free + (0.5 * eos.linear) * B));
+    const R inv_D = inverse(R(f.free * f.free + B * (eos.linear * f.free + eos.constant * B)));
+    f.inv_free = inverse(f.free);
 
     f.psi = departure_integral(eos, B, inv_centred);
     f.psi_V = -inv_D;

@@ -13,16 +13,17 @@ template <class M, class R> struct Moles {
 
 template <class M, class R, class Species> POINT_FN void moles_of(const M &m, const Species &Y, Moles<M, R> &o) {
     const R moles = mean_of<R, M>(m.inv_W, Y);
-    o.W = 1.0 / moles;
+    o.W = inverse(moles);
     o.R_s = R_UNIVERSAL * moles;
     R sum = moles * 0.0;
     FOR_SPECIES (k, M::NS) {
         o.z[k] = at_least(Y[k], 0.0) * m.inv_W[k];
         sum += o.z[k];
     }
+    const R inv_sum = inverse(sum);
     o.shift = R(0.0);
     FOR_SPECIES (k, M::NS) {
-        o.z[k] = o.z[k] / sum;
+        o.z[k] = o.z[k] * inv_sum;
         if constexpr (M::translated) o.shift += o.z[k] * (m.shift_mass[k] * m.W[k]);
     }
 }
@@ -31,12 +32,16 @@ template <class M, class R, class Kappas>
 POINT_FN void read_start(const M &, const Kappas &ln_kappa, const R eta, State<M, R> &s) {
     s.eta = eta;
     s.carried = true;
+    s.late = nowhere<R>();
+    s.steps = steps_before(s);
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = ln_kappa[k];
 }
 
 template <class M, class R> POINT_FN void no_start(const M &, State<M, R> &s) {
     s.eta = R(0.0);
     s.carried = false;
+    s.late = nowhere<R>();
+    s.steps = R(0.0);
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = R(0.0);
 }
 
@@ -45,7 +50,7 @@ template <class R> POINT_FN MaskOf<R> is_lost(const R status) {
     return (status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5) || status > IN_THREE_PHASES - 0.5;
 }
 
-// What a kernel writes of a state; NaN where none was found
+// What a kernel writes of a state; NaN where none was found. A point that is put off has a mark in eta alone.
 template <class M, class R, class Out>
 POINT_FN void hand_on(const M &m, const Moles<M, R> &moles, const State<M, R> &s, R &status, R &vol, Out &ln_kappa,
                       R &eta, R &steps) {
@@ -57,9 +62,9 @@ POINT_FN void hand_on(const M &m, const Moles<M, R> &moles, const State<M, R> &s
         if (any_of(two)) status = select(needs_a_third(m, moles.z, s, two), R(double(NEEDS_A_THIRD)), status);
     }
     vol = select(lost, none, R((s.V - moles.shift) / moles.W));
-    eta = select(lost, none, s.eta);
+    eta = select(s.late, R(s.eta + s.steps), select(lost, none, s.eta));
     steps = s.steps;
-    FOR_SPECIES (k, M::NS) ln_kappa.set(k, select(lost, none, s.ln_kappa[k]));
+    FOR_SPECIES (k, M::NS) ln_kappa.set(k, select(lost && !s.late, none, s.ln_kappa[k]));
 }
 
 // ---- from T and p
@@ -69,7 +74,6 @@ POINT_FN void state_at_T_p(const M &m, const Moles<M, R> &moles, State<M, R> &s,
     s.T = known_temperature(s.T);
     s.p = select(s.p > 0.0 && s.p < 1e300, s.p, R(NOT_A_NUMBER));
     s.V = R(NOT_A_NUMBER);
-    s.steps = R(0.0);
     status = R(double(NOT_FOUND));
     flash(m, moles.z, s.T > 0.0 && s.p > 0.0 && moles.W > 0.0, warm, s, status);
     hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
@@ -106,7 +110,6 @@ POINT_FN void state_of_e_rho(const M &m, const R e, const R rho, const Moles<M, 
     FOR_SPECIES (k, M::NS) given.z[k] = moles.z[k];
     given.energy = e * moles.W;
     s.V = moles.W / select(rho > 0.0, rho, R(NOT_A_NUMBER)) + moles.shift;
-    s.steps = R(0.0);
     state_at_volume<Fixed::U_V>(m, given, warm, single, s, status);
     hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
     const auto lost = is_lost(status);
@@ -169,7 +172,6 @@ POINT_FN void state_of_h_p(const M &m, const R h, const R p, const Moles<M, R> &
     given.energy = h * moles.W + p * moles.shift;
     s.p = p;
     s.V = R(NOT_A_NUMBER);
-    s.steps = R(0.0);
     state_of_enthalpy_and_pressure(m, given, warm, single, s, status);
     hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
     const auto lost = is_lost(status);
@@ -229,7 +231,6 @@ POINT_FN void state_of_rho_T(const M &m, const R rho, const Moles<M, R> &moles, 
     s.T = known_temperature(s.T);
     s.p = R(NOT_A_NUMBER);
     s.V = moles.W / select(rho > 0.0 && s.T > 0.0, rho, R(NOT_A_NUMBER)) + moles.shift;
-    s.steps = R(0.0);
     state_at_volume<Fixed::T_V>(m, given, warm, [&](R &T, R &missed) { T = s.T, missed = R(0.0); }, s, status);
     hand_on(m, moles, s, status, vol, ln_kappa, eta, steps);
     p = select(is_lost(status), R(NOT_A_NUMBER), s.p);
@@ -264,7 +265,6 @@ POINT_FN void state_of_s_p(const M &m, const R entropy, const R p, const Species
                            Out &ln_kappa, R &eta, R &status, R &steps) {
     s.p = p;
     s.V = R(NOT_A_NUMBER);
-    s.steps = R(0.0);
     state_of_entropy_and_pressure(
         m, moles.z, R(entropy * moles.W), warm, single,
         [&](const R at) { return R(entropy_of_temperature(m, at, Y) * moles.W); }, s, status);
@@ -340,7 +340,6 @@ POINT_FN void known_state(const M &m, const R T, const R p, const Species &Y, co
     o.s.T = known_temperature(T) + o.none;
     o.s.p = p;
     o.s.V = vol * o.moles.W + o.moles.shift;
-    o.s.steps = R(0.0);
 }
 
 // Amounts and volumes of the phases, after translation: those of the vapour and of the liquid of one mole, and their
@@ -433,7 +432,8 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     // One phase
     Heat<M, R> heat;
     R entropy, soft_frozen, soft_wood; // the last two: -(dV/dp) of the waves
-    {
+    heat.U = heat.C_v = heat.U_V = heat.P_V = heat.pull = entropy = soft_frozen = soft_wood = R(0.0);
+    if (any_of(!o.two)) {
         Phase<M, R> whole;
         Energy<M, R> in;
         Attraction<M, R> at;
@@ -462,14 +462,15 @@ POINT_FN void equilibrium_thermal(const M &m, const R T, const R p, const Specie
     }
 
     // Per kilogramme
-    const R inv_W = 1.0 / W, Tp_T = p + heat.U_V, slope_V = RT * heat.P_V, inv_slope = 1.0 / slope_V;
+    const R inv_W = inverse(W), inv_T = inverse(known_T);
+    const R Tp_T = p + heat.U_V, slope_V = RT * heat.P_V, inv_slope = inverse(slope_V);
     cv = heat.C_v * inv_W;
-    cp = cv - Tp_T * Tp_T * inv_slope / known_T * inv_W;
+    cp = cv - Tp_T * Tp_T * inv_slope * inv_T * inv_W;
     gamma = cp / cv;
-    c = V * sqrt((Tp_T * Tp_T / (known_T * heat.C_v) - slope_V) * inv_W);
+    c = V * sqrt((Tp_T * Tp_T * inv_T / heat.C_v - slope_V) * inv_W);
     c_frozen = V * sqrt(inv_W / soft_frozen);
     c_wood = V * sqrt(inv_W / soft_wood);
-    p_T = Tp_T / known_T;
+    p_T = Tp_T * inv_T;
     p_v = slope_V * W;
     v_p = inv_slope * inv_W;
     Z = p * V / RT;
@@ -607,7 +608,6 @@ POINT_FN void equilibrium_curvature(const M &m, const R T, const R rho, const Sp
     phase_slopes(m, at, whole);
     curvature_of<false>(m, at, whole, R(1.0), c);
     FOR_SPECIES (i, NS) {
-        for (int j = 0; j < NS; ++j)
-            F_nn.set(i * NS + j, curvature_element<false>(m, whole, c, pair_attraction(m, at, i, j), i, j));
+        for (int j = 0; j < NS; ++j) F_nn.set(i * NS + j, curvature_element(m, at, whole, c, i, j));
     }
 }

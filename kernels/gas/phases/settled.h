@@ -13,6 +13,12 @@
 #pragma once
 #include "gas/phases/direct.h"
 
+#ifdef POINTS_PUT_OFF // defined by packs.py
+constexpr bool PUTS_OFF = true;
+#else
+constexpr bool PUTS_OFF = false;
+#endif
+
 constexpr double KEPT = 1e4; // more than any T; eta of two phases is far below
 // Marks: stable there; stable around; stable there, but not around; stable there, to be tested around at the next call;
 // from here on with a trial phase: short tests and changes since then add to the mark
@@ -29,15 +35,32 @@ constexpr double FOLLOW_UNIT = 0.05;  // of the largest change of ln K_i
 constexpr double FOLLOW_T = 0.05;     // relative change of T since the whole test
 constexpr double FOLLOW_ABOVE = 1e-2; // tm of the trial below which the whole test decides
 
-// What a point that carries eta is likely to need: nothing, a short test, a whole test, tests around, two phases
-constexpr int KINDS_OF_ETA = 5;
+// Marks of points that are put off, eta = KEPT mark + evaluations so far. A test is due: they were two phases; tested
+// before; tested before, and of nearly the same T still. The test has found a trial phase, ln_kappa_k = ln W_k: for the
+// liquid; for the vapour; none, but the point is not one phase.
+enum { WAS_TWO = FOLLOWED + FOLLOW_MARKS, WAS_TESTED, WAS_SLOW, HAS_LIQUID, HAS_VAPOUR, HAS_NONE };
 
+// What a point that carries eta is likely to need: nothing, a short test, tests around, a whole test, two phases. Equal
+// effort side by side: whole tests by the temperature of the last, two phases by eta, since little of a phase takes
+// more steps.
+constexpr int TEST_KINDS = 8, TWO_KINDS = 10;
+constexpr double KIND_T = 16.0; // K
+enum { NOTHING, SHORT_TEST, TESTS_AROUND, WHOLE_TEST, TWO_PHASES = WHOLE_TEST + TEST_KINDS };
+constexpr int KINDS_OF_ETA = TWO_PHASES + TWO_KINDS;
+
+POINT_FN bool is_put_off_by_eta(const double eta) { return eta >= KEPT * WAS_TWO; }
 POINT_FN int kind_of_eta(const double eta) {
-    enum { NOTHING, SHORT_TEST, WHOLE_TEST, TESTS_AROUND, TWO_PHASES };
-    if (!(eta >= KEPT)) return eta == 0.0 ? WHOLE_TEST : TWO_PHASES;
-    if (eta >= KEPT * FOLLOWED) return eta < KEPT * (FOLLOWED + FOLLOW_MARKS) ? SHORT_TEST : WHOLE_TEST;
-    if (eta >= KEPT * RESTING) return TESTS_AROUND;
-    return eta >= KEPT * SETTLED && eta < KEPT * (SETTLED + 1) ? NOTHING : WHOLE_TEST;
+    // Without branches, so that vectors serve
+    const int whole = WHOLE_TEST + int(eta >= KEPT ? eta * (1.0 / KIND_T) : 0.0) % TEST_KINDS;
+    const double place = eta + 0.5 * TWO_KINDS > 0.0 ? eta + 0.5 * TWO_KINDS : 0.0;
+    const int two = TWO_PHASES + int(place < TWO_KINDS - 0.5 ? place : TWO_KINDS - 0.5);
+    int kind = eta >= KEPT * SETTLED ? NOTHING : whole;
+    kind = eta >= KEPT * NEAR_TWO_PHASES ? whole : kind;
+    kind = eta >= KEPT * RESTING ? TESTS_AROUND : kind;
+    kind = eta >= KEPT * FOLLOWED ? SHORT_TEST : kind;
+    kind = eta >= KEPT * WAS_TWO ? whole : kind;
+    const int other = eta == 0.0 ? WHOLE_TEST : two;
+    return eta >= KEPT ? kind : other;
 }
 
 // Nothing is kept
@@ -69,6 +92,60 @@ POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const
 
 template <class M, class R> POINT_FN MaskOf<R> has_mark(const State<M, R> &s, const int mark) {
     return s.eta >= KEPT * mark && s.eta < KEPT * (mark + 1);
+}
+
+// Whether the last test followed a trial phase; whether that began at nearly this T
+template <class M, class R> POINT_FN MaskOf<R> is_follower(const State<M, R> &s) {
+    return s.eta >= KEPT * FOLLOWED && s.eta < KEPT * WAS_TWO;
+}
+
+template <class M, class R> POINT_FN MaskOf<R> is_slow_follower(const State<M, R> &s, const R T) {
+    const auto near = fabs(tested_temperature(s) - T) < (PATIENCE * ROOM_T) * T;
+    return (is_follower(s) && near) || has_mark(s, WAS_SLOW);
+}
+
+template <class M, class R> POINT_FN MaskOf<R> is_put_off_with_trial(const State<M, R> &s) {
+    return s.eta >= KEPT * HAS_LIQUID;
+}
+
+// Evaluations of a point before it was put off
+template <class M, class R> POINT_FN R steps_before(const State<M, R> &s) {
+    const R mark = floor_small(s.eta * (1.0 / KEPT));
+    return select(s.eta >= KEPT * WAS_TWO, R(s.eta - KEPT * mark), R(0.0));
+}
+
+// Puts off the points of `where` that need more than their kind: a pack would wait for each of them. Where points are
+// sorted by kind (packs.h), they are worked on side by side when the others are done. T: as one phase, where it is
+// known.
+template <class M, class R> POINT_FN MaskOf<R> put_off(const MaskOf<R> where, const R T, State<M, R> &s) {
+    if (!PUTS_OFF || !s.carried || !any_of(where)) return nowhere<R>();
+    const auto two = s.eta < KEPT && fabs(s.eta) > 0.0, settled = has_mark(s, SETTLED), follows = is_follower(s);
+    const auto late = where && (two || settled || follows);
+    const R mark =
+        select(two, R(double(WAS_TWO)), select(is_slow_follower(s, T), R(double(WAS_SLOW)), R(double(WAS_TESTED))));
+    s.eta = select(late, R(KEPT * mark), s.eta);
+    s.late = s.late || late;
+    return late;
+}
+
+// Puts off the points of `where` that the test has found not to be one phase, with their trial phases
+template <class M, class R>
+POINT_FN MaskOf<R> put_off_with_trial(const MaskOf<R> where, const Verdict<M, R> &verdict, State<M, R> &s) {
+    if (!PUTS_OFF || !s.carried || !any_of(where)) return nowhere<R>();
+    const auto late = where && !is_put_off_with_trial(s);
+    const R mark = select(verdict.is_vapour > 0.5, R(double(HAS_VAPOUR)), R(double(HAS_LIQUID)));
+    s.eta = select(late, R(KEPT * select(verdict.unstable, mark, R(double(HAS_NONE)))), s.eta);
+    FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(late, verdict.ln_W[2][k], s.ln_kappa[k]);
+    s.late = s.late || late;
+    return late;
+}
+
+// What the test of such a point had found
+template <class M, class R> POINT_FN void recall_trial(const State<M, R> &s, Verdict<M, R> &verdict) {
+    const auto known = is_put_off_with_trial(s), unstable = known && !has_mark(s, HAS_NONE);
+    verdict.unstable = verdict.unstable || unstable;
+    verdict.is_vapour = select(known, select(has_mark(s, HAS_VAPOUR), R(1.0), R(0.0)), verdict.is_vapour);
+    FOR_SPECIES (k, M::NS) verdict.ln_W[2][k] = select(known, s.ln_kappa[k], verdict.ln_W[2][k]);
 }
 
 // The points of `where` settle at T, p, z: the room begins around it
@@ -119,7 +196,6 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
     const auto near = stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, s);
     const auto there = stable && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, s);
     const auto stays = there && has_mark(s, STABLE), rests = there && has_mark(s, RESTING);
-    const auto is_slow = fabs(tested_temperature(s) - feed.at.T) < (PATIENCE * ROOM_T) * feed.at.T;
     auto settled = stable && is_plainly_hot(m, feed.at.T, feed.p);
     const auto ask = rests && !settled;
     if (any_of(ask)) {
@@ -133,8 +209,9 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
     }
 
     // After some short tests a slow point may settle; the others follow on
-    const auto has_trial = stable && s.eta >= KEPT && verdict.shadow < NO_SHADOW;
-    const auto follow = has_trial && !settled && !stays && !(s.eta >= FOLLOWED * KEPT && is_slow);
+    const auto was_tested = s.eta >= KEPT && !has_mark(s, WAS_TWO);
+    const auto has_trial = stable && was_tested && verdict.shadow < NO_SHADOW;
+    const auto follow = has_trial && !settled && !stays && !is_slow_follower(s, feed.at.T);
     R mark = select(stays, R(double(RESTING)), R(double(STABLE)));
     mark = select(near || ask, R(double(NEAR_TWO_PHASES)), mark);
     mark = select(follow, R(double(FOLLOWED)), mark);
@@ -150,8 +227,7 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
 // The short test: the points of `ask` whose trial phase is clearly above the plane still. They keep it as it is now.
 template <class M, class R>
 PHASE_PART MaskOf<R> is_followed(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, State<M, R> &s) {
-    const auto begun = s.eta >= KEPT * FOLLOWED && s.eta < KEPT * (FOLLOWED + FOLLOW_MARKS);
-    const auto now = ask && begun && fabs(tested_temperature(s) - feed.at.T) < FOLLOW_T * feed.at.T;
+    const auto now = ask && is_follower(s) && fabs(tested_temperature(s) - feed.at.T) < FOLLOW_T * feed.at.T;
     if (!any_of(now)) return now;
 
     Trial<M, R> trial;

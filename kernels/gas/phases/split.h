@@ -27,17 +27,17 @@ template <class M, class R>
 POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> ask, TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     R half = R(0.0), k[NS];
-    FOR_SPECIES (i, NS) half += z[i] * (K[i] - 1.0) / (K[i] + 1.0);
+    FOR_SPECIES (i, NS) half += z[i] * (K[i] - 1.0) * inverse(R(K[i] + 1.0));
     const auto for_liquid = half > 0.0;
 
     R low = R(-1e9), high = R(1e9);
     FOR_SPECIES (i, NS) {
-        const R K_i = select(for_liquid, R(1.0 / K[i]), K[i]);
+        const R K_i = select(for_liquid, inverse(K[i]), K[i]);
         k[i] = K_i - 1.0;
         const auto there = z[i] > 1e-30, above = k[i] > 1e-14, below = k[i] < -1e-14;
-        const R inverse = 1.0 / select(above || below, k[i], R(1.0));
-        low = select(there && above, larger(low, R((K_i * z[i] - 1.0) * inverse)), low);
-        high = select(there && below, smaller(high, R((z[i] - 1.0) * inverse)), high);
+        const R inv_k = inverse(select(above || below, k[i], R(1.0)));
+        low = select(there && above, larger(low, R((K_i * z[i] - 1.0) * inv_k)), low);
+        high = select(there && below, smaller(high, R((z[i] - 1.0) * inv_k)), high);
     }
 
     R b = select(for_liquid, s.rest, s.beta);
@@ -47,7 +47,7 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
     for (int step = 0; step < RACHFORD_STEPS; ++step) {
         R f = R(0.0), slope = R(0.0), terms = R(0.0);
         FOR_SPECIES (i, NS) {
-            const R d = k[i] / (1.0 + b * k[i]), term = z[i] * d;
+            const R d = k[i] * inverse(R(1.0 + b * k[i])), term = z[i] * d;
             f += term;
             slope -= term * d;
             terms += fabs(term);
@@ -66,7 +66,7 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
     s.beta = select(ask, select(for_liquid, R(1.0 - b), b), s.beta);
     s.rest = select(ask, select(for_liquid, b, R(1.0 - b)), s.rest);
     FOR_SPECIES (i, NS) {
-        const R one = z[i] / (1.0 + b * k[i]), other = one * (k[i] + 1.0);
+        const R one = z[i] * inverse(R(1.0 + b * k[i])), other = one * (k[i] + 1.0);
         s.x[i] = select(ask, select(for_liquid, other, one), s.x[i]);
         s.y[i] = select(ask, select(for_liquid, one, other), s.y[i]);
     }
@@ -99,41 +99,36 @@ POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const TwoPhase
 }
 
 // Newton's step in ln K from the residual g, in place of -g where `want` and the matrix is positive definite, or `any`:
-//   s_i^2 = x_i K_i/(rest + beta K_i),  C = rest Phi^v + beta Phi^l,
+//   s_i^2 = z_i K_i/(rest + beta K_i)^2,  C = rest Phi^v + beta Phi^l,
 //   (I - s s^T + S C S) q = -S g,  step = -g - C S q
 template <class M, class R>
-POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoPhases<M, R> &s, const R *K,
+POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoPhases<M, R> &s, const R *S,
                               const Phase<M, R> &v, const Phase<M, R> &l, const R *g, const MaskOf<R> want,
                               const bool any, R *step) {
     constexpr int NS = M::NS;
     Curvature<M, R> of_v, of_l;
+    CommonCurvature<M, R> both;
     curvature_of<true>(m, at, v, s.rest, of_v);
     curvature_of<true>(m, at, l, s.beta, of_l);
+    add_common(of_v.common, of_l.common, both);
 
-    R H[lower(NS, 0)], inverse[NS], S[NS], q[NS];
-    FOR_SPECIES (k, NS) {
-        S[k] = sqrt(s.x[k] * K[k] / (s.rest + s.beta * K[k]));
-        q[k] = -(S[k] * g[k]);
-    }
-    UNROLL_IF(few<NS>())
-    for (int i = 0; i < NS; ++i) {
-        UNROLL_IF(few<NS>())
-        for (int j = 0; j <= i; ++j) {
-            const R a_ij = pair_attraction(m, at, i, j);
-            H[lower(i, j)] = S[i] * S[j] *
-                             (curvature_element<true>(m, v, of_v, a_ij, i, j) +
-                              curvature_element<true>(m, l, of_l, a_ij, i, j) - 1.0);
-        }
-        H[lower(i, i)] += R(1.0);
-    }
-    auto good = factorise_symmetric<NS>(H, inverse);
+    R H[lower(NS, 0)], inv_D[NS], q[NS];
+    FOR_SPECIES (k, NS) q[k] = -(S[k] * g[k]);
+    // `one` of both is 1, and s s^T takes that away
+    const auto add_own = [&](const int i, const int j, R &sum) {
+        add_own_element<true>(m, v, of_v, i, j, sum);
+        add_own_element<true>(m, l, of_l, i, j, sum);
+    };
+    scaled_curvature<false>(m, at, S, both, add_own, H);
+    auto good = factorise_symmetric<NS>(H, inv_D);
     const auto newton = good && want, taken = any ? want : newton;
-    solve_symmetric<NS>(H, inverse, q);
+    solve_symmetric<NS>(H, inv_D, q);
 
     R a_w[NS], of_q[NS];
     begin_products(m, at, S, q, q, a_w, of_q);
-    add_curvature_times<true>(m, v, of_v, q, a_w, of_q);
-    add_curvature_times<true>(m, l, of_l, q, a_w, of_q);
+    add_common_times<true>(m, both, q, a_w, of_q);
+    add_own_times<true>(m, v, of_v, q, of_q);
+    add_own_times<true>(m, l, of_l, q, of_q);
     FOR_SPECIES (k, NS) step[k] = select(taken, within(R(-g[k] - of_q[k]), 2.0), step[k]);
     return newton;
 }
@@ -152,8 +147,9 @@ PHASE_PART MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, co
     // where the liquid attracts a gas strongly.
     constexpr int FREE = 20, RAISED = 6, DAMPED = 8;
     auto open = ask, found = nowhere<R>();
-    R K[NS], step_before = R(0.0); // of Newton's method
+    R K[NS], root_K[NS], root_z[NS], S[NS], step_before = R(0.0); // the step of Newton's method
     FOR_SPECIES (k, NS) {
+        root_z[k] = sqrt(feed.z[k]);
         s.x[k] = select(ask, feed.z[k], s.x[k]);
         s.y[k] = select(ask, feed.z[k], s.y[k]);
     }
@@ -162,7 +158,10 @@ PHASE_PART MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, co
     for (int count = 0; count < effort.most; ++count) {
         // Compositions of this K
         const TwoPhases<M, R> before = s;
-        FOR_SPECIES (k, NS) K[k] = exp(within(s.ln_K[k], 200.0));
+        FOR_SPECIES (k, NS) {
+            root_K[k] = exp(0.5 * within(s.ln_K[k], 200.0));
+            K[k] = root_K[k] * root_K[k];
+        }
         rachford_rice(m, feed.z, K, open, s);
         auto moved = nowhere<R>();
         if (effort.inside && count < FREE) moved = keep_inside(m, feed.z, K, before, s) && open;
@@ -188,8 +187,9 @@ PHASE_PART MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, co
         // Step
         auto newton = nowhere<R>();
         const auto want = open && !moved && size < 1.0;
+        FOR_SPECIES (k, NS) S[k] = root_z[k] * root_K[k] * inverse(R(s.rest + s.beta * K[k]));
         if (count >= effort.plain && any_of(want))
-            newton = split_step(m, feed.at, s, K, v, l, g, want, count >= RAISED, step);
+            newton = split_step(m, feed.at, s, S, v, l, g, want, count >= RAISED, step);
         R most = R(0.0);
         FOR_SPECIES (k, NS) {
             most = larger(select(feed.z[k] > ABSENT, R(fabs(step[k])), R(0.0)), most);

@@ -53,26 +53,18 @@ template <class M, class R> struct Trial {
 // Newton's step in ln W from the residual r; where the matrix is not positive definite the step stays as it is.
 //   (I + S Phi S/sum W) q = -S r, S = diag sqrt(W),  step = -r - Phi S q/sum W
 template <class M, class R>
-POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R *W, const R inv_sum,
+POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R *S, const R inv_sum,
                          const R *r, const MaskOf<R> want, R *step) {
     constexpr int NS = M::NS;
     Curvature<M, R> c;
     curvature_of<true>(m, at, f, inv_sum, c);
 
-    R H[lower(NS, 0)], inverse[NS], S[NS], q[NS];
-    FOR_SPECIES (k, NS) {
-        S[k] = sqrt(W[k]);
-        q[k] = -(S[k] * r[k]);
-    }
-    UNROLL_IF(few<NS>())
-    for (int i = 0; i < NS; ++i) {
-        UNROLL_IF(few<NS>())
-        for (int j = 0; j <= i; ++j)
-            H[lower(i, j)] = S[i] * S[j] * curvature_element<true>(m, f, c, pair_attraction(m, at, i, j), i, j);
-        H[lower(i, i)] += R(1.0);
-    }
-    const auto good = factorise_symmetric<NS>(H, inverse) && want;
-    solve_symmetric<NS>(H, inverse, q);
+    R H[lower(NS, 0)], inv_D[NS], q[NS];
+    FOR_SPECIES (k, NS) q[k] = -(S[k] * r[k]);
+    const auto add_own = [&](const int i, const int j, R &sum) { add_own_element<true>(m, f, c, i, j, sum); };
+    scaled_curvature<true>(m, at, S, c.common, add_own, H);
+    const auto good = factorise_symmetric<NS>(H, inv_D) && want;
+    solve_symmetric<NS>(H, inv_D, q);
 
     R a_w[NS], of_q[NS];
     begin_products(m, at, S, q, q, a_w, of_q);
@@ -108,12 +100,13 @@ PHASE_PART void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Desce
     const auto at_work = way.open;
 
     // The trial's ln phi
-    R W[NS], w[NS], ln_phi[NS], r[NS], change[NS], sum = R(0.0);
+    R S[NS], W[NS], w[NS], ln_phi[NS], r[NS], change[NS], sum = R(0.0);
     FOR_SPECIES (k, NS) {
-        W[k] = exp(at_most(trial.ln_W[k], 50.0));
+        S[k] = exp(0.5 * at_most(trial.ln_W[k], 50.0));
+        W[k] = S[k] * S[k];
         sum += W[k];
     }
-    const R inv_sum = 1.0 / sum;
+    const R inv_sum = inverse(sum);
     FOR_SPECIES (k, NS) w[k] = W[k] * inv_sum;
     Phase<M, R> f;
     phase_at_pressure(m, feed.at, feed.p, w, f, ln_phi);
@@ -126,7 +119,7 @@ PHASE_PART void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Desce
         const R apart = W[k] - feed.z[k];
         tm += W[k] * (r[k] - 1.0);
         size = larger(fabs(r[k]), size);
-        top = larger(R(sqrt(W[k]) * fabs(r[k])), top);
+        top = larger(R(S[k] * fabs(r[k])), top);
         toward += apart * r[k];
         far += apart * (trial.ln_W[k] - feed.ln_z[k]);
         change[k] = -r[k];
@@ -154,11 +147,11 @@ PHASE_PART void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Desce
 
     // Substitution twice, then Newton; at once from an earlier trial
     const auto want = way.open && size < 1.0 && way.count > (aim == Aim::FOLLOW ? -1.0 : 1.5);
-    if (any_of(want)) trial_step(m, feed.at, f, W, inv_sum, r, want, change);
+    if (any_of(want)) trial_step(m, feed.at, f, S, inv_sum, r, want, change);
     FOR_SPECIES (k, NS) trial.ln_W[k] = select(way.open, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
 
     // A point that is undecided at last counts as unstable: the split then decides.
-    way.count += 1.0;
+    way.count = way.count + 1.0;
     const auto spent = way.open && way.count > way.most - 0.5;
     trial.undecided = trial.undecided || spent;
     trial.unstable = trial.unstable || spent;

@@ -41,9 +41,10 @@ PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s,
         test_stability(m, feed, ask, verdict);
         third = third || (verdict.certain && verdict.tm < BELOW);
 
-        // Trials that are rich in one species: the usual ones may both end as the other phase
+        // Trials that are rich in one species: the usual ones may both end as the other phase. Both phases have the
+        // same tangent plane, so that these trials are the same for both.
         UNROLL_BY(1)
-        for (int rich = 0; rich < M::NS; ++rich) {
+        for (int rich = 0; rich < M::NS && side == 0; ++rich) {
             const auto still = ask && !third;
             if (!any_of(still)) break;
             Trial<M, R> trial;
@@ -256,11 +257,12 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
     // Two phases, as it was
     if (any_of(warm && todo)) {
         State<M, R> from = s;
-        const auto done = direct<FIXED>(m, given, warm && todo, from) && from.p > 0.0;
+        const auto done = direct<FIXED>(m, given, warm && todo, from, true) && from.p > 0.0;
         take(done, from, s);
         s.steps = from.steps;
         status = select(done, R(double(IN_TWO_PHASES)), status);
         todo = todo && !done;
+        todo = todo && !put_off(warm && todo, s.T, s);
     }
     if (everywhere(!todo)) return;
 
@@ -283,8 +285,12 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
         plane_at_volume(m, V, whole, feed);
         auto stable = tested && sound && is_followed(m, feed, tested && sound, s);
         if (any_of(stable)) stable = stable && is_root(m, feed, whole);
-        const auto unknown = tested && !stable;
+        auto unknown = tested && !stable && !is_put_off_with_trial(s);
+        const auto late = put_off(unknown, feed.at.T, s);
+        unknown = unknown && !late;
+        todo = todo && !late;
         test_stability(m, feed, unknown, verdict);
+        recall_trial(s, verdict);
         const auto passed = unknown && sound && !verdict.unstable;
         keep_test(m, feed, unknown, passed, verdict, s);
         one = one || stable || passed;
@@ -295,6 +301,7 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
     s.p = select(one, p, select(todo, feed.p, s.p));
     status = select(one, R(double(ONE_PHASE)), status);
     todo = todo && !one;
+    todo = todo && !put_off_with_trial(todo, verdict, s);
     if (everywhere(!todo)) return;
 
     // Two phases from the trial of that test, then by brackets

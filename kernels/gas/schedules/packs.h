@@ -4,6 +4,7 @@
 //   composed(m, scratch)                       the part that depends on the composition alone, if that is uniform
 //   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
 //   KIND, KINDS, kind(x)                       the array (or -1) by whose value x points are of one of KINDS kinds
+//   is_put_off(x)                              whether the stages put a point off, which left this value there
 //   TOGETHER                                   points of the widest pack of a stage
 //   LINES, lines<N>(m, array, step)            whether there is one stage of scalars; for boxes: of SIDE lines of N
 //   points
@@ -49,8 +50,8 @@ static inline void ask_ahead(const stored *now, long stride, int rows, int part,
 // Points that are copied first, point t from place(t); the copy is filled up to whole packs with the last point. So
 // there is no remainder loop, and a point's results do not depend on its place in the block.
 template <class P, class Place>
-static inline void copied_points(const Mixture &m, const Array *array, stored *scratch, const long count,
-                                 const Place &place) {
+STAGE_FN void copied_points(const Mixture &m, const Array *array, stored *scratch, const long count,
+                            const Place &place) {
     stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
     long stride[P::COUNT];
     const long whole = (count + LANES - 1) / LANES * LANES;
@@ -62,7 +63,8 @@ static inline void copied_points(const Mixture &m, const Array *array, stored *s
             for (int r = 0; r < P::ROWS[a]; ++r) {
                 const outside *from = array[a].at + r * array[a].ld;
                 stored *to = at[a] + r * ROW;
-                for (long t = 0; t < count; ++t) to[t] = from[place(t)];
+                const Place at_point = place;
+                for (long t = 0; t < count; ++t) to[t] = from[at_point(t)];
                 for (long t = count; t < whole; ++t) to[t] = to[count - 1];
             }
     }
@@ -71,7 +73,9 @@ static inline void copied_points(const Mixture &m, const Array *array, stored *s
         if (P::OUTPUT[a])
             for (int r = 0; r < P::ROWS[a]; ++r) {
                 outside *to = array[a].at + r * array[a].ld;
-                for (long t = 0; t < count; ++t) to[place(t)] = outside(at[a][r * ROW + t]);
+                const stored *from = at[a] + r * ROW;
+                const Place at_point = place;
+                for (long t = 0; t < count; ++t) to[at_point(t)] = outside(from[t]);
             }
 }
 
@@ -170,10 +174,17 @@ template <class P> static long units(const Arguments<P::COUNT> &a, const long po
 #else
 // Points of one kind side by side, so that a pack does not wait for a point of another kind: in a window of several
 // blocks. Runs of packs of one kind each are computed in place, the points of other packs are copied, kind by kind.
-constexpr long WINDOW = 8 * BLOCK;
+// Points that are put off then, since they need more than their kind, come last, side by side.
+constexpr long WINDOW = 32 * BLOCK;
+
+struct Listed { // point t of a list
+    const long *list;
+    long operator()(const long t) const { return list[t]; }
+};
 
 template <class P> struct Sorted {
-    int kind[WINDOW], place[WINDOW], begin[P::KINDS + 1];
+    int kind[WINDOW], begin[P::KINDS + 1];
+    long place[WINDOW];
 
     // Kinds of the points from `first` on
     void read(const Array &key, const long first, const long count) {
@@ -186,28 +197,51 @@ template <class P> struct Sorted {
         return same;
     }
     // Number of points in packs of several kinds, in place[] by their kind. use(first, count): a run of other packs
-    template <class Use> long split(const long count, const Use &use) {
+    template <class Use> long split(const long first, const long count, const Use &use) {
         long run = 0, end = 0;
         for (long t = 0; t < count; t = end) {
             end = t + P::TOGETHER < count ? t + P::TOGETHER : count;
             const bool whole = end - t == P::TOGETHER && is_uniform(t);
             if (whole && end - run < BLOCK) continue;
             if (whole) {
-                use(run, end - run);
+                use(first + run, end - run);
                 run = end;
                 continue;
             }
-            if (t > run) use(run, t - run);
+            if (t > run) use(first + run, t - run);
             for (long i = t; i < end; ++i) ++begin[kind[i] + 1], kind[i] += P::KINDS; // marked: to be copied
             run = end;
         }
-        if (count > run) use(run, count - run);
+        if (count > run) use(first + run, count - run);
 
         for (int k = 1; k <= P::KINDS; ++k) begin[k] += begin[k - 1];
         const long copied = begin[P::KINDS];
         for (long t = 0; t < count; ++t)
-            if (kind[t] >= P::KINDS) place[begin[kind[t] - P::KINDS]++] = int(t);
+            if (kind[t] >= P::KINDS) place[begin[kind[t] - P::KINDS]++] = first + t;
         return copied;
+    }
+};
+
+// Points that were put off, from several windows
+template <class P> struct PutOff {
+    long place[WINDOW + BLOCK], number = 0;
+
+    template <class Place> void add(const Array &key, const long count, const Place &place_of) {
+        for (long t = 0; t < count; ++t) {
+            place[number] = place_of(t);
+            number += P::is_put_off(key.at[place[number]]);
+        }
+    }
+    // Works on them, by whole blocks as long as there may come more. A point may be put off twice.
+    void work(const Mixture &m, const Array *array, stored *scratch, const bool more) {
+        long now[BLOCK];
+        while (number >= (more ? BLOCK : 1)) {
+            const long count = number < BLOCK ? number : BLOCK;
+            number -= count;
+            for (long t = 0; t < count; ++t) now[t] = place[number + t];
+            copied_points<P>(m, array, scratch, count, Listed{now});
+            add(array[P::KIND], count, Listed{now});
+        }
     }
 };
 
@@ -217,26 +251,29 @@ static void sorted_points(const Mixture &m, const Array *array, stored *scratch,
     sorted.read(array[P::KIND], first, count);
     const auto in_place = [&](const long from, const long number) {
         if (sizeof(outside) != sizeof(stored))
-            return copied_points<P>(m, array, scratch, number, [=](const long t) { return first + from + t; });
+            return copied_points<P>(m, array, scratch, number, [=](const long t) { return from + t; });
         stored *at[P::COUNT];
         long stride[P::COUNT];
-        for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + first + from), stride[a] = array[a].ld;
+        for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + from), stride[a] = array[a].ld;
         P::stages(m, at, stride, scratch, number);
     };
-    const long copied = sorted.split(count, in_place);
+    const long copied = sorted.split(first, count, in_place);
     for (long done = 0; done < copied; done += BLOCK) {
-        const int *from = sorted.place + done;
-        copied_points<P>(m, array, scratch, copied - done < BLOCK ? copied - done : BLOCK,
-                         [=](const long t) { return first + from[t]; });
+        const long left = copied - done;
+        copied_points<P>(m, array, scratch, left < BLOCK ? left : BLOCK, Listed{sorted.place + done});
     }
 }
 
 template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
     if constexpr (P::KIND >= 0) {
         Sorted<P> sorted;
-        for (; first < end; first += WINDOW)
-            sorted_points<P>(*a.constants, a.array, scratch, sorted, first,
-                             end - first < WINDOW ? end - first : WINDOW);
+        PutOff<P> late;
+        for (; first < end; first += WINDOW) {
+            const long count = end - first < WINDOW ? end - first : WINDOW;
+            sorted_points<P>(*a.constants, a.array, scratch, sorted, first, count);
+            late.add(a.array[P::KIND], count, [=](const long t) { return first + t; });
+            late.work(*a.constants, a.array, scratch, first + count < end);
+        }
     } else {
         for (; first < end; first += BLOCK)
             some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);

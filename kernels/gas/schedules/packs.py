@@ -17,7 +17,7 @@ from ..records import PointKernel
 from ..registry import registry
 from ..structure import structure
 from .schedule import Schedule
-from .text import bodies, call, defines, discarded, dropped, folders, include, kinds, spelled_headers, start
+from .text import bodies, call, defines, discarded, dropped, folders, include, key_of, kinds, spelled_headers, start
 
 VECTORS = {1: "vec", 2: "twin", 4: "quad"}
 # precision: header, number types of a stage by packs of a value
@@ -46,8 +46,9 @@ class Packs(Schedule):
         """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays,
         of lines of at most LINE points that lie one behind the other."""
         header, types = NUMBERS[p.precision]
+        own = "#define BOXED\n" if boxed else "#define POINTS_PUT_OFF\n" if key_of(p) else ""
         text = [
-            ("#define BOXED\n" if boxed else "") + defines(p) + include(header) + f"typedef {types[4]} real;\n",
+            own + defines(p) + include(header) + f"typedef {types[4]} real;\n",
             structure(p) + spelled_headers(p) + include("gas/schedules/packs.h"),
             _program(p, types, boxed),
             "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",

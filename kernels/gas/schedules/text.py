@@ -177,7 +177,7 @@ def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[
 # ---------------------------------------------------------------- kinds of points
 
 
-MOST_KINDS = 8
+MOST_KINDS = 32
 
 
 def key_of(p: Plan) -> str:
@@ -197,4 +197,5 @@ def kinds(p: Plan) -> list[str]:
         f"static constexpr int KIND = {p.arguments.index(name)}, KINDS = KINDS_OF_{name.upper()};",
         f'static_assert(KINDS <= {MOST_KINDS}, "as many as there is room for");',
         f"static POINT_FN int kind(const double x) {{ return kind_of_{name}(x); }}",
+        f"static POINT_FN bool is_put_off(const double x) {{ return is_put_off_by_{name}(x); }}",
     ]
