@@ -131,10 +131,18 @@ def test_an_output_past_the_caches(cpu, monkeypatch, row, dtype):
 def test_blocks_of_an_output_in_short_runs():
     """Few runs, and panels of 24 rows that are full."""
     runs = lambda length: np.concatenate([np.arange(length) + 1000 * k for k in range(50)])
-    assert direct_host.block_rows(runs(24), 384, 24) == 24
-    assert direct_host.block_rows(runs(36), 384, 24) == 72
-    assert direct_host.block_rows(runs(200), 384, 24) == 384
-    assert direct_host.block_rows(np.arange(1000), 384, 24) == 384
+    assert direct_host.block_rows(runs(24), 384, 384, 24) == 24
+    assert direct_host.block_rows(runs(36), 384, 384, 24) == 72
+    assert direct_host.block_rows(runs(200), 384, 384, 24) == 384
+    assert direct_host.block_rows(np.arange(1000), 384, 384, 24) == 384
+
+
+def test_blocks_have_room():
+    """Three runs of 32 would fill panels. A thread has room for two, or for none."""
+    places = np.concatenate([np.arange(32) + 1000 * k for k in range(50)])
+    assert direct_host.block_rows(places, 48, 384, 24) == 96
+    assert direct_host.block_rows(places, 48, 64, 24) == 64
+    assert direct_host.block_rows(places, 24, 24, 24) == 24
 
 
 def test_terms_have_the_same_order_for_any_batch():

@@ -242,17 +242,18 @@ class Blocks(NamedTuple):
     in_place: bool  # columns are not packed: few rows meet them
 
 
-def block_rows(places: np.ndarray, most: int, panel: int) -> int:
+def block_rows(places: np.ndarray, most: int, room: int, panel: int) -> int:
     """Rows of a block. Where the output is written in short runs, few of them: so it is written in order.
 
-    places: of the rows in the output. panel: rows that are worked on together.
+    places: of the rows in the output. most: rows that the cache holds. room: rows that a thread's memory holds.
+    panel: rows that are worked on together.
     """
     steps = np.diff(places)
     run = int(np.argmax(steps != 1)) + 1 if np.any(steps != 1) else places.size
-    if run >= FEW or run < PACKS:
+    if run >= FEW or run < PACKS or run > room:
         return most
 
-    counts = range(1, STREAMS + 1)
+    counts = range(1, min(STREAMS, room // run) + 1)
     return run * min(counts, key=lambda count: _whole(run * count, panel) / (run * count))
 
 
@@ -395,7 +396,7 @@ class HostDirect(Organisation):
         """How rows and columns are cut."""
         depth = min(t.terms.size, self.depth)
         most = min(self.rows, max(SECOND_CACHE // (size * depth) // PANEL * PANEL, PANEL))
-        rows = block_rows(t.rows.second, most, PACKS * PACK // size)
+        rows = block_rows(t.rows.second, most, self.rows, PACKS * PACK // size)
 
         # Rows of an item: all, or so few that all threads have work.
         item = t.rows.size
