@@ -29,8 +29,10 @@ PACKS, COLUMNS = 3, 8  # of a panel of the widest vector units
 NARROW_COLUMNS = 4  # of a panel of the others
 PANEL = 48  # rows: the panels of all vector units fit in
 MET = 2  # times PANEL: rows that meet columns as they lie
-SECOND_CACHE = 192 << 10  # bytes of a block of rows
-CHUNK = 1 << 20  # bytes of the columns that are packed for several blocks of rows
+SECOND_CACHE = 3 / 8  # of the second cache: a block of rows that are packed
+LYING = 192 << 10  # bytes of a block of rows that are multiplied as they lie
+FEW_COLUMNS = 200  # that meet rows as they lie: to pack rows takes longer than the packed rows save
+CHUNK = 4 << 20  # bytes of the columns that are packed for several blocks of rows
 STREAMS = 4  # runs of the output that a block of rows writes side by side
 FEW = 96  # rows of a run from which blocks are whole anyway
 ITEMS = 4  # for each thread, at least
@@ -43,7 +45,7 @@ MEMBERS = " ".join(
         "out:address left:address right:address scratch:address",
         *(f"{name}:address" for name in TABLES),
         "rows:whole columns:whole terms:whole number:real loops:whole",
-        "block:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole",
+        "block:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole rows_in_place:whole",
         *(f"{name}:whole:{LOOPS}" for name in ("extent", "out_step", "left_step", "right_step")),
     ]
 )
@@ -240,6 +242,7 @@ class Blocks(NamedTuple):
     chunk: int  # columns that meet a block
     packed: int  # numbers of columns that are packed at a time
     in_place: bool  # columns are not packed: few rows meet them
+    rows_in_place: bool  # rows are not packed where those of a pack lie side by side: few columns meet them
 
 
 def block_rows(places: np.ndarray, most: int, room: int, panel: int) -> int:
@@ -373,6 +376,7 @@ class HostDirect(Organisation):
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
         held["block"], held["item_rows"], held["chunk"] = blocks.rows, blocks.item, blocks.chunk
         held["in_place"] = blocks.in_place
+        held["rows_in_place"] = blocks.rows_in_place
         held["store"] = STORES.index(self._store(t, f, size, product(p)))
         for name, lines in zip(TABLES, lists):
             held[name] = lines.ctypes.data
@@ -395,7 +399,9 @@ class HostDirect(Organisation):
     def _blocks(self, t: Tables, threads: int, size: int) -> Blocks:
         """How rows and columns are cut."""
         depth = min(t.terms.size, self.depth)
-        most = min(self.rows, max(SECOND_CACHE // (size * depth) // PANEL * PANEL, PANEL))
+        rows_in_place = t.columns.size <= FEW_COLUMNS
+        cache = LYING if rows_in_place else int(SECOND_CACHE * cpu.second_cache())
+        most = min(self.rows, max(cache // (size * depth) // PANEL * PANEL, PANEL))
         rows = block_rows(t.rows.second, most, self.rows, PACKS * PACK // size)
 
         # Rows of an item: all, or so few that all threads have work.
@@ -411,7 +417,7 @@ class HostDirect(Organisation):
             packed = chunk * depth
 
         in_place = item <= rows and item <= MET * PANEL
-        return Blocks(rows, item, chunk, packed, in_place)
+        return Blocks(rows, item, chunk, packed, in_place, rows_in_place)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
