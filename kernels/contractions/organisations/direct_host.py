@@ -308,7 +308,7 @@ class HostDirect(Organisation):
         flops = 2.0 * t.turns * _whole(m, PACKS * vector // size) * _whole(n, columns) * k
 
         deep, chunks = -(-k // self.depth), -(-n * min(k, self.depth) * size // CHUNK)
-        gathered = chunks * m * k * _apart(t.rows.together(0))
+        gathered = 0.0 if self._lie(t, size) else chunks * m * k * _apart(t.rows.together(0))
         if m > MET * PANEL:
             gathered += n * k * _apart(t.columns.together(0))
         scattered = m * n * deep * _apart(t.rows.together(1))
@@ -320,6 +320,11 @@ class HostDirect(Organisation):
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         return CALL + max(flops / rates.panels, written / rates.memory) + apart + read / rates.memory
+
+    def _lie(self, t: Tables, size: int) -> bool:
+        """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
+        lanes = PACK // size
+        return t.columns.size <= FEW_COLUMNS and t.rows.together(0) >= 1 - 1 / lanes
 
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
         """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
