@@ -194,8 +194,11 @@ struct Ahead {
         steps = least((lines / step + panels - 1) / panels, MOST_STEPS);
     }
 
-    POINT_FN void ask(long k) const {
-        for (long i = 0; i < steps; ++i) __builtin_prefetch(from + line[i * step + (k & turn)] + term[k], 0, 2);
+    // For some terms from k on.
+    POINT_FN void ask(long k, long count) const {
+        if (!steps) return;
+        for (const long end = k + count; k < end; ++k)
+            for (long i = 0; i < steps; ++i) __builtin_prefetch(from + line[i * step + (k & turn)] + term[k], 0, 2);
     }
     POINT_FN void panel_done() {
         line += steps * step, lines -= steps * step;
@@ -258,8 +261,7 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, con
         for (int p = 0; p < PACKS; ++p) s.sum[c][p] = Pack{};
     }
 
-    for (long k = 0; k < terms; ++k) {
-        ahead.ask(k);
+    const auto add = [&](long k) __attribute__((always_inline)) {
         Pack row[PACKS];
         UNROLL
         for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k);
@@ -269,7 +271,16 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, con
             UNROLL
             for (int p = 0; p < PACKS; ++p) s.sum[c][p] += row[p] * x;
         }
+    };
+
+    // Four terms a turn: what the loop itself takes is then little beside the multiply-adds.
+    long k = 0;
+    for (; k + 4 <= terms; k += 4) {
+        ahead.ask(k, 4);
+        UNROLL
+        for (int i = 0; i < 4; ++i) add(k + i);
     }
+    for (; k < terms; ++k) add(k);
     return s;
 }
 
@@ -439,8 +450,8 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
         bands[r / LANES] = line.width ? line : Band::at<LANES>(row_out + r, rows - r, LANES);
     }
 
-    // Rows beyond those that are multiplied as they lie are packed.
-    const long lying = a.rows_in_place ? panels_in_place(row_left, rows) : 0;
+    // Rows beyond those that are multiplied as they lie are packed. Where columns are not, all rows are.
+    const long lying = a.rows_in_place && part.lie != IN_PLACE ? panels_in_place(row_left, rows) : 0;
     Packing<PANEL>{room.rows + lying * part.terms, at.left, row_left + lying, term_left, rows - lying, part.terms}
         .all();
     const Store how = part.first_term ? ADDED : Store(a.store);
@@ -455,27 +466,29 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
 
         // Whole panels go from registers to the output.
         const long at_once = whole && columns == COLUMNS ? rows / PANEL * PANEL : 0;
-        const auto meet = [&](const auto &panel) __attribute__((always_inline)) {
-            const auto take = [&](const Sums &s, long r) __attribute__((always_inline)) {
-                if (r < at_once) target.leave(s, r);
-                else keep(s, room.tile + r);
-                ahead.panel_done();
-            };
-            for (long r = 0; r < lying; r += PANEL) {
-                if (r < at_once) target.expect(r);
-                take(multiply(RowsInPlace(at.left, row_left + r, term_left), panel, part.terms, ahead), r);
-            }
+        const auto take = [&](const Sums &s, long r) __attribute__((always_inline)) {
+            if (r < at_once) target.leave(s, r);
+            else keep(s, room.tile + r);
+            ahead.panel_done();
+        };
+        const auto meet_packed = [&](const auto &panel) __attribute__((always_inline)) {
             for (long r = lying; r < rows; r += PANEL) {
                 if (r < at_once) target.expect(r);
                 take(multiply(PackedRows{room.rows + r * part.terms}, panel, part.terms, ahead), r);
             }
         };
-        if (part.lie == IN_PLACE) meet(ColumnsInPlace(at.right, column_right + c, term_right, columns));
+
+        if (part.lie == IN_PLACE) meet_packed(ColumnsInPlace(at.right, column_right + c, term_right, columns));
         else {
             SCALAR *const panel = room.columns + (part.lie == PACKED ? c * part.terms : 0);
             if (part.lie == TO_PACK)
                 Packing<COLUMNS>{panel, at.right, column_right + c, term_right, columns, part.terms}.all();
-            meet(PackedColumns{panel});
+            for (long r = 0; r < lying; r += PANEL) {
+                if (r < at_once) target.expect(r);
+                const RowsInPlace row_panel(at.left, row_left + r, term_left);
+                take(multiply(row_panel, PackedColumns{panel}, part.terms, ahead), r);
+            }
+            meet_packed(PackedColumns{panel});
         }
         if (at_once < rows) target.settle(room.tile, at_once, whole, bands);
     }
