@@ -25,6 +25,15 @@
 // A panel of rows has PACKS packs. Their sums with COLUMNS columns fill the registers.
 constexpr int PACKS = 3, COLUMNS = PACK_BYTES == 64 ? 8 : 4;
 
+// Terms of a turn of the loop, which then takes little beside the multiply-adds. They are unrolled where there are
+// registers for the numbers of several terms.
+constexpr int TERMS = 4;
+#if PACK_BYTES == 64
+#define UNROLL_TERMS UNROLL
+#else
+#define UNROLL_TERMS _Pragma("GCC unroll 1")
+#endif
+
 typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
 constexpr int LANES = PACK_BYTES / sizeof(SCALAR), PANEL = PACKS * LANES;
 constexpr int LINE = 64 / sizeof(SCALAR); // numbers of a cache line
@@ -174,35 +183,37 @@ template <int WIDTH> struct Packing {
     }
 };
 
-// Numbers of a factor that are packed next, asked for from memory while the present ones are multiplied: at each term
-// of a panel's sums so few that the multiply-adds do not wait.
+// Numbers of a factor that are read next, asked for from memory while the present ones are multiplied: at each turn of
+// the loop over terms so few that the multiply-adds do not wait.
 struct Ahead {
     const SCALAR *from;
     const long *line, *term;
-    long lines;     // that are left
-    long step = 1;  // lines that share cache lines: their numbers lie side by side, or the terms do
-    long turn = 0;  // step - 1 where the terms do: a term asks for the lines of a step in turn
-    long steps = 0; // that a panel's sums ask for
+    long lines, terms;
+    long line_step, term_step; // numbers of a cache line along the lines or along the terms
+    long l = 0, k = 0;         // the next request
+    long panel = 0, turn = 0;  // requests during the sums of a panel, and at a turn
+    long left = 0;             // of a panel
 
-    static constexpr long MOST_STEPS = 4;
-
-    // panels: of rows and columns, during which all lines are asked for.
-    POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms, long panels)
-        : from(from), line(line), term(term), lines(lines) {
-        if (lines >= LINE && side_by_side<LINE>(line)) step = LINE;
-        else if (terms >= LINE && side_by_side<LINE>(term)) step = LINE, turn = LINE - 1;
-        steps = least((lines / step + panels - 1) / panels, MOST_STEPS);
+    // panels: of rows and columns, during which all numbers are asked for. turns: of the loop over a panel's terms.
+    POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms, long panels,
+                   long turns)
+        : from(from), line(line), term(term), lines(lines), terms(terms) {
+        line_step = lines >= LINE && side_by_side<LINE>(line) ? LINE : 1;
+        term_step = line_step == 1 && terms >= LINE && side_by_side<LINE>(term) ? LINE : 1;
+        const long requests = ((lines + line_step - 1) / line_step) * ((terms + term_step - 1) / term_step);
+        panel = (requests + panels - 1) / panels;
+        turn = turns ? (panel + turns - 1) / turns : 0;
     }
 
-    // For some terms from k on.
-    POINT_FN void ask(long k, long count) const {
-        if (!steps) return;
-        for (const long end = k + count; k < end; ++k)
-            for (long i = 0; i < steps; ++i) __builtin_prefetch(from + line[i * step + (k & turn)] + term[k], 0, 2);
-    }
-    POINT_FN void panel_done() {
-        line += steps * step, lines -= steps * step;
-        steps = least(steps, lines / step);
+    POINT_FN void new_panel() { left = panel; }
+    POINT_FN void ask() {
+        if (left <= 0) return;
+        left -= turn;
+        for (long i = 0; i < turn && k < terms; ++i) {
+            __builtin_prefetch(from + line[l] + term[k], 0, 2);
+            l += line_step;
+            if (l >= lines) l = 0, k += term_step;
+        }
     }
 };
 
@@ -253,7 +264,7 @@ struct RowsInPlace {
 };
 
 template <class Rows, class Columns>
-POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, const Ahead &ahead) {
+POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahead &ahead) {
     Sums s;
     UNROLL
     for (int c = 0; c < COLUMNS; ++c) {
@@ -273,12 +284,12 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, con
         }
     };
 
-    // Four terms a turn: what the loop itself takes is then little beside the multiply-adds.
+    ahead.new_panel();
     long k = 0;
-    for (; k + 4 <= terms; k += 4) {
-        ahead.ask(k, 4);
-        UNROLL
-        for (int i = 0; i < 4; ++i) add(k + i);
+    for (; k + TERMS <= terms; k += TERMS) {
+        ahead.ask();
+        UNROLL_TERMS
+        for (int i = 0; i < TERMS; ++i) add(k + i);
     }
     for (; k < terms; ++k) add(k);
     return s;
@@ -429,9 +440,9 @@ POINT_FN long panels_in_place(const long *row_left, long rows) {
     return r;
 }
 
-// The block after a block: its first row and its first term.
+// The block after a block: its first row and its first term, and how many there are.
 struct Next {
-    long row, rows, term;
+    long row, rows, term, terms;
 };
 
 PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, Next next, Room room) {
@@ -458,7 +469,7 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
 
     const long panels = (rows + PANEL - 1) / PANEL * ((part.columns + COLUMNS - 1) / COLUMNS);
     Ahead ahead(at.left, (const long *)a.row_left + next.row, (const long *)a.term_left + next.term, next.rows,
-                part.terms, panels);
+                next.terms, panels, part.terms / TERMS);
 
     for (long c = 0; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
@@ -469,7 +480,6 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
         const auto take = [&](const Sums &s, long r) __attribute__((always_inline)) {
             if (r < at_once) target.leave(s, r);
             else keep(s, room.tile + r);
-            ahead.panel_done();
         };
         const auto meet_packed = [&](const auto &panel) __attribute__((always_inline)) {
             for (long r = lying; r < rows; r += PANEL) {
@@ -494,13 +504,12 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
     }
 }
 
-// The block after a block: of the rows that are left, or of an item's first rows with the next terms. A part with fewer
-// terms than this one does not count.
+// The block after a block: of the rows that are left, or of an item's first rows with the next terms.
 POINT_FN Next next_of(const Arguments &a, const Part &part, long first, long row, long end) {
     const long term = part.first_term + part.terms;
-    if (row < end) return {row, least(a.block, end - row), part.first_term};
-    if (term + part.terms <= a.terms) return {first, least(a.block, end - first), term};
-    return {0, 0, 0};
+    if (row < end) return {row, least(a.block, end - row), part.first_term, part.terms};
+    if (term < a.terms) return {first, least(a.block, end - first), term, least(DEPTH, a.terms - term)};
+    return {0, 0, 0, 0};
 }
 
 // The rows of an item at a turn of the outer loops.
