@@ -467,13 +467,18 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
         .all();
     const Store how = part.first_term ? ADDED : Store(a.store);
 
-    const long panels = (rows + PANEL - 1) / PANEL * ((part.columns + COLUMNS - 1) / COLUMNS);
+    // What is read next: the next block of rows, or the next panel of columns where no other rows meet these columns.
+    const long row_panels = (rows + PANEL - 1) / PANEL, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
+    const long turns = part.terms / TERMS;
     Ahead ahead(at.left, (const long *)a.row_left + next.row, (const long *)a.term_left + next.term, next.rows,
-                next.terms, panels, part.terms / TERMS);
+                next.terms, row_panels * column_panels, turns);
 
     for (long c = 0; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
         const Target target = {at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), how};
+        if (part.lie != PACKED)
+            ahead = Ahead(at.right, column_right + c + columns, term_right, least(COLUMNS, part.columns - c - columns),
+                          part.terms, row_panels, turns);
 
         // Whole panels go from registers to the output.
         const long at_once = whole && columns == COLUMNS ? rows / PANEL * PANEL : 0;

@@ -38,6 +38,7 @@ FEW = 96  # rows of a run from which blocks are whole anyway
 ITEMS = 4  # for each thread, at least
 LARGER = 16  # times the numbers: an array beside which the order of the other does not count
 STREAMED = 8 << 20  # bytes of an output that bypasses the caches
+FEW_TERMS = 96  # of sums whose output does so: longer sums hide that its lines are read before they are written
 
 TABLES = ("row_left", "row_out", "column_right", "column_out", "term_left", "term_right")
 MEMBERS = " ".join(
@@ -327,8 +328,10 @@ class HostDirect(Organisation):
         return t.columns.size <= FEW_COLUMNS and t.rows.together(0) >= 1 - 1 / lanes
 
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
-        """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
-        return t.terms.size <= self.depth and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
+        """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines, by sums
+        of few terms."""
+        terms = min(self.depth, FEW_TERMS)
+        return t.terms.size <= terms and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
