@@ -142,6 +142,14 @@ def test_rows_as_they_lie(monkeypatch, row, dtype):
     assert np.array_equal(found[0], found[1000])
 
 
+@pytest.mark.parametrize("terms, past", [(96, True), (97, False)])
+def test_short_sums_of_a_large_output_bypass_the_caches(terms, past):
+    """Longer sums hide that lines of the output are read before they are written."""
+    sizes = dict(i=2048, j=1024, k=terms)  # 16 MB
+    f = along_rows(fold(sizes, dense("ij", sizes), dense("ik", sizes), dense("kj", sizes)))
+    assert HostDirect()._past(tables(f, 8), f, 8) == past
+
+
 def test_blocks_are_as_large_as_the_second_cache_allows(monkeypatch):
     """192 terms of float64. Rows of many columns are packed; those of few columns may stay as they lie."""
 
