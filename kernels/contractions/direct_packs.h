@@ -25,6 +25,15 @@
 // A panel of rows has PACKS packs. Their sums with COLUMNS columns fill the registers.
 constexpr int PACKS = 3, COLUMNS = PACK_BYTES == 64 ? 8 : 4;
 
+// Terms of a turn of the loop, which then takes little beside the multiply-adds. They are unrolled where there are
+// registers for the numbers of several terms.
+constexpr int TERMS = 4;
+#if PACK_BYTES == 64
+#define UNROLL_TERMS UNROLL
+#else
+#define UNROLL_TERMS _Pragma("GCC unroll 1")
+#endif
+
 typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
 constexpr int LANES = PACK_BYTES / sizeof(SCALAR), PANEL = PACKS * LANES;
 constexpr int LINE = 64 / sizeof(SCALAR); // numbers of a cache line
@@ -174,25 +183,33 @@ template <int WIDTH> struct Packing {
     }
 };
 
-// Numbers of a factor that are packed next, asked for from memory while the present ones are multiplied.
+// Numbers of a factor that are read next, asked for from memory while the present ones are multiplied: at each turn of
+// the loop over terms so few that the multiply-adds do not wait.
 struct Ahead {
     const SCALAR *from;
     const long *line, *term;
     long lines, terms;
     long line_step, term_step; // numbers of a cache line along the lines or along the terms
-    long l = 0, k = 0;
+    long l = 0, k = 0;         // the next request
+    long panel = 0, turn = 0;  // requests during the sums of a panel, and at a turn
+    long left = 0;             // of a panel
 
-    POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms)
+    // panels: of rows and columns, during which all numbers are asked for. turns: of the loop over a panel's terms.
+    POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms, long panels,
+                   long turns)
         : from(from), line(line), term(term), lines(lines), terms(terms) {
-        line_step = lines >= LANES && side_by_side<LANES>(line) ? LINE : 1;
-        term_step = line_step == 1 && terms >= LANES && side_by_side<LANES>(term) ? LINE : 1;
+        line_step = lines >= LINE && side_by_side<LINE>(line) ? LINE : 1;
+        term_step = line_step == 1 && terms >= LINE && side_by_side<LINE>(term) ? LINE : 1;
+        const long requests = ((lines + line_step - 1) / line_step) * ((terms + term_step - 1) / term_step);
+        panel = (requests + panels - 1) / panels;
+        turn = turns ? (panel + turns - 1) / turns : 0;
     }
 
-    POINT_FN long requests() const {
-        return ((lines + line_step - 1) / line_step) * ((terms + term_step - 1) / term_step);
-    }
-    POINT_FN void ask(long count) {
-        for (; count > 0 && k < terms; --count) {
+    POINT_FN void new_panel() { left = panel; }
+    POINT_FN void ask() {
+        if (left <= 0) return;
+        left -= turn;
+        for (long i = 0; i < turn && k < terms; ++i) {
             __builtin_prefetch(from + line[l] + term[k], 0, 2);
             l += line_step;
             if (l >= lines) l = 0, k += term_step;
@@ -229,7 +246,25 @@ struct ColumnsInPlace {
     }
 };
 
-template <class Columns> POINT_FN Sums multiply(const SCALAR *rows, const Columns &columns, long terms) {
+// A panel of rows: packed, or as it lies, where the rows of each pack lie side by side.
+struct PackedRows {
+    const SCALAR *panel;
+
+    POINT_FN Pack operator()(int p, long k) const { return load(panel + k * PANEL + p * LANES); }
+};
+struct RowsInPlace {
+    const SCALAR *pack[PACKS];
+    const long *term;
+
+    POINT_FN RowsInPlace(const SCALAR *from, const long *place, const long *term) : term(term) {
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) pack[p] = from + place[p * LANES];
+    }
+    POINT_FN Pack operator()(int p, long k) const { return load(pack[p] + term[k]); }
+};
+
+template <class Rows, class Columns>
+POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahead &ahead) {
     Sums s;
     UNROLL
     for (int c = 0; c < COLUMNS; ++c) {
@@ -237,17 +272,26 @@ template <class Columns> POINT_FN Sums multiply(const SCALAR *rows, const Column
         for (int p = 0; p < PACKS; ++p) s.sum[c][p] = Pack{};
     }
 
-    for (long k = 0; k < terms; ++k) {
+    const auto add = [&](long k) __attribute__((always_inline)) {
         Pack row[PACKS];
         UNROLL
-        for (int p = 0; p < PACKS; ++p) row[p] = load(rows + k * PANEL + p * LANES);
+        for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k);
         UNROLL
         for (int c = 0; c < COLUMNS; ++c) {
             const SCALAR x = columns(c, k);
             UNROLL
             for (int p = 0; p < PACKS; ++p) s.sum[c][p] += row[p] * x;
         }
+    };
+
+    ahead.new_panel();
+    long k = 0;
+    for (; k + TERMS <= terms; k += TERMS) {
+        ahead.ask();
+        UNROLL_TERMS
+        for (int i = 0; i < TERMS; ++i) add(k + i);
     }
+    for (; k < terms; ++k) add(k);
     return s;
 }
 
@@ -287,6 +331,16 @@ struct Target {
     POINT_FN void put(SCALAR *to, SCALAR x) const {
         if (how >= SCALED) x = number * x;
         *to = how == ADDED ? *to + x : x;
+    }
+
+    // Asks for the numbers to which the sums of a panel go, so that they are in the cache when the sums are there.
+    POINT_FN void expect(long r) const {
+        if (how == PAST) return;
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) {
+            UNROLL
+            for (int c = 0; c < COLUMNS; ++c) __builtin_prefetch(out + row[r + p * LANES] + column[c], 1, 3);
+        }
     }
 
     // The sums of a whole panel whose packs lie side by side, from row r on.
@@ -377,8 +431,21 @@ struct Part {
     Lie lie;
 };
 
-// next: rows of the item's next block.
-PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, long next, Room room) {
+// Rows of the whole panels, from the first one on, whose packs lie side by side in the left factor.
+POINT_FN long panels_in_place(const long *row_left, long rows) {
+    long r = 0;
+    for (; r + PANEL <= rows; r += PANEL)
+        for (int p = 0; p < PACKS; ++p)
+            if (!side_by_side<LANES>(row_left + r + p * LANES)) return r;
+    return r;
+}
+
+// The block after a block: its first row and its first term, and how many there are.
+struct Next {
+    long row, rows, term, terms;
+};
+
+PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, Next next, Room room) {
     const long *const row_left = (const long *)a.row_left + first, *const row_out = (const long *)a.row_out + first;
     const long *const column_right = (const long *)a.column_right + part.first_column;
     const long *const column_out = (const long *)a.column_out + part.first_column;
@@ -394,36 +461,60 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
         bands[r / LANES] = line.width ? line : Band::at<LANES>(row_out + r, rows - r, LANES);
     }
 
-    Packing<PANEL>{room.rows, at.left, row_left, term_left, rows, part.terms}.all();
+    // Rows beyond those that are multiplied as they lie are packed. Where columns are not, all rows are.
+    const long lying = a.rows_in_place && part.lie != IN_PLACE ? panels_in_place(row_left, rows) : 0;
+    Packing<PANEL>{room.rows + lying * part.terms, at.left, row_left + lying, term_left, rows - lying, part.terms}
+        .all();
     const Store how = part.first_term ? ADDED : Store(a.store);
 
-    Ahead ahead(at.left, row_left + rows, term_left, next, part.terms);
-    const long panels = (rows + PANEL - 1) / PANEL * ((part.columns + COLUMNS - 1) / COLUMNS);
-    const long requests = (ahead.requests() + panels - 1) / panels;
+    // What is read next: the next block of rows, or the next panel of columns where no other rows meet these columns.
+    const long row_panels = (rows + PANEL - 1) / PANEL, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
+    const long turns = part.terms / TERMS;
+    Ahead ahead(at.left, (const long *)a.row_left + next.row, (const long *)a.term_left + next.term, next.rows,
+                next.terms, row_panels * column_panels, turns);
 
     for (long c = 0; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
         const Target target = {at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), how};
+        if (part.lie != PACKED)
+            ahead = Ahead(at.right, column_right + c + columns, term_right, least(COLUMNS, part.columns - c - columns),
+                          part.terms, row_panels, turns);
 
         // Whole panels go from registers to the output.
         const long at_once = whole && columns == COLUMNS ? rows / PANEL * PANEL : 0;
-        const auto meet = [&](const auto &panel) __attribute__((always_inline)) {
-            for (long r = 0; r < rows; r += PANEL) {
-                const Sums s = multiply(room.rows + r * part.terms, panel, part.terms);
-                if (r < at_once) target.leave(s, r);
-                else keep(s, room.tile + r);
-                ahead.ask(requests);
+        const auto take = [&](const Sums &s, long r) __attribute__((always_inline)) {
+            if (r < at_once) target.leave(s, r);
+            else keep(s, room.tile + r);
+        };
+        const auto meet_packed = [&](const auto &panel) __attribute__((always_inline)) {
+            for (long r = lying; r < rows; r += PANEL) {
+                if (r < at_once) target.expect(r);
+                take(multiply(PackedRows{room.rows + r * part.terms}, panel, part.terms, ahead), r);
             }
         };
-        if (part.lie == IN_PLACE) meet(ColumnsInPlace(at.right, column_right + c, term_right, columns));
+
+        if (part.lie == IN_PLACE) meet_packed(ColumnsInPlace(at.right, column_right + c, term_right, columns));
         else {
             SCALAR *const panel = room.columns + (part.lie == PACKED ? c * part.terms : 0);
             if (part.lie == TO_PACK)
                 Packing<COLUMNS>{panel, at.right, column_right + c, term_right, columns, part.terms}.all();
-            meet(PackedColumns{panel});
+            for (long r = 0; r < lying; r += PANEL) {
+                if (r < at_once) target.expect(r);
+                const RowsInPlace row_panel(at.left, row_left + r, term_left);
+                take(multiply(row_panel, PackedColumns{panel}, part.terms, ahead), r);
+            }
+            meet_packed(PackedColumns{panel});
         }
         if (at_once < rows) target.settle(room.tile, at_once, whole, bands);
     }
+}
+
+// The block after a block: of the rows that are left, or of an item's first rows with the next terms.
+POINT_FN Next next_of(const Arguments &a, const Part &part, long first, long row, long end) {
+    const long term = part.first_term + part.terms;
+    if (row < end) return {row, least(a.block, end - row), part.first_term, part.terms};
+    if (term < a.terms) return {first, least(a.block, end - first), term, least(DEPTH, a.terms - term)};
+    return {0, 0, 0, 0};
 }
 
 // The rows of an item at a turn of the outer loops.
@@ -442,8 +533,8 @@ PART_FN void rows_of(const Arguments &a, long item, const Room &room) {
                     .all();
 
             for (long row = first; row < end; row += a.block) {
-                const long rows = least(a.block, end - row), next = least(a.block, end - row - rows);
-                block(a, at, part, row, rows, next, room);
+                const long rows = least(a.block, end - row);
+                block(a, at, part, row, rows, next_of(a, part, first, row + rows, end), room);
             }
         }
     if (a.store == PAST) end_of_streams();

@@ -1,6 +1,6 @@
 """What a core does in a second, for the prices of organisations on a CPU: measured once on a machine, then read.
 
-The first product of two tensors that is planned for a type of numbers measures: a copy, products of NumPy's library
+The first product of two tensors that is planned for a type of numbers measures: copies, products of NumPy's library
 and products by `direct`, in turns; the least time of each counts. That takes 0.3 s of the processor, and the time to
 compile `direct` of that type if the kernel cache has it not. The rates are an entry of the kernel cache,
 rates-TYPE-KEY.json, whose key names processor, compiler, NumPy, its library and its threads. So all ranks and later
@@ -25,8 +25,10 @@ import numpy as np
 
 from ..engine.backend import cache, cpu, get_backend
 from ..engine.errors import ArgumentError, BackendError, CompileError
+from . import permute
+from .fold import Move
 
-GENERATION = "1"  # of the measurement
+GENERATION = "2"  # of the measurement
 CHOICES = ("measured", "usual")  # values of FRAME_RATES
 STEADY, TURNS = 5, 60  # turns of measuring: see `_least_times`
 NOISE = 0.02  # of a time
@@ -40,6 +42,7 @@ class HostRates(NamedTuple):
     """The pace of a core, for one type of numbers."""
 
     memory: float  # bytes a second, read or written
+    copies: float  # the same of copies to another order
     library: float  # flops a second of large products by NumPy's library
     factor: float  # seconds that the library takes for a number of a factor, beside the flops
     panels: float  # flops a second of large products by `direct`
@@ -49,8 +52,8 @@ class HostRates(NamedTuple):
 
 # A core with vectors of WIDTH bytes: AMD EPYC (Zen 3), g++ 12, OpenBLAS 0.3.31.
 USUAL = {
-    "float64": HostRates(1.2e10, 4.5e10, 4e-10, 4.1e10, 4e-10, 2.5e-9),
-    "float32": HostRates(1.2e10, 9e10, 2e-10, 8.2e10, 3e-10, 2e-9),
+    "float64": HostRates(1.2e10, 9e9, 4.5e10, 4e-10, 4.1e10, 4e-10, 2.5e-9),
+    "float32": HostRates(1.2e10, 9e9, 9e10, 2e-10, 8.2e10, 3e-10, 2e-9),
 }
 WIDTH = 32
 
@@ -138,12 +141,13 @@ class Trial(NamedTuple):
 
 def measured(dtype: str) -> HostRates:
     """The rates as they are now: each trial has one kind of work more than those before it."""
-    copy, trials = _copy(), {**_of_library(dtype), **_of_direct(dtype)}
+    copy, trials = _copy(), {"turned": _turned(dtype), **_of_library(dtype), **_of_direct(dtype)}
     times = _least_times(copy, trials)
-    large, small, panels, gather, scatter = trials.values()
+    turned, large, small, panels, gather, scatter = trials.values()
 
     # The library: memory comes beside the rest.
     memory = (copy.read + copy.written) / times["copy"]
+    copies = (turned.read + turned.written) / times["turned"]
     library = large.flops / (times["large"] - (large.read + large.written) / memory)
     factor = times["small"] - small.flops / library - (small.read + small.written) / memory
 
@@ -155,7 +159,7 @@ def measured(dtype: str) -> HostRates:
     )
 
     each = factor / small.numbers, apart / gather.numbers, across / scatter.numbers
-    found = HostRates(memory, library, each[0], speed, *each[1:])
+    found = HostRates(memory, copies, library, each[0], speed, *each[1:])
     return HostRates(*map(_bounded, found, usual(dtype)))
 
 
@@ -188,6 +192,20 @@ def _copy() -> Trial:
     """Beyond the caches."""
     source = np.ones(COPIED // 8)
     return Trial(functools.partial(np.copyto, np.ones_like(source), source), 0.0, source.nbytes, source.nbytes)
+
+
+TURNED = (128, 112, 144)  # extents of an array that is copied to the reverse order
+
+
+def _turned(dtype: str) -> Trial:
+    """A copy whose source runs along the slowest index of its target, as before and after products of the library."""
+    source, target = np.ones(TURNED, dtype), np.ones(TURNED[::-1], dtype)
+    far, near = ([stride // source.itemsize for stride in array.strides] for array in (source, target))
+    moves = [Move(*move) for move in zip(TURNED, far, near[::-1])]
+
+    ends = source.ctypes.data, target.ctypes.data
+    run = permute.bound(get_backend("cpu", threads=1), dtype, moves, *ends, keep=(source, target))
+    return Trial(run, 0.0, source.nbytes, target.nbytes)
 
 
 PRODUCTS = {"large": (1, 512, 512, 384), "small": (256, 48, 24, 40)}  # products, m, n, k

@@ -125,16 +125,63 @@ def test_an_output_past_the_caches(cpu, monkeypatch, row, dtype):
         assert_close(computed(cpu, plan, arrays), *wanted(row, arrays), (row, sizes))
 
 
+@pytest.mark.parametrize("row", ["cba-adb-cd", "ba-dca-cbd", "dcba-ce-deba"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_as_they_lie(monkeypatch, row, dtype):
+    """Whole panels of rows are multiplied where they lie, those behind them are packed: the same bits as if all are
+    packed. Packs of a panel lie apart in the first row; all have several blocks of rows and of terms."""
+    sizes = {index: extent for index, extent in zip("abcde", (104, 48, 6, 13, 3)) if index in row}
+    arrays = random_arrays(row, sizes, dtype, 7)
+    found = {}
+    for columns in (0, 1000):
+        monkeypatch.setattr(direct_host, "FEW_COLUMNS", columns)
+        plan = Contraction(text_of(row), sizes, dtype, backend=get_backend("cpu", threads=1), how=SMALL)
+        found[columns] = computed(plan.backend, plan, arrays)
+
+    assert_close(found[1000], *wanted(row, arrays))
+    assert np.array_equal(found[0], found[1000])
+
+
+@pytest.mark.parametrize("terms, past", [(96, True), (97, False)])
+def test_short_sums_of_a_large_output_bypass_the_caches(terms, past):
+    """Longer sums hide that lines of the output are read before they are written."""
+    sizes = dict(i=2048, j=1024, k=terms)  # 16 MB
+    f = along_rows(fold(sizes, dense("ij", sizes), dense("ik", sizes), dense("kj", sizes)))
+    assert HostDirect()._past(tables(f, 8), f, 8) == past
+
+
+def test_blocks_are_as_large_as_the_second_cache_allows(monkeypatch):
+    """192 terms of float64. Rows of many columns are packed; those of few columns may stay as they lie."""
+
+    def blocks(columns, cache):
+        monkeypatch.setattr(direct_host.cpu, "second_cache", lambda: cache)
+        places = [np.arange(count, dtype=np.int64) for count in (5000, columns, 192)]
+        lines = [direct_host.Lines(place, place) for place in places]
+        return HostDirect()._blocks(direct_host.Tables(*lines, ()), 1, 8)
+
+    assert blocks(1000, 512 << 10).rows == 96 and blocks(1000, 2 << 20).rows == 384
+    assert blocks(100, 2 << 20).rows == 96
+    assert blocks(100, 1 << 20).rows_in_place and not blocks(1000, 1 << 20).rows_in_place
+
+
 # ---- tables
 
 
 def test_blocks_of_an_output_in_short_runs():
     """Few runs, and panels of 24 rows that are full."""
     runs = lambda length: np.concatenate([np.arange(length) + 1000 * k for k in range(50)])
-    assert direct_host.block_rows(runs(24), 384, 24) == 24
-    assert direct_host.block_rows(runs(36), 384, 24) == 72
-    assert direct_host.block_rows(runs(200), 384, 24) == 384
-    assert direct_host.block_rows(np.arange(1000), 384, 24) == 384
+    assert direct_host.block_rows(runs(24), 384, 384, 24) == 24
+    assert direct_host.block_rows(runs(36), 384, 384, 24) == 72
+    assert direct_host.block_rows(runs(200), 384, 384, 24) == 384
+    assert direct_host.block_rows(np.arange(1000), 384, 384, 24) == 384
+
+
+def test_blocks_have_room():
+    """Three runs of 32 would fill panels. A thread has room for two, or for none."""
+    places = np.concatenate([np.arange(32) + 1000 * k for k in range(50)])
+    assert direct_host.block_rows(places, 48, 384, 24) == 96
+    assert direct_host.block_rows(places, 48, 64, 24) == 64
+    assert direct_host.block_rows(places, 24, 24, 24) == 24
 
 
 def test_terms_have_the_same_order_for_any_batch():

@@ -8,6 +8,8 @@ from frame.tools.bench import tccg
 from kernels import Contraction, get_backend
 from kernels.contractions import host_rates
 from kernels.contractions.host_rates import HostRates
+from kernels.contractions.organisations import direct_host
+from kernels.contractions.organisations.direct_host import HostDirect
 from kernels.engine.errors import ArgumentError, BackendError
 
 TEXT, SIZES = "C[i j] = A[i k] B[k j]", dict(i=300, j=300, k=300)
@@ -24,13 +26,15 @@ def fresh(monkeypatch, tmp_path):
 
 def test_rates_are_measured_once_and_read_by_the_next_process(fresh, monkeypatch):
     """By trials that take known times: each rate comes out as it went in."""
-    true = HostRates(1e10, 3e10, 5e-10, 4e10, 8e-10, 3e-9)
+    true = HostRates(1e10, 6e9, 3e10, 5e-10, 4e10, 8e-10, 3e-9)
 
     def times(copy, trials):
         found = {"copy": (copy.read + copy.written) / true.memory}
         for key, trial in trials.items():
             moved = trial.read / true.memory
-            if key in host_rates.PRODUCTS:
+            if key == "turned":
+                found[key] = (trial.read + trial.written) / true.copies
+            elif key in host_rates.PRODUCTS:
                 packed = trial.numbers * true.factor * (key == "small")
                 found[key] = moved + trial.flops / true.library + packed + trial.written / true.memory
             else:
@@ -95,6 +99,24 @@ def test_the_choice_follows_the_rates(fresh, monkeypatch, rates, chosen):
     found = host_rates.USUAL["float64"]._replace(**rates)
     monkeypatch.setattr(host_rates, "measured", lambda dtype: found)
     assert Contraction(TEXT, SIZES, batch="", backend=get_backend("cpu")).how.name == chosen
+
+
+@pytest.mark.parametrize("copies, chosen", [(1e12, "library"), (1e9, "direct")])
+def test_the_choice_follows_the_pace_of_copies(fresh, monkeypatch, copies, chosen):
+    """The library needs both large arrays in another order."""
+    found = host_rates.USUAL["float64"]._replace(copies=copies)
+    monkeypatch.setattr(host_rates, "measured", lambda dtype: found)
+    (case,) = tccg.cases(["abcde-ecbfa-fd"], 20.0, ("float64",), ())
+    assert case.plan(get_backend("cpu"), entries=case.told).how.name == chosen
+
+
+def test_rows_that_lie_are_not_gathered(monkeypatch):
+    """Few columns meet rows whose packs lie side by side: their price has no numbers that lie apart."""
+    (case,) = tccg.cases(["abc-bda-dc"], 20.0, ("float64",), ())
+    plan = case.plan(get_backend("cpu"), entries=case.told, how="direct")
+    as_they_lie = HostDirect().price(plan.program)
+    monkeypatch.setattr(direct_host, "FEW_COLUMNS", 0)
+    assert HostDirect().price(plan.program) > 1.05 * as_they_lie
 
 
 def test_another_word_is_refused(monkeypatch):

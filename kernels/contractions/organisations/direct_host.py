@@ -29,13 +29,16 @@ PACKS, COLUMNS = 3, 8  # of a panel of the widest vector units
 NARROW_COLUMNS = 4  # of a panel of the others
 PANEL = 48  # rows: the panels of all vector units fit in
 MET = 2  # times PANEL: rows that meet columns as they lie
-SECOND_CACHE = 192 << 10  # bytes of a block of rows
-CHUNK = 1 << 20  # bytes of the columns that are packed for several blocks of rows
+SECOND_CACHE = 3 / 8  # of the second cache: a block of rows that are packed
+LYING = 192 << 10  # bytes of a block of rows that are multiplied as they lie
+FEW_COLUMNS = 200  # that meet rows as they lie: to pack rows takes longer than the packed rows save
+CHUNK = 4 << 20  # bytes of the columns that are packed for several blocks of rows
 STREAMS = 4  # runs of the output that a block of rows writes side by side
 FEW = 96  # rows of a run from which blocks are whole anyway
 ITEMS = 4  # for each thread, at least
 LARGER = 16  # times the numbers: an array beside which the order of the other does not count
 STREAMED = 8 << 20  # bytes of an output that bypasses the caches
+FEW_TERMS = 96  # of sums whose output does so: longer sums hide that its lines are read before they are written
 
 TABLES = ("row_left", "row_out", "column_right", "column_out", "term_left", "term_right")
 MEMBERS = " ".join(
@@ -43,7 +46,7 @@ MEMBERS = " ".join(
         "out:address left:address right:address scratch:address",
         *(f"{name}:address" for name in TABLES),
         "rows:whole columns:whole terms:whole number:real loops:whole",
-        "block:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole",
+        "block:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole rows_in_place:whole",
         *(f"{name}:whole:{LOOPS}" for name in ("extent", "out_step", "left_step", "right_step")),
     ]
 )
@@ -240,19 +243,21 @@ class Blocks(NamedTuple):
     chunk: int  # columns that meet a block
     packed: int  # numbers of columns that are packed at a time
     in_place: bool  # columns are not packed: few rows meet them
+    rows_in_place: bool  # rows are not packed where those of a pack lie side by side: few columns meet them
 
 
-def block_rows(places: np.ndarray, most: int, panel: int) -> int:
+def block_rows(places: np.ndarray, most: int, room: int, panel: int) -> int:
     """Rows of a block. Where the output is written in short runs, few of them: so it is written in order.
 
-    places: of the rows in the output. panel: rows that are worked on together.
+    places: of the rows in the output. most: rows that the cache holds. room: rows that a thread's memory holds.
+    panel: rows that are worked on together.
     """
     steps = np.diff(places)
     run = int(np.argmax(steps != 1)) + 1 if np.any(steps != 1) else places.size
-    if run >= FEW or run < PACKS:
+    if run >= FEW or run < PACKS or run > room:
         return most
 
-    counts = range(1, STREAMS + 1)
+    counts = range(1, min(STREAMS, room // run) + 1)
     return run * min(counts, key=lambda count: _whole(run * count, panel) / (run * count))
 
 
@@ -304,7 +309,7 @@ class HostDirect(Organisation):
         flops = 2.0 * t.turns * _whole(m, PACKS * vector // size) * _whole(n, columns) * k
 
         deep, chunks = -(-k // self.depth), -(-n * min(k, self.depth) * size // CHUNK)
-        gathered = chunks * m * k * _apart(t.rows.together(0))
+        gathered = 0.0 if self._lie(t, size) else chunks * m * k * _apart(t.rows.together(0))
         if m > MET * PANEL:
             gathered += n * k * _apart(t.columns.together(0))
         scattered = m * n * deep * _apart(t.rows.together(1))
@@ -317,9 +322,16 @@ class HostDirect(Organisation):
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         return CALL + max(flops / rates.panels, written / rates.memory) + apart + read / rates.memory
 
+    def _lie(self, t: Tables, size: int) -> bool:
+        """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
+        lanes = PACK // size
+        return t.columns.size <= FEW_COLUMNS and t.rows.together(0) >= 1 - 1 / lanes
+
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
-        """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
-        return t.terms.size <= self.depth and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
+        """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines, by sums
+        of few terms."""
+        terms = min(self.depth, FEW_TERMS)
+        return t.terms.size <= terms and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -372,6 +384,7 @@ class HostDirect(Organisation):
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
         held["block"], held["item_rows"], held["chunk"] = blocks.rows, blocks.item, blocks.chunk
         held["in_place"] = blocks.in_place
+        held["rows_in_place"] = blocks.rows_in_place
         held["store"] = STORES.index(self._store(t, f, size, product(p)))
         for name, lines in zip(TABLES, lists):
             held[name] = lines.ctypes.data
@@ -394,8 +407,10 @@ class HostDirect(Organisation):
     def _blocks(self, t: Tables, threads: int, size: int) -> Blocks:
         """How rows and columns are cut."""
         depth = min(t.terms.size, self.depth)
-        most = min(self.rows, max(SECOND_CACHE // (size * depth) // PANEL * PANEL, PANEL))
-        rows = block_rows(t.rows.second, most, PACKS * PACK // size)
+        rows_in_place = t.columns.size <= FEW_COLUMNS
+        cache = LYING if rows_in_place else int(SECOND_CACHE * cpu.second_cache())
+        most = min(self.rows, max(cache // (size * depth) // PANEL * PANEL, PANEL))
+        rows = block_rows(t.rows.second, most, self.rows, PACKS * PACK // size)
 
         # Rows of an item: all, or so few that all threads have work.
         item = t.rows.size
@@ -410,7 +425,7 @@ class HostDirect(Organisation):
             packed = chunk * depth
 
         in_place = item <= rows and item <= MET * PANEL
-        return Blocks(rows, item, chunk, packed, in_place)
+        return Blocks(rows, item, chunk, packed, in_place, rows_in_place)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:

@@ -65,7 +65,6 @@ DEVICE = Rates(
     cache=3e7,
     beyond=32,
 )
-COPYING = 0.75  # of the memory's pace: copies to another order
 PRODUCT = 1.2e-7  # seconds of each product of a call
 SHARED, ALONE = 1.9, 1.1  # times the multiply-adds' own time
 APART, FAR = 30.0, 26.0  # bytes that move for a unit
@@ -87,8 +86,8 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         # measured
         flops=dict.fromkeys(types, core.library),
         memory=core.memory,
+        copies=core.copies,
         pack=core.factor,
-        copies=COPYING * core.memory,
         # the same on all cores
         stored=2,
         call=2e-6,

@@ -123,6 +123,17 @@ def vector_bytes(arch: str) -> int:
 
 
 @functools.lru_cache(None)
+def second_cache() -> int:
+    """Bytes of a core's second cache; 512 KB where the system does not say."""
+    try:
+        text = pathlib.Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().strip()
+    except OSError:
+        return 512 << 10
+    kilobytes = text.removesuffix("K")
+    return int(kilobytes) << 10 if kilobytes.isdigit() else 512 << 10
+
+
+@functools.lru_cache(None)
 def processor(arch: str) -> str:
     """Text that identifies the processor for which a target compiles; a part of the cache's key.
 
