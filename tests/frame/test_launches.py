@@ -143,8 +143,9 @@ def test_wrong_number_of_variables(host):
 def test_in_out_start_value():
     host = Host(nq=1, mixture=None)
     host.frame.register_kernel(str(OWN_KERNEL))
+    rho = field(1.2)  # kept: an array at another address would be another block
     T = 250 + np.arange(24.0).reshape((4, 3, 2), order="F") * 9
-    host.put("rho", field(1.2))
+    host.put("rho", rho)
     host.put("e", np.asfortranarray(T * (690 + 0.045 * T)))
     host.put("T", field(300.0))
     host.launch("air_ideal_gas")
@@ -153,7 +154,8 @@ def test_in_out_start_value():
     np.testing.assert_allclose(host.get("T", field(np.nan)), T, rtol=16 * np.finfo(float).eps)
 
     host.launch("air_ideal_gas")  # its own result is the start value
-    host.put("rho", field(1.3))
+    rho[...] = 1.3
+    host.put("rho", rho)
 
     with pytest.raises(StateError, match="'T' is stale: 'rho' was changed after 'air_ideal_gas'"):
         host.get("T", field(0))
