@@ -178,11 +178,11 @@ POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, 
 }
 
 // Whether p falls with V all along the isotherm of one mole, as that of a fluid above its critical temperature: then
-// there is a single root at any p.
+// there is a single root at any p. The a/(b R T) of the critical isotherm grows with delta1 from 0.42 on, and
+// delta1 of a mixture is no less than the least of the species.
 template <class M, class R>
 POINT_FN MaskOf<R> has_one_root(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f) {
-    if constexpr (M::deltas_by_species) return nowhere<R>();
-    else return f.D * at.inv_RT < m.phase_one_root[0] * f.B;
+    return f.D * at.inv_RT < m.phase_one_root[0] * f.B;
 }
 
 // Whether that V is the stable root at its pressure: the only one, or the one that the equation gives
