@@ -9,6 +9,7 @@ import pytest
 from reference import phases as oracle
 
 from kernels import ArgumentError, Mixture
+from kernels.gas.equations.records import rkpr_omega_a, rkpr_omega_b
 
 NAMES = {"N2 NC12H26": (300, 700), "H2 H2O": (280, 640)}
 GIVEN = ("e rho", "h p", "s p", "rho T")
@@ -258,3 +259,16 @@ def test_boiling_pressure_of_pure_fluids(name, other, percent):
     p = mix.bubble_p(T, [1.0])
     assert np.abs(p / wanted - 1).max() < 0.01 * percent
     np.testing.assert_allclose(mix.dew_p(T, [1.0]), p, rtol=1e-7)
+
+
+def test_the_critical_isotherm_grows_with_delta_1():
+    """a/(b R T) from which p(V) has a spinodal: the least of D^2/(D_w (w - b)^2), here over a grid of w, 1e-6 by its
+    spacing. It is Omega_a/Omega_b, and grows with delta_1 from the least that a species can have, 0.428: below that of
+    the least delta_1 of the species, mixtures have a single root."""
+    delta = np.linspace(0.428, 12.0, 200)
+    other, w = (1 - delta) / (1 + delta), 1 + np.geomspace(0.05, 50.0, 10000)[:, None]
+    least = ((w + delta) * (w + other)) ** 2 / ((w - 1) ** 2 * (2 * w + delta + other))
+    least = least.min(0)
+
+    np.testing.assert_allclose(least, rkpr_omega_a(delta) / rkpr_omega_b(delta), rtol=1e-6)
+    assert (np.diff(least) > 0).all()

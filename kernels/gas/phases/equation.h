@@ -43,6 +43,7 @@ template <class M> struct PhaseEquation<M, false> {
     template <class R, class F> static POINT_FN R log_of_free(const R eta, const F &, const F &) { return eta; }
 
     // The parts' terms in what phase.h, curvature.h, direct.h and entropy.h compute
+    template <class R, class F> static POINT_FN void add_stiffness(const Attraction<M, R> &, F &) {}
     template <class R, class F>
     static POINT_FN void add_slopes(const M &, const Attraction<M, R> &, const R, const R, F &) {}
     template <class R, class F>

@@ -78,14 +78,24 @@ template <class M> struct PhaseEquation<M, true> {
         return free;
     }
 
+    // The map at w, p, and P_V at constant T
+    template <class R, class F> static POINT_FN void add_stiffness(const Attraction<M, R> &at, F &f) {
+        const R inv_w = 1.0 / (f.free + f.B);
+        f.x = f.B * inv_w;
+        f.C = map_value(f.map, f.x);
+        f.moment = map_moment(f.map, f.x);
+        f.pi = f.n * f.inv_free + f.D * f.psi_V * at.inv_RT;
+        f.P_V = f.P_V / (1.0 + f.moment * inv_w);
+    }
+
     // psi becomes L; L_s, L_ss: derivatives of psi in delta1 + delta2
     template <class R, class F>
     static POINT_FN void add_slopes(const M &m, const Attraction<M, R> &at, const R L_s, const R L_ss, F &f) {
         const auto eos = shape(m, f.delta);
-        const R w = f.free + f.B, inv_w = 1.0 / w, inv_B = 1.0 / f.B, inv_B2 = inv_B * inv_B, x = f.B * inv_w;
+        const R x = f.x, w = f.free + f.B, inv_B = 1.0 / f.B, inv_B2 = inv_B * inv_B;
         const R inv_product = 1.0 / eos.product;
         MapIntegrals<R> in;
-        free_integrals(x, R(-log(f.free * inv_w)), in);
+        free_integrals(x, R(-log(f.free * (x * inv_B))), in);
         shape_integrals(eos, x, R(f.B * f.psi), inv_product, in);
         shape_slopes(eos, R(f.B * L_s), inv_product, in);
 
@@ -139,12 +149,6 @@ template <class M> struct PhaseEquation<M, true> {
         f.psi += psi, f.psi_B += psi_B, f.psi_BB += psi_BB;
         f.psi_d += psi_d, f.psi_Bd += psi_Bd, f.psi_dd += psi_dd;
 
-        // The map at w, and p
-        f.x = x;
-        f.C = map_value(f.map, x);
-        f.moment = map_moment(f.map, x);
-        f.pi = f.n * f.inv_free + f.D * f.psi_V * at.inv_RT;
-        f.P_V = f.P_V / (1.0 + f.moment * inv_w);
         const R moment_over_b = f.moment * inv_B;
         FOR_SPECIES (k, NS) {
             f.C_i[k] = map_slope(m, at.T, x, moment_over_b, k).shift * m.W[k];

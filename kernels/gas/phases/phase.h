@@ -77,17 +77,25 @@ template <class M, class R> POINT_FN void place_room(const M &m, const R room, P
     EquationOf<M>::place(m, f);
 }
 
-// psi with its derivatives, and those of p
-template <class M, class R> POINT_FN void phase_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
+// What p and its slope P_V need
+template <class M, class R> POINT_FN void phase_stiffness(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
+    const auto eos = shape(m, delta_of(m, f));
+    const R B = f.B, inv_D = inverse(R(f.free * f.free + B * (eos.linear * f.free + eos.constant * B)));
+    f.inv_free = inverse(f.free);
+    f.psi_V = -inv_D;
+    f.psi_VV = (2.0 * (f.free + B) + eos.sum * B) * (inv_D * inv_D);
+    f.P_V = f.D * f.psi_VV * at.inv_RT - f.n * (f.inv_free * f.inv_free);
+    EquationOf<M>::add_stiffness(at, f);
+}
+
+// After phase_stiffness: psi with its other derivatives, and those of p
+template <class M, class R> POINT_FN void further_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
     const auto eos = shape(m, delta_of(m, f));
     const R B = f.B, w = f.free + B, inv_B = inverse(B), inv_centred = inverse(R(f.free + (0.5 * eos.linear) * B));
-    const R inv_D = inverse(R(f.free * f.free + B * (eos.linear * f.free + eos.constant * B)));
-    f.inv_free = inverse(f.free);
+    const R inv_D = -f.psi_V;
 
     f.psi = departure_integral(eos, B, inv_centred);
-    f.psi_V = -inv_D;
     f.psi_B = -(f.psi + w * f.psi_V) * inv_B;
-    f.psi_VV = (2.0 * w + eos.sum * B) * (inv_D * inv_D);
     f.psi_VB = -(2.0 * f.psi_V + w * f.psi_VV) * inv_B;
     f.psi_BB = -(2.0 * f.psi_B + w * f.psi_VB) * inv_B;
 
@@ -110,12 +118,16 @@ template <class M, class R> POINT_FN void phase_slopes(const M &m, const Attract
 
     const R n_G2 = f.n * (f.inv_free * f.inv_free);
     const R of_b = n_G2 + f.D * f.psi_VB * at.inv_RT, of_D = f.psi_V * at.inv_RT;
-    f.P_V = f.D * f.psi_VV * at.inv_RT - n_G2;
     FOR_SPECIES (k, M::NS) {
         f.P_i[k] = f.inv_free + of_b * m.phase_b[k] + of_D * f.D_i[k];
         if constexpr (M::deltas_by_species) f.P_i[k] += of_delta * f.delta_i[k];
     }
     EquationOf<M>::add_slopes(m, at, L_s, L_ss, f);
+}
+
+template <class M, class R> POINT_FN void phase_slopes(const M &m, const Attraction<M, R> &at, Phase<M, R> &f) {
+    phase_stiffness(m, at, f);
+    further_slopes(m, at, f);
 }
 
 // p/(RT)

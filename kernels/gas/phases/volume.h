@@ -163,26 +163,26 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     s.steps = now.steps;
 }
 
-// A feed at T and V as one phase `whole`, whatever root of the equation V is. p: its pressure. Whether it is a state
-// that may be stable.
+// A feed at T and V as one phase `whole`, whatever root of the equation V is, without its further slopes. p: its
+// pressure. Whether it is a state that may be stable.
 template <class M, class R>
 POINT_FN MaskOf<R> feed_at_volume(const M &m, const R *z, const R T, const R V, Feed<M, R> &feed, Phase<M, R> &whole,
                                   R &p) {
     feed_of(m, z, T, R(1.0), feed);
     phase_sums<false>(m, feed.at, z, whole);
     place_phase(m, V, whole);
-    phase_slopes(m, feed.at, whole);
+    phase_stiffness(m, feed.at, whole);
     p = phase_pressure(feed.at, whole) * feed.at.RT;
     feed.p = p;
     return p > 0.0 && whole.P_V < 0.0;
 }
 
 // Whether p falls with V all along the isotherm of one mole, as that of a fluid above its critical temperature: then
-// there is a single root at any p.
+// there is a single root at any p. The a/(b R T) of the critical isotherm grows with delta1 from 0.42 on, and
+// delta1 of a mixture is no less than the least of the species.
 template <class M, class R>
 POINT_FN MaskOf<R> has_one_root(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f) {
-    if constexpr (M::deltas_by_species) return nowhere<R>();
-    else return f.D * at.inv_RT < m.phase_one_root[0] * f.B;
+    return f.D * at.inv_RT < m.phase_one_root[0] * f.B;
 }
 
 // Whether that V is the stable root at its pressure: the only one, or the one that the equation gives
@@ -282,6 +282,7 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
     const auto tested = todo && has_T && !one;
     Verdict<M, R> verdict;
     if (any_of(tested)) {
+        further_slopes(m, feed.at, whole);
         plane_at_volume(m, V, whole, feed);
         auto stable = tested && sound && is_followed(m, feed, tested && sound, s);
         if (any_of(stable)) stable = stable && is_root(m, feed, whole);
