@@ -473,10 +473,11 @@ POINT_FN void mapped_residual_entropy_of_density(const M &m, const R rho, const 
                                                  const R a_T, const R b_mix, const R map_0, const R map_1,
                                                  const R map_2, const R map_3, const R shift_T, const Delta delta_mix,
                                                  R &residual_entropy) {
-    R p, vol, v_free, shift, shift_w, same_rho, inv_free, inv_D, inv_centred, L, I;
-    pressure_of_density(m, rho, T, R_s, a_mix, b_mix, volume_map(map_0, map_1, map_2, map_3), delta_mix, p, vol, v_free,
-                        shift, shift_w);
+    const R vol = 1.0 / rho, v_free = free_volume_of(volume_map(map_0, map_1, map_2, map_3), b_mix, vol);
+    R same_rho, inv_free, inv_D, inv_centred, L, I;
     cubic_reciprocals(m, b_mix, v_free, vol, delta_mix, same_rho, inv_free, inv_D, inv_centred);
     mapped_departure(m, b_mix, v_free, inv_centred, map_1, map_2, map_3, delta_mix, L, I);
+
+    const R p = R_s * T * inv_free - a_mix * inv_D;
     mapped_residual_entropy(m, p, R_s, a_T, vol, inv_free, L, I, shift_T, residual_entropy);
 }
