@@ -105,6 +105,7 @@ HOT = 1.02  # T/Tc of a species above which it has no part in two phases up to 3
 HOT_KIJ = 0.3  # k_ij up to which that was tried
 NEVER = 1e9  # K
 ONE_ROOT = 0.99  # of a/(b R T) of the critical isotherm: the rest is for roundings of Omega_a, Omega_b
+GROWS_FROM = 0.42  # delta_1 from which a/(b R T) of the critical isotherm grows with it: its least is at 0.414
 
 
 def phase_numbers(species, options) -> Constants:
@@ -125,11 +126,19 @@ def phase_numbers(species, options) -> Constants:
         "phase_ln_trace": [np.log(TRACE)],
         "phase_hot": HOT * of.Tc if np.max(species.kij) <= HOT_KIJ else np.full(species.ns, NEVER),
         "phase_critical": [np.mean(critical["Z_c"] / critical["omega_b"])],
-        "phase_one_root": [ONE_ROOT * np.min(critical["omega_a"] / critical["omega_b"])],
+        "phase_one_root": [_one_root(record, critical)],
     }
     if record.by_species:
         values["phase_delta"] = critical["delta_1"]
     return Constants(values)
+
+
+def _one_root(record, critical) -> float:
+    """a/(b R T) of a mixture below which the equation has a single root at any p; 0 where none is known: the species
+    have a delta_1 each, and the least mixture is not that of the least delta_1."""
+    if record.by_species and np.min(critical["delta_1"]) < GROWS_FROM:
+        return 0.0
+    return ONE_ROOT * np.min(critical["omega_a"] / critical["omega_b"])
 
 
 constants(f"{OWN} phase_delta", phase_numbers, when={"phases": "equilibrium"})
