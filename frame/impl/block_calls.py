@@ -177,7 +177,7 @@ class BlockCalls:
         number once. On a CPU see `_near`."""
         shared, program = self._state.shared, launcher.program
         apart = shared.backend.apart
-        if shared.check.on or not (apart or program.near):
+        if shared.check.on or not (apart or program.near or program.small):
             return None
 
         lending = _Lending(self._state)

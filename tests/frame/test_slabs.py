@@ -11,7 +11,7 @@ from link_cases import NS, Array, block, check
 import kernels
 from frame.frame import Frame
 from frame.impl import block_calls
-from frame.stripe import IN, NOWHERE, OUT, Field
+from frame.stripe import IN, OUT, Field
 from kernels.marshal import LATER, PAST, Marshal, rows_block
 
 
@@ -67,9 +67,13 @@ def test_slabs_on_a_cpu(threads, monkeypatch, registry, tmp_path):
     made.finalize()
 
 
-@pytest.mark.parametrize("more, in_place", [("", True), (', alone=True, sweeps="states"', False)])
-def test_what_iterates_goes_chunk_by_chunk(more, in_place, monkeypatch, registry, tmp_path):
-    """Contiguous arrays: in place, unless the kernel iterates over states. Threads then share each chunk."""
+ITERATES = ', alone=True, sweeps="states"'
+
+
+@pytest.mark.parametrize("more, fringe, in_place", [("", 0, True), (ITERATES, 0, False), (ITERATES, 3, True)])
+def test_what_iterates_goes_chunk_by_chunk(more, fringe, in_place, monkeypatch, registry, tmp_path):
+    """Contiguous arrays: in place, unless the kernel iterates over states. Threads then share each chunk. Slabs of two
+    points in x are worked on in place, whatever the kernel does."""
     made = Frame()
     monkeypatch.setattr(made, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=1))
     made.initialize(-1, 128, NS, 1, 0)
@@ -83,11 +87,17 @@ def test_what_iterates_goes_chunk_by_chunk(more, in_place, monkeypatch, registry
     loops = []
     whole = block_calls.PieceLoop
     monkeypatch.setattr(block_calls, "PieceLoop", lambda *a: loops.append(a) or whole(*a))
-    T, p = np.arange(300.0), np.full(300, np.nan)
-    fields = [Field.contiguous(name, way, a.ctypes.data, (300,), 8) for name, way, a in (("T", IN, T), ("p", OUT, p))]
-    made.block_of_fields("twice_p", fields, NOWHERE, NOWHERE)
+    shape = 2 + 2 * fringe, 15, 10
+    T, p = np.arange(np.prod(shape, dtype=float)).reshape(shape, order="F"), np.full(shape, np.nan, order="F")
+    fields = [
+        Field(name, way, a.ctypes.data, shape, a.strides, (1, 1, 1), 8)
+        for name, way, a in (("T", IN, T), ("p", OUT, p))
+    ]
+    made.block_of_fields("twice_p", fields, (1 + fringe, 1, 1, None), (2 + fringe, 15, 10, None))
 
-    assert bool(loops) != in_place and (p == 2 * T).all()
+    inside = slice(fringe, fringe + 2)
+    assert bool(loops) != in_place and (p[inside] == 2 * T[inside]).all()
+    assert np.isnan(p).sum() == 2 * fringe * 150
     made.finalize()
 
 
