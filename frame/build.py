@@ -18,7 +18,7 @@ import subprocess
 import sys
 import sysconfig
 
-from .entry import ENTRIES, LINES_SIZE, TAG_SIZE, TEXT_SIZE, Arg, Entry
+from .entry import ENTRIES, LINES_SIZE, TAG_SIZE, TEXT_SIZE, WAIT, Arg, Entry
 from .errors import BackendError, refuse
 from .shipped import BUILD
 from .stripe import LOGICAL, WHOLE
@@ -188,7 +188,7 @@ def c_aliases() -> str:
     return "\n/* ---- the other manglings ---- */\n" + "\n".join(lines) + "\n"
 
 
-# In front of everything else: the names of the system, the sizes of copied texts.
+# In front of everything else: the names of the system, the sizes of copied texts, a limit of time.
 C_HEAD = f"""#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -196,6 +196,7 @@ C_HEAD = f"""#ifndef _GNU_SOURCE
 #define FRAME_TAG {TAG_SIZE}
 #define FRAME_TEXT {TEXT_SIZE}
 #define FRAME_LINES {LINES_SIZE}
+#define FRAME_WAIT_SECONDS {WAIT}.0
 """
 # Functions of shim.c that the Python side calls: result and name, parameters.
 OF_SHIM = (

@@ -7,6 +7,7 @@ import os
 import kernels
 
 from .devices import mps, placement, rule
+from .entry import WAIT
 from .errors import ArgumentError, BadNumber, UnknownName, closest, refuse
 
 # Values of option `backend`, and the sides that each value admits.
@@ -22,7 +23,6 @@ FIRST = {
     "last_species": LAST_SPECIES,
     "placement": placement.MODES,
 }
-WAIT = "3600"  # seconds, as in shim.c
 PARAMETERS = {"timers": (bool, 0, 1), "check": (bool, 0, 1), "queue": (bool, 0, 1), "threads": (int, 1, 4096)}
 
 
@@ -43,7 +43,7 @@ class Config:
         self.threads_given = bool(threads)  # else a rank packs with as many threads as it owns cores
 
         # Seconds for which a rank waits for others in a collective call; 0: for good.
-        self.wait = _whole("FRAME_WAIT", environment.get("FRAME_WAIT") or WAIT, 0, 10**6)
+        self.wait = _whole("FRAME_WAIT", environment.get("FRAME_WAIT") or str(WAIT), 0, 10**6)
 
         self.trace = environment.get("FRAME_TRACE") or ""  # file
         if self.trace and not os.path.isdir(os.path.dirname(self.trace) or "."):

@@ -33,6 +33,7 @@ CHUNK = 2**28
 VARIABLES = 65536
 
 TAG_SIZE, TEXT_SIZE, LINES_SIZE = 64, 1024, 16384
+WAIT = 3600  # seconds for which a rank waits for others in a collective call, unless FRAME_WAIT says otherwise
 ANSWERS = ("number", "words", "function")
 
 

@@ -26,7 +26,6 @@ enum {
     FRAME_OTHER_ARGUMENTS = 5
 };
 #define EXPORT __attribute__((visibility("default")))
-#define FRAME_WAIT_SECONDS 3600.0 /* as in config.py */
 
 static __thread char frame_error[4096]; /* of the calling thread, like errno */
 static __thread int frame_status;
