@@ -311,7 +311,8 @@ def test_the_root_of_a_volume():
 
     t, x = T / numbers.Tc[:, None], 1 / (1 + free)
     P0, P1, P2, P3 = numbers.P[:, :, None]
-    v = b * (1 + free - P0 - x * (P1 + x * (P2 + x * P3)) + 1.4 * numbers.Q[:, None] / (t + 0.4))
+    Q = np.where(np.abs(numbers.Q) < model.NO_SWELLING, 0, numbers.Q)[:, None]
+    v = b * (1 + free - P0 - x * (P1 + x * (P2 + x * P3)) + 1.4 * Q / (t + 0.4))
     row, point = np.nonzero(v > 0)
     assert row.size > 0.95 * v.size
 
@@ -319,7 +320,7 @@ def test_the_root_of_a_volume():
     q = mix.properties("v_free b_mix shift_mix", T=T[point], rho=1 / v, Y=np.eye(mix.ns)[:, row])
     w = q["v_free"] + q["b_mix"]
     assert (np.abs(w - q["shift_mix"] - v) <= 6 * EPS * w).all()
-    np.testing.assert_allclose(w, q["b_mix"] * (1 + free[point]), rtol=1e-9)  # six rows are 7e-11 off: not traced
+    np.testing.assert_allclose(w, q["b_mix"] * (1 + free[point]), rtol=20 * EPS)  # dw = dv/(1 - C_w), C_w < 0.7
 
 
 def test_inside_the_spinodal():
