@@ -131,10 +131,19 @@ def test_a_wrong_setting_on_one_rank_fails_setcomm_on_all():
 
 # ---- a rank that fails in a collective call -----------------------------------------------------------------------
 
-ON_RANK_1 = """#!/bin/sh
-if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ]; then export %s; fi
+WRAPPER = """#!/bin/sh
+if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = %d ]; then export %s; fi
 exec "$@"
 """
+
+
+def on_a_rank(folder, variable, rank=1):
+    """A command that runs another with a variable ("NAME=value") in the environment of one rank."""
+    path = folder / "wrapper"
+    path.write_text(WRAPPER % (rank, variable))
+    path.chmod(0o755)
+
+    return path
 
 
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
@@ -148,9 +157,7 @@ exec "$@"
 def test_a_rank_that_cannot_start_keeps_nobody_waiting(mpi, variable, status, message, initialized, tmp_path):
     """Also a rank whose Python does not start: frame_setcomm fails on every rank, and all go on to the end."""
     host = compiled("one_rank.f90", mpi=mpi)
-    wrapper = tmp_path / "wrapper"
-    wrapper.write_text(ON_RANK_1 % variable)
-    wrapper.chmod(0o755)
+    wrapper = on_a_rank(tmp_path, variable)
 
     done = run(wrapper, host, ranks=3, mpi=mpi)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -167,9 +174,7 @@ def test_no_communicator_on_one_rank_ends_all(mpi, tmp_path):
     """The others wait for this rank, which has no way to reach them, also where the host asks for a status: one
     message, and the end of the run, half a second after the call."""
     host = compiled("one_rank.f90", mpi=mpi)
-    wrapper = tmp_path / "wrapper"
-    wrapper.write_text(ON_RANK_1 % "JUNK=1")
-    wrapper.chmod(0o755)
+    wrapper = on_a_rank(tmp_path, "JUNK=1")
 
     started = time.monotonic()
     done = run(wrapper, host, ranks=3, mpi=mpi)
@@ -191,10 +196,7 @@ NULL = "is the null communicator. Wanted an integer such as MPI_COMM_WORLD."
 @pytest.mark.quick(ranks=2)
 def test_a_rank_outside_of_the_communicator_has_a_status(mpi, ranks, tmp_path):
     """The last rank has MPI_COMM_NULL from a split. Nobody waits for it, and it goes on without a communicator."""
-    wrapper = tmp_path / "wrapper"
-    last = ON_RANK_1.replace("= 1", f"= {ranks - 1}") % "OUTSIDE=1"
-    wrapper.write_text(last)
-    wrapper.chmod(0o755)
+    wrapper = on_a_rank(tmp_path, "OUTSIDE=1", ranks - 1)
 
     done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=ranks, mpi=mpi, SPLIT="1")
     assert done.returncode == 0 and done.stdout.count("finalize 0 worst 0") == ranks, done.stdout + done.stderr
@@ -206,9 +208,7 @@ def test_a_rank_outside_of_the_communicator_has_a_status(mpi, ranks, tmp_path):
 @pytest.mark.quick(mpi=[OPENMPI])
 def test_the_null_communicator_where_others_count_on_a_rank(mpi, tmp_path):
     """They say that they wait, and go on when the rank passes what they passed."""
-    wrapper = tmp_path / "wrapper"
-    wrapper.write_text(ON_RANK_1 % "FORGOT=1")
-    wrapper.chmod(0o755)
+    wrapper = on_a_rank(tmp_path, "FORGOT=1")
 
     done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -221,9 +221,7 @@ def test_the_null_communicator_where_others_count_on_a_rank(mpi, tmp_path):
 @pytest.mark.quick(mpi=[MPICH])
 def test_a_rank_that_never_comes_ends_the_run(mpi, tmp_path):
     """Rank 1 passes MPI_COMM_NULL and waits for rank 0, which waits for rank 1: FRAME_WAIT seconds, one message."""
-    wrapper = tmp_path / "wrapper"
-    wrapper.write_text(ON_RANK_1 % "FORGOT='for good'")
-    wrapper.chmod(0o755)
+    wrapper = on_a_rank(tmp_path, "FORGOT='for good'")
 
     started = time.monotonic()
     done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi, FRAME_WAIT="3")
@@ -238,9 +236,7 @@ def test_a_rank_that_never_comes_ends_the_run(mpi, tmp_path):
 @pytest.mark.quick(mpi=[OPENMPI])
 def test_a_rank_that_comes_too_late_to_initialize(mpi, tmp_path):
     """6 seconds late, where 3 are waited for: the run ends, in a call that waits in Python."""
-    wrapper = tmp_path / "wrapper"
-    wrapper.write_text(ON_RANK_1 % "LATE=frame_initialize")
-    wrapper.chmod(0o755)
+    wrapper = on_a_rank(tmp_path, "LATE=frame_initialize")
 
     done = run(wrapper, compiled("one_rank.f90", mpi=mpi), ranks=2, mpi=mpi, FRAME_WAIT="3")
     assert done.returncode == 73, done.stdout + done.stderr
@@ -253,9 +249,7 @@ def test_a_rank_that_comes_too_late_to_initialize(mpi, tmp_path):
 def test_ranks_that_wait_in_a_collective_call_say_so(call, mpi, tmp_path):
     """And go on when the last rank comes."""
     host = compiled("one_rank.f90", mpi=mpi)
-    wrapper = tmp_path / "wrapper"
-    wrapper.write_text(ON_RANK_1 % f"LATE={call}")
-    wrapper.chmod(0o755)
+    wrapper = on_a_rank(tmp_path, f"LATE={call}")
 
     done = run(wrapper, host, ranks=3, mpi=mpi)
     assert done.returncode == 0, done.stdout + done.stderr

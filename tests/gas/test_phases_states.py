@@ -166,16 +166,22 @@ def test_a_start_is_updated_or_refused():
         Mixture(species(SPRAY)).properties("rho", T=400.0, p=1e6, Y=Y, **start)
 
 
+def around_the_dome(n, random):
+    """(mixture, T, p, X) of n points of PRODUCTS on both sides of the edge of two phases."""
+    mix = mixture(PRODUCTS)
+    low, high, p_low, p_high = RANGES[PRODUCTS]
+    T, p = random.uniform(low, high, n), np.exp(random.uniform(np.log(p_low), np.log(p_high), n))
+    X = random.dirichlet(np.ones(4), n).T
+
+    return mix, edge(mix, T, p, X, 1.3), p, X
+
+
 def test_points_that_move_follow_a_trial_phase():
     """One-phase points around the dome that move by half a percent of T a call, too fast to settle: some follow their
     trial phase in two to four evaluations. Phases are those of a full test in every call. A species that was not there
     before is tested in full."""
-    names, n = PRODUCTS, 1500
-    mix, random = mixture(names), np.random.default_rng(8)
-    low, high, p_low, p_high = RANGES[names]
-    T, p = random.uniform(low, high, n), np.exp(random.uniform(np.log(p_low), np.log(p_high), n))
-    X = random.dirichlet(np.ones(4), n).T
-    T = edge(mix, T, p, X, 1.3)
+    n, random = 1500, np.random.default_rng(8)
+    mix, T, p, X = around_the_dome(n, random)
     X[3, : n // 3], direction = 0.0, random.choice([-1, 1], n)
     q = dict(ln_kappa=np.zeros_like(X), eta=np.zeros(n))
 
@@ -199,12 +205,8 @@ def test_points_that_leave_their_kind():
     """Points that leave two phases or enter them by 3 % of T, beside others that stay: packs put them off. Phases and
     T are those without a start, to 1e-9 as from any start. A point's bits do not depend on its neighbours, and no mark
     of the way is left in eta."""
-    names, n = PRODUCTS, 1000
-    mix, random = mixture(names), np.random.default_rng(9)
-    low, high, p_low, p_high = RANGES[names]
-    T, p = random.uniform(low, high, n), np.exp(random.uniform(np.log(p_low), np.log(p_high), n))
-    X = random.dirichlet(np.ones(4), n).T
-    T = edge(mix, T, p, X, 1.3)
+    n, random = 1000, np.random.default_rng(9)
+    mix, T, p, X = around_the_dome(n, random)
     other = T * (1 + 0.03 * random.choice([-1, 1], n))
     first, moved = np.where(np.arange(n) < n // 2, (T, other), (other, T))
     q = dict(ln_kappa=np.zeros_like(X), eta=np.zeros(n))
