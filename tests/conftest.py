@@ -158,8 +158,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def registry():
-    """What a test declares is gone after it: a kernel of a host's takes part in what later programs of the process are
-    made of."""
+    """Declarations of a test end with it: a host's kernel would take part in later programs of the process."""
     with kernels.registry.temporary():
         yield kernels.registry
 

@@ -228,7 +228,7 @@ class Preset:
 
 @dataclasses.dataclass
 class Constants:
-    """What a model computes from the species, once for a mixture. Bodies find all of it in their first argument `m`."""
+    """Numbers that a model computes once, from a mixture's species. Bodies find them in their first argument `m`."""
 
     values: dict[str, Any] = dataclasses.field(default_factory=dict)  # vectors of doubles, read as `m.name[i]`
     # Matrices over pairs, laid out for each backend by code generation: symmetric (ns, ns) for quadratic forms, or

@@ -173,7 +173,7 @@ class Search:
         return f"'{name}' cannot be computed from {came}: missing {', '.join(sorted(lacks))}.{self._begun()}"
 
     def _begun(self) -> str:
-        """What lacks to kernels for which a host has given the names that they ask for."""
+        """The quantities that are missing for kernels whose `given` names the host has given."""
         there, text = self.reach(), ""
         for kernel in dict.fromkeys(kernel for kernels in self._makers.values() for kernel in kernels):
             lacks = [name for name in kernel.reads if name not in there and name not in self._makers]

@@ -430,7 +430,7 @@ class Marshal:
         return found
 
     def _kind(self, array: Block):
-        """What arrays of one field in the record have in common."""
+        """Extents, strides, size and reach, which are the same for all arrays of one field in the record."""
         return array.n[:3], array.strides[:3], array.size, self.reach(array)
 
     @functools.cached_property

@@ -212,7 +212,7 @@ def test_what_it_does_not_serve(text, why):
 
 
 def every_tile():
-    """What the model chooses from, with its types: tiles, sums in parts, and tiles that hold a factor of 24 terms."""
+    """The model's choices with their types: tiles, sums in parts, and tiles that hold a factor of 24 terms."""
     both, single = ("float64", "float32"), ("float32",)
     for block, flow in TILES:
         yield Direct(block, flow), both if block.rows * block.columns <= 128 * 72 else single

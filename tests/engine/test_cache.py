@@ -320,7 +320,7 @@ def test_what_a_killed_maker_leaves_is_removed(tmp_path):
 
 @as_root
 def test_two_users_of_a_shared_folder(tmp_path):
-    """The second one waits for what the first one makes. What it cannot write, it makes in a folder of its own."""
+    """The second waits for an entry that the first makes. Where it may not write, it has a folder of its own."""
     folder, own = tmp_path / "cache", tmp_path / "own"
     folder.mkdir()
     own.mkdir()

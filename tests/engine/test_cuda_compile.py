@@ -332,8 +332,8 @@ def test_production_stays_on_the_multiprocessor(file, hold):
 @pytest.mark.parametrize("what", ["few", "few mapped", "react_volume", "react_pressure", "product"])
 @pytest.mark.quick(what="few")
 def test_reactors_compile(what, tmp_path):
-    """A reactor over a step and a Jacobian's product; matrices of a point lie in local memory. One reaction of three
-    species compiles in a tenth of the time."""
+    """A reactor over a step and a Jacobian's product; matrices of a point lie in local memory. A mechanism with a
+    single reaction of three species compiles in a tenth of the time."""
     if what == "product":
         mix = Mixture.from_yaml(mechanisms.path(), "ideal", equation="ideal")
         outputs, given = ["J_cp_dw"], ["T", "rho", "Y", "dw"]

@@ -259,7 +259,7 @@ def test_mixtures_in_turn_have_their_own_numbers(tmp_path):
 
 
 def test_mixtures_that_come_and_go_leave_no_memory():
-    """A library is loaded once: each load kept 7.5 KB. What Python itself keeps differs by some 100 KB."""
+    """A library is loaded once: each load kept 7.5 KB. Python's own memory varies by some 100 KB."""
     host = Host(ns=1, chunk=8)
 
     def resident():

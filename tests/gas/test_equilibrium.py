@@ -82,7 +82,7 @@ def test_potentials_balance(held, options):
 
 
 def at_end(mix, held, T, p, came):
-    """What is held by the equilibrium at a temperature T, at the same pressure or density."""
+    """The value of the held quantity in equilibrium at a temperature T, at the same pressure or density."""
     name = HELD[held].split()[0]
     T = np.full(p.size, T)
     if held.endswith("P"):

@@ -97,7 +97,7 @@ class Pace:
     through: Through | None = None  # what goes through the caches of a CPU
 
     def seconds(self, moved) -> float:
-        """What the memory needs for bytes of common.Moved."""
+        """Time in which the memory moves these bytes (common.Moved)."""
         if self.through is None:
             return moved.total / self.reading
         changes = moved.written / self.through.writing + moved.updated / self.through.updating

@@ -115,8 +115,10 @@ def phase_numbers(species, options) -> Constants:
     """
     record = _record(species, options)
     critical = record.of_species(species)
-    omega = np.where(np.isfinite(species.omega), species.omega, 0.0)  # some equations do without
     of = record.translation.of_species(species) if isinstance(record.translation, VolumeMap) else species
+    omega = np.where(np.isfinite(species.omega), species.omega, 0.0)  # some equations do without
+    is_hot_known = np.max(species.kij) <= HOT_KIJ
+
     values = {
         "phase_b": record.ab(species)[1],
         "phase_Tc": of.Tc,
@@ -124,18 +126,19 @@ def phase_numbers(species, options) -> Constants:
         "phase_wilson": 5.373 * (1 + omega),
         "phase_ln_rest": [np.log(HEAVY_REST / species.ns)],
         "phase_ln_trace": [np.log(TRACE)],
-        "phase_hot": HOT * of.Tc if np.max(species.kij) <= HOT_KIJ else np.full(species.ns, NEVER),
+        "phase_hot": HOT * of.Tc if is_hot_known else np.full(species.ns, NEVER),
         "phase_critical": [np.mean(critical["Z_c"] / critical["omega_b"])],
         "phase_one_root": [_one_root(record, critical)],
     }
     if record.by_species:
         values["phase_delta"] = critical["delta_1"]
+
     return Constants(values)
 
 
 def _one_root(record, critical) -> float:
-    """a/(b R T) of a mixture below which the equation has a single root at any p; 0 where none is known: the species
-    have a delta_1 each, and the least mixture is not that of the least delta_1."""
+    """a/(b R T) of a mixture below which the equation has a single root at any p. 0 where no such bound is known: where
+    species have a delta_1 each, below GROWS_FROM."""
     if record.by_species and np.min(critical["delta_1"]) < GROWS_FROM:
         return 0.0
     return ONE_ROOT * np.min(critical["omega_a"] / critical["omega_b"])

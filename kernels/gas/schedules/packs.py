@@ -78,7 +78,7 @@ HOSTS_FN void {name}(const double *given, double *made) {{
 
 @dataclasses.dataclass(frozen=True)
 class PointLayout:
-    """What a function of one point is called, and where its numbers lie."""
+    """The name of a function of one point, and the places of its numbers."""
 
     given: dict[str, int]  # place of each input's first number
     made: dict[str, int]  # place of each output's first number

@@ -208,7 +208,7 @@ CHEMKIN = re.compile(r"\A(?:\s*(?:![^\n]*)?\n)*\s*(?:ELEM|SPEC|THERM|REAC)", re.
 
 
 def _chemkin(text, path) -> str:
-    """What to do with a CHEMKIN file, as a sentence with a blank before it; "" for any other text."""
+    """Advice on a CHEMKIN file, a sentence with a blank before it; "" for any other text."""
     if not CHEMKIN.match(text):
         return ""
     return f" It seems to be a CHEMKIN file: python -m frame mechanisms --convert {path} makes a Cantera file of it."
