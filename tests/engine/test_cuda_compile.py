@@ -8,6 +8,7 @@ import concurrent.futures
 import dataclasses
 import itertools
 import re
+import subprocess
 
 import mechanisms_for_tests as mechanisms
 import numpy as np
@@ -408,6 +409,32 @@ def uses(kernel, flag):
 def test_a_broken_source_is_shown_with_the_compilers_words():
     with pytest.raises(BackendError, match="sm_90.*broken.cu(.|\n)*undefined_name"):
         nvrtc.compile_cubin("__global__ void k(double *x) { x[0] = undefined_name; }", ARCH, name="broken.cu")
+
+
+NVRTC_OF_13_0 = """
+#include <dlfcn.h>
+const char *nvrtcGetErrorString(int status) { return "an error"; }
+int nvrtcVersion(int *major, int *minor) {
+    *major = 99, *minor = 0;
+    return dlopen("libnvrtc-builtins.so.99.0", RTLD_NOW) ? 0 : 7;
+}
+"""
+
+
+def test_nvrtc_whose_builtins_are_not_where_the_loader_looks(tmp_path, monkeypatch):
+    """The wheel of CUDA 13.0 has no rpath: "failed to open libnvrtc-builtins.so.13.0"."""
+    library = shared_library(tmp_path / "libnvrtc.so.99", NVRTC_OF_13_0)
+    shared_library(tmp_path / "libnvrtc-builtins.so.99.0", "int builtins;")
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: [str(library)])
+    monkeypatch.setattr(nvrtc, "library", nvrtc.library.__wrapped__)
+    assert nvrtc.version.__wrapped__() == "99.0"
+
+
+def shared_library(path, source):
+    """A library whose name for the loader is that of its file."""
+    command = ["gcc", "-shared", "-fPIC", f"-Wl,-soname,{path.name}", "-xc", "-", "-o", path]
+    subprocess.run(command, input=source, text=True, check=True)
+    return path
 
 
 def test_marshal_compiles_without_spills():

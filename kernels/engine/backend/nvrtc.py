@@ -35,11 +35,18 @@ def _candidates():
         yield from sorted(map(str, pathlib.Path(home).glob("lib64/libnvrtc.so*")))
 
 
+def _load_builtins(path: str) -> None:
+    """Loads the library that NVRTC opens by its name alone. Wheels of CUDA 13.0 do not tell the loader where it is."""
+    for builtins in pathlib.Path(path).parent.glob("libnvrtc-builtins.so.*"):
+        ctypes.CDLL(str(builtins))
+
+
 @functools.cache
 def library() -> ctypes.CDLL:
     """The loaded libnvrtc. Raises BackendError if none is found."""
     for path in _candidates():
         try:
+            _load_builtins(path)
             lib = ctypes.CDLL(path)
         except OSError:
             continue
