@@ -12,6 +12,7 @@ constexpr double CLEAR = 0.01;    // residuals^2 in units of tm below which a tr
                                   // stationary: Newton's next step changes tm by some residual^2
 constexpr double APART = 1e-2;    // distance from the feed beyond which a trial is a phase of its own
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
+constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
 constexpr double NEXT_TO_NOTHING = 4.0; // ln of the ratio of amounts beyond which a species is all of a trial
 constexpr double GAS = 3.0; // volume, in units of the critical, above which a feed has no lighter phase beside it
 
@@ -50,7 +51,8 @@ template <class M, class R> struct Trial {
     R off;           // largest residual at the start
 };
 
-// Newton's step in ln W from the residual r; where the matrix is not positive definite the step stays as it is.
+// Newton's step in ln W from the residual r. Where the matrix is not positive definite it is a part of that with raised
+// pivots, which leads downhill: substitution stays near a minimum that is about to be one, or was.
 //   (I + S Phi S/sum W) q = -S r, S = diag sqrt(W),  step = -r - Phi S q/sum W
 template <class M, class R>
 POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R *S, const R inv_sum,
@@ -63,13 +65,18 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
     FOR_SPECIES (k, NS) q[k] = -(S[k] * r[k]);
     const auto add_own = [&](const int i, const int j, R &sum) { add_own_element<true>(m, f, c, i, j, sum); };
     scaled_curvature<true>(m, at, S, c.common, add_own, H);
-    const auto good = factorise_symmetric<NS>(H, inv_D) && want;
+    const auto definite = factorise_symmetric<NS>(H, inv_D);
     solve_symmetric<NS>(H, inv_D, q);
 
-    R a_w[NS], of_q[NS];
+    R a_w[NS], of_q[NS], longest = R(0.0);
     begin_products(m, at, S, q, q, a_w, of_q);
     add_curvature_times<true>(m, f, c, q, a_w, of_q);
-    FOR_SPECIES (k, NS) step[k] = select(good, within(R(-r[k] - of_q[k]), 2.0), step[k]);
+    FOR_SPECIES (k, NS) {
+        of_q[k] = -r[k] - of_q[k];
+        longest = larger(fabs(of_q[k]), longest);
+    }
+    const R part = select(definite || longest < LEAP, R(1.0), R(LEAP / longest));
+    FOR_SPECIES (k, NS) step[k] = select(want, within(R(part * of_q[k]), 2.0), step[k]);
 }
 
 // What a trial is for: whether tm < 0 somewhere, the stationary point behind, or whether the stationary point of an
