@@ -444,6 +444,14 @@ def test_marshal_compiles_without_spills():
     assert all(r["spill_stores"] == 0 and r["registers"] <= 64 for r in report.values()), report
 
 
+def test_two_phases_stay_in_registers():
+    """Loops over the rows of small matrices are written out: no array lies in a thread's own memory."""
+    mix = Mixture.from_names("N2 NC12H26 CH4 CO2", equation="pr", phases="equilibrium")
+    program = mix.program(kernels=["equilibrium_thermal"], backend=get_backend("cuda", arch=ARCH))
+    report = program.module.report["frame_run"]
+    assert report["stack"] == 0, report
+
+
 LOOP = r"\s*(UNROLL\w*|FOR_[A-Z]+|for|while|do)\b"
 
 

@@ -5,6 +5,13 @@
 
 // Symmetric matrices: N (N + 1)/2 elements by rows of the lower triangle
 template <int N> constexpr bool few() { return N <= 5 && SPECIES_ARRAYS; } // loops over them are written out
+// each(i) for i = 0 .. N - 1: constants where the loop is written out
+template <int N, class Each> POINT_FN void for_rows(const Each &each) {
+    if constexpr (few<N>()) for_constants<N>(each);
+    else {
+        for (int i = 0; i < N; ++i) each(i);
+    }
+}
 POINT_FN constexpr int lower(int i, int j) { return i * (i + 1) / 2 + j; }
 
 // share times F_ij = d2F/dn_i dn_j, or with PRESSURE share times d ln phi_i/dn_j at constant T, p of one mole,
@@ -77,8 +84,7 @@ POINT_FN void scaled_curvature(const M &m, const Attraction<M, R> &at, const R *
         S_b[k] = S[k] * m.phase_b[k];
         S_X[k] = S[k] * c.X[k];
     }
-    UNROLL_FEW(few<NS>())
-    for (int i = 0; i < NS; ++i) {
+    for_rows<NS>([&](const auto i) {
         UNROLL_FEW(few<NS>())
         for (int j = 0; j <= i; ++j) {
             R sum = c.a_a * pair_attraction(m, at, i, j);
@@ -87,7 +93,7 @@ POINT_FN void scaled_curvature(const M &m, const Attraction<M, R> &at, const R *
             H[lower(i, j)] = S[i] * S[j] * sum + (S_X[i] * S_b[j] + S_X[j] * S_b[i]);
         }
         H[lower(i, i)] += R(1.0);
-    }
+    });
 }
 
 // out_i += sum_j of the elements times w_j, of the common part and of a phase's own; a_w: sum_j a_ij w_j
@@ -148,8 +154,7 @@ POINT_FN void begin_products(const M &m, const Attraction<M, R> &at, const R *S,
 // a pivot is raised, and the solution is still a direction along which the energy falls.
 template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inv_D) {
     auto definite = R(0.0) < R(1.0);
-    UNROLL_FEW(few<N>())
-    for (int j = 0; j < N; ++j) {
+    for_rows<N>([&](const auto j) {
         const R before = fabs(H[lower(j, j)]);
         R pivot = H[lower(j, j)];
         UNROLL_FEW(few<N>())
@@ -169,20 +174,19 @@ template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inv_D) {
             for (int k = 0; k < j; ++k) sum -= H[lower(i, k)] * H[lower(j, k)];
             H[lower(i, j)] = sum; // l_ij d_j until row i is reached
         }
-    }
+    });
     return definite;
 }
 
 template <int N, class R> POINT_FN void solve_symmetric(const R *H, const R *inv_D, R *x) {
-    UNROLL_FEW(few<N>())
-    for (int i = 0; i < N; ++i) {
+    for_rows<N>([&](const auto i) {
         UNROLL_FEW(few<N>())
         for (int k = 0; k < i; ++k) x[i] -= H[lower(i, k)] * x[k];
-    }
-    UNROLL_FEW(few<N>())
-    for (int i = N - 1; i >= 0; --i) {
+    });
+    for_rows<N>([&](const auto turn) {
+        const int i = N - 1 - turn;
         x[i] = x[i] * inv_D[i];
         UNROLL_FEW(few<N>())
         for (int k = i + 1; k < N; ++k) x[i] -= H[lower(k, i)] * x[k];
-    }
+    });
 }
