@@ -69,6 +69,15 @@ static inline int __all_sync(unsigned mask, int here) {
     __syncwarp(mask);
     return all;
 }
+static inline unsigned __ballot_sync(unsigned mask, int here) {
+    shown[running][0] = here;
+    __syncwarp(mask);
+    unsigned lanes = 0;
+    for (int lane = 0; lane < 32 && (running & ~31 & MOST - 1) + lane < blockDim.x; ++lane)
+        if (mask >> lane & 1 && shown[(running & ~31) + lane][0] != 0) lanes |= 1u << lane;
+    __syncwarp(mask);
+    return lanes;
+}
 template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int bits) {
     return __shfl_sync(mask, value, (running & 31) ^ bits);
 }
@@ -115,6 +124,8 @@ template <class T> static inline T atomicCAS(T *at, T wanted, T x) { return atom
 static inline void __threadfence() {}
 template <class T> static inline T __ldcg(const T *at) { return *at; }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long)a * b >> 32; }
+static inline int __ffs(unsigned x) { return __builtin_ffs(x); }
 static inline int __float_as_int(float x) {
     int bits;
     memcpy(&bits, &x, 4);

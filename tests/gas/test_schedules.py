@@ -10,7 +10,19 @@ import kernels
 from kernels import Mixture
 from kernels.gas.plan import Launch
 from kernels.gas.planning import make_plan
-from kernels.gas.schedules import BLOCK, PACKS, QUEUE, THREAD, WARP, block, queue, schedule_of, schedule_of_plan, warp
+from kernels.gas.schedules import (
+    BLOCK,
+    PACKS,
+    QUEUE,
+    SORTED,
+    THREAD,
+    WARP,
+    block,
+    queue,
+    schedule_of,
+    schedule_of_plan,
+    warp,
+)
 
 ROOT = pathlib.Path(kernels.__file__).parent
 OF_SHARED_POINTS = ("kinetics/crew.h", "reactors/lanes.h", "reactors/lanes_factors.h")  # bodies for these only
@@ -55,7 +67,8 @@ def test_formulas_know_no_schedule():
 
 
 def test_the_schedule_of_a_launch():
-    """`hold` says which; reactors over a step, alone, take their points from a queue."""
+    """`hold` says which; reactors over a step, alone, take their points from a queue; points that carry what they need
+    are sorted."""
     mix = Mixture.from_yaml("h2o2.yaml", equation="ideal", takahashi="off")
     of = lambda outputs, given: kernels.resolve(outputs.split(), given.split(), mix.options)
     rates, c = of("omega", "T p rho Y"), kernels.registry.collections["react_volume"]
@@ -63,6 +76,13 @@ def test_the_schedule_of_a_launch():
     for hold in ("registers", "shared", "reload"):
         assert schedule_of(Launch(hold=hold), rates) is THREAD and schedule_of(Launch(hold=hold), react) is QUEUE
 
+    two_phases, c = (
+        {**mix.options, "equation": "pr", "phases": "equilibrium"},
+        kernels.registry.collections["phases_from_T_p"],
+    )
+    cold = kernels.resolve(c.outputs, c.given, two_phases)
+    warm = kernels.resolve(c.outputs, [*c.given, "ln_kappa", "eta"], two_phases)
+    assert schedule_of(Launch(), cold) is THREAD and schedule_of(Launch(), warm) is SORTED
     assert schedule_of(None, react) is PACKS
     assert schedule_of(Launch(hold="crew"), rates) is BLOCK and schedule_of(Launch(hold="lanes"), react) is WARP
     assert schedule_of_plan(make_plan(react, c.outputs, mix, Launch(hold="lanes"))) is WARP

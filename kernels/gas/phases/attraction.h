@@ -3,8 +3,8 @@
 #pragma once
 #include "gas/thermal/derivatives.h"
 
-// A part of a long body. Unlike PART_FN it is a function of its own on a GPU, too: the chain of a point calls some of
-// the parts from several places.
+// A part of a long body that few points need. Unlike PART_FN it is a function of its own on a GPU, too, and the first
+// pass over the points calls none: the numbers that it is given would lie in memory.
 #ifdef ON_DEVICE
 #define PHASE_PART __device__ __noinline__
 #else

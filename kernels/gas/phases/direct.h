@@ -185,8 +185,8 @@ template <class R> struct Waning {
 // From the state s, for the points of `ask`: those found, with 0 < beta < 1. What is held stays; the others of T, p, V
 // are found. gives_up: a phase that leaves is not followed to the end.
 template <Fixed FIXED, class M, class R>
-PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
-                            const bool gives_up = false) {
+PART_FN MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
+                         const bool gives_up = false) {
     constexpr int NS = M::NS, N = NS + 1;
     constexpr bool PRESSURE = FIXED == Fixed::H_p, ENERGY = FIXED != Fixed::T_V;
     auto open = ask, found = nowhere<R>();
@@ -281,4 +281,10 @@ PHASE_PART MaskOf<R> direct(const M &m, const Given<M, R> &given, const MaskOf<R
         if (everywhere(!open)) break;
     }
     return found;
+}
+
+// The same, for the few points of which that is not the first step
+template <Fixed FIXED, class M, class R>
+PHASE_PART MaskOf<R> direct_later(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s) {
+    return direct<FIXED>(m, given, ask, s);
 }

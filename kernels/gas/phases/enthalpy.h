@@ -38,7 +38,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
             by_lever(m, given.z, within(share, 1.0), in_T.free_high, in_T.free_low, jump);
             take(lever, jump, from);
             const auto done =
-                direct<Fixed::H_p>(m, given, open && (lever || nearby), from) && has_room(m, given.z, from);
+                direct_later<Fixed::H_p>(m, given, open && (lever || nearby), from) && has_room(m, given.z, from);
             now.steps = from.steps;
             take(done, from, s);
             status = select(done, R(double(IN_TWO_PHASES)), status);
@@ -62,7 +62,7 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
 }
 
 // V at the T and p of a start. Where both roots are the same, one phase keeps its share of the free volume.
-template <class M, class R> PHASE_PART void set_warm_volume(const M &m, const R *z, State<M, R> &s) {
+template <class M, class R> PART_FN void set_warm_volume(const M &m, const R *z, State<M, R> &s) {
     Attraction<M, R> at;
     Phase<M, R> v, l;
     R x[M::NS], y[M::NS], beta = R(0.0), rest = R(0.0);
@@ -91,8 +91,8 @@ template <class M, class R> PHASE_PART void set_warm_volume(const M &m, const R 
 
 // T, V, ln kappa and eta of s from its p and the enthalpy; the rest as above
 template <class M, class R, class Single>
-PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given, const MaskOf<R> warm,
-                                               const Single &single, State<M, R> &s, R &status) {
+PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given, const MaskOf<R> warm,
+                                            const Single &single, State<M, R> &s, R &status) {
     auto todo = given.energy > -1e300 && given.energy < 1e300 && s.p > 0.0 && s.p < 1e300;
     status = R(double(NOT_FOUND));
 
@@ -121,9 +121,13 @@ PHASE_PART void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &gi
     s.steps = from.steps;
     status = select(one, R(double(ONE_PHASE)), status);
     todo = todo && !one && !s.late;
+    if constexpr (IS_QUICK_PASS<M>) {
+        put_off(todo, s.T, s);
+        return;
+    }
     if (everywhere(!todo)) return;
 
-    const auto done = direct<Fixed::H_p>(m, given, two, from) && has_room(m, given.z, from);
+    const auto done = direct_later<Fixed::H_p>(m, given, two, from) && has_room(m, given.z, from);
     take(done, from, s);
     s.steps = from.steps;
     status = select(done, R(double(IN_TWO_PHASES)), status);

@@ -72,7 +72,7 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
             FOR_SPECIES (k, M::NS) given.z[k] = z[k];
             given.energy = in_T.energy_low + share * (in_T.energy_high - in_T.energy_low);
             by_lever(m, z, within(share, 1.0), in_T.free_high, in_T.free_low, from);
-            const auto done = direct<Fixed::H_p>(m, given, lever, from) && has_room(m, z, from);
+            const auto done = direct_later<Fixed::H_p>(m, given, lever, from) && has_room(m, z, from);
             now.steps = from.steps;
             take(done, from, s);
             status = select(done, R(double(IN_TWO_PHASES)), status);
@@ -95,8 +95,8 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
 // T, V, ln kappa and eta of s from its p and the entropy S of one mole. warm: the points with a start. single(T,
 // unconverged): T as if the mixture were one phase.
 template <class M, class R, class Single, class Ideal>
-PHASE_PART void state_of_entropy_and_pressure(const M &m, const R *z, const R S, const MaskOf<R> warm,
-                                              const Single &single, const Ideal &ideal, State<M, R> &s, R &status) {
+PART_FN void state_of_entropy_and_pressure(const M &m, const R *z, const R S, const MaskOf<R> warm,
+                                           const Single &single, const Ideal &ideal, State<M, R> &s, R &status) {
     auto todo = S > -1e300 && S < 1e300 && s.p > 0.0 && s.p < 1e300;
     status = R(double(NOT_FOUND));
 
@@ -115,5 +115,6 @@ PHASE_PART void state_of_entropy_and_pressure(const M &m, const R *z, const R S,
         status = select(one, R(double(ONE_PHASE)), status);
         todo = todo && !one && !s.late;
     }
-    if (any_of(todo)) bracketed_at_entropy(m, z, S, todo, warm && todo, ideal, s, status);
+    if constexpr (IS_QUICK_PASS<M>) put_off(todo, s.T, s);
+    else if (any_of(todo)) bracketed_at_entropy(m, z, S, todo, warm && todo, ideal, s, status);
 }

@@ -30,8 +30,8 @@ template <class M, class R> POINT_FN MaskOf<R> is_warm(const State<M, R> &s) {
 
 // Amounts, volumes and ln kappa of two phases at T, p
 template <class M, class R>
-PHASE_PART void set_two_phases(const M &m, const Feed<M, R> &feed, const TwoPhases<M, R> &two, const MaskOf<R> mask,
-                               State<M, R> &s) {
+PART_FN void set_two_phases(const M &m, const Feed<M, R> &feed, const TwoPhases<M, R> &two, const MaskOf<R> mask,
+                            State<M, R> &s) {
     Phase<M, R> v, l;
     phase_sums<false>(m, feed.at, two.x, l);
     phase_sums<false>(m, feed.at, two.y, v);
@@ -66,7 +66,7 @@ POINT_FN void feed_at_pressure(const M &m, const MaskOf<R> tested, Feed<M, R> &f
 // Fills V, ln kappa and eta of s at its T and p for the points of `ask`; warm: those whose ln kappa and eta are a
 // start of two phases.
 template <class M, class R>
-PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> warm, State<M, R> &s, R &status) {
+PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> warm, State<M, R> &s, R &status) {
     constexpr int NS = M::NS;
     Feed<M, R> feed;
     feed_of(m, z, s.T, s.p, feed);
@@ -107,15 +107,17 @@ PHASE_PART void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<
         lost = rest && !is_state;
         auto unknown = tested && is_state && !is_followed(m, feed, tested && is_state, s);
         unknown = unknown && !put_off(unknown, s.T, s);
-        if (any_of(unknown)) {
-            Verdict<M, R> verdict;
-            test_stability(m, feed, unknown, verdict);
-            if (any_of(verdict.unstable)) {
-                const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
-                found = found || now;
-                lost = lost || (verdict.certain && !now);
+        if constexpr (!IS_QUICK_PASS<M>) {
+            if (any_of(unknown)) {
+                Verdict<M, R> verdict;
+                test_stability(m, feed, unknown, verdict);
+                if (any_of(verdict.unstable)) {
+                    const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
+                    found = found || now;
+                    lost = lost || (verdict.certain && !now);
+                }
+                keep_test(m, feed, unknown, unknown && !verdict.unstable, verdict, s);
             }
-            keep_test(m, feed, unknown, unknown && !verdict.unstable, verdict, s);
         }
         s.V = select(ask && !found, whole.V, s.V);
     }
@@ -183,8 +185,8 @@ PHASE_PART void heat_of(const M &m, const R *z, const State<M, R> &s, const Mask
 
 // A flash of the points of `open` at T and p with the energy and slopes there: the points with two phases
 template <class M, class R>
-POINT_FN MaskOf<R> flash_with_heat(const M &m, const R *z, const MaskOf<R> open, const MaskOf<R> warm, State<M, R> &s,
-                                   R &kind, Heat<M, R> &heat) {
+PHASE_PART MaskOf<R> flash_with_heat(const M &m, const R *z, const MaskOf<R> open, const MaskOf<R> warm, State<M, R> &s,
+                                     R &kind, Heat<M, R> &heat) {
     kind = R(double(NOT_FOUND));
     flash(m, z, open, warm, s, kind);
     const auto two = open && kind > 0.5 && kind < 1.5;

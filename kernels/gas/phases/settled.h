@@ -13,7 +13,7 @@
 #pragma once
 #include "gas/phases/direct.h"
 
-#ifdef POINTS_PUT_OFF // defined by packs.py
+#ifdef POINTS_PUT_OFF // defined by packs.py and sorted.py
 constexpr bool PUTS_OFF = true;
 #else
 constexpr bool PUTS_OFF = false;
@@ -40,13 +40,13 @@ constexpr double FOLLOW_ABOVE = 1e-2; // tm of the trial below which the whole t
 // liquid; for the vapour; none, but the point is not one phase.
 enum { WAS_TWO = FOLLOWED + FOLLOW_MARKS, WAS_TESTED, WAS_SLOW, HAS_LIQUID, HAS_VAPOUR, HAS_NONE };
 
-// What a point that carries eta is likely to need: nothing, a short test, tests around, a whole test, two phases. Equal
-// effort side by side: whole tests by the temperature of the last, two phases by eta, since little of a phase takes
-// more steps.
+// What a point that carries eta is likely to need: nothing, a short test, two phases, which are quick; tests around, a
+// whole test. Equal effort side by side: whole tests by the temperature of the last, two phases by eta, since little of a
+// phase takes more steps.
 constexpr int TEST_KINDS = 8, TWO_KINDS = 10;
 constexpr double KIND_T = 16.0; // K
-enum { NOTHING, SHORT_TEST, TESTS_AROUND, WHOLE_TEST, TWO_PHASES = WHOLE_TEST + TEST_KINDS };
-constexpr int KINDS_OF_ETA = TWO_PHASES + TWO_KINDS;
+enum { NOTHING, SHORT_TEST, TWO_PHASES, TESTS_AROUND = TWO_PHASES + TWO_KINDS, WHOLE_TEST };
+constexpr int QUICK_KINDS_OF_ETA = TESTS_AROUND, KINDS_OF_ETA = WHOLE_TEST + TEST_KINDS;
 
 POINT_FN bool is_put_off_by_eta(const double eta) { return eta >= KEPT * WAS_TWO; }
 POINT_FN int kind_of_eta(const double eta) {
@@ -226,7 +226,7 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
 
 // The short test: the points of `ask` whose trial phase is clearly above the plane still. They keep it as it is now.
 template <class M, class R>
-PHASE_PART MaskOf<R> is_followed(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, State<M, R> &s) {
+PART_FN MaskOf<R> is_followed(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, State<M, R> &s) {
     const auto now = ask && is_follower(s) && fabs(tested_temperature(s) - feed.at.T) < FOLLOW_T * feed.at.T;
     if (!any_of(now)) return now;
 

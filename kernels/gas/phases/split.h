@@ -141,7 +141,7 @@ struct Effort {
 
 // Equal fugacities from s.ln_K and s.beta, for the points of `ask`: those found, into two phases that differ.
 template <class M, class R>
-PHASE_PART MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, TwoPhases<M, R> &s) {
+PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     // Steps in which beta is kept inside; from which raised pivots are taken, and substitution is damped: it swings
     // where the liquid attracts a gas strongly.
@@ -233,7 +233,7 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
                 const R rich = R(k == attempt - RICH ? 0.0 : m.phase_ln_rest[0]);
                 trial.ln_W[k] = attempt >= RICH ? rich : verdict.ln_W[row][k];
             }
-            if (attempt != BEST) minimise_tangent_distance(m, feed, todo, Aim::STATIONARY, trial);
+            if (attempt != BEST) minimise_later(m, feed, todo, Aim::STATIONARY, trial);
             const R is_vapour = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0),
                     sign = 2.0 * (row == 2 && attempt < RICH ? verdict.is_vapour : is_vapour) - 1.0;
             FOR_SPECIES (k, NS) ln_K[k] = sign * (trial.ln_W[k] - feed.ln_z[k]);

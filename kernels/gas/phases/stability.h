@@ -102,7 +102,7 @@ template <class M, class R> POINT_FN void begin_descent(const MaskOf<R> where, D
 // A step of the trials that go on: they end where tm < 0 (STATIONARY: at the stationary point behind), where they are
 // stationary, or where they become the feed itself.
 template <class M, class R>
-PHASE_PART void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<R> &way, Trial<M, R> &trial) {
+PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<R> &way, Trial<M, R> &trial) {
     constexpr int NS = M::NS;
     const auto at_work = way.open;
 
@@ -177,6 +177,12 @@ POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Mask
     begin_descent(ask, way, trial);
     UNROLL_BY(1)
     for (int step = 0; step < STABILITY_STEPS && any_of(way.open); ++step) step_of_trial(m, feed, aim, way, trial);
+}
+
+// The same, for the few points of which that is not the first step
+template <class M, class R>
+PHASE_PART void minimise_later(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim, Trial<M, R> &trial) {
+    minimise_tangent_distance(m, feed, ask, aim, trial);
 }
 
 // What the test of a feed found, with the starts of a split

@@ -49,7 +49,7 @@ PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s,
             if (!any_of(still)) break;
             Trial<M, R> trial;
             FOR_SPECIES (k, M::NS) trial.ln_W[k] = R(k == rich ? 0.0 : m.phase_ln_rest[0]);
-            minimise_tangent_distance(m, feed, still, Aim::DECIDE, trial);
+            minimise_later(m, feed, still, Aim::DECIDE, trial);
             third = third || (still && trial.unstable && !trial.undecided && trial.tm < BELOW);
         }
     }
@@ -105,7 +105,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
             by_lever(m, given.z, within(share, 1.0), in_p.free_low, in_p.free_high, jump);
             take(lever, jump, from);
             from.V = V;
-            const auto done = direct<FIXED>(m, given, open && (lever || nearby), from) && from.p > 0.0;
+            const auto done = direct_later<FIXED>(m, given, open && (lever || nearby), from) && from.p > 0.0;
             now.steps = from.steps;
 
             // Two phases of which one is unstable are kept where nothing else is found
@@ -248,8 +248,8 @@ PHASE_PART void start_from_trial(const M &m, const Feed<M, R> &feed, const Verdi
 // T, p, ln kappa and eta of s from its V and the energy, or the rest from its V and T. warm: the points with a start.
 // single(T, unconverged): T as if the mixture were one phase.
 template <Fixed FIXED, class M, class R, class Single>
-PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> warm, const Single &single,
-                                State<M, R> &s, R &status) {
+PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> warm, const Single &single,
+                             State<M, R> &s, R &status) {
     const R V = s.V;
     auto todo = given.energy > -1e300 && given.energy < 1e300 && V > 0.0;
     status = R(double(NOT_FOUND));
@@ -290,11 +290,14 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
         const auto late = put_off(unknown, feed.at.T, s);
         unknown = unknown && !late;
         todo = todo && !late;
-        test_stability(m, feed, unknown, verdict);
-        recall_trial(s, verdict);
-        const auto passed = unknown && sound && !verdict.unstable;
-        keep_test(m, feed, unknown, passed, verdict, s);
-        one = one || stable || passed;
+        one = one || stable;
+        if constexpr (!IS_QUICK_PASS<M>) {
+            test_stability(m, feed, unknown, verdict);
+            recall_trial(s, verdict);
+            const auto passed = unknown && sound && !verdict.unstable;
+            keep_test(m, feed, unknown, passed, verdict, s);
+            one = one || passed;
+        }
     }
     s.steps += feed.steps;
     s.V = select(one, V, s.V);
@@ -302,6 +305,10 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
     s.p = select(one, p, select(todo, feed.p, s.p));
     status = select(one, R(double(ONE_PHASE)), status);
     todo = todo && !one;
+    if constexpr (IS_QUICK_PASS<M>) {
+        put_off(todo, s.T, s);
+        return;
+    }
     todo = todo && !put_off_with_trial(todo, verdict, s);
     if (everywhere(!todo)) return;
 
@@ -309,7 +316,7 @@ PHASE_PART void state_at_volume(const M &m, const Given<M, R> &given, const Mask
     if (any_of(todo && has_T)) {
         State<M, R> from = s;
         start_from_trial(m, feed, verdict, todo, from);
-        const auto done = direct<FIXED>(m, given, todo && has_T, from) && from.p > 0.0;
+        const auto done = direct_later<FIXED>(m, given, todo && has_T, from) && from.p > 0.0;
         s.steps = from.steps;
 
         // Two phases of which one is unstable are kept where nothing else is found

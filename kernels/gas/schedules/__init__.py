@@ -8,10 +8,11 @@ from .block import BLOCK
 from .packs import PACKS
 from .queue import QUEUE
 from .schedule import Schedule
+from .sorted import SORTED
 from .thread import THREAD
 from .warp import WARP
 
-SCHEDULES = (PACKS, QUEUE, BLOCK, WARP, THREAD)  # the first that takes a launch has it
+SCHEDULES = (PACKS, QUEUE, BLOCK, WARP, SORTED, THREAD)  # the first that takes a launch has it
 SHARING = (BLOCK, WARP)  # the table of launches asks whether they serve a program
 
 

@@ -46,7 +46,7 @@ class Packs(Schedule):
         """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays,
         of lines of at most LINE points that lie one behind the other."""
         header, types = NUMBERS[p.precision]
-        own = "#define BOXED\n" if boxed else "#define POINTS_PUT_OFF\n" if key_of(p) else ""
+        own = "#define BOXED\n" if boxed else "#define POINTS_PUT_OFF\n" if key_of(p.kernels) else ""
         text = [
             own + defines(p) + include(header) + f"typedef {types[4]} real;\n",
             structure(p) + spelled_headers(p) + include("gas/schedules/packs.h"),

@@ -180,21 +180,27 @@ def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[
 MOST_KINDS = 32
 
 
-def key_of(p: Plan) -> str:
+def key_of(kernels) -> str:
     """The input by whose value points are of different kinds; see PointKernel.kinds. Empty: there is none."""
-    keys = [kernel.kinds for kernel in p.kernels if kernel.kinds in p.reads]
-    return keys[0] if keys else ""
+    made: set[str] = set()
+    for kernel in kernels:
+        if kernel.kinds and kernel.kinds not in made:
+            return kernel.kinds
+        made.update(kernel.writes)
+
+    return ""
 
 
 def kinds(p: Plan) -> list[str]:
     """Members of a program: the array (its number, or -1) by whose value points are of one of KINDS kinds, and the kind
     of a value."""
-    name = key_of(p)
+    name = key_of(p.kernels)
     if not name:
         return ["static constexpr int KIND = -1;"]
 
     return [
-        f"static constexpr int KIND = {p.arguments.index(name)}, KINDS = KINDS_OF_{name.upper()};",
+        f"static constexpr int KIND = {p.arguments.index(name)};",
+        f"static constexpr int KINDS = KINDS_OF_{name.upper()}, QUICK = QUICK_KINDS_OF_{name.upper()};",
         f'static_assert(KINDS <= {MOST_KINDS}, "as many as there is room for");',
         f"static POINT_FN int kind(const double x) {{ return kind_of_{name}(x); }}",
         f"static POINT_FN bool is_put_off(const double x) {{ return is_put_off_by_{name}(x); }}",

@@ -4,8 +4,6 @@
 //   CONSTANTS: units of 8 bytes of constants to copy to shared memory; 0: no copy
 //   COLUMNS: whether species values lie in shared memory
 //   PERSISTENT: whether a block works on several groups of THREADS points, one after the other
-//   AHEAD: units of 8 bytes of shared memory ahead of the order of points
-//   WINDOW: points that a block sorts by their kind; 0: it takes them as they come
 // work(m, first, column, arrived) computes a block's points from `first` on. It starts the copies into its column and
 // calls arrived(), which waits for them.
 #pragma once
@@ -32,50 +30,6 @@ template <class How> POINT_FN const Mixture &copied_constants(const Mixture &m) 
             copy_async(shared_memory + i, (const double *)&m + i);
     }
     return How::CONSTANTS > 0 ? *(const Mixture *)shared_memory : m;
-}
-
-// Points of one kind side by side, so that a warp does not wait for a point of another kind. A block sorts the points
-// of a window and then works on them, as many as it has threads at a time. kind_at(first): the kind of this thread's
-// point.
-template <class How, class P, class Kind, class Work>
-POINT_FN void run_sorted(const Mixture &m, const long n, const Kind &kind_at, const Work &work) {
-    extern __shared__ double shared_memory[];
-    int *const place = (int *)(shared_memory + How::AHEAD), *const next = place + How::WINDOW;
-    const Mixture &constants = copied_constants<How>(m);
-    outside *const column = (outside *)(shared_memory + How::CONSTANTS) + threadIdx.x;
-    const long start = blockIdx.x * long(How::WINDOW);
-    constexpr int TURNS = How::WINDOW / How::THREADS;
-
-    if (threadIdx.x <= P::KINDS) next[threadIdx.x] = 0;
-    copies_done();
-    __syncthreads();
-
-    // Count, then give each kind its places
-    int kind[TURNS];
-    UNROLL
-    for (int turn = 0; turn < TURNS; ++turn) {
-        const long first = start + turn * How::THREADS;
-        kind[turn] = first + threadIdx.x < n ? kind_at(first) : P::KINDS - 1;
-        atomicAdd(next + kind[turn] + 1, 1);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0)
-        for (int k = 1; k < P::KINDS; ++k) next[k] += next[k - 1];
-    __syncthreads();
-    UNROLL
-    for (int turn = 0; turn < TURNS; ++turn) place[atomicAdd(next + kind[turn], 1)] = turn * How::THREADS + threadIdx.x;
-    __syncthreads();
-
-    UNROLL_BY(1)
-    for (int turn = 0; turn < TURNS; ++turn) {
-        work(constants, start + place[turn * How::THREADS + threadIdx.x] - threadIdx.x, column, [&] {
-            if constexpr (How::COLUMNS) {
-                copies_done();
-                __syncwarp();
-            }
-        });
-        if constexpr (How::COLUMNS) __syncwarp();
-    }
 }
 
 // The first block leaves out its first `skipped` threads: arrays across a link are then met where their lines begin.

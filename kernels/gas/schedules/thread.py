@@ -11,7 +11,6 @@ from ..registry import registry
 from ..structure import structure, structure_size
 from .schedule import Schedule
 from .text import (
-    MOST_KINDS,
     Call,
     bodies,
     call,
@@ -20,8 +19,6 @@ from .text import (
     dropped,
     folders,
     include,
-    key_of,
-    kinds,
     spelled_headers,
     start,
 )
@@ -37,13 +34,9 @@ PROGRAM = """\
     static constexpr int THREADS = {points};
     static constexpr int CONSTANTS = {copied};
     static constexpr bool COLUMNS = {columns};
-    static constexpr bool PERSISTENT = {persistent};
-    static constexpr int AHEAD = {ahead};
-    static constexpr int WINDOW = {window};
+    static constexpr bool PERSISTENT = {persistent};{members}
 }};
-struct Program {{
-    {kinds}
-}};
+{declarations}
 POINT_FN void points_of_a_thread(const Mixture &constants, const long n, const long skipped, {parameters}) {{
 {loop}
 }}
@@ -58,17 +51,6 @@ LOOP = """\
         {body}
     }};
     run_program<How>(constants, n, skipped, work);"""
-SORTED = """\
-    const auto kind_at = [&](const long first) {{
-        const {prefix}Place here(first, n, box);
-        return Program::kind({prefix}Field<true>{{at_{key}, 0, here}}[0].v);
-    }};
-    const auto work = [&](const Mixture &m, const long first, outside *const column, const auto &arrived) {{
-        (void)column;
-        {body}
-    }};
-    run_sorted<How, Program>(constants, n, kind_at, work);"""
-TURNS = 4  # points of a thread, where a block sorts its points
 
 
 class Thread(Schedule):
@@ -86,7 +68,7 @@ class Thread(Schedule):
 
     def points(self, p: Plan) -> int:
         """Points that a block has at the same time."""
-        return p.launch.threads
+        return self.threads(p)
 
     def threads(self, p: Plan) -> int:
         """Threads of a block."""
@@ -96,30 +78,23 @@ class Thread(Schedule):
         """Units of 8 bytes of constants that a block copies to shared memory: all or none."""
         return structure_size(p) if p.launch.constants == "shared" else 0
 
+    def column_stride(self, p: Plan) -> int:
+        """Distance of a species' values in shared memory from those of the next species. Lanes that are served at once,
+        sixteen for doubles, read four species of four points (eight of single numbers), which then lie in different
+        banks."""
+        return self.threads(p) + 32 // p.dtype.itemsize
+
     def shared_bytes(self, p: Plan) -> int:
         """Bytes of shared memory of a block."""
-        held = p.dtype.itemsize * column_stride(p) * sum(map(p.rows, columns(p)))
+        held = p.dtype.itemsize * self.column_stride(p) * sum(map(p.rows, columns(p)))
         return held + 8 * self.copied(p)
 
-    def key(self, p: Plan) -> str:
-        """The input by which a block sorts its points; empty: it does not."""
-        return key_of(p)
-
-    def window(self, p: Plan) -> int:
-        """Points that a block sorts."""
-        return TURNS * p.launch.threads if self.key(p) else 0
-
-    def ahead(self, p: Plan) -> int:
-        """Units of 8 bytes of shared memory ahead of the order of points."""
-        return -(-self.shared_bytes(p) // 8)
+    def blocks(self, p: Plan) -> int:
+        """Blocks on a multiprocessor for which the compiler allots registers; 0: no limit."""
+        return p.launch.blocks
 
     def shape(self, p: Plan) -> Shape:
         """Threads, shared memory [bytes] and blocks of a launch."""
-        window = self.window(p)
-        if window:
-            order = 4 * (window + MOST_KINDS + 1)
-            return Shape(p.launch.threads, covers=window, shared=8 * self.ahead(p) + order)
-
         resident = p.launch.blocks if p.launch.persistent else 0
         return Shape(p.launch.threads, shared=self.shared_bytes(p), resident=resident)
 
@@ -131,7 +106,7 @@ class Thread(Schedule):
         return p.launch.hold != "reload"
 
     def skips_points(self, p: Plan) -> bool:
-        return not self.key(p)
+        return True
 
     def record_tail(self, skipped: int, box: typing.Sequence[int]) -> list[int]:
         return [skipped, *box]
@@ -141,6 +116,14 @@ class Thread(Schedule):
     def macros(self, p: Plan) -> str:
         """Macros ahead of the number type."""
         return "#define SPECIES_HELD\n" if p.launch.hold == "registers" else ""
+
+    def sizes(self, p: Plan) -> dict[str, int]:
+        """Sizes of this schedule in the struct How."""
+        return {}
+
+    def declarations(self, p: Plan) -> str:
+        """Text ahead of the loop over points."""
+        return ""
 
     def cooperative_headers(self, p: Plan) -> list[str]:
         """Headers behind those of the kernels, with bodies for this schedule's number type."""
@@ -156,11 +139,12 @@ class Thread(Schedule):
         pointers = [f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments]
         arrays = [f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments))]
         headers = [*self.cooperative_headers(p), self.frame]
+        threads, blocks = self.threads(p), self.blocks(p)
 
         text = PROGRAM.format(
             defines=defines(p),
             unroll=p.ns if how.hold == "registers" else how.unroll,
-            stride=column_stride(p),
+            stride=self.column_stride(p),
             macros=self.macros(p) + ("#define BOXED\n" if boxed else ""),
             numbers=include(self.numbers or f"engine/numbers/{units}.h"),
             real=self.real,
@@ -171,13 +155,12 @@ class Thread(Schedule):
             copied=self.copied(p),
             columns=str(bool(columns(p))).lower(),
             persistent=str(how.persistent).lower(),
-            ahead=self.ahead(p),
-            window=self.window(p),
-            kinds="\n    ".join(kinds(p)),
+            members="".join(f"\n    static constexpr int {name} = {value};" for name, value in self.sizes(p).items()),
+            declarations=self.declarations(p),
             parameters="const Box &box" + "".join(pointers),
             loop=self.loop(p),
             count=len(p.arguments),
-            bounds=f"{self.threads(p)}, {how.blocks}" if how.blocks else self.threads(p),
+            bounds=f"{threads}, {blocks}" if blocks else threads,
             mixture="mixture" if in_constant_memory else "*a.constants",
             box="a.box" if boxed else "Box()",
             arrays="".join(arrays),
@@ -188,8 +171,6 @@ class Thread(Schedule):
     def loop(self, p: Plan) -> str:
         """The loop over points around the work of a point."""
         body = "\n        ".join(PointText(self, p).lines())
-        if self.window(p):
-            return SORTED.format(body=body, key=self.key(p), prefix=self.prefix)
         return LOOP.format(body=body)
 
     def species_values(self, rows: int) -> str:
@@ -211,13 +192,6 @@ class Thread(Schedule):
     def scalar_condition(self, p: Plan, number: int) -> str:
         """Condition under which a thread stores the scalar result of this number."""
         return ""
-
-
-def column_stride(p: Plan) -> int:
-    """Distance of a species' values in shared memory from those of the next species. Lanes that are served at once,
-    sixteen for doubles, read four species of four points (eight of single numbers), which then lie in different
-    banks."""
-    return p.launch.threads + 32 // p.dtype.itemsize
 
 
 def columns(p: Plan) -> list[str]:
