@@ -30,8 +30,8 @@
 #define FRAME_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) FRAME_PRAGMA(unroll n)
 #define UNROLL_IF(condition) FRAME_PRAGMA(unroll((condition) ? 128 : 1))
-// Loops of at most 8 turns. Of a larger count NVRTC leaves loops inside of others as they are.
-#define UNROLL_FEW(condition) FRAME_PRAGMA(unroll((condition) ? 8 : 1))
+// Loops of at most 16 turns. Of a larger count NVRTC leaves loops inside of others as they are.
+#define UNROLL_FEW(condition) FRAME_PRAGMA(unroll((condition) ? 16 : 1))
 #define FOR_SPECIES(s, count) UNROLL_BY(SPECIES_UNROLL) for (int s = 0; s < (count); ++s)
 #else
 #define POINT_FN inline __attribute__((always_inline))

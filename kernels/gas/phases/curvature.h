@@ -4,7 +4,12 @@
 #include "gas/phases/phase.h"
 
 // Symmetric matrices: N (N + 1)/2 elements by rows of the lower triangle
-template <int N> constexpr bool few() { return N <= 5 && SPECIES_ARRAYS; } // loops over them are written out
+#ifdef ON_DEVICE
+constexpr int FEW_ROWS = 12; // spilled numbers are read at known places, others of an array are not
+#else
+constexpr int FEW_ROWS = 5;
+#endif
+template <int N> constexpr bool few() { return N <= FEW_ROWS && SPECIES_ARRAYS; } // loops over them are written out
 // each(i) for i = 0 .. N - 1: constants where the loop is written out
 template <int N, class Each> POINT_FN void for_rows(const Each &each) {
     if constexpr (few<N>()) for_constants<N>(each);
