@@ -309,7 +309,7 @@ class Mixture:
         masked where any of its inputs is.
         X: amounts of moles, by name or as an array, are divided by their sum; without a positive sum NaN. Y as an array
         is taken as it is where it sums to 1 within 1e-6, and divided by its sum within 1e-3; further off, NaN at that
-        point and a RuntimeWarning.
+        point and a RuntimeWarning. A mixture of one species needs neither.
         T: NaN and a RuntimeWarning outside 20 to 6000 K, or outside the species' polynomials where these reach
         further; a RuntimeWarning above the polynomials of a species that is there: they are extrapolated. Below they
         are, too, without a warning, unless option cold_cp is fitted.
@@ -322,6 +322,9 @@ class Mixture:
         outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
         field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
+        if self.ns == 1 and not arrays.keys() & {"X", "Y"}:
+            arrays["Y"] = [1.0]
+
         if (backend is None or backend == "cpu") and precision == "double":
             found = properties_of_one(self, names, arrays)
             if found is not None:
@@ -456,7 +459,7 @@ class Mixture:
         return ignition_delay(self, state, kind, criterion, longest, how)
 
     # ---- vapour and liquid; of mixtures with phases = equilibrium
-    def bubble_T(self, p: ArrayLike, X: Composition) -> NDArray[np.float64]:
+    def bubble_T(self, p: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Temperature [K] at which a liquid of composition X begins to boil at the pressures p [Pa]: the lowest at
         which it is no stable liquid. X: amounts of moles (ns,), or by name as `properties` takes them.
 
@@ -465,26 +468,26 @@ class Mixture:
         """
         return saturation.bubble_T(self, p, X)
 
-    def dew_T(self, p: ArrayLike, X: Composition) -> NDArray[np.float64]:
+    def dew_T(self, p: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Temperature [K] at which a gas of composition X begins to condense at the pressures p [Pa]: the highest at
         which it is no stable gas. As bubble_T."""
         return saturation.dew_T(self, p, X)
 
-    def bubble_p(self, T: ArrayLike, X: Composition) -> NDArray[np.float64]:
+    def bubble_p(self, T: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Pressure [Pa] at which two phases of composition X begin from above at the temperatures T [K]: the bubble
         point; above the critical temperature the upper dew point (retrograde). As bubble_T."""
         return saturation.bubble_p(self, T, X)
 
-    def dew_p(self, T: ArrayLike, X: Composition) -> NDArray[np.float64]:
+    def dew_p(self, T: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Pressure [Pa] at which a gas of composition X begins to condense at the temperatures T [K]. As bubble_T."""
         return saturation.dew_p(self, T, X)
 
-    def envelope(self, X: Composition, points: int = 100) -> Arrays:
+    def envelope(self, X: Composition | None = None, points: int = 100) -> Arrays:
         """The boundary of two phases of composition X: T [K], p_low (dew) and p_high (bubble, or upper dew) [Pa],
         arrays of `points`. As bubble_T; ArgumentError where no two phases are found."""
         return saturation.envelope(self, X, points)
 
-    def critical_point(self, X: Composition) -> dict[str, float]:
+    def critical_point(self, X: Composition | None = None) -> dict[str, float]:
         """The critical point {T [K], p [Pa], v_mol [m3/mol]} of composition X: where both phases become the same. Not
         the pseudo-critical point Tc_mix, pc_mix. Heidemann & Khalil 1980 (original not seen). As bubble_T;
         ArgumentError where none is found."""

@@ -62,6 +62,21 @@ def test_compositions_that_make_no_sense(given, words):
         fractions("X", given, SPECIES)
 
 
+def test_a_pure_species_needs_no_composition():
+    """One number, arrays, bubble points: the bits of Y = [1]."""
+    pure = Mixture.from_names("CO2", phases="equilibrium")
+    for p in (3e6, np.array([3e6, 5e6])):
+        found, wanted = pure.properties("rho cp", T=280.0, p=p), pure.properties("rho cp", T=280.0, p=p, Y=[1.0])
+        assert all((found[name] == wanted[name]).all() for name in wanted)
+    assert pure.bubble_p(T=280.0) == pure.bubble_p(T=280.0, X=[1.0])
+
+    two = Mixture.from_names("CO2 N2", phases="equilibrium")
+    with pytest.raises(ArgumentError, match="missing Y .or X."):
+        two.properties("rho", T=280.0, p=3e6)
+    with pytest.raises(ArgumentError, match="the composition X of CO2, N2 is missing"):
+        two.bubble_p(T=280.0)
+
+
 def test_properties_take_them():
     """W of CH4 + 2 O2, and over a field of dilutions."""
     mix = Mixture.from_species(species_set(10))

@@ -23,14 +23,15 @@ NAMES = "phases_status beta rho"
 
 
 def composition(mixture, X) -> np.ndarray:
-    """Mole fractions (ns,) of a composition as `properties` takes it: amounts of moles, a text, a dict. Raises
-    ArgumentError for another shape, or no composition."""
+    """Mole fractions (ns,) of a composition as `properties` takes it: amounts of moles, a text, a dict; None for a pure
+    species. Raises ArgumentError for another shape, or no composition."""
     refuse(
         mixture.options["phases"] != "equilibrium",
         "bubble and dew points need a mixture with phases = 'equilibrium'; "
         f"phases = '{mixture.options['phases']}' came.",
     )
-    X = real_array("X", fractions("X", X, mixture.names))
+    refuse(X is None and mixture.ns > 1, f"the composition X of {', '.join(mixture.names)} is missing.")
+    X = real_array("X", [1.0] if X is None else fractions("X", X, mixture.names))
     good = X.shape == (mixture.ns,) and np.isfinite(X).all() and (X >= 0).all() and X.sum() > 0
     refuse(not good, f"X = {X!r}; wanted {mixture.ns} amounts of moles, one for each of {', '.join(mixture.names)}.")
     return X / X.sum()
