@@ -23,14 +23,14 @@ def test_all_states_are_found(capsys, monkeypatch):
 
 
 def test_states_that_are_not_found_are_counted():
-    """Above 273 K they fail the row. A state at another T is counted."""
+    """Above 273 K they fail the row, those of three phases too. A state at another T is counted."""
     mixture = Mixture.from_names(NAMES, phases="equilibrium")
     state = {"T": np.array([200.0, 300.0, 400.0]), "p": np.full(3, 1e6), "Y": np.full((2, 3), 0.5)}
     row = phases.Found(mixture, "e rho")
 
     row.gather(state, np.array([2, 0, 1]), np.array([np.nan, 300.0, 401.0]))
     assert row.passed and row.counts == phases.Counts(states=3, two=1, lost=1, lost_warm=0, other=1)
-    row.gather(state, np.array([0, 2, 1]), state["T"])
+    row.gather(state, np.array([0, 4, 1]), state["T"])
     assert not row.passed and row.counts.lost_warm == 1
     assert row.where["T"] == 300.0 and phases.table([row]).splitlines()[-1].startswith("X ")
 

@@ -41,7 +41,7 @@ class Counts:
 
     states: int = 0
     two: int = 0  # in two phases
-    lost: int = 0  # not found
+    lost: int = 0  # not found, or the energy and density of three phases
     lost_warm: int = 0  # of these above WARM
     other: int = 0  # found at another temperature
 
@@ -56,7 +56,7 @@ class Found(Row):
 
     def gather(self, state: dict, status, T) -> None:
         """Adds states: T, p, Y of the state, phases_status and T of the way."""
-        lost, warm = status == 2, state["T"] >= WARM
+        lost, warm = (status == 2) | (status == 4), state["T"] >= WARM
         self.counts.states += lost.size
         self.counts.two += int(np.sum(status == 1))
         self.counts.lost += int(np.sum(lost))
@@ -110,7 +110,7 @@ def of_mixture(mixture, T_range, job) -> list[Row]:
         found = launched(made["T p"], state, job.backend)
         rows["T p"].gather(state, found["phases_status"], state["T"])
 
-        there = found["phases_status"] < 2
+        there = np.isin(found["phases_status"], (0, 1, 3))
         known = {name: value[..., there] for name, value in {**state, **found}.items()}
         for way in list(GIVEN)[1:]:
             back = launched(made[way], known, job.backend)

@@ -47,6 +47,24 @@ POINT_FN void narrow_bracket(const MaskOf<R> is_low, const MaskOf<R> is_high, co
     b.plain_high = (b.plain_high && !is_high) || (end.plain && is_high);
 }
 
+// The same of an unknown and its function alone, value_low > 0 > value_high. The value of an end that stays is halved,
+// so that the chord comes from both sides (Illinois rule).
+template <class R>
+POINT_FN void narrow(const MaskOf<R> is_low, const MaskOf<R> is_high, const R at, const R value, Bracket<R> &b) {
+    b.value_low = select(is_low, value, select(is_high, R(0.5 * b.value_low), b.value_low));
+    b.value_high = select(is_high, value, select(is_low, R(0.5 * b.value_high), b.value_high));
+    b.low = select(is_low, at, b.low);
+    b.high = select(is_high, at, b.high);
+    b.seen_low = b.seen_low || is_low;
+    b.seen_high = b.seen_high || is_high;
+}
+
+// The zero of the chord between the ends; where they were not both seen, an end
+template <class R> POINT_FN R chord_of(const Bracket<R> &b) {
+    const R zero = b.low + (b.high - b.low) * (b.value_low / (b.value_low - b.value_high));
+    return select(b.seen_low && b.seen_high, zero, b.high);
+}
+
 // Two phases of the feed's own composition, with free volumes of the vapour and the liquid, where the function jumps:
 // a pure species boils. beta: share of the vapour.
 template <class M, class R>

@@ -2,14 +2,14 @@
 #pragma once
 #include "gas/phases/bracket.h"
 
-// RT/(w - B) of one mole as one phase, a little more: the pressure is less
-template <class M, class R> POINT_FN R repulsive_pressure(const M &m, const R T, const R V, const R *z) {
+// RT/(w - B) of one mole as one phase, a little more: the pressure is less. At most the highest that the equation has.
+template <class M, class R> POINT_FN R most_pressure(const M &m, const R T, const R V, const R *z) {
     Attraction<M, R> at;
     Phase<M, R> f;
     attraction_at(m, T, at);
     phase_sums<false>(m, at, z, f);
     place_phase(m, V, f);
-    return at.RT / f.free * 1.0000001;
+    return at_most(R(at.RT / f.free * 1.0000001), EquationOf<M>::HIGHEST);
 }
 
 constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase of two has 0, off by rounding
@@ -67,7 +67,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     State<M, R> now = s;
     now.carried = false; // states on the way are not kept
     now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
-    auto open = ask && V > least_volume(m, now.T, given.z), warm = nowhere<R>();
+    auto open = ask && V > least_volume(m, now.T, given.z), warm = nowhere<R>(), ends_in_three = nowhere<R>();
     status = select(ask, R(double(NOT_FOUND)), status);
 
     Bracket<R> in_T, in_p;
@@ -75,7 +75,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
     in_T.plain_low = in_T.plain_high = in_p.plain_low = in_p.plain_high = nowhere<R>();
     in_T.low = in_T.high = in_p.low = in_p.high = R(1.0);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
-    const auto most_p = [&](const R T) { return repulsive_pressure(m, T, V, given.z); };
+    const auto most_p = [&](const R T) { return most_pressure(m, T, V, given.z); };
     const R least_p = R(1e-3);
     open_bracket(ask, least_p, most_p(now.T), in_p);
     now.p = select(s.p > least_p && s.p < in_p.high, s.p, sqrt(R(1e3) * in_p.high));
@@ -123,27 +123,32 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         // is next to no vapour.
         const R U_jump = in_p.energy_high + share * (in_p.energy_low - in_p.energy_high);
         const auto jumps = in_p.seen_low && in_p.seen_high, next_T = open && (at_V || shut);
-        const R miss = select(at_V, miss_U, R(given.energy - select(jumps, U_jump, heat.U))),
-                size = fabs(miss) / (heat.C_v * now.T);
+        const auto too_hot = in_p.low >= EquationOf<M>::HIGHEST; // no pressure of the equation makes V as small
+        R miss = select(at_V, miss_U, R(given.energy - select(jumps, U_jump, heat.U)));
+        miss = select(too_hot, R(-1e300), miss);
+        const R size = fabs(miss) / (heat.C_v * now.T);
         auto close = next_T && at_V && kind < 1.5;
         if (ENERGY) close = close && size < 1e-10;
-        now.V = select(close, V, now.V);
-        take(close, now, s);
-        status = select(close, status_of<R>(two), status);
-        // No T is left, at a jump between states of which one has two phases: there are three
-        open = open && !close;
-        auto no_other = next_T && !close;
+        if (any_of(close)) {
+            auto third = close && two;
+            if (any_of(third)) third = needs_a_third(m, given.z, now, third);
+            now.V = select(close, V, now.V);
+            take(close, now, s);
+            status = select(close, select(third, R(double(NEEDS_A_THIRD)), status_of<R>(two)), status);
+        }
+
+        // At a jump between states of which one has two phases there are three
+        const auto three = next_T && !at_V && jumps && !(in_p.plain_low && in_p.plain_high);
+        ends_in_three = (ends_in_three && !next_T) || three;
+        auto no_other = next_T;
         if (ENERGY) no_other = no_other && in_T.high < in_T.low * (1.0 + 1e-13);
-        const auto three = no_other && shut && jumps && !(in_p.plain_low && in_p.plain_high);
-        status = select(open && three && status < NOT_FOUND + 0.5, R(double(IN_THREE_PHASES)), status);
-        open = open && !no_other;
+        open = open && !close && !no_other;
         if (everywhere(!open)) break;
 
-        in_T.low = select(next_T && miss > 0.0, now.T, in_T.low);
-        in_T.high = select(next_T && miss < 0.0, now.T, in_T.high);
+        narrow(next_T && miss > 0.0, next_T && miss < 0.0, now.T, miss, in_T);
         if (count == FROM_NOTHING) open_bracket(open, R(T_LOWEST), R(T_HIGHEST), in_T);
-        const R newton_T = now.T + miss_U / heat.C_v;
-        auto sound = at_V && newton_T > in_T.low && newton_T < in_T.high && heat.C_v > 0.0;
+        const R newton_T = select(at_V && heat.C_v > 0.0, R(now.T + miss_U / heat.C_v), chord_of(in_T));
+        auto sound = newton_T > in_T.low && newton_T < in_T.high;
         if (count % 8 == 7) sound = nowhere<R>(); // now and then a bisection, whatever Newton's method does
         const R T = select(next_T, select(sound, newton_T, sqrt(in_T.low * in_T.high)), now.T);
 
@@ -156,10 +161,12 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         R p = now.p * exp(select(next_T, along_T, along_p));
         auto inside = p > in_p.low && p < in_p.high;
         if (count % 6 == 5) inside = nowhere<R>();
-        p = select(inside, p, sqrt(in_p.low * in_p.high));
+        const auto beyond = p >= EquationOf<M>::HIGHEST && in_p.high >= EquationOf<M>::HIGHEST && !in_p.seen_high;
+        p = select(inside, p, select(beyond, in_p.high, sqrt(in_p.low * in_p.high)));
         now.T = select(open, T, now.T);
         now.p = select(open, p, now.p);
     }
+    status = select(ask && is_lost(status) && ends_in_three, R(double(IN_THREE_PHASES)), status);
     s.steps = now.steps;
 }
 
