@@ -236,9 +236,9 @@ def test_points_that_leave_their_kind():
 
 @pytest.mark.filterwarnings("ignore:a third phase would lower", "ignore:energy and density are those of three")
 def test_energies_where_a_third_phase_would_be():
-    """Cold products, from (e, rho) without a start. A split of which both phases are stable is the only state of its
-    energy and density: T to 1e-9. Where a phase is not, check mode says so, and so do energy and density: two phases
-    that are not stable either, or none."""
+    """Cold products from (e, rho) and (h, p), without a start. A split of two stable phases is the only state
+    of its energy and density: T to 1e-9. Where a phase is not, check mode says so, and so do energy and density: two
+    phases that are not stable either, or none."""
     random, n = np.random.default_rng(8), 500
     T, p = random.uniform(180, 273, n), np.exp(random.uniform(np.log(1e4), np.log(3e7), n))
     X = random.dirichlet(np.full(4, 0.5), n).T
@@ -246,10 +246,11 @@ def test_energies_where_a_third_phase_would_be():
     third = q["phases_status"] == 3
     assert third.sum() > 20 and not (q["phases_status"] == 2).any()
 
-    back = flash(mixture(PRODUCTS), e=q["e"], rho=q["rho"], Y=q["Y"])
-    assert (back["phases_status"] == q["phases_status"])[~third].all()
-    np.testing.assert_allclose(back["T"][~third], T[~third], rtol=1e-9)
-    assert np.isin(back["phases_status"][third], (3, 4)).all()
+    for given in (dict(e=q["e"], rho=q["rho"]), dict(h=q["h"], p=p)):
+        back = flash(mixture(PRODUCTS), Y=q["Y"], **given)
+        assert (back["phases_status"] == q["phases_status"])[~third].all()
+        np.testing.assert_allclose(back["T"][~third], T[~third], rtol=1e-9)
+        assert np.isin(back["phases_status"][third], (3, 4)).all()
 
 
 # ---- points that are too hot for two phases
