@@ -169,6 +169,25 @@ def test_traces(trace):
     assert np.isfinite(got["c"]).all()
 
 
+def test_a_trace_of_a_phase():
+    """Cold gas with 1e-8 to 1e-5 of water, which freezes out as a liquid that is all water: the share of the liquid is
+    next to the end of the bracket of Rachford and Rice. Mole fractions of both phases sum to 1, 1e-12: some roundings;
+    fugacities of water are the same."""
+    random, n = np.random.default_rng(4), 400
+    T, p = random.uniform(170, 215, n), np.exp(random.uniform(np.log(5e4), np.log(2e6), n))
+    water, share = 10 ** random.uniform(-8, -5, n), random.uniform(0, 1, n)
+    q = flash(mixture(PRODUCTS), T=T, p=p, X=np.stack([share, 1 - share, 0 * T + 1e-9, water]))
+    two = q["phases_status"] == 1
+    assert not (q["phases_status"] == 2).any() and two.sum() > 100
+
+    beta = q["beta"][two]
+    x, y = moles(PRODUCTS, q["Y_l"][:, two]), moles(PRODUCTS, q["Y_v"][:, two])
+    np.testing.assert_allclose((1 - beta) * x[3] + beta * y[3], water[two] / (1 + 1e-9 + water[two]), rtol=1e-6)
+    np.testing.assert_allclose(q["Y_l"][:, two].sum(0), 1, rtol=1e-12)
+    f_l, f_v = (oracle.ln_phi(species(PRODUCTS), T[two], p[two], z)[3] + np.log(z[3]) for z in (x, y))
+    assert np.abs(f_l - f_v).max() < 1e-8
+
+
 def test_order_of_species_and_a_species_twice():
     """The same state with the species in another order, and with one of them as two equal halves."""
     (T, p, X), q = (a[..., :150] for a in states(ALKANES)), results(ALKANES)

@@ -180,6 +180,21 @@ def test_round_trips(names, given):
     np.testing.assert_allclose(back["beta"], q["beta"], rtol=0, atol=1e-7)
 
 
+def test_cold_liquids_side_by_side():
+    """Liquid carbon dioxide on water, cold, from (e, rho): T to 1e-9. Only a search in brackets finds them. On the
+    way it meets temperatures at which so dense a mixture has more than the highest pressure of the equation."""
+    random, n = np.random.default_rng(4), 60
+    T, p = random.uniform(180, 235, n), np.exp(random.uniform(np.log(3e6), np.log(3e7), n))
+    share = random.uniform(0.2, 0.9, n)
+    mix = mixture("CO2 H2O")
+    q = mix.properties("e rho rho_v phases_status Y", T=T, p=p, X=np.stack([share, 1 - share]))
+    assert (q["phases_status"] == 1).all() and (q["rho_v"] > 900).all()
+
+    back = mix.properties("T phases_status", e=q["e"], rho=q["rho"], Y=q["Y"])
+    assert (back["phases_status"] == 1).all()
+    np.testing.assert_allclose(back["T"], T, rtol=1e-9)
+
+
 def test_neighbours_and_warm_starts():
     """The same bits alone as among others; the same state from a start that is off, in fewer steps."""
     names = "N2 NC12H26"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mixtures_for_tests import changed
 from phases_for_tests import (
     ALKANES,
     PRODUCTS,
@@ -14,8 +15,10 @@ from phases_for_tests import (
     species,
     states,
 )
+from reference import phases as oracle
 
 from kernels import ArgumentError, Mixture
+from kernels.gas.phases import phases
 
 # ---- states from other variables
 
@@ -229,6 +232,71 @@ def test_points_that_leave_their_kind():
         beside = flash(mix, **{name: values[..., order] for name, values in given.items()})
         for name in found:
             assert (beside[name] == found[name][..., order]).all(), name
+
+
+@pytest.mark.filterwarnings("ignore:a third phase would lower", "ignore:energy and density are those of three")
+def test_energies_where_a_third_phase_would_be():
+    """Cold products from (e, rho) and (h, p), without a start. A split of two stable phases is the only state
+    of its energy and density: T to 1e-9. Where a phase is not, check mode says so, and so do energy and density: two
+    phases that are not stable either, or none."""
+    random, n = np.random.default_rng(8), 500
+    T, p = random.uniform(180, 273, n), np.exp(random.uniform(np.log(1e4), np.log(3e7), n))
+    X = random.dirichlet(np.full(4, 0.5), n).T
+    q = flash(mixture(PRODUCTS, phases_check="on"), T=T, p=p, X=X)
+    third = q["phases_status"] == 3
+    assert third.sum() > 20 and not (q["phases_status"] == 2).any()
+
+    for given in (dict(e=q["e"], rho=q["rho"]), dict(h=q["h"], p=p)):
+        back = flash(mixture(PRODUCTS), Y=q["Y"], **given)
+        assert (back["phases_status"] == q["phases_status"])[~third].all()
+        np.testing.assert_allclose(back["T"][~third], T[~third], rtol=1e-9)
+        assert np.isin(back["phases_status"][third], (3, 4)).all()
+
+
+# ---- points that are too hot for two phases
+
+
+HOT = [  # names, k_ij, equation
+    ("HE H2 NC12H26", 0.0, "mapped"),
+    ("NE NC12H26", 0.3, "mapped"),
+    ("AR NC12H26", 0.1, "mapped"),
+    ("AR NC12H26", 0.3, "mapped"),
+    ("N2 NC12H26", 0.0, "mapped"),
+    ("HE NE", 0.3, "mapped"),
+    ("N2 H2O", 0.3, "pr"),
+    ("H2 NC12H26", 0.3, "pr"),
+    ("CH4 O2 CO2 H2O", 0.1, "srk"),
+]
+
+
+@pytest.mark.parametrize("names, kij, equation", HOT)
+@pytest.mark.quick(names=["HE H2 NC12H26", "N2 NC12H26", "N2 H2O"])
+def test_nothing_is_left_out_where_it_is_hot(names, kij, equation, monkeypatch):
+    """Points above the bound are not tested for stability. Without the bound the test says one phase of 10 000 random
+    states above it, up to 30 MPa."""
+    single = Mixture.from_names(names, equation=equation).species
+    ns = single.ns
+    data = changed(single, kij=kij * (1 - np.eye(ns)))
+    bound = Mixture(data, equation=equation, phases="equilibrium").constant("phase_hot").array.max()
+    monkeypatch.setattr(phases, "hot_ratio", lambda *_: phases.NEVER)
+    tested = Mixture(changed(single, kij=kij * (1 - np.eye(ns))), equation=equation, phases="equilibrium")
+    assert tested.constant("phase_hot").array.min() > 1e9
+
+    random, n = np.random.default_rng(3), 10_000
+    T, p = bound * random.uniform(1, 1.1, n), random.uniform(1e6, 3e7, n)
+    X = random.dirichlet(np.full(ns, 0.7), n).T
+    assert (tested.properties("phases_status", T=T, p=p, X=X)["phases_status"] == 0).all()
+
+
+def test_hydrogen_and_dodecane_above_the_critical_point_of_dodecane():
+    """By equation `mapped` they are two phases there at high pressures: 700 K is 1.064 Tc."""
+    mix = Mixture.from_names("H2 NC12H26", equation="mapped", phases="equilibrium")
+    q = mix.properties("phases_status Y_l Y_v", T=700.0, p=2.6e7, X=[0.8, 0.2])
+    x, y = (q[name] / mix.species.W / (q[name] / mix.species.W).sum() for name in ("Y_l", "Y_v"))
+    assert q["phases_status"] == 1
+    at = mix.species, np.array([700.0]), np.array([2.6e7])
+    f_l, f_v = (oracle.ln_phi(*at, z[:, None], equation="mapped")[:, 0] + np.log(z) for z in (x, y))
+    assert np.abs(f_l - f_v).max() < 1e-9
 
 
 # ---- pure species

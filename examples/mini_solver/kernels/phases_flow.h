@@ -49,7 +49,7 @@ POINT_FN void equilibrium_flow_partials(const M &m, const R T, const R vol, cons
                                         const R p_v, const Species &v_Y, const Species &h_Y, const R phases_status,
                                         OutE &eps_k, OutH &h_carried) {
     const R of_v = cv * p_v / p_T - T * p_T, of_all = h + of_v * vol, ln_T = log_for_ideal(m, T);
-    const auto two = phases_status > 0.5;
+    const auto two = has_two_phases(phases_status);
     FOR_SPECIES (k, M::NS) {
         eps_k.set(k, select(two, of_all, R(h_Y[k] + of_v * v_Y[k])));
         h_carried.set(k, select(two, species_ideal<false>(m, T, ln_T, k), R(h_Y[k])));

@@ -1,4 +1,5 @@
-"""Random states in phase equilibrium: how many are not found from T and p, from e and rho, from h and p.
+"""Random states in phase equilibrium: how many are not found from T and p, from e and rho, from h and p; and how many
+splits a third phase would lower further. Two stable phases have the least Gibbs energy of all, whatever their start.
 
 Without a mixture: the mixtures of MIXTURES, whose names are those of species that the package brings.
 """
@@ -41,8 +42,9 @@ class Counts:
 
     states: int = 0
     two: int = 0  # in two phases
-    lost: int = 0  # not found
+    lost: int = 0  # not found, or the energy and density of three phases
     lost_warm: int = 0  # of these above WARM
+    third: int = 0  # found in two phases of which one is not stable
     other: int = 0  # found at another temperature
 
 
@@ -56,9 +58,10 @@ class Found(Row):
 
     def gather(self, state: dict, status, T) -> None:
         """Adds states: T, p, Y of the state, phases_status and T of the way."""
-        lost, warm = status == 2, state["T"] >= WARM
+        lost, warm = (status == 2) | (status == 4), state["T"] >= WARM
         self.counts.states += lost.size
-        self.counts.two += int(np.sum(status == 1))
+        self.counts.two += int(np.sum((status == 1) | (status == 3)))
+        self.counts.third += int(np.sum(status == 3))
         self.counts.lost += int(np.sum(lost))
         self.counts.lost_warm += int(np.sum(lost & warm))
         with np.errstate(invalid="ignore"):
@@ -102,7 +105,8 @@ def states(mixture, T_range, n: int, random) -> dict:
 def of_mixture(mixture, T_range, job) -> list[Row]:
     """Rows of a mixture: T and p, then back from energies. Where T and p are not found, no energies are asked for."""
     random = np.random.default_rng(job.seed)
-    made = {way: program(mixture, way, job.backend) for way in GIVEN}
+    checked = kernels.Mixture(mixture.species, **{**mixture.options, "phases_check": "on"})
+    made = {way: program(checked, way, job.backend) for way in GIVEN}
     rows = {way: Found(mixture, way) for way in made}
 
     for first in range(0, job.states, BLOCK):
@@ -110,7 +114,7 @@ def of_mixture(mixture, T_range, job) -> list[Row]:
         found = launched(made["T p"], state, job.backend)
         rows["T p"].gather(state, found["phases_status"], state["T"])
 
-        there = found["phases_status"] < 2
+        there = np.isin(found["phases_status"], (0, 1, 3))
         known = {name: value[..., there] for name, value in {**state, **found}.items()}
         for way in list(GIVEN)[1:]:
             back = launched(made[way], known, job.backend)
@@ -142,12 +146,12 @@ def table(rows) -> str:
     out = [
         f"\nphase equilibrium, p of {P_RANGE[0] / 1e5:g} to {P_RANGE[1] / 1e5:g} bar",
         f"  {'mixture':{width}} {'from':>6} {'states':>9} {'two phases':>10} {'not found':>9} {'above 273 K':>11} "
-        f"{'another T':>9}  worst at",
+        f"{'a third':>7} {'another T':>9}  worst at",
     ]
     for row in rows:
         c, mark = row.counts, "  " if row.passed else "X "
         out.append(
             f"{mark}{row.mixture:{width}} {row.way:>6} {c.states:>9} {c.two:>10} {c.lost:>9} {c.lost_warm:>11} "
-            f"{c.other:>9}  {row.place()}"
+            f"{c.third:>7} {c.other:>9}  {row.place()}"
         )
     return "\n".join(out)

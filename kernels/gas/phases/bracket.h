@@ -47,6 +47,24 @@ POINT_FN void narrow_bracket(const MaskOf<R> is_low, const MaskOf<R> is_high, co
     b.plain_high = (b.plain_high && !is_high) || (end.plain && is_high);
 }
 
+// The same of an unknown and its function alone, value_low > 0 > value_high. The value of an end that stays is halved,
+// so that the chord comes from both sides (Illinois rule).
+template <class R>
+POINT_FN void narrow(const MaskOf<R> is_low, const MaskOf<R> is_high, const R at, const R value, Bracket<R> &b) {
+    b.value_low = select(is_low, value, select(is_high, R(0.5 * b.value_low), b.value_low));
+    b.value_high = select(is_high, value, select(is_low, R(0.5 * b.value_high), b.value_high));
+    b.low = select(is_low, at, b.low);
+    b.high = select(is_high, at, b.high);
+    b.seen_low = b.seen_low || is_low;
+    b.seen_high = b.seen_high || is_high;
+}
+
+// The zero of the chord between the ends; where they were not both seen, an end
+template <class R> POINT_FN R chord_of(const Bracket<R> &b) {
+    const R zero = b.low + (b.high - b.low) * (b.value_low / (b.value_low - b.value_high));
+    return select(b.seen_low && b.seen_high, zero, b.high);
+}
+
 // Two phases of the feed's own composition, with free volumes of the vapour and the liquid, where the function jumps:
 // a pure species boils. beta: share of the vapour.
 template <class M, class R>
@@ -59,4 +77,76 @@ POINT_FN void by_lever(const M &m, const R *z, const R beta, const R free_v, con
 
 template <class M, class R> POINT_FN MaskOf<R> has_room(const M &m, const R *z, const State<M, R> &s) {
     return s.V > least_volume(m, s.T, z);
+}
+
+// ---- what is found
+constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase of two has 0, off by rounding
+
+// Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
+template <class M, class R>
+PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s, const MaskOf<R> ask) {
+    Feed<M, R> feed;
+    R phase[2][M::NS], sum[2];
+    sum[0] = sum[1] = R(0.0);
+    FOR_SPECIES (k, M::NS) {
+        const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = z[k] / (1.0 + kappa);
+        phase[0][k] = share;
+        phase[1][k] = share * kappa;
+        sum[0] += phase[0][k];
+        sum[1] += phase[1][k];
+    }
+
+    auto third = nowhere<R>();
+    UNROLL_BY(1)
+    for (int side = 0; side < 2; ++side) {
+        Phase<M, R> f;
+        Verdict<M, R> verdict;
+        R ln_phi[M::NS];
+        FOR_SPECIES (k, M::NS) phase[side][k] = phase[side][k] / sum[side];
+        feed_of(m, phase[side], s.T, s.p, feed);
+        phase_at_pressure(m, feed.at, feed.p, feed.z, f, ln_phi);
+        tangent_plane_of(m, f.V, ln_phi, feed);
+        test_stability(m, feed, ask, verdict);
+        third = third || (verdict.certain && verdict.tm < BELOW);
+
+        // Trials that are rich in one species: the usual ones may both end as the other phase. Both phases have the
+        // same tangent plane, so that these trials are the same for both.
+        UNROLL_BY(1)
+        for (int rich = 0; rich < M::NS && side == 0; ++rich) {
+            const auto still = ask && !third;
+            if (!any_of(still)) break;
+            Trial<M, R> trial;
+            FOR_SPECIES (k, M::NS) trial.ln_W[k] = R(k == rich ? 0.0 : m.phase_ln_rest[0]);
+            minimise_later(m, feed, still, Aim::DECIDE, trial);
+            third = third || (still && trial.unstable && !trial.undecided && trial.tm < BELOW);
+        }
+    }
+    return third;
+}
+
+// Takes the two phases of the points of `done`. Two of which one is unstable are kept where nothing else is found, and
+// the search goes on: the points where it does not.
+template <class M, class R>
+PHASE_PART MaskOf<R> take_two_phases(const M &m, const R *z, const MaskOf<R> done, const State<M, R> &from,
+                                     State<M, R> &s, R &status) {
+    if (!any_of(done)) return done;
+    const auto third = needs_a_third(m, z, from, done), right = done && !third;
+    const auto first = done && third && status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5;
+    take(right || first, from, s);
+    status = select(right, R(double(IN_TWO_PHASES)), status);
+    status = select(first, R(double(NEEDS_A_THIRD)), status);
+    return right;
+}
+
+// The states of a search by T start from one another, and so keep to their own two phases where two others have a lower
+// Gibbs energy. Where that leaves no T, points of `spent`, the search begins again, each state from nothing.
+template <class R> POINT_FN void begin_again(const MaskOf<R> spent, MaskOf<R> &from_nothing, Bracket<R> &in_T) {
+    open_bracket(spent && !from_nothing, R(T_LOWEST), R(T_HIGHEST), in_T);
+    from_nothing = from_nothing || spent;
+}
+
+// The points of `lost` whose function jumps over what is given, between states of which one has two phases: three
+template <class R> POINT_FN void tell_three_phases(const MaskOf<R> lost, const Bracket<R> &b, R &status) {
+    const auto jumps = b.seen_low && b.seen_high && !(b.plain_low && b.plain_high) && b.high < b.low * (1.0 + 1e-7);
+    status = select(lost && is_lost(status) && jumps, R(double(IN_THREE_PHASES)), status);
 }

@@ -155,6 +155,22 @@ POINT_FN void begin_products(const M &m, const Attraction<M, R> &at, const R *S,
 }
 
 // ---- symmetric systems
+constexpr int ROWS = 4; // that are worked on together, of matrices whose loops are not written out
+
+// H_ij -= sum of H_ik H_jk, k < j, in rows i to i + COUNT - 1: a sum by itself waits for each of its products
+template <int COUNT, class R> POINT_FN void subtract_products(R *H, const int i, const int j) {
+    R sum[COUNT];
+    UNROLL
+    for (int r = 0; r < COUNT; ++r) sum[r] = H[lower(i + r, j)];
+    for (int k = 0; k < j; ++k) {
+        const R factor = H[lower(j, k)];
+        UNROLL
+        for (int r = 0; r < COUNT; ++r) sum[r] -= H[lower(i + r, k)] * factor;
+    }
+    UNROLL
+    for (int r = 0; r < COUNT; ++r) H[lower(i + r, j)] = sum[r];
+}
+
 // L D L^T in place, without pivoting or roots, and 1/D. Whether the matrix is positive definite. Where it is not,
 // a pivot is raised, and the solution is still a direction along which the energy falls.
 template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inv_D) {
@@ -172,26 +188,47 @@ template <int N, class R> POINT_FN auto factorise_symmetric(R *H, R *inv_D) {
         definite = definite && sound;
         if (!all_of(sound)) pivot = select(sound, pivot, larger(R(0.1 * before), fabs(pivot)));
         inv_D[j] = inverse(pivot);
-        UNROLL_FEW(few<N>())
-        for (int i = j + 1; i < N; ++i) {
-            R sum = H[lower(i, j)];
+
+        // l_ij d_j until row i is reached
+        if constexpr (few<N>()) {
             UNROLL_FEW(few<N>())
-            for (int k = 0; k < j; ++k) sum -= H[lower(i, k)] * H[lower(j, k)];
-            H[lower(i, j)] = sum; // l_ij d_j until row i is reached
+            for (int i = j + 1; i < N; ++i) {
+                R sum = H[lower(i, j)];
+                UNROLL_FEW(few<N>())
+                for (int k = 0; k < j; ++k) sum -= H[lower(i, k)] * H[lower(j, k)];
+                H[lower(i, j)] = sum;
+            }
+        } else {
+            int i = j + 1;
+            for (; i + ROWS <= N; i += ROWS) subtract_products<ROWS>(H, i, j);
+            for (; i < N; ++i) subtract_products<1>(H, i, j);
         }
     });
     return definite;
 }
 
 template <int N, class R> POINT_FN void solve_symmetric(const R *H, const R *inv_D, R *x) {
-    for_rows<N>([&](const auto i) {
-        UNROLL_FEW(few<N>())
-        for (int k = 0; k < i; ++k) x[i] -= H[lower(i, k)] * x[k];
-    });
-    for_rows<N>([&](const auto turn) {
-        const int i = N - 1 - turn;
-        x[i] = x[i] * inv_D[i];
-        UNROLL_FEW(few<N>())
-        for (int k = i + 1; k < N; ++k) x[i] -= H[lower(k, i)] * x[k];
-    });
+    if constexpr (few<N>()) {
+        for_rows<N>([&](const auto i) {
+            UNROLL_FEW(few<N>())
+            for (int k = 0; k < i; ++k) x[i] -= H[lower(i, k)] * x[k];
+        });
+        for_rows<N>([&](const auto turn) {
+            const int i = N - 1 - turn;
+            x[i] = x[i] * inv_D[i];
+            UNROLL_FEW(few<N>())
+            for (int k = i + 1; k < N; ++k) x[i] -= H[lower(k, i)] * x[k];
+        });
+    } else {
+        // Column by column, for the same reason
+        for (int k = 0; k < N; ++k) {
+            const R x_k = x[k];
+            for (int i = k + 1; i < N; ++i) x[i] -= H[lower(i, k)] * x_k;
+        }
+        for (int k = 0; k < N; ++k) x[k] = x[k] * inv_D[k];
+        for (int k = N - 1; k > 0; --k) {
+            const R x_k = x[k];
+            for (int i = 0; i < k; ++i) x[i] -= H[lower(k, i)] * x_k;
+        }
+    }
 }

@@ -2,16 +2,16 @@
 #pragma once
 #include "gas/phases/volume.h"
 
-// T in a bracket: H grows with T at constant p
+// T in a bracket: H grows with T at constant p. begin: as `start` of bracketed_at_volume.
 template <class M, class R>
-PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
-                                      R &status) {
-    State<M, R> now = s;
+PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, const MaskOf<R> ask,
+                                      const State<M, R> &begin, State<M, R> &s, R &status) {
+    State<M, R> now = begin;
+    now.steps = s.steps;
     now.carried = false; // states on the way are not kept
-    const R start = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
+    const R start = select(begin.T > T_LOWEST && begin.T < T_HIGHEST, begin.T, R(T_PLAIN));
     now.T = start;
-    auto open = ask, warm = nowhere<R>();
-    status = select(ask, R(double(NOT_FOUND)), status);
+    auto open = ask, warm = nowhere<R>(), from_nothing = nowhere<R>();
     Bracket<R> in_T;
     in_T.seen_low = in_T.seen_high = in_T.plain_low = in_T.plain_high = nowhere<R>();
     in_T.low = in_T.high = R(1.0);
@@ -22,7 +22,6 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
         R kind;
         Heat<M, R> heat;
         const auto two = flash_with_heat(m, given.z, open, warm, now, kind, heat);
-        warm = two;
         const R H = heat.U + now.p * now.V, miss = given.energy - H, Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
         const End<R> end{now.T, H, R(now.V - least_volume(m, now.T, given.z)), H, !two};
@@ -40,14 +39,19 @@ PHASE_PART void bracketed_at_pressure(const M &m, const Given<M, R> &given, cons
             const auto done =
                 direct_later<Fixed::H_p>(m, given, open && (lever || nearby), from) && has_room(m, given.z, from);
             now.steps = from.steps;
-            take(done, from, s);
-            status = select(done, R(double(IN_TWO_PHASES)), status);
-            open = open && !done;
+            open = open && !take_two_phases(m, given.z, done, from, s, status);
         }
         const auto close = open && fabs(miss) < 1e-10 * cp * now.T && cp > 0.0 && kind < 1.5;
-        take(close, now, s);
-        status = select(close, status_of<R>(two), status);
-        open = open && !close && in_T.high > in_T.low * (1.0 + 1e-13);
+        take(close && !two, now, s);
+        status = select(close && !two, R(double(ONE_PHASE)), status);
+        take_two_phases(m, given.z, close && two, now, s, status);
+
+        open = open && !close;
+        const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13));
+        tell_three_phases(spent && from_nothing, in_T, status);
+        open = open && !(spent && from_nothing);
+        begin_again(spent, from_nothing, in_T);
+        warm = two && !from_nothing;
         if (everywhere(!open)) break;
 
         // At a start where the single phase boils its two sides are tried first
@@ -127,10 +131,9 @@ PART_FN void state_of_enthalpy_and_pressure(const M &m, const Given<M, R> &given
     }
     if (everywhere(!todo)) return;
 
+    const State<M, R> begin = s;
     const auto done = direct_later<Fixed::H_p>(m, given, two, from) && has_room(m, given.z, from);
-    take(done, from, s);
     s.steps = from.steps;
-    status = select(done, R(double(IN_TWO_PHASES)), status);
-    todo = todo && !done;
-    if (any_of(todo)) bracketed_at_pressure(m, given, todo, s, status);
+    todo = todo && !take_two_phases(m, given.z, done, from, s, status);
+    if (any_of(todo)) bracketed_at_pressure(m, given, todo, begin, s, status);
 }

@@ -44,10 +44,9 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
     State<M, R> now = s;
     now.carried = false; // states on the way are not kept
     now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
-    auto open = ask;
-    status = select(ask, R(double(NOT_FOUND)), status);
+    auto open = ask, from_nothing = nowhere<R>();
     Bracket<R> in_T;
-    in_T.plain_low = in_T.plain_high = nowhere<R>();
+    in_T.seen_low = in_T.seen_high = in_T.plain_low = in_T.plain_high = nowhere<R>();
     in_T.low = in_T.high = R(1.0);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
 
@@ -56,7 +55,6 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
         R kind;
         Heat<M, R> heat;
         const auto two = flash_with_heat(m, z, open, warm, now, kind, heat);
-        warm = two;
         const R found = state_entropy(m, z, now, two) + ideal(now.T), miss = S - found, Tp_T = now.p + heat.U_V;
         const R cp = heat.C_v - Tp_T * Tp_T / (heat.P_V * (R_UNIVERSAL * now.T) * now.T);
         const End<R> end{now.T, found, R(now.V - least_volume(m, now.T, z)), R(heat.U + now.p * now.V), !two};
@@ -74,14 +72,19 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
             by_lever(m, z, within(share, 1.0), in_T.free_high, in_T.free_low, from);
             const auto done = direct_later<Fixed::H_p>(m, given, lever, from) && has_room(m, z, from);
             now.steps = from.steps;
-            take(done, from, s);
-            status = select(done, R(double(IN_TWO_PHASES)), status);
-            open = open && !done;
+            open = open && !take_two_phases(m, z, done, from, s, status);
         }
         const auto close = open && fabs(miss) < 1e-10 * cp && cp > 0.0 && kind < 1.5;
-        take(close, now, s);
-        status = select(close, status_of<R>(two), status);
-        open = open && !close && in_T.high > in_T.low * (1.0 + 1e-13);
+        take(close && !two, now, s);
+        status = select(close && !two, R(double(ONE_PHASE)), status);
+        take_two_phases(m, z, close && two, now, s, status);
+
+        open = open && !close;
+        const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13));
+        tell_three_phases(spent && from_nothing, in_T, status);
+        open = open && !(spent && from_nothing);
+        begin_again(spent, from_nothing, in_T);
+        warm = two && !from_nothing;
         if (everywhere(!open)) break;
 
         const R newton = now.T * exp(within(R(miss / cp), 1.0));

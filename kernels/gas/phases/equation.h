@@ -12,6 +12,7 @@ template <class M> using EquationOf = PhaseEquation<M, M::mapped>;
 
 // The root is the volume: least = B, room = free. F has no further parts.
 template <class M> struct PhaseEquation<M, false> {
+    static constexpr double HIGHEST = 1e300;     // pressure [Pa]
     template <class R> struct Parts {};          // what a phase keeps
     template <class R> struct CurvatureParts {}; // and its second derivatives
 

@@ -10,6 +10,16 @@ template <class R> POINT_FN R status_of(const MaskOf<R> two) {
     return select(two, R(double(IN_TWO_PHASES)), R(double(ONE_PHASE)));
 }
 
+// Whether a status says that results are those of two phases; whether there is no state of one or two
+template <class R> POINT_FN MaskOf<R> has_two_phases(const R status) {
+    return (status > IN_TWO_PHASES - 0.5 && status < IN_TWO_PHASES + 0.5) ||
+           (status > NEEDS_A_THIRD - 0.5 && status < NEEDS_A_THIRD + 0.5);
+}
+
+template <class R> POINT_FN MaskOf<R> is_lost(const R status) {
+    return (status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5) || status > IN_THREE_PHASES - 0.5;
+}
+
 template <class M, class R> POINT_FN void take(const MaskOf<R> mask, const State<M, R> &from, State<M, R> &to) {
     to.T = select(mask, from.T, to.T);
     to.p = select(mask, from.p, to.p);

@@ -13,6 +13,7 @@
 
 template <class M> struct PhaseEquation<M, true> {
     static constexpr int NS = M::NS;
+    static constexpr double HIGHEST = HIGHEST_PRESSURE;
 
     template <class R> struct Parts {
         VolumeMap<R> map;      // of the amounts [m3]

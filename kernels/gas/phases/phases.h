@@ -45,11 +45,6 @@ template <class M, class R> POINT_FN void no_start(const M &, State<M, R> &s) {
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = R(0.0);
 }
 
-// Whether there is no state of one or two phases
-template <class R> POINT_FN MaskOf<R> is_lost(const R status) {
-    return (status > NOT_FOUND - 0.5 && status < NOT_FOUND + 0.5) || status > IN_THREE_PHASES - 0.5;
-}
-
 // What a kernel writes of a state; NaN where none was found. A point that is put off has a mark in eta alone.
 template <class M, class R, class Out>
 POINT_FN void hand_on(const M &m, const Moles<M, R> &moles, const State<M, R> &s, R &status, R &vol, Out &ln_kappa,
@@ -58,7 +53,7 @@ POINT_FN void hand_on(const M &m, const Moles<M, R> &moles, const State<M, R> &s
     const auto lost = is_lost(status);
     const R none = R(NOT_A_NUMBER);
     if constexpr (M::phases_check) {
-        const auto two = status > 0.5 && !lost;
+        const auto two = has_two_phases(status);
         if (any_of(two)) status = select(needs_a_third(m, moles.z, s, two), R(double(NEEDS_A_THIRD)), status);
     }
     vol = select(lost, none, R((s.V - moles.shift) / moles.W));
@@ -335,7 +330,7 @@ POINT_FN void known_state(const M &m, const R T, const R p, const Species &Y, co
     moles_of(m, Y, o.moles);
     read_start(m, ln_kappa, eta, o.s);
     const auto lost = is_lost(status) || !(status >= 0.0);
-    o.two = status > 0.5 && !lost;
+    o.two = has_two_phases(status);
     o.none = select(lost, R(NOT_A_NUMBER), R(0.0));
     o.s.T = known_temperature(T) + o.none;
     o.s.p = p;

@@ -74,7 +74,7 @@ quantity(
     "phases_status",
     "1",
     "0: one phase, 1: two, 2: not found, results are NaN, 3: two where a third would lower the Gibbs energy "
-    "(phases_check; cold from e and rho always), 4: energy and density of three phases, results are NaN",
+    "(phases_check; always but from T and p, or a start), 4: energy and density of three phases, results are NaN",
     reports=(
         Report(2, "no state of one or two phases was found: results are NaN"),
         Report(3, "a third phase would lower the Gibbs energy: results are those of the two", fails=False),
@@ -101,9 +101,12 @@ quantity(
 OWN = "phase_b phase_Tc phase_ln_pc phase_wilson phase_ln_rest phase_ln_trace phase_hot phase_critical phase_one_root"
 HEAVY_REST = 1e-3  # share of the other species in a trial phase that is rich in one
 TRACE = 1e-12  # share of a trial phase, by Wilson's K, below which a species does not count
-HOT = 1.02  # T/Tc of a species above which it has no part in two phases up to 30 MPa: 1.004 is the most that was seen
+HOT = 1.02  # T/Tc of a species above which it has no part in two phases up to 30 MPa: 1.004 is the most of cubics
+HOT_MAPPED = 0.2  # k_ij times that is added with equation mapped: 1.059 is the most for argon and dodecane, k_ij = 0.3
+HOT_QUANTUM = 1.2  # with equation mapped beside H2, He or Ne: 1.169 is the most, for dodecane
+QUANTUM = 50.0  # K: Tc of these
 HOT_KIJ = 0.3  # k_ij up to which that was tried
-NEVER = 1e9  # K
+NEVER = 1e9
 ONE_ROOT = 0.99  # of a/(b R T) of the critical isotherm: the rest is for roundings of Omega_a, Omega_b
 GROWS_FROM = 0.42  # delta_1 from which a/(b R T) of the critical isotherm grows with it: its least is at 0.414
 
@@ -117,7 +120,6 @@ def phase_numbers(species, options) -> Constants:
     critical = record.of_species(species)
     of = record.translation.of_species(species) if isinstance(record.translation, VolumeMap) else species
     omega = np.where(np.isfinite(species.omega), species.omega, 0.0)  # some equations do without
-    is_hot_known = np.max(species.kij) <= HOT_KIJ
 
     values = {
         "phase_b": record.ab(species)[1],
@@ -126,7 +128,7 @@ def phase_numbers(species, options) -> Constants:
         "phase_wilson": 5.373 * (1 + omega),
         "phase_ln_rest": [np.log(HEAVY_REST / species.ns)],
         "phase_ln_trace": [np.log(TRACE)],
-        "phase_hot": HOT * of.Tc if is_hot_known else np.full(species.ns, NEVER),
+        "phase_hot": hot_ratio(of.Tc, species.kij, record.mapped) * of.Tc,
         "phase_critical": [np.mean(critical["Z_c"] / critical["omega_b"])],
         "phase_one_root": [_one_root(record, critical)],
     }
@@ -134,6 +136,19 @@ def phase_numbers(species, options) -> Constants:
         values["phase_delta"] = critical["delta_1"]
 
     return Constants(values)
+
+
+def hot_ratio(Tc, kij, is_mapped: bool):
+    """T/Tc of the species above which they have no part in two phases at pressures up to 30 MPa, whatever the others.
+    Bounds by dense scans over the pairs of all fluids, of which the tests repeat some; NEVER beyond the k_ij tried.
+    """
+    if np.max(kij) > HOT_KIJ:
+        return NEVER
+    if not is_mapped:
+        return HOT
+    if len(Tc) > 1 and np.min(Tc) < QUANTUM:
+        return HOT_QUANTUM
+    return HOT + HOT_MAPPED * np.maximum(np.max(kij, axis=1), 0.0)
 
 
 def _one_root(record, critical) -> float:

@@ -63,7 +63,9 @@ class Line:
 
     def end_of(self, beta: float, from_high: bool) -> np.ndarray:
         """The place where one phase with this beta (0 liquid, 1 vapour) ends, coming from one end of the scan. NaN
-        where it does not end there, or changes smoothly into the other: above the critical pressure or temperature."""
+        where it does not end there, or changes smoothly into the other: above the critical pressure or temperature.
+        Liquids that are two at lower temperatures or higher pressures are one next to the place that is meant, the
+        last on the way to the gas."""
         order = self.scan[::-1] if from_high else self.scan
         found = self.at(np.repeat(order[:, None], self.fixed.size, 1))
 
@@ -73,11 +75,14 @@ class Line:
         def is_mine(state):
             return (state["phases_status"] == 0) & (seen | (state["beta"] == beta))
 
-        # The first other state, and the last of this kind before it
+        # A state of this kind, and another behind it
         same = is_mine(found)
-        inside = same[0] & ~same.all(0)
-        number = np.where(inside, np.argmin(same, axis=0), 1)
-        mine, other = order[number - 1].copy(), order[number].copy()
+        ends = same[:-1] & ~same[1:]
+        if beta == 0.0:
+            inside, number = ends.any(0), SCAN - 2 - np.argmax(ends[::-1], axis=0)
+        else:
+            inside, number = same[0] & ends.any(0), np.argmax(ends, axis=0)
+        mine, other = order[number].copy(), order[number + 1].copy()
 
         for _ in range(BISECTIONS):
             middle = np.sqrt(mine * other)

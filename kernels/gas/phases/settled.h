@@ -41,8 +41,8 @@ constexpr double FOLLOW_ABOVE = 1e-2; // tm of the trial below which the whole t
 enum { WAS_TWO = FOLLOWED + FOLLOW_MARKS, WAS_TESTED, WAS_SLOW, HAS_LIQUID, HAS_VAPOUR, HAS_NONE };
 
 // What a point that carries eta is likely to need: nothing, a short test, two phases, which are quick; tests around, a
-// whole test. Equal effort side by side: whole tests by the temperature of the last, two phases by eta, since little of a
-// phase takes more steps.
+// whole test. Equal effort side by side: whole tests by the temperature of the last, two phases by eta, since little of
+// a phase takes more steps.
 constexpr int TEST_KINDS = 8, TWO_KINDS = 10;
 constexpr double KIND_T = 16.0; // K
 enum { NOTHING, SHORT_TEST, TWO_PHASES, TESTS_AROUND = TWO_PHASES + TWO_KINDS, WHOLE_TEST };

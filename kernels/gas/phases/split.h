@@ -40,8 +40,9 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
         high = select(there && below, smaller(high, R((z[i] - 1.0) * inv_k)), high);
     }
 
+    // From the end of the bracket, not its middle: a trace of a phase lies next to it
     R b = select(for_liquid, s.rest, s.beta);
-    b = select(b > low && b < high, b, R(0.5 * (low + high)));
+    b = select(b > low, smaller(b, high), low);
     auto open = ask;
     UNROLL_BY(1)
     for (int step = 0; step < RACHFORD_STEPS; ++step) {

@@ -55,7 +55,7 @@ template <class M, class R, class Species, class Law>
 POINT_FN void mix_phases(const M &, const Species &Y_l, const Species &Y_v, const R rho_l, const R rho_v,
                          const R beta_mass, const R beta_volume, const R phases_status, const Law &law, R &mu, R &lam) {
     law(rho_v, Y_v, mu, lam);
-    const auto two = phases_status > 0.5;
+    const auto two = has_two_phases(phases_status);
     if (!any_of(two)) return;
 
     R mu_l, lam_l, mixed;
@@ -92,7 +92,7 @@ POINT_FN void equilibrium_diffusion(const M &m, const R T, const R p, const Spec
                                     const R beta_mass, const R phases_status, Out &D) {
     Held<R, M::NS> of_v, of_l;
     mixture_diffusion(m, T, p, Y_v, R(1.0 / mean_of<R, M>(m.inv_W, Y_v)), of_v);
-    const auto two = phases_status > 0.5;
+    const auto two = has_two_phases(phases_status);
     if (any_of(two)) {
         mixture_diffusion(m, T, p, Y_l, R(1.0 / mean_of<R, M>(m.inv_W, Y_l)), of_l);
         FOR_SPECIES (k, M::NS) of_v.set(k, select(two, R(beta_mass * of_v[k] + (1.0 - beta_mass) * of_l[k]), of_v[k]));

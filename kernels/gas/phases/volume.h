@@ -2,83 +2,39 @@
 #pragma once
 #include "gas/phases/bracket.h"
 
-// RT/(w - B) of one mole as one phase, a little more: the pressure is less
-template <class M, class R> POINT_FN R repulsive_pressure(const M &m, const R T, const R V, const R *z) {
+// RT/(w - B) of one mole as one phase, a little more: the pressure is less. At most the highest that the equation has.
+template <class M, class R> POINT_FN R most_pressure(const M &m, const R T, const R V, const R *z) {
     Attraction<M, R> at;
     Phase<M, R> f;
     attraction_at(m, T, at);
     phase_sums<false>(m, at, z, f);
     place_phase(m, V, f);
-    return at.RT / f.free * 1.0000001;
-}
-
-constexpr double BELOW = -1e-8; // tm of a third phase at most; the other phase of two has 0, off by rounding
-
-// Whether a phase of two is unstable itself: a third one would lower the Gibbs energy
-template <class M, class R>
-PHASE_PART MaskOf<R> needs_a_third(const M &m, const R *z, const State<M, R> &s, const MaskOf<R> ask) {
-    Feed<M, R> feed;
-    R phase[2][M::NS], sum[2];
-    sum[0] = sum[1] = R(0.0);
-    FOR_SPECIES (k, M::NS) {
-        const R kappa = exp(within(s.ln_kappa[k], 300.0)), share = z[k] / (1.0 + kappa);
-        phase[0][k] = share;
-        phase[1][k] = share * kappa;
-        sum[0] += phase[0][k];
-        sum[1] += phase[1][k];
-    }
-
-    auto third = nowhere<R>();
-    UNROLL_BY(1)
-    for (int side = 0; side < 2; ++side) {
-        Phase<M, R> f;
-        Verdict<M, R> verdict;
-        R ln_phi[M::NS];
-        FOR_SPECIES (k, M::NS) phase[side][k] = phase[side][k] / sum[side];
-        feed_of(m, phase[side], s.T, s.p, feed);
-        phase_at_pressure(m, feed.at, feed.p, feed.z, f, ln_phi);
-        tangent_plane_of(m, f.V, ln_phi, feed);
-        test_stability(m, feed, ask, verdict);
-        third = third || (verdict.certain && verdict.tm < BELOW);
-
-        // Trials that are rich in one species: the usual ones may both end as the other phase. Both phases have the
-        // same tangent plane, so that these trials are the same for both.
-        UNROLL_BY(1)
-        for (int rich = 0; rich < M::NS && side == 0; ++rich) {
-            const auto still = ask && !third;
-            if (!any_of(still)) break;
-            Trial<M, R> trial;
-            FOR_SPECIES (k, M::NS) trial.ln_W[k] = R(k == rich ? 0.0 : m.phase_ln_rest[0]);
-            minimise_later(m, feed, still, Aim::DECIDE, trial);
-            third = third || (still && trial.unstable && !trial.undecided && trial.tm < BELOW);
-        }
-    }
-    return third;
+    return at_most(R(at.RT / f.free * 1.0000001), EquationOf<M>::HIGHEST);
 }
 
 // The points that nothing else finds: T outside, unless it is held (U grows with T at constant V), p inside (V falls
 // with p at constant T), both of the stable equilibrium, by Newton's method in brackets. Two phases are handed to
-// `direct`.
+// `direct`. start: T and p to begin from; two phases that s has already, of which one is unstable, are none.
 template <Fixed FIXED, class M, class R>
-PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> ask, State<M, R> &s,
-                                    R &status) {
+PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const MaskOf<R> ask, const State<M, R> &start,
+                                    State<M, R> &s, R &status) {
     constexpr bool ENERGY = FIXED == Fixed::U_V;
     const R V = s.V;
-    State<M, R> now = s;
+    State<M, R> now = start;
+    now.steps = s.steps;
     now.carried = false; // states on the way are not kept
-    now.T = select(s.T > T_LOWEST && s.T < T_HIGHEST, s.T, R(T_PLAIN));
-    auto open = ask && V > least_volume(m, now.T, given.z), warm = nowhere<R>();
-    status = select(ask, R(double(NOT_FOUND)), status);
+    now.T = select(start.T > T_LOWEST && start.T < T_HIGHEST, start.T, R(T_PLAIN));
+    auto open = ask && V > least_volume(m, now.T, given.z), warm = nowhere<R>(), ends_in_three = nowhere<R>();
 
     Bracket<R> in_T, in_p;
     in_T.seen_low = in_T.seen_high = in_p.seen_low = in_p.seen_high = nowhere<R>();
     in_T.plain_low = in_T.plain_high = in_p.plain_low = in_p.plain_high = nowhere<R>();
     in_T.low = in_T.high = in_p.low = in_p.high = R(1.0);
     open_bracket(ask, R(T_LOWEST), R(T_HIGHEST), in_T);
-    const auto most_p = [&](const R T) { return repulsive_pressure(m, T, V, given.z); };
+    const auto most_p = [&](const R T) { return most_pressure(m, T, V, given.z); };
     const R least_p = R(1e-3);
     open_bracket(ask, least_p, most_p(now.T), in_p);
-    now.p = select(s.p > least_p && s.p < in_p.high, s.p, sqrt(R(1e3) * in_p.high));
+    now.p = select(start.p > least_p && start.p < in_p.high, start.p, sqrt(R(1e3) * in_p.high));
 
     UNROLL_BY(1)
     for (int count = 0; count < BRACKET_STEPS; ++count) {
@@ -108,14 +64,7 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
             const auto done = direct_later<FIXED>(m, given, open && (lever || nearby), from) && from.p > 0.0;
             now.steps = from.steps;
 
-            // Two phases of which one is unstable are kept where nothing else is found
-            auto third = done;
-            if (any_of(done)) third = done && needs_a_third(m, given.z, from, done);
-            const auto right = done && !third, first = third && status < NOT_FOUND + 0.5;
-            take(right || first, from, s);
-            status = select(right, R(double(IN_TWO_PHASES)), status);
-            status = select(first, R(double(NEEDS_A_THIRD)), status);
-            open = open && !right;
+            open = open && !take_two_phases(m, given.z, done, from, s, status);
         }
 
         // Energy at V: too small, then T is too low. At a jump of V by the lever rule: two states at the same T and p,
@@ -123,27 +72,31 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         // is next to no vapour.
         const R U_jump = in_p.energy_high + share * (in_p.energy_low - in_p.energy_high);
         const auto jumps = in_p.seen_low && in_p.seen_high, next_T = open && (at_V || shut);
-        const R miss = select(at_V, miss_U, R(given.energy - select(jumps, U_jump, heat.U))),
-                size = fabs(miss) / (heat.C_v * now.T);
+        const auto too_hot = in_p.low >= EquationOf<M>::HIGHEST; // no pressure of the equation makes V as small
+        R miss = select(at_V, miss_U, R(given.energy - select(jumps, U_jump, heat.U)));
+        miss = select(too_hot, R(-1e300), miss);
+        const R size = fabs(miss) / (heat.C_v * now.T);
         auto close = next_T && at_V && kind < 1.5;
         if (ENERGY) close = close && size < 1e-10;
-        now.V = select(close, V, now.V);
-        take(close, now, s);
-        status = select(close, status_of<R>(two), status);
-        // No T is left, at a jump between states of which one has two phases: there are three
-        open = open && !close;
-        auto no_other = next_T && !close;
+        if (any_of(close)) {
+            now.V = select(close, V, now.V);
+            take(close && !two, now, s);
+            status = select(close && !two, R(double(ONE_PHASE)), status);
+            take_two_phases(m, given.z, close && two, now, s, status);
+        }
+
+        // At a jump between states of which one has two phases there are three
+        const auto three = next_T && !at_V && jumps && !(in_p.plain_low && in_p.plain_high);
+        ends_in_three = (ends_in_three && !next_T) || three;
+        auto no_other = next_T;
         if (ENERGY) no_other = no_other && in_T.high < in_T.low * (1.0 + 1e-13);
-        const auto three = no_other && shut && jumps && !(in_p.plain_low && in_p.plain_high);
-        status = select(open && three && status < NOT_FOUND + 0.5, R(double(IN_THREE_PHASES)), status);
-        open = open && !no_other;
+        open = open && !close && !no_other;
         if (everywhere(!open)) break;
 
-        in_T.low = select(next_T && miss > 0.0, now.T, in_T.low);
-        in_T.high = select(next_T && miss < 0.0, now.T, in_T.high);
+        narrow(next_T && miss > 0.0, next_T && miss < 0.0, now.T, miss, in_T);
         if (count == FROM_NOTHING) open_bracket(open, R(T_LOWEST), R(T_HIGHEST), in_T);
-        const R newton_T = now.T + miss_U / heat.C_v;
-        auto sound = at_V && newton_T > in_T.low && newton_T < in_T.high && heat.C_v > 0.0;
+        const R newton_T = select(at_V && heat.C_v > 0.0, R(now.T + miss_U / heat.C_v), chord_of(in_T));
+        auto sound = newton_T > in_T.low && newton_T < in_T.high;
         if (count % 8 == 7) sound = nowhere<R>(); // now and then a bisection, whatever Newton's method does
         const R T = select(next_T, select(sound, newton_T, sqrt(in_T.low * in_T.high)), now.T);
 
@@ -156,10 +109,12 @@ PHASE_PART void bracketed_at_volume(const M &m, const Given<M, R> &given, const 
         R p = now.p * exp(select(next_T, along_T, along_p));
         auto inside = p > in_p.low && p < in_p.high;
         if (count % 6 == 5) inside = nowhere<R>();
-        p = select(inside, p, sqrt(in_p.low * in_p.high));
+        const auto beyond = p >= EquationOf<M>::HIGHEST && in_p.high >= EquationOf<M>::HIGHEST && !in_p.seen_high;
+        p = select(inside, p, select(beyond, in_p.high, sqrt(in_p.low * in_p.high)));
         now.T = select(open, T, now.T);
         now.p = select(open, p, now.p);
     }
+    status = select(ask && is_lost(status) && ends_in_three, R(double(IN_THREE_PHASES)), status);
     s.steps = now.steps;
 }
 
@@ -313,28 +268,13 @@ PART_FN void state_at_volume(const M &m, const Given<M, R> &given, const MaskOf<
     if (everywhere(!todo)) return;
 
     // Two phases from the trial of that test, then by brackets
+    const State<M, R> start = s;
     if (any_of(todo && has_T)) {
         State<M, R> from = s;
         start_from_trial(m, feed, verdict, todo, from);
         const auto done = direct_later<FIXED>(m, given, todo && has_T, from) && from.p > 0.0;
         s.steps = from.steps;
-
-        // Two phases of which one is unstable are kept where nothing else is found
-        auto third = done;
-        if (any_of(done)) third = done && needs_a_third(m, given.z, from, done);
-        take(done && !third, from, s);
-        status = select(done, R(double(IN_TWO_PHASES)), status);
-        todo = todo && !(done && !third);
-        if (any_of(third)) {
-            const State<M, R> two = from;
-            bracketed_at_volume<FIXED>(m, given, third, s, status);
-            const auto none = third && !(status < IN_TWO_PHASES + 0.5);
-            const R steps = s.steps;
-            take(none, two, s);
-            s.steps = steps;
-            status = select(none, R(double(NEEDS_A_THIRD)), status);
-            todo = todo && !third;
-        }
+        todo = todo && !take_two_phases(m, given.z, done, from, s, status);
     }
-    if (any_of(todo)) bracketed_at_volume<FIXED>(m, given, todo, s, status);
+    if (any_of(todo)) bracketed_at_volume<FIXED>(m, given, todo, start, s, status);
 }

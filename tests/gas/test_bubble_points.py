@@ -1,0 +1,134 @@
+"""Bubble points of two and three species: against Newton's method in volumes on the same equation, against feos, and
+beside mixture models of reference equations in CoolProp."""
+
+from functools import lru_cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from mixtures_for_tests import changed
+from reference import bubble
+
+from frame.tools.bench import phase_rivals
+from frame.tools.bench.phase_rivals import EXACT, ROUNDED
+from kernels import Mixture
+
+# Species, k_ij of all pairs, T [K], mole fractions of the first species in the liquid; the others share the rest.
+# All of them below the critical point: there the bubble point of the highest pressure ends.
+LINES = {
+    "H2 O2": (0.0, (70.0, 90.0), (0.02, 0.05)),
+    "CO2 CH4": (0.0978, (200.0, 230.0), (0.5, 0.7, 0.9)),
+    "N2 CH4": (0.031, (100.0, 140.0), (0.02, 0.3, 0.6)),
+    "N2 NC12H26": (0.19, (350.0, 600.0), (0.02, 0.1)),
+    "CH4 C2H6 C3H8": (0.01, (200.0, 250.0), (0.02, 0.5)),
+}
+
+
+@lru_cache
+def mixture(names, kij, **options):
+    species = Mixture.from_names(names, equation="pr").species
+    return Mixture(changed(species, kij=kij * (1 - np.eye(species.ns))), phases="equilibrium", **options)
+
+
+def liquids(names):
+    """T and X of the states of LINES."""
+    ns = len(names.split())
+    _, temperatures, shares = LINES[names]
+    for T in temperatures:
+        for share in shares:
+            X = np.full(ns, (1 - share) / (ns - 1))
+            X[0] = share
+            yield T, X
+
+
+def first_vapour(mix, T, p, X):
+    """Mole fractions of the vapour a trace below the bubble pressure."""
+    q = mix.properties("Y_v beta phases_status", T=T, p=p * (1 - 1e-7), X=X)
+    assert q["phases_status"] == 1 and q["beta"] < 1e-3
+    y = q["Y_v"] / mix.species.W
+    return y / y.sum()
+
+
+@pytest.mark.parametrize("names", LINES)
+def test_against_newton_in_volumes(names):
+    """p to 1e-8, as sharp as the search (saturation.py); y to 1e-6, for a pressure that is 1e-7 lower. Newton's method
+    begins 3 % off."""
+    mix = mixture(names, LINES[names][0], equation="pr")
+    for T, X in liquids(names):
+        p = float(mix.bubble_p(T, X))
+        y = first_vapour(mix, T, p, X)
+        off = 1 + 0.03 * (-1) ** np.arange(X.size)
+        found = bubble.bubble_point(mix.species, T, X, SimpleNamespace(p=1.03 * p, y=y * off))
+
+        np.testing.assert_allclose(p, found.p, rtol=1e-8)
+        np.testing.assert_allclose(y, found.y, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("names", ["CO2 CH4", "N2 CH4", "CH4 C2H6 C3H8"])
+@pytest.mark.quick(names="N2 CH4")
+def test_temperature_of_a_bubble_pressure(names):
+    """Back to T, 1e-8, also where the liquid is two liquids at lower temperatures, as that of N2 and CH4 is."""
+    mix = mixture(names, LINES[names][0], equation="pr")
+    for T, X in liquids(names):
+        np.testing.assert_allclose(mix.bubble_T(mix.bubble_p(T, X), X), T, rtol=1e-8)
+
+
+def test_a_gas_that_dissolves_better_in_a_hot_liquid():
+    """Liquid dodecane with nitrogen frees gas when it is cooled, and when it is heated: bubble_T is the higher
+    temperature of both that have the pressure."""
+    mix, X = mixture("N2 NC12H26", LINES["N2 NC12H26"][0], equation="pr"), [0.02, 0.98]
+    p = mix.bubble_p(350.0, X)
+    T = mix.bubble_T(p, X)
+    assert T > 500
+    np.testing.assert_allclose(mix.bubble_p(T, X), p, rtol=1e-7)
+    status = mix.properties("phases_status", T=np.array([349.9, 350.1, T - 0.1, T + 0.1]), p=p, X=X)["phases_status"]
+    np.testing.assert_array_equal(status, [1, 0, 0, 1])
+
+
+def test_beside_feos():
+    """The same equation with rounded constants, 1e-7: feos ends its search at 1e-8 or so."""
+    feos = pytest.importorskip("feos", minversion="0.10", reason="the package feos is not installed")
+    si = pytest.importorskip("si_units", reason="the package si-units is not installed")
+    for names in ("CO2 CH4", "N2 CH4"):
+        data = mixture(names, LINES[names][0], equation="pr").species
+        equation = phase_rivals.feos_equation(data, data.Tc, data.pc, data.omega)
+        critical = dict(zip(("Tc", "pc", "omega"), phase_rivals.equal_attraction(data, ROUNDED, EXACT)))
+        mix = Mixture(changed(data, **critical), phases="equilibrium", equation="pr", alpha="pr76")
+
+        for T, X in liquids(names):
+            p = float(mix.bubble_p(T, X))
+            found = feos.PhaseEquilibrium.bubble_point(equation, T * si.KELVIN, X, 1.01 * p * si.PASCAL)
+            np.testing.assert_allclose(p, found.vapor.pressure() / si.PASCAL, rtol=1e-7)
+            np.testing.assert_allclose(first_vapour(mix, T, p, X), found.vapor.molefracs, rtol=0, atol=1e-5)
+
+
+# Names in CoolProp, T [K], mole fractions of the first species
+REFERENCE = {
+    "N2 CH4": ("Nitrogen&Methane", (100.0, 120.0, 140.0), (0.05, 0.2, 0.5, 0.8)),
+    "CO2 CH4": ("CarbonDioxide&Methane", (230.0, 250.0), (0.5, 0.65, 0.8, 0.95)),
+}
+
+
+@pytest.mark.parametrize("names", REFERENCE)
+@pytest.mark.parametrize("equation", ["pr", "mapped"])
+def test_beside_reference_equations(names, equation):
+    """CoolProp's mixtures of GERG-2008 are other models: with one k_ij a pair Peng-Robinson and `mapped` are 7 % off in
+    p at most, 0.022 in y, as measured, and the change of ln p from one liquid to the next is within 15 %. 8 %, 0.03 and
+    20 % here. Of O2 and H2 CoolProp has no measured numbers: both betas and gammas are 1 there."""
+    CP = pytest.importorskip("CoolProp.CoolProp")
+    other, temperatures, shares = REFERENCE[names]
+    reference, mix = CP.AbstractState("HEOS", other), mixture(names, LINES[names][0], equation=equation)
+
+    for T in temperatures:
+        wanted, found = [], []
+        for share in shares:
+            X = [share, 1 - share]
+            reference.set_mole_fractions(X)
+            reference.update(CP.QT_INPUTS, 0.0, T)
+            p = float(mix.bubble_p(T, X))
+            wanted.append(reference.p())
+            found.append(p)
+            assert abs(first_vapour(mix, T, p, X)[0] - reference.mole_fractions_vapor()[0]) < 0.03
+
+        np.testing.assert_allclose(found, wanted, rtol=0.08)
+        np.testing.assert_allclose(np.diff(np.log(found)), np.diff(np.log(wanted)), rtol=0.2)
