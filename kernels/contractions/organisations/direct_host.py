@@ -367,8 +367,8 @@ class HostDirect(Organisation):
         return self.seconds(along_rows(folded(p, n)), p.dtype) / n / library_costs.unit("packs", p)
 
     def seconds(self, f: Fold, dtype: str) -> float:
-        """Of a product on one core: panels of whole packs, during which the output goes to memory; numbers that lie
-        apart in a factor or in the output; the factors from memory. To pack and to store neighbours takes no more.
+        """Of a product on one core: panels of whole packs, during which the factors come from memory and the output
+        goes there; numbers that lie apart in a factor or in the output. To pack and to store neighbours takes no more.
         """
         rates, size = host_rates.of(dtype), np.dtype(dtype).itemsize
         t = tables(f, size)
@@ -390,7 +390,7 @@ class HostDirect(Organisation):
         read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
-        return CALL + max(flops / rates.panels, written / rates.memory) + apart + read / rates.memory
+        return CALL + max(flops / rates.panels, (read + written) / rates.memory) + apart
 
     def _lie(self, t: Tables, size: int) -> bool:
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
