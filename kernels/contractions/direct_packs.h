@@ -4,11 +4,14 @@
 // memory is free, and one compiled source serves all extents. An item is some blocks of rows for one turn of the outer
 // loops. A block's part of the left factor is packed for the second cache, DEPTH terms at a time. A panel of COLUMNS
 // columns of the right factor is packed for the first cache and meets all panels of rows there; where an item has
-// several blocks, a chunk of columns is packed before them.
+// several passes, a chunk of columns is packed before them.
+//
+// A pass is a part of a block that meets all columns before the next part does. Where the output is written in short
+// runs, it has one panel of rows, so the output is written in order.
 //
 // organisations/direct_host.py writes the constants in front of this file:
 //   SCALAR             double or float
-//   ROWS, DEPTH        rows of a block, a multiple of a panel; terms of the sum that are packed at a time
+//   ROWS, DEPTH        rows of a pass, at most, a multiple of a panel; terms of the sum that are packed at a time
 //
 // How the output is stored is a number of the launch, not of the source: the compiler writes each part once.
 //
@@ -25,8 +28,8 @@
 // A panel of rows has PACKS packs. Their sums with COLUMNS columns fill the registers.
 constexpr int PACKS = 3, COLUMNS = PACK_BYTES == 64 ? 8 : 4;
 
-// Terms of a turn of the loop, which then takes little beside the multiply-adds. They are unrolled where there are
-// registers for the numbers of several terms.
+// Terms of a turn of the loop, at each of which numbers are asked for. They are unrolled where there are registers for
+// that.
 constexpr int TERMS = 4;
 #if PACK_BYTES == 64
 #define UNROLL_TERMS UNROLL
@@ -37,6 +40,7 @@ constexpr int TERMS = 4;
 typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
 constexpr int LANES = PACK_BYTES / sizeof(SCALAR), PANEL = PACKS * LANES;
 constexpr int LINE = 64 / sizeof(SCALAR); // numbers of a cache line
+constexpr int MOST_WIDE = 128;            // lines of a band
 
 POINT_FN Pack load(const SCALAR *from) {
     Pack x;
@@ -44,6 +48,13 @@ POINT_FN Pack load(const SCALAR *from) {
     return x;
 }
 POINT_FN void store(SCALAR *to, Pack x) { memcpy(to, &x, sizeof(Pack)); }
+
+// A pack is in a register from here on. Else the compiler may load columns first, for which there are too few.
+POINT_FN void hold(Pack &x) {
+#ifdef __AVX512F__
+    __asm__ volatile("" : "+v"(x));
+#endif
+}
 
 // Past the caches. to: on a pack's boundary. The compilers' own builtins: the intrinsics' headers take longer to read
 // than half of this to compile.
@@ -66,13 +77,32 @@ POINT_FN void end_of_streams() {
 #endif
 }
 
+// The fewest numbers that are loaded or stored together: 16 bytes.
+constexpr int LEAST_PIECE = 16 / sizeof(SCALAR);
+
+// Half a pack, if that is as much.
+constexpr int HALF = LANES / 2 > LEAST_PIECE ? LANES / 2 : LEAST_PIECE;
+
+// Lanes of a pack, `count` of them from lane `first` on: those of each I.
+template <int COUNT> struct Few {
+    typedef SCALAR type __attribute__((vector_size(COUNT * sizeof(SCALAR))));
+};
+template <int FIRST, int COUNT, int... I> POINT_FN typename Few<COUNT>::type lanes_of(Pack x, Numbers<I...>) {
+    return __builtin_shufflevector(x, x, (FIRST + I)...);
+}
+template <int FIRST, int COUNT> POINT_FN typename Few<COUNT>::type lanes_of(Pack x) {
+    if constexpr (COUNT == LANES) return x;
+    else return lanes_of<FIRST, COUNT>(x, typename Count<COUNT>::type());
+}
+
 POINT_FN long least(long a, long b) { return a < b ? a : b; }
 
 // Whether COUNT numbers lie side by side.
 template <int COUNT> POINT_FN bool side_by_side(const long *place) {
-    for (int i = 1; i < COUNT; ++i)
-        if (place[i] != place[0] + i) return false;
-    return true;
+    if (place[COUNT - 1] != place[0] + COUNT - 1) return false;
+    long other = 0;
+    for (int i = 1; i < COUNT - 1; ++i) other |= place[i] ^ (place[0] + i);
+    return !other;
 }
 
 // Neighbours that lie apart, but side by side with those `width` further on: depth x width of them.
@@ -81,7 +111,7 @@ struct Band {
 
     // The band that begins a list of places. SIDE: of squares that are transposed, of which the width has several.
     template <int SIDE> POINT_FN static Band at(const long *place, long count, int depth) {
-        for (int width = SIDE; width <= 4 * LINE && long(width) * depth <= count; width += SIDE)
+        for (int width = SIDE; width <= MOST_WIDE && long(width) * depth <= count; width += SIDE)
             if (place[width] == place[0] + 1) return crossed(place, width, depth) ? Band{width, depth} : Band{0, 0};
         return {0, 0};
     }
@@ -96,6 +126,14 @@ struct Band {
 
 // ---- packing --------------------------------------------------------------------------------------------------------
 
+// SIDE vectors of as many numbers.
+template <int SIDE> struct Square {
+    typename Few<SIDE>::type row[SIDE];
+
+    POINT_FN void fetch(int i, const SCALAR *from) { memcpy(&row[i], from, sizeof(row[i])); }
+    POINT_FN void leave(int i, SCALAR *to) const { memcpy(to, &row[i], sizeof(row[i])); }
+};
+
 // Rows (or columns) of a factor, packed as panels of WIDTH lines: panels[line / WIDTH][term][line % WIDTH].
 template <int WIDTH> struct Packing {
     SCALAR *panels;
@@ -103,83 +141,102 @@ template <int WIDTH> struct Packing {
     const long *line, *term; // where lines and terms begin
     long lines, terms;
 
-    // Lanes of a piece of a panel.
-    static constexpr int PIECE = LANES < WIDTH ? LANES : WIDTH;
-    typedef SCALAR Piece __attribute__((vector_size(PIECE * sizeof(SCALAR))));
+    // Lines that are packed together, at most and at least.
+    static constexpr int PIECE = LANES < WIDTH ? LANES : WIDTH, LEAST = LEAST_PIECE;
 
     POINT_FN SCALAR *at(long l, long k) const { return panels + l / WIDTH * (WIDTH * terms) + k * WIDTH + l % WIDTH; }
-    POINT_FN static Piece fetch(const SCALAR *from) {
-        Piece x;
-        memcpy(&x, from, sizeof(Piece));
-        return x;
-    }
 
     PART_FN void all() const {
         long l = 0;
-        while (l + PIECE <= lines && l % WIDTH + PIECE <= WIDTH) {
-            if (side_by_side<PIECE>(line + l)) {
-                together(l);
-                l += PIECE;
-                continue;
-            }
-            const Band band = Band::at<PIECE>(line + l, lines - l, PIECE);
-            for (int u = 0; u < band.width; u += PIECE) across(l + u, band.width);
-            if (!band.width) apart(l);
-            l += band.width ? band.width * PIECE : PIECE;
+        while (l < lines) {
+            long done = whole<PIECE>(l);
+            if (!done && room<PIECE>(l)) apart<PIECE>(l), done = PIECE;
+            if (!done && room<LEAST>(l)) apart<LEAST>(l), done = LEAST;
+            if (!done) one(l), done = 1;
+            l += done;
         }
 
-        // The lines that are left, and zeros up to a whole panel.
+        // Zeros up to a whole panel.
         for (const long end = (lines + WIDTH - 1) / WIDTH * WIDTH; l < end; ++l)
-            for (long k = 0; k < terms; ++k) *at(l, k) = l < lines ? from[line[l] + term[k]] : 0;
+            for (long k = 0; k < terms; ++k) *at(l, k) = 0;
     }
 
-    // Neighbours of a piece lie side by side.
-    POINT_FN void together(long l) const {
+    // Whether there are SIDE lines of the same panel.
+    template <int SIDE> POINT_FN bool room(long l) const { return l + SIDE <= lines && l % WIDTH + SIDE <= WIDTH; }
+
+    // Lines that are packed by vectors of SIDE or fewer numbers, since neighbours of lines lie side by side; 0: none.
+    template <int SIDE> POINT_FN long whole(long l) const {
+        if (room<SIDE>(l)) {
+            if (side_by_side<SIDE>(line + l)) return together<SIDE>(l), SIDE;
+            const Band band = l % SIDE ? Band{0, 0} : Band::at<SIDE>(line + l, lines - l, SIDE);
+            for (int u = 0; u < band.width; u += SIDE) across<SIDE>(l + u, band.width);
+            if (band.width) return band.width * SIDE;
+        }
+        if constexpr (SIDE > LEAST) return whole<SIDE / 2>(l);
+        return 0;
+    }
+
+    // Neighbours of SIDE lines lie side by side.
+    template <int SIDE> POINT_FN void together(long l) const {
         const SCALAR *const begin = from + line[l];
         SCALAR *const to = at(l, 0);
-        for (long k = 0; k < terms; ++k) memcpy(to + k * WIDTH, begin + term[k], sizeof(Piece));
+        for (long k = 0; k < terms; ++k) memcpy(to + k * WIDTH, begin + term[k], SIDE * sizeof(SCALAR));
     }
 
     // A square of a band: lines l, l + width, ...
-    POINT_FN void across(long l, long width) const {
-        const SCALAR *begin[PIECE];
-        SCALAR *to[PIECE];
+    template <int SIDE> POINT_FN void across(long l, long width) const {
+        const SCALAR *begin[SIDE];
+        SCALAR *to[SIDE];
         UNROLL
-        for (int i = 0; i < PIECE; ++i) begin[i] = from + line[l + i], to[i] = at(l + i * width, 0);
+        for (int i = 0; i < SIDE; ++i) begin[i] = from + line[l + i], to[i] = at(l + i * width, 0);
 
         for (long k = 0; k < terms; ++k) {
-            Piece x[PIECE];
+            Square<SIDE> x;
             UNROLL
-            for (int i = 0; i < PIECE; ++i) x[i] = fetch(begin[i] + term[k]);
-            transpose<1, PIECE>(x);
+            for (int i = 0; i < SIDE; ++i) x.fetch(i, begin[i] + term[k]);
+            transpose<1, SIDE>(x.row);
             UNROLL
-            for (int i = 0; i < PIECE; ++i) memcpy(to[i] + k * WIDTH, &x[i], sizeof(Piece));
+            for (int i = 0; i < SIDE; ++i) x.leave(i, to[i] + k * WIDTH);
         }
     }
 
-    // Lines lie apart. Terms may lie side by side.
-    POINT_FN void apart(long l) const {
-        const SCALAR *begin[PIECE];
+    // SIDE lines lie apart. Terms may lie side by side.
+    template <int SIDE> POINT_FN void apart(long l) const {
+        const SCALAR *begin[SIDE];
         UNROLL
-        for (int i = 0; i < PIECE; ++i) begin[i] = from + line[l + i];
+        for (int i = 0; i < SIDE; ++i) begin[i] = from + line[l + i];
         SCALAR *const to = at(l, 0);
 
         long k = 0;
         while (k < terms) {
-            if (k + PIECE <= terms && side_by_side<PIECE>(term + k)) {
-                Piece x[PIECE];
+            if (k + SIDE <= terms && side_by_side<SIDE>(term + k)) {
+                square<SIDE>(begin, to, k), k += SIDE;
+                continue;
+            }
+            if (SIDE > LEAST && k + LEAST <= terms && side_by_side<LEAST>(term + k)) {
                 UNROLL
-                for (int i = 0; i < PIECE; ++i) x[i] = fetch(begin[i] + term[k]);
-                transpose<1, PIECE>(x);
-                UNROLL
-                for (int q = 0; q < PIECE; ++q) memcpy(to + (k + q) * WIDTH, &x[q], sizeof(Piece));
-                k += PIECE;
+                for (int i = 0; i < SIDE; i += LEAST) square<LEAST>(begin + i, to + i, k);
+                k += LEAST;
                 continue;
             }
             UNROLL
-            for (int i = 0; i < PIECE; ++i) to[k * WIDTH + i] = begin[i][term[k]];
+            for (int i = 0; i < SIDE; ++i) to[k * WIDTH + i] = begin[i][term[k]];
             ++k;
         }
+    }
+
+    // SIDE lines and as many terms.
+    template <int SIDE> POINT_FN void square(const SCALAR *const *begin, SCALAR *to, long k) const {
+        Square<SIDE> x;
+        UNROLL
+        for (int i = 0; i < SIDE; ++i) x.fetch(i, begin[i] + term[k]);
+        transpose<1, SIDE>(x.row);
+        UNROLL
+        for (int q = 0; q < SIDE; ++q) x.leave(q, to + (k + q) * WIDTH);
+    }
+
+    POINT_FN void one(long l) const {
+        for (long k = 0; k < terms; ++k) *at(l, k) = from[line[l] + term[k]];
     }
 };
 
@@ -187,33 +244,58 @@ template <int WIDTH> struct Packing {
 // the loop over terms so few that the multiply-adds do not wait.
 struct Ahead {
     const SCALAR *from;
-    const long *line, *term;
+    const long *line, *term; // no two lines are in one cache line
     long lines, terms;
-    long line_step, term_step; // numbers of a cache line along the lines or along the terms
-    long l = 0, k = 0;         // the next request
-    long panel = 0, turn = 0;  // requests during the sums of a panel, and at a turn
-    long left = 0;             // of a panel
+    long term_step;           // numbers of a cache line along the terms
+    long l = 0, k = 0;        // the next request
+    long panel = 0, turn = 0; // requests during the sums of a panel, and at a turn
+    long left = 0;            // of a panel
 
     // panels: of rows and columns, during which all numbers are asked for. turns: of the loop over a panel's terms.
     POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms, long panels,
                    long turns)
         : from(from), line(line), term(term), lines(lines), terms(terms) {
-        line_step = lines >= LINE && side_by_side<LINE>(line) ? LINE : 1;
-        term_step = line_step == 1 && terms >= LINE && side_by_side<LINE>(term) ? LINE : 1;
-        const long requests = ((lines + line_step - 1) / line_step) * ((terms + term_step - 1) / term_step);
+        term_step = terms >= LINE && side_by_side<LINE>(term) ? LINE : 1;
+        const long requests = lines * ((terms + term_step - 1) / term_step);
         panel = (requests + panels - 1) / panels;
         turn = turns ? (panel + turns - 1) / turns : 0;
     }
 
     POINT_FN void new_panel() { left = panel; }
+    // Other lines, at the same pace.
+    POINT_FN void aim(const long *other, long count) { line = other, lines = count, l = 0, k = count ? 0 : terms; }
     POINT_FN void ask() {
         if (left <= 0) return;
         left -= turn;
         for (long i = 0; i < turn && k < terms; ++i) {
             __builtin_prefetch(from + line[l] + term[k], 0, 2);
-            l += line_step;
-            if (l >= lines) l = 0, k += term_step;
+            if (++l >= lines) l = 0, k += term_step;
         }
+    }
+};
+
+// Numbers of the output to which the sums of a panel go, asked for so that they are in the cache when the sums are
+// there. With wide vectors they are asked for during the multiplication, few at a time: the loads of the factors wait
+// for the same buffers. With others there is no time and there are no registers for that.
+struct Expected {
+    static constexpr bool SPREAD = PACK_BYTES == 64;
+
+    const SCALAR *out;
+    const long *row, *column;
+    long turn;      // requests at a turn
+    long next, end; // the next request; how many there are
+
+    POINT_FN Expected(const SCALAR *out, const long *row, const long *column, long turn)
+        : out(out), row(row), column(column), turn(turn), next(0), end(turn ? PACKS * COLUMNS : 0) {
+        if (!SPREAD) ask();
+    }
+    // Requests at each of some turns.
+    POINT_FN static long each(long turns) {
+        return !SPREAD ? PACKS * COLUMNS : turns ? (PACKS * COLUMNS + turns - 1) / turns : 0;
+    }
+    POINT_FN void ask() {
+        for (long i = 0; i < turn && next < end; ++i, ++next)
+            __builtin_prefetch(out + row[next / COLUMNS * LANES] + column[next % COLUMNS], 1, 3);
     }
 };
 
@@ -264,7 +346,7 @@ struct RowsInPlace {
 };
 
 template <class Rows, class Columns>
-POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahead &ahead) {
+POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahead &ahead, Expected expected) {
     Sums s;
     UNROLL
     for (int c = 0; c < COLUMNS; ++c) {
@@ -275,7 +357,7 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahe
     const auto add = [&](long k) __attribute__((always_inline)) {
         Pack row[PACKS];
         UNROLL
-        for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k);
+        for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k), hold(row[p]);
         UNROLL
         for (int c = 0; c < COLUMNS; ++c) {
             const SCALAR x = columns(c, k);
@@ -284,14 +366,17 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahe
         }
     };
 
-    ahead.new_panel();
+    Ahead mine = ahead;
+    mine.new_panel();
     long k = 0;
     for (; k + TERMS <= terms; k += TERMS) {
-        ahead.ask();
+        mine.ask();
+        if (Expected::SPREAD) expected.ask();
         UNROLL_TERMS
         for (int i = 0; i < TERMS; ++i) add(k + i);
     }
     for (; k < terms; ++k) add(k);
+    ahead = mine;
     return s;
 }
 
@@ -314,6 +399,34 @@ enum Store {
     ADDED   // the same, added to what is there
 };
 
+// How the rows of a block lie in the output.
+struct RowRuns {
+    int piece;                   // rows, a pack or a part of one, that lie side by side everywhere; 1: fewer
+    int length[ROWS];            // of the run that a row begins
+    Band band[ROWS / LANES + 1]; // that begins at each pack of rows, where there are no pieces
+
+    // all_at_once: no sums go to the output by a tile if there are pieces.
+    POINT_FN RowRuns(const long *row, long rows, bool all_at_once) : piece(LANES) {
+        if (!in_pieces<LANES>(row, rows)) piece = HALF;
+        if (piece == HALF && HALF < LANES && !in_pieces<HALF>(row, rows)) piece = LEAST_PIECE;
+        if (piece == LEAST_PIECE && !in_pieces<LEAST_PIECE>(row, rows)) piece = 1;
+        if (piece > 1 && all_at_once) return;
+
+        for (long r = rows; r-- > 0;) length[r] = r + 1 < rows && row[r + 1] == row[r] + 1 ? length[r + 1] + 1 : 1;
+        for (long r = 0; r < rows && piece == 1; r += LANES) {
+            Band found = Band::at<LANES>(row + r, rows - r, LINE);
+            if (!found.width) found = Band::at<LANES>(row + r, rows - r, LANES);
+            if (!found.width) found = Band::at<HALF>(row + r, rows - r, HALF);
+            band[r / LANES] = found;
+        }
+    }
+    template <int PIECE> POINT_FN static bool in_pieces(const long *row, long rows) {
+        for (long r = 0; r + PIECE <= rows; r += PIECE)
+            if (!side_by_side<PIECE>(row + r)) return false;
+        return true;
+    }
+};
+
 // Where the results of a block of rows and a panel of columns go.
 struct Target {
     SCALAR *out;
@@ -322,29 +435,40 @@ struct Target {
     SCALAR number;
     Store how;
 
+    // A pack; a part of one, or a number.
     POINT_FN void put(SCALAR *to, Pack x) const {
         if (how == PAST && (unsigned long)to % PACK_BYTES == 0) return stream(to, x);
-        if (how >= SCALED) x = number * x;
-        if (how == ADDED) x += load(to);
-        store(to, x);
+        put<Pack>(to, x);
     }
-    POINT_FN void put(SCALAR *to, SCALAR x) const {
+    template <class T> POINT_FN void put(SCALAR *to, T x) const {
+        T old;
         if (how >= SCALED) x = number * x;
-        *to = how == ADDED ? *to + x : x;
+        if (how == ADDED) memcpy(&old, to, sizeof(T)), x += old;
+        memcpy(to, &x, sizeof(T));
     }
 
-    // Asks for the numbers to which the sums of a panel go, so that they are in the cache when the sums are there.
-    POINT_FN void expect(long r) const {
-        if (how == PAST) return;
-        UNROLL
-        for (int p = 0; p < PACKS; ++p) {
-            UNROLL
-            for (int c = 0; c < COLUMNS; ++c) __builtin_prefetch(out + row[r + p * LANES] + column[c], 1, 3);
+    // The numbers of a panel of rows.
+    POINT_FN Expected expected(long r, long turn) const { return Expected(out, row + r, column, turn); }
+
+    // Asks for the numbers of the bands of a block, whose sums go there after those of all its rows.
+    POINT_FN void expect_bands(const RowRuns &runs) const {
+        if (how == PAST || runs.piece > 1) return;
+        for (long r = 0; r < rows; r += LANES) {
+            const Band band = runs.band[r / LANES];
+            if (!band.width) continue;
+            for (int c = 0; c < least(COLUMNS, columns); ++c)
+                for (int i = 0; i < band.width; ++i) __builtin_prefetch(out + row[r + i] + column[c], 1, 3);
+            r += long(band.width) * band.depth - LANES;
         }
     }
 
-    // The sums of a whole panel whose packs lie side by side, from row r on.
-    POINT_FN void leave(const Sums &s, long r) const {
+    // The sums of a whole panel, from row r on. piece: rows that lie side by side.
+    POINT_FN void leave(const Sums &s, long r, int piece) const {
+        if (piece == LANES) return leave_packs(s, r);
+        if (piece == HALF) return leave_parts<HALF>(s, r);
+        leave_parts<LEAST_PIECE>(s, r);
+    }
+    POINT_FN void leave_packs(const Sums &s, long r) const {
         UNROLL
         for (int p = 0; p < PACKS; ++p) {
             SCALAR *const to = out + row[r + p * LANES];
@@ -357,42 +481,68 @@ struct Target {
             }
         }
     }
+    template <int PIECE, int FIRST = 0> POINT_FN void leave_parts(const Sums &s, long r) const {
+        if constexpr (FIRST < LANES) {
+            UNROLL
+            for (int p = 0; p < PACKS; ++p) {
+                SCALAR *const to = out + row[r + p * LANES + FIRST];
+                UNROLL
+                for (int c = 0; c < COLUMNS; ++c) put(to + column[c], lanes_of<FIRST, PIECE>(s.sum[c][p]));
+            }
+            leave_parts<PIECE, FIRST + PIECE>(s, r);
+        }
+    }
 
-    // The sums of other rows, from row `first` on, by tile[column][row]. whole: packs lie side by side. bands: that
-    // begin at each pack of rows.
-    PART_FN void settle(const SCALAR *tile, long first, bool whole, const Band *bands) const {
+    // The sums of other rows, from row `first` on, by tile[column][row].
+    PART_FN void settle(const SCALAR *tile, long first, const RowRuns &runs) const {
         for (int c = 0; c < least(COLUMNS, columns); ++c) {
             SCALAR *const to = out + column[c];
             const SCALAR *const sums = tile + c * ROWS;
             long r = first;
-            for (; whole && r + LANES <= rows; r += LANES) put(to + row[r], load(sums + r));
             while (r < rows) {
-                const Band band = whole ? Band{0, 0} : bands[r / LANES];
-                for (int u = 0; u < band.width; u += LANES) {
-                    if (band.depth == LINE) across<LINE / LANES>(to, sums + r + u, row + r + u, band.width);
-                    else across<1>(to, sums + r + u, row + r + u, band.width);
-                }
-                if (band.width) r += band.width * band.depth;
-                else
-                    for (const long end = least(r + LANES, rows); r < end; ++r) put(to + row[r], sums[r]);
+                const Band band = runs.piece == 1 && r % LANES == 0 ? runs.band[r / LANES] : Band{0, 0};
+                if (!band.width) copy(to + row[r], sums + r, runs.length[r]);
+                else if (band.depth == LINE) across_band<LANES, LINE / LANES>(to, sums, r, band);
+                else if (band.depth == LANES) across_band<LANES, 1>(to, sums, r, band);
+                else across_band<HALF, 1>(to, sums, r, band);
+                r += band.width ? band.width * band.depth : runs.length[r];
             }
+        }
+    }
+
+    // Sums that lie side by side.
+    POINT_FN void copy(SCALAR *to, const SCALAR *sums, long count) const {
+        long i = 0;
+        for (; i + LANES <= count; i += LANES) put(to + i, load(sums + i));
+        copy_few<HALF>(to, sums, i, count);
+    }
+    template <int COUNT> POINT_FN void copy_few(SCALAR *to, const SCALAR *sums, long i, long count) const {
+        if constexpr (COUNT < LEAST_PIECE) {
+            for (; i < count; ++i) put(to + i, sums[i]);
+        } else {
+            typename Few<COUNT>::type x;
+            if (i + COUNT <= count) memcpy(&x, sums + i, sizeof(x)), put(to + i, x), i += COUNT;
+            copy_few<COUNT / 2>(to, sums, i, count);
         }
     }
 
     // Squares of sums to lines of the output, one line after the other. Packs that follow each other in a line are
     // `width` sums apart.
-    template <int SQUARES> POINT_FN void across(SCALAR *to, const SCALAR *sums, const long *line, long width) const {
-        Pack x[SQUARES][LANES];
-        UNROLL
-        for (int v = 0; v < SQUARES; ++v) {
+    template <int SIDE, int SQUARES>
+    POINT_FN void across_band(SCALAR *to, const SCALAR *sums, long r, const Band &band) const {
+        for (int u = 0; u < band.width; u += SIDE) {
+            Square<SIDE> x[SQUARES];
             UNROLL
-            for (int i = 0; i < LANES; ++i) x[v][i] = load(sums + (v * LANES + i) * width);
-            transpose<1, LANES>(x[v]);
-        }
-        UNROLL
-        for (int i = 0; i < LANES; ++i) {
+            for (int v = 0; v < SQUARES; ++v) {
+                UNROLL
+                for (int i = 0; i < SIDE; ++i) x[v].fetch(i, sums + r + u + (v * SIDE + i) * band.width);
+                transpose<1, SIDE>(x[v].row);
+            }
             UNROLL
-            for (int v = 0; v < SQUARES; ++v) put(to + line[i] + v * LANES, x[v][i]);
+            for (int i = 0; i < SIDE; ++i) {
+                UNROLL
+                for (int v = 0; v < SQUARES; ++v) put(to + row[r + u + i] + v * SIDE, x[v].row[i]);
+            }
         }
     }
 };
@@ -440,81 +590,112 @@ POINT_FN long panels_in_place(const long *row_left, long rows) {
     return r;
 }
 
-// The block after a block: its first row and its first term, and how many there are.
+// The block after a block: its rows, one of each cache line, and its terms.
 struct Next {
-    long row, rows, term, terms;
+    const long *line;
+    long lines, term, terms;
 };
 
-PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, Next next, Room room) {
-    const long *const row_left = (const long *)a.row_left + first, *const row_out = (const long *)a.row_out + first;
+// A block of rows with the terms and columns that meet it.
+struct Block {
+    Turn at;
+    Part part;
+    long first, rows, lying; // the first row; how many there are; those of whole panels that are multiplied as they lie
+    Room room;
+};
+
+// Rows from `begin` of a block on, `rows` of them, meet all columns of a part.
+PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahead &next_rows) {
+    const Part &part = b.part;
+    const long *const row_left = (const long *)a.row_left + b.first + begin;
+    const long *const row_out = (const long *)a.row_out + b.first + begin;
     const long *const column_right = (const long *)a.column_right + part.first_column;
     const long *const column_out = (const long *)a.column_out + part.first_column;
     const long *const term_left = (const long *)a.term_left + part.first_term;
     const long *const term_right = (const long *)a.term_right + part.first_term;
 
-    // How packs of rows lie in the output.
-    bool whole = true;
-    for (long r = 0; r + LANES <= rows && whole; r += LANES) whole = side_by_side<LANES>(row_out + r);
-    Band bands[ROWS / LANES + 1];
-    for (long r = 0; r < rows && !whole; r += LANES) {
-        const Band line = Band::at<LANES>(row_out + r, rows - r, LINE);
-        bands[r / LANES] = line.width ? line : Band::at<LANES>(row_out + r, rows - r, LANES);
-    }
-
-    // Rows beyond those that are multiplied as they lie are packed. Where columns are not, all rows are.
-    const long lying = a.rows_in_place && part.lie != IN_PLACE ? panels_in_place(row_left, rows) : 0;
-    Packing<PANEL>{room.rows + lying * part.terms, at.left, row_left + lying, term_left, rows - lying, part.terms}
-        .all();
+    const RowRuns runs(row_out, rows, rows % PANEL == 0 && part.columns % COLUMNS == 0);
+    const SCALAR *const packed = b.room.rows + begin * part.terms;
     const Store how = part.first_term ? ADDED : Store(a.store);
-
-    // What is read next: the next block of rows, or the next panel of columns where no other rows meet these columns.
-    const long row_panels = (rows + PANEL - 1) / PANEL, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
     const long turns = part.terms / TERMS;
-    Ahead ahead(at.left, (const long *)a.row_left + next.row, (const long *)a.term_left + next.term, next.rows,
-                next.terms, row_panels * column_panels, turns);
+    const long wanted = how == PAST ? 0 : Expected::each(turns); // numbers of the output, at a turn
+    const long lying = b.lying < begin ? 0 : least(b.lying - begin, rows);
+
+    Ahead ahead = next_rows;
+    if (part.lie != PACKED)
+        ahead = Ahead(b.at.right, column_right, term_right, COLUMNS, part.terms, (rows + PANEL - 1) / PANEL, turns);
 
     for (long c = 0; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
-        const Target target = {at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), how};
-        if (part.lie != PACKED)
-            ahead = Ahead(at.right, column_right + c + columns, term_right, least(COLUMNS, part.columns - c - columns),
-                          part.terms, row_panels, turns);
+        const Target target = {b.at.out, row_out, column_out + c, rows, columns, SCALAR(a.number), how};
+        if (part.lie != PACKED) {
+            // The columns of the next panel.
+            const long *const next = column_right + c + columns;
+            const long more = least(COLUMNS, part.columns - c - columns);
+            ahead.aim(next, more == COLUMNS && side_by_side<COLUMNS>(next) ? 1 : more);
+        }
+
+        target.expect_bands(runs);
 
         // Whole panels go from registers to the output.
-        const long at_once = whole && columns == COLUMNS ? rows / PANEL * PANEL : 0;
+        const long at_once = runs.piece > 1 && columns == COLUMNS ? rows / PANEL * PANEL : 0;
         const auto take = [&](const Sums &s, long r) __attribute__((always_inline)) {
-            if (r < at_once) target.leave(s, r);
-            else keep(s, room.tile + r);
+            if (r < at_once) target.leave(s, r, runs.piece);
+            else keep(s, b.room.tile + r);
         };
         const auto meet_packed = [&](const auto &panel) __attribute__((always_inline)) {
             for (long r = lying; r < rows; r += PANEL) {
-                if (r < at_once) target.expect(r);
-                take(multiply(PackedRows{room.rows + r * part.terms}, panel, part.terms, ahead), r);
+                const Expected expected = target.expected(r, r < at_once ? wanted : 0);
+                take(multiply(PackedRows{packed + r * part.terms}, panel, part.terms, ahead, expected), r);
             }
         };
 
-        if (part.lie == IN_PLACE) meet_packed(ColumnsInPlace(at.right, column_right + c, term_right, columns));
+        if (part.lie == IN_PLACE) meet_packed(ColumnsInPlace(b.at.right, column_right + c, term_right, columns));
         else {
-            SCALAR *const panel = room.columns + (part.lie == PACKED ? c * part.terms : 0);
+            SCALAR *const panel = b.room.columns + (part.lie == PACKED ? c * part.terms : 0);
             if (part.lie == TO_PACK)
-                Packing<COLUMNS>{panel, at.right, column_right + c, term_right, columns, part.terms}.all();
+                Packing<COLUMNS>{panel, b.at.right, column_right + c, term_right, columns, part.terms}.all();
             for (long r = 0; r < lying; r += PANEL) {
-                if (r < at_once) target.expect(r);
-                const RowsInPlace row_panel(at.left, row_left + r, term_left);
-                take(multiply(row_panel, PackedColumns{panel}, part.terms, ahead), r);
+                const Expected expected = target.expected(r, r < at_once ? wanted : 0);
+                const RowsInPlace row_panel(b.at.left, row_left + r, term_left);
+                take(multiply(row_panel, PackedColumns{panel}, part.terms, ahead, expected), r);
             }
             meet_packed(PackedColumns{panel});
         }
-        if (at_once < rows) target.settle(room.tile, at_once, whole, bands);
+        if (at_once < rows) target.settle(b.room.tile, at_once, runs);
     }
+    if (part.lie == PACKED) next_rows = ahead;
+}
+
+PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, Next next, Room room) {
+    const long *const row_left = (const long *)a.row_left + first;
+    const long *const term_left = (const long *)a.term_left + part.first_term;
+
+    // Rows beyond those that are multiplied as they lie are packed. Where columns are not, all rows are.
+    const long lying = a.rows_in_place && part.lie != IN_PLACE ? panels_in_place(row_left, rows) : 0;
+    const Block b = {at, part, first, rows, lying, room};
+    Packing<PANEL>{room.rows + lying * part.terms, at.left, row_left + lying, term_left, rows - lying, part.terms}
+        .all();
+
+    // What is read next: the next block of rows, or the next panel of columns where no other rows meet these columns.
+    const long row_panels = (rows + PANEL - 1) / PANEL, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
+    Ahead ahead(at.left, next.line, (const long *)a.term_left + next.term, next.lines, next.terms,
+                row_panels * column_panels, part.terms / TERMS);
+
+    for (long r = 0; r < rows; r += a.pass) pass(a, b, r, least(a.pass, rows - r), ahead);
 }
 
 // The block after a block: of the rows that are left, or of an item's first rows with the next terms.
 POINT_FN Next next_of(const Arguments &a, const Part &part, long first, long row, long end) {
     const long term = part.first_term + part.terms;
-    if (row < end) return {row, least(a.block, end - row), part.first_term, part.terms};
-    if (term < a.terms) return {first, least(a.block, end - first), term, least(DEPTH, a.terms - term)};
-    return {0, 0, 0, 0};
+    const auto block_at = [&](long r, long k, long terms) {
+        const long *const lines = (const long *)a.line_end + r / a.block;
+        const long begin = r ? lines[-1] : 0;
+        return Next{(const long *)a.line_left + begin, lines[0] - begin, k, terms};
+    };
+    if (row < end) return block_at(row, part.first_term, part.terms);
+    if (term < a.terms) return block_at(first, term, least(DEPTH, a.terms - term));
+    return {nullptr, 0, 0, 0};
 }
 
 // The rows of an item at a turn of the outer loops.
@@ -526,7 +707,7 @@ PART_FN void rows_of(const Arguments &a, long item, const Room &room) {
 
     for (long c = 0; c < a.columns; c += a.chunk)
         for (long k = 0; k < a.terms; k += DEPTH) {
-            const Lie lie = end - first > a.block ? PACKED : a.in_place ? IN_PLACE : TO_PACK;
+            const Lie lie = end - first > a.pass ? PACKED : a.in_place ? IN_PLACE : TO_PACK;
             const Part part = {k, least(DEPTH, a.terms - k), c, least(a.chunk, a.columns - c), lie};
             if (lie == PACKED)
                 Packing<COLUMNS>{room.columns, at.right, column_right + c, term_right + k, part.columns, part.terms}

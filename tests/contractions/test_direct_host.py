@@ -142,9 +142,39 @@ def test_rows_as_they_lie(monkeypatch, row, dtype):
     assert np.array_equal(found[0], found[1000])
 
 
-@pytest.mark.parametrize("terms, past", [(96, True), (97, False)])
-def test_short_sums_of_a_large_output_bypass_the_caches(terms, past):
-    """Longer sums hide that lines of the output are read before they are written."""
+@pytest.mark.parametrize("run", [3, 4, 6, 12, 20, 23, 24, 48, 100])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_an_output_in_short_runs(dtype, run):
+    """Packs of rows are stored whole, in halves, in quarters or number by number; with a number, and added to what was
+    there. Only the factor's rows lie side by side, or only its terms, or neither."""
+    sizes = dict(a=run, b=9, c=5, d=11, e=13)
+    for row in ("dba-dea-eb", "dba-dae-eb", "cdba-aced-eb", "cdba-deac-be"):
+        own = {index: sizes[index] for index in sorted(set(row) - {"-"})}
+        arrays = random_arrays(row, own, dtype, run)
+        product, error = wanted(row, arrays)
+        for how in (SMALL, HostDirect()):
+            make = lambda text: Contraction(text, own, dtype, backend=get_backend("cpu", threads=1), how=how)
+            assert_close(computed(get_backend("cpu"), make(text_of(row)), arrays), product, error, row)
+
+            old = np.ones_like(arrays["C"])
+            added = computed(get_backend("cpu"), make(text_of(row, True, -2)), {**arrays, "C": old})
+            assert_close(added, old - 2 * product, 2 * error + 4 * EPS[dtype] * (1 + abs(product)), row)
+
+
+@pytest.mark.parametrize("extents", [(24, 20, 24, 8, 20), (48, 16, 7, 3, 33), (30, 10, 40, 5, 6)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_runs_of_the_output_across_those_of_a_factor(dtype, extents):
+    """Groups of rows that are whole in both: more than a panel of them are packed, and squares are transposed."""
+    row = "edcba-dabfe-fc"
+    sizes = dict(zip("abedfc", (*extents, 6)))
+    arrays = random_arrays(row, sizes, dtype, 5)
+    plan = Contraction(text_of(row), sizes, dtype, backend=get_backend("cpu", threads=1), how="direct")
+    assert_close(computed(plan.backend, plan, arrays), *wanted(row, arrays), sizes)
+
+
+@pytest.mark.parametrize("terms, past", [(192, True), (193, False)])
+def test_a_large_output_that_is_written_once_bypasses_the_caches(terms, past):
+    """A longer sum is added up in the output, part by part."""
     sizes = dict(i=2048, j=1024, k=terms)  # 16 MB
     f = along_rows(fold(sizes, dense("ij", sizes), dense("ik", sizes), dense("kj", sizes)))
     assert HostDirect()._past(tables(f, 8), f, 8) == past
@@ -167,21 +197,33 @@ def test_blocks_are_as_large_as_the_second_cache_allows(monkeypatch):
 # ---- tables
 
 
-def test_blocks_of_an_output_in_short_runs():
-    """Few runs, and panels of 24 rows that are full."""
+def test_an_output_in_short_runs_is_written_in_order():
+    """A panel of 48 rows meets all columns before the next one does. Runs of single rows gain nothing by that."""
     runs = lambda length: np.concatenate([np.arange(length) + 1000 * k for k in range(50)])
-    assert direct_host.block_rows(runs(24), 384, 384, 24) == 24
-    assert direct_host.block_rows(runs(36), 384, 384, 24) == 72
-    assert direct_host.block_rows(runs(200), 384, 384, 24) == 384
-    assert direct_host.block_rows(np.arange(1000), 384, 384, 24) == 384
+    assert direct_host.rows_at_once(runs(24), 384) == 48
+    assert direct_host.rows_at_once(runs(24), 40) == 40
+    for length in (1, 200):
+        assert direct_host.rows_at_once(runs(length), 384) == 384
+    assert direct_host.rows_at_once(np.arange(1000), 384) == 384
 
 
-def test_blocks_have_room():
-    """Three runs of 32 would fill panels. A thread has room for two, or for none."""
-    places = np.concatenate([np.arange(32) + 1000 * k for k in range(50)])
-    assert direct_host.block_rows(places, 48, 384, 24) == 96
-    assert direct_host.block_rows(places, 48, 64, 24) == 64
-    assert direct_host.block_rows(places, 24, 24, 24) == 24
+def test_blocks_have_whole_groups():
+    """384 rows are usual. Groups of 256 fill panels of 48 better if there are three; one larger group is a block."""
+    assert direct_host.block_rows(1, 2000, 384) == 384
+    assert direct_host.block_rows(24, 2000, 384) == 384
+    assert direct_host.block_rows(128, 2000, 384) == 384
+    assert direct_host.block_rows(256, 2000, 384) == 256
+    assert direct_host.block_rows(576, 2000, 384) == 576
+    assert direct_host.block_rows(576, 500, 384) == 384
+    assert direct_host.block_rows(576, 96, 384) == 96
+
+
+def test_a_cache_line_is_asked_for_once():
+    """Rows of three blocks, of which some begin in the same line of 8 numbers."""
+    places = np.array([0, 100, 1, 101, 2, 102, 3, 103, 16, 24])
+    lines, ends = direct_host.lines_of(places, 4, 8)
+    assert lines.tolist() == [0, 100, 2, 102, 16, 24]
+    assert ends.tolist() == [2, 4, 6]
 
 
 def test_terms_have_the_same_order_for_any_batch():

@@ -28,25 +28,26 @@ PACK = 64  # bytes of the widest vector units, and of a cache line
 PACKS, COLUMNS = 3, 8  # of a panel of the widest vector units
 NARROW_COLUMNS = 4  # of a panel of the others
 PANEL = 48  # rows: the panels of all vector units fit in
-MET = 2  # times PANEL: rows that meet columns as they lie
+MET, NARROW_MET = 4, 2  # times PANEL: rows that meet columns as they lie, with the widest vectors and with others
 SECOND_CACHE = 3 / 8  # of the second cache: a block of rows that are packed
 LYING = 192 << 10  # bytes of a block of rows that are multiplied as they lie
 FEW_COLUMNS = 200  # that meet rows as they lie: to pack rows takes longer than the packed rows save
 CHUNK = 4 << 20  # bytes of the columns that are packed for several blocks of rows
-STREAMS = 4  # runs of the output that a block of rows writes side by side
-FEW = 96  # rows of a run from which blocks are whole anyway
+DEPTH = 192  # terms of the sum that are packed at a time
+WRITTEN = 2  # times the numbers of the output: a factor of no more is packed across its runs
+GROUP = 192 << 10  # bytes of the rows of a factor that come together
+FEW = 96  # rows of a short run of the output
 ITEMS = 4  # for each thread, at least
 LARGER = 16  # times the numbers: an array beside which the order of the other does not count
 STREAMED = 8 << 20  # bytes of an output that bypasses the caches
-FEW_TERMS = 96  # of sums whose output does so: longer sums hide that its lines are read before they are written
 
-TABLES = ("row_left", "row_out", "column_right", "column_out", "term_left", "term_right")
+TABLES = ("row_left", "row_out", "column_right", "column_out", "term_left", "term_right", "line_left", "line_end")
 MEMBERS = " ".join(
     [
         "out:address left:address right:address scratch:address",
         *(f"{name}:address" for name in TABLES),
         "rows:whole columns:whole terms:whole number:real loops:whole",
-        "block:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole rows_in_place:whole",
+        "block:whole pass:whole item_rows:whole chunk:whole room:whole store:whole in_place:whole rows_in_place:whole",
         *(f"{name}:whole:{LOOPS}" for name in ("extent", "out_step", "left_step", "right_step")),
     ]
 )
@@ -54,6 +55,7 @@ SCALARS = {"float64": "double", "float32": "float"}
 STORES = ("plain", "past", "scaled", "added")  # of direct_packs.h
 
 
+LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
 SMALL_PRODUCT = 20000  # multiply-adds
@@ -68,6 +70,7 @@ class Lines(NamedTuple):
 
     first: np.ndarray  # int64
     second: np.ndarray
+    group: int = 1  # lines that come together: runs of both arrays
 
     @property
     def size(self) -> int:
@@ -78,6 +81,12 @@ class Lines(NamedTuple):
         if self.size < 2:
             return 1.0
         return float(np.mean(np.diff(self[array]) == 1))
+
+    def alone(self, array: int, few: int) -> float:
+        """The share of lines with fewer than `few` neighbours side by side."""
+        begins = np.flatnonzero(np.diff(self[array]) != 1) + 1
+        runs = np.diff(begins, prepend=0, append=self.size)
+        return float(np.sum(runs % few)) / self.size
 
 
 class Tables(NamedTuple):
@@ -130,22 +139,58 @@ def _inner(axes: tuple[Axis, ...], factor: int) -> tuple[list[Axis], list[Axis]]
 
 
 def _lines(axes, arrays: tuple[int, int], f: Fold, lanes: int) -> Lines:
-    """Rows or columns, for the two arrays that have them, in the order of the larger array.
+    """Rows or columns, for the two arrays that have them, in the order of one of them.
 
-    Where the arrays run along different axes, pieces of both axes come together, about a cache line each. So packs are
-    whole in the larger array, and cache lines are used up in the other. An array that is far smaller has no pieces: the
-    caches hold it.
+    Where the arrays run along different axes, pieces of both axes come together. So packs are whole in one array, and
+    cache lines are used up in the other. An array that is far smaller has no pieces: the caches hold it.
     """
     larger, smaller = sorted(arrays, key=f.numbers, reverse=True)
     alone = f.numbers(larger) > LARGER * f.numbers(smaller)
     runs = {array: [axis for axis in axes if axis.step[array] == 1] for array in arrays}
-    first, second = (larger, smaller) if alone or runs[larger] else (smaller, larger)
 
+    # In the order of the larger array. But to store across the runs of the output takes longer than to pack across
+    # those of a factor that is a little larger.
+    order = [larger, smaller] if alone or runs[larger] else [smaller, larger]
+    writes = bool(runs.get(OUT)) and not alone
+    if writes and f.numbers(larger) <= WRITTEN * f.numbers(OUT):
+        order.sort(key=lambda array: array != OUT)
+    first, second = order
     ordered = sorted(axes, key=lambda axis: abs(axis.step[first]))
-    pieced = dict.fromkeys(runs[first] if alone else runs[first] + runs[second])
-    return _placed(
-        [(axis.extent, axis.step) for axis in ordered], [ordered.index(axis) for axis in pieced], arrays, lanes
-    )
+
+    if writes and first == OUT and runs[second] and runs[second] != runs[OUT]:
+        terms = min(f.size("k"), DEPTH)
+        pieces = _crossed(ordered, runs[second][0], lanes, GROUP * lanes // (PACK * max(terms, 1)))
+    else:
+        pieced = dict.fromkeys(runs[first] if alone else runs[first] + runs[second])
+        pieces = {ordered.index(axis): _piece(axis.extent, lanes, k == 0) for k, axis in enumerate(pieced)}
+    return _placed([(axis.extent, axis.step) for axis in ordered], pieces, arrays)
+
+
+def _crossed(ordered, other: Axis, lanes: int, most: int) -> dict[int, int]:
+    """Pieces of the axes along which the output runs, then of the one along which a factor does.
+
+    ordered: axes, the output's fastest first. lanes: numbers of a cache line. most: lines that the second cache holds.
+    """
+    across = _piece(other.extent, lanes, False)
+    longest = min(max(most // across, lanes), FEW)
+
+    pieces: dict[int, int] = {}
+    run = 1
+    for d, axis in enumerate(ordered):
+        room = longest // run
+        if axis is other or axis.step[OUT] != run or room < 2:
+            break
+        pieces[d] = _part(axis.extent, room, lanes if run == 1 else 1)
+        run *= pieces[d]
+    return {**pieces, ordered.index(other): across}
+
+
+def _part(extent: int, most: int, of: int) -> int:
+    """The extent if it is no more than `most`; else a multiple of `of`, which divides the extent if possible."""
+    if extent <= most:
+        return extent
+    largest = most // of * of
+    return next((size for size in range(largest, most // 2, -of) if extent % size == 0), largest)
 
 
 def _terms(f: Fold, lanes: int) -> Lines:
@@ -161,7 +206,8 @@ def _terms(f: Fold, lanes: int) -> Lines:
     ordered = by_array[arrays[0]]
     pieced = dict.fromkeys(runs[array] for array in arrays if array in runs)
     axes = [(f.extents[i], (0, f.steps[LEFT][i], f.steps[RIGHT][i])) for i in ordered]
-    return _placed(axes, [ordered.index(i) for i in pieced], (LEFT, RIGHT), lanes)
+    sizes = {ordered.index(i): _piece(f.extents[i], lanes, k == 0) for k, i in enumerate(pieced)}
+    return _placed(axes, sizes, (LEFT, RIGHT))
 
 
 def _runs(steps, index: str) -> bool:
@@ -169,17 +215,16 @@ def _runs(steps, index: str) -> bool:
     return all(abs(steps[index]) < abs(step) for other, step in steps.items() if other != index)
 
 
-def _placed(axes, pieced, arrays, lanes: int) -> Lines:
+def _placed(axes, pieces: dict[int, int], arrays) -> Lines:
     """Where each combination of axes lies in two arrays.
 
-    axes: (extent, steps), the fastest first. pieced: the axes of which pieces come together, the axis of packs first.
+    axes: (extent, steps), the fastest first. pieces: numbers of the axes that come together, the axis of packs first.
     """
     if not axes:
         zero = np.zeros(1, np.int64)
         return Lines(zero, zero)
 
     turns = np.indices([extent for extent, _ in axes]).reshape(len(axes), -1)
-    pieces = {d: _piece(axes[d][0], lanes, d == pieced[0]) for d in pieced}
     inside = [turns[d] % piece for d, piece in pieces.items()]
     outside = [turns[d] // pieces.get(d, 1) for d in range(len(axes))]
     order = np.lexsort([*inside, *outside])
@@ -189,7 +234,8 @@ def _placed(axes, pieced, arrays, lanes: int) -> Lines:
         place = sum(turn * steps[array] for turn, (_, steps) in zip(turns, axes))
         places.append(np.ascontiguousarray(place[order], np.int64))
 
-    return Lines(*places)
+    first, second = places
+    return Lines(first, second, math.prod(pieces.values()))
 
 
 def _piece(extent: int, lanes: int, of_packs: bool) -> int:
@@ -238,7 +284,8 @@ class Work(NamedTuple):
 class Blocks(NamedTuple):
     """How the rows and columns of a product are cut."""
 
-    rows: int  # of a block
+    rows: int  # of a block, that are packed together
+    at_once: int  # rows of a block that meet all columns before the next ones do
     item: int  # rows of an item
     chunk: int  # columns that meet a block
     packed: int  # numbers of columns that are packed at a time
@@ -246,19 +293,42 @@ class Blocks(NamedTuple):
     rows_in_place: bool  # rows are not packed where those of a pack lie side by side: few columns meet them
 
 
-def block_rows(places: np.ndarray, most: int, room: int, panel: int) -> int:
-    """Rows of a block. Where the output is written in short runs, few of them: so it is written in order.
+def lines_of(places: np.ndarray, block: int, numbers: int) -> tuple[np.ndarray, np.ndarray]:
+    """(rows of which no two of a block begin in the same cache line, how many there are up to the end of each block).
 
-    places: of the rows in the output. most: rows that the cache holds. room: rows that a thread's memory holds.
-    panel: rows that are worked on together.
+    places: of rows in a factor. block: rows of a block. numbers: of a cache line.
     """
-    steps = np.diff(places)
-    run = int(np.argmax(steps != 1)) + 1 if np.any(steps != 1) else places.size
-    if run >= FEW or run < PACKS or run > room:
-        return most
+    found = []
+    for begin in range(0, places.size, block):
+        inside = places[begin : begin + block]
+        _, first = np.unique(inside // numbers, return_index=True)
+        found.append(inside[np.sort(first)])
+    ends = np.cumsum([lines.size for lines in found], dtype=np.int64)
+    return np.concatenate(found), ends
 
-    counts = range(1, min(STREAMS, room // run) + 1)
-    return run * min(counts, key=lambda count: _whole(run * count, panel) / (run * count))
+
+def block_rows(group: int, most: int, usual: int) -> int:
+    """Rows of a block: so many groups as fill panels best, or the usual number if a group is too large.
+
+    group: rows that come together. most: rows that the cache holds.
+    """
+    if group > most:
+        return min(most, usual)
+    counts = range(max(min(most, usual) // group, 1), 0, -1)
+    return group * min(counts, key=lambda count: _whole(group * count, PANEL) / (group * count))
+
+
+def rows_at_once(places: np.ndarray, rows: int) -> int:
+    """Rows of a block that meet all columns before the next ones do. Where the output is written in short runs, these
+    are a panel: so it is written in order.
+
+    places: of the rows in the output. rows: of a block.
+    """
+    apart = np.diff(places) != 1
+    if not np.any(apart):
+        return rows
+    run = int(np.argmax(apart)) + 1
+    return min(rows, PANEL) if PACKS <= run <= FEW else rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -269,7 +339,7 @@ class HostDirect(Organisation):
     FREE: ClassVar[bool] = True
 
     rows: int = 384  # of a block, a multiple of 48: the panels of all vector units fit in
-    depth: int = 192  # terms of the sum that are packed at a time
+    depth: int = DEPTH
 
     @property
     def scratch(self) -> int:
@@ -297,8 +367,8 @@ class HostDirect(Organisation):
         return self.seconds(along_rows(folded(p, n)), p.dtype) / n / library_costs.unit("packs", p)
 
     def seconds(self, f: Fold, dtype: str) -> float:
-        """Of a product on one core: panels of whole packs, during which the output goes to memory; numbers that lie
-        apart in a factor or in the output; the factors from memory. To pack and to store neighbours takes no more.
+        """Of a product on one core: panels of whole packs, during which the factors come from memory and the output
+        goes there; numbers that lie apart in a factor or in the output. To pack and to store neighbours takes no more.
         """
         rates, size = host_rates.of(dtype), np.dtype(dtype).itemsize
         t = tables(f, size)
@@ -310,9 +380,9 @@ class HostDirect(Organisation):
 
         deep, chunks = -(-k // self.depth), -(-n * min(k, self.depth) * size // CHUNK)
         gathered = 0.0 if self._lie(t, size) else chunks * m * k * _apart(t.rows.together(0))
-        if m > MET * PANEL:
+        if m > _met():
             gathered += n * k * _apart(t.columns.together(0))
-        scattered = m * n * deep * _apart(t.rows.together(1))
+        scattered = m * n * deep * t.rows.alone(1, LEAST_PIECE // size)
 
         # A small product of many has whole panels seldom, and nothing to do while it packs and stores
         alone = (m * k + n * k + m * n) * min(1.0, SMALL_PRODUCT / max(m * n * k, 1)) * NUMBER
@@ -320,7 +390,7 @@ class HostDirect(Organisation):
         read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
-        return CALL + max(flops / rates.panels, written / rates.memory) + apart + read / rates.memory
+        return CALL + max(flops / rates.panels, (read + written) / rates.memory) + apart
 
     def _lie(self, t: Tables, size: int) -> bool:
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
@@ -328,10 +398,8 @@ class HostDirect(Organisation):
         return t.columns.size <= FEW_COLUMNS and t.rows.together(0) >= 1 - 1 / lanes
 
     def _past(self, t: Tables, f: Fold, size: int) -> bool:
-        """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines, by sums
-        of few terms."""
-        terms = min(self.depth, FEW_TERMS)
-        return t.terms.size <= terms and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
+        """Whether the output bypasses the caches: it is larger than they are, and written once, in whole lines."""
+        return t.terms.size <= self.depth and size * f.numbers(OUT) >= STREAMED and _on_lines(f, size)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -377,12 +445,13 @@ class HostDirect(Organisation):
         blocks = self._blocks(t, plan.backend.threads, size)
         room = _whole(self.scratch + blocks.packed, PACK)
         scratch = np.empty(plan.backend.threads * room + PACK, p.dtype)
-        lists = (*t.rows, *t.columns, *t.terms)
+        lists = (*t.rows[:2], *t.columns[:2], *t.terms[:2], *lines_of(t.rows.first, blocks.rows, PACK // size))
 
         held = record(MEMBERS, number=product(p).number, loops=len(t.loops), room=room)
         held["scratch"] = -(-scratch.ctypes.data // PACK) * PACK
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
-        held["block"], held["item_rows"], held["chunk"] = blocks.rows, blocks.item, blocks.chunk
+        held["block"], held["pass"] = blocks.rows, blocks.at_once
+        held["item_rows"], held["chunk"] = blocks.item, blocks.chunk
         held["in_place"] = blocks.in_place
         held["rows_in_place"] = blocks.rows_in_place
         held["store"] = STORES.index(self._store(t, f, size, product(p)))
@@ -409,8 +478,10 @@ class HostDirect(Organisation):
         depth = min(t.terms.size, self.depth)
         rows_in_place = t.columns.size <= FEW_COLUMNS
         cache = LYING if rows_in_place else int(SECOND_CACHE * cpu.second_cache())
-        most = min(self.rows, max(cache // (size * depth) // PANEL * PANEL, PANEL))
-        rows = block_rows(t.rows.second, most, self.rows, PACKS * PACK // size)
+        most = max(cache // (size * depth) // PANEL * PANEL, PANEL)
+        room = self.rows * self.depth // depth // PANEL * PANEL
+        rows = block_rows(t.rows.group, min(most, room), self.rows)
+        at_once = rows_at_once(t.rows.second, min(rows, self.rows))
 
         # Rows of an item: all, or so few that all threads have work.
         item = t.rows.size
@@ -418,14 +489,15 @@ class HostDirect(Organisation):
             item = -(-t.rows.size * t.turns // (ITEMS * threads))
         item = min(_whole(item, rows), _whole(t.rows.size, rows))
 
-        if item <= rows:
+        item_rows = min(item, t.rows.size)
+        if item_rows <= at_once:
             chunk, packed = t.columns.size, COLUMNS * depth
         else:
             chunk = min(_whole(t.columns.size, COLUMNS), _whole(CHUNK // (size * depth), COLUMNS))
             packed = chunk * depth
 
-        in_place = item <= rows and item <= MET * PANEL
-        return Blocks(rows, item, chunk, packed, in_place, rows_in_place)
+        in_place = item_rows <= at_once and item_rows <= _met()
+        return Blocks(rows, at_once, item, chunk, packed, in_place, rows_in_place)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -436,6 +508,11 @@ def _on_lines(f: Fold, size: int) -> bool:
     """Whether all lines of the output begin on cache lines if the first one does."""
     steps = [axis.step[OUT] for axis in (*f.m, *f.n, *f.batch)]
     return all(step == 1 or step * size % PACK == 0 for step in steps)
+
+
+def _met() -> int:
+    """Rows that meet columns as they lie."""
+    return PANEL * (MET if cpu.vector_bytes(cpu.target()) == PACK else NARROW_MET)
 
 
 @functools.lru_cache(None)
