@@ -415,9 +415,8 @@ POINT_FN void slope_rows_of(const M &m, const R T, const R rho, const Species &Y
 
 template <class M, class R, class Species, class OutX, class OutT>
 POINT_FN void production_slopes(const M &m, const R T, const R rho, const Species &Y, OutX &omega_rho, OutT &omega_T) {
-    const auto past = goes_past(omega_rho, M::NS * M::NS);
     slope_rows_of(m, T, rho, Y, [&](int i, const auto &in_x, const R in_T) INLINED {
-        FOR_SPECIES (k, M::NS) set_past(omega_rho, i * M::NS + k, in_x(k), past);
+        FOR_SPECIES (k, M::NS) set_past(omega_rho, i * M::NS + k, in_x(k));
         omega_T.set(i, in_T);
     });
 }

@@ -173,7 +173,7 @@ class Thread(Schedule):
             persistent=str(how.persistent).lower(),
             ahead=self.ahead(p),
             window=self.window(p),
-            kinds="\n    ".join(kinds(p)),
+            kinds="\n    ".join(kinds(p, {a: i for i, a in enumerate(p.arguments)})),
             parameters="const Box &box" + "".join(pointers),
             loop=self.loop(p),
             count=len(p.arguments),
