@@ -49,6 +49,7 @@ class Source:
     text: str  # the C++; the project's headers are included by their path from `kernels/`
     folders: tuple[pathlib.Path, ...] = ()  # of other headers
     quick: bool = False  # compile fast rather than well
+    spelled_vectors: bool = False  # the text says what fills vectors; the compiler makes no others
     libraries: tuple[str, ...] = ()  # to link on a CPU
 
     # For messages: (kernel, header, what the kernel reads and writes)

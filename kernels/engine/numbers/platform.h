@@ -48,6 +48,13 @@ POINT_FN void sums_over_species(R &sum, R &weighted, const Weight *weight, const
 template <class R> constexpr bool NEIGHBOURS_AGREE = false;
 // Whether the numbers of a point fill vectors, as neighbouring points do elsewhere: exp_all and log_all (alone.h).
 template <class R> constexpr bool FILLS_VECTORS = false;
+// Whether numbers of species lie so that they fill vectors: in_packs_of (alone.h).
+template <class Species> constexpr bool SIDE_BY_SIDE = false;
+// Numbers of an array to which `count` are stored; more where they are stored by packs (alone.h).
+template <class R> constexpr int room_for(const int count) { return count; }
+// The number of a species in a table; of several species: alone.h.
+POINT_FN double of_species(const double *table, const int s) { return table[s]; }
+POINT_FN float of_species(const float *table, const int s) { return table[s]; }
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every
 // loop over it is unrolled.

@@ -338,7 +338,7 @@ PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Part
         for (int i = 0; i < NS * NS; ++i) o.G[i] = R(0.0);
     }
     clear_colliders(m, o);
-    walk_reactions(m, SlopeWalker<M, R, LD, Reacting<M, R>, SlopeParts<M, R>, Slopes<M, R, LD>>{m, s, parts, o});
+    walk_reactions<R>(m, SlopeWalker<M, R, LD, Reacting<M, R>, SlopeParts<M, R>, Slopes<M, R, LD>>{m, s, parts, o});
 }
 
 // Slopes of the net production in moles, all but what third bodies, ln gamma and p add to every column of a row: those

@@ -39,7 +39,15 @@ def render_point(p: Plan, layout: PointLayout, constants: str) -> Source:
         structure(p) + spelled_headers(p) + include("gas/schedules/one_point.h"),
         FUNCTION.format(name=layout.name, body="\n    ".join(_body(p, layout))),
     ]
-    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), pieces=p.pieces, entry=layout.name)
+    return Source(
+        p.name,
+        "\n".join(text),
+        folders(p),
+        spelled_vectors=True,
+        bodies=bodies(p),
+        pieces=p.pieces,
+        entry=layout.name,
+    )
 
 
 def _body(p: Plan, layout: PointLayout) -> list[str]:
