@@ -28,6 +28,7 @@ from .state import ThreadState
 
 COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
 MOST_POINTS = 2**31  # of a box that a launch works on in place
+SHORT = 4  # points in x of a slab, which a CPU works on where it lies whatever the kernels do
 
 
 class Request(NamedTuple):
@@ -209,15 +210,13 @@ class BlockCalls:
 
     @staticmethod
     def _near(program, box) -> bool:
-        """On a CPU: whether a launch on the host's arrays is faster than copies: contiguous arrays of few rows, and
-        slabs of a few points in x."""
+        """On a CPU: whether a launch on the host's arrays is faster than copies: arrays of few rows, whole or lines of
+        contiguous points, and slabs of a few points in x whatever the kernels do."""
         if box is None:
             return program.near
-
-        # with any box: a later call may have a shorter one, and no later call should have to compile
-        if not (program.small and program.has_boxed):
+        if box[3] != 1:
             return False
-        return box[0] <= program.longest_line and box[3] == 1
+        return (program.near or (program.small and box[0] <= SHORT)) and program.has_boxed
 
     # ---- through the views
 

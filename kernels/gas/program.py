@@ -17,7 +17,7 @@ from . import plan as plans, planning, schedules, structure
 from .records import ANY
 from .registry import registry
 from .resolve import resolve
-from .schedules import launches, packs
+from .schedules import launches
 
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
 LINE = 128  # bytes that a device asks for at once across the link
@@ -102,8 +102,6 @@ class Program:
         else:
             there[...] = self.backend.from_host(data)
 
-    longest_line = packs.LINE
-
     @property
     def _rows(self) -> int:
         """Rows of all arrays."""
@@ -156,8 +154,8 @@ class Program:
         """run(n), which launches for the first n points of the arrays. Names, shapes and types are checked here, once.
 
         box: (nx, ny, sx, sy, sz): point x + nx (y + ny z) lies x sx + y sy + z sz numbers behind an array's first
-        number, instead of x + nx (y + ny z). On a CPU nx is `longest_line` at most, sx is 1, and n counts the points
-        of complete lines. across: arrays lie in the host's memory, across a device's link.
+        number, instead of x + nx (y + ny z). On a CPU sx is 1, and n counts the points of complete lines.
+        across: arrays lie in the host's memory, across a device's link.
         Raises ArgumentError for a missing array, or one of another shape or type.
         """
         return (self._boxed if box else self)._bind(arrays, box, across)

@@ -203,7 +203,16 @@ def described(name, array, way, fringe):
 
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("box, fringe", [((300, 1, 1), (0, 0, 0)), ((8, 8, 4), (0, 0, 0)), ((3, 30, 5), (3, 2, 1))])
+@pytest.mark.parametrize(
+    "box, fringe",
+    [
+        ((300, 1, 1), (0, 0, 0)),
+        ((8, 8, 4), (0, 0, 0)),
+        ((3, 30, 5), (3, 2, 1)),
+        ((37, 9, 3), (3, 2, 1)),
+        ((64, 5, 2), (3, 2, 1)),
+    ],
+)
 def test_species_apart_in_place(box, fringe, threads, precision, monkeypatch, registry):
     """Arrays at uneven distances in memory are worked on where they lie, whole and as slabs: the bits of 4-D arrays,
     and no other number is written."""

@@ -87,6 +87,13 @@ struct Scratch {
     stored *const *copy;
 };
 
+// Copies of `count` points, filled up to `whole` with the last of them
+template <class P> static inline void fill_up(const Scratch &scratch, const long count, const long whole) {
+    for_rows<P, true>([&](const int r) {
+        for (long t = count; t < whole; ++t) scratch.copy[r][t] = scratch.copy[r][count - 1];
+    });
+}
+
 // Points that are copied first, point t from place(t); the copy is filled up to whole packs with the last point. So
 // there is no remainder loop, and a point's results do not depend on its place in the block.
 template <class P, class Place>
@@ -98,8 +105,8 @@ STAGE_FN void copied_points(const Mixture &m, outside *const *row, const Scratch
         stored *to = scratch.copy[r];
         const Place at_point = place;
         for (long t = 0; t < count; ++t) to[t] = from[at_point(t)];
-        for (long t = count; t < whole; ++t) to[t] = to[count - 1];
     });
+    fill_up<P>(scratch, count, whole);
     P::stages(m, Points{scratch.copy, 0, whole, 0}, scratch.inner);
     for_rows<P, false>([&](const int r) {
         outside *to = row[r];
@@ -144,9 +151,7 @@ static void some_lines(const Mixture &m, outside *const *row, const Box &box, co
         for (long i = 0; i < N; ++i) scratch.copy[r][t + i] = x[i];
     });
     const long count = lines * N, whole = whole_packs<P>(count);
-    for_rows<P, true>([&](const int r) {
-        for (long t = count; t < whole; ++t) scratch.copy[r][t] = scratch.copy[r][count - 1];
-    });
+    fill_up<P>(scratch, count, whole);
     P::stages(m, Points{scratch.copy, 0, whole, 0}, scratch.inner);
     each_line<P, N, false>(row, box, line, lines, [&](int r, outside *to, long t) {
         outside x[N];
@@ -184,16 +189,61 @@ static void all_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, long
     }
 }
 
-// The points of whole lines first .. end - 1.
-template <class P>
-static void some_blocks(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end, long) {
-    (a.box.nx == 1   ? all_lines<P, 1>
-     : a.box.nx == 2 ? all_lines<P, 2>
-     : a.box.nx == 3 ? all_lines<P, 3>
-                     : all_lines<P, 4>)(a, scratch, first, end);
+// Points first .. first + count - 1 as parts of lines: use(from, t, n) for n points that lie side by side, `from`
+// numbers behind the box's first point; the first of them is number t.
+template <class Use> static inline void each_part(const Box &box, const long first, const long count, const Use &use) {
+    long line = first / box.nx, x = first - line * box.nx;
+    for (long t = 0, n; t < count; t += n, x = 0, ++line) {
+        const long z = line / box.ny, y = line - z * box.ny;
+        n = box.nx - x < count - t ? box.nx - x : count - t;
+        use(x + y * box.sy + z * box.sz, t, n);
+    }
 }
 
-template <class P> static long units(const Arguments<P::COUNT> &a, const long points) { return points / a.box.nx; }
+// Points of longer lines, a block at a time. Parts of lines that packs divide are computed in place.
+template <class P>
+static void long_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end) {
+    const Mixture &m = *a.constants;
+    const bool in_place = sizeof(outside) == sizeof(stored) && a.box.nx % P::TOGETHER == 0;
+    for (; first < end; first += BLOCK) {
+        const long count = end - first < BLOCK ? end - first : BLOCK, whole = whole_packs<P>(count);
+        if (in_place && count == whole) {
+            each_part(a.box, first, count, [&](const long from, long, const long n) {
+                P::stages(m, Points{(stored *const *)a.row, from, n, 0}, scratch.inner);
+            });
+            continue;
+        }
+
+        each_part(a.box, first, count, [&](const long from, const long t, const long n) {
+            for_rows<P, true>([&](const int r) {
+                for (long i = 0; i < n; ++i) scratch.copy[r][t + i] = a.row[r][from + i];
+            });
+        });
+        fill_up<P>(scratch, count, whole);
+        P::stages(m, Points{scratch.copy, 0, whole, 0}, scratch.inner);
+        each_part(a.box, first, count, [&](const long from, const long t, const long n) {
+            for_rows<P, false>([&](const int r) {
+                for (long i = 0; i < n; ++i) a.row[r][from + i] = outside(scratch.copy[r][t + i]);
+            });
+        });
+    }
+}
+
+constexpr long SHORT = 4; // points of the longest line with a copy of its own
+
+// What threads share: whole lines, if these are short, else points.
+template <class P>
+static void some_blocks(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end, long) {
+    (a.box.nx == 1       ? all_lines<P, 1>
+     : a.box.nx == 2     ? all_lines<P, 2>
+     : a.box.nx == 3     ? all_lines<P, 3>
+     : a.box.nx == SHORT ? all_lines<P, SHORT>
+                         : long_lines<P>)(a, scratch, first, end);
+}
+
+template <class P> static long units(const Arguments<P::COUNT> &a, const long points) {
+    return a.box.nx > SHORT ? points : points / a.box.nx;
+}
 #else
 // Points of one kind side by side, so that a pack does not wait for a point of another kind: in a window of several
 // blocks. Runs of packs of one kind each are computed in place, the points of other packs are copied, kind by kind.

@@ -31,7 +31,6 @@ NUMBERS = {
     "wide": ("engine/numbers/platform.h", dict.fromkeys(VECTORS, "wide")),
     "count": ("engine/numbers/counted.h", dict.fromkeys(VECTORS, "counted")),
 }
-LINE = 4  # packs.h has a case for each
 FEW = 6  # species: sweeps over so many share a stage with their neighbours, which is 1 to 2 % faster
 
 
@@ -52,7 +51,7 @@ class Packs(Schedule):
 
     def render(self, p: Plan, boxed: bool = False) -> Source:
         """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays,
-        of lines of at most LINE points that lie one behind the other."""
+        of lines of points that lie one behind the other."""
         header, types = NUMBERS[p.precision]
         own = "#define BOXED\n" if boxed else "#define POINTS_PUT_OFF\n" if key_of(p) else ""
         text = [
