@@ -9,6 +9,7 @@
 #define VECTORS_ALONE
 
 template <> inline constexpr bool NEIGHBOURS_AGREE<double> = true;
+template <> inline constexpr bool NEIGHBOURS_AGREE<vec> = true; // species of a point
 template <> inline constexpr bool FILLS_VECTORS<double> = true;
 
 // x = function(x) for each of `count` numbers, a pack at a time
@@ -55,13 +56,30 @@ POINT_FN double sum_of_lanes(const vec x) {
 }
 
 // Some of the species, or of the reactions, no more than a pack has lanes: some(x) are their numbers among those of
-// all. The lanes behind them are 0.
+// all. The lanes behind them are 0. One that is left is no pack.
 template <int COUNT> struct Some {
+    typedef vec Numbers;
     int first;
     POINT_FN vec operator()(const double *x) const { return load_first<COUNT>(x + first); }
 };
 
-template <int COUNT> POINT_FN vec of_species(const double *table, const Some<COUNT> some) { return some(table); }
+template <> struct Some<1> {
+    typedef double Numbers;
+    int first;
+    POINT_FN double operator()(const double *x) const { return x[first]; }
+};
+
+template <int COUNT> POINT_FN auto of_species(const double *table, const Some<COUNT> some) { return some(table); }
+
+// A sum over all of them
+struct Sum {
+    vec of_packs = 0.0;
+    double of_one = 0.0;
+    POINT_FN void add(const vec x) { of_packs += x; }
+    POINT_FN void add(const double x) { of_one += x; }
+    POINT_FN double value() const { return sum_of_lanes(of_packs) + of_one; }
+};
+
 template <> constexpr int room_for<double>(const int count) {
     return (count + VECTOR_LANES - 1) / VECTOR_LANES * VECTOR_LANES;
 }

@@ -60,7 +60,8 @@ template <class M> POINT_FN void third_bodies_in_packs(const M &m, const double 
 
     in_packs_of<M::RATE_COLLIDERS>([&](const auto some) INLINED {
         const double *const w = m.reaction_colliders;
-        vec sum = some(w + M::collider_species(M::RATE_WEIGHTED) * M::RATE_COLLIDERS) * rest;
+        typename decltype(some)::Numbers sum =
+            some(w + M::collider_species(M::RATE_WEIGHTED) * M::RATE_COLLIDERS) * rest;
         for (int i = 0; i < M::RATE_WEIGHTED; ++i) {
             const int k = M::collider_species(i);
             sum += some(w + k * M::RATE_COLLIDERS) * C[k];
@@ -76,13 +77,14 @@ POINT_FN void activities_in_packs(const M &m, const double T, const double ln_T,
                                   const Species &Y, const Gamma &ln_gamma, Reacting<M, double> &s) {
     double C[Reacting<M, double>::SPECIES];
     in_packs_of<M::NS>([&](const auto some) INLINED {
-        const vec C_k = rho * (some(numbers_of(Y)) * some(m.inv_W));
-        vec c = C_k, L = potential<true>(m, vec(T), vec(ln_T), vec(inv_T), some);
+        typedef typename decltype(some)::Numbers Numbers;
+        const Numbers C_k = rho * (some(numbers_of(Y)) * some(m.inv_W));
+        Numbers c = C_k, L = potential<true>(m, Numbers(T), Numbers(ln_T), Numbers(inv_T), some);
         if constexpr (is_given<Gamma>::value) {
             if constexpr (M::kinetics_fugacity) c = C_k * exp(some(numbers_of(ln_gamma)));
             else L += some(numbers_of(ln_gamma));
         }
-        const vec I = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
+        const Numbers I = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
         store(C + some.first, C_k);
         store(s.c + some.first, c);
         store(s.L + some.first, L);
