@@ -73,8 +73,8 @@ template <int COUNT> POINT_FN auto of_species(const double *table, const Some<CO
 
 // A sum over all of them
 struct Sum {
-    vec of_packs = 0.0;
-    double of_one = 0.0;
+    vec of_packs = -0.0; // -0 + x is x: the compiler leaves the first sum out
+    double of_one = -0.0;
     POINT_FN void add(const vec x) { of_packs += x; }
     POINT_FN void add(const double x) { of_one += x; }
     POINT_FN double value() const { return sum_of_lanes(of_packs) + of_one; }
