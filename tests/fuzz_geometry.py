@@ -190,17 +190,19 @@ class Arena:
 
 
 class Array:
-    """A section of a random Fortran array somewhere in an arena. box: its shape in space; rows: variables."""
+    """A section of a random Fortran array somewhere in an arena. box: its shape in space; rows: variables. plain: of an
+    old-style call. simple: real(8), without steps and gaps, as kernels on a CPU work on where it lies."""
 
-    def __init__(self, rng, arena, box, rows, lo, fringes, plain):
+    def __init__(self, rng, arena, box, rows, lo, fringes, plain, simple):
         for attempt in range(100):
-            if self._try(rng, arena, box, rows, lo, fringes, plain, wide=attempt < 20):
+            if self._try(rng, arena, box, rows, lo, fringes, plain, simple, wide=attempt < 20):
                 return
         raise RuntimeError("no place in the arena")
 
-    def _try(self, rng, arena, box, rows, lo, fringes, plain, wide):
+    def _try(self, rng, arena, box, rows, lo, fringes, plain, simple, wide):
         self.arena, self.rows = arena, rows
-        self.size = 8 if plain else int(rng.choice([4, 8]))
+        simple = simple or plain
+        self.size = 8 if simple else int(rng.choice([4, 8]))
         low = rng.integers(0, 3, len(box)) if fringes else np.zeros(len(box), int)
         high = rng.integers(0, 3, len(box)) if fringes else low
         count = [*(np.array(box) + low + high)]
@@ -214,13 +216,13 @@ class Array:
 
         count = np.array(count, int)
         rank = len(count)
-        step = np.ones(rank, int) if plain else rng.choice([1, 1, 1, 2, 3, -1, -2], rank)
+        step = np.ones(rank, int) if simple else rng.choice([1, 1, 1, 2, 3, -1, -2], rank)
         if rank == 5:
             step[3:] = 1
-        spare = np.zeros((2, rank), int) if plain else rng.integers(0, 3, (2, rank)) * (rng.random(rank) < 0.5)
+        spare = np.zeros((2, rank), int) if simple else rng.integers(0, 3, (2, rank)) * (rng.random(rank) < 0.5)
         if rank == 5:
             spare[:, 3:] = 0
-        if not plain and wide and rng.random() < 0.2:  # gaps of pages
+        if not simple and wide and rng.random() < 0.2:  # gaps of pages
             spare[1, rng.integers(0, min(rank, 3))] += 600
         whole = np.maximum((count - 1) * abs(step) + 1, 1) + spare.sum(axis=0)
         total = int(np.prod(whole)) * self.size
@@ -305,11 +307,12 @@ class Fuzz:
         kind = ["old", "copied", "block", "block", "refused"][rng.integers(5)]
         plain = kind == "old"
         rank = 3 if plain else int(rng.integers(1, 4))
-        box = [int(n) for n in rng.integers(1, 6, rank)]
+        simple = kind == "block" and rng.random() < 0.4
+        box = [int(n) for n in rng.integers(1, 12 if simple else 6, rank)]
         if not plain and rng.random() < 0.05:
             box[rng.integers(rank)] = 0
         lo = rng.integers(-4, 5, rank)
-        given = plain or kind in ("refused", "copied") or rng.random() < 0.7  # lo and hi
+        given = plain or kind in ("refused", "copied") or rng.random() < (0.3 if simple else 0.7)  # lo and hi
         rows = {"T": 1, "Y": self.ns, "p": 1, "X": self.ns}
 
         # old: the variables of both inputs, and of both outputs, may lie in one array: castles_block
@@ -321,7 +324,7 @@ class Fuzz:
 
         arrays = []
         for (_, part), arena in zip(pieces, self.arenas):
-            arrays.append(Array(rng, arena, box, part.stop - part.start, lo, given, plain))
+            arrays.append(Array(rng, arena, box, part.stop - part.start, lo, given, plain, simple))
         self.names = [NAMES.index(name) + 1 for name, _ in pieces]
         points = int(np.prod(box))
         T = rng.integers(1, 2000, (1, points)).astype(float)

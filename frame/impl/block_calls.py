@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import kernels
-from kernels.engine.backend.base import Lent, Pointer
+from kernels.engine.backend.base import Rows
 from kernels.marshal import Block
 
 from ..errors import ArgumentError, StateError, refuse
@@ -28,6 +28,7 @@ from .state import ThreadState
 
 COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
 MOST_POINTS = 2**31  # of a box that a launch works on in place
+SHORT = 4  # points in x of a slab, which a CPU works on where it lies whatever the kernels do
 
 
 class Request(NamedTuple):
@@ -209,15 +210,13 @@ class BlockCalls:
 
     @staticmethod
     def _near(program, box) -> bool:
-        """On a CPU: whether a launch on the host's arrays is faster than copies: contiguous arrays of few rows, and
-        slabs of a few points in x."""
+        """On a CPU: whether a launch on the host's arrays is faster than copies: arrays of few rows, whole or lines of
+        contiguous points, and slabs of a few points in x whatever the kernels do."""
         if box is None:
             return program.near
-
-        # with any box: a later call may have a shorter one, and no later call should have to compile
-        if not (program.small and program.has_boxed):
+        if box[3] != 1:
             return False
-        return box[0] <= program.longest_line and box[3] == 1
+        return (program.near or (program.small and box[0] <= SHORT)) and program.has_boxed
 
     # ---- through the views
 
@@ -256,7 +255,7 @@ class _Lending:
     def __init__(self, state: ThreadState):
         self._state = state
         self._given: dict[str, Block] = {}
-        self.arrays: dict[str, Lent] = {}
+        self.arrays: dict[str, Rows] = {}
         self.hosts: list[Block] = []  # arrays in the host's memory
         self.ranges: list[tuple[int, int]] = []  # (address, end) of each
         self.boxes: set = set()  # extents and strides of the selected points; None: contiguous
@@ -264,7 +263,8 @@ class _Lending:
     def add(self, name: str, block: Block) -> bool:
         """Lend the array of a view. Returns False if it cannot be lent."""
         shared, view = self._state.shared, self._state.views[name]
-        self.boxes.add(None if block.whole else (*block.n[:3], *block.strides[:3]))
+        for array in block.arrays:
+            self.boxes.add(None if array.whole else (*array.n[:3], *array.strides[:3]))
         if self._given.get(name) == block:  # read and written in place
             return True
         if name in self._given:
@@ -273,10 +273,9 @@ class _Lending:
         self._given[name] = block
 
         reach = self._state.marshal.reach(block)
-        if reach not in ("own", "shared") or block.n[3] != view.rows or block.size != shared.dtype.itemsize:
+        if reach not in ("own", "shared") or block.n[3] != view.rows:
             return False
-        row = _row_distance(block)
-        if row is None:
+        if any(array.size != shared.dtype.itemsize for array in block.arrays):
             return False
         if view.parts and shared.q_lacks_last:
             return False
@@ -285,25 +284,15 @@ class _Lending:
             self.hosts.append(block)
         self.ranges += [array.range for array in block.arrays]
 
-        address = block.first
+        addresses = block.addresses
         for part in view.rows_by_name:  # the rows of Q, one after the other
-            shape, strides = (part.rows, block.points), (row, block.size)
-            self.arrays[part.name] = Lent(Pointer(address), shape, strides, shared.dtype)
-            address += part.rows * row
+            rows = Rows.apart(addresses[: part.rows], block.points, shared.dtype)
+            if shared.backend.apart and (rows.distance is None or rows.distance % block.size):
+                return False  # a device's kernels take rows at even distances
+            self.arrays[part.name] = rows
+            addresses = addresses[part.rows :]
 
         return True
-
-
-def _row_distance(block: Block) -> int | None:
-    """Bytes from one variable to the next; None for arrays that lie at different distances."""
-    if len(block.arrays) == 1:
-        return block.size * block.strides[3]
-
-    first, second, *_ = block.arrays
-    row = second.first - first.first
-    even = all(array.first == first.first + number * row for number, array in enumerate(block.arrays))
-    alike = all((array.strides[:3], array.size) == (first.strides[:3], first.size) for array in block.arrays)
-    return row if even and alike and row % first.size == 0 else None
 
 
 def _apart(ranges) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kernels.engine.backend.base import IN, OUT, QUEUES, WORK, Lent, Pointer
+from kernels.engine.backend.base import IN, OUT, QUEUES, WORK, Rows
 from kernels.marshal import LATER, PAST, rows_block
 
 from ..watch import COPIES_IN, COPIES_OUT, HOST, KERNELS
@@ -400,7 +400,7 @@ class _Direction:
         pairs = [(block, part) for part, (block, _) in zip(parts, staged)]
         self.packed = marshal.packer.moves(name, pairs, past)
 
-    def lent(self, first: int, count: int) -> dict[str, Lent]:
+    def lent(self, first: int, count: int) -> dict[str, Rows]:
         """Columns first .. first + count - 1 of the buffer as arrays of a launch, by name."""
         arrays = {}
         for view, rows in self._lent:
@@ -408,7 +408,7 @@ class _Direction:
             for part in view.rows_by_name:
                 there = rows[end : end + part.rows, first : first + count]
                 address = there.__array_interface__["data"][0]
-                arrays[part.name] = Lent(Pointer(address), there.shape, there.strides, there.dtype)
+                arrays[part.name] = Rows.even(address, part.rows, there.strides[0], count, there.dtype)
                 end += part.rows
 
         return arrays

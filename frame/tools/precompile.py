@@ -69,8 +69,8 @@ def _extents(script, told: dict[str, range]) -> list[dict[str, int]]:
 
 
 def _with_boxes(launcher) -> None:
-    """Compiles the launch for block calls of slabs too, which a CPU uses."""
-    _ = launcher.program.small and launcher.program.has_boxed
+    """Compiles the launch for block calls of boxes too, which a CPU uses."""
+    _ = (launcher.program.near or launcher.program.small) and launcher.program.has_boxed
 
 
 COMMAND = dict(help="fill the kernel cache, for compute nodes without a compiler")

@@ -16,7 +16,7 @@ from ..engine.errors import refuse
 from ..engine.registry import declared
 from . import plan as plans, planning, structure
 from .resolve import resolve
-from .schedules import packs
+from .schedules import one_point
 
 if TYPE_CHECKING:
     from .mixture import Mixture
@@ -48,8 +48,8 @@ class PointFunction:
         # A library for each mixture: the constants lie in it.
         self._backend = get_backend("cpu", threads=1)
         digest = key(*[values.tobytes() for values in plan.values.values()])
-        layout = packs.PointLayout(_place(plan, self.given), _place(plan, self.outputs))
-        self._module = self._backend.compile(packs.render_point(plan, layout, f"FRAME_DIGEST {digest}"))
+        layout = one_point.PointLayout(_place(plan, self.given), _place(plan, self.outputs))
+        self._module = self._backend.compile(one_point.render_point(plan, layout, f"FRAME_DIGEST {digest}"))
         self.refresh()
         self.address = self._module.address("frame_point")
 
@@ -82,8 +82,8 @@ def device_source(mixture, outputs, given, name: str = "frame_point") -> str:
 
     data, _ = structure.filled_structure(plan, get_backend("cpu", threads=1))
     words = ", ".join([f"{word:#x}" for word in data.view(np.uint64).tolist()])
-    layout = packs.PointLayout(_place(plan, given), _place(plan, outputs), name)
-    return packs.render_point(plan, layout, f"CONSTANTS {words}").text
+    layout = one_point.PointLayout(_place(plan, given), _place(plan, outputs), name)
+    return one_point.render_point(plan, layout, f"CONSTANTS {words}").text
 
 
 def _planned(mixture, outputs, given) -> plans.Plan:

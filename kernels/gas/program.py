@@ -10,14 +10,14 @@ import functools
 import numpy as np
 
 from ..engine.backend import get_backend
-from ..engine.backend.base import check_rows
+from ..engine.backend.base import Rows, check_rows
 from ..engine.errors import ArgumentError, BackendError, refuse
 from ..engine.registry import declared
 from . import plan as plans, planning, schedules, structure
 from .records import ANY
 from .registry import registry
 from .resolve import resolve
-from .schedules import launches, packs
+from .schedules import launches
 
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
 LINE = 128  # bytes that a device asks for at once across the link
@@ -102,8 +102,6 @@ class Program:
         else:
             there[...] = self.backend.from_host(data)
 
-    longest_line = packs.LINE
-
     @property
     def _rows(self) -> int:
         """Rows of all arrays."""
@@ -156,8 +154,8 @@ class Program:
         """run(n), which launches for the first n points of the arrays. Names, shapes and types are checked here, once.
 
         box: (nx, ny, sx, sy, sz): point x + nx (y + ny z) lies x sx + y sy + z sz numbers behind an array's first
-        number, instead of x + nx (y + ny z). On a CPU nx is `longest_line` at most, sx is 1, and n counts the points
-        of complete lines. across: arrays lie in the host's memory, across a device's link.
+        number, instead of x + nx (y + ny z). On a CPU sx is 1, and n counts the points of complete lines.
+        across: arrays lie in the host's memory, across a device's link.
         Raises ArgumentError for a missing array, or one of another shape or type.
         """
         return (self._boxed if box else self)._bind(arrays, box, across)
@@ -171,15 +169,14 @@ class Program:
         )
 
         views = [arrays[a] for a in self.plan.arguments]
-        layout = [check_rows(a, arrays[a], self.plan.rows(a), self.dtype) for a in self.plan.arguments]
+        rows = [self._rows_of(a, arrays[a]) for a in self.plan.arguments]
 
         # The record: constants, arrays, and what the schedule has behind them.
         there, keep = self._constants
         words = [0 if there is None else self.backend.address(there)]
-        for view, (stride, _) in zip(views, layout):
-            words += [self.backend.address(view), stride]
-        skipped = self._before_a_line(views) if across and not box else 0
-        words += self.schedule.record_tail(skipped, box)
+        places, table = self.schedule.places(rows)
+        skipped = self._before_a_line(rows) if across and not box else 0
+        words += [*places, *self.schedule.record_tail(skipped, box)]
 
         # Across a link: so much shared memory that no more than ACROSS blocks are resident.
         shape = self.schedule.shape(self.plan)
@@ -189,8 +186,8 @@ class Program:
                 shared=max(shape.shared, self.backend.shared_memory // ACROSS - self.backend.facts.shared_reserved),
             )
 
-        most = min((length for _, length in layout), default=0) + skipped
-        run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep))
+        most = min((array.points for array in rows), default=0) + skipped
+        run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep, table))
         if not self.settable:
             return _after(skipped, run) if skipped else run
 
@@ -200,16 +197,26 @@ class Program:
 
         return run_with_constants
 
-    def _before_a_line(self, views) -> int:
+    def _rows_of(self, name: str, array) -> Rows:
+        """The rows of an argument. Raises ArgumentError for another shape or type."""
+        rows = self.plan.rows(name)
+        if isinstance(array, Rows):
+            refuse(len(array.addresses) != rows, f"array '{name}': {len(array.addresses)} rows, wanted {rows}.")
+            refuse(array.dtype != self.dtype, f"array '{name}': type {array.dtype}, wanted {self.dtype}.")
+            return array
+
+        stride, points = check_rows(name, array, rows, self.dtype)
+        return Rows.even(self.backend.address(array), rows, stride * self.dtype.itemsize, points, self.dtype)
+
+    def _before_a_line(self, arrays: list[Rows]) -> int:
         """Numbers from the begin of a line of memory to the first number of an array, in most rows of the arrays."""
         if not self.schedule.skips_points(self.plan):
             return 0
 
         distances: collections.Counter = collections.Counter()
-        for view in views:
-            for row in range(view.shape[0]):
-                first = self.backend.address(view) + row * view.strides[0]
-                distances[first % LINE // self.dtype.itemsize] += 1
+        for array in arrays:
+            for address in array.addresses:
+                distances[address % LINE // self.dtype.itemsize] += 1
 
         return distances.most_common(1)[0][0]
 

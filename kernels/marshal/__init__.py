@@ -106,6 +106,15 @@ class Block:
         """The arrays that hold the variables, in the order of the variables."""
         return (self,)
 
+    @property
+    def addresses(self) -> list[int]:
+        """The address of the first selected point of each variable."""
+        addresses = []
+        for array in self.arrays:
+            step = array.size * array.strides[3]
+            addresses += [array.first + number * step for number in range(array.n[3])]
+        return addresses
+
 
 @dataclasses.dataclass(frozen=True)
 class Apart(Block):

@@ -47,12 +47,15 @@ int main(int argc, char **argv)
         constants[what[0]] = (long)part(in, what[1]);
     }
     const long *rows = part(in, head[2]);
-    Arguments<Program::COUNT> given;
-    given.constants = (const Mixture *)constants;
-    for (long a = 0; a < Program::COUNT; ++a)
-        given.array[a] = {(double *)part(in, rows[a]*head[3]), head[3]};
+    double *row[10000];
+    long count = 0;
+    for (long a = 0; a < Program::COUNT; ++a) {
+        double *array = (double *)part(in, rows[a]*head[3]);
+        for (long r = 0; r < rows[a]; ++r) row[count++] = array + r*head[3];
+    }
+    const Arguments<Program::COUNT> given = {(const Mixture *)constants, row};
     if (frame_run(&given, head[3], 2)) return 4;
-    for (long a = 0; a < Program::COUNT; ++a) fwrite(given.array[a].at, 8, rows[a]*head[3], out);
+    for (long r = 0; r < count; ++r) fwrite(row[r], 8, head[3], out);
     return fclose(out);
 }
 """

@@ -7,17 +7,19 @@ import numpy as np
 import pytest
 from device_for_tests import be  # noqa: F401  be is a fixture
 from frame_host import Host, field, of_species, whole
-from hosts import ROOT, compile_with_module, run
+from hosts import ROOT, SOURCES, compile_with_module, run
 from kernel_cases import states
 from mixtures_for_tests import species_set
 
 import kernels
 from frame.errors import ArgumentError, StateError
-from frame.impl import Sizes
+from frame.frame import Frame
+from frame.impl import Sizes, block_calls
 from frame.stripe import IN, INOUT, OUT, Field
 from frame.tvproperties import TVProperties
 
 NS, SHAPE, NOWHERE = 10, (4, 3, 2), (None,) * 4
+FEW = 5  # species whose slabs are worked on in place
 
 
 @pytest.fixture
@@ -179,6 +181,82 @@ def test_overlaps_of_species(host):
     block(host, "thermal_viscous", *inputs, *[whole("D", y, OUT) for y in apart])
     for s in range(NS):
         np.testing.assert_array_equal(apart[s], both[..., s])
+
+
+def rows_apart(rng, rows, box, fringe, dtype):
+    """Arrays (nx, ny, nz) within a fringe, one for each row, at random distances in memory of their own.
+    Returns (memory, views of the whole arrays, in an order that is not that of memory)."""
+    shape = tuple(np.array(box) + 2 * np.array(fringe))
+    points = int(np.prod(shape))
+    gaps = rng.integers(1, 40, rows)
+    starts = np.cumsum(gaps) + points * np.arange(rows)
+    memory = np.full(starts[-1] + points + 1, np.nan, dtype)
+    views = [memory[start : start + points].reshape(shape, order="F") for start in rng.permutation(starts)]
+    return memory, views
+
+
+def described(name, array, way, fringe):
+    """An array with a fringe as the Fortran module describes it: point 1 is the first behind the fringe."""
+    lower = tuple([1 - width for width in fringe])
+    return Field(name, way, array.ctypes.data, array.shape, array.strides, lower, array.itemsize)
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    "box, fringe",
+    [
+        ((300, 1, 1), (0, 0, 0)),
+        ((8, 8, 4), (0, 0, 0)),
+        ((3, 30, 5), (3, 2, 1)),
+        ((37, 9, 3), (3, 2, 1)),
+        ((64, 5, 2), (3, 2, 1)),
+    ],
+)
+def test_species_apart_in_place(box, fringe, threads, precision, monkeypatch, registry):
+    """Arrays at uneven distances in memory are worked on where they lie, whole and as slabs: the bits of 4-D arrays,
+    and no other number is written."""
+    frame, rng = Frame(), np.random.default_rng(12)
+    monkeypatch.setattr(frame, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    frame.set_option("precision", precision)
+    frame.initialize(-1, 128, FEW, 1, 0)
+    frame.register_kernel(str(SOURCES / "copies.py"))
+    monkeypatch.setattr(block_calls, "PieceLoop", lambda *a: pytest.fail("not in place"))
+
+    dtype = np.dtype({"double": "f8", "single": "f4"}[precision])
+    inside = tuple([slice(width, width + n) for width, n in zip(fringe, box)])
+    memory, together = {}, {}
+    for name, rows in (("T", 1), ("Y", FEW), ("p", 1), ("X", FEW)):
+        memory[name] = rows_apart(rng, rows, box, fringe, dtype)
+        together[name] = np.full((*memory[name][1][0].shape, rows), np.nan, dtype, order="F")
+
+    memory["T"][1][0][inside] = rng.uniform(300, 2000, box)
+    Y = rng.dirichlet(np.ones(FEW), box)
+    for s, array in enumerate(memory["Y"][1]):
+        array[inside] = Y[..., s]
+    for name in "TY":
+        for s, array in enumerate(memory[name][1]):
+            together[name][..., s] = array
+
+    before = {name: held.copy() for name, (held, _) in memory.items()}
+    lo, hi = (1, 1, 1, None), (*box, None)
+    apart, four = [], []
+    for name, way in (("T", IN), ("Y", IN), ("p", OUT), ("X", OUT)):
+        apart += [described(name, array, way, fringe) for array in memory[name][1]]
+        whole_array = together[name] if name in "YX" else together[name][..., 0]
+        four.append(described(name, whole_array, way, (*fringe, 0)[: whole_array.ndim]))
+    frame.block_of_fields("straight", apart, lo, hi)
+    frame.block_of_fields("straight", four, lo, hi)
+    frame.finalize()
+
+    np.testing.assert_array_equal(memory["p"][1][0][inside], 2 * memory["T"][1][0][inside])
+    for name in "pX":
+        for s, array in enumerate(memory[name][1]):
+            assert np.isfinite(array[inside]).all()
+            np.testing.assert_array_equal(array, together[name][..., s])
+            array[inside] = np.nan
+    for name, (held, _) in memory.items():
+        np.testing.assert_array_equal(held, before[name])
 
 
 # ---- a number for a field

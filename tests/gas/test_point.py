@@ -1,6 +1,7 @@
 """A function of one point: the numbers of the whole program, from any thread, for the mixture that it was made for."""
 
 # ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
+import platform
 import threading
 
 import cffi
@@ -15,6 +16,7 @@ import kernels
 from kernels import ArgumentError, Mixture, PointFunction, StateError
 from kernels.engine.backend import cuda, nvrtc
 from kernels.engine.backend.base import Shape, Source
+from kernels.engine.backend.cpu import vector_bytes
 from kernels.engine.backend.record import record, structure
 from kernels.gas.point import device_source
 
@@ -75,6 +77,41 @@ def test_the_numbers_of_a_program(kind, case):
     assert np.all(np.abs(got - wanted).max(1) <= bound * np.abs(wanted).max(1))
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="vectors of x86")
+@pytest.mark.parametrize("case", ["thermal", "rates"])
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_vectors_of_every_width(target, case, monkeypatch):
+    """Species, colliders and rates fill vectors of 2, 4 or 8 doubles; what is left of 9 species, one. The bound is that
+    of the wider test."""
+    if target == "x86-64-v4" and vector_bytes("native") < 64:
+        pytest.skip("no AVX-512 here")
+
+    mix = mixture("ideal")
+    given, outputs = (names.split() for names in CASES[case])
+    s = states(mix)
+    wanted = mix.properties(CASES[case][1], **{name: s[name] for name in given})
+    wanted = np.concatenate([np.atleast_2d(wanted[name]) for name in outputs])
+
+    monkeypatch.setenv("FRAME_ARCH", target)
+    got = called(PointFunction(mix, outputs, given), s)
+    assert np.isfinite(got).all()
+    assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("case, outputs", [("rates", ["omega"]), ("thermal", ["rho", "h", "c"])])
+def test_a_mechanism_of_many_reactions(case, outputs):
+    """121 reactions: a block call loops over tables, the function has them written out. 23 species: whole vectors, and
+    seven species that are left."""
+    mix = Mixture.from_yaml(ROOT / "examples/mechanisms/ch4_o2.yaml", equation="ideal")
+    s, given = states(mix), CASES[case][0].split()
+    got = called(PointFunction(mix, outputs, given), s)
+    wanted = mix.properties(" ".join(outputs), **{name: s[name] for name in given})
+    wanted = np.concatenate([np.atleast_2d(wanted[name]) for name in outputs])
+    assert mix.nr == 121 and np.isfinite(got).all()
+    scale = np.abs(wanted).max() if case == "rates" else np.abs(wanted).max(1)[:, None]
+    assert np.all(np.abs(got - wanted) <= 2000 * EPS * scale)
+
+
 @pytest.mark.parametrize(
     "options",
     [dict(equation="ideal"), dict(), dict(kinetics="fugacity", alpha="cantera")],
@@ -91,6 +128,17 @@ def test_every_kind_of_reaction(options):
 
     rows = np.cumsum([mix.rows(name) for name in outputs])[:-1]
     test_kinetics.compare(mix, dict(zip(outputs, np.split(got, rows))), q)
+
+
+def test_cold_ranges_of_species():
+    """Below the range of NASA's polynomials, on both sides of where each species' cold range ends."""
+    mix = Mixture.from_yaml(ROOT / "examples/mechanisms/h2_o2.yaml", equation="ideal", cold_cp="fitted")
+    s = states(mix) | {"T": np.linspace(60, 400, N)}
+    assert mix.constant("T_cold").array.max() > 60
+    got = called(PointFunction(mix, ["h", "cp"], ["T", "p", "Y"]), s)
+    wanted = mix.properties("h cp", **{name: s[name] for name in "TpY"})
+    for row, name in zip(got, ("h", "cp")):
+        assert np.all(np.abs(row - wanted[name]) <= 2000 * EPS * np.abs(wanted[name]).max())
 
 
 def test_names_in_any_order():

@@ -16,11 +16,13 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import itertools
 import math
 import pathlib
 import re
 import time
 import typing
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -47,6 +49,7 @@ class Source:
     text: str  # the C++; the project's headers are included by their path from `kernels/`
     folders: tuple[pathlib.Path, ...] = ()  # of other headers
     quick: bool = False  # compile fast rather than well
+    spelled_vectors: bool = False  # the text says what fills vectors; the compiler makes no others
     libraries: tuple[str, ...] = ()  # to link on a CPU
 
     # For messages: (kernel, header, what the kernel reads and writes)
@@ -373,24 +376,34 @@ class Rates(typing.NamedTuple):
     double: float  # operations of double precision a second
 
 
-class Lent(typing.NamedTuple):
-    """An array over memory of the host's that kernels reach: what `check_rows` and `address` ask of one."""
+class Rows(typing.NamedTuple):
+    """Rows of points in memory that kernels reach, wherever they lie."""
 
-    data: Pointer
-    shape: tuple[int, int]
-    strides: tuple[int, int]
+    addresses: Sequence[int]  # of the first point of each row; a range where rows are equally far apart
+    points: int  # of a row
     dtype: np.dtype
 
+    @classmethod
+    def apart(cls, addresses: Sequence[int], points: int, dtype: np.dtype) -> Rows:
+        """Rows with these addresses."""
+        distances = {after - before for before, after in itertools.pairwise(addresses)}
+        if len(distances) == 1:
+            return cls.even(addresses[0], len(addresses), distances.pop(), points, dtype)
+        return cls(addresses, points, dtype)
+
+    @classmethod
+    def even(cls, address: int, rows: int, distance: int, points: int, dtype: np.dtype) -> Rows:
+        """Rows that lie `distance` bytes apart."""
+        if rows == 1 or not distance:
+            return cls((address,) * rows, points, dtype)
+        return cls(range(address, address + rows * distance, distance), points, dtype)
+
     @property
-    def __array_interface__(self):
-        told = {"data": (self.data.ptr, False), "shape": self.shape, "strides": self.strides}
-        return told | {"typestr": self.dtype.str, "version": 3}
-
-
-class Pointer(typing.NamedTuple):
-    """An address as CuPy's arrays have it, at `.ptr`."""
-
-    ptr: int
+    def distance(self) -> int | None:
+        """Bytes from one row to the next, 0 for a single row; None where rows are not equally far apart."""
+        if isinstance(self.addresses, range):
+            return self.addresses.step
+        return None if len(set(self.addresses)) > 1 else 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,6 +38,8 @@ FLAGS = [
     "-fno-semantic-interposition",
     "-Wno-psabi",
 ]
+# Vectors that the compiler makes of a point's own sums take their lanes apart again, to keep the order of the sums.
+SPELLED = ("-fno-tree-vectorize",)
 # Kernels are long chains of dependent operations. These options of g++ interleave independent chains, so that more
 # operations run at the same time.
 INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")
@@ -209,6 +211,8 @@ def _flags(source: Source, wanted: str) -> list[str]:
     flags = [*FLAGS, "-march=" + target()]
     if source.quick:
         flags.append("-O1")
+    elif source.spelled_vectors:
+        flags += SPELLED
     elif "clang" not in _version(wanted):
         flags += INTERLEAVED
 

@@ -6,8 +6,10 @@
 
 #ifndef ON_DEVICE
 #include "engine/numbers/pack.h"
+#define VECTORS_ALONE
 
 template <> inline constexpr bool NEIGHBOURS_AGREE<double> = true;
+template <> inline constexpr bool NEIGHBOURS_AGREE<vec> = true; // species of a point
 template <> inline constexpr bool FILLS_VECTORS<double> = true;
 
 // x = function(x) for each of `count` numbers, a pack at a time
@@ -27,6 +29,73 @@ template <class Function> POINT_FN void in_packs(double *x, const int count, con
     store(rest, function(pack));
     for (int k = i; k < count; ++k) x[k] = rest[k - i];
 }
+
+// The first COUNT numbers at x; the other lanes are 0.
+template <int COUNT> POINT_FN vec load_first(const double *x) {
+    vec pack;
+#if VECTOR_BYTES == 64
+    pack.v = (lanes_d)_mm512_maskz_loadu_pd((1 << COUNT) - 1, x);
+#elif VECTOR_BYTES == 32
+    const lanes_i wanted = {-(COUNT > 0), -(COUNT > 1), -(COUNT > 2), -(COUNT > 3)};
+    pack.v = (lanes_d)_mm256_maskload_pd(x, (__m256i)wanted);
+#else
+    pack.v = lanes_d{x[0], COUNT > 1 ? x[COUNT - 1] : 0.0};
+#endif
+    return pack;
+}
+
+POINT_FN double sum_of_lanes(const vec x) {
+#if VECTOR_BYTES == 64
+    return _mm512_reduce_add_pd((__m512d)x.v);
+#elif VECTOR_BYTES == 32
+    const __m128d halves = _mm_add_pd(_mm256_castpd256_pd128((__m256d)x.v), _mm256_extractf128_pd((__m256d)x.v, 1));
+    return halves[0] + halves[1];
+#else
+    return x.v[0] + x.v[1];
+#endif
+}
+
+// Some of the species, or of the reactions, no more than a pack has lanes: some(x) are their numbers among those of
+// all. The lanes behind them are 0. One that is left is no pack.
+template <int COUNT> struct Some {
+    typedef vec Numbers;
+    int first;
+    POINT_FN vec operator()(const double *x) const { return load_first<COUNT>(x + first); }
+};
+
+template <> struct Some<1> {
+    typedef double Numbers;
+    int first;
+    POINT_FN double operator()(const double *x) const { return x[first]; }
+};
+
+template <int COUNT> POINT_FN auto of_species(const double *table, const Some<COUNT> some) { return some(table); }
+
+// A sum over all of them
+struct Sum {
+    vec of_packs = -0.0; // -0 + x is x: the compiler leaves the first sum out
+    double of_one = -0.0;
+    POINT_FN void add(const vec x) { of_packs += x; }
+    POINT_FN void add(const double x) { of_one += x; }
+    POINT_FN double value() const { return sum_of_lanes(of_packs) + of_one; }
+};
+
+template <> constexpr int room_for<double>(const int count) {
+    return (count + VECTOR_LANES - 1) / VECTOR_LANES * VECTOR_LANES;
+}
+
+// work(some) for COUNT numbers, a pack at a time
+template <int COUNT, class Work> POINT_FN void in_packs_of(const Work &work) {
+    constexpr int WHOLE = COUNT / VECTOR_LANES * VECTOR_LANES;
+    for (int first = 0; first < WHOLE; first += VECTOR_LANES) work(Some<VECTOR_LANES>{first});
+    if constexpr (WHOLE < COUNT) work(Some<COUNT - WHOLE>{WHOLE});
+}
+
+// Numbers of species that lie side by side in memory
+template <> inline constexpr bool SIDE_BY_SIDE<EvenRows<double, 1>> = true;
+template <int N> inline constexpr bool SIDE_BY_SIDE<Held<double, N>> = true;
+POINT_FN const double *numbers_of(const EvenRows<double, 1> &x) { return x.base; }
+template <int N> POINT_FN const double *numbers_of(const Held<double, N> &x) { return x.value; }
 
 POINT_FN void exp_all(double *x, const int count) {
     in_packs(x, count, [](const vec pack) { return exp(pack); });

@@ -52,6 +52,13 @@ template <class M> constexpr bool IS_QUICK_PASS = false;
 template <class R> constexpr bool NEIGHBOURS_AGREE = false;
 // Whether the numbers of a point fill vectors, as neighbouring points do elsewhere: exp_all and log_all (alone.h).
 template <class R> constexpr bool FILLS_VECTORS = false;
+// Whether numbers of species lie so that they fill vectors: in_packs_of (alone.h).
+template <class Species> constexpr bool SIDE_BY_SIDE = false;
+// Numbers of an array to which `count` are stored; more where they are stored by packs (alone.h).
+template <class R> constexpr int room_for(const int count) { return count; }
+// The number of a species in a table; of several species: alone.h.
+POINT_FN double of_species(const double *table, const int s) { return table[s]; }
+POINT_FN float of_species(const float *table, const int s) { return table[s]; }
 
 // Whether a body may keep an array of all species. On a GPU it may only where the array fits in registers and every
 // loop over it is unrolled.
@@ -247,34 +254,37 @@ template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Wo
     }
 }
 
-// The values at one point (or one pack of points) of an array (count, points), points fastest in memory.
+// The values at one point (or one pack of points) of several rows, points fastest in memory. Rows may lie anywhere.
 template <class R> struct Rows {
-    typename number<R>::stored *base;
-    long stride;
+    typename number<R>::stored *const *row;
+    long t;
+    bool past = false; // whether results go past the caches
     POINT_FN R operator[](int s) const {
         R x;
-        load(base + s * stride, x);
+        load(row[s] + t, x);
         return x;
     }
-    POINT_FN void set(int s, R x) const { store(base + s * stride, x); }
+    POINT_FN void set(int s, R x) const { store(row[s] + t, x); }
+};
+
+// The same of rows that lie `STRIDE` numbers apart.
+template <class R, long STRIDE> struct EvenRows {
+    typename number<R>::stored *base;
+    POINT_FN R operator[](int s) const {
+        R x;
+        load(base + s * STRIDE, x);
+        return x;
+    }
+    POINT_FN void set(int s, R x) const { store(base + s * STRIDE, x); }
 };
 
 // Matrices of many points are larger than the caches: a pack that is written past them takes its line of memory without
-// reading it first. goes_past: whether an array of so many rows is that large, and its packs are whole lines. Memory
-// that others read needs a fence after it (packs.h).
+// reading it first. Memory that others read needs a fence after it (packs.h, which also finds out what goes past).
 template <class R> POINT_FN void store_past(typename number<R>::stored *address, const R x) { store(address, x); }
-struct Never {};
-template <class Out> POINT_FN Never goes_past(const Out &, int) { return Never(); }
-template <class Out, class R> POINT_FN void set_past(Out &out, int s, const R x, Never) { out.set(s, x); }
+template <class Out, class R> POINT_FN void set_past(Out &out, int s, const R x) { out.set(s, x); }
 #ifndef ON_DEVICE
-constexpr long CACHED = 6 << 20; // bytes
-template <class R> POINT_FN bool goes_past(const Rows<R> &out, const int rows) {
-    const long line = out.stride * (long)sizeof *out.base;
-    return rows * line > CACHED && ((long)out.base | line) % 64 == 0;
-}
-
-template <class R> POINT_FN void set_past(const Rows<R> &out, const int s, const R x, const bool past) {
-    if (past) store_past(out.base + s * out.stride, x);
+template <class R> POINT_FN void set_past(const Rows<R> &out, const int s, const R x) {
+    if (out.past) store_past(out.row[s] + out.t, x);
     else out.set(s, x);
 }
 #endif

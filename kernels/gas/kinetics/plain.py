@@ -13,6 +13,8 @@ from .tables import PATTERNS, ReactionTables
 # So many reactions are written out, more are loops over tables. On one core of an EPYC (AVX-512), net_production in ns
 # a state, written and as a loop: 29 reactions 47 and 59, 201 reactions 470 and 383, 325 reactions 733 and 609.
 WRITTEN = 100
+# For a point by itself, whose loop converts each index (Zen 4): 121 reactions 426 and 683.
+WRITTEN_ALONE = 400
 
 REACTIONS_TEXT = """\
 template <class Use> static POINT_FN void written_reactions(const scalar *factor, const Use &use) {{
@@ -45,7 +47,7 @@ def encoded(tables: ReactionTables, species) -> Constants:
     weighted, unweighted = tables.weighted, tables.unweighted
     ln_R = np.log(species.R / species.p_ref)
     shift = tables.shift
-    factors, reactions_text = _written_reactions(tables) if written else ([], "")
+    factors, reactions_text = _written_reactions(tables, written)
     defaults, specials, specials_text = _efficiencies(tables)
 
     paired: list[float] = []
@@ -56,8 +58,8 @@ def encoded(tables: ReactionTables, species) -> Constants:
     values = {
         "reaction_shift": [*(shift[0] - ln_R), *shift[1], -ln_R],
         "reaction_potentials": _potentials(species, shift, ln_R),
-        "reaction_exponents": _flat(tables.exponents),
-        "reaction_colliders": tables.weights.ravel(),
+        "reaction_exponents": _flat(zip(*tables.exponents)),
+        "reaction_colliders": tables.weights.T.ravel(),
         "reaction_falloffs": _flat(row.numbers() for row in tables.falloffs),
         "reaction_plogs": _flat(tables.plogs),
         "reaction_chebyshevs": _flat(tables.chebyshevs),
@@ -81,6 +83,7 @@ def encoded(tables: ReactionTables, species) -> Constants:
         "RATE_CHEBYSHEVS": len(tables.chebyshevs),
         "RATE_OTHERS": len(tables.others),
         "RATES_WRITTEN": written,
+        "RATES_WRITTEN_ALONE": len(tables.reactions) <= WRITTEN_ALONE,
     }
 
     for (left, right), rows in tables.pairs.items():
@@ -120,30 +123,35 @@ def _net_row(reaction) -> list[float]:
 
 
 def _potentials(species, shift, ln_R):
-    """Coefficients of ln T, 1, T, T^2, T^3, T^4, 1/T in L_k of rates.h, for each species and range of NASA-7
-    polynomials. Nothing for other polynomials."""
+    """Coefficients of ln T, 1, T, T^2, T^3, T^4, 1/T in L_k of rates.h, of the lower and then the upper range of NASA-7
+    polynomials, each for all species. Nothing for other polynomials."""
     if species.nasa9 is not None:
         return []
 
-    out = np.empty((species.ns, 2, 7))
+    out = np.empty((2, 7, species.ns))
     for at, rows in enumerate((species.nasa_low, species.nasa_high)):
         a = np.asarray(rows).T
         constant, over_T = a[0] - a[6] + ln_R - shift[0], a[5] - shift[1]
-        out[:, at] = np.stack([1 - a[0], constant, -a[1] / 2, -a[2] / 6, -a[3] / 12, -a[4] / 20, over_T], -1)
+        out[at] = [1 - a[0], constant, -a[1] / 2, -a[2] / 6, -a[3] / 12, -a[4] / 20, over_T]
 
     return out.ravel()
 
 
-def _written_reactions(tables: ReactionTables):
-    """(factors of the reactions, C++ text that calls use(factor, indices) for each)"""
+def _written_reactions(tables: ReactionTables, written: bool):
+    """(factors of the reactions, C++ text that calls use(factor, indices) for each). Where the reactions are loops over
+    tables, the rows of these tables have the factors, and few programs use the text."""
     factors: list[float] = []
-    calls = ""
+    calls, place = "", 0
+    if len(tables.reactions) > WRITTEN_ALONE:
+        return factors, ""
 
     for pattern in PATTERNS:
         for row in tables.pairs[pattern]:
             numbers = [*pattern, *row.numbers()[1:]]
-            calls += REACTION_TEXT.format(place=len(factors), numbers=", ".join(str(int(x)) for x in numbers))
-            factors.append(row.factor)
+            calls += REACTION_TEXT.format(place=place, numbers=", ".join(str(int(x)) for x in numbers))
+            place += 1 if written else len(row.numbers())
+            if written:
+                factors.append(row.factor)
 
     return factors, REACTIONS_TEXT.format(calls=calls)
 

@@ -33,44 +33,48 @@ POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out
 }
 
 // What the cold range of species k (ideal_gas.h) adds to g_k/RT: rates need it where one begins above COLDEST
-template <class M, class R> POINT_FN R cold_potential(const M &m, const R T, const R ln_T, const R inv_T, int k) {
+template <class M, class R, class Which>
+POINT_FN R cold_potential(const M &m, const R T, const R ln_T, const R inv_T, const Which k) {
     R a[7];
     UNROLL
-    for (int i = 0; i < 7; ++i) a[i] = R(m.nasa_cold[i * M::NS + k]);
+    for (int i = 0; i < 7; ++i) a[i] = R(of_species(m.nasa_cold + i * M::NS, k));
     const R by_T = T * (a[1] * 0.5 + T * (a[2] * (1.0 / 6.0) + T * (a[3] * (1.0 / 12.0) + T * (a[4] * 0.05))));
     const R g = a[0] * (1.0 - ln_T) - by_T + a[5] * inv_T - a[6];
-    return select(T < m.T_cold[k], g * (m.W[k] * (1 / R_UNIVERSAL)), R(0.0));
+    return select(T < of_species(m.T_cold, k), g * (of_species(m.W, k) * (1 / R_UNIVERSAL)), R(0.0));
 }
 
 // g_k/RT + ln(RT/p_ref) less what cancels in every balanced reaction, which keeps exponentials in range
-template <bool SHIFTED, class M, class R>
-POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, int k) {
+template <bool SHIFTED, class M, class R, class Which>
+POINT_FN R potential(const M &m, const R T, const R ln_T, const R inv_T, const Which k) {
     if constexpr (SHIFTED && M::NASA9_RANGES == 0) { // all of it is in the coefficients of both ranges
-        const auto of_range = [&](const scalar *a) {
-            const R by_T = a[1] + T * (a[2] + T * (a[3] + T * (a[4] + T * a[5])));
-            return R((by_T + a[0] * ln_T) + a[6] * inv_T);
+        const auto of_range = [&](const scalar *table) {
+            const auto a = [&](const int i) { return of_species(table + i * M::NS, k); };
+            const R by_T = a(1) + T * (a(2) + T * (a(3) + T * (a(4) + T * a(5))));
+            return R((by_T + a(0) * ln_T) + a(6) * inv_T);
         };
-        const scalar *a = m.reaction_potentials + 14 * k;
-        const auto low = T <= m.T_mid[k];
+        const scalar *a = m.reaction_potentials, *const upper = a + 7 * M::NS;
+        const auto low = T <= of_species(m.T_mid, k);
         if constexpr (M::cold_reactions) {
-            return select(low, of_range(a), of_range(a + 7)) + cold_potential(m, T, ln_T, inv_T, k);
+            return select(low, of_range(a), of_range(upper)) + cold_potential(m, T, ln_T, inv_T, k);
         }
         if constexpr (NEIGHBOURS_AGREE<R>) {
             if (all_of(low)) return of_range(a);
-            if (!any_of(low)) return of_range(a + 7);
+            if (!any_of(low)) return of_range(upper);
         }
-        return select(low, of_range(a), of_range(a + 7));
+        return select(low, of_range(a), of_range(upper));
+    } else {
+        const R g = species_ideal<true>(m, T, ln_T, k) * (inv_T * (m.W[k] * (1 / R_UNIVERSAL))) + ln_T;
+        if constexpr (SHIFTED) return g - m.reaction_shift[k] - m.reaction_shift[M::NS + k] * inv_T;
+        else return g - m.reaction_shift[2 * M::NS];
     }
-    const R g = species_ideal<true>(m, T, ln_T, k) * (inv_T * (m.W[k] * (1 / R_UNIVERSAL))) + ln_T;
-    if constexpr (SHIFTED) return g - m.reaction_shift[k] - m.reaction_shift[M::NS + k] * inv_T;
-    else return g - m.reaction_shift[2 * M::NS];
 }
 
 // What the reactions of a point read. c: what reactants count with [mol/m3]; third: [M] of each collider, and 1; k:
 // rate coefficients, of which several reactions may share one.
 template <class M, class R> struct Reacting {
-    R c[M::NS], L[M::NS], D[M::NS], I[M::NS];
-    R third[M::RATE_COLLIDERS + 1], k[M::RATE_EXPONENTS + M::RATE_FALLOFFS + M::RATE_PLOGS + M::RATE_CHEBYSHEVS];
+    static constexpr int SPECIES = room_for<R>(M::NS), COLLIDERS = room_for<R>(M::RATE_COLLIDERS) + 1,
+                         RATES = M::RATE_EXPONENTS + M::RATE_FALLOFFS + M::RATE_PLOGS + M::RATE_CHEBYSHEVS;
+    R c[SPECIES], L[SPECIES], D[SPECIES], I[SPECIES], third[COLLIDERS], k[room_for<R>(RATES)];
     R inv_T;
 };
 
@@ -200,7 +204,7 @@ POINT_FN void rate_coefficients(const M &m, const R T, const R p, Reacting<M, R>
     R *k = s.k;
     UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int j = 0; j < M::RATE_EXPONENTS; ++j)
-        k[j] = exp(m.reaction_exponents[2 * j] * ln_T - m.reaction_exponents[2 * j + 1] * inv_T);
+        k[j] = exp(m.reaction_exponents[j] * ln_T - m.reaction_exponents[M::RATE_EXPONENTS + j] * inv_T);
     if constexpr (M::RATE_FALLOFFS > 0) {
         R ln_third[M::RATE_LOGS + 1];
         UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
@@ -265,13 +269,13 @@ POINT_FN void third_bodies(const M &m, const R *C, Reacting<M, R> &s) {
     weighted[M::RATE_WEIGHTED] = rest;
     UNROLL_IF(UNROLLED && M::RATES_WRITTEN && SPECIES_ARRAYS)
     for (int j = 0; j < M::RATE_COLLIDERS; j += 4) { // four at a time, so that a concentration serves several
-        const scalar *w = m.reaction_colliders + j * M::NS;
+        const scalar *w = m.reaction_colliders + j;
         R sum[4];
         UNROLL
         for (int i = 0; i < 4; ++i) sum[i] = R(0.0);
         FOR_SPECIES (t, M::RATE_WEIGHTED + 1) {
             UNROLL
-            for (int i = 0; i < 4; ++i) sum[i] += w[i * M::NS + place[t]] * weighted[t];
+            for (int i = 0; i < 4; ++i) sum[i] += w[place[t] * M::RATE_COLLIDERS + i] * weighted[t];
         }
         UNROLL
         for (int i = 0; i < 4; ++i) s.third[j + i] = sum[i];
@@ -294,7 +298,9 @@ POINT_FN void activities(const M &m, const R T, const R rho, const Species &Y, c
     third_bodies<UNROLLED>(m, C, s);
 }
 
+#ifdef VECTORS_ALONE
 #include "gas/kinetics/rates_alone.h"
+#endif
 
 template <class R> POINT_FN R reacting_temperature(const R T) { return at_least(known_temperature(T), COLDEST); }
 
@@ -382,22 +388,29 @@ template <class R, class Species> POINT_FN R factors(const Species &c, const sca
     return product;
 }
 
-// All reactions, by way of a walker: written(factor, Indices) of each that the mixture writes out, pairs<A, B>(row,
-// count) of those of one kind, other(row) of each other; the last two return where the table goes on.
-template <class M, class Walker> POINT_FN void walk_reactions(const M &m, const Walker &walker) {
-    if constexpr (M::RATES_WRITTEN)
-        M::written_reactions(m.reaction_factors,
-                             [&](const scalar factor, auto indices) INLINED { walker.written(factor, indices); });
+// Whether reactions of few species are calls, not loops over the rows of a table.
+template <class M, class R> constexpr bool are_written() {
+    return M::RATES_WRITTEN || (M::RATES_WRITTEN_ALONE && FILLS_VECTORS<R>);
+}
+
+// All reactions, by way of a walker: written(factor, Indices) of each that is written out, pairs<A, B>(row, count) of
+// those of one kind, other(row) of each other; the last two return where the table goes on.
+template <class R, class M, class Walker> POINT_FN void walk_reactions(const M &m, const Walker &walker) {
     const scalar *row = m.reaction_pairs;
-    row = walker.template pairs<1, 1>(row, M::RATE_PAIRS_11);
-    row = walker.template pairs<1, 2>(row, M::RATE_PAIRS_12);
-    row = walker.template pairs<1, 3>(row, M::RATE_PAIRS_13);
-    row = walker.template pairs<2, 1>(row, M::RATE_PAIRS_21);
-    row = walker.template pairs<2, 2>(row, M::RATE_PAIRS_22);
-    row = walker.template pairs<2, 3>(row, M::RATE_PAIRS_23);
-    row = walker.template pairs<3, 1>(row, M::RATE_PAIRS_31);
-    row = walker.template pairs<3, 2>(row, M::RATE_PAIRS_32);
-    row = walker.template pairs<3, 3>(row, M::RATE_PAIRS_33);
+    if constexpr (are_written<M, R>()) {
+        M::written_reactions(M::RATES_WRITTEN ? m.reaction_factors : row,
+                             [&](const scalar factor, auto indices) INLINED { walker.written(factor, indices); });
+    } else {
+        row = walker.template pairs<1, 1>(row, M::RATE_PAIRS_11);
+        row = walker.template pairs<1, 2>(row, M::RATE_PAIRS_12);
+        row = walker.template pairs<1, 3>(row, M::RATE_PAIRS_13);
+        row = walker.template pairs<2, 1>(row, M::RATE_PAIRS_21);
+        row = walker.template pairs<2, 2>(row, M::RATE_PAIRS_22);
+        row = walker.template pairs<2, 3>(row, M::RATE_PAIRS_23);
+        row = walker.template pairs<3, 1>(row, M::RATE_PAIRS_31);
+        row = walker.template pairs<3, 2>(row, M::RATE_PAIRS_32);
+        row = walker.template pairs<3, 3>(row, M::RATE_PAIRS_33);
+    }
     row = m.reaction_others;
     UNROLL_BY(1)
     for (int i = 0; i < M::RATE_OTHERS; ++i) row = walker.other(row);
@@ -453,7 +466,7 @@ template <class M, class R, class Use, class S = Reacting<M, R>> struct RateWalk
 
 template <class M, class R, class Use>
 POINT_FN void for_reactions(const M &m, const Reacting<M, R> &s, const Use &use) {
-    walk_reactions(m, RateWalker<M, R, Use>{s, use});
+    walk_reactions<R>(m, RateWalker<M, R, Use>{s, use});
 }
 
 // Net production where reactions are not written out: w_k += sum nu q. Rows stand by their first reactant, whose part
@@ -502,11 +515,11 @@ template <class M, class R> struct NetWalker {
 
 // w_k += sum nu q [mol/m3/s]
 template <class M, class R> POINT_FN void add_net_rates(const M &m, const Reacting<M, R> &s, R *w) {
-    if constexpr (M::RATES_WRITTEN)
+    if constexpr (are_written<M, R>())
         for_reactions(m, s, [&](int, const R &, const R &, const R &q, const auto &net, const auto &, const auto &) {
             net([&](int k, const scalar nu) { w[k] += nu * q; });
         });
-    else walk_reactions(m, NetWalker<M, R>{s, w});
+    else walk_reactions<R>(m, NetWalker<M, R>{s, w});
 }
 
 template <class M, class R, class Species, class Gamma, class Out>

@@ -53,34 +53,71 @@ POINT_FN void blended_falloffs(const M &m, const R T, const R ln_T, const R inv_
     for (int i = 0; i < COUNT; ++i) rate[i] = rate[i] * blending[i];
 }
 
+// [M] of the colliders, which fill vectors
+template <class M> POINT_FN void third_bodies_in_packs(const M &m, const double *C, Reacting<M, double> &s) {
+    double rest = 0.0;
+    for (int i = M::RATE_WEIGHTED; i < M::NS; ++i) rest += C[M::collider_species(i)];
+
+    in_packs_of<M::RATE_COLLIDERS>([&](const auto some) INLINED {
+        const double *const w = m.reaction_colliders;
+        typename decltype(some)::Numbers sum =
+            some(w + M::collider_species(M::RATE_WEIGHTED) * M::RATE_COLLIDERS) * rest;
+        for (int i = 0; i < M::RATE_WEIGHTED; ++i) {
+            const int k = M::collider_species(i);
+            sum += some(w + k * M::RATE_COLLIDERS) * C[k];
+        }
+        store(s.third + some.first, sum);
+    });
+    s.third[M::RATE_COLLIDERS] = 1.0;
+}
+
+// c_k, L_k, I_k and D_k of s, and [M] of the colliders
+template <class M, class Species, class Gamma>
+POINT_FN void activities_in_packs(const M &m, const double T, const double ln_T, const double inv_T, const double rho,
+                                  const Species &Y, const Gamma &ln_gamma, Reacting<M, double> &s) {
+    double C[Reacting<M, double>::SPECIES];
+    in_packs_of<M::NS>([&](const auto some) INLINED {
+        typedef typename decltype(some)::Numbers Numbers;
+        const Numbers C_k = rho * (some(numbers_of(Y)) * some(m.inv_W));
+        Numbers c = C_k, L = potential<true>(m, Numbers(T), Numbers(ln_T), Numbers(inv_T), some);
+        if constexpr (is_given<Gamma>::value) {
+            if constexpr (M::kinetics_fugacity) c = C_k * exp(some(numbers_of(ln_gamma)));
+            else L += some(numbers_of(ln_gamma));
+        }
+        const Numbers I = exp(at_most(at_least(-L, -FARTHEST), FARTHEST));
+        store(C + some.first, C_k);
+        store(s.c + some.first, c);
+        store(s.L + some.first, L);
+        store(s.I + some.first, I);
+        store(s.D + some.first, c / I);
+    });
+    third_bodies_in_packs(m, C, s);
+}
+
 template <class M, class R, class Species, class Gamma>
 POINT_FN void reacting_alone(const M &m, const R T, const R p, const R rho, const Species &Y, const Gamma &ln_gamma,
                              Reacting<M, R> &s) {
-    constexpr int RATES = M::RATE_EXPONENTS, FALLOFFS = M::RATE_FALLOFFS, SPECIES = RATES + FALLOFFS,
-                  TERMS = SPECIES + M::NS;
+    constexpr int RATES = M::RATE_EXPONENTS, FALLOFFS = M::RATE_FALLOFFS;
     const R ln_T = log(T), inv_T = 1.0 / T;
-    R C[M::NS], x[TERMS + 3 * FALLOFFS], weight[3 * FALLOFFS + 1], ln_reduced[FALLOFFS + 1];
+    R x[4 * FALLOFFS + 1], weight[3 * FALLOFFS + 1], ln_reduced[FALLOFFS + 1];
+    s.inv_T = inv_T;
 
-    // All exponents of T alone.
-    for (int j = 0; j < RATES; ++j) x[j] = m.reaction_exponents[2 * j] * ln_T - m.reaction_exponents[2 * j + 1] * inv_T;
+    // Exponents of T alone.
     for (int i = 0; i < FALLOFFS; ++i) {
         const scalar *const f = falloff_at(m, i);
-        x[RATES + i] = ln_reduced[i] = f[2] + f[3] * ln_T - f[4] * inv_T;
-        troe_terms(f, T, inv_T, weight + 3 * i, x + TERMS + 3 * i);
+        x[i] = ln_reduced[i] = f[2] + f[3] * ln_T - f[4] * inv_T;
+        troe_terms(f, T, inv_T, weight + 3 * i, x + FALLOFFS + 3 * i);
     }
-    for (int k = 0; k < M::NS; ++k) {
-        concentration(m, T, ln_T, inv_T, rho, Y, ln_gamma, k, C[k], s);
-        x[SPECIES + k] = at_most(at_least(-s.L[k], -FARTHEST), FARTHEST);
-    }
-    exp_all(x, TERMS + 3 * FALLOFFS);
+    if constexpr (M::NASA9_RANGES == 0 && SIDE_BY_SIDE<Species> && (SIDE_BY_SIDE<Gamma> || !is_given<Gamma>::value))
+        activities_in_packs(m, T, ln_T, inv_T, rho, Y, ln_gamma, s);
+    else activities(m, T, rho, Y, ln_gamma, s);
 
-    for (int j = 0; j < RATES; ++j) s.k[j] = x[j];
-    for (int k = 0; k < M::NS; ++k) {
-        s.I[k] = x[SPECIES + k];
-        s.D[k] = s.c[k] / s.I[k];
-    }
-    s.inv_T = inv_T;
-    third_bodies(m, C, s);
-    if constexpr (FALLOFFS > 0) blended_falloffs(m, T, ln_T, inv_T, ln_reduced, x + RATES, x + TERMS, weight, s);
+    // Rate coefficients.
+    in_packs_of<RATES>([&](const auto some) INLINED {
+        store(s.k + some.first, exp(some(m.reaction_exponents) * ln_T - some(m.reaction_exponents + RATES) * inv_T));
+    });
+    exp_all(x, 4 * FALLOFFS);
+
+    if constexpr (FALLOFFS > 0) blended_falloffs(m, T, ln_T, inv_T, ln_reduced, x, x + FALLOFFS, weight, s);
     tabulated_rates(m, p, ln_T, inv_T, s.k + RATES + FALLOFFS);
 }

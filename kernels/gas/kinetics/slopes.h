@@ -338,7 +338,7 @@ PART_FN void reaction_slopes(const M &m, const R T_given, const R *x, const Part
         for (int i = 0; i < NS * NS; ++i) o.G[i] = R(0.0);
     }
     clear_colliders(m, o);
-    walk_reactions(m, SlopeWalker<M, R, LD, Reacting<M, R>, SlopeParts<M, R>, Slopes<M, R, LD>>{m, s, parts, o});
+    walk_reactions<R>(m, SlopeWalker<M, R, LD, Reacting<M, R>, SlopeParts<M, R>, Slopes<M, R, LD>>{m, s, parts, o});
 }
 
 // Slopes of the net production in moles, all but what third bodies, ln gamma and p add to every column of a row: those
@@ -415,9 +415,8 @@ POINT_FN void slope_rows_of(const M &m, const R T, const R rho, const Species &Y
 
 template <class M, class R, class Species, class OutX, class OutT>
 POINT_FN void production_slopes(const M &m, const R T, const R rho, const Species &Y, OutX &omega_rho, OutT &omega_T) {
-    const auto past = goes_past(omega_rho, M::NS * M::NS);
     slope_rows_of(m, T, rho, Y, [&](int i, const auto &in_x, const R in_T) INLINED {
-        FOR_SPECIES (k, M::NS) set_past(omega_rho, i * M::NS + k, in_x(k), past);
+        FOR_SPECIES (k, M::NS) set_past(omega_rho, i * M::NS + k, in_x(k));
         omega_T.set(i, in_T);
     });
 }

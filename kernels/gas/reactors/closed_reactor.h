@@ -131,9 +131,8 @@ POINT_FN void volume_jacobian(const M &m, const R T, const R rho, const Species 
     R x[NS], w[NS], f[N];
     JacobianEnds<false, M, R> ends;
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
-    const auto past = goes_past(J_cv, N * N);
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {
-        FOR_SPECIES (k, NS) set_past(J_cv, i * N + k, in_x(k), past);
+        FOR_SPECIES (k, NS) set_past(J_cv, i * N + k, in_x(k));
         J_cv.set(i * N + NS, in_T);
     });
     FOR_UNKNOWNS(j, N) J_cv.set(NS * N + j, ends.T[j]);
@@ -147,14 +146,12 @@ POINT_FN void pressure_jacobian(const M &m, const R T, const R rho, const Specie
     R x[NS], w[NS], f[N];
     JacobianEnds<true, M, R> ends;
     const R inv_rho = 1.0 / rho;
-    const auto past = goes_past(J_cp, N * N);
     FOR_SPECIES (k, NS) x[k] = rho * Y[k];
     const auto row = [&](int i, const R *of_x, const R of_T, const R of_rho, const R scale) INLINED {
         R all = of_rho; // what a change of rho brings
         FOR_SPECIES (k, NS) all += of_x[k] * Y[k];
         all = all * -(rho / ends.stiffness);
-        FOR_SPECIES (j, NS)
-            set_past(J_cp, i * N + j, R((rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale), past);
+        FOR_SPECIES (j, NS) set_past(J_cp, i * N + j, R((rho * of_x[j] + all * rho * ends.slopes.p_x[j]) * scale));
         J_cp.set(i * N + NS, (of_T + all * ends.slopes.p_T) * scale);
     };
     reactor_jacobian(m, T, x, w, f, ends, [&](int i, const auto &in_x, const R in_T) INLINED {

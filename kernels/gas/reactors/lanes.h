@@ -73,7 +73,7 @@ POINT_FN void lanes_coefficients(const M &m, const LanesMemory &s, const R T, co
     rest = summed(rest);
     UNROLL_BY(4)
     for (int j = lane; j < EXPONENTS; j += 32) {
-        const scalar b = m.reaction_exponents[2 * j], E = m.reaction_exponents[2 * j + 1];
+        const scalar b = m.reaction_exponents[j], E = m.reaction_exponents[EXPONENTS + j];
         if constexpr (SLOPES) {
             const Dual<R> k = exp(b * ln_along - E * inv_along);
             s.set(M::LANES_K + j, k.v), s.set(M::LANES_K_T + j, k.d[0]);

@@ -1,13 +1,12 @@
 // The loop around a point program on a CPU: blocks of BLOCK points, whose intermediates stay in the L1 cache, in stages
 // over packs. `real` and `Mixture` are defined before this file. After it packs.py defines a structure P, the program:
 //   COUNT arrays of ROWS[] rows, which are INPUT[] or OUTPUT[] or both; SCRATCH rows of intermediates
-//   composed(m, scratch)                       the part that depends on the composition alone, if that is uniform
-//   stages(m, array, stride, scratch, count)   all stages over `count` points, a multiple of LANES
-//   KIND, KINDS, kind(x)                       the array (or -1) by whose value x points are of one of KINDS kinds
-//   is_put_off(x)                              whether the stages put a point off, which left this value there
-//   TOGETHER                                   points of the widest pack of a stage
-//   LINES, lines<N>(m, array, step)            whether there is one stage of scalars; for boxes: of SIDE lines of N
-//   points
+//   composed(m, scratch)             the part that depends on the composition alone, if that is uniform
+//   stages(m, points, scratch)       all stages over these points, whose number TOGETHER divides
+//   KIND, KINDS, kind(x)             the row (or -1) by whose value x points are of one of KINDS kinds
+//   is_put_off(x)                    whether the stages put a point off, which left this value there
+//   TOGETHER                         points of the widest pack of a stage
+//   LINES, lines<N>(m, row, step)    whether there is one stage of scalars; for boxes: of SIDE lines of N points
 #pragma once
 #include <fenv.h>
 #include <stdlib.h>
@@ -17,11 +16,13 @@
 typedef number<real>::stored stored;
 // Rows lie slightly more than a block apart, so that no two are a multiple of 4 KiB apart: such rows would share the
 // same few lines of the L1 cache.
-constexpr long BLOCK = 128, ROW = BLOCK + 64 / sizeof(stored), LANES = number<real>::lanes;
+constexpr long BLOCK = 128, ROW = BLOCK + 64 / sizeof(stored);
 
-struct Array {
-    outside *at;
-    long ld;
+// Points that the stages compute: points first .. first + count - 1 of the rows of all arrays, one array after the
+// other. length: points of a row, 0 where rows are copies.
+struct Points {
+    stored *const *row;
+    long first, count, length;
 };
 
 // Of boxes of larger arrays: the selected extents, and how many numbers apart points are in x, y, z.
@@ -31,7 +32,7 @@ struct Box {
 
 template <int COUNT> struct Arguments {
     const Mixture *constants;
-    Array array[COUNT];
+    outside *const *row; // the first point of each row of the COUNT arrays, one array after the other
 #ifdef BOXED
     Box box;
 #endif
@@ -41,54 +42,88 @@ template <int COUNT> struct Arguments {
 // that is written has to be read too. Each stage prefetches its part of the rows, which spreads the requests over the
 // time of a block.
 template <int POINTS, bool WRITE>
-static inline void ask_ahead(const stored *now, long stride, int rows, int part, int parts) {
+static inline void ask_ahead(stored *const *row, long now, int rows, int part, int parts) {
     for (int r = part; r < rows; r += parts)
         for (long k = 0; k < POINTS; k += 64 / long(sizeof(stored)))
-            __builtin_prefetch(now + r * stride + k + BLOCK, WRITE, WRITE ? 3 : 2);
+            __builtin_prefetch(row[r] + now + k + BLOCK, WRITE, WRITE ? 3 : 2);
+}
+
+// Whether a matrix goes past the caches: it is larger than they are, and each pack is a whole line of memory.
+constexpr long CACHED = 6 << 20; // bytes
+template <int ROWS> static inline bool go_past(stored *const *row, const Points &points) {
+    const long bytes = points.length * long(sizeof(stored));
+    if (ROWS * bytes <= CACHED) return false;
+    long unaligned = points.first * long(sizeof(stored));
+    for (int r = 0; r < ROWS; ++r) unaligned |= long(row[r]);
+    return unaligned % 64 == 0;
+}
+
+// The number of rows of all arrays; use(row) for each row of the inputs, or of the outputs.
+template <class P> constexpr int all_rows() {
+    int rows = 0;
+    for (const int number : P::ROWS) rows += number;
+    return rows;
+}
+
+template <class P, bool IN, class Use> static inline void for_rows(const Use &use) {
+    int row = 0;
+    UNROLL
+    for (int a = 0; a < P::COUNT; ++a) {
+        const int end = row + P::ROWS[a];
+        if (IN ? P::INPUT[a] : P::OUTPUT[a])
+            for (int r = row; r < end; ++r) use(r);
+        row = end;
+    }
+}
+
+// `count` points, filled up to the widest packs
+template <class P> static inline long whole_packs(const long count) {
+    return (count + P::TOGETHER - 1) / P::TOGETHER * P::TOGETHER;
+}
+
+// Memory of a thread: rows of intermediates, and a copy of a block of each row of the arrays.
+struct Scratch {
+    stored *inner;
+    stored *const *copy;
+};
+
+// Copies of `count` points, filled up to `whole` with the last of them
+template <class P> static inline void fill_up(const Scratch &scratch, const long count, const long whole) {
+    for_rows<P, true>([&](const int r) {
+        for (long t = count; t < whole; ++t) scratch.copy[r][t] = scratch.copy[r][count - 1];
+    });
 }
 
 // Points that are copied first, point t from place(t); the copy is filled up to whole packs with the last point. So
 // there is no remainder loop, and a point's results do not depend on its place in the block.
 template <class P, class Place>
-STAGE_FN void copied_points(const Mixture &m, const Array *array, stored *scratch, const long count,
+STAGE_FN void copied_points(const Mixture &m, outside *const *row, const Scratch &scratch, const long count,
                             const Place &place) {
-    stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
-    long stride[P::COUNT];
-    const long whole = (count + LANES - 1) / LANES * LANES;
-    for (int a = 0; a < P::COUNT; ++a) {
-        at[a] = next;
-        stride[a] = ROW;
-        next += P::ROWS[a] * ROW;
-        if (P::INPUT[a])
-            for (int r = 0; r < P::ROWS[a]; ++r) {
-                const outside *from = array[a].at + r * array[a].ld;
-                stored *to = at[a] + r * ROW;
-                const Place at_point = place;
-                for (long t = 0; t < count; ++t) to[t] = from[at_point(t)];
-                for (long t = count; t < whole; ++t) to[t] = to[count - 1];
-            }
-    }
-    P::stages(m, at, stride, scratch, whole);
-    for (int a = 0; a < P::COUNT; ++a)
-        if (P::OUTPUT[a])
-            for (int r = 0; r < P::ROWS[a]; ++r) {
-                outside *to = array[a].at + r * array[a].ld;
-                const stored *from = at[a] + r * ROW;
-                const Place at_point = place;
-                for (long t = 0; t < count; ++t) to[at_point(t)] = outside(from[t]);
-            }
+    const long whole = whole_packs<P>(count);
+    for_rows<P, true>([&](const int r) {
+        const outside *from = row[r];
+        stored *to = scratch.copy[r];
+        const Place at_point = place;
+        for (long t = 0; t < count; ++t) to[t] = from[at_point(t)];
+    });
+    fill_up<P>(scratch, count, whole);
+    P::stages(m, Points{scratch.copy, 0, whole, 0}, scratch.inner);
+    for_rows<P, false>([&](const int r) {
+        outside *to = row[r];
+        const stored *from = scratch.copy[r];
+        const Place at_point = place;
+        for (long t = 0; t < count; ++t) to[at_point(t)] = outside(from[t]);
+    });
 }
 
-// A whole block is computed in place. A partial block, or one whose arrays have another type than the stages, is
-// copied.
+// Points that follow one another, `count` of them. A number that packs divide is computed in place. Another one is
+// copied, and so are arrays of another type than the stages'.
 template <class P>
-static void some_points(const Mixture &m, const Array *array, stored *scratch, const long first, const long count) {
-    if (sizeof(outside) != sizeof(stored) || count != BLOCK)
-        return copied_points<P>(m, array, scratch, count, [first](const long t) { return first + t; });
-    stored *at[P::COUNT];
-    long stride[P::COUNT];
-    for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + first), stride[a] = array[a].ld;
-    P::stages(m, at, stride, scratch, BLOCK);
+static void some_points(const Mixture &m, outside *const *row, const Scratch &scratch, const long first,
+                        const long count, const long length) {
+    if (sizeof(outside) != sizeof(stored) || count % P::TOGETHER)
+        return copied_points<P>(m, row, scratch, count, [first](const long t) { return first + t; });
+    P::stages(m, Points{(stored *const *)row, first, count, length}, scratch.inner);
 }
 
 #ifdef BOXED
@@ -97,80 +132,118 @@ static void some_points(const Mixture &m, const Array *array, stored *scratch, c
 // Lines of N points in x, which lie one behind the other. All arrays go side by side, line by line: the processor waits
 // for the memory of several at once, and goes on with the next lines while it computes.
 template <class P, long N, bool IN, class Copy>
-static inline void each_line(const Array *array, const Box &box, long line, const long lines, const Copy &copy) {
+static inline void each_line(outside *const *row, const Box &box, long line, const long lines, const Copy &copy) {
     long z = line / box.ny, y = line - z * box.ny;
     for (long done = 0; done < lines; y = 0, ++z) {
         const long end = box.ny - y < lines - done ? done + box.ny - y : lines;
         long from = y * box.sy + z * box.sz;
-        for (; done < end; ++done, from += box.sy) {
-            UNROLL
-            for (int a = 0; a < P::COUNT; ++a)
-                if (IN ? P::INPUT[a] : P::OUTPUT[a])
-                    for (int r = 0; r < P::ROWS[a]; ++r) copy(a, r, array[a].at + r * array[a].ld + from, done * N);
-        }
+        for (; done < end; ++done, from += box.sy)
+            for_rows<P, IN>([&](const int r) { copy(r, row[r] + from, done * N); });
     }
 }
 
 template <class P, long N>
-static void some_lines(const Mixture &m, const Array *array, const Box &box, stored *scratch, long line, long lines) {
-    stored *at[P::COUNT], *next = scratch + P::SCRATCH * ROW;
-    long stride[P::COUNT];
-    for (int a = 0; a < P::COUNT; ++a) at[a] = next, stride[a] = ROW, next += P::ROWS[a] * ROW;
-    each_line<P, N, true>(array, box, line, lines, [&](int a, int r, const outside *from, long t) {
+static void some_lines(const Mixture &m, outside *const *row, const Box &box, const Scratch &scratch, long line,
+                       long lines) {
+    each_line<P, N, true>(row, box, line, lines, [&](int r, const outside *from, long t) {
         stored x[N];
         for (long i = 0; i < N; ++i) x[i] = from[i];
-        for (long i = 0; i < N; ++i) at[a][r * ROW + t + i] = x[i];
+        for (long i = 0; i < N; ++i) scratch.copy[r][t + i] = x[i];
     });
-    const long count = lines * N, whole = (count + LANES - 1) / LANES * LANES;
-    for (int a = 0; a < P::COUNT; ++a)
-        for (int r = 0; r < P::ROWS[a] && P::INPUT[a]; ++r)
-            for (long t = count; t < whole; ++t) at[a][r * ROW + t] = at[a][r * ROW + count - 1];
-    P::stages(m, at, stride, scratch, whole);
-    each_line<P, N, false>(array, box, line, lines, [&](int a, int r, outside *to, long t) {
+    const long count = lines * N, whole = whole_packs<P>(count);
+    fill_up<P>(scratch, count, whole);
+    P::stages(m, Points{scratch.copy, 0, whole, 0}, scratch.inner);
+    each_line<P, N, false>(row, box, line, lines, [&](int r, outside *to, long t) {
         outside x[N];
-        for (long i = 0; i < N; ++i) x[i] = outside(at[a][r * ROW + t + i]);
+        for (long i = 0; i < N; ++i) x[i] = outside(scratch.copy[r][t + i]);
         for (long i = 0; i < N; ++i) to[i] = x[i];
     });
 }
 
 // As many of `count` lines of a plane as SIDE divides. A function of its own has all registers.
 template <class P, long N>
-static PART_FN void whole_sides(const Mixture &m, const Array *array, long from, const long step, const long count) {
-    Array now[P::COUNT];
-    for (int a = 0; a < P::COUNT; ++a) now[a].at = array[a].at + from;
+static PART_FN void whole_sides(const Mixture &m, outside *const *row, long from, const long step, const long count) {
+    outside *now[P::COUNT];
+    for (int a = 0; a < P::COUNT; ++a) now[a] = row[a] + from;
     for (long line = 0; line + SIDE <= count; line += SIDE) {
         P::template lines<N>(m, now, step);
         UNROLL
-        for (int a = 0; a < P::COUNT; ++a) now[a].at += SIDE * step;
+        for (int a = 0; a < P::COUNT; ++a) now[a] += SIDE * step;
     }
 }
 
 template <class P, long N>
-static void all_lines(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+static void all_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end) {
     const Box &box = a.box;
     long z = first / box.ny, y = first - z * box.ny;
     while (first < end) {
         long lines = end - first < BLOCK / N ? end - first : BLOCK / N;
         if constexpr (P::LINES) {
             const long left = box.ny - y < end - first ? box.ny - y : end - first, whole = left & ~(SIDE - 1);
-            if (whole) whole_sides<P, N>(*a.constants, a.array, y * box.sy + z * box.sz, box.sy, whole);
+            if (whole) whole_sides<P, N>(*a.constants, a.row, y * box.sy + z * box.sz, box.sy, whole);
             first += whole, y += whole, lines = left - whole;
         }
-        if (lines) some_lines<P, N>(*a.constants, a.array, box, scratch, first, lines);
+        if (lines) some_lines<P, N>(*a.constants, a.row, box, scratch, first, lines);
         first += lines, y += lines;
         z += y / box.ny, y %= box.ny;
     }
 }
 
-// The points of whole lines first .. end - 1.
-template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
-    (a.box.nx == 1   ? all_lines<P, 1>
-     : a.box.nx == 2 ? all_lines<P, 2>
-     : a.box.nx == 3 ? all_lines<P, 3>
-                     : all_lines<P, 4>)(a, scratch, first, end);
+// Points first .. first + count - 1 as parts of lines: use(from, t, n) for n points that lie side by side, `from`
+// numbers behind the box's first point; the first of them is number t.
+template <class Use> static inline void each_part(const Box &box, const long first, const long count, const Use &use) {
+    long line = first / box.nx, x = first - line * box.nx;
+    for (long t = 0, n; t < count; t += n, x = 0, ++line) {
+        const long z = line / box.ny, y = line - z * box.ny;
+        n = box.nx - x < count - t ? box.nx - x : count - t;
+        use(x + y * box.sy + z * box.sz, t, n);
+    }
 }
 
-template <class P> static long units(const Arguments<P::COUNT> &a, const long points) { return points / a.box.nx; }
+// Points of longer lines, a block at a time. Parts of lines that packs divide are computed in place.
+template <class P>
+static void long_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end) {
+    const Mixture &m = *a.constants;
+    const bool in_place = sizeof(outside) == sizeof(stored) && a.box.nx % P::TOGETHER == 0;
+    for (; first < end; first += BLOCK) {
+        const long count = end - first < BLOCK ? end - first : BLOCK, whole = whole_packs<P>(count);
+        if (in_place && count == whole) {
+            each_part(a.box, first, count, [&](const long from, long, const long n) {
+                P::stages(m, Points{(stored *const *)a.row, from, n, 0}, scratch.inner);
+            });
+            continue;
+        }
+
+        each_part(a.box, first, count, [&](const long from, const long t, const long n) {
+            for_rows<P, true>([&](const int r) {
+                for (long i = 0; i < n; ++i) scratch.copy[r][t + i] = a.row[r][from + i];
+            });
+        });
+        fill_up<P>(scratch, count, whole);
+        P::stages(m, Points{scratch.copy, 0, whole, 0}, scratch.inner);
+        each_part(a.box, first, count, [&](const long from, const long t, const long n) {
+            for_rows<P, false>([&](const int r) {
+                for (long i = 0; i < n; ++i) a.row[r][from + i] = outside(scratch.copy[r][t + i]);
+            });
+        });
+    }
+}
+
+constexpr long SHORT = 4; // points of the longest line with a copy of its own
+
+// What threads share: whole lines, if these are short, else points.
+template <class P>
+static void some_blocks(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end, long) {
+    (a.box.nx == 1       ? all_lines<P, 1>
+     : a.box.nx == 2     ? all_lines<P, 2>
+     : a.box.nx == 3     ? all_lines<P, 3>
+     : a.box.nx == SHORT ? all_lines<P, SHORT>
+                         : long_lines<P>)(a, scratch, first, end);
+}
+
+template <class P> static long units(const Arguments<P::COUNT> &a, const long points) {
+    return a.box.nx > SHORT ? points : points / a.box.nx;
+}
 #else
 // Points of one kind side by side, so that a pack does not wait for a point of another kind: in a window of several
 // blocks. Runs of packs of one kind each are computed in place, the points of other packs are copied, kind by kind.
@@ -187,8 +260,8 @@ template <class P> struct Sorted {
     long place[WINDOW];
 
     // Kinds of the points from `first` on
-    void read(const Array &key, const long first, const long count) {
-        for (long t = 0; t < count; ++t) kind[t] = P::kind(key.at[first + t]);
+    void read(const outside *key, const long first, const long count) {
+        for (long t = 0; t < count; ++t) kind[t] = P::kind(key[first + t]);
         for (int &number : begin) number = 0;
     }
     bool is_uniform(const long t) const {
@@ -226,72 +299,70 @@ template <class P> struct Sorted {
 template <class P> struct PutOff {
     long place[WINDOW + BLOCK], number = 0;
 
-    template <class Place> void add(const Array &key, const long count, const Place &place_of) {
+    template <class Place> void add(const outside *key, const long count, const Place &place_of) {
         for (long t = 0; t < count; ++t) {
             place[number] = place_of(t);
-            number += P::is_put_off(key.at[place[number]]);
+            number += P::is_put_off(key[place[number]]);
         }
     }
     // Works on them, by whole blocks as long as there may come more. A point may be put off twice.
-    void work(const Mixture &m, const Array *array, stored *scratch, const bool more) {
+    void work(const Mixture &m, outside *const *row, const Scratch &scratch, const bool more) {
         long now[BLOCK];
         while (number >= (more ? BLOCK : 1)) {
             const long count = number < BLOCK ? number : BLOCK;
             number -= count;
             for (long t = 0; t < count; ++t) now[t] = place[number + t];
-            copied_points<P>(m, array, scratch, count, Listed{now});
-            add(array[P::KIND], count, Listed{now});
+            copied_points<P>(m, row, scratch, count, Listed{now});
+            add(row[P::KIND], count, Listed{now});
         }
     }
 };
 
 template <class P>
-static void sorted_points(const Mixture &m, const Array *array, stored *scratch, Sorted<P> &sorted, const long first,
-                          const long count) {
-    sorted.read(array[P::KIND], first, count);
-    const auto in_place = [&](const long from, const long number) {
-        if (sizeof(outside) != sizeof(stored))
-            return copied_points<P>(m, array, scratch, number, [=](const long t) { return from + t; });
-        stored *at[P::COUNT];
-        long stride[P::COUNT];
-        for (int a = 0; a < P::COUNT; ++a) at[a] = (stored *)(array[a].at + from), stride[a] = array[a].ld;
-        P::stages(m, at, stride, scratch, number);
-    };
-    const long copied = sorted.split(first, count, in_place);
+static void sorted_points(const Mixture &m, outside *const *row, const Scratch &scratch, Sorted<P> &sorted,
+                          const long first, const long count, const long length) {
+    sorted.read(row[P::KIND], first, count);
+    const long copied = sorted.split(first, count, [&](const long from, const long number) {
+        some_points<P>(m, row, scratch, from, number, length);
+    });
     for (long done = 0; done < copied; done += BLOCK) {
         const long left = copied - done;
-        copied_points<P>(m, array, scratch, left < BLOCK ? left : BLOCK, Listed{sorted.place + done});
+        copied_points<P>(m, row, scratch, left < BLOCK ? left : BLOCK, Listed{sorted.place + done});
     }
 }
 
-template <class P> static void some_blocks(const Arguments<P::COUNT> &a, stored *scratch, long first, const long end) {
+template <class P>
+static void some_blocks(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end,
+                        const long length) {
     if constexpr (P::KIND >= 0) {
         Sorted<P> sorted;
         PutOff<P> late;
         for (; first < end; first += WINDOW) {
             const long count = end - first < WINDOW ? end - first : WINDOW;
-            sorted_points<P>(*a.constants, a.array, scratch, sorted, first, count);
-            late.add(a.array[P::KIND], count, [=](const long t) { return first + t; });
-            late.work(*a.constants, a.array, scratch, first + count < end);
+            sorted_points<P>(*a.constants, a.row, scratch, sorted, first, count, length);
+            late.add(a.row[P::KIND], count, [=](const long t) { return first + t; });
+            late.work(*a.constants, a.row, scratch, first + count < end);
         }
     } else {
         for (; first < end; first += BLOCK)
-            some_points<P>(*a.constants, a.array, scratch, first, end - first < BLOCK ? end - first : BLOCK);
+            some_points<P>(*a.constants, a.row, scratch, first, end - first < BLOCK ? end - first : BLOCK, length);
     }
 }
 
 template <class P> static long units(const Arguments<P::COUNT> &, const long points) { return points; }
 #endif
 
-// Points, or lines of a box, first .. end - 1 on one thread. Returns 0 when done, 1 when there is no memory for
-// scratch.
-template <class P> static int run_part(const Arguments<P::COUNT> &arguments, const long first, const long end) {
-    int rows = P::SCRATCH;
-    for (int a = 0; a < P::COUNT; ++a) rows += P::ROWS[a];
-    stored *scratch = (stored *)aligned_alloc(64, rows * ROW * sizeof(stored));
+// Points, or lines of a box, first .. end - 1 of `length` on one thread. Returns 0 when done, 1 when there is no memory
+// for scratch.
+template <class P>
+static int run_part(const Arguments<P::COUNT> &arguments, const long first, const long end, const long length) {
+    constexpr int ROWS = all_rows<P>();
+    stored *const scratch = (stored *)aligned_alloc(64, (P::SCRATCH + ROWS) * ROW * sizeof(stored));
     if (!scratch) return 1;
+    stored *copy[ROWS];
+    for (int r = 0; r < ROWS; ++r) copy[r] = scratch + (P::SCRATCH + r) * ROW;
     P::composed(*arguments.constants, scratch);
-    some_blocks<P>(arguments, scratch, first, end);
+    some_blocks<P>(arguments, Scratch{scratch, copy}, first, end, length);
 #if defined(__x86_64__)
     __builtin_ia32_sfence(); // what went past the caches
 #endif
@@ -303,7 +374,7 @@ template <class P> static int run_part(const Arguments<P::COUNT> &arguments, con
 // which may have set traps for floating-point exceptions.
 template <class P> static int run_program(const Arguments<P::COUNT> &arguments, const long points, const int threads) {
     const long n = units<P>(arguments, points);
-    if (threads == 1) return run_part<P>(arguments, 0, n);
+    if (threads == 1) return run_part<P>(arguments, 0, n, n);
     const long blocks = (n + BLOCK - 1) / BLOCK;
     int failed = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(| : failed)
@@ -311,7 +382,7 @@ template <class P> static int run_program(const Arguments<P::COUNT> &arguments, 
         fenv_t host;
         feholdexcept(&host), fesetenv(FE_DFL_ENV);
         const long first = blocks * part / threads * BLOCK, end = blocks * (part + 1) / threads * BLOCK;
-        failed |= run_part<P>(arguments, first, end < n ? end : n);
+        failed |= run_part<P>(arguments, first, end < n ? end : n, n);
         fesetenv(&host);
     }
     return failed;

@@ -11,7 +11,9 @@ import dataclasses
 import functools
 import itertools
 
-from ...engine.backend.base import Source
+import numpy as np
+
+from ...engine.backend.base import Rows, Source
 from ..plan import Plan
 from ..records import PointKernel
 from ..registry import registry
@@ -29,8 +31,6 @@ NUMBERS = {
     "wide": ("engine/numbers/platform.h", dict.fromkeys(VECTORS, "wide")),
     "count": ("engine/numbers/counted.h", dict.fromkeys(VECTORS, "counted")),
 }
-ALONE = "engine/numbers/alone.h"  # doubles of a point by itself
-LINE = 4  # packs.h has a case for each
 FEW = 6  # species: sweeps over so many share a stage with their neighbours, which is 1 to 2 % faster
 
 
@@ -42,9 +42,16 @@ class Packs(Schedule):
     def takes(self, how, kernels) -> bool:
         return how is None
 
+    def places(self, arrays: list[Rows]) -> tuple[list[int], np.ndarray]:
+        addresses: list[int] = []
+        for array in arrays:
+            addresses += array.addresses
+        table = np.array(addresses, dtype=np.int64)
+        return [table.ctypes.data], table
+
     def render(self, p: Plan, boxed: bool = False) -> Source:
         """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays,
-        of lines of at most LINE points that lie one behind the other."""
+        of lines of points that lie one behind the other."""
         header, types = NUMBERS[p.precision]
         own = "#define BOXED\n" if boxed else "#define POINTS_PUT_OFF\n" if key_of(p.kernels) else ""
         text = [
@@ -64,49 +71,6 @@ class Packs(Schedule):
             pieces=p.pieces,
             entry="frame_run",
         )
-
-
-POINT = """\
-HOSTS_FN void {name}(const double *given, double *made) {{
-    const Arithmetic plain;
-    (void)given;
-    stored *const array[] = {{{places}}};
-{updated}    run_point<Program>(array);
-}}
-"""
-
-
-@dataclasses.dataclass(frozen=True)
-class PointLayout:
-    """The name of a function of one point, and the places of its numbers."""
-
-    given: dict[str, int]  # place of each input's first number
-    made: dict[str, int]  # place of each output's first number
-    name: str = "frame_point"
-
-
-def render_point(p: Plan, layout: PointLayout, constants: str) -> Source:
-    """The source of a plan for one point at a time, in precision "scalar"; see one_point.h. constants: definition of a
-    macro: of the constants themselves, or of a text that differs where they do."""
-    _, types = NUMBERS[p.precision]
-    places, updated = [], ""
-
-    for name in p.arguments:
-        if name in p.writes:
-            places.append(f"made + {layout.made[name]}")
-        else:
-            places.append(f"(stored *)given + {layout.given[name]}")
-        if name in p.writes and name in p.reads:
-            copy = f"made[{layout.made[name]} + k] = given[{layout.given[name]} + k];"
-            updated += f"    for (int k = 0; k < {p.rows(name)}; ++k) {copy}\n"
-
-    text = [
-        f"#define {constants}\n{defines(p)}{include(ALONE)}typedef {types[4]} real;\n",
-        structure(p) + spelled_headers(p) + include("gas/schedules/one_point.h"),
-        _program(p, types, boxed=False),
-        POINT.format(name=layout.name, places=", ".join(places), updated=updated),
-    ]
-    return Source(p.name, "\n".join(text), folders(p), bodies=bodies(p), pieces=p.pieces, entry=layout.name)
 
 
 # ---------------------------------------------------------------- stages
@@ -215,17 +179,17 @@ def _program(p: Plan, types, boxed: bool) -> str:
     stages = _stages([kernel for kernel in p.kernels if kernel not in names.once], p)
     loops = _loops(names, stages, types)
 
-    body = _pointers(names) + [_loop(p, loops, number, names.checked) for number in range(len(loops))]
+    body = _pointers(names) + [_loop(p, loops, number) for number in range(len(loops))]
     members = [
         f"static constexpr int COUNT = {len(p.arguments)}, SCRATCH = {names.scratch};",
         _array("int", "ROWS", [p.rows(a) for a in p.arguments]),
         _array("bool", "INPUT", [a in p.reads for a in p.arguments]),
         _array("bool", "OUTPUT", [a in p.writes for a in p.arguments]),
-        *kinds(p),
+        *kinds(p, _rows(p)),
         _together(loops),
         _function("composed(const Mixture &m, stored *scratch)", _composed(names, types)),
         _function(
-            "stages(const Mixture &m, stored *const *array, const long *stride, stored *scratch, const long count)",
+            "stages(const Mixture &m, const Points &points, stored *scratch)",
             body,
         ),
     ]
@@ -266,24 +230,36 @@ def _scalar(kernel: PointKernel) -> bool:
 
 
 def _pointers(names: Names) -> list[str]:
-    """Declarations of the arrays, of rows of scratch, and of numbers that are found once."""
-    p, lines = names.p, []
-    for i, a in enumerate(p.arguments):
-        array = "given" if a in names.checked else "at"
-        lines.append(f"stored *__restrict {array}_{a} = array[{i}]; const long ld_{a} = stride[{i}];")
+    """Declarations of the rows of arrays, of rows of scratch, and of numbers that are found once."""
+    p, lines = names.p, ["const long count = points.count;"]
+    used = ["m", "scratch"]
+    for a, first in _rows(p).items():
+        lines.append(f"stored *const *const row_{a} = points.row + {first};")
+
+        if p.rows(a) == 1:
+            pointer = f"given_{a}" if a in names.checked else f"at_{a}"
+            lines.append(f"stored *__restrict {pointer} = row_{a}[0] + points.first;")
+            used.append(pointer)
+        else:
+            lines.append(f"const bool past_{a} = go_past<{p.rows(a)}>(row_{a}, points);")
+            used.append(f"past_{a}")
 
     for name in (*names.inner, *names.checked):
-        row = f" const long ld_{name} = ROW;" if name in names.inner else ""
-        lines.append(f"stored *__restrict at_{name} = scratch + {names.places[name]}*ROW;{row}")
+        lines.append(f"stored *__restrict at_{name} = scratch + {names.places[name]}*ROW;")
+        used.append(f"at_{name}")
 
     for name in names.found:
         lines.append(f"const stored {_one(name)} = scratch[{names.places[_one(name)]}*ROW];")
+        used.append(_one(name))
 
-    used = [f"(void)at_{a}; (void)ld_{a}; " for a in (*p.arguments, *names.inner)]
-    lines.append("".join(used) + "(void)m; (void)scratch;")
-    lines += [f"(void){_one(name)};" for name in names.found]
-
+    lines.append(" ".join(f"(void){name};" for name in used))
     return lines
+
+
+def _rows(p: Plan) -> dict[str, int]:
+    """{array: its first row}, of the rows of all arrays"""
+    sizes = map(p.rows, p.arguments)
+    return dict(zip(p.arguments, itertools.accumulate(sizes, initial=0)))
 
 
 def _together(loops: list[Loop]) -> str:
@@ -372,7 +348,10 @@ def _variable(names: Names, kernel: PointKernel, name: str, real: str) -> str:
         return f"const Held<{real}, 1> {name}{{{{{value}}}}};" if per else f"const {real} {name}({value});"
 
     if per:
-        return f"const Rows<{real}> {name}{{at_{name} + t, ld_{name}}};"
+        if name in names.inner:
+            return f"const EvenRows<{real}, ROW> {name}{{at_{name} + t}};"
+        past = f", past_{name}" if name in kernel.writes and names.p.rows(name) > 1 else ""
+        return f"const Rows<{real}> {name}{{row_{name}, points.first + t{past}}};"
     if name in kernel.reads:
         return f"{real} {name}; load(at_{name} + t, {name});"
 
@@ -380,7 +359,7 @@ def _variable(names: Names, kernel: PointKernel, name: str, real: str) -> str:
 
 
 LINES = """\
-template <long N> static POINT_FN void lines(const Mixture &m, const Array *array, const long step) {{
+template <long N> static POINT_FN void lines(const Mixture &m, outside *const *row, const long step) {{
 (void)m;
 {loads}
 UNROLL
@@ -397,16 +376,16 @@ def _lines(names: Names, stage) -> str:
     loads, stores = [], []
 
     for i, a in enumerate(p.arguments):
-        load = f" load_lines<N>(array[{i}].at, step, at_{a});" if a in p.reads else ""
+        load = f" load_lines<N>(row[{i}], step, at_{a});" if a in p.reads else ""
         loads.append(f"vec at_{a}[N];{load}")
         if a in p.writes:
-            stores.append(f"store_lines<N>(array[{i}].at, step, at_{a});")
+            stores.append(f"store_lines<N>(row[{i}], step, at_{a});")
 
     inside = "\n    ".join(_stage(names, stage, "vec", set(p.writes)))
     return LINES.format(loads="\n".join(loads), stage=inside, stores="\n".join(stores))
 
 
-def _loop(p: Plan, loops: list[Loop], number: int, checked) -> str:
+def _loop(p: Plan, loops: list[Loop], number: int) -> str:
     """Loop `number` over the block's packs. It also asks ahead for its part of the arrays."""
     loop = loops[number]
     lines = list(loop.lines)
@@ -414,8 +393,8 @@ def _loop(p: Plan, loops: list[Loop], number: int, checked) -> str:
     for k, a in enumerate(p.arguments):
         part = (number - k) % len(loops)
         if part < p.rows(a) and registry.quantities[a].per in ("", "ns"):
-            write, array = str(a in p.writes).lower(), "given" if a in checked else "at"
-            rows = f"{array}_{a} + t, ld_{a}, {p.rows(a)}"
+            write = str(a in p.writes).lower()
+            rows = f"row_{a}, points.first + t, {p.rows(a)}"
             lines.append(f"ask_ahead<number<{loop.real}>::lanes, {write}>({rows}, {part}, {len(loops)});")
 
     inside = "\n    ".join(lines)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typing
 
-from ...engine.backend.base import Shape, Source
-from ...engine.errors import MixtureError
+from ...engine.backend.base import Rows, Shape, Source
+from ...engine.errors import ArgumentError, MixtureError
 from ..plan import Launch, Plan
 from ..records import PointKernel
 
@@ -53,6 +53,17 @@ class Schedule:
     def skips_points(self, p: Plan) -> bool:
         """Whether the first block can leave out its first threads, so that arrays are met where their lines begin."""
         return False
+
+    def places(self, arrays: list[Rows]) -> tuple[list[int], typing.Any]:
+        """(what a record says of the places of the arrays, what that points to). Raises ArgumentError for rows that are
+        not equally far apart."""
+        words = []
+        for array in arrays:
+            distance = array.distance
+            if distance is None:
+                raise ArgumentError("a launch on a device, for rows that are not equally far apart.")
+            words += [array.addresses[0], distance // array.dtype.itemsize]
+        return words, None
 
     def record_tail(self, skipped: int, box: typing.Sequence[int]) -> list[int]:
         """What a record has behind the arrays. skipped: threads that the first block leaves out."""

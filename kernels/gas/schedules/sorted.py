@@ -69,7 +69,7 @@ class Sorted(Thread):
         return {"AHEAD": self.ahead(p), "WINDOW": self.window(p), "LISTED": LISTED}
 
     def declarations(self, p: Plan) -> str:
-        members = "\n    ".join(kinds(p))
+        members = "\n    ".join(kinds(p, {name: i for i, name in enumerate(p.arguments)}))
         return f"struct Program {{\n    {members}\n}};\n"
 
     def loop(self, p: Plan) -> str:

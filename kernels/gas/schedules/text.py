@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+from collections.abc import Mapping
 
 from ..plan import Plan
 from ..records import PointKernel
@@ -191,15 +192,15 @@ def key_of(kernels) -> str:
     return ""
 
 
-def kinds(p: Plan) -> list[str]:
-    """Members of a program: the array (its number, or -1) by whose value points are of one of KINDS kinds, and the kind
+def kinds(p: Plan, places: Mapping[str, int]) -> list[str]:
+    """Members of a program: the array (its place, or -1) by whose value points are of one of KINDS kinds, and the kind
     of a value."""
     name = key_of(p.kernels)
     if not name:
         return ["static constexpr int KIND = -1;"]
 
     return [
-        f"static constexpr int KIND = {p.arguments.index(name)};",
+        f"static constexpr int KIND = {places[name]};",
         f"static constexpr int KINDS = KINDS_OF_{name.upper()}, QUICK = QUICK_KINDS_OF_{name.upper()};",
         f'static_assert(KINDS <= {MOST_KINDS}, "as many as there is room for");',
         f"static POINT_FN int kind(const double x) {{ return kind_of_{name}(x); }}",

@@ -6,7 +6,8 @@
 // results that depend on the composition are then NaN too, at this point only.
 template <class R, class M, class Species> POINT_FN R mean_of(const scalar *weight, const Species &fraction) {
     R sum, mean;
-    sums_over_species<M::NS>(sum, mean, weight, [&](const int s) INLINED { return fraction[s]; });
+    if constexpr (SIDE_BY_SIDE<Species>) sums_side_by_side(Constant<M::NS>(), weight, fraction, sum, mean);
+    else sums_over_species<M::NS>(sum, mean, weight, [&](const int s) INLINED { return fraction[s]; });
     return select(is_whole(sum), mean, R(NOT_A_NUMBER));
 }
 
@@ -153,6 +154,7 @@ POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
         h_ig = c[7] - c[0] / T + c[1] * log(T) +
                T * (c[2] + T * (c[3] * 0.5 + T * (c[4] * (1.0 / 3.0) + T * (c[5] * 0.25 + T * (c[6] * 0.2)))));
     } else {
+        if constexpr (SIDE_BY_SIDE<Species>) return ideal_side_by_side(m, T, Y, cp_ig, h_ig);
         R c[6];
         nasa_mixture(m, T, Y, c);
         cp_ig = nasa_cp(T, c);
@@ -254,3 +256,7 @@ POINT_FN void ideal_gas_entropy(const M &m, const R T, const R p, const Species 
 template <class M, class R> POINT_FN void total_enthalpy(const M &, const R h, const R u, const R v, const R w, R &h0) {
     h0 = h + 0.5 * (u * u + v * v + w * w);
 }
+
+#ifdef VECTORS_ALONE
+#include "gas/thermal/ideal_gas_alone.h"
+#endif
