@@ -10,6 +10,7 @@ from .thread import PointText, Thread
 
 WINDOWS = (8192, 4096, 2048, 1024)  # points that a block sorts at a time: the first that fits
 LISTED = 1024  # points that were put off, from which on a block works on them
+GROUP = 32  # points that a warp takes; few points go to as many multiprocessors as there are groups
 MOST_THREADS = 1024  # of a block
 COUNTERS = 5  # numbers of the order of points beside those of the kinds
 
@@ -55,7 +56,7 @@ class Sorted(Thread):
 
     def shape(self, p: Plan) -> Shape:
         shared = 8 * self.ahead(p) + order_bytes(self.window(p))
-        return Shape(self.threads(p), shared=shared, resident=-1)
+        return Shape(self.threads(p), covers=GROUP, shared=shared, resident=-1)
 
     def skips_points(self, p: Plan) -> bool:
         return False
