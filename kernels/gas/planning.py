@@ -11,7 +11,7 @@ from ..engine.errors import ArgumentError, MixtureError, VariantUnsuitable, refu
 from ..engine.registry import declared
 from .pair_layouts import laid_out, panel_rows
 from .plan import ON_DEVICE, Launch, Plan
-from .records import Constants, PointKernel
+from .records import EQUILIBRIUM, Constants, PointKernel
 from .registry import registry
 from .schedules import Schedule, schedule_of
 from .schedules.schedule import has_constant
@@ -24,6 +24,7 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
     they write. how: None for a CPU. Raises ArgumentError for a kernel that this mixture or precision cannot serve,
     VariantUnsuitable for a launch that cannot run the kernels.
     """
+    how = _fit_for_branches(how, kernels)
     schedule = schedule_of(how, kernels)
     _refuse_unsuitable(kernels, mixture, how, schedule, precision)
 
@@ -70,6 +71,12 @@ def make_plan(kernels, outputs, mixture, how: Launch | None = None, precision: s
         members="".join(maker.members for maker in constants.makers),
         pieces=tuple(pieces),
     )
+
+
+def _fit_for_branches(how: Launch | None, kernels) -> Launch | None:
+    """Panels in place of matrix units, which need all lanes of a warp: points of two phases part in branches."""
+    parts = any(kernel.phases == EQUILIBRIUM for kernel in kernels)
+    return dataclasses.replace(how, pairs=4) if how and how.pairs == "units" and parts else how
 
 
 def _refuse_unsuitable(kernels, mixture, how, schedule: Schedule, precision: str) -> None:

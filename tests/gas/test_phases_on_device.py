@@ -10,6 +10,8 @@ from device_for_tests import be, is_gpu  # noqa: F401
 
 from frame.tools.bench import phases as bench
 from kernels import registry
+from kernels.gas.plan import Launch
+from kernels.gas.program import Program
 
 WAYS = ("T p", "e rho", "h p", "s p", "rho T")
 START = ("ln_kappa", "eta")
@@ -73,6 +75,23 @@ def test_what_a_point_needs_beyond_its_kind(be, way):
     assert (found["phases_status"] == q["phases_status"]).all()
     np.testing.assert_allclose(found["beta"], q["beta"], rtol=0, atol=1e-8)
     assert (found["eta"] < 2.1e5).all()  # nothing stays put off
+
+
+def test_a_launch_for_many_species(be):
+    """The table of launches has matrix units and copies in shared memory above 12 species. Points of two phases part in
+    branches, where matrix units would wait for the whole warp: panels serve."""
+    n = 20_000 if is_gpu(be) else 96
+    q = known(n)
+    how = Launch(128, "shared", 4, 2, "units", "shared")
+    program = Program(
+        bench.Gas(2).mixture(), ["vol", *START, "phases_status"], ["T", "p", "Y", *START], backend=be, how=how
+    )
+    carried = {name: np.zeros((program.plan.rows(name), n)) for name in START}
+    for _ in range(2):
+        found = bench.Work(program, {**q, **carried}).results()
+        carried = {name: found[name] for name in START}
+        assert (found["phases_status"] == q["phases_status"]).all()
+        np.testing.assert_allclose(found["vol"], q["vol"], rtol=1e-9)
 
 
 def test_neighbours_on_a_device(be):
