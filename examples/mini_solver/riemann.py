@@ -199,12 +199,14 @@ def march(gas, rho, T, to, sign, steps):
     return np.array(rows)
 
 
-def secant(f, a, b, tolerance=1e-13, most=100):
+def secant(f, a, b, tolerance=1e-13, most=100, reach=math.inf):
+    """A zero of f near a and b; reach: the longest step."""
     fa, fb = f(a), f(b)
     for _ in range(most):
         if fb == fa:
             break
-        a, b, fa = b, b - fb * (b - a) / (fb - fa), fb
+        step = -fb * (b - a) / (fb - fa)
+        a, b, fa = b, b + max(min(step, reach), -reach), fb
         if abs(b - a) <= tolerance * abs(b):
             break
         fb = f(b)
@@ -228,11 +230,14 @@ def wave(gas, rho, u, T, p_star, sign):
 
         return Wave(u + sign * (p_star - p0) / flux, r, gas.temperature(p_star, r, T), None, speed)
 
-    def miss(x):
-        return isentrope(gas, rho, T, math.exp(x), sign, 200)[-1, 2] / p_star - 1  # p of a liquid may fall below 0
-
-    x0 = math.log(rho) + (p_star - p0) / (rho * c0 * c0)
-    to = math.exp(secant(miss, math.log(rho) - 1e-3, x0, 1e-12))
+    # The density of p_star, by Newton's method with dp/d ln rho = rho c^2
+    x, step = math.log(rho), (p_star - p0) / (rho * c0 * c0)
+    for _ in range(100):
+        x += step
+        to, _, p, _, c = isentrope(gas, rho, T, math.exp(x), sign, 200)[-1]
+        step = min(max((p_star - p) / (to * c * c), -0.5), 0.5)
+        if abs(step) < 1e-12:
+            break
     table = isentrope(gas, rho, T, to, sign, 1500)
 
     return Wave(u + table[-1, 3], table[-1, 0], table[-1, 1], table, None)
@@ -247,11 +252,12 @@ class Riemann:
 
         sides = [(s[0], s[1], s[3]) for s in (self.left, self.right)]
 
-        def miss(p):
-            return wave(gas, *sides[0], p, -1).u - wave(gas, *sides[1], p, 1).u
+        def miss(x):
+            return wave(gas, *sides[0], math.exp(x), -1).u - wave(gas, *sides[1], math.exp(x), 1).u
 
-        p1 = math.sqrt(self.left[2] * self.right[2])
-        self.p = secant(miss, p1, 0.9 * p1, 1e-12)
+        # A liquid moves by little until it boils: the first chords lead too far
+        x1 = 0.5 * math.log(self.left[2] * self.right[2])
+        self.p = math.exp(secant(miss, x1, x1 - 0.1, 1e-13, reach=0.5))
         self.waves = wave(gas, *sides[0], self.p, -1), wave(gas, *sides[1], self.p, 1)
         self.u = 0.5 * (self.waves[0].u + self.waves[1].u)
 

@@ -39,6 +39,7 @@ CHECKS = {
     "oxygen_in_hydrogen": interfaces.oxygen_in_hydrogen,
     "shock_tubes": shock_tubes.shock_tubes,
     "boiling_tube": two_phases.boiling_tube,
+    "boiling_mixture": two_phases.boiling_mixture,
     "boiling_box": two_phases.closed_box,
     "ideal_tubes": ideal_tubes.ideal_tubes,
     "shu_osher": shu_osher.shu_osher,

@@ -7,6 +7,15 @@
 #include "gas/phases/attraction.h"
 #include "gas/thermal/inversion.h"
 
+// T of one phase by six bodies with a common name: of inversion.h, or of mapped.h
+#define TEMPERATURES_OF_ONE_PHASE(body) \
+    template <class... A> static POINT_FN void from_e_rho(A &&...a) { body##_from_e_rho(a...); } \
+    template <class... A> static POINT_FN void from_e_rho_start(A &&...a) { body##_from_e_rho_start(a...); } \
+    template <class... A> static POINT_FN void from_h_p(A &&...a) { body##_from_h_p(a...); } \
+    template <class... A> static POINT_FN void from_h_p_start(A &&...a) { body##_from_h_p_start(a...); } \
+    template <class... A> static POINT_FN void from_s_p(A &&...a) { body##_from_s_p(a...); } \
+    template <class... A> static POINT_FN void from_s_p_start(A &&...a) { body##_from_s_p_start(a...); }
+
 template <class M, bool MAPPED> struct PhaseEquation;
 template <class M> using EquationOf = PhaseEquation<M, M::mapped>;
 
@@ -62,13 +71,7 @@ template <class M> struct PhaseEquation<M, false> {
     template <class R, class F, class C>
     static POINT_FN void add_product(const M &, const F &, const C &, const R *, R *) {}
 
-    // T of one phase
-    template <class... A> static POINT_FN void from_e_rho(A &&...a) { temperature_from_e_rho(a...); }
-    template <class... A> static POINT_FN void from_e_rho_start(A &&...a) { temperature_from_e_rho_start(a...); }
-    template <class... A> static POINT_FN void from_h_p(A &&...a) { temperature_from_h_p(a...); }
-    template <class... A> static POINT_FN void from_h_p_start(A &&...a) { temperature_from_h_p_start(a...); }
-    template <class... A> static POINT_FN void from_s_p(A &&...a) { temperature_from_s_p(a...); }
-    template <class... A> static POINT_FN void from_s_p_start(A &&...a) { temperature_from_s_p_start(a...); }
+    TEMPERATURES_OF_ONE_PHASE(temperature)
 };
 
 // Least volume of the amounts x

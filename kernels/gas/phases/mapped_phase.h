@@ -240,10 +240,5 @@ template <class M> struct PhaseEquation<M, true> {
                       c.of_C[k] * C + f.C_i[k] * of_C;
     }
 
-    template <class... A> static POINT_FN void from_e_rho(A &&...a) { mapped_temperature_from_e_rho(a...); }
-    template <class... A> static POINT_FN void from_e_rho_start(A &&...a) { mapped_temperature_from_e_rho_start(a...); }
-    template <class... A> static POINT_FN void from_h_p(A &&...a) { mapped_temperature_from_h_p(a...); }
-    template <class... A> static POINT_FN void from_h_p_start(A &&...a) { mapped_temperature_from_h_p_start(a...); }
-    template <class... A> static POINT_FN void from_s_p(A &&...a) { mapped_temperature_from_s_p(a...); }
-    template <class... A> static POINT_FN void from_s_p_start(A &&...a) { mapped_temperature_from_s_p_start(a...); }
+    TEMPERATURES_OF_ONE_PHASE(mapped_temperature)
 };
