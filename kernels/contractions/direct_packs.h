@@ -487,7 +487,10 @@ struct Target {
             for (int p = 0; p < PACKS; ++p) {
                 SCALAR *const to = out + row[r + p * LANES + FIRST];
                 UNROLL
-                for (int c = 0; c < COLUMNS; ++c) put(to + column[c], lanes_of<FIRST, PIECE>(s.sum[c][p]));
+                for (int c = 0; c < COLUMNS; ++c) {
+                    const auto x = lanes_of<FIRST, PIECE>(s.sum[c][p]);
+                    memcpy(to + column[c], &x, sizeof(x));
+                }
             }
             leave_parts<PIECE, FIRST + PIECE>(s, r);
         }
@@ -503,7 +506,7 @@ struct Target {
                 const Band band = runs.piece == 1 && r % LANES == 0 ? runs.band[r / LANES] : Band{0, 0};
                 if (!band.width) copy(to + row[r], sums + r, runs.length[r]);
                 else if (band.depth == LINE) across_band<LANES, LINE / LANES>(to, sums, r, band);
-                else if (band.depth == LANES) across_band<LANES, 1>(to, sums, r, band);
+                else if (LANES < LINE && band.depth == LANES) across_band<LANES, 1>(to, sums, r, band);
                 else across_band<HALF, 1>(to, sums, r, band);
                 r += band.width ? band.width * band.depth : runs.length[r];
             }
@@ -614,10 +617,10 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
     const long *const term_left = (const long *)a.term_left + part.first_term;
     const long *const term_right = (const long *)a.term_right + part.first_term;
 
-    const RowRuns runs(row_out, rows, rows % PANEL == 0 && part.columns % COLUMNS == 0);
     const SCALAR *const packed = b.room.rows + begin * part.terms;
     const Store how = part.first_term ? ADDED : Store(a.store);
     const long turns = part.terms / TERMS;
+    const RowRuns runs(row_out, rows, rows % PANEL == 0 && part.columns % COLUMNS == 0 && how < SCALED);
     const long wanted = how == PAST ? 0 : Expected::each(turns); // numbers of the output, at a turn
     const long lying = b.lying < begin ? 0 : least(b.lying - begin, rows);
 
@@ -637,30 +640,28 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
 
         target.expect_bands(runs);
 
-        // Whole panels go from registers to the output.
-        const long at_once = runs.piece > 1 && columns == COLUMNS ? rows / PANEL * PANEL : 0;
-        const auto take = [&](const Sums &s, long r) __attribute__((always_inline)) {
+        // Whole panels go from registers to the output; parts of packs as they are.
+        const bool from_registers = runs.piece == LANES || (runs.piece > 1 && how < SCALED);
+        const long at_once = from_registers && columns == COLUMNS ? rows / PANEL * PANEL : 0;
+
+        SCALAR *const panel = b.room.columns + (part.lie == PACKED ? c * part.terms : 0);
+        if (part.lie == TO_PACK)
+            Packing<COLUMNS>{panel, b.at.right, column_right + c, term_right, columns, part.terms}.all();
+
+        for (long r = 0; r < rows; r += PANEL) {
+            const Expected expected = target.expected(r, r < at_once ? wanted : 0);
+            const PackedRows row_panel{packed + r * part.terms};
+            Sums s;
+            if (part.lie == IN_PLACE) {
+                const ColumnsInPlace column_panel(b.at.right, column_right + c, term_right, columns);
+                s = multiply(row_panel, column_panel, part.terms, ahead, expected);
+            } else if (r < lying) {
+                const RowsInPlace lines(b.at.left, row_left + r, term_left);
+                s = multiply(lines, PackedColumns{panel}, part.terms, ahead, expected);
+            } else s = multiply(row_panel, PackedColumns{panel}, part.terms, ahead, expected);
+
             if (r < at_once) target.leave(s, r, runs.piece);
             else keep(s, b.room.tile + r);
-        };
-        const auto meet_packed = [&](const auto &panel) __attribute__((always_inline)) {
-            for (long r = lying; r < rows; r += PANEL) {
-                const Expected expected = target.expected(r, r < at_once ? wanted : 0);
-                take(multiply(PackedRows{packed + r * part.terms}, panel, part.terms, ahead, expected), r);
-            }
-        };
-
-        if (part.lie == IN_PLACE) meet_packed(ColumnsInPlace(b.at.right, column_right + c, term_right, columns));
-        else {
-            SCALAR *const panel = b.room.columns + (part.lie == PACKED ? c * part.terms : 0);
-            if (part.lie == TO_PACK)
-                Packing<COLUMNS>{panel, b.at.right, column_right + c, term_right, columns, part.terms}.all();
-            for (long r = 0; r < lying; r += PANEL) {
-                const Expected expected = target.expected(r, r < at_once ? wanted : 0);
-                const RowsInPlace row_panel(b.at.left, row_left + r, term_left);
-                take(multiply(row_panel, PackedColumns{panel}, part.terms, ahead, expected), r);
-            }
-            meet_packed(PackedColumns{panel});
         }
         if (at_once < rows) target.settle(b.room.tile, at_once, runs);
     }
