@@ -11,6 +11,7 @@ import test_kinetics
 from device_for_tests import be  # noqa: F401  be is a fixture
 from hosts import OWN_KERNEL, ROOT
 from kernel_cases import TABLE_ERROR
+from ruamel.yaml import YAML
 
 import kernels
 from kernels import ArgumentError, Mixture, PointFunction, StateError
@@ -128,6 +129,22 @@ def test_every_kind_of_reaction(options):
 
     rows = np.cumsum([mix.rows(name) for name in outputs])[:-1]
     test_kinetics.compare(mix, dict(zip(outputs, np.split(got, rows))), q)
+
+
+def test_rates_with_nine_coefficients(tmp_path):
+    """The same polynomials as NASA-9: species do not fill vectors then. Rates are those of seven coefficients."""
+    yaml = YAML(typ="safe", pure=True)
+    data = yaml.load((ROOT / "examples/mechanisms/h2_o2.yaml").read_text())
+    for species in data["species"]:
+        species["thermo"] |= {"model": "NASA9", "data": [[0.0, 0.0, *row] for row in species["thermo"]["data"]]}
+    with open(tmp_path / "nine.yaml", "w") as out:
+        yaml.dump(data, out)
+
+    seven, nine = mixture("ideal"), Mixture.from_yaml(tmp_path / "nine.yaml", equation="ideal")
+    s = states(seven)
+    got, wanted = (called(PointFunction(mix, ["omega"], ["T", "p", "Y", "rho"]), s) for mix in (seven, nine))
+    assert nine.constant("nasa9").of.sizes["NASA9_RANGES"] == 2
+    assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max())
 
 
 def test_cold_ranges_of_species():
