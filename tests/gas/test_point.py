@@ -11,6 +11,7 @@ import test_kinetics
 from device_for_tests import be  # noqa: F401  be is a fixture
 from hosts import OWN_KERNEL, ROOT
 from kernel_cases import TABLE_ERROR
+from ruamel.yaml import YAML
 
 import kernels
 from kernels import ArgumentError, Mixture, PointFunction, StateError
@@ -128,6 +129,49 @@ def test_every_kind_of_reaction(options):
 
     rows = np.cumsum([mix.rows(name) for name in outputs])[:-1]
     test_kinetics.compare(mix, dict(zip(outputs, np.split(got, rows))), q)
+
+
+@pytest.mark.parametrize("outputs", ["Z_sum", "Z_sum X", "Z_sum Y_twice"])
+def test_a_body_with_one_type_for_its_species(outputs, registry, tmp_path):
+    """Two inputs, of which another kernel makes one, and two outputs, of which one is asked for: in a block call and in
+    a function of one point."""
+    (tmp_path / "own.h").write_text(
+        "template <class M, class S, class O> POINT_FN void doubled(const M &, const S &Y, const S &X, O &a, O &b) {\n"
+        "    FOR_SPECIES (s, M::NS) a.set(s, 2.0 * Y[s]), b.set(s, X[s]);\n}\n"
+        "template <class M, class S, class R> POINT_FN void summed(const M &, const S &a, const S &b, R &sum) {\n"
+        "    sum = R(0.0);\n    FOR_SPECIES (s, M::NS) sum += a[s] + b[s];\n}\n"
+    )
+    (tmp_path / "own.py").write_text(
+        "from kernels import point_kernel, quantity\n"
+        "quantity('Y_twice', '1', 'a', per='ns')\nquantity('X_again', '1', 'b', per='ns')\n"
+        "quantity('Z_sum', '1', 'c')\nmore = dict(header='own.h', source='d', valid='all')\n"
+        "point_kernel('doubled', reads='Y X', writes='Y_twice X_again', **more)\n"
+        "point_kernel('summed', reads='Y_twice X_again', writes='Z_sum', **more)\n"
+    )
+    kernels.load_declarations(str(tmp_path / "own.py"))
+    mix = mixture("ideal")
+    Y = {"Y": states(mix)["Y"]}
+    wanted = mix.properties(outputs, **Y)
+    got = called(PointFunction(mix, outputs.split(), ["Y"]), Y)
+    np.testing.assert_allclose(wanted["Z_sum"], 3.0, rtol=64 * EPS)
+    for row, name in zip(np.split(got, np.cumsum([mix.rows(n) for n in outputs.split()])[:-1]), outputs.split()):
+        np.testing.assert_allclose(row, np.atleast_2d(wanted[name]), rtol=64 * EPS)
+
+
+def test_rates_with_nine_coefficients(tmp_path):
+    """The same polynomials as NASA-9: species do not fill vectors then. Rates are those of seven coefficients."""
+    yaml = YAML(typ="safe", pure=True)
+    data = yaml.load((ROOT / "examples/mechanisms/h2_o2.yaml").read_text())
+    for species in data["species"]:
+        species["thermo"] |= {"model": "NASA9", "data": [[0.0, 0.0, *row] for row in species["thermo"]["data"]]}
+    with open(tmp_path / "nine.yaml", "w") as out:
+        yaml.dump(data, out)
+
+    seven, nine = mixture("ideal"), Mixture.from_yaml(tmp_path / "nine.yaml", equation="ideal")
+    s = states(seven)
+    got, wanted = (called(PointFunction(mix, ["omega"], ["T", "p", "Y", "rho"]), s) for mix in (seven, nine))
+    assert nine.constant("nasa9").of.sizes["NASA9_RANGES"] == 2
+    assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max())
 
 
 def test_cold_ranges_of_species():

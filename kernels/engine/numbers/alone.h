@@ -93,9 +93,7 @@ template <int COUNT, class Work> POINT_FN void in_packs_of(const Work &work) {
 
 // Numbers of species that lie side by side in memory
 template <> inline constexpr bool SIDE_BY_SIDE<EvenRows<double, 1>> = true;
-template <int N> inline constexpr bool SIDE_BY_SIDE<Held<double, N>> = true;
 POINT_FN const double *numbers_of(const EvenRows<double, 1> &x) { return x.base; }
-template <int N> POINT_FN const double *numbers_of(const Held<double, N> &x) { return x.value; }
 
 POINT_FN void exp_all(double *x, const int count) {
     in_packs(x, count, [](const vec pack) { return exp(pack); });

@@ -89,12 +89,13 @@ def _input(p: Plan, layout: PointLayout, name: str) -> list[str]:
 
 
 def _result(p: Plan, layout: PointLayout, kernel: PointKernel, name: str) -> str:
-    """The declaration of what a kernel writes: a number, rows of an output, or rows that other kernels read."""
+    """The declaration of what a kernel writes: a number, rows of an output, or rows that other kernels read. All rows
+    have one type, since a body may have one for several of its arguments."""
     if not _has_rows(name):
         return f"real {name}{start(kernel)};"
     if name in p.writes:
         return f"const EvenRows<real, 1> {name}{{numbers_out + {layout.made[name]}}};"
-    return f"Held<real, {p.rows(name)}> {name};"
+    return f"real numbers_{name}[{p.rows(name)}]; const EvenRows<real, 1> {name}{{numbers_{name}}};"
 
 
 def _has_rows(name: str) -> bool:

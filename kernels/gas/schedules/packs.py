@@ -179,7 +179,7 @@ def _program(p: Plan, types, boxed: bool) -> str:
     stages = _stages([kernel for kernel in p.kernels if kernel not in names.once], p)
     loops = _loops(names, stages, types)
 
-    body = _pointers(names) + [_loop(p, loops, number) for number in range(len(loops))]
+    body = _pointers(names, stages) + [_loop(p, loops, number) for number in range(len(loops))]
     members = [
         f"static constexpr int COUNT = {len(p.arguments)}, SCRATCH = {names.scratch};",
         _array("int", "ROWS", [p.rows(a) for a in p.arguments]),
@@ -229,8 +229,12 @@ def _scalar(kernel: PointKernel) -> bool:
     return not any(registry.quantities[name].per for name in kernel.reads + kernel.writes)
 
 
-def _pointers(names: Names) -> list[str]:
+def _pointers(names: Names, stages) -> list[str]:
     """Declarations of the rows of arrays, of rows of scratch, and of numbers that are found once."""
+    in_tables: set[str] = set()
+    for stage in stages:
+        in_tables |= _in_tables(names, stage)
+
     p, lines = names.p, ["const long count = points.count;"]
     used = ["m", "scratch"]
     for a, first in _rows(p).items():
@@ -247,6 +251,10 @@ def _pointers(names: Names) -> list[str]:
     for name in (*names.inner, *names.checked):
         lines.append(f"stored *__restrict at_{name} = scratch + {names.places[name]}*ROW;")
         used.append(f"at_{name}")
+        if name in in_tables:
+            rows = names.p.rows(name)
+            lines.append(f"stored *row_{name}[{rows}];")
+            lines.append(f"for (int r = 0; r < {rows}; ++r) row_{name}[r] = at_{name} + r*ROW;")
 
     for name in names.found:
         lines.append(f"const stored {_one(name)} = scratch[{names.places[_one(name)]}*ROW];")
@@ -321,6 +329,7 @@ def _not_whole(names: Names, real: str) -> list[str]:
 def _stage(names: Names, stage, real: str, later) -> list[str]:
     """Loads, calls and stores of a stage. later: names that are needed behind it."""
     p, lines = names.p, []
+    in_tables = _in_tables(names, stage)
     declared: set[str] = set()
     kept: list[str] = []
 
@@ -331,7 +340,7 @@ def _stage(names: Names, stage, real: str, later) -> list[str]:
         for name in kernel.reads + kernel.writes:
             if name not in declared and name not in lost:
                 declared.add(name)
-                lines.append(_variable(names, kernel, name, real))
+                lines.append(_variable(names, kernel, name, real, in_tables))
 
         lines.append(call(p, kernel, lost, real).text())
         kept += [name for name in kernel.writes if name in later and name not in lost and name not in kept]
@@ -340,7 +349,26 @@ def _stage(names: Names, stage, real: str, later) -> list[str]:
     return lines + [f"store(at_{name} + t, {name});" for name in scalars]
 
 
-def _variable(names: Names, kernel: PointKernel, name: str, real: str) -> str:
+def _in_tables(names: Names, stage) -> set[str]:
+    """Intermediates of several rows that a stage takes by a table, as it takes arrays: a body may have one type for all
+    its inputs of each species, and one for all its outputs."""
+    groups = []
+    for kernel in stage:
+        for group in (kernel.reads, kernel.writes):
+            groups.append({name for name in group if registry.quantities[name].per and name not in names.known})
+
+    tables = {name for group in groups for name in group if name not in names.inner}
+    before = -1
+    while len(tables) > before:
+        before = len(tables)
+        for group in groups:
+            if group & tables:
+                tables |= group
+
+    return tables & set(names.inner)
+
+
+def _variable(names: Names, kernel: PointKernel, name: str, real: str, in_tables: set[str]) -> str:
     """The declaration of a name's variable, loaded if the kernel reads it."""
     per = registry.quantities[name].per
     if name in names.known:
@@ -348,6 +376,8 @@ def _variable(names: Names, kernel: PointKernel, name: str, real: str) -> str:
         return f"const Held<{real}, 1> {name}{{{{{value}}}}};" if per else f"const {real} {name}({value});"
 
     if per:
+        if name in in_tables:
+            return f"const Rows<{real}> {name}{{row_{name}, t}};"
         if name in names.inner:
             return f"const EvenRows<{real}, ROW> {name}{{at_{name} + t}};"
         past = f", past_{name}" if name in kernel.writes and names.p.rows(name) > 1 else ""
