@@ -44,8 +44,8 @@ POINT_FN void sums_over_species(R &sum, R &weighted, const Weight *weight, const
     }
 }
 
-// Whether M is the mixture of a first pass over points (sorted.h), in which a point that needs more than its kind is put
-// off, and a body has no code for that.
+// Whether M is the mixture of a first pass over points (sorted.h), in which a point that needs more than its kind is
+// put off, and a body has no code for that.
 template <class M> constexpr bool IS_QUICK_PASS = false;
 
 // Whether the points that share an instruction mostly agree on a condition, and a branch on it pays.
