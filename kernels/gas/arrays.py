@@ -390,6 +390,12 @@ def _stacked(given):
     return np.ma.stack([np.ma.asarray(part) for part in given]) if masked else given
 
 
+def has_composition(arrays) -> bool:
+    """Whether one of the inputs has a number for each species: X, Y, or what they follow from, as rho_k."""
+    known = registry.quantities
+    return any(name in ("X", "Y") or (name in known and known[name].per == "ns") for name in arrays)
+
+
 def refuse_surplus(mixture, names, arrays, read) -> None:
     """Raise ArgumentError for an array that is not read, and whose values follow from the others: both may contradict
     each other. An array that is independent of the others, such as a velocity, may come and is not used. So may inputs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..engine.backend import get_backend
 from ..engine.errors import ArgumentError, closest, refuse
-from .arrays import call, react
+from .arrays import call, has_composition, react
 from .declare import option
 from .equilibria import calls
 from .labelled import labels_of
@@ -322,7 +322,7 @@ class Mixture:
         outside the validity of a kernel gives NaN at this point. With FRAME_CHECK=1 it raises StateError, which names
         field, value, point (from 0) and kernel; `react` and kernels do the same.
         """
-        if self.ns == 1 and not arrays.keys() & {"X", "Y"}:
+        if self.ns == 1 and not has_composition(arrays):
             arrays["Y"] = [1.0]
 
         if (backend is None or backend == "cpu") and precision == "double":
