@@ -1,0 +1,280 @@
+// What direct_packs.h reads: packs of numbers, and factors that are packed through tables of places for the caches.
+// What comes next is asked for ahead.
+#pragma once
+#include <string.h>
+#include "engine/numbers/kernel.h"
+#include "contractions/transpose_packs.h"
+
+// A panel of rows has PACKS packs. Their sums with COLUMNS columns fill the registers.
+constexpr int PACKS = 3, COLUMNS = PACK_BYTES == 64 ? 8 : 4;
+
+// Terms of a turn of the loop, at each of which numbers are asked for. They are unrolled where there are registers for
+// that.
+constexpr int TERMS = 4;
+#if PACK_BYTES == 64
+#define UNROLL_TERMS UNROLL
+#else
+#define UNROLL_TERMS _Pragma("GCC unroll 1")
+#endif
+
+typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
+constexpr int LANES = PACK_BYTES / sizeof(SCALAR), PANEL = PACKS * LANES;
+constexpr int LINE = 64 / sizeof(SCALAR); // numbers of a cache line
+constexpr int MOST_WIDE = 128;            // lines of a band
+
+POINT_FN Pack load(const SCALAR *from) {
+    Pack x;
+    memcpy(&x, from, sizeof(Pack));
+    return x;
+}
+POINT_FN void store(SCALAR *to, Pack x) { memcpy(to, &x, sizeof(Pack)); }
+
+// A pack is in a register from here on. Else the compiler may load columns first, for which there are too few.
+POINT_FN void hold(Pack &x) {
+#ifdef __AVX512F__
+    __asm__ volatile("" : "+v"(x));
+#endif
+}
+
+// Past the caches. to: on a pack's boundary. The compilers' own builtins: the intrinsics' headers take longer to read
+// than half of this to compile.
+POINT_FN void stream(SCALAR *to, Pack x) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (Pack *)to);
+#elif PACK_BYTES == 64
+    typedef long long words __attribute__((vector_size(64)));
+    __builtin_ia32_movntdq512((words *)to, (words)x);
+#elif PACK_BYTES == 32
+    typedef long long words __attribute__((vector_size(32)));
+    __builtin_ia32_movntdq256((words *)to, (words)x);
+#else
+    store(to, x);
+#endif
+}
+POINT_FN void end_of_streams() {
+#ifdef __SSE2__
+    __builtin_ia32_sfence();
+#endif
+}
+
+// The fewest numbers that are loaded or stored together: 16 bytes.
+constexpr int LEAST_PIECE = 16 / sizeof(SCALAR);
+
+// Half a pack, if that is as much.
+constexpr int HALF = LANES / 2 > LEAST_PIECE ? LANES / 2 : LEAST_PIECE;
+
+// Lanes of a pack, `count` of them from lane `first` on: those of each I.
+template <int COUNT> struct Few {
+    typedef SCALAR type __attribute__((vector_size(COUNT * sizeof(SCALAR))));
+};
+template <int FIRST, int COUNT, int... I> POINT_FN typename Few<COUNT>::type lanes_of(Pack x, Numbers<I...>) {
+    return __builtin_shufflevector(x, x, (FIRST + I)...);
+}
+template <int FIRST, int COUNT> POINT_FN typename Few<COUNT>::type lanes_of(Pack x) {
+    if constexpr (COUNT == LANES) return x;
+    else return lanes_of<FIRST, COUNT>(x, typename Count<COUNT>::type());
+}
+
+POINT_FN long least(long a, long b) { return a < b ? a : b; }
+
+// Whether COUNT numbers lie side by side.
+template <int COUNT> POINT_FN bool side_by_side(const long *place) {
+    if (place[COUNT - 1] != place[0] + COUNT - 1) return false;
+    long other = 0;
+    for (int i = 1; i < COUNT - 1; ++i) other |= place[i] ^ (place[0] + i);
+    return !other;
+}
+
+// Neighbours that lie apart, but side by side with those `width` further on: depth x width of them.
+struct Band {
+    int width, depth; // 0: there is none
+
+    // The band that begins a list of places. SIDE: of squares that are transposed, of which the width has several.
+    template <int SIDE> POINT_FN static Band at(const long *place, long count, int depth) {
+        for (int width = SIDE; width <= MOST_WIDE && long(width) * depth <= count; width += SIDE)
+            if (place[width] == place[0] + 1) return crossed(place, width, depth) ? Band{width, depth} : Band{0, 0};
+        return {0, 0};
+    }
+
+    POINT_FN static bool crossed(const long *place, int width, int depth) {
+        for (int q = 1; q < depth; ++q)
+            for (int i = 0; i < width; ++i)
+                if (place[q * width + i] != place[i] + q) return false;
+        return true;
+    }
+};
+
+// ---- packing --------------------------------------------------------------------------------------------------------
+
+// SIDE vectors of as many numbers.
+template <int SIDE> struct Square {
+    typename Few<SIDE>::type row[SIDE];
+
+    POINT_FN void fetch(int i, const SCALAR *from) { memcpy(&row[i], from, sizeof(row[i])); }
+    POINT_FN void leave(int i, SCALAR *to) const { memcpy(to, &row[i], sizeof(row[i])); }
+};
+
+// Rows (or columns) of a factor, packed as panels of WIDTH lines: panels[line / WIDTH][term][line % WIDTH].
+template <int WIDTH> struct Packing {
+    SCALAR *panels;
+    const SCALAR *from;
+    const long *line, *term; // where lines and terms begin
+    long lines, terms;
+
+    // Lines that are packed together, at most and at least.
+    static constexpr int PIECE = LANES < WIDTH ? LANES : WIDTH, LEAST = LEAST_PIECE;
+
+    POINT_FN SCALAR *at(long l, long k) const { return panels + l / WIDTH * (WIDTH * terms) + k * WIDTH + l % WIDTH; }
+
+    PART_FN void all() const {
+        long l = 0;
+        while (l < lines) {
+            long done = whole<PIECE>(l);
+            if (!done && room<PIECE>(l)) apart<PIECE>(l), done = PIECE;
+            if (!done && room<LEAST>(l)) apart<LEAST>(l), done = LEAST;
+            if (!done) one(l), done = 1;
+            l += done;
+        }
+
+        // Zeros up to a whole panel.
+        for (const long end = (lines + WIDTH - 1) / WIDTH * WIDTH; l < end; ++l)
+            for (long k = 0; k < terms; ++k) *at(l, k) = 0;
+    }
+
+    // Whether there are SIDE lines of the same panel.
+    template <int SIDE> POINT_FN bool room(long l) const { return l + SIDE <= lines && l % WIDTH + SIDE <= WIDTH; }
+
+    // Lines that are packed by vectors of SIDE or fewer numbers, since neighbours of lines lie side by side; 0: none.
+    template <int SIDE> POINT_FN long whole(long l) const {
+        if (room<SIDE>(l)) {
+            if (side_by_side<SIDE>(line + l)) return together<SIDE>(l), SIDE;
+            const Band band = l % SIDE ? Band{0, 0} : Band::at<SIDE>(line + l, lines - l, SIDE);
+            for (int u = 0; u < band.width; u += SIDE) across<SIDE>(l + u, band.width);
+            if (band.width) return band.width * SIDE;
+        }
+        if constexpr (SIDE > LEAST) return whole<SIDE / 2>(l);
+        return 0;
+    }
+
+    // Neighbours of SIDE lines lie side by side.
+    template <int SIDE> POINT_FN void together(long l) const {
+        const SCALAR *const begin = from + line[l];
+        SCALAR *const to = at(l, 0);
+        for (long k = 0; k < terms; ++k) memcpy(to + k * WIDTH, begin + term[k], SIDE * sizeof(SCALAR));
+    }
+
+    // A square of a band: lines l, l + width, ...
+    template <int SIDE> POINT_FN void across(long l, long width) const {
+        const SCALAR *begin[SIDE];
+        SCALAR *to[SIDE];
+        UNROLL
+        for (int i = 0; i < SIDE; ++i) begin[i] = from + line[l + i], to[i] = at(l + i * width, 0);
+
+        for (long k = 0; k < terms; ++k) {
+            Square<SIDE> x;
+            UNROLL
+            for (int i = 0; i < SIDE; ++i) x.fetch(i, begin[i] + term[k]);
+            transpose<1, SIDE>(x.row);
+            UNROLL
+            for (int i = 0; i < SIDE; ++i) x.leave(i, to[i] + k * WIDTH);
+        }
+    }
+
+    // SIDE lines lie apart. Terms may lie side by side.
+    template <int SIDE> POINT_FN void apart(long l) const {
+        const SCALAR *begin[SIDE];
+        UNROLL
+        for (int i = 0; i < SIDE; ++i) begin[i] = from + line[l + i];
+        SCALAR *const to = at(l, 0);
+
+        long k = 0;
+        while (k < terms) {
+            if (k + SIDE <= terms && side_by_side<SIDE>(term + k)) {
+                square<SIDE>(begin, to, k), k += SIDE;
+                continue;
+            }
+            if (SIDE > LEAST && k + LEAST <= terms && side_by_side<LEAST>(term + k)) {
+                UNROLL
+                for (int i = 0; i < SIDE; i += LEAST) square<LEAST>(begin + i, to + i, k);
+                k += LEAST;
+                continue;
+            }
+            UNROLL
+            for (int i = 0; i < SIDE; ++i) to[k * WIDTH + i] = begin[i][term[k]];
+            ++k;
+        }
+    }
+
+    // SIDE lines and as many terms.
+    template <int SIDE> POINT_FN void square(const SCALAR *const *begin, SCALAR *to, long k) const {
+        Square<SIDE> x;
+        UNROLL
+        for (int i = 0; i < SIDE; ++i) x.fetch(i, begin[i] + term[k]);
+        transpose<1, SIDE>(x.row);
+        UNROLL
+        for (int q = 0; q < SIDE; ++q) x.leave(q, to + (k + q) * WIDTH);
+    }
+
+    POINT_FN void one(long l) const {
+        for (long k = 0; k < terms; ++k) *at(l, k) = from[line[l] + term[k]];
+    }
+};
+
+// Numbers of a factor that are read next, asked for from memory while the present ones are multiplied: at each turn of
+// the loop over terms so few that the multiply-adds do not wait.
+struct Ahead {
+    const SCALAR *from;
+    const long *line, *term; // no two lines are in one cache line
+    long lines, terms;
+    long term_step;           // numbers of a cache line along the terms
+    long l = 0, k = 0;        // the next request
+    long panel = 0, turn = 0; // requests during the sums of a panel, and at a turn
+    long left = 0;            // of a panel
+
+    // panels: of rows and columns, during which all numbers are asked for. turns: of the loop over a panel's terms.
+    POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms, long panels,
+                   long turns)
+        : from(from), line(line), term(term), lines(lines), terms(terms) {
+        term_step = terms >= LINE && side_by_side<LINE>(term) ? LINE : 1;
+        const long requests = lines * ((terms + term_step - 1) / term_step);
+        panel = (requests + panels - 1) / panels;
+        turn = turns ? (panel + turns - 1) / turns : 0;
+    }
+
+    POINT_FN void new_panel() { left = panel; }
+    // Other lines, at the same pace.
+    POINT_FN void aim(const long *other, long count) { line = other, lines = count, l = 0, k = count ? 0 : terms; }
+    POINT_FN void ask() {
+        if (left <= 0) return;
+        left -= turn;
+        for (long i = 0; i < turn && k < terms; ++i) {
+            __builtin_prefetch(from + line[l] + term[k], 0, 2);
+            if (++l >= lines) l = 0, k += term_step;
+        }
+    }
+};
+
+// Numbers of the output to which the sums of a panel go, asked for so that they are in the cache when the sums are
+// there. With wide vectors they are asked for during the multiplication, few at a time: the loads of the factors wait
+// for the same buffers. With others there is no time and there are no registers for that.
+struct Expected {
+    static constexpr bool SPREAD = PACK_BYTES == 64;
+
+    const SCALAR *out;
+    const long *row, *column;
+    long turn;      // requests at a turn
+    long next, end; // the next request; how many there are
+
+    POINT_FN Expected(const SCALAR *out, const long *row, const long *column, long turn)
+        : out(out), row(row), column(column), turn(turn), next(0), end(turn ? PACKS * COLUMNS : 0) {
+        if (!SPREAD) ask();
+    }
+    // Requests at each of some turns.
+    POINT_FN static long each(long turns) {
+        return !SPREAD ? PACKS * COLUMNS : turns ? (PACKS * COLUMNS + turns - 1) / turns : 0;
+    }
+    POINT_FN void ask() {
+        for (long i = 0; i < turn && next < end; ++i, ++next)
+            __builtin_prefetch(out + row[next / COLUMNS * LANES] + column[next % COLUMNS], 1, 3);
+    }
+};
