@@ -138,15 +138,29 @@ PHASE_PART MaskOf<R> take_two_phases(const M &m, const R *z, const MaskOf<R> don
     return right;
 }
 
-// The states of a search by T start from one another, and so keep to their own two phases where two others have a lower
-// Gibbs energy. Where that leaves no T, points of `spent`, the search begins again, each state from nothing.
-template <class R> POINT_FN void begin_again(const MaskOf<R> spent, MaskOf<R> &from_nothing, Bracket<R> &in_T) {
-    open_bracket(spent && !from_nothing, R(T_LOWEST), R(T_HIGHEST), in_T);
-    from_nothing = from_nothing || spent;
+// Takes the state of the points of `close`, of one phase or, where `two`, of two
+template <class M, class R>
+POINT_FN void take_close(const M &m, const R *z, const MaskOf<R> close, const MaskOf<R> two, const State<M, R> &now,
+                         State<M, R> &s, R &status) {
+    take(close && !two, now, s);
+    status = select(close && !two, R(double(ONE_PHASE)), status);
+    take_two_phases(m, z, close && two, now, s, status);
 }
 
 // The points of `lost` whose function jumps over what is given, between states of which one has two phases: three
 template <class R> POINT_FN void tell_three_phases(const MaskOf<R> lost, const Bracket<R> &b, R &status) {
     const auto jumps = b.seen_low && b.seen_high && !(b.plain_low && b.plain_high) && b.high < b.low * (1.0 + 1e-7);
     status = select(lost && is_lost(status) && jumps, R(double(IN_THREE_PHASES)), status);
+}
+
+// Which of the points of `open` a search by T goes on with. Its states start from one another, and so keep to their own
+// two phases where two others have a lower Gibbs energy: where that leaves no T, it begins again, each state from
+// nothing.
+template <class R>
+POINT_FN MaskOf<R> go_on(const MaskOf<R> open, MaskOf<R> &from_nothing, Bracket<R> &in_T, R &status) {
+    const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13)), lost = spent && from_nothing;
+    tell_three_phases(lost, in_T, status);
+    open_bracket(spent && !lost, R(T_LOWEST), R(T_HIGHEST), in_T);
+    from_nothing = from_nothing || spent;
+    return open && !lost;
 }

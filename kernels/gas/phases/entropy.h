@@ -75,15 +75,8 @@ PHASE_PART void bracketed_at_entropy(const M &m, const R *z, const R S, const Ma
             open = open && !take_two_phases(m, z, done, from, s, status);
         }
         const auto close = open && fabs(miss) < 1e-10 * cp && cp > 0.0 && kind < 1.5;
-        take(close && !two, now, s);
-        status = select(close && !two, R(double(ONE_PHASE)), status);
-        take_two_phases(m, z, close && two, now, s, status);
-
-        open = open && !close;
-        const auto spent = open && !(in_T.high > in_T.low * (1.0 + 1e-13));
-        tell_three_phases(spent && from_nothing, in_T, status);
-        open = open && !(spent && from_nothing);
-        begin_again(spent, from_nothing, in_T);
+        take_close(m, z, close, two, now, s, status);
+        open = go_on(open && !close, from_nothing, in_T, status);
         warm = two && !from_nothing;
         if (everywhere(!open)) break;
 
