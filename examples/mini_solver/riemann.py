@@ -238,6 +238,8 @@ def wave(gas, rho, u, T, p_star, sign):
         step = min(max((p_star - p) / (to * c * c), -0.5), 0.5)
         if abs(step) < 1e-12:
             break
+    else:
+        raise RuntimeError(f"no state of {p_star} Pa behind the fan")
     table = isentrope(gas, rho, T, to, sign, 1500)
 
     return Wave(u + table[-1, 3], table[-1, 0], table[-1, 1], table, None)

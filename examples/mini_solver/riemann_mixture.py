@@ -153,6 +153,8 @@ class BoilingMixture(Gas):
             w = X * np.exp(of_x - self._ln_f(T, volume, y))
             if np.abs(w - before).max() < 1e-14:
                 break
+        else:
+            raise RuntimeError(f"the first vapour at {T} K, {rho} kg/m3 is not found")
         return math.log(w.sum()), y[:, 0], volume
 
     def _thin_volume(self, T, p, y):
