@@ -106,8 +106,8 @@ def test_other_collections(host, tmp_path, collection, missing):
 
 @pytest.mark.parametrize("collection, reserve, blocks", [("thermal_viscous", 1, 3), ("viscous", 1.5, 2)])
 def test_block_calls(host, tmp_path, collection, reserve, blocks):
-    """One call for a block. The blocks grow to 1.5 and 2.2 times the first one's size. Those of many values a point are
-    copied, others are worked on where they lie."""
+    """One call for a block. The blocks grow to 1.5 and 2.2 times the first one's size. A block with
+    many values at each point is copied; one with few is worked on where it lies."""
     done = run(host, tmp_path, calls="'blocks'", collection=f"'{collection}'", grow="2, 1, 1", reserve=reserve)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"memory of {blocks} blocks" in done.stdout

@@ -149,10 +149,12 @@ def test_a_body_with_one_type_for_its_species(outputs, registry, tmp_path):
         "point_kernel('summed', reads='Y_twice X_again', writes='Z_sum', **more)\n"
     )
     kernels.load_declarations(str(tmp_path / "own.py"))
+
     mix = mixture("ideal")
     Y = {"Y": states(mix)["Y"]}
     wanted = mix.properties(outputs, **Y)
     got = called(PointFunction(mix, outputs.split(), ["Y"]), Y)
+
     np.testing.assert_allclose(wanted["Z_sum"], 3.0, rtol=64 * EPS)
     for row, name in zip(np.split(got, np.cumsum([mix.rows(n) for n in outputs.split()])[:-1]), outputs.split()):
         np.testing.assert_allclose(row, np.atleast_2d(wanted[name]), rtol=64 * EPS)

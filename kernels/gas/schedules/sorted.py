@@ -27,8 +27,8 @@ LOOP = """\
 
 
 class Sorted(Thread):
-    """A thread a point at a time, of points that a block has sorted by their kind. One block on a multiprocessor has
-    the threads of all that the launch asks for: the more points are sorted, the fewer warps have two kinds."""
+    """A thread a point at a time, of points that a block has sorted by their kind. A multiprocessor has one large block
+    in place of the launch's several: the more points are sorted together, the fewer warps meet two kinds."""
 
     name = "sorted"
     frame = "gas/schedules/sorted.h"
