@@ -22,10 +22,17 @@ struct operands_{name} {{
 {fields}{constructor}
 }};"""
 
+PROBE = """\
+TEAM_PROBE probe_{name}(const arguments_{name} &a, long number, char *const (&level)[2]) {{
+const operands_{name} m(a);
+probe<{one}, {results}>(number, a.items, level, {call});
+}}
+"""
+
 KERNEL = """\
 {record}
 {operands}
-KERNEL(run_{name}, arguments_{name}, {threads}) {{
+{probe}KERNEL(run_{name}, arguments_{name}, {threads}) {{
 {ahead}const operands_{name} m(a);
 const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
                     {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk}};
@@ -145,12 +152,13 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
 
     # The loop over the items, and the body as it calls it.
     one = f"Team<1, {lanes}, {number}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
+    of_results = f"Results<{', '.join([result.type for result in k.results])}>"
     loop = items.loop.format(
         team=members,
         vector=lanes,
         one=one,
         threads=threads,
-        results=f"Results<{', '.join([result.type for result in k.results])}>",
+        results=of_results,
         scratch=_flag(k.scratch),
         level_1=_flag(any(a.level for a in k.scratch)),
         writes=_flag(any(a.written for a in k.arrays)),
@@ -172,6 +180,9 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     elif scattered:
         end.append("return failed")
 
+    # What the body does for each member, for a CPU that chooses their number.
+    probe = PROBE.format(name=k.name, one=one, results=of_results, call=call) if chosen(k, entry) else ""
+
     # How much there is to do stands in the record: a launch without any still writes its results.
     work = ["a.items" if word == "items" else word for word in entry.work]
 
@@ -179,6 +190,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
         operands=Operands(k).text(),
+        probe=probe,
         threads=threads,
         ahead=entry.record.format(type=f"arguments_{k.name}"),
         totals=", ".join([*totals, "{nullptr, nullptr}"]),

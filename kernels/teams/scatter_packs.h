@@ -14,7 +14,7 @@ template <class V> POINT_FN long elements_of(const V &view) {
 }
 
 template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> &to, T &at, const X &x) {
-    CAN_TELL(0);
+    CAN_TELL(ANYONE);
     if (!to.copies) atomic_add(at, x);
     else ((T *)to.copies)[omp_get_thread_num() * elements_of(to.view) + (&at - to.view.data)] += Made<T>::of(x);
 }

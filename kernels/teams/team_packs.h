@@ -11,23 +11,13 @@
 #endif
 #include "teams/reducers.h"
 #include "teams/lanes.h"
+#include "teams/notes.h"
 
 // ---- what a launch reports
 struct Report {
     long members;      // of a team, as it ran
     char problem[504]; // of a body that did not come to its end, such as a barrier that some do not reach; or empty
 };
-
-// A note in the library that the body of kernel K can tell how many members its team has; 0: every body. Code that is
-// not reached leaves none, so the note is absent where the compiler sees that the body cannot tell.
-#define CAN_TELL(K) asm volatile(".pushsection can_tell,\"a\"\n.long %c0\n.popsection" ::"i"(K))
-extern "C" const int __start_can_tell[] __attribute__((weak, visibility("hidden")));
-extern "C" const int __stop_can_tell[] __attribute__((weak, visibility("hidden")));
-inline bool can_tell(int kernel) {
-    for (const int *note = __start_can_tell; note != __stop_can_tell; ++note)
-        if (*note == kernel || *note == 0) return true;
-    return false;
-}
 
 // ---- loops over lanes
 template <class F> POINT_FN void for_lanes(long first, long behind, const F &f, int *alone = nullptr) {
@@ -179,6 +169,7 @@ template <class T, class F, class V> POINT_FN void single_per_team(const T &team
 template <class M, class F> POINT_FN void single_per_member(const M &, const F &f) { f(); }
 template <class M, class F, class V> POINT_FN void single_per_member(const M &, const F &f, V &value) { f(value); }
 
+#include "teams/thread_room.h"
 #include "teams/atomics_packs.h"
 
 // ---- launches
@@ -208,17 +199,16 @@ template <class Work> POINT_FN int share_out(long items, int threads, const Leag
     int failed = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
     {
-        char *const arena = bytes ? (char *)aligned_alloc(64, size_t(bytes)) : nullptr;
-        failed |= bytes && !arena;
+        const Arena arena(size_t(bytes), omp_get_thread_num());
+        failed |= bytes && !arena.memory;
 #pragma omp for schedule(static)
         for (long share = 0; share < shares; ++share) {
-            char *const level[2] = {arena, arena + ahead};
-            if (arena || !bytes)
+            char *const level[2] = {arena.memory, arena.memory + ahead};
+            if (arena.memory || !bytes)
                 failed |=
                     work(share, items / shares * share + (share < items % shares ? share : items % shares),
                          items / shares * (share + 1) + (share < items % shares ? share + 1 : items % shares), level);
         }
-        free(arena);
     }
     return failed;
 }
@@ -235,6 +225,7 @@ template <class RESULTS> POINT_FN void join_shares(long items, const League &a, 
 }
 
 #include "teams/team_fibres.h"
+#include "teams/team_probe.h"
 
 // body(team, results) for each team of one member
 template <class TEAM, class RESULTS, class Body>
@@ -255,7 +246,7 @@ POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Bo
 template <class TEAM, class ONE, class RESULTS, bool, bool, bool WRITES, class Body>
 HIDDEN POINT_FN int for_league(long items, int threads, const League &a, const Place *totals, const Body &body) {
     int failed = 0;
-    static bool several = !SAME<TEAM, ONE> ? can_tell(ONE::KERNEL) : TEAM::SIZE > 1;
+    static bool several = TEAM::SIZE > 1 && (SAME<TEAM, ONE> || can_tell(ONE::KERNEL));
     if constexpr (ONE::SIZE == 1)
         if (!__atomic_load_n(&several, __ATOMIC_RELAXED)) {
             a.report->members = 1;
