@@ -301,36 +301,7 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
     });
 }
 
-// A scan over all i: body(i, s, last), first with last = false, then with last = true and all before i in s. A thread
-// takes the next block of indices, and looks at them a second time while they are in its cache. Blocks do not depend on
-// the threads, so sums do not.
-template <int, class RESULTS, class Body>
-POINT_FN int for_scan(long items, int threads, const League &, const Place *totals, const Body &body) {
-    typedef typename RESULTS::Only::R R;
-    typedef typename RESULTS::Only::T T;
-    constexpr long BLOCK = 2048;
-    const R reducer;
-    const long blocks = (items + BLOCK - 1) / BLOCK;
-    long taken = 0, done = 0; // blocks
-    T before;                 // all before block `done`
-    reducer.neutral(before);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    for (;;) {
-        const long block = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
-        if (block >= blocks) break;
-        const long first = block * BLOCK, behind = first + BLOCK < items ? first + BLOCK : items;
-        T own;
-        over_packs(first / VECTOR_LANES, 1, behind, [&](auto i, auto &s) { body(i, s, false); }, own, reducer);
-
-        while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) != block) sched_yield();
-        T x = before;
-        reducer.join(before, own);
-        __atomic_store_n(&done, block + 1, __ATOMIC_RELEASE);
-        for (long i = first; i < behind; ++i) last_pass(body, i, x, reducer);
-    }
-    put(totals[0], before);
-    return 0;
-}
+#include "teams/scan_packs.h"
 
 // body(i, j, ...) over first[d] <= i, j, ... < behind[d]. LAST: the last index is the fastest, in packs; else the
 // first.
