@@ -9,14 +9,17 @@ import abc
 import dataclasses
 import itertools
 import math
+import re
 import typing
 
 from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
+from .words import Array
 
 MOST_THREADS = REFERENCE.threads_of_block
 MOST_INDICES = 6  # of tiles
-BLOCKS, ROWS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
+BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
+ROWS, RUN = 8, 16  # of a CPU's tile: rows, and indices along the fastest index; see Tile in team_packs.h
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -51,6 +54,10 @@ class Items(abc.ABC):
 
     def sized(self, extents: list[int], in_blocks: bool) -> Items:
         """These items with what follows from their extents. in_blocks: of the backend."""
+        return self
+
+    def worked(self, in_blocks: bool, arrays: tuple[Array, ...]) -> Items:
+        """These items as a backend goes over them. arrays: those of the kernel."""
         return self
 
     def number(self, extents: list[int]) -> int:
@@ -162,9 +169,28 @@ class Tiles(Items):
 
     def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
         """A tile. On a device a block of 256 threads, the fastest index over a whole warp if it is so long, since its
-        neighbours are read together; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
-        several of them for what neighbours share."""
-        return self._tile(extents, 256, REFERENCE.warp) if in_blocks else self._tile(extents, MOST_THREADS, 256)
+        neighbours are read together; the others as even as may be. On a CPU as many streams of memory side by side as it follows."""
+        return self._tile(extents, 256, REFERENCE.warp) if in_blocks else self._tile(extents, ROWS * RUN, RUN)
+
+    def worked(self, in_blocks, arrays):
+        if in_blocks:
+            return self
+        outer, inner = self.orders
+        if outer == inner:  # the order of tiles is open
+            outer = self._neighbours(arrays) or outer
+        return dataclasses.replace(self, orders=(outer, inner))
+
+    def _neighbours(self, arrays) -> str | None:
+        """The order in which arrays over these extents lie in memory, "right" or "left"; None if they differ."""
+        names = [re.findall(r"[^\W\d]\w*", extent) for extent in self.extents]
+        words = [found[0] for found in names if len(set(found)) == 1]
+        ends = {words[0]: "left", words[-1]: "right"} if len(set(words)) == len(names) > 1 else {}
+
+        found = set()
+        for array in arrays:
+            if set(words) <= set(array.extents):
+                found.add(ends.get(array.extents[0 if array.layout == "LEFT" else -1]))
+        return found.pop() if len(found) == 1 else None
 
     def _tile(self, extents: list[int], threads: int, row: int) -> tuple[int, ...]:
         """A tile of so many indices, `row` of them along the fastest index, if the extents have as many. Powers of two,
@@ -185,7 +211,7 @@ class Tiles(Items):
     def candidates(self, extents: list[int]) -> list[tuple[int, ...]]:
         """Tiles for a search: blocks of several sizes, with rows of several lengths."""
         found = [
-            self._tile(extents, threads, row) for threads, row in itertools.product(BLOCKS, ROWS) if row <= threads
+            self._tile(extents, threads, row) for threads, row in itertools.product(BLOCKS, RUNS) if row <= threads
         ]
         return list(dict.fromkeys(found))
 

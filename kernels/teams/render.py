@@ -148,7 +148,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     """One kernel `run_NAME`. number: in its source, from 1."""
     members, lanes = k.organisation()
     threads = members * lanes
-    items = k.items
+    items = k.items.worked(entry.in_blocks, k.arrays)
 
     # The loop over the items, and the body as it calls it.
     one = f"Team<1, {lanes}, {number}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"

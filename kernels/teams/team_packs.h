@@ -320,20 +320,51 @@ POINT_FN void over_tile(const long *first, const long *behind, Lane &lane, const
         for (long at = first[d]; at < behind[d]; ++at) go(at);
 }
 
-// body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile. items: number of tiles. OUTER, INNER:
-// the last index is the fastest of the tiles, in a tile
+// A tile of a CPU. Fitted: 16 indices along the fastest index, so that packs are full, and 8 to 16 along the others. As
+// many streams of memory go side by side, in either order, and a core follows no more of them.
+template <int RANK, bool LAST> struct Tile {
+    int size[RANK];
+    POINT_FN static constexpr int dimension(int k) { return LAST ? RANK - 1 - k : k; } // the fastest is 0
+    POINT_FN explicit Tile(const int (&tile)[RANK]) {
+        for (int d = 0; d < RANK; ++d) size[d] = tile[d];
+    }
+    POINT_FN Tile fitted() const {
+        Tile fit = *this;
+        int rows = 1;
+        for (int k = 1; k < RANK; ++k) rows *= size[dimension(k)];
+        fit.size[dimension(0)] = 16;
+        for (int k = RANK - 1; k > 0 && rows > 16; --k) { // fewer rows, of the slowest index first
+            int &own = fit.size[dimension(k)];
+            const int others = rows / own, most = others < 16 ? 16 / others : 1;
+            if (own > most) own = most, rows = others * own;
+        }
+        if (RANK > 1 && rows < 8) fit.size[dimension(RANK > 1)] *= (8 + rows - 1) / rows;
+        return fit;
+    }
+    POINT_FN long number(const long (&extent)[RANK]) const { // of tiles
+        long all = 1;
+        for (int d = 0; d < RANK; ++d) all *= (extent[d] + size[d] - 1) / size[d];
+        return all;
+    }
+};
+
+// body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile: fitted ones where there are many. OUTER,
+// INNER: the last index is the fastest of the tiles, in a tile
 template <class RESULTS, int RANK, bool OUTER, bool INNER, class Body>
-POINT_FN int for_tiles(long items, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
-                       const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
-    return share_packs<RESULTS>(items, threads, a, totals, [&](long from, long behind, Lane &lane, auto &results) {
+POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
+                       const long (&extent)[RANK], const int (&declared)[RANK], const Body &body) {
+    const Tile<RANK, INNER> own(declared), fit = own.fitted(), tile = fit.number(extent) < SHARES ? own : fit;
+    const auto work = [&](long from, long behind, Lane &lane, auto &results) {
         for (long number = from; number < behind; ++number) {
             long first[RANK], last[RANK];
-            tile_of<RANK, OUTER>(number, extent, tile, first);
+            tile_of<RANK, OUTER>(number, extent, tile.size, first);
             for (int d = 0; d < RANK; ++d) {
-                last[d] = begin[d] + (first[d] + tile[d] < extent[d] ? first[d] + tile[d] : extent[d]);
+                const long end = first[d] + tile.size[d];
+                last[d] = begin[d] + (end < extent[d] ? end : extent[d]);
                 first[d] += begin[d];
             }
             over_tile<RANK, INNER>(first, last, lane, [&](auto... i) { body(results, i...); });
         }
-    });
+    };
+    return share_packs<RESULTS>(tile.number(extent), threads, a, totals, work);
 }
