@@ -169,7 +169,8 @@ class Tiles(Items):
 
     def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
         """A tile. On a device a block of 256 threads, the fastest index over a whole warp if it is so long, since its
-        neighbours are read together; the others as even as may be. On a CPU as many streams of memory side by side as it follows."""
+        neighbours are read together; the others as even as may be. On a CPU as many streams of memory side by side as
+        it follows."""
         return self._tile(extents, 256, REFERENCE.warp) if in_blocks else self._tile(extents, ROWS * RUN, RUN)
 
     def worked(self, in_blocks, arrays):
