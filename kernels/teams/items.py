@@ -19,7 +19,7 @@ from .words import Array
 MOST_THREADS = REFERENCE.threads_of_block
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
-ROWS, RUN = 8, 16  # of a CPU's tile: rows, and indices along the fastest index; see Tile in team_packs.h
+STREAMS = 32  # of memory that a core of a CPU follows: rows of arrays
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -141,16 +141,25 @@ class Scan(Items):
         return -(-number // self.of_block(threads))
 
 
+class Fit(typing.NamedTuple):
+    """The shape of a CPU's tiles where they are many."""
+
+    run: int  # indices along the fastest index
+    least: int  # along the others together
+    most: int
+
+
 @dataclasses.dataclass(frozen=True)
 class Tiles(Items):
     """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
 
     tile: tuple[int, ...]  # empty: chosen by the extents
     orders: tuple[str, str]  # of tiles, and of the indices in a tile: the fastest index, "right" or "left"
+    fit: Fit = Fit(16, 8, 16)  # on a CPU
 
     kind = "tiles"
     takes = "the indices"
-    loop = "for_tiles<{results}, {rank}, {outer}, {inner}{block}>"
+    loop = "for_tiles<{results}, {rank}, {outer}, {inner}, {shape}>"
     call = "[&](auto &results, const auto... i) INLINED {{ (void)results, {body}(m, i...{arguments_of_results}); }}"
     arguments = ("a.begin", "a.extent", "tile")
 
@@ -169,17 +178,30 @@ class Tiles(Items):
 
     def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
         """A tile. On a device a block of 256 threads, the fastest index over a whole warp if it is so long, since its
-        neighbours are read together; the others as even as may be. On a CPU as many streams of memory side by side as
-        it follows."""
-        return self._tile(extents, 256, REFERENCE.warp) if in_blocks else self._tile(extents, ROWS * RUN, RUN)
+        neighbours are read together; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
+        several of them for what neighbours share."""
+        return self._tile(extents, 256, REFERENCE.warp) if in_blocks else self._tile(extents, MOST_THREADS, 256)
 
     def worked(self, in_blocks, arrays):
         if in_blocks:
             return self
         outer, inner = self.orders
+        along = self._neighbours(arrays) or inner
         if outer == inner:  # the order of tiles is open
-            outer = self._neighbours(arrays) or outer
-        return dataclasses.replace(self, orders=(outer, inner))
+            outer = along
+        fit = self._fit(len(arrays), along == inner)
+        return dataclasses.replace(self, orders=(outer, inner), fit=fit)
+
+    @staticmethod
+    def _fit(arrays: int, is_along: bool) -> Fit:
+        """Where tiles are many. arrays: how many the kernel has. is_along: they lie along the fastest index; else each
+        of its indices is a row of theirs, too."""
+        most = max(1, min(16, STREAMS // max(arrays, 1)))
+        if is_along:
+            run = max(16, 1 << (128 // most - 1).bit_length())
+        else:
+            run = 16 if most == 16 else 8
+        return Fit(run, min(8, most), most)
 
     def _neighbours(self, arrays) -> str | None:
         """The order in which arrays over these extents lie in memory, "right" or "left"; None if they differ."""
@@ -230,7 +252,7 @@ class Tiles(Items):
             "rank": str(len(self.extents)),
             "outer": "true" if self.orders[0] == "right" else "false",
             "inner": "true" if self.orders[1] == "right" else "false",
-            "block": f", {block}" if block else "",
+            "shape": block or f"Fit<{self.fit.run}, {self.fit.least}, {self.fit.most}>",
         }
 
     def ahead(self):

@@ -320,25 +320,29 @@ POINT_FN void over_tile(const long *first, const long *behind, Lane &lane, const
         for (long at = first[d]; at < behind[d]; ++at) go(at);
 }
 
-// A tile of a CPU. Fitted: 16 indices along the fastest index, so that packs are full, and 8 to 16 along the others. As
-// many streams of memory go side by side, in either order, and a core follows no more of them.
+// A shape of tiles: RUN indices along the fastest index, LEAST to MOST along the others together. Memory reads and
+// writes a row of each array side by side, and a core follows a number of them only.
+template <int RUN, int LEAST, int MOST> struct Fit {
+    static constexpr int run = RUN, least = LEAST, most = MOST;
+};
+
 template <int RANK, bool LAST> struct Tile {
     int size[RANK];
     POINT_FN static constexpr int dimension(int k) { return LAST ? RANK - 1 - k : k; } // the fastest is 0
     POINT_FN explicit Tile(const int (&tile)[RANK]) {
         for (int d = 0; d < RANK; ++d) size[d] = tile[d];
     }
-    POINT_FN Tile fitted() const {
+    template <class FIT> POINT_FN Tile fitted() const {
         Tile fit = *this;
         int rows = 1;
         for (int k = 1; k < RANK; ++k) rows *= size[dimension(k)];
-        fit.size[dimension(0)] = 16;
-        for (int k = RANK - 1; k > 0 && rows > 16; --k) { // fewer rows, of the slowest index first
+        fit.size[dimension(0)] = FIT::run;
+        for (int k = RANK - 1; k > 0 && rows > FIT::most; --k) { // fewer rows, of the slowest index first
             int &own = fit.size[dimension(k)];
-            const int others = rows / own, most = others < 16 ? 16 / others : 1;
+            const int others = rows / own, most = others < FIT::most ? FIT::most / others : 1;
             if (own > most) own = most, rows = others * own;
         }
-        if (RANK > 1 && rows < 8) fit.size[dimension(RANK > 1)] *= (8 + rows - 1) / rows;
+        if (RANK > 1 && rows < FIT::least) fit.size[dimension(RANK > 1)] *= (FIT::least + rows - 1) / rows;
         return fit;
     }
     POINT_FN long number(const long (&extent)[RANK]) const { // of tiles
@@ -350,10 +354,11 @@ template <int RANK, bool LAST> struct Tile {
 
 // body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile: fitted ones where there are many. OUTER,
 // INNER: the last index is the fastest of the tiles, in a tile
-template <class RESULTS, int RANK, bool OUTER, bool INNER, class Body>
+template <class RESULTS, int RANK, bool OUTER, bool INNER, class FIT, class Body>
 POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
                        const long (&extent)[RANK], const int (&declared)[RANK], const Body &body) {
-    const Tile<RANK, INNER> own(declared), fit = own.fitted(), tile = fit.number(extent) < SHARES ? own : fit;
+    const Tile<RANK, INNER> own(declared), fit = own.template fitted<FIT>(),
+                                           tile = fit.number(extent) < SHARES ? own : fit;
     const auto work = [&](long from, long behind, Lane &lane, auto &results) {
         for (long number = from; number < behind; ++number) {
             long first[RANK], last[RANK];
