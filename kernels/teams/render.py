@@ -151,7 +151,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     items = k.items.worked(entry.in_blocks, k.arrays)
 
     # The loop over the items, and the body as it calls it.
-    one = f"Team<1, {lanes}, {number}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
+    one = f"Team<1, {lanes}, {number}, {len(k.arrays)}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
     of_results = f"Results<{', '.join([result.type for result in k.results])}>"
     loop = items.loop.format(
         team=members,

@@ -26,6 +26,20 @@ template <class F> POINT_FN void for_lanes(long first, long behind, const F &f, 
     if (i < behind) f(Lanes<false>{i, 1, int(behind - i), alone});
 }
 
+// Where ranges are long and a body reads few arrays: four parts of the range side by side. A core reads ahead in each,
+// so that it waits less for memory. Parts do not begin at the same place of a page: stores would hold up loads there.
+template <class F> POINT_FN void for_lanes_in_parts(long n, const F &f) {
+    constexpr long W = VECTOR_LANES, PARTS = 4, LONG = 4096, PAGE = 64, APART = 5; // packs, all but LONG
+    long part = 0;
+    if (n >= LONG) {
+        part = n / PARTS / W;
+        if (part % PAGE < APART) part -= APART;
+        for (long p = 0; p < part; ++p)
+            for (long k = 0; k < PARTS; ++k) f(Lanes<true>{(k * part + p) * W, 1, VECTOR_LANES});
+    }
+    for_lanes(PARTS * part * W, n, f);
+}
+
 // ---- ranges of a member, and of a team of one
 struct Each { // a loop
     long n;
@@ -118,10 +132,12 @@ template <int CHOSEN> struct PartOfOne : Alone<CHOSEN> {
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
 };
 
-template <int SIZE, int VECTOR, int CHOSEN = 0> struct Team; // of several: team_fibres.h
+// ARRAYS: of the kernel, where the number of members is not declared. Of several: team_fibres.h
+template <int SIZE, int VECTOR, int CHOSEN = 0, int ARRAYS = 0> struct Team;
 
-template <int VECTOR, int CHOSEN> struct Team<1, VECTOR, CHOSEN> : Alone<CHOSEN> {
+template <int VECTOR, int CHOSEN, int ARRAYS> struct Team<1, VECTOR, CHOSEN, ARRAYS> : Alone<CHOSEN> {
     static constexpr int SIZE = 1, KERNEL = CHOSEN;
+    static constexpr bool IN_PARTS = CHOSEN > 0 && ARRAYS <= 4;
     long number, teams;
     char *level[2];
     mutable bool shared = false; // in work that is shared out, or done once a team
@@ -137,7 +153,9 @@ template <int VECTOR, int CHOSEN> struct Team<1, VECTOR, CHOSEN> : Alone<CHOSEN>
         for (long i = 0; i < n; ++i) share([&] { f(i); });
     }
     template <class F> POINT_FN void for_vector(long n, const F &f) const {
-        for_lanes(0, n, [&](auto i) { share([&] { f(i); }); });
+        const auto at = [&](auto i) { share([&] { f(i); }); };
+        if constexpr (IN_PARTS) for_lanes_in_parts(n, at);
+        else for_lanes(0, n, at);
     }
     template <class F> POINT_FN void share(const F &f) const { shared = true, f(), shared = false; }
     template <class F> POINT_FN void single(const F &f) const { share(f); }
