@@ -20,7 +20,14 @@ LARGE = 2**20  # extent of an index where it is not known yet
 OPERANDS = """\
 struct operands_{name} {{
 {fields}{constructor}
-}};"""
+{methods}}};"""
+
+OF_THREAD = """\
+POINT_FN operands_{name} of_thread() const {{
+operands_{name} own = *this;
+{copies}return own;
+}}
+"""
 
 PROBE = """\
 TEAM_PROBE probe_{name}(const arguments_{name} &a, long number, char *const (&level)[2]) {{
@@ -67,10 +74,11 @@ def members_of(k: Declaration) -> str:
 
 
 class Operands:
-    """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them."""
+    """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. copied: the
+    scattered arrays of which threads may have copies."""
 
-    def __init__(self, kernel: Declaration):
-        self.kernel = kernel
+    def __init__(self, kernel: Declaration, copied: list[str]):
+        self.kernel, self.copied = kernel, copied
         self.fields: list[str] = []
         self.filled: list[str] = []
 
@@ -127,7 +135,14 @@ class Operands:
             constructor += " { (void)a; }"
 
         fields = "".join([f"{field}\n" for field in self.fields])
-        return OPERANDS.format(name=name, fields=fields, constructor=constructor)
+        return OPERANDS.format(name=name, fields=fields, constructor=constructor, methods=self._methods())
+
+    def _methods(self) -> str:
+        """of_thread(): with this thread's copies of scattered arrays."""
+        if not self.copied:
+            return ""
+        copies = "".join([f"own.{name} = this->{name}.of_thread();\n" for name in self.copied])
+        return OF_THREAD.format(name=self.kernel.name, copies=copies)
 
 
 def _told(a: Array) -> str:
@@ -165,7 +180,9 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         **items.text(str(threads) if entry.in_blocks else ""),
     )
     results = "".join([f", results.template at<{n}>()" for n in range(len(k.results))])
-    call = items.call.format(body=k.body, arguments_of_results=results)
+    copied = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
+    operands = "m.of_thread()" if copied else "m"
+    call = items.call.format(body=k.body, m=operands, arguments_of_results=results)
 
     totals = []
     for result in k.results:
@@ -173,11 +190,10 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         totals.append(f"{{a.at_{result.name}, {at}}}")
 
     # What a CPU's threads have in copies of their own is added up behind the loop.
-    scattered = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
-    end = [f"m.{name}.contribute(threads)" for name in scattered]
+    end = [f"m.{name}.contribute(threads)" for name in copied]
     if k.is_checked:
         end.append("return failed || league.report->problem[0]")
-    elif scattered:
+    elif copied:
         end.append("return failed")
 
     # What the body does for each member, for a CPU that chooses their number.
@@ -189,7 +205,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     return KERNEL.format(
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
-        operands=Operands(k).text(),
+        operands=Operands(k, copied).text(),
         probe=probe,
         threads=threads,
         ahead=entry.record.format(type=f"arguments_{k.name}"),
