@@ -59,25 +59,26 @@ template <class F, class R, class T> POINT_FN void over_range(Each range, const 
 // packs first, first + every, ... of a range of n
 template <class F, class R, class T>
 POINT_FN void over_packs(long first, long every, long n, const F &f, T &sum, const R &reducer) {
-    constexpr int W = VECTOR_LANES, AHEAD = 4; // accumulators that do not wait for each other
+    constexpr int W = VECTOR_LANES;
     typedef PackAccumulator<R, T> A;
     Lane lane = {W, -1};
-    A all[AHEAD] = {A(reducer, lane), A(reducer, lane), A(reducer, lane), A(reducer, lane)};
+    A a(reducer, lane), b(reducer, lane), c(reducer, lane), d(reducer, lane); // do not wait for each other
+    const auto whole = [&](long p, A &to) INLINED { f(Lanes<true>{p * W, 1, W, &lane.alone}, to); };
     long p = first;
-    for (; (p + (AHEAD - 1) * every + 1) * W <= n; p += AHEAD * every)
-        for (int k = 0; k < AHEAD; ++k) f(Lanes<true>{(p + k * every) * W, 1, W, &lane.alone}, all[k]);
-    for (; (p + 1) * W <= n; p += every) f(Lanes<true>{p * W, 1, W, &lane.alone}, all[0]);
+    for (; (p + 3 * every + 1) * W <= n; p += 4 * every)
+        whole(p, a), whole(p + every, b), whole(p + 2 * every, c), whole(p + 3 * every, d);
+    for (; (p + 1) * W <= n; p += every) whole(p, a);
     if (p * W < n) {
         lane.count = int(n - p * W);
-        f(Lanes<false>{p * W, 1, lane.count, &lane.alone}, all[1]);
+        f(Lanes<false>{p * W, 1, lane.count, &lane.alone}, b);
     }
     if constexpr (A::IN_PACKS) {
-        reducer.join(all[0].value, all[1].value), reducer.join(all[2].value, all[3].value);
-        reducer.join(all[0].value, all[2].value);
-        sum = all[0].folded();
+        reducer.join(a.value, b.value), reducer.join(c.value, d.value);
+        reducer.join(a.value, c.value);
+        sum = a.folded();
     } else {
-        sum = all[0].folded();
-        for (int k = 1; k < AHEAD; ++k) reducer.join(sum, all[k].folded());
+        sum = a.folded();
+        reducer.join(sum, b.folded()), reducer.join(sum, c.folded()), reducer.join(sum, d.folded());
     }
 }
 
