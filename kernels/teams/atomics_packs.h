@@ -5,7 +5,12 @@
 
 // at = make(what is there); returns what was there
 template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make) {
-    CAN_TELL(0);
+    CAN_TELL(ANYONE);
+    if (of_this_thread(&at)) {
+        const T alone = at;
+        at = make(alone);
+        return alone;
+    }
     T old, wanted;
     __atomic_load(&at, &old, __ATOMIC_RELAXED);
     do wanted = make(old);
@@ -16,9 +21,10 @@ template <class T, class Make> POINT_FN T atomic_change(T &at, const Make &make)
 // Whole numbers: an instruction that does not try again.
 #define ATOMIC_INSTRUCTION(name) \
     template <class T> POINT_FN T atomic_by(Atomic_##name, T &at, T b) { \
-        CAN_TELL(0); \
-        if constexpr (T(0.5) == T(0)) return __atomic_fetch_##name(&at, b, __ATOMIC_RELAXED); \
-        else return atomic_change(at, [&](T a) { return Atomic_##name::of(a, b); }); \
+        CAN_TELL(ANYONE); \
+        if constexpr (T(0.5) == T(0)) \
+            if (!of_this_thread(&at)) return __atomic_fetch_##name(&at, b, __ATOMIC_RELAXED); \
+        return atomic_change(at, [&](T a) { return Atomic_##name::of(a, b); }); \
     }
 ATOMIC_INSTRUCTION(add)
 ATOMIC_INSTRUCTION(sub)
@@ -28,7 +34,7 @@ ATOMIC_INSTRUCTION(xor)
 #undef ATOMIC_INSTRUCTION
 
 template <class T> POINT_FN T atomic_load(T &at) {
-    CAN_TELL(0);
+    CAN_TELL(ANYONE);
     T x;
     __atomic_load(&at, &x, __ATOMIC_RELAXED);
     return x;
@@ -67,7 +73,7 @@ struct Token {
     unsigned *field;
     long size;
     POINT_FN long acquire() const {
-        CAN_TELL(0);
+        CAN_TELL(ANYONE);
         if (!field) return omp_get_thread_num();
         const long words = (size + 31) / 32;
         for (long w = omp_get_thread_num() % words;; w = (w + 1) % words) {

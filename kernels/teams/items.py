@@ -9,14 +9,17 @@ import abc
 import dataclasses
 import itertools
 import math
+import re
 import typing
 
 from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
+from .words import Array
 
 MOST_THREADS = REFERENCE.threads_of_block
 MOST_INDICES = 6  # of tiles
-BLOCKS, ROWS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
+BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
+STREAMS = 32  # of memory that a core of a CPU follows: rows of arrays
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -53,6 +56,10 @@ class Items(abc.ABC):
         """These items with what follows from their extents. in_blocks: of the backend."""
         return self
 
+    def worked(self, in_blocks: bool, arrays: tuple[Array, ...]) -> Items:
+        """These items as a backend goes over them. arrays: those of the kernel."""
+        return self
+
     def number(self, extents: list[int]) -> int:
         """Number of items for these extents."""
         return extents[0]
@@ -85,7 +92,7 @@ class League(Items):
     has_teams = True
     takes = "a team"
     loop = "for_league<Team<{team}, {vector}>, {one}, {results}, {scratch}, {level_1}, {writes}>"
-    call = "[&](const auto &team, auto &results) INLINED {{ (void)results, {body}(m, team{arguments_of_results}); }}"
+    call = "[&](const auto &team, auto &results) INLINED {{ (void)results, {body}({m}, team{arguments_of_results}); }}"
 
     def of_block(self, threads):
         return 1
@@ -101,7 +108,8 @@ class Range(Items):
     takes = "an index"
     loop = "for_range<{threads}, {results}>"
     call = (
-        "[&](const auto k, auto &results) INLINED {{ (void)results, {body}(m, k + a.begin[0]{arguments_of_results}); }}"
+        "[&](const auto k, auto &results) INLINED "
+        "{{ (void)results, {body}({m}, k + a.begin[0]{arguments_of_results}); }}"
     )
 
     def of_block(self, threads):
@@ -117,7 +125,7 @@ class Scan(Items):
     kind = "scan"
     takes = "an index"
     loop = "for_scan<{threads}, {results}>"
-    call = "[&](const auto k, auto &result, bool last) INLINED {{ {body}(m, k + a.begin[0], result, last); }}"
+    call = "[&](const auto k, auto &result, bool last) INLINED {{ {body}({m}, k + a.begin[0], result, last); }}"
 
     EACH = 16  # indices of a thread, as in team_threads.h
 
@@ -134,17 +142,26 @@ class Scan(Items):
         return -(-number // self.of_block(threads))
 
 
+class Fit(typing.NamedTuple):
+    """The shape of a CPU's tiles where they are many."""
+
+    run: int  # indices along the fastest index
+    least: int  # along the others together
+    most: int
+
+
 @dataclasses.dataclass(frozen=True)
 class Tiles(Items):
     """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
 
     tile: tuple[int, ...]  # empty: chosen by the extents
     orders: tuple[str, str]  # of tiles, and of the indices in a tile: the fastest index, "right" or "left"
+    fit: Fit = Fit(16, 8, 16)  # on a CPU
 
     kind = "tiles"
     takes = "the indices"
-    loop = "for_tiles<{results}, {rank}, {outer}, {inner}{block}>"
-    call = "[&](auto &results, const auto... i) INLINED {{ (void)results, {body}(m, i...{arguments_of_results}); }}"
+    loop = "for_tiles<{results}, {rank}, {outer}, {inner}, {shape}>"
+    call = "[&](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
     arguments = ("a.begin", "a.extent", "tile")
 
     def organisation(self, team, vector):
@@ -166,6 +183,39 @@ class Tiles(Items):
         several of them for what neighbours share."""
         return self._tile(extents, 256, 4 * REFERENCE.warp) if in_blocks else self._tile(extents, MOST_THREADS, 256)
 
+    def worked(self, in_blocks, arrays):
+        if in_blocks:
+            return self
+        outer, inner = self.orders
+        along = self._neighbours(arrays) or inner
+        if outer == inner:  # the order of tiles is open
+            outer = along
+        fit = self._fit(len(arrays), along == inner)
+        return dataclasses.replace(self, orders=(outer, inner), fit=fit)
+
+    @staticmethod
+    def _fit(arrays: int, is_along: bool) -> Fit:
+        """Where tiles are many. arrays: how many the kernel has. is_along: they lie along the fastest index; else each
+        of its indices is a row of theirs, too."""
+        most = max(1, min(16, STREAMS // max(arrays, 1)))
+        if is_along:
+            run = max(16, 1 << (128 // most - 1).bit_length())
+        else:
+            run = 16 if most == 16 else 8
+        return Fit(run, min(8, most), most)
+
+    def _neighbours(self, arrays) -> str | None:
+        """The order in which arrays over these extents lie in memory, "right" or "left"; None if they differ."""
+        names = [re.findall(r"[^\W\d]\w*", extent) for extent in self.extents]
+        words = [found[0] for found in names if len(set(found)) == 1]
+        ends = {words[0]: "left", words[-1]: "right"} if len(set(words)) == len(names) > 1 else {}
+
+        found = set()
+        for array in arrays:
+            if set(words) <= set(array.extents):
+                found.add(ends.get(array.extents[0 if array.layout == "LEFT" else -1]))
+        return found.pop() if len(found) == 1 else None
+
     def _tile(self, extents: list[int], threads: int, row: int) -> tuple[int, ...]:
         """A tile of so many indices, `row` of them along the fastest index, if the extents have as many. Powers of two,
         so that few shapes are compiled."""
@@ -185,7 +235,7 @@ class Tiles(Items):
     def candidates(self, extents: list[int]) -> list[tuple[int, ...]]:
         """Tiles for a search: blocks of several sizes, with rows of several lengths."""
         found = [
-            self._tile(extents, threads, row) for threads, row in itertools.product(BLOCKS, ROWS) if row <= threads
+            self._tile(extents, threads, row) for threads, row in itertools.product(BLOCKS, RUNS) if row <= threads
         ]
         return list(dict.fromkeys(found))
 
@@ -203,7 +253,7 @@ class Tiles(Items):
             "rank": str(len(self.extents)),
             "outer": "true" if self.orders[0] == "right" else "false",
             "inner": "true" if self.orders[1] == "right" else "false",
-            "block": f", {block}" if block else "",
+            "shape": block or f"Fit<{self.fit.run}, {self.fit.least}, {self.fit.most}>",
         }
 
     def ahead(self):

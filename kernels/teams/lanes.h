@@ -46,7 +46,7 @@ POINT_FN vec of_first(int count, vec x, vec y) {
 }
 
 // A value for each lane; of whole numbers also as a pack of real ones.
-template <class T> struct Packed {
+template <class T> struct alignas(sizeof(T) <= 8 ? sizeof(T) * VECTOR_LANES : alignof(T)) Packed {
     T lane[VECTOR_LANES];
     POINT_FN operator vec() const {
         vec x;

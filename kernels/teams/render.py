@@ -20,12 +20,26 @@ LARGE = 2**20  # extent of an index where it is not known yet
 OPERANDS = """\
 struct operands_{name} {{
 {fields}{constructor}
-}};"""
+{methods}}};"""
+
+OF_THREAD = """\
+POINT_FN operands_{name} of_thread() const {{
+operands_{name} own = *this;
+{copies}return own;
+}}
+"""
+
+PROBE = """\
+TEAM_PROBE probe_{name}(const arguments_{name} &a, long number, char *const (&level)[2]) {{
+const operands_{name} m(a);
+probe<{one}, {results}>(number, a.items, level, {call});
+}}
+"""
 
 KERNEL = """\
 {record}
 {operands}
-KERNEL(run_{name}, arguments_{name}, {threads}) {{
+{probe}KERNEL(run_{name}, arguments_{name}, {threads}) {{
 {ahead}const operands_{name} m(a);
 const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
                     {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk}};
@@ -60,10 +74,11 @@ def members_of(k: Declaration) -> str:
 
 
 class Operands:
-    """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them."""
+    """The struct in which a body finds its arrays and numbers: members, and how the record `a` fills them. copied: the
+    scattered arrays of which threads may have copies."""
 
-    def __init__(self, kernel: Declaration):
-        self.kernel = kernel
+    def __init__(self, kernel: Declaration, copied: list[str]):
+        self.kernel, self.copied = kernel, copied
         self.fields: list[str] = []
         self.filled: list[str] = []
 
@@ -120,7 +135,14 @@ class Operands:
             constructor += " { (void)a; }"
 
         fields = "".join([f"{field}\n" for field in self.fields])
-        return OPERANDS.format(name=name, fields=fields, constructor=constructor)
+        return OPERANDS.format(name=name, fields=fields, constructor=constructor, methods=self._methods())
+
+    def _methods(self) -> str:
+        """of_thread(): with this thread's copies of scattered arrays."""
+        if not self.copied:
+            return ""
+        copies = "".join([f"own.{name} = this->{name}.of_thread();\n" for name in self.copied])
+        return OF_THREAD.format(name=self.kernel.name, copies=copies)
 
 
 def _told(a: Array) -> str:
@@ -141,23 +163,26 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     """One kernel `run_NAME`. number: in its source, from 1."""
     members, lanes = k.organisation()
     threads = members * lanes
-    items = k.items
+    items = k.items.worked(entry.in_blocks, k.arrays)
 
     # The loop over the items, and the body as it calls it.
-    one = f"Team<1, {lanes}, {number}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
+    one = f"Team<1, {lanes}, {number}, {len(k.arrays)}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
+    of_results = f"Results<{', '.join([result.type for result in k.results])}>"
     loop = items.loop.format(
         team=members,
         vector=lanes,
         one=one,
         threads=threads,
-        results=f"Results<{', '.join([result.type for result in k.results])}>",
+        results=of_results,
         scratch=_flag(k.scratch),
         level_1=_flag(any(a.level for a in k.scratch)),
         writes=_flag(any(a.written for a in k.arrays)),
         **items.text(str(threads) if entry.in_blocks else ""),
     )
     results = "".join([f", results.template at<{n}>()" for n in range(len(k.results))])
-    call = items.call.format(body=k.body, arguments_of_results=results)
+    copied = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
+    operands = "m.of_thread()" if copied else "m"
+    call = items.call.format(body=k.body, m=operands, arguments_of_results=results)
 
     totals = []
     for result in k.results:
@@ -165,12 +190,14 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         totals.append(f"{{a.at_{result.name}, {at}}}")
 
     # What a CPU's threads have in copies of their own is added up behind the loop.
-    scattered = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
-    end = [f"m.{name}.contribute(threads)" for name in scattered]
+    end = [f"m.{name}.contribute(threads)" for name in copied]
     if k.is_checked:
         end.append("return failed || league.report->problem[0]")
-    elif scattered:
+    elif copied:
         end.append("return failed")
+
+    # What the body does for each member, for a CPU that chooses their number.
+    probe = PROBE.format(name=k.name, one=one, results=of_results, call=call) if chosen(k, entry) else ""
 
     # How much there is to do stands in the record: a launch without any still writes its results.
     work = ["a.items" if word == "items" else word for word in entry.work]
@@ -178,7 +205,8 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     return KERNEL.format(
         name=k.name,
         record=structure(f"arguments_{k.name}", members_of(k)),
-        operands=Operands(k).text(),
+        operands=Operands(k, copied).text(),
+        probe=probe,
         threads=threads,
         ahead=entry.record.format(type=f"arguments_{k.name}"),
         totals=", ".join([*totals, "{nullptr, nullptr}"]),

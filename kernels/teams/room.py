@@ -20,6 +20,7 @@ SLOTS = 512  # bytes of shared memory for what a team of several warps joins
 REPORT = 512  # bytes of a CPU's report, as in team_packs.h
 SPARE = 1.2  # ids of a pool for each that can be held at the same time
 PIECE = 16  # bytes; pieces of scratch begin at multiples
+LINES = 128  # bytes; a thread's copy of a scattered array begins at a multiple, as in scatter_packs.h
 MOST_COPIES = 2**26  # bytes of all threads' copies of a scattered array
 SHARED = "shared "  # in front of the size of a pool that all kernels have in common
 
@@ -144,7 +145,8 @@ class Room:
             self.values[f"copies_{a.name}"] = self.operands.values[f"at_{a.name}"]
             return "directly"
 
-        self.values[f"copies_{a.name}"] = self._zeros(self.resident * array.size, array.dtype)
+        copy = -(-array.nbytes // LINES) * LINES
+        self.values[f"copies_{a.name}"] = self._zeros(self.resident * copy // array.itemsize, array.dtype)
         return "copies"
 
     def _arena(self, size: int) -> int:

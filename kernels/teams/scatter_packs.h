@@ -13,10 +13,24 @@ template <class V> POINT_FN long elements_of(const V &view) {
     return count;
 }
 
+// From a thread's copy to the next: two threads do not write to the same lines of memory.
+template <class V> POINT_FN long apart(const V &view) {
+    constexpr long LINES = 128 / sizeof(*view.data);
+    return (elements_of(view) + LINES - 1) / LINES * LINES;
+}
+
+// A body sees the copy of its thread in place of the array.
+template <class V> POINT_FN Scatter<V> copy_of_thread(const Scatter<V> &all) {
+    Scatter<V> own = all;
+    if (all.copies && all.copies != all.view.data)
+        own.view.data = (decltype(own.view.data))all.copies + omp_get_thread_num() * apart(all.view);
+    return own;
+}
+
 template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> &to, T &at, const X &x) {
-    CAN_TELL(0);
+    CAN_TELL(ANYONE);
     if (!to.copies) atomic_add(at, x);
-    else ((T *)to.copies)[omp_get_thread_num() * elements_of(to.view) + (&at - to.view.data)] += Made<T>::of(x);
+    else at += Made<T>::of(x);
 }
 
 template <class V, class T, bool FULL, class X>
@@ -27,11 +41,11 @@ POINT_FN void scatter_add(const Scatter<V> &to, const Elements<T, FULL> &at, con
 template <class V> POINT_FN void contribute_copies(const Scatter<V> &to, int threads) {
     auto *const copies = (decltype(to.view.data))to.copies;
     if (!copies || copies == to.view.data) return;
-    const long count = elements_of(to.view);
+    const long count = elements_of(to.view), next = apart(to.view);
 #pragma omp parallel for num_threads(threads)
     for (long k = 0; k < count; ++k)
         for (int t = 0; t < threads; ++t) {
-            to.view.data[k] += copies[t * count + k];
-            copies[t * count + k] = 0;
+            to.view.data[k] += copies[t * next + k];
+            copies[t * next + k] = 0;
         }
 }

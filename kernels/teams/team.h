@@ -74,8 +74,9 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
 // An array to which threads only add: m.h(k) += x.
 template <class V> struct Scatter {
     V view;
-    void *copies; // a CPU's threads may have a copy each, see scatter_of
+    void *copies; // a CPU's threads may have a copy each, see scatter_packs.h
     template <class... I> POINT_FN auto operator()(I... i) const { return scatter_of(*this, view(i...)); }
+    POINT_FN Scatter of_thread() const { return copy_of_thread(*this); }
     POINT_FN void contribute(int threads) const { contribute_copies(*this, threads); }
 };
 

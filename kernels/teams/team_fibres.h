@@ -316,7 +316,7 @@ template <class V> POINT_FN auto scratch_of(const V &view, Members *, int) { ret
 
 template <int PARTS, int SIZE, int VECTOR> struct PartOf;
 
-template <int MEMBERS, int VECTOR, int> struct Team {
+template <int MEMBERS, int VECTOR, int, int> struct Team {
     static constexpr int SIZE = MEMBERS, KERNEL = 0;
     long number, teams;
     char *level[2];

@@ -11,6 +11,7 @@
 #endif
 #include "teams/reducers.h"
 #include "teams/lanes.h"
+#include "teams/notes.h"
 
 // ---- what a launch reports
 struct Report {
@@ -18,22 +19,25 @@ struct Report {
     char problem[504]; // of a body that did not come to its end, such as a barrier that some do not reach; or empty
 };
 
-// A note in the library that the body of kernel K can tell how many members its team has; 0: every body. Code that is
-// not reached leaves none, so the note is absent where the compiler sees that the body cannot tell.
-#define CAN_TELL(K) asm volatile(".pushsection can_tell,\"a\"\n.long %c0\n.popsection" ::"i"(K))
-extern "C" const int __start_can_tell[] __attribute__((weak, visibility("hidden")));
-extern "C" const int __stop_can_tell[] __attribute__((weak, visibility("hidden")));
-inline bool can_tell(int kernel) {
-    for (const int *note = __start_can_tell; note != __stop_can_tell; ++note)
-        if (*note == kernel || *note == 0) return true;
-    return false;
-}
-
 // ---- loops over lanes
 template <class F> POINT_FN void for_lanes(long first, long behind, const F &f, int *alone = nullptr) {
     long i = first;
     for (; i + VECTOR_LANES <= behind; i += VECTOR_LANES) f(Lanes<true>{i, 1, VECTOR_LANES, alone});
     if (i < behind) f(Lanes<false>{i, 1, int(behind - i), alone});
+}
+
+// Where ranges are long and a body reads few arrays: four parts of the range side by side. A core reads ahead in each,
+// so that it waits less for memory. Parts do not begin at the same place of a page: stores would hold up loads there.
+template <class F> POINT_FN void for_lanes_in_parts(long n, const F &f) {
+    constexpr long W = VECTOR_LANES, PARTS = 4, LONG = 4096, PAGE = 64, APART = 5; // packs, all but LONG
+    long part = 0;
+    if (n >= LONG) {
+        part = n / PARTS / W;
+        if (part % PAGE < APART) part -= APART;
+        for (long p = 0; p < part; ++p)
+            for (long k = 0; k < PARTS; ++k) f(Lanes<true>{(k * part + p) * W, 1, VECTOR_LANES});
+    }
+    for_lanes(PARTS * part * W, n, f);
 }
 
 // ---- ranges of a member, and of a team of one
@@ -128,10 +132,12 @@ template <int CHOSEN> struct PartOfOne : Alone<CHOSEN> {
     template <class F> POINT_FN void for_vector(long n, const F &f) const { for_lanes(0, n, f); }
 };
 
-template <int SIZE, int VECTOR, int CHOSEN = 0> struct Team; // of several: team_fibres.h
+// ARRAYS: of the kernel, where the number of members is not declared. Of several: team_fibres.h
+template <int SIZE, int VECTOR, int CHOSEN = 0, int ARRAYS = 0> struct Team;
 
-template <int VECTOR, int CHOSEN> struct Team<1, VECTOR, CHOSEN> : Alone<CHOSEN> {
+template <int VECTOR, int CHOSEN, int ARRAYS> struct Team<1, VECTOR, CHOSEN, ARRAYS> : Alone<CHOSEN> {
     static constexpr int SIZE = 1, KERNEL = CHOSEN;
+    static constexpr bool IN_PARTS = CHOSEN > 0 && ARRAYS <= 4;
     long number, teams;
     char *level[2];
     mutable bool shared = false; // in work that is shared out, or done once a team
@@ -147,7 +153,9 @@ template <int VECTOR, int CHOSEN> struct Team<1, VECTOR, CHOSEN> : Alone<CHOSEN>
         for (long i = 0; i < n; ++i) share([&] { f(i); });
     }
     template <class F> POINT_FN void for_vector(long n, const F &f) const {
-        for_lanes(0, n, [&](auto i) { share([&] { f(i); }); });
+        const auto at = [&](auto i) { share([&] { f(i); }); };
+        if constexpr (IN_PARTS) for_lanes_in_parts(n, at);
+        else for_lanes(0, n, at);
     }
     template <class F> POINT_FN void share(const F &f) const { shared = true, f(), shared = false; }
     template <class F> POINT_FN void single(const F &f) const { share(f); }
@@ -179,6 +187,7 @@ template <class T, class F, class V> POINT_FN void single_per_team(const T &team
 template <class M, class F> POINT_FN void single_per_member(const M &, const F &f) { f(); }
 template <class M, class F, class V> POINT_FN void single_per_member(const M &, const F &f, V &value) { f(value); }
 
+#include "teams/thread_room.h"
 #include "teams/atomics_packs.h"
 
 // ---- launches
@@ -208,17 +217,16 @@ template <class Work> POINT_FN int share_out(long items, int threads, const Leag
     int failed = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
     {
-        char *const arena = bytes ? (char *)aligned_alloc(64, size_t(bytes)) : nullptr;
-        failed |= bytes && !arena;
+        const Arena arena(size_t(bytes), omp_get_thread_num());
+        failed |= bytes && !arena.memory;
 #pragma omp for schedule(static)
         for (long share = 0; share < shares; ++share) {
-            char *const level[2] = {arena, arena + ahead};
-            if (arena || !bytes)
+            char *const level[2] = {arena.memory, arena.memory + ahead};
+            if (arena.memory || !bytes)
                 failed |=
                     work(share, items / shares * share + (share < items % shares ? share : items % shares),
                          items / shares * (share + 1) + (share < items % shares ? share + 1 : items % shares), level);
         }
-        free(arena);
     }
     return failed;
 }
@@ -235,6 +243,7 @@ template <class RESULTS> POINT_FN void join_shares(long items, const League &a, 
 }
 
 #include "teams/team_fibres.h"
+#include "teams/team_probe.h"
 
 // body(team, results) for each team of one member
 template <class TEAM, class RESULTS, class Body>
@@ -255,7 +264,7 @@ POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Bo
 template <class TEAM, class ONE, class RESULTS, bool, bool, bool WRITES, class Body>
 HIDDEN POINT_FN int for_league(long items, int threads, const League &a, const Place *totals, const Body &body) {
     int failed = 0;
-    static bool several = !SAME<TEAM, ONE> ? can_tell(ONE::KERNEL) : TEAM::SIZE > 1;
+    static bool several = TEAM::SIZE > 1 && (SAME<TEAM, ONE> || can_tell(ONE::KERNEL));
     if constexpr (ONE::SIZE == 1)
         if (!__atomic_load_n(&several, __ATOMIC_RELAXED)) {
             a.report->members = 1;
@@ -310,36 +319,7 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
     });
 }
 
-// A scan over all i: body(i, s, last), first with last = false, then with last = true and all before i in s. A thread
-// takes the next block of indices, and looks at them a second time while they are in its cache. Blocks do not depend on
-// the threads, so sums do not.
-template <int, class RESULTS, class Body>
-POINT_FN int for_scan(long items, int threads, const League &, const Place *totals, const Body &body) {
-    typedef typename RESULTS::Only::R R;
-    typedef typename RESULTS::Only::T T;
-    constexpr long BLOCK = 2048;
-    const R reducer;
-    const long blocks = (items + BLOCK - 1) / BLOCK;
-    long taken = 0, done = 0; // blocks
-    T before;                 // all before block `done`
-    reducer.neutral(before);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    for (;;) {
-        const long block = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
-        if (block >= blocks) break;
-        const long first = block * BLOCK, behind = first + BLOCK < items ? first + BLOCK : items;
-        T own;
-        over_packs(first / VECTOR_LANES, 1, behind, [&](auto i, auto &s) { body(i, s, false); }, own, reducer);
-
-        while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) != block) sched_yield();
-        T x = before;
-        reducer.join(before, own);
-        __atomic_store_n(&done, block + 1, __ATOMIC_RELEASE);
-        for (long i = first; i < behind; ++i) last_pass(body, i, x, reducer);
-    }
-    put(totals[0], before);
-    return 0;
-}
+#include "teams/scan_packs.h"
 
 // body(i, j, ...) over first[d] <= i, j, ... < behind[d]. LAST: the last index is the fastest, in packs; else the
 // first.
@@ -358,20 +338,56 @@ POINT_FN void over_tile(const long *first, const long *behind, Lane &lane, const
         for (long at = first[d]; at < behind[d]; ++at) go(at);
 }
 
-// body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile. items: number of tiles. OUTER, INNER:
-// the last index is the fastest of the tiles, in a tile
-template <class RESULTS, int RANK, bool OUTER, bool INNER, class Body>
-POINT_FN int for_tiles(long items, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
-                       const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
-    return share_packs<RESULTS>(items, threads, a, totals, [&](long from, long behind, Lane &lane, auto &results) {
+// A shape of tiles: RUN indices along the fastest index, LEAST to MOST along the others together. Memory reads and
+// writes a row of each array side by side, and a core follows a number of them only.
+template <int RUN, int LEAST, int MOST> struct Fit {
+    static constexpr int run = RUN, least = LEAST, most = MOST;
+};
+
+template <int RANK, bool LAST> struct Tile {
+    int size[RANK];
+    POINT_FN static constexpr int dimension(int k) { return LAST ? RANK - 1 - k : k; } // the fastest is 0
+    POINT_FN explicit Tile(const int (&tile)[RANK]) {
+        for (int d = 0; d < RANK; ++d) size[d] = tile[d];
+    }
+    template <class FIT> POINT_FN Tile fitted() const {
+        Tile fit = *this;
+        int rows = 1;
+        for (int k = 1; k < RANK; ++k) rows *= size[dimension(k)];
+        fit.size[dimension(0)] = FIT::run;
+        for (int k = RANK - 1; k > 0 && rows > FIT::most; --k) { // fewer rows, of the slowest index first
+            int &own = fit.size[dimension(k)];
+            const int others = rows / own, most = others < FIT::most ? FIT::most / others : 1;
+            if (own > most) own = most, rows = others * own;
+        }
+        if (RANK > 1 && rows < FIT::least) fit.size[dimension(RANK > 1)] *= (FIT::least + rows - 1) / rows;
+        return fit;
+    }
+    POINT_FN long number(const long (&extent)[RANK]) const { // of tiles
+        long all = 1;
+        for (int d = 0; d < RANK; ++d) all *= (extent[d] + size[d] - 1) / size[d];
+        return all;
+    }
+};
+
+// body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile: fitted ones where there are many. OUTER,
+// INNER: the last index is the fastest of the tiles, in a tile
+template <class RESULTS, int RANK, bool OUTER, bool INNER, class FIT, class Body>
+POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
+                       const long (&extent)[RANK], const int (&declared)[RANK], const Body &body) {
+    const Tile<RANK, INNER> own(declared), fit = own.template fitted<FIT>(),
+                                           tile = fit.number(extent) < SHARES ? own : fit;
+    const auto work = [&](long from, long behind, Lane &lane, auto &results) {
         for (long number = from; number < behind; ++number) {
             long first[RANK], last[RANK];
-            tile_of<RANK, OUTER>(number, extent, tile, first);
+            tile_of<RANK, OUTER>(number, extent, tile.size, first);
             for (int d = 0; d < RANK; ++d) {
-                last[d] = begin[d] + (first[d] + tile[d] < extent[d] ? first[d] + tile[d] : extent[d]);
+                const long end = first[d] + tile.size[d];
+                last[d] = begin[d] + (end < extent[d] ? end : extent[d]);
                 first[d] += begin[d];
             }
             over_tile<RANK, INNER>(first, last, lane, [&](auto... i) { body(results, i...); });
         }
-    });
+    };
+    return share_packs<RESULTS>(tile.number(extent), threads, a, totals, work);
 }

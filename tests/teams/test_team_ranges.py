@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from team_cases import JOINS, NEAR, is_stand_in, kernel, on
 
-from kernels import ArgumentError
+from kernels import ArgumentError, get_backend
 from kernels.teams.items import Tiles
+from kernels.teams.words import Array
 
 MET = kernel(
     "met",
@@ -60,6 +61,54 @@ def test_tiles_of_every_rank(be, rank, order):
     if rank > 1:
         wanted[:, [0, -1]] = 0
     np.testing.assert_array_equal(be.to_host(arrays["seen"]), wanted)
+
+
+# More than 512 tiles, which a CPU replaces by others
+MANY = {1: (300007,), 2: (311, 1003), 3: (37, 101, 83), 4: (11, 13, 37, 61), 6: (5, 6, 7, 11, 12, 13)}
+
+
+@pytest.mark.parametrize("rank, order", [key for key in TILED if key[1] != "right"] + [(2, "right")])
+@pytest.mark.quick(rank=[2, 3])
+def test_many_tiles_on_a_cpu(rank, order):
+    """Each tuple of indices once for the model's tile, a wide and a high one."""
+    tiles = {2: [(1, 32), (16, 4), (256, 1)], 3: [(2, 3, 8), (1, 1, 1), (16, 16, 4)]}
+    wanted = np.ones(MANY[rank])
+    if rank > 1:
+        wanted[:, [0, -1]] = 0
+    for tile in (None, *tiles.get(rank, [])):
+        seen = np.zeros(MANY[rank], np.int64)
+        TILED[rank, order].run({"seen": seen}, get_backend("cpu", threads=2), tile=tile, quick=True)
+        np.testing.assert_array_equal(seen, wanted)
+
+
+def test_orders_of_tiles_follow_the_arrays():
+    """Where the order is one word, a CPU's tiles go along memory if all arrays agree; on a device as declared."""
+    right, left = Array("A", ("I", "J")), Array("B", ("I", "J"), layout="LEFT")
+    for order, arrays, wanted in (
+        ("left", [right], "right"),
+        ("right", [left], "left"),
+        ("left", [right, left], "left"),
+        ("left", [], "left"),
+        ("left", [Array("A", ("J", "I"))], "left"),
+        ("right", [Array("v", ("J",)), left], "left"),
+    ):
+        tiles = Tiles(("1:I-1", "J"), (8, 8), (order, order))
+        assert tiles.worked(False, arrays).orders == (wanted, order)
+        assert tiles.worked(True, arrays) is tiles
+    apart = Tiles(("I", "J"), (8, 8), ("right", "left"))
+    assert apart.worked(False, [left]).orders == ("right", "left")
+    square = Tiles(("N", "N"), (8, 8), ("left", "left"))
+    assert square.worked(False, [Array("A", ("N", "N"))]).orders == ("left", "left")
+
+
+def test_tiles_have_no_more_rows_than_a_core_follows():
+    """Rows of all arrays of a kernel, 32 of them; tiles along the arrays are longer where they have few rows."""
+    arrays = [Array(f"a{k}", ("I", "J")) for k in range(40)]
+    for many in (1, 2, 3, 5, 9, 40):
+        along = Tiles(("I", "J"), (), ("right", "right")).worked(False, arrays[:many]).fit
+        across = Tiles(("I", "J"), (), ("left", "left")).worked(False, arrays[:many]).fit
+        assert 1 <= along.least <= along.most <= max(32 // many, 1) and along.run * along.most >= 128
+        assert across.run <= max(32 // many, 8) and across.run % 8 == 0
 
 
 def test_a_tile_of_the_call(be):

@@ -34,8 +34,9 @@ IN_TEAMS = {
 }
 
 
-@pytest.mark.parametrize("n", [0, 1, 31, 1023, 1025, 70001])
-@pytest.mark.quick(n=[0, 70001])
+# Beside ends of a device's tiles those of a CPU's blocks, 2048; a prime beyond a core's caches
+@pytest.mark.parametrize("n", [0, 1, 7, 31, 1023, 1025, 2048, 4097, 70001])
+@pytest.mark.quick(n=[0, 7, 70001])
 @pytest.mark.parametrize("kind", SCANNED)
 def test_prefix_sums_of_a_launch(be, kind, n):
     """Twice: a launch leaves nothing behind for the next one."""
@@ -58,9 +59,10 @@ def test_the_largest_so_far(be):
     np.testing.assert_array_equal(be.to_host(arrays["with"]), np.maximum.accumulate(v))
 
 
-def test_scans_do_not_depend_on_threads():
+@pytest.mark.parametrize("n", [30011, 300007])
+def test_scans_do_not_depend_on_threads(n):
     """To the last bit, of random numbers, and within n eps of the sums of sizes."""
-    v = np.random.default_rng(1).random(30011) - 0.5
+    v = np.random.default_rng(1).random(n) - 0.5
     seen = set()
     for threads in (1, 2, 3):
         arrays = {"v": v, "before": np.zeros_like(v), "with": np.zeros_like(v)}
@@ -68,6 +70,18 @@ def test_scans_do_not_depend_on_threads():
         seen.add(arrays["with"].tobytes())
         assert (abs(arrays["with"] - np.cumsum(v)) <= v.size * np.finfo(float).eps * np.cumsum(abs(v))).all()
     assert len(seen) == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_scan_of_a_hundred_million(threads):
+    v = np.random.default_rng(8).integers(-(2**40), 2**40, 10**8)
+    with_ = np.zeros_like(v)
+    arrays = {"v": v, "before": np.zeros_like(v), "with": with_}
+    found = SCANNED["whole"].run(arrays, get_backend("cpu", threads=threads))
+    wanted = np.cumsum(v)
+    assert (with_ == wanted).all() and (arrays["before"] == wanted - v).all()
+    assert found == {"total": wanted[-1]}
 
 
 @pytest.mark.parametrize("team", IN_TEAMS)

@@ -1,0 +1,44 @@
+// Scratch of a CPU's threads. All of it lies in one range of addresses, so that an atomic operation sees by the address
+// alone that no other thread can come to its element: the members of a team are one thread.
+#pragma once
+#include <stddef.h>
+#include <sys/mman.h>
+
+constexpr size_t ROOM = 256 * 1024; // bytes of a thread: level 0, and level 1 where both fit
+constexpr int ROOMS = 1024;
+
+// The rooms of this library; their pages take memory when they are touched. No address lies in them before that.
+static char *rooms = (char *)(size_t(1) << (8 * sizeof(size_t) - 1));
+static unsigned char room_taken[ROOMS];
+
+POINT_FN bool of_this_thread(const void *at) { return size_t((const char *)at - rooms) < ROOM * ROOMS; }
+
+inline bool have_rooms() {
+    static char *const found =
+        (char *)mmap(nullptr, ROOM * ROOMS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (found == MAP_FAILED) return false;
+    __atomic_store_n(&rooms, found, __ATOMIC_RELAXED);
+    return true;
+}
+
+// Scratch of so many bytes while this object lives: a room, or other memory where that is too large or none is free.
+// There atomic operations are as on arrays.
+struct Arena {
+    char *memory = nullptr;
+    int room = -1;
+    Arena(size_t bytes, int thread) {
+#ifndef CHECK_SCRATCH
+        if (bytes > 0 && bytes <= ROOM && have_rooms())
+            for (int k = 0; k < ROOMS && room < 0; ++k)
+                if (!__atomic_test_and_set(room_taken + (thread + k) % ROOMS, __ATOMIC_ACQUIRE))
+                    room = (thread + k) % ROOMS;
+#endif
+        if (room >= 0) memory = rooms + room * ROOM;
+        else if (bytes > 0) memory = (char *)aligned_alloc(64, bytes);
+    }
+    ~Arena() {
+        if (room >= 0) __atomic_clear(room_taken + room, __ATOMIC_RELEASE);
+        else free(memory);
+    }
+    Arena(const Arena &) = delete;
+};
