@@ -1,5 +1,7 @@
 """`bench hierarchy`: a row for each line of an exercise, bounds by bytes, twins whose results are the same."""
 
+import time
+
 import numpy as np
 import pytest
 from bench_cases import ran
@@ -32,6 +34,21 @@ def test_what_a_cpu_writes_has_a_pace_of_its_own():
 
     through = hierarchy.Through(writing=1e9, updating=2e9)
     assert hierarchy.Pace(2e9, through).seconds(moved) == 4.0 + 8.0 + 4.0
+
+
+def test_a_single_thread_is_timed_by_its_own_time():
+    """A pause of the process is not counted; on several threads, and behind the exercise, it is."""
+    alone, several = get_backend("cpu", threads=1), get_backend("cpu", threads=2)
+    took = {}
+    for backend, name in ((alone, "alone"), (several, "several")):
+        with hierarchy.timed(backend):
+            start = backend.mark()
+            time.sleep(0.2)
+            took[name] = backend.elapsed(start, backend.mark())
+    start = alone.mark()
+    time.sleep(0.2)
+    took["behind"] = alone.elapsed(start, alone.mark())
+    assert took["alone"] < 0.1 and took["several"] >= 0.2 and took["behind"] >= 0.2
 
 
 def test_a_twin_that_is_wrong_is_refused(monkeypatch):

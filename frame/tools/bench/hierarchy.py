@@ -5,6 +5,8 @@ product <y|Ax> over the number of rows, flat, by teams, by teams and lanes, with
 column. Three exercises in turns with the same written by hand: examples/hierarchy/twins.cu with CUDA, twins.cpp with
 OpenMP, compiled by the layer's compiler with the layer's options.
 
+On one thread of a CPU processor time counts, which is not the time that other processes took.
+
 Each exercise checks its own result. What is fast for few rows or slow by intention is in the table as it is. The column
 "takes the time" says so: atomics, strides, or calls with few numbers.
 """
@@ -20,6 +22,7 @@ import importlib
 import io
 import os
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -32,7 +35,7 @@ from ...shipped import ROOT
 from .. import tables
 from ..progress import clear, progress
 from . import ceilings, options, report
-from .clocks import DeviceClock, host_seconds, in_turns
+from .clocks import DeviceClock, host_seconds, in_turns, processor_seconds
 
 EXERCISES = ROOT / "examples" / "hierarchy"
 ROUNDS = 5
@@ -159,6 +162,28 @@ def module(file: str):
     return importlib.import_module(file)
 
 
+# ---- time -----------------------------------------------------------------------------------------------------------
+
+
+def host_clock(backend):
+    """The clock of a work on a CPU."""
+    return processor_seconds if backend.threads == 1 else host_seconds
+
+
+@contextlib.contextmanager
+def timed(backend):
+    """The exercises ask the backend for its time: that of a single thread is its own."""
+    if backend.memory == "device" or backend.threads != 1:
+        yield
+        return
+
+    backend.mark = time.thread_time
+    try:
+        yield
+    finally:
+        del backend.mark
+
+
 # ---- memory ---------------------------------------------------------------------------------------------------------
 
 
@@ -175,7 +200,8 @@ def pace(backend) -> Pace:
         "write": functools.partial(_twin(backend, "write_memory"), to.size, source, to),
         "update": functools.partial(_twin(backend, "update_memory"), source.size, source),
     }
-    times = [[host_seconds(work) for work in works.values()] for _ in range(10)]
+    clock = host_clock(backend)
+    times = [[clock(work) for work in works.values()] for _ in range(10)]
     least = dict(zip(works, np.min(times, axis=0)))
 
     reading = LARGEST / min(least["read"], least["copy"])
@@ -191,7 +217,7 @@ def exercised(exercise: Exercise, table: str, how: Conditions) -> list[dict]:
     common, run = module("common"), getattr(module(exercise.file), exercise.name)
     common.said.clear()
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), timed(how.backend):
             run(how.backend, **exercise.sizes(how.on_device, how.scale), nrepeat=how.rounds, quick=how.quick)
     except common.WrongResult as error:
         raise FrameError(f"{exercise.name}: {error}") from None
@@ -228,7 +254,7 @@ def beside(name: str, how: Conditions) -> dict:
         refuse(not np.array_equal(backend.to_host(x), y), f"{name}: the twin's results differ.", FrameError)
 
     # In turns.
-    clock = how.clock.hot if how.clock else host_seconds
+    clock = how.clock.hot if how.clock else host_clock(backend)
     times = in_turns({"ours": (ours, (clock,)), "twin": (theirs, (clock,))}, how.rounds)
     medians = {side: float(np.median(found)) for side, found in times.items()}
     moved = module("common").Moved(
