@@ -18,7 +18,7 @@ constexpr int TERMS = 4;
 #endif
 
 typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
-constexpr int LANES = PACK_BYTES / sizeof(SCALAR), PANEL = PACKS * LANES;
+constexpr int SIZE = sizeof(SCALAR), LANES = PACK_BYTES / SIZE, PANEL = PACKS * LANES;
 constexpr int LINE = 64 / sizeof(SCALAR); // numbers of a cache line
 constexpr int MOST_WIDE = 128;            // lines of a band
 
@@ -237,7 +237,7 @@ struct Ahead {
         : from(from), line(line), term(term), lines(lines), terms(terms) {
         term_step = terms >= LINE && side_by_side<LINE>(term) ? LINE : 1;
         const long requests = lines * ((terms + term_step - 1) / term_step);
-        panel = (requests + panels - 1) / panels;
+        panel = panels ? (requests + panels - 1) / panels : 0;
         turn = turns ? (panel + turns - 1) / turns : 0;
     }
 

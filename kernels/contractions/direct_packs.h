@@ -30,26 +30,49 @@ struct Sums {
     Pack sum[COLUMNS][PACKS];
 };
 
-// A panel of columns: packed, or as it lies.
+// A panel of columns: packed, or as it lies. at(k): the columns of term k.
 struct PackedColumns {
     const SCALAR *panel;
 
-    POINT_FN SCALAR operator()(int c, long k) const { return panel[k * COLUMNS + c]; }
+    struct At {
+        const SCALAR *first;
+
+        POINT_FN SCALAR operator()(int c) const { return first[c]; }
+    };
+    POINT_FN At at(long k) const { return {panel + k * COLUMNS}; }
 };
+// Columns that lie evenly: so few registers have all places.
 struct ColumnsInPlace {
-    const SCALAR *column[COLUMNS];
+    const char *first;
+    long step, thrice; // bytes from column to column
     const long *term;
 
     // Columns beyond the last one are the first one again; their sums are not stored.
-    POINT_FN ColumnsInPlace(const SCALAR *from, const long *place, const long *term, long columns) : term(term) {
-        UNROLL
-        for (int c = 0; c < COLUMNS; ++c) column[c] = from + place[c < columns ? c : 0];
+    POINT_FN ColumnsInPlace(const SCALAR *from, const long *place, const long *term, long columns)
+        : first((const char *)(from + place[0])), step(columns < COLUMNS ? 0 : (place[1] - place[0]) * SIZE),
+          thrice(3 * step), term(term) {}
+
+    POINT_FN static bool serves(const long *place, long columns) {
+        if (columns < COLUMNS) return columns == 1;
+        for (int c = 2; c < COLUMNS; ++c)
+            if (place[c] - place[c - 1] != place[1] - place[0]) return false;
+        return true;
     }
-    POINT_FN SCALAR operator()(int c, long k) const {
-        long at = term[k];
-        // Columns are loaded in this order: two at a time would need more registers than there are.
-        __asm__ volatile("" : "+r"(at));
-        return column[c][at];
+
+    struct At {
+        const char *low, *high; // columns 0 and 4
+        long step, thrice;
+
+        POINT_FN SCALAR operator()(int c) const {
+            const char *const four = c < 4 ? low : high;
+            return *(const SCALAR *)(four + (c % 4 == 3 ? thrice : c % 4 * step));
+        }
+    };
+    POINT_FN At at(long k) const {
+        const char *low = first + term[k] * SIZE;
+        // Else the compiler keeps a place of each column, for which there are too few registers.
+        __asm__ volatile("" : "+r"(low));
+        return {low, low + 4 * step, step, thrice};
     }
 };
 
@@ -69,6 +92,13 @@ struct RowsInPlace {
     }
     POINT_FN Pack operator()(int p, long k) const { return load(pack[p] + term[k]); }
 };
+// The same where the rows of the whole panel lie side by side: a register less for each pack.
+struct PanelInPlace {
+    const SCALAR *first;
+    const long *term;
+
+    POINT_FN Pack operator()(int p, long k) const { return load(first + term[k] + p * LANES); }
+};
 
 template <class Rows, class Columns>
 POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahead &ahead, Expected expected) {
@@ -83,9 +113,11 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahe
         Pack row[PACKS];
         UNROLL
         for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k), hold(row[p]);
+        const auto column = columns.at(k);
         UNROLL
         for (int c = 0; c < COLUMNS; ++c) {
-            const SCALAR x = columns(c, k);
+            Pack x = column(c) - Pack{};
+            hold(x);
             UNROLL
             for (int p = 0; p < PACKS; ++p) s.sum[c][p] += row[p] * x;
         }
@@ -309,12 +341,12 @@ struct Part {
     Lie lie;
 };
 
-// Rows of the whole panels, from the first one on, whose packs lie side by side in the left factor.
-POINT_FN long panels_in_place(const long *row_left, long rows) {
+// Rows of the whole panels, from the first one on, of which each COUNT lie side by side in the left factor.
+template <int COUNT> POINT_FN long panels_in_place(const long *row_left, long rows) {
     long r = 0;
     for (; r + PANEL <= rows; r += PANEL)
-        for (int p = 0; p < PACKS; ++p)
-            if (!side_by_side<LANES>(row_left + r + p * LANES)) return r;
+        for (int p = 0; p < PANEL; p += COUNT)
+            if (!side_by_side<COUNT>(row_left + r + p)) return r;
     return r;
 }
 
@@ -349,9 +381,8 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
     const long wanted = how == PAST ? 0 : Expected::each(turns); // numbers of the output, at a turn
     const long lying = b.lying < begin ? 0 : least(b.lying - begin, rows);
 
-    Ahead ahead = next_rows;
-    if (part.lie != PACKED)
-        ahead = Ahead(b.at.right, column_right, term_right, COLUMNS, part.terms, (rows + PANEL - 1) / PANEL, turns);
+    // Columns that are not packed yet are asked for during the first panel of rows, the next rows during the others.
+    Ahead next_columns(b.at.right, column_right, term_right, COLUMNS, part.terms, 1, turns);
 
     for (long c = 0; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
@@ -360,7 +391,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
             // The columns of the next panel.
             const long *const next = column_right + c + columns;
             const long more = least(COLUMNS, part.columns - c - columns);
-            ahead.aim(next, more == COLUMNS && side_by_side<COLUMNS>(next) ? 1 : more);
+            next_columns.aim(next, more == COLUMNS && side_by_side<COLUMNS>(next) ? 1 : more);
         }
 
         target.expect_bands(runs);
@@ -370,16 +401,21 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
         const long at_once = from_registers && columns == COLUMNS ? rows / PANEL * PANEL : 0;
 
         SCALAR *const panel = b.room.columns + (part.lie == PACKED ? c * part.terms : 0);
-        if (part.lie == TO_PACK)
+        const bool in_place = part.lie == IN_PLACE && ColumnsInPlace::serves(column_right + c, columns);
+        if (part.lie != PACKED && !in_place)
             Packing<COLUMNS>{panel, b.at.right, column_right + c, term_right, columns, part.terms}.all();
 
         for (long r = 0; r < rows; r += PANEL) {
             const Expected expected = target.expected(r, r < at_once ? wanted : 0);
             const PackedRows row_panel{packed + r * part.terms};
+            Ahead &ahead = part.lie != PACKED && !r ? next_columns : next_rows;
             Sums s;
-            if (part.lie == IN_PLACE) {
+            if (in_place) {
                 const ColumnsInPlace column_panel(b.at.right, column_right + c, term_right, columns);
-                s = multiply(row_panel, column_panel, part.terms, ahead, expected);
+                if (r < lying) {
+                    const PanelInPlace lines{b.at.left + row_left[r], term_left};
+                    s = multiply(lines, column_panel, part.terms, ahead, expected);
+                } else s = multiply(row_panel, column_panel, part.terms, ahead, expected);
             } else if (r < lying) {
                 const RowsInPlace lines(b.at.left, row_left + r, term_left);
                 s = multiply(lines, PackedColumns{panel}, part.terms, ahead, expected);
@@ -390,7 +426,6 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
         }
         if (at_once < rows) target.settle(b.room.tile, at_once, runs);
     }
-    if (part.lie == PACKED) next_rows = ahead;
 }
 
 PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, Next next, Room room) {
@@ -398,14 +433,17 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
     const long *const term_left = (const long *)a.term_left + part.first_term;
 
     // Rows beyond those that are multiplied as they lie are packed. Where columns are not, all rows are.
-    const long lying = a.rows_in_place && part.lie != IN_PLACE ? panels_in_place(row_left, rows) : 0;
+    long lying = 0;
+    if (a.rows_in_place && part.lie == IN_PLACE) lying = panels_in_place<PANEL>(row_left, rows);
+    else if (a.rows_in_place) lying = panels_in_place<LANES>(row_left, rows);
     const Block b = {at, part, first, rows, lying, room};
     Packing<PANEL>{room.rows + lying * part.terms, at.left, row_left + lying, term_left, rows - lying, part.terms}
         .all();
 
     // What is read next: the next block of rows, or the next panel of columns where no other rows meet these columns.
-    const long row_panels = (rows + PANEL - 1) / PANEL, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
-    Ahead ahead(at.left, next.line, (const long *)a.term_left + next.term, next.lines, next.terms,
+    const long passes = (rows + a.pass - 1) / a.pass, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
+    const long row_panels = (rows + PANEL - 1) / PANEL - (part.lie != PACKED ? passes : 0);
+    Ahead ahead(at.left, next.line, (const long *)a.term_left + next.term, row_panels ? next.lines : 0, next.terms,
                 row_panels * column_panels, part.terms / TERMS);
 
     for (long r = 0; r < rows; r += a.pass) pass(a, b, r, least(a.pass, rows - r), ahead);

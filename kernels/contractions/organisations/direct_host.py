@@ -33,7 +33,7 @@ SECOND_CACHE = 3 / 8  # of the second cache: a block of rows that are packed
 LYING = 192 << 10  # bytes of a block of rows that are multiplied as they lie
 FEW_COLUMNS = 200  # that meet rows as they lie: to pack rows takes longer than the packed rows save
 CHUNK = 4 << 20  # bytes of the columns that are packed for several blocks of rows
-DEPTH = 192  # terms of the sum that are packed at a time
+DEPTH = 192  # terms of the sum that are packed at a time, of 8 bytes; twice as many of 4 bytes
 WRITTEN = 2  # times the numbers of the output: a factor of no more is packed across its runs
 GROUP = 192 << 10  # bytes of the rows of a factor that come together
 FEW = 96  # rows of a short run of the output
@@ -194,7 +194,8 @@ def _part(extent: int, most: int, of: int) -> int:
 
 
 def _terms(f: Fold, lanes: int) -> Lines:
-    """Terms of the sum, in pieces of the indices along which the factors run.
+    """Terms of the sum, in pieces of the indices along which the factors run. Pieces follow each other as they lie in
+    the factor with more indices, which is the larger one as a rule.
 
     The order counts for the bits of the result. So it depends neither on extents nor on which factor is the left one.
     """
@@ -203,7 +204,7 @@ def _terms(f: Fold, lanes: int) -> Lines:
     runs = {array: order[0] for array, order in by_array.items() if indices and _runs(f.steps[array], order[0])}
 
     arrays = sorted((LEFT, RIGHT), key=lambda array: (array not in runs, by_array[array]))
-    ordered = by_array[arrays[0]]
+    ordered = by_array[max(arrays, key=lambda array: len(f.steps[array]))]
     pieced = dict.fromkeys(runs[array] for array in arrays if array in runs)
     axes = [(f.extents[i], (0, f.steps[LEFT][i], f.steps[RIGHT][i])) for i in ordered]
     sizes = {ordered.index(i): _piece(f.extents[i], lanes, k == 0) for k, i in enumerate(pieced)}
@@ -349,8 +350,9 @@ class HostDirect(Organisation):
     # ---- choice
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
-        how = cls()
-        return [] if how.serves(p) else [how]
+        if cls().serves(p):
+            return []
+        return [cls(depth=DEPTH * 8 // np.dtype(p.dtype).itemsize)]
 
     def serves(self, p: Program) -> str:
         if p.dtype not in SCALARS:
