@@ -158,7 +158,7 @@ def _lines(axes, arrays: tuple[int, int], f: Fold, lanes: int) -> Lines:
     ordered = sorted(axes, key=lambda axis: abs(axis.step[first]))
 
     if writes and first == OUT and runs[second] and runs[second] != runs[OUT]:
-        terms = min(f.size("k"), DEPTH)
+        terms = min(f.size("k"), DEPTH * lanes // 8)
         pieces = _crossed(ordered, runs[second][0], lanes, GROUP * lanes // (PACK * max(terms, 1)))
     else:
         pieced = dict.fromkeys(runs[first] if alone else runs[first] + runs[second])
@@ -479,7 +479,8 @@ class HostDirect(Organisation):
         """How rows and columns are cut."""
         depth = min(t.terms.size, self.depth)
         rows_in_place = t.columns.size <= FEW_COLUMNS
-        cache = LYING if rows_in_place else int(SECOND_CACHE * cpu.second_cache())
+        both_in_place = t.rows.size <= _met() and self._lie(t, size)
+        cache = LYING if rows_in_place and not both_in_place else int(SECOND_CACHE * cpu.second_cache())
         most = max(cache // (size * depth) // PANEL * PANEL, PANEL)
         room = self.rows * self.depth // depth // PANEL * PANEL
         rows = block_rows(t.rows.group, min(most, room), self.rows)
@@ -498,7 +499,9 @@ class HostDirect(Organisation):
             chunk = min(_whole(t.columns.size, COLUMNS), _whole(CHUNK // (size * depth), COLUMNS))
             packed = chunk * depth
 
-        in_place = item_rows <= at_once and item_rows <= _met()
+        # Columns are not packed for one panel of rows, nor for a few if either factor is read in whole lines.
+        in_lines = both_in_place or t.columns.together(0) >= 1 - size / PACK
+        in_place = item_rows <= at_once and item_rows <= (_met() if in_lines else PANEL)
         return Blocks(rows, at_once, item, chunk, packed, in_place, rows_in_place)
 
     # ---- search
