@@ -24,6 +24,8 @@
 #include <omp.h>
 #endif
 
+constexpr int FEW_COLUMNS = 64; // for more, rows are packed while they are multiplied as they lie
+
 // ---- a panel of rows and a panel of columns -------------------------------------------------------------------------
 
 struct Sums {
@@ -98,6 +100,17 @@ struct PanelInPlace {
     const long *term;
 
     POINT_FN Pack operator()(int p, long k) const { return load(first + term[k] + p * LANES); }
+};
+// Rows that lie in place, and are packed on the way for the columns to come.
+template <class Rows> struct Packs {
+    Rows rows;
+    SCALAR *panel;
+
+    POINT_FN Pack operator()(int p, long k) const {
+        const Pack x = rows(p, k);
+        store(panel + k * PANEL + p * LANES, x);
+        return x;
+    }
 };
 
 template <class Rows, class Columns>
@@ -374,7 +387,8 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
     const long *const term_left = (const long *)a.term_left + part.first_term;
     const long *const term_right = (const long *)a.term_right + part.first_term;
 
-    const SCALAR *const packed = b.room.rows + begin * part.terms;
+    SCALAR *const packed = b.room.rows + begin * part.terms;
+    const bool packs = part.lie == IN_PLACE || part.columns > FEW_COLUMNS;
     const Store how = part.first_term ? ADDED : Store(a.store);
     const long turns = part.terms / TERMS;
     const RowRuns runs(row_out, rows, rows % PANEL == 0 && part.columns % COLUMNS == 0 && how < SCALED);
@@ -400,6 +414,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
         const bool from_registers = runs.piece == LANES || (runs.piece > 1 && how < SCALED);
         const long at_once = from_registers && columns == COLUMNS ? rows / PANEL * PANEL : 0;
 
+        const ColumnsInPlace column_panel(b.at.right, column_right + c, term_right, columns);
         SCALAR *const panel = b.room.columns + (part.lie == PACKED ? c * part.terms : 0);
         const bool in_place = part.lie == IN_PLACE && ColumnsInPlace::serves(column_right + c, columns);
         if (part.lie != PACKED && !in_place)
@@ -407,19 +422,20 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
 
         for (long r = 0; r < rows; r += PANEL) {
             const Expected expected = target.expected(r, r < at_once ? wanted : 0);
-            const PackedRows row_panel{packed + r * part.terms};
+            SCALAR *const to = packed + r * part.terms;
+            const bool lies = r < lying && (!c || !packs);
             Ahead &ahead = part.lie != PACKED && !r ? next_columns : next_rows;
             Sums s;
-            if (in_place) {
-                const ColumnsInPlace column_panel(b.at.right, column_right + c, term_right, columns);
-                if (r < lying) {
-                    const PanelInPlace lines{b.at.left + row_left[r], term_left};
-                    s = multiply(lines, column_panel, part.terms, ahead, expected);
-                } else s = multiply(row_panel, column_panel, part.terms, ahead, expected);
-            } else if (r < lying) {
+            if (in_place && lies) {
+                const PanelInPlace lines{b.at.left + row_left[r], term_left};
+                s = multiply(Packs<PanelInPlace>{lines, to}, column_panel, part.terms, ahead, expected);
+            } else if (in_place) s = multiply(PackedRows{to}, column_panel, part.terms, ahead, expected);
+            else if (lies) {
                 const RowsInPlace lines(b.at.left, row_left + r, term_left);
-                s = multiply(lines, PackedColumns{panel}, part.terms, ahead, expected);
-            } else s = multiply(row_panel, PackedColumns{panel}, part.terms, ahead, expected);
+                if (packs)
+                    s = multiply(Packs<RowsInPlace>{lines, to}, PackedColumns{panel}, part.terms, ahead, expected);
+                else s = multiply(lines, PackedColumns{panel}, part.terms, ahead, expected);
+            } else s = multiply(PackedRows{to}, PackedColumns{panel}, part.terms, ahead, expected);
 
             if (r < at_once) target.leave(s, r, runs.piece);
             else keep(s, b.room.tile + r);
