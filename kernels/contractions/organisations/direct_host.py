@@ -30,7 +30,7 @@ NARROW_COLUMNS = 4  # of a panel of the others
 PANEL = 48  # rows: the panels of all vector units fit in
 MET, NARROW_MET = 4, 2  # times PANEL: rows that meet columns as they lie, with the widest vectors and with others
 SECOND_CACHE = 3 / 8  # of the second cache: a block of rows that are packed
-LYING = 192 << 10  # bytes of a block of rows that are multiplied as they lie
+LYING = 256 << 10  # bytes of a block of rows that are multiplied as they lie
 FEW_COLUMNS = 200  # that meet rows as they lie: to pack rows takes longer than the packed rows save
 CHUNK = 4 << 20  # bytes of the columns that are packed for several blocks of rows
 DEPTH = 192  # terms of the sum that are packed at a time, of 8 bytes; twice as many of 4 bytes
@@ -158,11 +158,14 @@ def _lines(axes, arrays: tuple[int, int], f: Fold, lanes: int) -> Lines:
     ordered = sorted(axes, key=lambda axis: abs(axis.step[first]))
 
     if writes and first == OUT and runs[second] and runs[second] != runs[OUT]:
-        terms = min(f.size("k"), DEPTH * lanes // 8)
-        pieces = _crossed(ordered, runs[second][0], lanes, GROUP * lanes // (PACK * max(terms, 1)))
+        most = GROUP * lanes // (PACK * _terms_at_once(f, lanes))
+        pieces = _crossed(ordered, runs[second][0], lanes, most)
     else:
-        pieced = dict.fromkeys(runs[first] if alone else runs[first] + runs[second])
-        pieces = {ordered.index(axis): _piece(axis.extent, lanes, k == 0) for k, axis in enumerate(pieced)}
+        pieced = list(dict.fromkeys(runs[first] if alone else runs[first] + runs[second]))
+        sizes = [_piece(axis.extent, lanes, k == 0) for k, axis in enumerate(pieced)]
+        if len(sizes) == 2:
+            sizes = _panels(pieced[0].extent, sizes, lanes, LYING * lanes // (PACK * _terms_at_once(f, lanes)))
+        pieces = {ordered.index(axis): piece for axis, piece in zip(pieced, sizes)}
     return _placed([(axis.extent, axis.step) for axis in ordered], pieces, arrays)
 
 
@@ -183,6 +186,24 @@ def _crossed(ordered, other: Axis, lanes: int, most: int) -> dict[int, int]:
         pieces[d] = _part(axis.extent, room, lanes if run == 1 else 1)
         run *= pieces[d]
     return {**pieces, ordered.index(other): across}
+
+
+def _panels(extent: int, sizes: list[int], lanes: int, most: int) -> list[int]:
+    """Pieces of the axis of packs and of another one: whole panels of rows, if they divide the axis and a block of rows
+    has room for half a cache line of the other; else the sizes as they are.
+
+    extent: of the axis of packs. lanes: numbers of a cache line. most: rows of a block.
+    """
+    panel = PACKS * lanes
+    for other in (lanes, lanes // 2):
+        if extent % panel == 0 and other <= sizes[1] and panel * other <= most:
+            return [panel, other]
+    return sizes
+
+
+def _terms_at_once(f: Fold, lanes: int) -> int:
+    """Terms of the sum that are packed at a time, 1 at least."""
+    return max(min(f.size("k"), DEPTH * lanes // 8), 1)
 
 
 def _part(extent: int, most: int, of: int) -> int:
