@@ -102,7 +102,7 @@ struct PanelInPlace {
     POINT_FN Pack operator()(int p, long k) const { return load(first + term[k] + p * LANES); }
 };
 // Rows that lie in place, and are packed on the way for the columns to come.
-template <class Rows> struct Packs {
+template <class Rows> struct RowsOnTheWay {
     Rows rows;
     SCALAR *panel;
 
@@ -149,6 +149,32 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahe
     ahead = mine;
     return s;
 }
+
+// A panel of rows, which is packed or lies in place.
+struct RowPanel {
+    const SCALAR *from;     // the left factor
+    const long *row, *term; // places of the rows and of the terms
+    SCALAR *packed;
+    bool lies;  // whether it is multiplied as it lies
+    bool packs; // whether it is packed meanwhile
+
+    // The sums with columns that lie in place. Rows that lie are packed for the next columns.
+    POINT_FN Sums sums(const ColumnsInPlace &columns, long terms, Ahead &ahead, const Expected &expected) const {
+        if (!lies) return multiply(PackedRows{packed}, columns, terms, ahead, expected);
+
+        const PanelInPlace rows = {from + row[0], term};
+        return multiply(RowsOnTheWay<PanelInPlace>{rows, packed}, columns, terms, ahead, expected);
+    }
+
+    // The sums with packed columns.
+    POINT_FN Sums sums(const PackedColumns &columns, long terms, Ahead &ahead, const Expected &expected) const {
+        if (!lies) return multiply(PackedRows{packed}, columns, terms, ahead, expected);
+
+        const RowsInPlace rows(from, row, term);
+        if (!packs) return multiply(rows, columns, terms, ahead, expected);
+        return multiply(RowsOnTheWay<RowsInPlace>{rows, packed}, columns, terms, ahead, expected);
+    }
+};
 
 // Into tile[column][row].
 POINT_FN void keep(const Sums &s, SCALAR *tile) {
@@ -234,6 +260,14 @@ struct Target {
 
     // The sums of a whole panel, from row r on. piece: rows that lie side by side.
     POINT_FN void leave(const Sums &s, long r, int piece) const {
+        if (how == PAST && piece > LEAST_PIECE) {
+            UNROLL
+            for (int c = 0; c < COLUMNS; ++c) {
+                if (piece == LANES) stream_column<LANES>(s.sum[c], out + column[c], r);
+                else stream_column<HALF>(s.sum[c], out + column[c], r);
+            }
+            return;
+        }
         if (piece == LANES) return leave_packs(s, r);
         if (piece == HALF) return leave_parts<HALF>(s, r);
         leave_parts<LEAST_PIECE>(s, r);
@@ -249,6 +283,18 @@ struct Target {
                 UNROLL
                 for (int c = 0; c < COLUMNS; ++c) put(to + column[c], s.sum[c][p]);
             }
+        }
+    }
+    // A column's sums past the caches, piece by piece. The next column may go on in the same cache line: it is written
+    // as a whole where both follow each other.
+    template <int PIECE, int FIRST = 0>
+    POINT_FN void stream_column(const Pack (&sum)[PACKS], SCALAR *to, long r) const {
+        if constexpr (FIRST < PANEL) {
+            const auto x = lanes_of<FIRST % LANES, PIECE>(sum[FIRST / LANES]);
+            SCALAR *const piece = to + row[r + FIRST];
+            if ((unsigned long)piece % sizeof(x) == 0) stream(piece, x);
+            else memcpy(piece, &x, sizeof(x));
+            stream_column<PIECE, FIRST + PIECE>(sum, to, r);
         }
     }
     template <int PIECE, int FIRST = 0> POINT_FN void leave_parts(const Sums &s, long r) const {
@@ -388,6 +434,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
     const long *const term_right = (const long *)a.term_right + part.first_term;
 
     SCALAR *const packed = b.room.rows + begin * part.terms;
+    // Rows that lie are packed while the first columns meet them.
     const bool packs = part.lie == IN_PLACE || part.columns > FEW_COLUMNS;
     const Store how = part.first_term ? ADDED : Store(a.store);
     const long turns = part.terms / TERMS;
@@ -414,7 +461,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
         const bool from_registers = runs.piece == LANES || (runs.piece > 1 && how < SCALED);
         const long at_once = from_registers && columns == COLUMNS ? rows / PANEL * PANEL : 0;
 
-        const ColumnsInPlace column_panel(b.at.right, column_right + c, term_right, columns);
+        const ColumnsInPlace columns_in_place(b.at.right, column_right + c, term_right, columns);
         SCALAR *const panel = b.room.columns + (part.lie == PACKED ? c * part.terms : 0);
         const bool in_place = part.lie == IN_PLACE && ColumnsInPlace::serves(column_right + c, columns);
         if (part.lie != PACKED && !in_place)
@@ -422,20 +469,12 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
 
         for (long r = 0; r < rows; r += PANEL) {
             const Expected expected = target.expected(r, r < at_once ? wanted : 0);
-            SCALAR *const to = packed + r * part.terms;
-            const bool lies = r < lying && (!c || !packs);
             Ahead &ahead = part.lie != PACKED && !r ? next_columns : next_rows;
+            const RowPanel row_panel = {
+                b.at.left, row_left + r, term_left, packed + r * part.terms, r < lying && (!c || !packs), packs};
             Sums s;
-            if (in_place && lies) {
-                const PanelInPlace lines{b.at.left + row_left[r], term_left};
-                s = multiply(Packs<PanelInPlace>{lines, to}, column_panel, part.terms, ahead, expected);
-            } else if (in_place) s = multiply(PackedRows{to}, column_panel, part.terms, ahead, expected);
-            else if (lies) {
-                const RowsInPlace lines(b.at.left, row_left + r, term_left);
-                if (packs)
-                    s = multiply(Packs<RowsInPlace>{lines, to}, PackedColumns{panel}, part.terms, ahead, expected);
-                else s = multiply(lines, PackedColumns{panel}, part.terms, ahead, expected);
-            } else s = multiply(PackedRows{to}, PackedColumns{panel}, part.terms, ahead, expected);
+            if (in_place) s = row_panel.sums(columns_in_place, part.terms, ahead, expected);
+            else s = row_panel.sums(PackedColumns{panel}, part.terms, ahead, expected);
 
             if (r < at_once) target.leave(s, r, runs.piece);
             else keep(s, b.room.tile + r);
@@ -448,7 +487,8 @@ PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows
     const long *const row_left = (const long *)a.row_left + first;
     const long *const term_left = (const long *)a.term_left + part.first_term;
 
-    // Rows beyond those that are multiplied as they lie are packed. Where columns are not, all rows are.
+    // Rows beyond those that are multiplied as they lie are packed. Where columns lie in place, too, the rows of a
+    // panel have to lie side by side.
     long lying = 0;
     if (a.rows_in_place && part.lie == IN_PLACE) lying = panels_in_place<PANEL>(row_left, rows);
     else if (a.rows_in_place) lying = panels_in_place<LANES>(row_left, rows);

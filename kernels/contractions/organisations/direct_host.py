@@ -55,6 +55,7 @@ SCALARS = {"float64": "double", "float32": "float"}
 STORES = ("plain", "past", "scaled", "added")  # of direct_packs.h
 
 
+PIECE = 32  # bytes that are written past the caches together, at least
 LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
@@ -447,6 +448,8 @@ class HostDirect(Organisation):
 
         held = work.held.copy()
         held["out"], held["left"], held["right"] = out, left, right
+        if held["store"] == STORES.index("past") and out % PACK:
+            held["store"] = STORES.index("plain")  # no line would be written as a whole
         run = _module(plan.backend, self.render(p, quick=plan.quick)).bind(
             "contraction", Shape(), held, keep=(*arrays.values(), *work.kept)
         )
@@ -500,8 +503,9 @@ class HostDirect(Organisation):
         """How rows and columns are cut."""
         depth = min(t.terms.size, self.depth)
         rows_in_place = t.columns.size <= FEW_COLUMNS
-        both_in_place = t.rows.size <= _met() and self._lie(t, size)
-        cache = LYING if rows_in_place and not both_in_place else int(SECOND_CACHE * cpu.second_cache())
+        lie = self._lie(t, size)
+        both_in_place = lie and t.rows.size <= _met()
+        cache = LYING if lie and not both_in_place else int(SECOND_CACHE * cpu.second_cache())
         most = max(cache // (size * depth) // PANEL * PANEL, PANEL)
         room = self.rows * self.depth // depth // PANEL * PANEL
         rows = block_rows(t.rows.group, min(most, room), self.rows)
@@ -531,9 +535,19 @@ class HostDirect(Organisation):
 
 
 def _on_lines(f: Fold, size: int) -> bool:
-    """Whether all lines of the output begin on cache lines if the first one does."""
-    steps = [axis.step[OUT] for axis in (*f.m, *f.n, *f.batch)]
-    return all(step == 1 or step * size % PACK == 0 for step in steps)
+    """Whether all lines of the output begin on cache lines if the first one does.
+
+    Columns that follow each other may share a line: then they are an even number of pieces that can be stored.
+    """
+    run = next((axis.extent for axis in f.m if axis.step[OUT] == 1), 1)
+
+    def follows(axis: Axis) -> bool:
+        return axis in f.n and axis.step[OUT] == run and run * size % PIECE == 0 and axis.extent % 2 == 0
+
+    def on_lines(axis: Axis) -> bool:
+        return axis.step[OUT] == 1 or axis.step[OUT] * size % PACK == 0 or follows(axis)
+
+    return all(on_lines(axis) for axis in (*f.m, *f.n, *f.batch))
 
 
 def _met() -> int:
