@@ -24,7 +24,7 @@
 #include <omp.h>
 #endif
 
-constexpr int FEW_COLUMNS = 64; // for more, rows are packed while they are multiplied as they lie
+constexpr int FEW_COLUMNS = 8 * COLUMNS; // for more, rows are packed while they are multiplied as they lie
 
 // ---- a panel of rows and a panel of columns -------------------------------------------------------------------------
 
@@ -258,16 +258,11 @@ struct Target {
         }
     }
 
-    // The sums of a whole panel, from row r on. piece: rows that lie side by side.
-    POINT_FN void leave(const Sums &s, long r, int piece) const {
-        if (how == PAST && piece > LEAST_PIECE) {
-            UNROLL
-            for (int c = 0; c < COLUMNS; ++c) {
-                if (piece == LANES) stream_column<LANES>(s.sum[c], out + column[c], r);
-                else stream_column<HALF>(s.sum[c], out + column[c], r);
-            }
-            return;
-        }
+    // The sums of a whole panel, from row r on. piece: rows that lie side by side. half: room for the packs of a cache
+    // line of which another panel has the other half.
+    POINT_FN void leave(const Sums &s, long r, int piece, SCALAR *half) const {
+        if (how == PAST && piece == LANES) return stream_packs(s, r, half);
+        if (how == PAST && piece == HALF && HALF > LEAST_PIECE) return stream_parts(s, r);
         if (piece == LANES) return leave_packs(s, r);
         if (piece == HALF) return leave_parts<HALF>(s, r);
         leave_parts<LEAST_PIECE>(s, r);
@@ -285,16 +280,36 @@ struct Target {
             }
         }
     }
-    // A column's sums past the caches, piece by piece. The next column may go on in the same cache line: it is written
-    // as a whole where both follow each other.
-    template <int PIECE, int FIRST = 0>
-    POINT_FN void stream_column(const Pack (&sum)[PACKS], SCALAR *to, long r) const {
+    // Past the caches, pack by pack. A panel of narrow vectors has one and a half cache lines: the last pack of a panel
+    // waits for the first one of the next, so that each line is written as a whole.
+    POINT_FN void stream_packs(const Sums &s, long r, SCALAR *half) const {
+        constexpr bool HALVES = LANES < LINE && PACKS * LANES % LINE;
+        const bool second = r / PANEL % 2 && row[r] == row[r - 1] + 1;
+        const bool first = r / PANEL % 2 == 0 && r + 2 * PANEL <= rows && row[r + PANEL] == row[r + PANEL - 1] + 1;
+        UNROLL
+        for (int c = 0; c < COLUMNS; ++c) {
+            SCALAR *const to = out + column[c];
+            if (HALVES && second) put(to + row[r] - LANES, load(half + c * LANES));
+            UNROLL
+            for (int p = 0; p < PACKS; ++p) {
+                if (HALVES && first && p == PACKS - 1) store(half + c * LANES, s.sum[c][p]);
+                else put(to + row[r + p * LANES], s.sum[c][p]);
+            }
+        }
+    }
+
+    // Past the caches by halves of packs. The next column may go on in the same cache line.
+    POINT_FN void stream_parts(const Sums &s, long r) const {
+        UNROLL
+        for (int c = 0; c < COLUMNS; ++c) stream_column<0>(s.sum[c], out + column[c], r);
+    }
+    template <int FIRST> POINT_FN void stream_column(const Pack (&sum)[PACKS], SCALAR *to, long r) const {
         if constexpr (FIRST < PANEL) {
-            const auto x = lanes_of<FIRST % LANES, PIECE>(sum[FIRST / LANES]);
-            SCALAR *const piece = to + row[r + FIRST];
-            if ((unsigned long)piece % sizeof(x) == 0) stream(piece, x);
-            else memcpy(piece, &x, sizeof(x));
-            stream_column<PIECE, FIRST + PIECE>(sum, to, r);
+            const auto x = lanes_of<FIRST % LANES, HALF>(sum[FIRST / LANES]);
+            SCALAR *const part = to + row[r + FIRST];
+            if ((unsigned long)part % sizeof(x) == 0) stream(part, x);
+            else memcpy(part, &x, sizeof(x));
+            stream_column<FIRST + HALF>(sum, to, r);
         }
     }
     template <int PIECE, int FIRST = 0> POINT_FN void leave_parts(const Sums &s, long r) const {
@@ -476,7 +491,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
             if (in_place) s = row_panel.sums(columns_in_place, part.terms, ahead, expected);
             else s = row_panel.sums(PackedColumns{panel}, part.terms, ahead, expected);
 
-            if (r < at_once) target.leave(s, r, runs.piece);
+            if (r < at_once) target.leave(s, r, runs.piece, b.room.tile);
             else keep(s, b.room.tile + r);
         }
         if (at_once < rows) target.settle(b.room.tile, at_once, runs);
