@@ -175,7 +175,7 @@ def _crossed(ordered, other: Axis, lanes: int, most: int) -> dict[int, int]:
 
     ordered: axes, the output's fastest first. lanes: numbers of a cache line. most: lines that the second cache holds.
     """
-    across = _piece(other.extent, lanes, False)
+    across = _across(other.extent, lanes)
     longest = min(max(most // across, lanes), FEW)
 
     pieces: dict[int, int] = {}
@@ -187,6 +187,15 @@ def _crossed(ordered, other: Axis, lanes: int, most: int) -> dict[int, int]:
         pieces[d] = _part(axis.extent, room, lanes if run == 1 else 1)
         run *= pieces[d]
     return {**pieces, ordered.index(other): across}
+
+
+def _across(extent: int, lanes: int) -> int:
+    """Numbers of a factor's run that come together: three cache lines or two if they divide it, since neighbours in
+    memory take less time; else one or so. lanes: numbers of a cache line."""
+    for lines in (3, 2):
+        if extent % (lines * lanes) == 0:
+            return lines * lanes
+    return _piece(extent, lanes, False)
 
 
 def _panels(extent: int, sizes: list[int], lanes: int, most: int) -> list[int]:
