@@ -24,8 +24,8 @@
 #include <omp.h>
 #endif
 
-constexpr int FEW_COLUMNS =
-    PACK_BYTES == 64 ? 64 : 16; // for more, rows are packed while they are multiplied as they lie
+// For more columns, rows are packed while they are multiplied as they lie.
+constexpr int FEW_COLUMNS = PACK_BYTES == 64 ? 64 : 16;
 
 // ---- a panel of rows and a panel of columns -------------------------------------------------------------------------
 
