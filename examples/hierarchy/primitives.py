@@ -154,7 +154,7 @@ def scan(backend, nrepeat=3, quick=False):
 
 
 SCAN_OF_ALL = declared(
-    "scan_of_all", arrays="v(n):whole before(n):whole", writes="before", sums="total:whole", scan="n", team=256
+    "scan_of_all", arrays="v(n):whole before(n):whole", writes="before", sums="total:whole", scan="n", team=512
 )
 
 
