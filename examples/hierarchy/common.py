@@ -78,7 +78,13 @@ class Moved:
         return self.read + self.written + 2 * self.updated
 
 
-BYTES, ATOMICS, STRIDES, CALLS = "bytes", "atomics", "strides", "calls"  # what takes the time of an exercise
+# What takes the time of an exercise. Items: there are fewer than a device has threads.
+BYTES, ATOMICS, STRIDES, CALLS, ITEMS = "bytes", "atomics", "strides", "calls", "items"
+
+
+def on_a_device(backend, by: str) -> str:
+    """What takes the time by design: `by` on a device; the bytes on a CPU, where a thread goes along its own row."""
+    return by if backend.in_warps else BYTES
 
 
 @dataclasses.dataclass(frozen=True)

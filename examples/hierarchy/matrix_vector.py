@@ -1,17 +1,17 @@
 """Exercises 1 to 6 and 19: <y|Ax> by threads, atomics, teams and lanes."""
 
 import numpy as np
-from common import ATOMICS, check, kernels_of, main, on, say, seconds
+from common import ATOMICS, BYTES, CALLS, ITEMS, STRIDES, check, kernels_of, main, on, on_a_device, say, seconds
 
 declared = kernels_of(__file__)
 
 
-def inner_product(kernel, backend, N, M, nrepeat, quick):
+def inner_product(kernel, backend, N, M, nrepeat, quick, by=BYTES):
     """Times <y|Ax> of ones and says it, with its total."""
     run = kernel.bind(on(backend, y=np.ones(N), A=np.ones((N, M)), x=np.ones(M)), backend, quick=quick)
     time = seconds(backend, run, nrepeat)
     check(kernel.name, run.value("total"), N * M)
-    say(kernel.name, backend, (N, M), run.value("total"), time, 8 * (N * M + N + M))
+    say(kernel.name, backend, (N, M), run.value("total"), time, 8 * (N * M + N + M), by=by)
 
 
 YAX_FLAT = declared("yax_flat", arrays="y(N) A(N,M) x(M)", sums="total", range="N")
@@ -19,7 +19,7 @@ YAX_FLAT = declared("yax_flat", arrays="y(N) A(N,M) x(M)", sums="total", range="
 
 def yax_flat(backend, N=4096, M=1024, nrepeat=10, quick=False):
     """Exercise 1: <y|Ax> with a thread a row. With few rows a GPU is nearly empty."""
-    inner_product(YAX_FLAT, backend, N, M, nrepeat, quick)
+    inner_product(YAX_FLAT, backend, N, M, nrepeat, quick, on_a_device(backend, STRIDES))
 
 
 YAX_ATOMIC = declared(
@@ -55,7 +55,8 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
         run = kernel.bind(arrays, backend, quick=quick)
         times[layout] = seconds(backend, run, nrepeat)
         check(f"yax_layout, {layout}", run.value("total"), N * M)
-        say(f"yax_layout {layout}", backend, (N, M), run.value("total"), times[layout], 8 * (N * M + N + M))
+        by = on_a_device(backend, STRIDES) if layout == "right" else BYTES
+        say(f"yax_layout {layout}", backend, (N, M), run.value("total"), times[layout], 8 * (N * M + N + M), by=by)
 
     print(f"yax_layout {backend}: time of right over left {times['right'] / times['left']:.3g}")
 
@@ -99,6 +100,10 @@ YAX_LANES = declared(
 )
 SHARE = 8192  # columns of a team
 
+# What takes a device's time
+SHORT_ROWS = {"flat": STRIDES, "team": CALLS, "parts": CALLS}
+LONG_ROWS = {"flat": ITEMS, "team": ITEMS, "lanes": ITEMS}
+
 
 def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
     """Exercise 5: exercises 1 and 4 where rows are many and short, and where they are few and long; then a row for
@@ -115,7 +120,8 @@ def yax_rows_first(backend, N=10, M=1_000_000, nrepeat=3, quick=False):
             run = kernel.bind(arrays, backend, quick=quick, **more)
             times[name] = seconds(backend, run, nrepeat)
             check(f"yax_rows_first, {name}", run.value("total"), n * m)
-            say(f"yax_rows_first {name}", backend, (n, m), run.value("total"), times[name], 8 * (n * m + n + m))
+            by = on_a_device(backend, (LONG_ROWS if n < m else SHORT_ROWS).get(name, BYTES))
+            say(f"yax_rows_first {name}", backend, (n, m), run.value("total"), times[name], 8 * (n * m + n + m), by=by)
 
         print(f"yax_rows_first {backend} {n} {m}: teams are {times['flat'] / times['team']:.3g} times as fast as flat")
 
@@ -144,7 +150,9 @@ def yax_sweep(backend, N=65536, M=1024, nrepeat=3, quick=False):
                 run = SWEPT[method, layout].bind(arrays, backend, quick=quick, **more)
                 time = seconds(backend, run, nrepeat)
                 check(f"yax_sweep {method} {layout}", run.value("total"), n * M)
-                say(f"yax_sweep {method} {layout}", backend, (n, M), run.value("total"), time, 8 * (n * M + n + M))
+                by = on_a_device(backend, STRIDES) if (method == "flat") == (layout == "right") else BYTES
+                name = f"yax_sweep {method} {layout}"
+                say(name, backend, (n, M), run.value("total"), time, 8 * (n * M + n + M), by=by)
 
 
 YAX_VECTOR = declared(

@@ -1,7 +1,7 @@
 """Exercises 7 and 14 to 17: reductions, tiles, parts of arrays, prefix sums, single threads."""
 
 import numpy as np
-from common import BYTES, CALLS, STRIDES, Moved, check, kernels_of, main, on, say, seconds
+from common import BYTES, CALLS, STRIDES, Moved, check, kernels_of, main, on, on_a_device, say, seconds
 
 declared = kernels_of(__file__)
 
@@ -131,7 +131,9 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
         run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b, **more)
         time = seconds(backend, run, nrepeat)
         check(kernel.name, run.value("total"), wanted)
-        say(kernel.name, backend, (N, M, E), run.value("total"), time, 8 * M * (b - a), f"(closed form {wanted})")
+        by = BYTES if layout == "lanes" else on_a_device(backend, STRIDES)
+        closed = f"(closed form {wanted})"
+        say(kernel.name, backend, (N, M, E), run.value("total"), time, 8 * M * (b - a), closed, by)
 
 
 SCAN_OF_THREE = declared(
@@ -152,7 +154,7 @@ def scan(backend, nrepeat=3, quick=False):
 
 
 SCAN_OF_ALL = declared(
-    "scan_of_all", arrays="v(n):whole before(n):whole", writes="before", sums="total:whole", scan="n", team=256
+    "scan_of_all", arrays="v(n):whole before(n):whole", writes="before", sums="total:whole", scan="n", team=512
 )
 
 

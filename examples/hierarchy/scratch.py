@@ -1,7 +1,7 @@
 """Exercises 8 to 11: scratch of teams and members, and its barriers."""
 
 import numpy as np
-from common import WrongResult, check, kernels_of, main, on, say, seconds
+from common import BYTES, ITEMS, STRIDES, WrongResult, check, kernels_of, main, on, on_a_device, say, seconds
 
 from kernels import ArgumentError, BackendError
 
@@ -58,6 +58,12 @@ VARIANTS = {
 }
 
 
+TAKES = {  # what takes a device's time
+    "right": {"per_element": STRIDES, "per_point": STRIDES, "per_pair": STRIDES},
+    "left": {"per_element": ITEMS, "per_point": STRIDES},
+}
+
+
 def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     """Exercise 8 without scratch: a thread an element, a thread a point, a thread a pair of indices in tiles (MDRange),
     in both layouts."""
@@ -76,7 +82,8 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
             result = backend.to_host(arrays["result"].T).T
             check(f"field {body} {layout}", result, e_q * (V * (V - 1) // 2))
             nbytes = 8 * (E * Q * V + E * V + E * Q)
-            say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, nbytes)
+            by = on_a_device(backend, TAKES[layout].get(body, BYTES))
+            say(f"field {body} {layout}", backend, (E, Q, V), result.sum(), time, nbytes, by=by)
 
 
 SCRATCH_RACE = declared("scratch_race", **FIELD)
@@ -158,7 +165,8 @@ def slicing(backend, N=1000, M=125, nrepeat=10, quick=False):
     time = seconds(backend, run, nrepeat)
     out = backend.to_host(arrays["out"])
     check("slicing", out, np.einsum("clp,crp->clr", left, right))
-    say("slicing", backend, (C, L, R, P), abs(out).sum(), time, 8 * C * (L * P + R * P + L * R))
+    by = on_a_device(backend, STRIDES)  # a lane reads a row of the right field
+    say("slicing", backend, (C, L, R, P), abs(out).sum(), time, 8 * C * (L * P + R * P + L * R), by=by)
 
 
 if __name__ == "__main__":

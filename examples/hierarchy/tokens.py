@@ -114,7 +114,7 @@ SCATTER_TEAMS = declared(
     "scatter_teams",
     arrays=INPUT + "histogram(bins):whole",
     writes="histogram",
-    scratch={"team 0": "own(bins):whole"},
+    scratch={"team 0": "own(bins):int32"},
     **IN_TEAMS,
 )
 SCATTER_TOKENS = declared(

@@ -24,6 +24,7 @@ from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
 from . import einsum, estimates, host_rates, orders, render_lines, table
 from .arrays import as_array
+from .choice import sorted_out
 from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, Script, read, shown
@@ -39,40 +40,20 @@ class Contraction:
 
     sizes: extent of each index but the batch's; None: as the text's lines `extent` have them. An ellipsis of an einsum
     string has its extents under "...": sizes={"...": (2, 3), "i": 4}. dtype: float64 or float32; complex types:
-    ComplexContraction.
-    batch, point, layout, local, constant, symmetric: see text.parse. `bind` copies `constant` inputs to a device.
-    backend: a Backend or its name. headers, folders: C++ of the functions that maps name.
-    how: an organisation's name, or a name with numbers (an object, or a line as table.written has it), or None: the
-    organisation of the table in force (table.py), else the model's choice.
-    order: of evaluation, among the cheapest; None: the order that suits the organisation best. The text may hold how,
-    order and headers too; arguments come first.
-    quick: the compiler's time counts more than the code's.
-    entries: about how many a batch will have, where that is known: the model chooses for them. 0: for a usual batch.
-    Raises ArgumentError for what the text or the sizes lack.
+    ComplexContraction. backend: a Backend or its name.
+    options: the fields of Reading and of Choice (choice.py), such as batch="e", how="direct", entries=72.
+    Raises ArgumentError for what the text, the sizes or the options lack.
     """
 
     DTYPES: ClassVar[tuple[str, ...]] = TYPES  # of the arrays
 
-    def __init__(
-        self,
-        text: str,
-        sizes=None,
-        dtype="float64",
-        batch: str | None = None,
-        backend=None,
-        how=None,
-        headers=(),
-        folders=(),
-        quick: bool = False,
-        order: int | None = None,
-        entries: int = 0,
-        **options,
-    ):
+    def __init__(self, text: str, sizes=None, dtype="float64", backend=None, **options):
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
         self.family = family(self.backend.style)
         self._kept: dict = {}  # see `kept`
-        self.entries = entries
-        self.quick = quick
+        reading, choice = sorted_out(options)
+        self.entries = choice.entries
+        self.quick = choice.quick
         self.dtype = np.dtype(dtype)
         if self.dtype.name not in self.DTYPES:
             also = " ComplexContraction takes complex ones." if self.dtype.kind == "c" else ""
@@ -80,14 +61,14 @@ class Contraction:
 
         # The text, and a program for each of the cheapest orders of evaluation.
         text, sizes = einsum.resolved(text, dict(sizes or {}))
-        script = read(text, batch, **options)
+        script = read(text, **vars(reading))
         self.expression = e = script.expression
         self.sizes = _extents_of(script, sizes)
         describe(e, e.statements, self.sizes)
 
-        how = script.how if how is None else how
-        order = script.order if order is None else order
-        self.headers, self.folders = _headers(script, headers, folders)
+        how = script.how if choice.how is None else choice.how
+        order = script.order if choice.order is None else choice.order
+        self.headers, self.folders = _headers(script, choice.headers, choice.folders)
         self.programs = tuple(self._programs())
         if order is not None and order not in range(len(self.programs)):
             raise ArgumentError(f"tensor expression: order {order}, wanted 0 to {len(self.programs) - 1}.")

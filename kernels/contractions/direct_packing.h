@@ -18,7 +18,7 @@ constexpr int TERMS = 4;
 #endif
 
 typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
-constexpr int LANES = PACK_BYTES / sizeof(SCALAR), PANEL = PACKS * LANES;
+constexpr int SIZE = sizeof(SCALAR), LANES = PACK_BYTES / SIZE, PANEL = PACKS * LANES;
 constexpr int LINE = 64 / sizeof(SCALAR); // numbers of a cache line
 constexpr int MOST_WIDE = 128;            // lines of a band
 
@@ -36,20 +36,22 @@ POINT_FN void hold(Pack &x) {
 #endif
 }
 
-// Past the caches. to: on a pack's boundary. The compilers' own builtins: the intrinsics' headers take longer to read
-// than half of this to compile.
-POINT_FN void stream(SCALAR *to, Pack x) {
+// Past the caches. to: on a boundary of as many bytes, 16 at least. The compilers' own builtins: the intrinsics'
+// headers take longer to read than half of this to compile.
+typedef long long Bytes64 __attribute__((vector_size(64)));
+typedef long long Bytes32 __attribute__((vector_size(32)));
+
+template <class V> POINT_FN void stream(SCALAR *to, V x) {
 #if defined(__clang__)
-    __builtin_nontemporal_store(x, (Pack *)to);
-#elif PACK_BYTES == 64
-    typedef long long words __attribute__((vector_size(64)));
-    __builtin_ia32_movntdq512((words *)to, (words)x);
-#elif PACK_BYTES == 32
-    typedef long long words __attribute__((vector_size(32)));
-    __builtin_ia32_movntdq256((words *)to, (words)x);
-#else
-    store(to, x);
+    return __builtin_nontemporal_store(x, (V *)to);
 #endif
+#if PACK_BYTES == 64
+    if constexpr (sizeof(V) == 64) return __builtin_ia32_movntdq512((Bytes64 *)to, (Bytes64)x);
+#endif
+#if PACK_BYTES >= 32
+    if constexpr (sizeof(V) == 32) return __builtin_ia32_movntdq256((Bytes32 *)to, (Bytes32)x);
+#endif
+    memcpy(to, &x, sizeof(V));
 }
 POINT_FN void end_of_streams() {
 #ifdef __SSE2__
@@ -237,7 +239,7 @@ struct Ahead {
         : from(from), line(line), term(term), lines(lines), terms(terms) {
         term_step = terms >= LINE && side_by_side<LINE>(term) ? LINE : 1;
         const long requests = lines * ((terms + term_step - 1) / term_step);
-        panel = (requests + panels - 1) / panels;
+        panel = panels ? (requests + panels - 1) / panels : 0;
         turn = turns ? (panel + turns - 1) / turns : 0;
     }
 

@@ -24,32 +24,58 @@
 #include <omp.h>
 #endif
 
+// For more columns, rows are packed while they are multiplied as they lie.
+constexpr int FEW_COLUMNS = PACK_BYTES == 64 ? 64 : 16;
+
 // ---- a panel of rows and a panel of columns -------------------------------------------------------------------------
 
 struct Sums {
     Pack sum[COLUMNS][PACKS];
 };
 
-// A panel of columns: packed, or as it lies.
+// A panel of columns: packed, or as it lies. at(k): the columns of term k.
 struct PackedColumns {
     const SCALAR *panel;
 
-    POINT_FN SCALAR operator()(int c, long k) const { return panel[k * COLUMNS + c]; }
+    struct At {
+        const SCALAR *first;
+
+        POINT_FN SCALAR operator()(int c) const { return first[c]; }
+    };
+    POINT_FN At at(long k) const { return {panel + k * COLUMNS}; }
 };
+// Columns that lie evenly: so few registers have all places.
 struct ColumnsInPlace {
-    const SCALAR *column[COLUMNS];
+    const char *first;
+    long step, thrice; // bytes from column to column
     const long *term;
 
     // Columns beyond the last one are the first one again; their sums are not stored.
-    POINT_FN ColumnsInPlace(const SCALAR *from, const long *place, const long *term, long columns) : term(term) {
-        UNROLL
-        for (int c = 0; c < COLUMNS; ++c) column[c] = from + place[c < columns ? c : 0];
+    POINT_FN ColumnsInPlace(const SCALAR *from, const long *place, const long *term, long columns)
+        : first((const char *)(from + place[0])), step(columns < COLUMNS ? 0 : (place[1] - place[0]) * SIZE),
+          thrice(3 * step), term(term) {}
+
+    POINT_FN static bool serves(const long *place, long columns) {
+        if (columns < COLUMNS) return columns == 1;
+        for (int c = 2; c < COLUMNS; ++c)
+            if (place[c] - place[c - 1] != place[1] - place[0]) return false;
+        return true;
     }
-    POINT_FN SCALAR operator()(int c, long k) const {
-        long at = term[k];
-        // Columns are loaded in this order: two at a time would need more registers than there are.
-        __asm__ volatile("" : "+r"(at));
-        return column[c][at];
+
+    struct At {
+        const char *low, *high; // columns 0 and 4
+        long step, thrice;
+
+        POINT_FN SCALAR operator()(int c) const {
+            const char *const four = c < 4 ? low : high;
+            return *(const SCALAR *)(four + (c % 4 == 3 ? thrice : c % 4 * step));
+        }
+    };
+    POINT_FN At at(long k) const {
+        const char *low = first + term[k] * SIZE;
+        // Else the compiler keeps a place of each column, for which there are too few registers.
+        __asm__ volatile("" : "+r"(low));
+        return {low, low + 4 * step, step, thrice};
     }
 };
 
@@ -69,6 +95,24 @@ struct RowsInPlace {
     }
     POINT_FN Pack operator()(int p, long k) const { return load(pack[p] + term[k]); }
 };
+// The same where the rows of the whole panel lie side by side: a register less for each pack.
+struct PanelInPlace {
+    const SCALAR *first;
+    const long *term;
+
+    POINT_FN Pack operator()(int p, long k) const { return load(first + term[k] + p * LANES); }
+};
+// Rows that lie in place, and are packed on the way for the columns to come.
+template <class Rows> struct RowsOnTheWay {
+    Rows rows;
+    SCALAR *panel;
+
+    POINT_FN Pack operator()(int p, long k) const {
+        const Pack x = rows(p, k);
+        store(panel + k * PANEL + p * LANES, x);
+        return x;
+    }
+};
 
 template <class Rows, class Columns>
 POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahead &ahead, Expected expected) {
@@ -83,9 +127,11 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahe
         Pack row[PACKS];
         UNROLL
         for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k), hold(row[p]);
+        const auto column = columns.at(k);
         UNROLL
         for (int c = 0; c < COLUMNS; ++c) {
-            const SCALAR x = columns(c, k);
+            Pack x = column(c) - Pack{};
+            hold(x);
             UNROLL
             for (int p = 0; p < PACKS; ++p) s.sum[c][p] += row[p] * x;
         }
@@ -104,6 +150,32 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahe
     ahead = mine;
     return s;
 }
+
+// A panel of rows, which is packed or lies in place.
+struct RowPanel {
+    const SCALAR *from;     // the left factor
+    const long *row, *term; // places of the rows and of the terms
+    SCALAR *packed;
+    bool lies;  // whether it is multiplied as it lies
+    bool packs; // whether it is packed meanwhile
+
+    // The sums with columns that lie in place. Rows that lie are packed for the next columns.
+    POINT_FN Sums sums(const ColumnsInPlace &columns, long terms, Ahead &ahead, const Expected &expected) const {
+        if (!lies) return multiply(PackedRows{packed}, columns, terms, ahead, expected);
+
+        const PanelInPlace rows = {from + row[0], term};
+        return multiply(RowsOnTheWay<PanelInPlace>{rows, packed}, columns, terms, ahead, expected);
+    }
+
+    // The sums with packed columns.
+    POINT_FN Sums sums(const PackedColumns &columns, long terms, Ahead &ahead, const Expected &expected) const {
+        if (!lies) return multiply(PackedRows{packed}, columns, terms, ahead, expected);
+
+        const RowsInPlace rows(from, row, term);
+        if (!packs) return multiply(rows, columns, terms, ahead, expected);
+        return multiply(RowsOnTheWay<RowsInPlace>{rows, packed}, columns, terms, ahead, expected);
+    }
+};
 
 // Into tile[column][row].
 POINT_FN void keep(const Sums &s, SCALAR *tile) {
@@ -187,8 +259,11 @@ struct Target {
         }
     }
 
-    // The sums of a whole panel, from row r on. piece: rows that lie side by side.
-    POINT_FN void leave(const Sums &s, long r, int piece) const {
+    // The sums of a whole panel, from row r on. piece: rows that lie side by side. half: room for the packs of a cache
+    // line of which another panel has the other half.
+    POINT_FN void leave(const Sums &s, long r, int piece, SCALAR *half) const {
+        if (how == PAST && piece == LANES) return stream_packs(s, r, half);
+        if (how == PAST && piece == HALF && HALF > LEAST_PIECE) return stream_parts(s, r);
         if (piece == LANES) return leave_packs(s, r);
         if (piece == HALF) return leave_parts<HALF>(s, r);
         leave_parts<LEAST_PIECE>(s, r);
@@ -204,6 +279,38 @@ struct Target {
                 UNROLL
                 for (int c = 0; c < COLUMNS; ++c) put(to + column[c], s.sum[c][p]);
             }
+        }
+    }
+    // Past the caches, pack by pack. A panel of narrow vectors has one and a half cache lines: the last pack of a panel
+    // waits for the first one of the next, so that each line is written as a whole.
+    POINT_FN void stream_packs(const Sums &s, long r, SCALAR *half) const {
+        constexpr bool HALVES = LANES < LINE && PACKS * LANES % LINE;
+        const bool second = r / PANEL % 2 && row[r] == row[r - 1] + 1;
+        const bool first = r / PANEL % 2 == 0 && r + 2 * PANEL <= rows && row[r + PANEL] == row[r + PANEL - 1] + 1;
+        UNROLL
+        for (int c = 0; c < COLUMNS; ++c) {
+            SCALAR *const to = out + column[c];
+            if (HALVES && second) put(to + row[r] - LANES, load(half + c * LANES));
+            UNROLL
+            for (int p = 0; p < PACKS; ++p) {
+                if (HALVES && first && p == PACKS - 1) store(half + c * LANES, s.sum[c][p]);
+                else put(to + row[r + p * LANES], s.sum[c][p]);
+            }
+        }
+    }
+
+    // Past the caches by halves of packs. The next column may go on in the same cache line.
+    POINT_FN void stream_parts(const Sums &s, long r) const {
+        UNROLL
+        for (int c = 0; c < COLUMNS; ++c) stream_column<0>(s.sum[c], out + column[c], r);
+    }
+    template <int FIRST> POINT_FN void stream_column(const Pack (&sum)[PACKS], SCALAR *to, long r) const {
+        if constexpr (FIRST < PANEL) {
+            const auto x = lanes_of<FIRST % LANES, HALF>(sum[FIRST / LANES]);
+            SCALAR *const part = to + row[r + FIRST];
+            if ((unsigned long)part % sizeof(x) == 0) stream(part, x);
+            else memcpy(part, &x, sizeof(x));
+            stream_column<FIRST + HALF>(sum, to, r);
         }
     }
     template <int PIECE, int FIRST = 0> POINT_FN void leave_parts(const Sums &s, long r) const {
@@ -309,12 +416,12 @@ struct Part {
     Lie lie;
 };
 
-// Rows of the whole panels, from the first one on, whose packs lie side by side in the left factor.
-POINT_FN long panels_in_place(const long *row_left, long rows) {
+// Rows of the whole panels, from the first one on, of which each COUNT lie side by side in the left factor.
+template <int COUNT> POINT_FN long panels_in_place(const long *row_left, long rows) {
     long r = 0;
     for (; r + PANEL <= rows; r += PANEL)
-        for (int p = 0; p < PACKS; ++p)
-            if (!side_by_side<LANES>(row_left + r + p * LANES)) return r;
+        for (int p = 0; p < PANEL; p += COUNT)
+            if (!side_by_side<COUNT>(row_left + r + p)) return r;
     return r;
 }
 
@@ -342,16 +449,17 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
     const long *const term_left = (const long *)a.term_left + part.first_term;
     const long *const term_right = (const long *)a.term_right + part.first_term;
 
-    const SCALAR *const packed = b.room.rows + begin * part.terms;
+    SCALAR *const packed = b.room.rows + begin * part.terms;
+    // Rows that lie are packed while the first columns meet them.
+    const bool packs = part.lie == IN_PLACE || part.columns > FEW_COLUMNS;
     const Store how = part.first_term ? ADDED : Store(a.store);
     const long turns = part.terms / TERMS;
     const RowRuns runs(row_out, rows, rows % PANEL == 0 && part.columns % COLUMNS == 0 && how < SCALED);
     const long wanted = how == PAST ? 0 : Expected::each(turns); // numbers of the output, at a turn
     const long lying = b.lying < begin ? 0 : least(b.lying - begin, rows);
 
-    Ahead ahead = next_rows;
-    if (part.lie != PACKED)
-        ahead = Ahead(b.at.right, column_right, term_right, COLUMNS, part.terms, (rows + PANEL - 1) / PANEL, turns);
+    // Columns that are not packed yet are asked for during the first panel of rows, the next rows during the others.
+    Ahead next_columns(b.at.right, column_right, term_right, COLUMNS, part.terms, 1, turns);
 
     for (long c = 0; c < part.columns; c += COLUMNS) {
         const long columns = least(COLUMNS, part.columns - c);
@@ -360,7 +468,7 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
             // The columns of the next panel.
             const long *const next = column_right + c + columns;
             const long more = least(COLUMNS, part.columns - c - columns);
-            ahead.aim(next, more == COLUMNS && side_by_side<COLUMNS>(next) ? 1 : more);
+            next_columns.aim(next, more == COLUMNS && side_by_side<COLUMNS>(next) ? 1 : more);
         }
 
         target.expect_bands(runs);
@@ -369,43 +477,45 @@ PART_FN void pass(const Arguments &a, const Block &b, long begin, long rows, Ahe
         const bool from_registers = runs.piece == LANES || (runs.piece > 1 && how < SCALED);
         const long at_once = from_registers && columns == COLUMNS ? rows / PANEL * PANEL : 0;
 
+        const ColumnsInPlace columns_in_place(b.at.right, column_right + c, term_right, columns);
         SCALAR *const panel = b.room.columns + (part.lie == PACKED ? c * part.terms : 0);
-        if (part.lie == TO_PACK)
+        const bool in_place = part.lie == IN_PLACE && ColumnsInPlace::serves(column_right + c, columns);
+        if (part.lie != PACKED && !in_place)
             Packing<COLUMNS>{panel, b.at.right, column_right + c, term_right, columns, part.terms}.all();
 
         for (long r = 0; r < rows; r += PANEL) {
             const Expected expected = target.expected(r, r < at_once ? wanted : 0);
-            const PackedRows row_panel{packed + r * part.terms};
+            Ahead &ahead = part.lie != PACKED && !r ? next_columns : next_rows;
+            const RowPanel row_panel = {
+                b.at.left, row_left + r, term_left, packed + r * part.terms, r < lying && (!c || !packs), packs};
             Sums s;
-            if (part.lie == IN_PLACE) {
-                const ColumnsInPlace column_panel(b.at.right, column_right + c, term_right, columns);
-                s = multiply(row_panel, column_panel, part.terms, ahead, expected);
-            } else if (r < lying) {
-                const RowsInPlace lines(b.at.left, row_left + r, term_left);
-                s = multiply(lines, PackedColumns{panel}, part.terms, ahead, expected);
-            } else s = multiply(row_panel, PackedColumns{panel}, part.terms, ahead, expected);
+            if (in_place) s = row_panel.sums(columns_in_place, part.terms, ahead, expected);
+            else s = row_panel.sums(PackedColumns{panel}, part.terms, ahead, expected);
 
-            if (r < at_once) target.leave(s, r, runs.piece);
+            if (r < at_once) target.leave(s, r, runs.piece, b.room.tile);
             else keep(s, b.room.tile + r);
         }
         if (at_once < rows) target.settle(b.room.tile, at_once, runs);
     }
-    if (part.lie == PACKED) next_rows = ahead;
 }
 
 PART_FN void block(const Arguments &a, Turn at, Part part, long first, long rows, Next next, Room room) {
     const long *const row_left = (const long *)a.row_left + first;
     const long *const term_left = (const long *)a.term_left + part.first_term;
 
-    // Rows beyond those that are multiplied as they lie are packed. Where columns are not, all rows are.
-    const long lying = a.rows_in_place && part.lie != IN_PLACE ? panels_in_place(row_left, rows) : 0;
+    // Rows beyond those that are multiplied as they lie are packed. Where columns lie in place, too, the rows of a
+    // panel have to lie side by side.
+    long lying = 0;
+    if (a.rows_in_place && part.lie == IN_PLACE) lying = panels_in_place<PANEL>(row_left, rows);
+    else if (a.rows_in_place) lying = panels_in_place<LANES>(row_left, rows);
     const Block b = {at, part, first, rows, lying, room};
     Packing<PANEL>{room.rows + lying * part.terms, at.left, row_left + lying, term_left, rows - lying, part.terms}
         .all();
 
     // What is read next: the next block of rows, or the next panel of columns where no other rows meet these columns.
-    const long row_panels = (rows + PANEL - 1) / PANEL, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
-    Ahead ahead(at.left, next.line, (const long *)a.term_left + next.term, next.lines, next.terms,
+    const long passes = (rows + a.pass - 1) / a.pass, column_panels = (part.columns + COLUMNS - 1) / COLUMNS;
+    const long row_panels = (rows + PANEL - 1) / PANEL - (part.lie != PACKED ? passes : 0);
+    Ahead ahead(at.left, next.line, (const long *)a.term_left + next.term, row_panels ? next.lines : 0, next.terms,
                 row_panels * column_panels, part.terms / TERMS);
 
     for (long r = 0; r < rows; r += a.pass) pass(a, b, r, least(a.pass, rows - r), ahead);

@@ -12,6 +12,7 @@ own kernel.
 from __future__ import annotations
 
 from ..engine.backend import get_backend
+from .choice import sorted_out
 from .contraction import Contraction, extents
 from .text import parse
 
@@ -21,12 +22,12 @@ KEPT = 64  # plans, by their extents
 class FreeContraction:
     """A text for arrays of any extents. Arguments as Contraction, without sizes. Raises ArgumentError for the text."""
 
-    def __init__(self, text: str, dtype="float64", batch: str | None = None, backend=None, how=None, **options):
-        self.text, self.dtype, self.batch, self.how, self.options = text, dtype, batch, how, options
+    def __init__(self, text: str, dtype="float64", backend=None, **options):
+        self.text, self.dtype, self.options = text, dtype, options
         self.backend = get_backend(backend) if backend is None or isinstance(backend, str) else backend
 
-        known = ("headers", "folders", "quick", "order", "entries")
-        self.expression = parse(text, batch, **{key: x for key, x in options.items() if key not in known})
+        reading, self.choice = sorted_out(options)
+        self.expression = parse(text, **vars(reading))
         self._plans: dict[tuple, Contraction] = {}
 
     def of(self, **sizes: int) -> Contraction:
@@ -40,10 +41,10 @@ class FreeContraction:
 
     def _planned(self, sizes) -> Contraction:
         def plan(how):
-            return Contraction(self.text, sizes, self.dtype, self.batch, self.backend, how, **self.options)
+            return Contraction(self.text, sizes, self.dtype, self.backend, **{**self.options, "how": how})
 
-        usual = plan(self.how)
-        if self.how is not None or usual.how.FREE:
+        usual = plan(self.choice.how)
+        if self.choice.how is not None or usual.how.FREE:
             return usual
         free = [how for _, how, _ in usual.candidates if how.FREE]
         return plan(free[0]) if free else usual

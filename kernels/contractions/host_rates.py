@@ -28,7 +28,7 @@ from ..engine.errors import ArgumentError, BackendError, CompileError
 from . import permute
 from .fold import Move
 
-GENERATION = "3"  # of the measurement
+GENERATION = "4"  # of the measurement
 CHOICES = ("measured", "usual")  # values of FRAME_RATES
 STEADY, TURNS = 5, 60  # turns of measuring: see `_least_times`
 NOISE = 0.02  # of a time

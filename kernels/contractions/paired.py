@@ -9,6 +9,7 @@ with three products is not used: its parts are off by eps of the whole, not of t
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..engine.errors import ArgumentError, VariantUnsuitable, closest
 from ..engine.values import is_number
 from . import estimates, orders
 from .arrays import as_array, share_memory
+from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
 from .organisations import Organisation, library_costs
 from .plan import Program
@@ -50,59 +52,56 @@ class ComplexContraction:
     """A Contraction of complex arrays: by the complex products of a matrix library where the text folds to products and
     the model says that it takes less time, else by the real contraction of their parts.
 
-    text, sizes, batch, backend, how, order and the options are those of Contraction. dtype: complex128 or complex64.
+    text, sizes, backend and the options are those of Contraction. dtype: complex128 or complex64.
     real: names of the inputs that are real arrays, of the same precision. Outputs are complex.
     Raises ArgumentError, for maps too: their functions know no complex numbers.
     """
 
-    def __init__(self, text: str, sizes=None, dtype="complex128", batch: str | None = None, real=(), **options):
+    def __init__(self, text: str, sizes=None, dtype="complex128", backend=None, real=(), **options):
         self.dtype = np.dtype(dtype)
         if self.dtype.name not in TYPES:
             raise ArgumentError(f"tensor expression: type {self.dtype.name}, wanted {' or '.join(TYPES)}.")
 
         # The complex text, and the real text of its parts.
-        marks = {
-            key: options.pop(key) for key in ("point", "layout", "local", "constant", "symmetric") if key in options
-        }
-        script = read(text, batch, **marks)
+        reading, choice = sorted_out(options)
+        script = read(text, **vars(reading))
         self.expression = script.expression
         self.real = self._real(words(real))
         self.pairs = Pairs(self.expression, self.real, _extents(script, sizes))
 
         # The real contraction that does the work.
-        if options.get("how") is None:
-            options["how"] = script.how
-        if options.get("order") is None:
-            options["order"] = script.order
-        made = self.pairs.expression
+        how = script.how if choice.how is None else choice.how
+        order = script.order if choice.order is None else choice.order
+        choice = dataclasses.replace(choice, how=how, order=order)
+        sizes, made = _extents(script, sizes), self.pairs.expression
         self.parts = Contraction(
             str(made),
-            _extents(script, sizes),
+            sizes,
             TYPES[self.dtype.name],
-            None if made.found else made.batch or "",
+            backend,
+            batch=None if made.found else made.batch or "",
             local=made.local,
             constant=made.constant,
             symmetric=made.symmetric,
-            **options,
+            **vars(choice),
         )
+
+        # Complex products of a library, where they take less time.
         self.backend = self.parts.backend
         self.products: ComplexProducts | None = None  # takes the place of the parts
-        self.served = self._served(text, _extents(script, sizes), batch, marks, options)
-        given = options["how"] is not None
-        if self.served and (given or self.served.seconds < self.seconds):
+        self.served = self._served(text, sizes, reading, choice)
+        if self.served and (how is not None or self.served.seconds < self.seconds):
             self.products = self.served
 
-    def _served(self, text: str, sizes, batch: str | None, marks, options) -> ComplexProducts | None:
+    def _served(self, text: str, sizes, reading: Reading, choice: Choice) -> ComplexProducts | None:
         """The contraction by complex products, if a library serves the text and the options do not forbid it."""
-        how = options["how"]
-        given = how.name if isinstance(how, Organisation) else how
-        usual = given in (None, "library") and options["order"] is None
+        given = choice.how.name if isinstance(choice.how, Organisation) else choice.how
+        usual = given in (None, "library") and choice.order is None
         if not usual or self.real or self.expression.constant:
             return None
 
-        more = {**marks, **options, "backend": self.backend}
         try:
-            return ComplexProducts(text, sizes, self.dtype, batch, **more)
+            return ComplexProducts(text, sizes, self.dtype, self.backend, **vars(reading), **vars(choice))
         except ArgumentError:
             return None  # the parts were planned: the text is right, and a library does not serve it
 

@@ -45,6 +45,7 @@ option(
 )
 
 FLUIDS = "fluids"  # keyword of a mixture: a user's table of fluids
+KIJ = "kij"  # keyword of a mixture: binary interactions
 
 
 class Mixture:
@@ -52,15 +53,16 @@ class Mixture:
 
     species: SpeciesData, or NoSpecies(ns) for kernels that need no constants. options: see `kernels.OPTIONS` or
     `python -m frame compile --help`; also the numbers `lewis` and `schmidt`: one for all species, one for each, or by
-    name; and `fluids`, a user's table of parameters, which `python -m frame fit` writes. Constants are computed when a
-    kernel first reads them. Raises MixtureError for species data that the chosen equation cannot use, ArgumentError for
-    options.
+    name; `fluids`, a user's table of parameters, which `python -m frame fit` writes; and `kij`, see from_yaml.
+    Constants are computed when a kernel first reads them. Raises MixtureError for species data that the chosen equation
+    cannot use, ArgumentError for options.
     """
 
     def __init__(self, species: SpeciesData | NoSpecies, **options: Any) -> None:
         gas_constants.refuse_other(options.pop(gas_constants.NAME, None), species.R)
-        fluids = options.pop(FLUIDS, None)
-        self.species = species = species.with_fluids(fluids) if fluids else species
+        fluids, kij = options.pop(FLUIDS, None), options.pop(KIJ, None)
+        species = species.with_fluids(fluids) if fluids else species
+        self.species = species = species if kij is None else species.with_kij(kij)
         self.ns = len(species.names)
         self.names = tuple(species.names)
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
@@ -81,6 +83,7 @@ class Mixture:
         critical: "fill", or {species: CAS number, "estimate", or {"Tc": K, "pc": Pa, "omega": 1}} for species that have
         to be chosen by hand. Species that no name tells are estimated, with one warning: `species.estimated()`.
         gas_constant: R [J/mol/K]; None: the constant of this name, as kernels.set_constant has set it.
+        kij: binary interactions, {"N2/NC12H26": 0.19} for some pairs or a matrix (ns, ns), in place of the file's.
         Raises MixtureError for the file, ArgumentError for options.
         """
         species, options = cls.species_from_yaml(path, phase, without=without, **options)
@@ -132,7 +135,7 @@ class Mixture:
             options["critical"] = "fill"
 
         chosen = registry.checked_options(
-            {key: value for key, value in options.items() if key not in (*registry.species_numbers, FLUIDS)}
+            {key: value for key, value in options.items() if key not in (*registry.species_numbers, FLUIDS, KIJ)}
         )
         models = models_for(chosen["equation"])
         without = [without] if isinstance(without, str) else without

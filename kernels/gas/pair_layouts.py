@@ -1,4 +1,5 @@
-"""Constant matrices over pairs of species as the bodies read them: pairs.h by panels, matrix_units.h by tiles."""
+"""Constant matrices over pairs of species as the bodies read them: pairs.h by panels, matrix_units.h by tiles.
+pairs_alone.h reads whole rows, which lie behind the panels."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ LARGE = 2048  # numbers; longer constants stand outside the struct of constants,
 # (no packs), "wide" (quadruple) and "count" (operations) are for tests, on a CPU.
 PRECISIONS = ("double", "mixed", "single", "scalar", "wide", "count")
 ON_DEVICE = PRECISIONS[:3]
+ALONE = "alone"  # doubles of a point by itself (engine/numbers/alone.h): for functions of a point on a CPU, no program
 FLOAT_ARRAYS = ("mixed", "single")
 
 

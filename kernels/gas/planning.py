@@ -10,7 +10,7 @@ import numpy as np
 from ..engine.errors import ArgumentError, MixtureError, VariantUnsuitable, refuse
 from ..engine.registry import declared
 from .pair_layouts import laid_out, panel_rows
-from .plan import ON_DEVICE, Launch, Plan
+from .plan import ALONE, ON_DEVICE, Launch, Plan
 from .records import EQUILIBRIUM, Constants, PointKernel
 from .registry import registry
 from .schedules import Schedule, schedule_of
@@ -164,6 +164,8 @@ class PlannedConstants:
         if found.kind == "pairs":
             if self.pairs == "units" or found.array.ndim == 2:
                 self.values[name] = laid_out(found.array, self.pairs)
+                if self.precision == ALONE:
+                    self.values[name] = np.concatenate([self.values[name], found.array.ravel()])
             if self.pairs == "units":
                 self.wide.append(name)  # the units for less than doubles lose too much
         elif found.kind == "tables":

@@ -40,7 +40,7 @@ class PointFunction:
 
     def __init__(self, mixture: Mixture, outputs: Iterable[str], given: Iterable[str]) -> None:
         self.given, self.outputs = tuple(given), tuple(outputs)
-        self.plan = plan = _planned(mixture, self.outputs, self.given)
+        self.plan = plan = _planned(mixture, self.outputs, self.given, plans.ALONE)
         self.settable = tuple(name for name in plan.values if name in declared.constants.declared)
         declared.constants.require(self.settable, "a function of a point")
         self.sizes = sum(map(plan.rows, self.given)), sum(map(plan.rows, self.outputs))
@@ -72,7 +72,7 @@ def device_source(mixture, outputs, given, name: str = "frame_point") -> str:
     constants of more than 2048 numbers.
     """
     given, outputs = tuple(given), tuple(outputs)
-    plan = _planned(mixture, outputs, given)
+    plan = _planned(mixture, outputs, given, "scalar")
     refuse(not re.fullmatch(r"[A-Za-z_]\w*", name), f"the function's name is '{name}', wanted a name in C.")
     large = [constant for constant, size in plan.constants if size > plans.LARGE]
     refuse(
@@ -86,14 +86,14 @@ def device_source(mixture, outputs, given, name: str = "frame_point") -> str:
     return one_point.render_point(plan, layout, f"CONSTANTS {words}").text
 
 
-def _planned(mixture, outputs, given) -> plans.Plan:
+def _planned(mixture, outputs, given, precision: str) -> plans.Plan:
     """The plan of a function. Raises ArgumentError for names that come twice, and outputs that cannot be computed."""
     _refuse_twice(given)
     _refuse_twice(outputs)
     refuse(not outputs, "a function of a point without outputs: nothing to compute.")
 
     kernels = resolve(outputs, given, mixture.options)
-    plan = planning.make_plan(kernels, outputs, mixture, None, "scalar", "point")
+    plan = planning.make_plan(kernels, outputs, mixture, None, precision, "point")
     there = {*plan.reads, *plan.writes}
     copied = [name for name in outputs if name not in there]
     refuse(bool(copied), f"{', '.join(copied)} came as input and as output: nothing to compute.")

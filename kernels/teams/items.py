@@ -127,7 +127,7 @@ class Scan(Items):
     loop = "for_scan<{threads}, {results}>"
     call = "[&](const auto k, auto &result, bool last) INLINED {{ {body}({m}, k + a.begin[0], result, last); }}"
 
-    EACH = 8  # indices of a thread, as in team_threads.h
+    EACH = 16  # indices of a thread, as in team_threads.h
 
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
@@ -178,10 +178,10 @@ class Tiles(Items):
         return self if self.tile else dataclasses.replace(self, tile=self._by_model(extents, in_blocks))
 
     def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
-        """A tile. On a device a block of 256 threads, the fastest index over a whole warp if it is so long, since its
-        neighbours are read together; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
+        """A tile. On a device a block of 256 threads, the fastest index over four warps if it is so long, since its
+        neighbours share lines of memory; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
         several of them for what neighbours share."""
-        return self._tile(extents, 256, REFERENCE.warp) if in_blocks else self._tile(extents, MOST_THREADS, 256)
+        return self._tile(extents, 256, 4 * REFERENCE.warp) if in_blocks else self._tile(extents, MOST_THREADS, 256)
 
     def worked(self, in_blocks, arrays):
         if in_blocks:

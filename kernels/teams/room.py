@@ -122,7 +122,7 @@ class Room:
         self.held.append(self.report)
         self.values = {
             "shares": self._zeros(shares * share // 8, np.int64),
-            "ended": self._zeros(2 + published, np.uint32),
+            "ended": self._zeros(2, np.uint32),
             "report": self.report.ctypes.data,
         }
         self.arena = self._arena(scratch.bytes[1])

@@ -132,6 +132,18 @@ template <int THREADS, class T, class R> POINT_FN T joined_before(T x, int low, 
     return before;
 }
 
+// value = that of the first thread, for all: all wait for it
+template <int THREADS, class T> POINT_FN void tell(T &value, int &turn) {
+    static_assert(sizeof(T) <= 256, "values of up to 256 bytes");
+    if constexpr (THREADS > 32) {
+        T *const slot = (T *)(shared_memory + 32 * turn);
+        turn ^= 1;
+        if (threadIdx.x == 0) *slot = value;
+        __syncthreads();
+        value = *slot;
+    } else value = of_lane(Group<THREADS>::mask(), value, 0);
+}
+
 // ---- ranges: whose index is which
 template <int THREADS, int VECTOR> struct Each { // members
     long n;
@@ -239,17 +251,7 @@ template <int SIZE, int VECTOR> struct Team {
     template <class F> POINT_FN void for_vector(long n, const F &f) const { over(vector(n), f); }
     template <class S> POINT_FN auto scratch(const S &s) const { return s.at(level, rank()); }
 
-    // of the first thread, for all: all wait for it
-    template <class T> POINT_FN void tell(T &value) const {
-        static_assert(sizeof(T) <= 256, "values of up to 256 bytes");
-        if constexpr (THREADS > 32) {
-            T *const slot = (T *)(shared_memory + 32 * turn);
-            turn ^= 1;
-            if (threadIdx.x == 0) *slot = value;
-            __syncthreads();
-            value = *slot;
-        } else value = of_lane(Group<THREADS>::mask(), value, 0);
-    }
+    template <class T> POINT_FN void tell(T &value) const { ::tell<THREADS>(value, turn); }
 };
 
 // One of several equal parts of a team, whole warps that wait for each other and for no one else.
@@ -395,117 +397,169 @@ POINT_FN void for_range(long items, const League &a, const Place *totals, const 
     if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
 }
 
+// What a tile of a scan has published: its own value, or that with all before it. Small values are written and read
+// together with the word that tells which; others lie beside it, and a fence keeps the order.
+#ifdef FRAME_STAND_IN
+constexpr long AT_ONCE = 0; // bytes of a value
+#else
+constexpr long AT_ONCE = 8;
+#endif
+template <class T, bool SMALL = sizeof(T) <= AT_ONCE> struct alignas(16) Published {
+    long what;
+    T value;
+    POINT_FN void write(long what, const T &x) {
+        unsigned long bits = 0;
+        memcpy(&bits, &x, sizeof(T));
+        asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(this), "l"(what), "l"(bits) : "memory");
+    }
+    POINT_FN long read(T &x) const {
+        long what;
+        unsigned long bits;
+        asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(what), "=l"(bits) : "l"(this) : "memory");
+        memcpy(&x, &bits, sizeof(T));
+        return what;
+    }
+};
+
+template <class T> struct Published<T, false> {
+    long what;
+    T value[2]; // by what: OWN, WITH_ALL_BEFORE
+    POINT_FN void write(long what, const T &x) {
+        value[what - 1] = x;
+        __threadfence();
+        *(volatile long *)&this->what = what;
+    }
+    POINT_FN long read(T &x) const {
+        const long what = *(const volatile long *)&this->what;
+        if (what == 0) return what;
+        __threadfence();
+        x = past_cache(value, (what - 1) * sizeof(T));
+        return what;
+    }
+};
+
 // A scan over all i: body(i, s, last), first with last = false, then with last = true and all before i in s. A block
 // takes the next tile. It publishes what its tile gives, then joins what the tiles before have published, back to one
 // that knows all before itself (Merrill and Garland 2016, "Single-pass parallel prefix scan with decoupled look-back").
 template <class T> struct Tiles {
     enum { NOTHING, OWN, WITH_ALL_BEFORE };
-    unsigned *next, *state; // number of the next tile; what each tile has published
-    T *own, *all;
-    POINT_FN void publish(long tile, unsigned what, const T &x) const {
-        (what == OWN ? own : all)[tile] = x;
-        __threadfence();
-        *(volatile unsigned *)(state + tile) = what;
+    unsigned *next;     // number of the next tile
+    Published<T> *tile; // what each has published
+
+    template <int THREADS> POINT_FN long take(int &turn) const { // a tile for the block
+        long number = 0;
+        if (threadIdx.x == 0) number = atomicAdd(next, 1u);
+        tell<THREADS>(number, turn);
+        return number;
     }
-    // All before a tile, for the threads of a warp.
-    template <class R> POINT_FN T before(long tile, const R &reducer) const {
+
+    // All before a tile, for the threads of a warp: each reads a tile, back to one that knows all before itself
+    template <class R> POINT_FN T before(long number, const R &reducer) const {
+        const int lane = threadIdx.x & 31;
         T found;
         reducer.neutral(found);
-        for (long at = tile - 1 - (threadIdx.x & 31);; at -= 32) {
-            unsigned what = WITH_ALL_BEFORE;
+        for (long at = number - 1 - lane;; at -= 32) {
+            long what = WITH_ALL_BEFORE;
             T x;
             reducer.neutral(x);
-            if (at >= 0) {
-                while ((what = *(volatile unsigned *)(state + at)) == NOTHING) __nanosleep(20);
-                __threadfence();
-                x = past_cache(what == OWN ? own : all, at * sizeof(T));
-            }
-            int nearest = what == WITH_ALL_BEFORE ? int(threadIdx.x & 31) : 32;
-            UNROLL
-            for (int bit = 1; bit < 32; bit <<= 1) {
-                const int other = __shfl_xor_sync(0xffffffffu, nearest, bit);
-                nearest = other < nearest ? other : nearest;
-            }
-            if (int(threadIdx.x & 31) > nearest) reducer.neutral(x);
+            if (at >= 0)
+                while ((what = tile[at].read(x)) == NOTHING) __nanosleep(20);
+            const int nearest = __ffs(__ballot_sync(0xffffffffu, what == WITH_ALL_BEFORE)) - 1; // -1: none
+            if (nearest >= 0 && lane > nearest) reducer.neutral(x);
             UNROLL
             for (int bit = 1; bit < 32; bit <<= 1) // a higher lane is an earlier tile
-                join_partner(x, of_partner(0xffffffffu, x, bit), !(threadIdx.x & bit), reducer);
+                join_partner(x, of_partner(0xffffffffu, x, bit), !(lane & bit), reducer);
             join_partner(found, x, true, reducer);
-            if (nearest < 32) return found;
+            if (nearest >= 0) return found;
         }
     }
 };
 
 template <int THREADS, class RESULTS, class Body>
 POINT_FN void for_scan(long items, const League &a, const Place *totals, const Body &body) {
-    constexpr int EACH = 8; // indices of a thread: its warp's part of a tile is EACH rows of 32
+    constexpr int EACH = 16; // indices of a thread: its warp's part of a tile is EACH rows of 32
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
     static_assert(THREADS % 32 == 0, "a scan has whole warps");
     const R reducer;
     const long size = THREADS * (long)EACH, count = (items + size - 1) / size;
-    const Tiles<T> tiles{a.ended + 1, a.ended + 2, (T *)a.shares, (T *)a.shares + count};
+    const Tiles<T> tiles{a.ended + 1, (Published<T> *)a.shares};
     const int lane = threadIdx.x & 31;
     int turn = 0;
-    for (;;) {
-        long tile = 0;
-        if (threadIdx.x == 0) tile = atomicAdd(tiles.next, 1u);
-        tile = joined<THREADS>(tile, 1, Sum(), turn);
-        if (tile >= count) break;
+    const auto first_of_tile = [&](const long tile) { return tile * size + (threadIdx.x / 32) * (32 * EACH) + lane; };
 
-        // What each index gives, joined with those before it in its row; all of a warp, all of the tile.
-        const long first = tile * size + (threadIdx.x / 32) * (32 * EACH) + lane;
+    // What each index of a tile gives
+    T own[EACH];
+    const auto read_tile = [&](const long tile) {
+        const long first = first_of_tile(tile);
+        UNROLL
+        for (int k = 0; k < EACH; ++k) {
+            reducer.neutral(own[k]);
+            if (first + 32 * k < items) given_by(body, first + 32 * k, own[k], reducer);
+        }
+    };
+
+    long tile = tiles.template take<THREADS>(turn);
+    read_tile(tile);
+    while (tile < count) {
+        long following = 0; // tile of this block
+        if (threadIdx.x == 0) following = atomicAdd(tiles.next, 1u);
+
+        // Joined with those before it in its row; all of a warp, all of the tile
         T before[EACH], warp, all;
         reducer.neutral(warp);
         UNROLL
         for (int k = 0; k < EACH; ++k) {
-            T x;
-            reducer.neutral(x);
-            if (first + 32 * k < items) given_by(body, first + 32 * k, x, reducer);
             UNROLL
             for (int bit = 1; bit < 32; bit <<= 1) {
-                const T other = of_lower(0xffffffffu, x, bit);
-                if (lane >= bit) join_partner(x, other, true, reducer);
+                const T other = of_lower(0xffffffffu, own[k], bit);
+                if (lane >= bit) join_partner(own[k], other, true, reducer);
             }
-            before[k] = of_lower(0xffffffffu, x, 1);
+            before[k] = of_lower(0xffffffffu, own[k], 1);
             if (lane == 0) reducer.neutral(before[k]);
             join_partner(before[k], warp, true, reducer);
-            reducer.join(warp, of_lane(0xffffffffu, x, 31));
+            reducer.join(warp, of_lane(0xffffffffu, own[k], 31));
         }
         T ahead;
         reducer.neutral(ahead);
         if (lane == 31) ahead = warp;
         ahead = joined_before<THREADS>(ahead, 1, all, reducer, turn); // of warps before, right in lanes up to 31
         ahead = of_lane(0xffffffffu, ahead, 0);
+        if (threadIdx.x == 0 && tile > 0) tiles.tile[tile].write(Tiles<T>::OWN, all);
 
-        T earlier;
+        // The next tile is on its way while the block looks back
+        tell<THREADS>(following, turn);
+        read_tile(following);
+
+        T earlier; // all before the tile
         reducer.neutral(earlier);
         if (threadIdx.x < 32) {
-            if (tile > 0 && lane == 0) tiles.publish(tile, Tiles<T>::OWN, all);
             earlier = tiles.before(tile, reducer);
             if (lane == 0) {
                 T with = earlier;
                 reducer.join(with, all);
-                tiles.publish(tile, Tiles<T>::WITH_ALL_BEFORE, with);
+                tiles.tile[tile].write(Tiles<T>::WITH_ALL_BEFORE, with);
                 if (tile == count - 1) put(totals[0], with);
             }
         }
-        if (threadIdx.x > 0) reducer.neutral(earlier);
-        earlier = joined<THREADS>(earlier, 1, reducer, turn);
+        tell<THREADS>(earlier, turn);
         reducer.join(earlier, ahead);
+
+        const long first = first_of_tile(tile);
         UNROLL
         for (int k = 0; k < EACH; ++k) {
             T x = earlier;
             reducer.join(x, before[k]);
             if (first + 32 * k < items) last_pass(body, first + 32 * k, x, reducer);
         }
+        tile = following;
     }
 
     // The block that ends last leaves everything as it was.
     double last = 0.0;
     if (threadIdx.x == 0) last = atomicAdd(a.ended, 1u) == unsigned(gridDim.x) - 1;
     if (joined<THREADS>(last, 1, Sum(), turn) < 0.5) return;
-    for (long tile = threadIdx.x; tile < count; tile += THREADS) tiles.state[tile] = 0;
+    for (long tile = threadIdx.x; tile < count; tile += THREADS) tiles.tile[tile].what = Tiles<T>::NOTHING;
     if (threadIdx.x == 0) {
         *a.ended = *tiles.next = 0;
         if (items == 0) {
@@ -528,7 +582,7 @@ template <class RESULTS, int RANK, bool OUTER, bool INNER, int THREADS, class Bo
 POINT_FN void for_tiles(long items, const League &a, const Place *totals, const long (&begin)[RANK],
                         const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
     typename RESULTS::Accumulators results;
-    for (long number = blockIdx.x; number < items; number += gridDim.x) {
+    const auto work_on = [&](const long number) {
         long at[RANK];
         tile_of<RANK, OUTER>(number, extent, tile, at);
         int rest = threadIdx.x;
@@ -540,7 +594,17 @@ POINT_FN void for_tiles(long items, const League &a, const Place *totals, const 
             at[d] += begin[d];
         }
         if (in) at_indices<RANK, 0>(at, [&](auto... i) { body(results, i...); });
-    }
+    };
+
+    // With results a block has many tiles. Tiles side by side, and warps of a tile, have parts of lines of memory in
+    // common: what is written of a line at about the same time goes to memory once.
+    constexpr int IN_TURN = RESULTS::COUNT > 0 ? 4 : 1;
+    const long in_turn = items < IN_TURN * (long)gridDim.x ? 1 : IN_TURN;
+    for (long first = blockIdx.x * in_turn; first < items; first += gridDim.x * in_turn)
+        for (long number = first; number < items && number < first + in_turn; ++number) {
+            work_on(number);
+            if (IN_TURN > 1) __syncthreads();
+        }
     int turn = 0;
     if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
 }

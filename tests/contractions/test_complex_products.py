@@ -72,7 +72,7 @@ def test_products_by_the_library(be, asked, text, spelled, dtype):
     for sign, old, number in SIGNS:
         given = arrays if old else {**arrays, "C": np.full_like(arrays["C"], np.nan)}
         sizes = {i: SIZES[i] for i in letters}
-        plan = ComplexContraction(text.replace("=", sign), sizes, dtype, "", backend=be, how="library")
+        plan = ComplexContraction(text.replace("=", sign), sizes, dtype, backend=be, batch="", how="library")
         there = {x: be.from_host(a.copy(), a.dtype) for x, a in given.items()}
         plan.bind(there)()
         wanted = number * product + (arrays["C"] if old else 0)

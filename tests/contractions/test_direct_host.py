@@ -115,9 +115,9 @@ def test_columns_in_chunks(cpu, monkeypatch):
 @pytest.mark.parametrize("row", ["ab-ac-cb", "abc-bda-dc", "abcdef-dega-gfbc"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_an_output_past_the_caches(cpu, monkeypatch, row, dtype):
-    """Where packs begin on a vector's boundary, and where they do not."""
+    """Where packs begin on a vector's boundary, where two columns share a cache line, and where neither is so."""
     monkeypatch.setattr(direct_host, "STREAMED", 0)
-    for extents in ((48, 16, 16, 16, 8, 4, 5), (7, 5, 9, 3, 4, 2, 3)):
+    for extents in ((48, 16, 16, 16, 8, 4, 5), (24, 12, 6, 8, 4, 6, 5), (12, 8, 4, 8, 4, 6, 5), (7, 5, 9, 3, 4, 2, 3)):
         sizes = dict(zip("abcdefg", extents))
         sizes = {index: sizes[index] for index in sorted(set(row) - {"-"})}
         arrays = random_arrays(row, sizes, dtype, 3)
@@ -172,12 +172,67 @@ def test_runs_of_the_output_across_those_of_a_factor(dtype, extents):
     assert_close(computed(plan.backend, plan, arrays), *wanted(row, arrays), sizes)
 
 
+@pytest.mark.parametrize("columns", [1, 3, 8, 40, 66, 130])
+@pytest.mark.parametrize("rows", [48, 52, 144, 200])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_and_columns_that_are_read_where_they_lie(dtype, rows, columns):
+    """Rows run along memory in the left factor, columns lie evenly, or in two pieces. Rows are packed on the way where
+    more columns are to come. The sum has several parts."""
+    sizes = dict(a=rows, b=columns, c=5, d=81)
+    for row in ("ab-acd-dbc", "ab-acd-dcb", "ab-cad-cbd", "aeb-acd-dbec"):
+        own = {index: (sizes | {"e": 2})[index] for index in sorted(set(row) - {"-"})}
+        arrays = random_arrays(row, own, dtype, columns)
+        plan = Contraction(text_of(row), own, dtype, backend=get_backend("cpu", threads=1), how="direct")
+        assert_close(computed(plan.backend, plan, arrays), *wanted(row, arrays), (row, own))
+
+
+@pytest.mark.parametrize("size", [8, 4])
+def test_groups_of_rows_fill_panels(size):
+    """Rows that run along one index in the left factor and along another in the output: pieces of both make whole
+    panels of 48 rows, also where the sum is so long that half a line of the output has to do."""
+    for terms in (100, 144, 170):
+        sizes = dict(a=144, b=144, c=24, d=terms)
+        f = along_rows(fold(sizes, dense("cba", sizes), dense("adb", sizes), dense("cd", sizes)))
+        rows = tables(f, size).rows
+        assert rows.group % 48 == 0
+        assert rows.together(0) > 0.95
+
+
 @pytest.mark.parametrize("terms, past", [(192, True), (193, False)])
 def test_a_large_output_that_is_written_once_bypasses_the_caches(terms, past):
     """A longer sum is added up in the output, part by part."""
     sizes = dict(i=2048, j=1024, k=terms)  # 16 MB
     f = along_rows(fold(sizes, dense("ij", sizes), dense("ik", sizes), dense("kj", sizes)))
     assert HostDirect()._past(tables(f, 8), f, 8) == past
+
+
+@pytest.mark.parametrize(
+    "run, columns, slow, shared",
+    [(24, 12, 288, True), (16, 12, 192, True), (8, 3, 24, False), (20, 12, 240, False), (24, 12, 296, False)],
+)
+def test_columns_that_follow_each_other_share_cache_lines(run, columns, slow, shared):
+    """float32, lines of 16: runs of rows are pieces of 8, an even number of columns, the slower index on lines."""
+    sizes = dict(a=run, b=columns, c=5, k=7)
+    out = dict(a=1, b=run, c=slow)
+    f = along_rows(fold(sizes, out, dense("kca", sizes), dense("bk", sizes)))
+    assert direct_host._on_lines(f, 4) == shared
+
+
+def test_a_large_output_that_begins_beside_a_cache_line(monkeypatch):
+    """It is written through the caches: stores past them have to be on a boundary. Numbers behind it stay."""
+    monkeypatch.setattr(direct_host, "STREAMED", 0)
+    sizes = dict(i=64, j=48, k=9)
+    plan = Contraction("C[i j] = A[i k] B[k j]", sizes, backend=get_backend("cpu", threads=1), how="direct")
+    rng = np.random.default_rng(3)
+    arrays = dict(A=rng.random((64, 9)), B=rng.random((9, 48)))
+
+    for begin in (0, 2):
+        room = plan.backend.empty(64 * 48 + 8)
+        room.fill(np.nan)
+        C = room[begin : begin + 64 * 48].reshape(64, 48)
+        plan.bind(dict(arrays, C=C))()
+        assert_close(C, arrays["A"] @ arrays["B"], 20 * EPS["float64"] * arrays["A"] @ arrays["B"])
+        assert np.isnan(room[begin + 64 * 48 :]).all()
 
 
 def test_blocks_are_as_large_as_the_second_cache_allows(monkeypatch):
@@ -190,7 +245,7 @@ def test_blocks_are_as_large_as_the_second_cache_allows(monkeypatch):
         return HostDirect()._blocks(direct_host.Tables(*lines, ()), 1, 8)
 
     assert blocks(1000, 512 << 10).rows == 96 and blocks(1000, 2 << 20).rows == 384
-    assert blocks(100, 2 << 20).rows == 96
+    assert blocks(100, 2 << 20).rows == 144
     assert blocks(100, 1 << 20).rows_in_place and not blocks(1000, 1 << 20).rows_in_place
 
 

@@ -53,7 +53,7 @@ def check_turns(backend):
     """Threads that have several numbers; the first array has entries off 16 bytes, the others lie as they want."""
     rng = np.random.default_rng(0)
     for text, batch, sizes, how, number in TURNS:
-        plan = Contraction(text, sizes, "float32", batch, backend, how, quick=True)
+        plan = Contraction(text, sizes, "float32", backend, batch=batch, how=how, quick=True)
         arrays = {a.name: rng.integers(-3, 4, plan.shape(a.name, 5)).astype("float32") for a in plan.program.arguments}
         e = plan.expression
         spelled = ",".join("".join(e.references[x][0].indices) for x in e.inputs)

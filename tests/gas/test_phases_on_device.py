@@ -12,6 +12,7 @@ from frame.tools.bench import phases as bench
 from kernels import registry
 from kernels.gas.plan import Launch
 from kernels.gas.program import Program
+from kernels.gas.schedules import sorted as sorted_points
 
 WAYS = ("T p", "e rho", "h p", "s p", "rho T")
 START = ("ln_kappa", "eta")
@@ -108,3 +109,19 @@ def test_neighbours_on_a_device(be):
     moved = bench.Work(program, {name: values[..., order] for name, values in given.items()}).results()
     for name in found:
         assert (moved[name] == found[name][..., order]).all(), name
+
+
+def test_several_windows_of_a_block(be, monkeypatch):
+    """Points that were put off and did not fill a warp wait for the block's next window."""
+    monkeypatch.setattr(sorted_points, "WINDOWS", (64,))
+    n = 20_000 if is_gpu(be) else 700
+    q = known(n)
+    program, carried = warm("T p", be, n)
+    assert sorted_points.SORTED.window(program.plan) == 64
+    before = bench.Work(program, {**q, **carried}).results()
+    given = {**q, **{name: np.roll(before[name], 5, axis=-1) for name in START}}
+
+    found = bench.Work(program, given).results()
+    assert (found["phases_status"] == q["phases_status"]).all()
+    np.testing.assert_allclose(found["beta"], q["beta"], rtol=0, atol=1e-8)
+    assert (found["eta"] < 2.1e5).all()  # nothing stays put off

@@ -11,6 +11,7 @@ import test_kinetics
 from device_for_tests import be  # noqa: F401  be is a fixture
 from hosts import OWN_KERNEL, ROOT
 from kernel_cases import TABLE_ERROR
+from mixtures_for_tests import kij_matrix, species_set, with_kij
 from ruamel.yaml import YAML
 
 import kernels
@@ -76,6 +77,65 @@ def test_the_numbers_of_a_program(kind, case):
 
     assert np.isfinite(got).all()
     assert np.all(np.abs(got - wanted).max(1) <= bound * np.abs(wanted).max(1))
+
+
+def of_species(ns, kij="none", **options):
+    """A mixture of the first ns of 53 species, with a k_ij of this kind."""
+    data = species_set(53)
+    return Mixture.from_species(with_kij(data.subset(list(data.names)[:ns]), kij_matrix(ns, kij)), **options)
+
+
+def compared_with_blocks(mix, case):
+    """The numbers of a function beside those of a program, by the bound of the test above."""
+    given, outputs = (names.split() for names in CASES[case])
+    s = states(mix)
+    got = called(PointFunction(mix, outputs, given), s)
+    wanted = mix.properties(CASES[case][1], **{name: s[name] for name in given})
+    wanted = np.concatenate([np.atleast_2d(wanted[name]) for name in outputs])
+
+    assert np.isfinite(got).all()
+    assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max(1))
+
+
+@pytest.mark.parametrize("case", ["thermal", "inversion"])
+@pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
+@pytest.mark.parametrize("ns", [1, 2, 3, 7, 17, 53])
+@pytest.mark.quick(ns=[3, 17], kij=["dense", "sparse"], case="thermal")
+def test_species_side_by_side(ns, kij, case):
+    """Species fill vectors, for any number of species left over and for each way to sum over pairs with k_ij."""
+    compared_with_blocks(of_species(ns, kij), case)
+
+
+@pytest.mark.parametrize("case", ["thermal", "inversion"])
+@pytest.mark.parametrize("names", ["CH4 CO2", "CH4 O2 CO2 H2O N2 CO H2 C2H6 C3H8"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(equation="pr", alpha="published"),
+        dict(equation="pr", alpha="published", mixing="pseudocritical"),
+        dict(equation="pr", translation="peneloux"),
+        dict(equation="srk"),
+        dict(equation="rk"),
+        dict(equation="vdw"),
+        dict(equation="rkpr"),
+    ],
+    ids=lambda options: "-".join(options.values()),
+)
+@pytest.mark.quick(names="CH4 CO2", case="thermal")
+def test_equations_side_by_side(options, names, case):
+    """Each form of alpha, of the volume and of a_ij."""
+    data = Mixture.from_names(names).species
+    compared_with_blocks(Mixture.from_species(with_kij(data, kij_matrix(data.ns, "dense")), **options), case)
+
+
+@pytest.mark.parametrize("case", ["thermal", "inversion"])
+@pytest.mark.parametrize("names", ["N2", "O2 CH4", "CH4 O2 CO2", "N2 O2 Ar CO2 CO H2 C2H6"])
+@pytest.mark.parametrize("kij", ["none", "dense"])
+def test_mapped_side_by_side(names, kij, case):
+    """Equation `mapped`: sums of the map, and its own alpha."""
+    data = Mixture.from_names(names, equation="mapped").species
+    mix = Mixture.from_species(with_kij(data, kij_matrix(data.ns, kij)), equation="mapped")
+    compared_with_blocks(mix, case)
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="vectors of x86")

@@ -225,7 +225,13 @@ def small_blocks(backend) -> list[Row]:
     return [arrays, slab.beside("plain Fortran, -O3", points / seconds["plain"])]
 
 
-MECHANISMS = {"H2/O2": ("h2_o2.yaml", 9), "CH4/O2": ("ch4_o2.yaml", 23)}  # file, species
+MECHANISMS = {  # file, species, equation of state
+    "H2/O2": ("h2_o2.yaml", 9, "ideal"),
+    "CH4/O2": ("ch4_o2.yaml", 23, "ideal"),
+    "H2/O2, Peng-Robinson": ("h2_o2.yaml", 9, "pr"),
+    "CH4/O2, Peng-Robinson": ("ch4_o2.yaml", 23, "pr"),
+}
+FUNCTIONS = {"thermal": "thermal", "kinetics": "kinetics", "temperature": "T from e, rho"}
 TEAM = 2  # threads of an OpenMP loop of the host
 
 
@@ -236,8 +242,8 @@ def single_points(backend) -> list[Row]:
     cores = len(os.sched_getaffinity(0))
 
     rows = []
-    for gas, (file, ns) in MECHANISMS.items():
-        command = [program, ROOT / "examples" / "mechanisms" / file, ns]
+    for gas, (file, ns, equation) in MECHANISMS.items():
+        command = [program, ROOT / "examples" / "mechanisms" / file, ns, equation]
         seconds = printed(command, backend, OMP_NUM_THREADS="1")
         rows += point_rows(seconds, gas, ns, backend)
         if cores >= TEAM:
@@ -254,10 +260,10 @@ def single_points(backend) -> list[Row]:
 
 
 def point_rows(seconds: dict[str, float], what: str, ns: int, backend) -> list[Row]:
-    """Rows of both functions, from the numbers that one_point.f90 prints."""
+    """Rows of the functions, from the numbers that one_point.f90 prints."""
     rows = []
-    for name in ("thermal", "kinetics"):
-        made = Row.timed("launch", f"function of one point, {name} of {what}", ns, 1, backend, seconds[name])
+    for name, text in FUNCTIONS.items():
+        made = Row.timed("launch", f"function of one point, {text} of {what}", ns, 1, backend, seconds[name])
         rows.append(made.beside("block call of 16 x 16 x 16", 1 / seconds[f"{name}_block"]))
     return rows
 

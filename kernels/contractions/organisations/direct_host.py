@@ -30,10 +30,10 @@ NARROW_COLUMNS = 4  # of a panel of the others
 PANEL = 48  # rows: the panels of all vector units fit in
 MET, NARROW_MET = 4, 2  # times PANEL: rows that meet columns as they lie, with the widest vectors and with others
 SECOND_CACHE = 3 / 8  # of the second cache: a block of rows that are packed
-LYING = 192 << 10  # bytes of a block of rows that are multiplied as they lie
+LYING = 256 << 10  # bytes of a block of rows that are multiplied as they lie
 FEW_COLUMNS = 200  # that meet rows as they lie: to pack rows takes longer than the packed rows save
 CHUNK = 4 << 20  # bytes of the columns that are packed for several blocks of rows
-DEPTH = 192  # terms of the sum that are packed at a time
+DEPTH = 192  # terms of the sum that are packed at a time, of 8 bytes; twice as many of 4 bytes
 WRITTEN = 2  # times the numbers of the output: a factor of no more is packed across its runs
 GROUP = 192 << 10  # bytes of the rows of a factor that come together
 FEW = 96  # rows of a short run of the output
@@ -55,6 +55,7 @@ SCALARS = {"float64": "double", "float32": "float"}
 STORES = ("plain", "past", "scaled", "added")  # of direct_packs.h
 
 
+PIECE = 32  # bytes that are written past the caches together, at least
 LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
@@ -158,11 +159,14 @@ def _lines(axes, arrays: tuple[int, int], f: Fold, lanes: int) -> Lines:
     ordered = sorted(axes, key=lambda axis: abs(axis.step[first]))
 
     if writes and first == OUT and runs[second] and runs[second] != runs[OUT]:
-        terms = min(f.size("k"), DEPTH)
-        pieces = _crossed(ordered, runs[second][0], lanes, GROUP * lanes // (PACK * max(terms, 1)))
+        most = GROUP * lanes // (PACK * _terms_at_once(f, lanes))
+        pieces = _crossed(ordered, runs[second][0], lanes, most)
     else:
-        pieced = dict.fromkeys(runs[first] if alone else runs[first] + runs[second])
-        pieces = {ordered.index(axis): _piece(axis.extent, lanes, k == 0) for k, axis in enumerate(pieced)}
+        pieced = list(dict.fromkeys(runs[first] if alone else runs[first] + runs[second]))
+        sizes = [_piece(axis.extent, lanes, k == 0) for k, axis in enumerate(pieced)]
+        if len(sizes) == 2:
+            sizes = _panels(pieced[0].extent, sizes, lanes, LYING * lanes // (PACK * _terms_at_once(f, lanes)))
+        pieces = {ordered.index(axis): piece for axis, piece in zip(pieced, sizes)}
     return _placed([(axis.extent, axis.step) for axis in ordered], pieces, arrays)
 
 
@@ -171,7 +175,7 @@ def _crossed(ordered, other: Axis, lanes: int, most: int) -> dict[int, int]:
 
     ordered: axes, the output's fastest first. lanes: numbers of a cache line. most: lines that the second cache holds.
     """
-    across = _piece(other.extent, lanes, False)
+    across = _across(other.extent, lanes)
     longest = min(max(most // across, lanes), FEW)
 
     pieces: dict[int, int] = {}
@@ -185,6 +189,33 @@ def _crossed(ordered, other: Axis, lanes: int, most: int) -> dict[int, int]:
     return {**pieces, ordered.index(other): across}
 
 
+def _across(extent: int, lanes: int) -> int:
+    """Numbers of a factor's run that come together: three cache lines or two if they divide it, since neighbours in
+    memory take less time; else one or so. lanes: numbers of a cache line."""
+    for lines in (3, 2):
+        if extent % (lines * lanes) == 0:
+            return lines * lanes
+    return _piece(extent, lanes, False)
+
+
+def _panels(extent: int, sizes: list[int], lanes: int, most: int) -> list[int]:
+    """Pieces of the axis of packs and of another one: whole panels of rows, if they divide the axis and a block of rows
+    has room for half a cache line of the other; else the sizes as they are.
+
+    extent: of the axis of packs. lanes: numbers of a cache line. most: rows of a block.
+    """
+    panel = PACKS * lanes
+    for other in (lanes, lanes // 2):
+        if extent % panel == 0 and other <= sizes[1] and panel * other <= most:
+            return [panel, other]
+    return sizes
+
+
+def _terms_at_once(f: Fold, lanes: int) -> int:
+    """Terms of the sum that are packed at a time, 1 at least."""
+    return max(min(f.size("k"), DEPTH * lanes // 8), 1)
+
+
 def _part(extent: int, most: int, of: int) -> int:
     """The extent if it is no more than `most`; else a multiple of `of`, which divides the extent if possible."""
     if extent <= most:
@@ -194,7 +225,8 @@ def _part(extent: int, most: int, of: int) -> int:
 
 
 def _terms(f: Fold, lanes: int) -> Lines:
-    """Terms of the sum, in pieces of the indices along which the factors run.
+    """Terms of the sum, in pieces of the indices along which the factors run. Pieces follow each other as they lie in
+    the factor with more indices, which is the larger one as a rule.
 
     The order counts for the bits of the result. So it depends neither on extents nor on which factor is the left one.
     """
@@ -203,7 +235,7 @@ def _terms(f: Fold, lanes: int) -> Lines:
     runs = {array: order[0] for array, order in by_array.items() if indices and _runs(f.steps[array], order[0])}
 
     arrays = sorted((LEFT, RIGHT), key=lambda array: (array not in runs, by_array[array]))
-    ordered = by_array[arrays[0]]
+    ordered = by_array[max(arrays, key=lambda array: len(f.steps[array]))]
     pieced = dict.fromkeys(runs[array] for array in arrays if array in runs)
     axes = [(f.extents[i], (0, f.steps[LEFT][i], f.steps[RIGHT][i])) for i in ordered]
     sizes = {ordered.index(i): _piece(f.extents[i], lanes, k == 0) for k, i in enumerate(pieced)}
@@ -349,8 +381,9 @@ class HostDirect(Organisation):
     # ---- choice
     @classmethod
     def candidates(cls, p: Program) -> list[Organisation]:
-        how = cls()
-        return [] if how.serves(p) else [how]
+        if cls().serves(p):
+            return []
+        return [cls(depth=DEPTH * 8 // np.dtype(p.dtype).itemsize)]
 
     def serves(self, p: Program) -> str:
         if p.dtype not in SCALARS:
@@ -424,6 +457,8 @@ class HostDirect(Organisation):
 
         held = work.held.copy()
         held["out"], held["left"], held["right"] = out, left, right
+        if held["store"] == STORES.index("past") and out % PACK:
+            held["store"] = STORES.index("plain")  # no line would be written as a whole
         run = _module(plan.backend, self.render(p, quick=plan.quick)).bind(
             "contraction", Shape(), held, keep=(*arrays.values(), *work.kept)
         )
@@ -477,7 +512,9 @@ class HostDirect(Organisation):
         """How rows and columns are cut."""
         depth = min(t.terms.size, self.depth)
         rows_in_place = t.columns.size <= FEW_COLUMNS
-        cache = LYING if rows_in_place else int(SECOND_CACHE * cpu.second_cache())
+        lie = self._lie(t, size)
+        both_in_place = lie and t.rows.size <= _met()
+        cache = LYING if lie and not both_in_place else int(SECOND_CACHE * cpu.second_cache())
         most = max(cache // (size * depth) // PANEL * PANEL, PANEL)
         room = self.rows * self.depth // depth // PANEL * PANEL
         rows = block_rows(t.rows.group, min(most, room), self.rows)
@@ -496,7 +533,9 @@ class HostDirect(Organisation):
             chunk = min(_whole(t.columns.size, COLUMNS), _whole(CHUNK // (size * depth), COLUMNS))
             packed = chunk * depth
 
-        in_place = item_rows <= at_once and item_rows <= _met()
+        # Columns are not packed for one panel of rows, nor for a few if either factor is read in whole lines.
+        in_lines = both_in_place or t.columns.together(0) >= 1 - size / PACK
+        in_place = item_rows <= at_once and item_rows <= (_met() if in_lines else PANEL)
         return Blocks(rows, at_once, item, chunk, packed, in_place, rows_in_place)
 
     # ---- search
@@ -505,9 +544,19 @@ class HostDirect(Organisation):
 
 
 def _on_lines(f: Fold, size: int) -> bool:
-    """Whether all lines of the output begin on cache lines if the first one does."""
-    steps = [axis.step[OUT] for axis in (*f.m, *f.n, *f.batch)]
-    return all(step == 1 or step * size % PACK == 0 for step in steps)
+    """Whether all lines of the output begin on cache lines if the first one does.
+
+    Columns that follow each other may share a line: then they are an even number of pieces that can be stored.
+    """
+    run = next((axis.extent for axis in f.m if axis.step[OUT] == 1), 1)
+
+    def follows(axis: Axis) -> bool:
+        return axis in f.n and axis.step[OUT] == run and run * size % PIECE == 0 and axis.extent % 2 == 0
+
+    def on_lines(axis: Axis) -> bool:
+        return axis.step[OUT] == 1 or axis.step[OUT] * size % PACK == 0 or follows(axis)
+
+    return all(on_lines(axis) for axis in (*f.m, *f.n, *f.batch))
 
 
 def _met() -> int:

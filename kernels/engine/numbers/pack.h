@@ -8,7 +8,8 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+// NARROW_PACKS: 256 bits also where there are 512
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(NARROW_PACKS)
 #define VECTOR_BYTES 64
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32

@@ -146,13 +146,15 @@ POINT_FN double floor_small(double x) { return floor(x); }
 POINT_FN void load(const double *address, double &x) { x = *address; }
 POINT_FN void store(double *address, double x) { *address = x; }
 POINT_FN double flipped(double x, double sign) { return copysign(1.0, sign) * x; } // -x where sign is negative
-// starts of iterations, exact here; packs have rough ones
+// starts of iterations, exact here; packs and a point by itself (alone.h) have rough ones
+#ifndef HAS_ROUGH_STARTS
 POINT_FN double two_thirds_start(double x) {
     const double root = cbrt(x);
     return root * root;
 }
 
 POINT_FN double inverse_root_start(double x) { return 1.0 / sqrt(x); }
+#endif
 
 #ifdef FRAME_WIDE // ahead of the templates below: argument-dependent look-up finds no functions of built-in types
 #include "engine/numbers/wide.h"
@@ -190,6 +192,8 @@ template <class Use, class R> POINT_FN void one_by_one(const Use &use, R) {
 }
 
 template <class R> POINT_FN R square(R x) { return x * x; }
+// by a condition on a constant, the same at all points; of several species: alone.h
+template <class R> POINT_FN R either(const bool condition, const R yes, const R no) { return condition ? yes : no; }
 // Powers, written with functions that every number type has. Packs and threads have faster ones.
 template <class R> POINT_FN R inverse(R x) { return 1.0 / x; }
 template <class R> POINT_FN R inverse_root(R x) { return 1.0 / sqrt(x); }
@@ -252,6 +256,12 @@ template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Wo
         work(Constant<I>());
         for_constants<COUNT, I + 1>(work);
     }
+}
+
+// sum x_s weight_s over all species
+template <int NS, class R, class Species> POINT_FN void weighted_sum(R &sum, const scalar *weight, const Species &x) {
+    if constexpr (SIDE_BY_SIDE<Species>) sum = weighted_side_by_side(Constant<NS>(), weight, x);
+    else sum_over_species<NS>(sum, [&](const int s) INLINED { return x[s] * weight[s]; });
 }
 
 // The values at one point (or one pack of points) of several rows, points fastest in memory. Rows may lie anywhere.

@@ -252,13 +252,13 @@ def _checked_signs(species, kappa):
 def _root_attraction(alpha) -> str:
     """C++ function of the struct of constants: sqrt(a_i) of a species, per mass, and its two derivatives in T."""
     numbers = "".join(
-        f"    const scalar {name} = m.alpha_numbers[{row} * M::NS + s];\n"
+        f"    const auto {name} = of_species(m.alpha_numbers + {row} * M::NS, s);\n"
         for row, name in enumerate(alpha.constants, 1)
     )
-    return f"""template <class M, class R>
-static POINT_FN void root_attraction(const M &m, const R T, int s, R &root, R &root_T, R &root_TT) {{
+    return f"""template <class M, class R, class S>
+static POINT_FN void root_attraction(const M &m, const R T, const S s, R &root, R &root_T, R &root_TT) {{
 {numbers}{alpha.text}
-    const scalar size = m.alpha_numbers[s];
+    const auto size = of_species(m.alpha_numbers, s);
     root = root * size, root_T = root_T * size, root_TT = root_TT * size;
 }}
 """

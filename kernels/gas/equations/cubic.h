@@ -35,6 +35,9 @@ template <class M, class R> POINT_FN MixedShape<R> shape(const M &, const R delt
 // fractions.
 template <class M, class Species> POINT_FN auto delta_of(const M &m, const Species &Y) {
     if constexpr (M::deltas_by_species) {
+        if constexpr (SIDE_BY_SIDE<Species>)
+            return weighted_side_by_side(Constant<M::NS>(), m.delta_numbers, Y) /
+                   weighted_side_by_side(Constant<M::NS>(), m.delta_numbers + M::NS, Y);
         auto sum = Y[0] * m.delta_numbers[0], moles = Y[0] * m.delta_numbers[M::NS];
         FOR_SPECIES (s, M::NS - 1) {
             const auto y = Y[s + 1];
@@ -58,11 +61,11 @@ template <class PackOf, class R> POINT_FN auto piece(const PackOf &pack_of, R &d
 
 // f = ((1 + c)/(t + c))^m (1 + g (t - 1)), t = T/Tc, with two derivatives in T: f = k n, k = (scale r)^m, r = 1/(T +
 // offset), n = factor + slope T, times an amount. m is 8 or 2. A record's text may call it.
-template <class M, class R>
-POINT_FN void rational_alpha(const M &, const R T, const R r, const R amount, const scalar power, const scalar scale,
-                             const scalar factor, const scalar slope, R &root, R &root_T, R &root_TT) {
+template <class M, class R, class N>
+POINT_FN void rational_alpha(const M &, const R T, const R r, const R amount, const N power, const N scale,
+                             const N factor, const N slope, R &root, R &root_T, R &root_TT) {
     const R u = square(scale * r), n = factor + slope * T, n_r = n * r, steep = slope - power * n_r;
-    const R k = amount * (power > 4.0 ? square(square(u)) : u);
+    const R k = amount * either(power > 4.0, square(square(u)), u);
     root = k * n;
     root_T = k * steep;
     root_TT = power * (k * r) * ((n_r - slope) - steep); // m k r ((m + 1) n r - 2 slope)
@@ -105,28 +108,30 @@ POINT_FN R departure_slope(const Shape &eos, const R b, const R inv_centred, con
 // f = sqrt(a_i), f1 = -df/ds, f2 = d2f/ds2 in s = sqrt(T), per mass, of smooth_root in records.py. With the size c =
 // (1 - BEND) sqrt(a_c)/W the straight line is g - q s = c (1 - y), and beyond it f = c/(1 + y + y^2 + y^3). Where y = 0
 // the bits are those of g - q s.
-template <class M, class R> POINT_FN void bent_root(const M &m, const R root_T, const int s, R &f, R &f1, R &f2) {
-    const R line = m.g_mass[s] - m.q_mass[s] * root_T, slope = m.q_mass[s] * m.bend_inverse[s];
-    const R y = larger(1.0 - line * m.bend_inverse[s], R(0.0)), y2 = y * y, more = 1.0 + y;
+template <class M, class R, class S>
+POINT_FN void bent_root(const M &m, const R root_T, const S s, R &f, R &f1, R &f2) {
+    const auto q = of_species(m.q_mass, s), inverse_size = of_species(m.bend_inverse, s);
+    const R line = of_species(m.g_mass, s) - q * root_T, slope = q * inverse_size;
+    const R y = larger(1.0 - line * inverse_size, R(0.0)), y2 = y * y, more = 1.0 + y;
     const R inverse = 1.0 / (more * y2 + more), inverse2 = inverse * inverse; // of P = 1 + y + y^2 + y^3
     const R P_y = (3.0 * y2 + y) + more, steep = P_y * inverse2;
-    f = select(y > 0.0, m.bend_size[s] * inverse, line);
-    f1 = m.q_mass[s] * steep;
-    f2 = 2.0 * (m.q_mass[s] * slope) * (steep * P_y * inverse - (3.0 * y + 1.0) * inverse2);
+    f = select(y > 0.0, of_species(m.bend_size, s) * inverse, line);
+    f1 = q * steep;
+    f2 = 2.0 * (q * slope) * (steep * P_y * inverse - (3.0 * y + 1.0) * inverse2);
 }
 
 template <class M, class R, class Species>
 POINT_FN void bending_attraction(const M &m, const R root_T, const bool bends, const Species &Y, R &yy, R &yz, R &zz) {
-    const auto straight = [&](int s, const R Y_s, const R root_T, R &y, R &z) {
-        y = Y_s * (m.g_mass[s] - m.q_mass[s] * root_T);
-        z = Y_s * m.q_mass[s];
+    const auto straight = [&](auto s, const auto Y_s, const auto root_T, auto &y, auto &z) INLINED {
+        const auto q = of_species(m.q_mass, s);
+        y = Y_s * (of_species(m.g_mass, s) - q * root_T);
+        z = Y_s * q;
     };
-    const auto bent = [&](int s, const R Y_s, const R root_T, R &y, R &z, R &w) {
-        R f, f1, f2;
-        bent_root(m, root_T, s, f, f1, f2);
-        y = Y_s * f;
-        z = Y_s * f1;
-        w = Y_s * f2;
+    const auto bent = [&](auto s, const auto Y_s, const auto root_T, auto &y, auto &z, auto &w) INLINED {
+        bent_root(m, root_T, s, y, z, w);
+        y = Y_s * y;
+        z = Y_s * z;
+        w = Y_s * w;
     };
     bending_sums(m, Y, root_T, bends, straight, bent, yy, yz, zz);
 }
@@ -164,6 +169,8 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
         a_mix = pairs.constant * inv_root + pairs.square * root_T;
         a_T = (pairs.square - constant) * half;
         a_TT = (3.0 * constant - pairs.square) * (0.5 * half * inv_root * inv_root);
+    } else if constexpr (M::alpha_general && SIDE_BY_SIDE<Species>) {
+        general_side_by_side(m, T, Y, a_mix, a_T, a_TT);
     } else if constexpr (M::alpha_general) {
         // Two sweeps: y with z, then y with w.
         R yw, ww;
@@ -196,10 +203,11 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
         else
             attraction_sums(
                 m, Y, root_T,
-                [&](int s, const R Y_s, const R root_T, R &y, R &z) {
-                    const R root_a = m.g_mass[s] - m.q_mass[s] * root_T, n = flipped(Y_s, root_a);
+                [&](auto s, const auto Y_s, const auto root_T, auto &y, auto &z) INLINED {
+                    const auto q = of_species(m.q_mass, s);
+                    const auto root_a = of_species(m.g_mass, s) - q * root_T, n = flipped(Y_s, root_a);
                     y = n * root_a;
-                    z = n * m.q_mass[s];
+                    z = n * q;
                 },
                 a_mix, yz, zz);
         slopes_of_sums(inv_root, yz, zz, a_T, a_TT);
@@ -211,9 +219,10 @@ template <class M, class R, class Species>
 POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T,
                                R &a_TT, R &b_mix, R &shift_mix) {
     const R known_T = known_temperature(T), inv_root = inverse_root(known_T), root_T = known_T * inv_root;
-    sum_over_species<M::NS>(b_mix, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
+    weighted_sum<M::NS>(b_mix, m.b_mass, Y);
     shift_mix = R(0.0);
-    if constexpr (M::translated) {
+    if constexpr (M::translated && SIDE_BY_SIDE<Species>) weighted_sum<M::NS>(shift_mix, m.shift_mass, Y);
+    else if constexpr (M::translated) {
         R shift[1] = {R(0.0)};
         FOR_OWN (s, M::NS) shift[0] += Y[s] * m.shift_mass[s];
         sum_over_owners(shift);
@@ -233,15 +242,15 @@ POINT_FN void cubic_mixture(const M &m, const R T, const Species &Y, R &a_mix, R
 template <class M, class R, class Species, class Delta>
 POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, const Delta delta_mix, R &Tc_mix, R &pc_mix,
                              R &vc_mix) {
-    R b = Y[0] * m.b_mass[0], yy, yz, zz;
-    FOR_SPECIES (s, M::NS - 1) b += Y[s + 1] * m.b_mass[s + 1];
-    if constexpr (M::by_pairs) yy = quadratic_one<M, R>(m.pair_critical, Y, [](int, const R y) { return y; });
+    R b, yy, yz, zz;
+    weighted_sum<M::NS>(b, m.b_mass, Y);
+    if constexpr (M::by_pairs) yy = quadratic_one<M, R>(m.pair_critical, Y, [](auto, const auto y) { return y; });
     else
         attraction_sums(
             m, Y, R_s,
-            [&](int s, const R Y_s, const R, R &y, R &z) {
-                y = Y_s * m.root_ac_mass[s];
-                z = R(0.0);
+            [&](auto s, const auto Y_s, const auto, auto &y, auto &z) INLINED {
+                y = Y_s * of_species(m.root_ac_mass, s);
+                z = 0.0;
             },
             yy, yz, zz);
     if constexpr (M::deltas_by_species) { // dp/dv = d2p/dv2 = 0 of the mixture's shape
@@ -524,3 +533,7 @@ POINT_FN void enthalpy_slopes(const M &, const R T, const R a_T, const R b_mix, 
 template <class M, class R> POINT_FN void internal_energy(const M &, const R p, const R vol, const R h, R &e) {
     e = h - p * vol;
 }
+
+#ifdef VECTORS_ALONE
+#include "gas/equations/cubic_alone.h"
+#endif

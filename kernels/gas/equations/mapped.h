@@ -17,8 +17,8 @@ constexpr double HIGHEST_PRESSURE = 1e9; // Pa; far above, v of water and methan
 // ---- mixtures
 
 // tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5]); few species have one
-template <class M, class R> POINT_FN R inverse_of_swelling(const M &m, const R T, const int k) {
-    return 1.0 / (T + m.map_numbers[5 * M::NS + k]);
+template <class M, class R, class S> POINT_FN R inverse_of_swelling(const M &m, const R T, const S k) {
+    return 1.0 / (T + of_species(&m.map_numbers[5 * M::NS], k));
 }
 
 // Adds species s to c_0 .. c_3, tau, -tau', tau''/2.
@@ -51,12 +51,11 @@ POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &ma
 }
 
 // Y f, Y f', Y f'' of a species with f = sqrt(a_i)
-template <class M, class R>
-POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const int s, R &y, R &z, R &w) {
-    constexpr int NS = M::NS;
-    const scalar *const numbers = &m.alpha_numbers[0];
-    rational_alpha(m, T, R(1.0 / (T + numbers[3 * NS + s])), R(Y_s * numbers[s]), numbers[NS + s], numbers[2 * NS + s],
-                   numbers[4 * NS + s], numbers[5 * NS + s], y, z, w);
+template <class M, class R, class S>
+POINT_FN void own_numbers(const M &m, const R T, const R Y_s, const S s, R &y, R &z, R &w) {
+    const auto number = [&](const int row) INLINED { return of_species(&m.alpha_numbers[row * M::NS], s); };
+    rational_alpha(m, T, R(1.0 / (T + number(3))), R(Y_s * number(0)), number(1), number(2), number(4), number(5), y, z,
+                   w);
 }
 
 // a, a', a'' and the map with k_ij = 0: a single sweep. Here and below a'' may be Absent.
@@ -125,8 +124,9 @@ POINT_FN void mapped_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
                              R &map_0, R &map_1, R &map_2, R &map_3, R &shift_T, R &shift_TT) {
     const R known_T = known_temperature(T);
     VolumeMap<R> map;
-    sum_over_species<M::NS>(b_mix, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
-    if constexpr (M::kij_none && number<R>::lanes == 1)
+    weighted_sum<M::NS>(b_mix, m.b_mass, Y);
+    if constexpr (SIDE_BY_SIDE<Species>) mapped_side_by_side(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
+    else if constexpr (M::kij_none && number<R>::lanes == 1)
         summed_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
     else stored_mixture(m, known_T, Y, a_mix, a_T, a_TT, map, shift_T, shift_TT);
     map_0 = map.c0, map_1 = map.c1, map_2 = map.c2, map_3 = map.c3;
@@ -139,7 +139,7 @@ POINT_FN void mapped_critical_state(const M &m, const Species &Y, const R R_s, c
     R b, shift_T, shift_TT;
     VolumeMap<R> map;
     critical_state(m, Y, R_s, delta_mix, Tc_mix, pc_mix, vc_mix);
-    sum_over_species<M::NS>(b, [&](const int s) INLINED { return Y[s] * m.b_mass[s]; });
+    weighted_sum<M::NS>(b, m.b_mass, Y);
     map_sums(m, Tc_mix, Y, map, shift_T, shift_TT);
     const R W = R_UNIVERSAL / R_s;
     vc_mix -= W * map_value(map, R(b * W / vc_mix));
@@ -481,3 +481,7 @@ POINT_FN void mapped_residual_entropy_of_density(const M &m, const R rho, const 
     const R p = R_s * T * inv_free - a_mix * inv_D;
     mapped_residual_entropy(m, p, R_s, a_T, vol, inv_free, L, I, shift_T, residual_entropy);
 }
+
+#ifdef VECTORS_ALONE
+#include "gas/equations/mapped_alone.h"
+#endif

@@ -13,6 +13,7 @@ from ..equations.cubic import DELTA
 from ..equations.records import ROOTS, VolumeMap
 from ..records import Constants, Report
 from ..registry import registry
+from ..species.interactions import note_of_unknown
 from ..thermal.derivatives import PAIRS
 from ..thermal.ideal_gas import NASA
 
@@ -135,7 +136,8 @@ def phase_numbers(species, options) -> Constants:
     if record.by_species:
         values["phase_delta"] = critical["delta_1"]
 
-    return Constants(values)
+    uses_kij = options["mixing"] == "vdw"
+    return Constants(values, notes=note_of_unknown(species.names, species.kij) if uses_kij else [])
 
 
 def hot_ratio(Tc, kij, is_mapped: bool):

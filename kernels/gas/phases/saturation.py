@@ -7,6 +7,7 @@ that it is as sharp as the test of stability: some 1e-9 of T and 1e-8 of p, less
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 
@@ -59,7 +60,9 @@ class Line:
         fixed = np.broadcast_to(self.fixed.reshape(-1), np.shape(place))
         state = dict(T=place, p=fixed) if self.along == "T" else dict(T=fixed, p=place)
         X = np.broadcast_to(self.X.reshape(-1, *[1] * np.ndim(place)), (len(self.X), *np.shape(place)))
-        return self.mixture.properties(NAMES, X=X, backend="cpu", **state)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a scan passes places without a state
+            return self.mixture.properties(NAMES, X=X, backend="cpu", **state)
 
     def end_of(self, beta: float, from_high: bool) -> np.ndarray:
         """The place where one phase with this beta (0 liquid, 1 vapour) ends, coming from one end of the scan. NaN

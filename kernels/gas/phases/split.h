@@ -8,6 +8,7 @@ constexpr double QUADRATIC = 1e-4;  // steps of Newton's method below which the 
 constexpr double CLOSE = 0.03;      // that step before, from where on the method converges so
 constexpr double PRECISE = 1e-12;   // the next step that is not taken
 constexpr double SAME_PHASE = 1e-5; // largest |ln K_i| of a split into twice the same phase
+constexpr double DISTINCT = 0.1;    // and from which on beta tells whether there are two phases
 constexpr int RACHFORD_STEPS = 30;
 
 // Whether Newton's step, the largest of the unknowns, is the last: the next would be C step^2 with C = step/before^2.
@@ -147,7 +148,7 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
     // Steps in which beta is kept inside; from which raised pivots are taken, and substitution is damped: it swings
     // where the liquid attracts a gas strongly.
     constexpr int FREE = 20, RAISED = 6, DAMPED = 8;
-    auto open = ask, found = nowhere<R>();
+    auto open = ask, found = nowhere<R>(), was_outside = nowhere<R>();
     R K[NS], root_K[NS], root_z[NS], S[NS], step_before = R(0.0); // the step of Newton's method
     FOR_SPECIES (k, NS) {
         root_z[k] = sqrt(feed.z[k]);
@@ -159,16 +160,27 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
     for (int count = 0; count < effort.most; ++count) {
         // Compositions of this K
         const TwoPhases<M, R> before = s;
+        R far = R(0.0);
         FOR_SPECIES (k, NS) {
             root_K[k] = exp(0.5 * within(s.ln_K[k], 200.0));
             K[k] = root_K[k] * root_K[k];
+            far = larger(select(feed.z[k] > ABSENT, R(fabs(s.ln_K[k])), R(0.0)), far);
         }
         rachford_rice(m, feed.z, K, open, s);
         auto moved = nowhere<R>();
         if (effort.inside && count < FREE) moved = keep_inside(m, feed.z, K, before, s) && open;
 
+        // Outside twice: no longer two phases. Newton's method ends there, as its matrix is not positive definite. Of a
+        // nearly pure species beta says nothing: K is 1 where it boils.
+        if (!effort.inside) {
+            const auto is_outside = (s.beta < 0.0 || s.rest < 0.0) && far > DISTINCT;
+            open = open && !(is_outside && was_outside);
+            was_outside = is_outside;
+            if (everywhere(!open)) break;
+        }
+
         // Fugacities
-        R of_v[NS], of_l[NS], g[NS], step[NS], size = R(0.0), far = R(0.0), all = R(0.0);
+        R of_v[NS], of_l[NS], g[NS], step[NS], size = R(0.0), all = R(0.0);
         Phase<M, R> v, l;
         phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l);
         phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v);
@@ -177,7 +189,6 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
             g[k] = s.ln_K[k] + of_v[k] - of_l[k];
             const auto there = feed.z[k] > ABSENT;
             size = larger(select(there, R(fabs(g[k])), R(0.0)), size);
-            far = larger(select(there, R(fabs(s.ln_K[k])), R(0.0)), far);
             all += fabs(g[k]);
             step[k] = (count < DAMPED ? -1.0 : count < 3 * DAMPED ? -0.4 : -0.15) * g[k];
         }

@@ -32,10 +32,12 @@ class PointLayout:
 
 
 def render_point(p: Plan, layout: PointLayout, constants: str) -> Source:
-    """The source of a plan for one point at a time, in precision "scalar". constants: definition of a macro: of the
-    constants themselves, or of a text that differs where they do."""
+    """The source of a plan for one point at a time, in precision "alone", or "scalar" for a device.
+
+    constants: definition of a macro: of the constants themselves, or of a text that differs where they do.
+    """
     text = [
-        f"#define {constants}\n{defines(p)}{include(ALONE)}typedef double real;\n",
+        f"#define {constants}\n{defines(p)}{_packs(p)}{include(ALONE)}typedef double real;\n",
         structure(p) + spelled_headers(p) + include("gas/schedules/one_point.h"),
         FUNCTION.format(name=layout.name, body="\n    ".join(_body(p, layout))),
     ]
@@ -48,6 +50,16 @@ def render_point(p: Plan, layout: PointLayout, constants: str) -> Source:
         pieces=p.pieces,
         entry=layout.name,
     )
+
+
+def _packs(p: Plan) -> str:
+    """The macro of narrower packs, for functions with a root of a cubic or steps of Newton's method.
+
+    These are long chains of single doubles. A processor of Intel's has half of its units for single doubles while it
+    works on packs of 512 bits.
+    """
+    iterates = any("unconverged" in kernel.writes for kernel in p.kernels)
+    return "" if p.flags["equation_ideal"] and not iterates else "#define NARROW_PACKS\n"
 
 
 def _body(p: Plan, layout: PointLayout) -> list[str]:

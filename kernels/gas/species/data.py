@@ -6,7 +6,7 @@ import dataclasses
 import math
 import pathlib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,6 +17,7 @@ from .arrays import Checks, checked_arrays, checked_kij, locked
 from .fields import BY_NAME, CRITICAL, FIELDS, OMEGA_VC, ONE_ATM
 from .fluids import own_rows
 from .gas_constant import chosen as chosen_gas_constant
+from .interactions import kij_of_pairs
 from .reactions import Mechanism
 
 if TYPE_CHECKING:  # ruamel.yaml is needed for files only
@@ -268,6 +269,14 @@ class SpeciesData(_Arrays):
         """The same data, with rows of a user's table of fluids: `python -m frame fit` writes such tables. Raises
         MixtureError for the table, or if no species has a row there."""
         return dataclasses.replace(self, own_fluids=self.own_fluids | own_rows(path, self.names, self.W))
+
+    def with_kij(self, pairs: Mapping[Any, float] | ArrayLike) -> SpeciesData:
+        """The same data with other binary interactions k_ij: of some pairs, {"N2/NC12H26": 0.19}, or of all, a
+        symmetric matrix (ns, ns). Raises MixtureError for a species that is not there, a pair that comes twice, and
+        values that are too large."""
+        given = kij_of_pairs(self.names, self.kij, pairs) if isinstance(pairs, Mapping) else pairs
+        kij = Checks(self.names, "species data").array(BY_NAME["kij"], given, spread=False)
+        return dataclasses.replace(self, kij=checked_kij(self.names, kij, "species data"))
 
     def subset(self, names: Iterable[str], shown: Iterable[str] | None = None) -> SpeciesData:
         """The same data for some of the species, in the order given. T_fit is derived again unless it had been given.

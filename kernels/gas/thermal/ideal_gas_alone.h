@@ -6,7 +6,7 @@
 template <int NS, class Species>
 POINT_FN void sums_side_by_side(Constant<NS>, const double *weight, const Species &fraction, double &sum,
                                 double &mean) {
-    Sum sums, means;
+    Sum<NS> sums, means;
     in_packs_of<NS>([&](const auto some) INLINED {
         const auto f = some(numbers_of(fraction));
         sums.add(f);
@@ -20,7 +20,7 @@ POINT_FN void sums_side_by_side(Constant<NS>, const double *weight, const Specie
 template <class M, class Species, class Coefficients>
 POINT_FN void ideal_sums(const M &m, const double T, const Species &Y, double &cp_ig, double &h_ig,
                          const Coefficients &coefficients) {
-    Sum cp, h;
+    Sum<M::NS> cp, h;
     in_packs_of<M::NS>([&](const auto some) INLINED {
         typedef typename decltype(some)::Numbers Numbers;
         const Numbers T_all = T, y = some(numbers_of(Y));

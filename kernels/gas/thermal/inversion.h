@@ -83,8 +83,11 @@ POINT_FN MaskOf<R> lower_range(const M &m, const R target, const Species &Y, con
     if constexpr (M::NASA9_RANGES > 0) return nowhere<R>();
     else {
         R h[1] = {R(0.0)};
-        FOR_OWN (s, M::NS) h[0] += Y[s] * m.h_mid[s];
-        sum_over_owners(h);
+        if constexpr (SIDE_BY_SIDE<Species>) weighted_sum<M::NS>(h[0], m.h_mid, Y);
+        else {
+            FOR_OWN (s, M::NS) h[0] += Y[s] * m.h_mid[s];
+            sum_over_owners(h);
+        }
         return target <= h[0] - r * R(m.T_mid_lowest[0]);
     }
 }
@@ -233,9 +236,10 @@ template <class M, class R> POINT_FN R free_volume(const M &, const R rho, const
 template <class M, class R, class Species>
 POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s,
                                            const R T_start, R &T, R &unconverged) {
-    R b = Y[0] * m.b_mass[0], shift = R(0.0);
-    FOR_SPECIES (s, M::NS - 1) b += Y[s + 1] * m.b_mass[s + 1];
-    if constexpr (M::translated) {
+    R b, shift = R(0.0);
+    weighted_sum<M::NS>(b, m.b_mass, Y);
+    if constexpr (M::translated && SIDE_BY_SIDE<Species>) weighted_sum<M::NS>(shift, m.shift_mass, Y);
+    else if constexpr (M::translated) {
         FOR_SPECIES (s, M::NS) shift += Y[s] * m.shift_mass[s];
     }
     const R v_free = free_volume(m, rho, b, shift);

@@ -230,6 +230,7 @@ POINT_FN R panel_one(const scalar *k, const scalar *half_diagonal, const Vector 
 // yKy of one vector; element(s, Y_s)
 template <class M, class R, class Species, class Element>
 POINT_FN R quadratic_one(const scalar *k, const Species &Y, const Element &element) {
+    if constexpr (SIDE_BY_SIDE<Species>) return quadratic_side_by_side(Constant<M::NS>(), k, Y, element);
     constexpr int P = M::PANEL, full = M::NS / P, rest = M::NS % P;
     const scalar *half_diagonal = k + M::NS * (M::NS - 1) / 2;
     const auto y = [&](int s) { return element(s, Y[s]); };
@@ -255,7 +256,7 @@ template <class R> struct PairSums {
 
 template <class M, class R, class Species> POINT_FN PairSums<R> pair_sums(const M &m, const Species &Y) {
     if constexpr (M::by_pairs) {
-        const auto itself = [](int, const R y) { return y; };
+        const auto itself = [](auto, const auto y) { return y; };
         return {quadratic_one<M, R>(m.pair_constant, Y, itself), quadratic_one<M, R>(m.pair_linear, Y, itself),
                 quadratic_one<M, R>(m.pair_square, Y, itself)};
     } else return {R(0.0), R(0.0), R(0.0)};
@@ -327,9 +328,12 @@ template <class R> POINT_FN void both_over_owners(R &a, R &b) {
 // The same three sums with K = 1 - k_ij, each structure of k_ij by its cheapest way.
 template <class M, class R, class Species, class Pair>
 POINT_FN void attraction_sums(const M &m, const Species &Y, const R x, const Pair &pair, R &yy, R &yz_sum, R &zz) {
-    const auto yz = [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); };
-    if constexpr (M::kij_dense) quadratic_two<M>(m.one_minus_kij, Y, x, pair, yy, yz_sum, zz);
+    if constexpr (SIDE_BY_SIDE<Species>) {
+        const auto of_some = [&](auto some, auto y, auto at, auto &own) INLINED { pair(some, y, at, own[0], own[1]); };
+        attraction_side_by_side(Constant<2>(), m, Y, x, of_some, yy, yz_sum, zz);
+    } else if constexpr (M::kij_dense) quadratic_two<M>(m.one_minus_kij, Y, x, pair, yy, yz_sum, zz);
     else {
+        const auto yz = [&](int s, R &y, R &z) { pair(s, Y[s], x, y, z); };
         R sum_y = R(0.0), sum_z = R(0.0), y, z;
         FOR_OWN (s, M::NS) {
             yz(s, y, z);
@@ -436,7 +440,17 @@ POINT_FN void bent_sums(const M &m, const Species &Y, const R x, const Bent &ben
 template <class M, class R, class Species, class Straight, class Bent>
 POINT_FN void bending_sums(const M &m, const Species &Y, const R x, const bool bends, const Straight &straight,
                            const Bent &bent, R &yy, R &yz_sum, R &zz) {
-    if constexpr (M::kij_dense) quadratic_bending<M>(m.one_minus_kij, Y, x, bends, straight, bent, yy, yz_sum, zz);
+    if constexpr (SIDE_BY_SIDE<Species>) {
+        if (!bends) return attraction_sums(m, Y, x, straight, yy, yz_sum, zz);
+        const auto of_some = [&](auto some, auto y, auto at, auto &own)
+                                 INLINED { bent(some, y, at, own[0], own[1], own[2]); };
+        attraction_side_by_side(Constant<3>(), m, Y, x, of_some, yy, yz_sum, zz);
+    } else if constexpr (M::kij_dense)
+        quadratic_bending<M>(m.one_minus_kij, Y, x, bends, straight, bent, yy, yz_sum, zz);
     else if (bends) bent_sums(m, Y, x, bent, yy, yz_sum, zz);
     else attraction_sums(m, Y, x, straight, yy, yz_sum, zz);
 }
+
+#ifdef VECTORS_ALONE
+#include "gas/thermal/pairs_alone.h"
+#endif

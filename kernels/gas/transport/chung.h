@@ -29,7 +29,7 @@ POINT_FN void chung_mixture(const M &m, const Species &Y, const R W, R &sigma_m,
     }
 
     // The double sum of M_m.
-    const R pairs = W * W * quadratic_one<M, R>(m.chung_pair, Y, [](int, const R y) { return y; });
+    const R pairs = W * W * quadratic_one<M, R>(m.chung_pair, Y, [](auto, const auto y) { return y; });
 
     // One division: r = 1/(t1 t2 pairs). sqrt(eps_m) = t2/t1.
     const R both = t1 * t2, r = inverse(both * pairs), inv_both = r * pairs, inv_t1 = inv_both * t2,

@@ -17,7 +17,7 @@ POINT_FN void residual_mixture(const M &m, const Species &Y, const R W, R &inv_e
         t1 += y * m.residual_sigma15[s];
         t2 += y * m.residual_eps[s];
     }
-    const R pairs = W * W * quadratic_one<M, R>(m.residual_pair, Y, [](int, const R y) { return y; });
+    const R pairs = W * W * quadratic_one<M, R>(m.residual_pair, Y, [](auto, const auto y) { return y; });
 
     // One division: r = 1/(t1 t2 pairs). sqrt(eps_m) = t2/t1.
     const R both = t1 * t2, r = inverse(both * pairs), inv_both = r * pairs;
