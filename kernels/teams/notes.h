@@ -10,7 +10,8 @@ struct Note {
 
 constexpr int ANYONE = 0;
 
-#define CAN_TELL(K) asm volatile("1: .pushsection can_tell,\"a\"\n.long %c0\n.long 1b - .\n.popsection" ::"i"(K))
+#define CAN_TELL(K) \
+    asm volatile("1: .pushsection can_tell,\"a\"\n.balign 4\n.long %c0\n.long 1b - .\n.popsection" ::"i"(K))
 #define OF_SECTION __attribute__((weak, visibility("hidden")))
 extern "C" const Note __start_can_tell[] OF_SECTION, __stop_can_tell[] OF_SECTION;
 extern "C" const char __start_team_probes[] OF_SECTION, __stop_team_probes[] OF_SECTION;
