@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ..engine.backend.base import Source
@@ -16,6 +18,7 @@ LEAGUE = (
 )
 
 LARGE = 2**20  # extent of an index where it is not known yet
+OUT_OF_LINE = re.compile(r"noinline|\b(PART|RARE)_FN\b")  # functions whose atomics the probe of a body does not see
 
 OPERANDS = """\
 struct operands_{name} {{
@@ -242,6 +245,8 @@ def render(kernels, entry: Entry, dtype, quick=False) -> Source:
         text.append("#define FRAME_SINGLE")
     if kernels[0].is_checked:
         text.append("#define CHECK_SCRATCH")
+    if OUT_OF_LINE.search(header.read_text(errors="replace")):
+        text.append("#define CALLS_OUT_OF_LINE")
     for name in (*entry.includes, "teams/team.h", header):
         text.append(f'#include "{name}"')
     for number, kernel in enumerate(kernels, 1):

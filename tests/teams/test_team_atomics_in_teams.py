@@ -47,6 +47,19 @@ BY_EACH = {body: bodies(body) for body in EACH}
 TAKES = bodies("each_takes", arrays="counts(bins):whole", numbers="E", tokens={"pool": "bins"})
 
 
+def test_atomics_of_a_function_that_is_not_inlined():
+    """Each member comes to them, though the probe of the body does not see them."""
+    out_of_line = HEADER.with_name("out_of_line.h")
+    body = kernel(
+        "each_calls", header=out_of_line, arrays="counts(1):whole", writes="counts", league="3", team=f"auto {TEAM}"
+    )
+    counts = np.zeros(1, np.int64)
+    run = body.bind({"counts": counts}, get_backend("cpu"), quick=True)
+    run()
+    assert run.members == TEAM
+    assert counts[0] == 3 * TEAM
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("where", SHARED)
 def test_counts_on_a_cpu(where, threads):

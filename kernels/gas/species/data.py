@@ -276,7 +276,8 @@ class SpeciesData(_Arrays):
         values that are too large."""
         given = kij_of_pairs(self.names, self.kij, pairs) if isinstance(pairs, Mapping) else pairs
         kij = Checks(self.names, "species data").array(BY_NAME["kij"], given, spread=False)
-        return dataclasses.replace(self, kij=checked_kij(self.names, kij, "species data"))
+        arrays: dict[str, Any] = {"kij": checked_kij(self.names, kij, "species data")}
+        return dataclasses.replace(self, **arrays)
 
     def subset(self, names: Iterable[str], shown: Iterable[str] | None = None) -> SpeciesData:
         """The same data for some of the species, in the order given. T_fit is derived again unless it had been given.
