@@ -81,11 +81,13 @@ struct ColumnsInPlace {
 
 // A panel of rows: packed, or as it lies, where the rows of each pack lie side by side.
 struct PackedRows {
+    static constexpr bool ONCE = false; // whether few columns meet rows of this kind: short code compiles faster
     const SCALAR *panel;
 
     POINT_FN Pack operator()(int p, long k) const { return load(panel + k * PANEL + p * LANES); }
 };
 struct RowsInPlace {
+    static constexpr bool ONCE = false;
     const SCALAR *pack[PACKS];
     const long *term;
 
@@ -104,6 +106,7 @@ struct PanelInPlace {
 };
 // Rows that lie in place, and are packed on the way for the columns to come.
 template <class Rows> struct RowsOnTheWay {
+    static constexpr bool ONCE = true;
     Rows rows;
     SCALAR *panel;
 
@@ -143,8 +146,12 @@ POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Ahe
     for (; k + TERMS <= terms; k += TERMS) {
         mine.ask();
         if (Expected::SPREAD) expected.ask();
-        UNROLL_TERMS
-        for (int i = 0; i < TERMS; ++i) add(k + i);
+        if constexpr (Rows::ONCE) {
+            _Pragma("GCC unroll 1") for (int i = 0; i < TERMS; ++i) add(k + i);
+        } else {
+            UNROLL_TERMS
+            for (int i = 0; i < TERMS; ++i) add(k + i);
+        }
     }
     for (; k < terms; ++k) add(k);
     ahead = mine;

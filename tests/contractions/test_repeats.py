@@ -127,7 +127,7 @@ def test_each_organisation_keeps_its_kernels(stand_in, compiled, how):
 def test_constants_of_two_binds(stand_in, how):
     """Constants live in the module: two binds with other constants each keep their own, in any order of the runs."""
     rng = np.random.default_rng(3)
-    plan = Contraction("o[e i k] = a[e i j] D[j k]", SIZES, "float32", None, stand_in, how, constant="D", quick=True)
+    plan = Contraction("o[e i k] = a[e i j] D[j k]", SIZES, "float32", stand_in, how=how, constant="D", quick=True)
     runs = []
     for _ in range(2):
         a, d, o = whole(rng, (5, 4, 4), "float32"), whole(rng, (4, 4), "float32"), np.zeros((5, 4, 4), "float32")
