@@ -437,7 +437,7 @@ def test_the_table_of_other_names_is_sound():
 
 
 def test_the_getters_of_cantera_are_in_the_table():
-    """What `validate` reads from Cantera is understood under Cantera's name."""
+    """`validate` reads quantities from Cantera. Each is understood under Cantera's name."""
     understood = {
         name: attribute for name, attribute in GETTERS.items() if attribute.lower() not in registry.quantities
     }

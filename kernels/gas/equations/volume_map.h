@@ -144,8 +144,9 @@ POINT_FN void map_at(const VolumeMap<R> &map, const R b_mix, const R v_free, R &
 }
 
 // w - b at the specific volume v: Halley's method in x on f = x (v + C) - b = 0, a polynomial, so that a step has one
-// division. C_w < 0.7 makes v grow with w; two steps are within 3e-6 w for all rows of fluids.csv, and a third reaches
-// the last bits: errors are cubed. Newton's step on w - C = v is the last, with which a rounding of x does not count:
+// division, which may be rough. C_w < 0.7 makes v grow with w; two steps are within 3e-6 w for all rows of fluids.csv,
+// and a third reaches the last bits: errors are cubed. Newton's step on w - C = v is the last, with which a rounding of
+// x does not count:
 //   w - b = b (v - b + C + (1 - x) moment)/(b + x moment),  moment = sum_k k c_k x^k
 // NaN where v is less than at w = b.
 template <class R> POINT_FN R free_volume_of(const VolumeMap<R> &map, const R b_mix, const R v) {
@@ -157,7 +158,7 @@ template <class R> POINT_FN R free_volume_of(const VolumeMap<R> &map, const R b_
         const R f = x * (v + map_value(map, x)) - b_mix;
         const R slope = v + map.c0 + x * (2.0 * map.c1 + x * (3.0 * map.c2 + x * (4.0 * map.c3)));
         const R half_curve = map.c1 + x * (3.0 * map.c2 + x * (6.0 * map.c3));
-        x = at_most(R(x - f * slope / (slope * slope - f * half_curve)), 1.0);
+        x = at_most(R(x - rough_quotient(R(f * slope), R(slope * slope - f * half_curve))), 1.0);
     }
     const R moment = map_moment(map, x);
     const R free = b_mix * ((v - b_mix) + map_value(map, x) + (1.0 - x) * moment) / (b_mix + x * moment);

@@ -20,15 +20,21 @@ constexpr bool PUTS_OFF = false;
 #endif
 
 constexpr double KEPT = 1e4; // more than any T; eta of two phases is far below
-// Marks: stable there; stable around; stable there, but not around; stable there, to be tested around at the next call;
-// from here on with a trial phase: short tests and changes since then add to the mark
-enum { STABLE = 1, SETTLED, NEAR_TWO_PHASES, RESTING, FOLLOWED };
+// Marks: stable there; stable around; stable around, and no trial phase but itself; stable there, but not around;
+// stable there, to be tested around at the next call; from here on with a trial phase: short tests and changes since
+// then add to the mark
+enum { STABLE = 1, SETTLED, ALONE, NEAR_TWO_PHASES, RESTING, FOLLOWED };
 
 constexpr double ROOM_T = 0.01, ROOM_p = 0.03, ROOM_z = 0.02;   // relative changes of T, p, z_k within the room
 constexpr double PROBE_T = 0.03, PROBE_p = 0.1, PROBE_z = 0.06; // of the states around
 constexpr double ROOM_TRACE = 1e-3; // and change of z_k: the states around have as much more of each species
+constexpr double ROOM_ALONE = 5e-3; // the same where the feed is the only trial phase
 constexpr double PROBE_V = 1.25;    // ratio of volumes beyond which a state around is another phase
 constexpr double PATIENCE = 0.125; // part of the room within which a point has to stay to have the states around tested
+
+constexpr double CURVED = 0.7; // least curvature of the Gibbs energy of mixing, 1 of an ideal gas
+constexpr double STIFF = 0.6;  // least -V^2 (dp/dV)/(RT) of a mole, 1 of an ideal gas, 0 at a critical point
+constexpr double SLOW = 0.3;   // part of the room of a feed alone within which a point has to stay from test to test
 
 constexpr int FOLLOW_MARKS = 16;      // of which a short test takes one, and one more for each FOLLOW_UNIT
 constexpr double FOLLOW_UNIT = 0.05;  // of the largest change of ln K_i
@@ -74,13 +80,28 @@ template <class M, class R> POINT_FN R tested_temperature(const State<M, R> &s) 
     return s.eta - KEPT * floor_small(s.eta * (1.0 / KEPT));
 }
 
-// Whether T, p, z lie in the room, or a part of it, around the state of the point's last test
+template <class M, class R> POINT_FN MaskOf<R> has_mark(const State<M, R> &s, const int mark) {
+    return s.eta >= KEPT * mark && s.eta < KEPT * (mark + 1);
+}
+
+// Whether nothing is to be tested in the room
+template <class M, class R> POINT_FN MaskOf<R> is_marked_settled(const State<M, R> &s) {
+    return s.eta >= KEPT * SETTLED && s.eta < KEPT * NEAR_TWO_PHASES;
+}
+
+// Change of z_k of the room of a point
+template <class M, class R> POINT_FN R room_of_traces(const State<M, R> &s) {
+    return select(has_mark(s, ALONE), R(ROOM_ALONE), R(ROOM_TRACE));
+}
+
+// Whether T, p, z lie in the room, or a part of it, around the state of the point's last test. room: change of z_k
 template <class M, class R>
-POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const double part, const State<M, R> &s) {
+POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const double part, const R room,
+                              const State<M, R> &s) {
     auto inside = s.eta >= KEPT && s.eta < (RESTING + 1) * KEPT;
     R tested_p = R(0.0);
     FOR_SPECIES (k, M::NS) tested_p += s.ln_kappa[k];
-    const R tested_T = tested_temperature(s), trace = ROOM_TRACE * tested_p;
+    const R tested_T = tested_temperature(s), trace = room * tested_p;
     inside = inside && fabs(T - tested_T) <= (part * ROOM_T) * tested_T;
     inside = inside && fabs(p - tested_p) <= (part * ROOM_p) * tested_p;
     FOR_SPECIES (k, M::NS) {
@@ -88,10 +109,6 @@ POINT_FN MaskOf<R> is_in_room(const M &, const R *z, const R T, const R p, const
         inside = inside && fabs(now - tested) <= part * (ROOM_z * tested + trace);
     }
     return inside;
-}
-
-template <class M, class R> POINT_FN MaskOf<R> has_mark(const State<M, R> &s, const int mark) {
-    return s.eta >= KEPT * mark && s.eta < KEPT * (mark + 1);
 }
 
 // Whether the last test followed a trial phase; whether that began at nearly this T
@@ -119,7 +136,7 @@ template <class M, class R> POINT_FN R steps_before(const State<M, R> &s) {
 // known.
 template <class M, class R> POINT_FN MaskOf<R> put_off(const MaskOf<R> where, const R T, State<M, R> &s) {
     if (!PUTS_OFF || !s.carried || !any_of(where)) return nowhere<R>();
-    const auto two = s.eta < KEPT && fabs(s.eta) > 0.0, settled = has_mark(s, SETTLED), follows = is_follower(s);
+    const auto two = s.eta < KEPT && fabs(s.eta) > 0.0, settled = is_marked_settled(s), follows = is_follower(s);
     const auto late = where && (two || settled || follows);
     const R mark =
         select(two, R(double(WAS_TWO)), select(is_slow_follower(s, T), R(double(WAS_SLOW)), R(double(WAS_TESTED))));
@@ -155,34 +172,92 @@ POINT_FN void settle(const MaskOf<R> where, const R *z, const R T, const R p, St
     FOR_SPECIES (k, M::NS) s.ln_kappa[k] = select(where, R(z[k] * p), s.ln_kappa[k]);
 }
 
-// Whether the mixture is stable, and the same phase, at a state that is warmer and richer in the light species (warm =
-// 1) or the other way (-1), at higher pressure (high = 1) or lower (-1)
+// A state beside a feed: warmer and richer in the light species (warm = 1) or the other way (-1), at higher pressure
+// (high = 1) or lower (-1), with as much more of each species
+struct Beside {
+    double warm, high, trace;
+};
+
+// Whether the mixture is the same phase at a state beside, and stable: what the test there found is in `verdict`
 template <class M, class R>
-PHASE_PART MaskOf<R> is_stable_beside(const M &m, const Feed<M, R> &feed, const double warm, const double high,
-                                      const MaskOf<R> ask, R &steps) {
+PHASE_PART MaskOf<R> is_stable_beside(const M &m, const Feed<M, R> &feed, const Beside &there, const MaskOf<R> ask,
+                                      R &steps, Verdict<M, R> &verdict) {
     constexpr int NS = M::NS;
     R ln_K[NS], mean = R(0.0), sum = R(0.0), ln_phi[NS];
     wilson(m, feed, ln_K);
     FOR_SPECIES (k, NS) mean += feed.z[k] * ln_K[k];
 
     Feed<M, R> beside;
-    attraction_at(m, R(feed.at.T * (1.0 + warm * PROBE_T)), beside.at);
-    beside.p = feed.p * (1.0 + high * PROBE_p);
+    attraction_at(m, R(feed.at.T * (1.0 + there.warm * PROBE_T)), beside.at);
+    beside.p = feed.p * (1.0 + there.high * PROBE_p);
     beside.steps = counted_in<R>(ask);
     FOR_SPECIES (k, NS) {
-        beside.z[k] = feed.z[k] * (1.0 + warm * select(ln_K[k] > mean, R(PROBE_z), R(-PROBE_z))) + ROOM_TRACE;
+        beside.z[k] = feed.z[k] * (1.0 + there.warm * select(ln_K[k] > mean, R(PROBE_z), R(-PROBE_z))) + there.trace;
         sum += beside.z[k];
     }
     FOR_SPECIES (k, NS) beside.z[k] = beside.z[k] / sum;
 
     Phase<M, R> whole;
-    Verdict<M, R> verdict;
     phase_at_pressure(m, beside.at, beside.p, beside.z, whole, ln_phi);
     tangent_plane_of(m, whole.V, ln_phi, beside);
     const auto same = whole.V < feed.V * PROBE_V && whole.V * PROBE_V > feed.V;
     test_stability(m, beside, ask && same, verdict);
     steps += beside.steps;
     return same && !verdict.unstable;
+}
+
+// Whether no other phase is near a feed of which all trials ended as the feed itself (as the limits of Rasmussen et al.
+// 2006, original not seen; the sizes are measured here):
+//   the cubic has no second root in a wide room around, as for a nearly pure liquid that is about to boil;
+//   no critical point is near: the isotherm is not flat, nor is the Gibbs energy of mixing, of which the least
+//   eigenvalue of I + S Phi S is above CURVED; with more of each species the trials end alike.
+// Of 570 000 random states at corners of such rooms none had two phases.
+template <class M, class R>
+PHASE_PART MaskOf<R> is_alone(const M &m, const Feed<M, R> &feed, const MaskOf<R> ask, R &steps) {
+    constexpr int NS = M::NS;
+    Phase<M, R> whole;
+    R ln_phi[NS], S[NS];
+    phase_at_pressure(m, feed.at, feed.p, feed.z, whole, ln_phi);
+    steps += counted_in<R>(ask);
+
+    // Roots in the room
+    const auto eos = shape(m, delta_of(m, whole));
+    const R ideal = feed.p * feed.at.inv_RT, B = whole.B * ideal, pull = whole.D / whole.B * feed.at.inv_RT; // A/B
+    auto alone = ask;
+    R here = 0.7 * B; // to 1.4 B
+    for (int i = 0; i < 5; ++i, here = 1.19 * here) {
+        for (int k = 0; k < 2; ++k) {
+            R c2, c1, c0;
+            cubic_coefficients(eos, R(pull * here * (k ? 1.07 : 0.93)), here, c2, c1, c0);
+            alone = alone && !(c2 < 0.0 && c1 > 0.0 && cubic_discriminant(c2, c1, c0) >= 0.0);
+        }
+    }
+    alone = alone && whole.V * whole.V * whole.P_V < -STIFF;
+    if (!any_of(alone)) return alone;
+
+    // The least eigenvalue
+    Curvature<M, R> c;
+    R H[lower(NS, 0)], inv_D[NS];
+    curvature_of<true>(m, feed.at, whole, R(1.0), c);
+    roots_of(m, feed.z, S);
+    const auto add_own = [&](const int i, const int j, R &sum) { add_own_element<true>(m, whole, c, i, j, sum); };
+    scaled_curvature<true>(m, feed.at, S, c.common, add_own, H);
+    FOR_SPECIES (k, NS) H[lower(k, k)] -= R(CURVED);
+    alone = alone && factorise_symmetric<NS>(H, inv_D);
+    if (!any_of(alone)) return alone;
+
+    Verdict<M, R> with_more;
+    alone = alone && is_stable_beside(m, feed, {0.0, 0.0, ROOM_ALONE}, alone, steps, with_more);
+    return alone && with_more.alone;
+}
+
+// Whether a point has left its last test by little: it may stay in the room of a feed alone for some calls
+template <class M, class R> POINT_FN MaskOf<R> is_slow(const M &m, const Feed<M, R> &feed, const State<M, R> &s) {
+    const auto was_alone = has_mark(s, ALONE);
+    const auto within_part = [&](const double part) {
+        return is_in_room(m, feed.z, feed.at.T, feed.p, part, R(ROOM_ALONE), s);
+    };
+    return (!was_alone && within_part(SLOW)) || (was_alone && within_part(1.0 + SLOW));
 }
 
 // What the points of `tested` keep: those of `stable` have passed the whole test at the feed. The states around are
@@ -193,8 +268,9 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
                           const Verdict<M, R> &verdict, State<M, R> &s) {
     if (!s.carried) return forget(tested, s);
     forget(tested && !stable, s);
-    const auto near = stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, s);
-    const auto there = stable && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, s);
+    const auto near =
+        stable && has_mark(s, NEAR_TWO_PHASES) && is_in_room(m, feed.z, feed.at.T, feed.p, 1.0, R(ROOM_TRACE), s);
+    const auto there = stable && is_in_room(m, feed.z, feed.at.T, feed.p, PATIENCE, R(ROOM_TRACE), s);
     const auto stays = there && has_mark(s, STABLE), rests = there && has_mark(s, RESTING);
     auto settled = stable && is_plainly_hot(m, feed.at.T, feed.p);
     const auto ask = rests && !settled;
@@ -203,19 +279,28 @@ PHASE_PART void keep_test(const M &m, const Feed<M, R> &feed, const MaskOf<R> te
         UNROLL_BY(1)
         for (int corner = 0; corner < 4; ++corner) {
             const double warm = corner & 1 ? 1.0 : -1.0, high = corner & 2 ? warm : -warm; // boiling, condensing first
-            around = around && is_stable_beside(m, feed, warm, high, around, s.steps);
+            Verdict<M, R> of_corner;
+            around = around && is_stable_beside(m, feed, {warm, high, ROOM_TRACE}, around, s.steps, of_corner);
         }
         settled = settled || around;
     }
+
+    // A feed that is its only trial phase, of a point that will not leave the room at once
+    auto alone = stable && verdict.alone && !settled && !near;
+    if (any_of(alone)) alone = alone && is_slow(m, feed, s);
+    auto not_alone = alone;
+    if (any_of(alone)) alone = is_alone(m, feed, alone, s.steps);
+    not_alone = not_alone && !alone && !stays;
+    settled = settled || alone;
 
     // After some short tests a slow point may settle; the others follow on
     const auto was_tested = s.eta >= KEPT && !has_mark(s, WAS_TWO);
     const auto has_trial = stable && was_tested && verdict.shadow < NO_SHADOW;
     const auto follow = has_trial && !settled && !stays && !is_slow_follower(s, feed.at.T);
     R mark = select(stays, R(double(RESTING)), R(double(STABLE)));
-    mark = select(near || ask, R(double(NEAR_TWO_PHASES)), mark);
+    mark = select(near || ask || not_alone, R(double(NEAR_TWO_PHASES)), mark);
     mark = select(follow, R(double(FOLLOWED)), mark);
-    mark = select(settled, R(double(SETTLED)), mark);
+    mark = select(settled, select(alone, R(double(ALONE)), R(double(SETTLED))), mark);
     const auto kept = stable && (!near || follow); // the room of a test that failed around stays where it is
     s.eta = select(kept, R(KEPT * mark + feed.at.T), s.eta);
     FOR_SPECIES (k, M::NS) {
@@ -244,7 +329,7 @@ PART_FN MaskOf<R> is_followed(const M &m, Feed<M, R> &feed, const MaskOf<R> ask,
 
 template <class M, class R>
 POINT_FN MaskOf<R> is_settled(const M &m, const R *z, const R T, const R p, const State<M, R> &s) {
-    const auto marked = has_mark(s, SETTLED);
+    const auto marked = is_marked_settled(s);
     if (!any_of(marked)) return marked;
-    return marked && is_in_room(m, z, T, p, 1.0, s);
+    return marked && is_in_room(m, z, T, p, 1.0, room_of_traces(s), s);
 }

@@ -47,8 +47,9 @@ template <class M, class R> POINT_FN void wilson(const M &m, const Feed<M, R> &f
 template <class M, class R> struct Trial {
     R ln_W[M::NS], tm; // tm: distance from the plane, less than 0 where the feed is unstable
     MaskOf<R> unstable, undecided;
-    MaskOf<R> apart; // above the plane and stationary, or nearly, and not the feed itself
-    R off;           // largest residual at the start
+    MaskOf<R> apart;  // above the plane and stationary, or nearly, and not the feed itself
+    MaskOf<R> itself; // ended as the feed itself
+    R off;            // largest residual at the start
 };
 
 // Newton's step in ln W from the residual r. Where the matrix is not positive definite it is a part of that with raised
@@ -97,6 +98,7 @@ template <class M, class R> POINT_FN void begin_descent(const MaskOf<R> where, D
     trial.unstable = trial.unstable && !where;
     trial.undecided = trial.undecided && !where;
     trial.apart = trial.apart && !where;
+    trial.itself = trial.itself && !where;
 }
 
 // A step of the trials that go on: they end where tm < 0 (STATIONARY: at the stationary point behind), where they are
@@ -149,6 +151,7 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     trial.tm = select(at_work, tm, trial.tm);
     trial.unstable = trial.unstable || (at_work && below);
     trial.apart = trial.apart || (at_work && above && far > APART);
+    trial.itself = trial.itself || (at_work && is_root && (nears_feed || far < 1e-10));
     trial.off = select(at_work && way.count < 0.5, size, trial.off);
     way.open = at_work && !ended;
 
@@ -170,7 +173,7 @@ template <class M, class R>
 POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Aim aim,
                                         Trial<M, R> &trial) {
     Descent<R> way;
-    way.open = trial.unstable = trial.undecided = trial.apart = nowhere<R>();
+    way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
     way.count = trial.off = R(0.0);
     way.most = aim == Aim::FOLLOW ? FOLLOW_STEPS : STABILITY_STEPS;
     trial.tm = R(1.0);
@@ -188,6 +191,7 @@ PHASE_PART void minimise_later(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 // What the test of a feed found, with the starts of a split
 template <class M, class R> struct Verdict {
     MaskOf<R> unstable, certain; // certain: tm < 0 was seen
+    MaskOf<R> alone;             // all trials, of one or more, ended as the feed itself
     R tm;                        // the least
     R ln_W[3][M::NS];            // the trials: vapour-like, liquid-like, and that of tm
     R is_vapour;                 // 1: that of tm is taken for the vapour, 0: for the liquid
@@ -231,12 +235,13 @@ POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const Trial<M
     v.tm = select(better, trial.tm, v.tm);
     v.unstable = v.unstable || (trial.unstable && ended);
     v.certain = v.certain || (trial.unstable && ended && !trial.undecided);
+    v.alone = v.alone && (trial.itself || !ended);
 }
 
 template <class M, class R>
 PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, Verdict<M, R> &v) {
     constexpr int NS = M::NS;
-    v.unstable = v.certain = nowhere<R>();
+    v.unstable = v.certain = v.alone = nowhere<R>();
     v.tm = v.is_vapour = R(0.0);
     v.shadow = R(NO_SHADOW);
     R ln_K[NS], least = R(1e9), heaviest = R(-1e9), critical = R(0.0);
@@ -250,6 +255,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     }
     const auto tested = ask && !is_hot(m, feed, ln_K);
     if (!any_of(tested)) return;
+    v.alone = tested;
 
     // No vapour-like trial where the feed is a gas; none that is rich in the heaviest species where the liquid-like
     // trial is that already
@@ -266,7 +272,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     // side wait for the longest sum of trials, not for the longest of each.
     Trial<M, R> trial;
     Descent<R> way;
-    way.open = trial.unstable = trial.undecided = trial.apart = nowhere<R>();
+    way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
     way.count = trial.tm = trial.off = R(0.0);
     way.most = STABILITY_STEPS;
     FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];

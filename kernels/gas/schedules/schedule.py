@@ -66,7 +66,7 @@ class Schedule:
         return words, None
 
     def record_tail(self, skipped: int, box: typing.Sequence[int]) -> list[int]:
-        """What a record has behind the arrays. skipped: threads that the first block leaves out."""
+        """The words of a record that follow its arrays. skipped: threads that the first block leaves out."""
         return [*box]
 
 

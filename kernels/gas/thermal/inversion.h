@@ -20,12 +20,56 @@ template <class Mask> POINT_FN bool everywhere(const Mask done) { return __all_s
 template <class Mask> POINT_FN bool everywhere(const Mask done) { return all_of(done); }
 #endif
 
-// The T at which a function that grows with T is `target`: state(T, value, slope) gives it and its derivative. Newton's
-// method in a bracket; where a step leaves it, or is not half of the step before the last, the bracket is halved (in
-// log T). A point that is done stays as it is, so that its result does not depend on its neighbours. unconverged: 0,
-// found; 1, the function jumps over the target, T is where; 2, nothing found, T is NaN.
-template <class R, class State>
-POINT_FN void temperature_of(const R target, const R start, const State &state, R &T, R &unconverged) {
+// Newton's steps: newton() first, at each evaluation; ends(), whether the search does, if that is near; the next T.
+template <class R> struct NewtonSteps {
+    POINT_FN R newton(const R, const R miss, const R slope) { return miss / slope; }
+    POINT_FN MaskOf<R> ends(const MaskOf<R> near) const { return near; }
+    POINT_FN R next(const R at, const R newton) const { return at + newton; }
+};
+
+// With what a cubic adds, from the second evaluation on: the cubic in the value that has T and dT/dvalue of the last
+// two,
+//   T = T1 + g1 m1 + m1^2 (c2 + c3 m0),  m = target - value,  g = dT/dvalue
+template <class R> struct CubicSteps {
+    R T = R(T_HIGHEST), miss = R(0.0), slope_T = R(NOT_A_NUMBER); // of the last evaluation: there is none yet
+    R added;
+    MaskOf<R> serves, sure;
+
+    POINT_FN R newton(const R at, const R miss_now, const R slope) {
+        const R slope_T_now = 1.0 / slope, newton = miss_now * slope_T_now;
+        const R inverse_change = 1.0 / (miss - miss_now), distance = at - T, secant = distance * inverse_change;
+        const R second = (slope_T_now - secant) * inverse_change,
+                third = (second - (secant - slope_T) * inverse_change) * inverse_change;
+        const R squared = miss_now * miss_now, of_second = squared * second, of_third = squared * third * miss;
+
+        // Not far from both. A further term would be below rounding: its size follows from the ratio of the last two.
+        added = of_second + of_third;
+        serves = fabs(added) < 0.1 * fabs(newton) && fabs(newton) < 0.1 * fabs(distance);
+        sure = fabs(of_third * distance) < 1e-16 * (at * at) && of_third * of_third < 1e-16 * fabs(of_second * at);
+        T = at, miss = miss_now, slope_T = slope_T_now;
+        return newton;
+    }
+
+    POINT_FN MaskOf<R> ends(const MaskOf<R> near) const { return near || (serves && sure); }
+    POINT_FN R next(const R at, const R newton) const { return at + newton + select(serves, added, R(0.0)); }
+};
+
+// Of real gases, whose evaluations are long. The cubic pays where points fill packs: a GPU has no registers for it, and
+// a single point would go through branches that nothing foretells.
+template <class R, bool CUBIC> struct StepsOf {
+    typedef NewtonSteps<R> Type;
+};
+template <class R> struct StepsOf<R, true> {
+    typedef CubicSteps<R> Type;
+};
+template <class R> using RealSteps = typename StepsOf<R, (number<R>::lanes > 1)>::Type;
+
+// The T at which a function that grows with T is `target`: state(T, value, slope) gives it and its derivative. Steps in
+// a bracket; where a step leaves it, or is not half of the step before the last, the bracket is halved (in log T). A
+// point that is done stays as it is, so that its result does not depend on its neighbours. unconverged: 0, found; 1,
+// the function jumps over the target, T is where; 2, nothing found, T is NaN.
+template <class Steps, class R, class State>
+POINT_FN void temperature_by(Steps steps, const R target, const R start, const State &state, R &T, R &unconverged) {
     // the step that is within `near` is still taken: what is left is of the order of its square
     constexpr double near = number<R>::wide ? 1e-17 : 1e-9, shut = number<R>::wide ? 1e-20 : 1e-11;
     R low = R(T_LOWEST), high = R(T_HIGHEST), last = R(T_HIGHEST), before = R(T_HIGHEST);
@@ -35,11 +79,11 @@ POINT_FN void temperature_of(const R target, const R start, const State &state, 
     for (int step = 0; step < T_STEPS; ++step) {
         R value, slope;
         state(at, value, slope);
-        const R miss = target - value, newton = miss / slope, size = fabs(newton);
+        const R miss = target - value, newton = steps.newton(at, miss, slope), size = fabs(newton);
         low = select(miss > 0.0, at, low);
         high = select(miss < 0.0, at, high);
-        const auto there = slope > 0.0 && size < near * at, closed = high - low < shut * high;
-        const R guess = at + newton;
+        const auto there = slope > 0.0 && steps.ends(size < near * at), closed = high - low < shut * high;
+        const R guess = steps.next(at, newton);
         const auto sound = slope > 0.0 && guess > low && guess < high && size < 0.5 * before;
         const auto straight = there || sound;
         R next = guess;
@@ -54,6 +98,11 @@ POINT_FN void temperature_of(const R target, const R start, const State &state, 
         if (everywhere(!open)) break;
     }
     T = select(unconverged < 1.5, at, R(NOT_A_NUMBER));
+}
+
+template <class R, class State>
+POINT_FN void temperature_of(const R target, const R start, const State &state, R &T, R &unconverged) {
+    temperature_by(RealSteps<R>(), target, start, state, T, unconverged);
 }
 
 // ---- where no start is given: T of an ideal gas of constant heat capacity
@@ -122,15 +171,16 @@ POINT_FN R ideal_start(const IdealGasAt<M, R, Species> &gas, const R target, con
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_h(const M &m, const R h, const Species &Y, R &T, R &unconverged) {
     const IdealGasAt<M, R, Species> gas(m, Y, lower_range(m, h, Y, R(0.0)));
-    temperature_of(
-        h, ideal_start(gas, h, R(0.0)), [&](const R at, R &value, R &slope) { gas(at, slope, value); }, T, unconverged);
+    temperature_by(
+        NewtonSteps<R>(), h, ideal_start(gas, h, R(0.0)),
+        [&](const R at, R &value, R &slope) { gas(at, slope, value); }, T, unconverged);
 }
 
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_e(const M &m, const R e, const Species &Y, const R R_s, R &T, R &unconverged) {
     const IdealGasAt<M, R, Species> gas(m, Y, lower_range(m, e, Y, R_s));
-    temperature_of(
-        e, ideal_start(gas, e, R_s),
+    temperature_by(
+        NewtonSteps<R>(), e, ideal_start(gas, e, R_s),
         [&](const R at, R &value, R &slope) {
             gas(at, slope, value);
             value -= R_s * at;
@@ -145,8 +195,8 @@ POINT_FN void ideal_temperature_from_s_p(const M &m, const R s, const R p, const
     R cp, h;
     const R mixing = entropy_of_mixing(m, p, Y, W);
     ideal_gas(m, R(T_PLAIN), Y, cp, h);
-    temperature_of(
-        s, T_PLAIN * exp((s + mixing - entropy_of_temperature(m, R(T_PLAIN), Y)) / cp),
+    temperature_by(
+        NewtonSteps<R>(), s, T_PLAIN * exp((s + mixing - entropy_of_temperature(m, R(T_PLAIN), Y)) / cp),
         [&](const R at, R &value, R &slope) {
             R h;
             ideal_gas(m, at, Y, slope, h);
