@@ -468,7 +468,9 @@ class Mixture:
         liquids. X: amounts of moles (ns,), or by name as `properties` takes them.
 
         Returns an array of the shape of p; NaN where there is no boundary (above the highest pressure of two phases).
-        For a pure species it is the boiling temperature. Raises ArgumentError for a mixture without phases = 'equilibrium'.
+        For a pure species it is the boiling temperature.
+
+        Raises ArgumentError for a mixture without phases = 'equilibrium'.
         """
         return saturation.bubble_T(self, p, X)
 
