@@ -115,7 +115,7 @@ class Room:
         self.tokens: dict[str, UniqueToken] = {}
 
         # The league's results: a share of each block, or of each of a CPU's pieces of work. A share is a structure of
-        # the values, with at most 8 bytes between them.
+        # the values, with at most 8 bytes between them. A tile of a scan has room for two: see Published.
         shares = max(resident, 2 * published) if self.backend.in_warps else SHARES
         share = sum([result.bytes + 8 for result in kernel.results])
         self.report = np.zeros(REPORT, np.uint8)

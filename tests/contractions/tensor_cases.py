@@ -88,7 +88,7 @@ def check_random(backend, seed, count=6, told=False, alone=0):
     for plan in organisations(text(statements), extents, backend, dtype=dtype, batch="e"):
         compared += check(plan, statements)
     for k, s in enumerate(statements[:alone]):
-        make = functools.partial(Contraction, text([s]), extents, dtype, "e", backend, quick=True)
+        make = functools.partial(Contraction, text([s]), extents, dtype, backend, batch="e", quick=True)
         able = make().candidates
         compared += check(make(how=able[(seed + k) % len(able)][1].name), [s])
 
