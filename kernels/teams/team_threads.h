@@ -397,8 +397,11 @@ POINT_FN void for_range(long items, const League &a, const Place *totals, const 
     if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
 }
 
-// What a tile of a scan has published: its own value, or that with all before it. Small values are written and read
-// together with the word that tells which; others lie beside it, and a fence keeps the order.
+// What a tile of a scan has published: nothing, its own value, or the value with all before it
+enum { NOTHING, OF_TILE, WITH_ALL_BEFORE };
+
+// The value and the word that tells which. A small value is written and read together with the word. Others have a
+// place for each kind, and a fence keeps the order.
 #ifdef FRAME_STAND_IN
 constexpr long AT_ONCE = 0; // bytes of a value
 #else
@@ -423,17 +426,17 @@ template <class T, bool SMALL = sizeof(T) <= AT_ONCE> struct alignas(16) Publish
 
 template <class T> struct Published<T, false> {
     long what;
-    T value[2]; // by what: OWN, WITH_ALL_BEFORE
+    T value[2]; // OF_TILE, WITH_ALL_BEFORE
     POINT_FN void write(long what, const T &x) {
-        value[what - 1] = x;
+        value[what - OF_TILE] = x;
         __threadfence();
         *(volatile long *)&this->what = what;
     }
     POINT_FN long read(T &x) const {
         const long what = *(const volatile long *)&this->what;
-        if (what == 0) return what;
+        if (what == NOTHING) return what;
         __threadfence();
-        x = past_cache(value, (what - 1) * sizeof(T));
+        x = past_cache(value, (what - OF_TILE) * sizeof(T));
         return what;
     }
 };
@@ -442,7 +445,6 @@ template <class T> struct Published<T, false> {
 // takes the next tile. It publishes what its tile gives, then joins what the tiles before have published, back to one
 // that knows all before itself (Merrill and Garland 2016, "Single-pass parallel prefix scan with decoupled look-back").
 template <class T> struct Tiles {
-    enum { NOTHING, OWN, WITH_ALL_BEFORE };
     unsigned *next;     // number of the next tile
     Published<T> *tile; // what each has published
 
@@ -525,7 +527,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, const B
         if (lane == 31) ahead = warp;
         ahead = joined_before<THREADS>(ahead, 1, all, reducer, turn); // of warps before, right in lanes up to 31
         ahead = of_lane(0xffffffffu, ahead, 0);
-        if (threadIdx.x == 0 && tile > 0) tiles.tile[tile].write(Tiles<T>::OWN, all);
+        if (threadIdx.x == 0 && tile > 0) tiles.tile[tile].write(OF_TILE, all);
 
         // The next tile is on its way while the block looks back
         tell<THREADS>(following, turn);
@@ -538,7 +540,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, const B
             if (lane == 0) {
                 T with = earlier;
                 reducer.join(with, all);
-                tiles.tile[tile].write(Tiles<T>::WITH_ALL_BEFORE, with);
+                tiles.tile[tile].write(WITH_ALL_BEFORE, with);
                 if (tile == count - 1) put(totals[0], with);
             }
         }
@@ -559,7 +561,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, const B
     double last = 0.0;
     if (threadIdx.x == 0) last = atomicAdd(a.ended, 1u) == unsigned(gridDim.x) - 1;
     if (joined<THREADS>(last, 1, Sum(), turn) < 0.5) return;
-    for (long tile = threadIdx.x; tile < count; tile += THREADS) tiles.tile[tile].what = Tiles<T>::NOTHING;
+    for (long tile = threadIdx.x; tile < count; tile += THREADS) tiles.tile[tile].what = NOTHING;
     if (threadIdx.x == 0) {
         *a.ended = *tiles.next = 0;
         if (items == 0) {

@@ -112,7 +112,7 @@ def test_neighbours_on_a_device(be):
 
 
 def test_several_windows_of_a_block(be, monkeypatch):
-    """Points that were put off and did not fill a warp wait for the block's next window."""
+    """A block sorts its points in several windows. Points that were put off in one are worked on behind a later one."""
     monkeypatch.setattr(sorted_points, "WINDOWS", (64,))
     n = 20_000 if is_gpu(be) else 700
     q = known(n)

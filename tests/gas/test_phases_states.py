@@ -89,9 +89,11 @@ def edge(mix, T, p, X, side):
 @pytest.mark.parametrize("names", [SPRAY, PRODUCTS])
 @pytest.mark.quick(names=[PRODUCTS])
 def test_points_that_skip_the_test(names):
-    """One-phase points, half of them near the boundary. After three calls most of them skip the test of stability.
-    A point that skips it anywhere in its room is one phase by the full test. Outside the room no point skips it. From e
-    and rho points skip it, too."""
+    """After three calls most points of one phase skip the test of stability; half of them are near the boundary.
+
+    Inside its room a point that skips the test is one phase by the full test. Outside its room no point skips it. The
+    same holds from e and rho.
+    """
     mix, random, n = mixture(names), np.random.default_rng(7), 1500
     low, high, p_low, p_high = RANGES[names]
     T, p = random.uniform(low, 1.3 * high, n), np.exp(random.uniform(np.log(p_low), np.log(p_high), n))
@@ -208,9 +210,11 @@ def around_the_dome(n, random):
 
 
 def test_points_that_move_follow_a_trial_phase():
-    """One-phase points around the dome move by half a percent of T a call, which is too fast to settle. Some follow
-    their trial phase, in two to four evaluations. Every call finds the phases of a full test. A point gets the full
-    test where a species comes that was not there before."""
+    """Points of one phase whose T changes by half a percent in each call follow their trial phases.
+
+    They move too fast to settle. Following takes two to four evaluations. Each call finds the phases of a full test. A
+    new species brings the full test back.
+    """
     n, random = 1500, np.random.default_rng(8)
     mix, T, p, X = around_the_dome(n, random)
     X[3, : n // 3], direction = 0.0, random.choice([-1, 1], n)

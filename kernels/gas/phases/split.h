@@ -8,7 +8,7 @@ constexpr double QUADRATIC = 1e-4;  // steps of Newton's method below which the 
 constexpr double CLOSE = 0.03;      // that step before, from where on the method converges so
 constexpr double PRECISE = 1e-12;   // the next step that is not taken
 constexpr double SAME_PHASE = 1e-5; // largest |ln K_i| of a split into twice the same phase
-constexpr double DISTINCT = 0.1;    // and from which on beta tells whether there are two phases
+constexpr double DISTINCT = 0.1;    // largest |ln K_i| from which on beta tells whether there are two phases
 constexpr int RACHFORD_STEPS = 30;
 
 // Whether Newton's step, the largest of the unknowns, is the last: the next would be C step^2 with C = step/before^2.

@@ -313,7 +313,7 @@ def common_range(T_min, T_max) -> tuple[float, float]:
 
 
 def _renamed(by_name: dict, names, called) -> dict:
-    """What is known by name, of these species and by their other names."""
+    """A dictionary by species for some of them: `names`, under their new names `called`."""
     return {new: by_name[old] for new, old in zip(called, names) if old in by_name}
 
 
