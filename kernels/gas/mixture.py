@@ -22,6 +22,7 @@ from .reactors.ignition import ignition_delay
 from .registry import registry
 from .resolve import resolve
 from .species import NoSpecies, SpeciesData, gas_constant as gas_constants
+from .species.interactions import refuse_unread_kij
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,6 +69,8 @@ class Mixture:
         numbers = {key: options.pop(key, known.default) for key, known in registry.species_numbers.items()}
         self._words = registry.spelled_out(options, species)
         self.options = registry.checked_options(registry.with_fallbacks(options, species))
+        if kij is not None:
+            refuse_unread_kij(self.options)
         for key, value in self.options.items():
             species.require(*dict(registry.options[key].needs).get(value, ()), purpose=f"{key} {value}")
         numbers = {key: registry.species_values(key, given, self.names) for key, given in numbers.items()}

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kernels import Mixture, MixtureError
+from kernels import ArgumentError, Mixture, MixtureError
 
 NAMES = "N2 C12H26 CO2"
 OPTIONS = dict(phases="equilibrium", equation="pr")
@@ -62,6 +62,23 @@ def test_notes_name_the_pairs_without():
 def test_what_is_refused(kij, said):
     with pytest.raises(MixtureError) as error:
         Mixture.from_names(NAMES, kij=kij, **OPTIONS)
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (dict(equation="ideal"), "kij: equation = ideal has no binary interactions; leave kij out."),
+        (
+            dict(equation="pr", alpha="published", mixing="pseudocritical"),
+            "kij: mixing = pseudocritical has no binary interactions; leave kij out.",
+        ),
+    ],
+    ids=["ideal", "pseudocritical"],
+)
+def test_models_without_interactions_refuse_them(options, said):
+    with pytest.raises(ArgumentError) as error:
+        Mixture.from_names("N2 O2", kij={"N2/O2": 0.1}, **options)
     assert str(error.value) == said
 
 

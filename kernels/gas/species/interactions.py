@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.errors import MixtureError, refuse
+from ...engine.errors import ArgumentError, MixtureError, refuse
 
 SHOWN = 3  # pairs that a note names
 
@@ -57,6 +57,12 @@ def _index(names: tuple[str, ...], name: str) -> int:
     spelled = name if name in names else next((other for other in meant(name) if other in names), None)
     refuse(spelled is None, f"kij: species {name!r} is not in the mixture, which has {', '.join(names)}.", MixtureError)
     return names.index(spelled)
+
+
+def refuse_unread_kij(options: Mapping[str, Any]) -> None:
+    """Raises ArgumentError where the models of a mixture read no k_ij."""
+    for key, value in (("equation", "ideal"), ("mixing", "pseudocritical")):
+        refuse(options[key] == value, f"kij: {key} = {value} has no binary interactions; leave kij out.", ArgumentError)
 
 
 def pairs_without(names: tuple[str, ...], kij: np.ndarray) -> Iterator[str]:
