@@ -41,7 +41,7 @@ def species_set(ns, kij="file"):
     data = _read(FILES[ns])
     if ns == 2:
         data = data.subset(["CH4", "CO2"])
-    return data if kij == "file" else with_kij(data, kij_matrix(ns, kij))
+    return data if kij == "file" else data.with_kij(kij_matrix(ns, kij))
 
 
 def kij_matrix(ns, kind):
@@ -66,11 +66,6 @@ def changed(data, **new):
     fields = [field.name for field in FIELDS if field.name not in ("a", "b")]  # these follow from Tc and pc
     fields += ["p_ref", "T_fit"]
     return SpeciesData.from_arrays(data.names, **({field: getattr(data, field) for field in fields} | new))
-
-
-def with_kij(data, kij):
-    """The same species with another k_ij."""
-    return changed(data, kij=kij)
 
 
 def write_yaml(data, path):

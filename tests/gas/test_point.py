@@ -11,7 +11,7 @@ import test_kinetics
 from device_for_tests import be  # noqa: F401  be is a fixture
 from hosts import OWN_KERNEL, ROOT
 from kernel_cases import TABLE_ERROR
-from mixtures_for_tests import kij_matrix, species_set, with_kij
+from mixtures_for_tests import kij_matrix, species_set
 from ruamel.yaml import YAML
 
 import kernels
@@ -82,7 +82,8 @@ def test_the_numbers_of_a_program(kind, case):
 def of_species(ns, kij="none", **options):
     """A mixture of the first ns of 53 species, with a k_ij of this kind."""
     data = species_set(53)
-    return Mixture.from_species(with_kij(data.subset(list(data.names)[:ns]), kij_matrix(ns, kij)), **options)
+    some = data.subset(list(data.names)[:ns])
+    return Mixture.from_species(some, kij=kij_matrix(ns, kij), **options)
 
 
 def compared_with_blocks(mix, case):
@@ -125,7 +126,7 @@ def test_species_side_by_side(ns, kij, case):
 def test_equations_side_by_side(options, names, case):
     """Each form of alpha, of the volume and of a_ij."""
     data = Mixture.from_names(names).species
-    compared_with_blocks(Mixture.from_species(with_kij(data, kij_matrix(data.ns, "dense")), **options), case)
+    compared_with_blocks(Mixture.from_species(data.with_kij(kij_matrix(data.ns, "dense")), **options), case)
 
 
 @pytest.mark.parametrize("case", ["thermal", "inversion"])
@@ -134,7 +135,7 @@ def test_equations_side_by_side(options, names, case):
 def test_mapped_side_by_side(names, kij, case):
     """Equation `mapped`: sums of the map, and its own alpha."""
     data = Mixture.from_names(names, equation="mapped").species
-    mix = Mixture.from_species(with_kij(data, kij_matrix(data.ns, kij)), equation="mapped")
+    mix = Mixture.from_species(data, kij=kij_matrix(data.ns, kij), equation="mapped")
     compared_with_blocks(mix, case)
 
 

@@ -97,13 +97,7 @@ def with_kij(mix_species: SpeciesData, kij: str) -> SpeciesData:
     if kij == "file":
         return mix_species
 
-    return SpeciesData.from_arrays(
-        mix_species.names,
-        kij=kij_matrix(mix_species.ns, kij),
-        p_ref=mix_species.p_ref,
-        T_fit=mix_species.T_fit,
-        **{field: getattr(mix_species, field) for field in (*SCALED, *KEPT, *POLYNOMIALS)},
-    )
+    return mix_species.with_kij(kij_matrix(mix_species.ns, kij))
 
 
 KINDS = ("random", "smooth")
