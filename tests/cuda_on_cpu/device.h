@@ -78,6 +78,15 @@ static inline unsigned __ballot_sync(unsigned mask, int here) {
     __syncwarp(mask);
     return lanes;
 }
+static inline unsigned __match_any_sync(unsigned mask, int value) {
+    shown[running][0] = value;
+    __syncwarp(mask);
+    unsigned lanes = 0;
+    for (int lane = 0; lane < 32 && (running & ~31 & MOST - 1) + lane < blockDim.x; ++lane)
+        if (mask >> lane & 1 && shown[(running & ~31) + lane][0] == value) lanes |= 1u << lane;
+    __syncwarp(mask);
+    return lanes;
+}
 template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int bits) {
     return __shfl_sync(mask, value, (running & 31) ^ bits);
 }

@@ -20,6 +20,7 @@ template <> constexpr bool IS_QUICK_PASS<QuickPass> = true;
 
 POINT_FN int lane_of_warp() { return threadIdx.x & 31; }
 POINT_FN int lane_of(const unsigned bits) { return __ffs(bits) - 1; }
+POINT_FN unsigned lanes_before() { return (1u << lane_of_warp()) - 1; }
 
 // The first number of `count` more at `number`, for a warp that takes them together
 POINT_FN int take_together(int *number, const int count) {
@@ -29,19 +30,15 @@ POINT_FN int take_together(int *number, const int count) {
 // A number for each lane of `asks`, one after the other from `number` on
 POINT_FN int take_one(int *number, const bool asks) {
     const unsigned all = __ballot_sync(WARP, asks);
-    return take_together(number, __popc(all)) + __popc(all & ((1u << lane_of_warp()) - 1));
+    return take_together(number, __popc(all)) + __popc(all & lanes_before());
 }
 
 // The same with a counter for each kind; nothing for the lanes of kind -1
 POINT_FN int take_one_of(int *numbers, const int kind) {
-    int taken = 0;
-    for (unsigned left = __ballot_sync(WARP, kind >= 0); left;) {
-        const int now = __shfl_sync(WARP, kind, lane_of(left));
-        const int number = take_one(numbers + now, kind == now);
-        if (kind == now) taken = number;
-        left &= ~__ballot_sync(WARP, kind == now);
-    }
-    return taken;
+    const unsigned alike = __match_any_sync(WARP, kind), before = alike & lanes_before();
+    int number = 0;
+    if (kind >= 0 && before == 0) number = atomicAdd(numbers + kind, __popc(alike));
+    return __shfl_sync(WARP, number, lane_of(alike)) + __popc(before);
 }
 
 // Which of gridDim.x groups a block takes in a turn: another place in each, by the golden ratio, so that it does not
