@@ -6,6 +6,7 @@ Without a mixture: the mixtures of MIXTURES, whose names are those of species th
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 
 import numpy as np
@@ -90,9 +91,17 @@ def run(job) -> list[Row]:
 
 
 def program(mixture, way: str, backend):
-    """The program of a way."""
+    """The program of a way, which tests the phases of each split for a third."""
+    checked = kernels.Mixture(mixture.species, **{**mixture.options, "phases_check": "on"})
     outputs, given = GIVEN[way]
-    return mixture.program(outputs.split(), given.split(), backend=backend)
+    return checked.program(outputs.split(), given.split(), backend=backend)
+
+
+def programs(mixture, backend) -> dict:
+    """{way: its program}, compiled side by side."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        made = {way: pool.submit(program, mixture, way, backend) for way in GIVEN}
+        return {way: each.result() for way, each in made.items()}
 
 
 def states(mixture, T_range, n: int, random) -> dict:
@@ -105,8 +114,7 @@ def states(mixture, T_range, n: int, random) -> dict:
 def of_mixture(mixture, T_range, job) -> list[Row]:
     """Rows of a mixture: T and p, then back from energies. Where T and p are not found, no energies are asked for."""
     random = np.random.default_rng(job.seed)
-    checked = kernels.Mixture(mixture.species, **{**mixture.options, "phases_check": "on"})
-    made = {way: program(checked, way, job.backend) for way in GIVEN}
+    made = programs(mixture, job.backend)
     rows = {way: Found(mixture, way) for way in made}
 
     for first in range(0, job.states, BLOCK):
