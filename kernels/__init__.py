@@ -8,6 +8,7 @@ out = mix.properties("rho h cp", T=300.0, p=1e7, Y=Y)
 from typing import TYPE_CHECKING
 
 from .contractions import ComplexContraction, Contraction, FreeContraction, contract
+from .contractions.as_numpy import einsum, tensordot, transpose
 from .engine.backend import get_backend
 from .engine.errors import ArgumentError, BackendError, FrameError, MixtureError, StateError
 from .engine.registry import declared
@@ -64,6 +65,7 @@ __all__ = [
     "constants",
     "contract",
     "dtype_of",
+    "einsum",
     "get_backend",
     "load_declarations",
     "option",
@@ -74,7 +76,9 @@ __all__ = [
     "resolve",
     "set_constant",
     "team_kernel",
+    "tensordot",
     "timed",
+    "transpose",
 ]
 
 

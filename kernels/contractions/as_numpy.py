@@ -1,6 +1,7 @@
-"""numpy.einsum's interface to `contract`: a backend of opt_einsum, by the name of this module.
+"""numpy.einsum, tensordot and transpose by `contract`. The package has them by these names, so that it is a backend of
+opt_einsum:
 
-    opt_einsum.contract("ij,jk,kl->il", a, b, c, backend="kernels.einsum")
+    opt_einsum.contract("ij,jk,kl->il", a, b, c, backend="kernels")
 
 opt_einsum imports the module that `backend` names, and calls its einsum, tensordot and transpose for each pair of
 operands. Arrays are NumPy's or CuPy's.
@@ -10,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .contractions import contract
-from .contractions.result_order import checked
-from .engine.errors import ArgumentError, refuse
+from ..engine.errors import ArgumentError, refuse
+from .call import contract
+from .result_order import checked
 
 __all__ = ["einsum", "tensordot", "transpose"]
 
