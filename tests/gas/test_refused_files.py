@@ -151,7 +151,7 @@ HOSTILE = {
     ),
     "diameter in m": (
         put(*CO2, TRAN, "diameter", 3.7e-10),
-        r"species 'CO2': diameter is 3.7e-20, wanted 1e-11 to 1e-08 m",
+        r"species 'CO2': diameter is 3.7e-20, wanted 1e-11 to 1e-07 m",
     ),
     "well depth": (put(*CO2, TRAN, "well-depth", -244.0), r"species 'CO2': well_depth is -244, wanted 0.1"),
     "dipole": (put(*CO2, TRAN, "dipole", -1.0), r"species 'CO2': dipole is -1, wanted 0 to 30 debye"),

@@ -75,7 +75,7 @@ def test_from_arrays_spreads_scalars_and_recovers_tc():
         ({"names": ["A", ""]}, r"wanted at least one non-empty string"),
         ({"names": ["A", "A"]}, r"species 'A' given more than once"),
         ({"W": [0.02]}, r"W has shape \(1,\), wanted \(2,\) for 2 species"),
-        ({"W": [20.0, 0.03]}, r"species 'A': W is 20, wanted 0.0005 to 2 kg/mol"),
+        ({"W": [20.0, 0.03]}, r"species 'A': W is 20, wanted 5e-07 to 2 kg/mol"),
         ({"W": ["x", 1]}, r"W is not an array of numbers"),
         ({"omega": np.nan}, r"species 'A': omega is nan"),
         ({"Tc": [300.0, np.nan]}, r"species 'B': Tc is nan"),

@@ -199,7 +199,7 @@ def test_constants_of_a_fluid():
     assert known.omega == 0.36 and known.rho_c == pytest.approx(232, rel=0.03)
     with pytest.raises(ArgumentError, match="Tc, pc, omega not known.*--Tc --pc --omega"):
         data.constants("mine", {**lacking, "W": 0.05})
-    with pytest.raises(ArgumentError, match="--W 28: wanted 0.0005 to 2 kg/mol"):
+    with pytest.raises(ArgumentError, match="--W 28: wanted 5e-07 to 2 kg/mol"):
         data.constants("mine", dict(Tc=126.0, pc=3.4e6, W=28.0, omega=0.04, rho_c=None))
 
 

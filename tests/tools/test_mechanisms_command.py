@@ -62,13 +62,14 @@ def test_reactions_by_kind_and_refusals_by_name(tmp_path, capsys):
 
 
 def test_what_a_refused_phase_has_with_the_options_that_it_needs(tmp_path, capsys):
-    """Electrons are refused by name; without them, as the message says, there are species and reactions."""
+    """Electrons of a real gas are refused by name; without them, as the message says, there are species. The reactions
+    are those of the ideal gas."""
     pytest.importorskip("cantera")
     assert cli.main(["mechanisms", str(cantera_data() / "gri30_ion.yaml")]) == 0
 
     told = capsys.readouterr().out
-    assert "| refused | refused | 326 reactions: " in told
-    assert "gri30_ion.yaml, gas, ideal: " in told and 'With without=["E"]: 55 species' in told
+    assert "| 56 species | refused | 331 reactions: " in told
+    assert "gri30_ion.yaml, gas, real: " in told and 'With without=["E"]: 55 species' in told
 
 
 def test_no_kinetics_is_no_refusal(tmp_path, capsys):

@@ -326,6 +326,8 @@ def _species_row(node, elements, choices, ideal, model):
     """
     name, composition = node.data["name"], node.child("composition", "a map of elements")
     _refuse_condensed(node, name, composition)
+    if not ideal:
+        _refuse_electron(composition)
 
     # Molar mass [kg/mol] and polynomials.
     row = {"name": name, "sources": {}, "W": elements.mass(composition) * 1e-3}
@@ -366,10 +368,13 @@ def _species_row(node, elements, choices, ideal, model):
     return row
 
 
-def _refuse_condensed(node, name, composition):
-    """Raises Unusable for the electron, and for liquids, solids and surface species."""
-    refuse(set(composition.data) == {"E"}, "the electron, no molecule", Unusable)
+def _refuse_electron(composition):
+    """Raises Unusable for the electron, which has no critical point."""
+    refuse(set(composition.data) == {"E"}, "the electron, no molecule: it needs equation = 'ideal'", Unusable)
 
+
+def _refuse_condensed(node, name, composition):
+    """Raises Unusable for liquids, solids and surface species."""
     condensed = [model for model in CONDENSED if _eos(node, model).data]
     if node.has("sites"):
         condensed.append("sites")

@@ -84,14 +84,14 @@ STATE = "a temperature [K], a pressure [Pa] and a density [kg/m3]"
 
 # One number for each species
 NUMBERS = (
-    Field("W", "kg/mol", "molar mass", 5e-4, 2.0, host="W"),
+    Field("W", "kg/mol", "molar mass", 5e-7, 2.0, host="W"),
     Field("Tc", "K", "critical temperature", 1.0, 1e4, critical=True, host="Tc"),
     Field("pc", "Pa", "critical pressure", 1e3, 1e10, critical=True, host="pc"),
     Field("omega", "-", "acentric factor", -1.0, 3.0, critical=True, host="omega"),
     Field("Vc", "m3/mol", "critical molar volume", 1e-6, 1e-2, UNKNOWN, host="Vc"),
     Field("dipole", "debye", "dipole moment", 0.0, 30.0, UNKNOWN, host="dipole"),
     Field("kappa_assoc", "-", "association factor", 0.0, 10.0, 0.0, host="kappa"),
-    Field("diameter", "m", "Lennard-Jones diameter", 1e-11, 1e-8, UNKNOWN),
+    Field("diameter", "m", "Lennard-Jones diameter", 1e-11, 1e-7, UNKNOWN),
     Field("well_depth", "K", "Lennard-Jones well depth", 0.1, 1e5, UNKNOWN),
     Field("polarizability", "m3", "polarizability", 0.0, 1e-27, UNKNOWN),
     Field("rotational_relaxation", "-", "rotational relaxation number", 0.0, 1e5, UNKNOWN),  # at 298 K
