@@ -80,8 +80,9 @@ def _eos(o, delta_mix=None):
     return cubic.shape(o["equation"], delta_mix)
 
 
-def cubic_delta(sp, o, Y):
-    return dict(delta_mix=cubic.delta_mixture(Y / sp.W[:, None], sp, o["equation"]))
+def cubic_delta(sp, o, Y, W):
+    delta_1 = cubic.EQUATIONS[o["equation"]].delta1(sp)
+    return dict(delta_mix=(W * Y * (delta_1 / sp.W)[:, None]).sum(0))
 
 
 def reciprocals(sp, o, b_mix, v_free, vol, delta_mix=None):

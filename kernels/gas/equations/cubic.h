@@ -48,8 +48,11 @@ template <class M, class Species> POINT_FN auto delta_of(const M &m, const Speci
     } else return Absent();
 }
 
-template <class M, class R, class Species> POINT_FN void cubic_delta(const M &m, const Species &Y, R &delta_mix) {
-    delta_mix = delta_of(m, Y);
+template <class M, class R, class Species>
+POINT_FN void cubic_delta(const M &m, const Species &Y, const R W, R &delta_mix) {
+    R per_mass;
+    weighted_sum<M::NS>(per_mass, m.delta_numbers, Y);
+    delta_mix = W * per_mass;
 }
 
 template <class X> constexpr bool is_absent = false;

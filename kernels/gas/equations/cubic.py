@@ -100,7 +100,7 @@ point_kernel(
     "cubic_delta",
     header="gas/equations/cubic.h",
     packs=4,
-    reads="Y",
+    reads="Y W",
     writes="delta_mix",
     source="Cismondi & Mollerup 2005 (original not seen), delta_1 = sum(X_i delta_1i)",
     valid="everywhere",
