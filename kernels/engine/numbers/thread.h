@@ -236,10 +236,10 @@ POINT_FN double logarithm(double x) {
     const unsigned high = high_word(x); // a shift or a sum of negative numbers has no meaning in C++17
     const int e = int(high - 0x3fe6a09eu) >> 20;
     const double m = from_words(int(high - (unsigned(e) << 20)), low_word(x)), k = e, f = m - 1.0,
-                 s = quotient(f, m + 1.0), half = 0.5 * f * f;
+                 s = f * inverted(m + 1.0), half = 0.5 * f * f;
     const double r = fma(k, 6.93147180369123816490e-01,
                          f - (half - fma(s, half + log_series(s * s), k * 1.90821492927058770002e-10)));
-    return x > 0.0 && x < 1.7976931348623157e308 ? r : NOT_A_NUMBER;
+    return high - 0x00100000 < 0x7fe00000 ? r : NOT_A_NUMBER; // x is positive, finite and no subnormal number
 }
 
 POINT_FN double cube_root(double x) {
@@ -343,7 +343,13 @@ POINT_FN point two_thirds_start(point x) { return of(two_thirds_approximate(x.v)
 POINT_FN point inverse_root_start(point x) { return of(rsqrt_start(x.v)); }
 POINT_FN point floor_small(point x) { return of(floor(x.v)); }
 POINT_FN point table_row(const scalar *table, point row) { return of(table[int(row.v)]); }
-POINT_FN point rough_quotient(point a, point b) { return of(a.v * inverted(b.v)); }
+POINT_FN double rough(double a, double b) { // relative error 1e-12
+    const double y = reciprocal_start(b), q = a * y;
+    return fma(q, fma(-b, y, 1.0), q);
+}
+
+POINT_FN float rough(float a, float b) { return a * inverted(b); }
+POINT_FN point rough_quotient(point a, point b) { return of(rough(a.v, b.v)); }
 
 // Single precision beside `point`, and an index into tables.
 struct narrow_point {

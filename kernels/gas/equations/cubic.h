@@ -68,7 +68,7 @@ template <class M, class R, class N>
 POINT_FN void rational_alpha(const M &, const R T, const R r, const R amount, const N power, const N scale,
                              const N factor, const N slope, R &root, R &root_T, R &root_TT) {
     const R u = square(scale * r), n = factor + slope * T, n_r = n * r, steep = slope - power * n_r;
-    const R k = amount * either(power > 4.0, square(square(u)), u);
+    const R k = amount * either(roughly_less(N(4.0), power), square(square(u)), u);
     root = k * n;
     root_T = k * steep;
     root_TT = power * (k * r) * ((n_r - slope) - steep); // m k r ((m + 1) n r - 2 slope)
