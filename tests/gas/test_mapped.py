@@ -323,6 +323,20 @@ def test_the_root_of_a_volume():
     np.testing.assert_allclose(w, q["b_mix"] * (1 + free[point]), rtol=20 * EPS)  # dw = dv/(1 - C_w), C_w < 0.7
 
 
+def test_the_root_of_a_volume_of_another_map():
+    """The same for a map with a least dv/dw of 0.3, which no row has: two steps leave 2e-3, so points of some densities
+    take more. Their neighbours are at the first and the last densities, which need none."""
+    b, (P1, P2, P3) = 1e-3, (5.1, -11.0, 6.1)
+    free = np.geomspace(1e-3, 1e5, 600).reshape(20, 30).T.ravel()
+    x = 1 / (1 + free)
+    v = b * (1 + free - x * (P1 + x * (P2 + x * P3)))
+
+    state = dict(rho=1 / v, T=300.0, R_s=300.0, a_mix=0.0, delta_mix=2.5)
+    numbers = dict(b_mix=b, map_0=0.0, map_1=b * P1, map_2=b * P2, map_3=b * P3)
+    got = fluid("N2").kernel("mapped_pressure")(**state, **numbers)["v_free"]
+    np.testing.assert_allclose(b + got, b * (1 + free), rtol=20 * EPS)
+
+
 def test_inside_the_spinodal():
     """A density between the spinodals is flagged unstable, another is not."""
     own, n = fluids()["N2"], 200

@@ -467,19 +467,58 @@ POINT_FN void mapped_temperature_from_e_rho(const M &m, const R e, const R rho, 
     mapped_temperature_from_e_rho_start(m, e, rho, Y, R_s, start_of_energy(m, e, Y, R_s), T, unconverged);
 }
 
+// I - a' L/R with the integrals of volume_map.h written out. In powers of x = b/w and logarithms,
+//   b I = (c1 + 2 c2 + 3 c3)(-ln(1 - x) - x) - (2 c2 + 3 c3) x^2/2 - c3 x^3
+//   b^2 L = A2 x + A3 x^2/2 + A4 x^3/3 + A1 ln Delta + (b - A2 - sum A1) J_0
+// A4 .. A1 are what the recursion of the J_k leaves to each term. With P = 1 + delta1 x and Q = 1 + delta2 x,
+// ln Delta = ln P + ln Q and J_0 = (ln P - ln Q)/(delta1 - delta2). In a thin gas the error is 1e-16, as that of the
+// logarithm in s+.
+template <class M, class R, class Delta>
+POINT_FN R departure_entropy(const M &m, const R R_s, const R a_T, const R b_mix, const R v_free,
+                             const VolumeMap<R> &map, const Delta delta_mix) {
+    const auto eos = shape(m, delta_mix);
+
+    // The recursion would lose three digits.
+    if constexpr (IN_SINGLE) {
+        R L, I;
+        const R inv_centred = 1.0 / (v_free + (0.5 * eos.linear) * b_mix);
+        mapped_departure(m, b_mix, v_free, inv_centred, map.c1, map.c2, map.c3, delta_mix, L, I);
+        return I - a_T * L / R_s;
+    }
+
+    // 1/w, 1/b, 1/product, 1/gap and 1/R with a single division
+    const R w = v_free + b_mix, gap = eos.delta1 - eos.delta2, volumes = w * b_mix, deltas = eos.product * gap,
+            both = volumes * deltas;
+    const R inv = 1.0 / (both * R_s), inv_R = inv * both, inv_both = inv * R_s;
+    const R inv_volumes = inv_both * deltas, inv_w = inv_volumes * b_mix, inv_b = inv_volumes * w;
+    const R inv_deltas = inv_both * volumes, inv_product = inv_deltas * gap, inv_gap = inv_deltas * eos.product;
+
+    const R x = b_mix * inv_w, thrice_3 = 3.0 * map.c3, from_2 = 2.0 * map.c2 + thrice_3, from_1 = map.c1 + from_2;
+    const R b_I = from_1 * (-log(v_free * inv_w) - x) - (x * x) * (0.5 * from_2 + map.c3 * x);
+
+    const R A4 = inv_product * thrice_3, A3 = inv_product * (2.0 * map.c2 - eos.sum * A4),
+            A2 = inv_product * (map.c1 - A4 - eos.sum * A3), A1 = (-0.5 * inv_product) * (A3 + eos.sum * A2);
+    const R of_J0 = inv_gap * (b_mix - A2 - eos.sum * A1);
+    const R b2_L = x * (A2 + x * (0.5 * A3 + (1.0 / 3.0) * A4 * x)) + (A1 + of_J0) * log(1.0 + eos.delta1 * x) +
+                   (A1 - of_J0) * log(1.0 + eos.delta2 * x);
+    return inv_b * (b_I - (a_T * inv_R * inv_b) * b2_L);
+}
+
 // s+ at a given density
 template <class M, class R, class Delta>
 POINT_FN void mapped_residual_entropy_of_density(const M &m, const R rho, const R T, const R R_s, const R a_mix,
                                                  const R a_T, const R b_mix, const R map_0, const R map_1,
                                                  const R map_2, const R map_3, const R shift_T, const Delta delta_mix,
                                                  R &residual_entropy) {
-    const R vol = 1.0 / rho, v_free = free_volume_of(volume_map(map_0, map_1, map_2, map_3), b_mix, vol);
-    R same_rho, inv_free, inv_D, inv_centred, L, I;
-    cubic_reciprocals(m, b_mix, v_free, vol, delta_mix, same_rho, inv_free, inv_D, inv_centred);
-    mapped_departure(m, b_mix, v_free, inv_centred, map_1, map_2, map_3, delta_mix, L, I);
+    const VolumeMap<R> map = volume_map(map_0, map_1, map_2, map_3);
+    const R v_free = free_volume_of(map, b_mix, R(1.0 / rho));
 
-    const R p = R_s * T * inv_free - a_mix * inv_D;
-    mapped_residual_entropy(m, p, R_s, a_T, vol, inv_free, L, I, shift_T, residual_entropy);
+    // p C'/R with one division
+    const auto eos = shape(m, delta_mix);
+    const R D = v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix);
+    const R of_map = shift_T * (R_s * T * D - a_mix * v_free) / (R_s * v_free * D);
+
+    residual_entropy = departure_entropy(m, R_s, a_T, b_mix, v_free, map, delta_mix) - log(v_free * rho) - of_map;
 }
 
 #ifdef VECTORS_ALONE

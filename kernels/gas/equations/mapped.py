@@ -51,6 +51,7 @@ kernel(
     "T > 0",
     constants=f"{PAIRS} map_numbers",
     spare="a_TT",  # transport reads a and a' alone
+    packs=2,  # of four packs, the sums over pairs of ten species do not fit in the registers
 )
 kernel(
     "mapped_critical_state",
@@ -156,5 +157,6 @@ kernel(
     "residual_entropy",
     "1/rho above the volume at w = b (else NaN)",
     given="rho",
+    packs=2,  # four logarithms and two steps to w of more packs do not fit in the registers
     note="no root is sought: the density given is the state's",
 )

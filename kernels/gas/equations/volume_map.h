@@ -143,24 +143,45 @@ POINT_FN void map_at(const VolumeMap<R> &map, const R b_mix, const R v_free, R &
     shift_w = -(map_moment(map, x) * inv_w);
 }
 
-// w - b at the specific volume v: Halley's method in x on f = x (v + C) - b = 0, a polynomial, so that a step has one
-// division, which may be rough. C_w < 0.7 makes v grow with w; two steps are within 3e-6 w for all rows of fluids.csv,
-// and a third reaches the last bits: errors are cubed. Newton's step on w - C = v is the last, with which a rounding of
-// x does not count:
+// f = x (v + C) - b, whose root is x = b/w at the specific volume v, and Halley's step to it. C_w < 0.7 makes v grow
+// with w.
+template <class R> struct VolumePolynomial {
+    const VolumeMap<R> &map;
+    const R b, v;
+
+    POINT_FN R operator()(const R x) const { return x * (v + map_value(map, x)) - b; }
+
+    POINT_FN R step(const R x, const R f) const {
+        const R slope = v + map.c0 + x * (2.0 * map.c1 + x * (3.0 * map.c2 + x * (4.0 * map.c3)));
+        const R half_curve = map.c1 + x * (3.0 * map.c2 + x * (6.0 * map.c3));
+        return at_most(R(x - rough_quotient(R(f * slope), R(slope * slope - f * half_curve))), 1.0);
+    }
+};
+
+// w - b at the specific volume v. Two steps of Halley's method, whose quotients may be rough, are within 7e-9 of x for
+// all rows of fluids.csv, and for mixtures of them. Other maps may need more steps. Newton's step on w - C = v is the
+// last, with which a rounding of x does not count:
 //   w - b = b (v - b + C + (1 - x) moment)/(b + x moment),  moment = sum_k k c_k x^k
 // NaN where v is less than at w = b.
 template <class R> POINT_FN R free_volume_of(const VolumeMap<R> &map, const R b_mix, const R v) {
-    constexpr int STEPS = number<R>::wide ? 4 : 3;
-    const R least = b_mix - map_value(map, R(1.0));
-    R x = b_mix / larger(R(v + map_value(map, R(0.5))), R(1.05 * b_mix));
+    constexpr int STEPS = number<R>::wide ? 4 : 2, MORE = 2;
+    constexpr double START = 0.65;                    // of x in C
+    constexpr double CLOSE = IN_SINGLE ? 1e-4 : 3e-9; // f over b from which Newton's step reaches the last bits
+    const VolumePolynomial<R> polynomial{map, b_mix, v};
+
+    R x = rough_quotient(b_mix, larger(R(v + map_value(map, R(START))), R(1.05 * b_mix)));
     UNROLL
-    for (int step = 0; step < STEPS; ++step) {
-        const R f = x * (v + map_value(map, x)) - b_mix;
-        const R slope = v + map.c0 + x * (2.0 * map.c1 + x * (3.0 * map.c2 + x * (4.0 * map.c3)));
-        const R half_curve = map.c1 + x * (3.0 * map.c2 + x * (6.0 * map.c3));
-        x = at_most(R(x - rough_quotient(R(f * slope), R(slope * slope - f * half_curve))), 1.0);
+    for (int step = 0; step < STEPS; ++step) x = polynomial.step(x, polynomial(x));
+
+    R f = polynomial(x);
+    if (any_of(fabs(f) > CLOSE * b_mix)) {
+        for (int step = 0; step < MORE; ++step) {
+            x = select(fabs(f) > CLOSE * b_mix, polynomial.step(x, f), x);
+            f = polynomial(x);
+        }
     }
-    const R moment = map_moment(map, x);
+
+    const R least = b_mix - map_value(map, R(1.0)), moment = map_moment(map, x);
     const R free = b_mix * ((v - b_mix) + map_value(map, x) + (1.0 - x) * moment) / (b_mix + x * moment);
     return select(v > 0.0 && v > least, free, R(NOT_A_NUMBER));
 }
