@@ -245,6 +245,23 @@ class Constants:
     notes: list[str] = dataclasses.field(default_factory=list)  # lines that `python -m frame info` prints
 
 
+FEW = """struct {name} {{
+    static constexpr int COUNT = {count};
+    static POINT_FN constexpr int species(const int i) {{
+        constexpr int all[] = {{{species}}};
+        return all[i];
+    }}
+}};
+"""
+
+
+def species_with(name: str, row: np.ndarray) -> str:
+    """C++ list, as a member of the struct `M`, of the species whose number in a row (ns,) is not 0: `for_few<M::name>`
+    loops over them."""
+    species = np.flatnonzero(row)
+    return FEW.format(name=name, count=len(species), species=", ".join(map(str, species)) or "0")
+
+
 @dataclasses.dataclass(frozen=True)
 class Provider(Conditional):
     """The function that makes the constants of these names: `make(species, options)` returns Constants."""

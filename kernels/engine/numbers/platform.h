@@ -258,10 +258,23 @@ template <int COUNT, int I = 0, class Work> POINT_FN void for_constants(const Wo
     }
 }
 
+// work(s) for the few species that have a number which the others lack (species_with in records.py): s is known to the
+// compiler
+template <class Few, class Work> POINT_FN void for_few(const Work &work) {
+    for_constants<Few::COUNT>([&](auto i) INLINED { work(Constant<Few::species(decltype(i)::value)>()); });
+}
+
 // sum x_s weight_s over all species
 template <int NS, class R, class Species> POINT_FN void weighted_sum(R &sum, const scalar *weight, const Species &x) {
     if constexpr (SIDE_BY_SIDE<Species>) sum = weighted_side_by_side(Constant<NS>(), weight, x);
     else sum_over_species<NS>(sum, [&](const int s) INLINED { return x[s] * weight[s]; });
+}
+
+// the same over few species
+template <class Few, class R, class Species> POINT_FN R sum_of_few(const scalar *weight, const Species &x) {
+    R sum = R(0.0);
+    for_few<Few>([&](const auto s) INLINED { sum += x[s] * weight[s]; });
+    return sum;
 }
 
 // The values at one point (or one pack of points) of several rows, points fastest in memory. Rows may lie anywhere.

@@ -16,22 +16,28 @@ constexpr double HIGHEST_PRESSURE = 1e9; // Pa; far above, v of water and methan
 
 // ---- mixtures
 
-// tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5]); few species have one
+// tau of a species is b 1.4 Q Tc/(T + 0.4 Tc) = map_numbers[4]/(T + map_numbers[5])
 template <class M, class R, class S> POINT_FN R inverse_of_swelling(const M &m, const R T, const S k) {
     return 1.0 / (T + of_species(&m.map_numbers[5 * M::NS], k));
 }
 
-// Adds species s to c_0 .. c_3, tau, -tau', tau''/2.
-template <class M, class R> POINT_FN void add_to_map(const M &m, const R T, const R y, const int s, R *sums) {
+// Adds species s to c_0 .. c_3.
+template <class M, class R> POINT_FN void add_to_map(const M &m, const R y, const int s, R *sums) {
     UNROLL
     for (int k = 0; k < 4; ++k) sums[k] += y * m.map_numbers[k * M::NS + s];
-    const scalar swelling = m.map_numbers[4 * M::NS + s];
-    if (swelling != 0.0) {
-        const R r = inverse_of_swelling(m, T, s), tau = y * swelling * r, tau_r = tau * r;
-        sums[4] += tau;
-        sums[5] += tau_r;
-        sums[6] += tau_r * r;
-    }
+}
+
+// Adds the species that swell to tau, -tau', tau''/2.
+template <class M, class R, class Species>
+POINT_FN void add_swelling(const M &m, const R T, const Species &Y, R *sums) {
+    for_few<typename M::Swelling>([&](const auto s) INLINED {
+        if (!owns(s)) return;
+        const R r = inverse_of_swelling(m, T, int(s)), tau = R(Y[s]) * m.map_numbers[4 * M::NS + s] * r,
+                tau_r = tau * r;
+        sums[0] += tau;
+        sums[1] += tau_r;
+        sums[2] += tau_r * r;
+    });
 }
 
 template <class R> POINT_FN void map_of_sums(const R *sums, VolumeMap<R> &map, R &shift_T, R &shift_TT) {
@@ -45,7 +51,8 @@ POINT_FN void map_sums(const M &m, const R T, const Species &Y, VolumeMap<R> &ma
     R sums[7];
     UNROLL
     for (int k = 0; k < 7; ++k) sums[k] = R(0.0);
-    FOR_OWN (s, M::NS) add_to_map(m, T, R(Y[s]), s, sums);
+    add_swelling(m, T, Y, sums + 4);
+    FOR_OWN (s, M::NS) add_to_map(m, R(Y[s]), s, sums);
     sum_over_owners(sums);
     map_of_sums(sums, map, shift_T, shift_TT);
 }
@@ -68,9 +75,10 @@ POINT_FN void summed_mixture(const M &m, const R T, const Species &Y, R &a_mix, 
     FOR_OWN (s, M::NS) {
         R y, z, w;
         own_numbers(m, T, R(Y[s]), s, y, z, w);
-        add_to_map(m, T, R(Y[s]), s, sums);
+        add_to_map(m, R(Y[s]), s, sums);
         sums[7] += y, sums[8] += z, sums[9] += w;
     }
+    add_swelling(m, T, Y, sums + 4);
     sum_over_owners(sums);
     map_of_sums(sums, map, shift_T, shift_TT);
     a_mix = sums[7] * sums[7];

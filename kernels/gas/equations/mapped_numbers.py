@@ -21,7 +21,7 @@ import numpy as np
 
 from ...engine.errors import MixtureError, refuse
 from ..declare import constants
-from ..records import Constants
+from ..records import Constants, species_with
 from ..species import CRITICAL, OMEGA_B, SpeciesData
 from ..species.critical import table
 from ..species.fluids import Fluid, row_of
@@ -355,7 +355,7 @@ def volume_map(species, options) -> Constants:
         notes.append(f"equation mapped: volume shifted to a liquid density of {species.named(measured)}.")
 
     notes += _unused(species)
-    return Constants({"map_numbers": np.stack(rows)}, notes=notes)
+    return Constants({"map_numbers": np.stack(rows)}, members=species_with("Swelling", swelling), notes=notes)
 
 
 constants("map_numbers", volume_map, when={"equation": "mapped"}, at_once=True)

@@ -32,23 +32,28 @@ POINT_FN void residual_mixture(const M &m, const Species &Y, const R W, R &inv_e
     scale_m = pairs * inv_eps_m * square(square(inv_sigma));
 }
 
-// Means by mole fractions, the rows of residual_rows: coefficients of the dense parts and of the internal heat, and Tc.
+// Means by mole fractions: coefficients of the dense parts and of the internal heat, and Tc. Few species have n4, b3
+// and f1.
 template <class M, class R, class Species>
 POINT_FN void residual_coefficients(const M &m, const Species &Y, const R W, R &n1_m, R &n2_m, R &n3_m, R &n4_m,
                                     R &b1_m, R &b2_m, R &b3_m, R &f0_m, R &f1_m, R &Tc_mean) {
-    R sum[10];
+    R sum[7];
     UNROLL
-    for (int k = 0; k < 10; ++k) sum[k] = R(0.0);
+    for (int k = 0; k < 7; ++k) sum[k] = R(0.0);
     FOR_SPECIES (s, M::NS) {
         const R y = Y[s];
         UNROLL
-        for (int k = 0; k < 10; ++k) sum[k] += y * m.residual_rows[k * M::NS + s];
+        for (int k = 0; k < 7; ++k) sum[k] += y * m.residual_rows[k * M::NS + s];
     }
 
-    n1_m = W * sum[0], n2_m = W * sum[1], n3_m = W * sum[2], n4_m = W * sum[3];
-    b1_m = W * sum[4], b2_m = W * sum[5], b3_m = W * sum[6];
-    f0_m = W * sum[7], f1_m = W * sum[8];
-    Tc_mean = W * sum[9];
+    n1_m = W * sum[0], n2_m = W * sum[1], n3_m = W * sum[2];
+    b1_m = W * sum[3], b2_m = W * sum[4];
+    f0_m = W * sum[5];
+    Tc_mean = W * sum[6];
+
+    n4_m = W * sum_of_few<typename M::WithN4, R>(m.residual_n4, Y);
+    b3_m = W * sum_of_few<typename M::WithB3, R>(m.residual_b3, Y);
+    f1_m = W * sum_of_few<typename M::WithF1, R>(m.residual_f1, Y);
 }
 
 // eta0 = 26.69e-7 sqrt(M_m T)/(sigma_m^2 Omega_v) [Pa s]: 9-4.10 of chung.h with Fc = 1, which sigma and eps hold

@@ -14,7 +14,7 @@ import numpy as np
 from ..declare import constants, exclusion, option, point_kernel, quantity
 from ..equations.mapped_numbers import TAU_POLE, mapped_numbers
 from ..equations.records import by_delta_1, rkpr_omega_a, rkpr_omega_b, rkpr_own_Z_c
-from ..records import Constants
+from ..records import Constants, species_with
 from ..species import SpeciesData
 from ..species.fluids import row_of
 from . import chung  # noqa: F401  (declares the quantities mu, lam and eta0)
@@ -108,13 +108,15 @@ kernel(
     writes="inv_eps_m inv_M_m scale_m",
     constants="residual_sigma15 residual_eps residual_pair",
     valid="everywhere",
+    packs=2,  # of four packs, the sums over pairs of ten species do not fit in the registers
 )
 kernel(
     "residual_coefficients",
     reads="Y W",
     writes="n1_m n2_m n3_m n4_m b1_m b2_m b3_m f0_m f1_m Tc_mean",
-    constants="residual_rows",
+    constants="residual_rows residual_n4 residual_b3 residual_f1",
     valid="everywhere",
+    packs=2,  # of four packs, the seven sums do not fit in the registers
 )
 kernel(
     "residual_dilute",
@@ -144,6 +146,10 @@ kernel(
     "and rho within 60 % of the critical density",
 )
 
+# Rows of _universal, by the name of the coefficient where most species have 0.
+ALL_HAVE = (0, 1, 2, 4, 5, 7, 9)
+FEW_HAVE = {"n4": 3, "b3": 6, "f1": 8}
+
 # Species without a row: their viscosity is a universal function of s+ over s+ at the critical point.
 UNIVERSAL_N = (0.05, 0.30, 0.22)  # n1, n2, n3 of 0.95 s+/s+_c
 UNIVERSAL_B = (0.8, 1.4, 0.0)
@@ -151,7 +157,7 @@ UNIVERSAL_F = (1.15, 0.0)
 
 
 def residual(species, options) -> Constants:
-    """Numbers of each fluid: vectors (ns,), the rows (10, ns), and a pair matrix (ns, ns).
+    """Numbers of each fluid: vectors (ns,), rows (7, ns) that all species have, and a pair matrix (ns, ns).
 
     They are divided by the molar masses, so that the kernels sum over mass fractions. Raises MixtureError if a species
     has neither a row in species/fluids.csv, or in a user's table, nor critical properties.
@@ -177,9 +183,11 @@ def residual(species, options) -> Constants:
         dict(
             residual_sigma15=sigma**1.5 / W,
             residual_eps=np.sqrt(eps) * sigma**1.5 / W,
-            residual_rows=rows / W,
+            residual_rows=rows[list(ALL_HAVE)] / W,
+            **{f"residual_{name}": rows[row] / W for name, row in FEW_HAVE.items()},
         ),
         {"residual_pair": root_M_ij * share[:, None] * share},
+        members="".join(species_with(f"With{name.upper()}", rows[row]) for name, row in FEW_HAVE.items()),
         notes=notes,
     )
 
@@ -220,4 +228,6 @@ def _universal(species, options, without):
     return rows, sigma, eps, notes
 
 
-constants("residual_sigma15 residual_eps residual_rows residual_pair", residual, when=WHEN)
+constants(
+    "residual_sigma15 residual_eps residual_rows residual_n4 residual_b3 residual_f1 residual_pair", residual, when=WHEN
+)
