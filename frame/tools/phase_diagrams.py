@@ -104,11 +104,13 @@ def curves(mixture, name: str, values, points: int) -> list[Curves]:
     """Curves of two species at fixed temperatures (name T) or pressures (name p)."""
     bubble_of, dew_of = (mixture.bubble_p, mixture.dew_p) if name == "T" else (mixture.bubble_T, mixture.dew_T)
 
-    def at(share):
-        return np.array([of(values, [share, 1 - share]) for of in (bubble_of, dew_of)])
+    def at(shares):
+        """(bubble or dew, values, shares) at mole fractions (shares,)."""
+        states, X = np.array(values)[:, None], np.stack([shares, 1 - shares])
+        return np.array([of(states, X) for of in (bubble_of, dew_of)])
 
     x = np.linspace(0, 1, points)
-    found = {share: at(share) for share in x}
+    found = dict(zip(x, np.moveaxis(at(x), -1, 0)))
     for low, high in zip(x[:-1], x[1:]):
         _follow_to_the_end(at, found, low, high)
 
@@ -126,7 +128,7 @@ def _follow_to_the_end(at, found: dict, low: float, high: float) -> None:
 
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        found[middle] = at(middle)
+        found[middle] = at(np.array([middle]))[..., 0]
         same = (np.isfinite(found[middle]) == ends).all()
         low, high = (middle, high) if same else (low, middle)
 

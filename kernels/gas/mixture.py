@@ -468,9 +468,10 @@ class Mixture:
     def bubble_T(self, p: ArrayLike, X: Composition | None = None) -> NDArray[np.float64]:
         """Temperature [K] at which a liquid of composition X begins to boil at the pressures p [Pa]: where the liquid
         ends next to the gas. At lower temperatures it may be two liquids, or free a gas that dissolves better in hot
-        liquids. X: amounts of moles (ns,), or by name as `properties` takes them.
+        liquids. X: amounts of moles (ns,), or (ns, ...) for each point, or by name as `properties` takes them.
 
-        Returns an array of the shape of p; NaN where there is no boundary (above the highest pressure of two phases).
+        Returns an array of the shape of p and of X behind the species, which broadcast; NaN where there is no boundary
+        (above the highest pressure of two phases).
         For a pure species it is the boiling temperature.
 
         Raises ArgumentError for a mixture without phases = 'equilibrium'.

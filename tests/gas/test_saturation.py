@@ -54,10 +54,28 @@ def test_shapes_and_what_is_none():
             mix.bubble_T(1e5, bad)
     with pytest.raises(ArgumentError, match="'X': no species 'H2' in this mixture"):
         mix.dew_p(300.0, {"H2": 1.0})
+    with pytest.raises(ArgumentError, match=r"X has shape \(4, 3\) and T \(2,\): those behind the species do not fit"):
+        mix.dew_p([300.0, 310.0], np.ones((4, 3)))
+    with pytest.raises(ArgumentError, match=r"X has shape \(4, 3\); wanted one composition, 4 amounts of moles"):
+        mix.envelope(np.ones((4, 3)))
     with pytest.raises(ArgumentError, match="p = -1.0; wanted positive numbers"):
         mix.bubble_T(-1.0, X)
     with pytest.raises(ArgumentError, match="phases = 'single' came"):
         Mixture(species(ALKANES)).critical_point(X)
+
+
+@pytest.mark.parametrize("boundary", ["bubble_T", "dew_T", "bubble_p", "dew_p"])
+def test_a_composition_for_each_point(boundary):
+    """The same bits as of each composition alone, also where species are absent and the lines are other ones."""
+    mix, given = mixture(ALKANES), np.array([[3e5], [1e6]]) if boundary.endswith("T") else np.array([[310.0], [390.0]])
+    X = np.array([[1.0, 0.5, 0.1], [1.0, 0.5, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.9]])
+    find = getattr(mix, boundary)
+
+    found = find(given, X)
+    assert found.shape == (2, 3) and np.isfinite(found).all()
+    for k in range(3):
+        np.testing.assert_array_equal(found[:, k], find(given[:, 0], X[:, k]))
+    np.testing.assert_array_equal(find(given[0, 0], dict(zip(ALKANES, X))), found[0])
 
 
 def test_pure_species_boil():

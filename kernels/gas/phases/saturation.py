@@ -1,7 +1,8 @@
 """Where a mixture of given composition begins to boil or to condense, and its critical point: searches on the flash.
 
-All take arrays; a composition is X (ns,) of moles. A boundary is found between two states of the flash by bisection, so
-that it is as sharp as the test of stability: some 1e-9 of T and 1e-8 of p, less next to the critical point.
+All take arrays; a composition is X (ns,) of moles, or X (ns, ...) of a composition for each point. A boundary is found
+between two states of the flash by bisection, so that it is as sharp as the test of stability: some 1e-9 of T and 1e-8 of
+p, less next to the critical point.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a sca
 NAMES = "phases_status beta rho"
 
 
-def composition(mixture, X) -> np.ndarray:
-    """Mole fractions (ns,) of a composition as `properties` takes it: amounts of moles, a text, a dict; None for a pure
-    species. Raises ArgumentError for another shape, or no composition."""
+def compositions(mixture, X) -> np.ndarray:
+    """Mole fractions (ns, ...) of compositions as `properties` takes them: amounts of moles, a text, a dict; None for a
+    pure species. Raises ArgumentError for another shape, or no composition."""
     refuse(
         mixture.options["phases"] != "equilibrium",
         "bubble and dew points need a mixture with phases = 'equilibrium'; "
@@ -33,33 +34,49 @@ def composition(mixture, X) -> np.ndarray:
     )
     refuse(X is None and mixture.ns > 1, f"the composition X of {', '.join(mixture.names)} is missing.")
     X = real_array("X", [1.0] if X is None else fractions("X", X, mixture.names))
-    good = X.shape == (mixture.ns,) and np.isfinite(X).all() and (X >= 0).all() and X.sum() > 0
+    good = X.shape[:1] == (mixture.ns,) and np.isfinite(X).all() and (X >= 0).all() and (X.sum(0) > 0).all()
     refuse(not good, f"X = {X!r}; wanted {mixture.ns} amounts of moles, one for each of {', '.join(mixture.names)}.")
-    return X / X.sum()
+    return X / X.sum(0)
+
+
+def composition(mixture, X) -> np.ndarray:
+    """Mole fractions (ns,) of one composition; as `compositions`."""
+    X = compositions(mixture, X)
+    refuse(X.ndim > 1, f"X has shape {X.shape}; wanted one composition, {mixture.ns} amounts of moles.")
+    return X
 
 
 class Line:
-    """States along T at constant p, or along p at constant T."""
+    """States along T at constant p, or along p at constant T. Each point has its fixed p or T and its composition."""
 
     def __init__(self, mixture, X, along: str, fixed):
-        self.mixture, self.X, self.along = mixture, composition(mixture, X), along
-        self.fixed = real_array("p" if along == "T" else "T", fixed)
-        refuse(
-            not (np.isfinite(self.fixed).all() and (self.fixed > 0).all()),
-            f"{'p' if along == 'T' else 'T'} = {fixed!r}; wanted positive numbers.",
-        )
-        species, there = mixture.species, self.X > 0
-        if along == "T":
-            low, high = (f * v for f, v in zip(TEMPERATURES, (species.Tc[there].min(), species.Tc[there].max())))
-            self.scan = np.linspace(max(low, 20.0), min(high, 6000.0), SCAN)
-        else:
-            self.scan = np.geomspace(PRESSURES[0], PRESSURES[1] * species.pc[there].max(), SCAN)
+        self.mixture, self.along = mixture, along
+        other = "p" if along == "T" else "T"
+        given, X = real_array(other, fixed), compositions(mixture, X)
+        refuse(not (np.isfinite(given).all() and (given > 0).all()), f"{other} = {fixed!r}; wanted positive numbers.")
+
+        self.shape = _common_shape(other, given.shape, X.shape)
+        self.fixed = np.broadcast_to(given, self.shape).reshape(-1)
+        self.X = np.broadcast_to(_aligned(X, self.shape), (mixture.ns, *self.shape)).reshape(mixture.ns, -1)
+        self.scan = self._scan()
+
+    def _scan(self) -> np.ndarray:
+        """The states (SCAN, points) at which a line is looked at first."""
+        species, there = self.mixture.species, self.X > 0
+        Tc, pc = species.Tc[:, None], species.pc[:, None]
+        if self.along == "p":
+            highest = PRESSURES[1] * np.where(there, pc, 0.0).max(0)
+            return np.geomspace(PRESSURES[0], highest, SCAN)
+
+        coldest = TEMPERATURES[0] * np.where(there, Tc, np.inf).min(0)
+        hottest = TEMPERATURES[1] * np.where(there, Tc, 0.0).max(0)
+        return np.linspace(np.maximum(coldest, 20.0), np.minimum(hottest, 6000.0), SCAN)
 
     def at(self, place) -> dict:
-        """NAMES at T, or p, of this shape; the fixed values are its last axis."""
-        fixed = np.broadcast_to(self.fixed.reshape(-1), np.shape(place))
+        """NAMES at T, or p, of this shape; the points are its last axis."""
+        fixed = np.broadcast_to(self.fixed, np.shape(place))
         state = dict(T=place, p=fixed) if self.along == "T" else dict(T=fixed, p=place)
-        X = np.broadcast_to(self.X.reshape(-1, *[1] * np.ndim(place)), (len(self.X), *np.shape(place)))
+        X = np.broadcast_to(_aligned(self.X, np.shape(place)), (len(self.X), *np.shape(place)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # a scan passes places without a state
             return self.mixture.properties(NAMES, X=X, backend="cpu", **state)
@@ -70,7 +87,8 @@ class Line:
         Liquids that are two at lower temperatures or higher pressures are one next to the place that is meant, the
         last on the way to the gas."""
         order = self.scan[::-1] if from_high else self.scan
-        found = self.at(np.repeat(order[:, None], self.fixed.size, 1))
+        points = np.arange(self.fixed.size)
+        found = self.at(order)
 
         # Where two phases are seen on the scan they are the other side; else the liquid, or the gas, is
         seen = (found["phases_status"] == 1).any(0)
@@ -85,7 +103,7 @@ class Line:
             inside, number = ends.any(0), SCAN - 2 - np.argmax(ends[::-1], axis=0)
         else:
             inside, number = same[0] & ends.any(0), np.argmax(ends, axis=0)
-        mine, other = order[number].copy(), order[number + 1].copy()
+        mine, other = order[number, points], order[number + 1, points]
 
         for _ in range(BISECTIONS):
             middle = np.sqrt(mine * other)
@@ -96,7 +114,21 @@ class Line:
         before, behind = self.at(mine), self.at(other)
         ratio = np.abs(np.log(before["rho"] / behind["rho"]))
         real = inside & ((behind["phases_status"] == 1) | (ratio > JUMP))
-        return np.where(real, np.sqrt(mine * other), np.nan).reshape(self.fixed.shape)
+        return np.where(real, np.sqrt(mine * other), np.nan).reshape(self.shape)
+
+
+def _common_shape(name: str, of_state, of_X) -> tuple[int, ...]:
+    """The shape of the points. Raises ArgumentError where the shapes do not fit."""
+    try:
+        return np.broadcast_shapes(of_state, of_X[1:])
+    except ValueError:
+        text = f"X has shape {of_X} and {name} {of_state}: those behind the species do not fit each other."
+        raise ArgumentError(text) from None
+
+
+def _aligned(X, shape):
+    """X (ns, ...) with as many axes behind the species as `shape` has."""
+    return X.reshape(len(X), *[1] * (len(shape) + 1 - X.ndim), *X.shape[1:])
 
 
 def bubble_T(mixture, p, X):
