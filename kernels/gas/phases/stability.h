@@ -1,5 +1,6 @@
 // Whether a phase at T and p is stable: Michelsen's test by the distance from the tangent plane (Michelsen 1982,
-// original not seen), from starts that are like a vapour, like a liquid, and rich in the heaviest species.
+// original not seen), from starts that are like a vapour, like a liquid, rich in the heaviest species, and rich in
+// another that may be a liquid by itself.
 #pragma once
 #include "gas/phases/curvature.h"
 #include "gas/thermal/inversion.h"
@@ -13,8 +14,16 @@ constexpr double CLEAR = 0.01;    // residuals^2 in units of tm below which a tr
 constexpr double APART = 1e-2;    // distance from the feed beyond which a trial is a phase of its own
 constexpr double SAME_ROOT = 0.2; // relative difference of volumes below which a trial near the feed is the feed
 constexpr double LEAP = 0.5;      // largest step in ln W where Newton's matrix is not positive definite
-constexpr double NEXT_TO_NOTHING = 4.0; // ln of the ratio of amounts beyond which a species is all of a trial
-constexpr double GAS = 3.0; // volume, in units of the critical, above which a feed has no lighter phase beside it
+constexpr double WILSON = 5.373;  // phase_wilson over 1 + omega
+constexpr double GAS = 3.0;       // volume, in units of the critical, above which a feed has no lighter phase beside it
+constexpr double DENSE = 0.5;     // and below which it is a liquid far from its critical point
+// ln of the ratio of amounts beyond which a species is all of a trial; and beyond which it is that where the liquid
+// repels the others, as water does a hydrocarbon: with a hundredth of them the trial is a gas.
+constexpr double NEXT_TO_NOTHING = 4.0, TRACES = 8.0;
+constexpr double OWN_LIQUID = -0.5; // ln of the ratio of a species' fugacity to that of its own liquid, by Wilson's K,
+                                    // above which it may split off as that: Wilson's K is off by some 20 %
+constexpr double NEARLY_OWN = -0.2; // the same in a dense feed that is mostly this species
+constexpr double UNLIKE = 0.2;      // the same over its mole fraction, an activity coefficient, in other dense feeds
 
 // One mole of the mixture at T and p
 template <class M, class R> struct Feed {
@@ -216,12 +225,45 @@ template <class M, class R> POINT_FN MaskOf<R> is_hot(const M &m, const Feed<M, 
     return !cold;
 }
 
-// The three starts: vapour-like, liquid-like, rich in the heaviest species
-enum { LIKE_VAPOUR, LIKE_LIQUID, RICH_IN_HEAVIEST, TRIALS };
+// The starts: vapour-like, liquid-like, rich in the heaviest species, rich in another
+enum { LIKE_VAPOUR, LIKE_LIQUID, RICH_IN_HEAVIEST, RICH_IN_ANOTHER, TRIALS };
+
+// ln of the ratio of a species' fugacity to that of its liquid by itself: Wilson's vapour pressure, and the liquid's
+// own volume. The vapour pressure of a cold polar species is lower than Wilson's, by half at 0.5 Tc of methanol.
+template <class M, class R> POINT_FN R over_own_liquid(const M &m, const Feed<M, R> &feed, const R *ln_K, const int k) {
+    const R omega = m.phase_wilson[k] * (1.0 / WILSON) - 1.0;
+    const R cold = larger(R(m.phase_Tc[k] / feed.at.T - 1.0), R(0.0));
+    return feed.d[k] - ln_K[k] - m.phase_b[k] * (feed.p / feed.at.RT) + omega * cold;
+}
+
+// Another species than the heaviest that may be a liquid by itself, the one with the largest ratio of fugacities. Water
+// beside a heavier hydrocarbon, say, or a gas at hundreds of bar.
+template <class M, class R> struct Another {
+    R most;         // ln of the ratio
+    MaskOf<R> some; // whether it is worth a trial
+    R heaviest;     // ln of the ratio of the heaviest species
+};
+
+template <class M, class R>
+POINT_FN void find_another(const M &m, const Feed<M, R> &feed, const R *ln_K, const R least, const MaskOf<R> is_dense,
+                           Another<M, R> &another) {
+    R share = R(0.0);
+    another.most = another.heaviest = R(-1e9);
+    FOR_SPECIES (k, M::NS) {
+        const R own = over_own_liquid(m, feed, ln_K, k);
+        const auto is_other = ln_K[k] > least, larger_one = is_other && own > another.most;
+        another.heaviest = select(is_other, another.heaviest, larger(own, another.heaviest));
+        another.most = select(larger_one, own, another.most);
+        share = select(larger_one, feed.ln_z[k], share);
+    }
+    const auto may_split = another.most > NEARLY_OWN || another.most - share > UNLIKE;
+    another.some = (another.most > OWN_LIQUID && (!is_dense || may_split)) || feed.p > HOT_BELOW;
+}
 
 // What the trials that ended found: the best is kept
 template <class M, class R>
-POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const Trial<M, R> &trial, Verdict<M, R> &v) {
+POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const MaskOf<R> is_liquid, const Trial<M, R> &trial,
+                             Verdict<M, R> &v) {
     const auto better = trial.unstable && ended && (trial.tm < v.tm || !v.unstable);
     const auto nearest = trial.apart && ended && !v.unstable && trial.tm < v.shadow;
     const auto is_first = start<LIKE_VAPOUR + 0.5, is_third = start> LIKE_LIQUID + 0.5;
@@ -230,7 +272,8 @@ POINT_FN void conclude_trial(const MaskOf<R> ended, const R start, const Trial<M
         v.ln_W[1][k] = select(ended && !is_first && !is_third, trial.ln_W[k], v.ln_W[1][k]);
         v.ln_W[2][k] = select(better || nearest, trial.ln_W[k], v.ln_W[2][k]);
     }
-    v.is_vapour = select(better, select(is_first, R(1.0), R(0.0)), v.is_vapour);
+    const auto is_lighter = is_first || (start > RICH_IN_HEAVIEST + 0.5 && is_liquid);
+    v.is_vapour = select(better, select(is_lighter, R(1.0), R(0.0)), v.is_vapour);
     v.shadow = select(nearest, trial.tm, v.shadow);
     v.tm = select(better, trial.tm, v.tm);
     v.unstable = v.unstable || (trial.unstable && ended);
@@ -259,15 +302,16 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 
     // No vapour-like trial where the feed is a gas; none that is rich in the heaviest species where the liquid-like
     // trial is that already
+    const auto is_liquid = feed.V < critical;
+    Another<M, R> another;
+    find_another(m, feed, ln_K, least, feed.V < DENSE * critical, another);
+    const R nothing = select(!is_liquid && another.heaviest > OWN_LIQUID, R(TRACES), R(NEXT_TO_NOTHING));
     auto is_heavy = !nowhere<R>();
-    FOR_SPECIES (k, NS)
-        is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - NEXT_TO_NOTHING);
+    FOR_SPECIES (k, NS) is_heavy = is_heavy && (ln_K[k] <= least || feed.ln_z[k] - ln_K[k] < heaviest - nothing);
     R start = select(feed.V > GAS * critical, R(double(LIKE_LIQUID)), R(double(LIKE_VAPOUR)));
 
     // The vapour of a liquid is that of its fugacities, an ideal gas: Wilson's K of a gas far above its critical
     // temperature is too small by an order of magnitude, hydrogen in hot water say.
-    const auto is_liquid = feed.V < critical;
-
     // One start after the other. Each point goes on to its next by itself, so that points that are worked on side by
     // side wait for the longest sum of trials, not for the longest of each.
     Trial<M, R> trial;
@@ -282,10 +326,14 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
         if (any_of(begin)) {
             begin_descent(begin, way, trial);
             FOR_SPECIES (k, NS) {
-                const R heavy = select(ln_K[k] > least, R(m.phase_ln_rest[0]), R(0.0));
+                const auto is_other = ln_K[k] > least;
+                const auto is_another = is_other && over_own_liquid(m, feed, ln_K, k) >= another.most;
+                const auto is_rich =
+                    (start < RICH_IN_HEAVIEST + 0.5 && !is_other) || (start > RICH_IN_HEAVIEST + 0.5 && is_another);
+                const R rich = select(is_rich, R(0.0), R(m.phase_ln_rest[0]));
                 const R vapour = select(is_liquid, feed.d[k], R(feed.ln_z[k] + ln_K[k]));
                 const R like = select(start < LIKE_VAPOUR + 0.5, vapour, R(feed.ln_z[k] - ln_K[k]));
-                trial.ln_W[k] = select(begin, select(start > LIKE_LIQUID + 0.5, heavy, like), trial.ln_W[k]);
+                trial.ln_W[k] = select(begin, select(start > LIKE_LIQUID + 0.5, rich, like), trial.ln_W[k]);
             }
         }
         const auto before = way.open;
@@ -293,10 +341,14 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
 
         const auto ended = before && !way.open;
         if (any_of(ended)) {
-            conclude_trial(ended, start, trial, v);
+            conclude_trial(ended, start, is_liquid, trial, v);
             start = select(ended, R(start + 1.0), start);
-            begin = ended &&
-                    (start < RICH_IN_HEAVIEST - 0.5 || (start < RICH_IN_HEAVIEST + 0.5 && !v.unstable && !is_heavy));
+            const auto is_done = start > RICH_IN_HEAVIEST - 0.5 && start < RICH_IN_HEAVIEST + 0.5 && is_heavy;
+            start = select(ended && is_done, R(start + 1.0), start);
+            begin =
+                ended &&
+                (start < RICH_IN_HEAVIEST - 0.5 ||
+                 (!v.unstable && (start < RICH_IN_HEAVIEST + 0.5 || (start < RICH_IN_ANOTHER + 0.5 && another.some))));
             if (!any_of(way.open || begin)) break;
         } else begin = ended;
     }

@@ -1,0 +1,64 @@
+"""A feed between two phases in equilibrium is not one phase: of two species at T and p, each split says so for all
+feeds on its line, and nothing of the test of stability is shared."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from kernels import Mixture
+
+# Equation and k_ij. Hydrocarbons with water and alcohols split into two liquids; gases at 200 MPa into two fluids.
+PAIRS = {
+    ("N2", "NC12H26"): ("pr", 0.187),
+    ("H2", "NC12H26"): ("pr", 0.1),
+    ("H2O", "NC12H26"): ("pr", 0.1),
+    ("H2O", "C7H16"): ("srk", 0.2),
+    ("CH3OH", "C7H16"): ("srk", 1e-9),
+    ("H2O", "CO2"): ("mapped", 0.1),
+}
+Z = np.r_[1e-6, 1e-4, 1e-3, 0.01, np.linspace(0.03, 0.97, 32), 0.99, 0.999, 1 - 1e-4, 1 - 1e-6]
+
+
+def highest_error(mix):
+    """The most by which one phase at z lies above the line of a split at the same T and p, in RT a mole; and how many
+    feeds were two phases."""
+    Tc = mix.species.Tc
+    temperatures = np.linspace(max(0.5 * Tc.min(), 0.35 * Tc.max()), 1.03 * Tc.max(), 16)
+    pressures = np.geomspace(1e4, 2e8, 20)
+    worst, count = 0.0, 0
+
+    for T, p in itertools.product(temperatures, pressures):
+        X = np.stack([Z, 1 - Z])
+        found = mix.properties("phases_status Y_l Y_v ln_phi", T=T, p=p, X=X)
+        two = found["phases_status"] == 1
+        potential = np.log(X) + found["ln_phi"]
+        energy = (X * potential).sum(0)
+
+        # The line of each split, between its phases
+        moles = [Y / mix.species.W[:, None] for Y in (found["Y_l"], found["Y_v"])]
+        ends = np.sort([n[0] / n.sum(0) for n in moles], axis=0)[:, two]
+        inside = (ends[0] < Z[:, None]) & (ends[1] > Z[:, None])
+        above = energy[:, None] - X.T @ potential[:, two]
+        worst = max(worst, np.max(above, where=inside & ~two[:, None], initial=0.0))
+        count += two.sum()
+
+    return worst, count
+
+
+@pytest.mark.parametrize("names", PAIRS, ids="/".join)
+@pytest.mark.quick(names=[("N2", "NC12H26"), ("H2O", "NC12H26")])
+def test_feeds_on_the_line_of_a_split_are_two_phases(names):
+    """0.005 RT a mole: what is missed lies next to critical points, to lines of three phases, or is supersaturated by
+    less than 1 %; 0.004 at most as measured. With three trial phases it was 0.1 to 1.4."""
+    equation, kij = PAIRS[names]
+    mix = Mixture.from_names(names, phases="equilibrium", equation=equation, kij={"/".join(names): kij})
+    worst, count = highest_error(mix)
+    assert worst < 5e-3 and count > 2000
+
+
+def test_water_condenses_beside_a_little_fuel():
+    """Steam with 1 % of dodecane, of which all trial phases were rich, at 355 K and 56 kPa: liquid water."""
+    mix = Mixture.from_names(("H2O", "NC12H26"), phases="equilibrium", equation="pr", kij={"H2O/NC12H26": 0.1})
+    out = mix.properties("phases_status beta rho_l", T=355.5, p=55976.0, X=[[0.997, 0.99], [0.003, 0.01]])
+    assert list(out["phases_status"]) == [1, 1] and (out["beta"] < 0.2).all() and (out["rho_l"] > 700).all()
