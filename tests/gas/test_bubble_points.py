@@ -64,6 +64,25 @@ def test_against_newton_in_volumes(names):
         np.testing.assert_allclose(y, found.y, rtol=0, atol=1e-6)
 
 
+def test_tens_of_megapascals():
+    """Liquids that take up much of a gas boil at 50 and 80 MPa, and above that the same way: 1e-8, as above. The dew
+    line of the last mixture is retrograde."""
+    mix = mixture("N2 NC12H26", 0.187, equation="pr")
+    for share in (0.4, 0.5):
+        X = np.array([share, 1 - share])
+        p = float(mix.bubble_p(344.0, X))
+        y = first_vapour(mix, 344.0, p, X)
+        found = bubble.bubble_point(mix.species, 344.0, X, SimpleNamespace(p=1.03 * p, y=y))
+        assert 4e7 < p < 9e7
+        np.testing.assert_allclose(p, found.p, rtol=1e-8)
+
+    x = np.linspace(0.3, 0.8, 11)
+    p = mix.bubble_p(450.0, [x, 1 - x])
+    growth = np.diff(np.log(p))
+    assert p[-1] > 1.5e8 and (np.abs(np.diff(growth)) < 0.05).all()
+    assert mix.dew_p(500.0, [0.9, 0.1]) < 2e6 < 1e8 < mix.bubble_p(500.0, [0.9, 0.1])
+
+
 @pytest.mark.parametrize("names", ["CO2 CH4", "N2 CH4", "CH4 C2H6 C3H8"])
 @pytest.mark.quick(names="N2 CH4")
 def test_temperature_of_a_bubble_pressure(names):

@@ -1,8 +1,8 @@
 """Where a mixture of given composition begins to boil or to condense, and its critical point: searches on the flash.
 
-All take arrays; a composition is X (ns,) of moles, or X (ns, ...) of a composition for each point. A boundary is found
-between two states of the flash by bisection, so that it is as sharp as the test of stability: some 1e-9 of T and 1e-8 of
-p, less next to the critical point.
+All take arrays; a composition is X (ns,) of moles, or X (ns, ...) of a composition for each point. A boundary is
+found between two states of the flash by bisection, so that it is as sharp as the test of stability: some 1e-9 of T and
+1e-8 of p, less next to the critical point.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from ...engine.values import real_array
 from ..arrays import fractions
 
 SCAN = 240  # states at which a line is looked at before the bisection
+DENSE_SCAN = 40  # states more at higher pressures, where a light gas dissolves in a heavy liquid
 BISECTIONS = 60
 JUMP = 1e-3  # relative difference of density at which a pure species boils; less is a fluid above its critical point
-PRESSURES = 1e-4, 8.0  # Pa; of the largest pc: ends of a scan of p
+LOWEST_P = 1e-4  # Pa; where a scan of p begins
+MIDDLE_P = 8.0  # of the largest pc; where it ends, and that of dense states begins
+HIGHEST_P = 2e8  # Pa
 TEMPERATURES = 0.25, 1.4  # of the smallest and of the largest Tc: ends of a scan of T
 NAMES = "phases_status beta rho"
 
@@ -61,12 +64,13 @@ class Line:
         self.scan = self._scan()
 
     def _scan(self) -> np.ndarray:
-        """The states (SCAN, points) at which a line is looked at first."""
+        """The states (some, points) at which a line is looked at first."""
         species, there = self.mixture.species, self.X > 0
         Tc, pc = species.Tc[:, None], species.pc[:, None]
         if self.along == "p":
-            highest = PRESSURES[1] * np.where(there, pc, 0.0).max(0)
-            return np.geomspace(PRESSURES[0], highest, SCAN)
+            middle = MIDDLE_P * np.where(there, pc, 0.0).max(0)
+            dense = np.geomspace(middle, np.maximum(middle, HIGHEST_P), DENSE_SCAN + 1)
+            return np.concatenate([np.geomspace(LOWEST_P, middle, SCAN), dense[1:]])
 
         coldest = TEMPERATURES[0] * np.where(there, Tc, np.inf).min(0)
         hottest = TEMPERATURES[1] * np.where(there, Tc, 0.0).max(0)
@@ -100,7 +104,7 @@ class Line:
         same = is_mine(found)
         ends = same[:-1] & ~same[1:]
         if beta == 0.0:
-            inside, number = ends.any(0), SCAN - 2 - np.argmax(ends[::-1], axis=0)
+            inside, number = ends.any(0), len(ends) - 1 - np.argmax(ends[::-1], axis=0)
         else:
             inside, number = same[0] & ends.any(0), np.argmax(ends, axis=0)
         mine, other = order[number, points], order[number + 1, points]
