@@ -34,10 +34,10 @@ def grid(plt, count, most, size, margin, **how):
     return figure, axes
 
 
-def picture_file(out: pathlib.Path) -> None:
-    """Raises ArgumentError if --out is no file of a picture."""
+def picture_file(out: pathlib.Path, option: str = "--out") -> None:
+    """Raises ArgumentError if the path that an option gives is no file of a picture."""
     if out.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ArgumentError(f"--out {out}: wanted a file that ends in .png, .pdf or .svg.")
+        raise ArgumentError(f"{option} {out}: wanted a file that ends in .png, .pdf or .svg.")
 
 
 def save(plt, figure, out: pathlib.Path, dpi: int = 130) -> pathlib.Path:

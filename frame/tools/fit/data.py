@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import math
 import pathlib
 
 import numpy as np
@@ -16,11 +14,11 @@ from kernels.gas.species.fields import BY_NAME
 
 from ...errors import ArgumentError, closest
 from ..reference_fluids import DILUTE, LIQUID, POINT, VAPOUR, Critical, States
+from . import columns
 
-COLUMNS = "T p rho cp c mu lam".split()
-OPTIONAL = ["cp0"]
-NEEDED = "T p rho".split()  # of every row
 UNITS = dict(T="K", p="Pa", rho="kg/m3", cp="J/kg/K", c="m/s", mu="Pa s", lam="W/m/K", cp0="J/kg/K")
+NEEDED = ("T", "p", "rho")  # of every row
+LAYOUT = columns.Layout(UNITS, NEEDED, "state")
 LEAST_ROWS = 30  # of a fit of eight numbers
 
 # Bounds of a value over a scale of the fluid: every real state lies within, and most wrong units outside.
@@ -77,13 +75,19 @@ def constants(name: str, given: dict[str, float | None]) -> Critical:
     return Critical(name, *(numbers[key] for key in ("Tc", "pc", "W", "omega", "rho_c")))
 
 
-def _known(name: str) -> dict[str, float]:
-    """Constants of the substance with this name in mechanisms; empty if there is none, or if it has isomers."""
+def substance(name: str) -> tuple[str, tuple]:
+    """(CAS number, atoms) of the substance with this name in mechanisms; ("", ()) if there is none, or if it has
+    isomers."""
     rows = {(row.cas, atoms) for (label, atoms), row in table().items() if label == name.upper() and row.cas}
-    if len(rows) != 1:
+    return rows.pop() if len(rows) == 1 else ("", ())
+
+
+def _known(name: str) -> dict[str, float]:
+    """Constants of the substance with this name; empty if it is not known."""
+    cas, atoms = substance(name)
+    if not cas:
         return {}
 
-    cas, atoms = rows.pop()
     measured, _ = shipped().get(cas, ({}, {}))
     W = 1e-3 * sum(count * ATOMIC_WEIGHT[element] for element, count in atoms)
     out = {key: measured[key] for key in ("Tc", "pc", "omega") if key in measured} | {"W": W}
@@ -103,20 +107,12 @@ def read(path: str | pathlib.Path, critical: Critical, cp0=None) -> States:
     not. Two lines of the same T and p are saturated liquid and vapour. Raises ArgumentError, which names the line, the
     column, what came and what was wanted.
     """
-    path = pathlib.Path(path)
-    try:
-        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if not line.startswith("#")]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"--data {path}: cannot be read: {error}.") from None
+    found = columns.read(path, LAYOUT)
+    count = found["T"].size
+    if count < LEAST_ROWS:
+        raise ArgumentError(f"--data {path}: {count} states came, wanted {LEAST_ROWS} or more.")
 
-    rows = list(csv.reader(line for line in lines if line.strip()))
-    names = _names(path, rows[0] if rows else [])
-    numbers = np.array([_numbers(path, state, names, row) for state, row in enumerate(rows[1:], 1)])
-    if len(numbers) < LEAST_ROWS:
-        raise ArgumentError(f"--data {path}: {len(numbers)} states came, wanted {LEAST_ROWS} or more.")
-
-    values = {name: np.full(len(numbers), np.nan) for name in (*COLUMNS, *OPTIONAL)}
-    values |= dict(zip(names, numbers.T))
+    values = {name: found.get(name, np.full(count, np.nan)) for name in UNITS}
     _check(path, critical, values)
 
     if cp0 is not None:
@@ -126,45 +122,7 @@ def read(path: str | pathlib.Path, critical: Critical, cp0=None) -> States:
     # Without cp0 a state still counts by its density and viscosity.
     unknown = ~np.isfinite(values["cp0"])
     values["cp0"] = np.where(unknown, 4.0 * R / critical.W, values["cp0"])
-    return States(**values, rho_p=np.full(len(numbers), np.nan), kind=_kinds(critical, values))
-
-
-def _names(path, head) -> list[str]:
-    """The columns of the head."""
-    names = [name.strip() for name in head]
-    known = [*COLUMNS, *OPTIONAL]
-    for name in names:
-        if name not in known:
-            raise ArgumentError(
-                f"--data {path}: column '{name}' is unknown{closest(name, known)}; wanted some of "
-                f"{', '.join(known)}, in SI units."
-            )
-
-    lacking = [name for name in NEEDED if name not in names]
-    if lacking:
-        raise ArgumentError(f"--data {path}: no column {', '.join(lacking)}; wanted {', '.join(COLUMNS)}.")
-    if len(set(names)) < len(names):
-        raise ArgumentError(f"--data {path}: a column came twice: {', '.join(names)}.")
-
-    return names
-
-
-def _numbers(path, state: int, names, row) -> list[float]:
-    """The numbers of a line; NaN for a blank."""
-    if len(row) != len(names):
-        raise ArgumentError(f"--data {path}, state {state}: {len(row)} values came, wanted {len(names)}.")
-
-    out = []
-    for name, text in zip(names, row):
-        try:
-            value = float(text) if text.strip() else math.nan
-        except ValueError:
-            raise ArgumentError(f"--data {path}, state {state}: {name} is '{text}', wanted a number.") from None
-        if math.isnan(value) and name in NEEDED:
-            raise ArgumentError(f"--data {path}, state {state}: {name} is blank, wanted a number in {UNITS[name]}.")
-        out.append(value)
-
-    return out
+    return States(**values, rho_p=np.full(count, np.nan), kind=_kinds(critical, values))
 
 
 def _check(path, critical: Critical, values: dict) -> None:

@@ -42,21 +42,35 @@ def _number(pair, value) -> float:
 
 def _indices(names: tuple[str, ...], pair) -> list[int]:
     """Where the two species of a pair stand."""
+    return [_index(names, name) for name in two_names(pair)]
+
+
+def two_names(pair) -> list[str]:
+    """The names of a pair: "N2/O2", or two. Raises MixtureError for what is no pair."""
     given = pair.split("/") if isinstance(pair, str) else pair
     refuse(
         not isinstance(given, (list, tuple)) or len(given) != 2,
         f"kij: {pair!r}, wanted a pair of species such as 'N2/O2'.",
         MixtureError,
     )
-    return [_index(names, str(name).strip()) for name in given]
+    return [str(name).strip() for name in given]
+
+
+def spelled(names: tuple[str, ...], name: str) -> str | None:
+    """The mixture's name of a species that may have another usual name, as in Mixture.from_names; None: not there."""
+    if name in names:
+        return name
+
+    from .brought import meant  # reads the package's species: for names that the mixture spells otherwise
+
+    return next((other for other in meant(name) if other in names), None)
 
 
 def _index(names: tuple[str, ...], name: str) -> int:
-    from .brought import meant  # reads the package's species: for names that the mixture spells otherwise
-
-    spelled = name if name in names else next((other for other in meant(name) if other in names), None)
-    refuse(spelled is None, f"kij: species {name!r} is not in the mixture, which has {', '.join(names)}.", MixtureError)
-    return names.index(spelled)
+    own = spelled(names, name)
+    if own is None:
+        raise MixtureError(f"kij: species {name!r} is not in the mixture, which has {', '.join(names)}.")
+    return names.index(own)
 
 
 def refuse_unread_kij(options: Mapping[str, Any]) -> None:
@@ -81,5 +95,5 @@ def note_of_unknown(names: tuple[str, ...], kij: np.ndarray) -> list[str]:
     more = f" and {len(unknown) - SHOWN} more pairs" if len(unknown) > SHOWN else ""
     return [
         f"k_ij = 0 for {', '.join(unknown[:SHOWN])}{more}: how much of a gas a liquid dissolves depends on it; `kij`, "
-        "or `binary-a` of the file, gives it."
+        f"or `binary-a` of the file, gives it, `python -m frame fit {unknown[0]}` finds it from measured points."
     ]
