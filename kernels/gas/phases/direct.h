@@ -72,19 +72,27 @@ template <class M, class R> POINT_FN void parts_of(const M &m, const R *z, const
     parts_of(m, z, root_z, s, o);
 }
 
-// The second derivatives in w = (v_i/S_i, V_v), factorised, and the columns of T and V:
+// The second derivatives in w = (v_i/S_i, V_v), and the columns of T and V:
 //   H_ij = delta_ij + S_i S_j (F_ij^v + F_ij^l), H_iV = -S_i (P_i^v + P_i^l), H_VV = -(P_V^v + P_V^l)
 //   c = (S_i (U_i^v - U_i^l), U_V^v - U_V^l), f = (S_i P_i^l, P_V^l)
+// V is eliminated first: a liquid is so much stiffer than a vapour of some pascals that its P_V, up to 1e15 times that
+// of the vapour, would drown what is left. What remains of H, c and f is taken without these differences:
+//   H_ij - H_iV H_jV/H_VV, factorised;  c_i - H_iV c_V/H_VV;  f_i - H_iV f_V/H_VV = S_i (P_i^l P_V^v - P_i^v P_V^l)/P_V
+//   with P_V = P_V^v + P_V^l
 template <class M, class R> struct Coupled {
-    static constexpr int N = M::NS + 1;
+    static constexpr int NS = M::NS, N = NS + 1;
     Curvature<M, R> of_v, of_l;
     CommonCurvature<M, R> both;
-    R H[lower(N, 0)], inv_D[N], c[N], f[N];
+    R H[lower(NS, 0)], inv_D[NS]; // what remains
+    R h[NS], inv_H_VV;            // H_iV
+    R c[NS], c_V, f[NS];          // what remains of c and f; c_V as above
+    R part_v, part_l;             // P_V^v/P_V and P_V^l/P_V: f_V/H_VV is -part_l
+    R C_v, U_V, P_V;              // of both phases at constant amounts, with equal pressures
     MaskOf<R> definite;
 };
 
 template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts<M, R> &o, Coupled<M, R> &s) {
-    constexpr int NS = M::NS, N = NS + 1;
+    constexpr int NS = M::NS;
     curvature_of<false>(m, o.at, o.of_v, R(1.0), s.of_v);
     curvature_of<false>(m, o.at, o.of_l, R(1.0), s.of_l);
     add_common(s.of_v.common, s.of_l.common, s.both);
@@ -93,24 +101,31 @@ template <class M, class R> POINT_FN void coupled_system(const M &m, const Parts
         add_own_element<false>(m, o.of_l, s.of_l, i, j, sum);
     };
     scaled_curvature<false>(m, o.at, o.S, s.both, add_own, s.H);
-    UNROLL_FEW(few<N>())
-    for (int i = 0; i < NS; ++i) {
-        s.H[lower(NS, i)] = -(o.S[i] * (o.of_v.P_i[i] + o.of_l.P_i[i]));
-        s.c[i] = o.S[i] * (o.in_v.U_i[i] - o.in_l.U_i[i]);
-        s.f[i] = o.S[i] * o.of_l.P_i[i];
-    }
-    s.H[lower(NS, NS)] = -(o.of_v.P_V + o.of_l.P_V);
-    s.c[NS] = o.in_v.U_V - o.in_l.U_V;
-    s.f[NS] = o.of_l.P_V;
-    s.definite = factorise_symmetric<N>(s.H, s.inv_D);
-}
 
-// x = H^-1 b
-template <class M, class R> POINT_FN void solve_coupled(const Coupled<M, R> &s, const R *b, R *x) {
-    constexpr int N = M::NS + 1;
-    UNROLL_FEW(few<N>())
-    for (int i = 0; i < N; ++i) x[i] = b[i];
-    solve_symmetric<N>(s.H, s.inv_D, x);
+    // Volumes at equal pressures. Newton's method may pass phases that are not stable
+    const R P_v = o.of_v.P_V, P_l = o.of_l.P_V, P_V = P_v + P_l;
+    const auto stable = P_V < 0.0;
+    const R inv_P_V = inverse(select(stable, P_V, R(-fabs(P_V) - 1e-300)));
+    s.part_v = P_v * inv_P_V, s.part_l = P_l * inv_P_V;
+    s.inv_H_VV = -inv_P_V;
+    s.c_V = o.in_v.U_V - o.in_l.U_V;
+    s.P_V = P_v * s.part_l;
+    s.U_V = o.in_l.U_V * s.part_v + o.in_v.U_V * s.part_l;
+    s.C_v = (o.in_v.C_v + o.in_l.C_v) + s.c_V * s.c_V * s.inv_H_VV * (1.0 / (o.at.RT * o.at.T));
+
+    // What remains for the amounts
+    UNROLL_FEW(few<NS>())
+    for (int i = 0; i < NS; ++i) {
+        s.h[i] = -(o.S[i] * (o.of_v.P_i[i] + o.of_l.P_i[i]));
+        s.c[i] = o.S[i] * (o.in_v.U_i[i] - o.in_l.U_i[i]) - s.h[i] * (s.c_V * s.inv_H_VV);
+        s.f[i] = o.S[i] * (o.of_l.P_i[i] * s.part_v - o.of_v.P_i[i] * s.part_l);
+    }
+    UNROLL_FEW(few<NS>())
+    for (int i = 0; i < NS; ++i) {
+        const R part = s.h[i] * s.inv_H_VV;
+        for (int j = 0; j <= i; ++j) s.H[lower(i, j)] -= part * s.h[j];
+    }
+    s.definite = factorise_symmetric<NS>(s.H, s.inv_D) && stable;
 }
 
 template <int N, class R> POINT_FN R product(const R *a, const R *b) {
@@ -118,6 +133,28 @@ template <int N, class R> POINT_FN R product(const R *a, const R *b) {
     UNROLL_FEW(few<N>())
     for (int i = 1; i < N; ++i) sum += a[i] * b[i];
     return sum;
+}
+
+// What a change x of the amounts does to V_v, at equal pressures
+template <class M, class R> POINT_FN R moved_volume(const Coupled<M, R> &s, const R *x) {
+    return s.inv_H_VV * product<M::NS>(s.h, x);
+}
+
+// x = H^-1 b, of what remains of b and b_V/H_VV
+template <class M, class R> POINT_FN void solve_coupled(const Coupled<M, R> &s, const R *b, const R by_V, R *x) {
+    constexpr int NS = M::NS;
+    UNROLL_FEW(few<NS>())
+    for (int i = 0; i < NS; ++i) x[i] = b[i];
+    solve_symmetric<NS>(s.H, s.inv_D, x);
+    x[NS] = by_V - moved_volume(s, x);
+}
+
+// H^-1 c and H^-1 f
+template <class M, class R> POINT_FN void solve_for_T(const Coupled<M, R> &s, R *e) {
+    solve_coupled(s, s.c, R(s.c_V * s.inv_H_VV), e);
+}
+template <class M, class R> POINT_FN void solve_for_V(const Coupled<M, R> &s, R *k) {
+    solve_coupled(s, s.f, R(-s.part_l), k);
 }
 
 // What is held beside the amounts: U and V, H and p, or T and V
@@ -137,23 +174,26 @@ template <class M, class R> struct Step {
 template <Fixed FIXED, class M, class R>
 POINT_FN void coupled_step(const Parts<M, R> &o, const Coupled<M, R> &s, const R *g, const R miss_energy,
                            const R miss_p, const R p, const R T, Step<M, R> &step) {
-    constexpr int N = M::NS + 1;
-    const R scale = o.at.RT * T, C = (o.in_v.C_v + o.in_l.C_v) * scale;
-    R a[N], e[N], limit = 0.2 * o.at.inv_RT;
-    solve_coupled(s, g, a);
+    constexpr int NS = M::NS, N = NS + 1;
+    R a[N], e[N], rest[NS], limit = 0.2 * o.at.inv_RT;
+    const R by_V = g[NS] * s.inv_H_VV;
+    UNROLL_FEW(few<NS>())
+    for (int i = 0; i < NS; ++i) rest[i] = g[i] - s.h[i] * by_V;
+    solve_coupled(s, rest, by_V, a);
     if constexpr (FIXED == Fixed::T_V) {
         step.tau = step.dV = R(0.0);
         UNROLL_FEW(few<N>())
         for (int i = 0; i < N; ++i) step.w[i] = -a[i];
         return;
     }
-    solve_coupled(s, s.c, e);
-    const R of_energy = miss_energy - product<N>(s.c, a), alpha = C + product<N>(s.c, e);
+    solve_for_T(s, e);
+    const R of_energy = miss_energy - (s.c_V * by_V + product<NS>(s.c, a)),
+            alpha = s.C_v * (o.at.RT * T) + product<NS>(s.c, e);
     if constexpr (FIXED == Fixed::H_p) {
         R k[N];
-        solve_coupled(s, s.f, k);
-        const R of_p = miss_p + product<N>(s.f, a), mu = o.in_l.U_V + p - product<N>(s.f, e),
-                nu = o.of_l.P_V + product<N>(s.f, k);
+        solve_for_V(s, k);
+        const R of_p = miss_p - s.part_l * g[NS] + product<NS>(s.f, a), mu = s.U_V + p - product<NS>(s.f, e),
+                nu = s.P_V + product<NS>(s.f, k);
         const R inv_determinant = -1.0 / (fabs(alpha * nu) + mu * mu);
         step.tau = (mu * of_p - nu * of_energy) * inv_determinant;
         step.dV = (mu * of_energy - alpha * of_p) * inv_determinant;

@@ -163,15 +163,15 @@ POINT_FN void heat_of_one(const M &m, const R *z, const State<M, R> &s, Phase<M,
 template <class M, class R>
 POINT_FN void heat_of_two(const Parts<M, R> &o, const Coupled<M, R> &system, const MaskOf<R> two, R *e, R *k,
                           const State<M, R> &s, Heat<M, R> &heat) {
-    constexpr int N = M::NS + 1;
-    solve_coupled(system, system.c, e);
-    solve_coupled(system, system.f, k);
+    constexpr int NS = M::NS;
+    solve_for_T(system, e);
+    solve_for_V(system, k);
     const R per_T2 = 1.0 / (o.at.RT * s.T);
     // A pure species boils at constant pressure: dp/dV is 0, and a rounding error below that
-    const R P_V = smaller(R(o.of_l.P_V + product<N>(system.f, k)), R(1e-16 * o.of_l.P_V));
+    const R P_V = smaller(R(system.P_V + product<NS>(system.f, k)), R(1e-16 * system.P_V));
     heat.U = select(two, R(o.in_v.U + o.in_l.U), heat.U);
-    heat.C_v = select(two, R(o.in_v.C_v + o.in_l.C_v + product<N>(system.c, e) * per_T2), heat.C_v);
-    heat.U_V = select(two, R(o.in_l.U_V - product<N>(system.f, e)), heat.U_V);
+    heat.C_v = select(two, R(system.C_v + product<NS>(system.c, e) * per_T2), heat.C_v);
+    heat.U_V = select(two, R(system.U_V - product<NS>(system.f, e)), heat.U_V);
     heat.P_V = select(two, P_V, heat.P_V);
     heat.pull = select(two, R(s.p + s.V * P_V * o.at.RT), heat.pull);
 }

@@ -214,10 +214,11 @@ POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, c
         };
         changes(e, v_by_T, l_by_T);
         changes(k_V, v_by_V, l_by_V);
+        const R k_l = system.part_v - moved_volume(system, k_V); // 1 + k_V[NS], of the liquid's volume
         FOR_SPECIES (k, NS) {
             const R kappa = exp(within(o.s.ln_kappa[k], 300.0)), of_l = 1.0 / (1.0 + kappa), of_v = kappa * of_l;
-            const R by_V = of_v * (v_by_V[k] - parts.of_v.P_i[k] * k_V[NS]) -
-                           of_l * (l_by_V[k] - parts.of_l.P_i[k] * (1.0 + k_V[NS]));
+            const R by_V =
+                of_v * (v_by_V[k] - parts.of_v.P_i[k] * k_V[NS]) - of_l * (l_by_V[k] - parts.of_l.P_i[k] * k_l);
             const R by_T =
                 of_v * (v_by_T[k] - parts.of_v.P_i[k] * e[NS]) - of_l * (l_by_T[k] - parts.of_l.P_i[k] * e[NS]);
             p_k[k] = select(o.two, by_V, p_k[k]);
