@@ -62,3 +62,19 @@ def test_water_condenses_beside_a_little_fuel():
     mix = Mixture.from_names(("H2O", "NC12H26"), phases="equilibrium", equation="pr", kij={"H2O/NC12H26": 0.1})
     out = mix.properties("phases_status beta rho_l", T=355.5, p=55976.0, X=[[0.997, 0.99], [0.003, 0.01]])
     assert list(out["phases_status"]) == [1, 1] and (out["beta"] < 0.2).all() and (out["rho_l"] > 700).all()
+
+
+def test_a_trace_that_condenses_is_no_phase():
+    """Cold nitrogen with 1e-17 to 1e-30 of dodecane, far beyond its vapour pressure: one phase, since a share of moles
+    below 1e-13 is none. rho as without it; T of e and rho to 1e-12."""
+    mix = Mixture.from_names(("N2", "NC12H26"), phases="equilibrium", equation="pr")
+    pure = Mixture.from_names("N2", phases="equilibrium", equation="pr")
+    T, shares = np.array([75.0, 78.0, 90.0, 110.0]), np.array([[1e-17], [1e-20], [1e-25], [1e-30]])
+    X = np.stack([np.ones((4, 4)), np.broadcast_to(shares, (4, 4))])
+
+    found = mix.properties("phases_status rho e Y", T=T, p=1e5, X=X)
+    assert (found["phases_status"] == 0).all()
+    np.testing.assert_allclose(found["rho"], np.broadcast_to(pure.properties("rho", T=T, p=1e5)["rho"], (4, 4)), 1e-12)
+    back = mix.properties("T phases_status", e=found["e"], rho=found["rho"], Y=found["Y"])
+    assert (back["phases_status"] == 0).all()
+    np.testing.assert_allclose(back["T"], np.broadcast_to(T, (4, 4)), rtol=1e-12)

@@ -4,6 +4,8 @@
 #pragma once
 #include "gas/phases/settled.h"
 
+constexpr double MAIN = 0.1; // share of a trial from which a species limits its moles
+
 enum { ONE_PHASE, IN_TWO_PHASES, NOT_FOUND, NEEDS_A_THIRD, IN_THREE_PHASES };
 
 template <class R> POINT_FN R status_of(const MaskOf<R> two) {
@@ -73,6 +75,17 @@ POINT_FN void feed_at_pressure(const M &m, const MaskOf<R> tested, Feed<M, R> &f
     }
 }
 
+// Whether the phase of an unstable feed's trial has next to no moles: of a species that is most of it there are no more
+template <class M, class R> POINT_FN MaskOf<R> has_gone(const Feed<M, R> &feed, const Verdict<M, R> &verdict) {
+    R W[M::NS], sum = R(0.0), most = R(1.0);
+    FOR_SPECIES (k, M::NS) {
+        W[k] = exp(within(verdict.ln_W[2][k], 300.0));
+        sum += W[k];
+    }
+    FOR_SPECIES (k, M::NS) most = select(W[k] > MAIN * sum, smaller(most, R(feed.z[k] * sum / W[k])), most);
+    return most < GONE;
+}
+
 // Fills V, ln kappa and eta of s at its T and p for the points of `ask`; warm: those whose ln kappa and eta are a
 // start of two phases.
 template <class M, class R>
@@ -124,7 +137,7 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
                 if (any_of(verdict.unstable)) {
                     const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
                     found = found || now;
-                    lost = lost || (verdict.certain && !now);
+                    lost = lost || (verdict.certain && !now && !has_gone(feed, verdict));
                 }
                 keep_test(m, feed, unknown, unknown && !verdict.unstable, verdict, s);
             }
