@@ -1,5 +1,4 @@
 // What direct_packs.h reads: packs of numbers, and factors that are packed through tables of places for the caches.
-// What comes next is asked for ahead.
 #pragma once
 #include <string.h>
 #include "engine/numbers/kernel.h"
@@ -7,15 +6,6 @@
 
 // A panel of rows has PACKS packs. Their sums with COLUMNS columns fill the registers.
 constexpr int PACKS = 3, COLUMNS = PACK_BYTES == 64 ? 8 : 4;
-
-// Terms of a turn of the loop, at each of which numbers are asked for. They are unrolled where there are registers for
-// that.
-constexpr int TERMS = 4;
-#if PACK_BYTES == 64
-#define UNROLL_TERMS UNROLL
-#else
-#define UNROLL_TERMS _Pragma("GCC unroll 1")
-#endif
 
 typedef SCALAR Pack __attribute__((vector_size(PACK_BYTES)));
 constexpr int SIZE = sizeof(SCALAR), LANES = PACK_BYTES / SIZE, PANEL = PACKS * LANES;
@@ -29,10 +19,30 @@ POINT_FN Pack load(const SCALAR *from) {
 }
 POINT_FN void store(SCALAR *to, Pack x) { memcpy(to, &x, sizeof(Pack)); }
 
-// A pack is in a register from here on. Else the compiler may load columns first, for which there are too few.
+// A pack is in a register from here on, and what comes before stays there. Else the compiler loads more numbers ahead
+// than there are registers for.
 POINT_FN void hold(Pack &x) {
 #ifdef __AVX512F__
     __asm__ volatile("" : "+v"(x));
+#endif
+}
+// A structure has an address that others may know: its fields are in memory.
+template <class T> POINT_FN void keep_in_memory(T &x) { __asm__ volatile("" : : "r"(&x) : "memory"); }
+// sum += x * y, in the order that is written. A compiler moves sums to other registers, and some to memory.
+POINT_FN void add_product(Pack &sum, Pack x, Pack y) {
+#ifdef __FMA__
+    if (SIZE == 8) __asm__ volatile("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+    else __asm__ volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+#else
+    sum += x * y;
+#endif
+}
+
+// Vector registers beyond those of sums, rows and a column hold nothing here. Else the compiler may keep addresses and
+// counters there, which come back behind the multiply-adds that wait, so branches are decided late.
+POINT_FN void no_other_vectors() {
+#ifdef __AVX512F__
+    __asm__ volatile("" : : : "xmm28", "xmm29", "xmm30", "xmm31");
 #endif
 }
 
@@ -219,64 +229,5 @@ template <int WIDTH> struct Packing {
 
     POINT_FN void one(long l) const {
         for (long k = 0; k < terms; ++k) *at(l, k) = from[line[l] + term[k]];
-    }
-};
-
-// Numbers of a factor that are read next, asked for from memory while the present ones are multiplied: at each turn of
-// the loop over terms so few that the multiply-adds do not wait.
-struct Ahead {
-    const SCALAR *from;
-    const long *line, *term; // no two lines are in one cache line
-    long lines, terms;
-    long term_step;           // numbers of a cache line along the terms
-    long l = 0, k = 0;        // the next request
-    long panel = 0, turn = 0; // requests during the sums of a panel, and at a turn
-    long left = 0;            // of a panel
-
-    // panels: of rows and columns, during which all numbers are asked for. turns: of the loop over a panel's terms.
-    POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms, long panels,
-                   long turns)
-        : from(from), line(line), term(term), lines(lines), terms(terms) {
-        term_step = terms >= LINE && side_by_side<LINE>(term) ? LINE : 1;
-        const long requests = lines * ((terms + term_step - 1) / term_step);
-        panel = panels ? (requests + panels - 1) / panels : 0;
-        turn = turns ? (panel + turns - 1) / turns : 0;
-    }
-
-    POINT_FN void new_panel() { left = panel; }
-    // Other lines, at the same pace.
-    POINT_FN void aim(const long *other, long count) { line = other, lines = count, l = 0, k = count ? 0 : terms; }
-    POINT_FN void ask() {
-        if (left <= 0) return;
-        left -= turn;
-        for (long i = 0; i < turn && k < terms; ++i) {
-            __builtin_prefetch(from + line[l] + term[k], 0, 2);
-            if (++l >= lines) l = 0, k += term_step;
-        }
-    }
-};
-
-// Numbers of the output to which the sums of a panel go, asked for so that they are in the cache when the sums are
-// there. With wide vectors they are asked for during the multiplication, few at a time: the loads of the factors wait
-// for the same buffers. With others there is no time and there are no registers for that.
-struct Expected {
-    static constexpr bool SPREAD = PACK_BYTES == 64;
-
-    const SCALAR *out;
-    const long *row, *column;
-    long turn;      // requests at a turn
-    long next, end; // the next request; how many there are
-
-    POINT_FN Expected(const SCALAR *out, const long *row, const long *column, long turn)
-        : out(out), row(row), column(column), turn(turn), next(0), end(turn ? PACKS * COLUMNS : 0) {
-        if (!SPREAD) ask();
-    }
-    // Requests at each of some turns.
-    POINT_FN static long each(long turns) {
-        return !SPREAD ? PACKS * COLUMNS : turns ? (PACKS * COLUMNS + turns - 1) / turns : 0;
-    }
-    POINT_FN void ask() {
-        for (long i = 0; i < turn && next < end; ++i, ++next)
-            __builtin_prefetch(out + row[next / COLUMNS * LANES] + column[next % COLUMNS], 1, 3);
     }
 };

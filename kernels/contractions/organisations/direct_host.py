@@ -443,7 +443,7 @@ class HostDirect(Organisation):
             f"constexpr int DEPTH = {self.depth};",
         ]
         text = "\n".join([*lines, structure("Arguments", MEMBERS), '#include "contractions/direct_packs.h"', ""])
-        return Source("tensor-direct", text, quick=quick, entry="contraction", title="direct")
+        return Source("tensor-direct", text, quick=quick, spelled_vectors=True, entry="contraction", title="direct")
 
     def launch(self, plan, arrays, values, n: int):
         p = plan.program

@@ -1,0 +1,249 @@
+// The inner loop of direct_packs.h: a panel of rows meets a panel of columns. What comes next is asked for meanwhile.
+#pragma once
+#include "contractions/direct_packing.h"
+
+// Terms of a turn of the loop, at each of which numbers are asked for. They are unrolled where there are registers for
+// that.
+constexpr int TERMS = 4;
+#if PACK_BYTES == 64
+#define UNROLL_TERMS UNROLL
+#else
+#define UNROLL_TERMS _Pragma("GCC unroll 1")
+#endif
+
+// ---- requests -------------------------------------------------------------------------------------------------------
+
+// Cache lines of a factor that are read next, asked for from memory while the present ones are multiplied: at each turn
+// of the loop over terms so few that the multiply-adds do not wait.
+struct Ahead {
+    const SCALAR *from;
+    const long *term, *line, *end; // no two lines are in one cache line
+    long terms;
+    long term_step; // numbers of a cache line along the terms
+    long turn;      // requests at a turn
+    long of_panel;  // terms of a panel during which there are requests
+
+    // The next request. asking: of_panel, or 0 after the last one.
+    long k = 0, asking = 0;
+    const SCALAR *first = nullptr;
+    const long *next = nullptr;
+
+    // panels: of rows and columns, during which all numbers are asked for. turns: of the loop over a panel's terms.
+    POINT_FN Ahead(const SCALAR *from, const long *line, const long *term, long lines, long terms, long panels,
+                   long turns)
+        : from(from), term(term), terms(terms), term_step(terms >= LINE && side_by_side<LINE>(term) ? LINE : 1),
+          turn(0), of_panel(0) {
+        const long requests = lines * ((terms + term_step - 1) / term_step);
+        const long panel = panels ? (requests + panels - 1) / panels : 0;
+        turn = turns ? (panel + turns - 1) / turns : 0;
+        of_panel = turn ? (panel + turn - 1) / turn * TERMS : 0;
+        aim(line, lines);
+    }
+
+    // Other lines, at the same pace.
+    POINT_FN void aim(const long *other, long count) {
+        line = other, end = other + count;
+        go_to(count ? 0 : terms);
+    }
+    POINT_FN void go_to(long other) {
+        k = other, next = line;
+        asking = k < terms ? of_panel : 0;
+        if (asking) first = from + term[k];
+    }
+
+    // The requests of a turn.
+    POINT_FN void ask() {
+        for (long left = turn; left > 0; --left) {
+            __builtin_prefetch(first + *next, 0, 2);
+            if (__builtin_expect(++next != end, 1)) continue;
+
+            go_to(k + term_step);
+            if (!asking) return;
+        }
+    }
+};
+
+// Numbers of the output to which the sums of a panel go, asked for so that they are in the cache when the sums are
+// there. With wide vectors they are asked for during the multiplication, few at a time: the loads of the factors wait
+// for the same buffers. With others there is no time for that.
+struct Expected {
+    static constexpr bool SPREAD = PACK_BYTES == 64;
+
+    const SCALAR *out;
+    const long *row, *column, *end; // places of the panel's rows, and of the next column
+    long turn;                      // columns at a turn
+
+    POINT_FN explicit Expected(const SCALAR *out) : out(out), row(nullptr), column(nullptr), end(nullptr), turn(0) {}
+
+    // Other rows and columns. turns: of the loop over a panel's terms; 0: nothing is asked for.
+    POINT_FN void aim(const long *rows, const long *columns, long turns) {
+        row = rows, column = columns, end = turns ? columns + COLUMNS : columns;
+        turn = SPREAD && turns ? (COLUMNS + turns - 1) / turns : COLUMNS;
+        if (!SPREAD) ask();
+    }
+    POINT_FN void ask() {
+        for (long left = turn; left > 0 && column < end; --left, ++column) {
+            UNROLL
+            for (int p = 0; p < PACKS; ++p) __builtin_prefetch(out + row[p * LANES] + *column, 1, 3);
+        }
+    }
+};
+
+// Both. It stays in memory: the loop needs its registers.
+struct Requests {
+    Ahead *ahead = nullptr;
+    Expected expected;
+
+    POINT_FN explicit Requests(const SCALAR *out) : expected(out) {}
+
+    // At term `now` of a panel.
+    POINT_FN void ask(long now) {
+        if (now < ahead->asking) ahead->ask();
+        if (Expected::SPREAD && expected.column < expected.end) expected.ask();
+    }
+};
+
+// ---- panels ---------------------------------------------------------------------------------------------------------
+
+// Where the terms of packed panels begin.
+template <int WIDTH> struct PackedTerms {
+    long at[DEPTH];
+
+    constexpr PackedTerms() : at() {
+        for (int k = 0; k < DEPTH; ++k) at[k] = long(k) * WIDTH;
+    }
+};
+constexpr PackedTerms<PANEL> ROW_TERMS;
+constexpr PackedTerms<COLUMNS> COLUMN_TERMS;
+
+// Packed rows.
+struct PackedRows {
+    const SCALAR *panel;
+
+    POINT_FN Pack operator()(int p, long k) const { return load(panel + k * PANEL + p * LANES); }
+};
+// Rows as they lie, those of each pack side by side. They are packed on the way for the columns to come.
+struct LyingRows {
+    const SCALAR *pack[PACKS];
+    const long *term;
+    SCALAR *packed; // nullptr: they are not packed
+
+    // place: of the panel's rows.
+    POINT_FN LyingRows(const SCALAR *from, const long *place, const long *term, SCALAR *packed)
+        : term(term), packed(packed) {
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) pack[p] = from + place[p * LANES];
+    }
+    POINT_FN explicit LyingRows(const SCALAR *panel) : term(ROW_TERMS.at), packed(nullptr) {
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) pack[p] = panel + p * LANES;
+    }
+    POINT_FN Pack operator()(int p, long k) const { return load(pack[p] + term[k]); }
+};
+
+// A panel of packed columns. at(k): the columns of term k.
+struct PackedColumns {
+    const SCALAR *panel;
+
+    struct At {
+        const SCALAR *first;
+
+        POINT_FN SCALAR operator()(int c) const { return first[c]; }
+    };
+    POINT_FN At at(long k) const { return {panel + k * COLUMNS}; }
+};
+// Columns that lie evenly: so few registers have all places.
+struct EvenColumns {
+    const char *first;
+    long step, thrice; // bytes from column to column
+    const long *term;
+
+    // Columns beyond the last one are the first one again; their sums are not stored.
+    POINT_FN EvenColumns(const SCALAR *from, const long *place, long columns, const long *term)
+        : first((const char *)(from + place[0])), step(columns < COLUMNS ? 0 : (place[1] - place[0]) * SIZE),
+          thrice(3 * step), term(term) {}
+    // Packed columns.
+    POINT_FN explicit EvenColumns(const SCALAR *panel)
+        : first((const char *)panel), step(SIZE), thrice(3 * SIZE), term(COLUMN_TERMS.at) {}
+
+    POINT_FN static bool serves(const long *place, long columns) {
+        if (columns < COLUMNS) return columns == 1;
+        for (int c = 2; c < COLUMNS; ++c)
+            if (place[c] - place[c - 1] != place[1] - place[0]) return false;
+        return true;
+    }
+
+    struct At {
+        const char *low, *high; // columns 0 and 4
+        long step, thrice;
+
+        POINT_FN SCALAR operator()(int c) const {
+            const char *const four = c < 4 ? low : high;
+            return *(const SCALAR *)(four + (c % 4 == 3 ? thrice : c % 4 * step));
+        }
+    };
+    POINT_FN At at(long k) const {
+        const char *low = first + term[k] * SIZE;
+        // Else the compiler keeps a place of each column, for which there are too few registers.
+        __asm__ volatile("" : "+r"(low));
+        return {low, low + 4 * step, step, thrice};
+    }
+};
+
+// ---- sums -----------------------------------------------------------------------------------------------------------
+
+struct Sums {
+    Pack sum[COLUMNS][PACKS];
+};
+
+POINT_FN void pack_rows(const PackedRows &, const Pack (&)[PACKS], long) {}
+POINT_FN void pack_rows(const LyingRows &rows, const Pack (&row)[PACKS], long k) {
+    if (!rows.packed) return;
+    UNROLL
+    for (int p = 0; p < PACKS; ++p) store(rows.packed + k * PANEL + p * LANES, row[p]);
+}
+
+template <class Rows, class Columns>
+POINT_FN Sums multiply(const Rows &rows, const Columns &columns, long terms, Requests &requests) {
+    Sums s;
+    UNROLL
+    for (int c = 0; c < COLUMNS; ++c) {
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) s.sum[c][p] = Pack{};
+    }
+
+    const auto add = [&](long k) __attribute__((always_inline)) {
+        Pack row[PACKS];
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) row[p] = rows(p, k), hold(row[p]);
+        pack_rows(rows, row, k);
+
+        const auto column = columns.at(k);
+        UNROLL
+        for (int c = 0; c < COLUMNS; ++c) {
+            Pack x = column(c) - Pack{};
+            hold(x);
+            UNROLL
+            for (int p = 0; p < PACKS; ++p) add_product(s.sum[c][p], row[p], x);
+        }
+    };
+
+    long k = 0;
+    for (; k + TERMS <= terms; k += TERMS) {
+        requests.ask(k);
+        no_other_vectors();
+        UNROLL_TERMS
+        for (int i = 0; i < TERMS; ++i) add(k + i);
+    }
+    for (; k < terms; ++k) add(k);
+    return s;
+}
+
+// Into tile[column][row].
+POINT_FN void keep(const Sums &s, SCALAR *tile) {
+    UNROLL
+    for (int c = 0; c < COLUMNS; ++c) {
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) store(tile + c * ROWS + p * LANES, s.sum[c][p]);
+    }
+}
