@@ -1,8 +1,8 @@
 """What a core does in a second, for the prices of organisations on a CPU: measured once on a machine, then read.
 
 The first product of two tensors that is planned for a type of numbers measures: copies, products of NumPy's library
-and products by `direct`, in turns; the least time of each counts. That takes 0.3 s of the processor, and the time to
-compile `direct` of that type if the kernel cache has it not. The rates are an entry of the kernel cache,
+and products by `direct`, in turns; the least time of each counts. That takes 0.3 to 0.6 s of the processor, and the
+time to compile `direct` of that type if the kernel cache has it not. The rates are an entry of the kernel cache,
 rates-TYPE-KEY.json, whose key names processor, compiler, NumPy, its library and its threads. So all ranks and later
 runs read the same, and choose the same. Who removes the entry has it measured anew.
 
@@ -222,10 +222,11 @@ def _of_library(dtype: str) -> dict[str, Trial]:
     return found
 
 
-# Text, extents, array of which neighbours lie apart. It has 4 MB or more: NumPy asks for large pages for those.
+# Text, extents, array of which neighbours lie apart. NumPy asks for large pages of 2 MB for arrays from 4 MB on. Few
+# fit into such an array: with 24000 columns a number apart took 2e-10 to 6e-10 s, as its pages happened to lie.
 DIRECT = {
     "panels": ("C[m n] = A[m k] B[k n]", dict(m=528, n=768, k=576), ""),  # whole panels of all vectors
-    "gather": ("C[m n] = A[m k] B[n k]", dict(m=24, n=24000, k=48), "B"),
+    "gather": ("C[m n] = A[m k] B[n k]", dict(m=24, n=48000, k=48), "B"),
     "scatter": ("C[i n j] = A[j k i] B[n k]", dict(i=120, j=120, k=80, n=24), "C"),
 }
 
