@@ -139,12 +139,13 @@ def table(*rows):
 
 
 def test_the_rules_of_the_table():
-    """Device, then the first that serves, then the nearest number of species."""
+    """The first that serves, then the device, then the nearest number of species."""
     rows = table(
         ("only pairs", "", 10, 1, "A"),
         ("pairs", "precision=single", 4, 2, "A"),
         ("pairs", "", 4, 3, "A"),
         ("pairs", "", 16, 4, "A"),
+        ("pairs", "", 16, 7, "B"),
         ("", "k_ij=none|dense", 10, 5, "B"),
         ("", "", 10, 6, "A"),
     )
@@ -158,7 +159,9 @@ def test_the_rules_of_the_table():
     assert threads("pairs", 11, "single") == 2
     assert [threads("pairs", ns) for ns in (1, 7, 8, 9, 100)] == [3, 3, 4, 4, 4]  # 8 is as near to 4 as to 16
     assert threads("", 10, device="B") == 5 and threads("", 10, k_ij="sparse", device="B") == 6
-    assert threads("pairs", 4, device="C") == 3 and threads("root", 10) == 6
+    assert threads("pairs", 4, device="B") == 7  # the only one of the device that is for such programs
+    assert threads("pairs", 4, "single", device="B") == 2  # for these there is one of another device
+    assert threads("pairs", 4, device="C") == 3 and threads("root", 10) == 5
     with pytest.raises(ArgumentError, match="no row for sweeps none"):
         launches.chosen([], types.SimpleNamespace(ns=1, options={}, facts={}), table=rows[:4])
 

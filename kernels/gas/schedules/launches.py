@@ -5,10 +5,11 @@ files. A row serves a program whose kernels sweep all that its `sweeps` name, an
 `when`. One with the word `only` before its sweeps, as tuning writes them, serves programs that sweep nothing else, at
 its own number of species. Of the rows that serve
 
-1. those of this device count, or all where none is of this device;
-2. the first from the top says which: those with its sweeps and conditions (the table goes from special to general);
+1. the first from the top says which: those with its sweeps and conditions (the table goes from special to general);
+2. of these those of this device count, or all where none is of this device. A row for such programs from a device that
+   is like this one says more than a general row from this device;
 3. of these the one whose number of species is nearest in ratio is taken, the larger number of two as near;
-4. where its block needs more shared memory than the device has for one, the next sweeps and conditions of rule 2 count.
+4. where its block needs more shared memory than the device has for one, the next sweeps and conditions of rule 1 count.
    So a device with less than the one of the table has a thread a point where warps or lanes do not fit.
 
 A point's last bits may depend on the launch, so `python -m frame info` says which table is in force. No cache folder
@@ -131,18 +132,21 @@ def serving(kernels, mixture, precision: str = "double", device: str = "", table
     """
     sweeps, facts = sweeps_of(kernels), facts_of(kernels, mixture, precision)
 
-    # Rule 1: rows that serve, of this device if there are some.
     rows = read(in_force()) if table is None else table
     rows = [row for row in rows if row.serves(sweeps, facts, mixture.ns)]
-    rows = [row for row in rows if row.device == device] or rows
     refuse(not rows, f"the table of launches {in_force()} has no row for sweeps {', '.join(sweeps) or 'none'}.")
 
-    # Rules 2 and 3: of each group with the same sweeps and conditions, the nearest number of species.
+    # Rule 1: groups with the same sweeps and conditions.
     groups: dict[Any, list[Row]] = {}
     for row in rows:
         groups.setdefault((row.sweeps, row.when), []).append(row)
+
+    # Rules 2 and 3: of each group the rows of this device, and of these the nearest number of species.
     distance = functools.partial(_distance, ns=mixture.ns)
-    nearest = [min(group, key=distance) for group in groups.values()]
+    nearest = []
+    for group in groups.values():
+        own = [row for row in group if row.device == device]
+        nearest.append(min(own or group, key=distance))
 
     # Rule 4: the first that has the shared memory it needs.
     if memory:
