@@ -200,7 +200,7 @@ def test_tables_come_back_and_are_checked(tmp_path, monkeypatch):
     assert file.read_text() == launches.COMMITTED.read_text()
 
     lines = file.read_text().splitlines()
-    lines[3] = lines[3].replace(",False,", ",No,")
+    lines[3] = lines[3].replace(",True,", ",No,")
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("\n".join(lines))
     monkeypatch.setenv("FRAME_LAUNCHES", str(wrong))
