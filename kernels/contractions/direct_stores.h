@@ -40,6 +40,17 @@ struct RowRuns {
     }
 };
 
+// Where the packs of a panel begin in the output, read once for all its columns.
+struct Places {
+    long of[PACKS];
+
+    POINT_FN Places(const long *row) {
+        UNROLL
+        for (int p = 0; p < PACKS; ++p) of[p] = row[p * LANES];
+    }
+    POINT_FN long operator[](int p) const { return of[p]; }
+};
+
 // Where the results of a block of rows and a panel of columns go.
 struct Target {
     SCALAR *out;
@@ -105,9 +116,7 @@ struct Target {
         }
     }
     POINT_FN void leave_packs(const Sums &s, long r) const {
-        long place[PACKS];
-        UNROLL
-        for (int p = 0; p < PACKS; ++p) place[p] = row[r + p * LANES];
+        const Places place(row + r);
         UNROLL
         for (int c = 0; c < COLUMNS; ++c) {
             SCALAR *const to = out + column[c];
@@ -127,9 +136,7 @@ struct Target {
     }
     // WAITS: the last packs do. WAITED: those of the panel before did.
     template <bool WAITS, bool WAITED> POINT_FN void stream_packs(const Sums &s, long r, SCALAR *half) const {
-        long place[PACKS];
-        UNROLL
-        for (int p = 0; p < PACKS; ++p) place[p] = row[r + p * LANES];
+        const Places place(row + r);
         UNROLL
         for (int c = 0; c < COLUMNS; ++c) {
             SCALAR *const to = out + column[c];
