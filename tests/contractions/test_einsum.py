@@ -182,12 +182,15 @@ def test_strides_of_all_kinds():
     ):
         assert np.array_equal(contract("ij,jk->ik", x, y), x @ y)
         assert np.array_equal(contract("o[i k] = x[i j] y[j k]", x=x, y=y), x @ y)
+
+        # Out, with gaps that stay as they are.
         room = np.full((12, 10), np.nan)
         out = room[::2, ::2][: len(x)]
         assert contract("ij,jk->ik", x, y, out=out) is out and np.array_equal(out, x @ y)
         out[...] = 1
         assert contract("o[i k] += x[i j] y[j k]", x=x, y=y, o=out) is out and np.array_equal(out, 1 + x @ y)
         assert np.all(np.isnan(room[1::2])) and np.all(np.isnan(room[:, 1::2]))
+
     zero = np.broadcast_to(2.0, (3, 4))
     assert np.array_equal(contract("ij->i", zero), [8, 8, 8]) and contract("ij,ij->", zero, zero) == 48
 
@@ -302,10 +305,12 @@ def test_functions_for_opt_einsum():
     module = importlib.import_module("kernels")
     rng = np.random.default_rng(0)
     a, b = whole(rng, (2, 3, 4)), whole(rng, (4, 3, 5))
+
     assert np.array_equal(module.einsum("ijk,kjl->il", a, b, optimize=False, order="C"), np.einsum("ijk,kjl->il", a, b))
     for axes in (0, 1, ([1, 2], [1, 0]), (2, 0), ((-1,), (0,))):
         assert np.array_equal(module.tensordot(a, b, axes), np.tensordot(a, b, axes))
     assert np.array_equal(module.transpose(a, (2, 0, 1)), a.transpose(2, 0, 1))
+
     for wrong, words in (
         (lambda: module.tensordot(a, b, 2), "axis 0 of b: extent 4, wanted 3"),
         (lambda: module.tensordot(a, b, 4), "axes=4, wanted 0 to 3"),

@@ -194,7 +194,7 @@ def test_a_device_with_less_shared_memory_has_a_thread_a_point(monkeypatch, arch
 
 
 def test_tables_come_back_and_are_checked(tmp_path, monkeypatch):
-    """What is written is what was read; a wrong line is named."""
+    """A table that is read and written again has the same text. A wrong line is named."""
     rows, file = launches.read(launches.COMMITTED), tmp_path / "t.csv"
     launches.write(file, rows)
     assert file.read_text() == launches.COMMITTED.read_text()

@@ -79,7 +79,7 @@ def _own(name: str, mixture: Mixture) -> str:
 
 
 def text(fit: KijFit, points: Points, seconds: float) -> str:
-    """What the fit found, and how far the model is from the points before and after."""
+    """k_ij with its error, and a table of deviations from the points: with 0, as given, as fitted."""
     first, bubbles = fit.names[0], int(points.bubble.sum())
     columns = _columns(fit)
     rows = {

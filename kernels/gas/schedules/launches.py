@@ -116,8 +116,8 @@ def sweeps_of(kernels) -> frozenset[str]:
 
 
 def facts_of(kernels, mixture, precision: str) -> dict[str, str]:
-    """What a row of the table may ask for, {name: value}: options and facts of the mixture, precision, and whether the
-    kernels run by crews or by lanes."""
+    """{fact: its value} of a program, for the conditions of rows: options and facts of the mixture, the precision,
+    whether the kernels run by crews or by lanes."""
     facts = {**mixture.options, **mixture.facts, "precision": precision}
     for schedule in SHARING:
         facts[schedule.name] = "yes" if schedule.serves(kernels, mixture) else "no"
@@ -188,7 +188,7 @@ def with_measured(rows, found) -> list[Row]:
 
 
 def _program(row: Row) -> tuple:
-    """What of a row says for which program and device it is."""
+    """The program and the device that a row is for."""
     return row.sweeps, row.when, row.ns, row.device
 
 

@@ -221,7 +221,7 @@ def _refuse_unusable(phase, unusable):
 
 
 def _warn_of_estimates(phase, species):
-    """One warning that names the species with estimated critical properties."""
+    """Warns once of all species whose critical properties are estimated."""
     estimated = species.estimated()
     if not estimated:
         return
