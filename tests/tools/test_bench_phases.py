@@ -37,7 +37,10 @@ def test_phases(capsys):
 
 
 def test_gas_of_a_bench():
-    """Equation `mapped` has states of two phases, and no rival."""
+    """All species are there with both equations. Equation `mapped` has states of two phases, and no rival."""
+    for equation in ("pr", "mapped"):
+        assert phases.Gas(max(phases.NS), equation).mixture().ns == max(phases.NS)
+
     gas = phases.Gas(2, "mapped")
     found = gas.mixture().properties("phases_status", backend="cpu", **phases.states(gas, 64, "random"))
     assert gas.rivals() == [] and 0.2 < found["phases_status"].mean() < 0.8

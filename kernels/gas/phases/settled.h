@@ -54,7 +54,13 @@ constexpr double KIND_T = 16.0; // K
 enum { NOTHING, SHORT_TEST, TWO_PHASES, TESTS_AROUND = TWO_PHASES + TWO_KINDS, WHOLE_TEST };
 constexpr int QUICK_KINDS_OF_ETA = TESTS_AROUND, KINDS_OF_ETA = WHOLE_TEST + TEST_KINDS;
 
-POINT_FN bool is_put_off_by_eta(const double eta) { return eta >= KEPT * WAS_TWO; }
+// Lists of points that are put off: a test is due; it has been
+enum { DUE, TESTED, LISTS_OF_ETA };
+POINT_FN int list_of_eta(const double eta) {
+    const int on = eta >= KEPT * HAS_LIQUID ? TESTED : DUE;
+    return eta >= KEPT * WAS_TWO ? on : -1;
+}
+
 POINT_FN int kind_of_eta(const double eta) {
     // Without branches, so that vectors serve
     const int whole = WHOLE_TEST + int(eta >= KEPT ? eta * (1.0 / KIND_T) : 0.0) % TEST_KINDS;

@@ -4,7 +4,8 @@
 //   composed(m, scratch)             the part that depends on the composition alone, if that is uniform
 //   stages(m, points, scratch)       all stages over these points, whose number TOGETHER divides
 //   KIND, KINDS, kind(x)             the row (or -1) by whose value x points are of one of KINDS kinds
-//   is_put_off(x)                    whether the stages put a point off, which left this value there
+//   LISTS, list_of(x)                which of LISTS lists a point is on that the stages put off, which left this value
+//                                    there; -1: it is done. Work on a list puts points off to later lists only
 //   TOGETHER                         points of the widest pack of a stage
 //   LINES, lines<N>(m, row, step)    whether there is one stage of scalars; for boxes: of SIDE lines of N points
 #pragma once
@@ -297,23 +298,27 @@ template <class P> struct Sorted {
 
 // Points that were put off, from several windows
 template <class P> struct PutOff {
-    long place[WINDOW + BLOCK], number = 0;
+    static constexpr long MOST = WINDOW + 2 * BLOCK; // of a list before, and what two lists have left
+    long place[P::LISTS][MOST], number[P::LISTS] = {};
 
     template <class Place> void add(const outside *key, const long count, const Place &place_of) {
         for (long t = 0; t < count; ++t) {
-            place[number] = place_of(t);
-            number += P::is_put_off(key[place[number]]);
+            const long at = place_of(t);
+            const int on = P::list_of(key[at]);
+            if (on >= 0) place[on][number[on]++] = at;
         }
     }
-    // Works on them, by whole blocks as long as there may come more. A point may be put off twice.
+    // Works on the lists, by whole blocks as long as there may come more
     void work(const Mixture &m, outside *const *row, const Scratch &scratch, const bool more) {
         long now[BLOCK];
-        while (number >= (more ? BLOCK : 1)) {
-            const long count = number < BLOCK ? number : BLOCK;
-            number -= count;
-            for (long t = 0; t < count; ++t) now[t] = place[number + t];
-            copied_points<P>(m, row, scratch, count, Listed{now});
-            add(row[P::KIND], count, Listed{now});
+        for (int l = 0; l < P::LISTS; ++l) {
+            while (number[l] >= (more ? BLOCK : 1)) {
+                const long count = number[l] < BLOCK ? number[l] : BLOCK;
+                number[l] -= count;
+                for (long t = 0; t < count; ++t) now[t] = place[l][number[l] + t];
+                copied_points<P>(m, row, scratch, count, Listed{now});
+                add(row[P::KIND], count, Listed{now});
+            }
         }
     }
 };

@@ -1,16 +1,18 @@
 // Points of one kind side by side on CUDA, so that a warp does not wait for a point of another kind. A block takes
-// every gridDim.x-th group of 32 points, a window of them at a time, and sorts them by their kind. Points of quick
-// kinds come first, in a pass that has no more code than they need: what they need beyond that is put off. Points of
-// other kinds and those that are put off are listed, and worked on in whole when there are enough of them for all
-// warps.
+// every gridDim.x-th group of 32 points, a window of them at a time, and sorts them by their kind. First come points of
+// quick kinds, in a pass that has no more code than they need: what they need beyond that is put off. Then points are
+// worked on in whole, list by list: those of other kinds with those that were put off. So all warps of a block are at
+// the same part of the program, whose code is larger than the caches of instructions.
 //
 // Of the program P beside thread.h:
-//   KINDS, QUICK    kinds of points; those below QUICK are quick
-//   is_put_off(x)   whether a pass has put the point off, which left this value there
+//   KINDS, QUICK   kinds of points; those below QUICK are quick
+//   LISTS          lists of points to be worked on in whole. The first has the points of other kinds, too
+//   list_of(x)     the list of a point that was put off, which left this value there; -1: it is done. Work on a list
+//                  puts points off to later lists only
 // and of How:
 //   AHEAD    units of 8 bytes of shared memory ahead of the order of points
 //   WINDOW   points of a window
-//   LISTED   points of the list from which on they are worked on
+//   LISTED   points of a list from which on they are worked on; the last window leaves none
 #pragma once
 #include "gas/schedules/thread.h"
 
@@ -48,74 +50,81 @@ POINT_FN unsigned place_in_turn(const unsigned turn) {
     return place < gridDim.x ? place : place - gridDim.x;
 }
 
-// The order of a block's points, in shared memory
+// The order of a block's points, in shared memory. Points are numbered within the block.
 template <class How, class P> struct Order {
-    int begin[P::KINDS + 1];                   // of each kind in place[]
-    int quick, all;                            // points of quick kinds, and of all
-    int taken;                                 // groups of points that warps have taken
-    int number;                                // points in list[]
-    int place[How::WINDOW];                    // points of the window by their kind; numbers within the block
-    int list[2 * (How::WINDOW + How::LISTED)]; // behind `number` points that are put off again
+    static constexpr int WINDOW = How::WINDOW, LISTED = How::LISTED;
+
+    int end[P::KINDS];                       // of each kind in place[]
+    int taken;                               // points that warps have taken
+    int listed[P::LISTS];                    // points of each list
+    int place[WINDOW];                       // points of the window by their kind
+    int list[P::LISTS][WINDOW + 2 * LISTED]; // of a list before, and what two lists have left
+
+    POINT_FN void begin() {
+        if (threadIdx.x < P::LISTS) listed[threadIdx.x] = 0;
+    }
 
     // Sorts points first .. first + count - 1, whole groups. kind_of(i): kind of point i, -1 beyond the last
     template <class KindOf> POINT_FN void sort(const int first, const int count, const KindOf &kind_of) {
         __syncthreads();
-        if (threadIdx.x <= P::KINDS) begin[threadIdx.x] = 0;
+        if (threadIdx.x < P::KINDS) end[threadIdx.x] = 0;
         __syncthreads();
 
+        // Numbers of each kind, and where each begins
         UNROLL_BY(4)
-        for (int i = threadIdx.x; i < count; i += How::THREADS) take_one_of(begin + 1, kind_of(first + i));
+        for (int i = threadIdx.x; i < count; i += How::THREADS) take_one_of(end, kind_of(first + i));
         __syncthreads();
         if (threadIdx.x == 0) {
-            for (int k = 1; k <= P::KINDS; ++k) begin[k] += begin[k - 1];
-            quick = begin[P::QUICK], all = begin[P::KINDS], taken = 0;
+            for (int k = 0, begin = 0; k < P::KINDS; ++k) {
+                const int number = end[k];
+                end[k] = begin;
+                begin += number;
+            }
         }
         __syncthreads();
 
+        // Places
         UNROLL_BY(4)
         for (int i = threadIdx.x; i < count; i += How::THREADS) {
-            const int kind = kind_of(first + i), to = take_one_of(begin, kind);
+            const int kind = kind_of(first + i), to = take_one_of(end, kind);
             if (kind >= 0) place[to] = first + i;
         }
         __syncthreads();
     }
 
-    POINT_FN void put_off(const int point, const bool late) {
-        const int to = take_one(&number, late);
-        if (late) list[to] = point;
-    }
-
-    // Warps take points of the window, the slow kinds first. quickly(i, is_there), wholly(i, is_there): work on point
-    // i, and whether it is put off
-    template <class Quickly, class Wholly> POINT_FN void work_on_window(const Quickly &quickly, const Wholly &wholly) {
-        const int groups_in_whole = (all - quick + 31) / 32, groups = groups_in_whole + (quick + 31) / 32;
-        for (int group; (group = take_together(&taken, 1)) < groups;) {
-            const bool in_whole = group < groups_in_whole;
-            const int end = in_whole ? all : quick, begin = in_whole ? quick : 0;
-            const int i = end - 1 - 32 * (in_whole ? group : group - groups_in_whole) - lane_of_warp();
-            const int point = place[i < begin ? begin : i];
-            put_off(point, in_whole ? wholly(point, i >= begin) : quickly(point, i >= begin));
-        }
-        __syncthreads();
-    }
-
-    // Each warp takes points of the list. Those that are put off again come to its begin.
-    template <class Work> POINT_FN void work_on_list(const Work &work) {
-        const int before = number;
+    // Warps take `count` points, the last of them first. work(i, is_there): works on point i, and returns its list
+    template <class Work> POINT_FN void work_on(const int *points, const int count, const Work &work) {
         __syncthreads();
         if (threadIdx.x == 0) taken = 0;
         __syncthreads();
-        for (int first; (first = 32 * take_together(&taken, 1)) < before;) {
-            const int i = first + lane_of_warp();
-            const int point = list[i < before ? i : 0];
-            put_off(point, work(point, i < before));
+
+        for (int first; (first = take_together(&taken, 32)) < count;) {
+            const int i = count - 1 - first - lane_of_warp();
+            const int point = points[i < 0 ? 0 : i], on = work(point, i >= 0), to = take_one_of(listed, on);
+            if (on >= 0) list[on][to] = point;
         }
         __syncthreads();
-        const int again = number - before;
-        for (int i = threadIdx.x; i < again; i += How::THREADS) list[i] = list[before + i];
+    }
+
+    // Points of the window of other kinds than quick ones
+    POINT_FN void list_the_others() {
+        const int quick = end[P::QUICK - 1], others = end[P::KINDS - 1] - quick;
+        for (int i = threadIdx.x; i < others; i += How::THREADS) list[0][listed[0] + i] = place[quick + i];
         __syncthreads();
-        if (threadIdx.x == 0) number = again;
+        if (threadIdx.x == 0) listed[0] += others;
         __syncthreads();
+    }
+
+    // Lists of `least` points or more
+    template <class Work> POINT_FN void work_on_lists(const int least, const Work &work) {
+        for (int l = 0; l < P::LISTS; ++l) {
+            const int count = listed[l];
+            if (count < least) continue;
+
+            work_on(list[l], count, work);
+            if (threadIdx.x == 0) listed[l] = 0;
+            __syncthreads();
+        }
     }
 };
 
@@ -149,7 +158,7 @@ POINT_FN void run_sorted(const Mixture &m, const long n, const Key &key_at, cons
     const auto first_of = [&](const int i) {                   // as if this thread's point were in the thread's place
         return (i / 32 * (long)gridDim.x + place_in_turn(i / 32)) * 32 + i % 32 - threadIdx.x;
     };
-    const auto is_late = [&](const long first) { return first + threadIdx.x < n && P::is_put_off(key_at(first)); };
+    const auto list_of = [&](const long first) { return first + threadIdx.x < n ? P::list_of(key_at(first)) : -1; };
     const auto kind_of = [&](const int i) {
         const long first = first_of(i);
         return first + threadIdx.x < n ? P::kind(key_at(first)) : -1;
@@ -158,20 +167,21 @@ POINT_FN void run_sorted(const Mixture &m, const long n, const Key &key_at, cons
         const long first = is_there ? first_of(i) : n;
         work(static_cast<const QuickPass &>(constants), first, column, Arrival<How>());
         if constexpr (How::COLUMNS) __syncwarp();
-        return is_late(first);
+        return list_of(first);
     };
     const auto wholly = [&](const int i, const bool is_there) {
         const long first = is_there ? first_of(i) : n;
         in_whole<How>(constants, first, column, work);
         if constexpr (How::COLUMNS) __syncwarp();
-        return is_late(first);
+        return list_of(first);
     };
 
-    if (threadIdx.x == 0) order.number = 0;
+    order.begin();
     for (int first = 0; first < points; first += How::WINDOW) {
         const int left = points - first, count = left < How::WINDOW ? left : How::WINDOW;
         order.sort(first, count, kind_of);
-        order.work_on_window(quickly, wholly);
-        while (order.number >= (left > count ? How::LISTED : 1)) order.work_on_list(wholly);
+        order.work_on(order.place, order.end[P::QUICK - 1], quickly);
+        order.list_the_others();
+        order.work_on_lists(left > count ? How::LISTED : 1, wholly);
     }
 }

@@ -5,14 +5,13 @@ from __future__ import annotations
 from ...engine.backend.base import Shape
 from ...engine.backend.facts import REFERENCE
 from ..plan import Launch, Plan
-from .text import MOST_KINDS, key_of, kinds
+from .text import MOST_KINDS, MOST_LISTS, key_of, kinds
 from .thread import PointText, Thread
 
 WINDOWS = (8192, 4096, 2048, 1024)  # points that a block sorts at a time: the first that fits
-LISTED = 1024  # points that were put off, from which on a block works on them
+LISTED = 1024  # points of a list, from which on a block works on them
 GROUP = 32  # points that a warp takes; few points go to as many multiprocessors as there are groups
 MOST_THREADS = 1024  # of a block
-COUNTERS = 5  # numbers of the order of points beside those of the kinds
 
 LOOP = """\
     const auto key_at = [=](const long first) {{
@@ -80,7 +79,8 @@ class Sorted(Thread):
 
 def order_bytes(window: int) -> int:
     """Bytes of the order of points in shared memory."""
-    return 4 * (MOST_KINDS + COUNTERS + window + 2 * (window + LISTED))
+    counters = MOST_KINDS + 1 + MOST_LISTS
+    return 4 * (counters + window + MOST_LISTS * (window + 2 * LISTED))
 
 
 SORTED = Sorted()

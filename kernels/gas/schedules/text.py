@@ -178,7 +178,7 @@ def discarded(p: Plan, kernel: PointKernel, names: set[str], real: str) -> list[
 # ---------------------------------------------------------------- kinds of points
 
 
-MOST_KINDS = 32
+MOST_KINDS, MOST_LISTS = 32, 2
 
 
 def key_of(kernels) -> str:
@@ -202,7 +202,8 @@ def kinds(p: Plan, places: Mapping[str, int]) -> list[str]:
     return [
         f"static constexpr int KIND = {places[name]};",
         f"static constexpr int KINDS = KINDS_OF_{name.upper()}, QUICK = QUICK_KINDS_OF_{name.upper()};",
-        f'static_assert(KINDS <= {MOST_KINDS}, "as many as there is room for");',
+        f"static constexpr int LISTS = LISTS_OF_{name.upper()};",
+        f'static_assert(KINDS <= {MOST_KINDS} && LISTS <= {MOST_LISTS}, "as many as there is room for");',
         f"static POINT_FN int kind(const double x) {{ return kind_of_{name}(x); }}",
-        f"static POINT_FN bool is_put_off(const double x) {{ return is_put_off_by_{name}(x); }}",
+        f"static POINT_FN int list_of(const double x) {{ return list_of_{name}(x); }}",
     ]
