@@ -311,11 +311,13 @@ def loops_over(indices, sizes, all_steps, join: bool = True) -> tuple[Loop, ...]
 
 def joined(loops) -> tuple[Loop, ...]:
     """Two loops become one where every array steps through both as through one. Loops of one turn vanish."""
+    return merged(loop for loop in loops if loop.extent != 1)
+
+
+def merged(loops) -> tuple[Loop, ...]:
+    """The same, and loops of one turn stay."""
     made: list[Loop] = []
     for loop in loops:
-        if loop.extent == 1:
-            continue
-
         before = tuple(loop.extent * step for step in loop.step)
         if made and made[-1].step == before:
             made[-1] = Loop(made[-1].extent * loop.extent, loop.step)

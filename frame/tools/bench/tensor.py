@@ -92,6 +92,19 @@ class Case:
         return result_order.cheapest(result_order.candidates("K", s, extents, ()), planned)
 
 
+# Statements that use each number of their largest array once: (name, text, sizes, entries).
+SWEPT = (
+    ("Sum of first", "o[e k] = a[i e k]", dict(i=200, k=100), 100),
+    ("Sum of middle", "o[e k] = a[e j k]", dict(j=100, k=100), 200),
+    ("Sum of last", "o[e j] = a[e j k]", dict(j=100, k=100), 200),
+    ("Weighted sum", "o[e] = a[i e] w[i]", dict(i=2000), 1000),
+    ("Exchange", "o[e q] = a[e r q s] d[r s]", dict(q=40, r=40, s=40), 40),
+    ("Dot of rows", "o[e] = a[e i] b[e i]", dict(i=20000), 100),
+    ("Outer product", "o[e j] = a[e] b[j]", dict(j=1500), 1500),
+    ("Scaled rows", "o[e j c] = a[e j c] s[c]", dict(j=1024, c=64), 16),
+)
+
+
 def cases() -> list[Case]:
     """For one core of a CPU."""
     lg3, eqn1 = named.TEXTS["lg3"], named.TEXTS["eqn1"]
@@ -110,7 +123,7 @@ def cases() -> list[Case]:
             Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, (*arranged, "xsmm_fields"))
             for n in numbers
         ]
-    return made
+    return made + [Case(name, text, sizes, n, {}, ("einsum", "opt_einsum"), told=n) for name, text, sizes, n in SWEPT]
 
 
 def device_cases() -> list[Case]:

@@ -25,6 +25,7 @@ from .packs import Lanes, Packs
 from .slices import Slices
 from .staged import Staged
 from .sums import Sums
+from .sweep import Sweeps
 from .team import Team
 from .tiles import Tiles
 
@@ -33,7 +34,7 @@ __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 BESIDE = 1e-3  # of a price, where memory takes longer
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
-    "packs": (Packs, Lanes, HostDirect, HostLibrary, OuterPacks),
+    "packs": (Packs, Lanes, Sweeps, HostDirect, HostLibrary, OuterPacks),
     "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, Axes, OuterThreads),
 }
 

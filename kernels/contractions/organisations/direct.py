@@ -488,7 +488,7 @@ def _folded(p: Program, n: int, values) -> Fold:
     sizes = dict(p.sizes)
     if p.batch:
         sizes[p.batch] = n
-    all_steps = [_steps(p, r, n, values) for r in found.references]
+    all_steps = [steps_of(p, r, n, values) for r in found.references]
     if any(len(set(r.indices)) < len(r.indices) for r in found.references[:1]):
         raise Unable("an output with each index once")
     return fold(sizes, *all_steps)
@@ -500,7 +500,7 @@ def laid_out(p: Program, n: int, tile: Tile, aligned: bool = True) -> Layout:
     return layout(folded(p, n), tile, np.dtype(p.dtype).itemsize, aligned)
 
 
-def _steps(p: Program, r, n: int, values) -> dict[str, int]:
+def steps_of(p: Program, r, n: int, values) -> dict[str, int]:
     """The step of each index of an array, in numbers, the batch's among them."""
     array = p.arrays[r.name]
     row = values[f"ld_{r.name}"] if values else n * array.after

@@ -1,0 +1,297 @@
+"""A statement that uses each number of its largest array once, on CPU vector units: the core goes through that array
+as it lies (sweep_packs.h)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...engine.backend.base import Shape, Source
+from ...engine.backend.record import record, structure
+from ...engine.errors import VariantUnsuitable
+from .. import host_rates
+from ..plan import Loop, Program, Unable, merged, turns
+from ..text import Reference
+from . import library_costs
+from .base import Organisation
+from .direct import steps_of
+
+LOOPS = 16  # at most
+FACTORS = 3  # at most: each number of them is a source of its own
+OUT = 0  # the output's place among a loop's steps
+STAYS, LIES, SCATTERED = range(3)  # what the output does along a run (sweep_packs.h)
+TOGETHER = 8  # runs of a sum that are added together
+LINE = 64  # bytes
+SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
+STREAMED = 64 << 20  # bytes of an output that bypasses the caches
+SHARED = 1 << 15  # numbers that are worth a second thread
+CALL = 1e-6  # seconds
+RUN = {STAYS: 4e-9, LIES: 8e-9, SCATTERED: 8e-9}  # seconds of a run by its kind, beside its numbers
+NUMBER = 1.2e-9  # seconds of a number of a scattered run
+
+
+class Sum(NamedTuple):
+    """The statement of a program: out (+)= number times factors, summed."""
+
+    number: float
+    adds: bool
+    out: Reference
+    factors: tuple[Reference, ...]
+
+
+class Sweep(NamedTuple):
+    """The loops of a statement as sweep_packs.h goes through them. Steps: of the output, then of the factors."""
+
+    loops: tuple[Loop, ...]  # the slowest first; the last one is a run
+    row: int  # place of the loop whose runs are worked on together
+    kind: int  # what the output does along a run
+    factors: tuple[int, ...]  # in the order in which they are read: those that lie along a run first
+    along: int  # how many do
+
+    @property
+    def runs(self) -> int:
+        return turns(self.loops[:-1])
+
+
+class Work(NamedTuple):
+    """A launch without addresses: arrays of the same shapes share it."""
+
+    held: np.ndarray  # the record of arguments without the arrays' addresses
+    addresses: tuple[tuple[str, str], ...]  # (member of the record, array)
+    parts: int  # that threads work on
+    module: Any
+
+
+def the_sum(p: Program) -> Sum:
+    """The statement. Raises Unable."""
+    wanted = f"a single product of 1 to {FACTORS} arrays"
+    if len(p.statements) != 1 or p.expression.symmetric:
+        raise Unable(wanted)
+    (s,) = p.statements
+    if s.function or len(s.terms) != 1 or not 1 <= len(s.terms[0].factors) <= FACTORS:
+        raise Unable(wanted)
+    if any(a.kind != "argument" or a.mixed for a in p.arrays.values()):
+        raise Unable(f"{wanted}, each with the batch index in one place")
+    return Sum(s.terms[0].number, s.add, s.out, s.terms[0].factors)
+
+
+def swept(p: Program, n: int, values=None) -> Sweep:
+    """The loops for n entries. values: steps between entries (step_) and rows (ld_) of each array; None: of contiguous
+    arrays. Raises Unable."""
+    stated = the_sum(p)
+    references = (stated.out, *stated.factors)
+    sizes = {**p.sizes, p.batch: n} if p.batch else p.sizes
+    steps = [steps_of(p, r, n, values) for r in references]
+    loops = _in_order(sizes, steps, references, p.batch)
+    if values and _kind(loops[-1]) is None:
+        loops = (*loops, Loop(1, (0,) * len(references)))  # entries further apart: runs of one number
+
+    run = loops[-1]
+    kind = _kind(run)
+    if kind is None:
+        raise Unable("an output that stays, or lies beside the factors, along the last index of the largest array")
+    others = loops[:-1]
+    row = _row(others, kind)
+    if row is None:
+        row = len(others)
+        others = (*others, Loop(1, (0,) * len(references)))
+    if len(others) >= LOOPS:
+        raise Unable(f"{LOOPS} loops at most")
+
+    order = sorted(range(len(stated.factors)), key=lambda f: not run.step[1 + f])
+    along = sum(step != 0 for step in run.step[1:])
+    return Sweep((*others, run), row, kind, tuple(order), along)
+
+
+def _in_order(sizes, steps, references, batch: str | None) -> tuple[Loop, ...]:
+    """The loops in the order of the largest array, joined where all arrays go through two as through one. Raises Unable
+    where that array is used more than once.
+
+    The order of a sum, so its bits, does not depend on the number of entries: a batch of 1 has a loop, too.
+    """
+    # Of equal arrays the output
+    largest = max(range(len(steps)), key=lambda k: (math.prod(sizes[i] for i in steps[k]), len(steps[k])))
+    own = references[largest].indices
+    indices = [i for i in own if sizes[i] != 1 or i == batch] or own[:1]
+    needed = {i for steps_ in steps for i in steps_ if sizes[i] != 1}
+    if not indices or not needed <= set(indices):
+        raise Unable("an array with all indices, each number of which is used once")
+
+    ordered = sorted(dict.fromkeys(indices), key=lambda index: -steps[largest][index])
+    return merged([Loop(sizes[i], tuple(own.get(i, 0) for own in steps)) for i in ordered])
+
+
+def _kind(run: Loop) -> int | None:
+    """What the output does along a run; None: it is written here and there, or from here and there."""
+    out, *factors = run.step
+    lie = all(step in (0, 1) for step in factors)
+    if out == 0:
+        return STAYS if lie else SCATTERED
+    return LIES if out == 1 and lie else None
+
+
+def _row(others, kind: int) -> int | None:
+    """Place of the loop whose runs are worked on together: of a sum, the last one; else the last loop. None: there is
+    none."""
+    if kind != LIES:
+        return len(others) - 1 if others else None
+    return max((place for place, loop in enumerate(others) if not loop.step[OUT]), default=None)
+
+
+# ---- the organisation -----------------------------------------------------------------------------------------------
+
+
+def members(factors: int) -> str:
+    """Of the record of arguments. factors: how many there are."""
+    addresses = " ".join(f"x{f}:address" for f in range(factors))
+    return (
+        f"out:address {addresses} number:real loops:whole row:whole kind:whole along:whole adds:whole past:whole "
+        f"together:whole split:whole extent:whole:{LOOPS} step:whole:{LOOPS * (factors + 1)}"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweeps(Organisation):
+    """Through the largest array as it lies."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("sweep",)
+    FREE: ClassVar[bool] = True
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        return [] if cls().serves(p) else [cls()]
+
+    def serves(self, p: Program) -> str:
+        try:
+            swept(p, library_costs.usual_batch(p))
+        except Unable as reason:
+            return str(reason)
+        return ""
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        """Seconds for a usual batch, in the units of the other organisations: memory, and what a run takes."""
+        n = library_costs.usual_batch(p)
+        s, size, rates = swept(p, n), np.dtype(p.dtype).itemsize, host_rates.of(p.dtype)
+        stated = the_sum(p)
+
+        moved = 0
+        for k in range(len(stated.factors) + 1):
+            numbers = math.prod(loop.extent for loop in s.loops if loop.step[k])
+            moved += numbers * size * (1 + (k == OUT))
+        runs = s.runs / _together(s, size) * RUN[s.kind]
+        scattered = turns(s.loops) * NUMBER if s.kind == SCATTERED else 0.0
+        seconds = CALL + moved / rates.memory + runs + scattered
+        return seconds / n / library_costs.unit("packs", p)
+
+    # ---- text and launch
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
+        """The source: it depends on the number of factors alone."""
+        count = len(the_sum(p).factors)
+        factors = ", ".join(f"(const scalar *)a.x{f}" for f in range(count))
+        lines = [
+            *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
+            '#include "engine/numbers/pack.h"',
+            f"#define SWEEP_FACTORS {factors}",
+            f"constexpr int FACTORS = {count};",
+            structure("Arguments", members(count)),
+            '#include "contractions/sweep_packs.h"',
+            "",
+        ]
+        return Source(f"tensor-sweep-{count}", "\n".join(lines), entry="contraction", title="sweep")
+
+    def launch(self, plan, arrays, values, n: int):
+        p = plan.program
+        steps = tuple((values[f"step_{a.name}"], values[f"ld_{a.name}"]) for a in p.arguments)
+        work = plan.kept(("work", self, n, steps), functools.partial(self._work, plan, values, n))
+
+        held = work.held.copy()
+        for member, name in work.addresses:
+            held[member] = values[f"at_{name}"]
+        if held["out"][0] % LINE:
+            held["past"] = 0  # no line would be written as a whole
+        run = work.module.bind("contraction", Shape(), held, keep=tuple(arrays.values()))
+        return functools.partial(run, work.parts)
+
+    def _work(self, plan, values, n: int) -> Work:
+        """The launch for n entries, without addresses. Raises VariantUnsuitable."""
+        p = plan.program
+        try:
+            s = swept(p, max(n, 1), values)
+        except Unable as reason:
+            raise VariantUnsuitable(f"'{self.name}': wanted {reason}.") from None
+
+        stated, size = the_sum(p), np.dtype(p.dtype).itemsize
+        held = _record(s, stated, size)
+        addresses = [("out", stated.out.name)]
+        addresses += [(f"x{place}", stated.factors[f].name) for place, f in enumerate(s.factors)]
+        parts = _parts(s, plan.backend.threads) if n else 0
+        return Work(held, tuple(addresses), parts, _module(plan.backend, self.render(p)))
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        return {}
+
+
+def _record(s: Sweep, stated: Sum, size: int) -> np.ndarray:
+    """The arguments of a launch but for the arrays' addresses. size: bytes of a number."""
+    held = record(
+        members(len(stated.factors)),
+        number=stated.number,
+        loops=len(s.loops),
+        row=s.row,
+        kind=s.kind,
+        along=max(s.along, 1),
+        adds=stated.adds,
+        past=_past(s, stated, size),
+        together=_together(s, size),
+        split=_split(s),
+    )
+
+    arrays = (*(1 + f for f in s.factors), OUT)
+    for place, loop in enumerate(s.loops):
+        held["extent"][0, place] = loop.extent
+        for k, array in enumerate(arrays):
+            held["step"][0, k * LOOPS + place] = loop.step[array]
+    return held
+
+
+def _past(s: Sweep, stated: Sum, size: int) -> bool:
+    """Whether the output bypasses the caches: it is larger than they are, written once, and in whole lines."""
+    if s.kind != LIES or stated.adds or any(not loop.step[OUT] and loop.extent > 1 for loop in s.loops):
+        return False
+    on_lines = all(loop.step[OUT] * size % LINE == 0 for loop in s.loops[:-1])
+    return on_lines and turns(s.loops) * size >= STREAMED
+
+
+def _parts(s: Sweep, threads: int) -> int:
+    """Parts that threads work on."""
+    shared = s.loops[_split(s)]
+    if not shared.step[OUT] or turns(s.loops) < SHARED:
+        return 1
+    return min(threads, -(-shared.extent // TOGETHER))
+
+
+def _split(s: Sweep) -> int:
+    """Place of the loop that threads share: the first one with outputs of its own; 0 if there is none."""
+    return next((place for place, loop in enumerate(s.loops) if loop.step[OUT]), 0)
+
+
+def _together(s: Sweep, size: int) -> int:
+    """Runs of a sum that are added together. Short ones that follow each other in memory are added one by one: several
+    at once would be read out of order."""
+    run, row = s.loops[-1], s.loops[s.row]
+    if s.kind != LIES or row.extent < TOGETHER:
+        return 1
+    follows = row.step[1 + s.factors[0]] == run.extent
+    return 1 if follows and run.extent * size < SHORT else TOGETHER
+
+
+@functools.lru_cache(None)
+def _module(backend, source: Source):
+    """One for all plans: the source depends on the number of factors alone."""
+    return backend.compile(source)

@@ -1,0 +1,222 @@
+"""Statements that use each number of their largest array once (organisation `sweep` of a CPU), against numpy.einsum."""
+
+import itertools
+
+import numpy as np
+import pytest
+from tccg_products import EPS
+
+from kernels import Contraction, contract, get_backend
+from kernels.contractions.organisations.sweep import Sweeps
+
+# Sums, weighted sums, dot products, products number by number; rows that are long and short, joined, far apart.
+TEXTS = (
+    *(
+        "i->",
+        "ij->",
+        "ij->i",
+        "ij->j",
+        "ijk->ik",
+        "ijk->jk",
+        "ijk->ij",
+        "ijk->k",
+        "ijkl->ik",
+        "ijkl->jl",
+        "ii->",
+        "bii->b",
+    ),
+    *("i,i->", "ij,ij->", "bi,bi->b", "ij,j->i", "ij,i->j", "bij,bi->bj", "ijk,ij->jk", "prqs,rs->pq"),
+    *("i,j->ij", "ij,i->ij", "ij,j->ij", "ij,ij->ij", "ij,ij,ij->ij", "i,j,ij->ij", "nijc,c->nijc", "ijk->jik"),
+)
+SIZES = (1, 2, 3, 5, 7, 8, 9, 17, 31, 65)
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def cpu(request):
+    """A CPU backend of one thread, and of several."""
+    return get_backend("cpu", threads=request.param)
+
+
+def operands(text: str, sizes: dict, dtype, rng) -> list[np.ndarray]:
+    """Random arrays of a text."""
+    parts = text.split("->")[0].split(",")
+    return [rng.uniform(-1, 1, [sizes[i] for i in part]).astype(dtype) for part in parts]
+
+
+def terms(text: str, sizes: dict) -> int:
+    """Terms of a sum."""
+    inside, out = text.split("->")
+    return int(np.prod([sizes[i] for i in set(inside) - set(out) - {","}]))
+
+
+# ---- values
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_values(cpu, text, dtype):
+    """Ragged extents, those with which threads share the loops among them. An entry is a sum of terms of size 1 at
+    most: each addition rounds by EPS of the sum so far, which is less than their number."""
+    rng = np.random.default_rng(len(text))
+    indices = sorted(set(text) - set(",->"))
+    for _ in range(4):
+        sizes = dict(zip(indices, rng.choice(SIZES, len(indices)).tolist()))
+        _compare(text, sizes, dtype, cpu, rng)
+    _compare(text, dict.fromkeys(indices, 40 if len(indices) > 2 else 300), dtype, cpu, rng)
+
+
+def _compare(text, sizes, dtype, backend, rng):
+    given = operands(text, sizes, dtype, rng)
+    found = contract(text, *given, backend=backend, how="sweep")
+    wanted = np.einsum(text, *[a.astype("longdouble") for a in given])
+
+    assert found.dtype == dtype and found.shape == wanted.shape, (text, sizes)
+    count = terms(text, sizes)
+    assert np.all(np.abs(found - wanted) <= EPS[dtype] * count * (count + 3)), (text, sizes)
+
+
+@pytest.mark.parametrize("text", ["ijk->jk", "ij->i", "ij,i->j", "ij,ij->ij", "i,i->"])
+def test_extents_of_zero(text):
+    """An empty sum is zero, an output without numbers stays empty."""
+    indices = sorted(set(text) - set(",->"))
+    for empty in indices:
+        given = operands(text, {**dict.fromkeys(indices, 3), empty: 0}, "float64", np.random.default_rng(0))
+        found = contract(text, *given, backend="cpu", how="sweep")
+        assert np.array_equal(found, np.einsum(text, *given)), empty
+
+
+@pytest.mark.parametrize(
+    "text, einsum, number",
+    [
+        ("o[i] += -2 a[i j]", "ij->i", -2),
+        ("o[j] += 3 a[i j]", "ij->j", 3),
+        ("o[i j] += 2 a[i j]", "ij->ij", 2),
+        ("o[] += a[i j]", "ij->", 1),
+    ],
+)
+def test_a_number_and_what_was_there(cpu, text, einsum, number):
+    """Whole numbers: no rounding."""
+    rng = np.random.default_rng(3)
+    a = rng.integers(-9, 9, (19, 37)) * 1.0
+    o = np.array(rng.integers(-9, 9, np.einsum(einsum, a).shape) * 1.0)
+    wanted = o + number * np.einsum(einsum, a)
+
+    Contraction(text, dict(i=19, j=37), backend=cpu, how="sweep", batch="").bind(dict(a=a, o=o))()
+    assert np.array_equal(o, wanted)
+
+
+@pytest.mark.parametrize(
+    "text, rows",
+    {
+        "o[e] = a[e i]": ("ei", "e"),
+        "o[e] = a[i e] b[i]": ("ie", "i", "e"),
+        "o[e j] = a[e i j]": ("eij", "ej"),
+        "o[j e] = a[i j e]": ("ije", "je"),
+        "o[e] = a[e i] b[e i]": ("ei", "ei", "e"),
+        "o[e i] = a[e i] b[i]": ("ei", "i", "ei"),
+    }.items(),
+)
+def test_an_entry_has_the_same_bits_in_any_batch(cpu, text, rows):
+    """Entries 0 to n - 1 of a batch are those of the whole batch, also for n = 1."""
+    rng = np.random.default_rng(4)
+    sizes, most = dict(i=37, j=11), 700
+    shapes = [[most if i == "e" else sizes[i] for i in own] for own in rows]
+    *factors, _ = [rng.uniform(-1, 1, shape) for shape in shapes]
+    plan = Contraction(text, sizes, batch="e", backend=cpu, how="sweep")
+
+    def found(n):
+        cut = [
+            np.ascontiguousarray(a[tuple(slice(n if i == "e" else None) for i in own)]) for a, own in zip(factors, rows)
+        ]
+        out = np.full([n if i == "e" else sizes[i] for i in rows[-1]], np.nan)
+        plan.bind({**dict(zip("ab", cut)), "o": out})()
+        return out
+
+    whole, place = found(most), rows[-1].index("e")
+    for n in (1, 2, 9, 250):
+        assert np.array_equal(found(n), np.take(whole, range(n), place)), n
+
+
+def test_entries_further_apart(cpu):
+    """A section of a larger array: the numbers between the entries stay."""
+    rng = np.random.default_rng(5)
+    a, o = rng.uniform(-1, 1, (30, 50)), np.full((30, 40), np.nan)
+    plan = Contraction("o[e i] = a[e i] a[e i]", dict(i=33), batch="e", backend=cpu, how="sweep")
+
+    plan.bind(dict(a=a[:, :33], o=o[:, :33]))()
+    assert np.array_equal(o[:, :33], a[:, :33] ** 2) and np.isnan(o[:, 33:]).all()
+
+
+@pytest.mark.parametrize(
+    "text, strided", [("o[e] = a[i e] w[i]", "o"), ("o[e] = a[e] b[e]", "ab"), ("o[e] += 2 a[e]", "oa")]
+)
+def test_numbers_further_apart(cpu, text, strided):
+    """Every third number of an array with the batch index alone. Whole numbers: no rounding."""
+    rng = np.random.default_rng(8)
+    n, sizes = 50, dict(i=7)
+    shapes = dict(a=(7, n) if "a[i e]" in text else (n,), b=(n,), w=(7,), o=(n,))
+    plan = Contraction(text, sizes, batch="e", backend=cpu, how="sweep")
+
+    def made(name):
+        numbers = rng.integers(-9, 9, shapes[name]) * 1.0
+        return np.repeat(numbers, 3)[::3] if name in strided else numbers
+
+    arrays = {name: made(name) for name in (*plan.expression.inputs, "o")}
+    a, before = arrays["a"], arrays["o"].copy()
+    wanted = arrays["w"] @ a if "w" in arrays else a * arrays["b"] if "b" in arrays else before + 2 * a
+    plan.bind(arrays)()
+    assert np.array_equal(arrays["o"], wanted)
+
+
+def test_a_nan_stays_alone(cpu):
+    a = np.ones((40, 70))
+    a[3, 5] = np.nan
+    assert np.flatnonzero(np.isnan(contract("ij->i", a, backend=cpu, how="sweep"))).tolist() == [3]
+    assert np.flatnonzero(np.isnan(contract("ij->j", a, backend=cpu, how="sweep"))).tolist() == [5]
+    a[3, 5], weight = np.inf, np.ones(40)
+    assert np.flatnonzero(np.isinf(contract("ij,i->j", a, weight, backend=cpu, how="sweep"))).tolist() == [5]
+
+
+def test_an_output_beyond_the_caches():
+    """64 MiB and more bypass them, where lines are whole."""
+    a, b = np.arange(9.0 * 1024 * 1024).reshape(-1, 1024), np.arange(1024.0)
+    for width in (1024, 1023):
+        some = np.ascontiguousarray(a[:, :width])
+        assert np.array_equal(contract("ij,j->ij", some, b[:width], backend="cpu", how="sweep"), some * b[:width])
+
+
+# ---- choice
+
+
+def test_one_source_serves_all_extents():
+    """What is compiled depends on the number of factors alone."""
+    backend = get_backend("cpu")
+    texts = ("ij->i", "ij->j", "ijk->ik")
+    plans = [
+        Contraction(t, dict(i=n, j=5, k=7), backend=backend, how="sweep") for t, n in itertools.product(texts, (3, 90))
+    ]
+    assert len({plan.source for plan in plans}) == 1
+
+
+@pytest.mark.parametrize(
+    "text, extent", [("ijk->jk", 100), ("prqs,rs->pq", 40), ("ij,i->j", 1000), ("ij,ij->ij", 2000)]
+)
+def test_what_memory_bounds_is_swept(text, extent, monkeypatch):
+    """By the rates of a usual core."""
+    monkeypatch.setenv("FRAME_RATES", "usual")
+    sizes = dict.fromkeys(set(text) - set(",->"), extent)
+    assert Contraction(text, sizes, backend="cpu").how == Sweeps()
+
+
+@pytest.mark.parametrize(
+    "text, wanted",
+    [
+        ("ij,jk->ik", "an array with all indices"),
+        ("ij->ji", "an output that stays, or lies beside the factors"),
+        ("ij,ij,ij,ij->ij", "a single product of 1 to 3 arrays"),
+    ],
+)
+def test_what_it_does_not_serve(text, wanted):
+    sizes = dict(i=4, j=5, k=6)
+    usual = Contraction(text, {i: sizes[i] for i in set(text) - set(",->")}, backend="cpu")
+    assert wanted in Sweeps().serves(usual.program)
