@@ -202,6 +202,30 @@ def steps(r: Reference, array: Array, batch: str | None, far: bool = False) -> d
     return found
 
 
+def steps_between(p: Program, r: Reference, n: int, values=None) -> dict[str, int]:
+    """Step of each index of an array of n entries, in numbers, the batch's among them. values: steps between entries
+    (step_) and rows (ld_) of each array; None: of contiguous arrays."""
+    array = p.arrays[r.name]
+    row = values[f"ld_{r.name}"] if values else n * array.after
+
+    found = {}
+    for index, step in steps(r, array, p.batch, far=True).items():
+        far, near = divmod(step, FAR)
+        found[index] = far * row + near
+
+    if p.batch and array.place is not None:
+        found[p.batch] = batch_step(p, r, values)
+    return found
+
+
+def batch_step(p: Program, r: Reference, values=None) -> int:
+    """Numbers between two entries of an array; 0 if it is shared by the batch. values: as in `steps_between`."""
+    array = p.arrays[r.name]
+    if array.place is None:
+        return 0
+    return values[f"step_{r.name}"] if values else array.after
+
+
 # ---- how arrays lie -------------------------------------------------------------------------------------------------
 
 

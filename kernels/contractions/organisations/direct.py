@@ -15,7 +15,7 @@ from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
 from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
-from ..plan import FAR, Program, Unable, steps
+from ..plan import Program, Unable, batch_step, steps_between
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
@@ -343,7 +343,7 @@ class Direct(Organisation):
         for first, count in _pieces(p, values, n):
             moved = dict(values)
             for r in product(p).references:
-                moved[f"at_{r.name}"] += first * size * _batch_step(p, r, values)
+                moved[f"at_{r.name}"] += first * size * batch_step(p, r, values)
             runs += self._launches(plan, arrays, moved, count)
         return runs[0] if len(runs) == 1 else functools.partial(_one_by_one, runs)
 
@@ -488,7 +488,7 @@ def _folded(p: Program, n: int, values) -> Fold:
     sizes = dict(p.sizes)
     if p.batch:
         sizes[p.batch] = n
-    all_steps = [steps_of(p, r, n, values) for r in found.references]
+    all_steps = [steps_between(p, r, n, values) for r in found.references]
     if any(len(set(r.indices)) < len(r.indices) for r in found.references[:1]):
         raise Unable("an output with each index once")
     return fold(sizes, *all_steps)
@@ -498,19 +498,6 @@ def _folded(p: Program, n: int, values) -> Fold:
 def laid_out(p: Program, n: int, tile: Tile, aligned: bool = True) -> Layout:
     """The layout for n contiguous entries. Raises Unable."""
     return layout(folded(p, n), tile, np.dtype(p.dtype).itemsize, aligned)
-
-
-def steps_of(p: Program, r, n: int, values) -> dict[str, int]:
-    """The step of each index of an array, in numbers, the batch's among them."""
-    array = p.arrays[r.name]
-    row = values[f"ld_{r.name}"] if values else n * array.after
-    found = {}
-    for index, step in steps(r, array, p.batch, far=True).items():
-        far, near = divmod(step, FAR)
-        found[index] = far * row + near
-    if p.batch and array.place is not None:
-        found[p.batch] = _batch_step(p, r, values)
-    return found
 
 
 def _usual_batch(p: Program) -> int:
@@ -525,18 +512,10 @@ def _most_entries(p: Program) -> int:
     return max(FARTHEST // (2 * largest), 1)
 
 
-def _batch_step(p: Program, r, values) -> int:
-    """Numbers between two entries of an array; 0 if it is shared by the batch. values: as in `folded`."""
-    array = p.arrays[r.name]
-    if array.place is None:
-        return 0
-    return values[f"step_{r.name}"] if values else array.after
-
-
 def _pieces(p: Program, values, n: int) -> list[tuple[int, int]]:
     """(first, entries) of parts of a batch whose numbers lie within reach of offsets of 32 bits."""
     references = product(p).references
-    step = max(_batch_step(p, r, values) for r in references)
+    step = max(batch_step(p, r, values) for r in references)
     entry = max(p.arrays[r.name].after for r in references)
     most = n
     if n * step + entry >= FARTHEST:

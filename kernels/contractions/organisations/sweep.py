@@ -14,11 +14,10 @@ from ...engine.backend.base import Shape, Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
 from .. import host_rates
-from ..plan import Loop, Program, Unable, merged, turns
+from ..plan import Loop, Program, Unable, merged, steps_between, turns
 from ..text import Reference
 from . import library_costs
 from .base import Organisation
-from .direct import steps_of
 
 LOOPS = 16  # at most
 FACTORS = 3  # at most: each number of them is a source of its own
@@ -85,7 +84,7 @@ def swept(p: Program, n: int, values=None) -> Sweep:
     stated = the_sum(p)
     references = (stated.out, *stated.factors)
     sizes = {**p.sizes, p.batch: n} if p.batch else p.sizes
-    steps = [steps_of(p, r, n, values) for r in references]
+    steps = [steps_between(p, r, n, values) for r in references]
     loops = _in_order(sizes, steps, references, p.batch)
     if values and _kind(loops[-1]) is None:
         loops = (*loops, Loop(1, (0,) * len(references)))  # entries further apart: runs of one number
