@@ -97,7 +97,7 @@ class Mixture:
     def from_names(cls, names: Names, **options: Any) -> Mixture:
         """A Mixture of species that the package brings: `Mixture.from_names(["CH4", "O2"])`, or "CH4 O2".
 
-        There are 79 species, without reactions: all of GRI-Mech 3.0, noble gases, hydrocarbons to dodecane and others;
+        There are 80 species, without reactions: all of GRI-Mech 3.0, noble gases, hydrocarbons to dodecane and others;
         `known_names` lists them. kernels/gas/species/species.yaml has the source of each number. Radicals, and the few
         molecules whose critical point nobody has measured, have estimates. Other usual names are read too: "Ar",
         "C12H26" where one species has this formula, "dodecane"; the mixture has the package's name, "NC12H26".

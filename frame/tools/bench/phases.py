@@ -29,7 +29,7 @@ OMEGA = [0.04, 0.574, 0.01131, 0.225, 0.098, 0.152, 0.176, 0.193, 0.227, 0.251]
 W = [0.028013, 0.17034, 0.0160425, 0.04401, 0.03007, 0.044097, 0.058124, 0.058124, 0.072151, 0.072151]  # kg/mol
 
 # Of equation `mapped`: fluids that have a row
-MAPPED_NAMES = "N2 NC12H26 CH4 CO2 C2H6 C3H8 NC4H10 NC5H12 NC7H16 NC8H18".split()
+MAPPED_NAMES = "N2 NC12H26 CH4 CO2 C2H6 C3H8 NC4H10 NC5H12 NC6H14 NC7H16".split()
 
 NS = (2, 4, 10)
 POINTS = {"host": 1 << 13, "device": 1 << 20}  # by the backend's memory
