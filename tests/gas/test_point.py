@@ -31,6 +31,7 @@ CASES = {
     "transport": ("T p Y rho", "mu lam D"),
     "inversion": ("e rho Y", "T p"),
     "rates": ("T p Y rho", "omega"),
+    "slopes": ("T p Y", "ln_phi v_Y h_Y"),
 }
 
 
@@ -98,16 +99,16 @@ def compared_with_blocks(mix, case):
     assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max(1))
 
 
-@pytest.mark.parametrize("case", ["thermal", "inversion"])
+@pytest.mark.parametrize("case", ["thermal", "inversion", "slopes"])
 @pytest.mark.parametrize("kij", ["none", "dense", "low_rank", "sparse"])
 @pytest.mark.parametrize("ns", [1, 2, 3, 7, 17, 53])
-@pytest.mark.quick(ns=[3, 17], kij=["dense", "sparse"], case="thermal")
+@pytest.mark.quick(ns=[3, 17], kij=["dense", "sparse"], case=["thermal", "slopes"])
 def test_species_side_by_side(ns, kij, case):
     """Species fill vectors, for any number of species left over and for each way to sum over pairs with k_ij."""
     compared_with_blocks(of_species(ns, kij), case)
 
 
-@pytest.mark.parametrize("case", ["thermal", "inversion"])
+@pytest.mark.parametrize("case", ["thermal", "inversion", "slopes"])
 @pytest.mark.parametrize("names", ["CH4 CO2", "CH4 O2 CO2 H2O N2 CO H2 C2H6 C3H8"])
 @pytest.mark.parametrize(
     "options",
@@ -129,7 +130,7 @@ def test_equations_side_by_side(options, names, case):
     compared_with_blocks(Mixture.from_species(data.with_kij(kij_matrix(data.ns, "dense")), **options), case)
 
 
-@pytest.mark.parametrize("case", ["thermal", "inversion"])
+@pytest.mark.parametrize("case", ["thermal", "inversion", "slopes"])
 @pytest.mark.parametrize("names", ["N2", "O2 CH4", "CH4 O2 CO2", "N2 O2 Ar CO2 CO H2 C2H6"])
 @pytest.mark.parametrize("kij", ["none", "dense"])
 def test_mapped_side_by_side(names, kij, case):
