@@ -110,9 +110,9 @@ template <class R, int N> POINT_FN R nasa_cp(const R T, const R (&c)[N]) {
     return polynomial(T, c[0], c[1], c[2], c[3], c[4]);
 }
 
-// d cp/dT
-template <class R, int N> POINT_FN R nasa_cp_slope(const R T, const R (&c)[N]) {
-    return polynomial(T, c[1], 2.0 * c[2], 3.0 * c[3], 4.0 * c[4]);
+// half of d cp/dT
+template <class R, int N> POINT_FN R nasa_cp_half_slope(const R T, const R (&c)[N]) {
+    return polynomial(T, 0.5 * c[1], c[2], 1.5 * c[3], 2.0 * c[4]);
 }
 
 // NASA-9 coefficients, any number of ranges: cp = c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 are the constants
