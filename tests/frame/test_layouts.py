@@ -2,12 +2,13 @@
 
 # ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
 import re
+import subprocess
 
 import numpy as np
 import pytest
 from device_for_tests import be  # noqa: F401  be is a fixture
 from frame_host import Host, field, of_species, whole
-from hosts import ROOT, SOURCES, compile_with_module, run
+from hosts import BUILD, ROOT, SOURCES, compile_with_module, library, run
 from kernel_cases import states
 from mixtures_for_tests import species_set
 
@@ -395,3 +396,19 @@ def test_layouts_from_fortran(flags, tmp_path):
     # callers of the module pass no %VAL and end no names
     assert told["an unknown name"][2] == "frame_block: unknown tag 'Tt', did you mean 'T' or 'a_TT'."
     assert told["too many points"][2] == "frame_launch: nActive = 17, wanted 1..16 (nGridPoints)."
+
+
+# ---- from C++
+
+
+def test_vectors_of_a_cpp_host(tmp_path):
+    """All cells in x, more than 2^20 of them or none, a std::vector for each species."""
+    library()
+    host = tmp_path / "host"
+    source = [str(SOURCES / "vectors.cpp"), "-o", str(host), f"-I{BUILD}", f"-L{BUILD}", "-lframe"]
+    subprocess.run(["c++", "-O1", "-Wall", "-Werror", *source, f"-Wl,-rpath,{BUILD}"], check=True)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+
+    done = run(host, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == [f"{n}: status 0, wrong 0" for n in (100, 0, 1100000, 77)]
