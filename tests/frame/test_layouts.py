@@ -398,6 +398,22 @@ def test_layouts_from_fortran(flags, tmp_path):
     assert told["too many points"][2] == "frame_launch: nActive = 17, wanted 1..16 (nGridPoints)."
 
 
+@pytest.mark.parametrize("flag", ["-O1", "-ffpe-trap=invalid,zero,overflow", "-ffast-math"])
+@pytest.mark.quick(flag="-ffpe-trap=invalid,zero,overflow")
+def test_floating_point_modes_of_a_host_that_calls_points(flag, tmp_path):
+    """Traps, and subnormals flushed to zero: neither reaches the function, and it leaves no flags."""
+    done, program = compile_with_module("gfortran", tmp_path, "point_modes.f90", flag)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+
+    done = run(program, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = [line.split(":") for line in done.stdout.splitlines()]
+    keeps = " F" if flag == "-ffast-math" else " T"
+    assert len(told) == 6
+    assert all(holds == (keeps if what == "the host keeps subnormals" else " T") for what, holds in told), done.stdout
+
+
 # ---- from C++
 
 
