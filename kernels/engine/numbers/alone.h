@@ -174,6 +174,8 @@ template <int COUNT, class Work> POINT_FN void in_packs_of(const Work &work) {
     if constexpr (WHOLE < COUNT) work(Some<COUNT - WHOLE>{WHOLE});
 }
 
+// work(some) for all species: x[some], x.set(some, ..) and of_species(table, some) take them as they take the index of
+// one
 template <int COUNT, class Work> POINT_FN void for_some_species(Constant<COUNT>, const Work &work) {
     in_packs_of<COUNT>(work);
 }

@@ -290,14 +290,6 @@ template <class Few, class Work> POINT_FN void for_few(const Work &work) {
     for_constants<Few::COUNT>([&](auto i) INLINED { work(Constant<Few::species(decltype(i)::value)>()); });
 }
 
-// work(k) for the species k that a thread owns. Where numbers like `Species` lie side by side, k is some of them
-// (alone.h): x[k], x.set(k, ..) and of_species(table, k) take it as they take the index of one.
-template <int NS, class Species, class Work> POINT_FN void for_own_species(const Species &, const Work &work) {
-    if constexpr (SIDE_BY_SIDE<Species>) for_some_species(Constant<NS>(), work);
-    else
-        FOR_OWN (k, NS) work(k);
-}
-
 // sum x_s weight_s over all species
 template <int NS, class R, class Species> POINT_FN void weighted_sum(R &sum, const scalar *weight, const Species &x) {
     if constexpr (SIDE_BY_SIDE<Species>) sum = weighted_side_by_side(Constant<NS>(), weight, x);
