@@ -249,6 +249,18 @@ def test_cold_ranges_of_species():
         assert np.all(np.abs(row - wanted[name]) <= 2000 * EPS * np.abs(wanted[name]).max())
 
 
+@pytest.mark.parametrize("kind", ["ideal", "real"])
+def test_conserved_variables_without_the_last_species(kind):
+    """T and p of rho, e and all partial densities but the last: what a host without the last species has."""
+    mix = mixture(kind)
+    s = states(mix)
+    given = {"rho": s["rho"], "rhoY_but_last": (s["rho"] * s["Y"])[:-1], "e": s["e"]}
+    function = PointFunction(mix, ["T", "p"], list(given))
+    assert function.sizes == (mix.ns + 1, 2)
+    for row, name in zip(called(function, given), "Tp"):
+        np.testing.assert_allclose(row, s[name], rtol=2000 * EPS)  # as above
+
+
 def test_names_in_any_order():
     mix = mixture("ideal")
     s = states(mix)
