@@ -260,6 +260,53 @@ def test_species_apart_in_place(box, fringe, threads, precision, monkeypatch, re
         np.testing.assert_array_equal(held, before[name])
 
 
+def within(rng, values):
+    """(an array with a random fringe of NaN around these values, backwards in y at times; the values' section; the
+    fringe)"""
+    fringe = [(int(a), int(b)) for a, b in rng.integers(0, 4, (3, 2))]
+    held = np.full([n + a + b for n, (a, b) in zip(values.shape, fringe)], np.nan, order="F")
+    array = held[:, ::-1] if rng.random() < 0.3 else held
+    inside = array[tuple(slice(a, a + n) for n, (a, _) in zip(values.shape, fringe))]
+    inside[...] = values
+    return array, inside, tuple(a for a, _ in fringe)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("box", [(5, 3, 2), (9, 1, 7), (32, 5, 3), (33, 4, 2), (64, 3, 9), (200, 1, 1)], ids=str)
+@pytest.mark.quick(box=[(5, 3, 2), (32, 5, 3)], threads=3)
+def test_arrays_of_different_extents_in_place(box, threads, monkeypatch):
+    """A box of arrays with fringes of their own is worked on where it lies: the bits of calls through the views, and no
+    other number is written."""
+    frame, rng = Frame(), np.random.default_rng(5)
+    monkeypatch.setattr(frame, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    frame.initialize(-1, 64, NS, 1, 0)
+    frame.set_option("equation", "pr")
+    frame.load_mixture(str(ROOT / "examples/mixtures/ch4_o2.yaml"), "")
+
+    Y = rng.dirichlet(np.ones(NS), box)
+    given = [("T", rng.uniform(300, 2000, box)), ("p", np.full(box, 5e6)), *[("Y", Y[..., s]) for s in range(NS)]]
+    inputs = [(name, *within(rng, values)) for name, values in given]
+
+    results = []
+    for is_in_place in (True, False):
+        outputs = [(name, *within(rng, np.full(box, -1.0))) for name in ("rho", "h", "c")]
+        fields = [described(name, array, IN, fringe) for name, array, _, fringe in inputs]
+        fields += [described(name, array, OUT, fringe) for name, array, _, fringe in outputs]
+        with monkeypatch.context() as patch:
+            if is_in_place:
+                patch.setattr(block_calls, "PieceLoop", lambda *a: pytest.fail("not in place"))
+            else:
+                patch.setattr(block_calls.BlockCalls, "_in_place", lambda *a: None)
+            frame.block_of_fields("thermal", fields, (1, 1, 1, None), (*box, None))
+
+        assert all(np.isnan(array).sum() == array.size - inside.size for _, array, inside, _ in outputs)
+        results.append(np.array([inside for _, _, inside, _ in outputs]))
+
+    frame.finalize()
+    assert (results[0][0] > 0).all()
+    np.testing.assert_array_equal(*results)
+
+
 # ---- a number for a field
 
 
