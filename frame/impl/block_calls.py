@@ -277,7 +277,7 @@ class _Lending:
             self.boxes.add(None if array.whole else (*array.n[:3], *array.strides[:3]))
             self._extents.add(array.n[:3])
             self._side_by_side &= array.strides[0] == 1
-            steps += [array.strides[1:3]] * array.n[3]
+            steps += [(array.strides[1], array.strides[2])] * array.n[3]
         if self._given.get(name) == block:  # read and written in place
             return True
         if name in self._given:

@@ -1,5 +1,6 @@
 // A C++ host of cells in one long list, a std::vector for each species. The list is longer than 2^20 in one step, and a
-// rank that has no cells passes vectors without memory. Against a function of one point. Prints the steps that are wrong.
+// rank that has no cells passes vectors without memory. Against a function of one point. Prints the steps that are
+// wrong.
 #include "frame.h"
 #include <cmath>
 #include <cstdio>
