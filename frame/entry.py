@@ -98,24 +98,24 @@ def _words(name, doc):
     return Arg(name, "words", doc, dims=("n",), intent="out"), _int("n", f"characters of {name}", 1, CHUNK)
 
 
-def _extents():
-    """nx, ny, nz of the host's array."""
+def _extents(most=EXTENT):
+    """nx, ny, nz of the host's array; 0 where a rank has no points."""
     extents = []
     for axis in "xyz":
-        extents.append(_int(f"n{axis}", f"extent of the array in {axis}, fringe included", 1, EXTENT))
+        extents.append(_int(f"n{axis}", f"extent of the array in {axis}, fringe included", 0, most))
 
     return tuple(extents)
 
 
-def _bounds(*axes):
+def _bounds(*axes, most=EXTENT):
     """Inclusive Fortran bounds. stripe.py knows the block and checks the bounds against it.
 
     axes: (name, meaning of an index) pairs.
     """
     bounds = []
     for axis, index in axes:
-        bounds.append(_int(f"Spt{axis}", f"first selected {index}", -EXTENT, EXTENT))
-        bounds.append(_int(f"Ept{axis}", f"last selected {index}", -EXTENT, EXTENT))
+        bounds.append(_int(f"Spt{axis}", f"first selected {index}", -most, most))
+        bounds.append(_int(f"Ept{axis}", f"last selected {index}", -most, most))
 
     return tuple(bounds)
 
@@ -415,8 +415,8 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("outTags", "text", "names of the outputs, likewise"),
             Arg("addresses", "addresses", "where the arrays of the inputs lie, then those of the outputs", dims=("n",)),
             _int("n", "number of arrays", 1, 4096),
-            *_extents(),
-            *_bounds(*_SPACE),
+            *_extents(MOST),  # a C compiler knows the prototype, and an unstructured code has all its cells in x
+            *_bounds(*_SPACE, most=MOST),
         ),
         "block_of_arrays",
         "A whole block in one call, with an array (nx, ny, nz[, variables]) for each name: species may lie apart.",

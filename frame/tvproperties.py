@@ -73,7 +73,8 @@ class TVProperties:
         """The mixture in use. Errors: StateError before a mixture was loaded."""
         refuse(
             self.impl.mixture is None,
-            "no mixture yet: call frame_tvproperties_loadmixture or frame_tvproperties_populatepreosshareddata first.",
+            "no mixture yet: call frame_loadmixture or frame_populatepreosshareddata first (by symbol, "
+            "frame_tvproperties_loadmixture).",
             StateError,
         )
         return self.impl.mixture

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import kernels
 from kernels.engine.backend.base import Rows
+from kernels.gas.program import Uneven
 from kernels.marshal import Block
 
 from ..errors import ArgumentError, StateError, refuse
@@ -190,8 +191,13 @@ class BlockCalls:
         written = {name for name, _ in request.outputs}
         if not (set(program.reads) <= brought and set(program.writes) == written):
             return None
-        if not _apart(lending.ranges) or len(lending.boxes) != 1:
+        if not _apart(lending.ranges):
             return None
+        if len(lending.boxes) != 1:
+            uneven = None if apart else lending.uneven()
+            if uneven is None or not (program.near and program.has_boxed("uneven")):
+                return None
+            return InPlace(program.bind(lending.arrays, uneven), lending.hosts)
 
         box = lending.boxes.pop()
         if box is not None and box[0] * box[1] * box[2] >= MOST_POINTS:
@@ -216,7 +222,7 @@ class BlockCalls:
             return program.near
         if box[3] != 1:
             return False
-        return (program.near or (program.small and box[0] <= SHORT)) and program.has_boxed
+        return (program.near or (program.small and box[0] <= SHORT)) and program.has_boxed()
 
     # ---- through the views
 
@@ -259,12 +265,19 @@ class _Lending:
         self.hosts: list[Block] = []  # arrays in the host's memory
         self.ranges: list[tuple[int, int]] = []  # (address, end) of each
         self.boxes: set = set()  # extents and strides of the selected points; None: contiguous
+        self.steps: dict[str, list[tuple[int, int]]] = {}  # by name, as Uneven has them
+        self._extents: set = set()  # of the selected points
+        self._side_by_side = True  # whether points of a line are
 
     def add(self, name: str, block: Block) -> bool:
         """Lend the array of a view. Returns False if it cannot be lent."""
         shared, view = self._state.shared, self._state.views[name]
+        steps: list[tuple[int, int]] = []
         for array in block.arrays:
             self.boxes.add(None if array.whole else (*array.n[:3], *array.strides[:3]))
+            self._extents.add(array.n[:3])
+            self._side_by_side &= array.strides[0] == 1
+            steps += [(array.strides[1], array.strides[2])] * array.n[3]
         if self._given.get(name) == block:  # read and written in place
             return True
         if name in self._given:
@@ -290,9 +303,19 @@ class _Lending:
             if shared.backend.apart and (rows.distance is None or rows.distance % block.size):
                 return False  # a device's kernels take rows at even distances
             self.arrays[part.name] = rows
-            addresses = addresses[part.rows :]
+            self.steps[part.name] = steps[: part.rows]
+            addresses, steps = addresses[part.rows :], steps[part.rows :]
 
         return True
+
+    def uneven(self) -> Uneven | None:
+        """The box of the selected points where the arrays have different extents; None if they select different shapes,
+        or short lines, or points of a line do not lie side by side."""
+        if len(self._extents) != 1 or not self._side_by_side:
+            return None
+
+        nx, ny, nz = self._extents.pop()
+        return Uneven(nx, ny, self.steps) if nx > SHORT and nx * ny * nz < MOST_POINTS else None
 
 
 def _apart(ranges) -> bool:

@@ -70,7 +70,11 @@ def _extents(script, told: dict[str, range]) -> list[dict[str, int]]:
 
 def _with_boxes(launcher) -> None:
     """Compiles the launch for block calls of boxes too, which a CPU uses."""
-    _ = (launcher.program.near or launcher.program.small) and launcher.program.has_boxed
+    program = launcher.program
+    if program.near or program.small:
+        program.has_boxed()
+    if program.near:
+        program.has_boxed("uneven")
 
 
 COMMAND = dict(help="fill the kernel cache, for compute nodes without a compiler")

@@ -6,6 +6,7 @@ import collections
 import copy
 import dataclasses
 import functools
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,21 @@ ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more t
 LINE = 128  # bytes that a device asks for at once across the link
 FEW_ROWS = 16  # with more, the work of a point outweighs its copies
 NEAR_ROWS = 32  # of packs.h's blocks, 1 KiB a row, in an L1 cache of 32 KiB
+
+
+class Uneven(NamedTuple):
+    """A box of arrays of different extents: point x + nx (y + ny z) lies x + y sy + z sz numbers behind the first
+    number of a row."""
+
+    nx: int
+    ny: int
+    steps: dict[str, list[tuple[int, int]]]  # (sy, sz) of each row of an argument
+
+    def tables(self, arguments) -> tuple[np.ndarray, np.ndarray]:
+        """sy and sz of all rows, one argument after the other."""
+        rows = [step for name in arguments for step in self.steps[name]]
+        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        return table[:, 0].copy(), table[:, 1].copy()
 
 
 class Program:
@@ -74,6 +90,7 @@ class Program:
         refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
 
         self.schedule = schedules.schedule_of_plan(self.plan)
+        self._for_boxes: dict[str, Program] = {}
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.settable = tuple(name for name in self.plan.values if name in declared.constants.declared)
         self.module = backend.compile(schedules.render(self.plan))
@@ -121,22 +138,23 @@ class Program:
             return False
         return not any(kernel.alone and "states" in kernel.sweeps.split() for kernel in self.plan.kernels)
 
-    @functools.cached_property
-    def has_boxed(self) -> bool:
-        """Whether `bind` takes a box. The question compiles the program for boxes; False if no compiler is here and
-        the cache lacks it."""
+    def has_boxed(self, kind: str = "even") -> bool:
+        """Whether `bind` takes a box, "even" or "uneven" (class Uneven). The question compiles the program for boxes;
+        False if no compiler is here and the cache lacks it."""
         try:
-            return bool(self._boxed)
+            return bool(self._boxed(kind))
         except BackendError:
             return False
 
-    @functools.cached_property
-    def _boxed(self) -> Program:
+    def _boxed(self, kind: str) -> Program:
         """The same program, compiled for boxes of larger arrays: launches on contiguous arrays do not pay for that."""
-        other = copy.copy(self)
-        other.__dict__.pop("_constants", None)
-        other.module = self.backend.compile(schedules.render(self.plan, boxed=True))
-        return other
+        if kind not in self._for_boxes:
+            other = copy.copy(self)
+            other.__dict__.pop("_constants", None)
+            other.module = self.backend.compile(schedules.render(self.plan, boxed=kind))
+            self._for_boxes[kind] = other
+
+        return self._for_boxes[kind]
 
     @property
     def touches_once(self) -> bool:
@@ -154,11 +172,16 @@ class Program:
         """run(n), which launches for the first n points of the arrays. Names, shapes and types are checked here, once.
 
         box: (nx, ny, sx, sy, sz): point x + nx (y + ny z) lies x sx + y sy + z sz numbers behind an array's first
-        number, instead of x + nx (y + ny z). On a CPU sx is 1, and n counts the points of complete lines.
+        number, instead of x + nx (y + ny z). On a CPU sx is 1, and n counts the points of complete lines; it may be
+        Uneven there.
         across: arrays lie in the host's memory, across a device's link.
         Raises ArgumentError for a missing array, or one of another shape or type.
         """
-        return (self._boxed if box else self)._bind(arrays, box, across)
+        if not box:
+            return self._bind(arrays, (), across)
+
+        uneven = isinstance(box, Uneven)
+        return self._boxed("uneven" if uneven else "even")._bind(arrays, box, across)
 
     def _bind(self, arrays, box, across):
         missing = [a for a in self.plan.arguments if a not in arrays]
@@ -176,6 +199,10 @@ class Program:
         words = [0 if there is None else self.backend.address(there)]
         places, table = self.schedule.places(rows)
         skipped = self._before_a_line(rows) if across and not box else 0
+        steps = None
+        if isinstance(box, Uneven):
+            steps = box.tables(self.plan.arguments)
+            box = (box.nx, box.ny, *(table.ctypes.data for table in steps))
         words += [*places, *self.schedule.record_tail(skipped, box)]
 
         # Across a link: so much shared memory that no more than ACROSS blocks are resident.
@@ -187,7 +214,9 @@ class Program:
             )
 
         most = min((array.points for array in rows), default=0) + skipped
-        run = self.module.bind("frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep, table))
+        run = self.module.bind(
+            "frame_run", shape, np.array(words, dtype=np.int64), most, (views, there, keep, table, steps)
+        )
         if not self.settable:
             return _after(skipped, run) if skipped else run
 

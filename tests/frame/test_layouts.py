@@ -2,12 +2,13 @@
 
 # ruff: noqa: F811  the fixture of device_for_tests.py is an argument here
 import re
+import subprocess
 
 import numpy as np
 import pytest
 from device_for_tests import be  # noqa: F401  be is a fixture
 from frame_host import Host, field, of_species, whole
-from hosts import ROOT, SOURCES, compile_with_module, run
+from hosts import BUILD, ROOT, SOURCES, compile_with_module, library, run
 from kernel_cases import states
 from mixtures_for_tests import species_set
 
@@ -259,6 +260,53 @@ def test_species_apart_in_place(box, fringe, threads, precision, monkeypatch, re
         np.testing.assert_array_equal(held, before[name])
 
 
+def within(rng, values):
+    """(an array with a random fringe of NaN around these values, backwards in y at times; the values' section; the
+    fringe)"""
+    fringe = [(int(a), int(b)) for a, b in rng.integers(0, 4, (3, 2))]
+    held = np.full([n + a + b for n, (a, b) in zip(values.shape, fringe)], np.nan, order="F")
+    array = held[:, ::-1] if rng.random() < 0.3 else held
+    inside = array[tuple(slice(a, a + n) for n, (a, _) in zip(values.shape, fringe))]
+    inside[...] = values
+    return array, inside, tuple(a for a, _ in fringe)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("box", [(5, 3, 2), (9, 1, 7), (32, 5, 3), (33, 4, 2), (64, 3, 9), (200, 1, 1)], ids=str)
+@pytest.mark.quick(box=[(5, 3, 2), (32, 5, 3)], threads=3)
+def test_arrays_of_different_extents_in_place(box, threads, monkeypatch):
+    """A box of arrays with fringes of their own is worked on where it lies: the bits of calls through the views, and no
+    other number is written."""
+    frame, rng = Frame(), np.random.default_rng(5)
+    monkeypatch.setattr(frame, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=threads))
+    frame.initialize(-1, 64, NS, 1, 0)
+    frame.set_option("equation", "pr")
+    frame.load_mixture(str(ROOT / "examples/mixtures/ch4_o2.yaml"), "")
+
+    Y = rng.dirichlet(np.ones(NS), box)
+    given = [("T", rng.uniform(300, 2000, box)), ("p", np.full(box, 5e6)), *[("Y", Y[..., s]) for s in range(NS)]]
+    inputs = [(name, *within(rng, values)) for name, values in given]
+
+    results = []
+    for is_in_place in (True, False):
+        outputs = [(name, *within(rng, np.full(box, -1.0))) for name in ("rho", "h", "c")]
+        fields = [described(name, array, IN, fringe) for name, array, _, fringe in inputs]
+        fields += [described(name, array, OUT, fringe) for name, array, _, fringe in outputs]
+        with monkeypatch.context() as patch:
+            if is_in_place:
+                patch.setattr(block_calls, "PieceLoop", lambda *a: pytest.fail("not in place"))
+            else:
+                patch.setattr(block_calls.BlockCalls, "_in_place", lambda *a: None)
+            frame.block_of_fields("thermal", fields, (1, 1, 1, None), (*box, None))
+
+        assert all(np.isnan(array).sum() == array.size - inside.size for _, array, inside, _ in outputs)
+        results.append(np.array([inside for _, _, inside, _ in outputs]))
+
+    frame.finalize()
+    assert (results[0][0] > 0).all()
+    np.testing.assert_array_equal(*results)
+
+
 # ---- a number for a field
 
 
@@ -395,3 +443,35 @@ def test_layouts_from_fortran(flags, tmp_path):
     # callers of the module pass no %VAL and end no names
     assert told["an unknown name"][2] == "frame_block: unknown tag 'Tt', did you mean 'T' or 'a_TT'."
     assert told["too many points"][2] == "frame_launch: nActive = 17, wanted 1..16 (nGridPoints)."
+
+
+@pytest.mark.parametrize("flag", ["-O1", "-ffpe-trap=invalid,zero,overflow", "-ffast-math"])
+@pytest.mark.quick(flag="-ffpe-trap=invalid,zero,overflow")
+def test_floating_point_modes_of_a_host_that_calls_points(flag, tmp_path):
+    """Traps, and subnormals flushed to zero: neither reaches the function, and it leaves no flags."""
+    done, program = compile_with_module("gfortran", tmp_path, "point_modes.f90", flag)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+
+    done = run(program, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = [line.split(":") for line in done.stdout.splitlines()]
+    keeps = " F" if flag == "-ffast-math" else " T"
+    assert len(told) == 6
+    assert all(holds == (keeps if what == "the host keeps subnormals" else " T") for what, holds in told), done.stdout
+
+
+# ---- from C++
+
+
+def test_vectors_of_a_cpp_host(tmp_path):
+    """All cells in x, more than 2^20 of them or none, a std::vector for each species."""
+    library()
+    host = tmp_path / "host"
+    source = [str(SOURCES / "vectors.cpp"), "-o", str(host), f"-I{BUILD}", f"-L{BUILD}", "-lframe"]
+    subprocess.run(["c++", "-O1", "-Wall", "-Werror", *source, f"-Wl,-rpath,{BUILD}"], check=True)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+
+    done = run(host, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == [f"{n}: status 0, wrong 0" for n in (100, 0, 1100000, 77)]

@@ -211,10 +211,11 @@ def _flags(source: Source, wanted: str) -> list[str]:
     flags = [*FLAGS, "-march=" + target()]
     if source.quick:
         flags.append("-O1")
-    elif source.spelled_vectors:
-        flags += SPELLED
-    elif "clang" not in _version(wanted):
-        flags += INTERLEAVED
+    else:
+        if source.spelled_vectors:
+            flags += SPELLED
+        if "clang" not in _version(wanted):
+            flags += INTERLEAVED
 
     return flags + added_flags()
 

@@ -49,10 +49,7 @@ POINT_FN vec sqrt(vec a) { return vec((lanes_d)_mm512_sqrt_pd(LANES(a.v))); }
 
 // x^(-1/2) and x^(-1/4) of x > 0. The starts have 14 and 13 bits; the series of (1 - e)^(-1/2) and (1 - e)^(-1/4)
 // correct them.
-POINT_FN vec inverse_root(vec x) {
-    const lanes_d y = (lanes_d)_mm512_rsqrt14_pd(LANES(x.v)), e = 1.0 - (x.v * y) * y;
-    return vec(y + y * (e * (0.5 + e * (3.0 / 8 + e * (5.0 / 16)))));
-}
+POINT_FN vec inverse_root(vec x) { return vec(inverse_root_from(x.v, (lanes_d)_mm512_rsqrt14_pd(LANES(x.v)))); }
 
 POINT_FN vec inverse_fourth_root(vec x) {
     const lanes_d s = (lanes_d)_mm512_rsqrt14_pd(LANES(x.v)), y = s * (lanes_d)_mm512_rsqrt14_pd(LANES(s)), y2 = y * y,

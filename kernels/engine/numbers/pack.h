@@ -8,8 +8,8 @@
 #include <immintrin.h>
 #endif
 
-// NARROW_PACKS: 256 bits also where there are 512
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(NARROW_PACKS)
+// NARROW_PACKS: 256 bits also where there are 512, but on AMD's processors (SSE4A), whose units stay the same
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && (!defined(NARROW_PACKS) || defined(__SSE4A__))
 #define VECTOR_BYTES 64
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
@@ -142,6 +142,12 @@ POINT_FN vec smaller(vec a, vec b) {
 constexpr int MANTISSA = sizeof(scalar) == 4 ? 23 : 52;
 constexpr double ROUNDER = 1.5 * (1LL << MANTISSA);
 
+// x^(-1/2) of x > 0 from a start y of 14 bits, by the series of (1 - e)^(-1/2)
+template <class R> POINT_FN R inverse_root_from(const R x, const R y) {
+    const R e = 1.0 - (x * y) * y;
+    return y + y * (e * (0.5 + e * (3.0 / 8 + e * (5.0 / 16))));
+}
+
 #ifdef AVX512_DOUBLE
 #include "engine/numbers/avx512.h"
 #else
@@ -238,16 +244,21 @@ POINT_FN vec log(vec x) {
 
 // Rough functions of numbers >= 0, as starts of iterations. The bits of a double, read as an integer, are nearly
 // proportional to its binary logarithm. A step of Newton's method follows. Zero gives a finite number.
+constexpr double ROUGH_THIRDS = 1499678884705075.0;
+template <class R> POINT_FN R two_thirds_from(const R x, const R y) { // y: x^(-1/3) within 5 %
+    const R xy = x * y;
+    return xy * (1.335 - (1.0 / 3.0) * (xy * (y * y)));
+}
+
 POINT_FN vec two_thirds_start(vec x) { // x^(2/3), fits/roots.py: relative error 2.6e-3
 #ifdef AVX512_DOUBLE
-    const lanes_d thirds = (lanes_d)_mm512_cvtepi64_pd((__m512i)bits(x)) * (-1.0 / 3.0) + 1499678884705075.0 * 4096;
-    const vec y = from_bits((lanes_i)_mm512_cvtpd_epi64((__m512d)thirds)), xy = x * y; // x^(-1/3) within 5 %
+    const lanes_d thirds = (lanes_d)_mm512_cvtepi64_pd((__m512i)bits(x)) * (-1.0 / 3.0) + ROUGH_THIRDS * 4096;
+    return two_thirds_from(x, from_bits((lanes_i)_mm512_cvtpd_epi64((__m512d)thirds)));
 #else
     lanes_i n;
-    nearest(to_number((lanes_i)((lanes_u)bits(x) >> 12)) * (-1.0 / 3.0) + 1499678884705075.0, n);
-    const vec y = from_bits(n << 12), xy = x * y;
+    nearest(to_number((lanes_i)((lanes_u)bits(x) >> 12)) * (-1.0 / 3.0) + ROUGH_THIRDS, n);
+    return two_thirds_from(x, from_bits(n << 12));
 #endif
-    return xy * (1.335 - (1.0 / 3.0) * (xy * (y * y)));
 }
 
 POINT_FN vec inverse_root_start(vec x) { // 1/sqrt(x), fits/roots.py: relative error 1.8e-3

@@ -52,6 +52,9 @@ template <class M> constexpr bool IS_QUICK_PASS = false;
 template <class R> constexpr bool NEIGHBOURS_AGREE = false;
 // Whether the numbers of a point fill vectors, as neighbouring points do elsewhere: exp_all and log_all (alone.h).
 template <class R> constexpr bool FILLS_VECTORS = false;
+// Whether a number mostly waits for the one before, as at a point by itself (alone.h): chains are kept short then.
+// Elsewhere neighbours fill the time, and few operations count.
+template <class R> constexpr bool IN_CHAINS = false;
 // Whether numbers of species lie so that they fill vectors: in_packs_of (alone.h).
 template <class Species> constexpr bool SIDE_BY_SIDE = false;
 // Numbers of an array to which `count` are stored; more where they are stored by packs (alone.h).
@@ -196,8 +199,42 @@ template <class R> POINT_FN R square(R x) { return x * x; }
 template <class R> POINT_FN R either(const bool condition, const R yes, const R no) { return condition ? yes : no; }
 // Powers, written with functions that every number type has. Packs and threads have faster ones.
 template <class R> POINT_FN R inverse(R x) { return 1.0 / x; }
+// x_i = 1/x_i: by a single division, or a division each where chains are kept short
+template <class R> POINT_FN void invert_all(R (&x)[4]) {
+    if constexpr (IN_CHAINS<R>) {
+        UNROLL
+        for (int i = 0; i < 4; ++i) x[i] = 1.0 / x[i];
+    } else {
+        const R first = x[0] * x[1], second = x[2] * x[3], inv = 1.0 / (first * second), inv_first = inv * second,
+                inv_second = inv * first, old[] = {x[0], x[1], x[2], x[3]};
+        x[0] = inv_first * old[1], x[1] = inv_first * old[0];
+        x[2] = inv_second * old[3], x[3] = inv_second * old[2];
+    }
+}
+
 template <class R> POINT_FN R inverse_root(R x) { return 1.0 / sqrt(x); }
 template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0 / sqrt(sqrt(x)); }
+// c_0 + c_1 x + c_2 x^2 + ... in pairs: (c_0 + c_1 x) + x^2 (c_2 + c_3 x) + ... (Estrin's scheme)
+template <class R, int N> POINT_FN R in_pairs(const R x, const R (&c)[N]) {
+    if constexpr (N == 1) return c[0];
+    else {
+        R half[(N + 1) / 2];
+        half[(N - 1) / 2] = c[N - 1]; // the last of an odd number
+        for (int k = 0; k < N / 2; ++k) half[k] = c[2 * k] + x * c[2 * k + 1];
+        return in_pairs(x * x, half);
+    }
+}
+
+// The same by Horner's scheme, or in pairs where chains are kept short
+template <class R, class First, class Second, class... More>
+POINT_FN R polynomial(const R x, const First c_0, const Second c_1, const More... more) {
+    if constexpr (IN_CHAINS<R>) {
+        const R c[] = {R(c_0), R(c_1), R(more)...};
+        return in_pairs(x, c);
+    } else if constexpr (sizeof...(More) == 0) return c_0 + x * c_1;
+    else return c_0 + x * polynomial(x, c_1, more...);
+}
+
 // atanh(sqrt(w))/sqrt(w) = 1 + w q(w) for 0 <= w <= 1/2; q is interpolated at Chebyshev points
 // (fits/atanh.py: relative error 8e-17; in single precision 7e-9).
 template <class R> POINT_FN R atanh_over_root(R w) {
@@ -207,23 +244,12 @@ template <class R> POINT_FN R atanh_over_root(R w) {
         const R odd = 0.19999699 + w2 * (0.10795217 + w2 * (-0.090651369 - w2 * 0.78514688));
         return 1.0 + w * (even + w * odd);
     }
-    const R even = 0.3333333333333334 +
-                   w2 * (0.14285714289234905 +
-                         w2 * (0.09090925691372133 +
-                               w2 * (0.0667674887095401 +
-                                     w2 * (0.06696910695418518 +
-                                           w2 * (0.6578236180746505 +
-                                                 w2 * (8.772267647030702 +
-                                                       w2 * (40.35748192943202 +
-                                                             w2 * (49.85035525102195 + w2 * 7.62722932289126))))))));
-    const R odd = 0.19999999999985282 +
-                  w2 * (0.11111110777993315 +
-                        w2 * (0.07691804772084451 +
-                              w2 * (0.0574111714749272 +
-                                    w2 * (-0.060455571140087226 +
-                                          w2 * (-2.6150770515827872 +
-                                                w2 * (-21.709744458799758 +
-                                                      w2 * (-54.08237546659234 - w2 * 28.302405205750368)))))));
+    const R even = polynomial(w2, 0.3333333333333334, 0.14285714289234905, 0.09090925691372133, 0.0667674887095401,
+                              0.06696910695418518, 0.6578236180746505, 8.772267647030702, 40.35748192943202,
+                              49.85035525102195, 7.62722932289126),
+            odd = polynomial(w2, 0.19999999999985282, 0.11111110777993315, 0.07691804772084451, 0.0574111714749272,
+                             -0.060455571140087226, -2.6150770515827872, -21.709744458799758, -54.08237546659234,
+                             -28.302405205750368);
     return 1.0 + w * (even + w * odd);
 }
 

@@ -436,19 +436,16 @@ POINT_FN void cubic_phase_flag(const M &m, const R T, const R p, const R R_s, co
         select(p_v < 0.0, select(tension || three, of_three, R(0.0)), select(p_v >= 0.0, R(3.0), R(NOT_A_NUMBER)));
 }
 
-// 1/(v - b), 1/D, 1/(v + (delta1 + delta2) b/2) and rho = 1/(v - shift) with a single division.
+// 1/(v - b), 1/D, rho = 1/(v - shift) and 1/(v + (delta1 + delta2) b/2)
 template <class M, class R, class Delta>
 POINT_FN void cubic_reciprocals(const M &m, const R b_mix, const R v_free, const R vol, const Delta delta_mix, R &rho,
                                 R &inv_free, R &inv_D, R &inv_centred) {
     const auto eos = shape(m, delta_mix);
     const R D = v_free * v_free + b_mix * (eos.linear * v_free + eos.constant * b_mix),
             centred = v_free + (0.5 * eos.linear) * b_mix;
-    const R free_D = v_free * D, both = vol * centred, inv = 1.0 / (free_D * both), inv_free_D = inv * both,
-            inv_both = inv * free_D;
-    inv_free = inv_free_D * D;
-    inv_D = inv_free_D * v_free;
-    rho = inv_both * centred;
-    inv_centred = inv_both * vol;
+    R inverses[] = {v_free, D, vol, centred};
+    invert_all(inverses);
+    inv_free = inverses[0], inv_D = inverses[1], rho = inverses[2], inv_centred = inverses[3];
 }
 
 template <class M, class R> POINT_FN void molar_volume(const M &, const R W, const R vol, R &v_mol) { v_mol = W * vol; }

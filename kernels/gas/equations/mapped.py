@@ -138,9 +138,9 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; 0 < p
         )
 
 
-inversion("h_p", "h p Y R_s", "h")
+inversion("h_p", "h p Y R_s", "h", " h_mid?")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
-inversion("e_rho", "e rho Y R_s", "e rho", valid="T between 20 and 6000 K; 1/rho above the volume at w = b")
+inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid="T between 20 and 6000 K; 1/rho above the volume at w = b")
 kernel(
     "mapped_pressure",
     f"rho T R_s a_mix b_mix {MAP} delta_mix",

@@ -29,7 +29,11 @@ POINT_FN int whole_number(const scalar x) { return int(x + scalar(0.5)); }
 template <class M, class R, class Phi, class Out>
 POINT_FN void activity_coefficients(const M &, const R Z, const Phi &ln_phi, Out &ln_gamma) {
     const R ln_Z = log(Z);
-    FOR_OWN (k, M::NS) ln_gamma.set(k, ln_phi[k] + ln_Z);
+    const auto set = [&](const auto k) INLINED { ln_gamma.set(k, ln_phi[k] + ln_Z); };
+    if constexpr (SIDE_BY_SIDE<Phi>) for_some_species(Constant<M::NS>(), set);
+    else {
+        FOR_OWN (k, M::NS) set(k);
+    }
 }
 
 // What the cold range of species k (ideal_gas.h) adds to g_k/RT: rates need it where one begins above COLDEST

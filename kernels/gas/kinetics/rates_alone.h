@@ -35,7 +35,7 @@ POINT_FN void blended_falloffs(const M &m, const R T, const R ln_T, const R inv_
         if (whole_number(f[7]) == 2) centre = centre + f[9] * T;
         ln[M::RATE_LOGS + i] = at_least(centre, SMALLEST);
     }
-    log_all(ln, M::RATE_LOGS + COUNT);
+    log_all<M::RATE_LOGS + COUNT>(ln);
 
     for (int i = 0; i < COUNT; ++i) {
         const scalar *const f = falloff_at(m, i);
@@ -49,7 +49,7 @@ POINT_FN void blended_falloffs(const M &m, const R T, const R ln_T, const R inv_
         else blending[i] = form > 0 ? ln_blending(ln[M::RATE_LOGS + i], ln_Pr) : 0.0;
     }
 
-    exp_all(blending, COUNT);
+    exp_all<COUNT>(blending);
     for (int i = 0; i < COUNT; ++i) rate[i] = rate[i] * blending[i];
 }
 
@@ -116,7 +116,7 @@ POINT_FN void reacting_alone(const M &m, const R T, const R p, const R rho, cons
     in_packs_of<RATES>([&](const auto some) INLINED {
         store(s.k + some.first, exp(some(m.reaction_exponents) * ln_T - some(m.reaction_exponents + RATES) * inv_T));
     });
-    exp_all(x, 4 * FALLOFFS);
+    exp_all<4 * FALLOFFS>(x);
 
     if constexpr (FALLOFFS > 0) blended_falloffs(m, T, ln_T, inv_T, ln_reduced, x, x + FALLOFFS, weight, s);
     tabulated_rates(m, p, ln_T, inv_T, s.k + RATES + FALLOFFS);

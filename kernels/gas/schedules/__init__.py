@@ -33,6 +33,6 @@ def schedule_of_plan(p: Plan) -> Schedule:
     return schedule_of(p.how, p.kernels)
 
 
-def render(p: Plan, boxed: bool = False):
-    """The Source of a plan. boxed: for a box of larger arrays."""
+def render(p: Plan, boxed: str = ""):
+    """The Source of a plan. boxed: for a box of larger arrays; see Schedule.render."""
     return schedule_of_plan(p).render(p, boxed)

@@ -26,10 +26,18 @@ struct Points {
     long first, count, length;
 };
 
-// Of boxes of larger arrays: the selected extents, and how many numbers apart points are in x, y, z.
+// Of boxes of larger arrays: the selected extents, and how many numbers apart points are in x, y, z. UNEVEN: for each
+// row, where the arrays have different extents; points of a line lie side by side.
+#ifdef UNEVEN
+struct Box {
+    long nx, ny;
+    const long *sy, *sz;
+};
+#else
 struct Box {
     long nx, ny, sx, sy, sz;
 };
+#endif
 
 template <int COUNT> struct Arguments {
     const Mixture *constants;
@@ -128,6 +136,85 @@ static void some_points(const Mixture &m, outside *const *row, const Scratch &sc
 }
 
 #ifdef BOXED
+// Points first .. first + count - 1 as parts of lines: use(part, t, n) for n points that lie side by side; the first of
+// them is number t.
+struct PartOfLine {
+    long x, y, z; // of its first point
+};
+
+template <class Use> static inline void each_part(const Box &box, const long first, const long count, const Use &use) {
+    long line = first / box.nx, x = first - line * box.nx;
+    for (long t = 0, n; t < count; t += n, x = 0, ++line) {
+        const long z = line / box.ny, y = line - z * box.ny;
+        n = box.nx - x < count - t ? box.nx - x : count - t;
+        use(PartOfLine{x, y, z}, t, n);
+    }
+}
+
+// Where a part of a line is in row r; compute_part: the stages, in place.
+#ifdef UNEVEN
+template <int COUNT> static inline outside *at(const Arguments<COUNT> &a, const int r, const PartOfLine &part) {
+    return a.row[r] + part.x + part.y * a.box.sy[r] + part.z * a.box.sz[r];
+}
+
+template <class P>
+static inline void compute_part(const Arguments<P::COUNT> &a, const PartOfLine &part, const long n,
+                                const Scratch &scratch) {
+    stored *row[all_rows<P>()];
+    for (int r = 0; r < all_rows<P>(); ++r) row[r] = (stored *)at(a, r, part);
+    P::stages(*a.constants, Points{row, 0, n, 0}, scratch.inner);
+}
+#else
+static inline long before(const Box &box, const PartOfLine &part) { return part.x + part.y * box.sy + part.z * box.sz; }
+
+template <int COUNT> static inline outside *at(const Arguments<COUNT> &a, const int r, const PartOfLine &part) {
+    return a.row[r] + before(a.box, part);
+}
+
+template <class P>
+static inline void compute_part(const Arguments<P::COUNT> &a, const PartOfLine &part, const long n,
+                                const Scratch &scratch) {
+    P::stages(*a.constants, Points{(stored *const *)a.row, before(a.box, part), n, 0}, scratch.inner);
+}
+#endif
+
+// Points of longer lines, a block at a time. Parts of lines that packs divide are computed in place.
+template <class P>
+static void long_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end) {
+    const bool in_place = sizeof(outside) == sizeof(stored) && a.box.nx % P::TOGETHER == 0;
+    for (; first < end; first += BLOCK) {
+        const long count = end - first < BLOCK ? end - first : BLOCK, whole = whole_packs<P>(count);
+        if (in_place && count == whole) {
+            each_part(a.box, first, count,
+                      [&](const PartOfLine &part, long, const long n) { compute_part<P>(a, part, n, scratch); });
+            continue;
+        }
+
+        each_part(a.box, first, count, [&](const PartOfLine &part, const long t, const long n) {
+            for_rows<P, true>([&](const int r) {
+                const outside *from = at(a, r, part);
+                for (long i = 0; i < n; ++i) scratch.copy[r][t + i] = from[i];
+            });
+        });
+        fill_up<P>(scratch, count, whole);
+        P::stages(*a.constants, Points{scratch.copy, 0, whole, 0}, scratch.inner);
+        each_part(a.box, first, count, [&](const PartOfLine &part, const long t, const long n) {
+            for_rows<P, false>([&](const int r) {
+                outside *to = at(a, r, part);
+                for (long i = 0; i < n; ++i) to[i] = outside(scratch.copy[r][t + i]);
+            });
+        });
+    }
+}
+
+#ifdef UNEVEN
+template <class P>
+static void some_blocks(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end, long) {
+    long_lines<P>(a, scratch, first, end);
+}
+
+template <class P> static long units(const Arguments<P::COUNT> &, const long points) { return points; }
+#else
 #include "gas/schedules/lines.h"
 
 // Lines of N points in x, which lie one behind the other. All arrays go side by side, line by line: the processor waits
@@ -190,46 +277,6 @@ static void all_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, long
     }
 }
 
-// Points first .. first + count - 1 as parts of lines: use(from, t, n) for n points that lie side by side, `from`
-// numbers behind the box's first point; the first of them is number t.
-template <class Use> static inline void each_part(const Box &box, const long first, const long count, const Use &use) {
-    long line = first / box.nx, x = first - line * box.nx;
-    for (long t = 0, n; t < count; t += n, x = 0, ++line) {
-        const long z = line / box.ny, y = line - z * box.ny;
-        n = box.nx - x < count - t ? box.nx - x : count - t;
-        use(x + y * box.sy + z * box.sz, t, n);
-    }
-}
-
-// Points of longer lines, a block at a time. Parts of lines that packs divide are computed in place.
-template <class P>
-static void long_lines(const Arguments<P::COUNT> &a, const Scratch &scratch, long first, const long end) {
-    const Mixture &m = *a.constants;
-    const bool in_place = sizeof(outside) == sizeof(stored) && a.box.nx % P::TOGETHER == 0;
-    for (; first < end; first += BLOCK) {
-        const long count = end - first < BLOCK ? end - first : BLOCK, whole = whole_packs<P>(count);
-        if (in_place && count == whole) {
-            each_part(a.box, first, count, [&](const long from, long, const long n) {
-                P::stages(m, Points{(stored *const *)a.row, from, n, 0}, scratch.inner);
-            });
-            continue;
-        }
-
-        each_part(a.box, first, count, [&](const long from, const long t, const long n) {
-            for_rows<P, true>([&](const int r) {
-                for (long i = 0; i < n; ++i) scratch.copy[r][t + i] = a.row[r][from + i];
-            });
-        });
-        fill_up<P>(scratch, count, whole);
-        P::stages(m, Points{scratch.copy, 0, whole, 0}, scratch.inner);
-        each_part(a.box, first, count, [&](const long from, const long t, const long n) {
-            for_rows<P, false>([&](const int r) {
-                for (long i = 0; i < n; ++i) a.row[r][from + i] = outside(scratch.copy[r][t + i]);
-            });
-        });
-    }
-}
-
 constexpr long SHORT = 4; // points of the longest line with a copy of its own
 
 // What threads share: whole lines, if these are short, else points.
@@ -245,6 +292,7 @@ static void some_blocks(const Arguments<P::COUNT> &a, const Scratch &scratch, lo
 template <class P> static long units(const Arguments<P::COUNT> &a, const long points) {
     return a.box.nx > SHORT ? points : points / a.box.nx;
 }
+#endif
 #else
 // Points of one kind side by side, so that a pack does not wait for a point of another kind: in a window of several
 // blocks. Runs of packs of one kind each are computed in place, the points of other packs are copied, kind by kind.

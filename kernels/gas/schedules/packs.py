@@ -31,6 +31,7 @@ NUMBERS = {
     "wide": ("engine/numbers/platform.h", dict.fromkeys(VECTORS, "wide")),
     "count": ("engine/numbers/counted.h", dict.fromkeys(VECTORS, "counted")),
 }
+BOXES = {"": "", "even": "#define BOXED\n", "uneven": "#define BOXED\n#define UNEVEN\n"}
 FEW = 6  # species: sweeps over so many share a stage with their neighbours, which is 1 to 2 % faster
 
 
@@ -49,15 +50,15 @@ class Packs(Schedule):
         table = np.array(addresses, dtype=np.int64)
         return [table.ctypes.data], table
 
-    def render(self, p: Plan, boxed: bool = False) -> Source:
+    def render(self, p: Plan, boxed: str = "") -> Source:
         """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays,
         of lines of points that lie one behind the other."""
         header, types = NUMBERS[p.precision]
-        own = "#define BOXED\n" if boxed else "#define POINTS_PUT_OFF\n" if key_of(p.kernels) else ""
+        own = BOXES[boxed] or ("#define POINTS_PUT_OFF\n" if key_of(p.kernels) else "")
         text = [
             own + defines(p) + include(header) + f"typedef {types[4]} real;\n",
             structure(p) + spelled_headers(p) + include("gas/schedules/packs.h"),
-            _program(p, types, boxed),
+            _program(p, types, boxed == "even"),
             "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
         ]
 

@@ -36,8 +36,9 @@ class Schedule:
         """Threads, shared memory [bytes] and blocks of a launch."""
         return Shape()
 
-    def render(self, p: Plan, boxed: bool = False) -> Source:
-        """The source of a plan, whose kernel is `frame_run`. boxed: for a box of larger arrays."""
+    def render(self, p: Plan, boxed: str = "") -> Source:
+        """The source of a plan, whose kernel is `frame_run`. boxed: for a box of larger arrays, "even" ones of the same
+        extents or, on a CPU, "uneven" ones."""
         raise NotImplementedError
 
     # Set-up of a bound program

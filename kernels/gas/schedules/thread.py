@@ -129,7 +129,7 @@ class Thread(Schedule):
         """Headers behind those of the kernels, with bodies for this schedule's number type."""
         return []
 
-    def render(self, p: Plan, boxed: bool = False) -> Source:
+    def render(self, p: Plan, boxed: str = "") -> Source:
         """The source of a plan; its kernel `frame_run` takes the record of thread.h. boxed: for a box of larger
         arrays."""
         how = p.launch

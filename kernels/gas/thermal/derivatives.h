@@ -147,12 +147,17 @@ RARE_FN void kept_bent_slopes(const M &m, const R root_T, const Species Y, R *S,
     bent_slopes(m, root_T, Y, [&](int k, const R S_k, const R S_T_k) { S[k] = S_k, S_T[k] = S_T_k; });
 }
 
+#ifdef VECTORS_ALONE
+#include "gas/thermal/derivatives_alone.h"
+#endif
+
 // S_k = sum_i m_i a_ik, a_ik = sqrt(a_i a_k)(1 - k_ik) or that of the pair, half the derivative of a in m_k, and S_k':
 // use(k, S_k, S_k')
 template <class M, class R, class Species, class Use>
 POINT_FN void attraction_slopes(const M &m, const R T, const Species &Y, const Use &use) {
     const R root_T = sqrt(known_temperature(T));
-    if constexpr (M::by_pairs) {
+    if constexpr (SIDE_BY_SIDE<Species> && !M::by_pairs) slopes_side_by_side(m, known_temperature(T), root_T, Y, use);
+    else if constexpr (M::by_pairs) {
         const R half_inv_root = 0.5 / root_T, inv_root = 2.0 * half_inv_root;
         for_panels<M>([&](auto rows, auto first) {
             pair_panel<rows.value, M, R>(m, Y, first, [&](int k, const R constant, const R linear, const R square) {
@@ -221,11 +226,11 @@ template <class M, class R> POINT_FN R log_for_ideal(const M &, const R T) { // 
 
 // How the shape of D moves with the mass of species k, where delta1 is one of each: sum_k = d(delta1 + delta2)/dm_k =
 // slope (delta1_k - delta1) W/W_k; of what depends on `of_sum` times that sum, the derivative.
-template <class M, class R, class Shape>
-POINT_FN R shape_slope(const M &m, const Shape &eos, const R R_s, const R of_sum, int k) {
+template <class M, class R, class Shape, class Which>
+POINT_FN auto shape_slope(const M &m, const Shape &eos, const R R_s, const R of_sum, const Which k) {
     if constexpr (M::deltas_by_species)
         return of_sum * (eos.slope * (R_UNIVERSAL / R_s)) *
-               (m.delta_numbers[k] - eos.delta1 * m.delta_numbers[M::NS + k]);
+               (of_species(m.delta_numbers, k) - eos.delta1 * of_species(m.delta_numbers + M::NS, k));
     else return R(0.0);
 }
 
@@ -277,11 +282,11 @@ POINT_FN void cubic_fugacity(const M &m, const R T, const R p, const Species &Y,
     R of_sum = R(0.0);
     if constexpr (M::deltas_by_species)
         of_sum = a_mix * departure_slope(eos, b_mix, R(1.0 / (v_free + 0.5 * eos.linear * b_mix)), cubic_L);
-    attraction_slopes(m, T, Y, [&](int k, const R S, const R) {
-        R work = of_b * m.b_mass[k] - two_L * S;
+    attraction_slopes(m, T, Y, [&](const auto k, const auto S, const auto) INLINED {
+        auto work = of_b * of_species(m.b_mass, k) - two_L * S;
         if constexpr (M::deltas_by_species) work -= shape_slope(m, eos, R_s, of_sum, k);
-        if constexpr (M::translated) work -= p * m.shift_mass[k];
-        ln_phi.set(k, work * (m.W[k] * inv_RT) - ln_u);
+        if constexpr (M::translated) work -= p * of_species(m.shift_mass, k);
+        ln_phi.set(k, work * (of_species(m.W, k) * inv_RT) - ln_u);
     });
 }
 

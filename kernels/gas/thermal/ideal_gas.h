@@ -107,12 +107,12 @@ POINT_FN void nasa_mixture(const M &m, const R T, const Species &Y, R (&c)[COUNT
 template <class R> POINT_FN R known_temperature(R T) { return select(T > 0.0 && T < 1e9, T, R(NOT_A_NUMBER)); }
 
 template <class R, int N> POINT_FN R nasa_cp(const R T, const R (&c)[N]) {
-    return c[0] + T * (c[1] + T * (c[2] + T * (c[3] + T * c[4])));
+    return polynomial(T, c[0], c[1], c[2], c[3], c[4]);
 }
 
-// d cp/dT
-template <class R, int N> POINT_FN R nasa_cp_slope(const R T, const R (&c)[N]) {
-    return c[1] + T * (2.0 * c[2] + T * (3.0 * c[3] + T * (4.0 * c[4])));
+// half of d cp/dT
+template <class R, int N> POINT_FN R nasa_cp_half_slope(const R T, const R (&c)[N]) {
+    return polynomial(T, 0.5 * c[1], c[2], 1.5 * c[3], 2.0 * c[4]);
 }
 
 // NASA-9 coefficients, any number of ranges: cp = c0/T^2 + c1/T + c2 + c3 T + ... + c6 T^4; c7 and c8 are the constants
@@ -141,7 +141,7 @@ template <class R, int N> POINT_FN R nasa9_cp(const R T, const R (&c)[N]) {
 }
 
 template <class R, int N> POINT_FN R nasa_enthalpy(const R T, const R (&c)[N]) {
-    return c[5] + T * (c[0] + T * (c[1] * 0.5 + T * (c[2] * (1.0 / 3.0) + T * (c[3] * 0.25 + T * (c[4] * 0.2)))));
+    return polynomial(T, c[5], c[0], c[1] * 0.5, c[2] * (1.0 / 3.0), c[3] * 0.25, c[4] * 0.2);
 }
 
 template <class M, class R, class Species>

@@ -12,8 +12,7 @@ POINT_FN void sums_side_by_side(Constant<NS>, const double *weight, const Specie
         sums.add(f);
         means.add(f * some(weight));
     });
-    sum = sums.value();
-    mean = means.value();
+    both_values(sums, means, sum, mean);
 }
 
 // cp and h of the species by their coefficients, coefficients(some, k), summed up
@@ -35,8 +34,7 @@ POINT_FN void ideal_sums(const M &m, const double T, const Species &Y, double &c
         cp.add(y * nasa_cp(T_all, c));
         h.add(y * nasa_enthalpy(T_all, c));
     });
-    cp_ig = cp.value();
-    h_ig = h.value();
+    both_values(cp, h, cp_ig, h_ig);
 }
 
 // As nasa_ranges of ideal_gas.h: mostly all species are in the same range.

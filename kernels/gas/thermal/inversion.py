@@ -52,9 +52,9 @@ def inversion(name, reads, given, more="", valid="T between 20 and 6000 K; p > 0
         )
 
 
-inversion("h_p", "h p Y R_s", "h")
+inversion("h_p", "h p Y R_s", "h", " h_mid?")
 inversion("s_p", "s p Y W R_s", "s", " inv_p_ref")
-inversion("e_rho", "e rho Y R_s", "e rho", valid="T between 20 and 6000 K; 1/rho > b")
+inversion("e_rho", "e rho Y R_s", "e rho", " h_mid?", valid="T between 20 and 6000 K; 1/rho > b")
 for name, reads, given, more in (
     ("h", "h Y", "h", " h_mid?"),
     ("e", "e Y R_s", "e", " h_mid?"),

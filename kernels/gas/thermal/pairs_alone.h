@@ -44,8 +44,7 @@ POINT_FN void sums_by_rows(const double *rows, const PairVectors<NS, VECTORS> &x
         of_zz.add(z * row_z);
         if constexpr (VECTORS > 2) of_zz.add(some(x.of[2]) * row_y);
     });
-    yy = of_yy.value();
-    yz = of_yz.value();
+    both_values(of_yy, of_yz, yy, yz);
     zz = of_zz.value();
 }
 
@@ -59,7 +58,9 @@ POINT_FN void subtract_factors(const M &m, const PairVectors<M::NS, VECTORS> &x,
             for (int v = 0; v < VECTORS; ++v) sums[v].add(factor * some(x.of[v]));
         });
 
-        const double sign = m.kij_sign[r], y = sums[0].value(), z = sums[1].value();
+        const double sign = m.kij_sign[r];
+        double y, z;
+        both_values(sums[0], sums[1], y, z);
         yy -= sign * (y * y);
         yz -= sign * (y * z);
         zz -= sign * (z * z);
@@ -101,7 +102,8 @@ POINT_FN void attraction_side_by_side(Constant<VECTORS>, const M &m, const Speci
 
     if constexpr (M::kij_dense) sums_by_rows(whole_rows<M::NS>(m.one_minus_kij), x, yy, yz, zz);
     else {
-        const double y = sums[0].value(), z = sums[1].value();
+        double y, z;
+        both_values(sums[0], sums[1], y, z);
         yy = y * y, yz = y * z, zz = z * z;
         if constexpr (VECTORS > 2) zz += y * sums[2].value();
         if constexpr (M::kij_lowrank) subtract_factors(m, x, yy, yz, zz);
