@@ -138,18 +138,22 @@ POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoP
 struct Effort {
     int most;    // steps
     int plain;   // of these by substitution at the start
+    int bold;    // step from which Newton's method takes residuals up to SWINGS
     bool inside; // beta is kept in (0, 1), since the feed is known to be unstable
 };
 
-// Equal fugacities from s.ln_K and s.beta, for the points of `ask`: those found, into two phases that differ.
+// Equal fugacities from s.ln_K and s.beta, for the points of `ask`: those found, into two phases that differ. lean: of
+// the phase y (equation.h) while residuals are large; x is a liquid then.
 template <class M, class R>
-PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, TwoPhases<M, R> &s) {
+PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, const R lean,
+                        TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     // Steps in which beta is kept inside; from which raised pivots are taken, and substitution is damped: it swings
     // where the liquid attracts a gas strongly.
     constexpr int FREE = 20, RAISED = 6, DAMPED = 8;
     auto open = ask, found = nowhere<R>(), was_outside = nowhere<R>();
-    R K[NS], root_K[NS], root_z[NS], S[NS], step_before = R(0.0); // the step of Newton's method
+    R K[NS], root_K[NS], root_z[NS], S[NS];
+    R step_before = R(0.0), size_before = R(1e9); // the step of Newton's method, the largest residual
     FOR_SPECIES (k, NS) {
         root_z[k] = sqrt(feed.z[k]);
         s.x[k] = select(ask, feed.z[k], s.x[k]);
@@ -182,23 +186,27 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         // Fugacities
         R of_v[NS], of_l[NS], g[NS], step[NS], size = R(0.0), all = R(0.0);
         Phase<M, R> v, l;
-        phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l);
-        phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v);
+        const auto leans = effort.inside && count < DAMPED ? size_before >= 1.0 : nowhere<R>();
+        phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l, select(leans, R(LEAN), R(0.0)));
+        phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v, select(leans, lean, R(0.0)));
         feed.steps += 2.0 * counted_in<R>(open);
         FOR_SPECIES (k, NS) {
             g[k] = s.ln_K[k] + of_v[k] - of_l[k];
             const auto there = feed.z[k] > ABSENT;
             size = larger(select(there, R(fabs(g[k])), R(0.0)), size);
             all += fabs(g[k]);
-            step[k] = (count < DAMPED ? -1.0 : count < 3 * DAMPED ? -0.4 : -0.15) * g[k];
         }
         const auto lost = far < SAME_PHASE || !(all < 1e300); // NaN in any of them is NaN in the sum
         open = open && !lost;
         if (everywhere(!open)) break;
 
         // Step
+        const auto swings = size >= 1.0 && size > 0.5 * size_before;
+        const double slow = count < 3 * DAMPED ? 0.4 : 0.15;
+        const R part = count < DAMPED ? select(swings, R(0.4), R(1.0)) : R(slow);
+        FOR_SPECIES (k, NS) step[k] = -(part * g[k]);
         auto newton = nowhere<R>();
-        const auto want = open && !moved && size < 1.0;
+        const auto want = open && !moved && size < (count < effort.bold ? 1.0 : SWINGS);
         FOR_SPECIES (k, NS) S[k] = root_z[k] * root_K[k] * inverse(R(s.rest + s.beta * K[k]));
         if (count >= effort.plain && any_of(want))
             newton = split_step(m, feed.at, s, S, v, l, g, want, count >= RAISED, step);
@@ -208,7 +216,8 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
             s.ln_K[k] = select(open, R(s.ln_K[k] + step[k]), s.ln_K[k]);
         }
         const auto settled = newton && (size < NEAR || is_last_step(most, step_before));
-        const auto last = open && !moved && (size < FLAT || settled);
+        const auto last = open && !moved && !leans && (size < FLAT || settled);
+        size_before = size;
         step_before = select(newton, most, R(0.0));
         found = found || last;
         open = open && !last;
@@ -221,16 +230,41 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
     return found;
 }
 
+// ln K of a trial and of what is left of the feed without half as much of the trial as there can be, for sign = 1 where
+// the trial is the phase y
+template <class M, class R>
+POINT_FN void start_beside(const M &, const Feed<M, R> &feed, const R *ln_W, const R sign, R *ln_K) {
+    constexpr int NS = M::NS;
+    R w[NS], top = R(-1e300), sum = R(0.0), most = R(1.0);
+    FOR_SPECIES (k, NS) top = larger(ln_W[k], top);
+    FOR_SPECIES (k, NS) {
+        w[k] = exp(at_least(R(ln_W[k] - top), -700.0));
+        sum += w[k];
+    }
+    FOR_SPECIES (k, NS) {
+        w[k] = w[k] / sum;
+        most = select(w[k] > 1e-100, smaller(most, R(feed.z[k] / w[k])), most);
+    }
+    const R part = 0.5 * most;
+    FOR_SPECIES (k, NS) {
+        const R left = (feed.z[k] - part * w[k]) / (1.0 - part);
+        ln_K[k] = sign * (log(at_least(w[k], LEAST_AMOUNT)) - log(at_least(left, LEAST_AMOUNT)));
+    }
+}
+
 // The two phases of an unstable feed, from the trials of its test. One start after the other, each for the points that
-// the starts before did not lead to 0 < beta < 1: the best trial; that trial, the vapour-like and the liquid-like trial
-// at their stationary points; both of these together; Wilson's K; trials that are rich in one species, at their
-// stationary points. The points of `ask` that were found.
+// the starts before did not lead to 0 < beta < 1: the best trial; as much of it at its stationary point as there is;
+// the vapour-like and the liquid-like trial at their stationary points; both of these together; Wilson's K; trials that
+// are rich in one species, at their stationary points. The points of `ask` that were found.
 template <class M, class R>
 PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Verdict<M, R> &verdict,
                                     TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     enum { BEST, BEST_AT_END, VAPOUR_AT_END, LIQUID_AT_END, BOTH, WILSON, RICH };
     auto todo = ask, found = nowhere<R>();
+    R critical = R(0.0);
+    FOR_SPECIES (k, NS) critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
+    const R of_feed = select(feed.V > critical, R(-LEAN), R(LEAN));
     UNROLL_BY(1)
     for (int attempt = 0; attempt < RICH + NS; ++attempt) {
         R ln_K[NS];
@@ -249,13 +283,19 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
             const R is_vapour = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0),
                     sign = 2.0 * (row == 2 && attempt < RICH ? verdict.is_vapour : is_vapour) - 1.0;
             FOR_SPECIES (k, NS) ln_K[k] = sign * (trial.ln_W[k] - feed.ln_z[k]);
+            if (attempt == BEST_AT_END) start_beside(m, feed, trial.ln_W, sign, ln_K);
         }
 
         FOR_SPECIES (k, NS) s.ln_K[k] = select(todo, ln_K[k], s.ln_K[k]);
         s.beta = select(todo, R(0.5), s.beta);
         s.rest = select(todo, R(0.5), s.rest);
-        const Effort effort{attempt == BEST ? 40 : 80, attempt == BEST ? 2 : 5, true};
-        const auto now = split(m, feed, todo, effort, s) && s.beta > 0.0 && s.rest > 0.0;
+        const Effort effort = attempt == BEST          ? Effort{40, 2, 4, true}
+                              : attempt == BEST_AT_END ? Effort{80, 0, 0, true}
+                                                       : Effort{80, 5, 7, true};
+        R lean = of_feed; // beside a trial liquid
+        if (attempt <= BEST_AT_END) lean = select(verdict.is_vapour > 0.5, R(-LEAN), of_feed);
+        else if (attempt != LIQUID_AT_END && attempt < RICH) lean = R(-LEAN);
+        const auto now = split(m, feed, todo, effort, lean, s) && s.beta > 0.0 && s.rest > 0.0;
         found = found || now;
         todo = todo && !now;
         if (attempt == BEST_AT_END) todo = todo && verdict.certain; // the others were close to the feed: one phase
