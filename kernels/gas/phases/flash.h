@@ -2,6 +2,7 @@
 // ln kappa and eta of the point's last state, or cold. Loops end when all points that work together are done; a point
 // that is done keeps its values, so that its result does not depend on its neighbours.
 #pragma once
+#include "gas/phases/lower.h"
 #include "gas/phases/settled.h"
 
 constexpr double MAIN = 0.1; // share of a trial, or of what makes it unstable, from which a species limits its moles
@@ -138,6 +139,7 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
                 test_stability(m, feed, unknown, verdict);
                 if (any_of(verdict.unstable)) {
                     const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
+                    take_lower_split(m, feed, now, two);
                     found = found || now;
                     lost = lost || (verdict.certain && !now && !has_gone(feed, verdict));
                 }

@@ -19,6 +19,7 @@ template <class R> POINT_FN MaskOf<R> is_last_step(const R step, const R before)
 // y_i = K_i x_i: mole fractions; beta: share of the phase y, rest = 1 - beta with its own digits
 template <class M, class R> struct TwoPhases {
     R beta, rest, ln_K[M::NS], x[M::NS], y[M::NS];
+    R ln_phi[M::NS], V_x, V_y; // of x, and volumes, at the last step of an unstable feed
 };
 
 // Solves sum z_i (K_i - 1)/(1 + beta (K_i - 1)) = 0 for the smaller of the two phases, K -> 1/K if this is the liquid,
@@ -158,7 +159,10 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         root_z[k] = sqrt(feed.z[k]);
         s.x[k] = select(ask, feed.z[k], s.x[k]);
         s.y[k] = select(ask, feed.z[k], s.y[k]);
+        s.ln_phi[k] = select(ask, R(0.0), s.ln_phi[k]);
     }
+    s.V_x = select(ask, feed.V, s.V_x);
+    s.V_y = select(ask, feed.V, s.V_y);
 
     UNROLL_BY(1)
     for (int count = 0; count < effort.most; ++count) {
@@ -218,6 +222,11 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         const auto settled = newton && (size < NEAR || is_last_step(most, step_before));
         const auto last = open && !moved && !leans && (size < FLAT || settled);
         size_before = size;
+        if (effort.inside && any_of(last)) {
+            s.V_x = select(last, l.V, s.V_x);
+            s.V_y = select(last, v.V, s.V_y);
+            FOR_SPECIES (k, NS) s.ln_phi[k] = select(last, of_l[k], s.ln_phi[k]);
+        }
         step_before = select(newton, most, R(0.0));
         found = found || last;
         open = open && !last;
