@@ -88,8 +88,7 @@ PHASE_PART void take_lower_split(const M &m, Feed<M, R> &feed, const MaskOf<R> a
             const R kept = select(beside_x, s.x[k], s.y[k]);
             other.ln_K[k] = log(at_least(kept, LEAST_AMOUNT)) - log(at_least(w[k], LEAST_AMOUNT));
         }
-        auto lower =
-            split(m, feed, todo, Effort{80, 2, 4, true}, R(0.0), other) && other.beta > 0.0 && other.rest > 0.0;
+        auto lower = split(m, feed, todo, Effort{80, 2, 4}, R(0.0), other) && other.beta > 0.0 && other.rest > 0.0;
         R change = R(0.0);
         FOR_SPECIES (k, NS) {
             const R now = log(at_least(other.x[k], LEAST_AMOUNT)) + other.ln_phi[k];

@@ -78,12 +78,13 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
 // Where Rachford & Rice's beta is outside (0, 1) though the feed is unstable: beta goes a part of the way to that end,
 // and x, y are normalised. The points that were moved.
 template <class M, class R>
-POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const TwoPhases<M, R> &before, TwoPhases<M, R> &s) {
+POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const R beta_before, const R rest_before,
+                               TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     const auto too_low = s.beta < 0.0, too_high = s.rest < 0.0, out = too_low || too_high;
     if (any_of(out)) {
-        const R beta = select(too_low, R(0.3 * before.beta), R(1.0 - 0.3 * before.rest));
-        const R rest = select(too_low, R(1.0 - 0.3 * before.beta), R(0.3 * before.rest));
+        const R beta = select(too_low, R(0.3 * beta_before), R(1.0 - 0.3 * rest_before));
+        const R rest = select(too_low, R(1.0 - 0.3 * beta_before), R(0.3 * rest_before));
         R x[NS], y[NS], sum_x = R(0.0), sum_y = R(0.0);
         FOR_SPECIES (i, NS) {
             x[i] = z[i] / (rest + beta * K[i]);
@@ -137,18 +138,19 @@ POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoP
 }
 
 struct Effort {
-    int most;    // steps
-    int plain;   // of these by substitution at the start
-    int bold;    // step from which Newton's method takes residuals up to SWINGS
-    bool inside; // beta is kept in (0, 1), since the feed is known to be unstable
+    int most;  // steps
+    int plain; // of these by substitution at the start
+    int bold;  // step from which Newton's method takes residuals up to SWINGS
 };
 
 // Equal fugacities from s.ln_K and s.beta, for the points of `ask`: those found, into two phases that differ. lean: of
-// the phase y (equation.h) while residuals are large; x is a liquid then.
-template <class M, class R>
-PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, const R lean,
+// the phase y of a feed that is known to be unstable (equation.h), while residuals are large; x is a liquid then, and
+// beta is kept in (0, 1).
+template <class M, class R, class Lean>
+PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, const Lean lean,
                         TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
+    constexpr bool is_unstable = !is_absent<Lean>;
     // Steps in which beta is kept inside; from which raised pivots are taken, and substitution is damped: it swings
     // where the liquid attracts a gas strongly.
     constexpr int FREE = 20, RAISED = 6, DAMPED = 8;
@@ -159,15 +161,12 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         root_z[k] = sqrt(feed.z[k]);
         s.x[k] = select(ask, feed.z[k], s.x[k]);
         s.y[k] = select(ask, feed.z[k], s.y[k]);
-        s.ln_phi[k] = select(ask, R(0.0), s.ln_phi[k]);
     }
-    s.V_x = select(ask, feed.V, s.V_x);
-    s.V_y = select(ask, feed.V, s.V_y);
 
     UNROLL_BY(1)
     for (int count = 0; count < effort.most; ++count) {
         // Compositions of this K
-        const TwoPhases<M, R> before = s;
+        const R beta_before = s.beta, rest_before = s.rest;
         R far = R(0.0);
         FOR_SPECIES (k, NS) {
             root_K[k] = exp(0.5 * within(s.ln_K[k], 200.0));
@@ -176,11 +175,11 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         }
         rachford_rice(m, feed.z, K, open, s);
         auto moved = nowhere<R>();
-        if (effort.inside && count < FREE) moved = keep_inside(m, feed.z, K, before, s) && open;
-
-        // Outside twice: no longer two phases. Newton's method ends there, as its matrix is not positive definite. Of a
-        // nearly pure species beta says nothing: K is 1 where it boils.
-        if (!effort.inside) {
+        if constexpr (is_unstable) {
+            if (count < FREE) moved = keep_inside(m, feed.z, K, beta_before, rest_before, s) && open;
+        } else {
+            // Outside twice: no longer two phases. Newton's method ends there, as its matrix is not positive definite.
+            // Of a nearly pure species beta says nothing: K is 1 where it boils.
             const auto is_outside = (s.beta < 0.0 || s.rest < 0.0) && far > DISTINCT;
             open = open && !(is_outside && was_outside);
             was_outside = is_outside;
@@ -190,9 +189,15 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         // Fugacities
         R of_v[NS], of_l[NS], g[NS], step[NS], size = R(0.0), all = R(0.0);
         Phase<M, R> v, l;
-        const auto leans = effort.inside && count < DAMPED ? size_before >= 1.0 : nowhere<R>();
-        phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l, select(leans, R(LEAN), R(0.0)));
-        phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v, select(leans, lean, R(0.0)));
+        auto leans = nowhere<R>();
+        if constexpr (is_unstable) {
+            if (count < DAMPED) leans = size_before >= 1.0;
+            phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l, select(leans, R(LEAN), R(0.0)));
+            phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v, select(leans, lean, R(0.0)));
+        } else {
+            phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l);
+            phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v);
+        }
         feed.steps += 2.0 * counted_in<R>(open);
         FOR_SPECIES (k, NS) {
             g[k] = s.ln_K[k] + of_v[k] - of_l[k];
@@ -222,7 +227,7 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         const auto settled = newton && (size < NEAR || is_last_step(most, step_before));
         const auto last = open && !moved && !leans && (size < FLAT || settled);
         size_before = size;
-        if (effort.inside && any_of(last)) {
+        if (is_unstable && any_of(last)) {
             s.V_x = select(last, l.V, s.V_x);
             s.V_y = select(last, v.V, s.V_y);
             FOR_SPECIES (k, NS) s.ln_phi[k] = select(last, of_l[k], s.ln_phi[k]);
@@ -298,9 +303,9 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
         FOR_SPECIES (k, NS) s.ln_K[k] = select(todo, ln_K[k], s.ln_K[k]);
         s.beta = select(todo, R(0.5), s.beta);
         s.rest = select(todo, R(0.5), s.rest);
-        const Effort effort = attempt == BEST          ? Effort{40, 2, 4, true}
-                              : attempt == BEST_AT_END ? Effort{80, 0, 0, true}
-                                                       : Effort{80, 5, 7, true};
+        const Effort effort = attempt == BEST          ? Effort{40, 2, 4}
+                              : attempt == BEST_AT_END ? Effort{80, 0, 0}
+                                                       : Effort{80, 5, 7};
         R lean = of_feed; // beside a trial liquid
         if (attempt <= BEST_AT_END) lean = select(verdict.is_vapour > 0.5, R(-LEAN), of_feed);
         else if (attempt != LIQUID_AT_END && attempt < RICH) lean = R(-LEAN);
