@@ -78,3 +78,31 @@ def test_a_trace_that_condenses_is_no_phase():
     back = mix.properties("T phases_status", e=found["e"], rho=found["rho"], Y=found["Y"])
     assert (back["phases_status"] == 0).all()
     np.testing.assert_allclose(back["T"], np.broadcast_to(T, (4, 4)), rtol=1e-12)
+
+
+# Species, equation, T [K], p [Pa], share of the first species: next to a line of three phases
+OTHER_SPLITS = [
+    (("H2O", "NC12H26"), "mapped", 302.170865868963, 4657.252827528588, 0.9997599835464185),
+    (("H2O", "NC12H26"), "mapped", 344.9534605738359, 39482.21189527734, 0.9999875611954319),
+    (("H2O", "C6H6"), "srk", 454.245, 1753940.0, 0.57),
+]
+
+
+@pytest.mark.parametrize("names, equation, T, p, z", OTHER_SPLITS)
+def test_of_two_splits_that_of_the_lower_energy_is_found(names, equation, T, p, z):
+    """Liquid water and fuel, where steam and fuel share their fugacities too: no phase on a grid of compositions is
+    below the common tangent plane, 1e-7 RT. The steam was above liquid water by 3 RT."""
+    mix = Mixture.from_names(names, phases="equilibrium", equation=equation)
+    found = mix.properties("phases_status Y_l rho_v rho_l", T=T, p=p, X=[z, 1 - z])
+    x = found["Y_l"] / mix.species.W
+    x = x / x.sum()
+    assert found["phases_status"] == 1
+
+    single = {**mix.options, "phases": "single"}
+    plane = np.log(x) + Mixture(mix.species, **single).properties("ln_phi", T=T, p=p, X=x)["ln_phi"]
+    grid = np.r_[np.geomspace(1e-9, 0.5, 400), 1 - np.geomspace(1e-9, 0.5, 400)]
+    W = np.stack([grid, 1 - grid])
+    for root in ("liquid", "vapour"):
+        ln_phi = Mixture(mix.species, **{**single, "root": root}).properties("ln_phi", T=T, p=p, X=W)["ln_phi"]
+        distance = (W * (np.log(W) + ln_phi - plane[:, None])).sum(0)
+        assert distance.min() > -1e-7

@@ -19,6 +19,37 @@
 template <class M, bool MAPPED> struct PhaseEquation;
 template <class M> using EquationOf = PhaseEquation<M, M::mapped>;
 
+// A root that is not that of the lower Gibbs energy: lean > 0 makes it the smallest of several, lean < 0 the largest,
+// by what it adds to the Gibbs energy of a root u; 0 leaves it. more: what the equation adds itself, as free_root has
+// it.
+constexpr double LEAN = 1e6;
+template <class More, class R> struct Leaning {
+    More more;
+    R lean;
+
+    template <class Shape> POINT_FN R gibbs(const Shape &eos, const R A, const R B, const R u) const {
+        R sum = lean * u;
+        if constexpr (!is_absent<More>) sum += more.gibbs(eos, A, B, u);
+        return sum;
+    }
+};
+
+template <class More, class R> POINT_FN Leaning<More, R> leaning(const More &more, const R lean) {
+    return {more, lean};
+}
+
+template <class PackOf, class More, class R> POINT_FN auto piece(const PackOf &pack_of, const Leaning<More, R> &of) {
+    return leaning(piece(pack_of, of.more), pack_of(of.lean));
+}
+
+// free of one mole at T and p
+template <class M, class R, class F, class More>
+POINT_FN R leaning_root(const M &m, const R T, const R p, const F &f, const More &more, const R lean) {
+    const R RT = R_UNIVERSAL * T, inv = 1.0 / (RT * p), inv_RT = inv * p;
+    const R A = f.D * inv_RT * (inv_RT * p), B = f.B * (inv_RT * p);
+    return free_root(m, A, B, delta_of(m, f), leaning(more, lean)) * (inv * RT * RT);
+}
+
 // The root is the volume: least = B, room = free. F has no further parts.
 template <class M> struct PhaseEquation<M, false> {
     static constexpr double HIGHEST = 1e300;     // pressure [Pa]
@@ -42,11 +73,14 @@ template <class M> struct PhaseEquation<M, false> {
         f.V = f.free + f.B;
     }
 
-    // free of one mole at T and p: of several roots that of the lower Gibbs energy
-    template <class R, class F> static POINT_FN R root(const M &m, const R T, const R p, const F &f) {
-        R Z, V, free;
-        cubic_root(m, T, p, R(R_UNIVERSAL), f.D, f.B, R(0.0), delta_of(m, f), Z, V, free);
-        return free;
+    // free of one mole at T and p: of several roots that of the lower Gibbs energy, or that of the lean
+    template <class R, class F, class Lean>
+    static POINT_FN R root(const M &m, const R T, const R p, const F &f, const Lean &lean) {
+        if constexpr (is_absent<Lean>) {
+            R Z, V, free;
+            cubic_root(m, T, p, R(R_UNIVERSAL), f.D, f.B, R(0.0), delta_of(m, f), Z, V, free);
+            return free;
+        } else return leaning_root(m, T, p, f, Absent(), lean);
     }
 
     // ln of the ratio of free of two phases from that of room, eta

@@ -2,9 +2,10 @@
 // ln kappa and eta of the point's last state, or cold. Loops end when all points that work together are done; a point
 // that is done keeps its values, so that its result does not depend on its neighbours.
 #pragma once
+#include "gas/phases/lower.h"
 #include "gas/phases/settled.h"
 
-constexpr double MAIN = 0.1; // share of a trial from which a species limits its moles
+constexpr double MAIN = 0.1; // share of a trial, or of what makes it unstable, from which a species limits its moles
 
 enum { ONE_PHASE, IN_TWO_PHASES, NOT_FOUND, NEEDS_A_THIRD, IN_THREE_PHASES };
 
@@ -82,7 +83,9 @@ template <class M, class R> POINT_FN MaskOf<R> has_gone(const Feed<M, R> &feed, 
         W[k] = exp(within(verdict.ln_W[2][k], 300.0));
         sum += W[k];
     }
-    FOR_SPECIES (k, M::NS) most = select(W[k] > MAIN * sum, smaller(most, R(feed.z[k] * sum / W[k])), most);
+    // A trial whose sum is S loses its ln S where as much of a species is taken away
+    const R least = MAIN * smaller(sum, at_least(R(sum - 1.0), 1e-6));
+    FOR_SPECIES (k, M::NS) most = select(W[k] > least, smaller(most, R(feed.z[k] * sum / W[k])), most);
     return most < GONE;
 }
 
@@ -112,7 +115,7 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
         two.beta = select(usable, v, two.beta);
         two.rest = select(usable, l, two.rest);
         FOR_SPECIES (k, NS) two.ln_K[k] = select(usable, R(s.ln_kappa[k] - ratio), R(0.0));
-        found = split(m, feed, usable, Effort{12, 0, false}, two) && two.beta > 0.0 && two.rest > 0.0;
+        found = split(m, feed, usable, Effort{12, 0, 12}, Absent(), two) && two.beta > 0.0 && two.rest > 0.0;
     }
     const auto left = put_off(started && !found, s.T, s);
 
@@ -136,6 +139,7 @@ PART_FN void flash(const M &m, const R *z, const MaskOf<R> ask, const MaskOf<R> 
                 test_stability(m, feed, unknown, verdict);
                 if (any_of(verdict.unstable)) {
                     const auto now = split_unstable(m, feed, verdict.unstable, verdict, two);
+                    take_lower_split(m, feed, now, two);
                     found = found || now;
                     lost = lost || (verdict.certain && !now && !has_gone(feed, verdict));
                 }

@@ -58,10 +58,10 @@ POINT_FN void phase_sums(const M &m, const Attraction<M, R> &at, const R *x, Pha
     }
 }
 
-// The volume of one mole at T and p: of several roots that of the lower Gibbs energy
-template <class M, class R>
-POINT_FN void phase_root(const M &m, const Attraction<M, R> &at, const R p, Phase<M, R> &f) {
-    f.free = EquationOf<M>::root(m, at.T, p, f);
+// The volume of one mole at T and p: of several roots that of the lower Gibbs energy, or that of the lean
+template <class M, class R, class Lean = Absent>
+POINT_FN void phase_root(const M &m, const Attraction<M, R> &at, const R p, Phase<M, R> &f, const Lean &lean = {}) {
+    f.free = EquationOf<M>::root(m, at.T, p, f, lean);
     EquationOf<M>::measure(f);
 }
 
@@ -148,11 +148,11 @@ POINT_FN void phase_fugacities(const M &m, const Attraction<M, R> &at, const Pha
 }
 
 // One mole of composition x at T and p: its root, slopes and ln phi_i
-template <class M, class R>
+template <class M, class R, class Lean = Absent>
 POINT_FN void phase_at_pressure(const M &m, const Attraction<M, R> &at, const R p, const R *x, Phase<M, R> &f,
-                                R *ln_phi) {
+                                R *ln_phi, const Lean &lean = {}) {
     phase_sums<false>(m, at, x, f);
-    phase_root(m, at, p, f);
+    phase_root(m, at, p, f, lean);
     phase_slopes(m, at, f);
     phase_fugacities(m, at, f, R(-log(p * f.free * at.inv_RT)), ln_phi);
 }

@@ -19,6 +19,7 @@ template <class R> POINT_FN MaskOf<R> is_last_step(const R step, const R before)
 // y_i = K_i x_i: mole fractions; beta: share of the phase y, rest = 1 - beta with its own digits
 template <class M, class R> struct TwoPhases {
     R beta, rest, ln_K[M::NS], x[M::NS], y[M::NS];
+    R ln_phi[M::NS], V_x, V_y; // of x, and volumes, at the last step of an unstable feed
 };
 
 // Solves sum z_i (K_i - 1)/(1 + beta (K_i - 1)) = 0 for the smaller of the two phases, K -> 1/K if this is the liquid,
@@ -77,12 +78,13 @@ POINT_FN void rachford_rice(const M &, const R *z, const R *K, const MaskOf<R> a
 // Where Rachford & Rice's beta is outside (0, 1) though the feed is unstable: beta goes a part of the way to that end,
 // and x, y are normalised. The points that were moved.
 template <class M, class R>
-POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const TwoPhases<M, R> &before, TwoPhases<M, R> &s) {
+POINT_FN MaskOf<R> keep_inside(const M &, const R *z, const R *K, const R beta_before, const R rest_before,
+                               TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     const auto too_low = s.beta < 0.0, too_high = s.rest < 0.0, out = too_low || too_high;
     if (any_of(out)) {
-        const R beta = select(too_low, R(0.3 * before.beta), R(1.0 - 0.3 * before.rest));
-        const R rest = select(too_low, R(1.0 - 0.3 * before.beta), R(0.3 * before.rest));
+        const R beta = select(too_low, R(0.3 * beta_before), R(1.0 - 0.3 * rest_before));
+        const R rest = select(too_low, R(1.0 - 0.3 * beta_before), R(0.3 * rest_before));
         R x[NS], y[NS], sum_x = R(0.0), sum_y = R(0.0);
         FOR_SPECIES (i, NS) {
             x[i] = z[i] / (rest + beta * K[i]);
@@ -136,20 +138,25 @@ POINT_FN MaskOf<R> split_step(const M &m, const Attraction<M, R> &at, const TwoP
 }
 
 struct Effort {
-    int most;    // steps
-    int plain;   // of these by substitution at the start
-    bool inside; // beta is kept in (0, 1), since the feed is known to be unstable
+    int most;  // steps
+    int plain; // of these by substitution at the start
+    int bold;  // step from which Newton's method takes residuals up to SWINGS
 };
 
-// Equal fugacities from s.ln_K and s.beta, for the points of `ask`: those found, into two phases that differ.
-template <class M, class R>
-PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, TwoPhases<M, R> &s) {
+// Equal fugacities from s.ln_K and s.beta, for the points of `ask`: those found, into two phases that differ. lean: of
+// the phase y of a feed that is known to be unstable (equation.h), while residuals are large; x is a liquid then, and
+// beta is kept in (0, 1).
+template <class M, class R, class Lean>
+PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Effort effort, const Lean lean,
+                        TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
+    constexpr bool is_unstable = !is_absent<Lean>;
     // Steps in which beta is kept inside; from which raised pivots are taken, and substitution is damped: it swings
     // where the liquid attracts a gas strongly.
     constexpr int FREE = 20, RAISED = 6, DAMPED = 8;
     auto open = ask, found = nowhere<R>(), was_outside = nowhere<R>();
-    R K[NS], root_K[NS], root_z[NS], S[NS], step_before = R(0.0); // the step of Newton's method
+    R K[NS], root_K[NS], root_z[NS], S[NS];
+    R step_before = R(0.0), size_before = R(1e9); // the step of Newton's method, the largest residual
     FOR_SPECIES (k, NS) {
         root_z[k] = sqrt(feed.z[k]);
         s.x[k] = select(ask, feed.z[k], s.x[k]);
@@ -159,7 +166,7 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
     UNROLL_BY(1)
     for (int count = 0; count < effort.most; ++count) {
         // Compositions of this K
-        const TwoPhases<M, R> before = s;
+        const R beta_before = s.beta, rest_before = s.rest;
         R far = R(0.0);
         FOR_SPECIES (k, NS) {
             root_K[k] = exp(0.5 * within(s.ln_K[k], 200.0));
@@ -168,11 +175,11 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         }
         rachford_rice(m, feed.z, K, open, s);
         auto moved = nowhere<R>();
-        if (effort.inside && count < FREE) moved = keep_inside(m, feed.z, K, before, s) && open;
-
-        // Outside twice: no longer two phases. Newton's method ends there, as its matrix is not positive definite. Of a
-        // nearly pure species beta says nothing: K is 1 where it boils.
-        if (!effort.inside) {
+        if constexpr (is_unstable) {
+            if (count < FREE) moved = keep_inside(m, feed.z, K, beta_before, rest_before, s) && open;
+        } else {
+            // Outside twice: no longer two phases. Newton's method ends there, as its matrix is not positive definite.
+            // Of a nearly pure species beta says nothing: K is 1 where it boils.
             const auto is_outside = (s.beta < 0.0 || s.rest < 0.0) && far > DISTINCT;
             open = open && !(is_outside && was_outside);
             was_outside = is_outside;
@@ -182,23 +189,33 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
         // Fugacities
         R of_v[NS], of_l[NS], g[NS], step[NS], size = R(0.0), all = R(0.0);
         Phase<M, R> v, l;
-        phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l);
-        phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v);
+        auto leans = nowhere<R>();
+        if constexpr (is_unstable) {
+            if (count < DAMPED) leans = size_before >= 1.0;
+            phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l, select(leans, R(LEAN), R(0.0)));
+            phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v, select(leans, lean, R(0.0)));
+        } else {
+            phase_at_pressure(m, feed.at, feed.p, s.x, l, of_l);
+            phase_at_pressure(m, feed.at, feed.p, s.y, v, of_v);
+        }
         feed.steps += 2.0 * counted_in<R>(open);
         FOR_SPECIES (k, NS) {
             g[k] = s.ln_K[k] + of_v[k] - of_l[k];
             const auto there = feed.z[k] > ABSENT;
             size = larger(select(there, R(fabs(g[k])), R(0.0)), size);
             all += fabs(g[k]);
-            step[k] = (count < DAMPED ? -1.0 : count < 3 * DAMPED ? -0.4 : -0.15) * g[k];
         }
         const auto lost = far < SAME_PHASE || !(all < 1e300); // NaN in any of them is NaN in the sum
         open = open && !lost;
         if (everywhere(!open)) break;
 
         // Step
+        const auto swings = size >= 1.0 && size > 0.5 * size_before;
+        const double slow = count < 3 * DAMPED ? 0.4 : 0.15;
+        const R part = count < DAMPED ? select(swings, R(0.4), R(1.0)) : R(slow);
+        FOR_SPECIES (k, NS) step[k] = -(part * g[k]);
         auto newton = nowhere<R>();
-        const auto want = open && !moved && size < 1.0;
+        const auto want = open && !moved && size < (count < effort.bold ? 1.0 : SWINGS);
         FOR_SPECIES (k, NS) S[k] = root_z[k] * root_K[k] * inverse(R(s.rest + s.beta * K[k]));
         if (count >= effort.plain && any_of(want))
             newton = split_step(m, feed.at, s, S, v, l, g, want, count >= RAISED, step);
@@ -208,7 +225,13 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
             s.ln_K[k] = select(open, R(s.ln_K[k] + step[k]), s.ln_K[k]);
         }
         const auto settled = newton && (size < NEAR || is_last_step(most, step_before));
-        const auto last = open && !moved && (size < FLAT || settled);
+        const auto last = open && !moved && !leans && (size < FLAT || settled);
+        size_before = size;
+        if (is_unstable && any_of(last)) {
+            s.V_x = select(last, l.V, s.V_x);
+            s.V_y = select(last, v.V, s.V_y);
+            FOR_SPECIES (k, NS) s.ln_phi[k] = select(last, of_l[k], s.ln_phi[k]);
+        }
         step_before = select(newton, most, R(0.0));
         found = found || last;
         open = open && !last;
@@ -221,16 +244,41 @@ PART_FN MaskOf<R> split(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const
     return found;
 }
 
+// ln K of a trial and of what is left of the feed without half as much of the trial as there can be, for sign = 1 where
+// the trial is the phase y
+template <class M, class R>
+POINT_FN void start_beside(const M &, const Feed<M, R> &feed, const R *ln_W, const R sign, R *ln_K) {
+    constexpr int NS = M::NS;
+    R w[NS], top = R(-1e300), sum = R(0.0), most = R(1.0);
+    FOR_SPECIES (k, NS) top = larger(ln_W[k], top);
+    FOR_SPECIES (k, NS) {
+        w[k] = exp(at_least(R(ln_W[k] - top), -700.0));
+        sum += w[k];
+    }
+    FOR_SPECIES (k, NS) {
+        w[k] = w[k] / sum;
+        most = select(w[k] > 1e-100, smaller(most, R(feed.z[k] / w[k])), most);
+    }
+    const R part = 0.5 * most;
+    FOR_SPECIES (k, NS) {
+        const R left = (feed.z[k] - part * w[k]) / (1.0 - part);
+        ln_K[k] = sign * (log(at_least(w[k], LEAST_AMOUNT)) - log(at_least(left, LEAST_AMOUNT)));
+    }
+}
+
 // The two phases of an unstable feed, from the trials of its test. One start after the other, each for the points that
-// the starts before did not lead to 0 < beta < 1: the best trial; that trial, the vapour-like and the liquid-like trial
-// at their stationary points; both of these together; Wilson's K; trials that are rich in one species, at their
-// stationary points. The points of `ask` that were found.
+// the starts before did not lead to 0 < beta < 1: the best trial; as much of it at its stationary point as there is;
+// the vapour-like and the liquid-like trial at their stationary points; both of these together; Wilson's K; trials that
+// are rich in one species, at their stationary points. The points of `ask` that were found.
 template <class M, class R>
 PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R> ask, const Verdict<M, R> &verdict,
                                     TwoPhases<M, R> &s) {
     constexpr int NS = M::NS;
     enum { BEST, BEST_AT_END, VAPOUR_AT_END, LIQUID_AT_END, BOTH, WILSON, RICH };
     auto todo = ask, found = nowhere<R>();
+    R critical = R(0.0);
+    FOR_SPECIES (k, NS) critical += feed.z[k] * (m.phase_b[k] * m.phase_critical[0]);
+    const R of_feed = select(feed.V > critical, R(-LEAN), R(LEAN));
     UNROLL_BY(1)
     for (int attempt = 0; attempt < RICH + NS; ++attempt) {
         R ln_K[NS];
@@ -249,13 +297,19 @@ PHASE_PART MaskOf<R> split_unstable(const M &m, Feed<M, R> &feed, const MaskOf<R
             const R is_vapour = R(attempt == VAPOUR_AT_END ? 1.0 : 0.0),
                     sign = 2.0 * (row == 2 && attempt < RICH ? verdict.is_vapour : is_vapour) - 1.0;
             FOR_SPECIES (k, NS) ln_K[k] = sign * (trial.ln_W[k] - feed.ln_z[k]);
+            if (attempt == BEST_AT_END) start_beside(m, feed, trial.ln_W, sign, ln_K);
         }
 
         FOR_SPECIES (k, NS) s.ln_K[k] = select(todo, ln_K[k], s.ln_K[k]);
         s.beta = select(todo, R(0.5), s.beta);
         s.rest = select(todo, R(0.5), s.rest);
-        const Effort effort{attempt == BEST ? 40 : 80, attempt == BEST ? 2 : 5, true};
-        const auto now = split(m, feed, todo, effort, s) && s.beta > 0.0 && s.rest > 0.0;
+        const Effort effort = attempt == BEST          ? Effort{40, 2, 4}
+                              : attempt == BEST_AT_END ? Effort{80, 0, 0}
+                                                       : Effort{80, 5, 7};
+        R lean = of_feed; // beside a trial liquid
+        if (attempt <= BEST_AT_END) lean = select(verdict.is_vapour > 0.5, R(-LEAN), of_feed);
+        else if (attempt != LIQUID_AT_END && attempt < RICH) lean = R(-LEAN);
+        const auto now = split(m, feed, todo, effort, lean, s) && s.beta > 0.0 && s.rest > 0.0;
         found = found || now;
         todo = todo && !now;
         if (attempt == BEST_AT_END) todo = todo && verdict.certain; // the others were close to the feed: one phase

@@ -8,6 +8,11 @@
 constexpr double LEAST_AMOUNT = 1e-100; // smaller mole fractions count as that in logarithms
 constexpr double ABSENT = 1e-25;        // residuals of scarcer species do not count
 constexpr int STABILITY_STEPS = 40;
+constexpr double LEANING = 7.5; // steps in which a trial that is to be a liquid takes its smallest volume, even where
+                                // the largest has the lower Gibbs energy: the start is not yet the liquid's composition
+// Residuals up to which Newton's method takes the place of a substitution that has not come near: it swings where the
+// species of the liquid attract each other, as ammonia and water do. Steps of a trial before that.
+constexpr double SWINGS = 10.0, PLAIN = 4.5;
 constexpr int FOLLOW_STEPS = 5;   // of a trial that an earlier test found: two where the state has changed by little
 constexpr double CLEAR = 0.01;    // residuals^2 in units of tm below which a trial from an earlier one is as good as
                                   // stationary: Newton's next step changes tm by some residual^2
@@ -62,11 +67,12 @@ template <class M, class R> struct Trial {
 };
 
 // Newton's step in ln W from the residual r. Where the matrix is not positive definite it is a part of that with raised
-// pivots, which leads downhill: substitution stays near a minimum that is about to be one, or was.
+// pivots, which leads downhill: substitution stays near a minimum that is about to be one, or was. Points that are not
+// `near` then keep their step.
 //   (I + S Phi S/sum W) q = -S r, S = diag sqrt(W),  step = -r - Phi S q/sum W
 template <class M, class R>
 POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, R> &f, const R *S, const R inv_sum,
-                         const R *r, const MaskOf<R> want, R *step) {
+                         const R *r, const MaskOf<R> want, const MaskOf<R> near, R *step) {
     constexpr int NS = M::NS;
     Curvature<M, R> c;
     curvature_of<true>(m, at, f, inv_sum, c);
@@ -86,7 +92,8 @@ POINT_FN void trial_step(const M &m, const Attraction<M, R> &at, const Phase<M, 
         longest = larger(fabs(of_q[k]), longest);
     }
     const R part = select(definite || longest < LEAP, R(1.0), R(LEAP / longest));
-    FOR_SPECIES (k, NS) step[k] = select(want, within(R(part * of_q[k]), 2.0), step[k]);
+    const auto taken = want && (near || definite);
+    FOR_SPECIES (k, NS) step[k] = select(taken, within(R(part * of_q[k]), 2.0), step[k]);
 }
 
 // What a trial is for: whether tm < 0 somewhere, the stationary point behind, or whether the stationary point of an
@@ -97,12 +104,15 @@ enum class Aim { DECIDE, STATIONARY, FOLLOW };
 template <class R> struct Descent {
     MaskOf<R> open; // points that go on
     R count;        // evaluations of the trial, in units of a point
+    R size;         // largest residual of the last step
+    R lean;         // of the root in the first steps (equation.h): LEAN, or 0
     double most;    // after so many a point ends undecided
 };
 
 template <class M, class R> POINT_FN void begin_descent(const MaskOf<R> where, Descent<R> &way, Trial<M, R> &trial) {
     way.open = way.open || where;
     way.count = select(where, R(0.0), way.count);
+    way.size = select(where, R(1e9), way.size);
     trial.tm = select(where, R(1.0), trial.tm);
     trial.unstable = trial.unstable && !where;
     trial.undecided = trial.undecided && !where;
@@ -127,7 +137,8 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     const R inv_sum = inverse(sum);
     FOR_SPECIES (k, NS) w[k] = W[k] * inv_sum;
     Phase<M, R> f;
-    phase_at_pressure(m, feed.at, feed.p, w, f, ln_phi);
+    const R lean = select(way.count < LEANING && way.size >= 1.0, way.lean, R(0.0));
+    phase_at_pressure(m, feed.at, feed.p, w, f, ln_phi, lean);
     feed.steps += counted_in<R>(at_work);
 
     // Residual, distances from the plane and from the feed
@@ -162,11 +173,13 @@ PART_FN void step_of_trial(const M &m, Feed<M, R> &feed, const Aim aim, Descent<
     trial.apart = trial.apart || (at_work && above && far > APART);
     trial.itself = trial.itself || (at_work && is_root && (nears_feed || far < 1e-10));
     trial.off = select(at_work && way.count < 0.5, size, trial.off);
+    way.size = size;
     way.open = at_work && !ended;
 
     // Substitution twice, then Newton; at once from an earlier trial
-    const auto want = way.open && size < 1.0 && way.count > (aim == Aim::FOLLOW ? -1.0 : 1.5);
-    if (any_of(want)) trial_step(m, feed.at, f, S, inv_sum, r, want, change);
+    const auto near = size < 1.0 && way.count > (aim == Aim::FOLLOW ? -1.0 : 1.5);
+    const auto want = way.open && (near || (way.count > PLAIN && size < SWINGS));
+    if (any_of(want)) trial_step(m, feed.at, f, S, inv_sum, r, want, near, change);
     FOR_SPECIES (k, NS) trial.ln_W[k] = select(way.open, R(trial.ln_W[k] + within(change[k], 10.0)), trial.ln_W[k]);
 
     // A point that is undecided at last counts as unstable: the split then decides.
@@ -183,7 +196,7 @@ POINT_FN void minimise_tangent_distance(const M &m, Feed<M, R> &feed, const Mask
                                         Trial<M, R> &trial) {
     Descent<R> way;
     way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
-    way.count = trial.off = R(0.0);
+    way.count = way.lean = way.size = trial.off = R(0.0);
     way.most = aim == Aim::FOLLOW ? FOLLOW_STEPS : STABILITY_STEPS;
     trial.tm = R(1.0);
     begin_descent(ask, way, trial);
@@ -317,7 +330,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     Trial<M, R> trial;
     Descent<R> way;
     way.open = trial.unstable = trial.undecided = trial.apart = trial.itself = nowhere<R>();
-    way.count = trial.tm = trial.off = R(0.0);
+    way.count = way.lean = way.size = trial.tm = trial.off = R(0.0);
     way.most = STABILITY_STEPS;
     FOR_SPECIES (k, NS) trial.ln_W[k] = feed.ln_z[k];
     auto begin = tested;
@@ -325,6 +338,7 @@ PHASE_PART void test_stability(const M &m, Feed<M, R> &feed, const MaskOf<R> ask
     for (int step = 0; step < TRIALS * STABILITY_STEPS; ++step) {
         if (any_of(begin)) {
             begin_descent(begin, way, trial);
+            way.lean = select(start < LIKE_VAPOUR + 0.5, R(0.0), R(LEAN));
             FOR_SPECIES (k, NS) {
                 const auto is_other = ln_K[k] > least;
                 const auto is_another = is_other && over_own_liquid(m, feed, ln_K, k) >= another.most;

@@ -144,7 +144,7 @@ POINT_FN MaskOf<R> has_one_root(const M &m, const Attraction<M, R> &at, const Ph
 template <class M, class R> POINT_FN MaskOf<R> is_root(const M &m, const Feed<M, R> &feed, const Phase<M, R> &whole) {
     const auto alone = has_one_root(m, feed.at, whole);
     if (everywhere(alone)) return alone;
-    const R free = EquationOf<M>::root(m, feed.at.T, feed.p, whole);
+    const R free = EquationOf<M>::root(m, feed.at.T, feed.p, whole, Absent());
     return alone || fabs(free - whole.free) < 1e-6 * whole.V;
 }
 

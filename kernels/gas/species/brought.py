@@ -51,7 +51,7 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     some = ", ".join(known()[:SHOWN])
     listed = (
         f"The package has {len(known())} species: {some}, ... (Mixture.known_names()); Mixture.from_yaml reads others "
-        "from a file"
+        "from a file, SpeciesData.from_arrays takes their numbers"
     )
     refuse(not given, f"no species named. {listed}.", ArgumentError)
 
