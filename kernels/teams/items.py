@@ -92,7 +92,7 @@ class League(Items):
     has_teams = True
     takes = "a team"
     loop = "for_league<Team<{team}, {vector}>, {one}, {results}, {scratch}, {level_1}, {writes}>"
-    call = "[&](const auto &team, auto &results) INLINED {{ (void)results, {body}({m}, team{arguments_of_results}); }}"
+    call = "[m](const auto &team, auto &results) INLINED {{ (void)results, {body}({m}, team{arguments_of_results}); }}"
 
     def of_block(self, threads):
         return 1
@@ -107,10 +107,8 @@ class Range(Items):
     kind = "range"
     takes = "an index"
     loop = "for_range<{threads}, {results}>"
-    call = (
-        "[&](const auto k, auto &results) INLINED "
-        "{{ (void)results, {body}({m}, k + a.begin[0]{arguments_of_results}); }}"
-    )
+    call = "[m](const auto i, auto &results) INLINED {{ (void)results, {body}({m}, i{arguments_of_results}); }}"
+    arguments = ("a.begin[0]",)
 
     def of_block(self, threads):
         return threads
@@ -125,7 +123,8 @@ class Scan(Items):
     kind = "scan"
     takes = "an index"
     loop = "for_scan<{threads}, {results}>"
-    call = "[&](const auto k, auto &result, bool last) INLINED {{ {body}({m}, k + a.begin[0], result, last); }}"
+    call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
+    arguments = ("a.begin[0]",)
 
     EACH = 16  # indices of a thread, as in team_threads.h
 
@@ -161,7 +160,7 @@ class Tiles(Items):
     kind = "tiles"
     takes = "the indices"
     loop = "for_tiles<{results}, {rank}, {outer}, {inner}, {shape}>"
-    call = "[&](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
+    call = "[m](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
     arguments = ("a.begin", "a.extent", "tile")
 
     def organisation(self, team, vector):
