@@ -19,7 +19,7 @@ from .words import Array
 MOST_THREADS = REFERENCE.threads_of_block
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
-STREAMS = 32  # of memory that a core of a CPU follows: rows of arrays
+STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -195,13 +195,12 @@ class Tiles(Items):
     @staticmethod
     def _fit(arrays: int, is_along: bool) -> Fit:
         """Where tiles are many. arrays: how many the kernel has. is_along: they lie along the fastest index; else each
-        of its indices is a row of theirs, too."""
-        most = max(1, min(16, STREAMS // max(arrays, 1)))
-        if is_along:
-            run = max(16, 1 << (128 // most - 1).bit_length())
-        else:
-            run = 16 if most == 16 else 8
-        return Fit(run, min(8, most), most)
+        of its indices is a row of theirs, and the others go along it."""
+        if not is_along:
+            return Fit(16 if arrays < 2 else 8, 64, 64)
+
+        most = max(1, STREAMS // max(arrays, 1))
+        return Fit(max(16, 1 << (128 // most - 1).bit_length()), most, most)
 
     def _neighbours(self, arrays) -> str | None:
         """The order in which arrays over these extents lie in memory, "right" or "left"; None if they differ."""
