@@ -50,6 +50,36 @@ def test_a_range_from_first_to_below_behind(be, chunk):
         assert run.value("total") == sum(range(first, behind))
 
 
+BELOW_ZERO = kernel(
+    "below_zero",
+    header=JOINS,
+    arrays="u(n+2*halo)",
+    writes="u",
+    numbers="n halo",
+    sums="sum:whole",
+    range="-halo:n+halo",
+)
+BELOW_ZERO_IN_TILES = kernel(
+    "below_zero_in_tiles", header=JOINS, arrays="u(I+3,J+2)", writes="u", numbers="I J", extents="-3:I -(2):J"
+)
+
+
+def test_indices_below_zero(be):
+    """A field with a halo whose first inner point has index 0."""
+    n, halo = 1000, 3
+    arrays = on(be, u=np.full(n + 2 * halo, np.nan))
+    run = BELOW_ZERO.bind(arrays, be, quick=True, n=n, halo=halo)
+    run()
+    wanted = np.arange(-halo, n + halo)
+    np.testing.assert_array_equal(be.to_host(arrays["u"]), wanted)
+    assert run.value("sum") == wanted.sum()
+
+    arrays = on(be, u=np.full((8, 42), np.nan))
+    BELOW_ZERO_IN_TILES.bind(arrays, be, quick=True, I=5, J=40)()
+    wanted = np.add.outer(100.0 * np.arange(-3, 5), np.arange(-2, 40))
+    np.testing.assert_array_equal(be.to_host(arrays["u"]), wanted)
+
+
 @pytest.mark.parametrize("rank, order", TILED)
 @pytest.mark.quick(rank=[3, 6])
 def test_tiles_of_every_rank(be, rank, order):
