@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <type_traits>
+#include <utility>
 #ifndef VECTOR_BYTES // a source has it in front, so that a precompiled form can serve
 #include "engine/numbers/pack.h"
 #endif
