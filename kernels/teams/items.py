@@ -117,8 +117,11 @@ class Range(Items):
         return threads
 
 
+@dataclasses.dataclass(frozen=True)
 class Scan(Items):
     """body(m, i, result, last) for each index, twice: see for_scan."""
+
+    is_whole: bool = False  # the result has whole numbers
 
     kind = "scan"
     takes = "an index"
@@ -126,13 +129,17 @@ class Scan(Items):
     call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
     arguments = ("a.begin[0]",)
 
-    EACH = 16  # indices of a thread, as in team_threads.h
+    @property
+    def each(self) -> int:
+        """Indices of a device's thread, as in team_threads.h. With eight real numbers in registers two blocks run at
+        the same time; whole ones take more registers to add, and a single block with more of them is faster."""
+        return 16 if self.is_whole else 8
 
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
 
     def of_block(self, threads):
-        return threads * self.EACH
+        return threads * self.each
 
     def holders(self, threads):
         return threads
@@ -177,10 +184,10 @@ class Tiles(Items):
         return self if self.tile else dataclasses.replace(self, tile=self._by_model(extents, in_blocks))
 
     def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
-        """A tile. On a device a block of 256 threads, the fastest index over four warps if it is so long, since its
+        """A tile. On a device a block of 256 threads, all along the fastest index if it is so long, since its
         neighbours share lines of memory; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
         several of them for what neighbours share."""
-        return self._tile(extents, 256, 4 * REFERENCE.warp) if in_blocks else self._tile(extents, MOST_THREADS, 256)
+        return self._tile(extents, 256 if in_blocks else MOST_THREADS, 256)
 
     def worked(self, in_blocks, arrays):
         if in_blocks:

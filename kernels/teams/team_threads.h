@@ -482,9 +482,10 @@ template <class T> struct Tiles {
 
 template <int THREADS, class RESULTS, class Body>
 POINT_FN void for_scan(long items, const League &a, const Place *totals, long begin, const Body &body) {
-    constexpr int EACH = 16; // indices of a thread: its warp's part of a tile is EACH rows of 32
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
+    // Indices of a thread, as in items.py: its warp's part of a tile is EACH rows of 32
+    constexpr int EACH = HasNoFraction<T>::value ? 16 : 8;
     static_assert(THREADS % 32 == 0, "a scan has whole warps");
     const R reducer;
     const long size = THREADS * (long)EACH, count = (items + size - 1) / size;

@@ -132,13 +132,14 @@ def test_orders_of_tiles_follow_the_arrays():
 
 
 def test_tiles_have_no_more_rows_than_a_core_follows():
-    """Rows of all arrays of a kernel, 32 of them; tiles along the arrays are longer where they have few rows."""
+    """Rows of all arrays of a kernel, eight of them; tiles along the arrays are longer where they have few rows. Tiles
+    across them have a row for each lane of a pack, and go along each."""
     arrays = [Array(f"a{k}", ("I", "J")) for k in range(40)]
     for many in (1, 2, 3, 5, 9, 40):
         along = Tiles(("I", "J"), (), ("right", "right")).worked(False, arrays[:many]).fit
         across = Tiles(("I", "J"), (), ("left", "left")).worked(False, arrays[:many]).fit
-        assert 1 <= along.least <= along.most <= max(32 // many, 1) and along.run * along.most >= 128
-        assert across.run <= max(32 // many, 8) and across.run % 8 == 0
+        assert 1 <= along.least <= along.most <= max(8 // many, 1) and along.run * along.most >= 128
+        assert across.run <= max(16 // many, 8) and across.run % 8 == 0 and across.least >= 64
 
 
 def test_a_tile_of_the_call(be):
