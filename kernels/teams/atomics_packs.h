@@ -64,9 +64,7 @@ template <class T, class I> struct AtomicElement<Elements<T, I>> {
     ATOMIC_CHANGES
 };
 
-template <class T, class I> POINT_FN AtomicElement<Elements<T, I>> atomic_element(Elements<T, I> at) {
-    return {at};
-}
+template <class T, class I> POINT_FN AtomicElement<Elements<T, I>> atomic_element(Elements<T, I> at) { return {at}; }
 
 // Ids below `size`, each held by one thread at a time. field: a bit an id, null: a thread's own number.
 struct Token {

@@ -49,9 +49,10 @@ template <class T> struct ScanBlock {
         T x[PARTS];
         for (int p = 0; p < PARTS; ++p) x[p] = of[p];
         if (PARTS > 1 && behind - first == SIZE) {
-            for (long i = 0; i < OF_PART; ++i)
+            for (long i = 0; i < OF_PART; ++i) {
                 UNROLL
                 for (int p = 0; p < PARTS; ++p) last_pass(body, first + p * OF_PART + i, x[p], reducer);
+            }
         } else
             for (int p = 0; p < PARTS; ++p)
                 for (long i = of_part(p); i < of_part(p + 1); ++i) last_pass(body, i, x[p], reducer);
@@ -85,6 +86,7 @@ POINT_FN int for_scan(long items, int threads, const League &, const Place *tota
             Block block(number, items, begin);
             block.sum(own, reducer);
 
+            // The block before is nearly done, unless its thread has lost its core
             for (int turns = 0; __atomic_load_n(&done, __ATOMIC_ACQUIRE) != number; ++turns)
                 if (turns > 1000) sched_yield();
             before = block.begin_with(before, reducer);

@@ -248,8 +248,8 @@ template <class RESULTS> POINT_FN void join_shares(long items, const League &a, 
 #include "teams/team_fibres.h"
 #include "teams/team_probe.h"
 
-// body(team, results) for each team of one member. The body is copied: what it writes cannot be the addresses and extents
-// that it holds itself.
+// body(team, results) for each team of one member. The body is copied: what it writes cannot be the addresses and
+// extents that it holds itself.
 template <class TEAM, class RESULTS, class Body>
 POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Body &body) {
     return share_out(items, threads, a, [&](long share, long first, long behind, char *const(&level)[2]) {
