@@ -184,7 +184,7 @@ COLUMNS_OF = declared(
     "columns_of",
     league="(M + 31) // 32 * ((N + share - 1) // share)",
     numbers="share",
-    team="auto 16",
+    team="auto 8",
     vector=32,
     **BOTH,
 )
@@ -195,7 +195,7 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
     rng = np.random.default_rng(19)
     given = dict(y=rng.random(N), A=rng.random((N, M)), x=rng.random(M))
     products = []
-    for kernel, more in ((ROWS_OF, {}), (COLUMNS_OF, {"share": 1024})):
+    for kernel, more in ((ROWS_OF, {}), (COLUMNS_OF, {"share": 256})):
         run = kernel.bind(on(backend, **given), backend, quick=quick, **more)
         time = seconds(backend, run, nrepeat)
         products.append(run.value("product"))

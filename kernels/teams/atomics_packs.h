@@ -51,7 +51,7 @@ template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W
 
 // elements at a pack of indices; a single element, what each lane brings
 #define ATOMIC_IN_PACKS(name) \
-    template <class T, bool FULL, class X> POINT_FN void atomic_##name(const Elements<T, FULL> &at, const X &x) { \
+    template <class T, class I, class X> POINT_FN void atomic_##name(const Elements<T, I> &at, const X &x) { \
         for (int l = 0; l < at.i.count; ++l) atomic_fetch_##name(at.data[lane_of(at.i, l)], lane_of(x, l)); \
     } \
     template <bool FULL, class T, class X> POINT_FN void atomic_##name(Lanes<FULL> i, T &at, const X &x) { \
@@ -59,14 +59,12 @@ template <class T, class W, class X> POINT_FN T atomic_compare_exchange(T &at, W
     }
 #include "teams/atomics.h"
 
-template <class T, bool FULL> struct AtomicElement<Elements<T, FULL>> {
-    Elements<T, FULL> at;
+template <class T, class I> struct AtomicElement<Elements<T, I>> {
+    Elements<T, I> at;
     ATOMIC_CHANGES
 };
 
-template <class T, bool FULL> POINT_FN AtomicElement<Elements<T, FULL>> atomic_element(Elements<T, FULL> at) {
-    return {at};
-}
+template <class T, class I> POINT_FN AtomicElement<Elements<T, I>> atomic_element(Elements<T, I> at) { return {at}; }
 
 // Ids below `size`, each held by one thread at a time. field: a bit an id, null: a thread's own number.
 struct Token {

@@ -149,13 +149,16 @@ def team_kernel(
     items = items_of(where, league, range, scan, extents, tile, order)
     refuse(scratch and not items.has_teams, f"{where}: scratch is for leagues of teams.")
     members, any_team = members_of(where, team)
+    results = results_of(where, sums, reduces)
+    if isinstance(items, Scan):
+        items = dataclasses.replace(items, is_whole=[result.kind for result in results] == ["whole"])
 
     new = TeamKernel(
         name=name,
         header=declared.header_of(name, header),
         items=items,
         arrays=_written(where, arrays, writes.split()),
-        results=results_of(where, sums, reduces),
+        results=results,
         numbers=_numbers(where, numbers),
         scratch=scratch_of(where, scratch or {}),
         tokens=tuple((pool, "" if size is None else str(size)) for pool, size in (tokens or {}).items()),

@@ -19,7 +19,7 @@ from .words import Array
 MOST_THREADS = REFERENCE.threads_of_block
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
-STREAMS = 32  # of memory that a core of a CPU follows: rows of arrays
+STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -92,7 +92,7 @@ class League(Items):
     has_teams = True
     takes = "a team"
     loop = "for_league<Team<{team}, {vector}>, {one}, {results}, {scratch}, {level_1}, {writes}>"
-    call = "[&](const auto &team, auto &results) INLINED {{ (void)results, {body}({m}, team{arguments_of_results}); }}"
+    call = "[m](const auto &team, auto &results) INLINED {{ (void)results, {body}({m}, team{arguments_of_results}); }}"
 
     def of_block(self, threads):
         return 1
@@ -107,10 +107,8 @@ class Range(Items):
     kind = "range"
     takes = "an index"
     loop = "for_range<{threads}, {results}>"
-    call = (
-        "[&](const auto k, auto &results) INLINED "
-        "{{ (void)results, {body}({m}, k + a.begin[0]{arguments_of_results}); }}"
-    )
+    call = "[m](const auto i, auto &results) INLINED {{ (void)results, {body}({m}, i{arguments_of_results}); }}"
+    arguments = ("a.begin[0]",)
 
     def of_block(self, threads):
         return threads
@@ -119,21 +117,29 @@ class Range(Items):
         return threads
 
 
+@dataclasses.dataclass(frozen=True)
 class Scan(Items):
     """body(m, i, result, last) for each index, twice: see for_scan."""
+
+    is_whole: bool = False  # the result has whole numbers
 
     kind = "scan"
     takes = "an index"
     loop = "for_scan<{threads}, {results}>"
-    call = "[&](const auto k, auto &result, bool last) INLINED {{ {body}({m}, k + a.begin[0], result, last); }}"
+    call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
+    arguments = ("a.begin[0]",)
 
-    EACH = 16  # indices of a thread, as in team_threads.h
+    @property
+    def each(self) -> int:
+        """Indices of a device's thread, as in team_threads.h. With eight real numbers in registers two blocks run at
+        the same time; whole ones take more registers to add, and a single block with more of them is faster."""
+        return 16 if self.is_whole else 8
 
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
 
     def of_block(self, threads):
-        return threads * self.EACH
+        return threads * self.each
 
     def holders(self, threads):
         return threads
@@ -161,7 +167,7 @@ class Tiles(Items):
     kind = "tiles"
     takes = "the indices"
     loop = "for_tiles<{results}, {rank}, {outer}, {inner}, {shape}>"
-    call = "[&](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
+    call = "[m](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
     arguments = ("a.begin", "a.extent", "tile")
 
     def organisation(self, team, vector):
@@ -178,10 +184,10 @@ class Tiles(Items):
         return self if self.tile else dataclasses.replace(self, tile=self._by_model(extents, in_blocks))
 
     def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
-        """A tile. On a device a block of 256 threads, the fastest index over four warps if it is so long, since its
+        """A tile. On a device a block of 256 threads, all along the fastest index if it is so long, since its
         neighbours share lines of memory; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
         several of them for what neighbours share."""
-        return self._tile(extents, 256, 4 * REFERENCE.warp) if in_blocks else self._tile(extents, MOST_THREADS, 256)
+        return self._tile(extents, 256 if in_blocks else MOST_THREADS, 256)
 
     def worked(self, in_blocks, arrays):
         if in_blocks:
@@ -196,13 +202,12 @@ class Tiles(Items):
     @staticmethod
     def _fit(arrays: int, is_along: bool) -> Fit:
         """Where tiles are many. arrays: how many the kernel has. is_along: they lie along the fastest index; else each
-        of its indices is a row of theirs, too."""
-        most = max(1, min(16, STREAMS // max(arrays, 1)))
-        if is_along:
-            run = max(16, 1 << (128 // most - 1).bit_length())
-        else:
-            run = 16 if most == 16 else 8
-        return Fit(run, min(8, most), most)
+        of its indices is a row of theirs, and the others go along it."""
+        if not is_along:
+            return Fit(16 if arrays < 2 else 8, 64, 64)
+
+        most = max(1, STREAMS // max(arrays, 1))
+        return Fit(max(16, 1 << (128 // most - 1).bit_length()), most, most)
 
     def _neighbours(self, arrays) -> str | None:
         """The order in which arrays over these extents lie in memory, "right" or "left"; None if they differ."""

@@ -1,82 +1,98 @@
 // A scan over all indices of a launch on a CPU: body(i, s, last), first with last = false, then with last = true and
 // all before i in s.
 //
-// A thread takes the next block of indices, sums it, waits for the sum of all before, and goes through it once more
-// while it is in its cache. Meanwhile, slice by slice, it sums the block that it takes next: memory reads that one
-// while it writes this. Blocks do not depend on the threads, so sums do not.
+// A thread takes the next block of indices, sums its parts, waits for the sum of all before, and goes through the block
+// once more while it is in its cache. Blocks and parts do not depend on the threads, so sums do not. Whole numbers are
+// the same in any order: a single thread goes through them once.
 #pragma once
 
-struct ScanBlock {
-    static constexpr long SIZE = 2048, SLICE = 64;
-    static constexpr long FAR = 1 << 18; // indices whose numbers a core's caches do not hold
-    static_assert(SLICE % VECTOR_LANES == 0, "a slice is whole packs");
+// Chains of real additions take longer than memory: four of them run side by side, each through a part of the block.
+// Whole numbers have short chains and blocks that the first cache holds.
+template <class T> struct ScanBlock {
+    static constexpr bool IS_WHOLE = HasNoFraction<T>::value;
+    static constexpr long PARTS = IS_WHOLE ? 1 : 4, SIZE = IS_WHOLE ? 2048 : 8192, OF_PART = SIZE / PARTS;
+    static_assert(OF_PART % VECTOR_LANES == 0, "a part is whole packs");
     long first, behind; // indices
-    POINT_FN ScanBlock(long number, long items)
-        : first(number * SIZE < items ? number * SIZE : items), behind(first + SIZE < items ? first + SIZE : items) {}
-    POINT_FN bool is_whole() const { return behind - first == SIZE; }
-};
+    T of[PARTS];        // what each part gives, then all before it
 
-// The first pass over indices from `first`, where a pack begins, to below `behind`.
-template <class Body, class Packs>
-POINT_FN void sum_block(long first, long behind, const Body &body, Packs &all, Lane &lane) {
-    const auto at = [&](auto i) {
-        lane.count = i.count;
-        body(i, all, false);
-    };
-    for_lanes(first, behind, at, &lane.alone);
-}
-
-// The last pass over indices. x: all before; returns all behind. A value, or the compiler expects the body to write it.
-template <class Body, class R, class T>
-POINT_FN T scan_block(long first, long behind, const Body &body, T x, const R &reducer) {
-    for (long i = first; i < behind; ++i) last_pass(body, i, x, reducer);
-    return x;
-}
-
-template <int, class RESULTS, class Body>
-POINT_FN int for_scan(long items, int threads, const League &, const Place *totals, const Body &body) {
-    typedef typename RESULTS::Only::R R;
-    typedef typename RESULTS::Only::T T;
-    constexpr long SIZE = ScanBlock::SIZE, SLICE = ScanBlock::SLICE;
-    const R reducer;
-    const long blocks = (items + SIZE - 1) / SIZE;
-    // Chains of real additions are slower in slices: worth it where memory takes longer.
-    const bool in_slices = HasNoFraction<T>::value || items > ScanBlock::FAR;
-    long taken = 0, done = 0; // blocks
-    T before;                 // all before block `done`
-    reducer.neutral(before);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        T own; // what the next block gives
-        long number = -1;
-        const auto take = [&] { number = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED); };
-        const auto go_on = [&](const ScanBlock &block, T x) { // the last pass, and the first one over the next block
-            take();
-            const ScanBlock next(number, items);
+    POINT_FN ScanBlock(long number, long items, long begin)
+        : first(begin + (number * SIZE < items ? number * SIZE : items)),
+          behind(begin + ((number + 1) * SIZE < items ? (number + 1) * SIZE : items)) {}
+    POINT_FN long of_part(long p) const { // its first index
+        const long at = first + p * OF_PART;
+        return at < behind ? at : behind;
+    }
+    // The first pass
+    template <class Body, class R> POINT_FN void sum(const Body &body, const R &reducer) {
+        for (int p = 0; p < PARTS; ++p) {
             Lane lane = {VECTOR_LANES, -1};
             PackAccumulator<R, T> all(reducer, lane);
-            if (in_slices && block.is_whole() && next.is_whole())
-                for (long k = 0; k < SIZE; k += SLICE) {
-                    x = scan_block(block.first + k, block.first + k + SLICE, body, x, reducer);
-                    sum_block(next.first + k, next.first + k + SLICE, body, all, lane);
-                }
-            else {
-                x = scan_block(block.first, block.behind, body, x, reducer);
-                sum_block(next.first, next.behind, body, all, lane);
+            const auto at = [&](auto i) {
+                lane.count = i.count;
+                body(i, all, false);
+            };
+            for_lanes(of_part(p), of_part(p + 1), at, &lane.alone);
+            of[p] = all.folded();
+        }
+    }
+    // x: all before the block; returns all behind it
+    template <class R> POINT_FN T begin_with(T x, const R &reducer) {
+        for (int p = 0; p < PARTS; ++p) {
+            T with = x;
+            reducer.join(with, of[p]);
+            of[p] = x, x = with;
+        }
+        return x;
+    }
+    // The last pass
+    template <class Body, class R> POINT_FN void go_through(const Body &body, const R &reducer) {
+        T x[PARTS];
+        for (int p = 0; p < PARTS; ++p) x[p] = of[p];
+        if (PARTS > 1 && behind - first == SIZE) {
+            for (long i = 0; i < OF_PART; ++i) {
+                UNROLL
+                for (int p = 0; p < PARTS; ++p) last_pass(body, first + p * OF_PART + i, x[p], reducer);
             }
-            own = all.folded();
-        };
+        } else
+            for (int p = 0; p < PARTS; ++p)
+                for (long i = of_part(p); i < of_part(p + 1); ++i) last_pass(body, i, x[p], reducer);
+    }
+};
 
-        T none;
-        reducer.neutral(none);
-        go_on(ScanBlock(0, 0), none);
-        while (number < blocks) {
-            const ScanBlock block(number, items);
-            while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) != number) sched_yield();
-            const T x = before;
-            reducer.join(before, own);
+template <int, class RESULTS, class Body>
+POINT_FN int for_scan(long items, int threads, const League &, const Place *totals, long begin, const Body &body) {
+    typedef typename RESULTS::Only::R R;
+    typedef typename RESULTS::Only::T T;
+    typedef ScanBlock<T> Block;
+    const long blocks = (items + Block::SIZE - 1) / Block::SIZE;
+    alignas(128) long taken = 0; // blocks
+    alignas(128) long done = 0;
+    alignas(128) T before; // all before block `done`
+    R().neutral(before);
+    if (threads == 1 && Block::IS_WHOLE) {
+        const Body own = body;
+        T x = before;
+        for (long i = begin; i < begin + items; ++i) last_pass(own, i, x, R());
+        put(totals[0], x);
+        return 0;
+    }
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        const Body own = body;
+        const R reducer;
+        while (true) {
+            const long number = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+            if (number >= blocks) break;
+            Block block(number, items, begin);
+            block.sum(own, reducer);
+
+            // The block before is nearly done, unless its thread has lost its core
+            for (int turns = 0; __atomic_load_n(&done, __ATOMIC_ACQUIRE) != number; ++turns)
+                if (turns > 1000) sched_yield();
+            before = block.begin_with(before, reducer);
             __atomic_store_n(&done, number + 1, __ATOMIC_RELEASE);
-            go_on(block, x);
+
+            block.go_through(own, reducer);
         }
     }
     put(totals[0], before);

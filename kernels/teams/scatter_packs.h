@@ -2,8 +2,8 @@
 // there is one thread; by atomics where the copies would be too large.
 #pragma once
 
-template <class V, class T, bool FULL>
-POINT_FN ScatterElement<V, Elements<T, FULL>> scatter_of(const Scatter<V> &to, Elements<T, FULL> at) {
+template <class V, class T, class I>
+POINT_FN ScatterElement<V, Elements<T, I>> scatter_of(const Scatter<V> &to, Elements<T, I> at) {
     return {to, at};
 }
 
@@ -33,8 +33,8 @@ template <class V, class T, class X> POINT_FN void scatter_add(const Scatter<V> 
     else at += Made<T>::of(x);
 }
 
-template <class V, class T, bool FULL, class X>
-POINT_FN void scatter_add(const Scatter<V> &to, const Elements<T, FULL> &at, const X &x) {
+template <class V, class T, class I, class X>
+POINT_FN void scatter_add(const Scatter<V> &to, const Elements<T, I> &at, const X &x) {
     for (int l = 0; l < at.i.count; ++l) scatter_add(to, at.data[lane_of(at.i, l)], lane_of(x, l));
 }
 

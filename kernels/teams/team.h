@@ -63,7 +63,7 @@ template <class T, int RANK, Layout LAYOUT = RIGHT> struct View {
     }
     template <class... I> POINT_FN decltype(auto) operator()(I... i) const {
         static_assert(sizeof...(I) == RANK, "as many indices as the array has dimensions");
-        return element(data, offset<0>(i...));
+        return element(data, offset<0>(index_of(i)...));
     }
 };
 

@@ -60,12 +60,12 @@ struct Visitor {
 };
 
 template <class T, class F> POINT_FN void each_address(T &at, const F &f) { f(&at); }
-template <class T, bool FULL, class F> POINT_FN void each_address(const Elements<T, FULL> &at, const F &f) {
+template <class T, class I, class F> POINT_FN void each_address(const Elements<T, I> &at, const F &f) {
     for (int l = 0; l < at.i.count; ++l) f(at.data + lane_of(at.i, l));
 }
 
 template <class T> POINT_FN T value_at(T &at) { return at; }
-template <class T, bool FULL> POINT_FN auto value_at(const Elements<T, FULL> &at) { return at.all(); }
+template <class T, class I> POINT_FN auto value_at(const Elements<T, I> &at) { return at.all(); }
 
 template <class E> struct CheckedElement { // E: a reference, or elements at a pack of indices
     E at;
@@ -111,7 +111,7 @@ template <class V> struct CheckedView {
     template <class T> POINT_FN auto element_of(T &at, const char *file, int line) const {
         return CheckedElement<T &>{at, {members, own, file, line}};
     }
-    template <class T, bool FULL> POINT_FN auto element_of(Elements<T, FULL> at, const char *file, int line) const {
-        return CheckedElement<Elements<T, FULL>>{at, {members, own, file, line}};
+    template <class T, class I> POINT_FN auto element_of(Elements<T, I> at, const char *file, int line) const {
+        return CheckedElement<Elements<T, I>>{at, {members, own, file, line}};
     }
 };

@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <type_traits>
+#include <utility>
 #ifndef VECTOR_BYTES // a source has it in front, so that a precompiled form can serve
 #include "engine/numbers/pack.h"
 #endif
@@ -246,14 +248,16 @@ template <class RESULTS> POINT_FN void join_shares(long items, const League &a, 
 #include "teams/team_fibres.h"
 #include "teams/team_probe.h"
 
-// body(team, results) for each team of one member
+// body(team, results) for each team of one member. The body is copied: what it writes cannot be the addresses and
+// extents that it holds itself.
 template <class TEAM, class RESULTS, class Body>
 POINT_FN int for_teams_of_one(long items, int threads, const League &a, const Body &body) {
     return share_out(items, threads, a, [&](long share, long first, long behind, char *const(&level)[2]) {
+        const Body own = body;
         TEAM team(first, items, level);
         typename RESULTS::template Noted<typename TEAM::Use> results;
         results.each([&](auto &x, int) { x.use.team = &team; });
-        for (; behind > team.number; ++team.number) body(team, results);
+        for (; behind > team.number; ++team.number) own(team, results);
         if constexpr (RESULTS::COUNT > 0)
             results.with(((typename RESULTS::Values *)a.shares)[share], [](const auto &x, auto &to) { to = x.value; });
         return team.told ? TOLD : 0;
@@ -306,17 +310,18 @@ POINT_FN int share_packs(long items, int threads, const League &a, const Place *
     return failed;
 }
 
-// body(i, results) for each i from `begin` on, in packs
+// body(i, results) for `items` indices from `begin` on, in packs
 template <int, class RESULTS, class Body>
-POINT_FN int for_range(long items, int threads, const League &a, const Place *totals, const Body &body) {
+POINT_FN int for_range(long items, int threads, const League &a, const Place *totals, long begin, const Body &body) {
     const long packs = (items + VECTOR_LANES - 1) / VECTOR_LANES;
     return share_packs<RESULTS>(packs, threads, a, totals, [&](long first, long behind, Lane &lane, auto &results) {
         const long last = behind * VECTOR_LANES < items ? behind * VECTOR_LANES : items;
+        const Body own = body;
         const auto at = [&](auto i) {
             lane.count = i.count;
-            body(i, results);
+            own(i, results);
         };
-        for_lanes(first * VECTOR_LANES, last, at, &lane.alone);
+        for_lanes(begin + first * VECTOR_LANES, begin + last, at, &lane.alone);
     });
 }
 
@@ -379,6 +384,7 @@ POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, 
     const Tile<RANK, INNER> own(declared), fit = own.template fitted<FIT>(),
                                            tile = fit.number(extent) < SHARES ? own : fit;
     const auto work = [&](long from, long behind, Lane &lane, auto &results) {
+        const Body own_body = body;
         for (long number = from; number < behind; ++number) {
             long first[RANK], last[RANK];
             tile_of<RANK, OUTER>(number, extent, tile.size, first);
@@ -387,7 +393,7 @@ POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, 
                 last[d] = begin[d] + (end < extent[d] ? end : extent[d]);
                 first[d] += begin[d];
             }
-            over_tile<RANK, INNER>(first, last, lane, [&](auto... i) { body(results, i...); });
+            over_tile<RANK, INNER>(first, last, lane, [&](auto... i) { own_body(results, i...); });
         }
     };
     return share_packs<RESULTS>(tile.number(extent), threads, a, totals, work);

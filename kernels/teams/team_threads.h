@@ -6,6 +6,7 @@
 extern __shared__ double shared_memory[];
 
 POINT_FN scalar as_number(long i) { return scalar(i); }
+POINT_FN long index_of(long i) { return i; }
 template <class F> POINT_FN void each_lane(long i, const F &f) { f(i); }
 template <class T> POINT_FN T &element(T *data, long at) { return data[at]; }
 template <class T> POINT_FN T element(const T *data, long at) { return __ldg(data + at); } // nothing writes it
@@ -388,11 +389,12 @@ POINT_FN void for_league(long items, const League &a, const Place *totals, const
     }
 }
 
-// body(i, results) for each i, one a thread
+// body(i, results) for `items` indices from `begin` on, one a thread
 template <int THREADS, class RESULTS, class Body>
-POINT_FN void for_range(long items, const League &a, const Place *totals, const Body &body) {
+POINT_FN void for_range(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typename RESULTS::Accumulators results;
-    for (long i = blockIdx.x * (long)THREADS + threadIdx.x; i < items; i += gridDim.x * (long)THREADS) body(i, results);
+    for (long i = blockIdx.x * (long)THREADS + threadIdx.x; i < items; i += gridDim.x * (long)THREADS)
+        body(begin + i, results);
     int turn = 0;
     if constexpr (RESULTS::COUNT > 0) add_up<THREADS, RESULTS>(a, totals, results, turn);
 }
@@ -441,9 +443,10 @@ template <class T> struct Published<T, false> {
     }
 };
 
-// A scan over all i: body(i, s, last), first with last = false, then with last = true and all before i in s. A block
-// takes the next tile. It publishes what its tile gives, then joins what the tiles before have published, back to one
-// that knows all before itself (Merrill and Garland 2016, "Single-pass parallel prefix scan with decoupled look-back").
+// A scan over `items` indices from `begin` on: body(i, s, last), first with last = false, then with last = true and all
+// before i in s. A block takes the next tile. It publishes what its tile gives, then joins what the tiles before have
+// published, back to one that knows all before itself (Merrill and Garland 2016, "Single-pass parallel prefix scan with
+// decoupled look-back").
 template <class T> struct Tiles {
     unsigned *next;     // number of the next tile
     Published<T> *tile; // what each has published
@@ -478,10 +481,11 @@ template <class T> struct Tiles {
 };
 
 template <int THREADS, class RESULTS, class Body>
-POINT_FN void for_scan(long items, const League &a, const Place *totals, const Body &body) {
-    constexpr int EACH = 16; // indices of a thread: its warp's part of a tile is EACH rows of 32
+POINT_FN void for_scan(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
+    // Indices of a thread, as in items.py: its warp's part of a tile is EACH rows of 32
+    constexpr int EACH = HasNoFraction<T>::value ? 16 : 8;
     static_assert(THREADS % 32 == 0, "a scan has whole warps");
     const R reducer;
     const long size = THREADS * (long)EACH, count = (items + size - 1) / size;
@@ -497,7 +501,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, const B
         UNROLL
         for (int k = 0; k < EACH; ++k) {
             reducer.neutral(own[k]);
-            if (first + 32 * k < items) given_by(body, first + 32 * k, own[k], reducer);
+            if (first + 32 * k < items) given_by(body, begin + first + 32 * k, own[k], reducer);
         }
     };
 
@@ -552,7 +556,7 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, const B
         for (int k = 0; k < EACH; ++k) {
             T x = earlier;
             reducer.join(x, before[k]);
-            if (first + 32 * k < items) last_pass(body, first + 32 * k, x, reducer);
+            if (first + 32 * k < items) last_pass(body, begin + first + 32 * k, x, reducer);
         }
         tile = following;
     }

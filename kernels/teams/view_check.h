@@ -14,11 +14,17 @@ template <bool FULL> POINT_FN bool below(Lanes<FULL> i, long extent) {
     return below(i.first, extent) && below(i.first + (i.count - 1) * i.step, extent);
 }
 
-POINT_FN long beyond(long i, long) { return i; }
-template <bool FULL> POINT_FN long beyond(Lanes<FULL> i, long extent) { // the first that is
+template <bool FULL> POINT_FN bool below(const Whole<long, FULL> &i, long extent) {
     for (int l = 0; l < i.count; ++l)
-        if (!below(i.first + l * i.step, extent)) return i.first + l * i.step;
-    return i.first;
+        if (!below(i.lane[l], extent)) return false;
+    return true;
+}
+
+POINT_FN long beyond(long i, long) { return i; }
+template <class I> POINT_FN long beyond(const I &i, long extent) { // the first that is
+    for (int l = 0; l < i.count; ++l)
+        if (!below(long(lane_of(i, l)), extent)) return lane_of(i, l);
+    return lane_of(i, 0);
 }
 
 template <class V> struct CheckedArray;
@@ -32,8 +38,9 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
         return (contains_one(file, line, d++, i) & ...);
     }
     template <class I> POINT_FN bool contains_one(const char *file, int line, int d, I i) const {
-        if (below(i, this->extent[d])) return true;
-        tell(file, line, d, beyond(i, this->extent[d]));
+        const auto at = index_of(i);
+        if (below(at, this->extent[d])) return true;
+        tell(file, line, d, beyond(at, this->extent[d]));
         return false;
     }
     __attribute__((noinline)) void tell(const char *file, int line, int d, long i) const {
@@ -45,7 +52,7 @@ template <class T, int RANK, Layout LAYOUT> struct CheckedArray<View<T, RANK, LA
     }
     template <class... I> POINT_FN decltype(auto) checked(const char *file, int line, I... i) const {
         static thread_local typename std::remove_const<T>::type nobody[1];
-        const auto at = this->template offset<0>(i...);
+        const auto at = this->template offset<0>(index_of(i)...);
         return contains(file, line, i...) ? element(this->data, at) : element((T *)nobody, at * 0);
     }
 

@@ -77,6 +77,8 @@ def value_of(text: str, names: dict, where: str) -> int:
         if isinstance(node, ast.Name) and node.id in names:
             return names[node.id]
 
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -of(node.operand)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             left, right = of(node.left), of(node.right)
             refuse(

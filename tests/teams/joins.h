@@ -313,3 +313,12 @@ template <class M, class Team> POINT_FN void left_over(const M &m, const Team &t
     team.barrier();
     m.out(team.league_rank()) = s(0);
 }
+
+// Indices that begin below zero
+template <class M, class I, class S> POINT_FN void below_zero(const M &m, const I i, S &sum) {
+    m.u(i + m.halo) = as_number(i);
+    sum += i;
+}
+template <class M, class I, class J> POINT_FN void below_zero_in_tiles(const M &m, const I i, const J j) {
+    m.u(i + 3, j + 2) = 100.0 * as_number(i) + as_number(j);
+}

@@ -121,3 +121,18 @@ def test_a_body_that_does_not_compile(tmp_path):
             slip.bind({"v": np.zeros(3), "out": np.zeros(3)}, "cpu", quick=True)
     finally:
         kernels.registry.team_kernels.pop("slip")
+
+
+def test_a_pack_of_indices_where_a_single_one_is_wanted(tmp_path):
+    """The message has the way out."""
+    (tmp_path / "ends.h").write_text(
+        "template <class M, class I> POINT_FN void ends(const M &m, const I i) {\n"
+        "    m.out(i) = i == m.n - 1 ? 1.0 : 0.0;\n}\n"
+    )
+
+    ends = team_kernel("ends", header=tmp_path / "ends.h", arrays="out(n)", writes="out", range="n")
+    try:
+        with pytest.raises(CompileError, match=r"kernel 'ends' \(ends.h, line 2\): .*each_lane\(i, f\) calls f for"):
+            ends.bind({"out": np.zeros(3)}, "cpu", quick=True)
+    finally:
+        kernels.registry.team_kernels.pop("ends")

@@ -209,6 +209,11 @@ def pace(backend) -> Pace:
     return Pace(reading, Through(writing, updating=LARGEST / least["update"]))
 
 
+def beside_others(how: Conditions) -> Conditions:
+    """The pace of a CPU's memory as it is now: it changes with what other processes take of it."""
+    return how if how.on_device or how.quick else dataclasses.replace(how, pace=pace(how.backend))
+
+
 # ---- exercises ------------------------------------------------------------------------------------------------------
 
 
@@ -399,12 +404,12 @@ def run(given) -> list[dict]:
     if "exercises" in wanted:
         chosen = [exercise for exercise in TABLE if not given.cases or exercise.name in given.cases]
         for exercise in progress("hierarchy", chosen):
-            rows += exercised(exercise, "exercises", how)
+            rows += exercised(exercise, "exercises", beside_others(how))
     if "sweep" in wanted:
-        rows += exercised(SWEEP, "sweep", how)
+        rows += exercised(SWEEP, "sweep", beside_others(how))
     if "twins" in wanted:
         for name in progress("twins", list(TWINS)):
-            rows.append(beside(name, how))
+            rows.append(beside(name, beside_others(how)))
             backend.release()
     clear()
 

@@ -15,6 +15,8 @@ _CAUSES = {
     r"No such file|cannot open": "a header that does not lie beside this one",
     r"vmask|two_masks": "a condition differs from point to point: write select(condition, a, b), or any_of(condition) "
     "for what all points may do together",
+    r"\b(Lanes|Whole|Packed)<": "on a CPU an index, and whole numbers read at it, may be packs: each_lane(i, f) calls "
+    "f for each single index",
     r"no member .*\bset\b|to assign|discards qualifiers|assignment of read-only|modifiable|operator ?\"?=[\"’' ]": "an "
     "input is written (inputs are const), or `out[s] = x` stands where out.set(s, x) should",
     r"Mixture.* no member|no member .* in .Mixture": "a constant that `constants=` of the declaration does not name",
