@@ -30,6 +30,7 @@ import dataclasses
 MOST = 2**31 - 1
 EXTENT = 2**20  # largest extent: far above any block, below the addresses that a forgotten %VAL passes
 CHUNK = 2**28
+CELLS = 2**28  # of a rank: more than its memory holds the arrays of, and less than most numbers that came by mistake
 VARIABLES = 65536
 
 TAG_SIZE, TEXT_SIZE, LINES_SIZE = 64, 1024, 16384
@@ -415,8 +416,8 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("outTags", "text", "names of the outputs, likewise"),
             Arg("addresses", "addresses", "where the arrays of the inputs lie, then those of the outputs", dims=("n",)),
             _int("n", "number of arrays", 1, 4096),
-            *_extents(MOST),  # a C compiler knows the prototype, and an unstructured code has all its cells in x
-            *_bounds(*_SPACE, most=MOST),
+            *_extents(CELLS),  # a C compiler knows the prototype, and an unstructured code has all its cells in x
+            *_bounds(*_SPACE, most=CELLS),
         ),
         "block_of_arrays",
         "A whole block in one call, with an array (nx, ny, nz[, variables]) for each name: species may lie apart.",

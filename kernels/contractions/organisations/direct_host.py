@@ -460,7 +460,7 @@ class HostDirect(Organisation):
         if held["store"] == STORES.index("past") and out % PACK:
             held["store"] = STORES.index("plain")  # no line would be written as a whole
         run = _module(plan.backend, self.render(p, quick=plan.quick)).bind(
-            "contraction", Shape(), held, keep=(*arrays.values(), *work.kept)
+            "contraction", Shape(), held, keep=(*arrays.values(), *work.kept), title=p.title
         )
 
         return functools.partial(run, work.items if n else 0)

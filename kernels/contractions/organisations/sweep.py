@@ -213,7 +213,7 @@ class Sweeps(Organisation):
             held[member] = values[f"at_{name}"]
         if held["out"][0] % LINE:
             held["past"] = 0  # no line would be written as a whole
-        run = work.module.bind("contraction", Shape(), held, keep=tuple(arrays.values()))
+        run = work.module.bind("contraction", Shape(), held, keep=tuple(arrays.values()), title=p.title)
         return functools.partial(run, work.parts)
 
     def _work(self, plan, values, n: int) -> Work:

@@ -100,15 +100,15 @@ class Module(abc.ABC):
     titles: dict[str, str] = {}  # {function: what timers call it}, where they have another name
     clock: typing.Any = HostClock  # has the marks of its launches
 
-    def bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None = None, keep=()):
+    def bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None = None, keep=(), title: str = ""):
         """Returns run(items), which queues `function` for that many items. Raises VariantUnsuitable for a shape that
         the device does not have; run raises ArgumentError above `most` items.
 
         record: an array of one structure, read whenever run is called. keep: objects to keep alive, to which the record
-        points.
+        points. title: what timers call it, where the source serves many works; "": as the source has it.
         """
         run = self._bind(function, shape, record, most, keep)
-        return watched(run, self.titles.get(function, function), self.clock)
+        return watched(run, title or self.titles.get(function, function), self.clock)
 
     @abc.abstractmethod
     def _bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None, keep):
