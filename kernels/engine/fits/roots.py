@@ -81,12 +81,12 @@ MAGIC = "well-known magic number, not made here"
 TWO_THIRDS = Fit(
     "two_thirds_start",
     PACK,
-    ("nearest(to_number((lanes_i)((lanes_u)bits(x) >> 12)) *", "(1.0 / 3.0) * (xy"),
+    ("constexpr double ROUGH_THIRDS =", "(1.0 / 3.0) * (xy"),
     "x^(2/3), fits/roots.py: relative error 2.6e-3",
     (1, 8),
     of_two_thirds(False),
     "chosen by hand",
-    arrange=lambda c: [c[2], c[-1]],
+    arrange=lambda c: [c[0], c[-1]],
 )
 INVERSE_ROOT = Fit(
     "inverse_root_start",
