@@ -3,7 +3,7 @@
 #pragma once
 #include "gas/phases/split.h"
 
-constexpr double MOST = 0.5;        // share of a phase from which on a species is its main one
+constexpr double DOMINANT = 0.5;    // share of a phase from which on a species is its main one
 constexpr double TOO_LITTLE = 1e-8; // of a species in the feed, to count
 constexpr double LOWER = 1e-8; // distance from the common tangent plane, or less Gibbs energy, that counts [RT a mole]
 
@@ -42,7 +42,7 @@ POINT_FN MaskOf<R> may_be_liquid(const M &m, const Feed<M, R> &feed, const MaskO
 
     auto some = nowhere<R>();
     FOR_SPECIES (k, M::NS) {
-        const auto is_main = (x_dense && s.x[k] > MOST) || (y_dense && s.y[k] > MOST);
+        const auto is_main = (x_dense && s.x[k] > DOMINANT) || (y_dense && s.y[k] > DOMINANT);
         const auto cold = ask && present < 2.5 && feed.at.T < m.phase_Tc[k] && feed.z[k] > TOO_LITTLE && !is_main;
         o.own[k] = select(cold, R(0.0), R(-1e9));
         some = some || cold;
