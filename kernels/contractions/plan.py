@@ -126,7 +126,7 @@ class Program:
 
     @property
     def title(self) -> str:
-        """What it computes, for a profiler's table: outputs and inputs."""
+        """Its name in a profiler's table: outputs and inputs."""
         return f"{'_'.join(self.expression.outputs)}_from_{'_'.join(self.expression.inputs)}"
 
     @functools.cached_property
@@ -200,6 +200,18 @@ def steps(r: Reference, array: Array, batch: str | None, far: bool = False) -> d
             step *= array.extents[place] or 1
 
     return found
+
+
+def only_term(p: Program, wanted: str) -> tuple[Statement, Term]:
+    """The statement of a program of one product of arguments, and its term. Raises Unable: `wanted`, for messages."""
+    if len(p.statements) != 1 or p.expression.symmetric:
+        raise Unable(wanted)
+    (s,) = p.statements
+    if s.function or len(s.terms) != 1:
+        raise Unable(wanted)
+    if any(a.kind != "argument" or a.mixed for a in p.arrays.values()):
+        raise Unable(f"{wanted}, each with the batch index in one place")
+    return s, s.terms[0]
 
 
 def steps_between(p: Program, r: Reference, n: int, values=None) -> dict[str, int]:

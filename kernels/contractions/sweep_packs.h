@@ -1,9 +1,10 @@
 // A statement that uses each number of its largest array once: a sum, a weighted sum, a product number by number. The
 // core goes through that array as it lies; the arithmetic is done while memory is waited for.
 //
-// organisations/sweep.py writes FACTORS, how many factors there are, and the record. Its loops are in the order of the
-// largest array, the slowest first. The last loop is a run. Factors that lie side by side along it come first (`along`
-// of them); the others stay, and are with `number` the run's weight. What the output does along a run (`kind`):
+// organisations/sweep.py writes FACTORS, how many factors there are, LOOPS and TOGETHER, and the record. Its loops are
+// in the order of the largest array, the slowest first. The last loop is a run. Factors that lie side by side along it
+// come first (`along` of them); the others stay, and are with `number` the run's weight. What the output does along a
+// run (`kind`):
 //   STAYS       a run is a sum. Runs of the loop `row` are added up W at a time
 //   LIES        numbers side by side. Of a sum over the loop `row` several runs are added together, so that the output
 //               is read and written seldom
@@ -13,8 +14,8 @@
 
 typedef Pack<W> V;
 enum Kind { STAYS, LIES, SCATTERED };
-constexpr int LOOPS = 16, OUT = FACTORS; // loops at most; the output's place among the arrays
-constexpr int LINE = 64 / sizeof(scalar), UNITS = 4, TOGETHER = 8;
+constexpr int OUT = FACTORS; // the output's place among the arrays
+constexpr int LINE = 64 / sizeof(scalar), UNITS = 4;
 
 // Where a turn of the loops begins in each array
 struct Place {

@@ -189,7 +189,7 @@ def test_an_output_beyond_the_caches():
 
 
 def test_one_source_serves_all_extents():
-    """What is compiled depends on the number of factors alone."""
+    """The source depends on the number of factors alone."""
     backend = get_backend("cpu")
     texts = ("ij->i", "ij->j", "ijk->ik")
     plans = [

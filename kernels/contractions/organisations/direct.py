@@ -15,7 +15,7 @@ from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
 from ..direct_plan import FARTHEST, MOST_DIGITS, Layout, Lie, Tile, layout
 from ..fold import LEFT, OUT, RIGHT, Fold, fold
-from ..plan import Program, Unable, batch_step, steps_between
+from ..plan import Program, Unable, batch_step, only_term, steps_between
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
@@ -448,18 +448,14 @@ def _one_by_one(runs) -> None:
 def product(p: Program) -> Product:
     """The product of two tensors that a program is; the factor with more rows is the left one. Raises Unable."""
     wanted = "a single product of two arrays"
-    if len(p.statements) != 1 or p.expression.symmetric:
+    s, term = only_term(p, wanted)
+    if len(term.factors) != 2:
         raise Unable(wanted)
-    s = p.statements[0]
-    if s.function or len(s.terms) != 1 or len(s.terms[0].factors) != 2:
-        raise Unable(wanted)
-    if any(a.kind != "argument" or a.mixed for a in p.arrays.values()):
-        raise Unable(f"{wanted}, each with the batch index in one place")
 
-    left, right = s.terms[0].factors
+    left, right = term.factors
     if _lines(p, right, left) > _lines(p, left, right):
         left, right = right, left
-    return Product(s.terms[0].number, s.add, (s.out, left, right))
+    return Product(term.number, s.add, (s.out, left, right))
 
 
 def _lines(p: Program, factor, other) -> int:

@@ -14,7 +14,7 @@ from ...engine.backend.base import Shape, Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
 from .. import host_rates
-from ..plan import Loop, Program, Unable, merged, steps_between, turns
+from ..plan import Loop, Program, Unable, merged, only_term, steps_between, turns
 from ..text import Reference
 from . import library_costs
 from .base import Organisation
@@ -68,14 +68,10 @@ class Work(NamedTuple):
 def the_sum(p: Program) -> Sum:
     """The statement. Raises Unable."""
     wanted = f"a single product of 1 to {FACTORS} arrays"
-    if len(p.statements) != 1 or p.expression.symmetric:
+    s, term = only_term(p, wanted)
+    if not 1 <= len(term.factors) <= FACTORS:
         raise Unable(wanted)
-    (s,) = p.statements
-    if s.function or len(s.terms) != 1 or not 1 <= len(s.terms[0].factors) <= FACTORS:
-        raise Unable(wanted)
-    if any(a.kind != "argument" or a.mixed for a in p.arrays.values()):
-        raise Unable(f"{wanted}, each with the batch index in one place")
-    return Sum(s.terms[0].number, s.add, s.out, s.terms[0].factors)
+    return Sum(term.number, s.add, s.out, term.factors)
 
 
 def swept(p: Program, n: int, values=None) -> Sweep:
@@ -125,7 +121,7 @@ def _in_order(sizes, steps, references, batch: str | None) -> tuple[Loop, ...]:
 
 
 def _kind(run: Loop) -> int | None:
-    """What the output does along a run; None: it is written here and there, or from here and there."""
+    """STAYS, LIES or SCATTERED; None where numbers of a run lie apart in the output, or in a factor beside it."""
     out, *factors = run.step
     lie = all(step in (0, 1) for step in factors)
     if out == 0:
@@ -196,7 +192,7 @@ class Sweeps(Organisation):
             *(["#define FRAME_SINGLE"] if p.dtype == "float32" else []),
             '#include "engine/numbers/pack.h"',
             f"#define SWEEP_FACTORS {factors}",
-            f"constexpr int FACTORS = {count};",
+            f"constexpr int FACTORS = {count}, LOOPS = {LOOPS}, TOGETHER = {TOGETHER};",
             structure("Arguments", members(count)),
             '#include "contractions/sweep_packs.h"',
             "",
@@ -228,7 +224,7 @@ class Sweeps(Organisation):
         held = _record(s, stated, size)
         addresses = [("out", stated.out.name)]
         addresses += [(f"x{place}", stated.factors[f].name) for place, f in enumerate(s.factors)]
-        parts = _parts(s, plan.backend.threads) if n else 0
+        parts = _parts(s, plan.backend.threads, size) if n else 0
         return Work(held, tuple(addresses), parts, _module(plan.backend, self.render(p)))
 
     # ---- search
@@ -267,12 +263,13 @@ def _past(s: Sweep, stated: Sum, size: int) -> bool:
     return on_lines and turns(s.loops) * size >= STREAMED
 
 
-def _parts(s: Sweep, threads: int) -> int:
-    """Parts that threads work on."""
+def _parts(s: Sweep, threads: int, size: int) -> int:
+    """Parts that threads work on: as many turns of the shared loop as a cache line has numbers, or more. size: bytes of
+    a number."""
     shared = s.loops[_split(s)]
     if not shared.step[OUT] or turns(s.loops) < SHARED:
         return 1
-    return min(threads, -(-shared.extent // TOGETHER))
+    return min(threads, -(-shared.extent * size // LINE))
 
 
 def _split(s: Sweep) -> int:
