@@ -50,8 +50,9 @@ class TeamKernel(Declaration):
         counts more than the code's. numbers: those of the declaration; one that is missing is read at each run from the
         constant of that name that a host has set.
 
-        Extents follow from the arrays. What is missing, too many, of another shape or type, not contiguous, or an
-        output that shares memory with another array, raises ArgumentError; so does scratch of level 0 above 227 KiB.
+        Extents follow from the arrays. Raises ArgumentError for an array that is missing, not declared, not contiguous,
+        or of another shape or type; for an output that shares memory with another array; for scratch of level 0 above
+        227 KiB.
         """
         backend = get_backend(backend)
         kernel: Declaration = self

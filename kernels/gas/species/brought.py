@@ -44,8 +44,8 @@ def _atoms_of() -> dict[str, tuple]:
 
 
 def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The package's names of the species, from a list or from one string with blanks or commas. What is named may be
-    written as `meant` reads it. Raises ArgumentError for no name, for a species that comes twice, for a name that the
+    """The package's names of the species, from a list or from one string with blanks or commas, written as
+    `meant` reads them. Raises ArgumentError for no name, for a species that comes twice, for a name that the
     package does not have, with the nearest that it has, and for a name of several species."""
     given = tuple(names.replace(",", " ").split() if isinstance(names, str) else names)
     some = ", ".join(known()[:SHOWN])
