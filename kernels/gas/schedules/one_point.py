@@ -15,7 +15,7 @@ ALONE = "engine/numbers/alone.h"  # doubles of a point by itself
 FUNCTION = """\
 HOSTS_FN void {name}(const double *__restrict__ numbers_in, double *__restrict__ numbers_out) {{
     const Arithmetic plain;
-    const Mixture &m = the_mixture();
+    const PointMixture &m = the_mixture();
     (void)numbers_in, (void)m;
     {body}
 }}
