@@ -87,6 +87,8 @@ template <class Shape, class R> POINT_FN R atanh_within(const Shape &, const R w
 // L = integral of dv/D from v to infinity = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b).
 // With c = v + (delta1 + delta2) b/2 and x = (delta1 - delta2) b/(2 c): L = atanh(x)/(x c), also for delta1 = delta2.
 template <class Shape, class R> POINT_FN R departure_integral(const Shape &eos, const R b, const R inv_centred) {
+    if constexpr (IN_CHAINS<R>)
+        return inv_centred * atanh_within(eos, (eos.half_gap_2 * square(b)) * square(inv_centred));
     return inv_centred * atanh_within(eos, eos.half_gap_2 * square(b * inv_centred));
 }
 
@@ -413,8 +415,17 @@ POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, co
 template <class M, class R, class Delta>
 POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          const Delta delta_mix, R &Z, R &vol, R &v_free) {
-    const R RT = R_s * T, inv = 1.0 / (RT * select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv * p,
-            v_ideal = inv * RT * RT, inv_ideal = inv_RT * p;
+    const R RT = R_s * T, known_p = select(p > 0.0, p, R(NOT_A_NUMBER));
+    R inv_RT, v_ideal;
+    if constexpr (IN_CHAINS<R>) { // 1/p is ready before R T is
+        inv_RT = 1.0 / RT;
+        v_ideal = RT * (1.0 / known_p);
+    } else {
+        const R inv = 1.0 / (RT * known_p);
+        inv_RT = inv * p;
+        v_ideal = inv * RT * RT;
+    }
+    const R inv_ideal = inv_RT * known_p;
 
     const R B = b_mix * inv_ideal, A = a_mix * (inv_RT * inv_ideal);
     const R u = free_root(m, A, B, delta_mix, Absent());
