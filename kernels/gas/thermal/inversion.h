@@ -185,9 +185,13 @@ POINT_FN bool ideal_by_halley(const IdealGasAt<M, R, Species> &gas, const R targ
         step.at(start);
         const R last = step.over / step.under;
 
+        // Where the last step may lead to: known before the step is.
+        const R most = 1e-5 * start, low = start - most, high = start + most;
+        if (!(low > T_LOWEST && high < T_HIGHEST && gas.holds(low) && gas.holds(high))) return false;
+
         T = start - last;
         unconverged = R(0.0);
-        return fabs(last) < 1e-5 * start && T > T_LOWEST && T < T_HIGHEST && gas.holds(T);
+        return fabs(last) < most;
     }
 }
 
