@@ -100,8 +100,10 @@ def _words(name, doc):
 
 
 def _extents(most_x=EXTENT):
-    """nx, ny, nz of the host's array; 0 where a rank has no points. most_x: CELLS where an unstructured code may have all
-    its cells in x."""
+    """nx, ny, nz of the host's array; 0 where a rank has no points.
+
+    most_x: CELLS where an unstructured code may have all its cells in x.
+    """
     extents = []
     for axis, most in (("x", most_x), ("y", EXTENT), ("z", EXTENT)):
         extents.append(_int(f"n{axis}", f"extent of the array in {axis}, fringe included", 0, most))

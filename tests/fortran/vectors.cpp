@@ -1,6 +1,6 @@
-// A C++ host of cells in one long list: a std::vector for each species, then one for all inputs and one for all outputs.
-// The list is longer than 2^20 in one step, and a rank that has no cells passes vectors without memory. Against a
-// function of one point. Prints the steps that are wrong.
+// A C++ host of cells in one long list: a std::vector for each species, then one for all inputs and one for all
+// outputs. The list is longer than 2^20 in one step, and a rank that has no cells passes vectors without memory.
+// Against a function of one point. Prints the steps that are wrong.
 #include "frame.h"
 #include <cmath>
 #include <cstdio>
@@ -37,8 +37,8 @@ int main() {
         Cells all(T), out(size_t(n) * 2, NAN);
         all.insert(all.end(), p.begin(), p.end());
         for (const Cells &y : Y) all.insert(all.end(), y.begin(), y.end());
-        const int status_of_block = frame_castles_block_("thermal", "T, p, Y", all.data(), "rho, h", out.data(), n, 1, 1,
-                                                         1, n, 1, 1, 1, 1, 2 + ns, 2);
+        const int status_of_block = frame_castles_block_("thermal", "T, p, Y", all.data(), "rho, h", out.data(), n, 1,
+                                                         1, 1, n, 1, 1, 1, 1, 2 + ns, 2);
 
         int wrong = 0;
         for (int i = 0; i < n; ++i) {

@@ -166,8 +166,8 @@ def test_the_interpreter_is_the_one_of_the_build(tmp_path):
 
 
 def test_names_and_paths_of_any_form(tmp_path):
-    """Blanks in front do not count, bytes of a path are taken as they are. New-style calls never hear of char(0). After a
-    start that failed a call has a status of its own, and the next start is as the first."""
+    """Blanks in front do not count, bytes of a path are taken as they are. New-style calls never hear of char(0). After
+    a start that failed a call has a status of its own, and the next start is as the first."""
     folder = os.fsdecode(os.fsencode(tmp_path) + b"/of_\xe4")
     os.mkdir(folder)
     shutil.copy(ROOT / "examples/mechanisms/h2_o2.yaml", folder)
@@ -193,7 +193,8 @@ def test_names_and_paths_of_any_form(tmp_path):
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_ENABLE_SHARED"), reason="Python has no shared library")
 @pytest.mark.parametrize("has_packages", [True, False])
 def test_a_host_with_a_python_of_its_own(has_packages, tmp_path):
-    """The layer works in it, with the lock of the interpreter held or not. Where packages lack, a line says whose count."""
+    """The layer works in it, with the lock of the interpreter held or not. Where packages lack, a line says whose
+    count."""
     library()
     host, place = tmp_path / "host", sysconfig.get_config_var("LIBDIR")
     libraries = [f"-L{BUILD}", "-lframe", f"-L{place}", f"-lpython{sysconfig.get_config_var('LDVERSION')}"]

@@ -104,7 +104,8 @@ POINT_FN double sum_of_lanes(const vec x, const double one) {
 #else
     const __m256d lanes = (__m256d)x.v;
 #endif
-    const __m128d halves = _mm_add_pd(_mm_add_sd(_mm256_castpd256_pd128(lanes), _mm_set_sd(one)), _mm256_extractf128_pd(lanes, 1));
+    const __m128d halves =
+        _mm_add_pd(_mm_add_sd(_mm256_castpd256_pd128(lanes), _mm_set_sd(one)), _mm256_extractf128_pd(lanes, 1));
     return halves[0] + halves[1];
 #endif
 }
@@ -165,9 +166,7 @@ template <int COUNT> struct Sum {
 // The values of both
 template <int COUNT> POINT_FN void both_values(const Sum<COUNT> &x, const Sum<COUNT> &y, double &of_x, double &of_y) {
     if constexpr (COUNT == 1) of_x = x.of_one, of_y = y.of_one;
-    else {
-        sums_of_lanes(x.of_packs, y.of_packs, x.of_one, y.of_one, of_x, of_y);
-    }
+    else { sums_of_lanes(x.of_packs, y.of_packs, x.of_one, y.of_one, of_x, of_y); }
 }
 
 template <> constexpr int room_for<double>(const int count) {

@@ -31,7 +31,8 @@ POINT_FN bool is_thin(const M &, const double A, const double B, const double c2
 template <class M, class Shape>
 POINT_FN double root_of_thin_gas(const M &, const Shape &eos, const double A, const double B, const double c2,
                                  const double c1, const double c0) {
-    const double inverse = quotient_start(1.0, 1.0 + B * (eos.linear + eos.constant * B)), bend = (3.0 + c2) * inverse - 1.0;
+    const double inverse = quotient_start(1.0, 1.0 + B * (eos.linear + eos.constant * B)),
+                 bend = (3.0 + c2) * inverse - 1.0;
     const double t = A * inverse;
     double u = 1.0 - t * (1.0 + t * bend);
 

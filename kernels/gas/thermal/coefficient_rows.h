@@ -3,8 +3,8 @@
 #pragma once
 #include <type_traits>
 
-// The coefficients of a range, a row for each species: a pack has coefficients, so a sum over species is an operation for
-// each of them, with none left over.
+// The coefficients of a range, a row for each species: a pack has coefficients, so a sum over species is an operation
+// for each of them, with none left over.
 template <int NS> struct RowsOfCoefficients {
     static constexpr int COEFFICIENTS = 7, ROW = 8;
     alignas(64) double row[NS][ROW];

@@ -143,8 +143,7 @@ template <class R> constexpr int REAL_STEPS = IN_CHAINS<R> ? 2 : HALLEY_STEPS;
 template <class R> struct Halley {
     R c[6], over, under;
 
-    template <class M, class Species>
-    POINT_FN Halley(const IdealGasAt<M, R, Species> &gas, const R target, const R r) {
+    template <class M, class Species> POINT_FN Halley(const IdealGasAt<M, R, Species> &gas, const R target, const R r) {
         UNROLL
         for (int k = 0; k < 6; ++k) c[k] = gas.c[k];
         sum_over_owners(c);
