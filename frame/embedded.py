@@ -179,6 +179,7 @@ CONVERTERS: dict[str, type[_Converter]] = {
     "double": _Converter,
     "handle": _Converter,
     "address": _Converter,
+    "block": _Converter,
     "number": _Converter,  # answers come as addresses: answers.py writes there
     "words": _Converter,
     "function": _Converter,

@@ -99,22 +99,26 @@ def _words(name, doc):
     return Arg(name, "words", doc, dims=("n",), intent="out"), _int("n", f"characters of {name}", 1, CHUNK)
 
 
-def _extents(most=EXTENT):
-    """nx, ny, nz of the host's array; 0 where a rank has no points."""
+def _extents(most_x=EXTENT):
+    """nx, ny, nz of the host's array; 0 where a rank has no points.
+
+    most_x: CELLS where an unstructured code may have all its cells in x.
+    """
     extents = []
-    for axis in "xyz":
+    for axis, most in (("x", most_x), ("y", EXTENT), ("z", EXTENT)):
         extents.append(_int(f"n{axis}", f"extent of the array in {axis}, fringe included", 0, most))
 
     return tuple(extents)
 
 
-def _bounds(*axes, most=EXTENT):
+def _bounds(*axes, most_x=EXTENT):
     """Inclusive Fortran bounds. stripe.py knows the block and checks the bounds against it.
 
     axes: (name, meaning of an index) pairs.
     """
     bounds = []
     for axis, index in axes:
+        most = most_x if axis == "X" else EXTENT
         bounds.append(_int(f"Spt{axis}", f"first selected {index}", -most, most))
         bounds.append(_int(f"Ept{axis}", f"last selected {index}", -most, most))
 
@@ -391,13 +395,13 @@ ENTRIES: tuple[Entry, ...] = (
         (
             Arg("collection", "tag", "kernel or collection"),
             Arg("inTags", "text", "names of the inputs, separated by commas, in the order in which they lie in inData"),
-            Arg("inData", "address", "the host's array (nx, ny, nz, nvIn)"),
+            Arg("inData", "block", "the host's array (nx, ny, nz, nvIn)"),
             Arg(
                 "outTags", "text", "names of the outputs, separated by commas, in the order in which they go to outData"
             ),
-            Arg("outData", "address", "the host's array (nx, ny, nz, nvOut)"),
-            *_extents(),
-            *_bounds(*_SPACE),
+            Arg("outData", "block", "the host's array (nx, ny, nz, nvOut)"),
+            *_extents(CELLS),
+            *_bounds(*_SPACE, most_x=CELLS),
             _int("nvIn", "number of variables of inData", 1, VARIABLES),
             _int("nvOut", "number of variables of outData", 1, VARIABLES),
         ),
@@ -416,8 +420,8 @@ ENTRIES: tuple[Entry, ...] = (
             Arg("outTags", "text", "names of the outputs, likewise"),
             Arg("addresses", "addresses", "where the arrays of the inputs lie, then those of the outputs", dims=("n",)),
             _int("n", "number of arrays", 1, 4096),
-            *_extents(CELLS),  # a C compiler knows the prototype, and an unstructured code has all its cells in x
-            *_bounds(*_SPACE, most=CELLS),
+            *_extents(CELLS),
+            *_bounds(*_SPACE, most_x=CELLS),
         ),
         "block_of_arrays",
         "A whole block in one call, with an array (nx, ny, nz[, variables]) for each name: species may lie apart.",

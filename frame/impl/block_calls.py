@@ -11,8 +11,10 @@ import functools
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import kernels
-from kernels.engine.backend.base import Rows
+from kernels.engine.backend.base import Memory, Rows
 from kernels.gas.program import Uneven
 from kernels.marshal import Block
 
@@ -30,6 +32,7 @@ from .state import ThreadState
 COPIED_FROM = 2**22  # points of whole arrays that copy engines bring; fewer, and boxes, are reached across the link
 MOST_POINTS = 2**31  # of a box that a launch works on in place
 SHORT = 4  # points in x of a slab, which a CPU works on where it lies whatever the kernels do
+LONG = 4096  # points of a line of repeated numbers, which stay in a core's cache
 
 
 class Request(NamedTuple):
@@ -193,11 +196,12 @@ class BlockCalls:
             return None
         if not _apart(lending.ranges):
             return None
-        if len(lending.boxes) != 1:
+        if len(lending.boxes) != 1 or lending.numbers:
             uneven = None if apart else lending.uneven()
             if uneven is None or not (program.near and program.has_boxed("uneven")):
                 return None
-            return InPlace(program.bind(lending.arrays, uneven), lending.hosts)
+            repeated = lending.lend_numbers(uneven.nx)
+            return InPlace(repeated.before(program.bind(lending.arrays, uneven)), lending.hosts)
 
         box = lending.boxes.pop()
         if box is not None and box[0] * box[1] * box[2] >= MOST_POINTS:
@@ -266,12 +270,17 @@ class _Lending:
         self.ranges: list[tuple[int, int]] = []  # (address, end) of each
         self.boxes: set = set()  # extents and strides of the selected points; None: contiguous
         self.steps: dict[str, list[tuple[int, int]]] = {}  # by name, as Uneven has them
+        self.numbers: list[tuple[str, Block]] = []  # inputs that count at all points
         self._extents: set = set()  # of the selected points
         self._side_by_side = True  # whether points of a line are
 
     def add(self, name: str, block: Block) -> bool:
         """Lend the array of a view. Returns False if it cannot be lent."""
         shared, view = self._state.shared, self._state.views[name]
+        if block.points > 1 and not any(any(array.strides[:3]) for array in block.arrays) and not shared.backend.apart:
+            self.numbers.append((name, block))
+            return block.n[3] == view.rows and not (view.parts and shared.q_lacks_last)
+
         steps: list[tuple[int, int]] = []
         for array in block.arrays:
             self.boxes.add(None if array.whole else (*array.n[:3], *array.strides[:3]))
@@ -309,13 +318,66 @@ class _Lending:
         return True
 
     def uneven(self) -> Uneven | None:
-        """The box of the selected points where the arrays have different extents; None if they select different shapes,
-        or short lines, or points of a line do not lie side by side."""
+        """The box of the selected points where the arrays have different extents, or numbers stand for arrays; None if
+        they select different shapes, or short lines, or points of a line do not lie side by side."""
         if len(self._extents) != 1 or not self._side_by_side:
             return None
 
         nx, ny, nz = self._extents.pop()
+        if self.boxes == {None}:  # whole arrays: longer lines have fewer ends
+            nx, ny, nz = self._lengthened(nx, ny, nz)
+
         return Uneven(nx, ny, self.steps) if nx > SHORT and nx * ny * nz < MOST_POINTS else None
+
+    def _lengthened(self, nx: int, ny: int, nz: int) -> tuple[int, int, int]:
+        """The extents of lines of all points, or of those in x and y, as long as they are within LONG."""
+        if nx * ny > LONG:
+            return nx, ny, nz
+
+        step = nx * ny
+        for name, rows in self.steps.items():
+            self.steps[name] = [(step, 0)] * len(rows)
+        return (step * nz, 1, 1) if step * nz <= LONG else (step, nz, 1)
+
+    def lend_numbers(self, nx: int) -> _Repeated:
+        """Lend the numbers that count at all points, repeated over a line that serves as each line of an array."""
+        dtype, addresses, sizes = self._state.shared.dtype, [], []
+        for _, block in self.numbers:
+            addresses += block.addresses
+            sizes += [array.size for array in block.arrays for _ in range(array.n[3])]
+
+        repeated = _Repeated(addresses, sizes, nx, dtype)
+        first = 0
+        for name, block in self.numbers:
+            for part in self._state.views[name].rows_by_name:
+                lines = repeated.lines[first : first + part.rows]
+                self.arrays[part.name] = Rows.apart([line.ctypes.data for line in lines], block.points, dtype)
+                self.steps[part.name] = [(0, 0)] * part.rows
+                first += part.rows
+
+        return repeated
+
+
+class _Repeated:
+    """Numbers of the host, each repeated over a line of points."""
+
+    def __init__(self, addresses, sizes, nx: int, dtype: np.dtype):
+        self.lines = np.empty((len(addresses), nx), dtype)
+        self._numbers = []
+        for address, size in zip(addresses, sizes):
+            self._numbers.append(np.asarray(Memory(address, (1,), (size,), np.dtype(f"f{size}"))))
+
+    def before(self, launch):
+        """launch, behind a look at the numbers as they are now."""
+        if not self._numbers:
+            return launch
+
+        def run(points: int) -> None:
+            for line, number in zip(self.lines, self._numbers):
+                line[:] = number
+            launch(points)
+
+        return run
 
 
 def _apart(ranges) -> bool:

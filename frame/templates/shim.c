@@ -384,6 +384,12 @@ static int frame_check_array(const char *name, const double *array) {
     return frame_check_list(name, array, (int)sizeof *array);
 }
 
+/* An array of a block; a rank without points may have no memory for it. */
+static int frame_check_block(const char *name, const double *array, int nx, int ny, int nz) {
+    if (!array && (nx == 0 || ny == 0 || nz == 0)) return FRAME_DONE;
+    return frame_check_array(name, array);
+}
+
 static int frame_check_number(const char *name, const int *number) {
     if ((uintptr_t)number < 65536)
         return frame_refuse(FRAME_BAD_ARGUMENT,

@@ -1,6 +1,6 @@
-// A C++ host of cells in one long list, a std::vector for each species. The list is longer than 2^20 in one step, and a
-// rank that has no cells passes vectors without memory. Against a function of one point. Prints the steps that are
-// wrong.
+// A C++ host of cells in one long list: a std::vector for each species, then one for all inputs and one for all
+// outputs. The list is longer than 2^20 in one step, and a rank that has no cells passes vectors without memory.
+// Against a function of one point. Prints the steps that are wrong.
 #include "frame.h"
 #include <cmath>
 #include <cstdio>
@@ -34,14 +34,21 @@ int main() {
         const int status = frame_castles_arrays_("thermal", inputs.c_str(), outputs.c_str(), arrays.data(),
                                                  int(arrays.size()), n, 1, 1, 1, n, 1, 1, 1, 1);
 
+        Cells all(T), out(size_t(n) * 2, NAN);
+        all.insert(all.end(), p.begin(), p.end());
+        for (const Cells &y : Y) all.insert(all.end(), y.begin(), y.end());
+        const int status_of_block = frame_castles_block_("thermal", "T, p, Y", all.data(), "rho, h", out.data(), n, 1,
+                                                         1, 1, n, 1, 1, 1, 1, 2 + ns, 2);
+
         int wrong = 0;
         for (int i = 0; i < n; ++i) {
             double given[2 + ns] = {T[i], p[i]}, made[2], sum = 0;
             for (int s = 0; s < ns; ++s) given[2 + s] = Y[s][i], sum += X[s][i];
             thermal(given, made);
             wrong += differs(rho[i], made[0]) || differs(h[i], made[1]) || differs(sum, 1);
+            wrong += out[i] != rho[i] || out[n + i] != h[i];
         }
-        std::printf("%d: status %d, wrong %d\n", n, status, wrong);
+        std::printf("%d: status %d %d, wrong %d\n", n, status, status_of_block, wrong);
     }
     return frame_finalize_();
 }

@@ -1,15 +1,18 @@
 """Fortran calling embedded Python: each failure that was seen in practice, from a compiled program."""
 
 import importlib.util
+import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 
 import pytest
-from hosts import BUILD, FORTRAN, OWN_KERNEL, ROOT, SOURCES, compiled, library, run
+from hosts import BUILD, FORTRAN, OWN_KERNEL, ROOT, SOURCES, compile_with_module, compiled, library, run
 
 N2 = ROOT / "examples" / "mixtures" / "n2.yaml"
 RETURN = {"FRAME_ON_ERROR": "return"}
@@ -160,6 +163,55 @@ def test_the_interpreter_is_the_one_of_the_build(tmp_path):
 
     assert told(done)["file"][0] == 0
     assert f"python is {sys.executable} {sys.prefix}" in done.stdout
+
+
+def test_names_and_paths_of_any_form(tmp_path):
+    """Blanks in front do not count, bytes of a path are taken as they are. New-style calls never hear of char(0). After
+    a start that failed a call has a status of its own, and the next start is as the first."""
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/of_\xe4")
+    os.mkdir(folder)
+    shutil.copy(ROOT / "examples/mechanisms/h2_o2.yaml", folder)
+    made, host = compile_with_module("gfortran", tmp_path, "messages.f90", f"-I{SOURCES}")
+    assert made.returncode == 0, made.stderr
+
+    done = run(host, folder, FRAME_BACKEND=None, CUDA_VISIBLE_DEVICES="", **RETURN)
+    assert "char(0)" not in done.stdout and "Traceback" not in done.stdout + done.stderr
+    got = told(done)
+    failed = {
+        "failing start": (4, "cuda"),
+        "block after it": (2, "called before frame_initialize"),
+        "no file": (3, "cannot be read (No such file or directory)"),
+        "no name": (3, "collection is empty, wanted a name"),
+        "another name": (3, "'thermic'"),
+    }
+    for what, (status, words) in failed.items():
+        assert got[what][0] == status and words in got[what][1], (what, got[what])
+    for what in ("start", "blanks before an option", "blanks before a path", "blanks before names"):
+        assert got[what] == (0, ""), what
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_ENABLE_SHARED"), reason="Python has no shared library")
+@pytest.mark.parametrize("has_packages", [True, False])
+def test_a_host_with_a_python_of_its_own(has_packages, tmp_path):
+    """The layer works in it, with the lock of the interpreter held or not. Where packages lack, a line says whose
+    count."""
+    library()
+    host, place = tmp_path / "host", sysconfig.get_config_var("LIBDIR")
+    libraries = [f"-L{BUILD}", "-lframe", f"-L{place}", f"-lpython{sysconfig.get_config_var('LDVERSION')}"]
+    folders = [f"-Wl,-rpath,{BUILD}", f"-Wl,-rpath,{place}", f"-I{BUILD}", f"-I{sysconfig.get_path('include')}"]
+    source = [str(SOURCES / "own_python.c"), "-o", str(host)]
+    subprocess.run(["cc", "-O1", "-Wall", "-Werror", *source, *folders, *libraries], check=True)
+
+    packages = filter(None, sys.path) if has_packages else []
+    done = run(host, N2, PYTHONHOME=sys.base_prefix, PYTHONPATH=":".join(packages), **RETURN)
+    got = told(done)
+    assert got["and the host"] == (0, "goes on") and got["finalize"] == (0, "")
+    for when in ("with the lock", "without the lock"):
+        if has_packages:
+            assert got[when] == (0, "1")
+        else:
+            assert got[when][0] and f"The host has started Python {platform.python_version()}" in got[when][1]
+            assert "so its packages count" in got[when][1]
 
 
 def test_prints_arrive_through_a_pipe(tmp_path):

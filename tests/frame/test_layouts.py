@@ -333,6 +333,50 @@ def test_one_number_for_a_field(host, extent, with_box):
     assert (rho[box] > before[box]).all()
 
 
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("fringes", [False, True])
+@pytest.mark.parametrize("box", [(5, 3, 2), (65, 3, 9), (70, 70, 2), (300, 1, 1)], ids=str)
+@pytest.mark.quick(box=[(5, 3, 2), (70, 70, 2)])
+def test_numbers_beside_arrays_in_place(box, fringes, kind, monkeypatch):
+    """p and Y as numbers, in kinds of their own: the arrays are worked on where they lie, whole, or in boxes with a
+    fringe of their own each. The bits are those of arrays in place of the numbers, and new values count at once."""
+    frame, rng = Frame(), np.random.default_rng(8)
+    monkeypatch.setattr(frame, "_choose_backend", lambda device: kernels.get_backend("cpu", threads=2))
+    frame.initialize(-1, 64, NS, 1, 0)
+    frame.set_option("equation", "pr")
+    frame.load_mixture(str(ROOT / "examples/mixtures/ch4_o2.yaml"), "")
+    monkeypatch.setattr(block_calls, "PieceLoop", lambda *a: pytest.fail("not in place"))
+
+    def held(values):
+        return within(rng, values)[::2] if fringes else (np.asfortranarray(values), (0, 0, 0))
+
+    def call(p, Y, out):
+        fields = [described("T", *T[:1], IN, T[1]), p, *Y, described("rho", *out[:1], OUT, out[1])]
+        frame.block_of_fields("thermal", fields, (1, 1, 1, None), (*box, None))
+        inside = [slice(low, low + n) for low, n in zip(out[1], box)]
+        return out[0][tuple(inside)].copy()
+
+    def number(name, memory):
+        return Field(name, IN, memory.ctypes.data, (), (), (), memory.itemsize)
+
+    T = held(rng.uniform(300, 2000, box))
+    p, Y = np.array(5e6, kind), rng.dirichlet(np.ones(NS)).astype(kind)
+    Y[-1] = 1 - Y[:-1].astype(float).sum()
+    results = []
+    for pressure in (5e6, 7e6):
+        p[...] = pressure
+        out = held(np.full(box, -1.0))
+        results.append(call(number("p", p), [number("Y", Y[s : s + 1]) for s in range(NS)], out))
+
+        arrays = [np.full(box, float(value), order="F") for value in (p, *Y)]
+        whole_arrays = [described("Y", array, IN, (0, 0, 0)) for array in arrays[1:]]
+        wanted_rho = call(described("p", arrays[0], IN, (0, 0, 0)), whole_arrays, held(np.full(box, -1.0)))
+        np.testing.assert_array_equal(results[-1], wanted_rho)
+
+    frame.finalize()
+    assert (results[1] > results[0]).all()
+
+
 def test_one_composition_for_a_field(host):
     """Y(ns), and ns numbers apart."""
     T, p, _, _ = state()
@@ -465,7 +509,7 @@ def test_floating_point_modes_of_a_host_that_calls_points(flag, tmp_path):
 
 
 def test_vectors_of_a_cpp_host(tmp_path):
-    """All cells in x, more than 2^20 of them or none, a std::vector for each species."""
+    """All cells in x, more than 2^20 of them or none: a std::vector for each species, and one for all variables."""
     library()
     host = tmp_path / "host"
     source = [str(SOURCES / "vectors.cpp"), "-o", str(host), f"-I{BUILD}", f"-L{BUILD}", "-lframe"]
@@ -474,4 +518,4 @@ def test_vectors_of_a_cpp_host(tmp_path):
 
     done = run(host, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines() == [f"{n}: status 0, wrong 0" for n in (100, 0, 1100000, 77)]
+    assert done.stdout.splitlines() == [f"{n}: status 0 0, wrong 0" for n in (100, 0, 1100000, 77)]

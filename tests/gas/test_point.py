@@ -241,6 +241,57 @@ def test_rates_with_nine_coefficients(tmp_path):
     assert np.all(np.abs(got - wanted).max(1) <= 2000 * EPS * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("equation", ["pr", "srk", "rk", "vdw", "rkpr"])
+@pytest.mark.quick(equation="pr")
+def test_roots_from_thin_to_dense(equation):
+    """A thin gas has a start of its own, from A = a p/(R T)^2: below 1/128 a step of Halley's follows, below 1/8 two.
+    Pure nitrogen, from an ideal gas to a liquid, so that A comes to lie on both sides. The cubic of the function's own
+    a and b, in long doubles, is at the root within a few eps of the sum of its terms: 4 for rounding of u and v - b, 16
+    in a dense liquid, whose A and B are differences of large numbers. Blocks leave 11."""
+    mix = Mixture.from_names("N2", equation=equation)
+    T, p = (grid.ravel() for grid in np.meshgrid(np.geomspace(70, 3000, 60), np.geomspace(1e2, 1e9, 60)))
+    given = {"T": T, "p": p, "Y": np.ones((1, T.size))}
+    outputs = ["a_mix", "b_mix", "v_free", "R_s", "Z"] + ["delta_mix"] * (equation == "rkpr")
+    got = dict(zip(outputs, called(PointFunction(mix, outputs, list(given)), given).astype(np.longdouble)))
+
+    RT = got["R_s"] * T
+    A, B, u = got["a_mix"] * p / RT**2, got["b_mix"] * p / RT, got["v_free"] * p / RT
+    for edge in (1 / 128, 1 / 8):
+        assert (A < edge).sum() > 100 and (A > edge).sum() > 100
+
+    shapes = {"pr": (2, -1), "srk": (1, 0), "rk": (1, 0), "vdw": (0, 0)}
+    if equation == "rkpr":
+        other = (1 - got["delta_mix"]) / (1 + got["delta_mix"])
+        sums, products = got["delta_mix"] + other, got["delta_mix"] * other
+    else:
+        sums, products = shapes[equation]
+    terms = [u**3, ((2 + sums) * B - 1) * u**2, (A - (2 + sums) * B) * u, (1 + sums + products) * B**2 * (u - 1)]
+    bound = np.where(A < 1 / 8, 4, 16) * EPS
+    assert np.all(np.abs(sum(terms)) <= bound * sum(map(np.abs, terms)))
+
+    # and it is the root of a block, also where there are three
+    wanted = mix.properties("Z", **given)["Z"]
+    assert np.all(np.abs(got["Z"] - wanted) <= 1e-6 * wanted)
+
+
+@pytest.mark.parametrize("file", ["h2_o2", "ch4_o2"])
+@pytest.mark.parametrize("energy", ["e", "h"])
+def test_temperatures_by_few_steps(file, energy):
+    """T of an ideal gas by three steps of Halley's method where the third is small, else by Newton's: below and above
+    T_mid of each species, across it, and far outside the range of a start. The condition of T is below 2."""
+    mix = Mixture.from_yaml(ROOT / f"examples/mechanisms/{file}.yaml", equation="ideal")
+    rng = np.random.default_rng(5)
+    n = 2000
+    T = np.concatenate([rng.uniform(60, 5900, n), rng.uniform(950, 1050, n), rng.uniform(1350, 1450, n)])
+    given = {"T": T, "p": np.full(T.size, 1e5), "Y": rng.dirichlet(np.full(mix.ns, 0.3), T.size).T}
+    given |= mix.properties("rho e h", **given)
+
+    names = {"e": ["e", "rho", "Y"], "h": ["h", "p", "Y"]}[energy]
+    got = called(PointFunction(mix, ["T"], names), given)[0]
+    wanted = mix.properties("T", **{name: given[name] for name in names})["T"]
+    np.testing.assert_allclose(got, wanted, rtol=200 * EPS)
+
+
 def test_cold_ranges_of_species():
     """Below the range of NASA's polynomials, on both sides of where each species' cold range ends."""
     mix = Mixture.from_yaml(ROOT / "examples/mechanisms/h2_o2.yaml", equation="ideal", cold_cp="fitted")

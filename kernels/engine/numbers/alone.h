@@ -22,6 +22,9 @@ POINT_FN double two_thirds_start(const double x) {
 
 POINT_FN double inverse_root_start(const double x) { return _mm_rsqrt14_sd(_mm_set_sd(x), _mm_set_sd(x))[0]; }
 POINT_FN double inverse_root(const double x) { return inverse_root_from(x, inverse_root_start(x)); }
+POINT_FN double quotient_start(const double a, const double b) {
+    return a * _mm_rcp14_sd(_mm_set_sd(b), _mm_set_sd(b))[0];
+}
 #else
 POINT_FN double two_thirds_start(const double x) { return two_thirds_start(vec(x)).v[0]; }
 POINT_FN double inverse_root_start(const double x) { return inverse_root_start(vec(x)).v[0]; }
@@ -91,32 +94,43 @@ template <int COUNT> POINT_FN vec only_first(const vec x) {
 #endif
 }
 
-POINT_FN double sum_of_lanes(const vec x) {
-#if VECTOR_BYTES == 64
-    return _mm512_reduce_add_pd((__m512d)x.v);
-#elif VECTOR_BYTES == 32
-    const __m128d halves = _mm_add_pd(_mm256_castpd256_pd128((__m256d)x.v), _mm256_extractf128_pd((__m256d)x.v, 1));
-    return halves[0] + halves[1];
+// The sum of the lanes and, with ONE_MORE, of a number beside them. It is added where the rest waits for the upper half
+// of a vector.
+template <bool ONE_MORE> POINT_FN double sum_of_lanes(const vec x, const double one) {
+#if VECTOR_BYTES == 16
+    return ONE_MORE ? x.v[0] + x.v[1] + one : x.v[0] + x.v[1];
 #else
-    return x.v[0] + x.v[1];
+#if VECTOR_BYTES == 64
+    const __m256d lanes = _mm256_add_pd(_mm512_castpd512_pd256((__m512d)x.v), _mm512_extractf64x4_pd((__m512d)x.v, 1));
+#else
+    const __m256d lanes = (__m256d)x.v;
+#endif
+    __m128d low = _mm256_castpd256_pd128(lanes);
+    if constexpr (ONE_MORE) low = _mm_add_sd(low, _mm_set_sd(one));
+    const __m128d halves = _mm_add_pd(low, _mm256_extractf128_pd(lanes, 1));
+    return halves[0] + halves[1];
 #endif
 }
 
-// The sums of the lanes of both, in half of the operations
-POINT_FN void sums_of_lanes(const vec x, const vec y, double &sum_x, double &sum_y) {
+// The same of two packs, in half of the operations
+template <bool ONE_MORE>
+POINT_FN void sums_of_lanes(const vec x, const vec y, const double one_x, const double one_y, double &sum_x,
+                            double &sum_y) {
+#if VECTOR_BYTES == 16
+    sum_x = sum_of_lanes<ONE_MORE>(x, one_x), sum_y = sum_of_lanes<ONE_MORE>(y, one_y);
+#else
 #if VECTOR_BYTES == 64
     const __m512d pairs =
         _mm512_add_pd(_mm512_unpacklo_pd((__m512d)x.v, (__m512d)y.v), _mm512_unpackhi_pd((__m512d)x.v, (__m512d)y.v));
-    const __m256d halves = _mm256_add_pd(_mm512_castpd512_pd256(pairs), _mm512_extractf64x4_pd(pairs, 1));
-#elif VECTOR_BYTES == 32
-    const __m256d halves =
+    const __m256d lanes = _mm256_add_pd(_mm512_castpd512_pd256(pairs), _mm512_extractf64x4_pd(pairs, 1));
+#else
+    const __m256d lanes =
         _mm256_add_pd(_mm256_unpacklo_pd((__m256d)x.v, (__m256d)y.v), _mm256_unpackhi_pd((__m256d)x.v, (__m256d)y.v));
 #endif
-#if VECTOR_BYTES > 16
-    const __m128d sums = _mm_add_pd(_mm256_castpd256_pd128(halves), _mm256_extractf128_pd(halves, 1));
+    __m128d low = _mm256_castpd256_pd128(lanes);
+    if constexpr (ONE_MORE) low = _mm_add_pd(low, _mm_set_pd(one_y, one_x));
+    const __m128d sums = _mm_add_pd(low, _mm256_extractf128_pd(lanes, 1));
     sum_x = sums[0], sum_y = sums[1];
-#else
-    sum_x = sum_of_lanes(x), sum_y = sum_of_lanes(y);
 #endif
 }
 
@@ -149,18 +163,14 @@ template <int COUNT> struct Sum {
     POINT_FN void add(const double x) { of_one += x; }
     POINT_FN double value() const {
         if constexpr (COUNT == 1) return of_one;
-        else if constexpr (COUNT % VECTOR_LANES == 1) return sum_of_lanes(of_packs) + of_one;
-        else return sum_of_lanes(of_packs);
+        else return sum_of_lanes<COUNT % VECTOR_LANES == 1>(of_packs, of_one);
     }
 };
 
 // The values of both
 template <int COUNT> POINT_FN void both_values(const Sum<COUNT> &x, const Sum<COUNT> &y, double &of_x, double &of_y) {
     if constexpr (COUNT == 1) of_x = x.of_one, of_y = y.of_one;
-    else {
-        sums_of_lanes(x.of_packs, y.of_packs, of_x, of_y);
-        if constexpr (COUNT % VECTOR_LANES == 1) of_x += x.of_one, of_y += y.of_one;
-    }
+    else { sums_of_lanes<COUNT % VECTOR_LANES == 1>(x.of_packs, y.of_packs, x.of_one, y.of_one, of_x, of_y); }
 }
 
 template <> constexpr int room_for<double>(const int count) {

@@ -213,6 +213,20 @@ template <class R> POINT_FN void invert_all(R (&x)[4]) {
 }
 
 template <class R> POINT_FN R inverse_root(R x) { return 1.0 / sqrt(x); }
+// a/b of a step that others follow: rough at a point by itself (alone.h), by 6e-5 of it
+template <class R> POINT_FN R quotient_start(const R a, const R b) { return a / b; }
+
+// sqrt(x) and 1/sqrt(x): the second first, or both from the root where chains are kept short
+template <class R> POINT_FN void root_and_inverse(const R x, R &root, R &inverse) {
+    if constexpr (IN_CHAINS<R>) {
+        root = sqrt(x);
+        inverse = root / x;
+    } else {
+        inverse = inverse_root(x);
+        root = x * inverse;
+    }
+}
+
 template <class R> POINT_FN R inverse_fourth_root(R x) { return 1.0 / sqrt(sqrt(x)); }
 // c_0 + c_1 x + c_2 x^2 + ... in pairs: (c_0 + c_1 x) + x^2 (c_2 + c_3 x) + ... (Estrin's scheme)
 template <class R, int N> POINT_FN R in_pairs(const R x, const R (&c)[N]) {
@@ -243,6 +257,9 @@ template <class R> POINT_FN R atanh_over_root(R w) {
         const R even = 0.33333333 + w2 * (0.14301536 + w2 * (0.12197567 + w2 * (0.57763499 + w2 * 0.67559262)));
         const R odd = 0.19999699 + w2 * (0.10795217 + w2 * (-0.090651369 - w2 * 0.78514688));
         return 1.0 + w * (even + w * odd);
+    }
+    if constexpr (IN_CHAINS<R>) { // of a thin gas w is small: the series as it is, whose next term is below 1e-19
+        if (all_of(w < 1.0 / 1024)) return polynomial(w, 1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11);
     }
     const R even = polynomial(w2, 0.3333333333333334, 0.14285714289234905, 0.09090925691372133, 0.0667674887095401,
                               0.06696910695418518, 0.6578236180746505, 8.772267647030702, 40.35748192943202,

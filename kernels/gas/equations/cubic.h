@@ -87,6 +87,8 @@ template <class Shape, class R> POINT_FN R atanh_within(const Shape &, const R w
 // L = integral of dv/D from v to infinity = ln[(v + delta1 b)/(v + delta2 b)]/((delta1 - delta2) b).
 // With c = v + (delta1 + delta2) b/2 and x = (delta1 - delta2) b/(2 c): L = atanh(x)/(x c), also for delta1 = delta2.
 template <class Shape, class R> POINT_FN R departure_integral(const Shape &eos, const R b, const R inv_centred) {
+    if constexpr (IN_CHAINS<R>)
+        return inv_centred * atanh_within(eos, (eos.half_gap_2 * square(b)) * square(inv_centred));
     return inv_centred * atanh_within(eos, eos.half_gap_2 * square(b * inv_centred));
 }
 
@@ -221,7 +223,9 @@ POINT_FN void attraction(const M &m, const R T, const R root_T, const R inv_root
 template <class M, class R, class Species>
 POINT_FN void cubic_mixture_at(const M &m, const R T, const Species &Y, const PairSums<R> &pairs, R &a_mix, R &a_T,
                                R &a_TT, R &b_mix, R &shift_mix) {
-    const R known_T = known_temperature(T), inv_root = inverse_root(known_T), root_T = known_T * inv_root;
+    const R known_T = known_temperature(T);
+    R root_T, inv_root;
+    root_and_inverse(known_T, root_T, inv_root);
     weighted_sum<M::NS>(b_mix, m.b_mass, Y);
     shift_mix = R(0.0);
     if constexpr (M::translated && SIDE_BY_SIDE<Species>) weighted_sum<M::NS>(shift_mix, m.shift_mass, Y);
@@ -274,7 +278,7 @@ POINT_FN void critical_state(const M &m, const Species &Y, const R R_s, const De
 template <class Shape, class R>
 POINT_FN void cubic_coefficients(const Shape &eos, const R A, const R B, R &c2, R &c1, R &c0) {
     const R B2 = B * B;
-    c2 = eos.linear * B - 1.0, c1 = A - eos.linear * B + eos.constant * B2, c0 = -eos.constant * B2;
+    c2 = eos.linear * B - 1.0, c1 = A + (eos.constant * B2 - eos.linear * B), c0 = -eos.constant * B2;
 }
 
 // Discriminant: not negative if all roots are real. It is computed from the coefficients, because in a thin gas two of
@@ -363,7 +367,11 @@ POINT_FN void one_of_three(const M &m, const R A, const R B, const R centre, con
 template <class M, class R, class Delta, class More>
 POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, const More &more) {
     R c2, c1, c0;
-    cubic_coefficients(shape(m, delta_mix), A, B, c2, c1, c0);
+    const auto eos = shape(m, delta_mix);
+    cubic_coefficients(eos, A, B, c2, c1, c0);
+    if constexpr (IN_CHAINS<R>) {
+        if (is_thin(m, A, B, c2, c1, c0)) return root_of_thin_gas(m, eos, A, B, c2, c1, c0);
+    }
 
     // Depressed cubic, u = centre + t: t^3 - 3 e t + f = 0.
     const R centre = c2 * (-1.0 / 3.0), e = (c2 * c2 - 3.0 * c1) * (1.0 / 9.0),
@@ -407,10 +415,19 @@ POINT_FN R free_root(const M &m, const R A, const R B, const Delta delta_mix, co
 template <class M, class R, class Delta>
 POINT_FN void cubic_root(const M &m, const R T, const R p, const R R_s, const R a_mix, const R b_mix, const R shift_mix,
                          const Delta delta_mix, R &Z, R &vol, R &v_free) {
-    const R RT = R_s * T, inv = 1.0 / (RT * select(p > 0.0, p, R(NOT_A_NUMBER))), inv_RT = inv * p,
-            v_ideal = inv * RT * RT, inv_ideal = inv_RT * p;
+    const R RT = R_s * T, known_p = select(p > 0.0, p, R(NOT_A_NUMBER));
+    R inv_RT, v_ideal;
+    if constexpr (IN_CHAINS<R>) { // 1/p is ready before R T is
+        inv_RT = 1.0 / RT;
+        v_ideal = RT * (1.0 / known_p);
+    } else {
+        const R inv = 1.0 / (RT * known_p);
+        inv_RT = inv * p;
+        v_ideal = inv * RT * RT;
+    }
+    const R inv_ideal = inv_RT * known_p;
 
-    const R B = b_mix * inv_ideal, A = a_mix * inv_RT * inv_ideal;
+    const R B = b_mix * inv_ideal, A = a_mix * (inv_RT * inv_ideal);
     const R u = free_root(m, A, B, delta_mix, Absent());
     v_free = u * v_ideal;
     Z = u + B;
@@ -506,10 +523,16 @@ POINT_FN void heat_capacity_p(const M &, const R T, const R cv, const R p_T, con
 // cv > 0: far outside the range of the polynomials cp and cv are both negative, so s cv alone would not show it.
 template <class M, class R>
 POINT_FN void heat_capacity_ratio(const M &, const R cp, const R cv, const R p_v, const R vol, R &gamma, R &c) {
-    const R rigid = 0.0 - p_v * cp, inverse = select(cv > 0.0, inverse_root(rigid * cv), R(NOT_A_NUMBER)),
-            share = rigid * inverse;
-    gamma = cp * inverse * share;
-    c = vol * share;
+    const R rigid = 0.0 - p_v * cp;
+    if constexpr (IN_CHAINS<R>) {
+        const R inverse = select(cv > 0.0, 1.0 / cv, R(NOT_A_NUMBER));
+        gamma = cp * inverse;
+        c = vol * sqrt(rigid * inverse);
+    } else {
+        const R inverse = select(cv > 0.0, inverse_root(rigid * cv), R(NOT_A_NUMBER)), share = rigid * inverse;
+        gamma = cp * inverse * share;
+        c = vol * share;
+    }
 }
 
 // rho_p = -rho^2 v_p, rho_T = rho^2 p_T v_p

@@ -8,6 +8,7 @@
 #ifdef ON_DEVICE
 #define HOSTS_FN extern "C" __device__
 #else
+#include "gas/thermal/coefficient_rows.h"
 #include <fenv.h>
 #include <string.h>
 #define HOSTS_FN extern "C"
@@ -42,9 +43,18 @@ struct Arithmetic {
 
 #ifdef ON_DEVICE
 static __device__ const unsigned long long constants[] = {CONSTANTS}; // the bytes of a Mixture
+typedef Mixture PointMixture;
 POINT_FN const Mixture &the_mixture() { return *(const Mixture *)constants; }
 #else
-static Mixture mixture;
-extern "C" void frame_constants(const void *from) { memcpy((void *)&mixture, from, sizeof mixture); }
-static inline const Mixture &the_mixture() { return mixture; }
+// With tables of another order, for species side by side
+struct HIDDEN PointMixture : Mixture {
+    NasaRows<Mixture> rows;
+};
+
+static PointMixture mixture;
+extern "C" void frame_constants(const void *from) {
+    memcpy((void *)static_cast<Mixture *>(&mixture), from, sizeof(Mixture));
+    mixture.rows.fill(mixture);
+}
+static inline const PointMixture &the_mixture() { return mixture; }
 #endif

@@ -15,7 +15,7 @@ ALONE = "engine/numbers/alone.h"  # doubles of a point by itself
 FUNCTION = """\
 HOSTS_FN void {name}(const double *__restrict__ numbers_in, double *__restrict__ numbers_out) {{
     const Arithmetic plain;
-    const Mixture &m = the_mixture();
+    const PointMixture &m = the_mixture();
     (void)numbers_in, (void)m;
     {body}
 }}
@@ -69,7 +69,7 @@ def _body(p: Plan, layout: PointLayout) -> list[str]:
     for name in p.reads:
         lines += _input(p, layout, name)
 
-    for kernel in p.kernels:
+    for kernel in _composition_first(p):
         lines += discarded(p, kernel, lost[kernel], "real")
 
         for name in kernel.writes:
@@ -83,6 +83,21 @@ def _body(p: Plan, layout: PointLayout) -> list[str]:
         if not _has_rows(name):
             lines.append(f"numbers_out[{layout.made[name]}] = {name};")
     return lines
+
+
+def _composition_first(p: Plan) -> list[PointKernel]:
+    """The kernels in their order, those that need the composition alone first: the rest waits for T and a root."""
+    written = {name for kernel in p.kernels for name in kernel.writes}
+    known = {name for name in p.reads if _has_rows(name)} - written
+
+    first, others = [], []
+    for kernel in p.kernels:
+        if known.issuperset(kernel.reads):
+            first.append(kernel)
+            known.update(kernel.writes)
+        else:
+            others.append(kernel)
+    return first + others
 
 
 def _input(p: Plan, layout: PointLayout, name: str) -> list[str]:

@@ -45,7 +45,8 @@ POINT_FN void nasa_sum(const scalar *coefficient, const Species &Y, R (&c)[COUNT
 // single table.
 template <int COUNT, class M, class R, class Mask, class Species>
 POINT_FN void nasa_of_range(const M &m, const Mask below, const Species &Y, R (&c)[COUNT]) {
-    if (all_of(below)) nasa_sum<COUNT, M>(m.nasa_low, Y, c);
+    if constexpr (SIDE_BY_SIDE<Species>) range_by_rows(m, below, Y, c);
+    else if (all_of(below)) nasa_sum<COUNT, M>(m.nasa_low, Y, c);
     else if (!any_of(below)) nasa_sum<COUNT, M>(m.nasa_high, Y, c);
     else {
         R high[COUNT];
@@ -62,6 +63,7 @@ POINT_FN void nasa_of_range(const M &m, const Mask below, const Species &Y, R (&
 template <int COUNT, class M, class R, class Species>
 POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
     if (any_of(T < m.T_cold_highest[0])) {
+        if constexpr (SIDE_BY_SIDE<Species>) return cold_by_rows(m, T, Y, c);
         FOR_OWN (s, M::NS) {
             const R y = select(T < m.T_cold[s], R(Y[s]), R(0.0));
             UNROLL
@@ -76,6 +78,7 @@ POINT_FN void add_cold_ranges(const M &m, const R T, const Species &Y, R (&c)[CO
 // each species.
 template <int COUNT, class M, class R, class Species>
 POINT_FN void nasa_ranges(const M &m, const R T, const Species &Y, R (&c)[COUNT]) {
+    if constexpr (SIDE_BY_SIDE<Species>) return ranges_by_rows(m, T, Y, c);
     const auto below = T <= m.T_mid_lowest[0], above = T > m.T_mid_highest[0];
     if (all_of(below || above)) nasa_of_range(m, below, Y, c);
     else {
@@ -154,7 +157,6 @@ POINT_FN void ideal_gas(const M &m, R T, const Species &Y, R &cp_ig, R &h_ig) {
         h_ig = c[7] - c[0] / T + c[1] * log(T) +
                T * (c[2] + T * (c[3] * 0.5 + T * (c[4] * (1.0 / 3.0) + T * (c[5] * 0.25 + T * (c[6] * 0.2)))));
     } else {
-        if constexpr (SIDE_BY_SIDE<Species>) return ideal_side_by_side(m, T, Y, cp_ig, h_ig);
         R c[6];
         nasa_mixture(m, T, Y, c);
         cp_ig = nasa_cp(T, c);
@@ -176,14 +178,24 @@ template <class M, class R, class Species> struct IdealGasAt {
         if constexpr (M::NASA9_RANGES == 0) { nasa_of_range(m, below, Y, c); }
     }
 
+    // Where the sums over species are those of T; and where they are all that counts, without cold ranges
+    POINT_FN Mask in_range(const R T) const {
+        const auto low = T <= m.T_mid_lowest[0], high = T > m.T_mid_highest[0];
+        return (below && low) || (!below && high);
+    }
+
+    POINT_FN Mask holds(const R T) const {
+        if constexpr (M::cold_ranges) return in_range(T) && T >= m.T_cold_highest[0];
+        return in_range(T);
+    }
+
     POINT_FN void operator()(R T, R &cp_ig, R &h_ig) const {
         if constexpr (M::NASA9_RANGES > 0) {
             ideal_gas(m, T, Y, cp_ig, h_ig);
         } else {
             T = known_temperature(T);
             R here[6];
-            const auto low = T <= m.T_mid_lowest[0], high = T > m.T_mid_highest[0];
-            if (all_of((below && low) || (!below && high))) {
+            if (all_of(in_range(T))) {
                 UNROLL
                 for (int k = 0; k < 6; ++k) here[k] = c[k];
             } else {

@@ -136,32 +136,74 @@ POINT_FN MaskOf<R> lower_range(const M &m, const R target, const Species &Y, con
 // and species with a T_mid of their own, are left to Newton's method, too.
 constexpr double T_OF_LOW = 600.0, T_OF_HIGH = 1800.0; // K: within the lower and the upper range
 constexpr int HALLEY_STEPS = 3;
+// Of real gases, where the start is off by the departure from an ideal gas: 1e-6 is near enough for a point by itself
+template <class R> constexpr int REAL_STEPS = IN_CHAINS<R> ? 2 : HALLEY_STEPS;
 
-template <class M, class R, class Species>
-POINT_FN R ideal_start(const IdealGasAt<M, R, Species> &gas, const R target, const R r) {
-    if constexpr (M::NASA9_RANGES > 0) return plain_start(gas.m, target, gas.Y, r);
-    else {
-        R c[6];
+// f as a polynomial: its coefficients c, and what is subtracted from T, over/under
+template <class R> struct Halley {
+    R c[6], over, under;
+
+    template <class M, class Species> POINT_FN Halley(const IdealGasAt<M, R, Species> &gas, const R target, const R r) {
         UNROLL
         for (int k = 0; k < 6; ++k) c[k] = gas.c[k];
         sum_over_owners(c);
-
-        c[0] -= r; // the polynomial of f
+        c[0] -= r;
         c[5] -= target;
+    }
 
+    POINT_FN void at(const R T) {
+        const R f = nasa_enthalpy(T, c), slope = nasa_cp(T, c), half_curve = nasa_cp_half_slope(T, c);
+        over = f * slope;
+        under = slope * slope - f * half_curve;
+    }
+};
+
+template <int STEPS = HALLEY_STEPS, class M, class R, class Species>
+POINT_FN R ideal_start(const IdealGasAt<M, R, Species> &gas, const R target, const R r) {
+    if constexpr (M::NASA9_RANGES > 0) return plain_start(gas.m, target, gas.Y, r);
+    else {
+        Halley<R> step(gas, target, r);
         R T = select(gas.below, R(T_OF_LOW), R(T_OF_HIGH));
         UNROLL
-        for (int step = 0; step < HALLEY_STEPS; ++step) {
-            const R f = nasa_enthalpy(T, c), slope = nasa_cp(T, c), half_curve = nasa_cp_half_slope(T, c);
-            T -= f * slope / (slope * slope - f * half_curve);
+        for (int k = 0; k < STEPS; ++k) {
+            step.at(T);
+            T -= quotient_start(step.over, step.under);
         }
         return T;
     }
 }
 
+// T by two such steps and a third, where that is small: what it leaves, 0.02 of its cube, is then below rounding. Each
+// evaluation waits for the one before, and this is one less.
+template <class M, class R, class Species>
+POINT_FN bool ideal_by_halley(const IdealGasAt<M, R, Species> &gas, const R target, const R r, R &T, R &unconverged) {
+    if constexpr (M::NASA9_RANGES > 0) return false;
+    else {
+        const R start = ideal_start<2>(gas, target, r);
+        Halley<R> step(gas, target, r);
+        step.at(start);
+        const R last = step.over / step.under;
+
+        // Where the last step may lead to: known before the step is.
+        const R most = 1e-5 * start, low = start - most, high = start + most;
+        if (!(low > T_LOWEST && high < T_HIGHEST && gas.holds(low) && gas.holds(high))) return false;
+
+        T = start - last;
+        unconverged = R(0.0);
+        return fabs(last) < most;
+    }
+}
+
+// gas(T, cp_ig, h_ig) for a search. Coefficients summed over species are kept where species fill vectors.
+template <class M, class R, class Species, class Mask>
+POINT_FN auto ideal_gas_of(const M &m, const Species &Y, const Mask below) {
+    if constexpr (SIDE_BY_SIDE<Species>) return IdealGasAt<M, R, Species>(m, Y, below);
+    else return [&](const R T, R &cp_ig, R &h_ig) INLINED { ideal_gas(m, T, Y, cp_ig, h_ig); };
+}
+
 template <class M, class R, class Species>
 POINT_FN R start_of_energy(const M &m, const R e, const Species &Y, const R R_s) {
-    return ideal_start(IdealGasAt<M, R, Species>(m, Y, lower_range(m, e, Y, R_s)), e, R_s);
+    return ideal_start<REAL_STEPS<R>>(IdealGasAt<M, R, Species>(m, Y, lower_range(m, e, Y, R_s)), e, R_s);
 }
 
 template <class M, class R, class Species> POINT_FN R start_of_enthalpy(const M &m, const R h, const Species &Y) {
@@ -180,17 +222,23 @@ POINT_FN R start_of_entropy(const M &m, const R s, const R p, const Species &Y, 
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_h(const M &m, const R h, const Species &Y, R &T, R &unconverged) {
     const IdealGasAt<M, R, Species> gas(m, Y, lower_range(m, h, Y, R(0.0)));
+    if constexpr (IN_CHAINS<R>) {
+        if (ideal_by_halley(gas, h, R(0.0), T, unconverged)) return;
+    }
     temperature_by(
         NewtonSteps<R>(), h, ideal_start(gas, h, R(0.0)),
-        [&](const R at, R &value, R &slope) { gas(at, slope, value); }, T, unconverged);
+        [&](const R at, R &value, R &slope) INLINED { gas(at, slope, value); }, T, unconverged);
 }
 
 template <class M, class R, class Species>
 POINT_FN void ideal_temperature_from_e(const M &m, const R e, const Species &Y, const R R_s, R &T, R &unconverged) {
     const IdealGasAt<M, R, Species> gas(m, Y, lower_range(m, e, Y, R_s));
+    if constexpr (IN_CHAINS<R>) {
+        if (ideal_by_halley(gas, e, R_s, T, unconverged)) return;
+    }
     temperature_by(
         NewtonSteps<R>(), e, ideal_start(gas, e, R_s),
-        [&](const R at, R &value, R &slope) {
+        [&](const R at, R &value, R &slope) INLINED {
             gas(at, slope, value);
             value -= R_s * at;
             slope -= R_s;
@@ -206,7 +254,7 @@ POINT_FN void ideal_temperature_from_s_p(const M &m, const R s, const R p, const
     ideal_gas(m, R(T_PLAIN), Y, cp, h);
     temperature_by(
         NewtonSteps<R>(), s, T_PLAIN * exp((s + mixing - entropy_of_temperature(m, R(T_PLAIN), Y)) / cp),
-        [&](const R at, R &value, R &slope) {
+        [&](const R at, R &value, R &slope) INLINED {
             R h;
             ideal_gas(m, at, Y, slope, h);
             value = entropy_of_temperature(m, at, Y) - mixing;
@@ -247,7 +295,7 @@ POINT_FN void temperature_from_h_p_start(const M &m, const R h, const R p, const
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(
         h, T_start,
-        [&](const R at, R &value, R &slope) {
+        [&](const R at, R &value, R &slope) INLINED {
             CubicState<R> s;
             cubic_state(m, at, p, Y, pairs, R_s, s);
             cubic_enthalpy(m, at, R_s, s.h_ig, s.Z, s.a, s.a_T, s.L, value);
@@ -269,7 +317,7 @@ POINT_FN void temperature_from_s_p_start(const M &m, const R s, const R p, const
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(
         s, T_start,
-        [&](const R at, R &value, R &slope) {
+        [&](const R at, R &value, R &slope) INLINED {
             CubicState<R> state;
             cubic_state(m, at, p, Y, pairs, R_s, state);
             cubic_entropy(m, at, p, R_s, entropy_of_temperature(m, at, Y) - mixing, state.v_free, state.a_T, state.L,
@@ -291,10 +339,11 @@ template <class M, class R> POINT_FN R free_volume(const M &, const R rho, const
     return select(rho > 0.0 && free > 0.0, free, R(NOT_A_NUMBER));
 }
 
-// at constant density no root is to be chosen: the state may be metastable, or one that no pressure holds
-template <class M, class R, class Species>
-POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s,
-                                           const R T_start, R &T, R &unconverged) {
+// at constant density no root is to be chosen: the state may be metastable, or one that no pressure holds. gas: the
+// ideal gas of Y
+template <class M, class R, class Species, class Gas>
+POINT_FN void temperature_at_density(const M &m, const R e, const R rho, const Species &Y, const R R_s, const R T_start,
+                                     const Gas &gas, R &T, R &unconverged) {
     R b, shift = R(0.0);
     weighted_sum<M::NS>(b, m.b_mass, Y);
     if constexpr (M::translated && SIDE_BY_SIDE<Species>) weighted_sum<M::NS>(shift, m.shift_mass, Y);
@@ -307,10 +356,10 @@ POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, c
     const PairSums<R> pairs = pair_sums<M, R>(m, Y);
     temperature_of(
         select(v_free > 0.0, e, R(NOT_A_NUMBER)), T_start,
-        [&](const R at, R &value, R &slope) {
+        [&](const R at, R &value, R &slope) INLINED {
             R cp_ig, h_ig, a, a_T, a_TT, same_b, same_shift;
             cubic_mixture_at(m, at, Y, pairs, a, a_T, a_TT, same_b, same_shift);
-            ideal_gas(m, at, Y, cp_ig, h_ig);
+            gas(at, cp_ig, h_ig);
             value = h_ig - R_s * at + (at * a_T - a) * L;
             cubic_cv(m, at, R_s, cp_ig, a_TT, L, slope);
         },
@@ -318,9 +367,19 @@ POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, c
 }
 
 template <class M, class R, class Species>
+POINT_FN void temperature_from_e_rho_start(const M &m, const R e, const R rho, const Species &Y, const R R_s,
+                                           const R T_start, R &T, R &unconverged) {
+    temperature_at_density(m, e, rho, Y, R_s, T_start, ideal_gas_of<M, R>(m, Y, T_start <= T_OF_LOW), T, unconverged);
+}
+
+template <class M, class R, class Species>
 POINT_FN void temperature_from_e_rho(const M &m, const R e, const R rho, const Species &Y, const R R_s, R &T,
                                      R &unconverged) {
-    temperature_from_e_rho_start(m, e, rho, Y, R_s, start_of_energy(m, e, Y, R_s), T, unconverged);
+    const auto gas = ideal_gas_of<M, R>(m, Y, lower_range(m, e, Y, R_s));
+    R T_start;
+    if constexpr (SIDE_BY_SIDE<Species>) T_start = ideal_start<REAL_STEPS<R>>(gas, e, R_s);
+    else T_start = start_of_energy(m, e, Y, R_s);
+    temperature_at_density(m, e, rho, Y, R_s, T_start, gas, T, unconverged);
 }
 
 template <class M, class R, class Delta>

@@ -1,0 +1,45 @@
+!> A start on a device that is not there, and one that does not fail; names and paths with blanks in front, and a folder whose name is not
+!! UTF-8. Argument: that folder, which has a file h2_o2.yaml.
+program messages
+  use frame_interface
+  implicit none
+  integer, parameter :: ns = 9
+  real(8), target :: T(4), p, Y(4, ns), rho(4)
+  character(200) :: folder, path
+  character(2000) :: message
+  integer :: status
+
+  call get_command_argument(1, folder)
+  T = 300
+  p = 1d5
+  Y = 1d0/ns
+
+  call frame_setoption('backend', 'cuda', stat=status)
+  call frame_initialize(-1, 64, ns, ns + 5, 0, stat=status)
+  call tell('failing start')
+  call frame_block('thermal', [frame_in('T', T), frame_in('p', p), frame_in('Y', Y), frame_out('rho', rho)], stat=status)
+  call tell('block after it')
+
+  call frame_setoption('backend', 'cpu', stat=status)
+  call frame_initialize(-1, 64, ns, ns + 5, 0, stat=status)
+  call tell('start')
+  call frame_setoption('   equation', '   ideal', stat=status)
+  call tell('blanks before an option')
+  call frame_loadmixture('no_'//achar(228)//'.yaml', stat=status)
+  call tell('no file')
+  path = trim(folder)//'/h2_o2.yaml'
+  path = adjustr(path)
+  call frame_loadmixture(path, stat=status)
+  call tell('blanks before a path')
+  call frame_block('  thermal', [frame_in(' T', T), frame_in('  p', p), frame_in('Y', Y), frame_out(' rho', rho)], stat=status)
+  call tell('blanks before names')
+  call frame_block('', [frame_in('T', T)], stat=status)
+  call tell('no name')
+  call frame_block('thermic', [frame_in('T', T)], stat=status)
+  call tell('another name')
+  call frame_finalize()
+
+contains
+
+  include 'tell.inc'
+end program messages
