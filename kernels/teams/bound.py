@@ -115,6 +115,11 @@ class Bound:
         return getattr(self.kernel.items, "tile", ())
 
     @property
+    def why(self) -> str:
+        """Of a range of several indices: the tile, the fastest index, and the arrays that ask for them."""
+        return getattr(self.kernel.items, "why", str)()
+
+    @property
     def members(self) -> int:
         """Of a team. Where a CPU may choose, as its last launch had them; 0 before the first."""
         return int(self._report[:8].view(np.int64)[0]) if self._chosen else self.team

@@ -577,24 +577,25 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
 }
 
 // body(results, i, j, ...) for `extent` indices from `begin` on: a block a tile, one a thread. items: number of tiles.
-// OUTER, INNER: the last index is the fastest of the tiles, in a tile
+// OUTER, INNER: orders of the tiles, of the indices in a tile
 template <int RANK, int D, class Body, class... I>
 POINT_FN void at_indices(const long (&at)[RANK], const Body &body, I... i) {
     if constexpr (D == RANK) body(i...);
     else at_indices<RANK, D + 1>(at, body, i..., at[D]);
 }
 
-template <class RESULTS, int RANK, bool OUTER, bool INNER, int THREADS, class Body>
+template <class RESULTS, class OUTER, class INNER, int THREADS, int RANK, class Body>
 POINT_FN void for_tiles(long items, const League &a, const Place *totals, const long (&begin)[RANK],
                         const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
     typename RESULTS::Accumulators results;
     const auto work_on = [&](const long number) {
         long at[RANK];
-        tile_of<RANK, OUTER>(number, extent, tile, at);
+        tile_of<OUTER>(number, extent, tile, at);
         int rest = threadIdx.x;
         bool in = true;
+        UNROLL
         for (int k = 0; k < RANK; ++k) {
-            const int d = INNER ? RANK - 1 - k : k;
+            const int d = INNER::of(k);
             at[d] += rest % tile[d], rest /= tile[d];
             in = in && at[d] < extent[d];
             at[d] += begin[d];

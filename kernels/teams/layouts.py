@@ -1,0 +1,177 @@
+"""How arrays lie along the indices of a range, and what follows: the order of the indices, the shape of tiles."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import re
+import typing
+
+from ..engine.backend.facts import REFERENCE
+from .words import Array
+
+Order = tuple[int, ...]  # all indices of a range, the fastest first
+
+MOST_THREADS = REFERENCE.threads_of_block
+THREADS = 256  # of a device's block
+ROW = 256  # indices along the arrays
+STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
+LINE = 8  # numbers of a line of a CPU's memory
+WARP = REFERENCE.warp
+
+
+def named(order: str, rank: int) -> Order:
+    """The order of a word: "right", the last index is the fastest, or "left", the first."""
+    return tuple(range(rank)) if order == "left" else tuple(range(rank))[::-1]
+
+
+class Fit(typing.NamedTuple):
+    """The shape of a CPU's tiles where they are many."""
+
+    run: int  # indices along the fastest index
+    least: int  # along the others together
+    most: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Lie:
+    """An array that has all indices of a range."""
+
+    name: str
+    order: Order  # of the indices by the distance of neighbours in memory, the nearest first
+    written: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Layouts:
+    """The arrays of a kernel, seen along the indices of a range."""
+
+    rank: int = 1  # indices of the range
+    count: int = 0  # arrays of the kernel
+    lies: tuple[Lie, ...] = ()  # of the arrays that have all indices; the others are small beside them
+
+    @functools.cached_property
+    def order(self) -> Order:
+        """The order of most arrays; a written one counts twice, since memory reads a line before it writes a part. Of
+        equals the first one. "right" where no array has all indices."""
+        if not self.lies:
+            return named("right", self.rank)
+
+        votes: dict[Order, int] = {}
+        for lie in self.lies:
+            votes[lie.order] = votes.get(lie.order, 0) + 1 + lie.written
+        return max(votes, key=lambda order: votes[order])
+
+    @functools.cached_property
+    def near(self) -> tuple[int, ...]:
+        """The indices along which neighbours of some array lie side by side, that of `order` first. Several of them:
+        arrays lie across each other. Empty where no array has all indices."""
+        nearest = [lie.order[0] for lie in self.lies]
+        return tuple(sorted(set(nearest), key=lambda d: (d != self.order[0], nearest.index(d))))
+
+    def tile(self, order: Order, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
+        """The model's tile.
+
+        On a device a block of up to 256 threads along the arrays, since a warp's neighbours share lines of memory. On a
+        CPU 1024 indices: long rows for the packs, several of them for what neighbours share. Where arrays lie across
+        each other a tile is a square, which has whole lines of each.
+
+        order: of the indices in a tile. extents: numbers of indices.
+        """
+        if in_blocks and len(self.near) < 2:
+            return self._along(self.order if self.near else order, extents)
+
+        threads = THREADS if in_blocks else MOST_THREADS
+        side = 1 << round(math.log2(threads) / max(len(self.near), 1))
+        return self.shape(order, extents, threads, min(ROW, side))
+
+    @staticmethod
+    def _along(order: Order, extents: list[int]) -> tuple[int, ...]:
+        """A block whose threads are neighbours in memory: whole rows while they fit, then an equal part of a row."""
+        tile = [1] * len(extents)
+        room = THREADS
+        for d in order:
+            if extents[d] <= room:
+                tile[d] = max(extents[d], 1)
+                room //= tile[d]
+                continue
+
+            whole_warps = WARP if room == THREADS else 1
+            parts = -(-extents[d] // room)
+            tile[d] = -(-extents[d] // (parts * whole_warps)) * whole_warps
+            break
+        return tuple(tile)
+
+    def shape(self, order: Order, extents: list[int], threads: int, row: int) -> tuple[int, ...]:
+        """A tile of so many indices, `row` of them along each near index, the others as even as may be. Powers of two,
+        so that few shapes are compiled.
+
+        An index that the order has ahead of the near ones has one place in a tile: the order does not matter then.
+        """
+        near = self.near or order[:1]
+        most = [1 << max(extent - 1, 0).bit_length() for extent in extents]
+        tile = [1] * len(extents)
+        for d in near:
+            tile[d] = min(row, most[d], threads // math.prod(tile))
+
+        behind = [d for d in order[order.index(near[0]) :] if d not in near]
+        for growing in (behind, near):
+            for d in [*growing] * threads.bit_length():
+                if math.prod(tile) < threads and tile[d] < most[d]:
+                    tile[d] *= 2
+        return tuple(tile)
+
+    def fit(self, order: Order) -> Fit:
+        """The shape of a CPU's tiles where they are many. Memory reads and writes a row of each array side by side, and
+        a core follows a number of them only. Across an array each index is a row of it, and the others go along it."""
+        if self.near and order[0] not in self.near:
+            return Fit(16 if self.count < 2 else 8, 64, 64)
+        if len(self.near) > 1:
+            return Fit(2 * LINE, 2 * LINE, 2 * LINE)
+
+        most = max(1, STREAMS // max(self.count, 1))
+        return Fit(max(16, 1 << (128 // most - 1).bit_length()), most, most)
+
+    def why(self, extents: tuple[str, ...]) -> str:
+        """The arrays along each near index, in words."""
+        along = []
+        for d in self.near:
+            names = [lie.name for lie in self.lies if lie.order[0] == d]
+            along.append(f"{', '.join(names)} along {extents[d]}")
+        return "; ".join(along) or "no array has all indices"
+
+
+def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
+    """The arrays along the indices of a range with these extents. An extent's name says which index goes along a
+    dimension; the first of equal names is the first index."""
+    words = [_name(extent) for extent in extents]
+    lies = []
+    for array in arrays:
+        order = _order(words, array)
+        if order is not None:
+            lies.append(Lie(array.name, order, array.written))
+
+    return Layouts(len(extents), len(arrays), tuple(lies))
+
+
+def _name(extent: str) -> str:
+    """The only name in a formula of an extent; empty if there is none, or several."""
+    names = set(re.findall(r"[^\W\d]\w*", extent))
+    return names.pop() if len(names) == 1 else ""
+
+
+def _order(words: list[str], array: Array) -> Order | None:
+    """The indices by the distance of neighbours in an array; None if it does not have all of them."""
+    left = list(range(len(words)))
+    found = []
+    for extent in array.extents:
+        name = _name(extent)
+        match = [d for d in left if words[d] == name != ""]
+        if match:
+            left.remove(match[0])
+            found.append(match[0])
+
+    if left:
+        return None
+    return tuple(found if array.layout == "LEFT" else found[::-1])
