@@ -46,7 +46,7 @@ class Bound:
         shape = Shape(
             threads,
             kernel.items.of_block(threads) * chunk,
-            scratch.shared,
+            scratch.shared + kernel.items.shared(threads),
             resident=-1 if kernel.results else 0,
         )
         self.resident = module.resident(function, shape)

@@ -153,8 +153,6 @@ def team_kernel(
     refuse(scratch and not items.has_teams, f"{where}: scratch is for leagues of teams.")
     members, any_team = members_of(where, team)
     results = results_of(where, sums, reduces)
-    if isinstance(items, Scan):
-        items = dataclasses.replace(items, is_whole=[result.kind for result in results] == ["whole"])
 
     new = TeamKernel(
         name=name,

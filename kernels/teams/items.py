@@ -17,6 +17,7 @@ from .words import Array
 
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
+LARGEST = 8  # bytes of a value of a scan
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -60,6 +61,10 @@ class Items(abc.ABC):
     @abc.abstractmethod
     def of_block(self, threads: int) -> int:
         """Items of a block of so many threads."""
+
+    def shared(self, threads: int) -> int:
+        """Bytes of shared memory of a device's block, beside scratch and slots."""
+        return 0
 
     def published(self, number: int, threads: int) -> int:
         """How many blocks of indices publish what they give, for others to read."""
@@ -110,11 +115,8 @@ class Range(Items):
         return threads
 
 
-@dataclasses.dataclass(frozen=True)
 class Scan(Items):
     """body(m, i, result, last) for each index, twice: see for_scan."""
-
-    is_whole: bool = False  # the result has whole numbers
 
     kind = "scan"
     takes = "an index"
@@ -122,17 +124,19 @@ class Scan(Items):
     call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
     arguments = ("a.begin[0]",)
 
-    @property
-    def each(self) -> int:
-        """Indices of a device's thread, as in team_threads.h. With eight real numbers in registers two blocks run at
-        the same time; whole ones take more registers to add, and a single block with more of them is faster."""
-        return 16 if self.is_whole else 8
-
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
 
     def of_block(self, threads):
-        return threads * self.each
+        return threads * self._each(threads)
+
+    def shared(self, threads):
+        return threads * (self._each(threads) + 1) * LARGEST
+
+    @staticmethod
+    def _each(threads: int) -> int:
+        """Indices of a device's thread, as in team_threads.h."""
+        return 8 if threads > 512 else 16
 
     def holders(self, threads):
         return threads

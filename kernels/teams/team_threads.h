@@ -458,50 +458,71 @@ template <class T> struct Tiles {
         return number;
     }
 
-    // All before a tile, for the threads of a warp: each reads a tile, back to one that knows all before itself
+    // All before a tile, for the threads of a warp: each reads several tiles, back to one that knows all before itself
     template <class R> POINT_FN T before(long number, const R &reducer) const {
+        constexpr int AT_ONCE = 4; // loads on their way
         const int lane = threadIdx.x & 31;
         T found;
         reducer.neutral(found);
-        for (long at = number - 1 - lane;; at -= 32) {
-            long what = WITH_ALL_BEFORE;
-            T x;
-            reducer.neutral(x);
-            if (at >= 0)
-                while ((what = tile[at].read(x)) == NOTHING) __nanosleep(20);
-            const int nearest = __ffs(__ballot_sync(0xffffffffu, what == WITH_ALL_BEFORE)) - 1; // -1: none
-            if (nearest >= 0 && lane > nearest) reducer.neutral(x);
+        for (long first = number - 1 - lane;; first -= 32 * AT_ONCE) {
+            long what[AT_ONCE];
+            T x[AT_ONCE];
             UNROLL
-            for (int bit = 1; bit < 32; bit <<= 1) // a higher lane is an earlier tile
-                join_partner(x, of_partner(0xffffffffu, x, bit), !(lane & bit), reducer);
-            join_partner(found, x, true, reducer);
-            if (nearest >= 0) return found;
+            for (int k = 0; k < AT_ONCE; ++k) {
+                what[k] = WITH_ALL_BEFORE;
+                reducer.neutral(x[k]);
+                if (first >= 32 * k) what[k] = tile[first - 32 * k].read(x[k]);
+            }
+            UNROLL
+            for (int k = 0; k < AT_ONCE; ++k) {
+                while (what[k] == NOTHING) {
+                    __nanosleep(20);
+                    what[k] = tile[first - 32 * k].read(x[k]);
+                }
+                const int nearest = __ffs(__ballot_sync(0xffffffffu, what[k] == WITH_ALL_BEFORE)) - 1; // -1: none
+                if (nearest >= 0 && lane > nearest) reducer.neutral(x[k]);
+                UNROLL
+                for (int bit = 1; bit < 32; bit <<= 1) // a higher lane is an earlier tile
+                    join_partner(x[k], of_partner(0xffffffffu, x[k], bit), !(lane & bit), reducer);
+                join_partner(found, x[k], true, reducer);
+                if (nearest >= 0) return found;
+            }
         }
     }
+};
+
+// A warp's part of a tile in shared memory: EACH rows of 32 indices, or EACH neighbours for each thread
+template <class T, int EACH> struct PartOfTile {
+    T *first;
+    POINT_FN static constexpr int place(int n) { return n + n / EACH; } // a thread's neighbours begin in another bank
+    POINT_FN T &of_row(int k) const { return first[place(32 * k + (threadIdx.x & 31))]; }
+    POINT_FN T &of_thread(int k) const { return first[place(EACH * (threadIdx.x & 31)) + k]; }
 };
 
 template <int THREADS, class RESULTS, class Body>
 POINT_FN void for_scan(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
-    // Indices of a thread, as in items.py: its warp's part of a tile is EACH rows of 32
-    constexpr int EACH = HasNoFraction<T>::value ? 16 : 8;
+    constexpr int EACH = THREADS > 512 ? 8 : 16, PART = 32 * EACH; // indices of a thread, as in items.py, and of a warp
     static_assert(THREADS % 32 == 0, "a scan has whole warps");
     const R reducer;
     const long size = THREADS * (long)EACH, count = (items + size - 1) / size;
     const Tiles<T> tiles{a.ended + 1, (Published<T> *)a.shares};
-    const int lane = threadIdx.x & 31;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    constexpr int SLOTS = THREADS > 32 ? 64 : 0; // of sums, ahead of the tile
+    typedef PartOfTile<T, EACH> Part;
+    const Part part{(T *)(shared_memory + SLOTS) + warp * Part::place(PART)};
     int turn = 0;
-    const auto first_of_tile = [&](const long tile) { return tile * size + (threadIdx.x / 32) * (32 * EACH) + lane; };
+    const auto first_of_tile = [&](const long tile) { return tile * size + warp * PART + lane; };
 
-    // What each index of a tile gives
-    T own[EACH];
+    // What each index of a tile gives: rows of 32 neighbours
+    T given[EACH];
     const auto read_tile = [&](const long tile) {
         const long first = first_of_tile(tile);
         UNROLL
         for (int k = 0; k < EACH; ++k) {
-            reducer.neutral(own[k]);
-            if (first + 32 * k < items) given_by(body, begin + first + 32 * k, own[k], reducer);
+            reducer.neutral(given[k]);
+            if (first + 32 * k < items) given_by(body, begin + first + 32 * k, given[k], reducer);
         }
     };
 
@@ -511,27 +532,27 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
         long following = 0; // tile of this block
         if (threadIdx.x == 0) following = atomicAdd(tiles.next, 1u);
 
-        // Joined with those before it in its row; all of a warp, all of the tile
-        T before[EACH], warp, all;
-        reducer.neutral(warp);
+        // A thread joins its neighbours one after the other; then all of the threads before it, and all of the tile
+        UNROLL
+        for (int k = 0; k < EACH; ++k) part.of_row(k) = given[k];
+        __syncwarp();
+        T own[EACH], of_thread, all;
+        reducer.neutral(of_thread);
         UNROLL
         for (int k = 0; k < EACH; ++k) {
-            UNROLL
-            for (int bit = 1; bit < 32; bit <<= 1) {
-                const T other = of_lower(0xffffffffu, own[k], bit);
-                if (lane >= bit) join_partner(own[k], other, true, reducer);
-            }
-            before[k] = of_lower(0xffffffffu, own[k], 1);
-            if (lane == 0) reducer.neutral(before[k]);
-            join_partner(before[k], warp, true, reducer);
-            reducer.join(warp, of_lane(0xffffffffu, own[k], 31));
+            own[k] = part.of_thread(k);
+            reducer.join(of_thread, own[k]);
         }
-        T ahead;
-        reducer.neutral(ahead);
-        if (lane == 31) ahead = warp;
-        ahead = joined_before<THREADS>(ahead, 1, all, reducer, turn); // of warps before, right in lanes up to 31
-        ahead = of_lane(0xffffffffu, ahead, 0);
+        T before = joined_before<THREADS>(of_thread, 1, all, reducer, turn);
         if (threadIdx.x == 0 && tile > 0) tiles.tile[tile].write(OF_TILE, all);
+
+        // All before each index in the tile
+        UNROLL
+        for (int k = 0; k < EACH; ++k) {
+            part.of_thread(k) = before;
+            reducer.join(before, own[k]);
+        }
+        __syncwarp();
 
         // The next tile is on its way while the block looks back
         tell<THREADS>(following, turn);
@@ -549,15 +570,15 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
             }
         }
         tell<THREADS>(earlier, turn);
-        reducer.join(earlier, ahead);
 
         const long first = first_of_tile(tile);
         UNROLL
         for (int k = 0; k < EACH; ++k) {
             T x = earlier;
-            reducer.join(x, before[k]);
+            reducer.join(x, part.of_row(k));
             if (first + 32 * k < items) last_pass(body, begin + first + 32 * k, x, reducer);
         }
+        __syncwarp(); // all have read, before the next tile is written
         tile = following;
     }
 
