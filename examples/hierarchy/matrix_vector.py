@@ -179,12 +179,12 @@ def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
 
 
 BOTH = dict(arrays="y(N) A(N,M) x(M)", sums="product")
-ROWS_OF = declared("rows_of", league="N", team="auto 128", **BOTH)
+ROWS_OF = declared("rows_of", league="N", team="auto 32", **BOTH)
 COLUMNS_OF = declared(
     "columns_of",
     league="(M + 31) // 32 * ((N + share - 1) // share)",
     numbers="share",
-    team="auto 8",
+    team="auto 4",
     vector=32,
     **BOTH,
 )

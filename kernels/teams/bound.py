@@ -55,7 +55,7 @@ class Bound:
         room.add_tokens(tokens, threads)
 
         # The record of arguments, and the launch.
-        values = operands.values | scratch.values | room.values
+        values = operands.values | scratch.values | room.values | kernel.items.values(extents)
         self._record = record(members_of(kernel), items=self.items, chunk=chunk, begin=begins, extent=extents, **values)
         keep = (list(operands.arrays.values()), room.held)
         self._launch = module.bind(function, shape, self._record, keep=keep)

@@ -18,6 +18,7 @@ from .words import Array
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
 LARGEST = 8  # bytes of a value of a scan
+AT_WORK = 1024  # threads of a multiprocessor in a scan, which hide each other's waits
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -29,6 +30,7 @@ class Items(abc.ABC):
 
     kind = ""  # as a declaration calls it
     has_teams = False  # the body is called for a team, which may have scratch
+    threads = 128  # of a block, where the declaration leaves it open
     takes = ""  # what the body takes, for messages of a compiler
     loop = ""  # C++: the loop with its template arguments
     call = ""  # C++: the body, as the loop calls it
@@ -58,9 +60,21 @@ class Items(abc.ABC):
         """Number of items for these extents."""
         return extents[0]
 
+    def members(self) -> str:
+        """Words of the record of arguments, beside those of every kernel."""
+        return ""
+
+    def values(self, extents: list[int]) -> dict[str, list[int]]:
+        """The values of these members."""
+        return {}
+
     @abc.abstractmethod
     def of_block(self, threads: int) -> int:
         """Items of a block of so many threads."""
+
+    def bounds(self, threads: int) -> str:
+        """C++: threads of a block, and blocks of a multiprocessor if the kernel keeps its registers for so many."""
+        return str(threads)
 
     def shared(self, threads: int) -> int:
         """Bytes of shared memory of a device's block, beside scratch and slots."""
@@ -119,6 +133,7 @@ class Scan(Items):
     """body(m, i, result, last) for each index, twice: see for_scan."""
 
     kind = "scan"
+    threads = 256
     takes = "an index"
     loop = "for_scan<{threads}, {results}>"
     call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
@@ -129,6 +144,9 @@ class Scan(Items):
 
     def of_block(self, threads):
         return threads * self._each(threads)
+
+    def bounds(self, threads):
+        return f"{threads}, {max(1, AT_WORK // threads)}"
 
     def shared(self, threads):
         return threads * (self._each(threads) + 1) * LARGEST
@@ -157,7 +175,7 @@ class Tiles(Items):
     takes = "the indices"
     loop = "for_tiles<{results}, {outer}, {inner}, {shape}>"
     call = "[m](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
-    arguments = ("a.begin", "a.extent", "tile")
+    arguments = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
 
     def organisation(self, team, vector):
         return math.prod(self.tile or (MOST_THREADS,)), 1
@@ -204,11 +222,22 @@ class Tiles(Items):
         found = []
         for threads, row in itertools.product(BLOCKS, RUNS):
             if row <= threads:
-                found.append(self.layouts.shape(self._declared(), extents, threads, row))
+                found.append(self.layouts.shape(self._declared(), extents, threads, (row,)))
         return list(dict.fromkeys(found))
 
     def number(self, extents):
-        return math.prod(-(-extent // size) for extent, size in zip(extents, self.tile))
+        return math.prod(self._numbers(extents))
+
+    def _numbers(self, extents: list[int]) -> list[int]:
+        """Numbers of tiles along each index."""
+        return [-(-extent // size) for extent, size in zip(extents, self.tile)]
+
+    def members(self):
+        return f"tiles:whole:{len(self.extents)} inverse:whole:{len(self.extents)}"
+
+    def values(self, extents):
+        numbers = self._numbers(extents)
+        return {"tiles": numbers, "inverse": [inverse_of(number) for number in numbers]}
 
     def of_block(self, threads):
         return 1
@@ -226,6 +255,16 @@ class Tiles(Items):
 
     def ahead(self):
         return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"
+
+
+def inverse_of(divisor: int) -> int:
+    """What a device multiplies by in place of a division: for 0 <= n < 2**31, n // divisor is (n + n m // 2**32) >> s
+    with m in the lower 32 bits and s above them (Granlund and Montgomery 1994, "Division by invariant integers using
+    multiplication", section 4). 0 for a divisor that is too large."""
+    if not 1 <= divisor < 2**31:
+        return 0
+    shift = (divisor - 1).bit_length()
+    return (2**32 * (2**shift - divisor) // divisor + 1) | shift << 32
 
 
 def _order(order: Order) -> str:

@@ -15,7 +15,9 @@ Order = tuple[int, ...]  # all indices of a range, the fastest first
 
 MOST_THREADS = REFERENCE.threads_of_block
 THREADS = 256  # of a device's block
-ROW = 256  # indices along the arrays
+ROW = 256  # indices of a CPU's tile along the arrays
+PART = 8  # of a device's along the fastest index, where arrays lie across each other
+BEYOND = 1.05  # threads for an index of a row, beside the least number of them
 STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
 LINE = 8  # numbers of a line of a CPU's memory
 WARP = REFERENCE.warp
@@ -75,44 +77,49 @@ class Layouts:
 
         On a device a block of up to 256 threads along the arrays, since a warp's neighbours share lines of memory. On a
         CPU 1024 indices: long rows for the packs, several of them for what neighbours share. Where arrays lie across
-        each other a tile is a square, which has whole lines of each.
+        each other a tile has whole lines of each.
 
         order: of the indices in a tile. extents: numbers of indices.
         """
-        if in_blocks and len(self.near) < 2:
-            return self._along(self.order if self.near else order, extents)
+        near = max(len(self.near), 1)
+        if not in_blocks:
+            side = int(MOST_THREADS ** (1 / near))
+            return self.shape(order, extents, MOST_THREADS, (_power_of_two(min(side, ROW)),))
+        if near == 1:
+            return self._along(order, extents)
 
-        threads = THREADS if in_blocks else MOST_THREADS
-        side = 1 << round(math.log2(threads) / max(len(self.near), 1))
-        return self.shape(order, extents, threads, min(ROW, side))
+        # A warp has parts of lines of 32 bytes or more of each array.
+        side = int((THREADS // PART) ** (1 / (near - 1)))
+        return self.shape(order, extents, THREADS, (PART, _power_of_two(side)))
 
-    @staticmethod
-    def _along(order: Order, extents: list[int]) -> tuple[int, ...]:
-        """A block whose threads are neighbours in memory: whole rows while they fit, then an equal part of a row."""
+    def _along(self, order: Order, extents: list[int]) -> tuple[int, ...]:
+        """A block whose threads are neighbours in memory: whole rows, or an equal part of each, with few threads beyond
+        the end of a row."""
         tile = [1] * len(extents)
         room = THREADS
-        for d in order:
+        for d in self.order if self.near else order:
             if extents[d] <= room:
                 tile[d] = max(extents[d], 1)
-                room //= tile[d]
-                continue
-
-            whole_warps = WARP if room == THREADS else 1
-            parts = -(-extents[d] // room)
-            tile[d] = -(-extents[d] // (parts * whole_warps)) * whole_warps
-            break
+            elif room == THREADS:
+                tile[d] = _row(extents[d])
+            else:
+                parts = -(-extents[d] // room)
+                tile[d] = -(-extents[d] // parts)
+            room //= tile[d]
         return tuple(tile)
 
-    def shape(self, order: Order, extents: list[int], threads: int, row: int) -> tuple[int, ...]:
-        """A tile of so many indices, `row` of them along each near index, the others as even as may be. Powers of two,
-        so that few shapes are compiled.
+    def shape(self, order: Order, extents: list[int], threads: int, rows: tuple[int, ...]) -> tuple[int, ...]:
+        """A tile of so many indices, the others than the near ones as even as may be. Powers of two, so that few shapes
+        are compiled.
 
-        An index that the order has ahead of the near ones has one place in a tile: the order does not matter then.
+        rows: along the first near index, the second; the last number for the others, too. An index that the order has
+        ahead of the near ones has one place in a tile: the order does not matter then.
         """
         near = self.near or order[:1]
         most = [1 << max(extent - 1, 0).bit_length() for extent in extents]
         tile = [1] * len(extents)
-        for d in near:
+        for k, d in enumerate(near):
+            row = rows[min(k, len(rows) - 1)]
             tile[d] = min(row, most[d], threads // math.prod(tile))
 
         behind = [d for d in order[order.index(near[0]) :] if d not in near]
@@ -140,6 +147,18 @@ class Layouts:
             names = [lie.name for lie in self.lies if lie.order[0] == d]
             along.append(f"{', '.join(names)} along {extents[d]}")
         return "; ".join(along) or "no array has all indices"
+
+
+def _power_of_two(number: int) -> int:
+    """The largest that is no larger than the number."""
+    return 1 << number.bit_length() - 1
+
+
+def _row(extent: int) -> int:
+    """Indices of a block along rows that are longer than a block: the most whole warps of those with few threads beyond
+    the end."""
+    threads = {size: -(-extent // size) * size for size in range(WARP, THREADS + 1, WARP)}
+    return max(size for size, number in threads.items() if number <= BEYOND * min(threads.values()))
 
 
 def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:

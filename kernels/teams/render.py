@@ -54,7 +54,7 @@ const Place totals[] = {{{totals}}};
 def members_of(k: Declaration) -> str:
     """The record of a kernel."""
     count = len(k.items.extents)
-    words = [LEAGUE, f"chunk:whole begin:whole:{count} extent:whole:{count}"]
+    words = [LEAGUE, f"chunk:whole begin:whole:{count} extent:whole:{count}", k.items.members()]
 
     for a in k.arrays:
         words.append(f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}")
@@ -209,7 +209,7 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         record=structure(f"arguments_{k.name}", members_of(k)),
         operands=Operands(k, copied).text(),
         probe=probe,
-        threads=threads,
+        threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),
         totals=", ".join([*totals, "{nullptr, nullptr}"]),
         tile=k.items.ahead(),

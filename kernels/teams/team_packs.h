@@ -392,7 +392,8 @@ template <class ORDER> struct Tile {
 // INNER: orders of the tiles, of the indices in a tile
 template <class RESULTS, class OUTER, class INNER, class FIT, int RANK, class Body>
 POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
-                       const long (&extent)[RANK], const int (&declared)[RANK], const Body &body) {
+                       const long (&extent)[RANK], const int (&declared)[RANK], const long (&)[RANK],
+                       const long (&)[RANK], const Body &body) {
     const Tile<INNER> own(declared), fit = own.template fitted<FIT>(extent),
                                            tile = fit.number(extent) < SHARES ? own : fit;
     const auto work = [&](long from, long behind, Lane &lane, auto &results) {

@@ -458,35 +458,25 @@ template <class T> struct Tiles {
         return number;
     }
 
-    // All before a tile, for the threads of a warp: each reads several tiles, back to one that knows all before itself
+    // All before a tile, for the threads of a warp: each reads a tile, back to one that knows all before itself. More
+    // tiles at once are asked for too early, and again.
     template <class R> POINT_FN T before(long number, const R &reducer) const {
-        constexpr int AT_ONCE = 4; // loads on their way
         const int lane = threadIdx.x & 31;
         T found;
         reducer.neutral(found);
-        for (long first = number - 1 - lane;; first -= 32 * AT_ONCE) {
-            long what[AT_ONCE];
-            T x[AT_ONCE];
+        for (long at = number - 1 - lane;; at -= 32) {
+            long what = WITH_ALL_BEFORE;
+            T x;
+            reducer.neutral(x);
+            if (at >= 0)
+                while ((what = tile[at].read(x)) == NOTHING) __nanosleep(20);
+            const int nearest = __ffs(__ballot_sync(0xffffffffu, what == WITH_ALL_BEFORE)) - 1; // -1: none
+            if (nearest >= 0 && lane > nearest) reducer.neutral(x);
             UNROLL
-            for (int k = 0; k < AT_ONCE; ++k) {
-                what[k] = WITH_ALL_BEFORE;
-                reducer.neutral(x[k]);
-                if (first >= 32 * k) what[k] = tile[first - 32 * k].read(x[k]);
-            }
-            UNROLL
-            for (int k = 0; k < AT_ONCE; ++k) {
-                while (what[k] == NOTHING) {
-                    __nanosleep(20);
-                    what[k] = tile[first - 32 * k].read(x[k]);
-                }
-                const int nearest = __ffs(__ballot_sync(0xffffffffu, what[k] == WITH_ALL_BEFORE)) - 1; // -1: none
-                if (nearest >= 0 && lane > nearest) reducer.neutral(x[k]);
-                UNROLL
-                for (int bit = 1; bit < 32; bit <<= 1) // a higher lane is an earlier tile
-                    join_partner(x[k], of_partner(0xffffffffu, x[k], bit), !(lane & bit), reducer);
-                join_partner(found, x[k], true, reducer);
-                if (nearest >= 0) return found;
-            }
+            for (int bit = 1; bit < 32; bit <<= 1) // a higher lane is an earlier tile
+                join_partner(x, of_partner(0xffffffffu, x, bit), !(lane & bit), reducer);
+            join_partner(found, x, true, reducer);
+            if (nearest >= 0) return found;
         }
     }
 };
@@ -513,17 +503,26 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
     typedef PartOfTile<T, EACH> Part;
     const Part part{(T *)(shared_memory + SLOTS) + warp * Part::place(PART)};
     int turn = 0;
-    const auto first_of_tile = [&](const long tile) { return tile * size + warp * PART + lane; };
 
-    // What each index of a tile gives: rows of 32 neighbours
+    // f(k, i) for the indices of a tile, rows of 32 neighbours; a tile that is not whole asks for each
+    const auto rows_of = [&](const long tile, const auto &f) {
+        const long first = tile * size + warp * PART + lane;
+        if ((tile + 1) * size <= items) {
+            UNROLL
+            for (int k = 0; k < EACH; ++k) f(k, begin + first + 32 * k);
+        } else {
+            UNROLL
+            for (int k = 0; k < EACH; ++k)
+                if (first + 32 * k < items) f(k, begin + first + 32 * k);
+        }
+    };
+
+    // What each index of a tile gives
     T given[EACH];
     const auto read_tile = [&](const long tile) {
-        const long first = first_of_tile(tile);
         UNROLL
-        for (int k = 0; k < EACH; ++k) {
-            reducer.neutral(given[k]);
-            if (first + 32 * k < items) given_by(body, begin + first + 32 * k, given[k], reducer);
-        }
+        for (int k = 0; k < EACH; ++k) reducer.neutral(given[k]);
+        rows_of(tile, [&](int k, long i) INLINED { given_by(body, i, given[k], reducer); });
     };
 
     long tile = tiles.template take<THREADS>(turn);
@@ -571,13 +570,11 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
         }
         tell<THREADS>(earlier, turn);
 
-        const long first = first_of_tile(tile);
-        UNROLL
-        for (int k = 0; k < EACH; ++k) {
+        rows_of(tile, [&](int k, long i) INLINED {
             T x = earlier;
             reducer.join(x, part.of_row(k));
-            if (first + 32 * k < items) last_pass(body, begin + first + 32 * k, x, reducer);
-        }
+            last_pass(body, i, x, reducer);
+        });
         __syncwarp(); // all have read, before the next tile is written
         tile = following;
     }
@@ -597,21 +594,37 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
     }
 }
 
-// body(results, i, j, ...) for `extent` indices from `begin` on: a block a tile, one a thread. items: number of tiles.
-// OUTER, INNER: orders of the tiles, of the indices in a tile
 template <int RANK, int D, class Body, class... I>
 POINT_FN void at_indices(const long (&at)[RANK], const Body &body, I... i) {
     if constexpr (D == RANK) body(i...);
     else at_indices<RANK, D + 1>(at, body, i..., at[D]);
 }
 
+// first[d]: where tile `number` begins. inverse: of tiles[d], the number of tiles along d; see inverse_of of items.py
+template <class ORDER, int RANK>
+POINT_FN void tile_of(long number, const long (&tiles)[RANK], const long (&inverse)[RANK], const int (&tile)[RANK],
+                      long (&first)[RANK]) {
+    unsigned rest = unsigned(number);
+    UNROLL
+    for (int k = 0; k < RANK - 1; ++k) {
+        const int d = ORDER::of(k);
+        const unsigned whole = (__umulhi(rest, unsigned(inverse[d])) + rest) >> int(inverse[d] >> 32);
+        first[d] = long(int(rest - whole * unsigned(tiles[d])) * tile[d]), rest = whole;
+    }
+    first[ORDER::of(RANK - 1)] = long(rest) * tile[ORDER::of(RANK - 1)];
+}
+
+// body(results, i, j, ...) for `extent` indices from `begin` on: a block a tile, one a thread. items: number of tiles;
+// tiles, inverse: along each index. OUTER, INNER: orders of the tiles, of the indices in a tile
 template <class RESULTS, class OUTER, class INNER, int THREADS, int RANK, class Body>
 POINT_FN void for_tiles(long items, const League &a, const Place *totals, const long (&begin)[RANK],
-                        const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
+                        const long (&extent)[RANK], const int (&tile)[RANK], const long (&tiles)[RANK],
+                        const long (&inverse)[RANK], const Body &body) {
     typename RESULTS::Accumulators results;
     const auto work_on = [&](const long number) {
         long at[RANK];
-        tile_of<OUTER>(number, extent, tile, at);
+        if (items >> 31) tile_of<OUTER>(number, extent, tile, at);
+        else tile_of<OUTER>(number, tiles, inverse, tile, at);
         int rest = threadIdx.x;
         bool in = true;
         UNROLL
