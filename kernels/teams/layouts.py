@@ -135,7 +135,7 @@ class Layouts:
         if self.near and order[0] not in self.near:
             return Fit(16 if self.count < 2 else 8, 64, 64)
         if len(self.near) > 1:
-            return Fit(2 * LINE, 2 * LINE, 2 * LINE)
+            return Fit(8 * LINE, 8 * LINE, 8 * LINE)
 
         most = max(1, STREAMS // max(self.count, 1))
         return Fit(max(16, 1 << (128 // most - 1).bit_length()), most, most)
