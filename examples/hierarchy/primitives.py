@@ -39,7 +39,11 @@ TILED = [
 ]
 
 
-LAYOUTS = {"right": "A(I,J) written(I,J)", "left": "A(I,J):left written(I,J):left", "across": "A(I,J) written(I,J):left"}
+LAYOUTS = {
+    "right": "A(I,J) written(I,J)",
+    "left": "A(I,J):left written(I,J):left",
+    "across": "A(I,J) written(I,J):left",
+}
 TUNED = {
     layout: declared(
         f"mdrange_{layout}", body="mdrange", arrays=arrays, writes="A written", sums="total count", extents="I J"

@@ -83,14 +83,13 @@ class Layouts:
         """
         near = max(len(self.near), 1)
         if not in_blocks:
-            side = int(MOST_THREADS ** (1 / near))
-            return self.shape(order, extents, MOST_THREADS, (_power_of_two(min(side, ROW)),))
+            side = _side(MOST_THREADS, near)
+            return self.shape(order, extents, MOST_THREADS, (min(side, ROW),))
         if near == 1:
             return self._along(order, extents)
 
         # A warp has parts of lines of 32 bytes or more of each array.
-        side = int((THREADS // PART) ** (1 / (near - 1)))
-        return self.shape(order, extents, THREADS, (PART, _power_of_two(side)))
+        return self.shape(order, extents, THREADS, (PART, _side(THREADS // PART, near - 1)))
 
     def _along(self, order: Order, extents: list[int]) -> tuple[int, ...]:
         """A block whose threads are neighbours in memory: whole rows, or an equal part of each, with few threads beyond
@@ -149,9 +148,9 @@ class Layouts:
         return "; ".join(along) or "no array has all indices"
 
 
-def _power_of_two(number: int) -> int:
-    """The largest that is no larger than the number."""
-    return 1 << number.bit_length() - 1
+def _side(volume: int, dimensions: int) -> int:
+    """The side of a cube in a volume, both powers of two."""
+    return 1 << (volume.bit_length() - 1) // dimensions
 
 
 def _row(extent: int) -> int:
