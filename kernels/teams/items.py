@@ -250,7 +250,7 @@ class Tiles(Items):
         return {
             "outer": _order(self.outer),
             "inner": _order(self.inner),
-            "shape": block or f"Fit<{fit.run}, {fit.least}, {fit.most}>",
+            "shape": block or f"Fit<{', '.join(map(str, fit))}>",
         }
 
     def ahead(self):

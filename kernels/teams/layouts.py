@@ -19,6 +19,7 @@ ROW = 256  # indices of a CPU's tile along the arrays
 PART = 8  # of a device's along the fastest index, where arrays lie across each other
 BEYOND = 1.05  # threads for an index of a row, beside the least number of them
 STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
+SHORT = 4096  # indices of a row that a core of a CPU reads by itself, since the next row lies behind it
 LINE = 8  # numbers of a line of a CPU's memory
 WARP = REFERENCE.warp
 
@@ -34,6 +35,7 @@ class Fit(typing.NamedTuple):
     run: int  # indices along the fastest index
     least: int  # along the others together
     most: int
+    whole: int = 0  # rows of up to so many indices are taken whole, in the order of memory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +139,7 @@ class Layouts:
             return Fit(8 * LINE, 8 * LINE, 8 * LINE)
 
         most = max(1, STREAMS // max(self.count, 1))
-        return Fit(max(16, 1 << (128 // most - 1).bit_length()), most, most)
+        return Fit(max(16, 1 << (128 // most - 1).bit_length()), most, most, SHORT)
 
     def why(self, extents: tuple[str, ...]) -> str:
         """The arrays along each near index, in words."""

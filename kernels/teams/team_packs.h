@@ -354,9 +354,16 @@ POINT_FN void over_tile(const long (&first)[RANK], const long (&behind)[RANK], l
 }
 
 // A shape of tiles: RUN indices along the fastest index, LEAST to MOST along the others together. Memory reads and
-// writes a row of each array side by side, and a core follows a number of them only.
-template <int RUN, int LEAST, int MOST> struct Fit {
-    static constexpr int run = RUN, least = LEAST, most = MOST;
+// writes a row of each array side by side, and a core follows a number of them only. Rows of up to WHOLE indices lie one
+// behind the other, and are taken so.
+template <int RUN, int LEAST, int MOST, int WHOLE> struct Fit {
+    long run;
+    int least, most;
+    POINT_FN explicit Fit(long fastest) : run(RUN), least(LEAST), most(MOST) {
+        const long row = fastest > 0 ? fastest : 1;
+        if (row <= WHOLE) run = row, least = most = row < RUN ? int(RUN / row) : 1;
+        else if (row < RUN) least *= int(RUN / row), most *= int(RUN / row);
+    }
 };
 
 template <class ORDER> struct Tile {
@@ -365,21 +372,16 @@ template <class ORDER> struct Tile {
     POINT_FN explicit Tile(const int (&tile)[RANK]) {
         for (int d = 0; d < RANK; ++d) size[d] = tile[d];
     }
-    template <class FIT> POINT_FN Tile fitted(const long (&extent)[RANK]) const {
-        const long fastest = extent[ORDER::of(0)];
-        const int shorter = fastest < FIT::run ? FIT::run / (fastest > 1 ? fastest : 1) : 1, // as many times the rows
-            least = FIT::least * shorter, most = FIT::most * shorter;
-        Tile fit = *this;
+    template <class FIT> POINT_FN Tile(const int (&tile)[RANK], const FIT &fit) : Tile(tile) {
         int rows = 1;
         for (int k = 1; k < RANK; ++k) rows *= size[ORDER::of(k)];
-        fit.size[ORDER::of(0)] = FIT::run;
-        for (int k = RANK - 1; k > 0 && rows > most; --k) { // fewer rows, of the slowest index first
-            int &own = fit.size[ORDER::of(k)];
-            const int others = rows / own, left = others < most ? most / others : 1;
+        size[ORDER::of(0)] = int(fit.run);
+        for (int k = RANK - 1; k > 0 && rows > fit.most; --k) { // fewer rows, of the slowest index first
+            int &own = size[ORDER::of(k)];
+            const int others = rows / own, left = others < fit.most ? fit.most / others : 1;
             if (own > left) own = left, rows = others * own;
         }
-        if (RANK > 1 && rows < least) fit.size[ORDER::of(RANK > 1)] *= (least + rows - 1) / rows;
-        return fit;
+        if (RANK > 1 && rows < fit.least) size[ORDER::of(RANK > 1)] *= (fit.least + rows - 1) / rows;
     }
     POINT_FN long number(const long (&extent)[RANK]) const { // of tiles
         long all = 1;
@@ -394,7 +396,7 @@ template <class RESULTS, class OUTER, class INNER, class FIT, int RANK, class Bo
 POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
                        const long (&extent)[RANK], const int (&declared)[RANK], const long (&)[RANK],
                        const long (&)[RANK], const Body &body) {
-    const Tile<INNER> own(declared), fit = own.template fitted<FIT>(extent),
+    const Tile<INNER> own(declared), fit(declared, FIT(extent[INNER::of(0)])),
                                            tile = fit.number(extent) < SHARES ? own : fit;
     const auto work = [&](long from, long behind, Lane &lane, auto &results) {
         const Body own_body = body;
