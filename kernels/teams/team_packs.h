@@ -354,14 +354,15 @@ POINT_FN void over_tile(const long (&first)[RANK], const long (&behind)[RANK], l
 }
 
 // A shape of tiles: RUN indices along the fastest index, LEAST to MOST along the others together. Memory reads and
-// writes a row of each array side by side, and a core follows a number of them only. Rows of up to WHOLE indices lie one
-// behind the other, and are taken so.
+// writes a row of each array side by side, and a core follows a number of them only. Rows of up to WHOLE indices lie
+// one behind the other, and are taken so.
 template <int RUN, int LEAST, int MOST, int WHOLE> struct Fit {
+    static constexpr long SEVERAL = 512; // indices of short rows in a tile
     long run;
     int least, most;
     POINT_FN explicit Fit(long fastest) : run(RUN), least(LEAST), most(MOST) {
         const long row = fastest > 0 ? fastest : 1;
-        if (row <= WHOLE) run = row, least = most = row < RUN ? int(RUN / row) : 1;
+        if (row <= WHOLE) run = row, least = most = row < SEVERAL ? int(SEVERAL / row) : 1;
         else if (row < RUN) least *= int(RUN / row), most *= int(RUN / row);
     }
 };
@@ -396,8 +397,8 @@ template <class RESULTS, class OUTER, class INNER, class FIT, int RANK, class Bo
 POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
                        const long (&extent)[RANK], const int (&declared)[RANK], const long (&)[RANK],
                        const long (&)[RANK], const Body &body) {
-    const Tile<INNER> own(declared), fit(declared, FIT(extent[INNER::of(0)])),
-                                           tile = fit.number(extent) < SHARES ? own : fit;
+    const Tile<INNER> own(declared), fit(declared, FIT(extent[INNER::of(0)]));
+    const Tile<INNER> tile = fit.number(extent) < SHARES ? own : fit;
     const auto work = [&](long from, long behind, Lane &lane, auto &results) {
         const Body own_body = body;
         for (long number = from; number < behind; ++number) {
