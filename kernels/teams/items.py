@@ -207,7 +207,7 @@ class Tiles(Items):
     def outer(self) -> Order:
         """The order of the tiles: declared by a word of its own, else as the arrays lie, so that tiles which share
         lines of memory run at about the same time."""
-        if len(self.orders) == 2 or self.orders and not self.layouts.lies:
+        if len(self.orders) == 2 or self.orders and not self.layouts.arrays:
             return named(self.orders[0], len(self.extents))
         return self.layouts.order
 

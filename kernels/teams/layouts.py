@@ -39,7 +39,7 @@ class Fit(typing.NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Lie:
+class ArrayOrder:
     """An array that has all indices of a range."""
 
     name: str
@@ -53,25 +53,25 @@ class Layouts:
 
     rank: int = 1  # indices of the range
     count: int = 0  # arrays of the kernel
-    lies: tuple[Lie, ...] = ()  # of the arrays that have all indices; the others are small beside them
+    arrays: tuple[ArrayOrder, ...] = ()  # those that have all indices; the others are small beside them
 
     @functools.cached_property
     def order(self) -> Order:
         """The order of most arrays; a written one counts twice, since memory reads a line before it writes a part. Of
         equals the first one. "right" where no array has all indices."""
-        if not self.lies:
+        if not self.arrays:
             return named("right", self.rank)
 
         votes: dict[Order, int] = {}
-        for lie in self.lies:
-            votes[lie.order] = votes.get(lie.order, 0) + 1 + lie.written
+        for array in self.arrays:
+            votes[array.order] = votes.get(array.order, 0) + 1 + array.written
         return max(votes, key=lambda order: votes[order])
 
     @functools.cached_property
     def near(self) -> tuple[int, ...]:
         """The indices along which neighbours of some array lie side by side, that of `order` first. Several of them:
         arrays lie across each other. Empty where no array has all indices."""
-        nearest = [lie.order[0] for lie in self.lies]
+        nearest = [array.order[0] for array in self.arrays]
         return tuple(sorted(set(nearest), key=lambda d: (d != self.order[0], nearest.index(d))))
 
     def tile(self, order: Order, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
@@ -95,17 +95,16 @@ class Layouts:
 
     def _along(self, order: Order, extents: list[int]) -> tuple[int, ...]:
         """A block whose threads are neighbours in memory: whole rows, or an equal part of each, with few threads beyond
-        the end of a row."""
+        the end of a row. Rows of more than a warp are multiples of 8, so that few shapes are compiled."""
         tile = [1] * len(extents)
         room = THREADS
         for d in self.order if self.near else order:
-            if extents[d] <= room:
-                tile[d] = max(extents[d], 1)
-            elif room == THREADS:
-                tile[d] = _row(extents[d])
+            extent = max(extents[d], 1)
+            if room == THREADS and extent > WARP:
+                tile[d] = _row(extent)
             else:
-                parts = -(-extents[d] // room)
-                tile[d] = -(-extents[d] // parts)
+                parts = -(-extent // room)
+                tile[d] = -(-extent // parts)
             room //= tile[d]
         return tuple(tile)
 
@@ -145,7 +144,7 @@ class Layouts:
         """The arrays along each near index, in words."""
         along = []
         for d in self.near:
-            names = [lie.name for lie in self.lies if lie.order[0] == d]
+            names = [array.name for array in self.arrays if array.order[0] == d]
             along.append(f"{', '.join(names)} along {extents[d]}")
         return "; ".join(along) or "no array has all indices"
 
@@ -156,8 +155,9 @@ def _side(volume: int, dimensions: int) -> int:
 
 
 def _row(extent: int) -> int:
-    """Indices of a block along rows that are longer than a block: the most whole warps of those with few threads beyond
-    the end."""
+    """Indices of a block along rows: all, or the most whole warps with few threads beyond the end."""
+    if extent <= THREADS:
+        return -(-extent // 8) * 8
     threads = {size: -(-extent // size) * size for size in range(WARP, THREADS + 1, WARP)}
     return max(size for size, number in threads.items() if number <= BEYOND * min(threads.values()))
 
@@ -166,13 +166,13 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     """The arrays along the indices of a range with these extents. An extent's name says which index goes along a
     dimension; the first of equal names is the first index."""
     words = [_name(extent) for extent in extents]
-    lies = []
+    found = []
     for array in arrays:
         order = _order(words, array)
         if order is not None:
-            lies.append(Lie(array.name, order, array.written))
+            found.append(ArrayOrder(array.name, order, array.written))
 
-    return Layouts(len(extents), len(arrays), tuple(lies))
+    return Layouts(len(extents), len(arrays), tuple(found))
 
 
 def _name(extent: str) -> str:

@@ -175,8 +175,8 @@ EXTENTS = [list(extents) for extents in itertools.product((1, 5, 40, 300, 1000),
 
 @pytest.mark.parametrize("layout, order", [("", (2, 1, 0)), (":left", (0, 1, 2))])
 def test_blocks_of_a_device_lie_along_the_arrays(layout, order):
-    """Threads are neighbours in memory: the rows of a block are whole ones, or parts of whole warps. At most a quarter
-    of the threads is beyond the range. No declared order changes that."""
+    """Threads are neighbours in memory: the rows of a block are whole ones, with up to 7 threads more, or parts of
+    whole warps. At most a quarter of the threads is beyond the range. No declared order changes that."""
     for extents in EXTENTS:
         tiles = tiles_over(f"A(I,J,K){layout}", "I J K")
         tile = tiles.sized(extents, True).tile
@@ -184,15 +184,35 @@ def test_blocks_of_a_device_lie_along_the_arrays(layout, order):
         assert min(128, np.prod(extents)) <= np.prod(tile) <= 256
 
         longest = next((d for d in order if extents[d] > 1), order[0])
-        assert tile[longest] == extents[longest] or tile[longest] % 32 == 0
+        assert tile[longest] == extents[longest] <= 32 or tile[longest] % 8 == 0
         padded = np.prod([-(-n // size) * size for n, size in zip(extents, tile)])
         assert padded <= 4 / 3 * np.prod(extents)
 
 
 def test_blocks_with_few_threads_beyond_a_row():
     """300 and 330 indices: 256 of them a block would leave 212 and 182 threads without work."""
-    for extent, wanted in ((300, (1, 160)), (330, (8, 32)), (7770, (1, 256)), (8000, (1, 256)), (40, (6, 40))):
+    for extent, wanted in (
+        (37, (6, 40)),
+        (18, (14, 18)),
+        (256, (1, 256)),
+        (300, (1, 160)),
+        (330, (8, 32)),
+        (7770, (1, 256)),
+        (8000, (1, 256)),
+        (40, (6, 40)),
+    ):
         assert tiles_over("A(I,J)").sized([6000, extent], True).tile == wanted
+
+
+EMPTY = kernel("met_nowhere", header=JOINS, body="met_in_tiles", arrays="seen(I,J):whole", writes="seen", extents="I J")
+
+
+@pytest.mark.parametrize("extents", [(0, 0), (0, 50), (5, 0)])
+def test_ranges_without_indices(be, extents):
+    """A block has a thread at least, and nothing is called."""
+    run = EMPTY.bind(on(be, seen=np.zeros(extents, np.int64)), be, quick=True)
+    run()
+    assert min(run.tile) >= 1
 
 
 def test_tiles_of_arrays_across_each_other_have_lines_of_both():
