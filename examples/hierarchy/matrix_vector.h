@@ -129,7 +129,7 @@ template <class M, class Team, class S> POINT_FN void columns_of(const M &m, con
                 member.vector(n),
                 [&](auto j, auto &s) {
                     Real<decltype(j)> column(0.0);
-                    UNROLL_BY(8) // loads ahead of the sum
+                    UNROLL_BY(16) // loads ahead of the sum
                     for (long i = part; i < rows; i += 16) column += m.A(row0 + i, first + j) * m.y(row0 + i);
                     s += column * m.x(first + j);
                 },

@@ -179,12 +179,12 @@ def yax_vector(backend, E=1000, N=32, M=32, nrepeat=10, quick=False):
 
 
 BOTH = dict(arrays="y(N) A(N,M) x(M)", sums="product")
-ROWS_OF = declared("rows_of", league="N", team="auto 128", **BOTH)
+ROWS_OF = declared("rows_of", league="N", team="auto 32", **BOTH)
 COLUMNS_OF = declared(
     "columns_of",
     league="(M + 31) // 32 * ((N + share - 1) // share)",
     numbers="share",
-    team="auto 8",
+    team="auto 4",
     vector=32,
     **BOTH,
 )
@@ -195,7 +195,8 @@ def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
     rng = np.random.default_rng(19)
     given = dict(y=rng.random(N), A=rng.random((N, M)), x=rng.random(M))
     products = []
-    for kernel, more in ((ROWS_OF, {}), (COLUMNS_OF, {"share": 256})):
+    share = 256 if backend.in_warps else 16  # a core reads few rows side by side
+    for kernel, more in ((ROWS_OF, {}), (COLUMNS_OF, {"share": share})):
         run = kernel.bind(on(backend, **given), backend, quick=quick, **more)
         time = seconds(backend, run, nrepeat)
         products.append(run.value("product"))

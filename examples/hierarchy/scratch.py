@@ -53,7 +53,7 @@ VARIANTS = {
     for body, shape in (
         ("per_element", dict(range="E")),
         ("per_point", dict(range="E*Q")),
-        ("per_pair", dict(extents="E Q", order=layout)),
+        ("per_pair", dict(extents="E Q")),
     )
 }
 

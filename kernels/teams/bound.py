@@ -46,7 +46,7 @@ class Bound:
         shape = Shape(
             threads,
             kernel.items.of_block(threads) * chunk,
-            scratch.shared,
+            scratch.shared + kernel.items.shared(threads),
             resident=-1 if kernel.results else 0,
         )
         self.resident = module.resident(function, shape)
@@ -55,7 +55,7 @@ class Bound:
         room.add_tokens(tokens, threads)
 
         # The record of arguments, and the launch.
-        values = operands.values | scratch.values | room.values
+        values = operands.values | scratch.values | room.values | kernel.items.values(extents)
         self._record = record(members_of(kernel), items=self.items, chunk=chunk, begin=begins, extent=extents, **values)
         keep = (list(operands.arrays.values()), room.held)
         self._launch = module.bind(function, shape, self._record, keep=keep)
@@ -113,6 +113,11 @@ class Bound:
     def tile(self) -> tuple[int, ...]:
         """Of a range of several indices; empty for others."""
         return getattr(self.kernel.items, "tile", ())
+
+    @property
+    def why(self) -> str:
+        """Of a range of several indices: the tile, the fastest index, and the arrays that ask for them."""
+        return getattr(self.kernel.items, "why", str)()
 
     @property
     def members(self) -> int:

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..engine.errors import ArgumentError, refuse
 from ..engine.registry import declared
-from .items import MOST_THREADS, Items, Tiles, checked_tile
+from .items import Items, Tiles, checked_tile
+from .layouts import MOST_THREADS
 from .results import Result
 from .words import Array, arrays_of
 
-THREADS = 128  # of a block, where the declaration leaves it open
 LANES = (1, 2, 4, 8, 16, 32)  # of a member
 STORE = "team kernels"
 
@@ -61,7 +61,7 @@ class Declaration:
 
     def organisation(self) -> tuple[int, int]:
         """(members of a team, lanes of a member). Raises ArgumentError for what no block can have."""
-        team = self.team or max(1, THREADS // max(self.vector, 1))
+        team = self.team or max(1, self.items.threads // max(self.vector, 1))
         team, vector = self.items.organisation(team, self.vector)
 
         refuse(

@@ -109,7 +109,7 @@ def team_kernel(
     scan=None,
     extents=None,
     tile=None,
-    order="right",
+    order: str | None = None,
     scratch=None,
     tokens=None,
     team: int | str | None = None,
@@ -134,8 +134,9 @@ def team_kernel(
              scan = number of indices         body(m, i, result, last) for each index, perhaps with last = false, then
                                               with last = true, where `result` reads as what all before gave
              extents = "I J", tile = (8, 8)   body(m, i, j, results...) for each pair, up to six indices; a block has a
-                                              tile (None: chosen by the extents), and order = "right" or "left" says
-                                              which index is the fastest; "left right": of the tiles, in a tile
+                                              tile. None: chosen by the extents and by how the arrays lie. order =
+                                              "right" or "left" says which index of a tile is the fastest; "left
+                                              right": of the tiles, in a tile. None: as the arrays lie
     "first:behind" in place of a number of indices has those from first to below behind.
     team: members of a team, on every backend; None: the layer chooses; "auto 64": it takes 64 on a device. A CPU then
     takes one member if the body cannot tell. vector: lanes of a member. scratch = {"team 0": "b(V)", "member 1":
@@ -147,18 +148,17 @@ def team_kernel(
     where = f"team kernel '{name}'"
     refuse(not name.isidentifier(), f"{where}: no name in C++.")
 
-    items = items_of(where, league, range, scan, extents, tile, order)
+    operands = _written(where, arrays, writes.split())
+    items = items_of(where, operands, league, range, scan, extents, tile, order)
     refuse(scratch and not items.has_teams, f"{where}: scratch is for leagues of teams.")
     members, any_team = members_of(where, team)
     results = results_of(where, sums, reduces)
-    if isinstance(items, Scan):
-        items = dataclasses.replace(items, is_whole=[result.kind for result in results] == ["whole"])
 
     new = TeamKernel(
         name=name,
         header=declared.header_of(name, header),
         items=items,
-        arrays=_written(where, arrays, writes.split()),
+        arrays=operands,
         results=results,
         numbers=_numbers(where, numbers),
         scratch=scratch_of(where, scratch or {}),

@@ -9,17 +9,16 @@ import abc
 import dataclasses
 import itertools
 import math
-import re
 import typing
 
-from ..engine.backend.facts import REFERENCE
 from ..engine.errors import refuse
+from .layouts import MOST_THREADS, Layouts, Order, layouts_of, named
 from .words import Array
 
-MOST_THREADS = REFERENCE.threads_of_block
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
-STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
+LARGEST = 8  # bytes of a value of a scan
+AT_WORK = 1024  # threads of a multiprocessor in a scan, which hide each other's waits
 ORDERS = ("right", "left")  # the last index is the fastest; the first
 
 
@@ -31,6 +30,7 @@ class Items(abc.ABC):
 
     kind = ""  # as a declaration calls it
     has_teams = False  # the body is called for a team, which may have scratch
+    threads = 128  # of a block, where the declaration leaves it open
     takes = ""  # what the body takes, for messages of a compiler
     loop = ""  # C++: the loop with its template arguments
     call = ""  # C++: the body, as the loop calls it
@@ -56,17 +56,29 @@ class Items(abc.ABC):
         """These items with what follows from their extents. in_blocks: of the backend."""
         return self
 
-    def worked(self, in_blocks: bool, arrays: tuple[Array, ...]) -> Items:
-        """These items as a backend goes over them. arrays: those of the kernel."""
-        return self
-
     def number(self, extents: list[int]) -> int:
         """Number of items for these extents."""
         return extents[0]
 
+    def members(self) -> str:
+        """Words of the record of arguments, beside those of every kernel."""
+        return ""
+
+    def values(self, extents: list[int]) -> dict[str, list[int]]:
+        """The values of these members."""
+        return {}
+
     @abc.abstractmethod
     def of_block(self, threads: int) -> int:
         """Items of a block of so many threads."""
+
+    def bounds(self, threads: int) -> str:
+        """C++: threads of a block, and blocks of a multiprocessor if the kernel keeps its registers for so many."""
+        return str(threads)
+
+    def shared(self, threads: int) -> int:
+        """Bytes of shared memory of a device's block, beside scratch and slots."""
+        return 0
 
     def published(self, number: int, threads: int) -> int:
         """How many blocks of indices publish what they give, for others to read."""
@@ -117,29 +129,32 @@ class Range(Items):
         return threads
 
 
-@dataclasses.dataclass(frozen=True)
 class Scan(Items):
     """body(m, i, result, last) for each index, twice: see for_scan."""
 
-    is_whole: bool = False  # the result has whole numbers
-
     kind = "scan"
+    threads = 256
     takes = "an index"
     loop = "for_scan<{threads}, {results}>"
     call = "[m](const auto i, auto &result, bool last) INLINED {{ {body}({m}, i, result, last); }}"
     arguments = ("a.begin[0]",)
 
-    @property
-    def each(self) -> int:
-        """Indices of a device's thread, as in team_threads.h. With eight real numbers in registers two blocks run at
-        the same time; whole ones take more registers to add, and a single block with more of them is faster."""
-        return 16 if self.is_whole else 8
-
     def organisation(self, team, vector):
         return max(32, team * vector // 32 * 32), 1
 
     def of_block(self, threads):
-        return threads * self.each
+        return threads * self._each(threads)
+
+    def bounds(self, threads):
+        return f"{threads}, {max(1, AT_WORK // threads)}"
+
+    def shared(self, threads):
+        return threads * (self._each(threads) + 1) * LARGEST
+
+    @staticmethod
+    def _each(threads: int) -> int:
+        """Indices of a device's thread, as in team_threads.h."""
+        return 8 if threads > 512 else 16
 
     def holders(self, threads):
         return threads
@@ -148,27 +163,19 @@ class Scan(Items):
         return -(-number // self.of_block(threads))
 
 
-class Fit(typing.NamedTuple):
-    """The shape of a CPU's tiles where they are many."""
-
-    run: int  # indices along the fastest index
-    least: int  # along the others together
-    most: int
-
-
 @dataclasses.dataclass(frozen=True)
 class Tiles(Items):
     """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
 
     tile: tuple[int, ...]  # empty: chosen by the extents
-    orders: tuple[str, str]  # of tiles, and of the indices in a tile: the fastest index, "right" or "left"
-    fit: Fit = Fit(16, 8, 16)  # on a CPU
+    orders: tuple[str, ...]  # "right" or "left", of tiles and of the indices in a tile, or of these only; empty: open
+    layouts: Layouts  # of the arrays: the model
 
     kind = "tiles"
     takes = "the indices"
-    loop = "for_tiles<{results}, {rank}, {outer}, {inner}, {shape}>"
+    loop = "for_tiles<{results}, {outer}, {inner}, {shape}>"
     call = "[m](auto &results, const auto... i) INLINED {{ (void)results, {body}({m}, i...{arguments_of_results}); }}"
-    arguments = ("a.begin", "a.extent", "tile")
+    arguments = ("a.begin", "a.extent", "tile", "a.tiles", "a.inverse")
 
     def organisation(self, team, vector):
         return math.prod(self.tile or (MOST_THREADS,)), 1
@@ -181,71 +188,56 @@ class Tiles(Items):
         return bool(self.tile)
 
     def sized(self, extents, in_blocks):
-        return self if self.tile else dataclasses.replace(self, tile=self._by_model(extents, in_blocks))
-
-    def _by_model(self, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
-        """A tile. On a device a block of 256 threads, all along the fastest index if it is so long, since its
-        neighbours share lines of memory; the others as even as may be. On a CPU 1024 indices: long rows for the packs,
-        several of them for what neighbours share."""
-        return self._tile(extents, 256 if in_blocks else MOST_THREADS, 256)
-
-    def worked(self, in_blocks, arrays):
-        if in_blocks:
+        if self.tile:
             return self
-        outer, inner = self.orders
-        along = self._neighbours(arrays) or inner
-        if outer == inner:  # the order of tiles is open
-            outer = along
-        fit = self._fit(len(arrays), along == inner)
-        return dataclasses.replace(self, orders=(outer, inner), fit=fit)
+        return dataclasses.replace(self, tile=self.layouts.tile(self._declared(), extents, in_blocks))
 
-    @staticmethod
-    def _fit(arrays: int, is_along: bool) -> Fit:
-        """Where tiles are many. arrays: how many the kernel has. is_along: they lie along the fastest index; else each
-        of its indices is a row of theirs, and the others go along it."""
-        if not is_along:
-            return Fit(16 if arrays < 2 else 8, 64, 64)
+    def _declared(self) -> Order:
+        """The order of the indices in a tile: declared, else as the arrays lie."""
+        return named(self.orders[-1], len(self.extents)) if self.orders else self.layouts.order
 
-        most = max(1, STREAMS // max(arrays, 1))
-        return Fit(max(16, 1 << (128 // most - 1).bit_length()), most, most)
+    @property
+    def inner(self) -> Order:
+        """The order of the indices in a tile. An index with one place in a tile is no loop of it, and comes last."""
+        order = self._declared()
+        loops = tuple(d for d in order if self.tile[d] > 1)
+        return loops + tuple(d for d in order if self.tile[d] == 1)
 
-    def _neighbours(self, arrays) -> str | None:
-        """The order in which arrays over these extents lie in memory, "right" or "left"; None if they differ."""
-        names = [re.findall(r"[^\W\d]\w*", extent) for extent in self.extents]
-        words = [found[0] for found in names if len(set(found)) == 1]
-        ends = {words[0]: "left", words[-1]: "right"} if len(set(words)) == len(names) > 1 else {}
+    @property
+    def outer(self) -> Order:
+        """The order of the tiles: declared by a word of its own, else as the arrays lie, so that tiles which share
+        lines of memory run at about the same time."""
+        if len(self.orders) == 2 or self.orders and not self.layouts.arrays:
+            return named(self.orders[0], len(self.extents))
+        return self.layouts.order
 
-        found = set()
-        for array in arrays:
-            if set(words) <= set(array.extents):
-                found.add(ends.get(array.extents[0 if array.layout == "LEFT" else -1]))
-        return found.pop() if len(found) == 1 else None
-
-    def _tile(self, extents: list[int], threads: int, row: int) -> tuple[int, ...]:
-        """A tile of so many indices, `row` of them along the fastest index, if the extents have as many. Powers of two,
-        so that few shapes are compiled."""
-        most = [1 << max(extent - 1, 0).bit_length() for extent in extents]
-        others = list(range(len(extents)))
-        fastest = others.pop(0 if self.orders[1] == "left" else -1)
-
-        tile = [1] * len(extents)
-        tile[fastest] = min(row, most[fastest])
-        slower = others if self.orders[1] == "left" else others[::-1]
-        for growing in (*[slower] * threads.bit_length(), [fastest] * threads.bit_length()):
-            for d in growing:
-                if math.prod(tile) < threads and tile[d] < most[d]:
-                    tile[d] *= 2
-        return tuple(tile)
+    def why(self) -> str:
+        """The tile, the fastest index and the reason, in words."""
+        declared = f"order {' '.join(self.orders)}, " if self.orders else ""
+        fastest = self.extents[self.inner[0]]
+        return f"tile {self.tile}, fastest index {fastest}: {declared}{self.layouts.why(self.extents)}"
 
     def candidates(self, extents: list[int]) -> list[tuple[int, ...]]:
         """Tiles for a search: blocks of several sizes, with rows of several lengths."""
-        found = [
-            self._tile(extents, threads, row) for threads, row in itertools.product(BLOCKS, RUNS) if row <= threads
-        ]
+        found = []
+        for threads, row in itertools.product(BLOCKS, RUNS):
+            if row <= threads:
+                found.append(self.layouts.shape(self._declared(), extents, threads, (row,)))
         return list(dict.fromkeys(found))
 
     def number(self, extents):
-        return math.prod(-(-extent // size) for extent, size in zip(extents, self.tile))
+        return math.prod(self._numbers(extents))
+
+    def _numbers(self, extents: list[int]) -> list[int]:
+        """Numbers of tiles along each index."""
+        return [-(-extent // size) for extent, size in zip(extents, self.tile)]
+
+    def members(self):
+        return f"tiles:whole:{len(self.extents)} inverse:whole:{len(self.extents)}"
+
+    def values(self, extents):
+        numbers = self._numbers(extents)
+        return {"tiles": numbers, "inverse": [inverse_of(number) for number in numbers]}
 
     def of_block(self, threads):
         return 1
@@ -254,22 +246,37 @@ class Tiles(Items):
         return threads
 
     def text(self, block):
+        fit = self.layouts.fit(self.inner)
         return {
-            "rank": str(len(self.extents)),
-            "outer": "true" if self.orders[0] == "right" else "false",
-            "inner": "true" if self.orders[1] == "right" else "false",
-            "shape": block or f"Fit<{self.fit.run}, {self.fit.least}, {self.fit.most}>",
+            "outer": _order(self.outer),
+            "inner": _order(self.inner),
+            "shape": block or f"Fit<{', '.join(map(str, fit))}>",
         }
 
     def ahead(self):
         return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"
 
 
-def items_of(where: str, league, range, scan, extents, tile, order: str) -> Items:
+def inverse_of(divisor: int) -> int:
+    """What a device multiplies by in place of a division: for 0 <= n < 2**31, n // divisor is (n + n m // 2**32) >> s
+    with m in the lower 32 bits and s above them (Granlund and Montgomery 1994, "Division by invariant integers using
+    multiplication", section 4). 0 for a divisor that is too large."""
+    if not 1 <= divisor < 2**31:
+        return 0
+    shift = (divisor - 1).bit_length()
+    return (2**32 * (2**shift - divisor) // divisor + 1) | shift << 32
+
+
+def _order(order: Order) -> str:
+    """In C++."""
+    return f"Order<{', '.join(map(str, order))}>"
+
+
+def items_of(where: str, arrays: tuple[Array, ...], league, range, scan, extents, tile, order) -> Items:
     """The items of a declaration; see team_kernel. where: start of the messages. Raises ArgumentError."""
-    orders = tuple(str(order).split())
+    orders = () if order is None else tuple(str(order).split())
     refuse(
-        len(orders) not in (1, 2) or not set(orders) <= set(ORDERS),
+        order is not None and (len(orders) not in (1, 2) or not set(orders) <= set(ORDERS)),
         f"{where}: order {order!r}, wanted right or left, or two of these: of the tiles, and in a tile.",
     )
     chosen = [choice for choice in (league, range, scan, extents) if choice is not None]
@@ -284,7 +291,7 @@ def items_of(where: str, league, range, scan, extents, tile, order: str) -> Item
 
     names = tuple(str(extents).split())
     refuse(not 1 <= len(names) <= MOST_INDICES, f"{where}: {len(names)} extents, wanted 1 to {MOST_INDICES}.")
-    return Tiles(names, checked_tile(where, tile, len(names)), (orders[0], orders[-1]))
+    return Tiles(names, checked_tile(where, tile, len(names)), orders, layouts_of(names, arrays))
 
 
 def checked_tile(where: str, tile, count: int) -> tuple[int, ...]:

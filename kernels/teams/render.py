@@ -54,7 +54,7 @@ const Place totals[] = {{{totals}}};
 def members_of(k: Declaration) -> str:
     """The record of a kernel."""
     count = len(k.items.extents)
-    words = [LEAGUE, f"chunk:whole begin:whole:{count} extent:whole:{count}"]
+    words = [LEAGUE, f"chunk:whole begin:whole:{count} extent:whole:{count}", k.items.members()]
 
     for a in k.arrays:
         words.append(f"at_{a.name}:address extent_{a.name}:whole:{len(a.extents)}")
@@ -166,12 +166,11 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
     """One kernel `run_NAME`. number: in its source, from 1."""
     members, lanes = k.organisation()
     threads = members * lanes
-    items = k.items.worked(entry.in_blocks, k.arrays)
 
     # The loop over the items, and the body as it calls it.
     one = f"Team<1, {lanes}, {number}, {len(k.arrays)}>" if chosen(k, entry) else f"Team<{members}, {lanes}>"
     of_results = f"Results<{', '.join([result.type for result in k.results])}>"
-    loop = items.loop.format(
+    loop = k.items.loop.format(
         team=members,
         vector=lanes,
         one=one,
@@ -180,12 +179,12 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         scratch=_flag(k.scratch),
         level_1=_flag(any(a.level for a in k.scratch)),
         writes=_flag(any(a.written for a in k.arrays)),
-        **items.text(str(threads) if entry.in_blocks else ""),
+        **k.items.text(str(threads) if entry.in_blocks else ""),
     )
     results = "".join([f", results.template at<{n}>()" for n in range(len(k.results))])
     copied = [a.name for a in k.arrays if a.scattered and not entry.in_blocks]
     operands = "m.of_thread()" if copied else "m"
-    call = items.call.format(body=k.body, m=operands, arguments_of_results=results)
+    call = k.items.call.format(body=k.body, m=operands, arguments_of_results=results)
 
     totals = []
     for result in k.results:
@@ -210,14 +209,14 @@ def _kernel(k: Declaration, entry: Entry, number: int) -> str:
         record=structure(f"arguments_{k.name}", members_of(k)),
         operands=Operands(k, copied).text(),
         probe=probe,
-        threads=threads,
+        threads=k.items.bounds(threads),
         ahead=entry.record.format(type=f"arguments_{k.name}"),
         totals=", ".join([*totals, "{nullptr, nullptr}"]),
-        tile=items.ahead(),
+        tile=k.items.ahead(),
         answer="const int failed = " if end else entry.answer,
         end="".join([f"{statement};\n" for statement in end]),
         loop=loop,
-        arguments=", ".join([*work, "league", "totals", *items.arguments]),
+        arguments=", ".join([*work, "league", "totals", *k.items.arguments]),
         call=call,
     )
 

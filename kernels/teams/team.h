@@ -14,11 +14,21 @@
 
 enum Layout { RIGHT, LEFT, STRIDED }; // which index has neighbours in memory: the last, the first, none
 
-// first[d]: where tile `number` begins. LAST: tiles are numbered with the last index fastest, else with the first.
-template <int RANK, bool LAST>
+// All indices of a range, the fastest first
+template <int... D> struct Order {
+    static constexpr int RANK = sizeof...(D);
+    POINT_FN static constexpr int of(int k) {
+        const int dimension[] = {D...};
+        return dimension[k];
+    }
+};
+
+// first[d]: where tile `number` begins. ORDER: of the tiles
+template <class ORDER, int RANK>
 POINT_FN void tile_of(long number, const long (&extent)[RANK], const int (&tile)[RANK], long (&first)[RANK]) {
+    UNROLL
     for (int k = 0; k < RANK; ++k) {
-        const int d = LAST ? RANK - 1 - k : k;
+        const int d = ORDER::of(k);
         if (k == RANK - 1) { // the slowest
             first[d] = number * tile[d];
             return;

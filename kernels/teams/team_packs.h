@@ -327,47 +327,62 @@ POINT_FN int for_range(long items, int threads, const League &a, const Place *to
 
 #include "teams/scan_packs.h"
 
-// body(i, j, ...) over first[d] <= i, j, ... < behind[d]. LAST: the last index is the fastest, in packs; else the
-// first.
-template <int RANK, bool LAST, int D = 0, class Body, class... I>
-POINT_FN void over_tile(const long *first, const long *behind, Lane &lane, const Body &body, I... i) {
-    constexpr int d = LAST ? D : RANK - 1 - D;
-    const auto go = [&](auto at) {
-        if constexpr (D == RANK - 1) lane.count = at.count;
-        if constexpr (D == RANK - 1 && LAST) body(i..., at);
-        else if constexpr (D == RANK - 1) body(at, i...);
-        else if constexpr (LAST) over_tile<RANK, LAST, D + 1>(first, behind, lane, body, i..., at);
-        else over_tile<RANK, LAST, D + 1>(first, behind, lane, body, at, i...);
-    };
-    if constexpr (D == RANK - 1) for_lanes(first[d], behind[d], go, &lane.alone);
-    else
-        for (long at = first[d]; at < behind[d]; ++at) go(at);
+// The index of dimension D: `fastest` of the fastest one, else a number
+template <bool FASTEST, class I> POINT_FN auto index_at(long at, const I &fastest) {
+    if constexpr (FASTEST) return fastest;
+    else return at;
+}
+
+template <class ORDER, int RANK, class I, class Body, int... D>
+POINT_FN void at_indices(const long (&at)[RANK], const I &fastest, const Body &body, std::integer_sequence<int, D...>) {
+    body(index_at<D == ORDER::of(0)>(at[D], fastest)...);
+}
+
+// body(i, j, ...) over first[d] <= i, j, ... < behind[d], the fastest index in packs
+template <class ORDER, int K, int RANK, class Body>
+POINT_FN void over_tile(const long (&first)[RANK], const long (&behind)[RANK], long (&at)[RANK], Lane &lane,
+                        const Body &body) {
+    constexpr int d = ORDER::of(K);
+    if constexpr (K == 0) {
+        const auto go = [&](auto fastest) {
+            lane.count = fastest.count;
+            at_indices<ORDER>(at, fastest, body, std::make_integer_sequence<int, RANK>());
+        };
+        for_lanes(first[d], behind[d], go, &lane.alone);
+    } else
+        for (at[d] = first[d]; at[d] < behind[d]; ++at[d]) over_tile<ORDER, K - 1>(first, behind, at, lane, body);
 }
 
 // A shape of tiles: RUN indices along the fastest index, LEAST to MOST along the others together. Memory reads and
-// writes a row of each array side by side, and a core follows a number of them only.
-template <int RUN, int LEAST, int MOST> struct Fit {
-    static constexpr int run = RUN, least = LEAST, most = MOST;
+// writes a row of each array side by side, and a core follows a number of them only. Rows of up to WHOLE indices lie
+// one behind the other, and are taken so.
+template <int RUN, int LEAST, int MOST, int WHOLE> struct Fit {
+    static constexpr long SEVERAL = 512; // indices of short rows in a tile
+    long run;
+    int least, most;
+    POINT_FN explicit Fit(long fastest) : run(RUN), least(LEAST), most(MOST) {
+        const long row = fastest > 0 ? fastest : 1;
+        if (row <= WHOLE) run = row, least = most = row < SEVERAL ? int(SEVERAL / row) : 1;
+        else if (row < RUN) least *= int(RUN / row), most *= int(RUN / row);
+    }
 };
 
-template <int RANK, bool LAST> struct Tile {
+template <class ORDER> struct Tile {
+    static constexpr int RANK = ORDER::RANK;
     int size[RANK];
-    POINT_FN static constexpr int dimension(int k) { return LAST ? RANK - 1 - k : k; } // the fastest is 0
     POINT_FN explicit Tile(const int (&tile)[RANK]) {
         for (int d = 0; d < RANK; ++d) size[d] = tile[d];
     }
-    template <class FIT> POINT_FN Tile fitted() const {
-        Tile fit = *this;
+    template <class FIT> POINT_FN Tile(const int (&tile)[RANK], const FIT &fit) : Tile(tile) {
         int rows = 1;
-        for (int k = 1; k < RANK; ++k) rows *= size[dimension(k)];
-        fit.size[dimension(0)] = FIT::run;
-        for (int k = RANK - 1; k > 0 && rows > FIT::most; --k) { // fewer rows, of the slowest index first
-            int &own = fit.size[dimension(k)];
-            const int others = rows / own, most = others < FIT::most ? FIT::most / others : 1;
-            if (own > most) own = most, rows = others * own;
+        for (int k = 1; k < RANK; ++k) rows *= size[ORDER::of(k)];
+        size[ORDER::of(0)] = int(fit.run);
+        for (int k = RANK - 1; k > 0 && rows > fit.most; --k) { // fewer rows, of the slowest index first
+            int &own = size[ORDER::of(k)];
+            const int others = rows / own, left = others < fit.most ? fit.most / others : 1;
+            if (own > left) own = left, rows = others * own;
         }
-        if (RANK > 1 && rows < FIT::least) fit.size[dimension(RANK > 1)] *= (FIT::least + rows - 1) / rows;
-        return fit;
+        if (RANK > 1 && rows < fit.least) size[ORDER::of(RANK > 1)] *= (fit.least + rows - 1) / rows;
     }
     POINT_FN long number(const long (&extent)[RANK]) const { // of tiles
         long all = 1;
@@ -377,23 +392,24 @@ template <int RANK, bool LAST> struct Tile {
 };
 
 // body(results, i, j, ...) for `extent` indices from `begin` on, tile by tile: fitted ones where there are many. OUTER,
-// INNER: the last index is the fastest of the tiles, in a tile
-template <class RESULTS, int RANK, bool OUTER, bool INNER, class FIT, class Body>
+// INNER: orders of the tiles, of the indices in a tile
+template <class RESULTS, class OUTER, class INNER, class FIT, int RANK, class Body>
 POINT_FN int for_tiles(long, int threads, const League &a, const Place *totals, const long (&begin)[RANK],
-                       const long (&extent)[RANK], const int (&declared)[RANK], const Body &body) {
-    const Tile<RANK, INNER> own(declared), fit = own.template fitted<FIT>(),
-                                           tile = fit.number(extent) < SHARES ? own : fit;
+                       const long (&extent)[RANK], const int (&declared)[RANK], const long (&)[RANK],
+                       const long (&)[RANK], const Body &body) {
+    const Tile<INNER> own(declared), fit(declared, FIT(extent[INNER::of(0)]));
+    const Tile<INNER> tile = fit.number(extent) < SHARES ? own : fit;
     const auto work = [&](long from, long behind, Lane &lane, auto &results) {
         const Body own_body = body;
         for (long number = from; number < behind; ++number) {
-            long first[RANK], last[RANK];
-            tile_of<RANK, OUTER>(number, extent, tile.size, first);
+            long first[RANK], last[RANK], at[RANK];
+            tile_of<OUTER>(number, extent, tile.size, first);
             for (int d = 0; d < RANK; ++d) {
                 const long end = first[d] + tile.size[d];
                 last[d] = begin[d] + (end < extent[d] ? end : extent[d]);
                 first[d] += begin[d];
             }
-            over_tile<RANK, INNER>(first, last, lane, [&](auto... i) { own_body(results, i...); });
+            over_tile<INNER, RANK - 1>(first, last, at, lane, [&](auto... i) { own_body(results, i...); });
         }
     };
     return share_packs<RESULTS>(tile.number(extent), threads, a, totals, work);

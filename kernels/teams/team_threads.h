@@ -458,7 +458,8 @@ template <class T> struct Tiles {
         return number;
     }
 
-    // All before a tile, for the threads of a warp: each reads a tile, back to one that knows all before itself
+    // All before a tile, for the threads of a warp: each reads a tile, back to one that knows all before itself. More
+    // tiles at once are asked for too early, and again.
     template <class R> POINT_FN T before(long number, const R &reducer) const {
         const int lane = threadIdx.x & 31;
         T found;
@@ -480,29 +481,48 @@ template <class T> struct Tiles {
     }
 };
 
+// A warp's part of a tile in shared memory: EACH rows of 32 indices, or EACH neighbours for each thread
+template <class T, int EACH> struct PartOfTile {
+    T *first;
+    POINT_FN static constexpr int place(int n) { return n + n / EACH; } // a thread's neighbours begin in another bank
+    POINT_FN T &of_row(int k) const { return first[place(32 * k + (threadIdx.x & 31))]; }
+    POINT_FN T &of_thread(int k) const { return first[place(EACH * (threadIdx.x & 31)) + k]; }
+};
+
 template <int THREADS, class RESULTS, class Body>
 POINT_FN void for_scan(long items, const League &a, const Place *totals, long begin, const Body &body) {
     typedef typename RESULTS::Only::R R;
     typedef typename RESULTS::Only::T T;
-    // Indices of a thread, as in items.py: its warp's part of a tile is EACH rows of 32
-    constexpr int EACH = HasNoFraction<T>::value ? 16 : 8;
+    constexpr int EACH = THREADS > 512 ? 8 : 16, PART = 32 * EACH; // indices of a thread, as in items.py, and of a warp
     static_assert(THREADS % 32 == 0, "a scan has whole warps");
     const R reducer;
     const long size = THREADS * (long)EACH, count = (items + size - 1) / size;
     const Tiles<T> tiles{a.ended + 1, (Published<T> *)a.shares};
-    const int lane = threadIdx.x & 31;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    constexpr int SLOTS = THREADS > 32 ? 64 : 0; // of sums, ahead of the tile
+    typedef PartOfTile<T, EACH> Part;
+    const Part part{(T *)(shared_memory + SLOTS) + warp * Part::place(PART)};
     int turn = 0;
-    const auto first_of_tile = [&](const long tile) { return tile * size + (threadIdx.x / 32) * (32 * EACH) + lane; };
+
+    // f(k, i) for the indices of a tile, rows of 32 neighbours; a tile that is not whole asks for each
+    const auto rows_of = [&](const long tile, const auto &f) {
+        const long first = tile * size + warp * PART + lane;
+        if ((tile + 1) * size <= items) {
+            UNROLL
+            for (int k = 0; k < EACH; ++k) f(k, begin + first + 32 * k);
+        } else {
+            UNROLL
+            for (int k = 0; k < EACH; ++k)
+                if (first + 32 * k < items) f(k, begin + first + 32 * k);
+        }
+    };
 
     // What each index of a tile gives
-    T own[EACH];
+    T given[EACH];
     const auto read_tile = [&](const long tile) {
-        const long first = first_of_tile(tile);
         UNROLL
-        for (int k = 0; k < EACH; ++k) {
-            reducer.neutral(own[k]);
-            if (first + 32 * k < items) given_by(body, begin + first + 32 * k, own[k], reducer);
-        }
+        for (int k = 0; k < EACH; ++k) reducer.neutral(given[k]);
+        rows_of(tile, [&](int k, long i) INLINED { given_by(body, i, given[k], reducer); });
     };
 
     long tile = tiles.template take<THREADS>(turn);
@@ -511,27 +531,27 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
         long following = 0; // tile of this block
         if (threadIdx.x == 0) following = atomicAdd(tiles.next, 1u);
 
-        // Joined with those before it in its row; all of a warp, all of the tile
-        T before[EACH], warp, all;
-        reducer.neutral(warp);
+        // A thread joins its neighbours one after the other; then all of the threads before it, and all of the tile
+        UNROLL
+        for (int k = 0; k < EACH; ++k) part.of_row(k) = given[k];
+        __syncwarp();
+        T own[EACH], of_thread, all;
+        reducer.neutral(of_thread);
         UNROLL
         for (int k = 0; k < EACH; ++k) {
-            UNROLL
-            for (int bit = 1; bit < 32; bit <<= 1) {
-                const T other = of_lower(0xffffffffu, own[k], bit);
-                if (lane >= bit) join_partner(own[k], other, true, reducer);
-            }
-            before[k] = of_lower(0xffffffffu, own[k], 1);
-            if (lane == 0) reducer.neutral(before[k]);
-            join_partner(before[k], warp, true, reducer);
-            reducer.join(warp, of_lane(0xffffffffu, own[k], 31));
+            own[k] = part.of_thread(k);
+            reducer.join(of_thread, own[k]);
         }
-        T ahead;
-        reducer.neutral(ahead);
-        if (lane == 31) ahead = warp;
-        ahead = joined_before<THREADS>(ahead, 1, all, reducer, turn); // of warps before, right in lanes up to 31
-        ahead = of_lane(0xffffffffu, ahead, 0);
+        T before = joined_before<THREADS>(of_thread, 1, all, reducer, turn);
         if (threadIdx.x == 0 && tile > 0) tiles.tile[tile].write(OF_TILE, all);
+
+        // All before each index in the tile
+        UNROLL
+        for (int k = 0; k < EACH; ++k) {
+            part.of_thread(k) = before;
+            reducer.join(before, own[k]);
+        }
+        __syncwarp();
 
         // The next tile is on its way while the block looks back
         tell<THREADS>(following, turn);
@@ -549,15 +569,13 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
             }
         }
         tell<THREADS>(earlier, turn);
-        reducer.join(earlier, ahead);
 
-        const long first = first_of_tile(tile);
-        UNROLL
-        for (int k = 0; k < EACH; ++k) {
+        rows_of(tile, [&](int k, long i) INLINED {
             T x = earlier;
-            reducer.join(x, before[k]);
-            if (first + 32 * k < items) last_pass(body, begin + first + 32 * k, x, reducer);
-        }
+            reducer.join(x, part.of_row(k));
+            last_pass(body, i, x, reducer);
+        });
+        __syncwarp(); // all have read, before the next tile is written
         tile = following;
     }
 
@@ -576,25 +594,42 @@ POINT_FN void for_scan(long items, const League &a, const Place *totals, long be
     }
 }
 
-// body(results, i, j, ...) for `extent` indices from `begin` on: a block a tile, one a thread. items: number of tiles.
-// OUTER, INNER: the last index is the fastest of the tiles, in a tile
 template <int RANK, int D, class Body, class... I>
 POINT_FN void at_indices(const long (&at)[RANK], const Body &body, I... i) {
     if constexpr (D == RANK) body(i...);
     else at_indices<RANK, D + 1>(at, body, i..., at[D]);
 }
 
-template <class RESULTS, int RANK, bool OUTER, bool INNER, int THREADS, class Body>
+// first[d]: where tile `number` begins. inverse: of tiles[d], the number of tiles along d; see inverse_of of items.py
+template <class ORDER, int RANK>
+POINT_FN void tile_of(long number, const long (&tiles)[RANK], const long (&inverse)[RANK], const int (&tile)[RANK],
+                      long (&first)[RANK]) {
+    unsigned rest = unsigned(number);
+    UNROLL
+    for (int k = 0; k < RANK - 1; ++k) {
+        const int d = ORDER::of(k);
+        const unsigned whole = (__umulhi(rest, unsigned(inverse[d])) + rest) >> int(inverse[d] >> 32);
+        first[d] = long(int(rest - whole * unsigned(tiles[d])) * tile[d]), rest = whole;
+    }
+    first[ORDER::of(RANK - 1)] = long(rest) * tile[ORDER::of(RANK - 1)];
+}
+
+// body(results, i, j, ...) for `extent` indices from `begin` on: a block a tile, one a thread. items: number of tiles;
+// tiles, inverse: along each index. OUTER, INNER: orders of the tiles, of the indices in a tile
+template <class RESULTS, class OUTER, class INNER, int THREADS, int RANK, class Body>
 POINT_FN void for_tiles(long items, const League &a, const Place *totals, const long (&begin)[RANK],
-                        const long (&extent)[RANK], const int (&tile)[RANK], const Body &body) {
+                        const long (&extent)[RANK], const int (&tile)[RANK], const long (&tiles)[RANK],
+                        const long (&inverse)[RANK], const Body &body) {
     typename RESULTS::Accumulators results;
     const auto work_on = [&](const long number) {
         long at[RANK];
-        tile_of<RANK, OUTER>(number, extent, tile, at);
+        if (items >> 31) tile_of<OUTER>(number, extent, tile, at);
+        else tile_of<OUTER>(number, tiles, inverse, tile, at);
         int rest = threadIdx.x;
         bool in = true;
+        UNROLL
         for (int k = 0; k < RANK; ++k) {
-            const int d = INNER ? RANK - 1 - k : k;
+            const int d = INNER::of(k);
             at[d] += rest % tile[d], rest /= tile[d];
             in = in && at[d] < extent[d];
             at[d] += begin[d];

@@ -11,7 +11,9 @@ constexpr int ROOMS = 1024;
 static char *rooms = (char *)(size_t(1) << (8 * sizeof(size_t) - 1));
 static unsigned char room_taken[ROOMS];
 
-POINT_FN bool of_this_thread(const void *at) { return size_t((const char *)at - rooms) < ROOM * ROOMS; }
+POINT_FN bool of_this_thread(const void *at) {
+    return __builtin_expect(size_t((const char *)at - rooms) < ROOM * ROOMS, true);
+}
 
 inline bool have_rooms() {
     static char *const found =

@@ -10,7 +10,8 @@ from ..engine import tune
 from ..engine.backend.base import Backend
 from ..engine.errors import FrameError, refuse
 from .declaration import Declaration
-from .items import MOST_THREADS, Tiles
+from .items import Tiles
+from .layouts import MOST_THREADS
 
 MEMBERS, LANES = (1, 4, 16, 64, 256), (1, 8, 32)
 SAME = 1e-9  # of the largest number: sums in another order, by far; another result is further off

@@ -1,5 +1,6 @@
 """Ranges: where they begin and end, chunks, tiles of one to six indices in every order, sizes at the call."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from team_cases import JOINS, NEAR, is_stand_in, kernel, on
 
 from kernels import ArgumentError, get_backend
-from kernels.teams.items import Tiles
-from kernels.teams.words import Array
+from kernels.teams.items import inverse_of, items_of
+from kernels.teams.layouts import layouts_of
+from kernels.teams.words import arrays_of
 
 MET = kernel(
     "met",
@@ -111,33 +113,50 @@ def test_many_tiles_on_a_cpu(rank, order):
         np.testing.assert_array_equal(seen, wanted)
 
 
+def tiles_over(arrays, extents="I J", order=None, tile=None):
+    """Tiles of a declaration."""
+    return items_of("a test", tuple(arrays_of("a test", arrays)), None, None, None, extents, tile, order)
+
+
 def test_orders_of_tiles_follow_the_arrays():
-    """Where the order is one word, a CPU's tiles go along memory if all arrays agree; on a device as declared."""
-    right, left = Array("A", ("I", "J")), Array("B", ("I", "J"), layout="LEFT")
-    for order, arrays, wanted in (
-        ("left", [right], "right"),
-        ("right", [left], "left"),
-        ("left", [right, left], "left"),
-        ("left", [], "left"),
-        ("left", [Array("A", ("J", "I"))], "left"),
-        ("right", [Array("v", ("J",)), left], "left"),
+    """The tiles' order follows the arrays unless it is declared by a word of its own; the order in a tile is declared,
+    or the arrays'. A written array counts twice."""
+    right, left = (1, 0), (0, 1)
+    for arrays, order, outer, inner in (
+        ("A(I,J)", None, right, right),
+        ("A(I,J):left", None, left, left),
+        ("A(J,I)", None, left, left),
+        ("A(J,I):left", None, right, right),
+        ("A(I,J)", "left", right, left),
+        ("A(I,J):left", "right", left, right),
+        ("A(I,J):left", "right left", right, left),
+        ("A(I,J):left", "left right", left, right),
+        ("", None, right, right),
+        ("", "left", left, left),
+        ("v(J) A(I,J,3):left", None, left, left),
+        ("A(I,J) B(I,J):left C(I,J):left", None, left, left),
     ):
-        tiles = Tiles(("1:I-1", "J"), (8, 8), (order, order))
-        assert tiles.worked(False, arrays).orders == (wanted, order)
-        assert tiles.worked(True, arrays) is tiles
-    apart = Tiles(("I", "J"), (8, 8), ("right", "left"))
-    assert apart.worked(False, [left]).orders == ("right", "left")
-    square = Tiles(("N", "N"), (8, 8), ("left", "left"))
-    assert square.worked(False, [Array("A", ("N", "N"))]).orders == ("left", "left")
+        tiles = tiles_over(arrays, order=order, tile=(8, 8))
+        assert (tiles.outer, tiles.inner) == (outer, inner), (arrays, order)
+
+    assert tiles_over("A(N,N):left", "1:N-1 N", tile=(8, 8)).inner == left
+    assert tiles_over("A(K,I,J)", "I J K", tile=(2, 2, 2)).inner == (1, 0, 2)
+    written = dataclasses.replace(arrays_of("a test", "B(J,I)")[0], written=True)
+    assert layouts_of(("I", "J"), (*arrays_of("a test", "A(I,J)"), written)).order == left
+
+
+def test_an_index_with_one_place_in_a_tile_is_no_loop():
+    """Tiles of one row have the row's index as the fastest, whatever the order says."""
+    assert tiles_over("A(I,J)", order="left", tile=(1, 32)).inner == (1, 0)
+    assert tiles_over("A(I,J,K)", "I J K", tile=(4, 1, 1)).inner == (0, 2, 1)
 
 
 def test_tiles_have_no_more_rows_than_a_core_follows():
     """Rows of all arrays of a kernel, eight of them; tiles along the arrays are longer where they have few rows. Tiles
     across them have a row for each lane of a pack, and go along each."""
-    arrays = [Array(f"a{k}", ("I", "J")) for k in range(40)]
     for many in (1, 2, 3, 5, 9, 40):
-        along = Tiles(("I", "J"), (), ("right", "right")).worked(False, arrays[:many]).fit
-        across = Tiles(("I", "J"), (), ("left", "left")).worked(False, arrays[:many]).fit
+        layouts = tiles_over(" ".join([f"a{k}(I,J)" for k in range(many)])).layouts
+        along, across = layouts.fit((1, 0)), layouts.fit((0, 1))
         assert 1 <= along.least <= along.most <= max(8 // many, 1) and along.run * along.most >= 128
         assert across.run <= max(16 // many, 8) and across.run % 8 == 0 and across.least >= 64
 
@@ -151,14 +170,75 @@ def test_a_tile_of_the_call(be):
         TILED[2, "right"].bind({"seen": np.zeros((3, 3), np.int64)}, "cpu", tile=(8,))
 
 
-def test_the_model_of_tiles():
-    """A block has 256 threads, or as many as there are indices; a warp's are neighbours where the index is so long."""
-    for extents in itertools.product((1, 5, 40, 1000), repeat=3):
-        for order, fastest in (("right", -1), ("left", 0)):
-            tile = Tiles(("I", "J", "K"), (), (order, order)).sized(list(extents), True).tile
-            most = [1 << (n - 1).bit_length() for n in extents]
-            assert np.prod(tile) == min(256, np.prod(most)) and tile[fastest] >= min(32, most[fastest])
-            assert all(size <= enough for size, enough in zip(tile, most))
+EXTENTS = [list(extents) for extents in itertools.product((1, 5, 40, 300, 1000), repeat=3)]
+
+
+@pytest.mark.parametrize("layout, order", [("", (2, 1, 0)), (":left", (0, 1, 2))])
+def test_blocks_of_a_device_lie_along_the_arrays(layout, order):
+    """Threads are neighbours in memory: the rows of a block are whole ones, with up to 7 threads more, or parts of
+    whole warps. At most a quarter of the threads is beyond the range. No declared order changes that."""
+    for extents in EXTENTS:
+        tiles = tiles_over(f"A(I,J,K){layout}", "I J K")
+        tile = tiles.sized(extents, True).tile
+        assert tile == tiles_over(f"A(I,J,K){layout}", "I J K", "left").sized(extents, True).tile
+        assert min(128, np.prod(extents)) <= np.prod(tile) <= 256
+
+        longest = next((d for d in order if extents[d] > 1), order[0])
+        assert tile[longest] == extents[longest] <= 32 or tile[longest] % 8 == 0
+        padded = np.prod([-(-n // size) * size for n, size in zip(extents, tile)])
+        assert padded <= 4 / 3 * np.prod(extents)
+
+
+def test_blocks_with_few_threads_beyond_a_row():
+    """300 and 330 indices: 256 of them a block would leave 212 and 182 threads without work."""
+    for extent, wanted in (
+        (37, (6, 40)),
+        (18, (14, 18)),
+        (256, (1, 256)),
+        (300, (1, 160)),
+        (330, (8, 32)),
+        (7770, (1, 256)),
+        (8000, (1, 256)),
+        (40, (6, 40)),
+    ):
+        assert tiles_over("A(I,J)").sized([6000, extent], True).tile == wanted
+
+
+EMPTY = kernel("met_nowhere", header=JOINS, body="met_in_tiles", arrays="seen(I,J):whole", writes="seen", extents="I J")
+
+
+@pytest.mark.parametrize("extents", [(0, 0), (0, 50), (5, 0)])
+def test_ranges_without_indices(be, extents):
+    """A block has a thread at least, and nothing is called."""
+    run = EMPTY.bind(on(be, seen=np.zeros(extents, np.int64)), be, quick=True)
+    run()
+    assert min(run.tile) >= 1
+
+
+def test_tiles_of_arrays_across_each_other_have_lines_of_both():
+    """As many indices along the fastest one of each, if there are."""
+    for extents in EXTENTS:
+        for in_blocks, sides in ((True, (32, 8)), (False, (32, 32))):
+            tiles = tiles_over("A(I,J,K) B(I,J,K):left", "I J K").sized(extents, in_blocks)
+            first, _, last = tiles.tile
+            assert first >= min(sides[0], extents[0]) and last >= min(sides[1], extents[2])
+            assert np.prod(tiles.tile) <= np.prod(sides)
+    assert tiles_over("A(I,J,K) B(J,K,I) C(K,I,J)", "I J K").sized([100] * 3, True).tile == (4, 4, 16)
+
+
+def test_tiles_of_a_cpu_have_long_rows():
+    for extents in EXTENTS:
+        for mark, fastest in (("", 2), (":left", 0)):
+            tile = tiles_over(f"A(I,J,K){mark}", "I J K").sized(extents, False).tile
+            assert tile[fastest] >= min(256, extents[fastest]) and np.prod(tile) <= 1024
+
+
+def test_what_a_kernel_says_of_its_tile(be):
+    """The reason names the arrays."""
+    arrays = on(be, seen=np.zeros((20, 50), np.int64))
+    run = TILED[2, "right"].bind(arrays, be, quick=True)
+    assert run.why == f"tile {run.tile}, fastest index 1:J-1: order right, seen along 1:J-1"
+    assert MET.bind(on(be, seen=np.zeros(5, np.int64)), be, quick=True, first=0, behind=1).why == ""
 
 
 def test_scratch_of_the_call(be):
@@ -179,3 +259,15 @@ def test_more_indices_than_32_bits_count(be):
     """Beyond 2^31, each once; on the stand-in, which is slow, a few."""
     n = 1000 if is_stand_in(be) else 2**31 + 12345
     assert COUNTED.run({}, be, n=n, quick=is_stand_in(be)) == {"count": n, "last": n - 1}
+
+
+def test_divisions_by_multiplication():
+    """As a device divides, beside whole numbers; the largest numbers below 2^31, too."""
+    rng = np.random.default_rng(4)
+    divisors = [1, 2, 3, 7, 641, 2**16 - 1, 2**16, 2**30 + 1, 2**31 - 1, *rng.integers(1, 2**31, 200).tolist()]
+    for divisor in divisors:
+        inverse = inverse_of(divisor)
+        multiples = [k * divisor + off for k in (1, 2, (2**31 - 1) // divisor) for off in (-1, 0)]
+        for n in [0, 1, 2**31 - 1, *multiples, *rng.integers(0, 2**31, 50).tolist()]:
+            if n < 2**31:
+                assert (n + (n * (inverse & 0xFFFFFFFF) >> 32)) >> (inverse >> 32) == n // divisor

@@ -1,0 +1,197 @@
+"""How arrays lie along the indices of a range, and what follows: the order of the indices, the shape of tiles."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import re
+import typing
+
+from ..engine.backend.facts import REFERENCE
+from .words import Array
+
+Order = tuple[int, ...]  # all indices of a range, the fastest first
+
+MOST_THREADS = REFERENCE.threads_of_block
+THREADS = 256  # of a device's block
+ROW = 256  # indices of a CPU's tile along the arrays
+PART = 8  # of a device's along the fastest index, where arrays lie across each other
+BEYOND = 1.05  # threads for an index of a row, beside the least number of them
+STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
+SHORT = 4096  # indices of a row that a core of a CPU reads by itself, since the next row lies behind it
+LINE = 8  # numbers of a line of a CPU's memory
+WARP = REFERENCE.warp
+
+
+def named(order: str, rank: int) -> Order:
+    """The order of a word: "right", the last index is the fastest, or "left", the first."""
+    return tuple(range(rank)) if order == "left" else tuple(range(rank))[::-1]
+
+
+class Fit(typing.NamedTuple):
+    """The shape of a CPU's tiles where they are many."""
+
+    run: int  # indices along the fastest index
+    least: int  # along the others together
+    most: int
+    whole: int = 0  # rows of up to so many indices are taken whole, in the order of memory
+
+
+@dataclasses.dataclass(frozen=True)
+class ArrayOrder:
+    """An array that has all indices of a range."""
+
+    name: str
+    order: Order  # of the indices by the distance of neighbours in memory, the nearest first
+    written: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Layouts:
+    """The arrays of a kernel, seen along the indices of a range."""
+
+    rank: int = 1  # indices of the range
+    count: int = 0  # arrays of the kernel
+    arrays: tuple[ArrayOrder, ...] = ()  # those that have all indices; the others are small beside them
+
+    @functools.cached_property
+    def order(self) -> Order:
+        """The order of most arrays; a written one counts twice, since memory reads a line before it writes a part. Of
+        equals the first one. "right" where no array has all indices."""
+        if not self.arrays:
+            return named("right", self.rank)
+
+        votes: dict[Order, int] = {}
+        for array in self.arrays:
+            votes[array.order] = votes.get(array.order, 0) + 1 + array.written
+        return max(votes, key=lambda order: votes[order])
+
+    @functools.cached_property
+    def near(self) -> tuple[int, ...]:
+        """The indices along which neighbours of some array lie side by side, that of `order` first. Several of them:
+        arrays lie across each other. Empty where no array has all indices."""
+        nearest = [array.order[0] for array in self.arrays]
+        return tuple(sorted(set(nearest), key=lambda d: (d != self.order[0], nearest.index(d))))
+
+    def tile(self, order: Order, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
+        """The model's tile.
+
+        On a device a block of up to 256 threads along the arrays, since a warp's neighbours share lines of memory. On a
+        CPU 1024 indices: long rows for the packs, several of them for what neighbours share. Where arrays lie across
+        each other a tile has whole lines of each.
+
+        order: of the indices in a tile. extents: numbers of indices.
+        """
+        near = max(len(self.near), 1)
+        if not in_blocks:
+            side = _side(MOST_THREADS, near)
+            return self.shape(order, extents, MOST_THREADS, (min(side, ROW),))
+        if near == 1:
+            return self._along(order, extents)
+
+        # A warp has parts of lines of 32 bytes or more of each array.
+        return self.shape(order, extents, THREADS, (PART, _side(THREADS // PART, near - 1)))
+
+    def _along(self, order: Order, extents: list[int]) -> tuple[int, ...]:
+        """A block whose threads are neighbours in memory: whole rows, or an equal part of each, with few threads beyond
+        the end of a row. Rows of more than a warp are multiples of 8, so that few shapes are compiled."""
+        tile = [1] * len(extents)
+        room = THREADS
+        for d in self.order if self.near else order:
+            extent = max(extents[d], 1)
+            if room == THREADS and extent > WARP:
+                tile[d] = _row(extent)
+            else:
+                parts = -(-extent // room)
+                tile[d] = -(-extent // parts)
+            room //= tile[d]
+        return tuple(tile)
+
+    def shape(self, order: Order, extents: list[int], threads: int, rows: tuple[int, ...]) -> tuple[int, ...]:
+        """A tile of so many indices, the others than the near ones as even as may be. Powers of two, so that few shapes
+        are compiled.
+
+        rows: along the first near index, the second; the last number for the others, too. An index that the order has
+        ahead of the near ones has one place in a tile: the order does not matter then.
+        """
+        near = self.near or order[:1]
+        most = [1 << max(extent - 1, 0).bit_length() for extent in extents]
+        tile = [1] * len(extents)
+        for k, d in enumerate(near):
+            row = rows[min(k, len(rows) - 1)]
+            tile[d] = min(row, most[d], threads // math.prod(tile))
+
+        behind = [d for d in order[order.index(near[0]) :] if d not in near]
+        for growing in (behind, near):
+            for d in [*growing] * threads.bit_length():
+                if math.prod(tile) < threads and tile[d] < most[d]:
+                    tile[d] *= 2
+        return tuple(tile)
+
+    def fit(self, order: Order) -> Fit:
+        """The shape of a CPU's tiles where they are many. Memory reads and writes a row of each array side by side, and
+        a core follows a number of them only. Across an array each index is a row of it, and the others go along it."""
+        if self.near and order[0] not in self.near:
+            return Fit(16 if self.count < 2 else 8, 64, 64)
+        if len(self.near) > 1:
+            return Fit(8 * LINE, 8 * LINE, 8 * LINE)
+
+        most = max(1, STREAMS // max(self.count, 1))
+        return Fit(max(16, 1 << (128 // most - 1).bit_length()), most, most, SHORT)
+
+    def why(self, extents: tuple[str, ...]) -> str:
+        """The arrays along each near index, in words."""
+        along = []
+        for d in self.near:
+            names = [array.name for array in self.arrays if array.order[0] == d]
+            along.append(f"{', '.join(names)} along {extents[d]}")
+        return "; ".join(along) or "no array has all indices"
+
+
+def _side(volume: int, dimensions: int) -> int:
+    """The side of a cube in a volume, both powers of two."""
+    return 1 << (volume.bit_length() - 1) // dimensions
+
+
+def _row(extent: int) -> int:
+    """Indices of a block along rows: all, or the most whole warps with few threads beyond the end."""
+    if extent <= THREADS:
+        return -(-extent // 8) * 8
+    threads = {size: -(-extent // size) * size for size in range(WARP, THREADS + 1, WARP)}
+    return max(size for size, number in threads.items() if number <= BEYOND * min(threads.values()))
+
+
+def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
+    """The arrays along the indices of a range with these extents. An extent's name says which index goes along a
+    dimension; the first of equal names is the first index."""
+    words = [_name(extent) for extent in extents]
+    found = []
+    for array in arrays:
+        order = _order(words, array)
+        if order is not None:
+            found.append(ArrayOrder(array.name, order, array.written))
+
+    return Layouts(len(extents), len(arrays), tuple(found))
+
+
+def _name(extent: str) -> str:
+    """The only name in a formula of an extent; empty if there is none, or several."""
+    names = set(re.findall(r"[^\W\d]\w*", extent))
+    return names.pop() if len(names) == 1 else ""
+
+
+def _order(words: list[str], array: Array) -> Order | None:
+    """The indices by the distance of neighbours in an array; None if it does not have all of them."""
+    left = list(range(len(words)))
+    found = []
+    for extent in array.extents:
+        name = _name(extent)
+        match = [d for d in left if words[d] == name != ""]
+        if match:
+            left.remove(match[0])
+            found.append(match[0])
+
+    if left:
+        return None
+    return tuple(found if array.layout == "LEFT" else found[::-1])
