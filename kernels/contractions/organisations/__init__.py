@@ -7,6 +7,7 @@ prices.
 from __future__ import annotations
 
 import functools
+import math
 
 from ...engine.errors import ArgumentError
 from ..plan import Program
@@ -74,7 +75,8 @@ class Family:
 def _whole_price(how: Organisation, p: Program) -> float:
     """The price on a device that is filled or not, and no less than memory allows. Below that the price still decides
     between two organisations."""
-    price, floor = how.price(p) * how.waits(p), how.floor(p)
+    waits = how.waits(p)
+    price, floor = how.price(p) * waits, how.floor(p) * math.sqrt(waits)
     if not floor:
         return price
     return max(price, floor / library_costs.unit("threads", p)) + BESIDE * price

@@ -202,15 +202,19 @@ def unit(style: str, p: Program) -> float:
     r, size = rates(style, p.dtype), np.dtype(p.dtype).itemsize
     read = [p.arrays[name] for name in p.expression.inputs]
     common = [a for a in read if a.place is None and not a.mixed]
-    large = max(a.size for a in p.arguments) / SMALL
-    crossed = any(a.place and a.place == len(a.extents) - 1 and a.size >= large for a in p.arguments)
 
     found = r.shared if common else r.alone
-    if crossed:
+    if crossed(p):
         found = max(found, r.apart)
     if common and _streams(p, max(a.size for a in common), r.cache / size, r.beyond):
         found = max(found, r.far)
     return found * SINGLE.get(p.dtype, 1.0)
+
+
+def crossed(p: Program) -> bool:
+    """Whether neighbours in memory belong to different entries."""
+    large = max(a.size for a in p.arguments) / SMALL
+    return any(a.place and a.place == len(a.extents) - 1 and a.size >= large for a in p.arguments)
 
 
 def usual_batch(p: Program) -> int:

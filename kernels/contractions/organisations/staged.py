@@ -22,6 +22,8 @@ from .base import Organisation
 TABLE = pathlib.Path(__file__).parent.with_name("stages.csv")
 MOST_WARPS = 16  # of a team
 STORED = 4  # see `_mostly_stored`
+BLOCK = 6e-10  # seconds of a block of a full device, beside its work
+CROSSED = 4  # times these where the entries' numbers are not side by side
 UNITS_FULL = 0.5  # of the threads that fill a device otherwise: a warp of the units has more loads under way
 IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
 
@@ -191,7 +193,9 @@ class Staged(Organisation):
         return max(UNITS_FULL * device.FULL / max(at_work, 1), 1.0)
 
     def floor(self, p: Program) -> float:
-        return library_costs.memory_seconds("threads", p)
+        plan = plan_of(p, self)
+        blocks = plan.items(1) / plan.entries * BLOCK * (CROSSED if library_costs.crossed(p) else 1)
+        return max(library_costs.memory_seconds("threads", p), blocks)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:

@@ -23,6 +23,7 @@ class Threads(Organisation):
     """Base of the organisations by threads: each statement is a nest of loops, which go to blocks and threads."""
 
     threads: int  # of a block
+    near = 1  # neighbours that a thread reads or writes at once
 
     def waits(self, p: Program) -> float:
         threads_ = self.at_work(p, library_costs.usual_batch(p))
@@ -42,6 +43,9 @@ class Threads(Organisation):
 
     def __str__(self):
         return f"{self.name} ({', '.join(self.details())})"
+
+    def serves(self, p: Program) -> str:
+        return "" if self.near == 1 or self.legal(p) else "near=1: neighbours are not read or written at once"
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
