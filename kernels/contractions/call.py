@@ -94,7 +94,7 @@ def contract(
     repeated = None
     if isinstance(text, str) and not arrays and dtype is None:
         given = operands if out is None else (*operands, out)
-        repeated = repeats.signature(text, given, backend_of(backend, given), (batch, how, out is None, order))
+        repeated = repeats.signature(text, given, backend, (batch, how, out is None, order))
         call = repeats.find(repeated)
         if call:
             return call.values(given)
@@ -125,7 +125,7 @@ def contract(
     # Statements as in a call before.
     if not others:
         given = tuple(arrays.values())
-        repeated = repeats.signature(text, given, backend_of(backend, given), (batch, how, marks, tuple(arrays)))
+        repeated = repeats.signature(text, given, backend, (batch, how, marks, tuple(arrays)))
         asked = asked._replace(repeated=repeated)
         call = repeats.find(repeated)
         if call:
@@ -335,7 +335,7 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
     direct = given is not None and given.dtype == types.work and job.plan.takes("out", given, job.n)
     taken = {**arrays, "out": given} if direct else arrays
     new = () if direct else (repeats.New("out", job.shape, back),)
-    call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), (), new, ("out",), job.n, types.work)
+    call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), new, ("out",), job.n, types.work)
     repeats.keep(asked.repeated, {**views, "out": given}, taken, call)
 
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
@@ -405,7 +405,7 @@ def _statements(text: str, arrays: dict, asked: Asked):
         plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
         taken = _run(plan, e, held, n)
         lie = tuple((name, repeats.View(tuple(range(np.ndim(arrays[name]))))) for name in given)
-        repeats.keep(repeated, arrays, taken, repeats.Repeat(plan, lie, (), tuple(new), e.outputs, n, dtype))
+        repeats.keep(repeated, arrays, taken, repeats.Repeat(plan, lie, tuple(new), e.outputs, n, dtype))
 
     results = tuple(arrays[name] for name in script.expression.outputs)
     return results[0] if len(results) == 1 else results

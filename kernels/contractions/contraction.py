@@ -202,13 +202,33 @@ class Contraction:
         An input without indices, `a[]`, may be a number: run() has the value of now. An array of no dimensions is read
         at each run. An output that is a number, and masked arrays, raise ArgumentError.
         """
-        e = self.expression
         arrays = self._operands(arrays)
         n = self._entries(arrays) if n is None else n
+        return self._launches(arrays, self._values(arrays, n), n)
+
+    def again(self, arrays: Mapping[str, Any], n: int) -> Callable[..., None] | None:
+        """run(arrays): `bind` and run in one, without checks, for calls that come again. Its arrays are in the order of
+        these, and have their shapes, types and strides; its outputs are new ones of the backend's, no old values are
+        read. None where each call has to bind anew, on devices, or where arrays are numbers or constants."""
+        if self.backend.memory == "device" or self.expression.updated or self.expression.constant or any(map(is_number, arrays.values())):
+            return None
+
+        operands = self._operands(arrays)
+        try:
+            values = self._values(operands, n)
+            return self.how.again(self, {name: operands[name] for name in arrays}, values, n)
+        except VariantUnsuitable:
+            return None
+
+    def _values(self, arrays, n: int) -> dict:
+        """What a launch for n entries reads: of each array the address, the step between entries, and the step between
+        parts a batch apart; whether outputs bypass the caches. Raises ArgumentError."""
+        e = self.expression
         if n < 0 or (not e.batch and n != 1):
             raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
 
-        values, spans = {}, {}
+        values: dict[str, int] = {}
+        spans = {}
         for a in self.program.arguments:
             array = arrays[a.name]
             values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
@@ -222,7 +242,7 @@ class Contraction:
                 raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
 
         values["past"] = int(self._past(values, n))
-        return self._launches(arrays, values, n)
+        return values
 
     def _operands(self, arrays) -> dict:
         """All arrays by name, where the backend works. Raises ArgumentError."""

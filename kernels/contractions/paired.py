@@ -192,6 +192,43 @@ class ComplexContraction:
 
         return run_all
 
+    def again(self, arrays, n: int):
+        """run(arrays), as Contraction.again."""
+        if self.products and self.products.takes_all(arrays, n):
+            return self.products.again(arrays, n)
+        if self.expression.updated or self.expression.constant:
+            return None
+
+        held = self._parts_of(arrays)
+        run = self.parts.again({part: array for parts in held.values() for part, array in parts.items()}, n)
+        if run is None:
+            return None
+
+        names, outputs = tuple(arrays), self.expression.outputs
+
+        def run_again(given) -> None:
+            held = self._parts_of(dict(zip(names, given)))
+            for name, array in zip(names, given):
+                if len(held[name]) == 2 and name not in outputs:
+                    _take(array, tuple(held[name].values()))
+            run([array for parts in held.values() for array in parts.values()])
+            for name, array in zip(names, given):
+                if name in outputs:
+                    array.real[...], array.imag[...] = held[name].values()
+
+        return run_again
+
+    def _parts_of(self, arrays) -> dict[str, dict]:
+        """Of each array, the real arrays that stand for it: itself, or two new ones."""
+        found = {}
+        for name, array in arrays.items():
+            parts = self.pairs.names[name]
+            if len(parts) == 1:
+                found[name] = {parts[0]: array}
+            else:
+                found[name] = {part: self.backend.empty(array.shape, self.parts.dtype) for part in parts}
+        return found
+
     def _check(self, arrays) -> None:
         """Raises ArgumentError for arrays that are missing, unknown, of another type, or outputs in others' memory."""
         e = self.expression

@@ -42,18 +42,37 @@ def plain(style: str, way: Way, number: float, add: bool) -> bool:
 
 def _on_host(backend, dtype: str, way: Way, addresses, number: float, add: bool, keep):
     refuse(number != 1.0 or add or bool(way.sums), "NumPy's product neither scales nor adds.", VariantUnsuitable)
-    size = np.dtype(dtype).itemsize
-
-    def view(array: int, rows: Axis, columns: Axis):
-        axes = (*way.loops, rows, columns)
-        strides = [axis.step[array] * size for axis in axes]
-        return backend.at(addresses[array], [axis.extent for axis in axes], strides, np.dtype(dtype))
-
-    out, left, right = view(OUT, way.m, way.n), view(LEFT, way.m, way.k), view(RIGHT, way.k, way.n)
+    out, left, right = (
+        backend.at(address, *view, np.dtype(dtype)) for address, view in zip(addresses, _views(way, dtype))
+    )
     multiply = np.matmul
 
     def run(keep=keep):
         multiply(left, right, out)
+
+    return run
+
+
+def _views(way: Way, dtype: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """(shape, strides in bytes) of out, left, right as stacks of matrices."""
+    size, found = np.dtype(dtype).itemsize, []
+    for array, rows, columns in ((OUT, way.m, way.n), (LEFT, way.m, way.k), (RIGHT, way.k, way.n)):
+        axes = (*way.loops, rows, columns)
+        found.append((tuple(axis.extent for axis in axes), tuple(axis.step[array] * size for axis in axes)))
+    return found
+
+
+def again(dtype: str, way: Way):
+    """run(out, left, right) of NumPy's product: contiguous arrays, the first number of each where the product begins."""
+    (out_shape, out_steps), (left_shape, left_steps), (right_shape, right_steps) = _views(way, dtype)
+    view, numbers, multiply = np.ndarray, np.dtype(dtype), np.matmul
+
+    def run(out, left, right) -> None:
+        multiply(
+            view(left_shape, numbers, left, 0, left_steps),
+            view(right_shape, numbers, right, 0, right_steps),
+            view(out_shape, numbers, out, 0, out_steps),
+        )
 
     return run
 

@@ -8,13 +8,18 @@ Plans read neither numbers nor addresses, so a signature has all that a plan dep
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.timers import is_timing
 from .result_order import turned
 
 KEPT = 256  # calls
+SMALL = 4096  # bytes
 
 
 class View(NamedTuple):
@@ -26,6 +31,8 @@ class View(NamedTuple):
 
     def of(self, array):
         """The view of an array."""
+        if not self.first and not self.diagonals:
+            return turned(array, self.axes)
         if self.first:
             array = array[tuple(0 if axis in self.first else slice(None) for axis in range(array.ndim))]
         for one, other in self.diagonals:
@@ -41,41 +48,81 @@ class New(NamedTuple):
     axes: tuple[int, ...]  # dimensions of the view that is returned
 
 
-class Repeat(NamedTuple):
+@dataclasses.dataclass
+class Repeat:
     """A call without what depends on its arrays' numbers and places."""
 
     plan: Any  # Contraction or ComplexContraction
     given: tuple[tuple[str, View], ...]  # arrays in their order
-    copied: tuple[str, ...]  # of inputs that the kernel reads from a contiguous copy
     new: tuple[New, ...]
     results: tuple[str, ...]  # names of all outputs, in the text's order
     n: int  # entries of the batch
     dtype: np.dtype  # of outputs
+    copied: tuple[str, ...] = ()  # of inputs that the kernel reads from a contiguous copy
+    run: Any = None  # the launch for arrays in their order, new ones last; None: bound each time
+    fresh: bool = True  # no call came since the first one
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
-        backend = self.plan.backend
-        arrays, results = {}, {}
-        for (name, view), array in zip(self.given, given):
-            arrays[name], results[name] = view.of(array), array
-        for name in self.copied:
-            arrays[name] = backend.arrays.ascontiguousarray(arrays[name])
-        for name, shape, axes in self.new:
-            arrays[name] = backend.empty(shape, self.dtype)
-            results[name] = turned(arrays[name], axes)
+        # The arrays that the kernel takes.
+        arrays = [*given] if self._as_given else [view.of(array) for (_, view), array in zip(self.given, given)]
+        for place in self._copies:
+            arrays[place] = self._contiguous(arrays[place])
+        for make in self._makers:
+            arrays.append(make())
 
-        self.plan.bind(arrays, self.n)()
+        # Timers watch what is bound.
+        if self.run and not is_timing():
+            self.run(arrays)
+        else:
+            self._bind(arrays)
+
+        found = [turned(array, new.axes) for array, new in zip(arrays[len(given) :], self.new)]
+        if len(found) == 1 and self._only_new:
+            return found[0]
+        return self._named(given, found)
+
+    @functools.cached_property
+    def _as_given(self) -> bool:
+        """Whether all arrays go to the kernel with their dimensions as they are."""
+        return all(view == View(tuple(range(len(view.axes)))) for _, view in self.given)
+
+    @functools.cached_property
+    def _copies(self) -> list[int]:
+        names = [name for name, _ in self.given]
+        return [names.index(name) for name in self.copied]
+
+    def _contiguous(self, array):
+        return self.plan.backend.arrays.ascontiguousarray(array).reshape(array.shape)  # NumPy makes one dimension of none
+
+    @functools.cached_property
+    def _makers(self) -> list:
+        """A function for each new array. Where small ones begin in a cache line does not count."""
+        backend, found = self.plan.backend, []
+        for _, shape, _ in self.new:
+            small = backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
+            found.append(functools.partial(np.empty if small else backend.empty, shape, self.dtype))
+        return found
+
+    @functools.cached_property
+    def _only_new(self) -> bool:
+        """Whether the results are all the new arrays, in their order."""
+        return tuple(name for name, *_ in self.new) == self.results
+
+    def _named(self, given, new):
+        """The outputs, where some were given."""
+        results = {name: array for (name, _), array in zip(self.given, given)}
+        results |= {name: array for (name, *_), array in zip(self.new, new)}
         found = tuple(results[name] for name in self.results)
         return found[0] if len(found) == 1 else found
 
-
-class Lie(NamedTuple):
-    """An array without its numbers and its place."""
-
-    kind: type
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]  # bytes
+    def _bind(self, arrays) -> None:
+        """A run that is bound; the second call finds out whether later ones need that."""
+        named = {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
+        self.plan.bind(named, self.n)()
+        if self.fresh and self._only_new and self.plan.backend.memory == "host":
+            self.run = self.plan.again(named, self.n)
+        self.fresh = False
 
 
 _calls: dict[tuple, Repeat] = {}
@@ -84,13 +131,15 @@ _calls: dict[tuple, Repeat] = {}
 def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
     """A key for a call: equal where two calls differ in the numbers and addresses of their arrays alone. None if an
     array is a number or a list."""
-    if not all(hasattr(a, "strides") and hasattr(a, "dtype") for a in arrays):
+    try:
+        return text, backend, options, lies(arrays)
+    except AttributeError:
         return None
-    return text, backend, options, lies(arrays)
 
 
-def lies(arrays) -> tuple[Lie, ...]:
-    return tuple(Lie(type(a), a.dtype, a.shape, a.strides) for a in arrays)
+def lies(arrays) -> tuple:
+    """(type, type of numbers, shape, strides in bytes) of each array. Raises AttributeError if one is no array."""
+    return tuple([(type(a), a.dtype, a.shape, a.strides) for a in arrays])
 
 
 def find(key: tuple | None) -> Repeat | None:
@@ -108,12 +157,12 @@ def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
         return
     names = [name for name, _ in call.given]
     came, now = lies(views[name] for name in names), lies(taken[name] for name in names)
-    if [x[:2] for x in key[-1]] != [x[:2] for x in now] or [x.shape for x in came] != [x.shape for x in now]:
+    if [x[:2] for x in key[-1]] != [x[:2] for x in now] or [x[2] for x in came] != [x[2] for x in now]:
         return
 
-    copied = tuple(name for name, x, y in zip(names, came, now) if x.strides != y.strides)
+    copied = tuple(name for name, x, y in zip(names, came, now) if x[3] != y[3])
     if copied and set(call.results) & set(names):
         return
     while len(_calls) >= KEPT:
         _calls.pop(list(_calls)[0], None)
-    _calls[key] = call._replace(copied=copied)
+    _calls[key] = dataclasses.replace(call, copied=copied)

@@ -22,6 +22,7 @@ from .text import Reference, Statement, Term
 
 ORDERS = ("K", "C", "F", "A")
 FEW = 1 << 12  # numbers of a result that is too small for its order to count
+_RISING = [tuple(range(dimensions)) for dimensions in range(65)]  # NumPy has 64 at most
 WORTH = 0.98  # of the time of the order "C", which another order of "K" must not exceed
 
 
@@ -112,7 +113,7 @@ def axes_in_memory(array) -> tuple[int, ...]:
 
 def turned(array, axes: tuple[int, ...]):
     """A view with dimensions in another order; the array itself if the order is its own."""
-    return array if axes == tuple(range(len(axes))) else array.transpose(axes)
+    return array if axes == _RISING[len(axes)] else array.transpose(axes)
 
 
 def places(order, out) -> tuple[int, ...]:

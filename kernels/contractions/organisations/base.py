@@ -13,11 +13,38 @@ import math
 import typing
 from typing import Any, ClassVar
 
-from ...engine.backend.base import Source
+import numpy as np
+
+from ...engine.backend.base import Shape, Source
 from ...engine.errors import ArgumentError
 from ..plan import Program, Unable
 
 __all__ = ["Organisation", "Unable", "Word", "words"]
+
+
+class Launch(typing.NamedTuple):
+    """A launch on CPU vector units without the arrays' addresses: arrays that lie alike share it."""
+
+    module: Any
+    held: np.ndarray  # the record of arguments
+    addresses: tuple[tuple[str, str], ...]  # (member of the record, array)
+    items: int
+    keep: tuple = ()  # objects to which the record points
+    title: str = ""  # what timers call it
+
+    def bound(self, arrays, values):
+        """run(). values: addresses (at_) of the arrays."""
+        held = self.held.copy()
+        for member, name in self.addresses:
+            held[member] = values[f"at_{name}"]
+        keep = (*arrays.values(), *self.keep)
+        run = self.module.bind("contraction", Shape(), held, keep=keep, title=self.title)
+        return functools.partial(run, self.items)
+
+    def again(self, names):
+        """run(arrays) for arrays in the order of these names. Outputs of megabytes begin on cache lines."""
+        places = {member: names.index(name) for member, name in self.addresses}
+        return self.module.again("contraction", self.held, places, self.items, keep=self.keep)
 
 
 class Word(typing.NamedTuple):
@@ -89,6 +116,11 @@ class Organisation:
         Raises VariantUnsuitable if the arrays do not lie as the organisation needs.
         """
         raise NotImplementedError
+
+    def again(self, plan, arrays, values, n: int):
+        """run(arrays), as `launch` and its run, for other arrays in the order of these that lie as these do: they need
+        no check. Outputs of megabytes begin on cache lines. None where each call binds anew."""
+        return None
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:

@@ -8,13 +8,13 @@ import functools
 import math
 from typing import ClassVar
 
-from ...engine.backend.base import Shape, Source
+from ...engine.backend.base import Source
 from ...engine.backend.record import record
 from .. import render_packs, ways as ways_of
 from ..plan import Program, nest
 from ..ways import WIDTH
 from . import library_costs
-from .base import Organisation
+from .base import Launch, Organisation
 
 FIRST_CACHE = 32 * 1024  # bytes
 SLOWER = 1.6  # times, of work on numbers that the first cache does not hold
@@ -76,10 +76,15 @@ class Packs(Organisation):
         return render_packs.source(self.name, body, ways, headers, folders, quick)
 
     def launch(self, plan, arrays, values, n: int):
-        module = plan.compile()
+        return self._launch(plan, values, n).bound(arrays, values)
+
+    def again(self, plan, arrays, values, n: int):
+        return self._launch(plan, values, n).again(list(arrays))
+
+    def _launch(self, plan, values, n: int) -> Launch:
         held = record(render_packs.members(plan.program), **values)
-        run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
-        return functools.partial(run, n)
+        addresses = tuple((f"at_{a.name}", a.name) for a in plan.program.arguments)
+        return Launch(plan.module(self), held, addresses, n)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:

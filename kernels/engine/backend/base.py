@@ -114,6 +114,14 @@ class Module(abc.ABC):
     def _bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None, keep):
         """As `bind`, by the backend."""
 
+    def again(self, function: str, record: np.ndarray, places: dict[str, int], items: int, keep=()):
+        """run(arrays): a launch for so many items, with members of a copy of the record set to the arrays' addresses.
+        For calls that come again with other arrays. None on a device: each call binds its own record there.
+
+        places: {member: place of its array}. The arrays are the backend's.
+        """
+        return None
+
     def address(self, function: str) -> int:
         """Address of a C function of the source, of any arguments; for hosts that call it. Raises BackendError where
         functions run on a device."""
@@ -252,7 +260,7 @@ class Backend(abc.ABC):
                 f"no memory for an array of {numbers} numbers; is the chunk (nGridPoints) too large?"
             ) from None
 
-        return raw[-raw.ctypes.data % ALIGN :][:size].view(dtype).reshape(shape)
+        return np.ndarray(shape, dtype, raw, -self.address(raw) % ALIGN)
 
     def address(self, array) -> int:
         """Of its first element, where kernels find it. The array has to be kept as long as the address is used. Raises
