@@ -26,7 +26,7 @@ NUMBERS = "biufc"  # kinds of types
 def einsum(
     *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = True
 ) -> Any:
-    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. Where the string
+    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns, see `contract`. Where a string
     only moves dimensions or takes a diagonal, the result is a view of the operand, as NumPy's is.
 
     order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe" or a stricter rule. optimize is not

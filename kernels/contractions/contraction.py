@@ -20,6 +20,7 @@ import numpy as np
 
 from ..engine import tune
 from ..engine.backend import get_backend
+from ..engine.backend.replay import ALIGNED, Replay, StandIn, watched_launches
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
 from . import einsum, estimates, host_rates, orders, render_lines, table
@@ -209,16 +210,41 @@ class Contraction:
     def again(self, arrays: Mapping[str, Any], n: int) -> Callable[..., None] | None:
         """run(arrays): `bind` and run in one, without checks, for calls that come again. Its arrays are in the order of
         these, and have their shapes, types and strides; its outputs are new ones of the backend's, no old values are
-        read. None where each call has to bind anew, on devices, or where arrays are numbers or constants."""
-        if self.backend.memory == "device" or self.expression.updated or self.expression.constant or any(map(is_number, arrays.values())):
+        read. None where each call has to bind anew: where old values are read, or arrays are numbers or constants."""
+        if self.expression.updated or self.expression.constant or any(map(is_number, arrays.values())):
             return None
 
         operands = self._operands(arrays)
+        operands = {name: operands[name] for name in arrays}
+        if self.backend.style == "threads":
+            return self._replayed(operands, n)
         try:
-            values = self._values(operands, n)
-            return self.how.again(self, {name: operands[name] for name in arrays}, values, n)
+            return self.how.again(self, operands, self._values(operands, n), n)
         except VariantUnsuitable:
             return None
+
+    def _replayed(self, arrays, n: int):
+        """run(arrays) by launches of a bind before, one for each stream and alignment."""
+        backend, kept = self.backend, {}
+
+        def made(arrays, addresses) -> Replay:
+            stand_ins = map(StandIn.of, arrays, addresses, range(len(arrays)))
+            held = dict(zip(names, stand_ins))
+            with watched_launches() as launches:
+                self._launches(held, self._values(held, n), n)()
+            return Replay(launches, addresses)
+
+        def run(arrays) -> None:
+            addresses = [backend.address(array) for array in arrays]
+            key = backend.stream, *[address % ALIGNED for address in addresses]
+            if key not in kept:
+                if len(kept) >= KEPT:
+                    kept.clear()
+                kept[key] = made(arrays, addresses)
+            kept[key](addresses)
+
+        names = tuple(arrays)
+        return run
 
     def _values(self, arrays, n: int) -> dict:
         """What a launch for n entries reads: of each array the address, the step between entries, and the step between

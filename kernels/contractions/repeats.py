@@ -93,7 +93,9 @@ class Repeat:
         return [names.index(name) for name in self.copied]
 
     def _contiguous(self, array):
-        return self.plan.backend.arrays.ascontiguousarray(array).reshape(array.shape)  # NumPy makes one dimension of none
+        return self.plan.backend.arrays.ascontiguousarray(array).reshape(
+            array.shape
+        )  # NumPy makes one dimension of none
 
     @functools.cached_property
     def _makers(self) -> list:
@@ -120,7 +122,7 @@ class Repeat:
         """A run that is bound; the second call finds out whether later ones need that."""
         named = {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
         self.plan.bind(named, self.n)()
-        if self.fresh and self._only_new and self.plan.backend.memory == "host":
+        if self.fresh and self._only_new:
             self.run = self.plan.again(named, self.n)
         self.fresh = False
 

@@ -120,7 +120,7 @@ class Organisation:
     def again(self, plan, arrays, values, n: int):
         """run(arrays), as `launch` and its run, for other arrays in the order of these that lie as these do: they need
         no check. Outputs of megabytes begin on cache lines. None where each call binds anew."""
-        return None
+        return
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:

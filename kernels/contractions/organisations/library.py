@@ -110,8 +110,8 @@ class Library(Organisation):
         return permute.source(self.STYLE, f"scale_{p.dtype}")
 
     def sources(self, plan) -> list[Source]:
-        """The copies, the same for all programs of a type."""
-        return permute.sources(self.STYLE, plan.program.dtype)
+        """The copies and the tables of addresses, the same for all programs of a type."""
+        return [*permute.sources(self.STYLE, plan.program.dtype), *products.sources(self.STYLE)]
 
     def launch(self, plan, arrays, values, n: int):
         p, backend = plan.program, plan.backend

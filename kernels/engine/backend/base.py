@@ -16,6 +16,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 import pathlib
@@ -31,6 +32,7 @@ from ..timers import HostClock, watched
 from .entry import Entry
 from .facts import CPU, DeviceFacts
 from .queues import Queue, ThreadQueue
+from .replay import Launch, watch
 
 if typing.TYPE_CHECKING:
     from .peers import Peers
@@ -107,8 +109,19 @@ class Module(abc.ABC):
         record: an array of one structure, read whenever run is called. keep: objects to keep alive, to which the record
         points. title: what timers call it, where the source serves many works; "": as the source has it.
         """
+        if watch.launches is not None:
+            return functools.partial(self._put_on_list, function, shape, record, most, keep)
         run = self._bind(function, shape, record, most, keep)
         return watched(run, title or self.titles.get(function, function), self.clock)
+
+    def _put_on_list(self, function, shape, record, most, keep, items: int) -> None:
+        """A launch of a watched bind, see replay.py."""
+
+        def bound(own):
+            return functools.partial(self._bind(function, shape, own, most, keep), items)
+
+        assert watch.launches is not None
+        watch.launches.append(Launch(record.copy(), bound))
 
     @abc.abstractmethod
     def _bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None, keep):
@@ -120,7 +133,7 @@ class Module(abc.ABC):
 
         places: {member: place of its array}. The arrays are the backend's.
         """
-        return None
+        return
 
     def address(self, function: str) -> int:
         """Address of a C function of the source, of any arguments; for hosts that call it. Raises BackendError where
@@ -290,6 +303,11 @@ class Backend(abc.ABC):
         return np.asarray(array, dtype=dtype)
 
     # ---- time
+    @property
+    def stream(self) -> int:
+        """Address of the current stream of a device."""
+        return 0
+
     def set_stream(self, stream: int) -> None:
         """Queue what this thread does from now on a stream of the host's; 0: the default one. A CPU has none."""
 
