@@ -336,7 +336,8 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
     taken = {**arrays, "out": given} if direct else arrays
     new = () if direct else (repeats.New("out", job.shape, back),)
     call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), new, ("out",), job.n, types.work)
-    repeats.keep(asked.repeated, {**views, "out": given}, taken, call)
+    if types.result == types.work:
+        repeats.keep(asked.repeated, {**views, "out": given}, taken, call)
 
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
     job.plan.bind(arrays, job.n)()

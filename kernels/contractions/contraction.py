@@ -20,7 +20,6 @@ import numpy as np
 
 from ..engine import tune
 from ..engine.backend import get_backend
-from ..engine.backend.replay import ALIGNED, Replay, StandIn, watched_launches
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
 from . import einsum, estimates, host_rates, orders, render_lines, table
@@ -28,6 +27,7 @@ from .arrays import as_array
 from .choice import sorted_out
 from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
+from .replays import Replays
 from .text import Expression, Reference, Script, read, shown
 
 TYPES = ("float64", "float32")
@@ -205,7 +205,7 @@ class Contraction:
         """
         arrays = self._operands(arrays)
         n = self._entries(arrays) if n is None else n
-        return self._launches(arrays, self._values(arrays, n), n)
+        return self.launched(arrays, n)
 
     def again(self, arrays: Mapping[str, Any], n: int) -> Callable[..., None] | None:
         """run(arrays): `bind` and run in one, without checks, for calls that come again. Its arrays are in the order of
@@ -217,36 +217,17 @@ class Contraction:
         operands = self._operands(arrays)
         operands = {name: operands[name] for name in arrays}
         if self.backend.style == "threads":
-            return self._replayed(operands, n)
+            return Replays(self, operands, n)
         try:
-            return self.how.again(self, operands, self._values(operands, n), n)
+            return self.how.again(self, operands, self.checked(operands, n), n)
         except VariantUnsuitable:
             return None
 
-    def _replayed(self, arrays, n: int):
-        """run(arrays) by launches of a bind before, one for each stream and alignment."""
-        backend, kept = self.backend, {}
+    def launched(self, arrays, n: int) -> Callable[..., None]:
+        """run() of arrays where the backend works."""
+        return self._launches(arrays, self.checked(arrays, n), n)
 
-        def made(arrays, addresses) -> Replay:
-            stand_ins = map(StandIn.of, arrays, addresses, range(len(arrays)))
-            held = dict(zip(names, stand_ins))
-            with watched_launches() as launches:
-                self._launches(held, self._values(held, n), n)()
-            return Replay(launches, addresses)
-
-        def run(arrays) -> None:
-            addresses = [backend.address(array) for array in arrays]
-            key = backend.stream, *[address % ALIGNED for address in addresses]
-            if key not in kept:
-                if len(kept) >= KEPT:
-                    kept.clear()
-                kept[key] = made(arrays, addresses)
-            kept[key](addresses)
-
-        names = tuple(arrays)
-        return run
-
-    def _values(self, arrays, n: int) -> dict:
+    def checked(self, arrays, n: int) -> dict:
         """What a launch for n entries reads: of each array the address, the step between entries, and the step between
         parts a batch apart; whether outputs bypass the caches. Raises ArgumentError."""
         e = self.expression

@@ -1,7 +1,7 @@
 // Addresses of the matrices of a call of cuBLAS for many products, whose loops no step joins to one.
 //
-// Arguments: table: three rows of `count` addresses, one for each array; first: where the arrays begin; loops: how many,
-// the slowest first; extent of each; step: bytes of each loop, array after array.
+// Arguments: table: three rows of `count` addresses, one for each array; first: where the arrays begin; loops: how
+// many, the slowest first; extent of each; step: bytes of each loop, array after array.
 #pragma once
 #include "engine/numbers/launch.h"
 

@@ -112,7 +112,7 @@ def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: boo
     strides = [_line(*array) for array in arrays]
     refuse(max(*shape, *strides) > MOST, f"a product of {m} x {n} x {k} numbers, wanted below 2^31.", VariantUnsuitable)
     scale = np.array([number, 0.0, 1.0], dtype)
-    call = _Call(backend, dtype, way.loops, shape, strides, [array for array, *_ in arrays], scale)
+    call = _Call(backend, dtype, way.loops, shape, strides, [array for array, *_ in arrays], scale, keep)
 
     # Turns of sums follow each other: each but the first adds.
     runs = []
@@ -123,7 +123,7 @@ def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: boo
     if len(runs) == 1:
         return runs[0]
 
-    def run(keep=keep):
+    def run():
         for each in runs:
             each()
 
@@ -171,9 +171,9 @@ def _module(backend):
 class _Call:
     """A function of cuBLAS with what all its calls have in common."""
 
-    def __init__(self, backend, dtype: str, loops, shape, strides, order, scale):
+    def __init__(self, backend, dtype: str, loops, shape, strides, order, scale, keep):
         self.backend, self.loops, self.order = backend, loops, order
-        self.shape, self.strides, self.scale = shape, strides, scale
+        self.shape, self.strides, self.scale, self.keep = shape, strides, scale, keep
         self.size = scale.itemsize
         kind = ("gemm", "gemmStridedBatched", "gemmBatched")[min(len(loops), 2)]
         self.function = getattr(backend.arrays.cuda.cublas, LETTERS[dtype] + kind)
@@ -193,8 +193,8 @@ class _Call:
         backend = self.backend
         tables = backend.empty((ARRAYS, self.count), np.dtype(np.int64))
         rows = [backend.address(tables) + row * self.count * tables.itemsize for row in range(ARRAYS)]
-        write = _module(backend).bind("addresses", Shape(256), self._places(rows[0], begins), keep=tables)
-        multiply = self._queued(np.array(rows, np.int64), add, tables)
+        write = _module(backend).bind("addresses", Shape(256), self._places(rows[0], begins), keep=(tables, self.keep))
+        multiply = self._queued(np.array(rows, np.int64), add)
 
         def run():
             write(ARRAYS * self.count)
@@ -212,27 +212,27 @@ class _Call:
         values = dict(table=table, first=begins, extent=extents, step=steps.ravel())
         return record(ADDRESSES, count=self.count, loops=len(self.loops), **values)
 
-    def _queued(self, begins, add: bool, keep=()):
+    def _queued(self, begins, add: bool):
         """run() with arrays, or tables of addresses, where `begins` has them: read at each run."""
         if watch.launches is not None:
-            bound = functools.partial(self._bound, add=add, keep=keep)
-            return functools.partial(watch.launches.append, Launch(begins, bound))
-        return self._bound(begins, add, keep)
+            return functools.partial(watch.launches.append, Launch(begins, functools.partial(self._bound, add=add)))
+        return self._bound(begins, add)
 
-    def _bound(self, begins, add: bool, keep=()):
+    def _bound(self, begins, add: bool):
         number, zero, one = (self.scale.ctypes.data + place * self.size for place in range(3))
         old = one if add else zero
-        (loop,) = self.loops if len(self.loops) == 1 else (None,)
-        last, first, second = (
-            [line, *([loop.step[array]] if loop else [])] for line, array in zip(self.strides, self.order)
-        )
+        last, first, second = map(self._lines, self.strides, self.order)
         tail = [self.count] if self.loops else []
         function, use, handle = self.function, self.backend.use, self.backend.arrays.cuda.device.get_cublas_handle
         shape = self.shape
 
-        def run(keep=(self.scale, keep)):
+        def run(keep=(self.scale, self.keep)):
             use()
             c, a, b = begins.tolist()
             function(handle(), *shape, number, a, *first, b, *second, old, c, *last, *tail)
 
         return run
+
+    def _lines(self, line: int, array: int) -> list[int]:
+        """The step from line to line, and from product to product where all are one step apart."""
+        return [line, *[loop.step[array] for loop in self.loops]] if len(self.loops) == 1 else [line]

@@ -58,7 +58,7 @@ class Repeat:
     results: tuple[str, ...]  # names of all outputs, in the text's order
     n: int  # entries of the batch
     dtype: np.dtype  # of outputs
-    copied: tuple[str, ...] = ()  # of inputs that the kernel reads from a contiguous copy
+    copied: tuple[tuple[str, np.dtype], ...] = ()  # inputs that the kernel reads from contiguous copies, of a type
     run: Any = None  # the launch for arrays in their order, new ones last; None: bound each time
     fresh: bool = True  # no call came since the first one
 
@@ -66,8 +66,8 @@ class Repeat:
         """The outputs: one, or a tuple. given: arrays in their order."""
         # The arrays that the kernel takes.
         arrays = [*given] if self._as_given else [view.of(array) for (_, view), array in zip(self.given, given)]
-        for place in self._copies:
-            arrays[place] = self._contiguous(arrays[place])
+        for place, dtype in self._copies:
+            arrays[place] = self._contiguous(arrays[place], dtype)
         for make in self._makers:
             arrays.append(make())
 
@@ -88,14 +88,13 @@ class Repeat:
         return all(view == View(tuple(range(len(view.axes)))) for _, view in self.given)
 
     @functools.cached_property
-    def _copies(self) -> list[int]:
+    def _copies(self) -> list[tuple[int, np.dtype]]:
         names = [name for name, _ in self.given]
-        return [names.index(name) for name in self.copied]
+        return [(names.index(name), dtype) for name, dtype in self.copied]
 
-    def _contiguous(self, array):
-        return self.plan.backend.arrays.ascontiguousarray(array).reshape(
-            array.shape
-        )  # NumPy makes one dimension of none
+    def _contiguous(self, array, dtype):
+        made = self.plan.backend.arrays.ascontiguousarray(array, dtype)
+        return made.reshape(array.shape)  # NumPy makes one dimension of none
 
     @functools.cached_property
     def _makers(self) -> list:
@@ -119,10 +118,11 @@ class Repeat:
         return found[0] if len(found) == 1 else found
 
     def _bind(self, arrays) -> None:
-        """A run that is bound; the second call finds out whether later ones need that."""
+        """A run that is bound; the second call finds out whether later ones need that. A CPU's outputs that are given
+        may be read-only in a later call."""
         named = {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
         self.plan.bind(named, self.n)()
-        if self.fresh and self._only_new:
+        if self.fresh and (self._only_new or self.plan.backend.memory == "device"):
             self.run = self.plan.again(named, self.n)
         self.fresh = False
 
@@ -150,7 +150,8 @@ def find(key: tuple | None) -> Repeat | None:
 
 
 def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
-    """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views, in the caller's types.
+    """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views. Whole numbers, and kinds of
+    arrays that are made others, are looked at in each call.
 
     views: of the caller's arrays, by the call's names. taken: what the kernel takes for each. Copies beside an output
     that is given are not kept: `bind` would not see that the caller's arrays share memory.
@@ -159,10 +160,11 @@ def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
         return
     names = [name for name, _ in call.given]
     came, now = lies(views[name] for name in names), lies(taken[name] for name in names)
-    if [x[:2] for x in key[-1]] != [x[:2] for x in now] or [x[2] for x in came] != [x[2] for x in now]:
-        return
+    for (kind, dtype, *_), (_, _, before, _), (kind_now, dtype_now, shape, _) in zip(key[-1], came, now):
+        if kind is not kind_now or dtype.kind != dtype_now.kind or before != shape:
+            return
 
-    copied = tuple(name for name, x, y in zip(names, came, now) if x[3] != y[3])
+    copied = tuple((name, y[1]) for name, x, y in zip(names, came, now) if x[1] != y[1] or x[3] != y[3])
     if copied and set(call.results) & set(names):
         return
     while len(_calls) >= KEPT:

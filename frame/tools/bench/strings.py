@@ -9,20 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
 import itertools
 import math
-import statistics
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-from kernels import einsum
-from kernels.contractions import call
-
-from ...errors import FrameError
-from .. import tables
-from .clocks import FAR_OFF, in_turns, processor_seconds
 
 LEVEL = 0.97  # of the best rival's time, that ours must reach
 WITHIN = 1.15  # times the fastest organisation's time, that the chosen one may take

@@ -66,7 +66,7 @@ class Sums(Threads):
         while lanes < LANES and lanes * near * 2 < longest:  # two loads a lane
             lanes *= 2
 
-        found = [cls(_block(p, n.size * lanes), lanes, near)]
+        found: list[Organisation] = [cls(_block(p, n.size * lanes), lanes, near)]
         if not p.mixed:
             found += [cls(256, LANES, near, parts) for parts in _parts(p, n.size * LANES, longest // (near * LANES))]
         if _side_by_side(p, n):
@@ -146,8 +146,10 @@ class Sums(Threads):
         test = f"if (k < {many}) " if many % (w * v) else ""
 
         # `v` neighbours of each factor at once, or number by number.
-        indices = threads.numbered("k", q.sums)
-        loads, words = threads.split(q.sums, "k", indices), []
+        indices, loads, words = ["k"], [], []
+        if len(q.sums) > 1:
+            indices = threads.numbered("k", q.sums)
+            loads = threads.split(q.sums, "k", indices)
         for j, f in enumerate(q.factors):
             at = f"at_{n.names[f]} + {threads.offset(n, f, (*n.loops, *q.sums), (*names, *indices))}"
             if v > 1:

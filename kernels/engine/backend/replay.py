@@ -96,7 +96,7 @@ class Replay:
             for k, number in enumerate(members.tolist()):
                 place, begin = (number >> PLACE) - 1, number & ((1 << PLACE) - 1)
                 if 0 <= place < MOST_PLACES:
-                    self._moves.append((memoryview(members), k, place, begin - aligned[place]))
+                    self._moves.append((members.data, k, place, begin - aligned[place]))
             self._runs.append(launch.bound(own))
 
     def __call__(self, addresses) -> None:
