@@ -34,6 +34,7 @@ ACROSS = 2.0  # times the memory's time where lanes read across neighbours of th
 BLOCKS = (256, 128, 64)  # threads of a block
 EVEN = 0.02  # share of the time that a larger block may be idle
 CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
+SECOND_KERNEL = 3e-6  # seconds of the kernel that adds up parts
 ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
 
 
@@ -77,7 +78,7 @@ class Sums(Threads):
         price = self._read(p) / library_costs.unit("threads", p) if self.lanes == 1 else self._work(p)
         if self.parts == 1:
             return price
-        second = library_costs.SECOND_KERNEL / library_costs.unit("threads", p)
+        second = SECOND_KERNEL / library_costs.unit("threads", p)
         return price + second / library_costs.usual_batch(p) / self.waits(p)
 
     def floor(self, p: Program) -> float:
@@ -128,7 +129,7 @@ class Sums(Threads):
             *self._head(p, "contraction_sum", n, names, LANES),
             "const scalar *const parts = (const scalar *)a.at_parts + number;",
             "scalar sum = 0;",
-            f"for (int k = lane; k < {self.parts}; k += {LANES}) sum += parts[k * numbers];",
+            f"UNROLL_BY({ALONE}) for (int k = lane; k < {self.parts}; k += {LANES}) sum += parts[k * numbers];",
             f"sum = over_lanes<{LANES}>(sum);",
             *_stored(n, names),
             "}",

@@ -45,8 +45,9 @@ class Tiles(Threads):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         parts = parts_of(threads.nests(p)[0])
-        rows, columns, _ = self.tile
-        edges = threads.waste(threads.size(parts.rows), rows) * threads.waste(threads.size(parts.columns), columns)
+        edges = 1.0
+        for loops, tile in zip((parts.rows, parts.columns, parts.sums), self.tile):
+            edges *= threads.waste(threads.size(loops), tile)
         return threads.work(p) * price_of("tiles") * edges
 
     # ---- text and launch
