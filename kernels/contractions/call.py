@@ -328,7 +328,9 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
     part = np.dtype(PRECISIONS[types.work.name])
     arrays = {}
     for name, a in views.items():
-        arrays[name] = converted(name, a, backend, types.work if _is_pair(a) else part)
+        wanted = types.work if _is_pair(a) else part
+        as_it_lies = hasattr(a, "strides") and a.dtype == wanted and backend.holds(a) and job.plan.takes(name, a, job.n)
+        arrays[name] = a if as_it_lies else converted(name, a, backend, wanted)
 
     # The next call binds at once if the kernel takes the arrays as they came.
     given = None if out is None else lie["out"].of(out)

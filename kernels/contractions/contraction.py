@@ -149,6 +149,8 @@ class Contraction:
         """(step between entries, step between parts a batch apart), in numbers. Raises ArgumentError."""
         a, shape = self.program.arrays[name], tuple(array.shape)
         self._check_shape(a, array, n)
+        if self.how.STRIDED and _apart(array):
+            return a.after, 0
 
         # Contiguous from the last dimension up; entries may lie further apart if the batch index is in front.
         size = self.dtype.itemsize
@@ -509,6 +511,17 @@ def _headers(script: Script, headers, folders) -> tuple[tuple, tuple]:
 def _is_extent(given) -> bool:
     """Whether it is a whole number of 1 or more."""
     return is_number(given) and not isinstance(given, complex | str | bytes) and int(given) == given >= 1
+
+
+def _apart(array) -> bool:
+    """Whether an array has whole steps of one number or more along each dimension, and no number twice."""
+    size = end = array.dtype.itemsize
+    dimensions = [(step, extent) for step, extent in zip(array.strides, array.shape) if extent > 1]
+    for step, extent in sorted(dimensions):
+        if step < end or step % size:
+            return False
+        end += step * (extent - 1)
+    return True
 
 
 def shared(one, other, size: int) -> bool:
