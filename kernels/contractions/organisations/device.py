@@ -10,8 +10,7 @@ MEMORY, WAVEFRONT = 18.0, 128.0  # bytes a clock and multiprocessor: from memory
 FMA, UNITS = 128.0, 256.0  # flops a clock in double precision: of threads, of matrix units
 MOST_THREADS = REFERENCE.threads_of_block
 ENOUGH = 512  # threads of a multiprocessor; with fewer it waits for memory
-MULTIPROCESSORS = 132
-FULL = MULTIPROCESSORS * ENOUGH  # threads of a device; work of fewer takes as long as work of as many
+FULL = 132 * ENOUGH  # threads of a device; work of fewer takes as long as work of as many
 
 
 class Effort(NamedTuple):

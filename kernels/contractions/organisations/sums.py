@@ -31,8 +31,7 @@ LANES = REFERENCE.warp
 TURNS = 8  # loads of a lane that are worth a part of a sum
 ALONE = 8  # loads of a lane at a time that has a number for itself; lanes that share a number have half as many
 ACROSS = 2.0  # times the memory's time where lanes read across neighbours of the output
-BLOCKS = (256, 128, 64)  # threads of a block
-EVEN = 0.02  # share of the time that a larger block may be idle
+FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
 CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
 SECOND_KERNEL = 3e-6  # seconds of the kernel that adds up parts
 ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
@@ -67,7 +66,7 @@ class Sums(Threads):
         while lanes < LANES and lanes * near * 2 < longest:  # two loads a lane
             lanes *= 2
 
-        found: list[Organisation] = [cls(_block(p, n.size * lanes), lanes, near)]
+        found: list[Organisation] = [cls(256, lanes, near)]
         if not p.mixed:
             found += [cls(256, LANES, near, parts) for parts in _parts(p, n.size * LANES, longest // (near * LANES))]
         if _side_by_side(p, n):
@@ -228,22 +227,10 @@ class Sums(Threads):
         return n.size * (-(-many // turn) * turn * len(q.factors) + self.lanes * math.log2(self.lanes))
 
 
-def _block(p: Program, lanes: int) -> int:
-    """Threads of a block that leave few multiprocessors idle at the end of a usual batch. lanes: of an entry."""
-    lanes *= library_costs.usual_batch(p)
-
-    def idle(threads_: int) -> float:
-        round_ = threads_ * device.MULTIPROCESSORS
-        return -(-lanes // round_) * round_ / lanes - 1
-
-    least = min(map(idle, BLOCKS))
-    return next(threads_ for threads_ in BLOCKS if idle(threads_) <= least + EVEN)
-
-
 def _parts(p: Program, lanes: int, loads: int) -> list[int]:
     """Parts of sums with which the lanes of a usual batch fill a device, if they do not without. lanes: of an entry's
     output. loads: of a lane."""
-    missing = device.FULL // (library_costs.usual_batch(p) * lanes)
+    missing = FILLED // (library_costs.usual_batch(p) * lanes)
     most = min(missing, loads // TURNS)
     return [2 ** int(math.log2(most))] if most > 1 else []
 
