@@ -24,13 +24,13 @@ from ..plan import Nest, Product, Program, names as names_of, pointers, reads
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
-from .threads import Threads, several
+from .threads import Threads, batch_is_last, several, step_of_neighbours
 
 LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
 TURNS = 8  # loads of a lane that are worth a part of a sum
 ALONE = 8  # loads of a lane at a time that has a number for itself; lanes that share a number have half as many
-ACROSS = 2.0  # times the memory's time where lanes read across neighbours of the output
+CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
 FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
 CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
 SECOND_KERNEL = 3e-6  # seconds of the kernel that adds up parts
@@ -82,8 +82,9 @@ class Sums(Threads):
 
     def floor(self, p: Program) -> float:
         (n,) = threads.nests(p)
-        across = self.lanes > 1 and self.near == 1 and _side_by_side(p, n)
-        return max(super().floor(p) * (ACROSS if across else 1.0), self._read(p))
+        crossing = self.lanes > 1 and self.near == 1 and _side_by_side(p, n)
+        moved = library_costs.memory_seconds("threads", p)
+        return max(moved, self._read(p)) * (CROSSING if crossing else 1.0)
 
     def _work(self, p: Program) -> float:
         return threads.work(p) * price_of("sums")
@@ -235,16 +236,10 @@ def _parts(p: Program, lanes: int, loads: int) -> list[int]:
     return [2 ** int(math.log2(most))] if most > 1 else []
 
 
-def _batch_last(p: Program) -> bool:
-    """Whether neighbours of the output are entries."""
-    out = p.arrays[p.expression.outputs[0]]
-    return out.place is not None and out.place == len(out.extents) - 1
-
-
 def _place(p: Program, n: Nest, names) -> list[str]:
     """C++ of the place of a number of the output. Neighbours in memory have neighbouring numbers."""
     spread = f"const long b = number / {n.size};\nconst int x = int(number % {n.size});"
-    if _batch_last(p):
+    if batch_is_last(p):
         spread = "const long b = number % a.n;\nconst int x = int(number / a.n);"
     return [spread, "(void)b, (void)x;", *pointers(p, "b"), f"// {n.statement}", *threads.split(n.loops, "x", names)]
 
@@ -253,12 +248,7 @@ def _side_by_side(p: Program, n: Nest) -> bool:
     """Whether neighbours of the output read neighbours of the factors, or the same numbers."""
     if p.mixed:
         return False
-    if _batch_last(p):
-        factors = [p.arrays[name] for name in names_of(reads(n.statement))]
-        return all(a.place is None or a.place == len(a.extents) - 1 for a in factors)
-    if not n.loops or n.loops[-1].step[0] != 1:
-        return False
-    steps = [n.loops[-1].step[f] for f in n.factors]
+    steps = [step_of_neighbours(p, n, f) for f in n.factors]
     return 1 in steps and all(step in (0, 1) for step in steps)
 
 

@@ -13,6 +13,39 @@ from ..plan import Nest, Product, Program, includes, program_source
 from . import device, library_costs
 from .base import Organisation
 
+ACROSS = 3.0  # times the memory's time of a large array of which neighbours of the output read numbers that lie apart
+LARGE = 4  # an array is large that has the largest array's numbers divided by this
+
+
+def batch_is_last(p: Program) -> bool:
+    """Whether neighbours of the output are entries."""
+    out = p.arrays[p.expression.outputs[0]]
+    return out.place is not None and out.place == len(out.extents) - 1
+
+
+def step_of_neighbours(p: Program, n: Nest, f: int) -> int:
+    """Numbers of a factor from one number of the output to its neighbour in memory; 0 if both read the same one."""
+    if n.loops and not batch_is_last(p):
+        return n.loops[-1].step[f]
+    array = p.arrays[n.names[f]]
+    return 0 if array.place is None else array.behind(array.place)
+
+
+def memory_seconds(p: Program) -> float:
+    """Seconds of an entry that memory takes where neighbouring threads have neighbours of the output."""
+    found = library_costs.memory_seconds("threads", p)
+    if p.mixed:
+        return found
+    numbers = sum(p.arrays[name].size for name in set().union(*(_across(p, n) for n in threads.nests(p))))
+    return found + (ACROSS - 1) * numbers * np.dtype(p.dtype).itemsize / library_costs.DEVICE.memory
+
+
+def _across(p: Program, n: Nest) -> set[str]:
+    """Large factors of which neighbours of the output read numbers that lie apart."""
+    least = max(a.size for a in p.arguments) / LARGE
+    found = {n.names[f] for f in n.factors if step_of_neighbours(p, n, f) > 1}
+    return {name for name in found if p.arrays[name].size >= least}
+
 
 def several(count: int, words: str) -> list[str]:
     """Words about a number of an organisation that is more than 1, for readers."""
@@ -30,7 +63,7 @@ class Threads(Organisation):
         return max(device.FULL / max(threads_, 1), 1.0)
 
     def floor(self, p: Program) -> float:
-        return library_costs.memory_seconds("threads", p)
+        return memory_seconds(p)
 
     def at_work(self, p: Program, n: int) -> int:
         """Threads that have something to do for n entries."""

@@ -12,6 +12,7 @@ from ...engine.backend.base import Shape
 from .. import render_threads as threads
 from ..plan import Loop, Nest, Product, Program, pointers
 from ..prices import price_of
+from . import library_costs
 from .base import Organisation
 from .threads import Threads
 
@@ -49,6 +50,9 @@ class Tiles(Threads):
         for loops, tile in zip((parts.rows, parts.columns, parts.sums), self.tile):
             edges *= threads.waste(threads.size(loops), tile)
         return threads.work(p) * price_of("tiles") * edges
+
+    def floor(self, p: Program) -> float:
+        return library_costs.memory_seconds("threads", p)
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
