@@ -302,7 +302,7 @@ def _job(s: Statement, order, sizes, types: Types, real, backend, asked: Asked) 
     if 0 in numbers.values():
         return Job(order, None, shape, n)  # an empty sum
 
-    asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n, backend)
+    asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n)
     names = real if types.work.kind == "c" else ()
     plan = _plan(Problem(text, _sorted(numbers), types.work.name, names, backend), asked)
     return Job(order, plan, shape, n)
@@ -360,9 +360,10 @@ def _delivered(values, types: Types, out):
     return out
 
 
-def _for_entries(asked: Asked, e: Expression, n: int, backend) -> Asked:
-    """The options of a plan for about n entries: on a device the choice depends on whether they fill it."""
-    if not e.batch or backend.style != "threads":
+def _for_entries(asked: Asked, e: Expression, n: int) -> Asked:
+    """The options of a plan for about n entries: the choice depends on whether they fill a device, and on what is done
+    once for all of them."""
+    if not e.batch:
         return asked
     return asked._replace(others=(*asked.others, ("entries", _about(n))))
 
@@ -404,7 +405,7 @@ def _statements(text: str, arrays: dict, asked: Asked):
         real = _real_inputs(e, held, dtype)
         _with_complex_numbers(e, held, dtype, backend)
 
-        asked = _for_entries(asked, e, n, backend)
+        asked = _for_entries(asked, e, n)
         plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
         taken = _run(plan, e, held, n)
         lie = tuple((name, repeats.View(tuple(range(np.ndim(arrays[name]))))) for name in given)

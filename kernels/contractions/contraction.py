@@ -20,6 +20,7 @@ import numpy as np
 
 from ..engine import tune
 from ..engine.backend import get_backend
+from ..engine.backend.base import Source
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
 from . import einsum, estimates, host_rates, orders, render_lines, table
@@ -112,14 +113,10 @@ class Contraction:
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
         for program in self.programs if order is None else self.programs[order : order + 1]:
-            for price, how in self._choices(program):
+            for price, how in self.family.choices(program):
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
         return best.values()
-
-    def _choices(self, program: Program) -> list[tuple[float, Organisation]]:
-        """Organisations that serve a program, each with its price, the best first."""
-        return self.family.choices(program)
 
     def _programs(self):
         """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ..."""
@@ -359,10 +356,15 @@ class Contraction:
                 how = table.read(row.how, self.family.kinds)
                 self._with(how, self.programs[row.order], given=True).compile_ahead()
 
-        for source in self.how.sources(self):
+        for source in self.sources():
             self.backend.compile(source)
+
+    def sources(self) -> list[Source]:
+        """Everything that launches may compile, by this organisation or by the one that takes its place."""
+        found = self.how.sources(self)
         if self.how.SPECIAL and not self.given:
-            self._instead().compile_ahead()
+            found += self._instead().sources()
+        return found
 
     def _launches(self, arrays, values, n):
         try:
@@ -381,6 +383,16 @@ class Contraction:
 
         _, how, program = next(c for c in self.candidates if not c[1].SPECIAL)
         return self._with(how, program, self.given)
+
+    def alone(self, program: Program, choices) -> Contraction:
+        """The plan of another program by the first of the choices: (price, organisation) of each. Backend, type and
+        headers are the same."""
+        (price, how), *_ = choices
+        made = self._with(how, program, given=False)
+        made.programs, made.expression, made.sizes = (program,), program.expression, dict(program.sizes)
+        made.price, made.row = price, None
+        made.candidates = [(price, how, program) for price, how in choices]
+        return made
 
     def _with(self, how: Organisation, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)

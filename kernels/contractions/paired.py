@@ -22,7 +22,6 @@ from .arrays import as_array, share_memory
 from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
 from .organisations import Organisation, library_costs
-from .plan import Program
 from .text import Expression, Reference, Script, Statement, Term, parse, read, words
 
 TYPES = {"complex64": "float32", "complex128": "float64"}
@@ -43,9 +42,6 @@ class ComplexProducts(Contraction):
         """Whether `bind` takes all arrays as they lie."""
         count = self._entries(arrays) if n is None else n
         return all(self.takes(name, array, count) for name, array in arrays.items())
-
-    def _choices(self, program: Program) -> list[tuple[float, Organisation]]:
-        return [(how.price(program), how) for how in self.family.kinds["library"].candidates(program)]
 
 
 class ComplexContraction:

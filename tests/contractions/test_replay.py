@@ -24,6 +24,7 @@ CASES = (  # string, shapes, the organisation that is asked for
     ("aibj,jakb->aibk", ((2, 3, 4, 5), (5, 2, 6, 4)), "library"),  # a table of addresses
     ("ij,jk,kl->il", ((3, 4), (4, 5), (5, 6)), "library"),  # locals
     ("ij,jk,kl->il", ((3, 4), (4, 5), (5, 6)), "axes"),  # an arena
+    ("ij,jk,kl->il", ((3, 4), (4, 5), (5, 6)), "apart"),
     ("ij,kj->ik", ((40, 70), (30, 70)), "direct"),
     ("ij,ij->", ((40, 70), (40, 70)), "sums threads=64 lanes=32 parts=4"),
     ("pi->i", ((40, 70),), "sums threads=64 lanes=1 parts=4"),

@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import math
 
+import numpy as np
+
 from ...engine.errors import ArgumentError
 from ..plan import Program
 from . import library_costs
+from .apart import DeviceApart, HostApart
 from .axes import Axes
 from .base import Organisation, Unable
 from .direct import Direct
@@ -35,8 +38,21 @@ __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 BESIDE = 1e-3  # of a price, where memory takes longer
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
-    "packs": (Packs, Lanes, Sweeps, HostDirect, HostLibrary, OuterPacks),
-    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, Axes, OuterThreads),
+    "packs": (Packs, Lanes, Sweeps, HostDirect, HostLibrary, HostApart, OuterPacks),
+    "threads": (
+        Flat,
+        Sums,
+        Tiles,
+        Slices,
+        Team,
+        Lines,
+        Staged,
+        Direct,
+        DeviceLibrary,
+        Axes,
+        DeviceApart,
+        OuterThreads,
+    ),
 }
 
 
@@ -53,15 +69,16 @@ class Family:
 
     def choices(self, p: Program) -> list[tuple[float, Organisation]]:
         """Organisations that serve a program, each with its price, the best first."""
+        complex_ = np.dtype(p.dtype).kind == "c"
         found: list[tuple[float, Organisation]] = []
-        for kind in self.all:
+        least = math.inf
+        for kind in sorted(self.all, key=lambda kind: kind.SPECIAL):
+            if complex_ and not kind.COMPLEX:
+                continue
+            some = [(_whole_price(how, p, least), how) for how in kind.candidates(p)]
             if not kind.SPECIAL:
-                found += [(_whole_price(how, p), how) for how in kind.candidates(p)]
-
-        least = min(price for price, _ in found)
-        for kind in self.all:
-            if kind.SPECIAL:
-                found += [(how.price(p, least), how) for how in kind.candidates(p)]
+                least = min([least, *(price for price, _ in some)])
+            found += some
 
         return sorted(found, key=lambda choice: choice[0])
 
@@ -72,11 +89,11 @@ class Family:
             raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
 
 
-def _whole_price(how: Organisation, p: Program) -> float:
+def _whole_price(how: Organisation, p: Program, least: float) -> float:
     """The price on a device that is filled or not, and no less than memory allows. Below that the price still decides
     between two organisations."""
     waits = how.waits(p)
-    price, floor = how.price(p) * waits, how.floor(p) * math.sqrt(waits)
+    price, floor = how.price(p, least) * waits, how.floor(p) * math.sqrt(waits)
     if not floor:
         return price
     return max(price, floor / library_costs.unit("threads", p)) + BESIDE * price

@@ -63,6 +63,7 @@ class Organisation:
     SPECIAL: ClassVar[bool] = False  # serves few programs, and may refuse arrays; its price is a factor of the others'
     FREE: ClassVar[bool] = False  # reads extents when it runs: what is compiled for some extents serves all
     STRIDED: ClassVar[bool] = False  # takes arrays with any positive steps
+    COMPLEX: ClassVar[bool] = False  # serves complex numbers
     REPLACEMENT: ClassVar[str] = ""  # name of the organisation that is tried first for arrays that were refused
 
     @property
@@ -81,7 +82,7 @@ class Organisation:
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        """The model's price of an entry. least: the price of the best organisation that is not SPECIAL."""
+        """The model's price of an entry. least: the price of the best organisation before that is not SPECIAL."""
         raise NotImplementedError
 
     def waits(self, p: Program) -> float:
@@ -109,6 +110,10 @@ class Organisation:
         """Everything that `launch` may have to compile for a Contraction."""
         found = [plan.render(plan.program, how) for how in self.stand_ins()]
         return [source for source in found if source is not None]
+
+    def shown(self, plan) -> list[Source]:
+        """What a Contraction runs, for readers."""
+        return [plan.source] if plan.source else []
 
     def launch(self, plan, arrays, values, n: int):
         """run() of a Contraction for n entries.
@@ -163,6 +168,10 @@ class Organisation:
     def __str__(self) -> str:
         """The text in `explain`; subclasses may say more."""
         return self.written()
+
+    def told(self, p: Program) -> list[str]:
+        """Further lines in `explain`, if this is the choice: the parts that it is made of."""
+        return []
 
     @classmethod
     def of(cls, *, name: str = "", **values):

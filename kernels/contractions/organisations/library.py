@@ -22,7 +22,6 @@ from .base import Organisation
 
 BEGIN = 32  # numbers: what lies in the scratch begins at multiples of it
 RANKS = (0, 1, 2, 3)  # ways that a search tries
-CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 
 
 class Stretch(NamedTuple):
@@ -73,6 +72,7 @@ class Library(Organisation):
     NAMES: ClassVar[tuple[str, ...]] = ("library",)
     FREE: ClassVar[bool] = True
     STRIDED: ClassVar[bool] = True
+    COMPLEX: ClassVar[bool] = True
     STYLE: ClassVar[str] = ""  # of the backend
 
     rank: int = 0  # of the ways to fold each product, by the model: 0 is the best
@@ -100,6 +100,7 @@ class Library(Organisation):
         entries = library_costs.usual_batch(p)
         job = self._job(p, _Arrays(p, entries))
         seconds = sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
+        seconds += library_costs.fresh_seconds(self.STYLE, p)
         return seconds / entries / library_costs.unit(self.STYLE, p)
 
     def __str__(self):
@@ -190,8 +191,7 @@ class Library(Organisation):
         return {"rank": RANKS}
 
     def cost(self, p: Program, moved: int, least: float) -> float:
-        price = self.price(p)
-        return price * CLOCKS_OF_UNIT if self.STYLE == "threads" else price
+        return library_costs.of_search(self.STYLE, self.price(p))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Rates(NamedTuple):
     flops: dict[str, float]  # a second of large products, by type
     memory: float  # bytes a second
     stored: int  # times that the bytes of an output move: a CPU reads a line before it writes a part of it
+    fresh: float  # times that the bytes of a local move besides: a CPU's system fills new pages with zeros
     copies: float  # bytes a second, read and written, of copies to another order
     call: float  # seconds of a call, or of a copy
     product: float  # seconds of each product of a call, beside its arithmetic
@@ -47,6 +48,7 @@ DEVICE = Rates(
     flops=dict(float64=61e12, float32=48e12, complex64=48e12, complex128=61e12),
     memory=2.9e12,
     stored=1,
+    fresh=0.0,
     copies=2.4e12,
     call=3.5e-6,
     product=0.0,
@@ -66,6 +68,7 @@ DEVICE = Rates(
     beyond=32,
 )
 PRODUCT = 1.2e-7  # seconds of each product of a call
+FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
 SHARED, ALONE = 1.9, 1.1  # times the multiply-adds' own time
 APART, FAR = 30.0, 26.0  # bytes that move for a unit
 CACHE = 1e6  # bytes
@@ -90,6 +93,7 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         pack=core.factor,
         # the same on all cores
         stored=2,
+        fresh=FRESH,
         call=2e-6,
         product=PRODUCT,
         tile=4,
@@ -117,6 +121,7 @@ SMALL = 16  # times smaller than the largest array: its order counts little
 ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 SECOND_KERNEL = 1e-5  # seconds of a kernel that adds up parts of sums, beside its bytes
+CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
 
@@ -179,6 +184,15 @@ def step_seconds(style: str, dtype: str, step) -> float:
     return copy_seconds(style, dtype, step.moves)
 
 
+def fresh_seconds(style: str, p: Program) -> float:
+    """Seconds for the new memory of the locals of a usual batch."""
+    r, n, numbers = rates(style, p.dtype), usual_batch(p), 0
+    for a in p.arrays.values():
+        if a.kind != "argument":
+            numbers += a.size * (n if a.kind == "local" else 1)
+    return numbers * np.dtype(p.dtype).itemsize * r.fresh / r.memory
+
+
 def memory_seconds(style: str, p: Program) -> float:
     """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs as often as they move."""
     r, n = rates(style, p.dtype), usual_batch(p)
@@ -203,11 +217,8 @@ def unit(style: str, p: Program) -> float:
     read = [p.arrays[name] for name in p.expression.inputs]
     common = [a for a in read if a.place is None and not a.mixed]
 
-    found = r.shared if common else r.alone
-    if crossed(p):
-        found = max(found, r.apart)
-    if common and _streams(p, max(a.size for a in common), r.cache / size, r.beyond):
-        found = max(found, r.far)
+    streams = bool(common) and _streams(p, max(a.size for a in common), r.cache / size, r.beyond)
+    found = max(r.shared if common else r.alone, r.apart * crossed(p) + r.far * streams)
     return found * SINGLE.get(p.dtype, 1.0)
 
 
@@ -215,6 +226,11 @@ def crossed(p: Program) -> bool:
     """Whether neighbours in memory belong to different entries."""
     large = max(a.size for a in p.arguments) / SMALL
     return any(a.place and a.place == len(a.extents) - 1 and a.size >= large for a in p.arguments)
+
+
+def of_search(style: str, price: float) -> float:
+    """A price in the unit of the search's model."""
+    return price * CLOCKS_OF_UNIT if style == "threads" else price
 
 
 def usual_batch(p: Program) -> int:
