@@ -14,6 +14,7 @@ from . import device, library_costs
 from .base import Organisation
 
 ACROSS = 3.0  # times the memory's time of a large array of which neighbours of the output read numbers that lie apart
+ENDS = 2  # numbers at the ends of a run that count as read across
 LARGE = 4  # an array is large that has the largest array's numbers divided by this
 
 
@@ -36,15 +37,32 @@ def memory_seconds(p: Program) -> float:
     found = library_costs.memory_seconds("threads", p)
     if p.mixed:
         return found
-    numbers = sum(p.arrays[name].size for name in set().union(*(_across(p, n) for n in threads.nests(p))))
+
+    numbers = 0.0
+    for n in threads.nests(p):
+        for name in {n.names[f] for f in n.factors}:
+            numbers += max(_across(p, n, f) for f in n.factors if n.names[f] == name) * p.arrays[name].size
     return found + (ACROSS - 1) * numbers * np.dtype(p.dtype).itemsize / library_costs.DEVICE.memory
 
 
-def _across(p: Program, n: Nest) -> set[str]:
-    """Large factors of which neighbours of the output read numbers that lie apart."""
+def _across(p: Program, n: Nest, f: int) -> float:
+    """The share of a factor that is read across: of a large one, if neighbours of the output read numbers that lie
+    apart; the ends of runs, if neighbours lie side by side in short runs."""
     least = max(a.size for a in p.arguments) / LARGE
-    found = {n.names[f] for f in n.factors if step_of_neighbours(p, n, f) > 1}
-    return {name for name in found if p.arrays[name].size >= least}
+    step = step_of_neighbours(p, n, f)
+    if p.arrays[n.names[f]].size < least or step == 0:
+        return 0.0
+    if step > 1:
+        return 1.0
+    if batch_is_last(p):
+        return 0.0
+
+    run = 1
+    for loop in reversed(n.loops):
+        if loop.step[f] != loop.step[0]:
+            return min(1.0, ENDS / run)
+        run *= loop.extent
+    return 0.0
 
 
 def several(count: int, words: str) -> list[str]:
