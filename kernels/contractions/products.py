@@ -17,7 +17,7 @@ import numpy as np
 
 from ..engine.backend.base import Shape, Source
 from ..engine.backend.record import record, structure
-from ..engine.backend.replay import Launch, watch
+from ..engine.backend.replay import Launch, here
 from ..engine.errors import VariantUnsuitable, refuse
 from .fold import LEFT, OUT, RIGHT, Axis, Way
 
@@ -192,7 +192,7 @@ class _Call:
         # A table of addresses, which a kernel writes before each call.
         backend = self.backend
         tables = backend.empty((ARRAYS, self.count), np.dtype(np.int64))
-        rows = [backend.address(tables) + row * self.count * tables.itemsize for row in range(ARRAYS)]
+        rows = [backend.address(tables) + row * self.count * begins.itemsize for row in range(ARRAYS)]
         write = _module(backend).bind("addresses", Shape(256), self._places(rows[0], begins), keep=(tables, self.keep))
         multiply = self._queued(np.array(rows, np.int64), add)
 
@@ -214,8 +214,10 @@ class _Call:
 
     def _queued(self, begins, add: bool):
         """run() with arrays, or tables of addresses, where `begins` has them: read at each run."""
-        if watch.launches is not None:
-            return functools.partial(watch.launches.append, Launch(begins, functools.partial(self._bound, add=add)))
+        if here.watch:
+            return functools.partial(
+                here.watch.launches.append, Launch(begins, functools.partial(self._bound, add=add))
+            )
         return self._bound(begins, add)
 
     def _bound(self, begins, add: bool):

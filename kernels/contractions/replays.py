@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..engine.backend.replay import ALIGNED, Replay, StandIn, watched_launches
+from ..engine.backend.replay import ALIGNED, Replay, StandIn, watched
 
-KEPT = 32  # replays, of streams and of where arrays begin
+KEPT = 32  # replays, of where arrays begin
 
 
 class Replays:
-    """run(arrays) of a plan for n entries, for arrays in the order of these. A stream has scratch memory of its own."""
+    """run(arrays) of a plan for n entries, for arrays in the order of these."""
 
     def __init__(self, plan, arrays, n: int):
         self.plan, self.backend, self.n = plan, plan.backend, n
@@ -17,19 +17,21 @@ class Replays:
         outputs = [self.names.index(name) for name in plan.expression.outputs]
         self.pairs = [(out, other) for out in outputs for other in range(len(arrays)) if other != out]
         self.kept: dict[tuple, Replay] = {}
+
         held = list(arrays.values())
-        self._replay(held, [self.backend.address(array) for array in held])
+        self._replay(held, self._addresses(held))
 
     def __call__(self, arrays) -> None:
-        addresses = [self.backend.address(array) for array in arrays]
+        addresses = self._addresses(arrays)
         if self._touch(addresses):
             self.plan.checked(self._named(arrays), self.n)
         self._replay(arrays, addresses)(addresses)
 
-    def _replay(self, arrays, addresses) -> Replay:
-        key = self.backend.stream, *[address % ALIGNED for address in addresses]
-        replay = self.kept.get(key)
-        return replay or self._keep(key, self._made(arrays, addresses))
+    def _addresses(self, arrays) -> list[int]:
+        return [self.backend.address(array) for array in arrays]
+
+    def _named(self, arrays) -> dict:
+        return dict(zip(self.names, arrays))
 
     def _touch(self, addresses) -> bool:
         """Whether an output may share memory with another array."""
@@ -39,20 +41,22 @@ class Replays:
                 return True
         return False
 
-    def _keep(self, key, replay: Replay) -> Replay:
-        if len(self.kept) >= KEPT:
-            self.kept.clear()
-        self.kept[key] = replay
-        return replay
+    def _replay(self, arrays, addresses) -> Replay:
+        """For arrays that begin as these do."""
+        key = tuple(address % ALIGNED for address in addresses)
+        found = self.kept.get(key)
+        if found is None:
+            found = self._made(arrays, addresses)
+            if len(self.kept) >= KEPT:
+                self.kept.clear()
+            self.kept[key] = found
+        return found
 
     def _made(self, arrays, addresses) -> Replay:
         stand_ins = self._named(map(StandIn.of, arrays, addresses, range(len(addresses))))
-        with watched_launches() as launches:
+        with watched(len(addresses)) as watch:
             self.plan.launched(stand_ins, self.n)()
-        return Replay(launches, addresses)
-
-    def _named(self, arrays) -> dict:
-        return dict(zip(self.names, arrays))
+        return Replay(watch, addresses, self.backend.empty)
 
 
 def span(array) -> int:

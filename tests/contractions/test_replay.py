@@ -13,7 +13,7 @@ from device_for_tests import STAND_IN
 
 from kernels import Contraction, contract
 from kernels.contractions import contraction
-from kernels.engine.backend.replay import Launch, Replay, StandIn, watch, watched_launches
+from kernels.engine.backend.replay import Launch, Replay, StandIn, Watch, here, watched
 from kernels.engine.errors import ArgumentError, BackendError
 
 CASES = (  # string, shapes, the organisation that is asked for
@@ -180,20 +180,31 @@ def test_what_reads_old_values_is_bound_each_time(device):
 
 
 def test_addresses_in_records_follow_the_arrays():
-    """An address behind an array's begin; scratch memory, extents and real numbers stay."""
+    """An address behind an array's begin, scratch memory; extents, other memory and real numbers stay."""
     begins = [0x7F0000000008, 0x7F0000001000]
     array = np.zeros((2, 3))
-    stand_ins = [StandIn.of(array, begin, place) for place, begin in enumerate(begins)]
+    first, second = [StandIn.of(array, begin, place) for place, begin in enumerate(begins)]
     one = np.array(1.0).view(np.int64).item()
-    held = [stand_ins[0].data.ptr + 24, 0x7F00DEAD0000, -5, one, stand_ins[1].data.ptr]
+    watch = Watch(2)
+    watch.empty((5,), np.float64)
+    scratch = watch.empty((7, 2), np.float64)[3:9].reshape((3, 2))
+    held = [first.data.ptr + 24, 0x7F00DEAD0000, -5, one, second.data.ptr, scratch.data.ptr]
 
     seen = []
-    replay = Replay([Launch(np.array(held), lambda own: lambda: seen.append(own.tolist()))], begins)
-    replay([0x7E0000000008, 0x7D0000000000])
-    assert seen == [[0x7E0000000008 + 24, 0x7F00DEAD0000, -5, one, 0x7D0000000000]]
+    watch.launches.append(Launch(np.array(held), lambda own: lambda: seen.append(own.tolist())))
+    taken = []
+
+    def empty(shape, dtype):
+        taken.append((shape, dtype))
+        return StandIn.contiguous(shape, dtype, 0x7C0000000000)
+
+    Replay(watch, begins, empty)([0x7E0000000008, 0x7D0000000000])
+    at_scratch = 0x7C0000000000 + 256 + 3 * 8
+    assert seen == [[0x7E0000000008 + 24, 0x7F00DEAD0000, -5, one, 0x7D0000000000, at_scratch]]
+    assert taken == [((512,), np.uint8)]
 
 
 def test_a_watch_ends_with_its_error():
-    with pytest.raises(BackendError), watched_launches():
+    with pytest.raises(BackendError), watched(1):
         raise BackendError("in a bind")
-    assert watch.launches is None
+    assert here.watch is None

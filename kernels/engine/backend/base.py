@@ -32,7 +32,7 @@ from ..timers import HostClock, watched
 from .entry import Entry
 from .facts import CPU, DeviceFacts
 from .queues import Queue, ThreadQueue
-from .replay import Launch, watch
+from .replay import Launch, here
 
 if typing.TYPE_CHECKING:
     from .peers import Peers
@@ -109,7 +109,7 @@ class Module(abc.ABC):
         record: an array of one structure, read whenever run is called. keep: objects to keep alive, to which the record
         points. title: what timers call it, where the source serves many works; "": as the source has it.
         """
-        if watch.launches is not None:
+        if here.watch:
             return functools.partial(self._put_on_list, function, shape, record, most, keep)
         run = self._bind(function, shape, record, most, keep)
         return watched(run, title or self.titles.get(function, function), self.clock)
@@ -120,8 +120,8 @@ class Module(abc.ABC):
         def bound(own):
             return functools.partial(self._bind(function, shape, own, most, keep), items)
 
-        assert watch.launches is not None
-        watch.launches.append(Launch(record.copy(), bound))
+        assert here.watch
+        here.watch.launches.append(Launch(record.copy(), bound))
 
     @abc.abstractmethod
     def _bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None, keep):
@@ -303,11 +303,6 @@ class Backend(abc.ABC):
         return np.asarray(array, dtype=dtype)
 
     # ---- time
-    @property
-    def stream(self) -> int:
-        """Address of the current stream of a device."""
-        return 0
-
     def set_stream(self, stream: int) -> None:
         """Queue what this thread does from now on a stream of the host's; 0: the default one. A CPU has none."""
 
