@@ -172,9 +172,8 @@ def test_each_statement_by_its_own_choice(style):
     assert STEP.findall(told) == [(str(*step.program.statements), step.how.name) for step in steps]
 
     seconds = sum(step.seconds for step in steps) + library_costs.fresh_seconds(style, plan.program)
-    assert plan.how.price(plan.program) * library_costs.unit(style, plan.program) * 8 == pytest.approx(
-        apart.BESIDE[style] * seconds
-    )
+    seconds = apart.BESIDE[style] * (seconds + 2 * apart.BIND[style])
+    assert plan.how.price(plan.program) * library_costs.unit(style, plan.program) * 8 == pytest.approx(seconds)
 
 
 def test_a_product_number_by_number_is_no_call_of_a_library():

@@ -459,11 +459,14 @@ class HostDirect(Organisation):
         held["out"], held["left"], held["right"] = out, left, right
         if held["store"] == STORES.index("past") and out % PACK:
             held["store"] = STORES.index("plain")  # no line would be written as a whole
-        run = _module(plan.backend, self.render(p, quick=plan.quick)).bind(
-            "contraction", Shape(), held, keep=(*arrays.values(), *work.kept), title=p.title
-        )
+        module = plan.kept(("common module", self), functools.partial(self._module, plan))
+        run = module.bind("contraction", Shape(), held, keep=(*arrays.values(), *work.kept), title=p.title)
 
         return functools.partial(run, work.items if n else 0)
+
+    def _module(self, plan):
+        """The module, the same for all plans of a type."""
+        return _module(plan.backend, self.render(plan.program, quick=plan.quick))
 
     def _work(self, plan, values, n: int) -> Work:
         """The launch for n entries, without addresses. Raises VariantUnsuitable."""
