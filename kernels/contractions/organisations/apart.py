@@ -27,7 +27,7 @@ from .base import Organisation
 BEGIN = 32  # numbers: arrays of the scratch begin at multiples of it
 STEPS = 1024  # statements whose steps are kept
 ORDERS = 6  # of a local in memory, that are looked at
-ENOUGH = 1.2  # times what memory takes at least: no other order of a local is looked at
+ENOUGH = 1.1  # times what memory takes at least: no other order of a local is looked at
 # Times the seconds of its steps, which are bound to arrays one by one; a core that does one entry after the other has
 # much in its caches from one statement to the next, and the prices of such organisations do not count that.
 BESIDE = {"threads": 1.03, "packs": 1.25}
