@@ -19,7 +19,7 @@ import numpy as np
 
 from ...engine.backend.base import Source
 from .. import host_rates, organisations
-from ..plan import Program, Rooms, describe, names, references, with_factors
+from ..plan import Program, Rooms, Unable, describe, names, references, with_factors
 from ..text import Expression, Reference, Statement, Term
 from . import library_costs
 from .base import Organisation
@@ -68,8 +68,11 @@ class Apart(Organisation):
             return "arrays that are not symmetric"
         if p.mixed:
             return "arrays with the batch index in one place"
-        if np.dtype(p.dtype).kind == "c" and organisations.family(self.STYLE).kinds["library"]().serves(p):
-            return "complex products that a library serves"
+        if p.complex:  # few organisations have complex numbers
+            try:
+                steps(self.STYLE, p)
+            except Unable as reason:
+                return str(reason)
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
@@ -180,7 +183,7 @@ def _scratch(plan, shapes) -> dict:
 
 @functools.lru_cache(64)
 def steps(style: str, p: Program) -> tuple[Step, ...]:
-    """The steps of a program."""
+    """The steps of a program. Raises Unable if no organisation serves a statement by itself."""
     statements = p.statements
     for name in dict.fromkeys(s.out.name for s in statements):
         if p.arrays[name].kind != "argument":
@@ -257,12 +260,14 @@ def _in_one_place(index: str, refs: list[Reference]) -> bool:
 
 @functools.lru_cache(STEPS)
 def _step(style: str, s: Statement, batch: str | None, entries: int, sizes, constant, dtype: str, rates) -> Step:
-    """A statement by itself. rates: of the core, which prices depend on."""
+    """A statement by itself. rates: of the core, which prices depend on. Raises Unable."""
     e = Expression((s,), batch, constant=constant, found=True)
     arrays = describe(e, (s,), dict(sizes))
     p = Program(e, (s,), arrays, dict(sizes) | ({batch: 1} if batch else {}), dtype, entries)
 
     choices = organisations.family(style).choices(p)
+    if not choices:
+        raise Unable(f"an organisation for '{s}' alone")
     seconds = choices[0][0] * library_costs.unit(style, p) * entries
     return Step(p, tuple(choices), max(seconds, library_costs.rates(style, dtype).call), entries)
 

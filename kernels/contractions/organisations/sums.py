@@ -35,6 +35,7 @@ class Sums(Threads):
     """`lanes` lanes for a number of the output; a lane reads `near` neighbours of a sum at once."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("sums",)
+    COMPLEX: ClassVar[bool] = True
 
     threads: int  # of a block
     lanes: int = 1  # of a warp, for a number of the output
@@ -64,7 +65,7 @@ class Sums(Threads):
         return [whole, *in_parts]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        price = threads.work(p) * price_of("sums")
+        price = threads.effort(p) * price_of("sums")
         if self.parts == 1:
             return price
         second = library_costs.SECOND_KERNEL / library_costs.unit("threads", p)
