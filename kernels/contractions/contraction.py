@@ -250,6 +250,22 @@ class Contraction:
         values["past"] = int(self._past(values, n))
         return values
 
+    def launch_checked(self, arrays, known, n: int) -> Callable[..., None]:
+        """run() for arrays that a plan around this one has checked or made. known: values of some of them, as `bind`
+        finds them; the others are contiguous."""
+        values = {}
+        for a in self.program.arguments:
+            array, step = arrays[a.name], f"step_{a.name}"
+            if step in known:
+                values |= {key: known[key] for key in (step, f"ld_{a.name}", f"at_{a.name}")}
+                continue
+            values[step] = a.after
+            values[f"ld_{a.name}"] = math.prod(array.shape[a.place :]) if a.place is not None else 0
+            values[f"at_{a.name}"] = self.backend.address(array) if array.size else 0
+
+        values["past"] = int(self._past(values, n))
+        return self._launches(arrays, values, n)
+
     def _operands(self, arrays) -> dict:
         """All arrays by name, where the backend works. Raises ArgumentError."""
         wanted = self.expression.require(arrays)

@@ -84,7 +84,7 @@ def test_other_reasons(tmp_path, monkeypatch):
     told = ComplexContraction(text, sizes, backend="cpu").explain()
     assert "chosen: library, because no other organisation serves it." in told
     assert f"an entry: {8 * 128**3} flops" in told  # four products and four sums of real numbers for each term
-    products, parts = (float(re.search(f"{x}: ([\\d.]+) us", told)[1]) for x in ("complex products", "their copies"))
+    products, parts = (float(re.search(f"{x}: ([\\d.]+) us", told)[1]) for x in ("complex numbers", "their copies"))
     assert 0 < products < parts
 
     monkeypatch.setattr(table, "in_force", lambda: "some.csv")

@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 import math
 
-import numpy as np
-
 from ...engine.errors import ArgumentError
 from ..plan import Program
 from . import library_costs
@@ -69,11 +67,10 @@ class Family:
 
     def choices(self, p: Program) -> list[tuple[float, Organisation]]:
         """Organisations that serve a program, each with its price, the best first."""
-        complex_ = np.dtype(p.dtype).kind == "c"
         found: list[tuple[float, Organisation]] = []
         least = math.inf
         for kind in sorted(self.all, key=lambda kind: kind.SPECIAL):
-            if complex_ and not kind.COMPLEX:
+            if p.complex and not kind.COMPLEX:
                 continue
             some = [(_whole_price(how, p, least), how) for how in kind.candidates(p)]
             if not kind.SPECIAL:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...engine.backend.base import Source
 from .. import host_rates, organisations
-from ..plan import Program, Rooms, describe, names, references, with_factors
+from ..plan import Program, Rooms, Unable, describe, names, references, with_factors
 from ..text import Expression, Reference, Statement, Term
 from . import library_costs
 from .base import Organisation
@@ -27,10 +27,11 @@ from .base import Organisation
 BEGIN = 32  # numbers: arrays of the scratch begin at multiples of it
 STEPS = 1024  # statements whose steps are kept
 ORDERS = 6  # of a local in memory, that are looked at
-ENOUGH = 1.2  # times what memory takes at least: no other order of a local is looked at
+ENOUGH = 1.1  # times what memory takes at least: no other order of a local is looked at
 # Times the seconds of its steps, which are bound to arrays one by one; a core that does one entry after the other has
 # much in its caches from one statement to the next, and the prices of such organisations do not count that.
 BESIDE = {"threads": 1.03, "packs": 1.25}
+BIND = {"threads": 0.0, "packs": 2.5e-5}  # seconds of a step's bind, which a device need not wait for
 
 
 class Step(NamedTuple):
@@ -67,18 +68,21 @@ class Apart(Organisation):
             return "arrays that are not symmetric"
         if p.mixed:
             return "arrays with the batch index in one place"
-        if np.dtype(p.dtype).kind == "c" and organisations.family(self.STYLE).kinds["library"]().serves(p):
-            return "complex products that a library serves"
+        if p.complex:  # few organisations have complex numbers
+            try:
+                steps(self.STYLE, p)
+            except Unable as reason:
+                return str(reason)
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds of all steps for a usual batch, in the units of the other organisations; no less than that if it is
         more than `least`: steps are planned where they may be the choice."""
         of_price = library_costs.usual_batch(p) * library_costs.unit(self.STYLE, p)
-        fresh = library_costs.fresh_seconds(self.STYLE, p)
-        seconds = fresh + sum(bound(self.STYLE, p, s) for s in p.statements)
+        besides = library_costs.fresh_seconds(self.STYLE, p) + BIND[self.STYLE] * len(p.statements)
+        seconds = besides + sum(bound(self.STYLE, p, s) for s in p.statements)
         if seconds < least * of_price:
-            seconds = fresh + sum(step.seconds for step in steps(self.STYLE, p))
+            seconds = besides + sum(step.seconds for step in steps(self.STYLE, p))
         return BESIDE[self.STYLE] * seconds / of_price
 
     def told(self, p: Program) -> list[str]:
@@ -119,10 +123,12 @@ class Apart(Organisation):
                     shapes[name] = part.shape(name, count)
         held = dict(arrays) | _scratch(plan, shapes)
 
+        # Arguments were checked with the whole program's batch; all else is contiguous.
         runs = []
         for part, count in zip(plans, counts):
             own = {a.name: held[a.name] for a in part.program.arguments}
-            runs.append(part.launched(own, count))
+            lies = values if part.program.batch == p.batch else {}
+            runs.append(part.launch_checked(own, lies, count))
 
         def run() -> None:
             for each in runs:
@@ -177,7 +183,7 @@ def _scratch(plan, shapes) -> dict:
 
 @functools.lru_cache(64)
 def steps(style: str, p: Program) -> tuple[Step, ...]:
-    """The steps of a program."""
+    """The steps of a program. Raises Unable if no organisation serves a statement by itself."""
     statements = p.statements
     for name in dict.fromkeys(s.out.name for s in statements):
         if p.arrays[name].kind != "argument":
@@ -254,12 +260,14 @@ def _in_one_place(index: str, refs: list[Reference]) -> bool:
 
 @functools.lru_cache(STEPS)
 def _step(style: str, s: Statement, batch: str | None, entries: int, sizes, constant, dtype: str, rates) -> Step:
-    """A statement by itself. rates: of the core, which prices depend on."""
+    """A statement by itself. rates: of the core, which prices depend on. Raises Unable."""
     e = Expression((s,), batch, constant=constant, found=True)
     arrays = describe(e, (s,), dict(sizes))
     p = Program(e, (s,), arrays, dict(sizes) | ({batch: 1} if batch else {}), dtype, entries)
 
     choices = organisations.family(style).choices(p)
+    if not choices:
+        raise Unable(f"an organisation for '{s}' alone")
     seconds = choices[0][0] * library_costs.unit(style, p) * entries
     return Step(p, tuple(choices), max(seconds, library_costs.rates(style, dtype).call), entries)
 

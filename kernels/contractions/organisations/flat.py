@@ -20,6 +20,7 @@ class Flat(Threads):
     """A thread for `near` neighbours of the output, `jam` times."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("flat",)
+    COMPLEX: ClassVar[bool] = True
 
     threads: int  # of a block
     near: int = 1  # neighbours of the output that a thread writes at once, 16 bytes at most
@@ -42,7 +43,7 @@ class Flat(Threads):
         return [cls(256, near=near)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        return threads.work(p) * price_of("flat")
+        return threads.effort(p) * price_of("flat")
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:

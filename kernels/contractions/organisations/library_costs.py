@@ -28,7 +28,7 @@ class Rates(NamedTuple):
     call: float  # seconds of a call, or of a copy
     product: float  # seconds of each product of a call, beside its arithmetic
     pack: float  # seconds of each number of a factor of a product, which the library packs
-    tile: int  # extents of a product count as multiples of it
+    tile: dict[str, int]  # extents of a product count as multiples of it, by type
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
     transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
     crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
@@ -53,7 +53,7 @@ DEVICE = Rates(
     call=3.5e-6,
     product=0.0,
     pack=0.0,
-    tile=64,
+    tile=dict(float64=64, float32=64, complex64=32, complex128=32),
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
     transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
     crossed=1.04,
@@ -96,7 +96,7 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         fresh=FRESH,
         call=2e-6,
         product=PRODUCT,
-        tile=4,
+        tile=dict.fromkeys(types, 4),
         each=dict.fromkeys(types, 0.0),
         transposed=dict.fromkeys(types, 1.0),
         crossed=1.0,
@@ -133,8 +133,9 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     count = math.prod(axis.extent for axis in way.loops)
 
     # Arithmetic of whole tiles; with few tiles some multiprocessors have nothing to do.
-    tiles = -(-m // r.tile) * -(-n // r.tile) * count
-    flops = 2.0 * tiles * r.tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
+    tile = r.tile[dtype]
+    tiles = -(-m // tile) * -(-n // tile) * count
+    flops = 2.0 * tiles * tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
     idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1)))
     arithmetic = flops * idle / r.flops[dtype] + tiles * r.each[dtype]
     transposed = products.transposed(way)

@@ -42,6 +42,7 @@ class Sums(Threads):
     """`lanes` lanes for a number of the output; a lane reads `near` neighbours of a sum at once."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("sums",)
+    COMPLEX: ClassVar[bool] = True
 
     threads: int  # of a block
     lanes: int = 1  # of a warp, for a number of the output
@@ -87,7 +88,7 @@ class Sums(Threads):
         return max(moved, self._read(p)) * (CROSSING if crossing else 1.0)
 
     def _work(self, p: Program) -> float:
-        return threads.work(p) * price_of("sums")
+        return threads.effort(p) * price_of("sums")
 
     def _read(self, p: Program) -> float:
         """Seconds of an entry: each number of the output reads its factors anew, from the second cache at best."""
