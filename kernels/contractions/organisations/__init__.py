@@ -33,6 +33,7 @@ from .tiles import Tiles
 
 __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 
+KERNEL = 2e-6  # seconds of a kernel, beside its work
 BESIDE = 1e-3  # of a price, where memory takes longer
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
@@ -93,7 +94,9 @@ def _whole_price(how: Organisation, p: Program, least: float) -> float:
     price, floor = how.price(p, least) * waits, how.floor(p) * math.sqrt(waits)
     if not floor:
         return price
-    return max(price, floor / library_costs.unit("threads", p)) + BESIDE * price
+    unit = library_costs.unit("threads", p)
+    kernel = KERNEL / unit / library_costs.usual_batch(p)
+    return max(price, floor / unit) + kernel + BESIDE * price
 
 
 OUTER: dict[str, type[Outer]] = {"packs": OuterPacks, "threads": OuterThreads}  # outer products, by style

@@ -50,7 +50,7 @@ DEVICE = Rates(
     stored=1,
     fresh=0.0,
     copies=2.4e12,
-    call=3.5e-6,
+    call=2.4e-6,
     product=0.0,
     pack=0.0,
     tile=dict(float64=64, float32=64, complex64=32, complex128=32),
@@ -122,6 +122,7 @@ ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 SECOND_KERNEL = 1e-5  # seconds of a kernel that adds up parts of sums, beside its bytes
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
+IDLE = 0.8  # exponent of multiprocessors without a tile: a library makes smaller tiles of few
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
 
@@ -136,7 +137,7 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     tile = r.tile[dtype]
     tiles = -(-m // tile) * -(-n // tile) * count
     flops = 2.0 * tiles * tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
-    idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1)))
+    idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1))) ** IDLE
     arithmetic = flops * idle / r.flops[dtype] + tiles * r.each[dtype]
     transposed = products.transposed(way)
     if transposed == 2:

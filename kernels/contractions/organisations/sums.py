@@ -30,6 +30,7 @@ LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
 TURNS = 8  # loads of a lane that are worth a part of a sum
 ALONE = 8  # loads of a lane at a time that has a number for itself; lanes that share a number have half as many
+SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
 CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
 FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
 CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
@@ -92,7 +93,8 @@ class Sums(Threads):
 
     def _read(self, p: Program) -> float:
         """Seconds of an entry: each number of the output reads its factors anew, from the second cache at best."""
-        return threads.work(p) * np.dtype(p.dtype).itemsize / CACHE
+        singly = self.lanes > 1 and self.near == 1
+        return threads.work(p) * np.dtype(p.dtype).itemsize / CACHE * (SINGLY if singly else 1.0)
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
