@@ -139,21 +139,32 @@ class Sums(Threads):
         ]
 
     def _product(self, n: Nest, q: Product, names) -> list[str]:
-        """A lane's part of a product's sum."""
+        """A lane's part of a product's sum: whole turns of all lanes, whose loads are under way together, and the rest."""
         w, v, many = self.lanes, self.near, threads.size(q.sums)
-        turns = -(-many // (w * v))
+        whole, turns = many // (w * v), -(-many // (w * v))
         each = -(-turns // self.parts)
-        end = f"part < {-(-turns // each) - 1} ? (part + 1) * {each} : {turns}" if self.parts > 1 else str(turns)
-        at_once = ALONE if w == 1 else ALONE // 2
-        head = f"UNROLL_BY({at_once}) for (int i = part * {each}, end = {end}; i < end; ++i) {{"
-        head += f" const int k = (i * {w} + lane) * {v};"
-        test = f"if (k < {many}) " if many % (w * v) else ""
+        last = f"part < {-(-turns // each) - 1} ? (part + 1) * {each} : {turns}" if self.parts > 1 else str(turns)
 
-        # `v` neighbours of each factor at once, or number by number.
-        indices, loads, words = ["k"], [], []
+        at_once = ALONE if w == 1 else ALONE // 2
+        place = f"const int k = (i * {w} + lane) * {v};"
+        term = " ".join(self._term(n, q, names))
+        lines = [
+            f"{{ const int first = part * {each}, last = {last}, whole = last < {whole} ? last : {whole};",
+            f"UNROLL_BY({at_once}) for (int i = first; i < whole; ++i) {{ {place} {term} }}",
+        ]
+        if turns > whole:
+            rest = f"const int i = {whole}; {place} if (k < {many}) {{ {term} }}"
+            lines.append(f"if (first <= {whole} && whole < last) {{ {rest} }}")
+        return [*lines, "}"]
+
+    def _term(self, n: Nest, q: Product, names) -> list[str]:
+        """C++ that adds `near` terms from term k on."""
+        v, indices, loads, words = self.near, ["k"], [], []
         if len(q.sums) > 1:
             indices = threads.numbered("k", q.sums)
             loads = threads.split(q.sums, "k", indices)
+
+        # `near` neighbours of each factor at once, or number by number.
         for j, f in enumerate(q.factors):
             at = f"at_{n.names[f]} + {threads.offset(n, f, (*n.loops, *q.sums), (*names, *indices))}"
             if v > 1:
@@ -167,8 +178,7 @@ class Sums(Threads):
         add = f"sum {sign}= {number}{' * '.join(words)};"
         if v > 1:
             add = f"UNROLL for (int s = 0; s < {v}; ++s) {add}"
-
-        return [head, f"{test}{{ {' '.join(loads)} {add} }} }}"]
+        return [*loads, add]
 
     def stand_ins(self) -> list[Organisation]:
         return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
