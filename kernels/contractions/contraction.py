@@ -253,7 +253,7 @@ class Contraction:
     def launch_checked(self, arrays, known, n: int) -> Callable[..., None]:
         """run() for arrays that a plan around this one has checked or made. known: values of some of them, as `bind`
         finds them; the others are contiguous."""
-        values = {}
+        values: dict[str, int] = {}
         for a in self.program.arguments:
             array, step = arrays[a.name], f"step_{a.name}"
             if step in known:

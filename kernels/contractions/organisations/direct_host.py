@@ -60,6 +60,7 @@ LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
 SMALL_PRODUCT = 20000  # multiply-adds
+SMALL_OUTPUT = 256  # numbers of the output of a long sum, which packs terms of few rows and columns
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
 
 
@@ -408,8 +409,9 @@ class HostDirect(Organisation):
             gathered += n * k * _apart(t.columns.together(0))
         scattered = m * n * deep * t.rows.alone(1, LEAST_PIECE // size)
 
-        # A small product of many has whole panels seldom, and nothing to do while it packs and stores
-        alone = (m * k + n * k + m * n) * min(1.0, SMALL_PRODUCT / max(m * n * k, 1)) * NUMBER
+        # A small product has whole panels seldom, and nothing to do while it packs and stores.
+        small = max(SMALL_PRODUCT / max(m * n * k, 1), (SMALL_OUTPUT / max(m * n, 1)) ** 2)
+        alone = (m * k + n * k + m * n) * min(1.0, small) * NUMBER
 
         read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
