@@ -254,8 +254,9 @@ def _still(array, own, sizes) -> list[str]:
 
 
 def _view(array, own, sizes, keepers) -> tuple[repeats.View, tuple[str, ...]]:
-    """(view, indices) of an operand: diagonals for indices that stand twice, without indices that are broadcast,
-    dimensions from slow to fast: a copy is cheap then, or needless. indices: before the dimensions change their order.
+    """(view, indices) of an operand: without indices that are broadcast, dimensions from slow to fast: a copy is cheap
+    then, or needless. A kernel steps along the diagonal of an array without gaps; of others it gets the diagonal.
+    indices: before the dimensions change their order.
     """
     if not own:
         return repeats.View(()), ()
@@ -263,6 +264,12 @@ def _view(array, own, sizes, keepers) -> tuple[repeats.View, tuple[str, ...]]:
     gone = {i for i in still if i in keepers or array.shape[own.index(i)] == 1}
     first = tuple(axis for axis, index in enumerate(own) if index in gone)
     indices = [index for index in own if index not in gone]
+
+    # The array as it lies.
+    view = repeats.View(tuple(range(len(indices))), first)
+    view = view._replace(axes=result_order.axes_in_memory(view.of(array)))
+    if len(set(indices)) == len(indices) or view.of(array).flags.c_contiguous:
+        return view, tuple(indices)
 
     diagonals = []
     for index in dict.fromkeys(indices):
@@ -302,7 +309,7 @@ def _job(s: Statement, order, sizes, types: Types, real, backend, asked: Asked) 
     if 0 in numbers.values():
         return Job(order, None, shape, n)  # an empty sum
 
-    asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n, backend)
+    asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n)
     names = real if types.work.kind == "c" else ()
     plan = _plan(Problem(text, _sorted(numbers), types.work.name, names, backend), asked)
     return Job(order, plan, shape, n)
@@ -357,9 +364,9 @@ def _delivered(values, types: Types, out):
     return out
 
 
-def _for_entries(asked: Asked, e: Expression, n: int, backend) -> Asked:
-    """The options of a plan for about n entries: on a device the choice depends on whether they fill it."""
-    if not e.batch or backend.style != "threads":
+def _for_entries(asked: Asked, e: Expression, n: int) -> Asked:
+    """The options of a plan for about n entries: the choice depends on whether they fill a device, or a cache."""
+    if not e.batch:
         return asked
     return asked._replace(others=(*asked.others, ("entries", _about(n))))
 
@@ -401,7 +408,8 @@ def _statements(text: str, arrays: dict, asked: Asked):
         real = _real_inputs(e, held, dtype)
         _with_complex_numbers(e, held, dtype, backend)
 
-        asked = _for_entries(asked, e, n, backend)
+        if backend.style == "threads":  # on a CPU an entry has the same bits in any batch
+            asked = _for_entries(asked, e, n)
         plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
         taken = _run(plan, e, held, n)
         lie = tuple((name, repeats.View(tuple(range(np.ndim(arrays[name]))))) for name in given)

@@ -30,7 +30,6 @@ from .plan import Array, Program, describe, mirrored
 from .text import Expression, Reference, Script, read, shown
 
 TYPES = ("float64", "float32")
-STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores bypass the caches: twice a large L2
 CACHE_LINE = 64  # bytes
 KEPT = 32  # of what a plan prepares for its binds: kernels, tables, orders of work
 
@@ -290,7 +289,7 @@ class Contraction:
         """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
         p, size = self.program, self.dtype.itemsize
         outputs = [p.arrays[name] for name in p.expression.outputs]
-        if n * sum(a.size for a in outputs) * size < STREAMED:
+        if n * sum(a.size for a in outputs) * size < library_costs.STREAMED:
             return False
         return all(self._on_lines(a, values, CACHE_LINE // size) for a in outputs)
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import itertools
+import math
 from typing import NamedTuple
 
 from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, steps, turns, with_factors
@@ -18,6 +20,11 @@ WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes 
 LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPYING = 0.4  # vector operations of a number of a copy
+LOAD = 0.5  # vector operations of a load from the first cache
+FARTHER = ((1, 48 << 10), (3, 1 << 20), (6, math.inf))  # times a load takes as long, bytes of the cache
+WAITING = 6.0  # vector operations of a turn of sums that wait for those of the turn before
+BEGIN = 4.0  # vector operations of a tile beside its turns
+FOLDING = 3.0  # vector operations that the lanes of a sum take to be added up, for each halving
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
 
 
@@ -111,32 +118,104 @@ def _one_sum_side_by_side(q: Product) -> bool:
 
 
 def effort(n: Nest, way: str, width: int) -> float:
-    """Vector operations of a statement for one entry, by a rough count."""
-    count = len(n.products)  # of stores, and of multiply-adds
+    """Vector operations of a statement for one entry: what its tiles take, as packs.h cuts them."""
+    level = levels_of(n, MODES[way], width)
+    rows = level.row.extent if level.row else 1
+    columns = level.column.extent if level.column else 1
+
+    # Columns are packs of lanes along the output, the last of which may begin earlier; else single numbers.
+    rest = 0
+    if way == "along":
+        columns, rest = divmod(columns, width)
+        if rest and columns and not n.statement.add and not n.statement.function:
+            columns, rest = columns + 1, 0
+
+    total = _tiles_effort(level, rows, columns, width) if columns else 0.0
+    if rest:
+        total += _tiles_effort(level, rows, 1, width) * _part_of_pack(rest, width)
+    return turns(level.outer) * total
+
+
+def _tiles_effort(level: Levels, rows: int, columns: int, width: int) -> float:
+    """Vector operations of all tiles of rows and columns."""
+    tile_rows, tile_columns = best_tile(rows, columns)
+    total = 0.0
+    for h, many_rows in ((tile_rows, rows // tile_rows), (rows % tile_rows, 1)):
+        for w, many_columns in ((tile_columns, columns // tile_columns), (columns % tile_columns, 1)):
+            if h and w:
+                total += many_rows * many_columns * _tile_effort(level, h, w, width)
+    return total
+
+
+def _tile_effort(level: Levels, rows: int, columns: int, width: int) -> float:
+    """Vector operations of a tile of sums. A turn takes as long as its multiply-adds, its loads, or the wait for the
+    sums of the turn before, whatever is longest."""
+    n, total = level.nest, BEGIN
     for q in n.products:
-        count += turns(q.sums)
-    if way == "lanes":
-        return n.size * count / width
-    if way == "folded":
-        return n.size * (sum(-(-q.sums[0].extent // width) for q in n.products) + 3.0)
+        steps = turns(q.sums)
+        if level.mode == "FOLDED":
+            steps = -(-steps // width)
+        arithmetic = rows * columns * max(len(q.factors) - 1, 1)
+        loads = sum(_loads(level, f, q, rows, columns, width) for f in q.factors)
+        total += steps * max(arithmetic, loads, WAITING if q.sums else 0)
 
-    # Numbers along which lanes lie, and packs that hold them.
-    lane = n.loops[-1].extent if n.loops and n.loops[-1].step[0] == 1 else 1
-    partner = broken(n, width)
-    if partner:
-        lane *= partner.extent
+    stores = rows * columns
+    if level.mode == "FOLDED":
+        stores = max(stores, width) * FOLDING / width * math.log2(width)
+    elif level.mode == "ALONG" and level.row and level.column and level.column.step[0] > 1:
+        stores *= TURNING
+    return total + stores * (2 if n.statement.add else 1)
 
-    packs = lane // width + _part_of_pack(lane % width, width)
 
-    # Lanes of a factor that do not lie side by side are read number by number.
-    gathered = bool(n.loops) and not _steps_of(n, n.loops[-1]) <= {0, 1}
-    return n.size / lane * packs * count * (width if gathered else 1)
+def _loads(level: Levels, f: int, q: Product, rows: int, columns: int, width: int) -> float:
+    """Vector operations of the loads of a factor for a turn of a tile's sums."""
+    count = 1
+    if level.row and level.row.step[f]:
+        count *= rows
+    if level.column and level.column.step[f]:
+        count *= columns
+
+    # Lanes that lie apart are read number by number.
+    lane = 1
+    if level.mode == "ALONG":
+        lane = level.column.step[f] if level.column else 0
+    if lane not in (0, 1):
+        return count * width * LOAD
+    return count * LOAD * (_farther(level, f, q, width) if lane else 1)
+
+
+def _farther(level: Levels, f: int, q: Product, width: int) -> int:
+    """How many times as long a load takes of a factor that is read again and again, by the cache that holds it."""
+    again = any(not loop.step[f] for loop in level.nest.loops)
+    if not again:
+        return 1
+    numbers = 1
+    for loop in (*level.nest.loops, *q.sums):
+        numbers *= loop.extent if loop.step[f] else 1
+    numbers *= width if level.mode == "BATCH" else 1
+    return next(times for times, most in FARTHER if numbers * 8 <= most)
+
+
+HELD, MOST_ROWS, MOST_COLUMNS = 24, 12, 8  # sums that the registers hold, rows and columns of a tile
+
+
+@functools.lru_cache(4096)
+def best_tile(rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of a tile, as packs.h chooses them for the widest vectors."""
+    best, least = (1, 1), math.inf
+    for r in range(1, min(MOST_ROWS, rows) + 1):
+        for c in range(1, min(MOST_COLUMNS, columns, HELD // r) + 1):
+            total = 0.0
+            for h, many_rows in ((r, rows // r), (rows % r, rows % r > 0)):
+                for w, many_columns in ((c, columns // c), (columns % c, columns % c > 0)):
+                    total += many_rows * many_columns * (max(h * w, 8) + 0.5 * (h + w))
+            if total < least:
+                best, least = (r, c), total
+    return best
 
 
 def _part_of_pack(rest: int, width: int) -> float:
     """The price of the last pack, of which only some lanes are in use, over the price of a whole pack."""
-    if not rest:
-        return 0.0
     if rest > width / 2:
         return 1.0
     return 0.6 if rest > width / 4 else 0.4

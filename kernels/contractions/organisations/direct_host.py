@@ -59,6 +59,7 @@ PIECE = 32  # bytes that are written past the caches together, at least
 LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
+PANEL_BEGIN = 5e-8  # seconds of a panel beside its multiply-adds
 SMALL_PRODUCT = 20000  # multiply-adds
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
 
@@ -414,7 +415,10 @@ class HostDirect(Organisation):
         read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
-        return CALL + max(flops / rates.panels, (read + written) / rates.memory) + apart
+        held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
+        memory = (read + written) / library_costs.pace("packs", dtype, held)
+        panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN
+        return CALL + max(flops / rates.panels, memory) + panels + apart
 
     def _lie(self, t: Tables, size: int) -> bool:
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""

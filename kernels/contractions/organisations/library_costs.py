@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...engine.backend import cpu
 from .. import fold, host_rates, products
 from ..plan import Program
 
@@ -66,8 +67,11 @@ DEVICE = Rates(
     beyond=32,
 )
 PRODUCT = 1.2e-7  # seconds of each product of a call
-SHARED, ALONE = 1.9, 1.1  # times the multiply-adds' own time
-APART, FAR = 30.0, 26.0  # bytes that move for a unit
+CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together
+LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
+VECTOR_TO_MATRIX = 2.0  # times the time of a large product's arithmetic
+NUMBER = 4e-10  # seconds of a number of a product without a sum
+RUN = 1.5e-8  # seconds of a run of such a product
 CACHE = 1e6  # bytes
 
 
@@ -99,16 +103,23 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         batched=1.0,
         overlap=1.0,
         parallel=1,
-        # of the other organisations
-        shared=SHARED * multiply_adds,
-        alone=ALONE * multiply_adds,
-        apart=APART / core.memory,
-        far=FAR / core.memory,
+        # of the other organisations: a vector operation
+        shared=multiply_adds,
+        alone=multiply_adds,
+        apart=0.0,
+        far=0.0,
         cache=CACHE,
         beyond=1,
     )
 
 
+def pace(style: str, dtype: str, held: float) -> float:
+    """Bytes a second of arrays of so many bytes together: a core's last cache holds them, or memory does."""
+    r = rates(style, dtype)
+    return r.memory * (CACHED if style == "packs" and held <= cpu.third_cache() else 1.0)
+
+
+STREAMED = 4 << 20  # bytes of an output above which a CPU's stores bypass the caches
 COMPLEX = 4.0  # real products of a complex product
 SINGLE = {"float32": 0.9}  # of the time of double precision: as many vectors of the other organisations' in single
 VECTOR = 64  # bytes of a vector operation of a price
@@ -139,10 +150,14 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     # Memory of all operands; the output again for each turn of the sums.
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
-    memory = moved / r.memory
+    memory = moved / pace(style, dtype, moved - size * m * n * count * (r.stored - 1))
     if transposed and memory > arithmetic:
         memory *= r.crossed
     packed = r.product + (m + n) * k * r.pack
+    if style == "packs" and k == 1:
+        arithmetic, packed = _number_by_number(way, m * n * count), 0.0
+    elif style == "packs" and min(m, n) == 1:
+        arithmetic, packed = VECTOR_TO_MATRIX * 2.0 * m * n * k * count / r.flops[dtype], r.product
     each = r.call + count * packed + together(arithmetic, memory, r.overlap)
 
     total = outside * each
@@ -150,6 +165,13 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
         if way.copied[array]:
             total += copy_seconds(style, dtype, way.copies[array])
     return total
+
+
+def _number_by_number(way: fold.Way, numbers: int) -> float:
+    """Seconds of NumPy's product without a sum, beside memory: runs along the output's fastest axis."""
+    axes = [axis for axis in (*way.loops, way.m, way.n) if axis.extent > 1]
+    run = min(axes, key=lambda axis: abs(axis.step[fold.OUT])).extent if axes else 1
+    return numbers * NUMBER + numbers / run * RUN
 
 
 def together(one: float, other: float, overlap: float) -> float:
@@ -182,14 +204,36 @@ def step_seconds(style: str, dtype: str, step) -> float:
 def memory_seconds(style: str, p: Program) -> float:
     """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs as often as they move."""
     r, n = rates(style, p.dtype), usual_batch(p)
-    numbers = 0.0
+    size, numbers, held, apart, again = np.dtype(p.dtype).itemsize, 0.0, 0.0, 0.0, 0.0
     for a in p.arguments:
-        each = a.size if a.place is not None or a.mixed else a.size / n
+        read = _numbers(p, a)
+        each = read if a.place is not None or a.mixed else read / n
         times = 1
         if a.name in p.expression.outputs:
-            times = max(r.stored, 2 if a.name in p.expression.updated else 1)
+            times = 2 if a.name in p.expression.updated else 1 if _passes(style, a, n * each * size, size) else r.stored
         numbers += each * times
-    return numbers * np.dtype(p.dtype).itemsize / r.memory
+        held += each * n * size
+        if a.place and a.place == len(a.extents) - 1:
+            apart += a.size * (LINE - size)
+        if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
+            again += a.size * size  # the caches of a core do not hold it from one entry to the next
+    if style != "packs":
+        return numbers * size / r.memory
+    return (numbers * size + again + apart) / pace(style, p.dtype, held)
+
+
+def _numbers(p: Program, a) -> int:
+    """Numbers of an entry of an array that move: of a diagonal the lines of its numbers."""
+    found = 0
+    for r in p.expression.references[a.name]:
+        own = math.prod(p.sizes[i] for i in dict.fromkeys(r.indices) if i != p.batch)
+        found = max(found, own * (1 if len(set(r.indices)) == len(r.indices) else LINE // np.dtype(p.dtype).itemsize))
+    return min(found, a.size)
+
+
+def _passes(style: str, a, held: float, size: int) -> bool:
+    """Whether an output bypasses a core's caches, see Contraction._past. held: its bytes."""
+    return style == "packs" and held >= STREAMED and a.place == 0 and a.after * size % LINE == 0
 
 
 def unit(style: str, p: Program) -> float:
@@ -227,8 +271,13 @@ def usual_batch(p: Program) -> int:
 def _streams(p: Program, numbers: int, cache: float, beyond: int) -> bool:
     """Whether an array that all entries read is beyond the cache, and an entry uses each number few times; or the array
     is far beyond the cache."""
+    return numbers > cache * (1 if _uses(p) < REUSE * numbers else beyond)
+
+
+def _uses(p: Program) -> int:
+    """Multiply-adds of an entry."""
     work = 0
     for s in p.statements:
         for t in s.terms:
             work += math.prod(p.sizes[i] for i in {*s.out.indices, *t.sums(s.out)} if i != p.batch)
-    return numbers > cache * (1 if work < REUSE * numbers else beyond)
+    return work

@@ -122,7 +122,9 @@ class Lanes(Packs):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         width = WIDTH[p.dtype]
-        work = sum(ways_of.effort(nest(p, s), "lanes", width) for s in p.statements)
+        n = library_costs.usual_batch(p)
+        packs = -(-n // width) / n  # for an entry
+        work = packs * sum(ways_of.effort(nest(p, s), "lanes", width) for s in p.statements)
 
         # Numbers of an entry that are copied in and out, and all that lanes have of it.
         outside = sum(a.size for a in p.arguments if a.place is not None)
