@@ -20,11 +20,11 @@ WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes 
 LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPYING = 0.4  # vector operations of a number of a copy
-LOAD = 0.5  # vector operations of a load from the first cache
-FARTHER = ((1, 48 << 10), (3, 1 << 20), (6, math.inf))  # times a load takes as long, bytes of the cache
-WAITING = 6.0  # vector operations of a turn of sums that wait for those of the turn before
+LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
+FARTHER = ((1, 48 << 10), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
+WAITING = 8.0  # vector operations of a turn of sums that wait for those of the turn before
 BEGIN = 4.0  # vector operations of a tile beside its turns
-FOLDING = 3.0  # vector operations that the lanes of a sum take to be added up, for each halving
+FOLDING = 8.0  # vector operations that the lanes of a sum take to be added up
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
 
 
@@ -117,8 +117,9 @@ def _one_sum_side_by_side(q: Product) -> bool:
     return len(q.sums) == 1 and {q.sums[0].step[f] for f in q.factors} in ({1}, {0, 1})
 
 
-def effort(n: Nest, way: str, width: int) -> float:
-    """Vector operations of a statement for one entry: what its tiles take, as packs.h cuts them."""
+def effort(n: Nest, way: str, width: int, spread: frozenset[str] = frozenset()) -> float:
+    """Vector operations of a statement for one entry: what its tiles take, as packs.h cuts them. spread: arrays that
+    have one number for all lanes, where lanes are entries."""
     level = levels_of(n, MODES[way], width)
     rows = level.row.extent if level.row else 1
     columns = level.column.extent if level.column else 1
@@ -130,70 +131,82 @@ def effort(n: Nest, way: str, width: int) -> float:
         if rest and columns and not n.statement.add and not n.statement.function:
             columns, rest = columns + 1, 0
 
-    total = _tiles_effort(level, rows, columns, width) if columns else 0.0
+    tiles = _Tiles(level, width, spread)
+    total = tiles.effort(rows, columns) if columns else 0.0
     if rest:
-        total += _tiles_effort(level, rows, 1, width) * _part_of_pack(rest, width)
+        total += tiles.effort(rows, 1) * _part_of_pack(rest, width)
     return turns(level.outer) * total
 
 
-def _tiles_effort(level: Levels, rows: int, columns: int, width: int) -> float:
-    """Vector operations of all tiles of rows and columns."""
-    tile_rows, tile_columns = best_tile(rows, columns)
-    total = 0.0
-    for h, many_rows in ((tile_rows, rows // tile_rows), (rows % tile_rows, 1)):
-        for w, many_columns in ((tile_columns, columns // tile_columns), (columns % tile_columns, 1)):
-            if h and w:
-                total += many_rows * many_columns * _tile_effort(level, h, w, width)
-    return total
+class _Tiles(NamedTuple):
+    """Tiles of sums of a statement."""
 
+    level: Levels
+    width: int  # lanes
+    spread: frozenset[str]  # see `effort`
 
-def _tile_effort(level: Levels, rows: int, columns: int, width: int) -> float:
-    """Vector operations of a tile of sums. A turn takes as long as its multiply-adds, its loads, or the wait for the
-    sums of the turn before, whatever is longest."""
-    n, total = level.nest, BEGIN
-    for q in n.products:
-        steps = turns(q.sums)
+    def effort(self, rows: int, columns: int) -> float:
+        """Vector operations of all tiles of rows and columns."""
+        tile_rows, tile_columns = best_tile(rows, columns)
+        total = 0.0
+        for h, many_rows in ((tile_rows, rows // tile_rows), (rows % tile_rows, 1)):
+            for w, many_columns in ((tile_columns, columns // tile_columns), (columns % tile_columns, 1)):
+                if h and w:
+                    total += many_rows * many_columns * self._tile(h, w)
+        return total
+
+    def _tile(self, rows: int, columns: int) -> float:
+        """Vector operations of a tile. A turn takes as long as its multiply-adds, its loads, or the wait for the sums of
+        the turn before, whatever is longest."""
+        level, n, total = self.level, self.level.nest, BEGIN
+        for q in n.products:
+            steps = turns(q.sums)
+            if level.mode == "FOLDED":
+                steps = -(-steps // self.width)
+            arithmetic = rows * columns * max(len(q.factors) - 1, 1)
+            loads = sum(self._loads(f, q, rows, columns) for f in q.factors)
+            total += steps * max(arithmetic, loads, WAITING if q.sums else 0)
+
+        stores = rows * columns
         if level.mode == "FOLDED":
-            steps = -(-steps // width)
-        arithmetic = rows * columns * max(len(q.factors) - 1, 1)
-        loads = sum(_loads(level, f, q, rows, columns, width) for f in q.factors)
-        total += steps * max(arithmetic, loads, WAITING if q.sums else 0)
+            stores *= FOLDING
+        elif level.mode == "ALONG" and level.row and level.column and level.column.step[0] > 1:
+            stores *= TURNING
+        return total + stores * (2 if n.statement.add else 1)
 
-    stores = rows * columns
-    if level.mode == "FOLDED":
-        stores = max(stores, width) * FOLDING / width * math.log2(width)
-    elif level.mode == "ALONG" and level.row and level.column and level.column.step[0] > 1:
-        stores *= TURNING
-    return total + stores * (2 if n.statement.add else 1)
+    def _loads(self, f: int, q: Product, rows: int, columns: int) -> float:
+        """Vector operations of the loads of a factor for a turn of a tile's sums."""
+        level, count = self.level, 1
+        if level.row and level.row.step[f]:
+            count *= rows
+        if level.column and level.column.step[f]:
+            count *= columns
 
+        lane = self._lane(f, q)
+        if lane == 0:
+            return count * SPREAD
+        if lane == 1:
+            return count * LOAD * self._farther(f, q)
+        return count * self.width * SPREAD  # number by number
 
-def _loads(level: Levels, f: int, q: Product, rows: int, columns: int, width: int) -> float:
-    """Vector operations of the loads of a factor for a turn of a tile's sums."""
-    count = 1
-    if level.row and level.row.step[f]:
-        count *= rows
-    if level.column and level.column.step[f]:
-        count *= columns
+    def _lane(self, f: int, q: Product) -> int:
+        """Step of a factor from lane to lane."""
+        level = self.level
+        if level.mode == "BATCH":
+            return int(level.nest.names[f] not in self.spread)
+        if level.mode == "FOLDED":
+            return q.sums[0].step[f]
+        return level.column.step[f] if level.column else 0
 
-    # Lanes that lie apart are read number by number.
-    lane = 1
-    if level.mode == "ALONG":
-        lane = level.column.step[f] if level.column else 0
-    if lane not in (0, 1):
-        return count * width * LOAD
-    return count * LOAD * (_farther(level, f, q, width) if lane else 1)
-
-
-def _farther(level: Levels, f: int, q: Product, width: int) -> int:
-    """How many times as long a load takes of a factor that is read again and again, by the cache that holds it."""
-    again = any(not loop.step[f] for loop in level.nest.loops)
-    if not again:
-        return 1
-    numbers = 1
-    for loop in (*level.nest.loops, *q.sums):
-        numbers *= loop.extent if loop.step[f] else 1
-    numbers *= width if level.mode == "BATCH" else 1
-    return next(times for times, most in FARTHER if numbers * 8 <= most)
+    def _farther(self, f: int, q: Product) -> int:
+        """How many times as long a load takes of a factor that is read again and again, by the cache that holds it."""
+        loops = self.level.nest.loops
+        if all(loop.step[f] for loop in loops):
+            return 1
+        numbers = self.width if self.level.mode == "BATCH" else 1
+        for loop in (*loops, *q.sums):
+            numbers *= loop.extent if loop.step[f] else 1
+        return next(times for times, most in FARTHER if numbers * 8 <= most)
 
 
 HELD, MOST_ROWS, MOST_COLUMNS = 24, 12, 8  # sums that the registers hold, rows and columns of a tile

@@ -67,10 +67,12 @@ DEVICE = Rates(
     beyond=32,
 )
 PRODUCT = 1.2e-7  # seconds of each product of a call
+OPERATION = 1.3  # times a multiply-add of a large product, of one of the other organisations
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
 VECTOR_TO_MATRIX = 2.0  # times the time of a large product's arithmetic
 NUMBER = 4e-10  # seconds of a number of a product without a sum
+NUMBER_APART = 1.5e-9  # the same where neighbours lie apart, and of a product of vectors that lie so
 RUN = 1.5e-8  # seconds of a run of such a product
 CACHE = 1e6  # bytes
 
@@ -83,7 +85,7 @@ def rates(style: str, dtype: str) -> Rates:
 @functools.lru_cache(None)
 def _of_host(core: host_rates.HostRates, size: int) -> Rates:
     """A core's. size: bytes of a number."""
-    multiply_adds = 2 * VECTOR / size / core.panels
+    operation = OPERATION * 2 * VECTOR / size / core.panels
     types = ("float64", "float32", "complex64", "complex128")
 
     return Rates(
@@ -104,8 +106,8 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         overlap=1.0,
         parallel=1,
         # of the other organisations: a vector operation
-        shared=multiply_adds,
-        alone=multiply_adds,
+        shared=operation,
+        alone=operation,
         apart=0.0,
         far=0.0,
         cache=CACHE,
@@ -158,6 +160,8 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
         arithmetic, packed = _number_by_number(way, m * n * count), 0.0
     elif style == "packs" and min(m, n) == 1:
         arithmetic, packed = VECTOR_TO_MATRIX * 2.0 * m * n * k * count / r.flops[dtype], r.product
+        if m == n == 1 and any(step > 1 for step in way.k.step):
+            arithmetic = k * count * NUMBER_APART
     each = r.call + count * packed + together(arithmetic, memory, r.overlap)
 
     total = outside * each
@@ -170,8 +174,11 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
 def _number_by_number(way: fold.Way, numbers: int) -> float:
     """Seconds of NumPy's product without a sum, beside memory: runs along the output's fastest axis."""
     axes = [axis for axis in (*way.loops, way.m, way.n) if axis.extent > 1]
-    run = min(axes, key=lambda axis: abs(axis.step[fold.OUT])).extent if axes else 1
-    return numbers * NUMBER + numbers / run * RUN
+    if not axes:
+        return NUMBER
+    run = min(axes, key=lambda axis: abs(axis.step[fold.OUT]))
+    lies = all(step in (0, 1) for step in run.step)
+    return numbers * (NUMBER if lies else NUMBER_APART) + numbers / run.extent * RUN
 
 
 def together(one: float, other: float, overlap: float) -> float:

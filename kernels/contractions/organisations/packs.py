@@ -16,8 +16,8 @@ from ..ways import WIDTH
 from . import library_costs
 from .base import Launch, Organisation
 
-FIRST_CACHE = 32 * 1024  # bytes
-SLOWER = 1.6  # times, of work on numbers that the first cache does not hold
+OVERLAP = 3.0  # exponent of the norm of work and memory
+TURNED = 4.0  # vector operations of a pack on its way in or out
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
 TILES: tuple[tuple[int, int], ...] = (
@@ -67,7 +67,7 @@ class Packs(Organisation):
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry, and its memory: a core does one after the other."""
         work = sum(ways_of.statement_price(p, s, way, WIDTH[p.dtype]) for s, way in zip(p.statements, self.ways))
-        return work + _memory(p)
+        return library_costs.together(work, _memory(p), OVERLAP)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -121,16 +121,17 @@ class Lanes(Packs):
         return [cls(("lanes",) * len(p.statements))]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        width = WIDTH[p.dtype]
-        n = library_costs.usual_batch(p)
-        packs = -(-n // width) / n  # for an entry
-        work = packs * sum(ways_of.effort(nest(p, s), "lanes", width) for s in p.statements)
+        width, n = WIDTH[p.dtype], library_costs.usual_batch(p)
+        spread = frozenset(a.name for a in p.arrays.values() if a.kind != "local" and a.place is None)
+        work = sum(ways_of.effort(nest(p, s), "lanes", width, spread) for s in p.statements)
 
-        # Numbers of an entry that are copied in and out, and all that lanes have of it.
-        outside = sum(a.size for a in p.arguments if a.place is not None)
-        inside = outside + sum(p.arrays[name].size for name in p.of_kind("local"))
-        slow = 1.0 if inside * width * 8 <= FIRST_CACHE else SLOWER
-        return work * slow + outside * 4 / width + _memory(p)
+        # Packs of entries are turned in squares, what is left over number by number.
+        packs = -(-n // width)
+        for a in p.arguments:
+            if a.place is not None:
+                squares, rest = divmod(a.after, width)
+                work += a.before * (squares * TURNED * width + rest * width)
+        return library_costs.together(packs * work / n, _memory(p), OVERLAP)
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)

@@ -29,7 +29,7 @@ STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 SHARED = 1 << 15  # numbers that are worth a second thread
 CALL = 1e-6  # seconds
 RUN = {STAYS: 4e-9, LIES: 8e-9, SCATTERED: 8e-9}  # seconds of a run by its kind, beside its numbers
-NUMBER = 1.2e-9  # seconds of a number of a scattered run
+NUMBER = 1.6e-9  # seconds of a number of a scattered run
 
 
 class Sum(NamedTuple):
