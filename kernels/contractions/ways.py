@@ -19,8 +19,9 @@ from .text import Reference, Statement, Term
 WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
 LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
-COPYING = 0.4  # vector operations of a number of a copy
+COPY, COPYING = 30.0, 0.6  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
+MASKED = 5.0  # times a load takes as long, of a part of a pack
 FARTHER = ((1, 48 << 10), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
 WAITING = 8.0  # vector operations of a turn of sums that wait for those of the turn before
 BEGIN = 4.0  # vector operations of a tile beside its turns
@@ -160,12 +161,14 @@ class _Tiles(NamedTuple):
         the turn before, whatever is longest."""
         level, n, total = self.level, self.level.nest, BEGIN
         for q in n.products:
-            steps = turns(q.sums)
+            steps, rest = turns(q.sums), 0
             if level.mode == "FOLDED":
-                steps = -(-steps // self.width)
+                steps, rest = divmod(steps, self.width)
             arithmetic = rows * columns * max(len(q.factors) - 1, 1)
             loads = sum(self._loads(f, q, rows, columns) for f in q.factors)
             total += steps * max(arithmetic, loads, WAITING if q.sums else 0)
+            if rest:
+                total += arithmetic + loads * MASKED
 
         stores = rows * columns
         if level.mode == "FOLDED":
@@ -206,7 +209,12 @@ class _Tiles(NamedTuple):
         numbers = self.width if self.level.mode == "BATCH" else 1
         for loop in (*loops, *q.sums):
             numbers *= loop.extent if loop.step[f] else 1
-        return next(times for times, most in FARTHER if numbers * 8 <= most)
+        return farther(numbers * 8)
+
+
+def farther(held: int) -> int:
+    """How many times as long a load takes of so many bytes, by the cache that holds them."""
+    return next(times for times, most in FARTHER if held <= most)
 
 
 HELD, MOST_ROWS, MOST_COLUMNS = 24, 12, 8  # sums that the registers hold, rows and columns of a tile
@@ -265,7 +273,8 @@ def statement_price(p: Program, s: Statement, way: str, width: int) -> float:
         return effort(n, way, width)
 
     price = effort(nest(changed, last), way, width)
-    return price + sum(COPYING * changed.arrays[c.out.name].size for c in copies if not changed.once(c))
+    each = [c for c in copies if not changed.once(c)]
+    return price + sum(COPY + COPYING * changed.arrays[c.out.name].size for c in each)
 
 
 # ---- levels ---------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ...engine.backend.base import Source
-from .. import fold, permute, products
+from .. import fold, permute, products, scratch
 from ..plan import Program, Unable
 from ..text import Reference, Statement, Term
 from . import library_costs
@@ -159,7 +159,7 @@ class Library(Organisation):
             runs += _again(backend, p.dtype, step, ends, End(len(names), copies))
 
         def run(given) -> None:
-            arrays = [*given, np.empty(numbers, p.dtype)] if numbers else given
+            arrays = [*given, scratch.room("library", (numbers,), plan.dtype)] if numbers else given
             for each, ends in runs:
                 each(*[end.of(arrays) for end in ends])
 

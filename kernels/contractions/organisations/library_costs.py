@@ -217,7 +217,7 @@ def memory_seconds(style: str, p: Program) -> float:
         each = read if a.place is not None or a.mixed else read / n
         times = 1
         if a.name in p.expression.outputs:
-            times = 2 if a.name in p.expression.updated else 1 if _passes(style, a, n * each * size, size) else r.stored
+            times = 2 if a.name in p.expression.updated else 1 if passes(style, p, a) else r.stored
         numbers += each * times
         held += each * n * size
         if a.place and a.place == len(a.extents) - 1:
@@ -238,9 +238,10 @@ def _numbers(p: Program, a) -> int:
     return min(found, a.size)
 
 
-def _passes(style: str, a, held: float, size: int) -> bool:
-    """Whether an output bypasses a core's caches, see Contraction._past. held: its bytes."""
-    return style == "packs" and held >= STREAMED and a.place == 0 and a.after * size % LINE == 0
+def passes(style: str, p: Program, a) -> bool:
+    """Whether an output of the usual batch bypasses a core's caches, see Contraction._past."""
+    size, n = np.dtype(p.dtype).itemsize, usual_batch(p)
+    return style == "packs" and a.place == 0 and n * a.size * size >= STREAMED and a.after * size % LINE == 0
 
 
 def unit(style: str, p: Program) -> float:

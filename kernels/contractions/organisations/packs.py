@@ -8,6 +8,8 @@ import functools
 import math
 from typing import ClassVar
 
+import numpy as np
+
 from ...engine.backend.base import Source
 from ...engine.backend.record import record
 from .. import render_packs, ways as ways_of
@@ -17,7 +19,8 @@ from . import library_costs
 from .base import Launch, Organisation
 
 OVERLAP = 3.0  # exponent of the norm of work and memory
-TURNED = 4.0  # vector operations of a pack on its way in or out
+COPIED = 1.5  # vector operations of a pack on its way past the caches
+TURNED = 6.5  # vector operations of a pack on its way in or out
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
 TILES: tuple[tuple[int, int], ...] = (
@@ -67,6 +70,13 @@ class Packs(Organisation):
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry, and its memory: a core does one after the other."""
         work = sum(ways_of.statement_price(p, s, way, WIDTH[p.dtype]) for s, way in zip(p.statements, self.ways))
+
+        # What bypasses the caches is made in scratch and copied.
+        size = np.dtype(p.dtype).itemsize
+        for name in p.expression.outputs:
+            a = p.arrays[name]
+            if name not in p.expression.updated and library_costs.passes("packs", p, a):
+                work += a.size / WIDTH[p.dtype] * COPIED * ways_of.farther(a.size * size)
         return library_costs.together(work, _memory(p), OVERLAP)
 
     # ---- text and launch
