@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.errors import ArgumentError, refuse
+from . import repeats
 from .call import contract
 from .einsum import read
 from .result_order import checked
@@ -32,6 +33,10 @@ def einsum(
     order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe" or a stricter rule. optimize is not
     read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
+    if out is dtype is None and order == "K" and casting == "safe":
+        call = repeats.of_string(operands)
+        if call:
+            return call.values(operands[1:])
     if casting not in ("safe", "no", "equiv"):
         raise ArgumentError(f"einsum: casting={casting!r}, wanted 'safe'.")
     if not operands:

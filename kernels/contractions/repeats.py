@@ -20,6 +20,7 @@ from .result_order import turned
 
 KEPT = 256  # calls
 SMALL = 4096  # bytes
+USUAL = (None, None, True, "K")  # options of `contract` for a string: batch, how, no output, order
 
 
 class View(NamedTuple):
@@ -64,6 +65,11 @@ class Repeat:
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
+        if self._is_plain and self.run and not is_timing():
+            out = self._makers[0]()
+            self.run((*given, out))
+            return out
+
         # The arrays that the kernel takes.
         arrays = [*given] if self._as_given else [view.of(array) for (_, view), array in zip(self.given, given)]
         for place in self._copies:
@@ -81,6 +87,14 @@ class Repeat:
         if len(found) == 1 and self._only_new:
             return found[0]
         return self._named(given, found)
+
+    @functools.cached_property
+    def _is_plain(self) -> bool:
+        """Whether the kernel takes the arrays as they came and a new one, which is the result."""
+        if len(self.new) != 1 or not self._only_new:
+            return False
+        turned = self.new[0].axes != tuple(range(len(self.new[0].axes)))
+        return self._as_given and not self._copies and not turned
 
     @functools.cached_property
     def _as_given(self) -> bool:
@@ -140,6 +154,14 @@ def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
 def lies(arrays) -> tuple:
     """(type, type of numbers, shape, strides in bytes) of each array. Raises AttributeError if one is no array."""
     return tuple([(type(a), a.dtype, a.shape, a.strides) for a in arrays])
+
+
+def of_string(operands) -> Repeat | None:
+    """The call of a string and its operands without options, as `contract` keeps it."""
+    try:
+        return _calls.get((operands[0], None, USUAL, lies(operands[1:])))
+    except (AttributeError, TypeError, IndexError):
+        return None
 
 
 def find(key: tuple | None) -> Repeat | None:

@@ -46,7 +46,7 @@ def candidates(order: str, s: Statement, sizes, operands) -> list[tuple[str, ...
         return [out[::-1]]
     if order == "C" or math.prod(sizes[i] for i in out) < FEW:
         return [out]
-    return list(dict.fromkeys([out, *_natural(s, sizes)]))
+    return list(dict.fromkeys([out, *_natural(s, sizes), *_as_the_largest(s, sizes)]))
 
 
 def _runs_first(array) -> bool:
@@ -64,6 +64,15 @@ def _natural(s: Statement, sizes) -> list[tuple[str, ...]]:
     rows = [i for i in left if i in out and i not in right]
     columns = [i for i in right if i in out and i not in left]
     return [(*batches, *rows, *columns), (*batches, *columns, *rows)]
+
+
+def _as_the_largest(s: Statement, sizes) -> list[tuple[str, ...]]:
+    """The order in which the largest operand lies, if it has all indices of the result: both are gone through in
+    memory's order then."""
+    (term,) = s.terms
+    largest = max(term.factors, key=lambda f: math.prod(sizes[i] for i in f.indices))
+    order = tuple(i for i in dict.fromkeys(largest.indices) if i in s.out.indices)
+    return [order] if len(order) == len(s.out.indices) else []
 
 
 def _sides(term: Term, out: Reference, sizes) -> tuple[list[str], list[str]]:

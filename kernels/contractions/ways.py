@@ -21,8 +21,9 @@ LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
 COPY, COPYING = 30.0, 0.6  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
 LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
+IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
 MASKED = 5.0  # times a load takes as long, of a part of a pack
-FARTHER = ((1, 48 << 10), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
+FARTHER = ((1, 32 << 10), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
 WAITING = 8.0  # vector operations of a turn of sums that wait for those of the turn before
 BEGIN = 4.0  # vector operations of a tile beside its turns
 FOLDING = 8.0  # vector operations that the lanes of a sum take to be added up
@@ -189,7 +190,7 @@ class _Tiles(NamedTuple):
         if lane == 0:
             return count * SPREAD
         if lane == 1:
-            return count * LOAD * self._farther(f, q)
+            return count * LOAD * self._farther(f, q, columns)
         return count * self.width * SPREAD  # number by number
 
     def _lane(self, f: int, q: Product) -> int:
@@ -201,15 +202,18 @@ class _Tiles(NamedTuple):
             return q.sums[0].step[f]
         return level.column.step[f] if level.column else 0
 
-    def _farther(self, f: int, q: Product) -> int:
-        """How many times as long a load takes of a factor that is read again and again, by the cache that holds it."""
+    def _farther(self, f: int, q: Product, columns: int) -> float:
+        """How many times as long a load takes of a factor that is read again and again, by the cache that holds it. A
+        factor that a tile reads in pieces of rows, one for each turn, is not asked for ahead."""
         loops = self.level.nest.loops
         if all(loop.step[f] for loop in loops):
             return 1
         numbers = self.width if self.level.mode == "BATCH" else 1
         for loop in (*loops, *q.sums):
             numbers *= loop.extent if loop.step[f] else 1
-        return farther(numbers * 8)
+        steps = [loop.step[f] for loop in q.sums if loop.step[f]]
+        pieces = self.level.mode == "ALONG" and steps and min(steps) > columns * self.width
+        return farther(numbers * 8) * (IN_PIECES if pieces and farther(numbers * 8) > 1 else 1)
 
 
 def farther(held: int) -> int:

@@ -59,7 +59,7 @@ PIECE = 32  # bytes that are written past the caches together, at least
 LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
-PANEL_BEGIN = 5e-8  # seconds of a panel beside its multiply-adds
+PANEL_BEGIN = 4e-8  # seconds of a panel beside its multiply-adds
 SMALL_PRODUCT = 20000  # multiply-adds
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
 

@@ -67,7 +67,8 @@ DEVICE = Rates(
     beyond=32,
 )
 PRODUCT = 1.2e-7  # seconds of each product of a call
-OPERATION = 1.3  # times a multiply-add of a large product, of one of the other organisations
+OPERATION = 1.4  # times a multiply-add of a large product, of one of the other organisations
+OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the caches
 CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together
 LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
 VECTOR_TO_MATRIX = 2.0  # times the time of a large product's arithmetic
@@ -116,9 +117,14 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
 
 
 def pace(style: str, dtype: str, held: float) -> float:
-    """Bytes a second of arrays of so many bytes together: a core's last cache holds them, or memory does."""
+    """Bytes a second of arrays of so many bytes together."""
     r = rates(style, dtype)
-    return r.memory * (CACHED if style == "packs" and held <= cpu.third_cache() else 1.0)
+    return r.memory * (1 + (CACHED - 1) * cached(held)) if style == "packs" else r.memory
+
+
+def cached(held: float) -> float:
+    """The share of so many bytes that the last cache of a core holds from one call to the next: 0 to 1."""
+    return min(max(1.5 - held / cpu.third_cache(), 0.0), 1.0)
 
 
 STREAMED = 4 << 20  # bytes of an output above which a CPU's stores bypass the caches
@@ -210,23 +216,36 @@ def step_seconds(style: str, dtype: str, step) -> float:
 
 def memory_seconds(style: str, p: Program) -> float:
     """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs as often as they move."""
-    r, n = rates(style, p.dtype), usual_batch(p)
-    size, numbers, held, apart, again = np.dtype(p.dtype).itemsize, 0.0, 0.0, 0.0, 0.0
+    moved, held = _bytes(style, p)
+    return moved / pace(style, p.dtype, held)
+
+
+def with_memory(seconds: float, p: Program) -> float:
+    """Seconds of a core for work of an entry and its memory: one after the other from memory, both at the same time
+    from the caches, which are read ahead."""
+    moved, held = _bytes("packs", p)
+    return together(seconds, moved / pace("packs", p.dtype, held), 1 + OVERLAP * cached(held))
+
+
+def _bytes(style: str, p: Program) -> tuple[float, float]:
+    """(bytes of an entry that move, bytes of the arrays of a usual batch)."""
+    r, n, size = rates(style, p.dtype), usual_batch(p), np.dtype(p.dtype).itemsize
+    moved = held = 0.0
     for a in p.arguments:
         read = _numbers(p, a)
         each = read if a.place is not None or a.mixed else read / n
         times = 1
         if a.name in p.expression.outputs:
             times = 2 if a.name in p.expression.updated else 1 if passes(style, p, a) else r.stored
-        numbers += each * times
+        moved += each * times * size
         held += each * n * size
+        if style != "packs":
+            continue
         if a.place and a.place == len(a.extents) - 1:
-            apart += a.size * (LINE - size)
+            moved += a.size * (LINE - size)  # neighbours belong to other entries
         if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
-            again += a.size * size  # the caches of a core do not hold it from one entry to the next
-    if style != "packs":
-        return numbers * size / r.memory
-    return (numbers * size + again + apart) / pace(style, p.dtype, held)
+            moved += a.size * size  # the caches of a core do not hold it from one entry to the next
+    return moved, held
 
 
 def _numbers(p: Program, a) -> int:

@@ -18,7 +18,6 @@ from ..ways import WIDTH
 from . import library_costs
 from .base import Launch, Organisation
 
-OVERLAP = 3.0  # exponent of the norm of work and memory
 COPIED = 1.5  # vector operations of a pack on its way past the caches
 TURNED = 6.5  # vector operations of a pack on its way in or out
 
@@ -77,7 +76,7 @@ class Packs(Organisation):
             a = p.arrays[name]
             if name not in p.expression.updated and library_costs.passes("packs", p, a):
                 work += a.size / WIDTH[p.dtype] * COPIED * ways_of.farther(a.size * size)
-        return library_costs.together(work, _memory(p), OVERLAP)
+        return _with_memory(work, p)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -141,7 +140,7 @@ class Lanes(Packs):
             if a.place is not None:
                 squares, rest = divmod(a.after, width)
                 work += a.before * (squares * TURNED * width + rest * width)
-        return library_costs.together(packs * work / n, _memory(p), OVERLAP)
+        return _with_memory(packs * work / n, p)
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
@@ -151,9 +150,10 @@ class Lanes(Packs):
         return {"tile": TILES}
 
 
-def _memory(p: Program) -> float:
-    """Price of the memory traffic of an entry."""
-    return library_costs.memory_seconds("packs", p) / library_costs.unit("packs", p)
+def _with_memory(work: float, p: Program) -> float:
+    """The price of an entry: its vector operations, and its memory."""
+    unit = library_costs.unit("packs", p)
+    return library_costs.with_memory(work * unit, p) / unit
 
 
 def _foldable(can) -> list[int]:
