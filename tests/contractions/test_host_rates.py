@@ -137,4 +137,4 @@ def test_another_word_is_refused(monkeypatch):
 )
 def test_small_products_of_many_do_not_go_to_direct(text, sizes):
     """Measured: `rows` takes a third to two thirds of the time of `direct`."""
-    assert Contraction(text, sizes, backend=get_backend("cpu"), batch="e").how.name in ("rows", "folded", "lanes")
+    assert Contraction(text, sizes, backend=get_backend("cpu"), batch="e").how.name != "direct"
