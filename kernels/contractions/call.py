@@ -343,10 +343,9 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
     taken = {**arrays, "out": given} if direct else arrays
     new = () if direct else (repeats.New("out", job.shape, back),)
     call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), new, ("out",), job.n, types.work)
-    repeats.keep(asked.repeated, {**views, "out": given}, taken, call)
-
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
     job.plan.bind(arrays, job.n)()
+    repeats.keep(asked.repeated, {**views, "out": given}, arrays, call)
     return out if direct else result_order.turned(arrays["out"], back)
 
 

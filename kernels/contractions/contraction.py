@@ -216,7 +216,12 @@ class Contraction:
         """run(arrays): `bind` and run in one, without checks, for calls that come again. Its arrays are in the order of
         these, and have their shapes, types and strides; its outputs are new ones of the backend's, no old values are
         read. None where each call has to bind anew, on devices, or where arrays are numbers or constants."""
-        if self.backend.memory == "device" or self.expression.updated or self.expression.constant or any(map(is_number, arrays.values())):
+        if (
+            self.backend.memory == "device"
+            or self.expression.updated
+            or self.expression.constant
+            or any(map(is_number, arrays.values()))
+        ):
             return None
 
         operands = self._operands(arrays)

@@ -68,7 +68,7 @@ def _views(way: Way, dtype: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def again(dtype: str, way: Way):
-    """run(out, left, right) of NumPy's product: contiguous arrays, the first number of each where the product begins."""
+    """run(out, left, right) of NumPy's product. Arrays are contiguous and begin where the product does."""
     (out_shape, out_steps), (left_shape, left_steps), (right_shape, right_steps) = _views(way, dtype)
     view, numbers, multiply = np.ndarray, np.dtype(dtype), _function(way)
 

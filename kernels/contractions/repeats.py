@@ -61,7 +61,6 @@ class Repeat:
     dtype: np.dtype  # of outputs
     copied: tuple[str, ...] = ()  # of inputs that the kernel reads from a contiguous copy
     run: Any = None  # the launch for arrays in their order, new ones last; None: bound each time
-    fresh: bool = True  # no call came since the first one
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
@@ -107,7 +106,9 @@ class Repeat:
         return [names.index(name) for name in self.copied]
 
     def _contiguous(self, array):
-        return self.plan.backend.arrays.ascontiguousarray(array).reshape(array.shape)  # NumPy makes one dimension of none
+        return self.plan.backend.arrays.ascontiguousarray(array).reshape(
+            array.shape
+        )  # NumPy makes one dimension of none
 
     @functools.cached_property
     def _makers(self) -> list:
@@ -131,12 +132,17 @@ class Repeat:
         return found[0] if len(found) == 1 else found
 
     def _bind(self, arrays) -> None:
-        """A run that is bound; the second call finds out whether later ones need that."""
-        named = {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
-        self.plan.bind(named, self.n)()
-        if self.fresh and self._only_new and self.plan.backend.memory == "host":
-            self.run = self.plan.again(named, self.n)
-        self.fresh = False
+        self.plan.bind(self._held(arrays), self.n)()
+
+    def _held(self, arrays) -> dict:
+        """Arrays in their order by name."""
+        return {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
+
+    def prepare(self, held) -> None:
+        """Finds the launch. held: the arrays of a run, by name."""
+        if self._only_new and self.plan.backend.memory == "host":
+            names = [name for name, *_ in (*self.given, *self.new)]
+            self.run = self.plan.again({name: held[name] for name in names}, self.n)
 
 
 _calls: dict[tuple, Repeat] = {}
@@ -172,8 +178,8 @@ def find(key: tuple | None) -> Repeat | None:
 def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
     """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views, in the caller's types.
 
-    views: of the caller's arrays, by the call's names. taken: what the kernel takes for each. Copies beside an output
-    that is given are not kept: `bind` would not see that the caller's arrays share memory.
+    views: of the caller's arrays, by the call's names. taken: what the kernel takes for each, and new outputs. Copies
+    beside an output that is given are not kept: `bind` would not see that the caller's arrays share memory.
     """
     if key is None:
         return
@@ -187,4 +193,5 @@ def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
         return
     while len(_calls) >= KEPT:
         _calls.pop(list(_calls)[0], None)
-    _calls[key] = dataclasses.replace(call, copied=copied)
+    _calls[key] = call = dataclasses.replace(call, copied=copied)
+    call.prepare(taken)

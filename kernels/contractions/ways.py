@@ -158,7 +158,7 @@ class _Tiles(NamedTuple):
         return total
 
     def _tile(self, rows: int, columns: int) -> float:
-        """Vector operations of a tile. A turn takes as long as its multiply-adds, its loads, or the wait for the sums of
+        """Vector operations of a tile. A turn takes as long as its multiply-adds, its loads, or the wait for sums of
         the turn before, whatever is longest."""
         level, n, total = self.level, self.level.nest, BEGIN
         for q in n.products:
@@ -171,7 +171,7 @@ class _Tiles(NamedTuple):
             if rest:
                 total += arithmetic + loads * MASKED
 
-        stores = rows * columns
+        stores = float(rows * columns)
         if level.mode == "FOLDED":
             stores *= FOLDING
         elif level.mode == "ALONG" and level.row and level.column and level.column.step[0] > 1:

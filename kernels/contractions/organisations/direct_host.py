@@ -467,11 +467,9 @@ class HostDirect(Organisation):
         size = np.dtype(p.dtype).itemsize
         blocks = self._blocks(t, plan.backend.threads, size)
         room = _whole(self.scratch + blocks.packed, PACK)
-        scratch = np.empty(plan.backend.threads * room + PACK, p.dtype)
         lists = (*t.rows[:2], *t.columns[:2], *t.terms[:2], *lines_of(t.rows.first, blocks.rows, PACK // size))
 
         held = record(MEMBERS, number=product(p).number, loops=len(t.loops), room=room)
-        held["scratch"] = -(-scratch.ctypes.data // PACK) * PACK
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
         held["block"], held["pass"] = blocks.rows, blocks.at_once
         held["item_rows"], held["chunk"] = blocks.item, blocks.chunk
@@ -495,7 +493,7 @@ class HostDirect(Organisation):
 
         items = -(-t.rows.size // blocks.item) * t.turns if n else 0
         module = _module(plan.backend, self.render(p, quick=plan.quick))
-        return Launch(module, held, addresses, items, (scratch, *lists), p.title)
+        return Launch(module, held, addresses, items, tuple(lists), p.title, plan.backend.threads * room * size)
 
     def _store(self, t: Tables, f: Fold, size: int, stated) -> str:
         """How sums are stored. stated: the product as the text has it."""

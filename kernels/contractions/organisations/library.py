@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -309,7 +309,7 @@ def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scra
     arrays = [ends[x.name] for x in (step.out, *step.factors)]
     worked = [scratch.after(place) if copied else array for array, (copied, place) in zip(arrays, _placed(way))]
 
-    runs = []
+    runs: list[tuple[Any, tuple[End, ...]]] = []
     for array in (fold.LEFT, fold.RIGHT):
         if way.copied[array]:
             runs.append((permute.again(backend, dtype, way.copies[array]), (arrays[array], worked[array])))

@@ -97,7 +97,7 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         pack=core.factor,
         # the same on all cores
         stored=2,
-        call=2e-6,
+        call=1e-6,
         product=PRODUCT,
         tile=4,
         each=dict.fromkeys(types, 0.0),

@@ -18,6 +18,7 @@ from ..ways import WIDTH
 from . import library_costs
 from .base import Launch, Organisation
 
+CALL = 2e-6  # seconds
 COPIED = 1.5  # vector operations of a pack on its way past the caches
 TURNED = 6.5  # vector operations of a pack on its way in or out
 
@@ -153,7 +154,7 @@ class Lanes(Packs):
 def _with_memory(work: float, p: Program) -> float:
     """The price of an entry: its vector operations, and its memory."""
     unit = library_costs.unit("packs", p)
-    return library_costs.with_memory(work * unit, p) / unit
+    return (library_costs.with_memory(work * unit, p) + CALL / library_costs.usual_batch(p)) / unit
 
 
 def _foldable(can) -> list[int]:

@@ -27,7 +27,7 @@ LINE = 64  # bytes
 SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
 STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 SHARED = 1 << 15  # numbers that are worth a second thread
-CALL = 1e-6  # seconds
+CALL = 2e-6  # seconds
 RUN = {STAYS: 4e-9, LIES: 8e-9, SCATTERED: 8e-9}  # seconds of a run by its kind, beside its numbers
 NUMBER = 1.6e-9  # seconds of a number of a scattered run
 

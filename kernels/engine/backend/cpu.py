@@ -354,7 +354,7 @@ class CpuModule(Module):
         rest = held[begin:]
 
         def run(arrays, keep=(record, keep)):
-            parts = []
+            parts: list[bytes] = []
             for piece, place in pieces:
                 parts += piece, address(arrays[place]).to_bytes(ADDRESS, sys.byteorder)
             parts.append(rest)
