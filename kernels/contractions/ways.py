@@ -188,9 +188,9 @@ class _Tiles(NamedTuple):
 
         lane = self._lane(f, q)
         if lane == 0:
-            return count * SPREAD
+            return count * SPREAD * self._farther(f, q, rows)
         if lane == 1:
-            return count * LOAD * self._farther(f, q, columns)
+            return count * LOAD * self._farther(f, q, columns * self.width)
         return count * self.width * SPREAD  # number by number
 
     def _lane(self, f: int, q: Product) -> int:
@@ -202,9 +202,9 @@ class _Tiles(NamedTuple):
             return q.sums[0].step[f]
         return level.column.step[f] if level.column else 0
 
-    def _farther(self, f: int, q: Product, columns: int) -> float:
+    def _farther(self, f: int, q: Product, piece: int) -> float:
         """How many times as long a load takes of a factor that is read again and again, by the cache that holds it. A
-        factor that a tile reads in pieces of rows, one for each turn, is not asked for ahead."""
+        factor that a tile reads in pieces of so many numbers, one for each turn, is not asked for ahead."""
         loops = self.level.nest.loops
         if all(loop.step[f] for loop in loops):
             return 1
@@ -212,7 +212,7 @@ class _Tiles(NamedTuple):
         for loop in (*loops, *q.sums):
             numbers *= loop.extent if loop.step[f] else 1
         steps = [loop.step[f] for loop in q.sums if loop.step[f]]
-        pieces = self.level.mode == "ALONG" and steps and min(steps) > columns * self.width
+        pieces = self.level.mode == "ALONG" and steps and min(steps) > piece
         return farther(numbers * 8) * (IN_PIECES if pieces and farther(numbers * 8) > 1 else 1)
 
 

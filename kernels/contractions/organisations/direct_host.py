@@ -59,6 +59,8 @@ PIECE = 32  # bytes that are written past the caches together, at least
 LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
+FEW_LINES = 64  # rows and columns whose factors are read in short pieces
+FEW_PACE = 0.22  # of the pace of memory, of such pieces
 PANEL_BEGIN = 4e-8  # seconds of a panel beside its multiply-adds
 SMALL_PRODUCT = 20000  # multiply-adds
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
@@ -416,7 +418,8 @@ class HostDirect(Organisation):
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
         held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
-        memory = (read + written) / library_costs.pace("packs", dtype, held)
+        pace = library_costs.pace("packs", dtype, held)
+        memory = read / (FEW_PACE * rates.memory if max(m, n) <= FEW_LINES else pace) + written / pace
         panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN
         return CALL + max(flops / rates.panels, memory) + panels + apart
 
