@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.errors import ArgumentError, refuse
+from . import repeats
 from .call import contract
 from .einsum import read
 from .result_order import checked
@@ -26,20 +27,23 @@ NUMBERS = "biufc"  # kinds of types
 def einsum(
     *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = True
 ) -> Any:
-    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns, see `contract`. Where a string
-    only moves dimensions or takes a diagonal, the result is a view of the operand, as NumPy's is.
+    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. A string that
+    only moves dimensions or takes a diagonal returns a view of the operand, as NumPy's does.
 
     order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe" or a stricter rule. optimize is not
     read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
+    if out is dtype is None and order == "K" and casting == "safe":
+        view = _view(*operands) if len(operands) == 2 else None
+        if view is not None:
+            return view
+        call = repeats.of_string(operands)
+        if call:
+            return call.values(operands[1:])
     if casting not in ("safe", "no", "equiv"):
         raise ArgumentError(f"einsum: casting={casting!r}, wanted 'safe'.")
     if not operands:
         raise ArgumentError("einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
-    if len(operands) == 2 and out is None and dtype is None and order == "K":
-        view = _view(*operands)
-        if view is not None:
-            return view
     return contract(*operands, out=out, dtype=dtype, order=order if order == "K" else checked(order))
 
 

@@ -254,8 +254,9 @@ def _still(array, own, sizes) -> list[str]:
 
 
 def _view(array, own, sizes, keepers) -> tuple[repeats.View, tuple[str, ...]]:
-    """(view, indices) of an operand: diagonals for indices that stand twice, without indices that are broadcast,
-    dimensions from slow to fast: a copy is cheap then, or needless. indices: before the dimensions change their order.
+    """(view, indices) of an operand: without indices that are broadcast, dimensions from slow to fast: a copy is cheap
+    then, or needless. A kernel steps along the diagonal of an array without gaps; of others it gets the diagonal.
+    indices: before the dimensions change their order.
     """
     if not own:
         return repeats.View(()), ()
@@ -263,6 +264,12 @@ def _view(array, own, sizes, keepers) -> tuple[repeats.View, tuple[str, ...]]:
     gone = {i for i in still if i in keepers or array.shape[own.index(i)] == 1}
     first = tuple(axis for axis, index in enumerate(own) if index in gone)
     indices = [index for index in own if index not in gone]
+
+    # The array as it lies.
+    view = repeats.View(tuple(range(len(indices))), first)
+    view = view._replace(axes=result_order.axes_in_memory(view.of(array)))
+    if len(set(indices)) == len(indices) or view.of(array).flags.c_contiguous:
+        return view, tuple(indices)
 
     diagonals = []
     for index in dict.fromkeys(indices):
@@ -338,11 +345,10 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
     taken = {**arrays, "out": given} if direct else arrays
     new = () if direct else (repeats.New("out", job.shape, back),)
     call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), new, ("out",), job.n, types.work)
-    if types.result == types.work:
-        repeats.keep(asked.repeated, {**views, "out": given}, taken, call)
-
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
     job.plan.bind(arrays, job.n)()
+    if types.result == types.work:
+        repeats.keep(asked.repeated, {**views, "out": given}, arrays, call)
     return out if direct else result_order.turned(arrays["out"], back)
 
 
@@ -361,8 +367,8 @@ def _delivered(values, types: Types, out):
 
 
 def _for_entries(asked: Asked, e: Expression, n: int) -> Asked:
-    """The options of a plan for about n entries: the choice depends on whether they fill a device, and on what is done
-    once for all of them."""
+    """The options of a plan for about n entries: the choice depends on whether they fill a device, or a cache, and on
+    what is done once for all of them."""
     if not e.batch:
         return asked
     return asked._replace(others=(*asked.others, ("entries", _about(n))))
@@ -405,7 +411,8 @@ def _statements(text: str, arrays: dict, asked: Asked):
         real = _real_inputs(e, held, dtype)
         _with_complex_numbers(e, held, dtype, backend)
 
-        asked = _for_entries(asked, e, n)
+        if backend.style == "threads":  # on a CPU an entry has the same bits in any batch
+            asked = _for_entries(asked, e, n)
         plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
         taken = _run(plan, e, held, n)
         lie = tuple((name, repeats.View(tuple(range(np.ndim(arrays[name]))))) for name in given)

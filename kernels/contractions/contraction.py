@@ -32,7 +32,6 @@ from .replays import Replays
 from .text import Expression, Reference, Script, read, shown
 
 TYPES = ("float64", "float32")
-STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores bypass the caches: twice a large L2
 CACHE_LINE = 64  # bytes
 KEPT = 32  # of what a plan prepares for its binds: kernels, tables, orders of work
 
@@ -119,15 +118,22 @@ class Contraction:
         return best.values()
 
     def _programs(self):
-        """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ..."""
+        """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ...
+        On a CPU also all loops of a product at once, where that has no more multiply-adds."""
         e = self.expression
         found = orders.choices(e, self.sizes)
         sizes = dict(self.sizes)
         if e.batch:
             sizes[e.batch] = 1
 
+        chosen_trees = []
         for k in range(max([len(o.cheapest) for _, _, o in found], default=1)):
-            chosen = {(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found}
+            chosen_trees.append({(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found})
+        at_once = {(s, t): None for s, t, o in found if o.direct <= o.cost}
+        if at_once and self.backend.style == "packs":
+            chosen_trees.append(chosen_trees[0] | at_once)
+
+        for chosen in chosen_trees:
             low = orders.lower(e, self.sizes, chosen)
             statements = mirrored(e, low.statements)
             yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name, self.entries)
@@ -312,7 +318,7 @@ class Contraction:
         """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
         p, size = self.program, self.dtype.itemsize
         outputs = [p.arrays[name] for name in p.expression.outputs]
-        if n * sum(a.size for a in outputs) * size < STREAMED:
+        if n * sum(a.size for a in outputs) * size < library_costs.STREAMED:
             return False
         return all(self._on_lines(a, values, CACHE_LINE // size) for a in outputs)
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..engine.errors import ArgumentError, VariantUnsuitable, closest
 from ..engine.values import is_number
-from . import estimates, orders
+from . import estimates, orders, scratch
 from .arrays import as_array, share_memory
 from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
@@ -29,6 +29,8 @@ from .text import Expression, Reference, Script, Statement, Term, parse, read, w
 
 TYPES = {"complex64": "float32", "complex128": "float64"}
 PARTS = ("_re", "_im")
+LINE = 64  # bytes
+PART = 1.5e-6  # seconds of a copy of a part, beside its numbers
 
 
 class ComplexProducts(Contraction):
@@ -122,12 +124,11 @@ class ComplexContraction:
             return None  # the parts were planned: the text is right, and no organisation with complex numbers serves it
 
     def _seconds_of_copies(self) -> float:
-        """The model's time for the parts of all complex arrays of an entry: each number is read and written, and each
-        array is a call."""
-        rates = library_costs.rates(self.backend.style, self.dtype.name)
-        calls = len(self.pairs.names) - len(self.real)
-        each = calls * rates.call / library_costs.usual_batch(self.parts.program)
-        return 2 * self.parts.bytes / rates.copies + each
+        """The model's time for the parts of all complex arrays of an entry: each number is read and written."""
+        copies = library_costs.rates(self.backend.style, self.dtype.name).copies
+        pairs = sum(len(parts) == 2 for parts in self.pairs.names.values())
+        begin = 2 * pairs * PART / library_costs.usual_batch(self.parts.program)
+        return 2 * self.parts.bytes / copies + begin
 
     def _real(self, names: frozenset[str]) -> frozenset[str]:
         for name in sorted(names - set(self.expression.inputs)):
@@ -238,14 +239,22 @@ class ComplexContraction:
         return run_again
 
     def _parts_of(self, arrays) -> dict[str, dict]:
-        """Of each array, the real arrays that stand for it: itself, or two new ones."""
-        found = {}
+        """Of each array, the real arrays that stand for it: itself, or two in this thread's room for them."""
+        pairs = {name: array for name, array in arrays.items() if len(self.pairs.names[name]) == 2}
+        size = self.parts.dtype.itemsize
+        wholes = {name: -(-array.size * size // LINE) * LINE // size for name, array in pairs.items()}
+        room = scratch.room("parts", (2 * sum(wholes.values()),), self.parts.dtype)
+
+        found: dict[str, dict] = {}
+        begin = 0
         for name, array in arrays.items():
-            parts = self.pairs.names[name]
-            if len(parts) == 1:
-                found[name] = {parts[0]: array}
-            else:
-                found[name] = {part: self.backend.empty(array.shape, self.parts.dtype) for part in parts}
+            if name not in pairs:
+                found[name] = {self.pairs.names[name][0]: array}
+                continue
+            found[name] = {}
+            for part in self.pairs.names[name]:
+                found[name][part] = room[begin : begin + array.size].reshape(array.shape)
+                begin += wholes[name]
         return found
 
     def _check(self, arrays) -> None:

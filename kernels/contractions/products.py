@@ -53,12 +53,17 @@ def _on_host(backend, dtype: str, way: Way, addresses, number: float, add: bool,
     out, left, right = (
         backend.at(address, *view, np.dtype(dtype)) for address, view in zip(addresses, _views(way, dtype))
     )
-    multiply = np.matmul
+    multiply = _function(way)
 
     def run(keep=keep):
         multiply(left, right, out)
 
     return run
+
+
+def _function(way: Way):
+    """NumPy's function for stacks of matrices: without a sum their numbers are multiplied one by one."""
+    return np.matmul if way.k.extent > 1 else np.multiply
 
 
 def _views(way: Way, dtype: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -71,9 +76,9 @@ def _views(way: Way, dtype: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def again(dtype: str, way: Way):
-    """run(out, left, right) of NumPy's product. Arrays are contiguous, and begin where the product begins."""
+    """run(out, left, right) of NumPy's product. Arrays are contiguous and begin where the product does."""
     (out_shape, out_steps), (left_shape, left_steps), (right_shape, right_steps) = _views(way, dtype)
-    view, numbers, multiply = np.ndarray, np.dtype(dtype), np.matmul
+    view, numbers, multiply = np.ndarray, np.dtype(dtype), _function(way)
 
     def run(out, left, right) -> None:
         multiply(

@@ -20,6 +20,7 @@ from .result_order import turned
 
 KEPT = 256  # calls
 SMALL = 4096  # bytes
+USUAL = (None, None, True, "K")  # options of `contract` for a string: batch, how, no output, order
 
 
 class View(NamedTuple):
@@ -60,10 +61,14 @@ class Repeat:
     dtype: np.dtype  # of outputs
     copied: tuple[tuple[str, np.dtype], ...] = ()  # inputs that the kernel reads from contiguous copies, of a type
     run: Any = None  # the launch for arrays in their order, new ones last; None: bound each time
-    fresh: bool = True  # no call came since the first one
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
+        if self._is_plain and self.run and not is_timing():
+            out = self._makers[0]()
+            self.run((*given, out))
+            return out
+
         # The arrays that the kernel takes.
         arrays = [*given] if self._as_given else [view.of(array) for (_, view), array in zip(self.given, given)]
         for place, dtype in self._copies:
@@ -81,6 +86,14 @@ class Repeat:
         if len(found) == 1 and self._only_new:
             return found[0]
         return self._named(given, found)
+
+    @functools.cached_property
+    def _is_plain(self) -> bool:
+        """Whether the kernel takes the arrays as they came and a new one, which is the result."""
+        if len(self.new) != 1 or not self._only_new:
+            return False
+        turned = self.new[0].axes != tuple(range(len(self.new[0].axes)))
+        return self._as_given and not self._copies and not turned
 
     @functools.cached_property
     def _as_given(self) -> bool:
@@ -118,13 +131,18 @@ class Repeat:
         return found[0] if len(found) == 1 else found
 
     def _bind(self, arrays) -> None:
-        """A run that is bound; the second call finds out whether later ones need that. A CPU's outputs that are given
-        may be read-only in a later call."""
-        named = {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
-        self.plan.bind(named, self.n)()
-        if self.fresh and (self._only_new or self.plan.backend.memory == "device"):
-            self.run = self.plan.again(named, self.n)
-        self.fresh = False
+        self.plan.bind(self._held(arrays), self.n)()
+
+    def _held(self, arrays) -> dict:
+        """Arrays in their order by name."""
+        return {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
+
+    def prepare(self, held) -> None:
+        """Finds the launch. held: the arrays of a run, by name. A CPU's outputs that are given may be read-only in a
+        later call."""
+        if self._only_new or self.plan.backend.memory == "device":
+            names = [name for name, *_ in (*self.given, *self.new)]
+            self.run = self.plan.again({name: held[name] for name in names}, self.n)
 
 
 _calls: dict[tuple, Repeat] = {}
@@ -144,6 +162,14 @@ def lies(arrays) -> tuple:
     return tuple([(type(a), a.dtype, a.shape, a.strides) for a in arrays])
 
 
+def of_string(operands) -> Repeat | None:
+    """The call of a string and its operands without options, as `contract` keeps it."""
+    try:
+        return _calls.get((operands[0], None, USUAL, lies(operands[1:])))
+    except (AttributeError, TypeError, IndexError):
+        return None
+
+
 def find(key: tuple | None) -> Repeat | None:
     """The call with a signature."""
     return _calls.get(key) if key else None
@@ -153,8 +179,8 @@ def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
     """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views. Whole numbers, and kinds of
     arrays that are made others, are looked at in each call.
 
-    views: of the caller's arrays, by the call's names. taken: what the kernel takes for each. Copies beside an output
-    that is given are not kept: `bind` would not see that the caller's arrays share memory.
+    views: of the caller's arrays, by the call's names. taken: what the kernel takes for each, and new outputs. Copies
+    beside an output that is given are not kept: `bind` would not see that the caller's arrays share memory.
     """
     if key is None:
         return
@@ -169,4 +195,5 @@ def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
         return
     while len(_calls) >= KEPT:
         _calls.pop(list(_calls)[0], None)
-    _calls[key] = dataclasses.replace(call, copied=copied)
+    _calls[key] = call = dataclasses.replace(call, copied=copied)
+    call.prepare(taken)

@@ -209,7 +209,7 @@ def test_what_is_not_served():
 
 
 def test_fused_programs_stay_fused():
-    """Chains are taken apart. The other measured programs are not: their numbers stay in registers and shared memory."""
+    """Chains are taken apart. The other measured programs are not: their numbers stay in registers, shared memory."""
     backend, chains = get_backend("cuda", arch="sm_90"), {name for name, *_ in bench.CHAINS}
     for case in bench.device_cases():
         plan = case.plan(backend, entries=case.told)

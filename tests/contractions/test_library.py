@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from frame.tools.bench import tccg
-from kernels import Contraction, get_backend
+from kernels import Contraction, contract, get_backend
 from kernels.contractions import permute
 from kernels.contractions.free import FreeContraction
 from kernels.contractions.organisations.library import DeviceLibrary, HostLibrary
@@ -225,3 +225,23 @@ def test_free_extents_that_disagree():
         plan.bind({"A": np.ones((2, 3, 5)), "B": np.ones((4, 6)), "C": np.ones((2, 3, 6))})
     with pytest.raises(ArgumentError, match="extent of index 'k' is None"):
         plan.of(i=3, j=6)
+
+
+PRODUCTS = {
+    "ij,ij->ij": ((7, 5), (7, 5), np.multiply),
+    "i,j->ij": ((7,), (5,), np.multiply.outer),
+    "ij,j->ji": ((7, 5), (5,), lambda a, b: (a * b).T),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_products_without_a_sum_are_those_of_their_numbers(text, dtype):
+    """NumPy multiplies number by number: the same bits, and a NaN reaches its own numbers alone."""
+    rng = np.random.default_rng(0)
+    *shapes, product = PRODUCTS[text]
+    pair = 1j if np.dtype(dtype).kind == "c" else 0.0
+    a, b = ((rng.random(shape) - 0.5 + pair * rng.random(shape)).astype(dtype) for shape in shapes)
+    a.flat[3] = np.nan
+
+    assert np.array_equal(contract(text, a, b, how="library"), product(a, b), equal_nan=True)

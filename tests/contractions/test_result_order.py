@@ -250,3 +250,12 @@ def test_einsum_takes_every_order():
     a, b = whole(np.random.default_rng(7), ((3, 4), (4, 5)))
     assert einsum("ij,jk", a, b, order="F").flags.f_contiguous
     assert np.array_equal(einsum("ij,jk", a, b), a @ b)
+
+
+def test_a_result_lies_as_the_largest_operand():
+    """Both are gone through in memory's order, as NumPy does with order="K"."""
+    rng = np.random.default_rng(0)
+    a, b = rng.random((300, 200)), rng.random(200)
+    for text in ("ij,j->ji", "ij,j->ij"):
+        found = contract(text, a, b)
+        assert np.array_equal(found, np.einsum(text, a, b)) and found.strides == np.einsum(text, a, b).strides

@@ -1,37 +1,45 @@
 """`bench tensor --strings`: strings of einsum as users write them, beside numpy.einsum and opt_einsum, on one core.
 
-Calls are whole calls: einsum(string, arrays), as in a user's program, so that the time of short calls is what it takes
-to find the plan and to start it. Values are checked first by numpy.einsum in twice the precision or by its plain loops;
-then all run in turns, and medians of processor time count.
+Calls are whole calls, einsum(string, arrays), which come again: the time of short calls is what it takes to find the
+plan and to start it. Arrays stay in the caches if they fit. Values are checked first; then all run in turns, and
+medians of processor time count.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
+import statistics
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-LEVEL = 0.97  # of the best rival's time, that ours must reach
-WITHIN = 1.15  # times the fastest organisation's time, that the chosen one may take
+from kernels import contract, einsum, get_backend
+from kernels.contractions import repeats
+
+from ...errors import FrameError
+from .. import tables
+from . import report
+from .clocks import FAR_OFF, in_turns, processor_seconds
+
+LEVEL = 0.97  # of the best rival's pace
 PLAIN = 3e8  # multiply-adds that numpy.einsum does without an order of evaluation
+ROUNDINGS = 16  # of a value, beside one for each term of a sum
 TYPES = {"d": "float64", "f": "float32", "z": "complex128", "c": "complex64"}
-
-# How an array lies. C: its last index is fastest. F: the first one is. T: the first and the last index exchanged in memory.
-# N: the last index runs backwards. G: every other number. 0: one number for all values of the first index.
-LAYOUTS = "CFTNG0"
+ORGANISATIONS = ("rows", "folded", "lanes", "sweep", "direct", "library")
 
 
+# How an array lies. C: its last index is fastest. F: the first one is. T: the first and the last index are exchanged in
+# memory. N: the last index runs backwards. G: every other number. 0: one number for all values of the first index.
 class String(NamedTuple):
     """A string with its arrays."""
 
     field: str  # who writes it
     text: str
     extents: str  # of the indices: "i=3 j=4"; an ellipsis: "...=2x3"
-    lie: str = ""  # a letter of LAYOUTS for each operand; "": all C
+    lie: str = ""  # a letter for each operand; "": all C
     types: str = "d"  # letters of TYPES, a row each
 
 
@@ -171,54 +179,77 @@ STRINGS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
 class Call:
-    """A string on arrays of a type."""
+    """A string on arrays of a type, random numbers from -0.5 to 0.5."""
 
-    string: String
-    dtype: str
+    def __init__(self, string: String, dtype: str):
+        self.string, self.dtype = string, np.dtype(dtype)
+        self.sizes: dict[str, tuple[int, ...]] = {}  # of an ellipsis several
+        for word in string.extents.split():
+            index, _, extents = word.partition("=")
+            self.sizes[index] = tuple(map(int, extents.split("x")))
+
+        rng = np.random.default_rng(0)
+        parts = string.text.split("->")[0].split(",")
+        lies = string.lie or "C" * len(parts)
+        self.operands = [_laid(rng, self._shape(part), self.dtype, lie) for part, lie in zip(parts, lies)]
 
     @property
     def name(self) -> str:
-        lie = f" {self.string.lie}" if self.string.lie else ""
-        return f"{self.string.text}{lie}"
-
-    @functools.cached_property
-    def sizes(self) -> dict[str, tuple[int, ...]]:
-        """Extents of each index, of an ellipsis several."""
-        found = {}
-        for word in self.string.extents.split():
-            index, _, extents = word.partition("=")
-            found[index] = tuple(map(int, extents.split("x")))
-        return found
-
-    @functools.cached_property
-    def operands(self) -> list[np.ndarray]:
-        """Arrays of random numbers from -0.5 to 0.5."""
-        rng = np.random.default_rng(0)
-        parts = self.string.text.split("->")[0].split(",")
-        lies = self.string.lie or "C" * len(parts)
-        return [_laid(rng, self._shape(part), self.dtype, lie) for part, lie in zip(parts, lies)]
-
-    def _shape(self, part: str) -> tuple[int, ...]:
-        names = part.replace("...", " ").replace("", " ").split() if "..." not in part else None
-        if names is None:
-            before, after = part.split("...")
-            return (*self._shape(before), *self.sizes["..."], *self._shape(after))
-        return tuple(itertools.chain.from_iterable(self.sizes[i] for i in names))
+        return f"{self.string.text} {self.string.lie}".strip()
 
     @property
     def multiply_adds(self) -> int:
         """Of all loops at once."""
         return math.prod(itertools.chain.from_iterable(self.sizes.values()))
 
+    def _shape(self, part: str) -> tuple[int, ...]:
+        before, dots, after = part.partition("...")
+        names = [*before, *([dots] if dots else []), *after]
+        return tuple(itertools.chain.from_iterable(self.sizes[name] for name in names))
 
-def _laid(rng, shape, dtype: str, lie: str) -> np.ndarray:
+    # ---- works
+    def ours(self):
+        return einsum(self.string.text, *self.operands)
+
+    def by(self, how: str):
+        """By an organisation."""
+        return contract(self.string.text, *self.operands, how=how)
+
+    def rivals(self) -> dict[str, Callable]:
+        """The rivals that this machine has. Plain loops only where they end."""
+        text, operands = self.string.text, self.operands
+        found: dict[str, Callable] = {"numpy, optimize": functools.partial(np.einsum, text, *operands, optimize=True)}
+        if self.multiply_adds < PLAIN:
+            found["numpy"] = functools.partial(np.einsum, text, *operands)
+        try:
+            import opt_einsum
+        except ImportError:
+            return found
+        return {**found, "opt_einsum": functools.partial(opt_einsum.contract, text, *operands)}
+
+    # ---- values
+    def check(self) -> float:
+        """The largest difference from numpy.einsum in double precision, in eps of the sum of the terms' sizes. Raises
+        FrameError above a rounding for each term of a sum and some more."""
+        wide = [a.astype(np.result_type(a.dtype, np.float64)) for a in self.operands]
+        wanted = np.einsum(self.string.text, *wide, optimize=True)
+        terms = np.einsum(self.string.text, *map(abs, wide), optimize=True)
+        summed = self.multiply_adds // max(np.size(wanted), 1)
+
+        eps = float(np.finfo(self.dtype).eps)
+        off = float(np.max(abs(self.ours() - wanted) / np.maximum(terms, np.finfo(float).tiny))) / eps
+        if not off <= summed + ROUNDINGS:
+            raise FrameError(f"{self.name}, {self.dtype}: off by {off:.3g} eps, wanted {summed + ROUNDINGS} at most.")
+        return off
+
+
+def _laid(rng, shape, dtype: np.dtype, lie: str) -> np.ndarray:
     """An array of random numbers that lies so."""
 
     def numbers(extents):
         values = rng.random(extents) - 0.5
-        if np.dtype(dtype).kind == "c":
+        if dtype.kind == "c":
             values = values + 1j * (rng.random(extents) - 0.5)
         return np.asarray(values, dtype)
 
@@ -233,3 +264,101 @@ def _laid(rng, shape, dtype: str, lie: str) -> np.ndarray:
     if lie == "0":
         return np.broadcast_to(numbers(shape[1:]), shape)
     return numbers(shape)
+
+
+# ---- measuring ------------------------------------------------------------------------------------------------------
+
+
+def measure(call: Call, rounds: int) -> dict:
+    """A row: ours, the best rival, and the fastest of our organisations. Raises FrameError for a wrong value."""
+    off = call.check()
+    works: dict[str, Callable] = {"ours": call.ours}
+    for how in ORGANISATIONS:
+        if _serves(call, how):
+            works[f"by {how}"] = functools.partial(call.by, how)
+    rivals = call.rivals()
+
+    clocks = (processor_seconds,)
+    times = in_turns({name: (work, clocks) for name, work in {**works, **rivals}.items()}, rounds, FAR_OFF)
+    medians = {name: float(np.median(found)) for name, found in times.items()}
+    best = min(rivals, key=lambda name: medians[name])
+    fastest = min(works, key=lambda name: medians[name])
+
+    backend = get_backend("cpu")
+    return {
+        "bench": "tensor",
+        "field": call.string.field,
+        "case": call.name,
+        "extents": call.string.extents,
+        "dtype": call.dtype.name,
+        "seconds": medians["ours"],
+        "how": _chosen(call),
+        "rival": best,
+        "rival_seconds": medians[best],
+        "ratio": medians[best] / medians["ours"],
+        "fastest": fastest.removeprefix("by "),
+        "fastest_seconds": medians[fastest],
+        "off": off,
+        "backend": str(backend),
+        "device": backend.product,
+    }
+
+
+def _serves(call: Call, how: str) -> bool:
+    try:
+        call.by(how)
+    except FrameError:
+        return False
+    return True
+
+
+def _chosen(call: Call) -> str:
+    """The organisation that the call takes; "view" where nothing is computed."""
+    found = repeats.of_string((call.string.text, *call.operands))
+    if found is None:
+        return "view"
+    plan = found.plan
+    parts = getattr(plan, "products", None) or getattr(plan, "parts", plan)
+    return parts.how.name
+
+
+# ---- table ----------------------------------------------------------------------------------------------------------
+
+
+def table(rows) -> str:
+    """The rows as text."""
+    lines = [("string", "type", "by", "us", "best rival", "us", "beside it", "fastest of ours", "us")]
+    for row in rows:
+        us, rival, fastest = (f"{row[key] * 1e6:.1f}" for key in ("seconds", "rival_seconds", "fastest_seconds"))
+        ours = (row["case"], row["dtype"], row["how"], us)
+        lines.append((*ours, row["rival"], rival, f"{row['ratio']:.2f}x", row["fastest"], fastest))
+    return "\n".join(tables.to_the_left(lines))
+
+
+def summary(rows) -> list[str]:
+    """Lines: the geometric mean by fields, and of all."""
+    lines = []
+    for field in (*dict.fromkeys(row["field"] for row in rows), ""):
+        ratios = [row["ratio"] for row in rows if field in ("", row["field"])]
+        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        below = sum(ratio < LEVEL for ratio in ratios)
+        lines.append(
+            f"{field or 'all'}: geometric mean {mean:.2f}, least {min(ratios):.2f}, "
+            f"{below} of {len(ratios)} below {LEVEL}"
+        )
+    return lines
+
+
+def run(given) -> list[dict]:
+    """Rows of the strings whose field or text begins with a name that was asked for. Raises FrameError for usage."""
+    prefixes = tuple(given.cases.split("|"))
+    chosen = [s for s in STRINGS if s.text.startswith(prefixes) or s.field.startswith(prefixes)]
+    if not chosen or given.backend != "cpu":
+        raise FrameError(f"--strings --cases '{given.cases}': wanted a field or the beginning of a string, on a CPU.")
+
+    rows = []
+    for string in chosen:
+        rows += [measure(Call(string, TYPES[letter]), given.rounds) for letter in string.types]
+    head = f"strings of einsum, one core: {rows[0]['device']}"
+    report.show([head, "", table(rows), "", *summary(rows)], rows, given.json)
+    return rows

@@ -59,6 +59,9 @@ PIECE = 32  # bytes that are written past the caches together, at least
 LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
+FEW_LINES = 64  # rows and columns whose factors are read in short pieces
+FEW_PACE = 0.22  # of the pace of memory, of such pieces
+PANEL_BEGIN = 4e-8  # seconds of a panel beside its multiply-adds
 SMALL_PRODUCT = 20000  # multiply-adds
 SMALL_OUTPUT = 256  # numbers of the output of a long sum, which packs terms of few rows and columns
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
@@ -416,7 +419,11 @@ class HostDirect(Organisation):
         read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
-        return CALL + max(flops / rates.panels, (read + written) / rates.memory) + apart
+        held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
+        pace = library_costs.pace("packs", dtype, held)
+        memory = read / (FEW_PACE * rates.memory if max(m, n) <= FEW_LINES else pace) + written / pace
+        panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN
+        return CALL + max(flops / rates.panels, memory) + panels + apart
 
     def _lie(self, t: Tables, size: int) -> bool:
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
@@ -465,11 +472,9 @@ class HostDirect(Organisation):
         size = np.dtype(p.dtype).itemsize
         blocks = self._blocks(t, plan.backend.threads, size)
         room = _whole(self.scratch + blocks.packed, PACK)
-        scratch = np.empty(plan.backend.threads * room + PACK, p.dtype)
         lists = (*t.rows[:2], *t.columns[:2], *t.terms[:2], *lines_of(t.rows.first, blocks.rows, PACK // size))
 
         held = record(MEMBERS, number=product(p).number, loops=len(t.loops), room=room)
-        held["scratch"] = -(-scratch.ctypes.data // PACK) * PACK
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
         held["block"], held["pass"] = blocks.rows, blocks.at_once
         held["item_rows"], held["chunk"] = blocks.item, blocks.chunk
@@ -493,7 +498,7 @@ class HostDirect(Organisation):
 
         items = -(-t.rows.size // blocks.item) * t.turns if n else 0
         module = _module(plan.backend, self.render(p, quick=plan.quick))
-        return Launch(module, held, addresses, items, (scratch, *lists), p.title)
+        return Launch(module, held, addresses, items, tuple(lists), p.title, plan.backend.threads * room * size)
 
     def _store(self, t: Tables, f: Fold, size: int, stated) -> str:
         """How sums are stored. stated: the product as the text has it."""

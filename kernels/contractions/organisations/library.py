@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...engine.backend.base import Source
-from .. import fold, permute, products
+from .. import fold, permute, products, scratch
 from ..plan import Program, Unable
 from ..text import Reference, Statement, Term
 from . import library_costs
@@ -161,7 +161,7 @@ class Library(Organisation):
             runs += _again(backend, p.dtype, step, ends, End(len(names), copies))
 
         def run(given) -> None:
-            arrays = [*given, np.empty(numbers, p.dtype)] if numbers else given
+            arrays = [*given, scratch.room("library", (numbers,), plan.dtype)] if numbers else given
             for each, ends in runs:
                 each(*[end.of(arrays) for end in ends])
 
@@ -310,7 +310,7 @@ def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scra
     arrays = [ends[x.name] for x in (step.out, *step.factors)]
     worked = [scratch.after(place) if copied else array for array, (copied, place) in zip(arrays, _placed(way))]
 
-    runs = []
+    runs: list[tuple[Any, tuple[End, ...]]] = []
     for array in (fold.LEFT, fold.RIGHT):
         if way.copied[array]:
             runs.append((permute.again(backend, dtype, way.copies[array]), (arrays[array], worked[array])))

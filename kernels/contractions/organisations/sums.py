@@ -139,7 +139,7 @@ class Sums(Threads):
         ]
 
     def _product(self, n: Nest, q: Product, names) -> list[str]:
-        """A lane's part of a product's sum: whole turns of all lanes, whose loads are under way together, and the rest."""
+        """A lane's part of a product's sum: whole turns of all lanes, whose loads are under way together; the rest."""
         w, v, many = self.lanes, self.near, threads.size(q.sums)
         whole, turns = many // (w * v), -(-many // (w * v))
         each = -(-turns // self.parts)

@@ -13,7 +13,6 @@ import numpy as np
 from ...engine.backend.base import Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
-from .. import host_rates
 from ..plan import Loop, Program, Unable, merged, only_term, steps_between, turns
 from ..text import Reference
 from . import library_costs
@@ -26,11 +25,11 @@ STAYS, LIES, SCATTERED = range(3)  # what the output does along a run (sweep_pac
 TOGETHER = 8  # runs of a sum that are added together
 LINE = 64  # bytes
 SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
-STREAMED = 64 << 20  # bytes of an output that bypasses the caches
+STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 SHARED = 1 << 15  # numbers that are worth a second thread
-CALL = 1e-6  # seconds
+CALL = 2e-6  # seconds
 RUN = {STAYS: 4e-9, LIES: 8e-9, SCATTERED: 8e-9}  # seconds of a run by its kind, beside its numbers
-NUMBER = 1.2e-9  # seconds of a number of a scattered run
+NUMBER = 1.6e-9  # seconds of a number of a scattered run
 
 
 class Sum(NamedTuple):
@@ -162,16 +161,17 @@ class Sweeps(Organisation):
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds for a usual batch, in the units of the other organisations: memory, and what a run takes."""
         n = library_costs.usual_batch(p)
-        s, size, rates = swept(p, n), np.dtype(p.dtype).itemsize, host_rates.of(p.dtype)
+        s, size = swept(p, n), np.dtype(p.dtype).itemsize
         stated = the_sum(p)
 
-        moved = 0
+        moved = held = 0
         for k in range(len(stated.factors) + 1):
             numbers = math.prod(loop.extent for loop in s.loops if loop.step[k])
-            moved += numbers * size * (1 + (k == OUT))
+            moved += numbers * size * (2 if k == OUT and not _past(s, stated, size) else 1)
+            held += numbers * size
         runs = s.runs / _together(s, size) * RUN[s.kind]
         scattered = turns(s.loops) * NUMBER if s.kind == SCATTERED else 0.0
-        seconds = CALL + moved / rates.memory + runs + scattered
+        seconds = CALL + moved / library_costs.pace("packs", p.dtype, held) + runs + scattered
         return seconds / n / library_costs.unit("packs", p)
 
     # ---- text and launch

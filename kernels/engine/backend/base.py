@@ -133,7 +133,6 @@ class Module(abc.ABC):
 
         places: {member: place of its array}. The arrays are the backend's.
         """
-        return
 
     def address(self, function: str) -> int:
         """Address of a C function of the source, of any arguments; for hosts that call it. Raises BackendError where

@@ -132,12 +132,22 @@ def vector_bytes(arch: str) -> int:
 @functools.lru_cache(None)
 def second_cache() -> int:
     """Bytes of a core's second cache; 512 KB where the system does not say."""
+    return _cache(2, 512 << 10)
+
+
+@functools.lru_cache(None)
+def third_cache() -> int:
+    """Bytes of the cache that cores share; 8 MB where the system does not say."""
+    return _cache(3, 8 << 20)
+
+
+def _cache(level: int, usual: int) -> int:
     try:
-        text = pathlib.Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().strip()
+        text = pathlib.Path(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size").read_text().strip()
     except OSError:
-        return 512 << 10
+        return usual
     kilobytes = text.removesuffix("K")
-    return int(kilobytes) << 10 if kilobytes.isdigit() else 512 << 10
+    return int(kilobytes) << 10 if kilobytes.isdigit() else usual
 
 
 @functools.lru_cache(None)
@@ -344,7 +354,7 @@ class CpuModule(Module):
         rest = held[begin:]
 
         def run(arrays, keep=(record, keep)):
-            parts = []
+            parts: list[bytes] = []
             for piece, place in pieces:
                 parts += piece, address(arrays[place]).to_bytes(ADDRESS, sys.byteorder)
             parts.append(rest)
