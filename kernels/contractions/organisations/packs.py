@@ -16,6 +16,7 @@ from ..ways import WIDTH
 from . import library_costs
 from .base import Organisation
 
+FUSED = 0.8  # as measured: 0.5 to 0.8 of the price of Nekbone's operators, Eqn.(1) and chains with small matrices
 FIRST_CACHE = 32 * 1024  # bytes
 SLOWER = 1.6  # times, of work on numbers that the first cache does not hold
 
@@ -67,7 +68,7 @@ class Packs(Organisation):
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry, and its memory: a core does one after the other."""
         work = sum(ways_of.statement_price(p, s, way, WIDTH[p.dtype]) for s, way in zip(p.statements, self.ways))
-        return work + _memory(p)
+        return (work + _memory(p)) * _fused(p)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -123,7 +124,7 @@ class Lanes(Packs):
         outside = sum(a.size for a in p.arguments if a.place is not None)
         inside = outside + sum(p.arrays[name].size for name in p.of_kind("local"))
         slow = 1.0 if inside * width * 8 <= FIRST_CACHE else SLOWER
-        return work * slow + outside * 4 / width + _memory(p)
+        return (work * slow + outside * 4 / width + _memory(p)) * _fused(p)
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
@@ -136,6 +137,11 @@ class Lanes(Packs):
 def _memory(p: Program) -> float:
     """Price of the memory traffic of an entry."""
     return library_costs.memory_seconds("packs", p) / library_costs.unit("packs", p)
+
+
+def _fused(p: Program) -> float:
+    """Of the price of several statements: much of what one leaves is in the caches for the next."""
+    return FUSED if len(p.statements) > 1 else 1.0
 
 
 def _foldable(can) -> list[int]:
