@@ -239,11 +239,11 @@ class ComplexContraction:
         return run_again
 
     def _parts_of(self, arrays) -> dict[str, dict]:
-        """Of each array, the real arrays that stand for it: itself, or two in this thread's room for them."""
+        """Of each array, the real arrays that stand for it: itself, or two in the room for them."""
         pairs = {name: array for name, array in arrays.items() if len(self.pairs.names[name]) == 2}
         size = self.parts.dtype.itemsize
         wholes = {name: -(-array.size * size // LINE) * LINE // size for name, array in pairs.items()}
-        room = scratch.room("parts", (2 * sum(wholes.values()),), self.parts.dtype)
+        room = self._room(2 * sum(wholes.values()))
 
         found: dict[str, dict] = {}
         begin = 0
@@ -256,6 +256,12 @@ class ComplexContraction:
                 found[name][part] = room[begin : begin + array.size].reshape(array.shape)
                 begin += wholes[name]
         return found
+
+    def _room(self, numbers: int):
+        """Memory for a call's parts: on a CPU this thread's, which it keeps."""
+        if self.backend.memory == "device":
+            return self.backend.empty((numbers,), self.parts.dtype)
+        return scratch.room("parts", (numbers,), self.parts.dtype)
 
     def _check(self, arrays) -> None:
         """Raises ArgumentError for arrays that are missing, unknown, of another type, or outputs in others' memory."""

@@ -174,7 +174,7 @@ def test_each_statement_by_its_own_choice(style):
     assert STEP.findall(told) == [(str(*step.program.statements), step.how.name) for step in steps]
 
     seconds = sum(step.seconds for step in steps) + library_costs.fresh_seconds(style, plan.program)
-    seconds = apart.BESIDE[style] * (seconds + 2 * apart.BIND[style])
+    seconds = apart.BESIDE * (seconds + 2 * apart.BEGUN[style])
     assert plan.how.price(plan.program) * library_costs.unit(style, plan.program) * 8 == pytest.approx(seconds)
 
 
@@ -209,7 +209,7 @@ def test_what_is_not_served():
 
 
 def test_fused_programs_stay_fused():
-    """Chains are taken apart. The other measured programs are not: their numbers stay in registers, shared memory."""
+    """Chains are taken apart. Other measured programs are not: their numbers stay in registers and shared memory."""
     backend, chains = get_backend("cuda", arch="sm_90"), {name for name, *_ in bench.CHAINS}
     for case in bench.device_cases():
         plan = case.plan(backend, entries=case.told)

@@ -2,7 +2,7 @@
 
 What lies between two statements goes through memory, in one scratch. It lies there in the order of indices that suits
 the statement that writes it and those that read it. A statement without the program's batch index has a batch of its
-own: the first index of its output, or the longest.
+own: the longest index of its output, or the first.
 
 It serves chains of products that have nothing else in common: `n,ni,nj->ij` is a product number by number, which a
 matrix library would do as many small products, and then a product of matrices.
@@ -13,12 +13,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...engine.backend.base import Source
-from .. import host_rates, organisations
+from .. import host_rates, organisations, scratch
 from ..plan import Program, Rooms, Unable, describe, names, references, with_factors
 from ..text import Expression, Reference, Statement, Term
 from . import library_costs
@@ -28,10 +28,8 @@ BEGIN = 32  # numbers: arrays of the scratch begin at multiples of it
 STEPS = 1024  # statements whose steps are kept
 ORDERS = 6  # of a local in memory, that are looked at
 ENOUGH = 1.1  # times what memory takes at least: no other order of a local is looked at
-# Times the seconds of its steps, which are bound to arrays one by one; a core that does one entry after the other has
-# much in its caches from one statement to the next, and the prices of such organisations do not count that.
-BESIDE = {"threads": 1.03, "packs": 1.25}
-BIND = {"threads": 0.0, "packs": 2.5e-5}  # seconds of a step's bind, which a device need not wait for
+BESIDE = 1.03  # times the seconds of its steps: organisations that are not made of steps come first
+BEGUN = {"threads": 0.0, "packs": 4e-6}  # seconds until a step begins, which a device need not wait for
 
 
 class Step(NamedTuple):
@@ -45,6 +43,45 @@ class Step(NamedTuple):
     @property
     def how(self) -> Organisation:
         return self.choices[0][1]
+
+
+class Part(NamedTuple):
+    """A step that is bound to arrays."""
+
+    plan: Any  # a Contraction
+    entries: int  # of its batch; 0: as many as the whole program's
+
+
+class Locals(NamedTuple):
+    """Where locals lie in one array. Locals of which one is read before the other is written may lie in the same
+    place."""
+
+    shapes: dict[str, tuple[int, ...]]
+    places: dict[str, int]
+    size: int  # numbers
+
+    @classmethod
+    def of(cls, plan, parts: list[Part], n: int) -> Locals:
+        """The locals of a plan for n entries."""
+        names_ = [a.name for a in plan.program.arrays.values() if a.kind != "argument"]
+        live, rooms = plan.program.live(), Rooms()
+        shapes: dict[str, tuple[int, ...]] = {}
+        places: dict[str, int] = {}
+
+        for part in parts:
+            for name in names_:
+                if name in part.plan.program.arrays and name not in shapes:
+                    shapes[name] = part.plan.shape(name, part.entries or n)
+                    places[name] = rooms.take(-(-math.prod(shapes[name]) // BEGIN) * BEGIN, *live[name])
+        return cls(shapes, places, rooms.size)
+
+    def views(self, array) -> dict:
+        """The locals in an array."""
+        found = {}
+        for name, shape in self.shapes.items():
+            at = self.places[name]
+            found[name] = array[at : at + math.prod(shape)].reshape(shape)
+        return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,11 +116,11 @@ class Apart(Organisation):
         """Seconds of all steps for a usual batch, in the units of the other organisations; no less than that if it is
         more than `least`: steps are planned where they may be the choice."""
         of_price = library_costs.usual_batch(p) * library_costs.unit(self.STYLE, p)
-        besides = library_costs.fresh_seconds(self.STYLE, p) + BIND[self.STYLE] * len(p.statements)
+        besides = library_costs.fresh_seconds(self.STYLE, p) + BEGUN[self.STYLE] * len(p.statements)
         seconds = besides + sum(bound(self.STYLE, p, s) for s in p.statements)
         if seconds < least * of_price:
             seconds = besides + sum(step.seconds for step in steps(self.STYLE, p))
-        return BESIDE[self.STYLE] * seconds / of_price
+        return BESIDE * seconds / of_price
 
     def told(self, p: Program) -> list[str]:
         found = []
@@ -99,36 +136,27 @@ class Apart(Organisation):
         return first.how.render(first.program, headers, folders, quick)
 
     def shown(self, plan) -> list[Source]:
-        return [part.source for part in self._plans(plan) if part.source]
+        return [part.plan.source for part in self._parts(plan) if part.plan.source]
 
     def sources(self, plan) -> list[Source]:
         found = []
-        for part in self._plans(plan):
-            found += part.sources()
+        for part in self._parts(plan):
+            found += part.plan.sources()
         return list(dict.fromkeys(found))
 
     def launch(self, plan, arrays, values, n: int):
         if n == 0:
             return _nothing
-        p, made = plan.program, steps(self.STYLE, plan.program)
-        plans = plan.kept(("steps", self), functools.partial(self._plans, plan))
-        counts = [n if step.program.batch == p.batch else step.entries for step in made]
-
-        # One scratch for all that lies between steps.
-        between = [a.name for a in p.arrays.values() if a.kind != "argument"]
-        shapes = {}
-        for part, count in zip(plans, counts):
-            for name in between:
-                if name in part.program.arrays:
-                    shapes[name] = part.shape(name, count)
-        held = dict(arrays) | _scratch(plan, shapes)
+        parts = plan.kept(("parts", self), functools.partial(self._parts, plan))
+        between = Locals.of(plan, parts, n)
+        held = dict(arrays) | between.views(plan.backend.empty((between.size,), plan.dtype))
 
         # Arguments were checked with the whole program's batch; all else is contiguous.
         runs = []
-        for part, count in zip(plans, counts):
-            own = {a.name: held[a.name] for a in part.program.arguments}
-            lies = values if part.program.batch == p.batch else {}
-            runs.append(part.launch_checked(own, lies, count))
+        for part in parts:
+            own = {a.name: held[a.name] for a in part.plan.program.arguments}
+            known = {} if part.entries else values
+            runs.append(part.plan.launch_checked(own, known, part.entries or n))
 
         def run() -> None:
             for each in runs:
@@ -136,9 +164,13 @@ class Apart(Organisation):
 
         return run
 
-    def _plans(self, plan) -> list:
-        """A Contraction for each step."""
-        return [plan.alone(step.program, step.choices) for step in steps(self.STYLE, plan.program)]
+    def _parts(self, plan) -> list[Part]:
+        """A plan for each step."""
+        found = []
+        for step in steps(self.STYLE, plan.program):
+            whole = step.program.batch == plan.program.batch
+            found.append(Part(plan.alone(step.program, step.choices), 0 if whole else step.entries))
+        return found
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -154,6 +186,30 @@ class HostApart(Apart):
 
     STYLE: ClassVar[str] = "packs"
 
+    def again(self, plan, arrays, values, n: int):
+        if n == 0:
+            return None
+        parts = plan.kept(("parts", self), functools.partial(self._parts, plan))
+        between = Locals.of(plan, parts, n)
+        room = functools.partial(scratch.room, "apart", (between.size,), plan.dtype)
+        held = dict(arrays) | between.views(room())
+
+        runs = []
+        for part in parts:
+            own = {a.name: held[a.name] for a in part.plan.program.arguments}
+            runs.append((part.plan.again(own, part.entries or n), tuple(own)))
+        if any(each is None for each, _ in runs):
+            return None
+
+        names_ = tuple(arrays)
+
+        def run(given) -> None:
+            held = dict(zip(names_, given)) | between.views(room())
+            for each, own in runs:
+                each([held[name] for name in own])
+
+        return run
+
 
 @dataclasses.dataclass(frozen=True)
 class DeviceApart(Apart):
@@ -164,18 +220,6 @@ class DeviceApart(Apart):
 
 def _nothing() -> None:
     """A run for no entries."""
-
-
-def _scratch(plan, shapes) -> dict:
-    """The locals of a plan, as parts of one array. Locals of which one is read before the other is written may lie in
-    the same place."""
-    live, rooms, places = plan.program.live(), Rooms(), {}
-    for name, shape in shapes.items():
-        numbers = -(-math.prod(shape) // BEGIN) * BEGIN
-        places[name] = rooms.take(numbers, *live[name])
-
-    scratch = plan.backend.empty((rooms.size,), plan.dtype)
-    return {name: scratch[at : at + math.prod(shapes[name])].reshape(shapes[name]) for name, at in places.items()}
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------------

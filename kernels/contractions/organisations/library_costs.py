@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engine.backend import cpu
-from .. import fold, host_rates, products
+from .. import fold, host_rates, products, scratch
 from ..plan import Program
 
 
@@ -222,12 +222,13 @@ def step_seconds(style: str, dtype: str, step) -> float:
 
 
 def fresh_seconds(style: str, p: Program) -> float:
-    """Seconds for the new memory of the locals of a usual batch."""
+    """Seconds for the new memory of the locals of a usual batch, if it is too large to be kept for the next call."""
     r, n, numbers = rates(style, p.dtype), usual_batch(p), 0
     for a in p.arrays.values():
         if a.kind != "argument":
             numbers += a.size * (n if a.kind == "local" else 1)
-    return numbers * np.dtype(p.dtype).itemsize * r.fresh / r.memory
+    size = numbers * np.dtype(p.dtype).itemsize
+    return size * r.fresh / r.memory if size > scratch.MOST else 0.0
 
 
 def memory_seconds(style: str, p: Program) -> float:

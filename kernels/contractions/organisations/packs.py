@@ -19,6 +19,7 @@ from . import library_costs
 from .base import Launch, Organisation
 
 CALL = 2e-6  # seconds
+FUSED = 0.5  # as measured: 0.25 to 0.7 of the price of chains of products
 COPIED = 1.5  # vector operations of a pack on its way past the caches
 TURNED = 6.5  # vector operations of a pack on its way in or out
 
@@ -77,7 +78,7 @@ class Packs(Organisation):
             a = p.arrays[name]
             if name not in p.expression.updated and library_costs.passes("packs", p, a):
                 work += a.size / WIDTH[p.dtype] * COPIED * ways_of.farther(a.size * size)
-        return _with_memory(work, p)
+        return _with_memory(work, p) * _fused(p)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -141,7 +142,7 @@ class Lanes(Packs):
             if a.place is not None:
                 squares, rest = divmod(a.after, width)
                 work += a.before * (squares * TURNED * width + rest * width)
-        return _with_memory(packs * work / n, p)
+        return _with_memory(packs * work / n, p) * _fused(p)
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
@@ -155,6 +156,11 @@ def _with_memory(work: float, p: Program) -> float:
     """The price of an entry: its vector operations, and its memory."""
     unit = library_costs.unit("packs", p)
     return (library_costs.with_memory(work * unit, p) + CALL / library_costs.usual_batch(p)) / unit
+
+
+def _fused(p: Program) -> float:
+    """Of the price of several statements: what one leaves of an entry is in the caches for the next."""
+    return FUSED if p.of_kind("local") and not p.of_kind("shared") else 1.0
 
 
 def _foldable(can) -> list[int]:
