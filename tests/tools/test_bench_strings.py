@@ -7,13 +7,14 @@ import pytest
 
 from frame.errors import FrameError
 from frame.tools import cli
-from frame.tools.bench import strings
+from frame.tools.bench import device_strings, strings
+from frame.tools.bench.clocks import host_seconds, processor_seconds
 from frame.tools.bench.strings import STRINGS, TYPES, Call, String
 
 
 def test_strings_are_those_of_many_fields():
     """Each names the extents of its indices, how its arrays lie, and their types; fields have several each."""
-    for s in STRINGS:
+    for s in (*STRINGS, *device_strings.STRINGS):
         operands, _, _ = s.text.partition("->")
         letters = {*s.text.replace("...", "")} - {*",->"}
         assert letters <= {word.split("=")[0] for word in s.extents.split()}, s
@@ -38,6 +39,16 @@ def test_a_wrong_value_is_not_timed(monkeypatch):
     monkeypatch.setattr(strings, "einsum", lambda *given: np.einsum(*given) + 1e-6)
     with pytest.raises(FrameError, match="ij,j->i, float64: off by .* eps, wanted 20 at most"):
         strings.measure(Call(String("matrices", "ij,j->i", "i=3 j=4"), "float64"), 1)
+
+
+def test_a_row_of_a_device_has_both_clocks():
+    """With NumPy in CuPy's place."""
+    call = device_strings.DeviceCall(String("matrices", "ij,jk->ik", "i=30 j=40 k=50", "TC"), "float32", np)
+    row = device_strings.measure(call, (processor_seconds, host_seconds), 2)
+    assert row["ratio"] == row["rival_seconds"] / row["seconds"]
+    assert row["call_ratio"] == row["call_rival_seconds"] / row["call_seconds"]
+    assert row["rival"] == row["call_rival"] == "cupy" and row["how"] in strings.ORGANISATIONS
+    assert "ij,jk->ik TC" in device_strings.table([row])
 
 
 def test_the_command(capsys):

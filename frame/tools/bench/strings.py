@@ -180,10 +180,10 @@ STRINGS = (
 
 
 class Call:
-    """A string on arrays of a type, random numbers from -0.5 to 0.5."""
+    """A string on arrays of a type, random numbers from -0.5 to 0.5. xp: the arrays' module, NumPy's or CuPy's."""
 
-    def __init__(self, string: String, dtype: str):
-        self.string, self.dtype = string, np.dtype(dtype)
+    def __init__(self, string: String, dtype: str, xp=np):
+        self.string, self.dtype, self.xp = string, np.dtype(dtype), xp
         self.sizes: dict[str, tuple[int, ...]] = {}  # of an ellipsis several
         for word in string.extents.split():
             index, _, extents = word.partition("=")
@@ -192,7 +192,7 @@ class Call:
         rng = np.random.default_rng(0)
         parts = string.text.split("->")[0].split(",")
         lies = string.lie or "C" * len(parts)
-        self.operands = [_laid(rng, self._shape(part), self.dtype, lie) for part, lie in zip(parts, lies)]
+        self.operands = [_laid(xp, rng, self._shape(part), self.dtype, lie) for part, lie in zip(parts, lies)]
 
     @property
     def name(self) -> str:
@@ -232,29 +232,30 @@ class Call:
     def check(self) -> float:
         """The largest difference from numpy.einsum in double precision, in eps of the sum of the terms' sizes. Raises
         FrameError above a rounding for each term of a sum and some more."""
+        xp = self.xp
         wide = [a.astype(np.result_type(a.dtype, np.float64)) for a in self.operands]
-        wanted = np.einsum(self.string.text, *wide, optimize=True)
-        terms = np.einsum(self.string.text, *map(abs, wide), optimize=True)
-        summed = self.multiply_adds // max(np.size(wanted), 1)
+        wanted = xp.einsum(self.string.text, *wide, optimize=True)
+        terms = xp.einsum(self.string.text, *map(abs, wide), optimize=True)
+        summed = self.multiply_adds // max(wanted.size, 1)
 
         eps = float(np.finfo(self.dtype).eps)
-        off = float(np.max(abs(self.ours() - wanted) / np.maximum(terms, np.finfo(float).tiny))) / eps
+        off = float((abs(self.ours() - wanted) / xp.maximum(terms, np.finfo(float).tiny)).max()) / eps
         if not off <= summed + ROUNDINGS:
             raise FrameError(f"{self.name}, {self.dtype}: off by {off:.3g} eps, wanted {summed + ROUNDINGS} at most.")
         return off
 
 
-def _laid(rng, shape, dtype: np.dtype, lie: str) -> np.ndarray:
+def _laid(xp, rng, shape, dtype: np.dtype, lie: str):
     """An array of random numbers that lies so."""
 
     def numbers(extents):
         values = rng.random(extents) - 0.5
         if dtype.kind == "c":
             values = values + 1j * (rng.random(extents) - 0.5)
-        return np.asarray(values, dtype)
+        return xp.asarray(values, dtype)
 
     if lie == "F":
-        return np.asfortranarray(numbers(shape))
+        return xp.asfortranarray(numbers(shape))
     if lie == "T":
         return numbers((shape[-1], *shape[1:-1], shape[0])).swapaxes(0, -1)
     if lie == "N":
@@ -262,7 +263,7 @@ def _laid(rng, shape, dtype: np.dtype, lie: str) -> np.ndarray:
     if lie == "G":
         return numbers((*shape[:-1], 2 * shape[-1]))[..., ::2]
     if lie == "0":
-        return np.broadcast_to(numbers(shape[1:]), shape)
+        return xp.broadcast_to(numbers(shape[1:]), shape)
     return numbers(shape)
 
 
@@ -292,7 +293,7 @@ def measure(call: Call, rounds: int) -> dict:
         "extents": call.string.extents,
         "dtype": call.dtype.name,
         "seconds": medians["ours"],
-        "how": _chosen(call),
+        "how": chosen(call),
         "rival": best,
         "rival_seconds": medians[best],
         "ratio": medians[best] / medians["ours"],
@@ -312,7 +313,7 @@ def _serves(call: Call, how: str) -> bool:
     return True
 
 
-def _chosen(call: Call) -> str:
+def chosen(call: Call) -> str:
     """The organisation that the call takes; "view" where nothing is computed."""
     found = repeats.of_string((call.string.text, *call.operands))
     if found is None:
@@ -349,15 +350,19 @@ def summary(rows) -> list[str]:
     return lines
 
 
-def run(given) -> list[dict]:
-    """Rows of the strings whose field or text begins with a name that was asked for. Raises FrameError for usage."""
-    prefixes = tuple(given.cases.split("|"))
-    chosen = [s for s in STRINGS if s.text.startswith(prefixes) or s.field.startswith(prefixes)]
-    if not chosen or given.backend != "cpu":
-        raise FrameError(f"--strings --cases '{given.cases}': wanted a field or the beginning of a string, on a CPU.")
+def asked_for(known: tuple[String, ...], cases: str) -> list[String]:
+    """The strings whose field or text begins with a name that was asked for. Raises FrameError if there is none."""
+    prefixes = tuple(cases.split("|"))
+    found = [s for s in known if s.text.startswith(prefixes) or s.field.startswith(prefixes)]
+    if not found:
+        raise FrameError(f"--strings --cases '{cases}': wanted a field or the beginning of a string.")
+    return found
 
+
+def run(given) -> list[dict]:
+    """Rows of the strings that were asked for, on a CPU. Raises FrameError for usage."""
     rows = []
-    for string in chosen:
+    for string in asked_for(STRINGS, given.cases):
         rows += [measure(Call(string, TYPES[letter]), given.rounds) for letter in string.types]
     head = f"strings of einsum, one core: {rows[0]['device']}"
     report.show([head, "", table(rows), "", *summary(rows)], rows, given.json)

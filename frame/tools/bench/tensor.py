@@ -29,7 +29,7 @@ from kernels.engine.backend.record import record
 
 from ...errors import BackendError, FrameError
 from .. import tables
-from . import ceilings, options, report, strings
+from . import ceilings, device_strings, options, report, strings
 from .clocks import FAR_OFF, Clock, DeviceClock, Work, by_graph, in_turns, processor_seconds
 from .tensor_rivals import Rivals
 
@@ -494,7 +494,10 @@ OPTIONS: dict[str, dict] = {
     "--backend": options.ONE_CORE,
     "--rounds": options.rounds(ROUNDS),
     "--cases": dict(metavar="TEXT", default="", help="only cases whose name begins so, such as Lg3"),
-    "--strings": dict(action="store_true", help="users' strings of einsum, beside NumPy and opt_einsum, on one core"),
+    "--strings": dict(
+        action="store_true",
+        help="users' strings of einsum, as whole calls: beside NumPy and opt_einsum, or CuPy and torch",
+    ),
     "--entries": dict(type=int, help="of the batch, instead of each case's own numbers"),
     "--json": options.JSON,
 }
@@ -522,7 +525,7 @@ def _chosen(given) -> list[Case]:
 def run(given) -> list[dict]:
     """`python -m frame bench tensor`; returns the rows. Raises FrameError for usage, or a value that is wrong."""
     if given.strings:
-        return strings.run(given)
+        return (device_strings if given.backend == "cuda" else strings).run(given)
 
     chosen = _chosen(given)
     said: dict[str, None] = {}
