@@ -12,7 +12,7 @@ import math
 from ...engine.errors import ArgumentError
 from ..plan import Program
 from . import library_costs
-from .apart import DeviceApart, HostApart
+from .apart import DeviceApart, HostApart, chosen_by
 from .axes import Axes
 from .base import Organisation, Unable
 from .direct import Direct
@@ -106,3 +106,9 @@ OUTER: dict[str, type[Outer]] = {"packs": OuterPacks, "threads": OuterThreads}  
 def family(style: str) -> Family:
     """The organisations of backends of one style."""
     return Family(style)
+
+
+@chosen_by
+def choices(style: str, p: Program) -> list[tuple[float, Organisation]]:
+    """Organisations of a style that serve a program, each with its price, the best first."""
+    return family(style).choices(p)

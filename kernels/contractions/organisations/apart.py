@@ -13,12 +13,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...engine.backend.base import Source
-from .. import host_rates, organisations, scratch
+from .. import host_rates, scratch
 from ..plan import Program, Rooms, Unable, describe, names, references, with_factors
 from ..text import Expression, Reference, Statement, Term
 from . import library_costs
@@ -30,6 +31,16 @@ ORDERS = 6  # of a local in memory, that are looked at
 ENOUGH = 1.1  # times what memory takes at least: no other order of a local is looked at
 BESIDE = 1.03  # times the seconds of its steps: organisations that are not made of steps come first
 BEGUN = {"threads": 0.0, "packs": 4e-6}  # seconds until a step begins, which a device need not wait for
+
+
+_choosers: list[Callable] = []
+
+
+def chosen_by(chooser: Callable) -> Callable:
+    """Steps are chosen by this function: (style, program) -> prices and organisations, the best first. The package,
+    which knows all organisations, gives it."""
+    _choosers[:] = [chooser]
+    return chooser
 
 
 class Step(NamedTuple):
@@ -309,7 +320,7 @@ def _step(style: str, s: Statement, batch: str | None, entries: int, sizes, cons
     arrays = describe(e, (s,), dict(sizes))
     p = Program(e, (s,), arrays, dict(sizes) | ({batch: 1} if batch else {}), dtype, entries)
 
-    choices = organisations.family(style).choices(p)
+    choices = _choosers[0](style, p)
     if not choices:
         raise Unable(f"an organisation for '{s}' alone")
     seconds = choices[0][0] * library_costs.unit(style, p) * entries
