@@ -46,7 +46,10 @@ def main(given, _mixture) -> None:
 
     backend = kernels.get_backend(STYLES.get(given.print, "cpu"), arch=given.arch if given.print == "cuda" else None)
     plan = Contraction(text, sizes, given.type, backend=backend, how=given.how, order=given.order, **options)
-    print(plan.source.text if given.print else plan.explain())
+    if given.print:
+        print(*(source.text for source in plan.how.shown(plan)), sep="\n")
+    else:
+        print(plan.explain())
 
 
 def _text(given: str) -> tuple[str, dict]:

@@ -9,26 +9,65 @@ operands. Arrays are NumPy's or CuPy's.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import numpy as np
+
 from ..engine.errors import ArgumentError, refuse
+from . import repeats
 from .call import contract
+from .einsum import read
 from .result_order import checked
 
 __all__ = ["einsum", "tensordot", "transpose"]
+NUMBERS = "biufc"  # kinds of types
 
 
 def einsum(
     *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = True
 ) -> Any:
-    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`.
+    """numpy.einsum: a string and its operands, or arrays and lists of indices in turns. See `contract`. A string that
+    only moves dimensions or takes a diagonal returns a view of the operand, as NumPy's does.
 
     order: of the result in memory, "K" (any), "C", "F" or "A". casting: "safe" or a stricter rule. optimize is not
     read: the cheapest order of evaluation is always taken. Raises ArgumentError.
     """
-    refuse(casting not in ("safe", "no", "equiv"), f"einsum: casting={casting!r}, wanted 'safe'.", ArgumentError)
-    refuse(not operands, "einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
-    return contract(*operands, out=out, dtype=dtype, order=checked(order))
+    if out is dtype is None and order == "K" and casting == "safe":
+        view = _view(*operands) if len(operands) == 2 else None
+        if view is not None:
+            return view
+        call = repeats.of_string(operands)
+        if call:
+            return call.values(operands[1:])
+    if casting not in ("safe", "no", "equiv"):
+        raise ArgumentError(f"einsum: casting={casting!r}, wanted 'safe'.")
+    if not operands:
+        raise ArgumentError("einsum: wanted a string and its operands, or arrays and lists of indices in turns.")
+    return contract(*operands, out=out, dtype=dtype, order=order if order == "K" else checked(order))
+
+
+def _view(text, array) -> Any:
+    """The view of NumPy or CuPy; None if the string sums, or the array is no array of numbers."""
+    kind = type(array)
+    if type(text) is not str or not (kind is np.ndarray or hasattr(array, "__cuda_array_interface__")):
+        return None
+    if array.dtype.kind not in NUMBERS or not _moves(text):
+        return None
+    try:
+        return np.einsum(text, array)  # CuPy's arrays take it to CuPy
+    except ValueError:
+        return None  # `contract` broadcasts, or says what is wrong
+
+
+@functools.lru_cache(256)
+def _moves(text: str) -> bool:
+    """Whether a string has one operand and sums over none of its indices."""
+    try:
+        s = read(text)
+    except ArgumentError:
+        return False
+    return len(s.operands) == 1 and set(s.operands[0]) == set(s.out)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

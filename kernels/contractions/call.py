@@ -94,7 +94,7 @@ def contract(
     repeated = None
     if isinstance(text, str) and not arrays and dtype is None:
         given = operands if out is None else (*operands, out)
-        repeated = repeats.signature(text, given, backend_of(backend, given), (batch, how, out is None, order))
+        repeated = repeats.signature(text, given, backend, (batch, how, out is None, order))
         call = repeats.find(repeated)
         if call:
             return call.values(given)
@@ -125,7 +125,7 @@ def contract(
     # Statements as in a call before.
     if not others:
         given = tuple(arrays.values())
-        repeated = repeats.signature(text, given, backend_of(backend, given), (batch, how, marks, tuple(arrays)))
+        repeated = repeats.signature(text, given, backend, (batch, how, marks, tuple(arrays)))
         asked = asked._replace(repeated=repeated)
         call = repeats.find(repeated)
         if call:
@@ -254,8 +254,9 @@ def _still(array, own, sizes) -> list[str]:
 
 
 def _view(array, own, sizes, keepers) -> tuple[repeats.View, tuple[str, ...]]:
-    """(view, indices) of an operand: diagonals for indices that stand twice, without indices that are broadcast,
-    dimensions from slow to fast: a copy is cheap then, or needless. indices: before the dimensions change their order.
+    """(view, indices) of an operand: without indices that are broadcast, dimensions from slow to fast: a copy is cheap
+    then, or needless. A kernel steps along the diagonal of an array without gaps; of others it gets the diagonal.
+    indices: before the dimensions change their order.
     """
     if not own:
         return repeats.View(()), ()
@@ -263,6 +264,12 @@ def _view(array, own, sizes, keepers) -> tuple[repeats.View, tuple[str, ...]]:
     gone = {i for i in still if i in keepers or array.shape[own.index(i)] == 1}
     first = tuple(axis for axis, index in enumerate(own) if index in gone)
     indices = [index for index in own if index not in gone]
+
+    # The array as it lies.
+    view = repeats.View(tuple(range(len(indices))), first)
+    view = view._replace(axes=result_order.axes_in_memory(view.of(array)))
+    if len(set(indices)) == len(indices) or view.of(array).flags.c_contiguous:
+        return view, tuple(indices)
 
     diagonals = []
     for index in dict.fromkeys(indices):
@@ -302,7 +309,7 @@ def _job(s: Statement, order, sizes, types: Types, real, backend, asked: Asked) 
     if 0 in numbers.values():
         return Job(order, None, shape, n)  # an empty sum
 
-    asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n, backend)
+    asked = _for_entries(asked._replace(marks=marks, order="K", repeated=None), e, n)
     names = real if types.work.kind == "c" else ()
     plan = _plan(Problem(text, _sorted(numbers), types.work.name, names, backend), asked)
     return Job(order, plan, shape, n)
@@ -328,18 +335,20 @@ def _evaluated(job: Job, back, views, lie, types: Types, backend, asked: Asked, 
     part = np.dtype(PRECISIONS[types.work.name])
     arrays = {}
     for name, a in views.items():
-        arrays[name] = converted(name, a, backend, types.work if _is_pair(a) else part)
+        wanted = types.work if _is_pair(a) else part
+        as_it_lies = hasattr(a, "strides") and a.dtype == wanted and backend.holds(a) and job.plan.takes(name, a, job.n)
+        arrays[name] = a if as_it_lies else converted(name, a, backend, wanted)
 
     # The next call binds at once if the kernel takes the arrays as they came.
     given = None if out is None else lie["out"].of(out)
     direct = given is not None and given.dtype == types.work and job.plan.takes("out", given, job.n)
     taken = {**arrays, "out": given} if direct else arrays
     new = () if direct else (repeats.New("out", job.shape, back),)
-    call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), (), new, ("out",), job.n, types.work)
-    repeats.keep(asked.repeated, {**views, "out": given}, taken, call)
-
+    call = repeats.Repeat(job.plan, tuple((name, lie[name]) for name in taken), new, ("out",), job.n, types.work)
     arrays["out"] = given if direct else backend.empty(job.shape, types.work)
     job.plan.bind(arrays, job.n)()
+    if types.result == types.work:
+        repeats.keep(asked.repeated, {**views, "out": given}, arrays, call)
     return out if direct else result_order.turned(arrays["out"], back)
 
 
@@ -357,9 +366,10 @@ def _delivered(values, types: Types, out):
     return out
 
 
-def _for_entries(asked: Asked, e: Expression, n: int, backend) -> Asked:
-    """The options of a plan for about n entries: on a device the choice depends on whether they fill it."""
-    if not e.batch or backend.style != "threads":
+def _for_entries(asked: Asked, e: Expression, n: int) -> Asked:
+    """The options of a plan for about n entries: the choice depends on whether they fill a device, or a cache, and on
+    what is done once for all of them."""
+    if not e.batch:
         return asked
     return asked._replace(others=(*asked.others, ("entries", _about(n))))
 
@@ -401,11 +411,12 @@ def _statements(text: str, arrays: dict, asked: Asked):
         real = _real_inputs(e, held, dtype)
         _with_complex_numbers(e, held, dtype, backend)
 
-        asked = _for_entries(asked, e, n, backend)
+        if backend.style == "threads":  # on a CPU an entry has the same bits in any batch
+            asked = _for_entries(asked, e, n)
         plan = _plan(Problem(text, _sorted(sizes), dtype.name, real, backend), asked)
         taken = _run(plan, e, held, n)
         lie = tuple((name, repeats.View(tuple(range(np.ndim(arrays[name]))))) for name in given)
-        repeats.keep(repeated, arrays, taken, repeats.Repeat(plan, lie, (), tuple(new), e.outputs, n, dtype))
+        repeats.keep(repeated, arrays, taken, repeats.Repeat(plan, lie, tuple(new), e.outputs, n, dtype))
 
     results = tuple(arrays[name] for name in script.expression.outputs)
     return results[0] if len(results) == 1 else results

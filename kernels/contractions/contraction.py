@@ -20,6 +20,7 @@ import numpy as np
 
 from ..engine import tune
 from ..engine.backend import get_backend
+from ..engine.backend.base import Source
 from ..engine.errors import ArgumentError, VariantUnsuitable, refuse
 from ..engine.values import is_number, typed_number
 from . import einsum, estimates, host_rates, orders, render_lines, table
@@ -27,10 +28,10 @@ from .arrays import as_array
 from .choice import sorted_out
 from .organisations import Organisation, family, library_costs
 from .plan import Array, Program, describe, mirrored
+from .replays import Replays
 from .text import Expression, Reference, Script, read, shown
 
 TYPES = ("float64", "float32")
-STREAMED = 4 << 20  # bytes of outputs above which a CPU's stores bypass the caches: twice a large L2
 CACHE_LINE = 64  # bytes
 KEPT = 32  # of what a plan prepares for its binds: kernels, tables, orders of work
 
@@ -111,25 +112,28 @@ class Contraction:
         """(price, organisation, program) of each organisation, for the order of evaluation that suits it best."""
         best: dict[str, tuple] = {}
         for program in self.programs if order is None else self.programs[order : order + 1]:
-            for price, how in self._choices(program):
+            for price, how in self.family.choices(program):
                 if how.name not in best or price < best[how.name][0]:
                     best[how.name] = (price, how, program)
         return best.values()
 
-    def _choices(self, program: Program) -> list[tuple[float, Organisation]]:
-        """Organisations that serve a program, each with its price, the best first."""
-        return self.family.choices(program)
-
     def _programs(self):
-        """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ..."""
+        """Programs of the cheapest orders. With several terms: the first order of each, then the second of each, ...
+        On a CPU also all loops of a product at once, where that has no more multiply-adds."""
         e = self.expression
         found = orders.choices(e, self.sizes)
         sizes = dict(self.sizes)
         if e.batch:
             sizes[e.batch] = 1
 
+        chosen_trees = []
         for k in range(max([len(o.cheapest) for _, _, o in found], default=1)):
-            chosen = {(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found}
+            chosen_trees.append({(s, t): o.cheapest[k % len(o.cheapest)] for s, t, o in found})
+        at_once = {(s, t): None for s, t, o in found if o.direct <= o.cost}
+        if at_once and self.backend.style == "packs":
+            chosen_trees.append(chosen_trees[0] | at_once)
+
+        for chosen in chosen_trees:
             low = orders.lower(e, self.sizes, chosen)
             statements = mirrored(e, low.statements)
             yield Program(e, statements, describe(e, statements, self.sizes), sizes, self.dtype.name, self.entries)
@@ -148,6 +152,8 @@ class Contraction:
         """(step between entries, step between parts a batch apart), in numbers. Raises ArgumentError."""
         a, shape = self.program.arrays[name], tuple(array.shape)
         self._check_shape(a, array, n)
+        if self.how.STRIDED and _apart(array):
+            return a.after, 0
 
         # Contiguous from the last dimension up; entries may lie further apart if the batch index is in front.
         size = self.dtype.itemsize
@@ -202,13 +208,39 @@ class Contraction:
         An input without indices, `a[]`, may be a number: run() has the value of now. An array of no dimensions is read
         at each run. An output that is a number, and masked arrays, raise ArgumentError.
         """
-        e = self.expression
         arrays = self._operands(arrays)
         n = self._entries(arrays) if n is None else n
+        return self.launched(arrays, n)
+
+    def again(self, arrays: Mapping[str, Any], n: int) -> Callable[..., None] | None:
+        """run(arrays): `bind` and run in one, without checks, for calls that come again. Its arrays are in the order of
+        these, and have their shapes, types and strides; its outputs are new ones of the backend's, no old values are
+        read. None where each call has to bind anew: where old values are read, or arrays are numbers or constants."""
+        if self.expression.updated or self.expression.constant or any(map(is_number, arrays.values())):
+            return None
+
+        operands = self._operands(arrays)
+        operands = {name: operands[name] for name in arrays}
+        if self.backend.style == "threads":
+            return Replays(self, operands, n)
+        try:
+            return self.how.again(self, operands, self.checked(operands, n), n)
+        except VariantUnsuitable:
+            return None
+
+    def launched(self, arrays, n: int) -> Callable[..., None]:
+        """run() of arrays where the backend works."""
+        return self._launches(arrays, self.checked(arrays, n), n)
+
+    def checked(self, arrays, n: int) -> dict:
+        """What a launch for n entries reads: of each array the address, the step between entries, and the step between
+        parts a batch apart; whether outputs bypass the caches. Raises ArgumentError."""
+        e = self.expression
         if n < 0 or (not e.batch and n != 1):
             raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")
 
-        values, spans = {}, {}
+        values: dict[str, int] = {}
+        spans = {}
         for a in self.program.arguments:
             array = arrays[a.name]
             values[f"step_{a.name}"], values[f"ld_{a.name}"] = self._place(a.name, array, n)
@@ -220,6 +252,22 @@ class Contraction:
         for name, other in itertools.product(spans, spans):
             if name in e.outputs and name != other and shared(spans[name], spans[other], self.dtype.itemsize):
                 raise ArgumentError(f"output '{name}' and array '{other}' share memory.")
+
+        values["past"] = int(self._past(values, n))
+        return values
+
+    def launch_checked(self, arrays, known, n: int) -> Callable[..., None]:
+        """run() for arrays that a plan around this one has checked or made. known: values of some of them, as `bind`
+        finds them; the others are contiguous."""
+        values: dict[str, int] = {}
+        for a in self.program.arguments:
+            array, step = arrays[a.name], f"step_{a.name}"
+            if step in known:
+                values |= {key: known[key] for key in (step, f"ld_{a.name}", f"at_{a.name}")}
+                continue
+            values[step] = a.after
+            values[f"ld_{a.name}"] = math.prod(array.shape[a.place :]) if a.place is not None else 0
+            values[f"at_{a.name}"] = self.backend.address(array) if array.size else 0
 
         values["past"] = int(self._past(values, n))
         return self._launches(arrays, values, n)
@@ -270,7 +318,7 @@ class Contraction:
         """Whether outputs bypass the caches: they are large, and each entry begins on a cache line."""
         p, size = self.program, self.dtype.itemsize
         outputs = [p.arrays[name] for name in p.expression.outputs]
-        if n * sum(a.size for a in outputs) * size < STREAMED:
+        if n * sum(a.size for a in outputs) * size < library_costs.STREAMED:
             return False
         return all(self._on_lines(a, values, CACHE_LINE // size) for a in outputs)
 
@@ -330,10 +378,15 @@ class Contraction:
                 how = table.read(row.how, self.family.kinds)
                 self._with(how, self.programs[row.order], given=True).compile_ahead()
 
-        for source in self.how.sources(self):
+        for source in self.sources():
             self.backend.compile(source)
+
+    def sources(self) -> list[Source]:
+        """Everything that launches may compile, by this organisation or by the one that takes its place."""
+        found = self.how.sources(self)
         if self.how.SPECIAL and not self.given:
-            self._instead().compile_ahead()
+            found += self._instead().sources()
+        return found
 
     def _launches(self, arrays, values, n):
         try:
@@ -352,6 +405,16 @@ class Contraction:
 
         _, how, program = next(c for c in self.candidates if not c[1].SPECIAL)
         return self._with(how, program, self.given)
+
+    def alone(self, program: Program, choices) -> Contraction:
+        """The plan of another program by the first of the choices: (price, organisation) of each. Backend, type and
+        headers are the same."""
+        (price, how), *_ = choices
+        made = self._with(how, program, given=False)
+        made.programs, made.expression, made.sizes = (program,), program.expression, dict(program.sizes)
+        made.price, made.row = price, None
+        made.candidates = [(price, how, program) for price, how in choices]
+        return made
 
     def _with(self, how: Organisation, program: Program, given: bool) -> Contraction:
         made = copy.copy(self)
@@ -482,6 +545,17 @@ def _headers(script: Script, headers, folders) -> tuple[tuple, tuple]:
 def _is_extent(given) -> bool:
     """Whether it is a whole number of 1 or more."""
     return is_number(given) and not isinstance(given, complex | str | bytes) and int(given) == given >= 1
+
+
+def _apart(array) -> bool:
+    """Whether an array has whole steps of one number or more along each dimension, and no number twice."""
+    size = end = array.dtype.itemsize
+    dimensions = [(step, extent) for step, extent in zip(array.strides, array.shape) if extent > 1]
+    for step, extent in sorted(dimensions):
+        if step < end or step % size:
+            return False
+        end += step * (extent - 1)
+    return True
 
 
 def shared(one, other, size: int) -> bool:

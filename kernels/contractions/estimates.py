@@ -22,6 +22,7 @@ def told(plan) -> list[str]:
         time = price * bound.unit
         mark = "  <- chosen" if how.name == plan.how.name else ""
         lines.append(f"organisation {how}: {shown(time)} an entry, {bound.times(time)}{mark}")
+    lines += [f"step {line}" for line in plan.how.told(plan.program)]
     return [*lines, _why(plan, bound)]
 
 

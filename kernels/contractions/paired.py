@@ -4,6 +4,9 @@ A product of complex a and b is four real products, a_re b_re - a_im b_im and a_
 one kernel; with a real factor there are two. Each part of a result is so a real sum with twice the terms: it is off by
 at most 4 K eps sum(|a_re b_re| + |a_im b_im|) or its like, K roundings in a row, which a sum of |a||b| bounds. The form
 with three products is not used: its parts are off by eps of the whole, not of their own terms.
+
+Organisations with COMPLEX read complex numbers as they lie, without copies: a matrix library, and on a device the
+kernels of sums and of products number by number (complex.h), whose products are the same four.
 """
 
 from __future__ import annotations
@@ -17,20 +20,22 @@ import numpy as np
 
 from ..engine.errors import ArgumentError, VariantUnsuitable, closest
 from ..engine.values import is_number
-from . import estimates, orders
+from . import estimates, orders, scratch
 from .arrays import as_array, share_memory
 from .choice import Choice, Reading, sorted_out
 from .contraction import Contraction
 from .organisations import Organisation, library_costs
-from .plan import Program
 from .text import Expression, Reference, Script, Statement, Term, parse, read, words
 
 TYPES = {"complex64": "float32", "complex128": "float64"}
 PARTS = ("_re", "_im")
+LINE = 64  # bytes
+PART = 1.5e-6  # seconds of a copy of a part, beside its numbers
 
 
 class ComplexProducts(Contraction):
-    """A contraction whose products of complex matrices go to a matrix library."""
+    """A contraction by organisations that have complex numbers: products of matrices by a library, kernels on a device
+    for other products and sums."""
 
     DTYPES = tuple(TYPES)
 
@@ -39,18 +44,20 @@ class ComplexProducts(Contraction):
         """Additions and multiplications of real numbers of an entry."""
         return int(library_costs.COMPLEX) * super().flops
 
+    def takes(self, name: str, array, n: int) -> bool:
+        """Whether `bind` takes an array as it lies. Kernels read both parts of a number at once."""
+        taken = super().takes(name, array, n)
+        return taken and (not array.size or self.backend.address(array) % self.dtype.itemsize == 0)
+
     def takes_all(self, arrays, n: int | None) -> bool:
         """Whether `bind` takes all arrays as they lie."""
         count = self._entries(arrays) if n is None else n
         return all(self.takes(name, array, count) for name, array in arrays.items())
 
-    def _choices(self, program: Program) -> list[tuple[float, Organisation]]:
-        return [(how.price(program), how) for how in self.family.kinds["library"].candidates(program)]
-
 
 class ComplexContraction:
-    """A Contraction of complex arrays: by the complex products of a matrix library where the text folds to products and
-    the model says that it takes less time, else by the real contraction of their parts.
+    """A Contraction of complex arrays: by organisations that have complex numbers where they serve the text and the
+    model says that it takes less time, else by the real contraction of their parts.
 
     text, sizes, backend and the options are those of Contraction. dtype: complex128 or complex64.
     real: names of the inputs that are real arrays, of the same precision. Outputs are complex.
@@ -69,12 +76,30 @@ class ComplexContraction:
         self.real = self._real(words(real))
         self.pairs = Pairs(self.expression, self.real, _extents(script, sizes))
 
-        # The real contraction that does the work.
+        # The real contraction of the parts. The organisation that is asked for may serve complex numbers alone.
         how = script.how if choice.how is None else choice.how
         order = script.order if choice.order is None else choice.order
         choice = dataclasses.replace(choice, how=how, order=order)
-        sizes, made = _extents(script, sizes), self.pairs.expression
-        self.parts = Contraction(
+        sizes, refused = _extents(script, sizes), None
+        try:
+            self.parts = self._of_parts(sizes, backend, choice)
+        except ArgumentError as error:
+            refused = error
+            self.parts = self._of_parts(sizes, backend, dataclasses.replace(choice, how=None))
+
+        # Complex numbers as they are, where that takes less time.
+        self.backend = self.parts.backend
+        self.products: ComplexProducts | None = None  # takes the place of the parts
+        self.served = self._served(text, sizes, reading, choice)
+        if refused and not self.served:
+            raise refused
+        if self.served and (how is not None or self.served.seconds < self.seconds):
+            self.products = self.served
+
+    def _of_parts(self, sizes, backend, choice: Choice) -> Contraction:
+        """The contraction of the parts."""
+        made = self.pairs.expression
+        return Contraction(
             str(made),
             sizes,
             TYPES[self.dtype.name],
@@ -86,29 +111,24 @@ class ComplexContraction:
             **vars(choice),
         )
 
-        # Complex products of a library, where they take less time.
-        self.backend = self.parts.backend
-        self.products: ComplexProducts | None = None  # takes the place of the parts
-        self.served = self._served(text, sizes, reading, choice)
-        if self.served and (how is not None or self.served.seconds < self.seconds):
-            self.products = self.served
-
     def _served(self, text: str, sizes, reading: Reading, choice: Choice) -> ComplexProducts | None:
-        """The contraction by complex products, if a library serves the text and the options do not forbid it."""
+        """The contraction by complex numbers, if the text is served and the options do not forbid it."""
         given = choice.how.name if isinstance(choice.how, Organisation) else choice.how
-        usual = given in (None, "library") and choice.order is None
-        if not usual or self.real or self.expression.constant:
+        able = [name for name, kind in self.parts.family.kinds.items() if kind.COMPLEX]
+        if given not in (None, *able) or choice.order is not None or self.real or self.expression.constant:
             return None
 
         try:
             return ComplexProducts(text, sizes, self.dtype, self.backend, **vars(reading), **vars(choice))
         except ArgumentError:
-            return None  # the parts were planned: the text is right, and a library does not serve it
+            return None  # the parts were planned: the text is right, and no organisation with complex numbers serves it
 
     def _seconds_of_copies(self) -> float:
         """The model's time for the parts of all complex arrays of an entry: each number is read and written."""
         copies = library_costs.rates(self.backend.style, self.dtype.name).copies
-        return 2 * self.parts.bytes / copies
+        pairs = sum(len(parts) == 2 for parts in self.pairs.names.values())
+        begin = 2 * pairs * PART / library_costs.usual_batch(self.parts.program)
+        return 2 * self.parts.bytes / copies + begin
 
     def _real(self, names: frozenset[str]) -> frozenset[str]:
         for name in sorted(names - set(self.expression.inputs)):
@@ -128,7 +148,7 @@ class ComplexContraction:
         return self.parts.shape(self.pairs.names[name][0], n)
 
     def takes(self, name: str, array, n: int) -> bool:
-        """Whether `bind` takes an array as it lies: without complex products, complex arrays are copied in any case."""
+        """Whether `bind` takes an array as it lies: complex arrays of which parts are needed are copied in any case."""
         if self.products:
             return self.products.takes(name, array, n)
         return name not in self.real or self.parts.takes(name, array, n)
@@ -136,11 +156,11 @@ class ComplexContraction:
     def explain(self) -> str:
         """What was considered and chosen; see Contraction.explain."""
         chosen = self.products or self.parts
-        by = "the complex products of a matrix library" if self.products else "the real contraction of their parts"
+        by = "kernels of complex numbers" if self.products else "the real contraction of their parts"
         lines = [f"complex: {self.expression}", f"complex arrays by {by}"]
         if self.served:
             products, parts = self.served.seconds, self.parts.seconds + self._seconds_of_copies()
-            lines.append(f"complex products: {estimates.shown(products)} an entry")
+            lines.append(f"complex numbers: {estimates.shown(products)} an entry")
             lines.append(f"real parts, with their copies: {estimates.shown(parts)} an entry")
         return "\n".join([*lines, chosen.explain()])
 
@@ -153,9 +173,9 @@ class ComplexContraction:
     def bind(self, arrays, n: int | None = None):
         """run() for the first n entries of the batch (None: all that the first output has).
 
-        Complex arrays may have any strides. A library reads them where they lie. Otherwise run() copies them into
-        parts, and the parts into the outputs; `constant` inputs are copied once, now. Real inputs are read where they
-        lie, as Contraction.bind says. An output in another array's memory raises ArgumentError too.
+        Complex arrays may have any strides. Kernels of complex numbers read them where they lie. Otherwise run() copies
+        them into parts, and the parts into the outputs; `constant` inputs are copied once, now. Real inputs are read
+        where they lie, as Contraction.bind says. An output in another array's memory raises ArgumentError too.
         """
         arrays = {name: as_array(name, a, self.backend) for name, a in arrays.items()}
         self._check(arrays)
@@ -191,6 +211,57 @@ class ComplexContraction:
                 array.imag[...] = pair[1]
 
         return run_all
+
+    def again(self, arrays, n: int):
+        """run(arrays), as Contraction.again."""
+        if self.products and self.products.takes_all(arrays, n):
+            return self.products.again(arrays, n)
+        if self.expression.updated or self.expression.constant:
+            return None
+
+        held = self._parts_of(arrays)
+        run = self.parts.again({part: array for parts in held.values() for part, array in parts.items()}, n)
+        if run is None:
+            return None
+
+        names, outputs = tuple(arrays), self.expression.outputs
+
+        def run_again(given) -> None:
+            held = self._parts_of(dict(zip(names, given)))
+            for name, array in zip(names, given):
+                if len(held[name]) == 2 and name not in outputs:
+                    _take(array, tuple(held[name].values()))
+            run([array for parts in held.values() for array in parts.values()])
+            for name, array in zip(names, given):
+                if name in outputs:
+                    array.real[...], array.imag[...] = held[name].values()
+
+        return run_again
+
+    def _parts_of(self, arrays) -> dict[str, dict]:
+        """Of each array, the real arrays that stand for it: itself, or two in the room for them."""
+        pairs = {name: array for name, array in arrays.items() if len(self.pairs.names[name]) == 2}
+        size = self.parts.dtype.itemsize
+        wholes = {name: -(-array.size * size // LINE) * LINE // size for name, array in pairs.items()}
+        room = self._room(2 * sum(wholes.values()))
+
+        found: dict[str, dict] = {}
+        begin = 0
+        for name, array in arrays.items():
+            if name not in pairs:
+                found[name] = {self.pairs.names[name][0]: array}
+                continue
+            found[name] = {}
+            for part in self.pairs.names[name]:
+                found[name][part] = room[begin : begin + array.size].reshape(array.shape)
+                begin += wholes[name]
+        return found
+
+    def _room(self, numbers: int):
+        """Memory for a call's parts: on a CPU this thread's, which it keeps."""
+        if self.backend.memory == "device":
+            return self.backend.empty((numbers,), self.parts.dtype)
+        return scratch.room("parts", (numbers,), self.parts.dtype)
 
     def _check(self, arrays) -> None:
         """Raises ArgumentError for arrays that are missing, unknown, of another type, or outputs in others' memory."""

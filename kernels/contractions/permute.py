@@ -99,6 +99,34 @@ def bound(backend, dtype: str, moves, at_source: int, at_target: int, number: fl
     return bind(backend, name, loops, size, values, keep)
 
 
+def again(backend, dtype: str, moves, number: float = 1.0, add: bool = False):
+    """run(source, target) on a CPU: as `bound` and its run, for arrays that begin anywhere, at whole numbers."""
+    loops = collapsed(sorted(moves, key=lambda m: -abs(m.target)))
+    if any(m.extent == 0 for m in loops):
+        return lambda source, target: None
+
+    own = np.dtype(dtype).itemsize
+    plain = number == 1.0 and not add
+
+    def launch(loops, size: int):
+        name = f"copy_{size}" if plain else f"scale_{dtype}"
+        held, blocks = _record_of_packs(loops, dict(number=number, old=int(add)))
+        return _module(backend, name).again(name, held, dict(source=0, target=1), blocks)
+
+    narrow = launch(loops, own)
+    wider = _widened(loops, own) if plain else (loops, own)
+    if wider[1] == own:
+        return lambda source, target: narrow((source, target))
+
+    wide, size = launch(*wider), wider[1]
+
+    def run(source, target) -> None:
+        aligned = (backend.address(source) | backend.address(target)) % size == 0
+        (wide if aligned else narrow)((source, target))
+
+    return run
+
+
 def _nothing() -> None:
     """A copy of no numbers."""
 
@@ -290,7 +318,14 @@ def _turns_of_banks(place: np.ndarray, shift: int, size: int) -> int:
 
 
 def _on_packs(backend, name: str, loops, size: int, values, keep):
-    """Columns run along the target, rows along the source, or along the target's next loop if that is the same."""
+    held, blocks = _record_of_packs(loops, values)
+    run = _module(backend, name).bind(name, Shape(), held, keep=keep)
+    return functools.partial(run, blocks)
+
+
+def _record_of_packs(loops, values) -> tuple[np.ndarray, int]:
+    """(record, items). Columns run along the target, rows along the source, or along the target's next loop if that is
+    the same."""
     *rest, columns = loops or (Move(1, 1, 1),)
     along = columns.source == 1 or not rest
     place = len(rest) - 1 if along else min(range(len(rest)), key=lambda d: abs(rest[d].source))
@@ -302,6 +337,4 @@ def _on_packs(backend, name: str, loops, size: int, values, keep):
     plane |= dict(columns=columns.extent, column_block=across, column_from=columns.source, column_to=columns.target)
 
     blocks = -(-rows.extent // down) * -(-columns.extent // across) * math.prod(m.extent for m in rest)
-    held = record(MEMBERS["packs"], **values, **_outer(rest), **plane)
-    run = _module(backend, name).bind(name, Shape(), held, keep=keep)
-    return functools.partial(run, blocks)
+    return record(MEMBERS["packs"], **values, **_outer(rest), **plane), blocks

@@ -117,7 +117,7 @@ class Program:
     statements: tuple[Statement, ...]
     arrays: dict[str, Array]
     sizes: dict[str, int]
-    dtype: str  # float64, float32
+    dtype: str  # float64, float32, complex128, complex64
     entries: int = 0  # of a batch, about, that prices count with; 0: not known
 
     @property
@@ -133,6 +133,11 @@ class Program:
     def arguments(self) -> tuple[Array, ...]:
         """In the order of the text: inputs, then outputs."""
         return tuple(self.arrays[name] for name in (*self.expression.inputs, *self.expression.outputs))
+
+    @property
+    def complex(self) -> bool:
+        """Whether the arrays have complex numbers."""
+        return self.dtype.startswith("complex")
 
     @property
     def mixed(self) -> bool:
@@ -421,7 +426,8 @@ def _span(p: Program, name: str, lasting) -> tuple[int, int]:
 
 def program_source(name: str, p: Program, parts, folders=(), quick: bool = False) -> Source:
     """The source of a program's kernel `contraction`, from its parts: lines of C++."""
-    text = ["#define FRAME_SINGLE"] if p.dtype == "float32" else []
+    text = ["#define FRAME_SINGLE"] if p.dtype in ("float32", "complex64") else []
+    text += ["#define FRAME_COMPLEX"] if p.complex else []
     text += parts
     return Source(
         f"tensor-{name}", "\n".join([*text, ""]), tuple(folders), quick=quick, entry="contraction", title=p.title

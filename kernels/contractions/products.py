@@ -9,17 +9,25 @@ it is bound: a run allocates nothing. Products that add to the same output follo
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
 import numpy as np
 
+from ..engine.backend.base import Shape, Source
+from ..engine.backend.record import record, structure
+from ..engine.backend.replay import Launch, here
 from ..engine.errors import VariantUnsuitable, refuse
 from .fold import LEFT, OUT, RIGHT, Axis, Way
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}  # of the libraries' functions
 MOST = 2**31 - 1  # extents and steps of cuBLAS
 POINTERS = 1 << 22  # products of a call that has a table of addresses, at most
+ARRAYS = 3  # out and both factors
+MOST_LOOPS = 16  # over the products of a call
+ADDRESSES = f"table:address first:address:{ARRAYS} count:whole loops:whole "
+ADDRESSES += f"extent:whole:{MOST_LOOPS} step:whole:{ARRAYS * MOST_LOOPS}"
 ROW_MAJOR, TRANSPOSED = 0, 1  # cuBLAS: an operand as it lies (columns follow each other), or transposed
 
 
@@ -42,18 +50,42 @@ def plain(style: str, way: Way, number: float, add: bool) -> bool:
 
 def _on_host(backend, dtype: str, way: Way, addresses, number: float, add: bool, keep):
     refuse(number != 1.0 or add or bool(way.sums), "NumPy's product neither scales nor adds.", VariantUnsuitable)
-    size = np.dtype(dtype).itemsize
-
-    def view(array: int, rows: Axis, columns: Axis):
-        axes = (*way.loops, rows, columns)
-        strides = [axis.step[array] * size for axis in axes]
-        return backend.at(addresses[array], [axis.extent for axis in axes], strides, np.dtype(dtype))
-
-    out, left, right = view(OUT, way.m, way.n), view(LEFT, way.m, way.k), view(RIGHT, way.k, way.n)
-    multiply = np.matmul
+    out, left, right = (
+        backend.at(address, *view, np.dtype(dtype)) for address, view in zip(addresses, _views(way, dtype))
+    )
+    multiply = _function(way)
 
     def run(keep=keep):
         multiply(left, right, out)
+
+    return run
+
+
+def _function(way: Way):
+    """NumPy's function for stacks of matrices: without a sum their numbers are multiplied one by one."""
+    return np.matmul if way.k.extent > 1 else np.multiply
+
+
+def _views(way: Way, dtype: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """(shape, strides in bytes) of out, left, right as stacks of matrices."""
+    size, found = np.dtype(dtype).itemsize, []
+    for array, rows, columns in ((OUT, way.m, way.n), (LEFT, way.m, way.k), (RIGHT, way.k, way.n)):
+        axes = (*way.loops, rows, columns)
+        found.append((tuple(axis.extent for axis in axes), tuple(axis.step[array] * size for axis in axes)))
+    return found
+
+
+def again(dtype: str, way: Way):
+    """run(out, left, right) of NumPy's product. Arrays are contiguous and begin where the product does."""
+    (out_shape, out_steps), (left_shape, left_steps), (right_shape, right_steps) = _views(way, dtype)
+    view, numbers, multiply = np.ndarray, np.dtype(dtype), _function(way)
+
+    def run(out, left, right) -> None:
+        multiply(
+            view(left_shape, numbers, left, 0, left_steps),
+            view(right_shape, numbers, right, 0, right_steps),
+            view(out_shape, numbers, out, 0, out_steps),
+        )
 
     return run
 
@@ -85,7 +117,7 @@ def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: boo
     strides = [_line(*array) for array in arrays]
     refuse(max(*shape, *strides) > MOST, f"a product of {m} x {n} x {k} numbers, wanted below 2^31.", VariantUnsuitable)
     scale = np.array([number, 0.0, 1.0], dtype)
-    call = _Call(backend, dtype, way.loops, shape, strides, [array for array, *_ in arrays], scale)
+    call = _Call(backend, dtype, way.loops, shape, strides, [array for array, *_ in arrays], scale, keep)
 
     # Turns of sums follow each other: each but the first adds.
     runs = []
@@ -96,7 +128,7 @@ def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: boo
     if len(runs) == 1:
         return runs[0]
 
-    def run(keep=keep):
+    def run():
         for each in runs:
             each()
 
@@ -119,51 +151,95 @@ def _line(array: int, rows: Axis, columns: Axis) -> int:
     return max(slow.step[array] if slow.extent > 1 else 0, fast.extent, 1)
 
 
+def sources(style: str) -> list[Source]:
+    """All that `bound` may compile."""
+    return [_source()] if style == "threads" else []
+
+
+def _source() -> Source:
+    """The kernel that writes tables of addresses."""
+    text = [
+        f"#define MOST_LOOPS {MOST_LOOPS}",
+        '#include "engine/numbers/kernel.h"',
+        structure("Arguments", ADDRESSES),
+        '#include "contractions/product_addresses.h"',
+        "",
+    ]
+    return Source("product-addresses", "\n".join(text))
+
+
+@functools.lru_cache(None)
+def _module(backend):
+    return backend.compile(_source())
+
+
 class _Call:
     """A function of cuBLAS with what all its calls have in common."""
 
-    def __init__(self, backend, dtype: str, loops, shape, strides, order, scale):
+    def __init__(self, backend, dtype: str, loops, shape, strides, order, scale, keep):
         self.backend, self.loops, self.order = backend, loops, order
-        self.shape, self.strides, self.scale = shape, strides, scale
+        self.shape, self.strides, self.scale, self.keep = shape, strides, scale, keep
         self.size = scale.itemsize
         kind = ("gemm", "gemmStridedBatched", "gemmBatched")[min(len(loops), 2)]
         self.function = getattr(backend.arrays.cuda.cublas, LETTERS[dtype] + kind)
         self.count = math.prod(axis.extent for axis in loops)
         refuse(len(loops) > 1 and self.count > POINTERS, f"{self.count} products in a call.", VariantUnsuitable)
+        refuse(
+            len(loops) > MOST_LOOPS, f"products by {len(loops)} loops, wanted {MOST_LOOPS} at most.", VariantUnsuitable
+        )
 
     def at(self, addresses, add: bool):
         """run() for arrays at these addresses."""
-        out, left, right = self.order
-        number, zero, one = (self.scale.ctypes.data + place * self.size for place in range(3))
-        last, first, second = self.strides
-        held = []
+        begins = np.array([addresses[array] for array in self.order], np.int64)
+        if len(self.loops) < 2:
+            return self._queued(begins, add)
 
-        ends = [addresses[left], addresses[right], addresses[out]]
-        lines = [[first], [second], [last]]
-        tail = []
-        if len(self.loops) == 1:
-            (loop,) = self.loops
-            for line, array in zip(lines, (left, right, out)):
-                line.append(loop.step[array])
-            tail = [loop.extent]
-        elif self.loops:
-            held = [self._table(addresses[array], array) for array in (left, right, out)]
-            ends = [self.backend.address(table) for table in held]
-            tail = [self.count]
+        # A table of addresses, which a kernel writes before each call.
+        backend = self.backend
+        tables = backend.empty((ARRAYS, self.count), np.dtype(np.int64))
+        rows = [backend.address(tables) + row * self.count * begins.itemsize for row in range(ARRAYS)]
+        write = _module(backend).bind("addresses", Shape(256), self._places(rows[0], begins), keep=(tables, self.keep))
+        multiply = self._queued(np.array(rows, np.int64), add)
 
-        (a, b, c), (line_a, line_b, line_c) = ends, lines
-        values = [*self.shape, number, a, *line_a, b, *line_b, one if add else zero, c, *line_c, *tail]
-        function, use, handle = self.function, self.backend.use, self.backend.arrays.cuda.device.get_cublas_handle
-
-        def run(keep=(self.scale, held)):
-            use()
-            function(handle(), *values)
+        def run():
+            write(ARRAYS * self.count)
+            multiply()
 
         return run
 
-    def _table(self, address: int, array: int):
-        """Addresses of an array for all products, on the device."""
-        places = np.zeros((), np.int64)
-        for axis in self.loops:
-            places = places[..., None] + np.arange(axis.extent) * axis.step[array]
-        return self.backend.from_host((places * self.size + address).ravel(), np.dtype(np.int64))
+    def _places(self, table: int, begins) -> np.ndarray:
+        """The record of the table's kernel."""
+        extents = [axis.extent for axis in self.loops]
+        steps = np.zeros((ARRAYS, MOST_LOOPS), np.int64)
+        for row, array in enumerate(self.order):
+            steps[row, : len(extents)] = [axis.step[array] * self.size for axis in self.loops]
+        extents += [1] * (MOST_LOOPS - len(extents))
+        values = dict(table=table, first=begins, extent=extents, step=steps.ravel())
+        return record(ADDRESSES, count=self.count, loops=len(self.loops), **values)
+
+    def _queued(self, begins, add: bool):
+        """run() with arrays, or tables of addresses, where `begins` has them: read at each run."""
+        if here.watch:
+            return functools.partial(
+                here.watch.launches.append, Launch(begins, functools.partial(self._bound, add=add))
+            )
+        return self._bound(begins, add)
+
+    def _bound(self, begins, add: bool):
+        number, zero, one = (self.scale.ctypes.data + place * self.size for place in range(3))
+        old = one if add else zero
+        last, first, second = map(self._lines, self.strides, self.order)
+        tail = [self.count] if self.loops else []
+        function, use, handle = self.function, self.backend.use, self.backend.arrays.cuda.device.get_cublas_handle
+        shape = self.shape
+
+        def run(keep=(self.scale, self.keep)):
+            use()
+            c, a, b = begins.tolist()
+            function(handle(), *shape, number, a, *first, b, *second, old, c, *last, *tail)
+
+        return run
+
+    def _lines(self, line: int, array: int) -> list[int]:
+        """The step from line to line, and from product to product where all are one step apart."""
+        return [line, *[loop.step[array] for loop in self.loops]] if len(self.loops) == 1 else [line]

@@ -18,6 +18,11 @@ def nests(p: Program) -> tuple[Nest, ...]:
 size = turns  # of some loops
 
 
+def effort(p: Program) -> int:
+    """Accesses of an entry to real numbers: a complex number is two."""
+    return 2 * work(p) if p.complex else work(p)
+
+
 def work(p: Program) -> int:
     """Accesses of an entry if every factor of every term is loaded."""
     total = 0

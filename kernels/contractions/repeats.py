@@ -8,13 +8,19 @@ Plans read neither numbers nor addresses, so a signature has all that a plan dep
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.timers import is_timing
 from .result_order import turned
 
 KEPT = 256  # calls
+SMALL = 4096  # bytes
+USUAL = (None, None, True, "K")  # options of `contract` for a string: batch, how, no output, order
 
 
 class View(NamedTuple):
@@ -26,6 +32,8 @@ class View(NamedTuple):
 
     def of(self, array):
         """The view of an array."""
+        if not self.first and not self.diagonals:
+            return turned(array, self.axes)
         if self.first:
             array = array[tuple(0 if axis in self.first else slice(None) for axis in range(array.ndim))]
         for one, other in self.diagonals:
@@ -41,41 +49,100 @@ class New(NamedTuple):
     axes: tuple[int, ...]  # dimensions of the view that is returned
 
 
-class Repeat(NamedTuple):
+@dataclasses.dataclass
+class Repeat:
     """A call without what depends on its arrays' numbers and places."""
 
     plan: Any  # Contraction or ComplexContraction
     given: tuple[tuple[str, View], ...]  # arrays in their order
-    copied: tuple[str, ...]  # of inputs that the kernel reads from a contiguous copy
     new: tuple[New, ...]
     results: tuple[str, ...]  # names of all outputs, in the text's order
     n: int  # entries of the batch
     dtype: np.dtype  # of outputs
+    copied: tuple[tuple[str, np.dtype], ...] = ()  # inputs that the kernel reads from contiguous copies, of a type
+    run: Any = None  # the launch for arrays in their order, new ones last; None: bound each time
 
     def values(self, given):
         """The outputs: one, or a tuple. given: arrays in their order."""
-        backend = self.plan.backend
-        arrays, results = {}, {}
-        for (name, view), array in zip(self.given, given):
-            arrays[name], results[name] = view.of(array), array
-        for name in self.copied:
-            arrays[name] = backend.arrays.ascontiguousarray(arrays[name])
-        for name, shape, axes in self.new:
-            arrays[name] = backend.empty(shape, self.dtype)
-            results[name] = turned(arrays[name], axes)
+        if self._is_plain and self.run and not is_timing():
+            out = self._makers[0]()
+            self.run((*given, out))
+            return out
 
-        self.plan.bind(arrays, self.n)()
+        # The arrays that the kernel takes.
+        arrays = [*given] if self._as_given else [view.of(array) for (_, view), array in zip(self.given, given)]
+        for place, dtype in self._copies:
+            arrays[place] = self._contiguous(arrays[place], dtype)
+        for make in self._makers:
+            arrays.append(make())
+
+        # Timers watch what is bound.
+        if self.run and not is_timing():
+            self.run(arrays)
+        else:
+            self._bind(arrays)
+
+        found = [turned(array, new.axes) for array, new in zip(arrays[len(given) :], self.new)]
+        if len(found) == 1 and self._only_new:
+            return found[0]
+        return self._named(given, found)
+
+    @functools.cached_property
+    def _is_plain(self) -> bool:
+        """Whether the kernel takes the arrays as they came and a new one, which is the result."""
+        if len(self.new) != 1 or not self._only_new:
+            return False
+        turned = self.new[0].axes != tuple(range(len(self.new[0].axes)))
+        return self._as_given and not self._copies and not turned
+
+    @functools.cached_property
+    def _as_given(self) -> bool:
+        """Whether all arrays go to the kernel with their dimensions as they are."""
+        return all(view == View(tuple(range(len(view.axes)))) for _, view in self.given)
+
+    @functools.cached_property
+    def _copies(self) -> list[tuple[int, np.dtype]]:
+        names = [name for name, _ in self.given]
+        return [(names.index(name), dtype) for name, dtype in self.copied]
+
+    def _contiguous(self, array, dtype):
+        made = self.plan.backend.arrays.ascontiguousarray(array, dtype)
+        return made.reshape(array.shape)  # NumPy makes one dimension of none
+
+    @functools.cached_property
+    def _makers(self) -> list:
+        """A function for each new array. Where small ones begin in a cache line does not count."""
+        backend, found = self.plan.backend, []
+        for _, shape, _ in self.new:
+            small = backend.memory == "host" and math.prod(shape) * self.dtype.itemsize < SMALL
+            found.append(functools.partial(np.empty if small else backend.empty, shape, self.dtype))
+        return found
+
+    @functools.cached_property
+    def _only_new(self) -> bool:
+        """Whether the results are all the new arrays, in their order."""
+        return tuple(name for name, *_ in self.new) == self.results
+
+    def _named(self, given, new):
+        """The outputs, where some were given."""
+        results = {name: array for (name, _), array in zip(self.given, given)}
+        results |= {name: array for (name, *_), array in zip(self.new, new)}
         found = tuple(results[name] for name in self.results)
         return found[0] if len(found) == 1 else found
 
+    def _bind(self, arrays) -> None:
+        self.plan.bind(self._held(arrays), self.n)()
 
-class Lie(NamedTuple):
-    """An array without its numbers and its place."""
+    def _held(self, arrays) -> dict:
+        """Arrays in their order by name."""
+        return {name: array for (name, *_), array in zip((*self.given, *self.new), arrays)}
 
-    kind: type
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]  # bytes
+    def prepare(self, held) -> None:
+        """Finds the launch. held: the arrays of a run, by name. A CPU's outputs that are given may be read-only in a
+        later call."""
+        if self._only_new or self.plan.backend.memory == "device":
+            names = [name for name, *_ in (*self.given, *self.new)]
+            self.run = self.plan.again({name: held[name] for name in names}, self.n)
 
 
 _calls: dict[tuple, Repeat] = {}
@@ -84,13 +151,23 @@ _calls: dict[tuple, Repeat] = {}
 def signature(text: str, arrays, backend, options: tuple) -> tuple | None:
     """A key for a call: equal where two calls differ in the numbers and addresses of their arrays alone. None if an
     array is a number or a list."""
-    if not all(hasattr(a, "strides") and hasattr(a, "dtype") for a in arrays):
+    try:
+        return text, backend, options, lies(arrays)
+    except AttributeError:
         return None
-    return text, backend, options, lies(arrays)
 
 
-def lies(arrays) -> tuple[Lie, ...]:
-    return tuple(Lie(type(a), a.dtype, a.shape, a.strides) for a in arrays)
+def lies(arrays) -> tuple:
+    """(type, type of numbers, shape, strides in bytes) of each array. Raises AttributeError if one is no array."""
+    return tuple([(type(a), a.dtype, a.shape, a.strides) for a in arrays])
+
+
+def of_string(operands) -> Repeat | None:
+    """The call of a string and its operands without options, as `contract` keeps it."""
+    try:
+        return _calls.get((operands[0], None, USUAL, lies(operands[1:])))
+    except (AttributeError, TypeError, IndexError):
+        return None
 
 
 def find(key: tuple | None) -> Repeat | None:
@@ -99,21 +176,24 @@ def find(key: tuple | None) -> Repeat | None:
 
 
 def keep(key: tuple | None, views: dict, taken: dict, call: Repeat) -> None:
-    """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views, in the caller's types.
+    """Keeps a call, if the kernel takes views of the arrays, or contiguous copies of views. Whole numbers, and kinds of
+    arrays that are made others, are looked at in each call.
 
-    views: of the caller's arrays, by the call's names. taken: what the kernel takes for each. Copies beside an output
-    that is given are not kept: `bind` would not see that the caller's arrays share memory.
+    views: of the caller's arrays, by the call's names. taken: what the kernel takes for each, and new outputs. Copies
+    beside an output that is given are not kept: `bind` would not see that the caller's arrays share memory.
     """
     if key is None:
         return
     names = [name for name, _ in call.given]
     came, now = lies(views[name] for name in names), lies(taken[name] for name in names)
-    if [x[:2] for x in key[-1]] != [x[:2] for x in now] or [x.shape for x in came] != [x.shape for x in now]:
-        return
+    for (kind, dtype, *_), (_, _, before, _), (kind_now, dtype_now, shape, _) in zip(key[-1], came, now):
+        if kind is not kind_now or dtype.kind != dtype_now.kind or before != shape:
+            return
 
-    copied = tuple(name for name, x, y in zip(names, came, now) if x.strides != y.strides)
+    copied = tuple((name, y[1]) for name, x, y in zip(names, came, now) if x[1] != y[1] or x[3] != y[3])
     if copied and set(call.results) & set(names):
         return
     while len(_calls) >= KEPT:
         _calls.pop(list(_calls)[0], None)
-    _calls[key] = call._replace(copied=copied)
+    _calls[key] = call = dataclasses.replace(call, copied=copied)
+    call.prepare(taken)

@@ -22,6 +22,7 @@ from .text import Reference, Statement, Term
 
 ORDERS = ("K", "C", "F", "A")
 FEW = 1 << 12  # numbers of a result that is too small for its order to count
+_RISING = [tuple(range(dimensions)) for dimensions in range(65)]  # NumPy has 64 at most
 WORTH = 0.98  # of the time of the order "C", which another order of "K" must not exceed
 
 
@@ -45,7 +46,7 @@ def candidates(order: str, s: Statement, sizes, operands) -> list[tuple[str, ...
         return [out[::-1]]
     if order == "C" or math.prod(sizes[i] for i in out) < FEW:
         return [out]
-    return list(dict.fromkeys([out, *_natural(s, sizes)]))
+    return list(dict.fromkeys([out, *_of_largest(s, sizes), *_natural(s, sizes)]))
 
 
 def _runs_first(array) -> bool:
@@ -63,6 +64,15 @@ def _natural(s: Statement, sizes) -> list[tuple[str, ...]]:
     rows = [i for i in left if i in out and i not in right]
     columns = [i for i in right if i in out and i not in left]
     return [(*batches, *rows, *columns), (*batches, *columns, *rows)]
+
+
+def _of_largest(s: Statement, sizes) -> list[tuple[str, ...]]:
+    """The order of the largest factor, if it has all indices of the result: neighbours are read side by side."""
+    (term,) = s.terms
+    largest = max(term.factors, key=lambda f: math.prod(sizes[i] for i in f.indices), default=None)
+    if largest is None or not set(s.out.indices) <= set(largest.indices):
+        return []
+    return [tuple(i for i in dict.fromkeys(largest.indices) if i in s.out.indices)]
 
 
 def _sides(term: Term, out: Reference, sizes) -> tuple[list[str], list[str]]:
@@ -112,7 +122,7 @@ def axes_in_memory(array) -> tuple[int, ...]:
 
 def turned(array, axes: tuple[int, ...]):
     """A view with dimensions in another order; the array itself if the order is its own."""
-    return array if axes == tuple(range(len(axes))) else array.transpose(axes)
+    return array if axes == _RISING[len(axes)] else array.transpose(axes)
 
 
 def places(order, out) -> tuple[int, ...]:

@@ -4,6 +4,13 @@
 #pragma once
 #include "engine/numbers/launch.h"
 
+// The number of the lane `away` lanes from this one.
+POINT_FN scalar beyond(scalar x, int away) { return __shfl_xor_sync(0xffffffffu, x, away); }
+
+#ifdef FRAME_COMPLEX
+#include "contractions/complex.h"
+#endif
+
 extern __shared__ double shared_memory[];
 
 // A line in registers: to[o] = or += number * sum over k of m[o, k] from[k]. Steps: of the matrix MO, MK; of the lines
@@ -39,6 +46,6 @@ template <int V> struct alignas(sizeof(scalar) * V) Near {
 // The sum over W neighbouring lanes, of each group of them.
 template <int W> POINT_FN scalar over_lanes(scalar sum) {
     UNROLL
-    for (int away = W / 2; away; away /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, away);
+    for (int away = W / 2; away; away /= 2) sum += beyond(sum, away);
     return sum;
 }

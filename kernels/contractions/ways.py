@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import itertools
+import math
 from typing import NamedTuple
 
 from .plan import MIRROR, Array, Loop, Nest, Product, Program, nest, steps, turns, with_factors
@@ -17,7 +19,14 @@ from .text import Reference, Statement, Term
 WIDTH = {"float64": 8, "float32": 16}  # lanes, for the model; the source takes what the processor has
 LONG_ROW = 128  # numbers: a kilobyte of float64
 LONG = 12  # turns beyond which a loop is no better for rows or columns
-COPYING = 0.4  # vector operations of a number of a copy
+COPY, COPYING = 30.0, 0.6  # vector operations of a copy, whose numbers are waited for, and of each of its numbers
+LOAD, SPREAD = 0.6, 0.4  # vector operations of a load from the first cache: of a pack, of a number for all lanes
+IN_PIECES = 2.5  # times a load takes as long, beyond the first cache
+MASKED = 5.0  # times a load takes as long, of a part of a pack
+FARTHER = ((1, 32 << 10), (2, 1 << 20), (4, math.inf))  # times a load takes as long, bytes of the cache
+WAITING = 8.0  # vector operations of a turn of sums that wait for those of the turn before
+BEGIN = 4.0  # vector operations of a tile beside its turns
+FOLDING = 8.0  # vector operations that the lanes of a sum take to be added up
 TURNING = 3  # vector operations that a pack takes on its way out where lanes go across the output's lines
 
 
@@ -110,33 +119,128 @@ def _one_sum_side_by_side(q: Product) -> bool:
     return len(q.sums) == 1 and {q.sums[0].step[f] for f in q.factors} in ({1}, {0, 1})
 
 
-def effort(n: Nest, way: str, width: int) -> float:
-    """Vector operations of a statement for one entry, by a rough count."""
-    count = len(n.products)  # of stores, and of multiply-adds
-    for q in n.products:
-        count += turns(q.sums)
-    if way == "lanes":
-        return n.size * count / width
-    if way == "folded":
-        return n.size * (sum(-(-q.sums[0].extent // width) for q in n.products) + 3.0)
+def effort(n: Nest, way: str, width: int, spread: frozenset[str] = frozenset()) -> float:
+    """Vector operations of a statement for one entry: what its tiles take, as packs.h cuts them. spread: arrays that
+    have one number for all lanes, where lanes are entries."""
+    level = levels_of(n, MODES[way], width)
+    rows = level.row.extent if level.row else 1
+    columns = level.column.extent if level.column else 1
 
-    # Numbers along which lanes lie, and packs that hold them.
-    lane = n.loops[-1].extent if n.loops and n.loops[-1].step[0] == 1 else 1
-    partner = broken(n, width)
-    if partner:
-        lane *= partner.extent
+    # Columns are packs of lanes along the output, the last of which may begin earlier; else single numbers.
+    rest = 0
+    if way == "along":
+        columns, rest = divmod(columns, width)
+        if rest and columns and not n.statement.add and not n.statement.function:
+            columns, rest = columns + 1, 0
 
-    packs = lane // width + _part_of_pack(lane % width, width)
+    tiles = _Tiles(level, width, spread)
+    total = tiles.effort(rows, columns) if columns else 0.0
+    if rest:
+        total += tiles.effort(rows, 1) * _part_of_pack(rest, width)
+    return turns(level.outer) * total
 
-    # Lanes of a factor that do not lie side by side are read number by number.
-    gathered = bool(n.loops) and not _steps_of(n, n.loops[-1]) <= {0, 1}
-    return n.size / lane * packs * count * (width if gathered else 1)
+
+class _Tiles(NamedTuple):
+    """Tiles of sums of a statement."""
+
+    level: Levels
+    width: int  # lanes
+    spread: frozenset[str]  # see `effort`
+
+    def effort(self, rows: int, columns: int) -> float:
+        """Vector operations of all tiles of rows and columns."""
+        tile_rows, tile_columns = best_tile(rows, columns)
+        total = 0.0
+        for h, many_rows in ((tile_rows, rows // tile_rows), (rows % tile_rows, 1)):
+            for w, many_columns in ((tile_columns, columns // tile_columns), (columns % tile_columns, 1)):
+                if h and w:
+                    total += many_rows * many_columns * self._tile(h, w)
+        return total
+
+    def _tile(self, rows: int, columns: int) -> float:
+        """Vector operations of a tile. A turn takes as long as its multiply-adds, its loads, or the wait for sums of
+        the turn before, whatever is longest."""
+        level, n, total = self.level, self.level.nest, BEGIN
+        for q in n.products:
+            steps, rest = turns(q.sums), 0
+            if level.mode == "FOLDED":
+                steps, rest = divmod(steps, self.width)
+            arithmetic = rows * columns * max(len(q.factors) - 1, 1)
+            loads = sum(self._loads(f, q, rows, columns) for f in q.factors)
+            total += steps * max(arithmetic, loads, WAITING if q.sums else 0)
+            if rest:
+                total += arithmetic + loads * MASKED
+
+        stores = float(rows * columns)
+        if level.mode == "FOLDED":
+            stores *= FOLDING
+        elif level.mode == "ALONG" and level.row and level.column and level.column.step[0] > 1:
+            stores *= TURNING
+        return total + stores * (2 if n.statement.add else 1)
+
+    def _loads(self, f: int, q: Product, rows: int, columns: int) -> float:
+        """Vector operations of the loads of a factor for a turn of a tile's sums."""
+        level, count = self.level, 1
+        if level.row and level.row.step[f]:
+            count *= rows
+        if level.column and level.column.step[f]:
+            count *= columns
+
+        lane = self._lane(f, q)
+        if lane == 0:
+            return count * SPREAD * self._farther(f, q, rows)
+        if lane == 1:
+            return count * LOAD * self._farther(f, q, columns * self.width)
+        return count * self.width * SPREAD  # number by number
+
+    def _lane(self, f: int, q: Product) -> int:
+        """Step of a factor from lane to lane."""
+        level = self.level
+        if level.mode == "BATCH":
+            return int(level.nest.names[f] not in self.spread)
+        if level.mode == "FOLDED":
+            return q.sums[0].step[f]
+        return level.column.step[f] if level.column else 0
+
+    def _farther(self, f: int, q: Product, piece: int) -> float:
+        """How many times as long a load takes of a factor that is read again and again, by the cache that holds it. A
+        factor that a tile reads in pieces of so many numbers, one for each turn, is not asked for ahead."""
+        loops = self.level.nest.loops
+        if all(loop.step[f] for loop in loops):
+            return 1
+        numbers = self.width if self.level.mode == "BATCH" else 1
+        for loop in (*loops, *q.sums):
+            numbers *= loop.extent if loop.step[f] else 1
+        steps = [loop.step[f] for loop in q.sums if loop.step[f]]
+        pieces = self.level.mode == "ALONG" and steps and min(steps) > piece
+        return farther(numbers * 8) * (IN_PIECES if pieces and farther(numbers * 8) > 1 else 1)
+
+
+def farther(held: int) -> int:
+    """How many times as long a load takes of so many bytes, by the cache that holds them."""
+    return next(times for times, most in FARTHER if held <= most)
+
+
+HELD, MOST_ROWS, MOST_COLUMNS = 24, 12, 8  # sums that the registers hold, rows and columns of a tile
+
+
+@functools.lru_cache(4096)
+def best_tile(rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of a tile, as packs.h chooses them for the widest vectors."""
+    best, least = (1, 1), math.inf
+    for r in range(1, min(MOST_ROWS, rows) + 1):
+        for c in range(1, min(MOST_COLUMNS, columns, HELD // r) + 1):
+            total = 0.0
+            for h, many_rows in ((r, rows // r), (rows % r, rows % r > 0)):
+                for w, many_columns in ((c, columns // c), (columns % c, columns % c > 0)):
+                    total += many_rows * many_columns * (max(h * w, 8) + 0.5 * (h + w))
+            if total < least:
+                best, least = (r, c), total
+    return best
 
 
 def _part_of_pack(rest: int, width: int) -> float:
     """The price of the last pack, of which only some lanes are in use, over the price of a whole pack."""
-    if not rest:
-        return 0.0
     if rest > width / 2:
         return 1.0
     return 0.6 if rest > width / 4 else 0.4
@@ -173,7 +277,8 @@ def statement_price(p: Program, s: Statement, way: str, width: int) -> float:
         return effort(n, way, width)
 
     price = effort(nest(changed, last), way, width)
-    return price + sum(COPYING * changed.arrays[c.out.name].size for c in copies if not changed.once(c))
+    each = [c for c in copies if not changed.once(c)]
+    return price + sum(COPY + COPYING * changed.arrays[c.out.name].size for c in each)
 
 
 # ---- levels ---------------------------------------------------------------------------------------------------------

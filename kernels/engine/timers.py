@@ -69,6 +69,11 @@ def timed() -> Iterator[dict[str, Times]]:
         _open.remove(times)
 
 
+def is_timing() -> bool:
+    """Whether a context is open."""
+    return bool(_open)
+
+
 def watched(run: Callable[[int], None], name: str, clock) -> Callable[[int], None]:
     """`run`, timed under this name if a context is open; else `run` itself."""
     if not _open:

@@ -25,8 +25,8 @@ from fuzz_tensors import read_ahead
 from reference import einsum as reference
 from tensor_cases import on_stand_in
 
-from kernels import ComplexContraction, Contraction, contract, get_backend
-from kernels.contractions import orders, paths
+from kernels import ComplexContraction, Contraction, contract, einsum, get_backend
+from kernels.contractions import orders, paths, repeats
 from kernels.engine.errors import ArgumentError
 
 EACH = 5  # random strings of a seed
@@ -295,6 +295,61 @@ def test_a_contraction_of_a_string_with_an_ellipsis():
         Contraction("ij->i", {"...": (2,), "j": 3})
     with pytest.raises(ArgumentError, match="an ellipsis has as many dimensions as the arrays"):
         Contraction("...ij->...i", {"j": 3})
+
+
+@pytest.mark.parametrize(
+    "text, shape",
+    [
+        ("ij->ji", (3, 4)),
+        ("ji", (3, 4)),
+        ("ij", (3, 4)),
+        ("ii->i", (4, 4)),
+        ("iij->ji", (4, 4, 3)),
+        ("ijij->ij", (3, 4, 3, 4)),
+        ("...j->j...", (2, 3, 4)),
+    ],
+)
+def test_moves_are_views(text, shape):
+    """As NumPy's: einsum returns the operand's memory, which may be written; contract returns an array of its own."""
+    a = np.arange(float(np.prod(shape))).reshape(shape)
+
+    view = einsum(text, a)
+    assert np.shares_memory(view, a) and np.array_equal(view, np.einsum(text, a))
+    assert not np.shares_memory(contract(text, a), a)
+    for options in (dict(order="C"), dict(dtype=np.complex128)):
+        assert not np.shares_memory(einsum(text, a, **options), a)
+
+    view[...] = -1.0
+    assert np.all(np.einsum(text, a) == -1.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "text, shapes",
+    [
+        ("bii->b", ((7, 3, 3),)),
+        ("iib->b", ((4, 4, 9),)),
+        ("ijij->", ((3, 4, 3, 4),)),
+        ("iij,jkk->ik", ((3, 3, 4), (4, 5, 5))),
+        ("iijj->ij", ((3, 3, 2, 2),)),
+        ("ii,ij->j", ((5, 5), (5, 6))),
+        ("bii,bij->bj", ((3, 5, 5), (3, 5, 4))),
+        ("iji,j->i", ((5, 4, 5), (4,))),
+    ],
+)
+def test_diagonals_are_read_where_they_lie(text, shapes, dtype):
+    """In any order of memory, also from arrays with gaps and from the end. Arrays without gaps are not copied."""
+    rng = np.random.default_rng(3)
+    arrays = [whole(rng, shape, dtype) for shape in shapes]
+    whole_lies = (np.ascontiguousarray, np.asfortranarray)
+    for lie in (*whole_lies, lambda a: np.repeat(a, 2, 0)[::2], lambda a: a[::-1].copy()[::-1]):
+        laid = [lie(a) for a in arrays]
+        repeats._calls.clear()
+        for _ in range(3):
+            assert np.array_equal(contract(text, *laid), np.einsum(text, *arrays))
+        if lie in whole_lies:
+            (call,) = repeats._calls.values()
+            assert not call.copied and not any(view.diagonals for _, view in call.given)
 
 
 # ---- opt_einsum -----------------------------------------------------------------------------------------------------

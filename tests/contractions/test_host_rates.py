@@ -90,7 +90,7 @@ def test_large_products_go_to_blocks_or_to_the_library(monkeypatch, arch, dtype)
     """`rows` has blocks for registers alone; with wide vectors its arithmetic is cheap beside what it moves."""
     monkeypatch.setenv("FRAME_ARCH", arch)
     names = ("abc-dca-bd", "abcd-aedf-bfce", "abcdef-dega-gfbc")
-    for case in tccg.cases(names, 20.0, (dtype,), ()):
+    for case in tccg.cases(names, 100.0, (dtype,), ()):
         plan = case.plan(get_backend("cpu"), entries=case.told)
         assert plan.how.name in ("direct", "library"), case.name
 
@@ -137,4 +137,4 @@ def test_another_word_is_refused(monkeypatch):
 )
 def test_small_products_of_many_do_not_go_to_direct(text, sizes):
     """Measured: `rows` takes a third to two thirds of the time of `direct`."""
-    assert Contraction(text, sizes, backend=get_backend("cpu"), batch="e").how.name in ("rows", "folded")
+    assert Contraction(text, sizes, backend=get_backend("cpu"), batch="e").how.name != "direct"

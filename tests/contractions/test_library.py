@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from frame.tools.bench import tccg
-from kernels import Contraction, get_backend
+from kernels import Contraction, contract, get_backend
 from kernels.contractions import permute
 from kernels.contractions.free import FreeContraction
 from kernels.contractions.organisations.library import DeviceLibrary, HostLibrary
@@ -118,6 +118,30 @@ def test_parts_of_larger_arrays(be):
     assert np.array_equal(found, wanted)  # what lies between the parts keeps its bits
 
 
+def test_stepped_arrays_are_read_where_they_lie(be, monkeypatch):
+    """Every second row, of the operand and of the output: lines of one step each, no copies."""
+    rng = np.random.default_rng(3)
+    big, b, held = rng.integers(-9, 9, (4, 10, 6)), rng.integers(-9, 9, (6, 3)), np.zeros((4, 15, 3))
+    there = {name: be.from_host(a, np.float64) for name, a in dict(big=big, b=b, held=held).items()}
+    plan = Contraction("o[i j l] = a[i j k] b[k l]", dict(j=5, k=6, l=3), backend=be, how=library(be))
+    arrays = dict(a=there["big"][:, ::2], b=there["b"], o=there["held"][:, ::3])
+
+    monkeypatch.setattr(permute, "bound", None)
+    plan.bind(arrays)()
+    held[:, ::3] = big[:, ::2] @ b
+    assert np.array_equal(be.to_host(there["held"]), held)
+
+
+def test_arrays_with_a_number_twice_are_refused(be):
+    """Windows that overlap, and steps backwards."""
+    plan = Contraction("o[i l] = a[i k] b[k l]", dict(k=6, l=3), backend=be, how=library(be))
+    a, b, o = (be.from_host(np.ones(shape)) for shape in ((10,), (6, 3), (4, 3)))
+    windows = be.at(be.address(a), (4, 6), (8, 8), np.dtype(np.float64))
+    for wrong in (windows, be.from_host(np.ones((4, 6)))[::-1]):
+        with pytest.raises(ArgumentError, match="array 'a', index '.': neighbours are -?[0-9]+ bytes apart"):
+            plan.bind(dict(a=wrong, b=b, o=o))
+
+
 def test_several_statements(be):
     """A local, two terms, a copy: each in turn."""
     rng = np.random.default_rng(3)
@@ -201,3 +225,23 @@ def test_free_extents_that_disagree():
         plan.bind({"A": np.ones((2, 3, 5)), "B": np.ones((4, 6)), "C": np.ones((2, 3, 6))})
     with pytest.raises(ArgumentError, match="extent of index 'k' is None"):
         plan.of(i=3, j=6)
+
+
+PRODUCTS = {
+    "ij,ij->ij": ((7, 5), (7, 5), np.multiply),
+    "i,j->ij": ((7,), (5,), np.multiply.outer),
+    "ij,j->ji": ((7, 5), (5,), lambda a, b: (a * b).T),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_products_without_a_sum_are_those_of_their_numbers(text, dtype):
+    """NumPy multiplies number by number: the same bits, and a NaN reaches its own numbers alone."""
+    rng = np.random.default_rng(0)
+    *shapes, product = PRODUCTS[text]
+    pair = 1j if np.dtype(dtype).kind == "c" else 0.0
+    a, b = ((rng.random(shape) - 0.5 + pair * rng.random(shape)).astype(dtype) for shape in shapes)
+    a.flat[3] = np.nan
+
+    assert np.array_equal(contract(text, a, b, how="library"), product(a, b), equal_nan=True)

@@ -112,6 +112,16 @@ def test_the_cheapest_order_is_taken(stand_in, any_size):
     assert np.array_equal(stand_in.to_host(found), wanted)
 
 
+def test_a_large_factor_gives_its_order(stand_in, any_size):
+    """Threads of a device then read it as they write the result: side by side."""
+    rng = np.random.default_rng(4)
+    a, b = there(stand_in, whole(rng, ((103, 58, 3, 63), (58, 3, 63)), "float64"))
+    found = contract("bcad,cad->cdba", a, b)
+    assert "".join("cdba"[axis] for axis in result_order.axes_in_memory(found)) == "bcad"
+    wanted = np.einsum("bcad,cad->cdba", stand_in.to_host(a), stand_in.to_host(b))
+    assert np.array_equal(stand_in.to_host(found), wanted)
+
+
 def test_another_order_has_to_be_worth_it():
     """Equal prices keep the first order; a lower one is taken. An order that is not served is left out."""
 
@@ -240,3 +250,12 @@ def test_einsum_takes_every_order():
     a, b = whole(np.random.default_rng(7), ((3, 4), (4, 5)))
     assert einsum("ij,jk", a, b, order="F").flags.f_contiguous
     assert np.array_equal(einsum("ij,jk", a, b), a @ b)
+
+
+def test_a_result_lies_as_the_largest_operand():
+    """Both are gone through in memory's order, as NumPy does with order="K"."""
+    rng = np.random.default_rng(0)
+    a, b = rng.random((300, 200)), rng.random(200)
+    for text in ("ij,j->ji", "ij,j->ij"):
+        found = contract(text, a, b)
+        assert np.array_equal(found, np.einsum(text, a, b)) and found.strides == np.einsum(text, a, b).strides

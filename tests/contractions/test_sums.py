@@ -12,6 +12,7 @@ from kernels.contractions.organisations import device, library_costs, sums
 from kernels.contractions.organisations.flat import Flat
 from kernels.contractions.organisations.staged import Staged
 from kernels.contractions.organisations.sums import Sums
+from kernels.engine.errors import ArgumentError
 
 CASES = (  # text, sizes, entries
     ("o[c] = a[c p i] b[c p i]", dict(p=301, i=7), 5),
@@ -58,6 +59,50 @@ def test_sums_in_parts(device_backend, text, sizes, n, dtype, parts):
     assert np.array_equal(done(plan, arrays, n), einsum(plan, arrays))
 
 
+BESIDE = (  # neighbours of the output are neighbours in the factors: of the batch, or of an entry
+    ("o[c] = a[p c]", dict(p=301), 37),
+    ("o[c] += a[p i c] b[p] - 2 d[p c]", dict(p=40, i=9), 37),
+    ("o[l c] = a[p l c] b[l p]", dict(l=3, p=50), 40),
+    ("o[c x] = a[c p x] b[c p]", dict(p=33, x=18), 5),
+)
+
+
+@pytest.mark.parametrize("text, sizes, n", BESIDE)
+@pytest.mark.parametrize("parts", [1, 2, 8])
+@pytest.mark.quick(parts=[8])
+def test_a_lane_for_each_number(device_backend, text, sizes, n, parts):
+    how = f"sums threads=64 lanes=1 parts={parts}"
+    batch = "c" if "c" in text.split("]")[0] else None
+    plan = Contraction(text, sizes, backend=device_backend, batch=batch, how=how, quick=True)
+    arrays = whole(np.random.default_rng(3), plan, n)
+    assert np.array_equal(done(plan, arrays, n), einsum(plan, arrays))
+
+
+def test_sums_over_a_slow_index_are_read_side_by_side(device_backend):
+    """By the model: a lane has a number for itself, and few columns are summed in parts."""
+    wide = Contraction("o[x] = a[s x] w[s]", dict(s=10), backend=device_backend, entries=10**6)
+    few = Contraction("o[j] = a[i j]", dict(i=4000), backend=device_backend, entries=4000)
+    rows = Contraction("o[i] = a[i j]", dict(j=4000), backend=device_backend, entries=4000)
+    assert [plan.how.name for plan in (wide, few, rows)] == ["sums"] * 3
+    assert (wide.how.lanes, wide.how.parts) == (1, 1)
+    assert few.how.lanes == 1 and few.how.parts * 4000 <= sums.FILLED < 2 * few.how.parts * 4000
+    assert rows.how.lanes == 32
+
+
+def test_neighbours_of_several_sums_at_once(device_backend):
+    """The last index of the sums runs along memory in both factors."""
+    text, sizes = "o[p q] = a[p r q s] b[r s]", dict(q=3, r=5, s=6)
+    plan = Contraction(text, sizes, backend=device_backend, how="sums threads=64 lanes=4 near=2", quick=True)
+    arrays = whole(np.random.default_rng(4), plan, 4)
+    assert np.array_equal(done(plan, arrays, 4), einsum(plan, arrays))
+
+
+@pytest.mark.parametrize("how", ["sums threads=64 lanes=4 near=2", "flat threads=64 near=2"])
+def test_neighbours_that_cannot_be_read_at_once_are_refused(device_backend, how):
+    with pytest.raises(ArgumentError, match="wanted near=1"):
+        Contraction("o[e p] = a[e p s] b[e s]", dict(p=7, s=5), backend=device_backend, how=how)
+
+
 def test_neighbours_at_once_in_parts(device_backend):
     """Where arrays begin at 16 bytes, and where they do not."""
     how = "sums threads=64 lanes=32 near=2 parts=4"
@@ -102,7 +147,7 @@ def test_parts_are_for_few_numbers_with_long_sums(device_backend):
     long = dict(p=10**6)
     assert parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=10**4) == [1]  # many numbers
     one, several = parts_of("o[c] = a[c p] b[c p]", long, device_backend, entries=4)
-    assert one == 1 and device.FULL / 2 < 4 * 32 * several <= device.FULL
+    assert one == 1 and sums.FILLED / 2 < 4 * 32 * several <= sums.FILLED
     assert parts_of("o[c] = a[c p] b[c p]", dict(p=100), device_backend, entries=4) == [1]  # short sums
 
 

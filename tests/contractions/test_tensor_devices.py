@@ -34,7 +34,7 @@ def test_every_cuda_organisation_compiles(monkeypatch):
                 assert max(report["spill_stores"], report["spill_loads"]) <= most, (plan.how, report)
                 seen.add(plan.how.name)
 
-    assert seen == {"flat", "team", "lines", "tiles", "slices", "sums", "stages", "direct", "library", "axes"}
+    assert seen == {"flat", "team", "lines", "tiles", "slices", "sums", "stages", "direct", "library", "apart", "axes"}
     for how in ("stays", "orbits"):
         sizes = dict.fromkeys("abcefg", 16)
         plan = Contraction(named.all_triples(), sizes, backend=target, how=how, batch="d", quick=True)

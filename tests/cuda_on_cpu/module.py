@@ -142,7 +142,7 @@ def make(lag=None):
         asarray=device.asarray,
         asnumpy=device.asnumpy,
         array=lambda a, order=None: device.asarray(np.array(a)),
-        ascontiguousarray=lambda a: device.asarray(np.ascontiguousarray(a)),
+        ascontiguousarray=lambda a, dtype=None: device.asarray(np.ascontiguousarray(a, dtype)),
         broadcast_to=lambda a, s: np.broadcast_to(a, s, subok=True),
         where=lambda c, a, b: device.asarray(np.where(c, a, b)),
         get_default_memory_pool=lambda: pool,

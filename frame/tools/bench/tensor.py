@@ -29,7 +29,7 @@ from kernels.engine.backend.record import record
 
 from ...errors import BackendError, FrameError
 from .. import tables
-from . import ceilings, options, report
+from . import ceilings, device_strings, options, report, strings
 from .clocks import FAR_OFF, Clock, DeviceClock, Work, by_graph, in_turns, processor_seconds
 from .tensor_rivals import Rivals
 
@@ -104,6 +104,21 @@ SWEPT = (
     ("Scaled rows", "o[e j c] = a[e j c] s[c]", dict(j=1024, c=64), 16),
 )
 
+# Chains of products whose statements have little in common: the same columns.
+CHAINS = (
+    ("Chain: weighted moments", "o[i j] = w[n] x[n i] y[n j]", dict(n=200000, j=8), 8),
+    ("Chain: weighted squares", "o[i j] = w[g] x[g i] y[g j]", dict(g=100000, j=60), 60),
+    ("Chain: forms of rows", "o[g] = x[g i] m[i j] y[g j]", dict(i=60, j=60), 100000),
+    ("Chain: third moments", "o[a b c] = x[i a] y[i b] z[i c]", dict(i=20000, b=16, c=16), 16),
+    ("Chain: sum of outer products", "o[i j k] = x[i r] y[j r] z[k r]", dict(j=200, k=200, r=16), 200),
+    ("Chain: scaled product", "o[i k] = a[i j] d[j] b[j k]", dict(j=1000, k=1000), 1000),
+)
+
+
+def _told(rows, rivals) -> list[Case]:
+    """Cases for which the model is told the entries."""
+    return [Case(name, text, sizes, entries, {}, rivals, told=entries) for name, text, sizes, entries in rows]
+
 
 def cases() -> list[Case]:
     """For one core of a CPU."""
@@ -123,11 +138,11 @@ def cases() -> list[Case]:
             Case(f"FieldField {size} x {size} x {points}", FIELD, sizes, n, {}, (*arranged, "xsmm_fields"))
             for n in numbers
         ]
-    return made + [Case(name, text, sizes, n, {}, ("einsum", "opt_einsum"), told=n) for name, text, sizes, n in SWEPT]
+    return made + _told(SWEPT + CHAINS, ("einsum", "opt_einsum"))
 
 
 def device_cases() -> list[Case]:
-    """For a GPU: Nekbone's operators, Eqn.(1), contractions of fields, the triples kernels."""
+    """For a GPU: Nekbone's operators, Eqn.(1), contractions of fields, the triples kernels, chains of products."""
     einsums, products = ("einsum", "torch_einsum"), ("matmul", "torch_matmul")
     made = []
 
@@ -163,7 +178,7 @@ def device_cases() -> list[Case]:
             sizes = {i: x for i, x in extents.items() if kind != "s1" or i != "g"}
             add(f"{kind.upper()}_{k}", t.text, sizes, 16, t.options, (*einsums, "cutensor"), k == 1)
     add("all 27 into one T3", named.all_triples(), extents, 16, dict(batch="d"), (*einsums, "cutensor"))
-    return made
+    return made + _told(CHAINS, einsums)
 
 
 # ---- measuring ------------------------------------------------------------------------------------------------------
@@ -479,6 +494,10 @@ OPTIONS: dict[str, dict] = {
     "--backend": options.ONE_CORE,
     "--rounds": options.rounds(ROUNDS),
     "--cases": dict(metavar="TEXT", default="", help="only cases whose name begins so, such as Lg3"),
+    "--strings": dict(
+        action="store_true",
+        help="users' strings of einsum, as whole calls: beside NumPy and opt_einsum, or CuPy and torch",
+    ),
     "--entries": dict(type=int, help="of the batch, instead of each case's own numbers"),
     "--json": options.JSON,
 }
@@ -505,6 +524,9 @@ def _chosen(given) -> list[Case]:
 
 def run(given) -> list[dict]:
     """`python -m frame bench tensor`; returns the rows. Raises FrameError for usage, or a value that is wrong."""
+    if given.strings:
+        return (device_strings if given.backend == "cuda" else strings).run(given)
+
     chosen = _chosen(given)
     said: dict[str, None] = {}
     how = conditions(given.backend, given.rounds, said.setdefault)

@@ -7,10 +7,12 @@ prices.
 from __future__ import annotations
 
 import functools
+import math
 
 from ...engine.errors import ArgumentError
 from ..plan import Program
 from . import library_costs
+from .apart import DeviceApart, HostApart, chosen_by
 from .axes import Axes
 from .base import Organisation, Unable
 from .direct import Direct
@@ -31,11 +33,25 @@ from .tiles import Tiles
 
 __all__ = ["OUTER", "Family", "Organisation", "Unable", "family"]
 
+KERNEL = 2e-6  # seconds of a kernel, beside its work
 BESIDE = 1e-3  # of a price, where memory takes longer
 
 KINDS: dict[str, tuple[type[Organisation], ...]] = {
-    "packs": (Packs, Lanes, Sweeps, HostDirect, HostLibrary, OuterPacks),
-    "threads": (Flat, Sums, Tiles, Slices, Team, Lines, Staged, Direct, DeviceLibrary, Axes, OuterThreads),
+    "packs": (Packs, Lanes, Sweeps, HostDirect, HostLibrary, HostApart, OuterPacks),
+    "threads": (
+        Flat,
+        Sums,
+        Tiles,
+        Slices,
+        Team,
+        Lines,
+        Staged,
+        Direct,
+        DeviceLibrary,
+        Axes,
+        DeviceApart,
+        OuterThreads,
+    ),
 }
 
 
@@ -53,14 +69,14 @@ class Family:
     def choices(self, p: Program) -> list[tuple[float, Organisation]]:
         """Organisations that serve a program, each with its price, the best first."""
         found: list[tuple[float, Organisation]] = []
-        for kind in self.all:
+        least = math.inf
+        for kind in sorted(self.all, key=lambda kind: kind.SPECIAL):
+            if p.complex and not kind.COMPLEX:
+                continue
+            some = [(_whole_price(how, p, least), how) for how in kind.candidates(p)]
             if not kind.SPECIAL:
-                found += [(_whole_price(how, p), how) for how in kind.candidates(p)]
-
-        least = min(price for price, _ in found)
-        for kind in self.all:
-            if kind.SPECIAL:
-                found += [(how.price(p, least), how) for how in kind.candidates(p)]
+                least = min([least, *(price for price, _ in some)])
+            found += some
 
         return sorted(found, key=lambda choice: choice[0])
 
@@ -71,13 +87,16 @@ class Family:
             raise ArgumentError(f"tensor expression: organisation '{how}' does not serve it, wanted {reason}.")
 
 
-def _whole_price(how: Organisation, p: Program) -> float:
+def _whole_price(how: Organisation, p: Program, least: float) -> float:
     """The price on a device that is filled or not, and no less than memory allows. Below that the price still decides
     between two organisations."""
-    price, floor = how.price(p) * how.waits(p), how.floor(p)
+    waits = how.waits(p)
+    price, floor = how.price(p, least) * waits, how.floor(p) * math.sqrt(waits)
     if not floor:
         return price
-    return max(price, floor / library_costs.unit("threads", p)) + BESIDE * price
+    unit = library_costs.unit("threads", p)
+    kernel = KERNEL / unit / library_costs.usual_batch(p)
+    return max(price, floor / unit) + kernel + BESIDE * price
 
 
 OUTER: dict[str, type[Outer]] = {"packs": OuterPacks, "threads": OuterThreads}  # outer products, by style
@@ -87,3 +106,9 @@ OUTER: dict[str, type[Outer]] = {"packs": OuterPacks, "threads": OuterThreads}  
 def family(style: str) -> Family:
     """The organisations of backends of one style."""
     return Family(style)
+
+
+@chosen_by
+def choices(style: str, p: Program) -> list[tuple[float, Organisation]]:
+    """Organisations of a style that serve a program, each with its price, the best first."""
+    return family(style).choices(p)

@@ -26,6 +26,7 @@ from ..plan import Loop, Nest, Product, Program, includes, nest, pointers, progr
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
+from .threads import memory_seconds
 
 NONE = -1  # an axis without a loop: extent 1
 THREAD_X, THREAD_Y, BLOCK_X, BLOCK_Y = AXES = range(4)
@@ -97,7 +98,7 @@ class Axes(Organisation):
         return threads.work(p) * price_of("axes") + kernels / library_costs.usual_batch(p)
 
     def floor(self, p: Program) -> float:
-        return library_costs.memory_seconds("threads", p)
+        return memory_seconds(p)
 
     def waits(self, p: Program) -> float:
         """By the operations' work."""

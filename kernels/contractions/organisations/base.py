@@ -13,11 +13,49 @@ import math
 import typing
 from typing import Any, ClassVar
 
-from ...engine.backend.base import Source
+import numpy as np
+
+from ...engine.backend.base import Shape, Source
 from ...engine.errors import ArgumentError
+from .. import scratch
 from ..plan import Program, Unable
 
 __all__ = ["Organisation", "Unable", "Word", "words"]
+
+
+class Launch(typing.NamedTuple):
+    """A launch on CPU vector units without the arrays' addresses: arrays that lie alike share it."""
+
+    module: Any
+    held: np.ndarray  # the record of arguments
+    addresses: tuple[tuple[str, str], ...]  # (member of the record, array)
+    items: int
+    keep: tuple = ()  # objects to which the record points
+    title: str = ""  # what timers call it
+    scratch: int = 0  # bytes that a run works in, whose address is the member `scratch`
+
+    def bound(self, arrays, values):
+        """run(). values: addresses (at_) of the arrays."""
+        held, keep = self.held.copy(), (*arrays.values(), *self.keep)
+        for member, name in self.addresses:
+            held[member] = values[f"at_{name}"]
+        if self.scratch:
+            own = scratch.aligned(self.scratch)
+            held["scratch"], keep = own.ctypes.data, (*keep, own)
+
+        run = self.module.bind("contraction", Shape(), held, keep=keep, title=self.title)
+        return functools.partial(run, self.items)
+
+    def again(self, names):
+        """run(arrays) for arrays in the order of these names. Outputs of megabytes begin on cache lines."""
+        places = {member: names.index(name) for member, name in self.addresses}
+        if not self.scratch:
+            return self.module.again("contraction", self.held, places, self.items, keep=self.keep)
+
+        places["scratch"] = len(names)
+        run = self.module.again("contraction", self.held, places, self.items, keep=self.keep)
+        shape, numbers = (self.scratch,), np.dtype(np.uint8)
+        return lambda arrays: run((*arrays, scratch.room("launch", shape, numbers)))
 
 
 class Word(typing.NamedTuple):
@@ -35,6 +73,8 @@ class Organisation:
     NAMES: ClassVar[tuple[str, ...]] = ()  # names in texts and tables
     SPECIAL: ClassVar[bool] = False  # serves few programs, and may refuse arrays; its price is a factor of the others'
     FREE: ClassVar[bool] = False  # reads extents when it runs: what is compiled for some extents serves all
+    STRIDED: ClassVar[bool] = False  # takes arrays with any positive steps
+    COMPLEX: ClassVar[bool] = False  # serves complex numbers
     REPLACEMENT: ClassVar[str] = ""  # name of the organisation that is tried first for arrays that were refused
 
     @property
@@ -53,7 +93,7 @@ class Organisation:
         return ""
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        """The model's price of an entry. least: the price of the best organisation that is not SPECIAL."""
+        """The model's price of an entry. least: the price of the best organisation before that is not SPECIAL."""
         raise NotImplementedError
 
     def waits(self, p: Program) -> float:
@@ -82,6 +122,10 @@ class Organisation:
         found = [plan.render(plan.program, how) for how in self.stand_ins()]
         return [source for source in found if source is not None]
 
+    def shown(self, plan) -> list[Source]:
+        """What a Contraction runs, for readers."""
+        return [plan.source] if plan.source else []
+
     def launch(self, plan, arrays, values, n: int):
         """run() of a Contraction for n entries.
 
@@ -89,6 +133,10 @@ class Organisation:
         Raises VariantUnsuitable if the arrays do not lie as the organisation needs.
         """
         raise NotImplementedError
+
+    def again(self, plan, arrays, values, n: int):
+        """run(arrays), as `launch` and its run, for other arrays in the order of these that lie as these do: they need
+        no check. Outputs of megabytes begin on cache lines. None where each call binds anew."""
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -130,6 +178,10 @@ class Organisation:
     def __str__(self) -> str:
         """The text in `explain`; subclasses may say more."""
         return self.written()
+
+    def told(self, p: Program) -> list[str]:
+        """Further lines in `explain`, if this is the choice: the parts that it is made of."""
+        return []
 
     @classmethod
     def of(cls, *, name: str = "", **values):

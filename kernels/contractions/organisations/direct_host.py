@@ -11,14 +11,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ...engine.backend import cpu
-from ...engine.backend.base import Shape, Source
+from ...engine.backend.base import Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
 from .. import host_rates
 from ..fold import LEFT, OUT, RIGHT, Axis, Fold
 from ..plan import Program, Unable
 from . import library_costs
-from .base import Organisation
+from .base import Launch, Organisation
 from .direct import folded, product
 
 LOOPS = 16  # outer loops of a product, at most
@@ -59,7 +59,11 @@ PIECE = 32  # bytes that are written past the caches together, at least
 LEAST_PIECE = 16  # bytes of neighbours that are stored together
 BROKEN = 4  # neighbours that lie apart make so many others as slow
 CALL = 2e-6  # seconds
+FEW_LINES = 64  # rows and columns whose factors are read in short pieces
+FEW_PACE = 0.22  # of the pace of memory, of such pieces
+PANEL_BEGIN = 4e-8  # seconds of a panel beside its multiply-adds
 SMALL_PRODUCT = 20000  # multiply-adds
+SMALL_OUTPUT = 256  # numbers of the output of a long sum, which packs terms of few rows and columns
 NUMBER = 9e-10  # seconds of a number of a small product: 5e-10 to 17e-10 of products of 8 to 27 by 8 to 100
 
 
@@ -304,15 +308,6 @@ def _exchanged(f: Fold) -> Fold:
 # ---- the organisation -----------------------------------------------------------------------------------------------
 
 
-class Work(NamedTuple):
-    """A launch without addresses: arrays of the same shapes share it."""
-
-    items: int  # blocks of rows, for each turn of the outer loops
-    exchanged: bool  # the left factor of the blocks is the text's right one
-    held: np.ndarray  # the record of arguments without the arrays' addresses
-    kept: tuple  # arrays whose addresses the record has
-
-
 class Blocks(NamedTuple):
     """How the rows and columns of a product are cut."""
 
@@ -417,13 +412,18 @@ class HostDirect(Organisation):
             gathered += n * k * _apart(t.columns.together(0))
         scattered = m * n * deep * t.rows.alone(1, LEAST_PIECE // size)
 
-        # A small product of many has whole panels seldom, and nothing to do while it packs and stores
-        alone = (m * k + n * k + m * n) * min(1.0, SMALL_PRODUCT / max(m * n * k, 1)) * NUMBER
+        # A small product has whole panels seldom, and nothing to do while it packs and stores.
+        small = max(SMALL_PRODUCT / max(m * n * k, 1), (SMALL_OUTPUT / max(m * n, 1)) ** 2)
+        alone = (m * k + n * k + m * n) * min(1.0, small) * NUMBER
 
         read = size * (chunks * f.numbers(LEFT) + f.numbers(RIGHT))
         written = size * f.numbers(OUT) * (1 if self._past(t, f, size) else 2 * deep)
         apart = t.turns * (gathered * rates.gather + scattered * rates.scatter + alone)
-        return CALL + max(flops / rates.panels, (read + written) / rates.memory) + apart
+        held = size * sum(f.numbers(array) for array in (OUT, LEFT, RIGHT))
+        pace = library_costs.pace("packs", dtype, held)
+        memory = read / (FEW_PACE * rates.memory if max(m, n) <= FEW_LINES else pace) + written / pace
+        panels = t.turns * -(-m // (PACKS * vector // size)) * -(-n // columns) * deep * PANEL_BEGIN
+        return CALL + max(flops / rates.panels, memory) + panels + apart
 
     def _lie(self, t: Tables, size: int) -> bool:
         """Whether rows are multiplied as they lie: few columns meet them, and cache lines are whole."""
@@ -446,26 +446,19 @@ class HostDirect(Organisation):
         return Source("tensor-direct", text, quick=quick, spelled_vectors=True, entry="contraction", title="direct")
 
     def launch(self, plan, arrays, values, n: int):
+        return self._launch(plan, values, n).bound(arrays, values)
+
+    def again(self, plan, arrays, values, n: int):
+        return self._launch(plan, values, n).again(list(arrays))
+
+    def _launch(self, plan, values, n: int) -> Launch:
+        """Kept for arrays that lie alike."""
         p = plan.program
-        addresses = [values[f"at_{r.name}"] for r in product(p).references]
         steps = tuple((values[f"step_{a.name}"], values[f"ld_{a.name}"]) for a in p.arguments)
-        work = plan.kept(("work", self, n, steps), functools.partial(self._work, plan, values, n))
+        on_line = values[f"at_{product(p).references[0].name}"] % PACK == 0
+        return plan.kept(("work", self, n, steps, on_line), functools.partial(self._work, plan, values, n, on_line))
 
-        out, left, right = addresses
-        if work.exchanged:
-            left, right = right, left
-
-        held = work.held.copy()
-        held["out"], held["left"], held["right"] = out, left, right
-        if held["store"] == STORES.index("past") and out % PACK:
-            held["store"] = STORES.index("plain")  # no line would be written as a whole
-        run = _module(plan.backend, self.render(p, quick=plan.quick)).bind(
-            "contraction", Shape(), held, keep=(*arrays.values(), *work.kept), title=p.title
-        )
-
-        return functools.partial(run, work.items if n else 0)
-
-    def _work(self, plan, values, n: int) -> Work:
+    def _work(self, plan, values, n: int, on_line: bool) -> Launch:
         """The launch for n entries, without addresses. Raises VariantUnsuitable."""
         p = plan.program
         as_told = folded(p, max(n, 1), values)
@@ -479,17 +472,18 @@ class HostDirect(Organisation):
         size = np.dtype(p.dtype).itemsize
         blocks = self._blocks(t, plan.backend.threads, size)
         room = _whole(self.scratch + blocks.packed, PACK)
-        scratch = np.empty(plan.backend.threads * room + PACK, p.dtype)
         lists = (*t.rows[:2], *t.columns[:2], *t.terms[:2], *lines_of(t.rows.first, blocks.rows, PACK // size))
 
         held = record(MEMBERS, number=product(p).number, loops=len(t.loops), room=room)
-        held["scratch"] = -(-scratch.ctypes.data // PACK) * PACK
         held["rows"], held["columns"], held["terms"] = t.rows.size, t.columns.size, t.terms.size
         held["block"], held["pass"] = blocks.rows, blocks.at_once
         held["item_rows"], held["chunk"] = blocks.item, blocks.chunk
         held["in_place"] = blocks.in_place
         held["rows_in_place"] = blocks.rows_in_place
-        held["store"] = STORES.index(self._store(t, f, size, product(p)))
+        store = self._store(t, f, size, product(p))
+        if store == "past" and not on_line:
+            store = "plain"  # no line would be written as a whole
+        held["store"] = STORES.index(store)
         for name, lines in zip(TABLES, lists):
             held[name] = lines.ctypes.data
         for d, axis in enumerate(t.loops):
@@ -497,8 +491,14 @@ class HostDirect(Organisation):
             for name, step in zip(("out_step", "left_step", "right_step"), axis.step):
                 held[name][0, d] = step
 
-        items = -(-t.rows.size // blocks.item) * t.turns
-        return Work(items, f is not as_told, held, (scratch, *lists))
+        # The blocks' left factor is the text's right one if the factors were exchanged.
+        out, left, right = (r.name for r in product(p).references)
+        factors = (left, right) if f is as_told else (right, left)
+        addresses = tuple(zip(("out", "left", "right"), (out, *factors)))
+
+        items = -(-t.rows.size // blocks.item) * t.turns if n else 0
+        module = _module(plan.backend, self.render(p, quick=plan.quick))
+        return Launch(module, held, addresses, items, tuple(lists), p.title, plan.backend.threads * room * size)
 
     def _store(self, t: Tables, f: Fold, size: int, stated) -> str:
         """How sums are stored. stated: the product as the text has it."""

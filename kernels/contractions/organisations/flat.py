@@ -12,7 +12,7 @@ from .. import render_threads as threads
 from ..plan import FAR, Nest, Program, pointers, step_text
 from ..prices import price_of
 from .base import Organisation, Unable
-from .threads import Threads, several
+from .threads import Threads, batch_is_last, several
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Flat(Threads):
     """A thread for `near` neighbours of the output, `jam` times."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("flat",)
+    COMPLEX: ClassVar[bool] = True
 
     threads: int  # of a block
     near: int = 1  # neighbours of the output that a thread writes at once, 16 bytes at most
@@ -42,7 +43,7 @@ class Flat(Threads):
         return [cls(256, near=near)]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        return threads.work(p) * price_of("flat")
+        return threads.effort(p) * price_of("flat")
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
@@ -51,10 +52,7 @@ class Flat(Threads):
 
         # Neighbouring threads have neighbouring numbers of the output: of the batch, or of an entry.
         most = _largest(p)
-        out = p.arrays[p.expression.outputs[0]]
-        batch_last = out.place is not None and out.place == len(out.extents) - 1
-
-        if batch_last:
+        if batch_is_last(p):
             spread = "const long b = item % a.n;\nconst int x = int(item / a.n);"
         else:
             spread = f"const long b = item / {most};\nconst int x = int(item % {most});"

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...engine.backend.base import Source
-from .. import fold, permute, products
+from .. import fold, permute, products, scratch
 from ..plan import Program, Unable
 from ..text import Reference, Statement, Term
 from . import library_costs
@@ -22,7 +22,6 @@ from .base import Organisation
 
 BEGIN = 32  # numbers: what lies in the scratch begins at multiples of it
 RANKS = (0, 1, 2, 3)  # ways that a search tries
-CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 
 
 class Stretch(NamedTuple):
@@ -52,12 +51,28 @@ class Copy(NamedTuple):
     add: bool
 
 
+class End(NamedTuple):
+    """Where a step reads or writes."""
+
+    array: int  # place among the arrays, of which the scratch is the last
+    begin: int  # numbers
+
+    def of(self, arrays):
+        """The array, or the scratch from there on."""
+        return arrays[self.array][self.begin :] if self.begin else arrays[self.array]
+
+    def after(self, numbers: int) -> End:
+        return End(self.array, self.begin + numbers)
+
+
 @dataclasses.dataclass(frozen=True)
 class Library(Organisation):
     """Each product of two arrays goes to a matrix library, as a call, or as many with one table of addresses."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("library",)
     FREE: ClassVar[bool] = True
+    STRIDED: ClassVar[bool] = True
+    COMPLEX: ClassVar[bool] = True
     STYLE: ClassVar[str] = ""  # of the backend
 
     rank: int = 0  # of the ways to fold each product, by the model: 0 is the best
@@ -85,6 +100,7 @@ class Library(Organisation):
         entries = library_costs.usual_batch(p)
         job = self._job(p, _Arrays(p, entries))
         seconds = sum(library_costs.step_seconds(self.STYLE, p.dtype, step) for step in job)
+        seconds += library_costs.fresh_seconds(self.STYLE, p)
         return seconds / entries / library_costs.unit(self.STYLE, p)
 
     def __str__(self):
@@ -96,8 +112,8 @@ class Library(Organisation):
         return permute.source(self.STYLE, f"scale_{p.dtype}")
 
     def sources(self, plan) -> list[Source]:
-        """The copies, the same for all programs of a type."""
-        return permute.sources(self.STYLE, plan.program.dtype)
+        """The copies and the tables of addresses, the same for all programs of a type."""
+        return [*permute.sources(self.STYLE, plan.program.dtype), *products.sources(self.STYLE)]
 
     def launch(self, plan, arrays, values, n: int):
         p, backend = plan.program, plan.backend
@@ -127,6 +143,30 @@ class Library(Organisation):
 
         return run
 
+    def again(self, plan, arrays, values, n: int):
+        p, backend = plan.program, plan.backend
+        contiguous = all(array.flags.c_contiguous for array in arrays.values())
+        if backend.memory == "device" or n == 0 or not contiguous:
+            return None
+
+        # The scratch as in `launch`.
+        job = self._job(p, _Arrays(p, n, _lies(arrays)))
+        places, copies = _locals(p, n)
+        numbers = copies + max(map(_copied, job), default=0)
+        names = list(arrays)
+        ends = {a.name: End(names.index(a.name), 0) for a in p.arguments}
+        ends |= {name: End(len(names), place) for name, place in places.items()}
+        runs = []
+        for step in job:
+            runs += _again(backend, p.dtype, step, ends, End(len(names), copies))
+
+        def run(given) -> None:
+            arrays = [*given, scratch.room("library", (numbers,), plan.dtype)] if numbers else given
+            for each, ends in runs:
+                each(*[end.of(arrays) for end in ends])
+
+        return run
+
     def _job(self, p: Program, arrays: _Arrays) -> list[Product | Copy]:
         """What is done, in this order."""
         steps: list[Product | Copy] = []
@@ -151,8 +191,7 @@ class Library(Organisation):
         return {"rank": RANKS}
 
     def cost(self, p: Program, moved: int, least: float) -> float:
-        price = self.price(p)
-        return price * CLOCKS_OF_UNIT if self.STYLE == "threads" else price
+        return library_costs.of_search(self.STYLE, self.price(p))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,14 +283,9 @@ def _bound(backend, dtype: str, step: Product | Copy, addresses, scratch: int, k
         ends = addresses[step.factor.name], addresses[step.out.name]
         return [permute.bound(backend, dtype, step.moves, *ends, step.number, step.add, keep)]
 
-    # Copies lie in the scratch one after the other.
     way, size = step.way, np.dtype(dtype).itemsize
     arrays = [addresses[x.name] for x in (step.out, *step.factors)]
-    worked = list(arrays)
-    for array in (fold.OUT, fold.LEFT, fold.RIGHT):
-        if way.copied[array]:
-            worked[array] = scratch
-            scratch += _size(way.copies[array]) * size
+    worked = [scratch + place * size if copied else array for array, (copied, place) in zip(arrays, _placed(way))]
 
     runs = []
     for array in (fold.LEFT, fold.RIGHT):
@@ -261,6 +295,41 @@ def _bound(backend, dtype: str, step: Product | Copy, addresses, scratch: int, k
         return [*runs, products.bound(backend, dtype, way, worked, step.number, step.add, keep)]
 
     # The output's copy is written anew, then goes to its place.
-    back = [fold.Move(m.extent, m.target, m.source) for m in way.copies[fold.OUT]]
-    last = permute.bound(backend, dtype, back, worked[fold.OUT], arrays[fold.OUT], step.number, step.add, keep)
+    ends = worked[fold.OUT], arrays[fold.OUT]
+    last = permute.bound(backend, dtype, _back(way), *ends, step.number, step.add, keep)
     return [*runs, products.bound(backend, dtype, way, worked, keep=keep), last]
+
+
+def _again(backend, dtype: str, step: Product | Copy, ends: dict[str, End], scratch: End) -> list:
+    """The same for arrays that change: (function of arrays, where these lie) of each run."""
+    if isinstance(step, Copy):
+        run = permute.again(backend, dtype, step.moves, step.number, step.add)
+        return [(run, (ends[step.factor.name], ends[step.out.name]))]
+
+    way = step.way
+    arrays = [ends[x.name] for x in (step.out, *step.factors)]
+    worked = [scratch.after(place) if copied else array for array, (copied, place) in zip(arrays, _placed(way))]
+
+    runs: list[tuple[Any, tuple[End, ...]]] = []
+    for array in (fold.LEFT, fold.RIGHT):
+        if way.copied[array]:
+            runs.append((permute.again(backend, dtype, way.copies[array]), (arrays[array], worked[array])))
+    runs.append((products.again(dtype, way), tuple(worked)))
+    if way.copied[fold.OUT]:
+        back = permute.again(backend, dtype, _back(way), step.number, step.add)
+        runs.append((back, (worked[fold.OUT], arrays[fold.OUT])))
+    return runs
+
+
+def _placed(way: fold.Way) -> list[tuple[bool, int]]:
+    """Of out, left and right: whether it is copied, and where its copy lies in the scratch, one after the other."""
+    found, place = [], 0
+    for array in (fold.OUT, fold.LEFT, fold.RIGHT):
+        found.append((way.copied[array], place))
+        place += _size(way.copies[array]) if way.copied[array] else 0
+    return found
+
+
+def _back(way: fold.Way) -> list[fold.Move]:
+    """The moves from the output's copy to the output."""
+    return [fold.Move(m.extent, m.target, m.source) for m in way.copies[fold.OUT]]

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import fold, host_rates, products
+from ...engine.backend import cpu
+from .. import fold, host_rates, products, scratch
 from ..plan import Program
 
 
@@ -23,11 +24,12 @@ class Rates(NamedTuple):
     flops: dict[str, float]  # a second of large products, by type
     memory: float  # bytes a second
     stored: int  # times that the bytes of an output move: a CPU reads a line before it writes a part of it
+    fresh: float  # times that the bytes of a local move besides: a CPU's system fills new pages with zeros
     copies: float  # bytes a second, read and written, of copies to another order
     call: float  # seconds of a call, or of a copy
     product: float  # seconds of each product of a call, beside its arithmetic
     pack: float  # seconds of each number of a factor of a product, which the library packs
-    tile: int  # extents of a product count as multiples of it
+    tile: dict[str, int]  # extents of a product count as multiples of it, by type
     each: dict[str, float]  # seconds of a tile, beside its arithmetic, by type
     transposed: dict[str, float]  # times the arithmetic's time if both factors are transposed, by type
     crossed: float  # times the memory's time, where it is the longer one, if a factor is transposed
@@ -47,11 +49,12 @@ DEVICE = Rates(
     flops=dict(float64=61e12, float32=48e12, complex64=48e12, complex128=61e12),
     memory=2.9e12,
     stored=1,
+    fresh=0.0,
     copies=2.4e12,
-    call=3.5e-6,
+    call=2.4e-6,
     product=0.0,
     pack=0.0,
-    tile=64,
+    tile=dict(float64=64, float32=64, complex64=32, complex128=32),
     each=dict(float64=0.9e-9, float32=4.5e-9, complex64=4.5e-9, complex128=0.9e-9),
     transposed=dict(float64=1.33, float32=1.0, complex64=1.0, complex128=1.0),
     crossed=1.04,
@@ -66,8 +69,15 @@ DEVICE = Rates(
     beyond=32,
 )
 PRODUCT = 1.2e-7  # seconds of each product of a call
-SHARED, ALONE = 1.9, 1.1  # times the multiply-adds' own time
-APART, FAR = 30.0, 26.0  # bytes that move for a unit
+FRESH = 6.0  # as measured on a Zen 4: locals of 10 to 50 MB
+OPERATION = 1.4  # times a multiply-add of a large product, of one of the other organisations
+OVERLAP = 2.0  # exponent beyond 1 of the norm of work and memory, from the caches
+CACHED = 3.0  # times the pace of memory, of arrays that the last cache holds together
+LINE = 64  # bytes, that move for a number whose neighbours belong to other entries
+VECTOR_TO_MATRIX = 2.0  # times the time of a large product's arithmetic
+NUMBER = 4e-10  # seconds of a number of a product without a sum
+NUMBER_APART = 1.5e-9  # the same where neighbours lie apart, and of a product of vectors that lie so
+RUN = 1.5e-8  # seconds of a run of such a product
 CACHE = 1e6  # bytes
 
 
@@ -79,7 +89,7 @@ def rates(style: str, dtype: str) -> Rates:
 @functools.lru_cache(None)
 def _of_host(core: host_rates.HostRates, size: int) -> Rates:
     """A core's. size: bytes of a number."""
-    multiply_adds = 2 * VECTOR / size / core.panels
+    operation = OPERATION * 2 * VECTOR / size / core.panels
     types = ("float64", "float32", "complex64", "complex128")
 
     return Rates(
@@ -90,25 +100,38 @@ def _of_host(core: host_rates.HostRates, size: int) -> Rates:
         pack=core.factor,
         # the same on all cores
         stored=2,
-        call=2e-6,
+        fresh=FRESH,
+        call=1e-6,
         product=PRODUCT,
-        tile=4,
+        tile=dict.fromkeys(types, 4),
         each=dict.fromkeys(types, 0.0),
         transposed=dict.fromkeys(types, 1.0),
         crossed=1.0,
         batched=1.0,
         overlap=1.0,
         parallel=1,
-        # of the other organisations
-        shared=SHARED * multiply_adds,
-        alone=ALONE * multiply_adds,
-        apart=APART / core.memory,
-        far=FAR / core.memory,
+        # of the other organisations: a vector operation
+        shared=operation,
+        alone=operation,
+        apart=0.0,
+        far=0.0,
         cache=CACHE,
         beyond=1,
     )
 
 
+def pace(style: str, dtype: str, held: float) -> float:
+    """Bytes a second of arrays of so many bytes together."""
+    r = rates(style, dtype)
+    return r.memory * (1 + (CACHED - 1) * cached(held)) if style == "packs" else r.memory
+
+
+def cached(held: float) -> float:
+    """The share of so many bytes that the last cache of a core holds from one call to the next: 0 to 1."""
+    return min(max(1.5 - held / cpu.third_cache(), 0.0), 1.0)
+
+
+STREAMED = 4 << 20  # bytes of an output above which a CPU's stores bypass the caches
 COMPLEX = 4.0  # real products of a complex product
 SINGLE = {"float32": 0.9}  # of the time of double precision: as many vectors of the other organisations' in single
 VECTOR = 64  # bytes of a vector operation of a price
@@ -117,6 +140,8 @@ SMALL = 16  # times smaller than the largest array: its order counts little
 ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
 SECOND_KERNEL = 1e-5  # seconds of a kernel that adds up parts of sums, beside its bytes
+CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
+IDLE = 0.8  # exponent of multiprocessors without a tile: a library makes smaller tiles of few
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own
 
 
@@ -128,9 +153,10 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     count = math.prod(axis.extent for axis in way.loops)
 
     # Arithmetic of whole tiles; with few tiles some multiprocessors have nothing to do.
-    tiles = -(-m // r.tile) * -(-n // r.tile) * count
-    flops = 2.0 * tiles * r.tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
-    idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1)))
+    tile = r.tile[dtype]
+    tiles = -(-m // tile) * -(-n // tile) * count
+    flops = 2.0 * tiles * tile**2 * k * (COMPLEX if np.dtype(dtype).kind == "c" else 1.0)
+    idle = max(1.0, r.parallel / (tiles * max(k // SPLIT, 1))) ** IDLE
     arithmetic = flops * idle / r.flops[dtype] + tiles * r.each[dtype]
     transposed = products.transposed(way)
     if transposed == 2:
@@ -139,10 +165,16 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
     # Memory of all operands; the output again for each turn of the sums.
     written = m * n * count * max(r.stored, 1 + add) * (r.batched if count > 1 else 1.0)
     moved = size * (m * k * _turns(way, fold.LEFT) + k * n * _turns(way, fold.RIGHT) + written)
-    memory = moved / r.memory
+    memory = moved / pace(style, dtype, moved - size * m * n * count * (r.stored - 1))
     if transposed and memory > arithmetic:
         memory *= r.crossed
     packed = r.product + (m + n) * k * r.pack
+    if style == "packs" and k == 1:
+        arithmetic, packed = _number_by_number(way, m * n * count), 0.0
+    elif style == "packs" and min(m, n) == 1:
+        arithmetic, packed = VECTOR_TO_MATRIX * 2.0 * m * n * k * count / r.flops[dtype], r.product
+        if m == n == 1 and any(step > 1 for step in way.k.step):
+            arithmetic = k * count * NUMBER_APART
     each = r.call + count * packed + together(arithmetic, memory, r.overlap)
 
     total = outside * each
@@ -150,6 +182,16 @@ def seconds(style: str, dtype: str, way: fold.Way, add: bool = False) -> float:
         if way.copied[array]:
             total += copy_seconds(style, dtype, way.copies[array])
     return total
+
+
+def _number_by_number(way: fold.Way, numbers: int) -> float:
+    """Seconds of NumPy's product without a sum, beside memory: runs along the output's fastest axis."""
+    axes = [axis for axis in (*way.loops, way.m, way.n) if axis.extent > 1]
+    if not axes:
+        return NUMBER
+    run = min(axes, key=lambda axis: abs(axis.step[fold.OUT]))
+    lies = all(step in (0, 1) for step in run.step)
+    return numbers * (NUMBER if lies else NUMBER_APART) + numbers / run.extent * RUN
 
 
 def together(one: float, other: float, overlap: float) -> float:
@@ -179,17 +221,63 @@ def step_seconds(style: str, dtype: str, step) -> float:
     return copy_seconds(style, dtype, step.moves)
 
 
+def fresh_seconds(style: str, p: Program) -> float:
+    """Seconds for the new memory of the locals of a usual batch, if it is too large to be kept for the next call."""
+    r, n, numbers = rates(style, p.dtype), usual_batch(p), 0
+    for a in p.arrays.values():
+        if a.kind != "argument":
+            numbers += a.size * (n if a.kind == "local" else 1)
+    size = numbers * np.dtype(p.dtype).itemsize
+    return size * r.fresh / r.memory if size > scratch.MOST else 0.0
+
+
 def memory_seconds(style: str, p: Program) -> float:
     """Seconds of an entry of a usual batch for its numbers alone: inputs once, outputs as often as they move."""
-    r, n = rates(style, p.dtype), usual_batch(p)
-    numbers = 0.0
+    moved, held = _bytes(style, p)
+    return moved / pace(style, p.dtype, held)
+
+
+def with_memory(seconds: float, p: Program) -> float:
+    """Seconds of a core for work of an entry and its memory: one after the other from memory, both at the same time
+    from the caches, which are read ahead."""
+    moved, held = _bytes("packs", p)
+    return together(seconds, moved / pace("packs", p.dtype, held), 1 + OVERLAP * cached(held))
+
+
+def _bytes(style: str, p: Program) -> tuple[float, float]:
+    """(bytes of an entry that move, bytes of the arrays of a usual batch)."""
+    r, n, size = rates(style, p.dtype), usual_batch(p), np.dtype(p.dtype).itemsize
+    moved = held = 0.0
     for a in p.arguments:
-        each = a.size if a.place is not None or a.mixed else a.size / n
+        read = _numbers(p, a)
+        each = read if a.place is not None or a.mixed else read / n
         times = 1
         if a.name in p.expression.outputs:
-            times = max(r.stored, 2 if a.name in p.expression.updated else 1)
-        numbers += each * times
-    return numbers * np.dtype(p.dtype).itemsize / r.memory
+            times = 2 if a.name in p.expression.updated else 1 if passes(style, p, a) else r.stored
+        moved += each * times * size
+        held += each * n * size
+        if style != "packs":
+            continue
+        if a.place and a.place == len(a.extents) - 1:
+            moved += a.size * (LINE - size)  # neighbours belong to other entries
+        if a.place is None and not a.mixed and a.size * size > r.cache and _uses(p) < REUSE * a.size:
+            moved += a.size * size  # the caches of a core do not hold it from one entry to the next
+    return moved, held
+
+
+def _numbers(p: Program, a) -> int:
+    """Numbers of an entry of an array that move: of a diagonal the lines of its numbers."""
+    found = 0
+    for r in p.expression.references[a.name]:
+        own = math.prod(p.sizes[i] for i in dict.fromkeys(r.indices) if i != p.batch)
+        found = max(found, own * (1 if len(set(r.indices)) == len(r.indices) else LINE // np.dtype(p.dtype).itemsize))
+    return min(found, a.size)
+
+
+def passes(style: str, p: Program, a) -> bool:
+    """Whether an output of the usual batch bypasses a core's caches, see Contraction._past."""
+    size, n = np.dtype(p.dtype).itemsize, usual_batch(p)
+    return style == "packs" and a.place == 0 and n * a.size * size >= STREAMED and a.after * size % LINE == 0
 
 
 def unit(style: str, p: Program) -> float:
@@ -202,15 +290,21 @@ def unit(style: str, p: Program) -> float:
     r, size = rates(style, p.dtype), np.dtype(p.dtype).itemsize
     read = [p.arrays[name] for name in p.expression.inputs]
     common = [a for a in read if a.place is None and not a.mixed]
-    large = max(a.size for a in p.arguments) / SMALL
-    crossed = any(a.place and a.place == len(a.extents) - 1 and a.size >= large for a in p.arguments)
 
-    found = r.shared if common else r.alone
-    if crossed:
-        found = max(found, r.apart)
-    if common and _streams(p, max(a.size for a in common), r.cache / size, r.beyond):
-        found = max(found, r.far)
+    streams = bool(common) and _streams(p, max(a.size for a in common), r.cache / size, r.beyond)
+    found = max(r.shared if common else r.alone, r.apart * crossed(p) + r.far * streams)
     return found * SINGLE.get(p.dtype, 1.0)
+
+
+def crossed(p: Program) -> bool:
+    """Whether neighbours in memory belong to different entries."""
+    large = max(a.size for a in p.arguments) / SMALL
+    return any(a.place and a.place == len(a.extents) - 1 and a.size >= large for a in p.arguments)
+
+
+def of_search(style: str, price: float) -> float:
+    """A price in the unit of the search's model."""
+    return price * CLOCKS_OF_UNIT if style == "threads" else price
 
 
 def usual_batch(p: Program) -> int:
@@ -227,8 +321,13 @@ def usual_batch(p: Program) -> int:
 def _streams(p: Program, numbers: int, cache: float, beyond: int) -> bool:
     """Whether an array that all entries read is beyond the cache, and an entry uses each number few times; or the array
     is far beyond the cache."""
+    return numbers > cache * (1 if _uses(p) < REUSE * numbers else beyond)
+
+
+def _uses(p: Program) -> int:
+    """Multiply-adds of an entry."""
     work = 0
     for s in p.statements:
         for t in s.terms:
             work += math.prod(p.sizes[i] for i in {*s.out.indices, *t.sums(s.out)} if i != p.batch)
-    return numbers > cache * (1 if work < REUSE * numbers else beyond)
+    return work

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
+from ...engine.backend import cpu
+from ..plan import Program
+from ..prices import price_of
 from .outer import Outer, Terms
 
 LINE = 64  # bytes: streaming stores and pieces keep to cache lines
@@ -21,6 +25,14 @@ class OuterPacks(Outer):
         size = np.dtype(dtype).itemsize
         found = [*_right(t, size)] if t.layout == "right" else [*_left(t)]
         return list(dict.fromkeys(found))
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        """Stores bypass the caches. That takes longer where the caches would hold the output."""
+        (out,) = p.expression.outputs
+        held = p.entries * p.arrays[out].size * np.dtype(p.dtype).itemsize
+        if 0 < held <= cpu.third_cache():
+            return least * price_of("outer_rest")
+        return super().price(p, least)
 
     @classmethod
     def default(cls, t: Terms, dtype: str) -> Outer:

@@ -8,16 +8,20 @@ import functools
 import math
 from typing import ClassVar
 
-from ...engine.backend.base import Shape, Source
+import numpy as np
+
+from ...engine.backend.base import Source
 from ...engine.backend.record import record
 from .. import render_packs, ways as ways_of
 from ..plan import Program, nest
 from ..ways import WIDTH
 from . import library_costs
-from .base import Organisation
+from .base import Launch, Organisation
 
-FIRST_CACHE = 32 * 1024  # bytes
-SLOWER = 1.6  # times, of work on numbers that the first cache does not hold
+CALL = 2e-6  # seconds
+FUSED = 0.5  # as measured: 0.25 to 0.7 of the price of chains of products
+COPIED = 1.5  # vector operations of a pack on its way past the caches
+TURNED = 6.5  # vector operations of a pack on its way in or out
 
 # Rows and columns of sums that the registers hold. (0, 0): as packs.h reckons.
 TILES: tuple[tuple[int, int], ...] = (
@@ -67,7 +71,14 @@ class Packs(Organisation):
     def price(self, p: Program, least: float = math.inf) -> float:
         """Vector operations of an entry, and its memory: a core does one after the other."""
         work = sum(ways_of.statement_price(p, s, way, WIDTH[p.dtype]) for s, way in zip(p.statements, self.ways))
-        return work + _memory(p)
+
+        # What bypasses the caches is made in scratch and copied.
+        size = np.dtype(p.dtype).itemsize
+        for name in p.expression.outputs:
+            a = p.arrays[name]
+            if name not in p.expression.updated and library_costs.passes("packs", p, a):
+                work += a.size / WIDTH[p.dtype] * COPIED * ways_of.farther(a.size * size)
+        return _with_memory(work, p) * _fused(p)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
@@ -76,10 +87,15 @@ class Packs(Organisation):
         return render_packs.source(self.name, body, ways, headers, folders, quick)
 
     def launch(self, plan, arrays, values, n: int):
-        module = plan.compile()
+        return self._launch(plan, values, n).bound(arrays, values)
+
+    def again(self, plan, arrays, values, n: int):
+        return self._launch(plan, values, n).again(list(arrays))
+
+    def _launch(self, plan, values, n: int) -> Launch:
         held = record(render_packs.members(plan.program), **values)
-        run = module.bind("contraction", Shape(), held, keep=list(arrays.values()))
-        return functools.partial(run, n)
+        addresses = tuple((f"at_{a.name}", a.name) for a in plan.program.arguments)
+        return Launch(plan.module(self), held, addresses, n)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:
@@ -116,14 +132,17 @@ class Lanes(Packs):
         return [cls(("lanes",) * len(p.statements))]
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        width = WIDTH[p.dtype]
-        work = sum(ways_of.effort(nest(p, s), "lanes", width) for s in p.statements)
+        width, n = WIDTH[p.dtype], library_costs.usual_batch(p)
+        spread = frozenset(a.name for a in p.arrays.values() if a.kind != "local" and a.place is None)
+        work = sum(ways_of.effort(nest(p, s), "lanes", width, spread) for s in p.statements)
 
-        # Numbers of an entry that are copied in and out, and all that lanes have of it.
-        outside = sum(a.size for a in p.arguments if a.place is not None)
-        inside = outside + sum(p.arrays[name].size for name in p.of_kind("local"))
-        slow = 1.0 if inside * width * 8 <= FIRST_CACHE else SLOWER
-        return work * slow + outside * 4 / width + _memory(p)
+        # Packs of entries are turned in squares, what is left over number by number.
+        packs = -(-n // width)
+        for a in p.arguments:
+            if a.place is not None:
+                squares, rest = divmod(a.after, width)
+                work += a.before * (squares * TURNED * width + rest * width)
+        return _with_memory(packs * work / n, p) * _fused(p)
 
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:
         body = render_packs.Body(p, True, self.tile, self.ask)
@@ -133,9 +152,15 @@ class Lanes(Packs):
         return {"tile": TILES}
 
 
-def _memory(p: Program) -> float:
-    """Price of the memory traffic of an entry."""
-    return library_costs.memory_seconds("packs", p) / library_costs.unit("packs", p)
+def _with_memory(work: float, p: Program) -> float:
+    """The price of an entry: its vector operations, and its memory."""
+    unit = library_costs.unit("packs", p)
+    return (library_costs.with_memory(work * unit, p) + CALL / library_costs.usual_batch(p)) / unit
+
+
+def _fused(p: Program) -> float:
+    """Of the price of several statements: what one leaves of an entry is in the caches for the next."""
+    return FUSED if p.of_kind("local") and not p.of_kind("shared") else 1.0
 
 
 def _foldable(can) -> list[int]:

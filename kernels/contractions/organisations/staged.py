@@ -22,7 +22,14 @@ from .base import Organisation
 TABLE = pathlib.Path(__file__).parent.with_name("stages.csv")
 MOST_WARPS = 16  # of a team
 STORED = 4  # see `_mostly_stored`
+BLOCK = 6e-10  # seconds of a block of a full device, beside its work
+CROSSED = 4  # times these where the entries' numbers are not side by side
 UNITS_FULL = 0.5  # of the threads that fill a device otherwise: a warp of the units has more loads under way
+# Bytes a second of arrays that all entries read, where few columns meet them: two matrices of 128 x 128 and 256 x 128
+# with two columns and one took 190 us for 128 entries on an H200.
+PASSING = 2.7e11
+HELD = 1 << 16  # bytes of such arrays that stay near a multiprocessor
+FEW = 0.25  # share of the units' work that is of use with two columns
 IDLE = 0.15  # share of the units' work that is of use, below which they are as slow as threads
 
 
@@ -191,7 +198,12 @@ class Staged(Organisation):
         return max(UNITS_FULL * device.FULL / max(at_work, 1), 1.0)
 
     def floor(self, p: Program) -> float:
-        return library_costs.memory_seconds("threads", p)
+        """Memory, blocks, or arrays of all entries that pass through a block for each entry."""
+        plan = plan_of(p, self)
+        blocks = plan.items(1) / plan.entries * BLOCK * (CROSSED if library_costs.crossed(p) else 1)
+        common = sum(a.size for a in p.arguments if a.place is None and not a.mixed) * np.dtype(p.dtype).itemsize
+        passing = common / PASSING if common > HELD and plan.use <= FEW else 0.0
+        return max(library_costs.memory_seconds("threads", p), blocks, passing)
 
     # ---- text and launch
     def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source:

@@ -1,5 +1,8 @@
 """Some lanes of a warp for a number of the output: each lane adds up its part of the sums.
 
+Where neighbours of the output are neighbours in the factors too, a lane has a number for itself: the lanes of a warp
+read side by side.
+
 Few numbers with long sums would leave most of a device idle. With `parts` several warps add up parts of a number's
 sums, and a second kernel adds up the parts in their order.
 """
@@ -21,12 +24,17 @@ from ..plan import Nest, Product, Program, names as names_of, pointers, reads
 from ..prices import price_of
 from . import device, library_costs
 from .base import Organisation
-from .threads import Threads, several
+from .threads import Threads, batch_is_last, several, step_of_neighbours
 
 LEAST = 4  # terms of a sum that is worth spreading over lanes
 LANES = REFERENCE.warp
 TURNS = 8  # loads of a lane that are worth a part of a sum
+ALONE = 8  # loads of a lane at a time that has a number for itself; lanes that share a number have half as many
+SINGLY = 2.0  # times the cache's time where the lanes of a number read one number at a time
+CROSSING = 2.0  # times the memory's time where the lanes of a number read across its neighbours
+FILLED = 2 * device.FULL  # lanes of a device whose sums are cut into parts: each has few loads under way
 CACHE = 6e12  # bytes a second from the second cache to all multiprocessors, of an H100
+SECOND_KERNEL = 3e-6  # seconds of the kernel that adds up parts
 ROOM = 1 << 22  # numbers of all parts together; entries of more go one after the other
 
 
@@ -35,6 +43,7 @@ class Sums(Threads):
     """`lanes` lanes for a number of the output; a lane reads `near` neighbours of a sum at once."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("sums",)
+    COMPLEX: ClassVar[bool] = True
 
     threads: int  # of a block
     lanes: int = 1  # of a warp, for a number of the output
@@ -52,97 +61,124 @@ class Sums(Threads):
         if more or not threads.independent(p) or not _summed(n):
             return []
 
-        near = widest(n, p.dtype)
+        near = 1 if p.mixed else widest(n, p.dtype)
         longest = max(threads.size(q.sums) for q in n.products)
         lanes = 2
 
         while lanes < LANES and lanes * near * 2 < longest:  # two loads a lane
             lanes *= 2
 
-        whole = cls(256, lanes, 1 if p.mixed else near)
-        in_parts = [] if p.mixed else [cls(256, LANES, near, parts) for parts in _parts(p, n.size, longest // near)]
-        return [whole, *in_parts]
+        found: list[Organisation] = [cls(256, lanes, near)]
+        if not p.mixed:
+            found += [cls(256, LANES, near, parts) for parts in _parts(p, n.size * LANES, longest // (near * LANES))]
+        if _side_by_side(p, n):
+            found += [cls(256, parts=parts) for parts in (1, *_parts(p, n.size, longest))]
+        return found
 
     def price(self, p: Program, least: float = math.inf) -> float:
-        price = threads.work(p) * price_of("sums")
+        price = self._read(p) / library_costs.unit("threads", p) if self.lanes == 1 else self._work(p)
         if self.parts == 1:
             return price
-        second = library_costs.SECOND_KERNEL / library_costs.unit("threads", p)
+        second = SECOND_KERNEL / library_costs.unit("threads", p)
         return price + second / library_costs.usual_batch(p) / self.waits(p)
 
     def floor(self, p: Program) -> float:
-        """Each number of the output reads its factors anew, from the second cache at best."""
-        read = threads.work(p) * np.dtype(p.dtype).itemsize / CACHE
-        return max(super().floor(p), read)
+        (n,) = threads.nests(p)
+        crossing = self.lanes > 1 and self.near == 1 and _side_by_side(p, n)
+        moved = library_costs.memory_seconds("threads", p)
+        return max(moved, self._read(p)) * (CROSSING if crossing else 1.0)
+
+    def _work(self, p: Program) -> float:
+        return threads.effort(p) * price_of("sums")
+
+    def _read(self, p: Program) -> float:
+        """Seconds of an entry: each number of the output reads its factors anew, from the second cache at best."""
+        singly = self.lanes > 1 and self.near == 1
+        return threads.work(p) * np.dtype(p.dtype).itemsize / CACHE * (SINGLY if singly else 1.0)
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
-        (n,), w = threads.nests(p), self.lanes
+        (n,) = threads.nests(p)
         names = threads.numbered("x", n.loops)
-        lines = [
-            f"KERNEL(contraction, Arguments, {self.threads}) {{",
-            "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
-            f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {w};",
-            f"const int lane = threadIdx.x % {w}, part = int(item % {self.parts});\n(void)part;",
-            *_place(p, n, f"item / {self.parts}", names),
-            "scalar sum = 0;",
-        ]
+        lines = [*self._head(p, "contraction", n, names, self.lanes), "scalar sum = 0;"]
 
         for q in n.products:
             lines += self._product(n, q, names)
-        lines.append(f"sum = over_lanes<{w}>(sum);")
+        lines.append(f"sum = over_lanes<{self.lanes}>(sum);")
 
         if self.parts == 1:
             return [*lines, *_stored(n, names), "}"]
         return [*lines, "if (on && lane == 0) ((scalar *)a.at_parts)[item] = sum;", "}", *self._added_up(p, n, names)]
 
+    def _head(self, p: Program, kernel: str, n: Nest, names, lanes: int) -> list[str]:
+        """A kernel up to the place of a number of the output. `item`: parts of numbers, one part of all after the
+        other."""
+        parts = self.parts if kernel == "contraction" else 1
+        part = "const long number = item;\nconst int part = 0;"
+        if self.parts > 1:
+            part = f"const long numbers = items / {lanes * parts}, number = item % numbers;"
+            part += "\nconst int part = int(item / numbers);"
+        return [
+            f"KERNEL({kernel}, Arguments, {self.threads}) {{",
+            "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
+            f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {lanes};",
+            f"{part}\nconst int lane = threadIdx.x % {lanes};\n(void)lane, (void)part;",
+            *_place(p, n, names),
+        ]
+
     def _added_up(self, p: Program, n: Nest, names) -> list[str]:
         """The second kernel: a warp adds up the parts of a number, in their order."""
         return [
-            f"KERNEL(contraction_sum, Arguments, {self.threads}) {{",
-            "const long thread = blockIdx.x * (long)blockDim.x + threadIdx.x;",
-            f"const bool on = thread < items;\nconst long item = (on ? thread : items - 1) / {LANES};",
-            f"const int lane = threadIdx.x % {LANES};",
-            f"const scalar *const parts = (const scalar *)a.at_parts + item * {self.parts};",
-            *_place(p, n, "item", names),
+            *self._head(p, "contraction_sum", n, names, LANES),
+            "const scalar *const parts = (const scalar *)a.at_parts + number;",
             "scalar sum = 0;",
-            f"for (int part = lane; part < {self.parts}; part += {LANES}) sum += parts[part];",
+            f"UNROLL_BY({ALONE}) for (int k = lane; k < {self.parts}; k += {LANES}) sum += parts[k * numbers];",
             f"sum = over_lanes<{LANES}>(sum);",
             *_stored(n, names),
             "}",
         ]
 
     def _product(self, n: Nest, q: Product, names) -> list[str]:
-        """A lane's part of a product's sum."""
+        """A lane's part of a product's sum: whole turns of all lanes, whose loads are under way together; the rest."""
         w, v, many = self.lanes, self.near, threads.size(q.sums)
-        turns = -(-many // (w * v))
+        whole, turns = many // (w * v), -(-many // (w * v))
         each = -(-turns // self.parts)
-        end = f"part < {-(-turns // each) - 1} ? (part + 1) * {each} : {turns}" if self.parts > 1 else str(turns)
-        head = f"UNROLL_BY(4) for (int i = part * {each}, end = {end}; i < end; ++i) {{"
-        head += f" const int k = (i * {w} + lane) * {v};"
-        test = f" if (k < {many})" if many % (w * v) else ""
+        last = f"part < {-(-turns // each) - 1} ? (part + 1) * {each} : {turns}" if self.parts > 1 else str(turns)
 
-        # `v` neighbours of each factor at once, or number by number.
-        indices = threads.numbered("k", q.sums)
-        loads, words = [], []
+        at_once = ALONE if w == 1 else ALONE // 2
+        place = f"const int k = (i * {w} + lane) * {v};"
+        term = " ".join(self._term(n, q, names))
+        lines = [
+            f"{{ const int first = part * {each}, last = {last}, whole = last < {whole} ? last : {whole};",
+            f"UNROLL_BY({at_once}) for (int i = first; i < whole; ++i) {{ {place} {term} }}",
+        ]
+        if turns > whole:
+            rest = f"const int i = {whole}; {place} if (k < {many}) {{ {term} }}"
+            lines.append(f"if (first <= {whole} && whole < last) {{ {rest} }}")
+        return [*lines, "}"]
+
+    def _term(self, n: Nest, q: Product, names) -> list[str]:
+        """C++ that adds `near` terms from term k on."""
+        v, indices, loads, words = self.near, ["k"], [], []
+        if len(q.sums) > 1:
+            indices = threads.numbered("k", q.sums)
+            loads = threads.split(q.sums, "k", indices)
+
+        # `near` neighbours of each factor at once, or number by number.
         for j, f in enumerate(q.factors):
-            at = f"at_{n.names[f]} + {threads.offset(n, f, n.loops, names)}"
+            at = f"at_{n.names[f]} + {threads.offset(n, f, (*n.loops, *q.sums), (*names, *indices))}"
             if v > 1:
-                loads.append(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at} + k);")
+                loads.append(f"const Near<{v}> f{j} = *(const Near<{v}> *)({at});")
                 words.append(f"f{j}.v[s]")
             else:
-                words.append(f"({at})[{threads.offset(n, f, q.sums, indices)}]")
+                words.append(f"*({at})")
 
         sign = "-" if q.number == -1 else "+"
         number = "" if abs(q.number) == 1 else f"{threads.number_text(q)} * "
         add = f"sum {sign}= {number}{' * '.join(words)};"
-
         if v > 1:
             add = f"UNROLL for (int s = 0; s < {v}; ++s) {add}"
-        else:
-            loads = threads.split(q.sums, "k", indices)
-
-        return [head, f"{test} {{ {' '.join(loads)} {add} }} }}"]
+        return [*loads, add]
 
     def stand_ins(self) -> list[Organisation]:
         return [self, dataclasses.replace(self, near=1)] if self.near > 1 else [self]
@@ -190,7 +226,7 @@ class Sums(Threads):
         parts = () if p.mixed else (1, 2, 8, 32, 128, 512, 2048)
         return {
             "threads": (64, 128, 256, 512),
-            "lanes": (2, 4, 8, 16, 32),
+            "lanes": (1, 2, 4, 8, 16, 32),
             "near": tuple(sorted({1, wide})),
             "parts": parts,
         }
@@ -198,29 +234,35 @@ class Sums(Threads):
     def legal(self, p: Program) -> bool:
         if not super().legal(p):
             return False
-        return self.near == 1 or self.near == widest(threads.nests(p)[0], p.dtype)
+        return self.near == 1 or (self.lanes > 1 and self.near == widest(threads.nests(p)[0], p.dtype))
 
     def accesses(self, p: Program, n: Nest, q: Product, many: int) -> float:
         turn = self.lanes * self.near
         return n.size * (-(-many // turn) * turn * len(q.factors) + self.lanes * math.log2(self.lanes))
 
 
-def _parts(p: Program, numbers: int, loads: int) -> list[int]:
-    """Parts of sums with which the lanes of a usual batch fill a device, if they do not without. numbers: of an
-    entry's output. loads: of a sum."""
-    missing = device.FULL // (library_costs.usual_batch(p) * numbers * LANES)
-    most = min(missing, loads // (LANES * TURNS))
+def _parts(p: Program, lanes: int, loads: int) -> list[int]:
+    """Parts of sums with which the lanes of a usual batch fill a device, if they do not without. lanes: of an entry's
+    output. loads: of a lane."""
+    missing = FILLED // (library_costs.usual_batch(p) * lanes)
+    most = min(missing, loads // TURNS)
     return [2 ** int(math.log2(most))] if most > 1 else []
 
 
-def _place(p: Program, n: Nest, number: str, names) -> list[str]:
-    """C++ of the place of a number of the output. number: C++ of its number among those of all entries."""
-    return [
-        f"const long b = ({number}) / {n.size};\nconst int x = int(({number}) % {n.size});\n(void)b, (void)x;",
-        *pointers(p, "b"),
-        f"// {n.statement}",
-        *threads.split(n.loops, "x", names),
-    ]
+def _place(p: Program, n: Nest, names) -> list[str]:
+    """C++ of the place of a number of the output. Neighbours in memory have neighbouring numbers."""
+    spread = f"const long b = number / {n.size};\nconst int x = int(number % {n.size});"
+    if batch_is_last(p):
+        spread = "const long b = number % a.n;\nconst int x = int(number / a.n);"
+    return [spread, "(void)b, (void)x;", *pointers(p, "b"), f"// {n.statement}", *threads.split(n.loops, "x", names)]
+
+
+def _side_by_side(p: Program, n: Nest) -> bool:
+    """Whether neighbours of the output read neighbours of the factors, or the same numbers."""
+    if p.mixed:
+        return False
+    steps = [step_of_neighbours(p, n, f) for f in n.factors]
+    return 1 in steps and all(step in (0, 1) for step in steps)
 
 
 def _stored(n: Nest, names) -> list[str]:
@@ -251,7 +293,8 @@ def widest(n: Nest, dtype: str) -> int:
 
 def _along(n: Nest, q: Product, v: int) -> bool:
     """Whether v neighbours of a product's sum may be read at once from its factors."""
-    if len(q.sums) != 1 or q.sums[0].extent % v:
+    *slow, fast = q.sums
+    if fast.extent % v:
         return False
 
-    return all(q.sums[0].step[f] == 1 and threads.whole_steps(n.loops, f, v) for f in q.factors)
+    return all(fast.step[f] == 1 and threads.whole_steps((*n.loops, *slow), f, v) for f in q.factors)

@@ -6,18 +6,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...engine.backend.base import Shape, Source
+from ...engine.backend.base import Source
 from ...engine.backend.record import record, structure
 from ...engine.errors import VariantUnsuitable
-from .. import host_rates
 from ..plan import Loop, Program, Unable, merged, only_term, steps_between, turns
 from ..text import Reference
 from . import library_costs
-from .base import Organisation
+from .base import Launch, Organisation
 
 LOOPS = 16  # at most
 FACTORS = 3  # at most: each number of them is a source of its own
@@ -26,11 +25,11 @@ STAYS, LIES, SCATTERED = range(3)  # what the output does along a run (sweep_pac
 TOGETHER = 8  # runs of a sum that are added together
 LINE = 64  # bytes
 SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
-STREAMED = 64 << 20  # bytes of an output that bypasses the caches
+STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 SHARED = 1 << 15  # numbers that are worth a second thread
-CALL = 1e-6  # seconds
+CALL = 2e-6  # seconds
 RUN = {STAYS: 4e-9, LIES: 8e-9, SCATTERED: 8e-9}  # seconds of a run by its kind, beside its numbers
-NUMBER = 1.2e-9  # seconds of a number of a scattered run
+NUMBER = 1.6e-9  # seconds of a number of a scattered run
 
 
 class Sum(NamedTuple):
@@ -54,15 +53,6 @@ class Sweep(NamedTuple):
     @property
     def runs(self) -> int:
         return turns(self.loops[:-1])
-
-
-class Work(NamedTuple):
-    """A launch without addresses: arrays of the same shapes share it."""
-
-    held: np.ndarray  # the record of arguments without the arrays' addresses
-    addresses: tuple[tuple[str, str], ...]  # (member of the record, array)
-    parts: int  # that threads work on
-    module: Any
 
 
 def the_sum(p: Program) -> Sum:
@@ -171,16 +161,17 @@ class Sweeps(Organisation):
     def price(self, p: Program, least: float = math.inf) -> float:
         """Seconds for a usual batch, in the units of the other organisations: memory, and what a run takes."""
         n = library_costs.usual_batch(p)
-        s, size, rates = swept(p, n), np.dtype(p.dtype).itemsize, host_rates.of(p.dtype)
+        s, size = swept(p, n), np.dtype(p.dtype).itemsize
         stated = the_sum(p)
 
-        moved = 0
+        moved = held = 0
         for k in range(len(stated.factors) + 1):
             numbers = math.prod(loop.extent for loop in s.loops if loop.step[k])
-            moved += numbers * size * (1 + (k == OUT))
+            moved += numbers * size * (2 if k == OUT and not _past(s, stated, size) else 1)
+            held += numbers * size
         runs = s.runs / _together(s, size) * RUN[s.kind]
         scattered = turns(s.loops) * NUMBER if s.kind == SCATTERED else 0.0
-        seconds = CALL + moved / rates.memory + runs + scattered
+        seconds = CALL + moved / library_costs.pace("packs", p.dtype, held) + runs + scattered
         return seconds / n / library_costs.unit("packs", p)
 
     # ---- text and launch
@@ -200,19 +191,19 @@ class Sweeps(Organisation):
         return Source(f"tensor-sweep-{count}", "\n".join(lines), entry="contraction", title="sweep")
 
     def launch(self, plan, arrays, values, n: int):
+        return self._launch(plan, values, n).bound(arrays, values)
+
+    def again(self, plan, arrays, values, n: int):
+        return self._launch(plan, values, n).again(list(arrays))
+
+    def _launch(self, plan, values, n: int) -> Launch:
+        """Kept for arrays that lie alike."""
         p = plan.program
         steps = tuple((values[f"step_{a.name}"], values[f"ld_{a.name}"]) for a in p.arguments)
-        work = plan.kept(("work", self, n, steps), functools.partial(self._work, plan, values, n))
+        on_line = values[f"at_{the_sum(p).out.name}"] % LINE == 0
+        return plan.kept(("work", self, n, steps, on_line), functools.partial(self._work, plan, values, n, on_line))
 
-        held = work.held.copy()
-        for member, name in work.addresses:
-            held[member] = values[f"at_{name}"]
-        if held["out"][0] % LINE:
-            held["past"] = 0  # no line would be written as a whole
-        run = work.module.bind("contraction", Shape(), held, keep=tuple(arrays.values()), title=p.title)
-        return functools.partial(run, work.parts)
-
-    def _work(self, plan, values, n: int) -> Work:
+    def _work(self, plan, values, n: int, on_line: bool) -> Launch:
         """The launch for n entries, without addresses. Raises VariantUnsuitable."""
         p = plan.program
         try:
@@ -222,10 +213,12 @@ class Sweeps(Organisation):
 
         stated, size = the_sum(p), np.dtype(p.dtype).itemsize
         held = _record(s, stated, size)
+        if not on_line:
+            held["past"] = 0  # no line would be written as a whole
         addresses = [("out", stated.out.name)]
         addresses += [(f"x{place}", stated.factors[f].name) for place, f in enumerate(s.factors)]
         parts = _parts(s, plan.backend.threads, size) if n else 0
-        return Work(held, tuple(addresses), parts, _module(plan.backend, self.render(p)))
+        return Launch(_module(plan.backend, self.render(p)), held, tuple(addresses), parts, title=p.title)
 
     # ---- search
     def moves(self, p: Program) -> dict[str, tuple]:

@@ -13,6 +13,57 @@ from ..plan import Nest, Product, Program, includes, program_source
 from . import device, library_costs
 from .base import Organisation
 
+ACROSS = 3.0  # times the memory's time of a large array of which neighbours of the output read numbers that lie apart
+ENDS = 2  # numbers at the ends of a run that count as read across
+LARGE = 4  # an array is large that has the largest array's numbers divided by this
+
+
+def batch_is_last(p: Program) -> bool:
+    """Whether neighbours of the output are entries."""
+    out = p.arrays[p.expression.outputs[0]]
+    return out.place is not None and out.place == len(out.extents) - 1
+
+
+def step_of_neighbours(p: Program, n: Nest, f: int) -> int:
+    """Numbers of a factor from one number of the output to its neighbour in memory; 0 if both read the same one."""
+    if n.loops and not batch_is_last(p):
+        return n.loops[-1].step[f]
+    array = p.arrays[n.names[f]]
+    return 0 if array.place is None else array.behind(array.place)
+
+
+def memory_seconds(p: Program) -> float:
+    """Seconds of an entry that memory takes where neighbouring threads have neighbours of the output."""
+    found = library_costs.memory_seconds("threads", p)
+    if p.mixed:
+        return found
+
+    numbers = 0.0
+    for n in threads.nests(p):
+        for name in {n.names[f] for f in n.factors}:
+            numbers += max(_across(p, n, f) for f in n.factors if n.names[f] == name) * p.arrays[name].size
+    return found + (ACROSS - 1) * numbers * np.dtype(p.dtype).itemsize / library_costs.DEVICE.memory
+
+
+def _across(p: Program, n: Nest, f: int) -> float:
+    """The share of a factor that is read across: of a large one, if neighbours of the output read numbers that lie
+    apart; the ends of runs, if neighbours lie side by side in short runs."""
+    least = max(a.size for a in p.arguments) / LARGE
+    step = step_of_neighbours(p, n, f)
+    if p.arrays[n.names[f]].size < least or step == 0:
+        return 0.0
+    if step > 1:
+        return 1.0
+    if batch_is_last(p):
+        return 0.0
+
+    run = 1
+    for loop in reversed(n.loops):
+        if loop.step[f] != loop.step[0]:
+            return min(1.0, ENDS / run)
+        run *= loop.extent
+    return 0.0
+
 
 def several(count: int, words: str) -> list[str]:
     """Words about a number of an organisation that is more than 1, for readers."""
@@ -23,13 +74,14 @@ class Threads(Organisation):
     """Base of the organisations by threads: each statement is a nest of loops, which go to blocks and threads."""
 
     threads: int  # of a block
+    near = 1  # neighbours that a thread reads or writes at once
 
     def waits(self, p: Program) -> float:
         threads_ = self.at_work(p, library_costs.usual_batch(p))
         return max(device.FULL / max(threads_, 1), 1.0)
 
     def floor(self, p: Program) -> float:
-        return library_costs.memory_seconds("threads", p)
+        return memory_seconds(p)
 
     def at_work(self, p: Program, n: int) -> int:
         """Threads that have something to do for n entries."""
@@ -42,6 +94,9 @@ class Threads(Organisation):
 
     def __str__(self):
         return f"{self.name} ({', '.join(self.details())})"
+
+    def serves(self, p: Program) -> str:
+        return "" if self.near == 1 or self.legal(p) else "near=1: neighbours are not read or written at once"
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:

@@ -12,6 +12,7 @@ from ...engine.backend.base import Shape
 from .. import render_threads as threads
 from ..plan import Loop, Nest, Product, Program, pointers
 from ..prices import price_of
+from . import library_costs
 from .base import Organisation
 from .threads import Threads
 
@@ -45,9 +46,13 @@ class Tiles(Threads):
 
     def price(self, p: Program, least: float = math.inf) -> float:
         parts = parts_of(threads.nests(p)[0])
-        rows, columns, _ = self.tile
-        edges = threads.waste(threads.size(parts.rows), rows) * threads.waste(threads.size(parts.columns), columns)
+        edges = 1.0
+        for loops, tile in zip((parts.rows, parts.columns, parts.sums), self.tile):
+            edges *= threads.waste(threads.size(loops), tile)
         return threads.work(p) * price_of("tiles") * edges
+
+    def floor(self, p: Program) -> float:
+        return library_costs.memory_seconds("threads", p)
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 import pathlib
@@ -31,6 +32,7 @@ from ..timers import HostClock, watched
 from .entry import Entry
 from .facts import CPU, DeviceFacts
 from .queues import Queue, ThreadQueue
+from .replay import Launch, here
 
 if typing.TYPE_CHECKING:
     from .peers import Peers
@@ -107,12 +109,30 @@ class Module(abc.ABC):
         record: an array of one structure, read whenever run is called. keep: objects to keep alive, to which the record
         points. title: what timers call it, where the source serves many works; "": as the source has it.
         """
+        if here.watch:
+            return functools.partial(self._put_on_list, function, shape, record, most, keep)
         run = self._bind(function, shape, record, most, keep)
         return watched(run, title or self.titles.get(function, function), self.clock)
+
+    def _put_on_list(self, function, shape, record, most, keep, items: int) -> None:
+        """A launch of a watched bind, see replay.py."""
+
+        def bound(own):
+            return functools.partial(self._bind(function, shape, own, most, keep), items)
+
+        assert here.watch
+        here.watch.launches.append(Launch(record.copy(), bound))
 
     @abc.abstractmethod
     def _bind(self, function: str, shape: Shape, record: np.ndarray, most: int | None, keep):
         """As `bind`, by the backend."""
+
+    def again(self, function: str, record: np.ndarray, places: dict[str, int], items: int, keep=()):
+        """run(arrays): a launch for so many items, with members of a copy of the record set to the arrays' addresses.
+        For calls that come again with other arrays. None on a device: each call binds its own record there.
+
+        places: {member: place of its array}. The arrays are the backend's.
+        """
 
     def address(self, function: str) -> int:
         """Address of a C function of the source, of any arguments; for hosts that call it. Raises BackendError where
@@ -252,7 +272,7 @@ class Backend(abc.ABC):
                 f"no memory for an array of {numbers} numbers; is the chunk (nGridPoints) too large?"
             ) from None
 
-        return raw[-raw.ctypes.data % ALIGN :][:size].view(dtype).reshape(shape)
+        return np.ndarray(shape, dtype, raw, -self.address(raw) % ALIGN)
 
     def address(self, array) -> int:
         """Of its first element, where kernels find it. The array has to be kept as long as the address is used. Raises

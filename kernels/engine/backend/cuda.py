@@ -25,6 +25,7 @@ from .facts import of_capability
 from .peers import Peers, mps
 from .pinned import DEVICE, PAGEABLE, PinnedMemory, Staging
 from .queues import StreamQueue
+from .replay import here
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -471,6 +472,8 @@ class CudaBackend(CudaTarget):
 
     # ---- arrays
     def empty(self, shape, dtype=DOUBLE):
+        if here.watch:
+            return here.watch.empty(shape, dtype)
         self.use()
         try:
             return self.arrays.empty(shape, dtype=dtype)

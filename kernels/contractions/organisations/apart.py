@@ -1,0 +1,382 @@
+"""Each statement of a program by the organisation that is cheapest for it alone, one after the other.
+
+What lies between two statements goes through memory, in one scratch. It lies there in the order of indices that suits
+the statement that writes it and those that read it. A statement without the program's batch index has a batch of its
+own: the longest index of its output, or the first.
+
+It serves chains of products that have nothing else in common: `n,ni,nj->ij` is a product number by number, which a
+matrix library would do as many small products, and then a product of matrices.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...engine.backend.base import Source
+from .. import host_rates, scratch
+from ..plan import Program, Rooms, Unable, describe, names, references, with_factors
+from ..text import Expression, Reference, Statement, Term
+from . import library_costs
+from .base import Organisation
+
+BEGIN = 32  # numbers: arrays of the scratch begin at multiples of it
+STEPS = 1024  # statements whose steps are kept
+ORDERS = 6  # of a local in memory, that are looked at
+ENOUGH = 1.1  # times what memory takes at least: no other order of a local is looked at
+BESIDE = 1.03  # times the seconds of its steps: organisations that are not made of steps come first
+BEGUN = {"threads": 0.0, "packs": 4e-6}  # seconds until a step begins, which a device need not wait for
+
+
+_choosers: list[Callable] = []
+
+
+def chosen_by(chooser: Callable) -> Callable:
+    """Steps are chosen by this function: (style, program) -> prices and organisations, the best first. The package,
+    which knows all organisations, gives it."""
+    _choosers[:] = [chooser]
+    return chooser
+
+
+class Step(NamedTuple):
+    """A statement by itself."""
+
+    program: Program
+    choices: tuple[tuple[float, Organisation], ...]  # prices and organisations, the best first
+    seconds: float  # of all entries, by the best
+    entries: int  # of its batch; of the usual batch if the batch is the whole program's
+
+    @property
+    def how(self) -> Organisation:
+        return self.choices[0][1]
+
+
+class Part(NamedTuple):
+    """A step that is bound to arrays."""
+
+    plan: Any  # a Contraction
+    entries: int  # of its batch; 0: as many as the whole program's
+
+
+class Locals(NamedTuple):
+    """Where locals lie in one array. Locals of which one is read before the other is written may lie in the same
+    place."""
+
+    shapes: dict[str, tuple[int, ...]]
+    places: dict[str, int]
+    size: int  # numbers
+
+    @classmethod
+    def of(cls, plan, parts: list[Part], n: int) -> Locals:
+        """The locals of a plan for n entries."""
+        names_ = [a.name for a in plan.program.arrays.values() if a.kind != "argument"]
+        live, rooms = plan.program.live(), Rooms()
+        shapes: dict[str, tuple[int, ...]] = {}
+        places: dict[str, int] = {}
+
+        for part in parts:
+            for name in names_:
+                if name in part.plan.program.arrays and name not in shapes:
+                    shapes[name] = part.plan.shape(name, part.entries or n)
+                    places[name] = rooms.take(-(-math.prod(shapes[name]) // BEGIN) * BEGIN, *live[name])
+        return cls(shapes, places, rooms.size)
+
+    def views(self, array) -> dict:
+        """The locals in an array."""
+        found = {}
+        for name, shape in self.shapes.items():
+            at = self.places[name]
+            found[name] = array[at : at + math.prod(shape)].reshape(shape)
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Apart(Organisation):
+    """The organisation of each statement is the model's choice for it."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("apart",)
+    COMPLEX: ClassVar[bool] = True
+    STYLE: ClassVar[str] = ""  # of the backend
+
+    # ---- choice
+    @classmethod
+    def candidates(cls, p: Program) -> list[Organisation]:
+        how = cls()
+        return [] if how.serves(p) else [how]
+
+    def serves(self, p: Program) -> str:
+        if len(p.statements) < 2:
+            return "two statements or more, or a product of three arrays or more"
+        if p.expression.symmetric:
+            return "arrays that are not symmetric"
+        if p.mixed:
+            return "arrays with the batch index in one place"
+        if p.complex:  # few organisations have complex numbers
+            try:
+                steps(self.STYLE, p)
+            except Unable as reason:
+                return str(reason)
+        return ""
+
+    def price(self, p: Program, least: float = math.inf) -> float:
+        """Seconds of all steps for a usual batch, in the units of the other organisations; no less than that if it is
+        more than `least`: steps are planned where they may be the choice."""
+        of_price = library_costs.usual_batch(p) * library_costs.unit(self.STYLE, p)
+        besides = library_costs.fresh_seconds(self.STYLE, p) + BEGUN[self.STYLE] * len(p.statements)
+        seconds = besides + sum(bound(self.STYLE, p, s) for s in p.statements)
+        if seconds < least * of_price:
+            seconds = besides + sum(step.seconds for step in steps(self.STYLE, p))
+        return BESIDE * seconds / of_price
+
+    def told(self, p: Program) -> list[str]:
+        found = []
+        for step in steps(self.STYLE, p):
+            (s,) = step.program.statements
+            found.append(f"{s}: {step.how}, batch index {step.program.batch or 'none'}, {step.seconds * 1e6:.3g} us")
+        return found
+
+    # ---- text and launch
+    def render(self, p: Program, headers=(), folders=(), quick: bool = False) -> Source | None:
+        """The kernel of the first step. All are in `sources`."""
+        first = steps(self.STYLE, p)[0]
+        return first.how.render(first.program, headers, folders, quick)
+
+    def shown(self, plan) -> list[Source]:
+        return [part.plan.source for part in self._parts(plan) if part.plan.source]
+
+    def sources(self, plan) -> list[Source]:
+        found = []
+        for part in self._parts(plan):
+            found += part.plan.sources()
+        return list(dict.fromkeys(found))
+
+    def launch(self, plan, arrays, values, n: int):
+        if n == 0:
+            return _nothing
+        parts = plan.kept(("parts", self), functools.partial(self._parts, plan))
+        between = Locals.of(plan, parts, n)
+        held = dict(arrays) | between.views(plan.backend.empty((between.size,), plan.dtype))
+
+        # Arguments were checked with the whole program's batch; all else is contiguous.
+        runs = []
+        for part in parts:
+            own = {a.name: held[a.name] for a in part.plan.program.arguments}
+            known = {} if part.entries else values
+            runs.append(part.plan.launch_checked(own, known, part.entries or n))
+
+        def run() -> None:
+            for each in runs:
+                each()
+
+        return run
+
+    def _parts(self, plan) -> list[Part]:
+        """A plan for each step."""
+        found = []
+        for step in steps(self.STYLE, plan.program):
+            whole = step.program.batch == plan.program.batch
+            found.append(Part(plan.alone(step.program, step.choices), 0 if whole else step.entries))
+        return found
+
+    # ---- search
+    def moves(self, p: Program) -> dict[str, tuple]:
+        return {}
+
+    def cost(self, p: Program, moved: int, least: float) -> float:
+        return library_costs.of_search(self.STYLE, self.price(p))
+
+
+@dataclasses.dataclass(frozen=True)
+class HostApart(Apart):
+    """On a core."""
+
+    STYLE: ClassVar[str] = "packs"
+
+    def again(self, plan, arrays, values, n: int):
+        if n == 0:
+            return None
+        parts = plan.kept(("parts", self), functools.partial(self._parts, plan))
+        between = Locals.of(plan, parts, n)
+        room = functools.partial(scratch.room, "apart", (between.size,), plan.dtype)
+        held = dict(arrays) | between.views(room())
+
+        runs = []
+        for part in parts:
+            own = {a.name: held[a.name] for a in part.plan.program.arguments}
+            runs.append((part.plan.again(own, part.entries or n), tuple(own)))
+        if any(each is None for each, _ in runs):
+            return None
+
+        names_ = tuple(arrays)
+
+        def run(given) -> None:
+            held = dict(zip(names_, given)) | between.views(room())
+            for each, own in runs:
+                each([held[name] for name in own])
+
+        return run
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceApart(Apart):
+    """On a device."""
+
+    STYLE: ClassVar[str] = "threads"
+
+
+def _nothing() -> None:
+    """A run for no entries."""
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(64)
+def steps(style: str, p: Program) -> tuple[Step, ...]:
+    """The steps of a program. Raises Unable if no organisation serves a statement by itself."""
+    statements = p.statements
+    for name in dict.fromkeys(s.out.name for s in statements):
+        if p.arrays[name].kind != "argument":
+            statements = _in_order(style, p, statements, name)
+
+    return tuple(_best(style, p, s) for s in statements)
+
+
+def _in_order(style: str, p: Program, statements, name: str) -> tuple[Statement, ...]:
+    """The statements with the dimensions of a local in the order that costs those least who write or read it."""
+    enough = ENOUGH * sum(bound(style, p, s) for s in statements if name in names(references(s)))
+    best, least = statements, math.inf
+    for places in _orders(p, statements, name):
+        some = _turned(statements, name, places)
+        seconds = sum(_quick(style, p, s).seconds for s in some if name in names(references(s)))
+        if seconds < least:
+            best, least = some, seconds
+        if least <= enough:
+            break
+    return best
+
+
+def bound(style: str, p: Program, s: Statement) -> float:
+    """Seconds of a statement that its memory takes at least, for a usual batch."""
+    r, numbers = library_costs.rates(style, p.dtype), 0
+    sizes = p.sizes | ({p.batch: library_costs.usual_batch(p)} if p.batch else {})
+    for array in {x.name: x for x in references(s)}.values():
+        count = math.prod(sizes[i] for i in set(array.indices))
+        numbers += count * (r.stored if array is s.out else 1)
+    return max(numbers * np.dtype(p.dtype).itemsize / r.memory, r.call)
+
+
+def _best(style: str, p: Program, s: Statement) -> Step:
+    """The step of a statement, with the batch that suits it best."""
+    return min((_alone(style, p, s, batch) for batch in _batches(p, s)), key=lambda step: step.seconds)
+
+
+def _quick(style: str, p: Program, s: Statement) -> Step:
+    """The step of a statement, with the batch that is tried first."""
+    return _alone(style, p, s, _batches(p, s)[0])
+
+
+def _alone(style: str, p: Program, s: Statement, batch: str | None) -> Step:
+    """The step of a statement, with a batch."""
+    if batch == p.batch:
+        entries = library_costs.usual_batch(p)
+    else:
+        entries = p.sizes[batch] if batch else 1
+
+    sizes = tuple(dict.fromkeys((i, p.sizes[i]) for r in references(s) for i in r.indices if i != batch))
+    constant = p.expression.constant & names(references(s))
+    rates = host_rates.of(p.dtype) if style == "packs" else None
+    return _step(style, s, batch, entries, sizes, constant, p.dtype, rates)
+
+
+def _batches(p: Program, s: Statement) -> list[str | None]:
+    """Indices that may be the batch of a statement: the program's, or of its output the longest and the first. None:
+    there is none."""
+    if p.batch in s.out.indices:
+        return [p.batch]
+
+    able = [i for i in s.out.indices if _in_one_place(i, references(s))]
+    longest = max(able, key=lambda i: p.sizes[i], default=None)
+    return list(dict.fromkeys([longest, *able[:1]]))
+
+
+def _in_one_place(index: str, refs: list[Reference]) -> bool:
+    """Whether an index stands in one place of each array, or in none."""
+    found: dict[str, set] = {}
+    for r in refs:
+        found.setdefault(r.name, set()).add(tuple(place for place, i in enumerate(r.indices) if i == index))
+    return all(len(places) == 1 and len(*places) < 2 for places in found.values())
+
+
+@functools.lru_cache(STEPS)
+def _step(style: str, s: Statement, batch: str | None, entries: int, sizes, constant, dtype: str, rates) -> Step:
+    """A statement by itself. rates: of the core, which prices depend on. Raises Unable."""
+    e = Expression((s,), batch, constant=constant, found=True)
+    arrays = describe(e, (s,), dict(sizes))
+    p = Program(e, (s,), arrays, dict(sizes) | ({batch: 1} if batch else {}), dtype, entries)
+
+    choices = _choosers[0](style, p)
+    if not choices:
+        raise Unable(f"an organisation for '{s}' alone")
+    seconds = choices[0][0] * library_costs.unit(style, p) * entries
+    return Step(p, tuple(choices), max(seconds, library_costs.rates(style, dtype).call), entries)
+
+
+# ---- the order of a local in memory ---------------------------------------------------------------------------------
+
+
+def _turned(statements, name: str, places) -> tuple[Statement, ...]:
+    """Statements with the dimensions of an array in another order."""
+
+    def turned(r: Reference) -> Reference:
+        return Reference(name, tuple(r.indices[place] for place in places)) if r.name == name else r
+
+    return tuple(with_factors(s, turned)._replace(out=turned(s.out)) for s in statements)
+
+
+def _orders(p: Program, statements, name: str) -> list[tuple[int, ...]]:
+    """Orders of an array's dimensions that are worth a look: as it stands, as its larger factor lies, as a product of
+    matrices would write it and as those who read it would have it."""
+    found: list[tuple[int, ...]] = []
+    for s in statements:
+        for t in s.terms:
+            if s.out.name == name:
+                found += _as_written(p, s.out, t)
+            for f in t.factors:
+                if f.name == name:
+                    found += _as_read(s.out, f, t)
+
+    own = tuple(range(len(p.arrays[name].extents)))
+    return list(dict.fromkeys([own, *found]))[:ORDERS]
+
+
+def _as_written(p: Program, out: Reference, t: Term) -> list[tuple[int, ...]]:
+    """Orders in which a product writes its output as it computes."""
+    factors = sorted(t.factors, key=lambda f: -math.prod(p.sizes[i] for i in f.indices))
+    all_ = [i for f in factors for i in f.indices if i in out.indices]
+    batches = [i for i in all_ if all(i in f.indices for f in factors)]
+    rest = [[i for i in f.indices if i in out.indices] for f in factors]
+
+    orders = [all_, [*batches, *all_]]
+    orders += [[*batches, *(i for f in reversed(rest) for i in f)]]
+    return [_places(out, order) for order in orders]
+
+
+def _as_read(out: Reference, f: Reference, t: Term) -> list[tuple[int, ...]]:
+    """Orders in which a product reads a factor as it computes: rows in which the sum runs, or the other way round."""
+    others = [i for other in t.factors if other is not f for i in other.indices]
+    batches = [i for i in out.indices if i in f.indices and i in others]
+    rows = [i for i in out.indices if i in f.indices and i not in others]
+    sums = [i for i in others if i in f.indices and i not in out.indices]
+    return [_places(f, [*batches, *rows, *sums]), _places(f, [*batches, *sums, *rows])]
+
+
+def _places(r: Reference, order) -> tuple[int, ...]:
+    """The dimensions of a reference in an order of its indices; what the order lacks comes last."""
+    wanted = dict.fromkeys([*order, *r.indices])
+    return tuple(place for index in wanted for place, i in enumerate(r.indices) if i == index)
