@@ -137,7 +137,7 @@ class DeviceCall(Call):
     def rivals(self) -> dict[str, Callable]:
         """CuPy, and torch on the same memory where it is installed and takes such strides."""
         text, operands = self.string.text, self.operands
-        found = {"cupy": functools.partial(self.xp.einsum, text, *operands, optimize=True)}
+        found: dict[str, Callable] = {"cupy": functools.partial(self.xp.einsum, text, *operands, optimize=True)}
         try:
             torch = torch_module()
         except BackendError:
