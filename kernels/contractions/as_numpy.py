@@ -10,6 +10,7 @@ operands. Arrays are NumPy's or CuPy's.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -52,22 +53,28 @@ def _view(text, array) -> Any:
     kind = type(array)
     if type(text) is not str or not (kind is np.ndarray or hasattr(array, "__cuda_array_interface__")):
         return None
-    if array.dtype.kind not in NUMBERS or not _moves(text):
-        return None
+    view = _moves(text) if array.dtype.kind in NUMBERS else None
     try:
-        return np.einsum(text, array)  # CuPy's arrays take it to CuPy
+        return view(array) if view else None
     except ValueError:
         return None  # `contract` broadcasts, or says what is wrong
 
 
 @functools.lru_cache(256)
-def _moves(text: str) -> bool:
-    """Whether a string has one operand and sums over none of its indices."""
+def _moves(text: str) -> Callable | None:
+    """view(array) of a string that has one operand and sums over none of its indices; else None."""
     try:
         s = read(text)
     except ArgumentError:
-        return False
-    return len(s.operands) == 1 and set(s.operands[0]) == set(s.out)
+        return None
+    if len(s.operands) != 1 or set(s.operands[0]) != set(s.out):
+        return None
+
+    (own,) = s.operands
+    if s.has_ellipsis or len(own) > len(s.out):
+        return functools.partial(np.einsum, text)  # CuPy's arrays take it to CuPy
+    axes = tuple(own.index(i) for i in s.out)
+    return lambda array: array.transpose(axes)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
