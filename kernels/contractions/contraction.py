@@ -204,7 +204,8 @@ class Contraction:
         """run() for the first n entries of the batch (None: all that the first output has).
 
         Shapes, types and contiguity are checked here, once; what is missing, too short, scattered, or an output that
-        shares memory with another array, raises ArgumentError that names array, index, found and wanted extent.
+        shares memory with another array, raises ArgumentError that names array, index, found and wanted extent. The
+        matrix library takes any positive steps, too.
         An input without indices, `a[]`, may be a number: run() has the value of now. An array of no dimensions is read
         at each run. An output that is a number, and masked arrays, raise ArgumentError.
         """

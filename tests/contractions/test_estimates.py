@@ -98,7 +98,7 @@ def test_other_reasons(tmp_path, monkeypatch):
 # is chosen has to take at most 1.5 times the least. Prices are of the usual rates.
 MEASURED = {
     ("ijd,ij->id", "50 60 64, 50 60"): dict(rows=29, library=30, sweep=50, lanes=60, direct=120),
-    ("n,ni,nj->ij", "5000, 5000 50, 5000 50"): dict(lanes=697, library=1018, rows=1377),
+    ("n,ni,nj->ij", "5000, 5000 50, 5000 50"): dict(lanes=697, apart=730, library=1018, rows=1377),
     (",ij->ij", ", 1500 1000"): dict(rows=592, sweep=640, lanes=1247, library=554, direct=5923),
     ("kl,eijl->eijk", "8 8, 500 8 8 8"): dict(rows=86, lanes=212, library=263, direct=436, folded=522),
     ("bij,bj->bi", "100000 3 3, 100000 3"): dict(

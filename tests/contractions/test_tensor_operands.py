@@ -157,7 +157,7 @@ def test_arrays_of_a_device_in_and_out(stand_in):
 
 def refused(**changes):
     """What binding says when one thing is changed."""
-    plan = Contraction("o[e i] = a[e i j] m[i j]", dict(i=3, j=4), batch="e", backend="cpu")
+    plan = Contraction("o[e i] = a[e i j] m[i j]", dict(i=3, j=4), batch="e", backend="cpu", how="rows")
     good = {"a": np.ones((5, 3, 4)), "m": np.ones((3, 4)), "o": np.ones((5, 3))}
     plan.bind(good, 5)
     n = changes.pop("n", 5)

@@ -159,8 +159,10 @@ def _with_memory(work: float, p: Program) -> float:
 
 
 def _fused(p: Program) -> float:
-    """Of the price of several statements: what one leaves of an entry is in the caches for the next."""
-    return FUSED if p.of_kind("local") and not p.of_kind("shared") else 1.0
+    """Of the price of several statements: what a sum leaves of an entry is in the caches for the next."""
+    local = set(p.of_kind("local"))
+    sums = any(s.out.name in local and any(t.sums(s.out) for t in s.terms) for s in p.statements)
+    return FUSED if sums and not p.of_kind("shared") else 1.0
 
 
 def _foldable(can) -> list[int]:
