@@ -22,6 +22,7 @@ from ..engine.errors import VariantUnsuitable, refuse
 from .fold import LEFT, OUT, RIGHT, Axis, Way
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}  # of the libraries' functions
+FUNCTIONS = ("gemm", "gemmStridedBatched", "gemmBatched")  # by the number of loops
 MOST = 2**31 - 1  # extents and steps of cuBLAS
 POINTERS = 1 << 22  # products of a call that has a table of addresses, at most
 ARRAYS = 3  # out and both factors
@@ -109,21 +110,13 @@ def transposed(way: Way) -> int:
 
 
 def _on_device(backend, dtype: str, way: Way, addresses, number: float, add: bool, keep):
-    arrays = factors(way)
-    out, left, right = arrays
-    m, n, k = out[1].extent, out[2].extent, left[2].extent
-
-    shape = [_operation(*left), _operation(*right), m, n, k]
-    strides = [_line(*array) for array in arrays]
-    refuse(max(*shape, *strides) > MOST, f"a product of {m} x {n} x {k} numbers, wanted below 2^31.", VariantUnsuitable)
-    scale = np.array([number, 0.0, 1.0], dtype)
-    call = _Call(backend, dtype, way.loops, shape, strides, [array for array, *_ in arrays], scale, keep)
+    call = _Call(backend, dtype, way, number, keep)
 
     # Turns of sums follow each other: each but the first adds.
     runs = []
     for turn in itertools.product(*(range(axis.extent) for axis in way.sums)):
         shifts = [sum(t * axis.step[array] for t, axis in zip(turn, way.sums)) for array in (OUT, LEFT, RIGHT)]
-        at = [address + shift * scale.itemsize for address, shift in zip(addresses, shifts)]
+        at = [address + shift * call.size for address, shift in zip(addresses, shifts)]
         runs.append(call.at(at, add or any(turn)))
     if len(runs) == 1:
         return runs[0]
@@ -176,17 +169,27 @@ def _module(backend):
 class _Call:
     """A function of cuBLAS with what all its calls have in common."""
 
-    def __init__(self, backend, dtype: str, loops, shape, strides, order, scale, keep):
-        self.backend, self.loops, self.order = backend, loops, order
-        self.shape, self.strides, self.scale, self.keep = shape, strides, scale, keep
-        self.size = scale.itemsize
-        kind = ("gemm", "gemmStridedBatched", "gemmBatched")[min(len(loops), 2)]
-        self.function = getattr(backend.arrays.cuda.cublas, LETTERS[dtype] + kind)
-        self.count = math.prod(axis.extent for axis in loops)
-        refuse(len(loops) > 1 and self.count > POINTERS, f"{self.count} products in a call.", VariantUnsuitable)
-        refuse(
-            len(loops) > MOST_LOOPS, f"products by {len(loops)} loops, wanted {MOST_LOOPS} at most.", VariantUnsuitable
-        )
+    def __init__(self, backend, dtype: str, way: Way, number: float, keep):
+        arrays = factors(way)
+        out, left, right = arrays
+        m, n, k = out[1].extent, out[2].extent, left[2].extent
+
+        self.backend, self.loops, self.keep = backend, way.loops, keep
+        self.order = [array for array, *_ in arrays]
+        self.shape = [_operation(*left), _operation(*right), m, n, k]
+        self.strides = [_line(*array) for array in arrays]
+        self.scale = np.array([number, 0.0, 1.0], dtype)
+        self.size = self.scale.itemsize
+        self.count = math.prod(axis.extent for axis in way.loops)
+
+        loops = len(way.loops)
+        self.function = getattr(backend.arrays.cuda.cublas, LETTERS[dtype] + FUNCTIONS[min(loops, 2)])
+        for refused, why in (
+            (max(*self.shape, *self.strides) > MOST, f"a product of {m} x {n} x {k} numbers, wanted below 2^31"),
+            (loops > 1 and self.count > POINTERS, f"{self.count} products in a call"),
+            (loops > MOST_LOOPS, f"products by {loops} loops, wanted {MOST_LOOPS} at most"),
+        ):
+            refuse(refused, f"{why}.", VariantUnsuitable)
 
     def at(self, addresses, add: bool):
         """run() for arrays at these addresses."""

@@ -13,49 +13,11 @@ import math
 import typing
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ...engine.backend.base import Shape, Source
+from ...engine.backend.base import Source
 from ...engine.errors import ArgumentError
-from .. import scratch
 from ..plan import Program, Unable
 
 __all__ = ["Organisation", "Unable", "Word", "words"]
-
-
-class Launch(typing.NamedTuple):
-    """A launch on CPU vector units without the arrays' addresses: arrays that lie alike share it."""
-
-    module: Any
-    held: np.ndarray  # the record of arguments
-    addresses: tuple[tuple[str, str], ...]  # (member of the record, array)
-    items: int
-    keep: tuple = ()  # objects to which the record points
-    title: str = ""  # what timers call it
-    scratch: int = 0  # bytes that a run works in, whose address is the member `scratch`
-
-    def bound(self, arrays, values):
-        """run(). values: addresses (at_) of the arrays."""
-        held, keep = self.held.copy(), (*arrays.values(), *self.keep)
-        for member, name in self.addresses:
-            held[member] = values[f"at_{name}"]
-        if self.scratch:
-            own = scratch.aligned(self.scratch)
-            held["scratch"], keep = own.ctypes.data, (*keep, own)
-
-        run = self.module.bind("contraction", Shape(), held, keep=keep, title=self.title)
-        return functools.partial(run, self.items)
-
-    def again(self, names):
-        """run(arrays) for arrays in the order of these names. Outputs of megabytes begin on cache lines."""
-        places = {member: names.index(name) for member, name in self.addresses}
-        if not self.scratch:
-            return self.module.again("contraction", self.held, places, self.items, keep=self.keep)
-
-        places["scratch"] = len(names)
-        run = self.module.again("contraction", self.held, places, self.items, keep=self.keep)
-        shape, numbers = (self.scratch,), np.dtype(np.uint8)
-        return lambda arrays: run((*arrays, scratch.room("launch", shape, numbers)))
 
 
 class Word(typing.NamedTuple):

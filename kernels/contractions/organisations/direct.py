@@ -48,6 +48,7 @@ RATES = {
 }
 FEW_WAVES = 4  # with fewer waves of blocks the last counts whole
 TOGETHER = 1.1  # times the arithmetic's time if all blocks run at once: no other one has work while they wait
+PARTS_ADDED = 1e-5  # seconds of the kernel that adds up parts of a sum, beside its bytes
 LEAST_STEPS = 2  # of a part of a sum
 MORE = 4  # times the usual batch of prices: the end of a wave of blocks counts little then
 LARGE, LOSS = 8, 1.1  # a batch so many times the usual one must not cost LOSS times as much by a sum in parts
@@ -255,7 +256,7 @@ class Direct(Organisation):
 
         times = (memory, cache, arithmetic, waiting)
         together = sum(time**rates.overlap for time in times) ** (1 / rates.overlap)
-        return together + rates.alone + (library_costs.SECOND_KERNEL if flow.parts > 1 else 0)
+        return together + rates.alone + (PARTS_ADDED if flow.parts > 1 else 0)
 
     def cost(self, p: Program, moved: int, least: float) -> float:
         size, n = np.dtype(p.dtype).itemsize, _usual_batch(p)

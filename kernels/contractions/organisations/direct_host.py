@@ -18,8 +18,9 @@ from .. import host_rates
 from ..fold import LEFT, OUT, RIGHT, Axis, Fold
 from ..plan import Program, Unable
 from . import library_costs
-from .base import Launch, Organisation
+from .base import Organisation
 from .direct import folded, product
+from .on_host import Launch, OnHost
 
 LOOPS = 16  # outer loops of a product, at most
 LINES = 1 << 17  # rows or columns of a table; slower axes become outer loops
@@ -359,7 +360,7 @@ def rows_at_once(places: np.ndarray, rows: int) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class HostDirect(Organisation):
+class HostDirect(OnHost):
     """Blocks of rows, packed for two caches through tables of places."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("direct",)
@@ -445,18 +446,8 @@ class HostDirect(Organisation):
         text = "\n".join([*lines, structure("Arguments", MEMBERS), '#include "contractions/direct_packs.h"', ""])
         return Source("tensor-direct", text, quick=quick, spelled_vectors=True, entry="contraction", title="direct")
 
-    def launch(self, plan, arrays, values, n: int):
-        return self._launch(plan, values, n).bound(arrays, values)
-
-    def again(self, plan, arrays, values, n: int):
-        return self._launch(plan, values, n).again(list(arrays))
-
-    def _launch(self, plan, values, n: int) -> Launch:
-        """Kept for arrays that lie alike."""
-        p = plan.program
-        steps = tuple((values[f"step_{a.name}"], values[f"ld_{a.name}"]) for a in p.arguments)
-        on_line = values[f"at_{product(p).references[0].name}"] % PACK == 0
-        return plan.kept(("work", self, n, steps, on_line), functools.partial(self._work, plan, values, n, on_line))
+    def launch_of(self, plan, values, n: int) -> Launch:
+        return self.kept_launch(plan, values, n, product(plan.program).references[0].name, self._work)
 
     def _work(self, plan, values, n: int, on_line: bool) -> Launch:
         """The launch for n entries, without addresses. Raises VariantUnsuitable."""

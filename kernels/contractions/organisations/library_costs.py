@@ -139,7 +139,6 @@ REUSE = 16  # uses of a number by an entry
 SMALL = 16  # times smaller than the largest array: its order counts little
 ENTRIES = (16, 10000)  # of a usual batch
 NUMBERS = 1 << 24
-SECOND_KERNEL = 1e-5  # seconds of a kernel that adds up parts of sums, beside its bytes
 CLOCKS_OF_UNIT = 1.9e-12 * 132 * 1.7e9  # of a multiprocessor, as the search's model counts, for a unit of a price
 IDLE = 0.8  # exponent of multiprocessors without a tile: a library makes smaller tiles of few
 SPLIT = 256  # terms of a sum that are worth a multiprocessor of their own

@@ -16,7 +16,8 @@ from .. import render_packs, ways as ways_of
 from ..plan import Program, nest
 from ..ways import WIDTH
 from . import library_costs
-from .base import Launch, Organisation
+from .base import Organisation
+from .on_host import Launch, OnHost
 
 CALL = 2e-6  # seconds
 FUSED = 0.5  # as measured: 0.25 to 0.7 of the price of chains of products
@@ -31,7 +32,7 @@ TILES: tuple[tuple[int, int], ...] = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Packs(Organisation):
+class Packs(OnHost):
     """Lanes along the last index of the output ("along") or along a sum ("folded"): each statement its own way."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("rows", "folded")
@@ -86,13 +87,7 @@ class Packs(Organisation):
         body = render_packs.Body(p, False, self.tile, self.ask)
         return render_packs.source(self.name, body, ways, headers, folders, quick)
 
-    def launch(self, plan, arrays, values, n: int):
-        return self._launch(plan, values, n).bound(arrays, values)
-
-    def again(self, plan, arrays, values, n: int):
-        return self._launch(plan, values, n).again(list(arrays))
-
-    def _launch(self, plan, values, n: int) -> Launch:
+    def launch_of(self, plan, values, n: int) -> Launch:
         held = record(render_packs.members(plan.program), **values)
         addresses = tuple((f"at_{a.name}", a.name) for a in plan.program.arguments)
         return Launch(plan.module(self), held, addresses, n)

@@ -16,14 +16,14 @@ from ...engine.errors import VariantUnsuitable
 from ..plan import Loop, Program, Unable, merged, only_term, steps_between, turns
 from ..text import Reference
 from . import library_costs
-from .base import Launch, Organisation
+from .base import Organisation
+from .on_host import LINE, Launch, OnHost
 
 LOOPS = 16  # at most
 FACTORS = 3  # at most: each number of them is a source of its own
 OUT = 0  # the output's place among a loop's steps
 STAYS, LIES, SCATTERED = range(3)  # what the output does along a run (sweep_packs.h)
 TOGETHER = 8  # runs of a sum that are added together
-LINE = 64  # bytes
 SHORT = 4096  # bytes of a run: shorter ones that follow each other are added one by one
 STREAMED = 8 << 20  # bytes of an output that bypasses the caches
 SHARED = 1 << 15  # numbers that are worth a second thread
@@ -140,7 +140,7 @@ def members(factors: int) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sweeps(Organisation):
+class Sweeps(OnHost):
     """Through the largest array as it lies."""
 
     NAMES: ClassVar[tuple[str, ...]] = ("sweep",)
@@ -190,18 +190,8 @@ class Sweeps(Organisation):
         ]
         return Source(f"tensor-sweep-{count}", "\n".join(lines), entry="contraction", title="sweep")
 
-    def launch(self, plan, arrays, values, n: int):
-        return self._launch(plan, values, n).bound(arrays, values)
-
-    def again(self, plan, arrays, values, n: int):
-        return self._launch(plan, values, n).again(list(arrays))
-
-    def _launch(self, plan, values, n: int) -> Launch:
-        """Kept for arrays that lie alike."""
-        p = plan.program
-        steps = tuple((values[f"step_{a.name}"], values[f"ld_{a.name}"]) for a in p.arguments)
-        on_line = values[f"at_{the_sum(p).out.name}"] % LINE == 0
-        return plan.kept(("work", self, n, steps, on_line), functools.partial(self._work, plan, values, n, on_line))
+    def launch_of(self, plan, values, n: int) -> Launch:
+        return self.kept_launch(plan, values, n, the_sum(plan.program).out.name, self._work)
 
     def _work(self, plan, values, n: int, on_line: bool) -> Launch:
         """The launch for n entries, without addresses. Raises VariantUnsuitable."""
