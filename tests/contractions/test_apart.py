@@ -137,7 +137,7 @@ def test_locals_sums_and_maps_of_a_text(be):
 
 
 def test_locals_share_memory_only_while_they_may(be):
-    """Of a chain of four products the first local and the third lie in the same place, the second elsewhere."""
+    """A chain of four products: the third local lies where the first one lay, and the second lies elsewhere."""
     text, rng = "ab,bc,cd,de,ef->af", np.random.default_rng(5)
     arrays = [whole(rng, (40, 40)) for _ in range(5)]
     plan = Contraction(text, dict.fromkeys("abcdef", 40), backend=be, how="apart", quick=True)

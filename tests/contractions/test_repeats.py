@@ -15,8 +15,9 @@ from kernels.engine.errors import ArgumentError
 
 SIZES = dict(i=4, j=4, k=4)
 TEXT = "eij,ejk->eik"
-MOST_CALLS = 250  # of Python functions in a repeated call, which take 0.05 ms; 136 were counted on a CPU
-MOST_OF_STATEMENTS = 400  # the same of three statements of four arrays; about 300 were counted
+MOST_CALLS = 100  # of Python functions in a repeated call; up to 74 were counted, of a copied operand on a device
+MOST_OF_BIND = 250  # the same where arrays are bound at each call: 155 of a given output on a CPU
+MOST_OF_STATEMENTS = 400  # the same of three statements of four arrays: 279
 
 
 @pytest.fixture(params=["cpu", "stand-in"])
@@ -184,7 +185,7 @@ def test_results_in_a_given_array(backend):
             contract(TEXT, left, right, out=left)
 
     found = python_calls(lambda: contract(TEXT, left, right, out=o))
-    assert 0 < found < MOST_CALLS, found
+    assert 0 < found < MOST_OF_BIND, found
 
 
 def test_a_result_in_the_memory_of_a_copied_operand():

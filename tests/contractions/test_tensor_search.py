@@ -221,14 +221,18 @@ def test_what_is_wrong_is_left_out(monkeypatch):
     monkeypatch.setattr(Contraction, "render", render)
     made = found(evaluations=4)
     by_name = {c.how.name: o for c, o in made.outcomes.items()}
-    assert made.best.how.name in ("rows", "library")  # both are right; which is faster is up to the machine
+    assert made.best.how.name in (
+        "rows",
+        "library",
+        "sweep",
+    )  # all are right; which is the fastest is up to the machine
     assert by_name["folded"].seconds is None and "off by" in by_name["folded"].why
     assert by_name["lanes"].seconds is None and "off by nan" in by_name["lanes"].why
     broken |= {"rows": ("KERNEL", "no_such_thing KERNEL"), "folded": ("KERNEL", "nor_this KERNEL")}
     for kind in (HostLibrary, Sweeps):  # nothing of theirs is rendered here
         monkeypatch.setattr(kind, "candidates", classmethod(lambda cls, p: []))
 
-    with pytest.raises(FrameError, match="no organisation is right"):
+    with pytest.raises(FrameError, match="no organisation is right: (CompileError|FrameError: off by nan)"):
         found(evaluations=3)
 
 
