@@ -234,8 +234,8 @@ class Contraction:
         return self._launches(arrays, self.checked(arrays, n), n)
 
     def checked(self, arrays, n: int) -> dict:
-        """What a launch for n entries reads: of each array the address, the step between entries, and the step between
-        parts a batch apart; whether outputs bypass the caches. Raises ArgumentError."""
+        """Numbers of a launch for n entries: of each array the address, the step between entries and that between parts
+        a batch apart; whether outputs bypass the caches. Raises ArgumentError."""
         e = self.expression
         if n < 0 or (not e.batch and n != 1):
             raise ArgumentError(f"tensor expression: n = {n}, wanted {'0 or more' if e.batch else '1'}.")

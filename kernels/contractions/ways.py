@@ -354,7 +354,7 @@ def levels_of(n: Nest, mode: str, width: int) -> Levels:
     column, partner = _columns_of_lanes(n, loops, width) if along else (_columns(n, loops), None)
 
     def worth(loop: Loop):
-        """Of a copy, the side along which its factor lies; then the loads that are spared."""
+        """Whether the factor of a copy lies along the loop; then the loads that are spared."""
         side = len(loop.step) == 2 and loop.step[1] == 1
         spared = _spared_along(n, loop, column) if along else _spared(n, loop, -1)
         return side, spared, along and _follow(n, loop, column), min(loop.extent, LONG)

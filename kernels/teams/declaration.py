@@ -21,7 +21,7 @@ STORE = "team kernels"
 
 @dataclasses.dataclass(frozen=True)
 class Declaration:
-    """What was declared of a kernel, and the organisations that follow; see team_kernel."""
+    """The declaration of a kernel (see team_kernel), and the organisations that follow from it."""
 
     name: str
     header: pathlib.Path

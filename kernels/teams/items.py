@@ -258,9 +258,9 @@ class Tiles(Items):
 
 
 def inverse_of(divisor: int) -> int:
-    """What a device multiplies by in place of a division: for 0 <= n < 2**31, n // divisor is (n + n m // 2**32) >> s
-    with m in the lower 32 bits and s above them (Granlund and Montgomery 1994, "Division by invariant integers using
-    multiplication", section 4). 0 for a divisor that is too large."""
+    """The factor m and the shift s by which a device divides, m in the lower 32 bits and s above them; 0 for a divisor
+    that is too large. For 0 <= n < 2**31, n // divisor is (n + n m // 2**32) >> s (Granlund and Montgomery 1994,
+    "Division by invariant integers using multiplication", section 4)."""
     if not 1 <= divisor < 2**31:
         return 0
     shift = (divisor - 1).bit_length()

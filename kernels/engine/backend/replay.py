@@ -78,9 +78,9 @@ class StandIn:
 
 @dataclasses.dataclass
 class Watch:
-    """What a bind of so many arrays asked for."""
+    """Launches and scratch memory of a bind that was watched."""
 
-    arrays: int
+    arrays: int  # that are bound
     launches: list[Launch] = dataclasses.field(default_factory=list)  # that were not queued
     scratch: list[int] = dataclasses.field(default_factory=list)  # bytes of memory that was not taken
 
