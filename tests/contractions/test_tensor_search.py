@@ -225,7 +225,7 @@ def test_what_is_wrong_is_left_out(monkeypatch):
         "rows",
         "library",
         "sweep",
-    )  # all are right; which is the fastest is up to the machine
+    )  # all right; the machine decides
     assert by_name["folded"].seconds is None and "off by" in by_name["folded"].why
     assert by_name["lanes"].seconds is None and "off by nan" in by_name["lanes"].why
     broken |= {"rows": ("KERNEL", "no_such_thing KERNEL"), "folded": ("KERNEL", "nor_this KERNEL")}
