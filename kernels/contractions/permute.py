@@ -267,8 +267,8 @@ def _tables(t: Tiling, loops, size: int) -> tuple[np.ndarray, int]:
     source_extents = [t.extents[d] for d in by_source]
 
     # Of each number in the order of the target: its turns, its place in the order of the source.
-    turns = dict(zip(by_target, np.indices(extents).reshape(len(extents), -1)))
     count = math.prod(extents)
+    turns = dict(zip(by_target, np.indices(extents).reshape(len(extents), count)))
     place = np.zeros(count, np.int64)
     for d, extent in zip(by_source, source_extents):
         place = place * extent + turns[d]

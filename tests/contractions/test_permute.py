@@ -25,6 +25,7 @@ CASES = (
     ("abcdef", "fadbec", (5, 3, 4, 2, 7, 6)),
     ("abcdefgh", "hgfedcba", (2, 3, 2, 3, 2, 3, 2, 5)),
     ("a", "a", (5000,)),
+    ("ab", "ba", (1, 1)),
     ("aab", "ba", (6, 5)),
 )
 TYPES = ("float32", "float64", "complex64", "complex128")

@@ -84,8 +84,9 @@ def text(statements, brackets="[]") -> str:
 
 def random_statements(rng, count: int, layout: str, most: int = 3000):
     """(statements, extents): each has up to 4 factors and 8 indices, its own names, and the batch index e in its
-    output and at least one factor, first (layout "right") or last ("left"). Some factors are shared by the batch."""
-    made, extents = [], {}
+    output and at least one factor, first (layout "right") or last ("left"). Some factors are shared by the batch, some
+    by several statements, some are diagonals."""
+    made, extents, known = [], {}, []
     for number in range(count):
         letters = [chr(c) for c in rng.permutation(np.arange(ord("f"), ord("f") + 18))[: rng.integers(1, 8)]]
         while True:
@@ -108,8 +109,14 @@ def random_statements(rng, count: int, layout: str, most: int = 3000):
 
             for k in range(many):
                 own = "".join(i for i in rng.permutation(letters) if rng.random() < 0.6)
+                if rng.random() < 0.2:  # a diagonal
+                    own += str(rng.choice(letters))
                 batched = k == 0 or rng.random() < 0.5
-                factors.append((f"a{number}{t}{k}", with_e(own) if batched else own or str(letters[0])))
+                factor = (f"a{number}{t}{k}", with_e(own) if batched else own or str(letters[0]))
+                shared = [earlier for earlier in known if set(earlier[1]) <= {*letters, "e"}]
+                if k and shared and rng.random() < 0.3:
+                    factor = shared[rng.integers(len(shared))]
+                factors.append(factor)
 
             terms.append((float(rng.choice([1.0, 1.0, -1.0, 0.5, -2.0])), tuple(factors)))
             have = {i for _, indices in factors for i in indices} - {"e"}
@@ -117,6 +124,7 @@ def random_statements(rng, count: int, layout: str, most: int = 3000):
 
         kept = "".join(i for i in rng.permutation(sorted(used)) if rng.random() < 0.6) if used else ""
         extents |= {i: sizes[i] for _, factors in terms for _, indices in factors for i in indices if i != "e"}
+        known += [factor for _, factors in terms for factor in factors]
         made.append(((f"o{number}", with_e(kept)), str(rng.choice(["=", "=", "+=", "-="])), tuple(terms)))
 
     return made, extents

@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 
 from .. import orders
-from ..plan import Program, Unable, describe, names, reads, references, with_factors
+from ..plan import Array, Program, Unable, describe, names, reads, references, with_factors
 from ..render_lines import CONSTANT, LINE
 from ..text import Reference, Statement, Term
 from . import plan as limits
@@ -338,15 +338,17 @@ def staged(plan: Plan) -> Plan:
     arrays = dict(plan.arrays)
 
     for key, r in sorted(slices.items(), key=lambda pair: -plan.numbers(pair[1])):
-        size = plan.numbers(r) * (plan.size + 1)
+        name = f"held{len(held)}"
+        copy = _copy_of(r, name)
+        size = plan.numbers(copy) * (plan.size + 1)
         if size > room:
             continue
 
         room -= size
-        name = held[key] = f"held{len(held)}"
-        arrays[name] = dataclasses.replace(arrays[r.name], name=name, kind="local", mixed=False)
+        held[key] = name
+        arrays[name] = _array_of(plan, copy, r)
         kind = "copy" if plan.run(r) > 1 else "each"
-        copies.append(Step(kind, (Statement(Reference(name, r.indices), (Term(1.0, (r,)),)),), bool(plan.walk)))
+        copies.append(Step(kind, (Statement(copy, (Term(1.0, (r,)),)),), bool(plan.walk)))
 
     steps = []
     for step in plan.steps:
@@ -356,13 +358,27 @@ def staged(plan: Plan) -> Plan:
     return plan.having(steps=(*copies, *steps), arrays=arrays)
 
 
+def _copy_of(r: Reference, name: str) -> Reference:
+    """The copy of a slice: of a diagonal, a dimension for each index."""
+    return Reference(name, tuple(dict.fromkeys(r.indices)))
+
+
+def _array_of(plan: Plan, copy: Reference, r: Reference) -> Array:
+    """How the copy of a slice lies. r: the slice."""
+    a = plan.arrays[r.name]
+    extents = tuple(a.extents[r.indices.index(i)] for i in copy.indices)
+    place = copy.indices.index(plan.batch) if plan.batch in copy.indices else None
+    return Array(copy.name, copy.indices, extents, "local", place)
+
+
 def _renamed(plan: Plan, s: Statement, copies: dict[tuple, str]) -> Statement:
     """A statement that reads copies. copies: their names, by slice."""
 
-    def copy_of(f: Reference) -> Reference:
-        return Reference(copies.get(plan.slice(f), f.name), f.indices)
+    def renamed(f: Reference) -> Reference:
+        name = copies.get(plan.slice(f))
+        return f if name is None else _copy_of(f, name)
 
-    return with_factors(s, copy_of)
+    return with_factors(s, renamed)
 
 
 def _worth_copying(plan: Plan) -> dict[tuple, Reference]:

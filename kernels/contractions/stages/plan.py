@@ -208,8 +208,8 @@ class Plan:
         return [s.out.indices[k] for k in self.kept(s.out)]
 
     def slice(self, r: Reference) -> tuple:
-        """A key for the part of an array that an entry reads."""
-        return r.name, tuple(i if i == self.batch or i in self.entry else "" for i in r.indices)
+        """A key for the part of an array that an entry reads: a diagonal is another part than the whole."""
+        return r.name, tuple(i if i == self.batch or i in self.entry else r.indices.index(i) for i in r.indices)
 
     def batch_step(self, r: Reference) -> int:
         """Step of the batch index of a reference to an array that has it in several places."""
