@@ -4,24 +4,30 @@ library with copies: what gpu_tensor_sanitize.sh looks at.
 python tests/gpu_tensor_kernels.py compile     fills the cache of kernels and ends
 python tests/gpu_tensor_kernels.py run         runs them
 A further word `chosen`: only the organisations that are taken without tuning. `products`: no other than products.
+`strings`: the strings of `bench tensor --strings --backend cuda` with small extents, by every organisation.
 """
 
 import concurrent.futures
+import contextlib
+import itertools
 import os
 import sys
 
 import numpy as np
 
-from frame.tools.bench import tccg, tensor
-from kernels import Contraction, get_backend
-from kernels.contractions.organisations import direct, library
+from frame.tools.bench import device_strings, tccg, tensor
+from kernels import ComplexContraction, Contraction, get_backend
+from kernels.contractions.organisations import direct, family, library
+from kernels.engine.errors import ArgumentError
 
 OLD = ("team", "tiles", "slices")  # of the triples kernels: minutes under a checker
 
 # Products of TCCG, some of whose factors and outputs run along different indices; extents that tiles do not divide.
 PRODUCTS = ("abc-bda-dc", "abcd-dbea-ec", "ab-cad-dcb", "abcd-aedf-fbec", "abcdef-degb-gfac", "abcdef-gdac-efgb")
 EXTENTS = dict(zip("abcdefg", (12, 7, 9, 20, 6, 5, 23)))
-PRODUCT_ENTRIES = 11
+PRODUCT_ENTRIES, STRING_ENTRIES = 11, 9
+SMALL = (7, 5, 33, 3, 6, 4)  # extents of strings, in turn
+TYPES = {"d": "float64", "f": "float32", "z": "complex128", "c": "complex64"}
 
 
 def products(backend) -> list[Contraction]:
@@ -51,29 +57,59 @@ def sums(backend) -> list[Contraction]:
     return found
 
 
+def strings(backend) -> list[Contraction]:
+    """Each string, in its first type, by every organisation that serves it; an ellipsis stands for two indices."""
+    texts = {string.text: TYPES[string.types[0]] for string in device_strings.STRINGS}
+    found = []
+    for text, dtype in texts.items():
+        kind = ComplexContraction if dtype.startswith("complex") else Contraction
+        sizes = dict(zip(sorted(filter(str.isalpha, set(text))), itertools.cycle(SMALL)))
+        if "..." in text:
+            sizes["..."] = (3, 2)
+        for how in family(backend.style).kinds:
+            with contextlib.suppress(ArgumentError):  # it does not serve the string
+                found.append(kind(text, sizes, dtype, backend=backend, how=how))
+    return found
+
+
+def table(backend, which: str) -> list[tuple[Contraction, int]]:
+    """The plans of `bench tensor`'s table, each with its entries; without the slowest organisations of the triples."""
+    found = []
+    for case in tensor.device_cases():
+        triples = case.entries == 16
+        plans = tensor.ways(case, backend)[: 1 if which == "chosen" else None]
+        found += [(plan, 16 if triples else 5) for plan in plans if not (triples and plan.how.name in OLD)]
+    return found
+
+
+def chosen(backend, which: str) -> list[tuple[Contraction, int]]:
+    """The plans that the command's word asks for, each with its entries."""
+    if which == "strings":
+        return [(plan, STRING_ENTRIES if plan.expression.batch else 1) for plan in strings(backend)]
+    found = [(plan, PRODUCT_ENTRIES) for plan in products(backend)]
+    return found if which == "products" else found + table(backend, which)
+
+
+def run(plan: Contraction, entries: int, backend, rng) -> None:
+    """One run, on random arrays."""
+    arrays = {}
+    for name in dict.fromkeys((*plan.expression.inputs, *plan.expression.outputs)):
+        arrays[name] = backend.from_host(rng.random(plan.shape(name, entries)), plan.dtype)
+    plan.bind(arrays, entries)()
+
+
 def main(what: str = "run", which: str = "all") -> None:
     backend = get_backend("cuda")
-    cases = [] if which == "products" else tensor.device_cases()
-    some = {case.name: tensor.ways(case, backend)[: 1 if which == "chosen" else None] for case in cases}
+    todo = chosen(backend, which)
 
     if what == "compile":
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            plans = [plan for plans in (*some.values(), products(backend)) for plan in plans]
-            list(pool.map(lambda plan: plan.compile(), plans))
+            list(pool.map(lambda pair: pair[0].compile_ahead(), todo))
         return
-
-    todo = [(plan, PRODUCT_ENTRIES) for plan in products(backend)]
-    for case in cases:
-        triples = case.entries == 16
-        todo += [(plan, 16 if triples else 5) for plan in some[case.name] if not (triples and plan.how.name in OLD)]
 
     rng = np.random.default_rng(0)
     for plan, entries in todo:
-        arrays = {
-            a.name: backend.from_host(rng.random(plan.shape(a.name, entries)), plan.dtype)
-            for a in plan.program.arguments
-        }
-        plan.bind(arrays, entries)()
+        run(plan, entries, backend, rng)
         backend.synchronize()
 
     print(f"{len(todo)} kernels ran", flush=True)
