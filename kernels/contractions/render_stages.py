@@ -113,7 +113,7 @@ class Writer:
         self.even.add(r.name)
 
         # Numbers that lie side by side on both sides are a run; loops go over the runs.
-        own = [r.indices[k] for k in plan.kept(r)]
+        own = plan.own(s)
         run, outer = 1, len(own)
         while outer and x.steps[own[outer - 1]] == run == h.strides[outer - 1]:
             outer -= 1

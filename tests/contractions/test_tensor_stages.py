@@ -196,18 +196,18 @@ def test_a_local_that_two_products_read_is_stored(stand_in):
         assert np.array_equal(run(plan, {**arrays, **empty(plan, 2)}, 2)["w"], w)
 
 
-@pytest.mark.parametrize("factor", ["D[e e f]", "D[f e e]", "D[e e]", "D[f e e e]", "D[e f]"])
+@pytest.mark.parametrize("factor", ["D[e e f]", "D[f e e k]", "D[f e e]", "D[e e]", "D[f e e e]", "D[e f]"])
 def test_a_diagonal_that_two_products_read(stand_in, factor):
     """A copy in shared memory has a dimension for each index, however often the factor has it."""
-    text = f"x[f e] = A[f e b] {factor} C[f b]; y[f e] = B[f e b] {factor} C[f b]"
-    plan = Contraction(text, dict(e=3, b=2), backend=stand_in, batch="f", how="stages", quick=True)
+    text = f"x[f e] = A[f e b k] {factor} C[f b]; y[f e] = B[f e b k] {factor} C[f b]"
+    plan = Contraction(text, dict(e=3, b=2, k=4), backend=stand_in, batch="f", how="stages", quick=True)
     rng, n = np.random.default_rng(0), 5
     arrays = {name: whole(rng, *plan.shape(name, n)) for name in "ABCD"}
     arrays |= {name: np.full((n, 3), np.nan) for name in "xy"}
     found = run(plan, arrays, n)
     own = factor[2:-1].replace(" ", "")
     for name, large in (("x", "A"), ("y", "B")):
-        assert np.array_equal(found[name], np.einsum(f"feb,{own},fb->fe", arrays[large], arrays["D"], arrays["C"]))
+        assert np.array_equal(found[name], np.einsum(f"febk,{own},fb->fe", arrays[large], arrays["D"], arrays["C"]))
 
 
 def check_rings(backend, n, batch):

@@ -8,6 +8,7 @@ import pytest
 from frame.errors import BackendError
 from frame.tools.bench import ceilings, first_calls, tccg, tensor, xsmm_products
 from kernels import get_backend
+from kernels.contractions import table
 from kernels.engine.backend import cpu
 
 TILES = dict(a=130, b=70, c=300)  # several tiles along all three, the last ones shorter
@@ -69,3 +70,20 @@ def test_first_calls():
     row = first_calls.measured("ab-ac-cb", SMALL, "float64", "cpu")
     assert 0 < row["first_processor_seconds"] and 0 < row["first_seconds"]
     assert f"longest {row['first_seconds']:.2f} s" in first_calls.table([row])
+
+
+def test_a_device_that_the_table_knows(monkeypatch):
+    """All organisations have a plan, although the table's choice has another order of evaluation."""
+    backend = get_backend("cuda", arch="sm_90")
+    known = table.rows(table.in_force()).values()
+    device, compiler = next((row.key.device, row.key.compiler) for row in known)
+    monkeypatch.setattr(backend, "product", device)
+    monkeypatch.setattr(type(backend), "compiler", compiler)
+
+    found = 0
+    for case in tensor.device_cases():
+        if case.name in {row.case for row in known}:
+            plans = tensor.ways(case, backend)
+            assert len(plans) == len(plans[0].candidates)
+            found += plans[0].row is not None
+    assert found

@@ -257,8 +257,12 @@ def ways(case: Case, backend, chosen: bool = False) -> list[Contraction]:
     first = case.plan(backend, entries=case.told)
     if chosen:
         return [first]
-    others = [how for _, how, _ in first.candidates if how.name != first.how.name]
-    return [first, *[case.plan(backend, how=how) for how in others]]
+    found = [first]
+    for _, how, program in first.candidates:
+        if how.name != first.how.name:
+            order = first.programs.index(program)  # of evaluation, which an organisation was found for
+            found.append(case.plan(backend, how=how, order=order, entries=case.told))
+    return found
 
 
 def compile_ahead(chosen: list[Case], backend) -> None:
