@@ -194,7 +194,7 @@ class BlockCalls:
         written = {name for name, _ in request.outputs}
         if not (set(program.reads) <= brought and set(program.writes) == written):
             return None
-        if not _apart(lending.ranges):
+        if not (_apart(lending.ranges) and program.takes_apart(lending.arrays.values())):
             return None
         if len(lending.boxes) != 1 or lending.numbers:
             uneven = None if apart else lending.uneven()
@@ -309,8 +309,8 @@ class _Lending:
         addresses = block.addresses
         for part in view.rows_by_name:  # the rows of Q, one after the other
             rows = Rows.apart(addresses[: part.rows], block.points, shared.dtype)
-            if shared.backend.apart and (rows.distance is None or rows.distance % block.size):
-                return False  # a device's kernels take rows at even distances
+            if shared.backend.apart and any(address % block.size for address in rows.addresses):
+                return False  # a device reads numbers at multiples of their size
             self.arrays[part.name] = rows
             self.steps[part.name] = steps[: part.rows]
             addresses, steps = addresses[part.rows :], steps[part.rows :]

@@ -23,6 +23,7 @@ from .schedules import launches
 ACROSS = 1  # block of a multiprocessor where arrays lie across the link: more take the link from each other
 LINE = 128  # bytes that a device asks for at once across the link
 FEW_ROWS = 16  # with more, the work of a point outweighs its copies
+MOST_ROWS = 192  # of a record with the address of each row
 NEAR_ROWS = 32  # of packs.h's blocks, 1 KiB a row, in an L1 cache of 32 KiB
 
 
@@ -90,7 +91,7 @@ class Program:
         refuse(not self.plan.writes, f"nothing to compute: {', '.join(outputs or ())} given already.")
 
         self.schedule = schedules.schedule_of_plan(self.plan)
-        self._for_boxes: dict[str, Program] = {}
+        self._others: dict[schedules.Lie, Program] = {}  # for arrays that lie otherwise
         self.reads, self.writes = self.plan.reads, self.plan.writes
         self.settable = tuple(name for name in self.plan.values if name in declared.constants.declared)
         self.module = backend.compile(schedules.render(self.plan))
@@ -142,19 +143,26 @@ class Program:
         """Whether `bind` takes a box, "even" or "uneven" (class Uneven). The question compiles the program for boxes;
         False if no compiler is here and the cache lacks it."""
         try:
-            return bool(self._boxed(kind))
+            return bool(self._for(schedules.Lie(kind)))
         except BackendError:
             return False
 
-    def _boxed(self, kind: str) -> Program:
-        """The same program, compiled for boxes of larger arrays: launches on contiguous arrays do not pay for that."""
-        if kind not in self._for_boxes:
+    def takes_apart(self, arrays) -> bool:
+        """Whether `bind` takes these arrays, some of whose rows may lie anywhere: their addresses fit in a record."""
+        return self._rows <= MOST_ROWS or not self.schedule.apart(arrays)
+
+    def _for(self, lie: schedules.Lie) -> Program:
+        """The same program, compiled for arrays that lie so: launches on contiguous arrays do not pay for that."""
+        if lie == schedules.CONTIGUOUS:
+            return self
+
+        if lie not in self._others:
             other = copy.copy(self)
             other.__dict__.pop("_constants", None)
-            other.module = self.backend.compile(schedules.render(self.plan, boxed=kind))
-            self._for_boxes[kind] = other
+            other.module = self.backend.compile(schedules.render(self.plan, lie))
+            self._others[lie] = other
 
-        return self._for_boxes[kind]
+        return self._others[lie]
 
     @property
     def touches_once(self) -> bool:
@@ -177,13 +185,6 @@ class Program:
         across: arrays lie in the host's memory, across a device's link.
         Raises ArgumentError for a missing array, or one of another shape or type.
         """
-        if not box:
-            return self._bind(arrays, (), across)
-
-        uneven = isinstance(box, Uneven)
-        return self._boxed("uneven" if uneven else "even")._bind(arrays, box, across)
-
-    def _bind(self, arrays, box, across):
         missing = [a for a in self.plan.arguments if a not in arrays]
         refuse(
             missing,
@@ -194,6 +195,10 @@ class Program:
         views = [arrays[a] for a in self.plan.arguments]
         rows = [self._rows_of(a, arrays[a]) for a in self.plan.arguments]
 
+        kind = "" if not box else "uneven" if isinstance(box, Uneven) else "even"
+        return self._for(schedules.Lie(kind, self.schedule.apart(rows)))._bind(views, rows, box, across)
+
+    def _bind(self, views, rows: list[Rows], box, across: bool):
         # The record: constants, arrays, and what the schedule has behind them.
         there, keep = self._constants
         words = [0 if there is None else self.backend.address(there)]

@@ -491,6 +491,15 @@ def test_machine_code_that_the_compiler_had_kept(tmp_path, monkeypatch, knows_th
     assert ("registers" in report["contraction"]) == knows_the_option
 
 
+@pytest.mark.parametrize("name", ["Y_l", "Y_v", "v_Y", "h_Y", "e_Y"])
+@pytest.mark.quick(name=["Y_v", "h_Y"])
+def test_species_values_of_a_kernel_that_are_asked_for_alone(name):
+    """The others stay in registers: its arguments are of different types then."""
+    mix = made(2, "none", dict(phases="equilibrium"))
+    plan = planned(resolve((name,), ("T", "p", "Y"), mix.options), (name,), mix)
+    assert build(plan, name)["registers"]
+
+
 def test_the_cache_is_filled_without_a_device(tmp_path, monkeypatch):
     """A login node's part: cubins land in the cache, are found again, and a damaged one is made anew."""
     monkeypatch.setenv("FRAME_CACHE", str(tmp_path))

@@ -39,7 +39,8 @@ struct Lane {
         UNROLL
         for (int r = 0; r < 2; ++r) rows[r] = __shfl_sync(WARP, x, point(half, r));
     }
-    template <class Species> POINT_FN void points_of(const Species &Y, int half, OtherPoint (&rows)[2]) const {
+    template <class Species, class Point>
+    POINT_FN void points_of(const Species &Y, int half, Point (&rows)[2]) const {
         UNROLL
         for (int r = 0; r < 2; ++r) rows[r] = Y.of_lane(point(half, r));
     }
@@ -65,7 +66,7 @@ POINT_FN void quadratic_two(const double *tiles, const Species &Y, const R x, co
         const Lane at;
         scalar x_row[2];
         double sum_yy[2] = {0, 0}, sum_yz[2] = {0, 0}, sum_zz[2] = {0, 0};
-        OtherPoint n[2];
+        decltype(Y.of_lane(0)) n[2];
         at.from_owners(x.v, half, x_row);
         at.points_of(Y, half, n);
         double y[STEPS][2], z[STEPS][2];
@@ -113,7 +114,7 @@ POINT_FN R quadratic_one(const double *tiles, const Species &Y, const Element &e
     UNROLL_BY(1) for (int half = 0; half < 2; ++half) {
         const Lane at;
         double y[STEPS][2], sum[2] = {0, 0};
-        OtherPoint n[2];
+        decltype(Y.of_lane(0)) n[2];
         at.points_of(Y, half, n);
         UNROLL
         for (int i = 0; i < STEPS; ++i) {
@@ -161,7 +162,7 @@ POINT_FN void friction_products(const M &m, const R variable, const Species &Y, 
     UNROLL_BY(1) for (int begin = 0; begin < 2; begin += AT_ONCE) {
         const Lane at;
         double x[AT_ONCE][STEPS][2], powers[AT_ONCE][2];
-        OtherPoint n[AT_ONCE][2];
+        decltype(Y.of_lane(0)) n[AT_ONCE][2];
         const auto floored = [&](int h, int r, int s) { return larger(m.least_mass[s], scalar(n[h][r][s])); };
         UNROLL
         for (int h = 0; h < AT_ONCE; ++h) {

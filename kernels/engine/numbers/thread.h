@@ -476,20 +476,39 @@ POINT_FN void store_if(bool wanted, float *to, float x) {
 }
 #endif
 
-// Species values at the point of another thread of the warp.
-struct OtherPoint {
-    const outside *base;
+// The rows of an array in memory: row s from its point `at` on is of(s, at). With ROWS_APART they lie anywhere, and
+// every row begins `first` numbers behind its address.
+#ifdef ROWS_APART
+struct RowsInMemory {
+    outside *const *row;
+    long first;
+    POINT_FN outside *of(int s, long at) const { return row[s] + (first + at); }
+    POINT_FN RowsInMemory from(long at) const { return {row, first + at}; }
+};
+#else
+struct RowsInMemory {
+    outside *base;
     long stride;
-    POINT_FN double operator[](int s) const { return base[s * stride]; }
+    POINT_FN outside *of(int s, long at) const { return base + (s * stride + at); }
+    POINT_FN RowsInMemory from(long at) const { return {base + at, stride}; }
+};
+#endif
+
+// Species values at the point of another thread of the warp: in memory, in a column of shared memory.
+struct OtherPoint {
+    RowsInMemory rows;
+    POINT_FN double operator[](int s) const { return *rows.of(s, 0); }
+};
+
+struct OtherColumn {
+    const outside *base;
+    POINT_FN double operator[](int s) const { return base[s * long(COLUMN_STRIDE)]; }
 };
 
 struct OtherResult {
-    outside *base;
-    long stride;
+    RowsInMemory rows;
     bool in;
-    POINT_FN void set(int s, double x, bool known = true) const {
-        store_if(in && known, base + s * stride, outside(x));
-    }
+    POINT_FN void set(int s, double x, bool known = true) const { store_if(in && known, rows.of(s, 0), outside(x)); }
 };
 
 constexpr unsigned WARP = 0xffffffffu;
@@ -512,21 +531,21 @@ POINT_FN void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 // An array (count, points) at a thread's point. GIVEN: no kernel writes to it, so it may be read through the read-only
 // cache.
 template <bool GIVEN = false> struct Field {
-    outside *base;
-    long stride;
+    RowsInMemory rows;
     const Place &place;
+    POINT_FN outside *at(int s) const { return rows.of(s, place.at); }
     POINT_FN point operator[](int s) const {
-        const outside *const at = base + (s * stride + place.at);
-        if constexpr (GIVEN) return of(__ldg(at));
-        else return of(*at);
+        if constexpr (GIVEN) return of(__ldg(at(s)));
+        else return of(*at(s));
     }
-    POINT_FN void set(int s, point x) const { store_if(place.in, base + s * stride + place.at, outside(x.v)); }
+    POINT_FN void set(int s, point x) const { store_if(place.in, at(s), outside(x.v)); }
     POINT_FN OtherPoint of_lane(int lane) const {
         const long t = place.of_lane(lane);
-        return {base + place.box.at(place.is_point(t) ? t : place.n - 1), stride};
+        return {rows.from(place.box.at(place.is_point(t) ? t : place.n - 1))};
     }
     POINT_FN OtherResult to_lane(int lane) const {
-        return {base + place.box.at(place.of_lane(lane)), stride, place.is_point(place.of_lane(lane))};
+        const long t = place.of_lane(lane);
+        return {rows.from(place.box.at(t)), place.is_point(t)};
     }
 };
 
@@ -535,7 +554,7 @@ struct Column {
     outside *base;
     POINT_FN point operator[](int s) const { return of(base[s * COLUMN_STRIDE]); }
     template <bool GIVEN> POINT_FN void copy(int s, const Field<GIVEN> &from) const {
-        copy_async(base + s * COLUMN_STRIDE, from.base + s * from.stride + from.place.at);
+        copy_async(base + s * COLUMN_STRIDE, from.at(s));
     }
-    POINT_FN OtherPoint of_lane(int lane) const { return {base - (int)(threadIdx.x & 31) + lane, (long)COLUMN_STRIDE}; }
+    POINT_FN OtherColumn of_lane(int lane) const { return {base - (int)(threadIdx.x & 31) + lane}; }
 };

@@ -75,9 +75,10 @@ POINT_FN void equilibrium_amounts(const M &m, const R T, const R p, const Specie
     rho_l = select(o.two, larger(one, other), rho);
 }
 
-template <class M, class R, class Species, class Kappas, class Out>
+template <class M, class R, class Species, class Kappas, class OutL, class OutV>
 POINT_FN void equilibrium_compositions(const M &m, const R T, const R p, const Species &Y, const R vol,
-                                       const Kappas &ln_kappa, const R eta, const R phases_status, Out &Y_l, Out &Y_v) {
+                                       const Kappas &ln_kappa, const R eta, const R phases_status, OutL &Y_l,
+                                       OutV &Y_v) {
     Known<M, R> o;
     Named<M, R> n;
     known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);
@@ -184,10 +185,10 @@ POINT_FN void equilibrium_phase_flag(const M &m, const R T, const R p, const Spe
 // Partial properties of the state as a whole: dV/dm_k, dH/dm_k at constant T and p, the phases in equilibrium. With
 // mu_k common to both, dp/dn_k = -dmu_k/dV and U_k = -RT^2 d(mu_k/RT)/dT at constant T, V; of the changes of mu_k in
 // both phases the mean with weights l_k/z_k and v_k/z_k is taken, in which the ideal parts cancel.
-template <class M, class R, class Species, class Kappas, class Out>
+template <class M, class R, class Species, class Kappas, class OutV, class OutH, class OutE>
 POINT_FN void equilibrium_partial_properties(const M &m, const R T, const R p, const Species &Y, const R vol,
-                                             const Kappas &ln_kappa, const R eta, const R phases_status, Out &v_Y,
-                                             Out &h_Y, Out &e_Y) {
+                                             const Kappas &ln_kappa, const R eta, const R phases_status, OutV &v_Y,
+                                             OutH &h_Y, OutE &e_Y) {
     constexpr int NS = M::NS, N = NS + 1;
     Known<M, R> o;
     known_state(m, T, p, Y, vol, ln_kappa, eta, phases_status, o);

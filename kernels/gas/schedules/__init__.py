@@ -7,7 +7,7 @@ from ..plan import Launch, Plan
 from .block import BLOCK
 from .packs import PACKS
 from .queue import QUEUE
-from .schedule import Schedule
+from .schedule import CONTIGUOUS, Lie, Schedule
 from .sorted import SORTED
 from .thread import THREAD
 from .warp import WARP
@@ -33,6 +33,6 @@ def schedule_of_plan(p: Plan) -> Schedule:
     return schedule_of(p.how, p.kernels)
 
 
-def render(p: Plan, boxed: str = ""):
-    """The Source of a plan. boxed: for a box of larger arrays; see Schedule.render."""
-    return schedule_of_plan(p).render(p, boxed)
+def render(p: Plan, lie: Lie = CONTIGUOUS):
+    """The Source of a plan for arrays that lie so."""
+    return schedule_of_plan(p).render(p, lie)

@@ -132,19 +132,18 @@ struct CrewPlace {
 };
 
 template <bool GIVEN = false> struct CrewField {
-    outside *base;
-    long stride;
+    RowsInMemory rows;
     const CrewPlace &place;
     POINT_FN several operator[](int s) const {
         return each_point([&](int i) {
-            const outside *const at = base + (s * stride + place.at[i]);
+            const outside *const at = rows.of(s, place.at[i]);
             if constexpr (GIVEN) return of(__ldg(at));
             else return of(*at);
         });
     }
     POINT_FN void set(int s, several x) const {
         UNROLL
-        for (int i = 0; i < LANE_POINTS; ++i) store_if(place.in[i], base + s * stride + place.at[i], outside(x.v[i]));
+        for (int i = 0; i < LANE_POINTS; ++i) store_if(place.in[i], rows.of(s, place.at[i]), outside(x.v[i]));
     }
 };
 

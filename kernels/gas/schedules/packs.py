@@ -18,7 +18,7 @@ from ..plan import Plan
 from ..records import PointKernel
 from ..registry import registry
 from ..structure import structure
-from .schedule import Schedule
+from .schedule import CONTIGUOUS, Lie, Schedule
 from .text import bodies, call, defines, discarded, dropped, folders, include, key_of, kinds, spelled_headers, start
 
 VECTORS = {1: "vec", 2: "twin", 4: "quad"}
@@ -43,6 +43,9 @@ class Packs(Schedule):
     def takes(self, how, kernels) -> bool:
         return how is None
 
+    def apart(self, arrays) -> bool:
+        return False  # a table has the rows of all arrays, wherever they lie
+
     def places(self, arrays: list[Rows]) -> tuple[list[int], np.ndarray]:
         addresses: list[int] = []
         for array in arrays:
@@ -50,15 +53,15 @@ class Packs(Schedule):
         table = np.array(addresses, dtype=np.int64)
         return [table.ctypes.data], table
 
-    def render(self, p: Plan, boxed: str = "") -> Source:
-        """The source of a plan; its kernel `frame_run` takes the record of packs.h. boxed: for a box of larger arrays,
-        of lines of points that lie one behind the other."""
+    def render(self, p: Plan, lie: Lie = CONTIGUOUS) -> Source:
+        """The source of a plan; its kernel `frame_run` takes the record of packs.h. Lines of a box have points that lie
+        one behind the other."""
         header, types = NUMBERS[p.precision]
-        own = BOXES[boxed] or ("#define POINTS_PUT_OFF\n" if key_of(p.kernels) else "")
+        own = BOXES[lie.box] or ("#define POINTS_PUT_OFF\n" if key_of(p.kernels) else "")
         text = [
             own + defines(p) + include(header) + f"typedef {types[4]} real;\n",
             structure(p) + spelled_headers(p) + include("gas/schedules/packs.h"),
-            _program(p, types, boxed == "even"),
+            _program(p, types, lie.box == "even"),
             "KERNEL(frame_run, Arguments<Program::COUNT>) { return run_program<Program>(*record, items, threads); }\n",
         ]
 

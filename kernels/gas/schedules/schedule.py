@@ -5,11 +5,21 @@ from __future__ import annotations
 import typing
 
 from ...engine.backend.base import Rows, Shape, Source
-from ...engine.errors import ArgumentError, MixtureError
+from ...engine.errors import MixtureError
 from ..plan import Launch, Plan
 from ..records import PointKernel
 
 ARCHITECTURE = "sm_90"  # whose shared memory launches and tables are made for; other devices take what fits them
+
+
+class Lie(typing.NamedTuple):
+    """How the arrays of a launch lie."""
+
+    box: str = ""  # points: contiguous; "even": a box of larger arrays; "uneven": on a CPU a box of each
+    apart: bool = False  # rows lie anywhere, for a device, which has a kernel of its own for that
+
+
+CONTIGUOUS = Lie()
 
 
 class Schedule:
@@ -36,9 +46,8 @@ class Schedule:
         """Threads, shared memory [bytes] and blocks of a launch."""
         return Shape()
 
-    def render(self, p: Plan, boxed: str = "") -> Source:
-        """The source of a plan, whose kernel is `frame_run`. boxed: for a box of larger arrays, "even" ones of the same
-        extents or, on a CPU, "uneven" ones."""
+    def render(self, p: Plan, lie: Lie = CONTIGUOUS) -> Source:
+        """The source of a plan for arrays that lie so; its kernel is `frame_run`."""
         raise NotImplementedError
 
     # Set-up of a bound program
@@ -55,15 +64,16 @@ class Schedule:
         """Whether the first block can leave out its first threads, so that arrays are met where their lines begin."""
         return False
 
+    def apart(self, arrays: typing.Iterable[Rows]) -> bool:
+        """Whether rows of an array are not equally far apart, by whole numbers."""
+        return any(array.distance is None or array.distance % array.dtype.itemsize for array in arrays)
+
     def places(self, arrays: list[Rows]) -> tuple[list[int], typing.Any]:
-        """(what a record says of the places of the arrays, what that points to). Raises ArgumentError for rows that are
-        not equally far apart."""
-        words = []
+        """(what a record says of the places of the arrays, what that points to)"""
+        words: list[int] = []
+        apart = self.apart(arrays)
         for array in arrays:
-            distance = array.distance
-            if distance is None:
-                raise ArgumentError("a launch on a device, for rows that are not equally far apart.")
-            words += [array.addresses[0], distance // array.dtype.itemsize]
+            words += array.addresses if apart else [array.addresses[0], array.distance // array.dtype.itemsize]
         return words, None
 
     def record_tail(self, skipped: int, box: typing.Sequence[int]) -> list[int]:

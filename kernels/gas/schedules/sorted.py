@@ -16,7 +16,7 @@ MOST_THREADS = 1024  # of a block
 LOOP = """\
     const auto key_at = [=](const long first) {{
         const {prefix}Place here(first, n, box);
-        return double({prefix}Field<>{{at_{key}, 0, here}}[0].v);
+        return double({prefix}Field<>{{{{at_{key}, ld_{key}}}, here}}[0].v);
     }};
     const auto work = [=](const auto &m, const long first, outside *const column, const auto &arrived) {{
         (void)column;

@@ -14,9 +14,14 @@ struct Array {
     long ld;
 };
 
+// COUNT: arrays, or with ROWS_APART the rows of all arrays.
 template <int COUNT> struct Arguments {
     const Mixture *constants;
+#ifdef ROWS_APART
+    outside *row[COUNT];
+#else
     Array array[COUNT];
+#endif
     long skipped;
 #ifdef BOXED
     Box box;

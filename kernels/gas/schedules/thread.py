@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import typing
 
 from ...engine.backend.base import Shape, Source
@@ -9,7 +10,7 @@ from ..plan import Plan
 from ..records import PointKernel
 from ..registry import registry
 from ..structure import structure, structure_size
-from .schedule import Schedule
+from .schedule import CONTIGUOUS, Lie, Schedule
 from .text import (
     Call,
     bodies,
@@ -129,15 +130,13 @@ class Thread(Schedule):
         """Headers behind those of the kernels, with bodies for this schedule's number type."""
         return []
 
-    def render(self, p: Plan, boxed: str = "") -> Source:
-        """The source of a plan; its kernel `frame_run` takes the record of thread.h. boxed: for a box of larger
-        arrays."""
+    def render(self, p: Plan, lie: Lie = CONTIGUOUS) -> Source:
+        """The source of a plan; its kernel `frame_run` takes the record of thread.h."""
         how = p.launch
 
         units = "matrix_units" if how.pairs == "units" else "thread"
         in_constant_memory = self.in_constant_memory(p)
-        pointers = [f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments]
-        arrays = [f", a.array[{i}].at, a.array[{i}].ld" for i in range(len(p.arguments))]
+        pointers, arrays, count = _of_arrays(p, lie)
         headers = [*self.cooperative_headers(p), self.frame]
         threads, blocks = self.threads(p), self.blocks(p)
 
@@ -145,7 +144,7 @@ class Thread(Schedule):
             defines=defines(p),
             unroll=p.ns if how.hold == "registers" else how.unroll,
             stride=self.column_stride(p),
-            macros=self.macros(p) + ("#define BOXED\n" if boxed else ""),
+            macros=self.macros(p) + _lies(lie),
             numbers=include(self.numbers or f"engine/numbers/{units}.h"),
             real=self.real,
             structure=structure(p),
@@ -159,10 +158,10 @@ class Thread(Schedule):
             declarations=self.declarations(p),
             parameters="const Box &box" + "".join(pointers),
             loop=self.loop(p),
-            count=len(p.arguments),
+            count=count,
             bounds=f"{threads}, {blocks}" if blocks else threads,
             mixture="mixture" if in_constant_memory else "*a.constants",
-            box="a.box" if boxed else "Box()",
+            box="a.box" if lie.box else "Box()",
             arrays="".join(arrays),
         )
 
@@ -192,6 +191,23 @@ class Thread(Schedule):
     def scalar_condition(self, p: Plan, number: int) -> str:
         """Condition under which a thread stores the scalar result of this number."""
         return ""
+
+
+def _lies(lie: Lie) -> str:
+    """Macros for arrays that lie so."""
+    return "#define BOXED\n" * bool(lie.box) + "#define ROWS_APART\n" * lie.apart
+
+
+def _of_arrays(p: Plan, lie: Lie) -> tuple[list[str], list[str], int]:
+    """(parameters at_{name} and ld_{name} of each array, their values, entries of the record)"""
+    if lie.apart:
+        parameters = [f", outside *const *const at_{a}, const long ld_{a}" for a in p.arguments]
+        first = list(itertools.accumulate(map(p.rows, p.arguments), initial=0))
+        return parameters, [f", a.row + {row}, 0" for row in first[:-1]], first[-1]
+
+    parameters = [f", outside *const __restrict__ at_{a}, const long ld_{a}" for a in p.arguments]
+    values = [f", a.array[{number}].at, a.array[{number}].ld" for number in range(len(p.arguments))]
+    return parameters, values, len(values)
 
 
 def columns(p: Plan) -> list[str]:
@@ -236,10 +252,10 @@ class PointText:
         """A number, a column of shared memory, an array in memory, or registers."""
         p, rows = self.p, self.p.rows(name)
         kind = f"{self.field}<>" if name in p.writes else f"{self.field}<true>"
-        where = f"{{at_{name}, ld_{name}, here}}"
+        where = _where(name)
 
         if registry.quantities[name].per == "":
-            self.statements.append(f"real {name} = {kind}{{at_{name}, 0, here}}[0];")
+            self.statements.append(f"real {name} = {kind}{where}[0];")
         elif name in self.columns and name not in self.kept:
             self.copies.append(f"const Column {name}{{column + {self.rows_copied}*COLUMN_STRIDE}};")
             self.copies.append(f"FOR_SPECIES(s, {rows}) {name}.copy(s, {kind}{where});")
@@ -265,7 +281,7 @@ class PointText:
             if registry.quantities[name].per == "":
                 self.statements.append(f"real {name}{start(kernel)};")
             elif name in p.writes and name not in self.kept:
-                self.statements.append(f"const {self.field}<> {name}{{at_{name}, ld_{name}, here}};")
+                self.statements.append(f"const {self.field}<> {name}{_where(name)};")
             else:
                 self.statements.append(f"{self.schedule.species_values(p.rows(name))} {name};")
 
@@ -274,11 +290,16 @@ class PointText:
         scalars = [name for name in self.p.writes if registry.quantities[name].per == ""]
         for number, name in enumerate(scalars):
             condition = self.schedule.scalar_condition(self.p, number)
-            self.statements.append(f"{condition}{self.field}<>{{at_{name}, 0, here}}.set(0, {name});")
+            self.statements.append(f"{condition}{self.field}<>{_where(name)}.set(0, {name});")
 
         for name in self.kept:
-            stored = f"{self.field}<>{{at_{name}, ld_{name}, here}}.set(s, {name}[s]);"
+            stored = f"{self.field}<>{_where(name)}.set(s, {name}[s]);"
             self.statements.append(f"FOR_OWN(s, {self.p.rows(name)}) {stored}")
+
+
+def _where(name: str) -> str:
+    """The members of a Field: the rows of an array, at the place of the point."""
+    return f"{{{{at_{name}, ld_{name}}}, here}}"
 
 
 def _kept_wide(p: Plan) -> list[str]:
