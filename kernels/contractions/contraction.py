@@ -96,8 +96,8 @@ class Contraction:
 
         able = [c for c in self.candidates if name is None or c[1].name == name]
         if not able:
-            names = sorted({c[1].name for c in self.candidates})
-            raise ArgumentError(f"tensor expression: no organisation '{name}' here; able: {', '.join(names)}.")
+            names = ", ".join(sorted({c[1].name for c in self.candidates})) or "none"
+            raise ArgumentError(f"tensor expression: no organisation '{name or 'of any kind'}' here; able: {names}.")
         self.price, self.how, self.program = able[0]
 
         if exact:

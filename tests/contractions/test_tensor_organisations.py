@@ -170,3 +170,14 @@ def test_outer_products_write_line_by_line(k):
 
     assert level.column.step[0] == 1
     assert level.row.step[0] == level.column.extent
+
+
+def test_locals_of_all_entries_that_no_block_has_room_for():
+    """A team keeps what all entries share in shared memory; it does not serve a text that has too much of it."""
+    backend, text = get_backend("cuda", arch="sm_90"), "t[j k] = y[j r] z[k r]; o[i j k] = x[i r] t[j k]"
+    options = dict(backend=backend, batch="i", local="t")
+    for extent, served in ((20, True), (2000, False)):
+        plan = Contraction(text, dict(j=extent, k=extent, r=4), **options)
+        assert ("team" in [how.name for _, how, _ in plan.candidates]) == served
+    with pytest.raises(ArgumentError, match="no organisation 'team' here"):
+        Contraction(text, dict(j=2000, k=2000, r=4), how="team", **options)

@@ -12,7 +12,7 @@ from ...engine.backend.record import record
 from .. import render_threads as threads
 from ..plan import Nest, Program
 from ..prices import price_of
-from ..render_teams import Memory, memory_of, team_text
+from ..render_teams import SHARED, Memory, memory_of, team_text
 from .base import Organisation
 from .threads import Threads, several
 
@@ -48,13 +48,18 @@ class Team(Threads):
         largest = max(n.size for n in threads.nests(p))
         most = min(256, -(-largest // 32) * 32)
         entries = max(1, USUAL // most)
-        return [cls(most * entries, entries)]
+        team = cls(most * entries, entries)
+        return [team] if team._fits(p) else []
 
     def price(self, p: Program, least: float = math.inf) -> float:
         return threads.work(p) * price_of("team")
 
     def at_work(self, p: Program, n: int) -> int:
         return n * self.team
+
+    def _fits(self, p: Program) -> bool:
+        """Whether what all entries share fits in the shared memory of a block. Arrays of an entry may lie elsewhere."""
+        return self.memory(p).fixed <= SHARED
 
     # ---- text and launch
     def text(self, p: Program) -> list[str]:
@@ -90,6 +95,9 @@ class Team(Threads):
         if name == "team":
             return dataclasses.replace(self, threads=value * self.entries)
         return dataclasses.replace(self, entries=value, threads=self.team * value)
+
+    def legal(self, p: Program) -> bool:
+        return super().legal(p) and self._fits(p)
 
     def idle(self, n: Nest) -> int:
         return -(-n.size // self.team) * self.team - n.size

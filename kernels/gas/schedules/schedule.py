@@ -71,9 +71,14 @@ class Schedule:
     def places(self, arrays: list[Rows]) -> tuple[list[int], typing.Any]:
         """(what a record says of the places of the arrays, what that points to)"""
         words: list[int] = []
-        apart = self.apart(arrays)
+        if self.apart(arrays):
+            for array in arrays:
+                words += array.addresses
+            return words, None
+
         for array in arrays:
-            words += array.addresses if apart else [array.addresses[0], array.distance // array.dtype.itemsize]
+            assert array.distance is not None
+            words += [array.addresses[0], array.distance // array.dtype.itemsize]
         return words, None
 
     def record_tail(self, skipped: int, box: typing.Sequence[int]) -> list[int]:
