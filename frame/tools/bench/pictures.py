@@ -294,7 +294,7 @@ def intrepid_times(plt):
 def hierarchy(plt):
     """The product <y|Ax> over the number of rows: flat, teams, teams and lanes, in both layouts, as shares of the
     memory's pace; a panel for each machine."""
-    runs = [run_ for run_ in map(_read_if_there, ("hierarchy-h100", "hierarchy-xeon")) if run_]
+    runs = [run_ for run_ in map(_read_if_there, ("hierarchy-h200", "hierarchy-xeon")) if run_]
     figure, axes = grid(plt, len(runs), 2, (4.2, 3.4), (0, 0))
     for axis, run_ in zip(axes.flat, runs):
         rows = [{**row, "rows": int(row["sizes"].split("x")[0])} for row in run_.rows if row["table"] == "sweep"]
