@@ -25,6 +25,7 @@ FILE = ROOT / "examples/mechanisms/h2_o2.yaml"
 EDGE = {"host": 64, "device": 128}  # points of a cube, by the backend's memory
 CHUNK = {"host": 8192, "device": 1 << 20}  # short copies of many arrays cost a link more
 CALLS = 5  # of a sample
+PAGE, HEAD = 4096, 16  # bytes; a large array of an allocator begins HEAD behind the begin of a page
 SPEED = (80.0, 10.0, 0.0)  # m/s
 NOISE = 1e-11  # of T and p that conserved variables give: rounding of e, whose zero lies near it, times e/(cv T)
 
@@ -69,7 +70,8 @@ class Memory:
         """A field of the block. rows: (points,) or (ns, points), also the values that it has at first. place: of the
         field among fields of a name."""
         shape = self.shape if rows.ndim == 1 else (*self.shape, len(rows))
-        array = np.array(rows, order="C").reshape(-1)
+        array = _allocated(rows.size)
+        array[:] = rows.reshape(-1)
         held, address = array, array.ctypes.data
         if self.kind == "device":
             held = self.backend.from_host(array)
@@ -102,6 +104,13 @@ class Memory:
         if self.kind == "pinned":
             for field in self.fields.values():
                 self.frame.properties.unpin_array([field])
+
+
+def _allocated(numbers: int) -> np.ndarray:
+    """A large array as an allocator gives it to a host. Lines of all arrays that cross a link begin alike then."""
+    room = np.empty(numbers + (PAGE + HEAD) // 8)
+    first = (HEAD - room.ctypes.data) % PAGE // 8
+    return room[first : first + numbers]
 
 
 class Call:

@@ -117,7 +117,7 @@ def bounds(plt):
         axis.legend(fontsize=7)
 
     axis, runs = axes.flat[2], named("tensor-h200")
-    shares = sorted(100 * row["share"] for row in runs[0].rows)
+    shares = sorted(100 * row["share"] for row in _chosen(runs[0]))
     axis.plot(range(1, len(shares) + 1), shares, "o", markersize=3)
     titled(axis, runs, "tensor expressions, by their share", "share of the bound [%]")
     axis.set_ylim(0, 105)
@@ -172,23 +172,24 @@ def extents(plt):
 
     titled(axis, runs, "points of a block", "ns a point, all ranks together")
 
-    axis = axes.flat[1]
+    axis, (run_,) = axes.flat[1], named("tensor-h200")
+    for operator in ("Lg3", "Lg3t", "Ax g = J"):
+        sized = [(re.fullmatch(rf"{operator} n = (\d+)", row["case"]), row) for row in _chosen(run_)]
+        rows = [{**row, "n": int(match[1])} for match, row in sized if match]
+        axis.plot(*over(rows, "n", "ratio"), "o-", label=operator)
 
-    for name in ("tensor-h200", "tensor-h200-ax"):
-        (run_,) = named(name)
-        for operator in ("Lg3", "Lg3t", "Ax g = J"):
-            sized = [(re.fullmatch(rf"{operator} n = (\d+)", row["case"]), row) for row in run_.rows]
-            rows = [{**row, "n": int(match[1])} for match, row in sized if match]
-            if rows:
-                axis.plot(*over(rows, "n", "ratio"), "o-", label=f"{operator} ({run_.machine})")
-
-    titled(axis, named("tensor-h200"), "points along an element's edge", "times faster than the best library")
+    titled(axis, [run_], "points along an element's edge", "times faster than the best library")
 
     for axis in axes.flat:
         axis.set_ylim(bottom=0)
         axis.legend(fontsize=7)
 
     return figure
+
+
+def _chosen(run_: Run) -> list[dict]:
+    """Rows of the organisations that are chosen by default."""
+    return [row for row in run_.rows if row["ours"] and row["chosen"]]
 
 
 def _points(case: str) -> int:
