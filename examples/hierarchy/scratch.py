@@ -3,18 +3,15 @@
 import numpy as np
 from common import BYTES, ITEMS, STRIDES, WrongResult, check, kernels_of, main, on, on_a_device, say, seconds
 
-from kernels import ArgumentError, BackendError
+from kernels import ArgumentError, BackendError, League, MDRange, Range
 
 declared = kernels_of(__file__)
 
 FIELD = dict(
+    over=League("E", team="auto 16", vector=8, scratch={"team 0": "b(V)"}),
     arrays="A(E,Q,V) B(E,V) result(E,Q)",
     writes="result",
-    sums="total",
-    league="E",
-    scratch={"team 0": "b(V)"},
-    team="auto 16",
-    vector=8,
+    results="total",
 )
 SCRATCH_FIELD = declared("scratch_field", **FIELD)
 
@@ -44,16 +41,16 @@ FLAT = dict(writes="result", source="contractDataFieldScalar: the lectures' flat
 VARIANTS = {
     (body, layout): declared(
         f"{body}_{layout}",
+        over,
         body=body,
         arrays=f"A(E,Q,V){mark} B(E,V){mark} result(E,Q){mark}",
-        **shape,
         **FLAT,
     )
     for layout, mark in (("right", ""), ("left", ":left"))
-    for body, shape in (
-        ("per_element", dict(range="E")),
-        ("per_point", dict(range="E*Q")),
-        ("per_pair", dict(extents="E Q")),
+    for body, over in (
+        ("per_element", Range("E")),
+        ("per_point", Range("E*Q")),
+        ("per_pair", MDRange("E Q")),
     )
 }
 
@@ -112,13 +109,15 @@ def scratch_race(backend, E=20, Q=16, V=64, nrepeat=0, quick=False):
 
 SCRATCH_LEVELS = declared(
     "scratch_levels",
+    League(
+        "E",
+        team="auto 8",
+        vector=32,
+        scratch={"team 0": "near(n0)", "team 1": "far(n1)", "member 0": "own(n)", "member 1": "own_far(n)"},
+    ),
     arrays="result(E)",
     writes="result",
     numbers="n0 n1 n rows",
-    league="E",
-    scratch={"team 0": "near(n0)", "team 1": "far(n1)", "member 0": "own(n)", "member 1": "own_far(n)"},
-    team="auto 8",
-    vector=32,
 )
 
 
@@ -146,11 +145,9 @@ def scratch_levels(backend, E=1000, nrepeat=3, quick=False):
 
 SLICING = declared(
     "slicing",
+    League("C * ((L + 1) // 2)", team="auto 128", scratch={"team 0": "left_rows(2,P)"}),
     arrays="left(C,L,P) right(C,R,P) out(C,L,R)",
     writes="out",
-    league="C * ((L + 1) // 2)",
-    scratch={"team 0": "left_rows(2,P)"},
-    team="auto 128",
     source="slicing, adaptive: Kokkos-Intrepid clinic 2015, with its rows of an odd L",
 )
 

@@ -6,16 +6,16 @@ import itertools
 import numpy as np
 from common import ATOMICS, check, kernels_of, main, on, say, seconds
 
-from kernels import UniqueToken
+from kernels import League, Range, UniqueToken
 
 declared = kernels_of(__file__)
 
 UNIQUE_TOKEN_POOL = declared(
     "unique_token_pool",
+    Range("n"),
     arrays="state(size):whole count(size):whole sum(size) owner(size):whole overlaps(1):whole",
     writes="state count sum owner overlaps",
     numbers="n",
-    range="n",
     tokens={"pool": "size"},
 )
 
@@ -78,12 +78,11 @@ def launch_in_lanes(backend, lanes, runs):
 
 UNIQUE_TOKEN_TEAM = declared(
     "unique_token_team",
+    League("E", team=64),
     arrays="owner(size):whole count(size):whole overlaps(1):whole held(1):whole most(1):whole",
     writes="owner count overlaps held most",
     numbers="E",
-    league="E",
     tokens={"pool": "size"},
-    team=64,
 )
 
 
@@ -108,21 +107,22 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
 
 
 INPUT, SHARE = "bin(n):whole ", 8192  # numbers of a team
-SCATTER_ATOMICS = declared("scatter_atomics", arrays=INPUT + "histogram(bins):whole", writes="histogram", range="n")
-IN_TEAMS = dict(numbers="share", league="(n + share - 1) // share", team="auto 256")
+SCATTER_ATOMICS = declared("scatter_atomics", Range("n"), arrays=INPUT + "histogram(bins):whole", writes="histogram")
+SHARES = "(n + share - 1) // share"
 SCATTER_TEAMS = declared(
     "scatter_teams",
+    League(SHARES, team="auto 256", scratch={"team 0": "own(bins):int32"}),
     arrays=INPUT + "histogram(bins):whole",
     writes="histogram",
-    scratch={"team 0": "own(bins):int32"},
-    **IN_TEAMS,
+    numbers="share",
 )
 SCATTER_TOKENS = declared(
     "scatter_tokens",
+    League(SHARES, team="auto 256"),
     arrays=INPUT + "copies(size,bins):whole",
     writes="copies",
+    numbers="share",
     tokens={"pool": "size"},
-    **IN_TEAMS,
 )
 
 

@@ -1,6 +1,7 @@
 """What the body of a team kernel is called for: the teams of a league, the indices of a range, or those of tiles.
 
-The C++ is a loop of team_packs.h or team_threads.h with the body in a lambda. render.py fills in the names in braces.
+policies.py has what a user writes. The C++ is a loop of team_packs.h or team_threads.h with the body in a lambda;
+render.py fills in the names in braces.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import math
 import typing
 
 from ..engine.errors import refuse
-from .layouts import MOST_THREADS, Layouts, Order, layouts_of, named
-from .words import Array
+from .layouts import MOST_THREADS, Layouts, Order, named
 
 MOST_INDICES = 6  # of tiles
 BLOCKS, RUNS = (128, 256, 1024), (8, 32, 128)  # of a search: indices of a tile, of them along the fastest index
@@ -97,7 +97,7 @@ class Items(abc.ABC):
         return ""
 
 
-class League(Items):
+class LeagueItems(Items):
     """body(m, team, results...) for each team."""
 
     kind = "league"
@@ -113,7 +113,7 @@ class League(Items):
         return 1
 
 
-class Range(Items):
+class RangeItems(Items):
     """body(m, i, results...) for each index, a thread each."""
 
     kind = "range"
@@ -129,7 +129,7 @@ class Range(Items):
         return threads
 
 
-class Scan(Items):
+class ScanItems(Items):
     """body(m, i, result, last) for each index, twice: see for_scan."""
 
     kind = "scan"
@@ -164,7 +164,7 @@ class Scan(Items):
 
 
 @dataclasses.dataclass(frozen=True)
-class Tiles(Items):
+class TileItems(Items):
     """body(m, i, j, ..., results...) for each tuple of indices; a block has a tile."""
 
     tile: tuple[int, ...]  # empty: chosen by the extents
@@ -272,26 +272,24 @@ def _order(order: Order) -> str:
     return f"Order<{', '.join(map(str, order))}>"
 
 
-def items_of(where: str, arrays: tuple[Array, ...], league, range, scan, extents, tile, order) -> Items:
-    """The items of a declaration; see team_kernel. where: start of the messages. Raises ArgumentError."""
-    orders = () if order is None else tuple(str(order).split())
+def extents_of(where: str, text: str) -> tuple[str, ...]:
+    """The extents of "I J". where: start of the messages. Raises ArgumentError."""
+    names = tuple(str(text).split())
+    refuse(not 1 <= len(names) <= MOST_INDICES, f"{where}: {len(names)} extents, wanted 1 to {MOST_INDICES}.")
+    return names
+
+
+def orders_of(where: str, order) -> tuple[str, ...]:
+    """The orders of "right" or "left right"; empty if None. Raises ArgumentError."""
+    if order is None:
+        return ()
+
+    orders = tuple(str(order).split())
     refuse(
-        order is not None and (len(orders) not in (1, 2) or not set(orders) <= set(ORDERS)),
+        len(orders) not in (1, 2) or not set(orders) <= set(ORDERS),
         f"{where}: order {order!r}, wanted right or left, or two of these: of the tiles, and in a tile.",
     )
-    chosen = [choice for choice in (league, range, scan, extents) if choice is not None]
-    refuse(len(chosen) != 1, f"{where}: wanted one of league, range, scan, extents.")
-
-    if league is not None:
-        return League((str(league),))
-    if range is not None:
-        return Range((str(range),))
-    if scan is not None:
-        return Scan((str(scan),))
-
-    names = tuple(str(extents).split())
-    refuse(not 1 <= len(names) <= MOST_INDICES, f"{where}: {len(names)} extents, wanted 1 to {MOST_INDICES}.")
-    return Tiles(names, checked_tile(where, tile, len(names)), orders, layouts_of(names, arrays))
+    return orders
 
 
 def checked_tile(where: str, tile, count: int) -> tuple[int, ...]:

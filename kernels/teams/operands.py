@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import typing
 
@@ -12,7 +13,10 @@ from ..engine.errors import refuse
 from ..engine.registry import declared
 from ..engine.values import is_number, real_array
 from .declaration import Declaration
+from .policies import Sizes
 from .words import Array, value_of
+
+SIZES = [field.name for field in dataclasses.fields(Sizes)]
 
 
 class Operands:
@@ -73,7 +77,11 @@ class Operands:
     def _read_numbers(self, numbers: dict) -> None:
         kinds = dict(self.kernel.numbers)
         for name in numbers:
-            refuse(name not in kinds, f"{self._where} has no number '{name}'; it has {', '.join(kinds) or 'none'}.")
+            instead = f"; sizes are given by Sizes({name}={numbers[name]!r})" if name in SIZES else ""
+            refuse(
+                name not in kinds,
+                f"{self._where} has no number '{name}'; it has {', '.join(kinds) or 'none'}{instead}.",
+            )
             refuse(
                 real_array(name, numbers[name]).ndim > 0,
                 f"{self._where}: the number '{name}' is an array of shape {np.shape(numbers[name])}.",

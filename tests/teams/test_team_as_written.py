@@ -6,25 +6,23 @@ import numpy as np
 import pytest
 from team_cases import kernel, on
 
-from kernels import get_backend
+from kernels import MDRange, Range, get_backend
 
 HEADER = pathlib.Path(__file__).with_name("as_written.h")
 
 
-def written(name, **more):
-    return kernel(name, header=HEADER, **more)
+def written(name, over, **more):
+    return kernel(name, over, header=HEADER, **more)
 
 
 # ---- the place of the least value
 LEAST = {
     (order, mark): written(
         f"least_{order.replace(' ', '_')}{mark.replace(':', '_')}",
+        MDRange("I J K L", order=order),
         body="least_of_four",
         arrays=f"v(I,J,K,L){mark}",
-        sums=f"sum{mark}",
-        reduces=f"least:minloc{mark}",
-        extents="I J K L",
-        order=order,
+        results=f"sum{mark} least:minloc{mark}",
     )
     for order in ("right", "left", "left right", "right left")
     for mark in ("", ":whole")
@@ -53,10 +51,10 @@ def test_the_place_of_the_least_of_four_indices(be, order, mark):
 WEIGHTED = {
     kind: written(
         f"weighted_{kind}",
+        Range("n"),
         body="weighted",
         arrays=f"bin(n):{kind} w(n) count(bins):{kind}:scatter weight(bins):scatter",
         writes="count weight",
-        range="n",
     )
     for kind in ("int32", "whole")
 }

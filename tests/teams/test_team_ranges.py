@@ -7,31 +7,33 @@ import numpy as np
 import pytest
 from team_cases import JOINS, NEAR, is_stand_in, kernel, on
 
-from kernels import ArgumentError, get_backend
-from kernels.teams.items import inverse_of, items_of
+from kernels import ArgumentError, MDRange, Range, Sizes, get_backend
+from kernels.teams.items import inverse_of
 from kernels.teams.layouts import layouts_of
 from kernels.teams.words import arrays_of
 
 MET = kernel(
     "met",
+    Range("first:behind"),
     header=JOINS,
     arrays="seen(n):whole",
     writes="seen",
     numbers="first behind",
-    sums="total:whole",
-    range="first:behind",
+    results="total:whole",
 )
 NAMES = "I J K L M N"
 TILED = {
     (rank, order): kernel(
         f"met_in_{rank}_{order.replace(' ', '_')}",
+        MDRange(
+            " ".join([f"1:{name}-1" if name == "J" else name for name in NAMES.split()[:rank]]),
+            tile=None if rank != 3 else (2, 3, 8),
+            order=order,
+        ),
         header=JOINS,
         body="met_in_tiles",
         arrays=f"seen({','.join(NAMES.split()[:rank])}):whole",
         writes="seen",
-        extents=" ".join([f"1:{name}-1" if name == "J" else name for name in NAMES.split()[:rank]]),
-        order=order,
-        tile=None if rank != 3 else (2, 3, 8),
     )
     for rank, order in [(r, o) for r in (1, 2, 4, 6) for o in ("right", "left")]
     + [(3, "left right"), (3, "right left")]
@@ -44,7 +46,7 @@ def test_a_range_from_first_to_below_behind(be, chunk):
     n = 5000
     for first, behind in ((0, n), (1, n - 1), (17, 18), (4090, 4099), (9, 9)):
         arrays = on(be, seen=np.zeros(n, np.int64))
-        run = MET.bind(arrays, be, chunk=chunk, quick=True, first=first, behind=behind)
+        run = MET.bind(arrays, be, Sizes(chunk=chunk), quick=True, first=first, behind=behind)
         run()
         wanted = np.zeros(n)
         wanted[first:behind] = 1
@@ -54,15 +56,15 @@ def test_a_range_from_first_to_below_behind(be, chunk):
 
 BELOW_ZERO = kernel(
     "below_zero",
+    Range("-halo:n+halo"),
     header=JOINS,
     arrays="u(n+2*halo)",
     writes="u",
     numbers="n halo",
-    sums="sum:whole",
-    range="-halo:n+halo",
+    results="sum:whole",
 )
 BELOW_ZERO_IN_TILES = kernel(
-    "below_zero_in_tiles", header=JOINS, arrays="u(I+3,J+2)", writes="u", numbers="I J", extents="-3:I -(2):J"
+    "below_zero_in_tiles", MDRange("-3:I -(2):J"), header=JOINS, arrays="u(I+3,J+2)", writes="u", numbers="I J"
 )
 
 
@@ -109,13 +111,13 @@ def test_many_tiles_on_a_cpu(rank, order):
         wanted[:, [0, -1]] = 0
     for tile in (None, *tiles.get(rank, [])):
         seen = np.zeros(MANY[rank], np.int64)
-        TILED[rank, order].run({"seen": seen}, get_backend("cpu", threads=2), tile=tile, quick=True)
+        TILED[rank, order].run({"seen": seen}, get_backend("cpu", threads=2), Sizes(tile=tile), quick=True)
         np.testing.assert_array_equal(seen, wanted)
 
 
 def tiles_over(arrays, extents="I J", order=None, tile=None):
     """Tiles of a declaration."""
-    return items_of("a test", tuple(arrays_of("a test", arrays)), None, None, None, extents, tile, order)
+    return MDRange(extents, tile, order).items("a test", tuple(arrays_of("a test", arrays)))
 
 
 def test_orders_of_tiles_follow_the_arrays():
@@ -164,10 +166,10 @@ def test_tiles_have_no_more_rows_than_a_core_follows():
 def test_a_tile_of_the_call(be):
     for tile in ((1, 32), (16, 4), None):
         arrays = on(be, seen=np.zeros((20, 50), np.int64))
-        TILED[2, "right"].run(arrays, be, tile=tile, quick=True)
+        TILED[2, "right"].run(arrays, be, Sizes(tile=tile), quick=True)
         assert be.to_host(arrays["seen"])[:, 1:-1].min() == 1 == be.to_host(arrays["seen"]).max()
     with pytest.raises(ArgumentError, match=r"tile .8,. for 2 extents"):
-        TILED[2, "right"].bind({"seen": np.zeros((3, 3), np.int64)}, "cpu", tile=(8,))
+        TILED[2, "right"].bind({"seen": np.zeros((3, 3), np.int64)}, "cpu", Sizes(tile=(8,)))
 
 
 EXTENTS = [list(extents) for extents in itertools.product((1, 5, 40, 300, 1000), repeat=3)]
@@ -204,7 +206,9 @@ def test_blocks_with_few_threads_beyond_a_row():
         assert tiles_over("A(I,J)").sized([6000, extent], True).tile == wanted
 
 
-EMPTY = kernel("met_nowhere", header=JOINS, body="met_in_tiles", arrays="seen(I,J):whole", writes="seen", extents="I J")
+EMPTY = kernel(
+    "met_nowhere", MDRange("I J"), header=JOINS, body="met_in_tiles", arrays="seen(I,J):whole", writes="seen"
+)
 
 
 @pytest.mark.parametrize("extents", [(0, 0), (0, 50), (5, 0)])
@@ -245,13 +249,13 @@ def test_scratch_of_the_call(be):
     """The declared scratch may be another one at the call."""
     v = np.arange(40.0)
     arrays = on(be, v=v, out=np.zeros(40))
-    NEAR["with"].run(arrays, be, scratch={"team 1": "s(2*n)"}, quick=True)
+    NEAR["with"].run(arrays, be, Sizes(scratch={"team 1": "s(2*n)"}), quick=True)
     np.testing.assert_array_equal(be.to_host(arrays["out"]), np.roll(v, -1))
     with pytest.raises(ArgumentError, match="scratch is for leagues"):
-        MET.organised(scratch={"team 0": "s(3)"})
+        MET.organised(Sizes(scratch={"team 0": "s(3)"}))
 
 
-COUNTED = kernel("counted", header=JOINS, sums="count:whole", reduces="last:max:whole", numbers="n", range="n")
+COUNTED = kernel("counted", Range("n"), header=JOINS, results="count:whole last:max:whole", numbers="n")
 
 
 @pytest.mark.full
