@@ -123,16 +123,23 @@ def test_a_body_that_does_not_compile(tmp_path):
         kernels.registry.team_kernels.pop("slip")
 
 
-def test_a_pack_of_indices_where_a_single_one_is_wanted(tmp_path):
+@pytest.mark.parametrize(
+    "statement, words",
+    [
+        ("m.out(i) = i == m.n - 1 ? 1.0 : 0.0", r"write select\(condition, a, b\)"),
+        ("const long k = i; m.out(k) = 1.0", r"each_lane\(i, f\) calls f for"),
+        ("auto x = m.out(i); x += 1.0; m.out(i) = x", r"write Real<I> x = m.v\(i\) for the one"),
+    ],
+)
+def test_bodies_that_are_not_for_packs(statement, words, tmp_path):
     """The message has the way out."""
     (tmp_path / "ends.h").write_text(
-        "template <class M, class I> POINT_FN void ends(const M &m, const I i) {\n"
-        "    m.out(i) = i == m.n - 1 ? 1.0 : 0.0;\n}\n"
+        f"template <class M, class I> POINT_FN void ends(const M &m, const I i) {{\n    {statement};\n}}\n"
     )
 
     ends = team_kernel("ends", Range("n"), header=tmp_path / "ends.h", arrays="out(n)", writes="out")
     try:
-        with pytest.raises(CompileError, match=r"kernel 'ends' \(ends.h, line 2\): .*each_lane\(i, f\) calls f for"):
+        with pytest.raises(CompileError, match=rf"kernel 'ends' \(ends.h, line 2\): .*{words}"):
             ends.bind({"out": np.zeros(3)}, "cpu", quick=True)
     finally:
         kernels.registry.team_kernels.pop("ends")
