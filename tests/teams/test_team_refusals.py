@@ -128,13 +128,14 @@ def test_a_body_that_does_not_compile(tmp_path):
     [
         ("m.out(i) = i == m.n - 1 ? 1.0 : 0.0", r"write select\(condition, a, b\)"),
         ("const long k = i; m.out(k) = 1.0", r"each_lane\(i, f\) calls f for"),
+        ("scalar best = 0; m.out(i) = best; } struct View {", "a name that the layer's headers have, too"),
         ("auto x = m.out(i); x += 1.0; m.out(i) = x", r"write Real<I> x = m.v\(i\) for the one"),
     ],
 )
 def test_bodies_that_are_not_for_packs(statement, words, tmp_path):
     """The message has the way out."""
     (tmp_path / "ends.h").write_text(
-        f"template <class M, class I> POINT_FN void ends(const M &m, const I i) {{\n    {statement};\n}}\n"
+        f"template <class M, class I> POINT_FN void ends(const M &m, const I i) {{\n    {statement};\n}};\n"
     )
 
     ends = team_kernel("ends", Range("n"), header=tmp_path / "ends.h", arrays="out(n)", writes="out")
