@@ -32,7 +32,9 @@ class Bound:
         operands = Operands(kernel, backend, arrays, numbers)
         begins, extents = self._extents(kernel, operands)
 
-        kernel = kernel.sized(extents, backend.entry.in_blocks)
+        kernel = kernel.sized(
+            extents, backend.entry.in_blocks, lambda text: operands.number_of(text, "an array's extent")
+        )
         self.kernel, self.backend = kernel, backend
         self.team, self.vector = kernel.organisation()
         self.extents = extents

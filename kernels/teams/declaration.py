@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -97,9 +97,9 @@ class Declaration:
         other.organisation()
         return other
 
-    def sized(self, extents: list[int], in_blocks: bool) -> Declaration:
-        """The same kernel with what follows from the extents of its items."""
-        items = self.items.sized(extents, in_blocks)
+    def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int]) -> Declaration:
+        """The same kernel with what follows from the extents of its items and arrays; see Items.sized."""
+        items = self.items.sized(extents, in_blocks, size_of)
         return self if items is self.items else dataclasses.replace(self, items=items)
 
     def checked(self, backend) -> Declaration:

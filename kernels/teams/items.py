@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import math
 import typing
+from collections.abc import Callable
 
 from ..engine.errors import refuse
 from .layouts import MOST_THREADS, Layouts, Order, named
@@ -52,8 +53,9 @@ class Items(abc.ABC):
         """Whether its code is known without the extents."""
         return True
 
-    def sized(self, extents: list[int], in_blocks: bool) -> Items:
-        """These items with what follows from their extents. in_blocks: of the backend."""
+    def sized(self, extents: list[int], in_blocks: bool, size_of: Callable[[str], int]) -> Items:
+        """These items with what follows from their extents. in_blocks: of the backend. size_of: the value of an array's
+        extent."""
         return self
 
     def number(self, extents: list[int]) -> int:
@@ -170,6 +172,9 @@ class TileItems(Items):
     tile: tuple[int, ...]  # empty: chosen by the extents
     orders: tuple[str, ...]  # "right" or "left", of tiles and of the indices in a tile, or of these only; empty: open
     layouts: Layouts  # of the arrays: the model
+    across: Order | None = (
+        None  # an open order on a CPU, across rows of arrays; empty: as the arrays lie; None: not known
+    )
 
     kind = "tiles"
     takes = "the indices"
@@ -185,16 +190,23 @@ class TileItems(Items):
 
     @property
     def is_sized(self):
-        return bool(self.tile)
+        return bool(self.tile) and (self.across is not None or bool(self.orders) or not self.layouts.has_rows)
 
-    def sized(self, extents, in_blocks):
-        if self.tile:
+    def sized(self, extents, in_blocks, size_of):
+        if self.is_sized:
             return self
-        return dataclasses.replace(self, tile=self.layouts.tile(self._declared(), extents, in_blocks))
+
+        is_open = not in_blocks and not self.orders
+        across = self.layouts.across_rows(extents, size_of) if is_open else ()
+        if across:
+            tile = self.layouts.tile_across_rows(across, extents)
+        else:
+            tile = self.layouts.tile(self._declared(), extents, in_blocks)
+        return dataclasses.replace(self, across=across, tile=self.tile or tile)
 
     def _declared(self) -> Order:
-        """The order of the indices in a tile: declared, else as the arrays lie."""
-        return named(self.orders[-1], len(self.extents)) if self.orders else self.layouts.order
+        """The order of the indices in a tile: declared, else across rows of arrays, else as the arrays lie."""
+        return named(self.orders[-1], len(self.extents)) if self.orders else self.across or self.layouts.order
 
     @property
     def inner(self) -> Order:
@@ -214,8 +226,9 @@ class TileItems(Items):
     def why(self) -> str:
         """The tile, the fastest index and the reason, in words."""
         declared = f"order {' '.join(self.orders)}, " if self.orders else ""
+        rows = "each lane along rows of its own, " if self.across else ""
         fastest = self.extents[self.inner[0]]
-        return f"tile {self.tile}, fastest index {fastest}: {declared}{self.layouts.why(self.extents)}"
+        return f"tile {self.tile}, fastest index {fastest}: {declared}{rows}{self.layouts.why(self.extents)}"
 
     def candidates(self, extents: list[int]) -> list[tuple[int, ...]]:
         """Tiles for a search: blocks of several sizes, with rows of several lengths."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import re
 import typing
+from collections.abc import Callable
 
 from ..engine.backend.facts import REFERENCE
 from .words import Array
@@ -21,6 +23,9 @@ BEYOND = 1.05  # threads for an index of a row, beside the least number of them
 STREAMS = 8  # of memory that a core of a CPU follows: rows of arrays
 SHORT = 4096  # indices of a row that a core of a CPU reads by itself, since the next row lies behind it
 LINE = 8  # numbers of a line of a CPU's memory
+ROWS = 32  # numbers between neighbours from which on a CPU's lanes follow a row each
+FOLLOWED = 256  # numbers that such a lane follows, at least
+LANES = 64  # indices for lanes, at least
 WARP = REFERENCE.warp
 
 
@@ -45,6 +50,7 @@ class ArrayOrder:
     name: str
     order: Order  # of the indices by the distance of neighbours in memory, the nearest first
     written: bool
+    row: tuple[str, ...] = ()  # extents ahead of the nearest index: neighbours are such a row apart
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,12 +73,37 @@ class Layouts:
             votes[array.order] = votes.get(array.order, 0) + 1 + array.written
         return max(votes, key=lambda order: votes[order])
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether an array has extents ahead of all indices."""
+        return any(array.row for array in self.arrays)
+
     @functools.cached_property
     def near(self) -> tuple[int, ...]:
         """The indices along which neighbours of some array lie side by side, that of `order` first. Several of them:
         arrays lie across each other. Empty where no array has all indices."""
         nearest = [array.order[0] for array in self.arrays]
         return tuple(sorted(set(nearest), key=lambda d: (d != self.order[0], nearest.index(d))))
+
+    def across_rows(self, extents: list[int], size_of: Callable[[str], int]) -> Order:
+        """On a CPU: an order with the farthest index the fastest, so that each lane follows memory along rows of its
+        own. Empty where the order of memory is better: neighbours share lines, since no array has long rows ahead of
+        its nearest index. size_of: an extent's value."""
+        for array in self.arrays:
+            row = math.prod(map(size_of, array.row))
+            *others, farthest = array.order
+            followed = row * math.prod([extents[d] for d in others])
+            if others and row >= ROWS and followed >= FOLLOWED and extents[farthest] >= LANES:
+                return (farthest, *others)
+        return ()
+
+    def tile_across_rows(self, order: Order, extents: list[int]) -> tuple[int, ...]:
+        """A CPU's tile for an order of `across_rows`: few indices for lanes, and long rows for each."""
+        tile = [1] * len(extents)
+        tile[order[0]] = 2 * LINE
+        for d in order[1:]:
+            tile[d] = min(max(extents[d], 1), MOST_THREADS // math.prod(tile))
+        return tuple(tile)
 
     def tile(self, order: Order, extents: list[int], in_blocks: bool) -> tuple[int, ...]:
         """The model's tile.
@@ -168,9 +199,9 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     words = [_name(extent) for extent in extents]
     found = []
     for array in arrays:
-        order = _order(words, array)
-        if order is not None:
-            found.append(ArrayOrder(array.name, order, array.written))
+        order, row = _order(words, array)
+        if len(order) == len(words):
+            found.append(ArrayOrder(array.name, order, array.written, row))
 
     return Layouts(len(extents), len(arrays), tuple(found))
 
@@ -181,17 +212,17 @@ def _name(extent: str) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def _order(words: list[str], array: Array) -> Order | None:
-    """The indices by the distance of neighbours in an array; None if it does not have all of them."""
+def _order(words: list[str], array: Array) -> tuple[Order, tuple[str, ...]]:
+    """The indices that an array has, by the distance of neighbours, and its extents ahead of the nearest."""
     left = list(range(len(words)))
-    found = []
+    dimensions: list[tuple[str, int | None]] = []  # with the index along each
     for extent in array.extents:
         name = _name(extent)
         match = [d for d in left if words[d] == name != ""]
-        if match:
-            left.remove(match[0])
-            found.append(match[0])
+        dimensions.append((extent, match[0] if match else None))
+        left = [d for d in left if d not in match[:1]]
 
-    if left:
-        return None
-    return tuple(found if array.layout == "LEFT" else found[::-1])
+    nearest_first = dimensions if array.layout == "LEFT" else dimensions[::-1]
+    ahead = itertools.takewhile(lambda dimension: dimension[1] is None, nearest_first)
+    order = tuple([d for _, d in nearest_first if d is not None])
+    return order, tuple([extent for extent, _ in ahead])

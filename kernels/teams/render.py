@@ -228,7 +228,7 @@ def together(kernel: Declaration, entry: Entry) -> list[Declaration]:
     would count as if these did it. A kernel whose tile follows from the extents is by itself.
     """
     if not kernel.items.is_sized:
-        return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks)]
+        return [kernel.sized([LARGE] * len(kernel.items.extents), entry.in_blocks, lambda _: LARGE)]
     return [k for k in kernel.of_header() if chosen(k, entry) == chosen(kernel, entry) and k.items.is_sized]
 
 

@@ -181,8 +181,8 @@ def test_blocks_of_a_device_lie_along_the_arrays(layout, order):
     whole warps. At most a quarter of the threads is beyond the range. No declared order changes that."""
     for extents in EXTENTS:
         tiles = tiles_over(f"A(I,J,K){layout}", "I J K")
-        tile = tiles.sized(extents, True).tile
-        assert tile == tiles_over(f"A(I,J,K){layout}", "I J K", "left").sized(extents, True).tile
+        tile = tiles.sized(extents, True, int).tile
+        assert tile == tiles_over(f"A(I,J,K){layout}", "I J K", "left").sized(extents, True, int).tile
         assert min(128, np.prod(extents)) <= np.prod(tile) <= 256
 
         longest = next((d for d in order if extents[d] > 1), order[0])
@@ -203,7 +203,7 @@ def test_blocks_with_few_threads_beyond_a_row():
         (8000, (1, 256)),
         (40, (6, 40)),
     ):
-        assert tiles_over("A(I,J)").sized([6000, extent], True).tile == wanted
+        assert tiles_over("A(I,J)").sized([6000, extent], True, int).tile == wanted
 
 
 EMPTY = kernel(
@@ -223,17 +223,69 @@ def test_tiles_of_arrays_across_each_other_have_lines_of_both():
     """As many indices along the fastest one of each, if there are."""
     for extents in EXTENTS:
         for in_blocks, sides in ((True, (32, 8)), (False, (32, 32))):
-            tiles = tiles_over("A(I,J,K) B(I,J,K):left", "I J K").sized(extents, in_blocks)
+            tiles = tiles_over("A(I,J,K) B(I,J,K):left", "I J K").sized(extents, in_blocks, int)
             first, _, last = tiles.tile
             assert first >= min(sides[0], extents[0]) and last >= min(sides[1], extents[2])
             assert np.prod(tiles.tile) <= np.prod(sides)
-    assert tiles_over("A(I,J,K) B(J,K,I) C(K,I,J)", "I J K").sized([100] * 3, True).tile == (4, 4, 16)
+    assert tiles_over("A(I,J,K) B(J,K,I) C(K,I,J)", "I J K").sized([100] * 3, True, int).tile == (4, 4, 16)
+
+
+@pytest.mark.parametrize(
+    "arrays, sizes, fastest",
+    [
+        ("A(I,J,V) out(I,J)", dict(I=100, J=16, V=64), "I"),
+        ("A(V,J,I):left out(J,I):left", dict(I=100, J=16, V=64), "I"),
+        ("A(I,V,J)", dict(I=100, J=16, V=64), "J"),  # the row is behind the nearest index
+        ("A(I,J,V)", dict(I=100, J=16, V=3), "J"),  # a line has several neighbours
+        ("A(I,J,V)", dict(I=100, J=2, V=64), "J"),  # too short to follow
+        ("A(I,J,V)", dict(I=9, J=16, V=64), "J"),  # few indices for lanes
+        ("A(J,I,3,V)", dict(I=16, J=100, V=32), "J"),
+    ],
+)
+def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
+    """Where neighbours are a long row apart, they go along the farthest index; not on a device, nor if declared."""
+    size_of = {**sizes, "3": 3}.__getitem__
+    extents = [sizes["I"], sizes["J"]]
+    tiles = tiles_over(arrays)
+    chosen = tiles.sized(extents, False, size_of)
+    assert chosen.extents[chosen.inner[0]] == fastest
+    assert chosen.is_sized and chosen.sized([1, 1], False, size_of) is chosen
+    assert 1 <= np.prod(chosen.tile) <= 1024
+    assert not tiles.sized(extents, True, size_of).across
+    assert not tiles_over(arrays, order="right").sized(extents, False, size_of).across
+
+
+ROWS_OF_PAIRS = {
+    mark: kernel(
+        f"rows_of_pairs{mark.replace(':', '_')}",
+        MDRange("I J"),
+        header=JOINS,
+        body="rows_of_pairs",
+        arrays=f"A(I,J,V){mark} out(I,J){mark}",
+        writes="out",
+        results="sum",
+    )
+    for mark in ("", ":left")
+}
+
+
+@pytest.mark.parametrize("mark", ROWS_OF_PAIRS)
+@pytest.mark.parametrize("shape", [(67, 5, 64), (1000, 7, 37), (70, 1, 300), (64, 300, 32)])
+def test_rows_of_pairs(be, mark, shape):
+    """Sums of rows, in few tiles and in many; whole numbers, so that they are exact."""
+    A = np.random.default_rng(1).integers(-9, 9, shape).astype(float)
+    arrays = on(be, A=A.T if mark else A, out=np.full(shape[1::-1] if mark else shape[:2], np.nan))
+    if mark:
+        arrays = {name: array.T for name, array in arrays.items()}
+    assert ROWS_OF_PAIRS[mark].run(arrays, be, quick=True) == {"sum": A.sum()}
+    out = be.to_host(arrays["out"].T).T if mark else be.to_host(arrays["out"])
+    np.testing.assert_array_equal(out, A.sum(2))
 
 
 def test_tiles_of_a_cpu_have_long_rows():
     for extents in EXTENTS:
         for mark, fastest in (("", 2), (":left", 0)):
-            tile = tiles_over(f"A(I,J,K){mark}", "I J K").sized(extents, False).tile
+            tile = tiles_over(f"A(I,J,K){mark}", "I J K").sized(extents, False, int).tile
             assert tile[fastest] >= min(256, extents[fastest]) and np.prod(tile) <= 1024
 
 
