@@ -188,20 +188,21 @@ BOTH = dict(arrays="y(N) A(N,M) x(M)", results="product")
 ROWS_OF = declared("rows_of", League("N", team="auto 32"), **BOTH)
 COLUMNS_OF = declared(
     "columns_of",
-    League("(M + 31) // 32 * ((N + share - 1) // share)", team="auto 4", vector=32),
-    numbers="share",
+    League("(M + width - 1) // width * ((N + share - 1) // share)", team="auto 4", vector=32),
+    numbers="share width",
     **BOTH,
 )
 
 
 def nested_adjoint(backend, N=4096, M=1023, nrepeat=10, quick=False):
-    """Exercise 19: <y|A x> = <A^T y|x>, a team a row for one, a team for 32 columns and some rows for the other."""
+    """Exercise 19: <y|A x> = <A^T y|x>, a team a row for one, a team for some columns and rows for the other."""
     rng = np.random.default_rng(19)
     given = dict(y=rng.random(N), A=rng.random((N, M)), x=rng.random(M))
     products = []
-    share = 256 if backend.in_warps else 16  # a core reads few rows side by side
-    for kernel, more in ((ROWS_OF, {}), (COLUMNS_OF, {"share": share})):
-        run = kernel.bind(on(backend, **given), backend, quick=quick, **more)
+    # a warp for 32 columns and many rows; a core reads whole rows, one after the other
+    tile = {"share": 256, "width": 32} if backend.in_warps else {"share": 16, "width": min(M, 4096)}
+    for kernel, numbers in ((ROWS_OF, {}), (COLUMNS_OF, tile)):
+        run = kernel.bind(on(backend, **given), backend, quick=quick, **numbers)
         time = seconds(backend, run, nrepeat)
         products.append(run.value("product"))
         say(f"nested_adjoint {kernel.name}", backend, (N, M), products[-1], time, 8 * (N * M + N + M))
