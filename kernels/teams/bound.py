@@ -58,7 +58,10 @@ class Bound:
 
         # The record of arguments, and the launch.
         values = operands.values | scratch.values | room.values | kernel.items.values(extents)
-        self._record = record(members_of(kernel), items=self.items, chunk=chunk, begin=begins, extent=extents, **values)
+        line = 0 if backend.entry.in_blocks else operands.line(kernel.items.beside())
+        self._record = record(
+            members_of(kernel), items=self.items, chunk=chunk, begin=begins, extent=extents, line=line, **values
+        )
         keep = (list(operands.arrays.values()), room.held)
         self._launch = module.bind(function, shape, self._record, keep=keep)
 

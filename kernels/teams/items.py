@@ -98,6 +98,10 @@ class Items(abc.ABC):
         """C++: statements ahead of the loop."""
         return ""
 
+    def beside(self) -> tuple[str, ...]:
+        """Names of the arrays in which neighbours of a CPU's pack of indices lie side by side."""
+        return ()
+
 
 class LeagueItems(Items):
     """body(m, team, results...) for each team."""
@@ -115,8 +119,11 @@ class LeagueItems(Items):
         return 1
 
 
+@dataclasses.dataclass(frozen=True)
 class RangeItems(Items):
     """body(m, i, results...) for each index, a thread each."""
+
+    layouts: Layouts = Layouts()  # of the arrays
 
     kind = "range"
     takes = "an index"
@@ -129,6 +136,9 @@ class RangeItems(Items):
 
     def holders(self, threads):
         return threads
+
+    def beside(self):
+        return self.layouts.beside(0)
 
 
 class ScanItems(Items):
@@ -265,6 +275,9 @@ class TileItems(Items):
             "inner": _order(self.inner),
             "shape": block or f"Fit<{', '.join(map(str, fit))}>",
         }
+
+    def beside(self):
+        return self.layouts.beside(self.inner[0])
 
     def ahead(self):
         return f"const int tile[] = {{{', '.join(map(str, self.tile))}}};\n"

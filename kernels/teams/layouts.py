@@ -85,6 +85,10 @@ class Layouts:
         nearest = [array.order[0] for array in self.arrays]
         return tuple(sorted(set(nearest), key=lambda d: (d != self.order[0], nearest.index(d))))
 
+    def beside(self, index: int) -> tuple[str, ...]:
+        """Names of the arrays in which neighbours along an index lie side by side."""
+        return tuple([array.name for array in self.arrays if array.order[0] == index and not array.row])
+
     def across_rows(self, extents: list[int], size_of: Callable[[str], int]) -> Order:
         """On a CPU: an order with the farthest index the fastest, so that each lane follows memory along rows of its
         own. Empty where the order of memory is better: neighbours share lines, since no array has long rows ahead of

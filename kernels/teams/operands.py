@@ -16,6 +16,7 @@ from .declaration import Declaration
 from .policies import Sizes
 from .words import Array, value_of
 
+LINE = 64  # bytes of a line of a CPU's memory
 SIZES = [field.name for field in dataclasses.fields(Sizes)]
 
 
@@ -189,6 +190,18 @@ class Operands:
             step *= size
 
         return step
+
+    def line(self, names: tuple[str, ...]) -> int:
+        """The address of the largest of these arrays; 0 if there is none. Its rows lie all alike to lines of memory."""
+        most, address = 0, 0
+        for name in names:
+            array = self.arrays[name]
+            steps = [step for size, step in zip(array.shape, array.strides) if size > 1]
+            rows_alike = all(step % LINE == 0 for step in steps if step != self.dtype.itemsize)
+            if array.dtype == self.dtype and rows_alike and array.nbytes > most:
+                most, address = array.nbytes, self.values[f"at_{name}"]
+
+        return 0 if address % self.dtype.itemsize else address
 
     def _add_results(self) -> None:
         """The arrays of the results, made here if none were given."""

@@ -84,7 +84,8 @@ class Range(Policy):
         return Sizes(self.block)
 
     def items(self, where, arrays):
-        return RangeItems((str(self.indices),))
+        indices = (str(self.indices),)
+        return RangeItems(indices, layouts_of(indices, arrays))
 
 
 @dataclasses.dataclass(frozen=True)

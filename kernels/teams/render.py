@@ -14,7 +14,7 @@ from .words import TYPES, Array
 
 LEAGUE = (
     "items:whole shares:address arena:address bytes:whole:2 pieces:address piece_count:whole ended:address "
-    "report:address"
+    "report:address line:address"
 )
 
 LARGE = 2**20  # extent of an index where it is not known yet
@@ -45,7 +45,8 @@ KERNEL = """\
 {probe}KERNEL(run_{name}, arguments_{name}, {threads}) {{
 {ahead}const operands_{name} m(a);
 const League league{{(char *)a.shares, (char *)a.arena, {{a.bytes[0], a.bytes[1]}},
-                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk}};
+                    {{(unsigned *)a.pieces, a.piece_count}}, (unsigned *)a.ended, (Report *)a.report, a.chunk,
+                    (const void *)a.line}};
 const Place totals[] = {{{totals}}};
 {tile}{answer}{loop}({arguments}, {call});
 {end}}}"""

@@ -313,7 +313,8 @@ struct League {
     Token pieces;
     unsigned *ended; // blocks that have left their share
     Report *report;
-    long chunk; // of a CPU
+    long chunk;       // of a CPU
+    const void *line; // of a CPU
 };
 
 template <class T> POINT_FN T past_cache(const T *first, size_t bytes) { // of this multiprocessor

@@ -230,6 +230,69 @@ def test_tiles_of_arrays_across_each_other_have_lines_of_both():
     assert tiles_over("A(I,J,K) B(J,K,I) C(K,I,J)", "I J K").sized([100] * 3, True, int).tile == (4, 4, 16)
 
 
+# ---- packs and lines of memory
+def placed(shape, offset, order="C"):
+    """An array of NaN that begins `offset` numbers behind a line of memory."""
+    room = np.full(int(np.prod(shape)) + 16, np.nan)
+    first = -room.ctypes.data // 8 % 8 + offset
+    array = room[first : first + int(np.prod(shape))]
+    return array.reshape(shape) if order == "C" else array.reshape(shape[::-1]).T
+
+
+ALL_ONCE = {
+    "range": kernel("once", Range("n-3:n"), header=JOINS, body="once", arrays="seen(n)", writes="seen"),
+    "from 5": kernel("once_from_5", Range("5:n"), header=JOINS, body="once", arrays="seen(n)", writes="seen"),
+    "tiles": kernel("once_in_tiles", MDRange("I 2:J"), header=JOINS, body="once", arrays="seen(I,J)", writes="seen"),
+    "left": kernel(
+        "once_left", MDRange("1:I J K"), header=JOINS, body="once", arrays="seen(I,J,K):left", writes="seen"
+    ),
+}
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 7])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_index_once_wherever_an_array_begins(offset, threads):
+    """Packs begin at lines of memory. Rows of 8 n numbers lie alike, other rows do not."""
+    backend = get_backend("cpu", threads=threads)
+    for n in (5, 8, 21, 10007):
+        for name, first in (("range", n - 3), ("from 5", 5)):
+            seen = placed((n,), offset)
+            seen[...] = 0
+            ALL_ONCE[name].run({"seen": seen}, backend, quick=True)
+            np.testing.assert_array_equal(seen, np.arange(n) >= first)
+
+    for shape in ((3, 2), (40, 24), (7, 4104), (600, 333)):
+        seen = placed(shape, offset)
+        seen[...] = 0
+        ALL_ONCE["tiles"].run({"seen": seen}, backend, quick=True)
+        np.testing.assert_array_equal(seen, np.broadcast_to(np.arange(shape[1]) >= 2, shape))
+
+    for shape in ((1, 4, 5), (24, 3, 7), (4104, 3, 2), (128, 40, 50)):
+        seen = placed(shape, offset, "F")
+        seen[...] = 0
+        ALL_ONCE["left"].run({"seen": seen}, backend, quick=True)
+        np.testing.assert_array_equal(seen, np.broadcast_to((np.arange(shape[0]) >= 1)[:, None, None], shape))
+
+
+PACKS = {
+    name: kernel(f"packs_{name}", Range("n"), header=JOINS, body=f"packs_{name}", arrays="at(n)", writes="at", **more)
+    for name, more in (("open", {}), ("summed", {"results": "count"}))
+}
+
+
+@pytest.mark.parametrize("offset", range(8))
+def test_packs_begin_at_lines_of_memory(offset):
+    """But for those of a kernel with sums, which have the same bits wherever arrays lie."""
+    n, backend = 100, get_backend("cpu", threads=1)
+    for name, kernel_ in PACKS.items():
+        at = placed((n,), offset)
+        kernel_.run({"at": at}, backend, quick=True)
+        starts, counts = np.unique(at, return_counts=True)
+        lanes = counts.max()
+        ahead = offset % lanes if name == "open" else 0
+        np.testing.assert_array_equal(starts[1:], np.arange(lanes - ahead, n, lanes))
+
+
 @pytest.mark.parametrize(
     "arrays, sizes, fastest",
     [
