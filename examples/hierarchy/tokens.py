@@ -106,7 +106,7 @@ def unique_token_team(backend, E=100, nrepeat=1, quick=False):
         say("unique_token_team", backend, (E, size), teams, time, 8 * E, more, by=ATOMICS)
 
 
-INPUT, SHARE = "bin(n):whole ", 8192  # numbers of a team
+INPUT = "bin(n):whole "
 SCATTER_ATOMICS = declared("scatter_atomics", Range("n"), arrays=INPUT + "histogram(bins):whole", writes="histogram")
 SHARES = "(n + share - 1) // share"
 SCATTER_TEAMS = declared(
@@ -131,14 +131,15 @@ def scatter(backend, N=10_000_000, M=64, nrepeat=3, quick=False):
     bins = np.random.default_rng(18).integers(0, M, N)
     wanted = np.bincount(bins, minlength=M)
     given = on(backend, bin=bins)
-    for kernel, more, shape in (
+    share = {"share": 8192 if backend.in_warps else 131072}  # numbers of a team; a core has few teams
+    for kernel, numbers, shape in (
         (SCATTER_ATOMICS, {}, (M,)),
-        (SCATTER_TEAMS, {"share": SHARE}, (M,)),
-        (SCATTER_TOKENS, {"share": SHARE}, (2048, M)),
+        (SCATTER_TEAMS, share, (M,)),
+        (SCATTER_TOKENS, share, (2048, M)),
     ):
         out = on(backend, out=np.zeros(shape, np.int64))["out"]
         arrays = {**given, "copies" if len(shape) == 2 else "histogram": out}
-        run = kernel.bind(arrays, backend, quick=quick, **more)
+        run = kernel.bind(arrays, backend, quick=quick, **numbers)
         time = seconds(backend, run, nrepeat, turns=1)
         result = backend.to_host(out).reshape(-1, M).sum(0) / (1 + nrepeat)
         check(kernel.name, result, wanted)
