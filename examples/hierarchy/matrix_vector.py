@@ -39,6 +39,7 @@ def yax_atomic(backend, N=4096, M=1024, nrepeat=3, quick=False):
     say("yax_atomic", backend, (N, M), total, time, 8 * (N * M + N + M), by=ATOMICS)
 
 
+ORDERS = {"right": "C", "left": "F"}  # NumPy's names of the layouts
 LAYOUTS = {
     layout: declared(
         f"yax_{layout}", Range("N", block=32), body="yax_layout", arrays=f"y(N) A(N,M){mark} x(M)", results="total"
@@ -51,9 +52,7 @@ def yax_layout(backend, N=4096, M=1024, nrepeat=10, quick=False):
     """Exercise 3: exercise 1 with A row by row (right) and column by column (left)."""
     times = {}
     for layout, kernel in LAYOUTS.items():
-        arrays = on(backend, y=np.ones(N), A=np.ones((M, N) if layout == "left" else (N, M)), x=np.ones(M))
-        if layout == "left":
-            arrays["A"] = arrays["A"].T
+        arrays = on(backend, layout == "left", y=np.ones(N), A=np.ones((N, M), order=ORDERS[layout]), x=np.ones(M))
         run = kernel.bind(arrays, backend, quick=quick)
         times[layout] = seconds(backend, run, nrepeat)
         check(f"yax_layout, {layout}", run.value("total"), N * M)
@@ -149,10 +148,7 @@ def yax_sweep(backend, N=65536, M=1024, nrepeat=3, quick=False):
     """Exercises 1, 4 and 6 by numbers of rows up to N, in both layouts: which of them fills the machine."""
     for n in [2**k for k in range(6, 40, 2) if 2**k < N] + [N]:
         for layout in ("right", "left"):
-            arrays = on(backend, y=np.ones(n), A=np.ones((n, M) if layout == "right" else (M, n)), x=np.ones(M))
-            if layout == "left":
-                arrays["A"] = arrays["A"].T
-
+            arrays = on(backend, layout == "left", y=np.ones(n), A=np.ones((n, M), order=ORDERS[layout]), x=np.ones(M))
             for method in ("flat", "team", "vector"):
                 more = {"rows": 8} if method == "vector" else {}
                 run = SWEPT[method, layout].bind(arrays, backend, quick=quick, **more)

@@ -67,7 +67,9 @@ def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
     """Exercise 14 without a tile: the model's, and the fastest of a search. Arrays lie row by row, column by column, or
     one so and one so."""
     for kernel in TUNED.values():
-        arrays = {a.name: zeros(backend, a.layout == "LEFT", N, M) for a in kernel.arrays}
+        arrays = {}
+        for a in kernel.arrays:
+            arrays |= on(backend, a.layout == "LEFT", **{a.name: np.zeros((N, M))})
         found = kernel.tune(arrays, backend, rounds=nrepeat, quick=quick)
         (model,) = [outcome for outcome in found if outcome.variant == Sizes()]
         tile = found[0].variant.tile or "the model's"
@@ -76,13 +78,6 @@ def mdrange_tuned(backend, N=1000, M=777, nrepeat=3, quick=False):
         for name, outcome in (("model", model), ("tuned", found[0])):
             more = f"({kernel.bind(arrays, backend, quick=quick).why})" if name == "model" else f"(tile {tile})"
             say(f"{kernel.name} {name}", backend, (N, M), N * M, outcome.seconds, tiled(N, M), more)
-
-
-def zeros(backend, left: bool, n: int, m: int):
-    """An array of n x m zeros, with its first index the fastest or the last one."""
-    if left:
-        return backend.from_host(np.zeros((m, n))).T
-    return backend.from_host(np.zeros((n, m)))
 
 
 def mdrange(backend, N=1000, M=777, nrepeat=3, quick=False):
@@ -125,9 +120,7 @@ def subview(backend, N=20, M=50, E=60, nrepeat=3, quick=False):
     wanted = (b - a) * (M * 10000 * at + 100 * M * (M - 1) // 2) + M * (b * (b - 1) - a * (a - 1)) // 2
 
     for layout, kernel in SUBVIEWS.items():
-        arrays = on(backend, v=v.T if layout == "left" else v)
-        if layout == "left":
-            arrays["v"] = arrays["v"].T
+        arrays = on(backend, layout == "left", v=v)
         more = {"rows": 8} if layout == "lanes" else {}
         run = kernel.bind(arrays, backend, quick=quick, at=at, a=a, b=b, **more)
         time = seconds(backend, run, nrepeat)

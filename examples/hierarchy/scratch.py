@@ -68,10 +68,7 @@ def field_variants(backend, E=10000, Q=16, V=64, nrepeat=10, quick=False):
     e_q = np.add.outer(np.arange(E), np.arange(Q)).astype(float)
     given = dict(A=np.repeat(e_q[:, :, None], V, 2), B=np.repeat(i[None], E, 0), result=np.full((E, Q), np.nan))
     for layout in ("right", "left"):
-        arrays = on(backend, **(given if layout == "right" else {name: array.T for name, array in given.items()}))
-        if layout == "left":
-            arrays = {name: array.T for name, array in arrays.items()}
-
+        arrays = on(backend, layout == "left", **given)
         for body in ("per_element", "per_point", "per_pair"):
             arrays["result"].fill(np.nan)
             run = VARIANTS[body, layout].bind(arrays, backend, quick=quick)

@@ -28,10 +28,7 @@ FLAT = kernel("tuned_flat", Range("n"), header=JOINS, body="in_order", arrays="x
 @pytest.mark.parametrize("layout", TILED)
 def test_tiles(be, layout):
     seen = np.full((60, 40), 7.0)
-    arrays = on(be, seen=seen.T if layout == "left" else seen)
-    if layout == "left":
-        arrays["seen"] = arrays["seen"].T
-
+    arrays = on(be, layout == "left", seen=seen)
     told = []
     found = TILED[layout].tune(arrays, be, rounds=1, told=told.append, quick=True)
     assert all(outcome.seconds is not None and outcome.error == 0 for outcome in found)
