@@ -182,9 +182,9 @@ class TileItems(Items):
     tile: tuple[int, ...]  # empty: chosen by the extents
     orders: tuple[str, ...]  # "right" or "left", of tiles and of the indices in a tile, or of these only; empty: open
     layouts: Layouts  # of the arrays: the model
-    across: Order | None = (
-        None  # an open order on a CPU, across rows of arrays; empty: as the arrays lie; None: not known
-    )
+    is_known: bool = False  # the extents of arrays, and what follows for a CPU:
+    across: Order = ()  # an open order across rows of arrays; empty: as the arrays lie
+    in_columns: bool = False  # see Layouts.has_columns
 
     kind = "tiles"
     takes = "the indices"
@@ -200,7 +200,7 @@ class TileItems(Items):
 
     @property
     def is_sized(self):
-        return bool(self.tile) and (self.across is not None or bool(self.orders) or not self.layouts.has_rows)
+        return bool(self.tile) and (self.is_known or not self.layouts.has_more)
 
     def sized(self, extents, in_blocks, size_of):
         if self.is_sized:
@@ -212,7 +212,8 @@ class TileItems(Items):
             tile = self.layouts.tile_across_rows(across, extents)
         else:
             tile = self.layouts.tile(self._declared(), extents, in_blocks)
-        return dataclasses.replace(self, across=across, tile=self.tile or tile)
+        in_columns = not in_blocks and self.layouts.has_columns(size_of)
+        return dataclasses.replace(self, is_known=True, across=across, in_columns=in_columns, tile=self.tile or tile)
 
     def _declared(self) -> Order:
         """The order of the indices in a tile: declared, else across rows of arrays, else as the arrays lie."""
@@ -269,7 +270,7 @@ class TileItems(Items):
         return threads
 
     def text(self, block):
-        fit = self.layouts.fit(self.inner)
+        fit = self.layouts.fit(self.inner, self.in_columns)
         return {
             "outer": _order(self.outer),
             "inner": _order(self.inner),

@@ -51,6 +51,7 @@ class ArrayOrder:
     order: Order  # of the indices by the distance of neighbours in memory, the nearest first
     written: bool
     row: tuple[str, ...] = ()  # extents ahead of the nearest index: neighbours are such a row apart
+    columns: tuple[str, ...] = ()  # extents behind the farthest index
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,9 +75,14 @@ class Layouts:
         return max(votes, key=lambda order: votes[order])
 
     @property
-    def has_rows(self) -> bool:
-        """Whether an array has extents ahead of all indices."""
-        return any(array.row for array in self.arrays)
+    def has_more(self) -> bool:
+        """Whether an array has extents ahead of all indices, or behind them."""
+        return any(array.row or array.columns for array in self.arrays)
+
+    def has_columns(self, size_of: Callable[[str], int]) -> bool:
+        """Whether a body that goes along the extents behind all indices is at more places of memory than a core
+        follows. size_of: an extent's value."""
+        return any(math.prod(map(size_of, array.columns)) >= ROWS for array in self.arrays if array.columns)
 
     @functools.cached_property
     def near(self) -> tuple[int, ...]:
@@ -164,10 +170,12 @@ class Layouts:
                     tile[d] *= 2
         return tuple(tile)
 
-    def fit(self, order: Order) -> Fit:
+    def fit(self, order: Order, in_columns: bool = False) -> Fit:
         """The shape of a CPU's tiles where they are many. Memory reads and writes a row of each array side by side, and
-        a core follows a number of them only. Across an array each index is a row of it, and the others go along it."""
-        if self.near and order[0] not in self.near:
+        a core follows a number of them only. Across an array each index is a row of it, and the others go along it.
+        in_columns: see has_columns; the other indices use again what is small beside them.
+        """
+        if in_columns or (self.near and order[0] not in self.near):
             return Fit(16 if self.count < 2 else 8, 64, 64)
         if len(self.near) > 1:
             return Fit(8 * LINE, 8 * LINE, 8 * LINE)
@@ -203,9 +211,9 @@ def layouts_of(extents: tuple[str, ...], arrays: tuple[Array, ...]) -> Layouts:
     words = [_name(extent) for extent in extents]
     found = []
     for array in arrays:
-        order, row = _order(words, array)
+        order, row, columns = _order(words, array)
         if len(order) == len(words):
-            found.append(ArrayOrder(array.name, order, array.written, row))
+            found.append(ArrayOrder(array.name, order, array.written, row, columns))
 
     return Layouts(len(extents), len(arrays), tuple(found))
 
@@ -216,8 +224,8 @@ def _name(extent: str) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def _order(words: list[str], array: Array) -> tuple[Order, tuple[str, ...]]:
-    """The indices that an array has, by the distance of neighbours, and its extents ahead of the nearest."""
+def _order(words: list[str], array: Array) -> tuple[Order, tuple[str, ...], tuple[str, ...]]:
+    """The indices that an array has, by the distance of neighbours; its extents ahead of them, and behind."""
     left = list(range(len(words)))
     dimensions: list[tuple[str, int | None]] = []  # with the index along each
     for extent in array.extents:
@@ -227,6 +235,11 @@ def _order(words: list[str], array: Array) -> tuple[Order, tuple[str, ...]]:
         left = [d for d in left if d not in match[:1]]
 
     nearest_first = dimensions if array.layout == "LEFT" else dimensions[::-1]
-    ahead = itertools.takewhile(lambda dimension: dimension[1] is None, nearest_first)
     order = tuple([d for _, d in nearest_first if d is not None])
-    return order, tuple([extent for extent, _ in ahead])
+    return order, _without_index(nearest_first), _without_index(nearest_first[::-1])
+
+
+def _without_index(dimensions: list[tuple[str, int | None]]) -> tuple[str, ...]:
+    """The extents of the first dimensions without an index."""
+    first = itertools.takewhile(lambda dimension: dimension[1] is None, dimensions)
+    return tuple([extent for extent, _ in first])

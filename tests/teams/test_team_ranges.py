@@ -318,6 +318,23 @@ def test_lanes_of_a_cpu_follow_long_rows(arrays, sizes, fastest):
     assert not tiles_over(arrays, order="right").sized(extents, False, size_of).across
 
 
+def test_tiles_of_a_cpu_in_columns_are_narrow():
+    """Where an array has long extents behind all indices, a body that goes along them uses again what the others have:
+    few indices along memory, many of the others. Not where these extents are short, nor on a device."""
+    for arrays, in_columns in (
+        ("A(I,J,V):left", True),
+        ("A(V,J,I)", True),
+        ("A(I,J,W):left", False),
+        ("A(W,V,J,I)", True),
+        ("A(V,I,J):left", False),
+        ("A(I,J):left B(I,V):left", False),
+    ):
+        tiles = tiles_over(arrays).sized([1000, 16], False, {"V": 64, "W": 3, "I": 1000, "J": 16}.__getitem__)
+        assert tiles.in_columns == in_columns, arrays
+        assert (tiles.layouts.fit(tiles.inner, tiles.in_columns).least == 64) == in_columns
+    assert not tiles_over("A(I,J,V):left").sized([1000, 16], True, lambda _: 64).in_columns
+
+
 ROWS_OF_PAIRS = {
     mark: kernel(
         f"rows_of_pairs{mark.replace(':', '_')}",
@@ -333,7 +350,7 @@ ROWS_OF_PAIRS = {
 
 
 @pytest.mark.parametrize("mark", ROWS_OF_PAIRS)
-@pytest.mark.parametrize("shape", [(67, 5, 64), (1000, 7, 37), (70, 1, 300), (64, 300, 32)])
+@pytest.mark.parametrize("shape", [(67, 5, 64), (1000, 7, 37), (70, 1, 300), (64, 300, 32), (5000, 9, 33)])
 def test_rows_of_pairs(be, mark, shape):
     """Sums of rows, in few tiles and in many; whole numbers, so that they are exact."""
     A = np.random.default_rng(1).integers(-9, 9, shape).astype(float)
