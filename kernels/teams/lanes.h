@@ -249,10 +249,10 @@ template <class T, class I> struct Elements { // I: Lanes, or Whole
     template <class X, class F> POINT_FN Value changed(const X &x, const F &f) const;
 
 #define CHANGES(OP) \
-    template <class X> POINT_FN Value operator OP##=(const X &x) const && { \
+    template <class X> POINT_FN Value operator OP## = (const X &x) const && { \
         return changed(x, [](auto a, auto b) { return a OP b; }); \
     } \
-    template <class X> POINT_FN void operator OP##=(const X &) const & { is_variable<X>(); }
+    template <class X> POINT_FN void operator OP## = (const X &) const & { is_variable<X>(); }
     CHANGES(+)
     CHANGES(-)
     CHANGES(*)
@@ -261,10 +261,18 @@ template <class T, class I> struct Elements { // I: Lanes, or Whole
     CHANGES(|)
     CHANGES(^)
 #undef CHANGES
-    POINT_FN void operator++() const && { changed(1, [](auto a, auto b) { return a + b; }); }
-    POINT_FN void operator++(int) const && { changed(1, [](auto a, auto b) { return a + b; }); }
-    POINT_FN void operator--() const && { changed(1, [](auto a, auto b) { return a - b; }); }
-    POINT_FN void operator--(int) const && { changed(1, [](auto a, auto b) { return a - b; }); }
+    POINT_FN void operator++() const && {
+        changed(1, [](auto a, auto b) { return a + b; });
+    }
+    POINT_FN void operator++(int) const && {
+        changed(1, [](auto a, auto b) { return a + b; });
+    }
+    POINT_FN void operator--() const && {
+        changed(1, [](auto a, auto b) { return a - b; });
+    }
+    POINT_FN void operator--(int) const && {
+        changed(1, [](auto a, auto b) { return a - b; });
+    }
 
     template <class X> POINT_FN void operator=(const X &) const & { is_variable<X>(); }
     template <class X = T> POINT_FN void operator=(const Elements &) const & { is_variable<X>(); }

@@ -92,10 +92,10 @@ template <class E> struct CheckedElement {
     POINT_FN void operator=(const CheckedElement &x) & { value = Value(x); }
 
 #define CHANGES(OP) \
-    template <class X> POINT_FN Value operator OP##=(const X &x) const && { \
-        return read(), written(), memory_at(at) OP##= x; \
+    template <class X> POINT_FN Value operator OP## = (const X &x) const && { \
+        return read(), written(), memory_at(at) OP## = x; \
     } \
-    template <class X> POINT_FN void operator OP##=(const X &x) & { value OP##= x; }
+    template <class X> POINT_FN void operator OP## = (const X &x) & { value OP## = x; }
     CHANGES(+)
     CHANGES(-)
     CHANGES(*)

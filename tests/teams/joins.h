@@ -267,8 +267,7 @@ template <class M, class I, class S> POINT_FN void packs_summed(const M &m, cons
 }
 
 // the sum of a row for each pair of indices
-template <class M, class I, class J, class S>
-POINT_FN void rows_of_pairs(const M &m, const I i, const J j, S &sum) {
+template <class M, class I, class J, class S> POINT_FN void rows_of_pairs(const M &m, const I i, const J j, S &sum) {
     Real<decltype(i + j)> row(0.0);
     for (long k = 0; k < m.V; ++k) row += m.A(i, j, k);
     m.out(i, j) = row;
