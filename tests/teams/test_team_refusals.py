@@ -5,7 +5,7 @@ import pytest
 from team_cases import FLAT, HEADER, LEVELS, POOL, kernel
 
 import kernels
-from kernels import ArgumentError, League, MDRange, Range, team_kernel
+from kernels import ArgumentError, League, MDRange, Range, Sizes, team_kernel
 from kernels.engine.errors import CompileError
 
 
@@ -107,6 +107,18 @@ def test_numbers_and_formulas_that_are_refused():
                 wrong.bind({"out": v}, "cpu")
         finally:
             kernels.registry.team_kernels.pop("wrong", None)
+
+
+def test_sizes_that_are_refused():
+    """On a CPU too, whose code of a range does not depend on them."""
+    for sizes, words in (
+        (Sizes(tile=(8,)), r"tile .8,. for a range"),
+        (Sizes(scratch={"team 0": "s(3)"}), "scratch is for leagues of teams"),
+        (Sizes(team=2000), "2000 members of 1 lanes"),
+        (Sizes(chunk=0), "chunk 0, wanted 1 or more"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            FLAT.bind({"v": np.ones(3)}, "cpu", sizes, factor=1.0)
 
 
 def test_a_body_that_does_not_compile(tmp_path):
